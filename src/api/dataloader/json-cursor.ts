@@ -1,0 +1,234 @@
+import { isUtf8 } from 'node:buffer'
+import { fstatSync, readSync } from 'node:fs'
+import { AppError } from '../../errors.js'
+
+/*
+ * Finds places in JSON text that is too large to be parsed as one: a cursor over a file that holds one chunk of it.
+ * Brackets, strings, commas and colons on the way are checked; what stands in a value that is skipped is checked by
+ * whoever parses it. Faults are PARSE_ERROR with the byte, or INVALID_REQUEST for too deep a nesting.
+ */
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
+export const OPEN_ARRAY = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_ARRAY = 0x5d
+export const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+/** what `peek` says at the end of the file */
+export const END = -1
+
+const BOM = Buffer.of(0xef, 0xbb, 0xbf)
+const CHUNK_BYTES = 1024 * 1024
+/** No key that is looked for is longer, escapes included. */
+const MAX_KEY_BYTES = 128
+
+export interface JsonCursor {
+  readonly handle: number
+  readonly maxDepth: number
+  chunk: Buffer
+  /** bytes of the chunk that are in use */
+  length: number
+  at: number
+  /** offset of the chunk in the file */
+  base: number
+}
+
+/** @param maxDepth deepest nesting of arrays and objects */
+export function openCursor(handle: number, maxDepth: number): JsonCursor {
+  const size = Math.min(CHUNK_BYTES, fstatSync(handle).size)
+  return { handle, maxDepth, chunk: Buffer.allocUnsafe(size), length: 0, at: 0, base: 0 }
+}
+
+/** Goes through `{ "key": value, … }`; the cursor stands at the brace, and `visit` moves it over each value. */
+export function forEachMember(cursor: JsonCursor, visit: (key: string) => void): void {
+  cursor.at++
+  if (peek(cursor) === CLOSE_OBJECT) {
+    cursor.at++
+    return
+  }
+  for (;;) {
+    if (peek(cursor) !== QUOTE) throw unexpected(cursor, 'a key')
+    const key = readKey(cursor)
+    if (peek(cursor) !== COLON) throw unexpected(cursor, 'a colon')
+    cursor.at++
+    visit(key)
+    const next = peek(cursor)
+    if (next !== COMMA && next !== CLOSE_OBJECT) throw unexpected(cursor, 'a comma or }')
+    cursor.at++
+    if (next === CLOSE_OBJECT) return
+  }
+}
+
+/** The same for `[ value, … ]`. */
+export function forEachElement(cursor: JsonCursor, visit: () => void): void {
+  cursor.at++
+  if (peek(cursor) === CLOSE_ARRAY) {
+    cursor.at++
+    return
+  }
+  for (;;) {
+    visit()
+    const next = peek(cursor)
+    if (next !== COMMA && next !== CLOSE_ARRAY) throw unexpected(cursor, 'a comma or ]')
+    cursor.at++
+    if (next === CLOSE_ARRAY) return
+  }
+}
+
+/** The key at the cursor; a long one is not one that is looked for, and comes back shortened. */
+function readKey(cursor: JsonCursor): string {
+  const bytes: number[] = []
+  skipString(cursor, (byte) => {
+    if (bytes.length < MAX_KEY_BYTES) bytes.push(byte)
+  })
+  const text = Buffer.from(bytes).toString('utf8')
+  if (!text.includes('\\')) return text
+  try {
+    return JSON.parse(`"${text}"`) as string
+  } catch {
+    return text // an escape that is wrong or was cut: whoever parses the envelope refuses the first
+  }
+}
+
+/** @param depth brackets that are open around the value */
+export function skipValue(cursor: JsonCursor, depth: number): void {
+  const first = peek(cursor)
+  if (first === QUOTE) skipString(cursor)
+  else if (first === OPEN_ARRAY || first === OPEN_OBJECT) skipNested(cursor, depth)
+  else skipScalar(cursor)
+}
+
+/** A whole array or object: brackets are matched, what is in strings does not count. */
+function skipNested(cursor: JsonCursor, depth: number): void {
+  const closers: number[] = []
+  do {
+    const byte = moveToBracket(cursor)
+    if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+      closers.push(byte + 2) // both brackets close two code points later
+      if (depth + closers.length > cursor.maxDepth) throw tooDeep(cursor.base + cursor.at, cursor.maxDepth)
+    } else if (closers.pop() !== byte) throw unexpected(cursor, 'the bracket that is open')
+    cursor.at++
+  } while (closers.length > 0)
+}
+
+/** Moves to the next bracket outside strings. */
+function moveToBracket(cursor: JsonCursor): number {
+  for (;;) {
+    const { chunk, length } = cursor
+    let at = cursor.at
+    while (at < length && !isStop(chunk[at] as number)) at++
+    cursor.at = at
+    if (at === length) {
+      if (!fill(cursor)) throw unexpected(cursor, 'a closing bracket')
+    } else if (chunk[at] === QUOTE) skipString(cursor)
+    else return chunk[at] as number
+  }
+}
+
+/** A quote or a bracket; square and curly ones differ in one bit. */
+function isStop(byte: number): boolean {
+  const folded = byte & 0xdf
+  return byte === QUOTE || folded === OPEN_ARRAY || folded === CLOSE_ARRAY
+}
+
+function skipString(cursor: JsonCursor, take?: (byte: number) => void): void {
+  cursor.at++
+  let isEscaped = false
+  do {
+    const { chunk, length } = cursor
+    for (let at = cursor.at; at < length; at++) {
+      const byte = chunk[at] as number
+      if (!isEscaped && byte === QUOTE) {
+        cursor.at = at + 1
+        return
+      }
+      isEscaped = !isEscaped && byte === BACKSLASH
+      take?.(byte)
+    }
+  } while (fill(cursor))
+  throw unexpected(cursor, 'a closing quote')
+}
+
+/** A number or a word, up to what ends it. */
+function skipScalar(cursor: JsonCursor): void {
+  let count = 0
+  do {
+    const { chunk, length } = cursor
+    for (; cursor.at < length; cursor.at++) {
+      const byte = chunk[cursor.at] as number
+      const isEnd = byte <= 0x20 || byte === COMMA || byte === CLOSE_ARRAY || byte === CLOSE_OBJECT
+      if (isEnd || byte === QUOTE || byte === COLON || byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+        if (count === 0) throw unexpected(cursor, 'a value')
+        return
+      }
+      count++
+    }
+  } while (fill(cursor))
+  if (count === 0) throw unexpected(cursor, 'a value')
+}
+
+/** The next byte that is no white space, without moving past it. */
+export function peek(cursor: JsonCursor): number {
+  do {
+    for (; cursor.at < cursor.length; cursor.at++) {
+      const byte = cursor.chunk[cursor.at] as number
+      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return byte
+    }
+  } while (fill(cursor))
+  return END
+}
+
+/**
+ * Reads the next chunk. A character that is cut by the chunk's end is left for the one after, so that each chunk can be
+ * checked by itself.
+ */
+function fill(cursor: JsonCursor): boolean {
+  cursor.base += cursor.length
+  cursor.at = 0
+  cursor.length = readSync(cursor.handle, cursor.chunk, 0, cursor.chunk.length, cursor.base)
+  if (cursor.length === 0) return false
+  // a byte order mark is no part of the text
+  if (cursor.base === 0 && cursor.chunk.subarray(0, BOM.length).equals(BOM)) cursor.at = BOM.length
+  if (cursor.length === CHUNK_BYTES) cursor.length -= cutBytes(cursor.chunk)
+  if (!isUtf8(cursor.chunk.subarray(0, cursor.length)))
+    throw new AppError('PARSE_ERROR', {}, { message: 'The body is not valid UTF-8' })
+  return true
+}
+
+/** Bytes of a character that begins within the last three bytes of a chunk and is not whole. */
+function cutBytes(chunk: Buffer): number {
+  for (let back = 1; back <= 3; back++) {
+    const byte = chunk[chunk.length - back] as number
+    if (byte < 0x80) return 0
+    if (byte >= 0xc0) {
+      const size = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2
+      return size > back ? back : 0
+    }
+  }
+  return 0
+}
+
+/** Offset in the file of what `peek` says. */
+export function offsetOf({ base, at }: JsonCursor): number {
+  return base + at
+}
+
+export function unexpected(cursor: JsonCursor, expected: string): AppError {
+  const offset = cursor.base + cursor.at
+  const found =
+    cursor.at < cursor.length
+      ? JSON.stringify(String.fromCharCode(cursor.chunk[cursor.at] as number))
+      : 'the end'
+  return new AppError(
+    'PARSE_ERROR',
+    { byte: offset },
+    { message: `The body is not valid JSON: found ${found} at byte ${offset}, expected ${expected}` },
+  )
+}
+
+function tooDeep(offset: number, maxDepth: number): AppError {
+  const message = `Nested deeper than ${maxDepth} levels at byte ${offset}`
+  return new AppError('INVALID_REQUEST', { maxDepth }, { message })
+}

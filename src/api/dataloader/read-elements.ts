@@ -1,0 +1,146 @@
+import { readSync } from 'node:fs'
+import { AppError, messageOf } from '../../errors.js'
+
+const WINDOW_BYTES = 4 * 1024 * 1024
+const QUOTE = 0x22
+const COMMA = 0x2c
+const BACKSLASH = 0x5c
+/** [ and ], and { and } without the bit in which they differ from those */
+const OPEN = 0x5b
+const CLOSE = 0x5d
+
+/**
+ * The elements of a JSON array in a file, each parsed by itself, so that only one is in memory.
+ *
+ * @param start offset behind the opening bracket; `end` of the closing one. `scanBody` has matched the brackets between
+ * @param onRead told how far the file was read, now and then
+ * @throws AppError PARSE_ERROR
+ */
+export function* readElements(
+  handle: number,
+  start: number,
+  end: number,
+  onRead: (offset: number) => void = () => undefined,
+): Generator<unknown> {
+  const window: Window = {
+    handle,
+    bytes: Buffer.allocUnsafe(Math.max(1, Math.min(WINDOW_BYTES, end - start))),
+    length: 0,
+    at: 0,
+    next: start,
+    end,
+    onRead,
+  }
+  let index = 0
+  for (;;) {
+    const limit = findElement(window)
+    if (limit === -1) {
+      if (index > 0) throw notJson(window, index, 'nothing after a comma')
+      return
+    }
+    yield parse(window, limit, index)
+    index++
+    window.at = limit
+    if (!skipSpace(window)) return
+    if (window.bytes[window.at] !== COMMA) throw notJson(window, index, 'no comma between two elements')
+    window.at++
+  }
+}
+
+interface Window {
+  readonly handle: number
+  bytes: Buffer
+  /** bytes in use */
+  length: number
+  at: number
+  /** offset in the file of what follows the window */
+  next: number
+  readonly end: number
+  readonly onRead: (offset: number) => void
+}
+
+/** Moves to the next element and returns where in the window it ends; -1 when there is none. Reads on as it must. */
+function findElement(window: Window): number {
+  if (!skipSpace(window)) return -1
+  for (;;) {
+    const limit = elementEnd(window)
+    if (limit !== -1) return limit
+    if (!readOn(window)) return window.length
+  }
+}
+
+/** End of the element at the cursor, -1 when it goes on behind the window. */
+function elementEnd({ bytes, at: start, length }: Window): number {
+  let depth = 0
+  for (let at = start; at < length; at++) {
+    const byte = bytes[at] as number
+    if (byte === QUOTE) {
+      at = stringEnd(bytes, at, length)
+      if (at === -1) return -1
+      if (depth === 0) return at + 1
+    } else if ((byte & 0xdf) === OPEN) depth++
+    else if ((byte & 0xdf) === CLOSE) {
+      if (--depth <= 0) return at + 1
+    } else if (depth === 0 && isScalarEnd(byte)) return at
+  }
+  return -1
+}
+
+function isScalarEnd(byte: number): boolean {
+  return byte === COMMA || byte <= 0x20
+}
+
+/** Offset of the closing quote. */
+function stringEnd(bytes: Buffer, start: number, length: number): number {
+  for (let at = start + 1; at < length; at++) {
+    const byte = bytes[at] as number
+    if (byte === BACKSLASH) at++
+    else if (byte === QUOTE) return at
+  }
+  return -1
+}
+
+function skipSpace(window: Window): boolean {
+  do {
+    for (; window.at < window.length; window.at++) {
+      if ((window.bytes[window.at] as number) > 0x20) return true
+    }
+  } while (readOn(window))
+  return false
+}
+
+/** Brings more of the file into the window, behind what of it is not yet done with; grows it when that fills it. */
+function readOn(window: Window): boolean {
+  if (window.next >= window.end) return false
+  const rest = window.bytes.subarray(window.at, window.length)
+  if (window.at === 0 && window.length === window.bytes.length) {
+    window.bytes = Buffer.allocUnsafe(window.bytes.length * 2)
+  }
+  window.bytes.set(rest, 0)
+  window.at = 0
+  window.length = rest.length
+  const wanted = Math.min(window.bytes.length - window.length, window.end - window.next)
+  const count = readSync(window.handle, window.bytes, window.length, wanted, window.next)
+  if (count === 0) throw new Error('a spooled body has become shorter')
+  window.length += count
+  window.next += count
+  window.onRead(window.next)
+  return true
+}
+
+function parse(window: Window, limit: number, index: number): unknown {
+  try {
+    return JSON.parse(window.bytes.toString('utf8', window.at, limit))
+  } catch (error) {
+    throw notJson(window, index, messageOf(error).slice(0, 200))
+  }
+}
+
+function notJson(window: Window, index: number, what: string): AppError {
+  const byte = window.next - window.length + window.at
+  return new AppError(
+    'PARSE_ERROR',
+    { byte },
+    { message: `The body is not valid JSON: element ${index} of the list, at byte ${byte}: ${what}` },
+  )
+}

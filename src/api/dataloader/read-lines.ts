@@ -1,0 +1,87 @@
+import { AppError, messageOf } from '../../errors.js'
+
+/** Lines of a stream, whole ones, as they came. */
+export interface LineBatch {
+  bytes: Uint8Array
+  /** what ends each line: newline, or the record separator of RFC 8142 */
+  separator: '\n' | '\u001e'
+}
+
+/** A line and what is wrong with it, thrown before the record can be looked at. */
+interface LineFault {
+  /** counts the lines of the batch, blank ones too, from 0 */
+  line: number
+  reason: string
+}
+
+/**
+ * The records of a batch of lines; blank lines are passed over.
+ *
+ * @throws AppError BAD_RECORD, `data` = `{ line, column, reason }` with `line` counted in the batch
+ */
+export function* readLines({ bytes, separator }: LineBatch): Generator<unknown> {
+  const text = decode(bytes, separator)
+  let line = 0
+  for (let start = 0; start < text.length; line++) {
+    const found = text.indexOf(separator, start)
+    const end = found === -1 ? text.length : found
+    const record = text.slice(start, end)
+    start = end + 1
+    if (record.trim() !== '') yield parse(record, line)
+  }
+}
+
+/** Line in the batch of each record, by its index: what a fault of the n-th record has to be told with. */
+export function lineOfRecord({ bytes, separator }: LineBatch, index: number): number {
+  const lines = new TextDecoder().decode(bytes).split(separator)
+  let seen = -1
+  for (const [line, text] of lines.entries()) {
+    if (text.trim() !== '' && ++seen === index) return line
+  }
+  return lines.length
+}
+
+/** The whole batch at once is several times quicker than line by line. */
+function decode(bytes: Uint8Array, separator: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    throw badLine({
+      line: badUtf8Line(bytes, separator),
+      reason: 'found bytes that are not UTF-8, expected text',
+    })
+  }
+}
+
+/** Only when there is a fault: decodes line by line. */
+function badUtf8Line(bytes: Uint8Array, separator: string): number {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  const code = separator.charCodeAt(0)
+  let line = 0
+  for (let start = 0; start < bytes.length; line++) {
+    const found = bytes.indexOf(code, start)
+    const end = found === -1 ? bytes.length : found
+    try {
+      decoder.decode(bytes.subarray(start, end))
+    } catch {
+      return line
+    }
+    start = end + 1
+  }
+  return line
+}
+
+function parse(text: string, line: number): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw badLine({
+      line,
+      reason: `found no JSON (${messageOf(error).slice(0, 200)}), expected a GeoJSON Feature`,
+    })
+  }
+}
+
+function badLine({ line, reason }: LineFault): AppError {
+  return new AppError('BAD_RECORD', { line, column: null, reason }, { message: reason })
+}

@@ -1,0 +1,106 @@
+import {
+  END,
+  forEachElement,
+  forEachMember,
+  type JsonCursor,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  offsetOf,
+  openCursor,
+  peek,
+  skipValue,
+  unexpected,
+} from './json-cursor.js'
+
+/** One request of a body: bytes `start` to `end`, and within them the elements of `params.record_set` if it has some. */
+export interface ScannedRequest {
+  readonly start: number
+  readonly end: number
+  readonly recordSet: { readonly start: number; readonly end: number } | null
+}
+
+export interface ScannedBody {
+  readonly isBatch: boolean
+  /** of a batch with too many requests the first `maxBatch + 1` */
+  readonly requests: readonly ScannedRequest[]
+}
+
+export interface ScanLimits {
+  /** deepest nesting of arrays and objects */
+  maxDepth: number
+  maxBatch: number
+}
+
+/**
+ * Finds the requests of a JSON-RPC body in a file, and in each the place of `params.record_set`, whatever the order of the
+ * keys, without holding more than a chunk of it in memory. Of a key that comes twice the last one counts.
+ *
+ * Brackets, strings, commas and colons around what it looks for are checked; what stands in the values is checked by
+ * whoever parses them.
+ *
+ * @throws AppError PARSE_ERROR with the byte at which the body ceased to be JSON; INVALID_REQUEST when it is nested too deep
+ */
+export function scanBody(handle: number, limits: ScanLimits): ScannedBody {
+  const cursor = openCursor(handle, limits.maxDepth)
+  const requests: ScannedRequest[] = []
+  const isBatch = peek(cursor) === OPEN_ARRAY
+  if (!isBatch) requests.push(scanRequest(cursor, 0))
+  else {
+    forEachElement(cursor, () => {
+      if (requests.length <= limits.maxBatch) requests.push(scanRequest(cursor, 1))
+      else skipValue(cursor, 1)
+    })
+  }
+  if (peek(cursor) !== END) throw unexpected(cursor, 'the end of the body')
+  return { isBatch, requests }
+}
+
+/** A member of the batch that is no object is somebody else's fault to tell. */
+function scanRequest(cursor: JsonCursor, depth: number): ScannedRequest {
+  const isObject = peek(cursor) === OPEN_OBJECT
+  const start = offsetOf(cursor)
+  let recordSet: ScannedRequest['recordSet'] = null
+  if (!isObject) skipValue(cursor, depth)
+  else {
+    forEachMember(cursor, (key) => {
+      if (key !== 'params') skipValue(cursor, depth + 1)
+      else if (peek(cursor) === OPEN_OBJECT) recordSet = scanParams(cursor, depth + 1)
+      else {
+        recordSet = null
+        skipValue(cursor, depth + 1)
+      }
+    })
+  }
+  return { start, end: offsetOf(cursor), recordSet }
+}
+
+/** The array is skipped as a whole: its elements are found again, one by one, by `readElements`. */
+function scanParams(cursor: JsonCursor, depth: number): ScannedRequest['recordSet'] {
+  let recordSet: ScannedRequest['recordSet'] = null
+  forEachMember(cursor, (key) => {
+    const isArray = peek(cursor) === OPEN_ARRAY
+    const start = offsetOf(cursor) + 1
+    skipValue(cursor, depth + 1)
+    if (key === 'record_set') recordSet = isArray ? { start, end: offsetOf(cursor) - 1 } : null
+  })
+  return recordSet
+}
+
+/**
+ * Place of the elements of `features` of a GeoJSON FeatureCollection in a file; undefined when it is no such thing.
+ *
+ * @throws AppError PARSE_ERROR, INVALID_REQUEST
+ */
+export function scanFeatures(handle: number, maxDepth: number): { start: number; end: number } | undefined {
+  const cursor = openCursor(handle, maxDepth)
+  if (peek(cursor) !== OPEN_OBJECT) return undefined
+  let features: { start: number; end: number } | undefined
+  forEachMember(cursor, (key) => {
+    const isArray = peek(cursor) === OPEN_ARRAY
+    const start = offsetOf(cursor) + 1
+    skipValue(cursor, 1)
+    if (key === 'features' && isArray) features = { start, end: offsetOf(cursor) - 1 }
+  })
+  if (peek(cursor) !== END) throw unexpected(cursor, 'the end of the file')
+  return features
+}

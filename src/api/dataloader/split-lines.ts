@@ -1,0 +1,127 @@
+import type { LineBatch } from './read-lines.js'
+
+export interface SplitLimits {
+  /** lines of a batch */
+  batchLines: number
+  /** bytes of a batch: a batch of long lines is cut earlier */
+  batchBytes: number
+  /** bytes of one line */
+  lineBytes: number
+}
+
+/** A batch and where it stands in the stream; lines count from 1, blank ones too. */
+export interface NumberedBatch extends LineBatch {
+  firstLine: number
+  lastLine: number
+}
+
+/** Cuts a stream of bytes into batches of whole lines. */
+export interface LineSplitter {
+  /** @returns batches that are full by it. @throws RangeError when a line is longer than the limit, with its number */
+  push(chunk: Uint8Array): NumberedBatch[]
+  /** the whole lines that wait for their batch to fill; undefined when there are none */
+  flush(): NumberedBatch | undefined
+  /** the same and the last line, which may have no end */
+  end(): NumberedBatch | undefined
+  /** number of the line that is being read */
+  line(): number
+}
+
+const NEWLINE = 0x0a
+/** RFC 8142: each record begins with it, so what ends a record is the next one's */
+const RECORD_SEPARATOR = 0x1e
+const BOM = [0xef, 0xbb, 0xbf]
+
+export function createLineSplitter(limits: SplitLimits): LineSplitter {
+  let separator = 0 // known with the first byte that is no space
+  let whole: Uint8Array[] = []
+  let wholeBytes = 0
+  let wholeLines = 0
+  let tail: Uint8Array[] = []
+  let tailBytes = 0
+  let firstLine = 1
+
+  const take = (): NumberedBatch | undefined => {
+    if (wholeLines === 0) return undefined
+    const batch: NumberedBatch = {
+      bytes: join(whole, wholeBytes),
+      separator: separator === RECORD_SEPARATOR ? '\u001e' : '\n',
+      firstLine,
+      lastLine: firstLine + wholeLines - 1,
+    }
+    firstLine += wholeLines
+    whole = []
+    wholeBytes = 0
+    wholeLines = 0
+    return batch
+  }
+  // the tail and this part are one line; `whole` keeps views, nothing is copied before a batch is full
+  const closeLine = (part: Uint8Array) => {
+    checkLength(part.length)
+    whole.push(...tail, part)
+    wholeBytes += tailBytes + part.length
+    wholeLines++
+    tail = []
+    tailBytes = 0
+  }
+  const openLine = (part: Uint8Array) => {
+    checkLength(part.length)
+    if (part.length > 0) tail.push(part)
+    tailBytes += part.length
+  }
+  const checkLength = (moreBytes: number) => {
+    if (tailBytes + moreBytes > limits.lineBytes + 1)
+      throw new RangeError(`found a line of more than ${limits.lineBytes} bytes`)
+  }
+  return {
+    push(given) {
+      const chunk = separator === 0 ? withoutBom(given) : given
+      if (separator === 0) {
+        separator = separatorOf(chunk)
+        if (separator === RECORD_SEPARATOR) firstLine = 0 // what stands before the first separator is no record
+      }
+      const batches: NumberedBatch[] = []
+      let start = 0
+      for (let end = nextEnd(chunk, separator, 0); end !== -1; end = nextEnd(chunk, separator, start)) {
+        closeLine(chunk.subarray(start, end + 1))
+        start = end + 1
+        const isFull = wholeLines >= limits.batchLines || wholeBytes >= limits.batchBytes
+        if (isFull) batches.push(take() as NumberedBatch)
+      }
+      openLine(chunk.subarray(start))
+      return batches
+    },
+    flush: take,
+    end() {
+      if (tailBytes > 0) closeLine(new Uint8Array(0))
+      return take()
+    },
+    line: () => firstLine + wholeLines,
+  }
+}
+
+/** Told by the first byte that is no space; 0 when there is none yet. */
+function separatorOf(chunk: Uint8Array): number {
+  const first = chunk.find((byte) => byte > 0x20 || byte === RECORD_SEPARATOR)
+  if (first === undefined) return 0
+  return first === RECORD_SEPARATOR ? RECORD_SEPARATOR : NEWLINE
+}
+
+function nextEnd(chunk: Uint8Array, separator: number, from: number): number {
+  return chunk.indexOf(separator === 0 ? NEWLINE : separator, from)
+}
+
+function withoutBom(chunk: Uint8Array): Uint8Array {
+  return BOM.every((byte, at) => chunk[at] === byte) ? chunk.subarray(BOM.length) : chunk
+}
+
+/** In a buffer of its own, so that it can be handed to another thread. */
+function join(parts: readonly Uint8Array[], size: number): Uint8Array {
+  const bytes = new Uint8Array(size)
+  let at = 0
+  for (const part of parts) {
+    bytes.set(part, at)
+    at += part.length
+  }
+  return bytes
+}

@@ -1,0 +1,19 @@
+import { defineMethod } from '../../rpc/define-method.js'
+import type { DatasetContext } from './context.js'
+import { toCitationInfo } from './info.js'
+import { CitationInfo, CreateCitationParams } from './schema.js'
+
+export const createCitation = defineMethod({
+  name: 'dataset.citation.create',
+  summary: 'Cites the state that a dataset or loader table has now; the checksum follows in the background',
+  scope: 'dataset:write',
+  errors: ['UNKNOWN_DATASET'],
+  params: CreateCitationParams,
+  result: CitationInfo,
+  async handle(
+    { citation_label, source },
+    { datasets, timeZoneMin }: Pick<DatasetContext, 'datasets' | 'timeZoneMin'>,
+  ) {
+    return toCitationInfo(await datasets.cite(citation_label, source), timeZoneMin)
+  },
+})

@@ -1,0 +1,6 @@
+import type { DatasetStore } from '../../storage/dataset-store.js'
+import type { CallContext, SharedContext } from '../context.js'
+
+/** What the room of datasets needs of the context. */
+export type DatasetContext = Pick<CallContext, 'caller' | 'signal'> &
+  Pick<SharedContext, 'timeZoneMin'> & { readonly datasets: DatasetStore }

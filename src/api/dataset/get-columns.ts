@@ -1,0 +1,23 @@
+import { defineMethod } from '../../rpc/define-method.js'
+import { TRANSACTION_RANGE } from '../../storage/citation-plan.js'
+import type { DatasetContext } from './context.js'
+import { GetColumnsParams, GetColumnsResult } from './schema.js'
+
+export const getColumns = defineMethod({
+  name: 'dataset.get_columns',
+  summary: 'Columns of a dataset, and last the range of transactions that each version of a row has',
+  scope: 'dataset:read',
+  errors: ['UNKNOWN_DATASET'],
+  params: GetColumnsParams,
+  result: GetColumnsResult,
+  async handle({ dataset_label }, { datasets }: Pick<DatasetContext, 'datasets'>) {
+    const columns = await datasets.columns(dataset_label)
+    const defined = columns.map(({ name, typeText, isNullable }) => ({
+      column_name: name,
+      data_type: typeText,
+      nullable: isNullable,
+    }))
+    const range = { column_name: TRANSACTION_RANGE, data_type: 'tstzrange', nullable: false }
+    return [...defined, range].map((column, index) => ({ ...column, attnum: index + 1 }))
+  },
+})

@@ -1,0 +1,28 @@
+import type { Method } from '../../rpc/define-method.js'
+import { createCitation } from './citation-create.js'
+import { deleteCitation } from './citation-delete.js'
+import { listCitations } from './citation-list.js'
+import type { DatasetContext } from './context.js'
+import { createDataset } from './create.js'
+import { deleteDataset } from './delete.js'
+import { getColumns } from './get-columns.js'
+import { listDatasets } from './list.js'
+import { deleteRecords } from './record-delete.js'
+import { getRecords } from './record-get.js'
+import { putRecords } from './record-put.js'
+
+export type { DatasetContext } from './context.js'
+
+/** Methods of `/api/v2/dataset/jsonrpc`. */
+export const DATASET_METHODS: readonly Method<DatasetContext>[] = [
+  createDataset,
+  deleteDataset,
+  getColumns,
+  listDatasets,
+  createCitation,
+  deleteCitation,
+  listCitations,
+  putRecords,
+  deleteRecords,
+  getRecords,
+]

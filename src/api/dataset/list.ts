@@ -1,0 +1,19 @@
+import { z } from 'zod'
+import { defineMethod } from '../../rpc/define-method.js'
+import type { DatasetContext } from './context.js'
+import { toDatasetInfo } from './info.js'
+import { listQuery } from './list-query.js'
+import { DatasetInfo, ListParams } from './schema.js'
+
+export const listDatasets = defineMethod({
+  name: 'dataset.list',
+  summary: 'Datasets, filtered, ordered and paged; in the order they were made unless another is asked for',
+  scope: 'dataset:read',
+  errors: ['BAD_CONDITION'],
+  params: ListParams,
+  result: z.array(DatasetInfo),
+  async handle(params, { datasets, timeZoneMin }: Pick<DatasetContext, 'datasets' | 'timeZoneMin'>) {
+    const found = await datasets.list(listQuery(params))
+    return found.map((dataset) => toDatasetInfo(dataset, timeZoneMin))
+  },
+})

@@ -1,0 +1,18 @@
+import { defineMethod } from '../../rpc/define-method.js'
+import type { DatasetContext } from './context.js'
+import { Count, DeleteRecordsParams } from './schema.js'
+
+export const deleteRecords = defineMethod({
+  name: 'dataset.record.delete',
+  summary: 'Deletes the records that match and answers how many; citations go on seeing them',
+  scope: 'dataset:write',
+  errors: ['UNKNOWN_DATASET', 'BAD_CONDITION'],
+  params: DeleteRecordsParams,
+  result: Count,
+  async handle(
+    { dataset_name, condition },
+    { datasets, signal }: Pick<DatasetContext, 'datasets' | 'signal'>,
+  ) {
+    return await datasets.deleteRecords(dataset_name, condition ?? undefined, signal)
+  },
+})

@@ -1,0 +1,147 @@
+import { z } from 'zod'
+import { DATA_TYPE_NAMES } from '../../storage/dataset-column.js'
+
+/** Names of datasets, columns and citations. */
+export const NAME = /^[\p{L}\p{M}\p{Nd}_.-]{1,63}$/u
+export const NAME_RULE = '1 to 63 letters, digits or any of _ - .'
+/** SQLite takes no more in one comparison of rows. */
+export const MAX_COLUMNS = 500
+const MAX_RECORDS = 1_000_000
+
+const Datetime = z
+  .strictObject({ _type: z.literal('datetime'), val: z.string() })
+  .describe('microseconds, offset with colon')
+
+const prefixed = (what: string) => z.string().max(200).describe(`${what}; a leading ddc: is dropped`)
+
+export const DatasetName = prefixed('name of a dataset, short or long form')
+export const DatasetLabel = prefixed('name of a dataset, a citation or a loader table')
+export const CitationLabel = prefixed('long form of a citation, or a short form: the newest of it')
+
+/** A new name, checked whole; `ddc:` before it is dropped. */
+const newName = (what: string) =>
+  z
+    .string()
+    .max(200)
+    .transform((text) => text.replace(/^ddc:/, ''))
+    .refine((text) => NAME.test(text), `expected ${NAME_RULE}`)
+    .describe(`${what}: ${NAME_RULE}`)
+
+const ColumnName = z.string().max(63)
+
+/** One column; what depends on its type or on other columns is checked in `read-definition.ts`. */
+export const ColumnDef = z.strictObject({
+  column_name: ColumnName,
+  data_type: z
+    .string()
+    .max(100)
+    .describe(
+      `one of ${DATA_TYPE_NAMES.join(', ')}; varchar, character, numeric and geometry take arguments: varchar(20), numeric(10,2), geometry(Point,4326)`,
+    ),
+  nullable: z.boolean().default(false),
+})
+
+export const CreateParams = z.strictObject({
+  dataset_name: newName('name of the dataset'),
+  columns: z.array(ColumnDef).min(1).max(MAX_COLUMNS),
+  key_columns: z
+    .array(ColumnName)
+    .max(32)
+    .nullish()
+    .describe('columns whose values together are unique; absent or empty for none'),
+})
+
+export const DatasetParams = z.strictObject({ dataset_name: DatasetName })
+
+export const GetColumnsParams = z.strictObject({ dataset_label: DatasetLabel })
+
+export const GetColumnsResult = z.array(
+  z.strictObject({
+    column_name: z.string(),
+    data_type: z.string().describe("the type by PostgreSQL's catalogue"),
+    nullable: z.boolean(),
+    attnum: z.int().describe('position, from 1'),
+  }),
+)
+
+/** `conds` and `order` are checked where they are compiled, with the place of each fault. */
+const Condition = z
+  .unknown()
+  .optional()
+  .meta({ type: 'object', description: 'condition; {} or absent for none' })
+const Order = z
+  .union([z.string().max(200), z.array(z.string().max(200)).max(16)])
+  .nullish()
+  .describe('a column, -column for descending, or an array of those; ties end with the order of arrival')
+const Limit = z.int().min(0).max(Number.MAX_SAFE_INTEGER).nullish().describe('absent for all')
+const Offset = z.int().min(0).max(Number.MAX_SAFE_INTEGER).nullish().describe('absent for 0')
+
+export const ListParams = z.strictObject({ conds: Condition, offset: Offset, limit: Limit, order: Order })
+
+export const CreateCitationParams = z.strictObject({
+  citation_label: newName('short form of the citation; several may share one'),
+  source: prefixed('dataset or loader table to cite'),
+})
+
+export const CitationParams = z.strictObject({
+  citation_label: prefixed('long form of one citation, or a short form for all that share it'),
+})
+
+export const PutParams = z.strictObject({
+  dataset_name: DatasetName,
+  records: z
+    .array(z.array(z.unknown()).max(MAX_COLUMNS))
+    .max(MAX_RECORDS)
+    .describe('each an array of values in the order of the columns'),
+  on_conflict: z
+    .enum(['error', 'update', 'nothing'])
+    .default('error')
+    .describe('what happens to a record whose key is there already'),
+})
+
+export const DeleteRecordsParams = z.strictObject({ dataset_name: DatasetName, condition: Condition })
+
+export const GetRecordsParams = z.strictObject({
+  citation_label: CitationLabel,
+  columns: z
+    .array(z.string().max(200))
+    .max(MAX_COLUMNS + 1)
+    .nullish()
+    .describe('columns wanted, also _transaction_range; absent or empty for all columns of the dataset'),
+  condition: Condition,
+  offset: Offset,
+  limit: Limit,
+  order: Order,
+})
+
+export const GetRecordsResult = z.array(z.record(z.string(), z.unknown()))
+
+export const Count = z.int().min(0)
+
+export const DatasetInfo = z.strictObject({
+  id: z.int(),
+  session_id: z.null(),
+  usename: z.string().describe('name of the key that made the dataset'),
+  ddc_type: z.literal('table'),
+  short_form: z.string(),
+  long_form: z.string().describe('name, _, and the creation time in epoch seconds'),
+  realname: z.string(),
+  created_at: Datetime,
+  committed_at: z.null(),
+  prepared_activity_id: z.null(),
+})
+
+export const CitationInfo = z.strictObject({
+  id: z.int(),
+  short_form: z.string(),
+  long_form: z.string().describe('short form, _, and the creation time in epoch seconds; unique'),
+  dataset_name: z.string(),
+  dataset_realname: z.string(),
+  transaction_time: Datetime.describe('when the newest change that the citation sees was made'),
+  created_at: Datetime,
+  checksum: z
+    .string()
+    .nullable()
+    .describe('SHA-256 over the cited rows in hex; null while checksum_state is pending'),
+  checksum_state: z.enum(['pending', 'done']),
+})

@@ -1,0 +1,19 @@
+import { defineMethod } from '../../rpc/define-method.js'
+import type { FlContext } from './context.js'
+import { AnnounceParams, AnnounceResult } from './schema.js'
+
+/** Between gateways: bytes that the receiver has are not sent. */
+export const announceModel = defineMethod({
+  name: 'fl.announce',
+  summary: 'Registers a feedback whose bytes are here already, or tells where to send them',
+  scope: 'model:write',
+  errors: ['UNKNOWN_STORE', 'LOOP', 'TOO_MANY_UPLOADS', 'DISK_FULL', 'BODY_TOO_LARGE'],
+  params: AnnounceParams,
+  result: AnnounceResult,
+  async handle(
+    { sha256, size, data },
+    { announceUpload, caller }: Pick<FlContext, 'announceUpload' | 'caller'>,
+  ) {
+    return await announceUpload({ sha256, sizeBytes: size, data }, caller)
+  },
+})

@@ -1,0 +1,26 @@
+import type { z } from 'zod'
+import type { Caller } from '../../auth/caller.js'
+import type { ModelRows } from '../../storage/model.js'
+import type { ModelStores } from '../../storage/model-store.js'
+import type { TransferRows } from '../../storage/transfer.js'
+import type { UpstreamRows } from '../../storage/upstream.js'
+import type { Outbox } from '../../sync/outbox.js'
+import type { CallContext, SharedContext } from '../context.js'
+import type { AnnounceResult } from './schema.js'
+
+/** What the room of federated learning needs of the context. */
+export type FlContext = Pick<CallContext, 'caller' | 'signal'> &
+  Pick<SharedContext, 'timeZoneMin' | 'clock' | 'config'> & {
+    readonly models: ModelRows
+    readonly modelStores: ModelStores
+    readonly upstreams: UpstreamRows
+    readonly transfers: TransferRows
+    readonly outbox: Outbox
+    /** model_info of a model that is here */
+    modelInfo(modelId: string): Promise<object | undefined>
+    /** registers announced bytes that are here, or tells where to send them */
+    announceUpload(
+      announced: { sha256: string; sizeBytes: number; data: unknown },
+      caller: Caller,
+    ): Promise<z.input<typeof AnnounceResult>>
+  }

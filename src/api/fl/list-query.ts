@@ -1,0 +1,18 @@
+import type { z } from 'zod'
+import type { ListQuery } from '../../storage/model-list.js'
+import type { FlContext } from './context.js'
+import type { ListParams } from './schema.js'
+
+/** Params of a list as storage takes them. */
+export function listQuery(
+  params: z.output<typeof ListParams>,
+  { timeZoneMin, clock }: Pick<FlContext, 'timeZoneMin' | 'clock'>,
+): ListQuery {
+  return {
+    conds: params.conds ?? undefined,
+    order: params.order,
+    limit: params.limit ?? undefined,
+    offset: params.offset ?? undefined,
+    env: { timeZoneMin, nowUs: BigInt(clock.nowUs()) },
+  }
+}

@@ -1,0 +1,92 @@
+import { z } from 'zod'
+import { datetimeObject } from '../../datetime.js'
+import { AppError } from '../../errors.js'
+import { defineMethod } from '../../rpc/define-method.js'
+import type { TransferRecord } from '../../storage/transfer.js'
+import type { FlContext } from './context.js'
+import { listQuery } from './list-query.js'
+import { ListParams, TransferId, TransferInfo } from './schema.js'
+
+type TransferContext = Pick<FlContext, 'transfers' | 'outbox' | 'timeZoneMin'>
+
+export const listTransfers = defineMethod({
+  name: 'fl.list_transfers',
+  summary: 'The outbox: transfers to and from upstreams, filtered, ordered and paged',
+  scope: 'fl:read',
+  errors: ['BAD_CONDITION'],
+  params: ListParams,
+  result: z.array(TransferInfo),
+  async handle(params, context: TransferContext & Pick<FlContext, 'clock'>) {
+    const transfers = await context.transfers.list(listQuery(params, context))
+    return transfers.map((transfer) => toTransferInfo(transfer, context))
+  },
+})
+
+export const getTransfer = defineMethod({
+  name: 'fl.get_transfer',
+  summary: 'One transfer',
+  scope: 'fl:read',
+  errors: ['UNKNOWN_TRANSFER'],
+  params: z.strictObject({ id: TransferId }),
+  result: TransferInfo,
+  async handle({ id }, context: TransferContext) {
+    return toTransferInfo(known(id, await context.transfers.find(id)), context)
+  },
+})
+
+export const retryTransfer = defineMethod({
+  name: 'fl.retry_transfer',
+  summary: 'Tries a waiting or failed transfer now; a delivered one stays as it is',
+  scope: 'fl:write',
+  errors: ['UNKNOWN_TRANSFER'],
+  params: z.strictObject({ id: TransferId }),
+  result: TransferInfo,
+  async handle({ id }, context: TransferContext) {
+    const transfer = known(id, await context.transfers.retry(id))
+    context.outbox.askNow(transfer.upstreamId)
+    return toTransferInfo(transfer, context)
+  },
+})
+
+export const cancelTransfer = defineMethod({
+  name: 'fl.cancel_transfer',
+  summary: 'Ends a waiting or running transfer; the model stays here',
+  scope: 'fl:write',
+  errors: ['UNKNOWN_TRANSFER'],
+  params: z.strictObject({ id: TransferId }),
+  result: TransferInfo,
+  async handle({ id }, context: TransferContext) {
+    const transfer = known(id, await context.transfers.cancel(id))
+    context.outbox.interrupt(id)
+    return toTransferInfo(transfer, context)
+  },
+})
+
+/** What the running attempt knows is newer than the row. */
+function toTransferInfo(
+  transfer: TransferRecord,
+  { outbox, timeZoneMin }: TransferContext,
+): z.output<typeof TransferInfo> {
+  const running = outbox.running().get(transfer.transferId)
+  const time = (us: number | null) => (us === null ? null : datetimeObject(us, timeZoneMin))
+  return {
+    id: transfer.transferId,
+    kind: transfer.kind,
+    model_id: transfer.modelId,
+    upstream_id: transfer.upstreamId,
+    state: transfer.state,
+    attempts: transfer.attempts,
+    bytes_sent: Math.max(transfer.bytesSent, running?.doneBytes ?? 0),
+    size: transfer.sizeBytes,
+    next_attempt_at: time(transfer.nextAttemptUs),
+    last_error: transfer.lastError,
+    created_at: datetimeObject(transfer.createdAtUs, timeZoneMin),
+    finished_at: time(transfer.finishedAtUs),
+  }
+}
+
+function known(id: number, transfer: TransferRecord | undefined): TransferRecord {
+  if (transfer === undefined)
+    throw new AppError('UNKNOWN_TRANSFER', { id }, { message: `No transfer has the id ${id}` })
+  return transfer
+}

@@ -1,0 +1,122 @@
+import { z } from 'zod'
+import { AppError } from '../../errors.js'
+import { defineMethod } from '../../rpc/define-method.js'
+import { baseUrlOf } from '../../sync/endpoint.js'
+import { unknownStore } from '../../sync/register-model.js'
+import type { FlContext } from './context.js'
+import { listQuery } from './list-query.js'
+import { CreateUpstreamParams, ListParams, UpdateUpstreamParams, UpstreamId, UpstreamInfo } from './schema.js'
+import { toUpstreamInfo, unknownUpstream } from './upstream-info.js'
+
+type UpstreamContext = Pick<FlContext, 'upstreams' | 'caller' | 'timeZoneMin'>
+
+export const createUpstreamInfo = defineMethod({
+  name: 'fl.create_upstream_info',
+  summary: 'Sets where models of a store are fed back to',
+  scope: 'fl:write',
+  errors: ['UNKNOWN_STORE', 'BAD_ENDPOINT'],
+  params: CreateUpstreamParams,
+  result: UpstreamInfo,
+  async handle(params, context: UpstreamContext & Pick<FlContext, 'modelStores' | 'config'>) {
+    baseUrlOf(params.upstream_endpoint, context.config.sync.allowInsecure)
+    const upstream = await context.upstreams.create({
+      storeId: await storeIdOf(params.model_store_ddc, context),
+      endpoint: params.upstream_endpoint,
+      apikey: params.upstream_apikey,
+      secret: params.upstream_secret,
+      upstreamStore: params.upstream_model_store_ddc,
+      alias: params.alias,
+      description: params.description,
+      isEnabled: params.enabled,
+    })
+    return toUpstreamInfo(upstream, context.caller, context.timeZoneMin)
+  },
+})
+
+export const getUpstreamInfo = defineMethod({
+  name: 'fl.get_upstream_info',
+  summary: 'Upstream information of a model store',
+  scope: 'fl:read',
+  errors: ['UNKNOWN_UPSTREAM'],
+  params: z.strictObject({ id: UpstreamId }),
+  result: UpstreamInfo,
+  async handle({ id }, { upstreams, caller, timeZoneMin }: UpstreamContext) {
+    const upstream = await upstreams.find(id)
+    if (upstream === undefined) throw unknownUpstream(id)
+    return toUpstreamInfo(upstream, caller, timeZoneMin)
+  },
+})
+
+export const listUpstreamInfo = defineMethod({
+  name: 'fl.list_upstream_info',
+  summary: 'Upstream information, filtered, ordered and paged',
+  scope: 'fl:read',
+  errors: ['BAD_CONDITION'],
+  params: ListParams,
+  result: z.array(UpstreamInfo),
+  async handle(params, context: UpstreamContext & Pick<FlContext, 'clock'>) {
+    const upstreams = await context.upstreams.list(listQuery(params, context))
+    return upstreams.map((upstream) => toUpstreamInfo(upstream, context.caller, context.timeZoneMin))
+  },
+})
+
+export const updateUpstreamInfo = defineMethod({
+  name: 'fl.update_upstream_info',
+  summary: 'Changes upstream information; what is left out keeps its value',
+  scope: 'fl:write',
+  errors: ['UNKNOWN_UPSTREAM', 'UNKNOWN_STORE', 'BAD_ENDPOINT'],
+  params: UpdateUpstreamParams,
+  result: UpstreamInfo,
+  async handle(params, context: UpstreamContext & Pick<FlContext, 'modelStores' | 'config' | 'outbox'>) {
+    const { id, model_store_ddc } = params
+    if (params.upstream_endpoint !== undefined)
+      baseUrlOf(params.upstream_endpoint, context.config.sync.allowInsecure)
+    if ((await context.upstreams.find(id)) === undefined) throw unknownUpstream(id)
+    const upstream = await context.upstreams.update(id, {
+      ...(model_store_ddc === undefined ? {} : { storeId: await storeIdOf(model_store_ddc, context) }),
+      ...given('endpoint', params.upstream_endpoint),
+      ...given('apikey', params.upstream_apikey),
+      ...given('secret', params.upstream_secret),
+      ...given('upstreamStore', params.upstream_model_store_ddc),
+      ...given('alias', params.alias),
+      ...given('description', params.description),
+      ...given('isEnabled', params.enabled),
+    })
+    if (upstream === undefined) throw unknownUpstream(id)
+    context.outbox.askNow(id) // what waited because of the old values may go
+    return toUpstreamInfo(upstream, context.caller, context.timeZoneMin)
+  },
+})
+
+export const deleteUpstreamInfo = defineMethod({
+  name: 'fl.delete_upstream_info',
+  summary: 'Removes upstream information and returns it; transfers that wait for it end as failed',
+  scope: 'fl:write',
+  errors: ['UNKNOWN_UPSTREAM'],
+  params: z.strictObject({ id: UpstreamId }),
+  result: UpstreamInfo,
+  async handle({ id }, context: UpstreamContext & Pick<FlContext, 'transfers' | 'outbox'>) {
+    const upstream = await context.upstreams.remove(id)
+    if (upstream === undefined) throw unknownUpstream(id)
+    await context.transfers.cancelOfUpstream(id)
+    for (const transferId of context.outbox.running().keys()) {
+      const transfer = await context.transfers.find(transferId)
+      if (transfer?.upstreamId === id) context.outbox.interrupt(transferId)
+    }
+    return toUpstreamInfo(upstream, context.caller, context.timeZoneMin)
+  },
+})
+
+/** The store's id; made when there is none of the name and the configuration allows it. */
+async function storeIdOf(name: string, context: Pick<FlContext, 'modelStores' | 'config'>): Promise<number> {
+  const found = await context.modelStores.find(name)
+  if (found !== undefined) return found.storeId
+  if (!context.config.modelStore.autoCreate) throw unknownStore(name)
+  const made = (await context.modelStores.create(name)) ?? (await context.modelStores.find(name))
+  if (made === undefined) throw new AppError('UNKNOWN_STORE', { model_store_ddc: name })
+  return made.storeId
+}
+
+function given<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
+  return (value === undefined ? {} : { [key]: value }) as { [P in K]?: V }
+}

@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import { isFault } from '../../geo/fault.js'
+import { parseGeometry } from '../../geo/parse-geometry.js'
+import type { Geometry } from '../../geo/types.js'
+
+const MAX_NAME = 200
+const MAX_COLUMNS = 2000
+
+const Datetime = z
+  .union([
+    z.string().min(1).max(64),
+    z.strictObject({ _type: z.literal('datetime'), val: z.string().min(1).max(64) }),
+  ])
+  .describe('YYYY-MM-DD hh:mm:ss with an offset such as +09; without one, service.timeZone holds')
+
+/** Any GeoJSON geometry, or null for everywhere. */
+const SearchArea = z
+  .unknown()
+  .meta({
+    type: ['object', 'null'],
+    description: 'GeoJSON geometry of any type, WGS 84; null for everywhere',
+  })
+  .transform((json, context): Geometry | null => {
+    if (json === null) return null
+    const geometry = parseGeometry(json, '')
+    if (!isFault(geometry)) return geometry
+    context.addIssue({
+      code: 'custom',
+      path: pathOf(geometry.path),
+      message: `found ${geometry.found}, expected ${geometry.expected}`,
+    })
+    return z.NEVER
+  })
+
+/** A Feature that asks: its id and box are accepted and mean nothing. */
+const asking = <P extends z.ZodType>(properties: P) =>
+  z.strictObject({
+    type: z.literal('Feature'),
+    id: z.union([z.string().max(MAX_NAME), z.number()]).optional(),
+    bbox: z.array(z.number()).max(6).optional(),
+    geometry: SearchArea,
+    properties,
+  })
+
+export const EventdataParams = asking(
+  z.strictObject({
+    table: z.string().min(1).max(MAX_NAME).describe('event.<data_name>_tbl_0, or the data_name'),
+    columns: z
+      .array(z.string().min(1).max(MAX_NAME))
+      .max(MAX_COLUMNS)
+      .default([])
+      .describe('columns wanted; [] for all'),
+    conds: z.unknown().optional().meta({ type: 'object', description: 'condition; {} or absent for none' }),
+    start_datetime: Datetime.optional().describe('rows that end later; absent: no bound'),
+    end_datetime: Datetime.optional().describe('rows that start earlier; absent: no bound'),
+    limit: z.int().min(0).optional().describe('most rows; absent: all'),
+    offset: z.int().min(0).optional().describe('rows to pass over; absent: 0'),
+    order: z
+      .union([z.string().min(1).max(MAX_NAME), z.array(z.string().min(1).max(MAX_NAME)).max(MAX_COLUMNS)])
+      .optional()
+      .describe('a column, -column for descending, or an array of those; ties end with the order of arrival'),
+  }),
+)
+
+export const RiskmapParams = asking(
+  z.strictObject({
+    start_datetime: Datetime.describe('beginning of the period, which is half-open'),
+    end_datetime: Datetime.optional().describe('end of the period; absent: one second after its beginning'),
+    themes: z
+      .array(z.string().min(1).max(MAX_NAME))
+      .max(1000)
+      .describe('risk map themes; unknown ones are empty'),
+    target_theme_mesh_degree: z
+      .int()
+      .min(1)
+      .max(5)
+      .optional()
+      .describe('cells of the standard grid of this degree; absent: the cells as they are stored'),
+  }),
+)
+
+const AnyGeometry = z.looseObject({ type: z.string() })
+
+export const EventdataResult = z.strictObject({
+  type: z.literal('FeatureCollection'),
+  features: z.array(
+    z.strictObject({
+      type: z.literal('Feature'),
+      geometry: AnyGeometry.nullable(),
+      properties: z.looseObject({ table: z.unknown() }).describe('table, and each column that was asked for'),
+    }),
+  ),
+})
+
+export const RiskmapResult = z.strictObject({
+  type: z.literal('FeatureCollection'),
+  name: z.literal('requestExtraRiskmapResponse'),
+  features: z.array(
+    z.strictObject({
+      type: z.literal('Feature'),
+      geometry: AnyGeometry,
+      properties: z.strictObject({
+        theme: z.string(),
+        datetime: z.string().nullable().describe('start of the slot, ISO 8601; null: it always held'),
+        risk: z.int().min(0).max(10),
+      }),
+    }),
+  ),
+})
+
+/** `.coordinates[0][1]` as a path of zod. */
+function pathOf(text: string): (string | number)[] {
+  return [...text.matchAll(/\.(\w+)|\[(\d+)\]/g)].map(([, name, index]) => name ?? Number(index))
+}

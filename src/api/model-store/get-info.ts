@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import { defineMethod } from '../../rpc/define-method.js'
+import { unknownStore } from '../../sync/register-model.js'
+import type { ModelStoreContext } from './context.js'
+import { toListedInfo } from './model-info.js'
+import { ListedModelInfo, ListParams, StoreName } from './schema.js'
+
+export const getInfo = defineMethod({
+  name: 'model_store.model.get_info',
+  summary: 'Models of a store, filtered, ordered and paged',
+  scope: 'model:read',
+  errors: ['UNKNOWN_STORE', 'BAD_CONDITION'],
+  params: ListParams.extend({ model_store_ddc: StoreName }),
+  result: z.array(ListedModelInfo),
+  async handle({ model_store_ddc, ...query }, context: ModelStoreContext) {
+    const store = await context.modelStores.find(model_store_ddc)
+    if (store === undefined) throw unknownStore(model_store_ddc)
+    const models = await context.lists.models(store.storeId, listQuery(query, context))
+    return models.map((model) => toListedInfo(model, context.timeZoneMin))
+  },
+})
+
+/** Params of a list as storage takes them. */
+export function listQuery(
+  params: z.output<typeof ListParams>,
+  { timeZoneMin, clock }: Pick<ModelStoreContext, 'timeZoneMin' | 'clock'>,
+) {
+  return {
+    conds: params.conds ?? undefined,
+    order: params.order,
+    limit: params.limit ?? undefined,
+    offset: params.offset ?? undefined,
+    env: { timeZoneMin, nowUs: BigInt(clock.nowUs()) },
+  }
+}

@@ -1,0 +1,62 @@
+import type { z } from 'zod'
+import { datetimeObject } from '../../datetime.js'
+import type { ModelRecord } from '../../storage/model.js'
+import type { ModelStoreRecord } from '../../storage/model-store.js'
+import type { ListedModelInfo, ModelInfo, StoreInfo } from './schema.js'
+
+/**
+ * A model as it is answered. The store's name is in its long form for models that other nodes asked to register
+ * and for aggregated ones.
+ */
+export function toModelInfo(model: ModelRecord, timeZoneMin: number): z.output<typeof ModelInfo> {
+  const isLong = model.state === 20 || model.state === 30
+  const { model_id, ...fields } = commonFields(model, timeZoneMin)
+  return {
+    model_id,
+    model_store_ddc: isLong ? model.storeLongForm : model.storeName,
+    ...fields,
+    location: [model.lng, model.lat],
+  }
+}
+
+/** A model as `get_info` lists it. */
+export function toListedInfo(model: ModelRecord, timeZoneMin: number): z.output<typeof ListedModelInfo> {
+  return { ...commonFields(model, timeZoneMin), location: pointHex(model.lng, model.lat) }
+}
+
+export function toStoreInfo(store: ModelStoreRecord, timeZoneMin: number): z.output<typeof StoreInfo> {
+  return {
+    id: store.storeId,
+    model_store_ddc: store.name,
+    long_form: store.longForm,
+    created_at: datetimeObject(store.createdAtUs, timeZoneMin),
+  }
+}
+
+function commonFields(model: ModelRecord, timeZoneMin: number) {
+  return {
+    model_id: model.modelId,
+    model_kind: model.kind,
+    model_description: model.description,
+    model_meta: JSON.parse(model.meta) as Record<string, unknown>,
+    model_hash: model.md5,
+    model_sha256: model.sha256,
+    model_size: model.sizeBytes,
+    model_state: model.state,
+    hop_count: model.hopCount,
+    round: model.round,
+    start_datetime: datetimeObject(model.startUs, timeZoneMin),
+    end_datetime: datetimeObject(model.endUs, timeZoneMin),
+    tenant_id: model.tenantId,
+  }
+}
+
+/** Little-endian WKB of a point: byte order, type 1, x, y. */
+function pointHex(lng: number, lat: number): string {
+  const wkb = Buffer.alloc(21)
+  wkb.writeUInt8(1, 0)
+  wkb.writeUInt32LE(1, 1)
+  wkb.writeDoubleLE(lng, 5)
+  wkb.writeDoubleLE(lat, 13)
+  return wkb.toString('hex').toUpperCase()
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { AppError } from '../../errors.js'
+import { defineMethod } from '../../rpc/define-method.js'
+import { unknownStore } from '../../sync/register-model.js'
+import type { ModelStoreContext } from './context.js'
+import { listQuery } from './get-info.js'
+import { toStoreInfo } from './model-info.js'
+import { ListParams, StoreInfo, StoreName } from './schema.js'
+
+type StoreContext = Pick<ModelStoreContext, 'modelStores' | 'timeZoneMin'>
+
+export const createStore = defineMethod({
+  name: 'model_store.create',
+  summary: 'Makes a model store',
+  scope: 'model:write',
+  errors: ['STORE_EXISTS'],
+  params: z.strictObject({ model_store_ddc: StoreName }),
+  result: StoreInfo,
+  async handle({ model_store_ddc }, { modelStores, timeZoneMin }: StoreContext) {
+    const store = await modelStores.create(model_store_ddc)
+    if (store === undefined) throw new AppError('STORE_EXISTS', { model_store_ddc })
+    return toStoreInfo(store, timeZoneMin)
+  },
+})
+
+export const deleteStore = defineMethod({
+  name: 'model_store.delete',
+  summary: 'Removes a model store with its models and upstreams; refused while a transfer of it waits',
+  scope: 'model:write',
+  errors: ['UNKNOWN_STORE', 'STORE_IN_USE'],
+  params: z.strictObject({ model_store_ddc: StoreName }),
+  result: StoreInfo,
+  async handle({ model_store_ddc }, { modelStores, timeZoneMin }: StoreContext) {
+    const removed = await modelStores.remove(model_store_ddc)
+    if (removed === undefined) throw unknownStore(model_store_ddc)
+    if ('waitingTransfers' in removed) {
+      const { waitingTransfers } = removed
+      const message = `${waitingTransfers} transfers of the store wait; deliver or cancel them first`
+      throw new AppError('STORE_IN_USE', { waitingTransfers }, { message })
+    }
+    return toStoreInfo(removed, timeZoneMin)
+  },
+})
+
+export const listStores = defineMethod({
+  name: 'model_store.list',
+  summary: 'Model stores, filtered, ordered and paged',
+  scope: 'model:read',
+  errors: ['BAD_CONDITION'],
+  params: ListParams,
+  result: z.array(StoreInfo),
+  async handle(params, context: Pick<ModelStoreContext, 'lists' | 'timeZoneMin' | 'clock'>) {
+    const stores = await context.lists.stores(listQuery(params, context))
+    return stores.map((store) => toStoreInfo(store, context.timeZoneMin))
+  },
+})

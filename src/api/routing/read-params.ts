@@ -1,0 +1,94 @@
+import { parseDatetime } from '../../datetime.js'
+import { AppError } from '../../errors.js'
+import { describeValue, isFault } from '../../geo/fault.js'
+import { parseGeometry } from '../../geo/parse-geometry.js'
+import type { MultiPolygon, Polygon } from '../../geo/types.js'
+import type { AskedPoint } from '../../routing/places.js'
+
+const LEVELS = 11
+/** A larger sensitivity counts as this one: it shuts a road for all purposes, and sums of it stay finite. */
+const MAX_SENSITIVITY = 1e12
+
+/** A datetime of a request. @throws AppError INVALID_PARAMS */
+export function readInstant(value: string | { val: string }, path: string, timeZoneMin: number): bigint {
+  const parsed = parseDatetime(typeof value === 'string' ? value : value.val, timeZoneMin)
+  if (typeof parsed === 'bigint') return parsed
+  throw invalid(path, `found ${JSON.stringify(parsed.found)}, expected ${parsed.expected}`)
+}
+
+/** The time of the risk, which may be left out where there is none. @throws AppError INVALID_PARAMS */
+export function readRiskInstant(
+  value: string | { val: string } | undefined,
+  themes: readonly unknown[],
+  timeZoneMin: number,
+): bigint {
+  if (value !== undefined) return readInstant(value, '$.start_datetime', timeZoneMin)
+  if (themes.length === 0) return 0n
+  throw invalid('$.start_datetime', 'found nothing, expected a datetime, since there are themes')
+}
+
+/** A point of a request under the name that messages use. */
+export function readPoint(lonlat: readonly number[], role: string): AskedPoint {
+  const [lng = 0, lat = 0] = lonlat
+  return { role, lng, lat }
+}
+
+/** Themes with their sensitivities. @throws AppError BAD_SENSITIVITY, TOO_MANY_ITEMS */
+export function readThemes(themes: Record<string, unknown>, maxThemes: number): [string, number[]][] {
+  const entries = Object.entries(themes)
+  checkCount('themes', entries.length, maxThemes)
+  return entries.map(([theme, values]) => [theme, readSensitivity(theme, values)])
+}
+
+/** Closed areas as checked geometries. @throws AppError INVALID_PARAMS, TOO_MANY_ITEMS */
+export function readPolygons(polygons: readonly unknown[], maxPolygons: number): (Polygon | MultiPolygon)[] {
+  checkCount('avoid_polygons', polygons.length, maxPolygons)
+  return polygons.map((polygon, i) => {
+    const path = `$.avoid_polygons[${i}]`
+    const geometry = parseGeometry(polygon, path)
+    if (isFault(geometry))
+      throw invalid(geometry.path, `found ${geometry.found}, expected ${geometry.expected}`)
+    return geometry as Polygon | MultiPolygon
+  })
+}
+
+/** @throws AppError TOO_MANY_ITEMS */
+export function checkCount(list: string, found: number, limit: number): void {
+  if (found <= limit) return
+  throw new AppError(
+    'TOO_MANY_ITEMS',
+    { list, found, limit },
+    { message: `Found ${found} ${list}, expected at most ${limit}` },
+  )
+}
+
+/** An INVALID_PARAMS for what the schema cannot say. */
+export function invalid(path: string, message: string): AppError {
+  const faults = [{ path, message }]
+  return new AppError('INVALID_PARAMS', { faults }, { message: `Invalid params: ${path}: ${message}` })
+}
+
+function readSensitivity(theme: string, values: unknown): number[] {
+  if (!Array.isArray(values))
+    throw badSensitivity(theme, null, `found ${describeValue(values)}, expected an array of 11 numbers`)
+  if (values.length !== LEVELS)
+    throw badSensitivity(theme, null, `found ${values.length} values, expected 11`)
+  values.forEach((value: unknown, level) => {
+    if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return
+    throw badSensitivity(
+      theme,
+      level,
+      `found ${describeValue(value)} for level ${level}, expected a finite number, 0 or more`,
+    )
+  })
+  return values.map((value: number) => Math.min(value, MAX_SENSITIVITY))
+}
+
+function badSensitivity(theme: string, level: number | null, what: string): AppError {
+  const name = theme.slice(0, 100)
+  return new AppError(
+    'BAD_SENSITIVITY',
+    { theme: name, level },
+    { message: `Theme ${JSON.stringify(name)}: ${what}` },
+  )
+}

@@ -1,0 +1,242 @@
+import { z } from 'zod'
+
+const MAX_NAME = 100
+const LEVELS = 11
+
+/** A third number, a height, is accepted and left out. */
+export const Lonlat = z
+  .array(z.number())
+  .min(2)
+  .max(3)
+  .refine(([lng = 0, lat = 0]) => Math.abs(lng) <= 180 && Math.abs(lat) <= 90, {
+    message: 'expected a longitude from -180 to 180, then a latitude from -90 to 90',
+  })
+  .describe('[longitude, latitude], degrees, WGS 84')
+
+export const Datetime = z
+  .union([
+    z.string().min(1).max(64),
+    z.strictObject({ _type: z.literal('datetime'), val: z.string().min(1).max(64) }),
+  ])
+  .describe('YYYY-MM-DD hh:mm:ss with an offset such as +09; without one, service.timeZone holds')
+
+const MapName = z
+  .string()
+  .min(1)
+  .max(MAX_NAME)
+  .optional()
+  .describe('map to use; absent: the first, by name, whose area holds all points')
+
+const ThemeName = z.string().min(1).max(MAX_NAME)
+
+/** What a sensitivity may be is checked by `readThemes`, whose error the contract names. */
+const Sensitivity = z.unknown().meta({
+  type: 'array',
+  items: { type: 'number', minimum: 0 },
+  minItems: LEVELS,
+  maxItems: LEVELS,
+  description: 'sensitivity x of risk levels 0 to 10: passing takes (1 + x) times as long',
+})
+
+export const Themes = z
+  .record(ThemeName, Sensitivity)
+  .describe('risk map theme → sensitivities; {} ignores risk. Several themes add up')
+
+const AvoidPolygon = z
+  .looseObject({ type: z.enum(['Polygon', 'MultiPolygon']), coordinates: z.array(z.unknown()).max(100_000) })
+  .describe('GeoJSON Polygon or MultiPolygon that must not be driven through')
+
+export const DijkstraParams = z
+  .strictObject({
+    themes: Themes,
+    start_lonlat: Lonlat,
+    goal_lonlat: Lonlat,
+    start_datetime: Datetime.describe('risk is taken at this time'),
+    via: z.array(Lonlat).max(10_000).default([]).describe('points on the way; at most routing.maxVia'),
+    map: MapName,
+    reorder_waypoints: z
+      .boolean()
+      .default(false)
+      .describe('true visits the via points in the order of the lowest total cost'),
+    with_kml: z.boolean().default(false).describe('true adds the route as KML 2.2'),
+    alternatives: z
+      .int()
+      .min(1)
+      .max(100)
+      .default(1)
+      .describe('routes wanted in all; further ones differ and are not much longer'),
+    avoid_polygons: z
+      .array(AvoidPolygon)
+      .max(100_000)
+      .default([])
+      .describe('closed areas; at most routing.maxAvoidPolygons'),
+    depart: z
+      .enum(['fixed', 'time_dependent'])
+      .default('fixed')
+      .describe('time_dependent takes the risk at the time each link is reached; waiting is not allowed'),
+  })
+  .refine((params) => params.depart === 'fixed' || params.alternatives === 1, {
+    path: ['alternatives'],
+    message: 'expected 1 with a time-dependent departure',
+  })
+
+const meters = z.number().min(0)
+const hours = z.number().min(0)
+
+const RouteFeature = z.strictObject({
+  type: z.literal('Feature'),
+  geometry: z.strictObject({ type: z.literal('LineString'), coordinates: z.array(z.array(z.number())) }),
+  properties: z.strictObject({
+    edge_id: z.int().min(0).describe('link of the map file; stable in it'),
+    length: meters.describe('metres, of the part that is driven'),
+    speed: z.number().min(0).describe('km/h'),
+    risk: z.int().min(0).max(10).describe('highest level among the themes on the part that is driven'),
+    waypoint: z.boolean().describe('true where the link ends at a via point or the goal'),
+    notes: z.array(z.string()).describe('conditional restrictions and the like, in words'),
+    name: z.string().describe('name of the road, empty when it has none'),
+    time: hours.describe('driving time, hours'),
+  }),
+})
+
+export const RouteCollection = z
+  .strictObject({ type: z.literal('FeatureCollection'), features: z.array(RouteFeature) })
+  .describe('links in the order of travel; the key is service.routeKey')
+
+const RouteResult = z.looseObject({
+  kml: z.string().optional().describe('the route as KML 2.2; with_kml only'),
+  length: meters.describe('metres, on the WGS 84 ellipsoid'),
+  time: hours.describe('driving time, hours'),
+  total_cost: hours.describe('hours, risk weighed in: Σ length / speed · (1 + Σ sensitivity)'),
+  max_risk: z.int().min(0).max(10),
+  avr_risk: z.number().min(0).max(10).describe('average level by length'),
+  start_node: z.int().describe('OSM id of the junction nearest to the start'),
+  end_node: z.int().describe('OSM id of the junction nearest to the goal'),
+})
+
+export const DijkstraResult = RouteResult.extend({
+  order_is_optimal: z
+    .boolean()
+    .optional()
+    .describe('with reorder_waypoints: true when no order is cheaper, proven up to 12 via points'),
+  via_order: z
+    .array(z.int().min(0))
+    .optional()
+    .describe('with reorder_waypoints: positions in via, in the order of visit'),
+  alternatives: z.array(RouteResult).optional().describe('further routes, cheapest first'),
+})
+
+const SegmentParams = z.strictObject({
+  start_lonlat: Lonlat.optional().describe('absent: the end of the segment before'),
+  end_lonlat: Lonlat,
+  start_datetime: Datetime.optional().describe('absent: when the segment before ends'),
+  speed: z.number().min(0.001).max(100_000).optional().describe('km/h; absent: the speed of the request'),
+})
+
+export const CalcRiskParams = z.strictObject({
+  themes: z.array(ThemeName).max(1000).describe('risk map themes'),
+  route: z.array(SegmentParams).min(1).max(10_000).describe('straight segments, one after another'),
+  start_datetime: Datetime,
+  speed: z.number().min(0.001).max(100_000).optional().describe('km/h, of segments without their own'),
+})
+
+const exposure = z.number().min(0).describe('Σ level · hours')
+
+const SegmentResult = z.looseObject({ exposure: z.looseObject({ total: exposure }) })
+
+export const CalcRiskResult = z.looseObject({
+  exposure: z.looseObject({ total: exposure }).describe('risk · hours: total, and themes by name'),
+  max_risk: z.int().min(0).max(10),
+  avr_risk: z.number().min(0).max(10).describe('average level by time'),
+  length: meters,
+  time: hours,
+  end_datetime: z.string().describe('ISO 8601'),
+  segments: z.array(SegmentResult),
+})
+
+export const ListMapsParams = z.strictObject({})
+
+export const ListMapsResult = z.strictObject({
+  maps: z.array(
+    z.looseObject({
+      name: z.string(),
+      profile: z.enum(['car', 'foot', 'bicycle']),
+      area: z
+        .looseObject({ type: z.enum(['Polygon', 'MultiPolygon']) })
+        .describe('points outside are refused'),
+      bbox: z.array(z.number()).describe('[west, south, east, north], degrees'),
+      nodes: z.int().min(0).describe('junctions'),
+      arcs: z.int().min(0).describe('links that may be driven'),
+      built_from: z.looseObject({ file: z.string(), sha256: z.string() }),
+      attribution: z.string(),
+      licence: z.string(),
+    }),
+  ),
+})
+
+export const NearestParams = z.strictObject({ lonlat: Lonlat, map: MapName })
+
+export const NearestResult = z.strictObject({
+  map: z.string(),
+  lonlat: z.array(z.number()).describe('the nearest spot on a road that may be driven'),
+  distance: meters.describe('metres from the point asked for'),
+  node: z.int().describe('OSM id of the nearest junction'),
+  edges: z
+    .array(z.strictObject({ edge_id: z.int().min(0), speed: z.number().min(0), name: z.string() }))
+    .describe('links that may be driven from there, both directions'),
+})
+
+export const MatrixParams = z.strictObject({
+  sources: z.array(Lonlat).min(1).max(10_000).describe('at most routing.maxMatrixPoints'),
+  targets: z.array(Lonlat).min(1).max(10_000).optional().describe('absent: the sources'),
+  themes: Themes.default({}),
+  start_datetime: Datetime.optional().describe('needed when there are themes'),
+  map: MapName,
+})
+
+export const IsochroneParams = z.strictObject({
+  lonlat: Lonlat,
+  costs: z
+    .array(z.number().gt(0).max(10_000))
+    .min(1)
+    .max(10)
+    .describe('hours, risk weighed in: a feature each'),
+  themes: Themes.default({}),
+  start_datetime: Datetime.optional().describe('needed when there are themes'),
+  map: MapName,
+  avoid_polygons: z
+    .array(AvoidPolygon)
+    .max(100_000)
+    .default([])
+    .describe('closed areas; at most routing.maxAvoidPolygons'),
+})
+
+export const IsochroneResult = z.strictObject({
+  type: z.literal('FeatureCollection'),
+  features: z
+    .array(
+      z.strictObject({
+        type: z.literal('Feature'),
+        geometry: z
+          .strictObject({ type: z.literal('MultiPolygon'), coordinates: z.array(z.array(z.unknown())) })
+          .describe('holds every junction reached and no other one'),
+        properties: z.strictObject({
+          cost: hours,
+          nodes: z.int().min(0).describe('junctions reached'),
+          map: z.string(),
+        }),
+      }),
+    )
+    .describe('in the order of costs'),
+})
+
+const matrixOf = (what: string) =>
+  z
+    .array(z.array(z.number().min(0).nullable()))
+    .describe(`${what}; a row a source, null where there is no way`)
+
+export const MatrixResult = z.strictObject({
+  map: z.string(),
+  costs: matrixOf('hours, risk weighed in'),
+  times: matrixOf('driving hours on the way of the lowest cost'),
+  lengths: matrixOf('metres on that way'),
+})

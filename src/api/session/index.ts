@@ -1,0 +1,13 @@
+import type { Method } from '../../rpc/define-method.js'
+import { closeSession } from './close-session.js'
+import { openSession, type SessionContext } from './open-session.js'
+import { verifySessionToken } from './verify-session-token.js'
+
+export type { SessionContext } from './open-session.js'
+
+/** Methods of `/api/v1/session/jsonrpc`. */
+export const SESSION_METHODS: readonly Method<SessionContext>[] = [
+  openSession,
+  verifySessionToken,
+  closeSession,
+]
