@@ -1,0 +1,88 @@
+import { AppError } from '../errors.js'
+import type { Caller } from './caller.js'
+import { digestsEqual, hashSecret } from './secret.js'
+
+/** What the stores tell of a key that is neither revoked nor expired. */
+export interface KnownKey {
+  keyId: string
+  keyName: string
+  scopes: readonly string[]
+  /** SHA-256 digests that are valid now: two while a rotation overlaps */
+  secretHashes: readonly Uint8Array[]
+}
+
+export interface KnownSession {
+  sessionId: string
+  keyId: string
+  expiresAtUs: number
+}
+
+export interface AuthStores {
+  findKey(keyId: string): Promise<KnownKey | undefined>
+  findSession(tokenHash: Uint8Array): Promise<KnownSession | undefined>
+  /** told of each successful sign-in; must cost next to nothing */
+  noteUse?(keyId: string): void
+}
+
+/** Reads a header by its lower-case name. */
+export type HeaderReader = (name: string) => string | undefined
+
+/** Compared with when the key is unknown, so that a wrong key and a wrong secret take the same time. */
+const NO_HASH = new Uint8Array(32)
+
+/**
+ * Tells who calls. The session token wins over APIKey and Secret, those over HTTP Basic; an unknown or expired
+ * token is refused even beside a good key.
+ *
+ * @param tokenHeader lower-case name of the session token header
+ * @throws AppError UNAUTHENTICATED, the same for every reason
+ */
+export async function authenticate(
+  header: HeaderReader,
+  tokenHeader: string,
+  stores: AuthStores,
+): Promise<Caller> {
+  const token = header(tokenHeader)
+  const caller = token === undefined ? await byKey(keyPair(header), stores) : await byToken(token, stores)
+  if (caller === undefined) throw new AppError('UNAUTHENTICATED')
+  stores.noteUse?.(caller.keyId)
+  return caller
+}
+
+async function byToken(token: string, stores: AuthStores): Promise<Caller | undefined> {
+  const session = await stores.findSession(hashSecret(token))
+  const key = session === undefined ? undefined : await stores.findKey(session.keyId)
+  if (session === undefined || key === undefined) return undefined
+  const { keyId, keyName, scopes } = key
+  return { keyId, keyName, scopes, sessionId: session.sessionId, sessionEndsAtUs: session.expiresAtUs }
+}
+
+async function byKey(pair: KeyPair | undefined, stores: AuthStores): Promise<Caller | undefined> {
+  if (pair === undefined) return undefined
+  const key = await stores.findKey(pair.keyId)
+  const given = hashSecret(pair.secret)
+  const matches = (key?.secretHashes ?? [NO_HASH]).filter((known) => digestsEqual(known, given))
+  if (key === undefined || matches.length === 0) return undefined
+  return {
+    keyId: key.keyId,
+    keyName: key.keyName,
+    scopes: key.scopes,
+    sessionId: null,
+    sessionEndsAtUs: null,
+  }
+}
+
+interface KeyPair {
+  keyId: string
+  secret: string
+}
+
+function keyPair(header: HeaderReader): KeyPair | undefined {
+  const keyId = header('apikey')
+  const secret = header('secret')
+  if (keyId !== undefined && secret !== undefined) return { keyId, secret }
+  const basic = /^Basic ([A-Za-z0-9+/=]+)$/i.exec(header('authorization') ?? '')?.[1]
+  if (basic === undefined) return undefined
+  const [user, ...rest] = Buffer.from(basic, 'base64').toString('utf8').split(':')
+  return user === undefined || rest.length === 0 ? undefined : { keyId: user, secret: rest.join(':') }
+}

@@ -1,0 +1,145 @@
+import t from 'tap'
+import { type AuthStores, authenticate } from '../../src/auth/authenticate.js'
+import { hashSecret } from '../../src/auth/secret.js'
+import { rejectsWith } from '../support/rejects-with.js'
+
+const KEY = 'key-1'
+const SECRET = 'sesame'
+const TOKEN = 'token-1'
+const TOKEN_HEADER = 'svc-session-token'
+
+interface Asked {
+  keys: string[]
+  used: string[]
+}
+
+/** One key, one session of it, and notes of what was asked. */
+function storesOf(overrides: Partial<AuthStores> = {}): { stores: AuthStores; asked: Asked } {
+  const asked: Asked = { keys: [], used: [] }
+  const stores: AuthStores = {
+    async findKey(keyId) {
+      asked.keys.push(keyId)
+      if (keyId !== KEY) return undefined
+      const secretHashes = [hashSecret('older'), hashSecret(SECRET)]
+      return { keyId, keyName: 'name', scopes: ['map:read'], secretHashes }
+    },
+    findSession: async (hash) =>
+      hashSecret(TOKEN).equals(hash) ? { sessionId: 's-1', keyId: KEY, expiresAtUs: 99 } : undefined,
+    noteUse: (keyId) => asked.used.push(keyId),
+    ...overrides,
+  }
+  return { stores, asked }
+}
+
+const sign = (headers: Record<string, string>, stores = storesOf().stores) =>
+  authenticate((name) => headers[name], TOKEN_HEADER, stores)
+
+const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
+
+t.test('authenticate: APIKey and Secret', async (t) => {
+  t.strictSame(await sign({ apikey: KEY, secret: SECRET }), {
+    keyId: KEY,
+    keyName: 'name',
+    scopes: ['map:read'],
+    sessionId: null,
+    sessionEndsAtUs: null,
+  })
+})
+
+t.test('authenticate: either secret works while a rotation overlaps', async (t) => {
+  t.equal((await sign({ apikey: KEY, secret: 'older' })).keyId, KEY)
+})
+
+t.test('authenticate: a session token, as its key', async (t) => {
+  const caller = await sign({ [TOKEN_HEADER]: TOKEN })
+  t.match(caller, { keyId: KEY, scopes: ['map:read'], sessionId: 's-1', sessionEndsAtUs: 99 })
+})
+
+t.test('authenticate: the token wins over a key, also a wrong token over a good key', async (t) => {
+  const pair = { apikey: KEY, secret: SECRET }
+  t.equal((await sign({ ...pair, [TOKEN_HEADER]: TOKEN })).sessionId, 's-1')
+  t.equal((await sign({ apikey: KEY, secret: 'wrong', [TOKEN_HEADER]: TOKEN })).sessionId, 's-1')
+  await rejectsWith(t, sign({ ...pair, [TOKEN_HEADER]: 'wrong' }), 'UNAUTHENTICATED')
+  await rejectsWith(t, sign({ ...pair, [TOKEN_HEADER]: '' }), 'UNAUTHENTICATED')
+})
+
+t.test('authenticate: HTTP Basic, key as user and secret as password', async (t) => {
+  t.equal((await sign(basic(`${KEY}:${SECRET}`))).keyId, KEY)
+  t.equal(
+    (await sign({ authorization: basic(`${KEY}:${SECRET}`).authorization.replace('Basic', 'basic') })).keyId,
+    KEY,
+  )
+  const colons = storesOf({
+    findKey: async (keyId) => ({ keyId, keyName: 'n', scopes: [], secretHashes: [hashSecret('a:b:c')] }),
+  })
+  t.equal((await sign(basic('k:a:b:c'), colons.stores)).keyId, 'k', 'colons belong to the password')
+})
+
+t.test('authenticate: APIKey and Secret win over Basic', async (t) => {
+  const both = { apikey: KEY, secret: 'wrong', ...basic(`${KEY}:${SECRET}`) }
+  await rejectsWith(t, sign(both), 'UNAUTHENTICATED')
+  t.equal((await sign({ apikey: 'x', ...basic(`${KEY}:${SECRET}`) })).keyId, KEY, 'half a pair is none')
+})
+
+t.test('authenticate: every refusal is the same answer', async (t) => {
+  const noKeys = storesOf({ findKey: async () => undefined }).stores // unknown, revoked and expired look alike here
+  const noSecrets = storesOf({
+    findKey: async (keyId) => ({ keyId, keyName: 'n', scopes: [], secretHashes: [] }),
+  }).stores
+  const refusals = [
+    sign({}),
+    sign({ apikey: KEY }),
+    sign({ secret: SECRET }),
+    sign({ apikey: '', secret: '' }),
+    sign({ apikey: 'unknown', secret: SECRET }),
+    sign({ apikey: KEY, secret: 'wrong' }),
+    sign({ apikey: KEY, secret: SECRET.toUpperCase() }),
+    sign({ apikey: KEY, secret: SECRET }, noKeys),
+    sign({ apikey: KEY, secret: SECRET }, noSecrets),
+    sign({ [TOKEN_HEADER]: TOKEN }, noKeys),
+    sign({ authorization: `Bearer ${TOKEN}` }),
+    sign({ authorization: 'Basic' }),
+    sign({ authorization: 'Basic !!!' }),
+    sign(basic(KEY)),
+    sign(basic('')),
+    sign(basic(`${KEY}:`)),
+  ]
+  const answers = await Promise.all(
+    refusals.map((refusal) =>
+      refusal.catch(({ errorName, message, data }) => ({ errorName, message, data })),
+    ),
+  )
+  for (const answer of answers) {
+    t.strictSame(answer, {
+      errorName: 'UNAUTHENTICATED',
+      message: 'Credentials are missing or wrong',
+      data: {},
+    })
+  }
+})
+
+t.test('authenticate: an unknown key costs the same look-up and comparison as a known one', async (t) => {
+  const { stores, asked } = storesOf()
+  await rejectsWith(t, sign({ apikey: 'unknown', secret: 'x' }, stores), 'UNAUTHENTICATED')
+  await rejectsWith(t, sign({ apikey: KEY, secret: 'x' }, stores), 'UNAUTHENTICATED')
+  t.same(asked.keys, ['unknown', KEY])
+})
+
+t.test('authenticate: a secret of 32 zero bytes is not what unknown keys are compared with', async (t) => {
+  const zeroHash = storesOf({ findKey: async () => undefined }).stores
+  await rejectsWith(t, sign({ apikey: 'unknown', secret: '\u0000'.repeat(32) }, zeroHash), 'UNAUTHENTICATED')
+})
+
+t.test('authenticate: the store is told of each success and of no refusal', async (t) => {
+  const { stores, asked } = storesOf()
+  await sign({ apikey: KEY, secret: SECRET }, stores)
+  await sign({ [TOKEN_HEADER]: TOKEN }, stores)
+  await sign({ apikey: KEY, secret: 'wrong' }, stores).catch(() => undefined)
+  await sign({ [TOKEN_HEADER]: 'wrong' }, stores).catch(() => undefined)
+  t.same(asked.used, [KEY, KEY])
+})
+
+t.test('authenticate: a broken store is not a refusal', async (t) => {
+  const broken = storesOf({ findKey: () => Promise.reject(new Error('disk')) }).stores
+  await t.rejects(sign({ apikey: KEY, secret: SECRET }, broken), { message: 'disk' })
+})

@@ -1,0 +1,32 @@
+import t from 'tap'
+import { isAllowed, SCOPE_AREAS, SCOPES } from '../../src/auth/caller.js'
+import type { Scope } from '../../src/rpc/define-method.js'
+
+t.test(
+  'isAllowed: admin may everything, write includes read, and nothing else includes anything',
+  async (t) => {
+    const table: [scopes: string[], needed: Scope, isAllowed: boolean][] = [
+      [[], 'none', true],
+      [[], 'map:read', false],
+      [['admin'], 'admin', true],
+      [['admin'], 'fl:write', true],
+      [['map:read'], 'map:read', true],
+      [['map:read'], 'map:write', false],
+      [['map:write'], 'map:read', true],
+      [['map:write'], 'map:write', true],
+      [['map:write'], 'model:read', false],
+      [['map'], 'map:read', false],
+      [['map:write', 'route:read'], 'route:read', true],
+      [['map:write'], 'admin', false],
+      [[':write'], 'map:write', false],
+    ]
+    for (const [scopes, needed, expected] of table) {
+      t.equal(isAllowed(scopes, needed), expected, `${scopes.join()} → ${needed}`)
+    }
+  },
+)
+
+t.test('SCOPES: admin, and read and write of each area', async (t) => {
+  t.equal(SCOPES.length, 1 + 2 * SCOPE_AREAS.length)
+  t.equal(new Set(SCOPES).size, SCOPES.length)
+})
