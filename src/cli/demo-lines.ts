@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto'
+import { hashSecret } from '../auth/secret.js'
+import type { Config } from '../config.js'
+import { DEMO } from '../demo/town.js'
+import type { DataLayout } from '../files/layout.js'
+import { boxPolygon } from '../geo/bbox.js'
+import { openState } from '../storage/state.js'
+import { FLOOD } from './demo.js'
+
+/** Level 10 is 10,000 times as slow: a way through it is taken only where there is no other. */
+const AVOID_FLOOD = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9999]
+/** Some time at which the flood stands. */
+const DURING_FLOOD = '2026-01-01 00:00:00Z'
+/** How long the token in the printed lines works, where the secret of the key is not known any more. */
+const TOKEN_LIFE_S = 86_400
+
+/** How the printed lines sign in. */
+export type DemoHeaders = Record<string, string>
+
+/**
+ * Headers that let the printed lines sign in: the key pair on the first start, later a session of the same key, whose
+ * secret is not known any more. Undefined when every admin key is revoked.
+ */
+export async function demoHeaders(
+  layout: DataLayout,
+  config: Config,
+  { apiKey, secret }: { apiKey: string | null; secret: string | null },
+): Promise<DemoHeaders | undefined> {
+  if (apiKey === null) return undefined
+  if (secret !== null) return { APIKey: apiKey, Secret: secret }
+  const token = randomUUID()
+  const state = await openState(layout.stateDb)
+  try {
+    await state.sessions.open({
+      sessionId: randomUUID(),
+      tokenHash: hashSecret(token),
+      keyId: apiKey,
+      lifeS: Math.min(TOKEN_LIFE_S, config.session.maxAgeS),
+      notAfterUs: null,
+    })
+  } finally {
+    await state.close()
+  }
+  return { [`${config.service.headerPrefix}-Session-Token`]: token }
+}
+
+/** Three curl lines: a route, the same round the flood, and the flood itself. */
+export function demoLines(url: string, { service }: Config, headers: DemoHeaders): string {
+  const api = `${url}/api/v1/${service.apiName}api/jsonrpc`
+  const route = (themes: object) =>
+    rpc('routing.dijkstra', [
+      {
+        themes,
+        start_lonlat: DEMO.start,
+        goal_lonlat: DEMO.goal,
+        start_datetime: DURING_FLOOD,
+        map: DEMO.mapName,
+      },
+    ])
+  const flood = rpc('mapserv.riskmap', {
+    type: 'Feature',
+    geometry: boxPolygon(DEMO.bbox),
+    properties: { start_datetime: DURING_FLOOD, themes: [FLOOD] },
+  })
+  return [
+    '# the quickest way over the river, through the flood',
+    curl(api, headers, route({})),
+    '# the same, round the flood',
+    curl(api, headers, route({ [FLOOD]: AVOID_FLOOD })),
+    '# the flood itself',
+    curl(api, headers, flood),
+    '',
+  ].join('\n')
+}
+
+function rpc(method: string, params: unknown): object {
+  return { jsonrpc: '2.0', id: 1, method, params }
+}
+
+/** No text of ours holds a single quote. */
+function curl(url: string, headers: DemoHeaders, body: object): string {
+  const all = { ...headers, 'Content-Type': 'application/json' }
+  const flags = Object.entries(all).map(([name, value]) => `-H '${name}: ${value}'`)
+  return `curl -s ${flags.join(' ')} -d '${JSON.stringify(body)}' ${url}`
+}

@@ -1,0 +1,96 @@
+import { Command, CommanderError } from 'commander'
+import { addCiteCommands } from './cite.js'
+import { addConfigCommands } from './config.js'
+import { addDataCommands } from './data.js'
+import { addInitCommand } from './init.js'
+import { type CliDeps, type CliIo, oneLine } from './io.js'
+import { addKeyCommands } from './key.js'
+import { addMapCommands } from './map.js'
+import { addModelCommands } from './model.js'
+import { addServeCommand } from './serve.js'
+import { addSyncCommands } from './sync.js'
+import { addVacuumCommand } from './vacuum.js'
+import { addVersionCommand } from './version.js'
+
+/** Exit codes that scripts may rely on. */
+const OK = 0
+const FAILED = 1
+const WRONG_USAGE = 2
+
+/**
+ * Runs one verb. Faults end in one line on stderr that says what to do; nothing is thrown.
+ *
+ * @param argv arguments after the program's name
+ * @returns exit code: 0 ok, 1 failed, 2 wrong usage
+ */
+export async function runCli(argv: readonly string[], io: CliIo, deps: CliDeps): Promise<number> {
+  let exitCode = OK
+  const verbIo: CliIo = {
+    ...io,
+    setExitCode(code) {
+      exitCode = code
+    },
+  }
+  try {
+    await createProgram(verbIo, deps).parseAsync(argv, { from: 'user' })
+  } catch (error) {
+    exitCode = exitCodeOf(error)
+    if (exitCode !== OK) io.stderr.write(`fieldgate: ${lineOf(error)}\n`)
+  }
+  io.setExitCode(exitCode)
+  return exitCode
+}
+
+/** The verbs with how they are called, for README. */
+export function listVerbs(io: CliIo, deps: CliDeps): { usage: string; description: string }[] {
+  const leaves = (command: Command, prefix: string): { usage: string; description: string }[] =>
+    command.commands.flatMap((child) => {
+      const name = `${prefix}${child.name()}`
+      if (child.commands.length > 0) return leaves(child, `${name} `)
+      return [{ usage: `${name} ${child.usage()}`, description: child.description() }]
+    })
+  return leaves(createProgram(io, deps), '')
+}
+
+function createProgram(io: CliIo, deps: CliDeps): Command {
+  const program = new Command('fieldgate')
+    .description('Data gateway for small devices in the field')
+    .option('--config <file>', 'settings file (default: FIELDGATE_CONFIG, else ./edge.config.json if there)')
+    .option('--data-dir <dir>', 'directory of everything the gateway keeps')
+    .option('--json', 'facts as JSON on stdout')
+    .version(deps.version, '-V, --version', 'the same as the verb version')
+    .helpCommand('help [verb]', 'how a verb is called')
+    .configureHelp({ showGlobalOptions: true })
+    .exitOverride()
+    // faults are told by runCli, in one line
+    .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: ignore, outputError: ignore })
+  addServeCommand(program, io, deps)
+  addInitCommand(program, io, deps)
+  addKeyCommands(program, io, deps)
+  addMapCommands(program, io, deps)
+  addDataCommands(program, io, deps)
+  addModelCommands(program, io, deps)
+  addSyncCommands(program, io, deps)
+  addCiteCommands(program, io, deps)
+  addVacuumCommand(program, io, deps)
+  addConfigCommands(program, io, deps)
+  addVersionCommand(program, io, deps)
+  return program
+}
+
+function exitCodeOf(error: unknown): number {
+  if (!(error instanceof CommanderError)) return FAILED
+  const isAnswer = error.code === 'commander.helpDisplayed' || error.code === 'commander.version'
+  return isAnswer || (error.code === 'commander.help' && error.exitCode === OK) ? OK : WRONG_USAGE
+}
+
+function lineOf(error: unknown): string {
+  if (!(error instanceof CommanderError)) return oneLine(error)
+  if (error.code === 'commander.help') return 'expected a verb; `fieldgate help` lists them'
+  const line = oneLine(error)
+  return error.code === 'fieldgate.usage' ? line : `${line.replace(/\.$/, '')}; see \`fieldgate help\``
+}
+
+function ignore(): void {
+  // what commander would print to stderr is in the error it throws
+}

@@ -1,0 +1,157 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { createGateway, type Gateway } from '../app.js'
+import { messageOf } from '../errors.js'
+import { type DataLayout, layoutOf, makeDirectories } from '../files/layout.js'
+import type { Log } from '../log.js'
+import { lockDirectory } from '../storage/lock.js'
+import { prepareDemo } from './demo.js'
+import { demoHeaders, demoLines } from './demo-lines.js'
+import { type CliDeps, type CliIo, type GlobalOptions, printJson } from './io.js'
+import { type Prepared, prepareDataDir } from './prepare.js'
+import { findSettings, type RunSettings, readSettings } from './settings.js'
+
+/** Flags of `serve`; they win over the environment and the settings file, also at a reload. */
+interface ServeOptions extends GlobalOptions {
+  host?: string
+  port?: number
+  demo?: boolean
+}
+
+export function addServeCommand(program: Command, io: CliIo, deps: CliDeps): void {
+  program
+    .command('serve')
+    .description('runs the gateway; the first start makes what init makes')
+    .option('--host <address>', 'address to listen on')
+    .option('--port <port>', 'port to listen on; 0 picks a free one', parsePort)
+    .option('--demo', 'a small town with a flood, to try routes on')
+    .action(async (_options, command: Command) => {
+      await serve(command.optsWithGlobals<ServeOptions>(), io, deps)
+    })
+}
+
+/** Serves until SIGTERM or SIGINT, then lets running calls end. */
+async function serve(options: ServeOptions, io: CliIo, deps: CliDeps): Promise<void> {
+  const settings = readSettings(options, deps, flagsOf(options))
+  deps.makeFilesPrivate()
+  const log = deps.createLog(settings.config.log.level)
+  const layout = layoutOf(settings.dataDir)
+  makeDirectories(layout)
+  // before anything is opened: two gateways in one directory would remove each other's half-written files
+  const lock = lockDirectory(layout.lockDb)
+  try {
+    const prepared = await prepareDataDir(layout)
+    const stopAsked = waitForStop(deps, log)
+    if (options.demo === true) await prepareDemo(layout, deps.version)
+    const gateway = await startGateway(settings, layout, log, deps)
+    tellReady(gateway, prepared, options, io)
+    if (options.demo === true && options.json !== true)
+      await tellDemo(gateway, prepared, layout, settings, io)
+    const stopReloads = deps.onSignal('SIGHUP', () => void reload(gateway, options, log, deps))
+    log.info({ signal: await stopAsked }, 'stopping')
+    stopReloads()
+    await gateway.stop()
+  } finally {
+    lock.release()
+  }
+}
+
+async function startGateway(
+  settings: RunSettings,
+  layout: DataLayout,
+  log: Log,
+  deps: CliDeps,
+): Promise<Gateway> {
+  const { config } = settings
+  try {
+    return await createGateway({
+      config,
+      dataDir: layout.root,
+      log,
+      workerEntry: deps.entryFile,
+      version: deps.version,
+    })
+  } catch (error) {
+    throw new Error(advice(error, config.server.host, config.server.port), { cause: error })
+  }
+}
+
+/** What the system says of a socket, with what to do about it. */
+function advice(error: unknown, host: string, port: number): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'EADDRINUSE')
+    return `port ${port} of ${host} is taken: choose another --port, or 0 for a free one`
+  if (code === 'EACCES') return `port ${port} needs more rights: choose a --port above 1023`
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return `${host} is no address of this machine: choose another --host`
+  return messageOf(error)
+}
+
+/** With `--json` exactly one line, when the gateway can answer: scripts wait for it. */
+function tellReady(gateway: Gateway, prepared: Prepared, options: ServeOptions, io: CliIo): void {
+  const { apiKey, secret } = prepared
+  if (options.json === true) {
+    // a secret that was made just now would be lost if it were not told here
+    printJson(io, { event: 'ready', url: gateway.url, ...(secret === null ? {} : { apiKey, secret }) })
+    return
+  }
+  if (secret !== null) {
+    io.stdout.write(
+      `First start: this admin key is shown once, keep it.\n  APIKey: ${apiKey}\n  Secret: ${secret}\n`,
+    )
+  }
+  io.stdout.write(`Fieldgate serves ${gateway.url} (Ctrl-C stops it)\n`)
+}
+
+async function tellDemo(
+  gateway: Gateway,
+  prepared: Prepared,
+  layout: DataLayout,
+  { config }: RunSettings,
+  io: CliIo,
+): Promise<void> {
+  const headers = await demoHeaders(layout, config, prepared)
+  if (headers !== undefined) io.stdout.write(`Try:\n${demoLines(gateway.url, config, headers)}`)
+}
+
+/** Listens from before the start on, so that a signal in between is not lost. The second one ends the process at once. */
+function waitForStop(deps: CliDeps, log: Log): Promise<string> {
+  return new Promise((resolve) => {
+    const stops: (() => void)[] = []
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      stops.push(
+        deps.onSignal(signal, () => {
+          for (const stop of stops) stop()
+          log.debug({ signal }, 'signal')
+          resolve(signal)
+        }),
+      )
+    }
+  })
+}
+
+/** Reads the settings again. A fault in them changes nothing. */
+async function reload(gateway: Gateway, options: ServeOptions, log: Log, deps: CliDeps): Promise<void> {
+  try {
+    const settings = findSettings(options, deps, flagsOf(options))
+    if ('faults' in settings) {
+      log.error({ faults: settings.faults }, 'the settings have faults; the old ones stay')
+      return
+    }
+    const needRestart = await gateway.reload(settings.config)
+    if (needRestart.length === 0) log.info('reloaded')
+    else log.warn({ needRestart }, 'reloaded; these settings change at the next start only')
+  } catch (error) {
+    log.error({ err: error }, 'reload failed; the old settings stay')
+  }
+}
+
+/** The part of the settings that flags give. */
+function flagsOf({ host, port }: ServeOptions): { server: { host?: string; port?: number } } {
+  return { server: { ...(host === undefined ? {} : { host }), ...(port === undefined ? {} : { port }) } }
+}
+
+function parsePort(text: string): number {
+  const port = Number(text)
+  if (!/^\d{1,5}$/.test(text) || port > 65_535) throw new InvalidArgumentError('Expected 0 to 65535.')
+  return port
+}

@@ -1,0 +1,111 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { readSyncStatus, type SyncStatus } from '../sync/status.js'
+import type { CliDeps, CliIo, GlobalOptions } from './io.js'
+import { printJson } from './io.js'
+import { durationText, type ModelData, sizeText, withModelData } from './model-data.js'
+
+/** The verbs of the outbox. They work beside a running gateway, which notices within a second. */
+export function addSyncCommands(program: Command, io: CliIo, deps: CliDeps): void {
+  const sync = program.command('sync').description('what goes to and comes from upstreams')
+  const verb = (command: Command, act: (data: ModelData, isJson: boolean) => Promise<void>) =>
+    withModelData<GlobalOptions>(command, deps, (data, { json }) => act(data, json === true))
+  sync
+    .command('status')
+    .description('prints what waits, and what would be lost if the device died now')
+    .action(
+      async (_options, command: Command) => await verb(command, (data, isJson) => status(io, data, isJson)),
+    )
+  sync
+    .command('retry')
+    .description('tries a transfer now, or everything that waits')
+    .argument('[transfer]', 'id of a transfer; a failed one is queued again', readId)
+    .action(async (transferId: number | undefined, _options, command: Command) =>
+      verb(command, (data, isJson) => retry(io, data, transferId, isJson)),
+    )
+  sync
+    .command('cancel')
+    .description('ends a transfer; the model stays here')
+    .argument('<transfer>', 'id of a transfer', readId)
+    .action(async (transferId: number, _options, command: Command) =>
+      verb(command, (data, isJson) => cancel(io, data, transferId, isJson)),
+    )
+  for (const isPaused of [true, false]) {
+    sync
+      .command(isPaused ? 'pause' : 'resume')
+      .description(
+        isPaused ? 'stops sending and fetching until resumed' : 'goes on with sending and fetching',
+      )
+      .action(async (_options, command: Command) =>
+        verb(command, async ({ control }, isJson) => {
+          await control.setPaused(isPaused)
+          if (isJson) printJson(io, { paused: isPaused })
+          else io.stdout.write(isPaused ? 'Paused: models wait on this device.\n' : 'Resumed.\n')
+        }),
+      )
+  }
+}
+
+async function status(io: CliIo, data: ModelData, isJson: boolean): Promise<void> {
+  const found = await readSyncStatus({ ...data, nowUs: data.state.clock.nowUs() })
+  if (isJson) printJson(io, found)
+  else io.stdout.write(statusText(found))
+}
+
+function statusText({ isPaused, counts, atRisk, upstreams }: SyncStatus): string {
+  const lines = [
+    `${isPaused ? 'PAUSED. ' : ''}Transfers: ${counts.queued} queued, ${counts.sending} sending, ${counts.delivered} delivered, ${counts.failed} failed.`,
+    atRisk.models === 0
+      ? 'Nothing would be lost if this device died now.'
+      : `If this device died now, ${atRisk.models} models (${sizeText(atRisk.bytes)}) would be lost; the oldest waits ${durationText(atRisk.oldestS ?? 0)}.`,
+  ]
+  if (atRisk.models > 0) {
+    lines.push(
+      atRisk.timeLeftS === null
+        ? 'No rate was measured yet.'
+        : `${durationText(atRisk.timeLeftS)} left at ${sizeText(atRisk.bytesPerSecond ?? 0)}/s.`,
+    )
+  }
+  for (const lane of upstreams) {
+    const error = lane.lastError === null ? '' : `; last error: ${lane.lastError}`
+    lines.push(
+      `  upstream ${lane.upstreamId} ${lane.kind} of ${lane.store} to ${lane.endpoint}: ${lane.waiting} (${sizeText(lane.bytes)}), oldest ${durationText(lane.oldestS)}${error}`,
+    )
+  }
+  return `${lines.join('\n')}\n`
+}
+
+async function retry(
+  io: CliIo,
+  data: ModelData,
+  transferId: number | undefined,
+  isJson: boolean,
+): Promise<void> {
+  if (transferId !== undefined) {
+    const transfer = await data.transfers.retry(transferId)
+    if (transfer === undefined) throw unknown(transferId)
+    if (transfer.state === 'delivered') throw new Error(`transfer ${transferId} was delivered already`)
+  }
+  await data.control.askNow()
+  if (isJson) printJson(io, { retried: transferId ?? 'all' })
+  else io.stdout.write('A running gateway tries within a second.\n')
+}
+
+async function cancel(io: CliIo, data: ModelData, transferId: number, isJson: boolean): Promise<void> {
+  const transfer = await data.transfers.cancel(transferId)
+  if (transfer === undefined) throw unknown(transferId)
+  if (transfer.state === 'delivered') throw new Error(`transfer ${transferId} was delivered already`)
+  if (isJson) printJson(io, { cancelled: transferId })
+  else io.stdout.write(`Transfer ${transferId} is cancelled; its model stays here.\n`)
+}
+
+function unknown(transferId: number): Error {
+  return new Error(
+    `no transfer has the id ${transferId}: \`fieldgate sync status\` and fl.list_transfers tell of them`,
+  )
+}
+
+function readId(text: string): number {
+  if (!/^[1-9]\d{0,15}$/.test(text))
+    throw new InvalidArgumentError('Expected the id of a transfer, a whole number.')
+  return Number(text)
+}

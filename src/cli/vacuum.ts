@@ -1,0 +1,58 @@
+import type { Command } from 'commander'
+import { sweepFiles } from '../api/dataloader/jobs.js'
+import { vacuumVersions } from '../storage/citation-vacuum.js'
+import { type Db, retryBusy } from '../storage/database.js'
+import { createPause } from '../storage/pause.js'
+import { type CiteData, withCiteData } from './cite-data.js'
+import { type CliDeps, type CliIo, type GlobalOptions, printJson } from './io.js'
+import { group } from './map-facts.js'
+import { sizeText } from './model-data.js'
+import { createProgress } from './progress.js'
+
+interface VacuumFlags extends GlobalOptions {
+  compact?: boolean
+}
+
+/** Rests between steps, so that a gateway beside it gets the write lock in between. */
+const SLICE_MS = 20
+const REST_MS = 10
+
+export function addVacuumCommand(program: Command, io: CliIo, deps: CliDeps): void {
+  program
+    .command('vacuum')
+    .description('removes row versions and files that no citation and no table sees any more')
+    .option('--compact', 'gives the space back to the system; needs as much free space as the database has')
+    .action(async (_options, command: Command) =>
+      withCiteData<VacuumFlags>(command, deps, (data, flags) => vacuum(io, data, flags)),
+    )
+}
+
+async function vacuum(io: CliIo, { data, files }: CiteData, { compact, json }: VacuumFlags): Promise<void> {
+  const { writer, lock } = data
+  const progress = createProgress(io.stderr)
+  const { versions, tables } = await vacuumVersions({
+    db: writer,
+    lock,
+    pause: createPause(undefined, SLICE_MS, REST_MS),
+    onProgress: (done) => progress.show(0, `${group(done.versions)} row versions`),
+  })
+  const { removed } = await lock.run(() => sweepFiles({ db: writer, files }))
+  if (compact === true) {
+    progress.show(0.9, 'writing the database anew')
+    await retryBusy(() => writer.exec('VACUUM'))
+    writer.pragma('wal_checkpoint(TRUNCATE)')
+  }
+  progress.clear()
+  const { freeBytes, totalBytes } = sizesOf(writer)
+  if (json === true) return printJson(io, { versions, tables, files: removed, freeBytes, totalBytes })
+  io.stdout.write(
+    `Removed ${group(versions)} row versions, ${group(tables)} tables and ${group(removed)} files.\n` +
+      `data.db has ${sizeText(totalBytes)}, of which ${sizeText(freeBytes)} are free for new rows.\n`,
+  )
+}
+
+function sizesOf(db: Db): { freeBytes: number; totalBytes: number } {
+  const fact = (name: string) => Number(db.pragma(name, { simple: true }))
+  const pageBytes = fact('page_size')
+  return { freeBytes: fact('freelist_count') * pageBytes, totalBytes: fact('page_count') * pageBytes }
+}

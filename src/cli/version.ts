@@ -1,0 +1,18 @@
+import type { Command } from 'commander'
+import { type CliDeps, type CliIo, type GlobalOptions, printJson } from './io.js'
+
+/** `version`: what a report of a fault should begin with. */
+export function addVersionCommand(program: Command, io: CliIo, deps: CliDeps): void {
+  program
+    .command('version')
+    .description('prints the version of the program and of what it runs on')
+    .action((_options, command: Command) => {
+      const facts = { version: deps.version, node: process.versions.node, platform: platform() }
+      if (command.optsWithGlobals<GlobalOptions>().json === true) printJson(io, facts)
+      else io.stdout.write(`fieldgate ${facts.version} (Node ${facts.node}, ${facts.platform})\n`)
+    })
+}
+
+function platform(): string {
+  return `${process.platform}-${process.arch}`
+}

@@ -1,0 +1,242 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import path from 'node:path'
+import t, { type Test } from 'tap'
+import { cli, printed, type RunningCli, startCli } from '../support/run-cli.js'
+import { post } from '../support/start-gateway.js'
+
+const SESSION = '/api/v1/session/jsonrpc'
+
+/** Starts the verb; it is stopped at the end of the test, also when that fails. */
+function start(t: Test, cwd: string, argv: string[] = []): RunningCli {
+  const running = startCli(cwd, ['serve', '--port', '0', ...argv])
+  t.teardown(() => stop(running))
+  return running
+}
+
+/** The same, and waits until it tells that it is ready. */
+async function serve(t: Test, cwd: string, argv: string[] = []) {
+  const running = start(t, cwd, ['--json', ...argv])
+  const ready = JSON.parse(await printed(running, /"ready"/))
+  return { running, ready: ready as { event: string; url: string; apiKey?: string; secret?: string } }
+}
+
+async function stop(running: RunningCli, signal: 'SIGTERM' | 'SIGINT' = 'SIGTERM') {
+  running.signal(signal)
+  return await running.ended
+}
+
+const verify = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'session.verify_session_token',
+  params: { token: 'x' },
+})
+
+t.test(
+  'serve --json: one line when it can answer; the first start tells the key in it, the next does not',
+  async (t) => {
+    const cwd = t.testdir()
+    const first = await serve(t, cwd)
+    t.match(first.ready, {
+      event: 'ready',
+      url: /^http:\/\/127\.0\.0\.1:\d+$/,
+      apiKey: String,
+      secret: /^fgs_/,
+    })
+    const headers = { APIKey: first.ready.apiKey ?? '', Secret: first.ready.secret ?? '' }
+    t.match(await post(first.ready.url + SESSION, verify, headers), {
+      status: 200,
+      body: { result: { active: false } },
+    })
+    const ended = await stop(first.running)
+    t.equal(ended.code, 0)
+    t.equal(ended.stdout.split('\n').length, 2, 'one line and no more')
+    const second = await serve(t, cwd)
+    t.same(Object.keys(second.ready), ['event', 'url'])
+    t.equal((await post(second.ready.url + SESSION, verify, headers)).status, 200, 'the key works on')
+    t.equal((await stop(second.running, 'SIGINT')).code, 0)
+  },
+)
+
+t.test('serve: in words, the key once and the address', async (t) => {
+  const running = start(t, t.testdir())
+  await printed(running, /Fieldgate serves http:/)
+  t.match(
+    running.stdout(),
+    /shown once, keep it\.\n {2}APIKey: \S+\n {2}Secret: fgs_\S+\nFieldgate serves http:\/\/127\.0\.0\.1:\d+/,
+  )
+  t.equal((await stop(running)).code, 0)
+})
+
+t.test('serve: a data directory is served by one gateway; keys can be made beside it', async (t) => {
+  const cwd = t.testdir()
+  const { running, ready } = await serve(t, cwd)
+  const second = await cli(cwd, ['serve', '--port', '0'])
+  t.match(second, {
+    code: 1,
+    stdout: '',
+    stderr: /another gateway serves this data directory .*: stop it, or choose another --data-dir\n$/,
+  })
+  t.match(await cli(cwd, ['init', '--json']), { code: 0 })
+  const made = await cli(cwd, ['key', 'create', '--name', 'n', '--scope', 'session:read', '--json'])
+  const { apiKey, secret } = JSON.parse(made.stdout)
+  t.equal(
+    (await post(ready.url + SESSION, verify, { APIKey: apiKey, Secret: secret })).status,
+    200,
+    'at once',
+  )
+  await cli(cwd, ['key', 'revoke', apiKey])
+  t.equal(
+    (await post(ready.url + SESSION, verify, { APIKey: apiKey, Secret: secret })).status,
+    401,
+    'at once',
+  )
+  await stop(running)
+})
+
+t.test('serve: two data directories side by side', async (t) => {
+  const cwd = t.testdir()
+  const [a, b] = await Promise.all([
+    serve(t, cwd, ['--data-dir', 'a b']),
+    serve(t, cwd, ['--data-dir', '日本']),
+  ])
+  for (const { ready } of [a, b]) t.equal((await fetch(`${ready.url}/healthz`)).status, 200)
+  t.same(
+    (await Promise.all([stop(a.running), stop(b.running)])).map(({ code }) => code),
+    [0, 0],
+  )
+})
+
+t.test(
+  'serve: what cannot be listened on is told with what to do, and leaves the directory free',
+  async (t) => {
+    const cwd = t.testdir()
+    const taken = createServer()
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => taken.close())
+    const { port } = taken.address() as { port: number }
+    const table: [argv: string[], line: RegExp][] = [
+      [['--port', String(port)], new RegExp(`port ${port} of 127.0.0.1 is taken: choose another --port`)],
+      [['--host', '203.0.113.7', '--port', '0'], /203\.0\.113\.7 is no address of this machine/],
+    ]
+    for (const [argv, line] of table) {
+      const { code, stderr } = await cli(cwd, ['serve', ...argv])
+      t.equal(code, 1)
+      t.match(stderr.trim().split('\n').at(-1), line)
+    }
+    const { running } = await serve(t, cwd)
+    t.equal((await stop(running)).code, 0)
+  },
+)
+
+t.test('serve: SIGHUP takes over what it can and names the rest', async (t) => {
+  const cwd = t.testdir()
+  const file = path.join(cwd, 'edge.config.json')
+  writeFileSync(file, '{}')
+  const { running } = await serve(t, cwd)
+  running.signal('SIGHUP')
+  await printed(running, /"reloaded"/)
+  writeFileSync(file, '{"limits":{"batch":5}}')
+  running.signal('SIGHUP')
+  await printed(running, /"needRestart":\["limits\.batch"\]/)
+  writeFileSync(file, '{"limits":{"batch":-5}}')
+  running.signal('SIGHUP')
+  await printed(running, /the settings have faults; the old ones stay/)
+  writeFileSync(file, '{')
+  running.signal('SIGHUP')
+  await printed(running, /is not JSON/)
+  t.equal((await stop(running)).code, 0, 'and it serves on')
+})
+
+t.test('serve --demo: the printed lines answer, and the second route goes round the flood', async (t) => {
+  const cwd = t.testdir()
+  const running = start(t, cwd, ['--demo'])
+  await printed(running, /# the flood itself\ncurl .*\n/)
+  const answers = []
+  for (const { url, headers, body } of curlLines(running.stdout()))
+    answers.push(await post(url, body, headers))
+  t.same(
+    answers.map(({ status }) => status),
+    [200, 200, 200],
+  )
+  t.same(
+    answers.map(({ body }) => body.error),
+    [undefined, undefined, undefined],
+  )
+  const [through, round, flood] = answers.map(({ body }) => body.result)
+  const boxes = flood.features.map((feature: Cell) => boxOf(feature.geometry.coordinates[0]))
+  t.ok(boxes.length > 5 && flood.features.every((feature: Cell) => feature.properties.risk === 10))
+  t.ok(isInside(through, boxes), 'the first route crosses the flood')
+  t.notOk(isInside(round, boxes), 'the second does not')
+  t.ok(round.length > through.length && round.max_risk === 0)
+  const [first] = curlLines(running.stdout())
+  const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'model_store.list', params: {} })
+  const stores = await post(
+    `${new URL(first?.url ?? '').origin}/api/v2/model_store/jsonrpc`,
+    list,
+    first?.headers ?? {},
+  )
+  t.match(stores.body.result, [{ model_store_ddc: 'demo' }], 'a model store to try')
+  await stop(running)
+
+  const maps = path.join(cwd, 'data/maps')
+  const before = readdirSync(maps).map((name) => [name, statSync(path.join(maps, name)).mtimeMs])
+  const again = start(t, cwd, ['--demo'])
+  await printed(again, /# the flood itself\ncurl .*\n/)
+  t.match(again.stdout(), /Svc-Session-Token/, 'the secret is not known any more')
+  for (const { url, headers, body } of curlLines(again.stdout()))
+    t.equal((await post(url, body, headers)).status, 200)
+  t.same(
+    readdirSync(maps).map((name) => [name, statSync(path.join(maps, name)).mtimeMs]),
+    before,
+    'made once',
+  )
+  await stop(again)
+})
+
+t.test('serve: a map that is no map does not keep the gateway from serving', async (t) => {
+  const cwd = t.testdir()
+  mkdirSync(path.join(cwd, 'data/maps'), { recursive: true })
+  writeFileSync(path.join(cwd, 'data/maps/broken.graph'), readFileSync('package.json'))
+  const { running, ready } = await serve(t, cwd)
+  t.equal((await fetch(`${ready.url}/healthz`)).status, 200)
+  t.match(await (await fetch(`${ready.url}/readyz`)).text(), /broken\.graph/)
+  await stop(running)
+})
+
+interface Cell {
+  geometry: { coordinates: [number, number][][] }
+  properties: { risk: number }
+}
+
+/** The parts of each curl line, as a shell would hand them over. */
+function curlLines(text: string): { url: string; headers: Record<string, string>; body: string }[] {
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('curl '))
+    .map((line) => ({
+      url: line.slice(line.lastIndexOf(' ') + 1),
+      headers: Object.fromEntries(
+        [...line.matchAll(/-H '([^:']+): ([^']*)'/g)].map((match) => [match[1], match[2]]),
+      ),
+      body: /-d '([^']*)'/.exec(line)?.[1] ?? '',
+    }))
+}
+
+function boxOf(ring: [number, number][] = []): [number, number, number, number] {
+  const [lngs, lats] = [ring.map(([lng]) => lng), ring.map(([, lat]) => lat)]
+  return [Math.min(...lngs), Math.min(...lats), Math.max(...lngs), Math.max(...lats)]
+}
+
+/** Is any point of a route within one of the boxes? */
+function isInside(
+  route: { geojson: { features: { geometry: { coordinates: [number, number][] } }[] } },
+  boxes: [number, number, number, number][],
+): boolean {
+  return route.geojson.features
+    .flatMap((feature) => feature.geometry.coordinates)
+    .some(([lng, lat]) =>
+      boxes.some(([west, south, east, north]) => lng > west && lng < east && lat > south && lat < north),
+    )
+}
