@@ -1,0 +1,54 @@
+import type { Bbox, Geometry } from './types.js'
+
+/** Box around a geometry, undefined when it is empty. */
+export function bboxOf(geometry: Geometry): Bbox | undefined {
+  const box: Bbox = [Infinity, Infinity, -Infinity, -Infinity]
+  if (geometry.type === 'GeometryCollection') {
+    for (const member of geometry.geometries) {
+      const inner = bboxOf(member)
+      if (inner !== undefined) grow(box, inner)
+    }
+  } else {
+    include(box, geometry.coordinates)
+  }
+  return box[0] <= box[2] ? box : undefined
+}
+
+/** Boxes that share at least a point. */
+export function boxesTouch(a: Bbox, b: Bbox): boolean {
+  return a[0] <= b[2] && b[0] <= a[2] && a[1] <= b[3] && b[1] <= a[3]
+}
+
+/** The box as a polygon, counterclockwise from the south-west corner. */
+export function boxPolygon([west, south, east, north]: Bbox): Geometry {
+  const ring: [number, number][] = [
+    [west, south],
+    [east, south],
+    [east, north],
+    [west, north],
+    [west, south],
+  ]
+  return { type: 'Polygon', coordinates: [ring] }
+}
+
+type Nested = readonly number[] | readonly Nested[]
+
+/** Goes down to the positions, whatever the nesting of the type. */
+function include(box: Bbox, coordinates: Nested): void {
+  const [x, y] = coordinates
+  if (typeof x === 'number') {
+    if (x < box[0]) box[0] = x
+    if (x > box[2]) box[2] = x
+    if ((y as number) < box[1]) box[1] = y as number
+    if ((y as number) > box[3]) box[3] = y as number
+    return
+  }
+  for (const inner of coordinates as readonly Nested[]) include(box, inner)
+}
+
+function grow(box: Bbox, other: Bbox): void {
+  box[0] = Math.min(box[0], other[0])
+  box[1] = Math.min(box[1], other[1])
+  box[2] = Math.max(box[2], other[2])
+  box[3] = Math.max(box[3], other[3])
+}

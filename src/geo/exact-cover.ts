@@ -1,0 +1,324 @@
+import { KIND, type Shape } from './shape.js'
+
+/**
+ * Are the lines and areas of one shape covered by another? For the cases where borders touch, exactly.
+ *
+ * Every edge is cut wherever an edge of either shape meets it. Between two cuts nothing changes, so the middle of each
+ * piece stands for all of it: a piece of a line must lie on or in the cover, and on each side of each piece of a ring
+ * the area of the covered must be area of the cover. Cuts are fractions of big integers, so nothing is rounded.
+ * Slow, some microseconds for each pair of edges that meet: callers try everything cheaper first.
+ *
+ * @returns `border` when covered, but with no piece inside the cover (lines along the border of an area)
+ */
+export function coversEdges(cover: Shape, covered: Shape): 'no' | 'border' | 'inside' {
+  const scale = scaleOf(cover, covered)
+  let isInside = false
+  for (const edge of edgesNear(covered, covered)) {
+    const pieces = piecesOf(edge, cover, covered, scale)
+    for (const middle of pieces) {
+      const over = sidesAt(cover, middle, scale)
+      const under = edge.isRing ? sidesAt(covered, middle, scale) : NO_SIDES
+      if ((under.sides & ~over.sides) !== 0) return 'no'
+      if (under.sides === 0 && over.sides === 0 && !over.isOnEdge) return 'no'
+      // a ring without area on one of its sides has no inside that could be shared
+      isInside ||= edge.isRing ? under.sides !== 0 : over.isInsidePolygon || over.isOnLine
+    }
+  }
+  return ringsLeaveNoGap(cover, covered, scale) ? (isInside ? 'inside' : 'border') : 'no'
+}
+
+/** Rings of the cover that run through the covered: both sides must be covered there. */
+function ringsLeaveNoGap(cover: Shape, covered: Shape, scale: Scale): boolean {
+  if (covered.polygonCount === 0) return true
+  for (const edge of edgesNear(cover, covered)) {
+    if (!edge.isRing) continue
+    for (const middle of piecesOf(edge, cover, covered, scale)) {
+      const under = sidesAt(covered, middle, scale)
+      if ((under.sides & ~sidesAt(cover, middle, scale).sides) !== 0) return false
+    }
+  }
+  return true
+}
+
+/** Doubles as integers: value · 2^shift. */
+interface Scale {
+  readonly shift: number
+  readonly maxAbs: number
+}
+
+/** A piece of a line or ring between two positions, as given. */
+interface Edge {
+  readonly ax: number
+  readonly ay: number
+  readonly bx: number
+  readonly by: number
+  readonly isRing: boolean
+}
+
+/** A point with rational coordinates `nx / den`, `ny / den` (scaled), and a double near it. */
+interface Middle {
+  readonly nx: bigint
+  readonly ny: bigint
+  readonly den: bigint
+  readonly x: number
+  readonly y: number
+  /** the double is no farther off than this; Infinity = it says nothing */
+  readonly tolerance: number
+}
+
+/** Bit 1: area on the side to the east (on a horizontal edge, to the north); bit 2: on the other side. */
+interface Sides {
+  readonly sides: number
+  readonly isOnEdge: boolean
+  readonly isOnLine: boolean
+  /** strictly inside one polygon */
+  readonly isInsidePolygon: boolean
+}
+
+const NO_SIDES: Sides = { sides: 0, isOnEdge: false, isOnLine: false, isInsidePolygon: false }
+
+function scaleOf(a: Shape, b: Shape): Scale {
+  const [one, other] = [ownScale(a), ownScale(b)]
+  return { shift: Math.max(one.shift, other.shift), maxAbs: Math.max(one.maxAbs, other.maxAbs) }
+}
+
+/** Kept, for one area is compared with many rows. */
+const scales = new WeakMap<Shape, Scale>()
+
+function ownScale(shape: Shape): Scale {
+  let scale = scales.get(shape)
+  if (scale === undefined) {
+    let [shift, maxAbs] = [0, 0]
+    for (const value of shape.xy) {
+      maxAbs = Math.max(maxAbs, Math.abs(value))
+      shift = Math.max(shift, fractionBits(value))
+    }
+    scale = { shift, maxAbs }
+    scales.set(shape, scale)
+  }
+  return scale
+}
+
+/** Binary digits after the point that a double needs. */
+function fractionBits(value: number): number {
+  if (Number.isInteger(value)) return 0
+  const exponent = Math.floor(Math.log2(Math.abs(value)))
+  let bits = Math.max(0, 52 - Math.max(exponent, -1022)) // never too few; the logarithm may be one off
+  while (bits > 0 && exponent > -900 && Number.isInteger(value * 2 ** (bits - 1))) bits--
+  return bits + 1
+}
+
+/** A double as a big integer, exactly: `shift` is enough for every coordinate of both shapes. */
+function toInteger(value: number, { shift }: Scale): bigint {
+  if (value === 0) return 0n
+  const exponent = Math.max(-1074, Math.floor(Math.log2(Math.abs(value))) - 53)
+  // 2 ** -exponent may overflow for the smallest doubles, so the power is applied in two steps
+  const half = Math.trunc(-exponent / 2)
+  const mantissa = BigInt(value * 2 ** half * 2 ** (-exponent - half))
+  const power = shift + exponent
+  return power >= 0 ? mantissa << BigInt(power) : mantissa >> BigInt(-power)
+}
+
+/** Edges of a shape whose box meets that of another, those without length left out. */
+function* edgesNear(shape: Shape, other: Shape): Generator<Edge> {
+  const [west, south, east, north] = other.bbox ?? [0, 0, 0, 0]
+  yield* edgesInBox(shape, west, south, east, north)
+}
+
+/** Edges of lines and rings in the leaves that a box meets; those without length are left out. */
+function* edgesInBox(
+  shape: Shape,
+  west: number,
+  south: number,
+  east: number,
+  north: number,
+): Generator<Edge> {
+  const { box, skip, kind, first, last, xy, nodeCount } = shape
+  let polygonEnd = 0
+  let node = 0
+  while (node < nodeCount) {
+    const at = node * 4
+    if (kind[node] === KIND.POLYGON) polygonEnd = skip[node]!
+    if (!(box[at]! <= east && box[at + 2]! >= west && box[at + 1]! <= north && box[at + 3]! >= south)) {
+      node = skip[node]!
+      continue
+    }
+    if (kind[node] === KIND.LEAF) {
+      for (let i = first[node]! * 2, end = last[node]! * 2; i < end; i += 2) {
+        const edge = { ax: xy[i]!, ay: xy[i + 1]!, bx: xy[i + 2]!, by: xy[i + 3]!, isRing: node < polygonEnd }
+        if (edge.ax !== edge.bx || edge.ay !== edge.by) yield edge
+      }
+    }
+    node++
+  }
+}
+
+/** The middles of the pieces into which the edges of both shapes cut one edge. */
+function piecesOf(edge: Edge, a: Shape, b: Shape, scale: Scale): Middle[] {
+  const px = toInteger(edge.ax, scale)
+  const py = toInteger(edge.ay, scale)
+  const dx = toInteger(edge.bx, scale) - px
+  const dy = toInteger(edge.by, scale) - py
+  const cuts: Fraction[] = [
+    { num: 0n, den: 1n },
+    { num: 1n, den: 1n },
+  ]
+  const west = Math.min(edge.ax, edge.bx)
+  const east = Math.max(edge.ax, edge.bx)
+  const south = Math.min(edge.ay, edge.by)
+  const north = Math.max(edge.ay, edge.by)
+  for (const shape of [a, b]) {
+    for (const other of edgesInBox(shape, west, south, east, north)) {
+      const qx = toInteger(other.ax, scale) - px
+      const qy = toInteger(other.ay, scale) - py
+      const ex = toInteger(other.bx, scale) - px - qx
+      const ey = toInteger(other.by, scale) - py - qy
+      addCuts(cuts, dx, dy, qx, qy, ex, ey)
+    }
+  }
+  cuts.sort((left, right) => sign(left.num * right.den - right.num * left.den))
+  const middles: Middle[] = []
+  for (let index = 1; index < cuts.length; index++) {
+    const low = cuts[index - 1]!
+    const high = cuts[index]!
+    if (low.num * high.den === high.num * low.den) continue
+    const num = low.num * high.den + high.num * low.den
+    const den = 2n * low.den * high.den
+    middles.push(middleAt(edge, px * den + dx * num, py * den + dy * num, num, den, scale))
+  }
+  return middles
+}
+
+/** A place on an edge: 0 is its beginning, 1 its end. */
+interface Fraction {
+  num: bigint
+  /** above zero */
+  den: bigint
+}
+
+/** Where the segment from (qx, qy) along (ex, ey) meets the one from (0, 0) along (dx, dy), as fractions of the latter. */
+function addCuts(
+  cuts: Fraction[],
+  dx: bigint,
+  dy: bigint,
+  qx: bigint,
+  qy: bigint,
+  ex: bigint,
+  ey: bigint,
+): void {
+  const cross = dx * ey - dy * ex
+  if (cross !== 0n) {
+    addFraction(cuts, qx * ey - qy * ex, cross) // a cut beyond the other's ends does no harm
+    return
+  }
+  if (qx * dy !== qy * dx) return // parallel
+  const lengthSquared = dx * dx + dy * dy
+  addFraction(cuts, qx * dx + qy * dy, lengthSquared)
+  addFraction(cuts, (qx + ex) * dx + (qy + ey) * dy, lengthSquared)
+}
+
+function addFraction(cuts: Fraction[], num: bigint, den: bigint): void {
+  const fraction = den < 0n ? { num: -num, den: -den } : { num, den }
+  if (fraction.num > 0n && fraction.num < fraction.den) cuts.push(fraction)
+}
+
+/** The doubles are good to some units in the last place; the tolerance is a thousand times that. */
+function middleAt(edge: Edge, nx: bigint, ny: bigint, num: bigint, den: bigint, scale: Scale): Middle {
+  const t = Number(num) / Number(den)
+  const x = edge.ax + (edge.bx - edge.ax) * t
+  const y = edge.ay + (edge.by - edge.ay) * t
+  const isKnown = Number.isFinite(x) && Number.isFinite(y)
+  const tolerance = isKnown ? scale.maxAbs * 1e-13 : Infinity
+  return { nx, ny, den, x: isKnown ? x : 0, y: isKnown ? y : 0, tolerance }
+}
+
+function sign(value: bigint): number {
+  return value < 0n ? -1 : value > 0n ? 1 : 0
+}
+
+/** What a shape has around a point that no end or crossing of an edge lies on. */
+function sidesAt(shape: Shape, middle: Middle, scale: Scale): Sides {
+  const { kind, skip, nodeCount } = shape
+  let sides = 0
+  let isOnEdge = false
+  let isOnLine = false
+  let isInsidePolygon = false
+  for (let node = 0; node < nodeCount; node = kind[node] === KIND.GROUP ? node + 1 : skip[node]!) {
+    if (kind[node] !== KIND.POLYGON && kind[node] !== KIND.LINE) continue
+    const { crossings, on } = countAround(shape, node, middle, scale)
+    isOnEdge ||= on > 0
+    if (kind[node] === KIND.LINE) {
+      isOnLine ||= on > 0
+      continue
+    }
+    const east = crossings % 2
+    const west = (crossings + on) % 2
+    sides |= east | (west << 1)
+    isInsidePolygon ||= on === 0 && east === 1
+  }
+  return { sides, isOnEdge, isOnLine, isInsidePolygon }
+}
+
+/** Edges of one part that lie east of the point on its own latitude, and edges that it lies on. */
+function countAround(
+  shape: Shape,
+  part: number,
+  middle: Middle,
+  scale: Scale,
+): { crossings: number; on: number } {
+  const { box, skip, kind, first, last, xy } = shape
+  const { x, y, tolerance } = middle
+  let crossings = 0
+  let on = 0
+  let node = part + 1
+  const end = skip[part]!
+  while (node < end) {
+    const at = node * 4
+    if (y + tolerance < box[at + 1]! || y - tolerance > box[at + 3]! || x - tolerance > box[at + 2]!) {
+      node = skip[node]!
+      continue
+    }
+    if (kind[node] === KIND.LEAF) {
+      for (let i = first[node]! * 2, stop = last[node]! * 2; i < stop; i += 2) {
+        const place = placeOfEdge(middle, xy[i]!, xy[i + 1]!, xy[i + 2]!, xy[i + 3]!, scale)
+        if (place === 'on') on++
+        else if (place === 'east') crossings++
+      }
+    }
+    node++
+  }
+  return { crossings, on }
+}
+
+/** `east`: the edge crosses the ray from the point to the east. */
+function placeOfEdge(
+  middle: Middle,
+  ax: number,
+  ay: number,
+  bx: number,
+  by: number,
+  scale: Scale,
+): 'on' | 'east' | 'off' {
+  const { x, y, tolerance } = middle
+  if (
+    Math.max(ay, by) < y - tolerance ||
+    Math.min(ay, by) > y + tolerance ||
+    Math.max(ax, bx) < x - tolerance
+  )
+    return 'off'
+  // far enough to the east, and from the point's latitude, that doubles tell
+  if (Math.min(ax, bx) > x + tolerance && Math.abs(ay - y) > tolerance && Math.abs(by - y) > tolerance)
+    return ay > y === by > y ? 'off' : 'east'
+  const { den, nx, ny } = middle
+  const px = toInteger(ax, scale) * den - nx
+  const py = toInteger(ay, scale) * den - ny
+  const qx = toInteger(bx, scale) * den - nx
+  const qy = toInteger(by, scale) * den - ny
+  const side = px * qy - py * qx // positive: the point is to the left of a → b
+  if (side === 0n) {
+    const isBetween = sign(px) * sign(qx) <= 0 && sign(py) * sign(qy) <= 0
+    if (isBetween && (px !== qx || py !== qy)) return 'on'
+  }
+  if (py > 0n === qy > 0n) return 'off'
+  return side > 0n === qy > py ? 'east' : 'off'
+}

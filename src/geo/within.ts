@@ -1,0 +1,87 @@
+import { coversEdges } from './exact-cover.js'
+import { INSIDE, locateInAreas, touchesPoint, touchesSegment } from './locate.js'
+import { isOnSegment } from './segments.js'
+import { KIND, type Shape, shapeOf } from './shape.js'
+import type { Geometry } from './types.js'
+
+/**
+ * Is no point of `a` outside `b`, and some point inside both? Exact (ST_Within of PostGIS: a geometry that lies wholly
+ * on the border of an area is not within it). An empty geometry is within nothing. A collection is the union of its
+ * members, and its inside the union of their insides.
+ */
+export function within(a: Geometry, b: Geometry): boolean {
+  return isWithinShape(shapeOf(a), shapeOf(b))
+}
+
+/** The same for shapes that are kept. */
+export function isWithinShape(a: Shape, b: Shape): boolean {
+  if (a.bbox === undefined || b.bbox === undefined) return false
+  const [west, south, east, north] = a.bbox
+  if (west < b.bbox[0] || south < b.bbox[1] || east > b.bbox[2] || north > b.bbox[3]) return false
+  if (!allPlacesCovered(a, b)) return false
+  const isInside = anyPointInside(a, b)
+  if (a.edgeCount === 0) return isInside
+  // a line or ring whose vertices are covered and that meets no edge is wholly inside one area
+  if (!anyContact(a, b)) return true
+  const cover = coversEdges(b, a)
+  return cover !== 'no' && (isInside || cover === 'inside')
+}
+
+/** Points and vertices: cheap, and most rows that are not within fail here. */
+function allPlacesCovered(a: Shape, b: Shape): boolean {
+  const { xy } = a
+  for (let at = 0; at < xy.length; at += 2) if (!touchesPoint(b, xy[at]!, xy[at + 1]!)) return false
+  return true
+}
+
+function anyPointInside(a: Shape, b: Shape): boolean {
+  const { kind, skip, first, xy, nodeCount } = a
+  for (let node = 0; node < nodeCount; node = kind[node] === KIND.GROUP ? node + 1 : skip[node]!) {
+    if (kind[node] !== KIND.POINT) continue
+    const at = first[node]! * 2
+    if (isPointInside(b, xy[at]!, xy[at + 1]!)) return true
+  }
+  return false
+}
+
+/** In the inside of an area, on a point, or on a line and not at an end (an end met an even number of times is none). */
+function isPointInside(shape: Shape, x: number, y: number): boolean {
+  if (locateInAreas(shape, x, y) === INSIDE) return true
+  const { kind, skip, first, last, xy, nodeCount } = shape
+  let isOnLine = false
+  let ends = 0
+  let node = 0
+  while (node < nodeCount) {
+    const what = kind[node]!
+    if (what === KIND.POINT && xy[first[node]! * 2] === x && xy[first[node]! * 2 + 1] === y) return true
+    if (what === KIND.LINE) {
+      const run = node + 1 // a line has one run, which holds all of it
+      ends += Number(isAt(xy, first[run]!, x, y)) + Number(isAt(xy, last[run]!, x, y))
+      isOnLine ||= isOnRun(xy, first[run]!, last[run]!, x, y)
+    }
+    node = what === KIND.GROUP ? node + 1 : skip[node]!
+  }
+  return isOnLine && ends % 2 === 0
+}
+
+function isAt(xy: Float64Array, position: number, x: number, y: number): boolean {
+  return xy[position * 2] === x && xy[position * 2 + 1] === y
+}
+
+function isOnRun(xy: Float64Array, first: number, last: number, x: number, y: number): boolean {
+  for (let i = first * 2; i < last * 2; i += 2)
+    if (isOnSegment(x, y, xy[i]!, xy[i + 1]!, xy[i + 2]!, xy[i + 3]!)) return true
+  return false
+}
+
+/** Does an edge of `a` touch one of `b`, or does a ring or line of `b` begin in an area of `a`? */
+function anyContact(a: Shape, b: Shape): boolean {
+  const { kind, first, last, xy, nodeCount } = a
+  for (let node = 0; node < nodeCount; node++) {
+    if (kind[node] !== KIND.LEAF) continue
+    for (let i = first[node]! * 2, end = last[node]! * 2; i < end; i += 2)
+      if (touchesSegment(b, xy[i]!, xy[i + 1]!, xy[i + 2]!, xy[i + 3]!)) return true
+  }
+  if (a.polygonCount === 0) return false
+  return b.starts.some((start) => touchesPoint(a, b.xy[start * 2]!, b.xy[start * 2 + 1]!))
+}

@@ -1,0 +1,279 @@
+import type { GeometryFault } from './fault.js'
+import { GEOMETRY_LIMITS } from './parse-geometry.js'
+import type { Geometry, Position } from './types.js'
+
+const TYPE_NAMES = [
+  undefined,
+  'Point',
+  'LineString',
+  'Polygon',
+  'MultiPoint',
+  'MultiLineString',
+  'MultiPolygon',
+  'GeometryCollection',
+] as const
+/** ISO adds 1000 to the type for heights (2000 for measures, 3000 for both); EWKB sets bits instead. */
+const ISO_Z = 1000
+const EWKB_Z = 0x80000000
+const EWKB_M = 0x40000000
+const EWKB_SRID = 0x20000000
+
+/**
+ * ISO WKB, little endian. When any position has a height the whole geometry is written with Z, and a position without
+ * one gets NaN there (GEOS reads that as "no height"), so reading gives back what was written.
+ *
+ * @param allocate makes the bytes; who writes many geometries hands out parts of a larger buffer
+ */
+export function encodeWkb(
+  geometry: Geometry,
+  allocate: (size: number) => Uint8Array = (size) => new Uint8Array(size),
+): Uint8Array {
+  const hasZ = hasHeight(geometry)
+  const bytes = allocate(sizeOf(geometry, hasZ ? 24 : 16))
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  write({ view, at: 0, hasZ }, geometry)
+  return bytes
+}
+
+/**
+ * Reads ISO WKB or EWKB (an SRID in it is skipped) of either byte order. Measures (M) are refused: they could not be kept.
+ * Only the form is checked here; whether coordinates are in range and rings closed is up to `parseGeometry`.
+ */
+export function decodeWkb(bytes: Uint8Array): Geometry | GeometryFault {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const reader: Reader = { view, at: 0, isLittle: true, size: 16, count: 0, fault: undefined }
+  const geometry = readGeometry(reader, 0, undefined)
+  if (reader.fault === undefined && reader.at !== bytes.length)
+    fail(reader, `${bytes.length - reader.at} bytes more`, 'the end of the geometry')
+  return reader.fault ?? (geometry as Geometry)
+}
+
+/** Upper-case hex WKB, as PostGIS prints it. */
+export function encodeHexWkb(geometry: Geometry): string {
+  let text = ''
+  for (const byte of encodeWkb(geometry)) text += byte.toString(16).padStart(2, '0')
+  return text.toUpperCase()
+}
+
+/** Reads hex WKB or EWKB in either case, with or without a leading `\x`. */
+export function decodeHexWkb(text: string): Geometry | GeometryFault {
+  const hex = text.startsWith('\\x') ? text.slice(2) : text
+  if (hex.length % 2 !== 0 || !/^[0-9a-f]+$/i.test(hex))
+    return {
+      path: 'hex WKB',
+      found: JSON.stringify(text.slice(0, 40)),
+      expected: 'an even number of hex digits',
+    }
+  const bytes = new Uint8Array(hex.length / 2)
+  for (let at = 0; at < bytes.length; at++) bytes[at] = Number.parseInt(hex.slice(at * 2, at * 2 + 2), 16)
+  return decodeWkb(bytes)
+}
+
+function hasHeight(geometry: Geometry): boolean {
+  if (geometry.type === 'GeometryCollection') return geometry.geometries.some(hasHeight)
+  return someHeight(geometry.coordinates)
+}
+
+type Nested = readonly number[] | readonly Nested[]
+
+function someHeight(coordinates: Nested): boolean {
+  if (typeof coordinates[0] === 'number') return coordinates.length > 2
+  for (const inner of coordinates as readonly Nested[]) if (someHeight(inner)) return true
+  return false
+}
+
+/** Bytes of a geometry, so that it is written into one buffer of the right size. */
+function sizeOf(geometry: Geometry, positionSize: number): number {
+  switch (geometry.type) {
+    case 'Point':
+      return 5 + positionSize
+    case 'LineString':
+      return 9 + geometry.coordinates.length * positionSize
+    case 'Polygon':
+      return geometry.coordinates.reduce((sum, ring) => sum + 4 + ring.length * positionSize, 9)
+    default:
+      return partsOf(geometry).reduce((sum, part) => sum + sizeOf(part, positionSize), 9)
+  }
+}
+
+/** Members of a collection or of a multi-geometry. */
+function partsOf(geometry: Geometry): Geometry[] {
+  switch (geometry.type) {
+    case 'MultiPoint':
+      return geometry.coordinates.map((coordinates) => ({ type: 'Point', coordinates }))
+    case 'MultiLineString':
+      return geometry.coordinates.map((coordinates) => ({ type: 'LineString', coordinates }))
+    case 'MultiPolygon':
+      return geometry.coordinates.map((coordinates) => ({ type: 'Polygon', coordinates }))
+    case 'GeometryCollection':
+      return geometry.geometries
+    default:
+      return []
+  }
+}
+
+/** Where the next byte goes, and whether positions have heights: the same for all of one geometry. */
+interface Writer {
+  readonly view: DataView
+  at: number
+  readonly hasZ: boolean
+}
+
+function write(out: Writer, geometry: Geometry): void {
+  out.view.setUint8(out.at, 1) // little endian
+  writeCount(out, TYPE_NAMES.indexOf(geometry.type) + (out.hasZ ? ISO_Z : 0), 1)
+  if (geometry.type === 'Point') {
+    writePosition(out, geometry.coordinates)
+  } else if (geometry.type === 'LineString') {
+    writeChain(out, geometry.coordinates)
+  } else if (geometry.type === 'Polygon') {
+    writeCount(out, geometry.coordinates.length)
+    for (const ring of geometry.coordinates) writeChain(out, ring)
+  } else {
+    const parts = partsOf(geometry)
+    writeCount(out, parts.length)
+    for (const part of parts) write(out, part)
+  }
+}
+
+/** @param skip bytes before it that are written already: the byte order mark */
+function writeCount(out: Writer, count: number, skip = 0): void {
+  out.view.setUint32(out.at + skip, count, true)
+  out.at += 4 + skip
+}
+
+function writeChain(out: Writer, positions: readonly Position[]): void {
+  writeCount(out, positions.length)
+  for (const position of positions) writePosition(out, position)
+}
+
+function writePosition(out: Writer, [x, y, z]: Position): void {
+  out.view.setFloat64(out.at, x, true)
+  out.view.setFloat64(out.at + 8, y, true)
+  if (out.hasZ) out.view.setFloat64(out.at + 16, z ?? Number.NaN, true)
+  out.at += out.hasZ ? 24 : 16
+}
+
+/** Where the next byte comes from. Byte order and position size are those of the geometry being read. */
+interface Reader {
+  readonly view: DataView
+  at: number
+  isLittle: boolean
+  /** bytes of a position: 16, or 24 with height */
+  size: number
+  count: number
+  fault: GeometryFault | undefined
+}
+
+/** @param only the type that a member of a multi-geometry must have */
+function readGeometry(reader: Reader, depth: number, only: string | undefined): Geometry | undefined {
+  const type = readHead(reader)
+  if (type === undefined) return undefined
+  if (only !== undefined && type !== only) return fail(reader, type, `a member of type ${only}`)
+  if (depth > GEOMETRY_LIMITS.maxDepth)
+    return fail(reader, 'a deeper collection', `at most ${GEOMETRY_LIMITS.maxDepth} nested collections`)
+  switch (type) {
+    case 'Point':
+      return readPoint(reader)
+    case 'LineString':
+      return { type, coordinates: readChain(reader) }
+    case 'Polygon':
+      return { type, coordinates: readList(reader, 4, () => readChain(reader)) }
+    case 'GeometryCollection':
+      return { type, geometries: readList(reader, 9, () => readGeometry(reader, depth + 1, undefined)) }
+    default: {
+      const member = type.slice('Multi'.length)
+      const read = () => readGeometry(reader, depth + 1, member)
+      const parts = readList(reader, 9, read) as { coordinates: unknown }[]
+      return { type, coordinates: parts.map((part) => part.coordinates) } as Geometry
+    }
+  }
+}
+
+/** A point has no count before it that would have been checked. */
+function readPoint(reader: Reader): Geometry | undefined {
+  if (!has(reader, reader.size)) return undefined
+  return { type: 'Point', coordinates: readPosition(reader) }
+}
+
+/** Byte order and type; leaves `reader` at what follows. */
+function readHead(reader: Reader): Geometry['type'] | undefined {
+  if (!has(reader, 5)) return undefined
+  const order = reader.view.getUint8(reader.at)
+  if (order > 1) return fail(reader, `byte order ${order}`, '0 (big endian) or 1 (little endian)')
+  reader.isLittle = order === 1
+  const code = reader.view.getUint32(reader.at + 1, reader.isLittle)
+  reader.at += 5
+  const plain = code & 0x0fffffff
+  const kind = Math.floor(plain / ISO_Z)
+  if ((code & EWKB_M) !== 0 || kind === 2 || kind === 3)
+    return fail(reader, `type ${code} with measures`, 'a geometry without M')
+  const name = TYPE_NAMES[plain % ISO_Z]
+  if (kind > 1 || name === undefined)
+    return fail(reader, `type ${code}`, 'type 1 to 7, or 1001 to 1007 with Z')
+  reader.size = (code & EWKB_Z) !== 0 || kind === 1 ? 24 : 16
+  if ((code & EWKB_SRID) !== 0 && has(reader, 4)) reader.at += 4
+  return name
+}
+
+function readChain(reader: Reader): Position[] {
+  const count = readCount(reader, reader.size)
+  const positions: Position[] = []
+  for (let index = 0; index < count; index++) positions.push(readPosition(reader))
+  return positions
+}
+
+/**
+ * Rings of a polygon, or members of a multi-geometry or collection.
+ *
+ * @param leastSize bytes of the smallest thing that may be in it
+ */
+function readList<T>(reader: Reader, leastSize: number, read: () => T | undefined): T[] {
+  const count = readCount(reader, leastSize)
+  const { isLittle, size } = reader
+  const items: T[] = []
+  for (let index = 0; index < count && reader.fault === undefined; index++) {
+    const item = read()
+    if (item === undefined || reader.fault !== undefined) break
+    items.push(item)
+    reader.isLittle = isLittle // a member may have its own byte order
+    reader.size = size
+  }
+  return items
+}
+
+/** A count is believed only when that many things of the least size can follow. */
+function readCount(reader: Reader, leastSize: number): number {
+  if (!has(reader, 4)) return 0
+  const count = reader.view.getUint32(reader.at, reader.isLittle)
+  reader.at += 4
+  reader.count += count
+  if (reader.count > GEOMETRY_LIMITS.maxPositions) {
+    fail(reader, `${reader.count} positions`, `at most ${GEOMETRY_LIMITS.maxPositions}`)
+    return 0
+  }
+  return has(reader, count * leastSize) ? count : 0
+}
+
+function readPosition(reader: Reader): Position {
+  const { view, at, isLittle, size } = reader
+  reader.at += size
+  const x = view.getFloat64(at, isLittle)
+  const y = view.getFloat64(at + 8, isLittle)
+  if (size === 16) return [x, y]
+  const z = view.getFloat64(at + 16, isLittle)
+  return Number.isNaN(z) ? [x, y] : [x, y, z]
+}
+
+/** Checks that bytes are there before they are read: a DataView would throw. */
+function has(reader: Reader, size: number): boolean {
+  const left = reader.view.byteLength - reader.at
+  if (left >= size) return true
+  fail(reader, `${left} bytes`, `${size} more bytes`)
+  return false
+}
+
+/** Keeps the first fault; everything after it follows from it. */
+function fail(reader: Reader, found: string, expected: string): undefined {
+  reader.fault ??= { path: `WKB byte ${reader.at}`, found, expected }
+}
