@@ -1,0 +1,143 @@
+import { type AuthStores, authenticate } from '../auth/authenticate.js'
+import { type Caller, isAllowed } from '../auth/caller.js'
+import { AppError, isAppError } from '../errors.js'
+import { type Answer, type Api, callMethod, type Dispatch, dispatch } from '../rpc/dispatch.js'
+import { resultPiece } from '../rpc/pieces.js'
+import { readJson } from '../rpc/read-json.js'
+import {
+  answerResponse,
+  jsonResponse,
+  problemResponse,
+  refusalResponse,
+  type StreamOptions,
+} from './answer.js'
+import { addressOf, type HttpContext } from './env.js'
+import type { RateLimiter } from './rate-limit.js'
+import { type BodyLimits, readBody, requireJson } from './read-body.js'
+
+/** What the routes of one API need from outside. */
+export interface RpcDeps<C> {
+  readonly stores: AuthStores
+  /** lower-case name of the session token header */
+  readonly tokenHeader: string
+  readonly limiter: RateLimiter
+  readonly maxBatch: number
+  readonly maxDepth: number
+  readonly bodyLimits: BodyLimits
+  readonly writeIdleMs: number
+  contextOf(call: { caller: Caller; signal: AbortSignal; requestId: string }): C
+  discover(api: Api<C>): unknown
+  onFault(requestId: string, method: string, error: unknown): void
+  onSignInFailure(c: HttpContext): void
+  /** fires when the gateway stops */
+  readonly stopSignal: AbortSignal
+}
+
+/** Reads the body of a JSON-RPC request and answers it; replaced where a path takes larger bodies than fit memory. */
+export type BodyAnswerer<C> = (c: HttpContext, call: Dispatch<C>) => Promise<Answer>
+
+/** Handler of `POST <path>`: JSON-RPC. */
+export function rpcHandler<C>(api: Api<C>, deps: RpcDeps<C>, answerBody: BodyAnswerer<C>) {
+  return async (c: HttpContext): Promise<Response> => {
+    const requestId = c.get('requestId')
+    try {
+      const caller = await signIn(c, deps)
+      requireJson(c)
+      return answerResponse(
+        await answerBody(c, callOf(c, api, caller, deps)),
+        streamOptions(c, api.path, deps),
+      )
+    } catch (error) {
+      if (!isAppError(error)) deps.onFault(requestId, api.path, error)
+      return refusalResponse(error, requestId)
+    }
+  }
+}
+
+/** The ordinary way: the whole body in memory, up to the API's limit. */
+export async function answerSmallBody<C>(
+  c: HttpContext,
+  call: Dispatch<C>,
+  limits: BodyLimits,
+): Promise<Answer> {
+  return await dispatch(await readBody(c, limits), call)
+}
+
+/** Handler of `POST <path>/call/<method>`: params in, the bare result out, faults as problem details. */
+export function restHandler<C>(api: Api<C>, deps: RpcDeps<C>) {
+  return async (c: HttpContext): Promise<Response> => {
+    const requestId = c.get('requestId')
+    const method = c.req.param('method') ?? ''
+    try {
+      const caller = await signIn(c, deps)
+      requireJson(c)
+      const call = callOf(c, api, caller, deps)
+      const body = await readBody(c, deps.bodyLimits)
+      const params = body.byteLength === 0 ? undefined : readJson(body, deps.maxDepth)
+      await call.charge(1)
+      const piece = await resultPiece(await callMethod(method, params, call))
+      return jsonResponse(piece, streamOptions(c, method, deps))
+    } catch (error) {
+      if (!isAppError(error) || error.cause !== undefined) deps.onFault(requestId, method, error)
+      return problemResponse(error, requestId)
+    }
+  }
+}
+
+/** Who calls. @throws AppError UNAUTHENTICATED or RATE_LIMITED */
+export async function signIn<C>(c: HttpContext, deps: RpcDeps<C>): Promise<Caller> {
+  const address = addressOf(c)
+  await deps.limiter.mayTry(address)
+  try {
+    const caller = await authenticate((name) => c.req.header(name), deps.tokenHeader, deps.stores)
+    c.set('caller', caller)
+    return caller
+  } catch (error) {
+    if (isAppError(error)) {
+      await deps.limiter.countFailure(address)
+      deps.onSignInFailure(c)
+    }
+    throw error
+  }
+}
+
+/** One HTTP request's worth of calls; the hang-up signal is made only when a handler looks at it. */
+export function callOf<C>(c: HttpContext, api: Api<C>, caller: Caller, deps: RpcDeps<C>): Dispatch<C> {
+  const requestId = c.get('requestId')
+  let signal: AbortSignal | undefined
+  const callContext = {
+    caller,
+    requestId,
+    get signal() {
+      signal ??= AbortSignal.any([c.req.raw.signal, deps.stopSignal])
+      return signal
+    },
+  }
+  return {
+    api,
+    context: deps.contextOf(callContext),
+    requestId,
+    maxBatch: deps.maxBatch,
+    maxDepth: deps.maxDepth,
+    discover: () => deps.discover(api),
+    mayCall: (scope) => isAllowed(caller.scopes, scope),
+    charge: (calls) => deps.limiter.charge(caller.keyId, addressOf(c), calls),
+    onFault: (method, error) => deps.onFault(requestId, method, error),
+  }
+}
+
+/** @throws AppError FORBIDDEN */
+export function requireScope<C>(call: Dispatch<C>, scope: Parameters<Dispatch<C>['mayCall']>[0]): void {
+  if (!call.mayCall(scope))
+    throw new AppError('FORBIDDEN', { scope }, { message: `The key lacks the scope ${scope}` })
+}
+
+/** How a streamed answer behaves on this connection. */
+export function streamOptions<C>(c: HttpContext, method: string, deps: RpcDeps<C>): StreamOptions {
+  return {
+    requestId: c.get('requestId'),
+    writeIdleMs: deps.writeIdleMs,
+    onFault: (error) => deps.onFault(c.get('requestId'), method, error),
+    breakOff: () => c.env?.outgoing?.destroy(),
+  }
+}

@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto'
+import { open, unlink } from 'node:fs/promises'
+import path from 'node:path'
+import { AppError } from '../errors.js'
+import type { HttpContext } from './env.js'
+import { type BodyLimits, bodyChunks } from './read-body.js'
+
+/** A body that was read: in memory when it was small, else in a file that the reader of it removes. */
+export type SpooledBody = { bytes: Uint8Array } | { file: string; sizeBytes: number }
+
+/**
+ * Reads a body that may be large: up to `inlineBytes` stay in memory, more goes to a temp file as it comes.
+ * The file needs no fsync: it is gone after the call, and after a crash the call was never acknowledged.
+ *
+ * @throws AppError as `bodyChunks` does, and DISK_FULL; nothing is left behind then
+ */
+export async function spoolBody(
+  c: HttpContext,
+  limits: BodyLimits,
+  inlineBytes: number,
+  tempDir: string,
+): Promise<SpooledBody> {
+  const held: Uint8Array[] = []
+  let heldBytes = 0
+  const chunks = bodyChunks(c, limits)
+  for (let step = await chunks.next(); step.done !== true; step = await chunks.next()) {
+    held.push(step.value)
+    heldBytes += step.value.byteLength
+    if (heldBytes > inlineBytes)
+      return await spoolRest(held, chunks, path.join(tempDir, `${randomUUID()}.body`))
+  }
+  return { bytes: held.length === 1 ? (held[0] as Uint8Array) : Buffer.concat(held) }
+}
+
+async function spoolRest(
+  held: Uint8Array[],
+  chunks: AsyncGenerator<Uint8Array>,
+  file: string,
+): Promise<SpooledBody> {
+  const handle = await open(file, 'wx', 0o600)
+  let sizeBytes = 0
+  const append = async (chunk: Uint8Array) => {
+    await handle.appendFile(chunk)
+    sizeBytes += chunk.byteLength
+  }
+  try {
+    for (const chunk of held) await append(chunk)
+    held.length = 0
+    for await (const chunk of chunks) await append(chunk)
+    return { file, sizeBytes }
+  } catch (error) {
+    await unlink(file)
+    throw isDiskFull(error) ? new AppError('DISK_FULL', {}, { cause: error }) : error
+  } finally {
+    await handle.close()
+  }
+}
+
+function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
+}

@@ -1,0 +1,201 @@
+import type { Readable } from 'node:stream'
+import busboy from 'busboy'
+import { AppError } from '../errors.js'
+
+export interface PartLimits {
+  maxFileBytes: number
+  maxDataBytes: number
+}
+
+/** What becomes of the two parts, as they come. */
+export interface PartTakers<D, S> {
+  /** the JSON part, whole; what it throws ends the upload before the file is read to its end */
+  takeData(bytes: Uint8Array): D
+  /** the file, as it comes */
+  takeFile(source: AsyncIterable<Uint8Array>): Promise<S>
+}
+
+/** Parts that a second file or a stranger may bring before the upload is refused anyway. */
+const PARTS = { files: 3, fields: 3, parts: 6, headerPairs: 100, fieldNameSize: 100 }
+
+/**
+ * Reads `multipart/form-data` with a part `data` and a part `file`, in any order, while it comes.
+ *
+ * @returns what the takers made of them
+ * @throws AppError BAD_UPLOAD (which part is missing, doubled, unknown or cut off), BODY_TOO_LARGE,
+ *   UNSUPPORTED_MEDIA_TYPE, and what the chunks and the takers throw. A file that was taken is told to `onLost` then.
+ */
+export async function readParts<D, S>(
+  chunks: AsyncIterable<Uint8Array>,
+  contentType: string,
+  limits: PartLimits,
+  takers: PartTakers<D, S>,
+  onLost: (staged: S) => Promise<void>,
+): Promise<{ data: D; staged: S }> {
+  const parser = createParser(contentType, limits)
+  const intake = collectParts(parser, limits, takers)
+  try {
+    await feed(chunks, parser, intake.refused)
+    await Promise.race([intake.closed, intake.refused])
+    return await Promise.race([intake.result(), intake.refused])
+  } catch (error) {
+    parser.destroy()
+    const staged = await intake.abandon()
+    if (staged !== undefined) await onLost(staged)
+    throw error
+  }
+}
+
+function createParser(contentType: string, limits: PartLimits): busboy.Busboy {
+  if (!/^multipart\/form-data\s*(;|$)/i.test(contentType)) {
+    const found = contentType === '' ? 'none' : contentType.slice(0, 100)
+    const message = `Content-Type: found ${found}, expected multipart/form-data`
+    throw new AppError('UNSUPPORTED_MEDIA_TYPE', {}, { message })
+  }
+  try {
+    // a file of exactly `fileSize` counts as too large
+    const sizes = { fileSize: limits.maxFileBytes + 1, fieldSize: limits.maxDataBytes + 1 }
+    return busboy({ headers: { 'content-type': contentType }, limits: { ...PARTS, ...sizes } })
+  } catch {
+    throw badUpload('found a content type without a boundary, expected multipart/form-data; boundary=…')
+  }
+}
+
+/** Writes the body into the parser, as fast as it takes it. */
+async function feed(
+  chunks: AsyncIterable<Uint8Array>,
+  parser: busboy.Busboy,
+  refused: Promise<never>,
+): Promise<void> {
+  for await (const chunk of chunks) {
+    if (parser.destroyed) return
+    if (parser.write(chunk)) continue
+    let onDrain: () => void = () => undefined
+    const drained = new Promise<void>((resolve) => {
+      onDrain = resolve
+      parser.once('drain', onDrain)
+    })
+    try {
+      await Promise.race([drained, refused])
+    } finally {
+      parser.off('drain', onDrain)
+    }
+  }
+  parser.end()
+}
+
+interface Intake<D, S> {
+  /** rejects with the first fault */
+  refused: Promise<never>
+  closed: Promise<void>
+  result(): Promise<{ data: D; staged: S }>
+  /** what was staged, once it is certain that nothing more comes */
+  abandon(): Promise<S | undefined>
+}
+
+function collectParts<D, S>(
+  parser: busboy.Busboy,
+  limits: PartLimits,
+  takers: PartTakers<D, S>,
+): Intake<D, S> {
+  let data: Promise<D> | undefined
+  let file: { stream: Readable; staged: Promise<S> } | undefined
+  let refuse: (error: unknown) => void = () => undefined
+  const refused = new Promise<never>((_, reject) => {
+    refuse = reject
+  })
+  refused.catch(() => undefined) // looked at by those who wait; a fault after the end has nobody to tell
+  const guarded = (work: () => void) => {
+    try {
+      work()
+    } catch (error) {
+      refuse(error)
+    }
+  }
+  const takeData = (read: () => Promise<Uint8Array>) => {
+    if (data !== undefined) throw badUpload('found two parts data, expected one')
+    data = read().then(takers.takeData)
+    data.catch(refuse)
+  }
+  const takeFile = (stream: Readable) => {
+    if (file !== undefined) throw badUpload('found two parts file, expected one')
+    stream.on('limit', () => refuse(tooLarge('file', limits.maxFileBytes)))
+    file = { stream, staged: takers.takeFile(stream) }
+    file.staged.catch(refuse)
+  }
+  parser.on('field', (name, value) =>
+    guarded(() => {
+      if (name === 'file')
+        throw badUpload('found a part file without a filename, expected a file (curl -F file=@model.dat)')
+      if (name !== 'data') throw unknownPart(name)
+      takeData(async () => withinLimit(Buffer.from(value, 'utf8'), limits.maxDataBytes))
+    }),
+  )
+  parser.on('file', (name, stream) => {
+    stream.on('error', () => undefined) // the parser tells of the same fault
+    guarded(() => {
+      if (name === 'file') takeFile(stream)
+      else if (name === 'data') takeData(() => readSmall(stream, limits.maxDataBytes))
+      else {
+        stream.resume()
+        throw unknownPart(name)
+      }
+    })
+  })
+  watchEnd(parser, refuse)
+  return {
+    refused,
+    closed: new Promise((resolve) => {
+      parser.on('close', resolve)
+    }),
+    async result() {
+      if (file === undefined) throw badUpload('found no part file, expected one (curl -F file=@model.dat)')
+      if (data === undefined) throw badUpload('found no part data, expected one holding a JSON object')
+      return { data: await data, staged: await file.staged }
+    },
+    async abandon() {
+      file?.stream.destroy(new Error('the upload was refused'))
+      return await file?.staged.catch(() => undefined)
+    },
+  }
+}
+
+/** Parts beyond the limits vanish silently otherwise. */
+function watchEnd(parser: busboy.Busboy, refuse: (error: unknown) => void): void {
+  for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const)
+    parser.on(limit, () => refuse(badUpload('found more parts, expected one part data and one part file')))
+  parser.on('error', () => {
+    refuse(badUpload('found the end of the body within a part, expected the closing boundary'))
+  })
+}
+
+/** A part that came as a file but is small: the JSON of `-F data=@request.json`. */
+async function readSmall(stream: Readable, maxBytes: number): Promise<Uint8Array> {
+  const held: Uint8Array[] = []
+  let total = 0
+  for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+    total += chunk.byteLength
+    if (total <= maxBytes) held.push(chunk)
+  }
+  if (total > maxBytes) throw tooLarge('data', maxBytes)
+  return Buffer.concat(held)
+}
+
+function withinLimit(bytes: Uint8Array, maxBytes: number): Uint8Array {
+  if (bytes.byteLength > maxBytes) throw tooLarge('data', maxBytes)
+  return bytes
+}
+
+function badUpload(what: string): AppError {
+  return new AppError('BAD_UPLOAD', {}, { message: `Bad upload: ${what}` })
+}
+
+function unknownPart(name: string | undefined): AppError {
+  const shown = name === undefined ? 'without a name' : JSON.stringify(name.slice(0, 100))
+  return badUpload(`found a part ${shown}, expected data and file`)
+}
+
+function tooLarge(part: string, maxBytes: number): AppError {
+  const message = `The part ${part} has more than ${maxBytes} bytes`
+  return new AppError('BODY_TOO_LARGE', { part, maxBytes }, { message })
+}
