@@ -1,0 +1,50 @@
+import type { Segments } from './segments.js'
+
+/** Which links leave each junction. */
+export interface Adjacency {
+  readonly junctionCount: number
+  /** junction → its open links are `links[first[junction] … first[junction + 1])`, ascending */
+  readonly first: Uint32Array
+  readonly links: Uint32Array
+  linksOut(junction: number): Uint32Array
+  /** segment ends that meet at a junction; a loop counts twice */
+  degree(junction: number): number
+  isOpen(link: number): boolean
+}
+
+/** Junction that a link leads to. */
+export function linkHead({ tail, head }: Segments, link: number): number {
+  return (link & 1) === 0 ? head[link >>> 1]! : tail[link >>> 1]!
+}
+
+/** Junction that a link comes from. */
+export function linkTail(segments: Segments, link: number): number {
+  return linkHead(segments, link ^ 1)
+}
+
+/** Counts, sums up, fills in: links of a junction come out ascending. */
+export function buildAdjacency(segments: Segments, junctionCount: number): Adjacency {
+  const { linkSpeed } = segments
+  const linkCount = segments.count * 2
+  const degree = new Uint32Array(junctionCount)
+  const first = new Uint32Array(junctionCount + 1)
+  for (let link = 0; link < linkCount; link++) {
+    const tail = linkTail(segments, link)
+    degree[tail]!++
+    if (linkSpeed[link]! > 0) first[tail + 1]!++
+  }
+  for (let junction = 0; junction < junctionCount; junction++) first[junction + 1]! += first[junction]!
+  const links = new Uint32Array(first[junctionCount]!)
+  const at = first.slice()
+  for (let link = 0; link < linkCount; link++) {
+    if (linkSpeed[link]! > 0) links[at[linkTail(segments, link)]!++] = link
+  }
+  return {
+    junctionCount,
+    first,
+    links,
+    linksOut: (junction) => links.subarray(first[junction]!, first[junction + 1]!),
+    degree: (junction) => degree[junction]!,
+    isOpen: (link) => linkSpeed[link]! > 0,
+  }
+}

@@ -1,0 +1,186 @@
+import path from 'node:path'
+import { AppError } from '../errors.js'
+import type { MultiPolygon, Polygon } from '../geo/types.js'
+import { rankSteps, sitesOf } from '../routing/cch/order.js'
+import type { Sites } from '../routing/cch/separator.js'
+import type { GraphMeta } from '../routing/graph.js'
+import { buildAdjacency, linkHead } from './adjacency.js'
+import { buildAutomaton } from './automaton.js'
+import { flagMainNetwork } from './components.js'
+import { type Expansion, expandNodes } from './expand.js'
+import { openExtract } from './extract-blobs.js'
+import { indexJunctions } from './junction-index.js'
+import { makeNetwork, type RoadNetwork } from './network.js'
+import { findPrivateThroughRoads } from './private-roads.js'
+import { findProfile, type ProfileName } from './profile/profile.js'
+import { readRoads } from './read-roads.js'
+import { findUTurnRules } from './u-turns.js'
+import type { GraphParts } from './write-graph.js'
+
+export interface BuildOptions {
+  /** an `.osm.pbf` file */
+  readonly input: string
+  readonly profile: ProfileName
+  /** ISO 3166-1 alpha-2, for the speeds that its law gives; null = none */
+  readonly country: string | null
+  /** cut the map to this area: ways with a node in it stay whole */
+  readonly area?: Polygon | MultiPolygon | undefined
+  readonly name: string
+  /** program and version, for the file's own account of itself */
+  readonly builtBy: string
+  /** OpenStreetMap's by default */
+  readonly attribution?: string
+  readonly licence?: string
+  readonly onProgress?: ((stage: BuildStage, done: number, total: number) => void) | undefined
+  /** stops the build between two blobs or two stages */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** reading: bytes of the extract, which is read twice; building: stages */
+export type BuildStage = 'reading' | 'building'
+
+const ATTRIBUTION = '© OpenStreetMap contributors'
+const LICENCE = 'ODbL-1.0'
+/** How far outside its roads a map's area reaches when none is given: as far as points are snapped by default. */
+const AREA_MARGIN_M = 1000
+const BUILD_STAGES = 7
+
+/**
+ * Makes a road graph from an extract. The same extract and options give the same graph, byte for byte.
+ *
+ * Memory follows the roads: about 60 bytes a node of a road while it is read, then the size of the map.
+ *
+ * @throws AppError BAD_EXTRACT when the extract cannot be read or has no road for the profile
+ */
+export async function buildMap(options: BuildOptions): Promise<GraphParts> {
+  const stages = createStages(options)
+  const { network, meta } = await readNetwork(options, stages)
+  const { segments, rules, junctionCount } = network
+  const adjacency = buildAdjacency(segments, junctionCount)
+  const headOf = (link: number) => linkHead(segments, link)
+  const allRules = [...rules, ...findUTurnRules(adjacency, headOf, rules)]
+  const automaton = buildAutomaton(allRules)
+  const restricted = new Set(allRules.flatMap(({ links }) => links.slice(0, -1).map(headOf)))
+  const isPrivate = findPrivateThroughRoads(segments, junctionCount, (junction) => restricted.has(junction))
+  await stages.next()
+  const expansion = expandNodes(segments, adjacency, automaton, isPrivate)
+  await stages.next()
+  const main = flagMainNetwork(expansion, segments.linkFlags)
+  await stages.next()
+  const { junctionLngE7, junctionLatE7 } = network
+  const sites = sitesOf({ ...expansion, junctionLngE7, junctionLatE7 }, meta.bbox)
+  const nodeRank = await runOrder(expansion, sites, stages)
+  await stages.next()
+  return {
+    junctionCount,
+    segmentCount: segments.count,
+    ...expansion,
+    junctionLngE7,
+    junctionLatE7,
+    junctionOsmId: network.junctionOsmId,
+    segmentTail: segments.tail,
+    segmentHead: segments.head,
+    segmentLengthMm: segments.lengthMm,
+    firstGeometry: segments.firstGeometry,
+    geometry: segments.geometry,
+    segmentName: segments.name,
+    linkSpeed: segments.linkSpeed,
+    linkNotes: segments.linkNotes,
+    linkFlags: segments.linkFlags,
+    strings: network.strings,
+    segmentIndex: segments.index,
+    junctionIndex: indexJunctions(junctionLngE7, junctionLatE7),
+    nodeRank,
+    meta: { ...meta, counts: { ...meta.counts, mainNodes: main.nodes, mainArcs: main.arcs } },
+  }
+}
+
+interface Stages {
+  readonly onBytes: (done: number, total: number) => Promise<void>
+  /** ends a stage of building */
+  next(): Promise<void>
+  /** within a stage, how much of it is done */
+  part(fraction: number): Promise<void>
+}
+
+/** Between two steps other work of the thread gets its turn: a bar is drawn, a signal is heard. */
+function createStages({ onProgress, signal }: BuildOptions): Stages {
+  let stage = 0
+  let lastDone = 0
+  let pass = 0
+  const pause = async () => {
+    await new Promise((resolve) => setImmediate(resolve))
+    signal?.throwIfAborted()
+  }
+  return {
+    async onBytes(done, total) {
+      if (done < lastDone) pass = 1 // the second reading has begun
+      lastDone = done
+      onProgress?.('reading', pass * total + done, total * 2)
+      await pause()
+    },
+    async next() {
+      onProgress?.('building', ++stage, BUILD_STAGES)
+      await pause()
+    },
+    async part(fraction) {
+      onProgress?.('building', stage + fraction, BUILD_STAGES)
+      await pause()
+    },
+  }
+}
+
+/** The order of the nodes takes longer than all other stages together: pauses at every hundredth. */
+async function runOrder(expansion: Expansion, sites: Sites, stages: Stages): Promise<Uint32Array> {
+  const steps = rankSteps(expansion, sites)
+  let pauseAt = 0
+  let step = steps.next()
+  for (; step.done !== true; step = steps.next()) {
+    const fraction = step.value / expansion.nodeCount
+    if (fraction < pauseAt) continue
+    pauseAt = fraction + 0.01
+    await stages.part(fraction)
+  }
+  return step.value
+}
+
+/** What the extract gives; everything else of it is let go when this returns. */
+async function readNetwork(
+  options: BuildOptions,
+  stages: Stages,
+): Promise<{ network: RoadNetwork; meta: GraphMeta }> {
+  const profile = findProfile(options.profile)
+  const extract = openExtract(options.input)
+  try {
+    const roads = await readRoads(extract, profile, options.country, stages.onBytes)
+    await stages.next()
+    const network = await makeNetwork(roads, options.area, stages.next)
+    if (network === undefined) {
+      const where = options.area === undefined ? '' : ' inside the area'
+      throw new AppError(
+        'BAD_EXTRACT',
+        { file: options.input },
+        { message: `the extract has no road for ${options.profile}${where}` },
+      )
+    }
+    const meta = {
+      name: options.name,
+      profile: options.profile,
+      country: options.country,
+      builtFrom: {
+        file: path.basename(options.input),
+        sha256: extract.sha256(),
+        osmTimestamp: roads.osmTimestamp,
+      },
+      builtBy: options.builtBy,
+      attribution: options.attribution ?? ATTRIBUTION,
+      licence: options.licence ?? LICENCE,
+      area: (options.area ?? network.outline.polygon(AREA_MARGIN_M)) as GraphMeta['area'],
+      bbox: network.outline.bbox(),
+      counts: roads.counts,
+    }
+    return { network, meta }
+  } finally {
+    extract.close()
+  }
+}

@@ -1,0 +1,46 @@
+import type { Tags } from '../osm-objects.js'
+import { lookUp } from './look-up.js'
+
+/** km/h that OSRM's car profile drives at most, by surface, track type and smoothness. */
+const SURFACE: Record<string, number> = {
+  cement: 80,
+  compacted: 80,
+  fine_gravel: 80,
+  paving_stones: 60,
+  metal: 60,
+  bricks: 60,
+  grass: 40,
+  wood: 40,
+  sett: 40,
+  grass_paver: 40,
+  gravel: 40,
+  unpaved: 40,
+  ground: 40,
+  dirt: 40,
+  pebblestone: 40,
+  tartan: 40,
+  cobblestone: 30,
+  clay: 30,
+  earth: 20,
+  stone: 20,
+  rocky: 20,
+  sand: 20,
+  mud: 10,
+}
+const TRACKTYPE: Record<string, number> = { grade1: 60, grade2: 40, grade3: 30, grade4: 25, grade5: 20 }
+const SMOOTHNESS: Record<string, number> = {
+  intermediate: 80,
+  bad: 40,
+  very_bad: 20,
+  horrible: 10,
+  very_horrible: 5,
+}
+
+/** The lowest of what the road's state allows, `Infinity` when no tag speaks of it. */
+export function surfaceLimitKmh(tags: Tags): number {
+  return Math.min(
+    lookUp(SURFACE, tags.get('surface')) ?? Number.POSITIVE_INFINITY,
+    lookUp(TRACKTYPE, tags.get('tracktype')) ?? Number.POSITIVE_INFINITY,
+    lookUp(SMOOTHNESS, tags.get('smoothness')) ?? Number.POSITIVE_INFINITY,
+  )
+}

@@ -1,0 +1,69 @@
+import { PbfReader } from 'pbf'
+
+/** The strings of one block. Most are never asked for, so each is decoded when it first is. */
+export interface StringTable {
+  readonly count: number
+  /** undefined when the table has no such string */
+  text(index: number): string | undefined
+  /** true when the string is one of `keys`, all of which must be among those the table was read for */
+  isWanted(index: number, keys: readonly string[]): boolean
+}
+
+const decoder = new TextDecoder()
+
+/**
+ * Reads a StringTable message.
+ *
+ * @param known strings that `isWanted` will be asked about
+ */
+export function readStringTable(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  known: readonly string[],
+): StringTable {
+  const bounds: number[] = []
+  const pbf = new PbfReader(bytes)
+  pbf.pos = start
+  for (let field = pbf.nextField(end); field !== 0; field = pbf.nextField(end)) {
+    if (field !== 1) continue
+    const last = pbf.readPackedEnd()
+    if (last > end) throw new Error('a string ends behind its table')
+    bounds.push(pbf.pos, last)
+    pbf.pos = last
+  }
+  if (pbf.pos > end) throw new Error('the string table ends behind its block')
+  const texts: (string | undefined)[] = []
+  const text = (index: number): string | undefined => {
+    const from = bounds[index * 2]
+    if (from === undefined) return undefined
+    texts[index] ??= decoder.decode(bytes.subarray(from, bounds[index * 2 + 1]))
+    return texts[index]
+  }
+  const places = findKnown(bounds, known, text)
+  return {
+    count: bounds.length / 2,
+    text,
+    isWanted: (index, keys) => {
+      const key = places.get(index)
+      return key !== undefined && keys.includes(key)
+    },
+  }
+}
+
+/** Index → string, for the known strings that the table holds; only strings of a fitting length are decoded. */
+function findKnown(
+  bounds: readonly number[],
+  known: readonly string[],
+  text: (index: number) => string | undefined,
+): Map<number, string> {
+  const lengths = new Set(known.map((key) => key.length)) // keys are ASCII
+  const places = new Map<number, string>()
+  if (known.length === 0) return places
+  for (let index = 0; index * 2 < bounds.length; index++) {
+    if (!lengths.has(bounds[index * 2 + 1]! - bounds[index * 2]!)) continue
+    const found = text(index)
+    if (found !== undefined && known.includes(found)) places.set(index, found)
+  }
+  return places
+}

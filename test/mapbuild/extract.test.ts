@@ -1,0 +1,450 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { deflateSync } from 'node:zlib'
+import fc from 'fast-check'
+import { PbfWriter } from 'pbf'
+import t, { type Test } from 'tap'
+import { createRandom } from '../../src/demo/town-builder.js'
+import { buildMap } from '../../src/mapbuild/build-map.js'
+import { openExtract, unpackBlob } from '../../src/mapbuild/extract-blobs.js'
+import { createBlockReader, HOLDS } from '../../src/mapbuild/extract-block.js'
+import type { BlockVisitor } from '../../src/mapbuild/osm-objects.js'
+import { findProfile } from '../../src/mapbuild/profile/profile.js'
+import { readRoads } from '../../src/mapbuild/read-roads.js'
+import { type OsmData, type WriteOptions, writeBlob, writeExtract } from '../../src/mapbuild/write-extract.js'
+import {
+  BUILD,
+  EXTRACTS,
+  graphOf,
+  graphOfOsm,
+  linksOf,
+  missingExtracts,
+  sketch,
+  withFile,
+} from '../support/osm-fixture.js'
+import { rejectsWith } from '../support/rejects-with.js'
+
+const street = { highway: 'residential' }
+const SMALL = sketch(['A B'], [['AB', street]])
+
+const tags = fc.dictionary(fc.string({ minLength: 1, maxLength: 8 }), fc.string({ maxLength: 8 }), {
+  maxKeys: 3,
+})
+const ids = fc.integer({ min: -(2 ** 40), max: 2 ** 40 })
+const extracts: fc.Arbitrary<OsmData> = fc.record({
+  nodes: fc.uniqueArray(
+    fc.record({
+      id: ids,
+      lng: fc.integer({ min: -1_800_000_000, max: 1_800_000_000 }).map((e7) => e7 / 1e7),
+      lat: fc.integer({ min: -900_000_000, max: 900_000_000 }).map((e7) => e7 / 1e7),
+      tags,
+    }),
+    { selector: ({ id }) => id, maxLength: 12 },
+  ),
+  ways: fc.array(fc.record({ id: ids, refs: fc.array(ids, { maxLength: 6 }), tags }), { maxLength: 5 }),
+  relations: fc.array(
+    fc.record({
+      id: ids,
+      tags,
+      members: fc.array(
+        fc.record({
+          type: fc.constantFrom('node' as const, 'way' as const, 'relation' as const),
+          id: ids,
+          role: fc.string({ maxLength: 5 }),
+        }),
+        { maxLength: 4 },
+      ),
+    }),
+    { maxLength: 3 },
+  ),
+})
+const writeOptions: fc.Arbitrary<WriteOptions> = fc.record({
+  plainNodes: fc.boolean(),
+  raw: fc.boolean(),
+  waysFirst: fc.boolean(),
+  granularity: fc.constantFrom(100, 1, 50),
+  lngOffset: fc.constantFrom(0, 10_000_000_000, -700),
+  latOffset: fc.constantFrom(0, -5_000_000_000, 300),
+})
+
+/** Everything in an extract, as plain objects, by the reader. */
+async function readAll(bytes: Uint8Array): Promise<OsmData> {
+  return await withFile(bytes, async (file) => {
+    const all: {
+      nodes: OsmData['nodes'][number][]
+      ways: OsmData['ways'][number][]
+      relations: NonNullable<OsmData['relations']>[number][]
+    } = { nodes: [], ways: [], relations: [] }
+    const visitor: BlockVisitor = {
+      nodeKeys: [],
+      wayKeys: [],
+      node: (id, lngE7, latE7) => all.nodes.push({ id, lng: lngE7 / 1e7, lat: latE7 / 1e7 }),
+      way: (id, found, refs, count) =>
+        all.ways.push({ id, refs: [...refs.subarray(0, count)], tags: Object.fromEntries(found) }),
+      relation: (id, found, members) => all.relations.push({ id, members, tags: Object.fromEntries(found) }),
+    }
+    const readBlock = createBlockReader(visitor)
+    const extract = openExtract(file)
+    for (const blob of extract.blobsFrom(0))
+      if (blob.type === 'OSMData') readBlock(unpackBlob(blob), blob.offset)
+    extract.close()
+    return all
+  })
+}
+
+t.test('property: what is written is read, in every form that the format has', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(extracts, writeOptions, async (data, options) => {
+      const read = await readAll(writeExtract(data, options))
+      const untagged = data.nodes.map(({ id, lng, lat }) => ({ id, lng, lat }))
+      t.same(read.nodes, untagged)
+      t.same(read.ways, data.ways)
+      t.same(read.relations, data.relations)
+    }),
+    { numRuns: 60 },
+  )
+})
+
+t.test('createBlockReader: tags of nodes and ways only where a key is wanted', async (t) => {
+  const data: OsmData = {
+    nodes: [
+      { id: 1, lng: 1, lat: 1, tags: { barrier: 'gate', name: 'x' } },
+      { id: 2, lng: 1, lat: 1, tags: { name: 'barrier' } },
+      { id: 3, lng: 1, lat: 1 },
+    ],
+    ways: [
+      { id: 1, refs: [1, 2], tags: { highway: 'path' } },
+      { id: 2, refs: [1, 2], tags: { building: 'highway' } },
+    ],
+  }
+  for (const plainNodes of [false, true]) {
+    const bytes = writeExtract(data, { plainNodes, raw: true })
+    await withFile(bytes, async (file) => {
+      const found: unknown[] = []
+      const readBlock = createBlockReader({
+        nodeKeys: ['barrier'],
+        wayKeys: ['highway'],
+        node: (id, _lng, _lat, tags) => found.push([id, tags?.get('barrier')]),
+        way: (id) => found.push(id),
+      })
+      const holds: number[] = []
+      const extract = openExtract(file)
+      for (const blob of extract.blobsFrom(0)) {
+        if (blob.type === 'OSMData')
+          holds.push(readBlock(blob.bytes.subarray(rawStart(blob.bytes)), blob.offset))
+      }
+      extract.close()
+      t.same(found, [[1, 'gate'], [2, undefined], [3, undefined], 1])
+      t.same(holds, [HOLDS.nodes, HOLDS.ways])
+    })
+  }
+})
+
+/** Where the raw data of a blob begins: after its tag and length. */
+function rawStart(bytes: Uint8Array): number {
+  let at = 1
+  while ((bytes[at++] ?? 0) > 0x7f);
+  return at
+}
+
+t.test('readRoads: objects in any order, plain nodes, raw blobs, other units', async (t) => {
+  const data = sketch(
+    ['A B C', '  D  '],
+    [
+      ['ABC', street],
+      ['BD', street],
+    ],
+    {
+      restrictions: [{ kind: 'no_left_turn', from: 0, via: 'B', to: 1 }],
+      nodeTags: { D: { barrier: 'gate' } },
+    },
+  )
+  const expected = linksOf(await graphOfOsm(data))
+  for (const options of [
+    { waysFirst: true },
+    { plainNodes: true },
+    { raw: true },
+    { granularity: 1000 },
+    { lngOffset: 10_000_000_000, latOffset: 45_000_000_000, granularity: 10 },
+  ]) {
+    t.same(linksOf(await graphOfOsm(data, {}, options)), expected, JSON.stringify(options))
+  }
+})
+
+t.test('readRoads: the newest change of an object where the header does not tell its time', async (t) => {
+  const block = new PbfWriter()
+  block.writeMessage(1, writeStrings, undefined)
+  block.writeMessage(
+    2,
+    (_, group) => {
+      group.writeMessage(
+        3,
+        (_way, way) => {
+          way.writeVarintField(1, 7)
+          way.writePackedVarint(2, [1])
+          way.writePackedVarint(3, [2])
+          way.writeMessage(4, (_info, info) => info.writeVarintField(2, 1_500_000_000), undefined)
+          way.writePackedSVarint(8, [1, 1])
+        },
+        undefined,
+      )
+      group.writeMessage(
+        2,
+        (_nodes, dense) => {
+          dense.writePackedSVarint(1, [1, 1])
+          dense.writeMessage(
+            5,
+            (_info, info) => info.writePackedSVarint(2, [1_400_000_000, 200_000_000]),
+            undefined,
+          )
+          dense.writePackedSVarint(8, [450_000_000, 10_000])
+          dense.writePackedSVarint(9, [100_000_000, 10_000])
+        },
+        undefined,
+      )
+    },
+    undefined,
+  )
+  const bytes = Buffer.concat([writeExtract({ nodes: [], ways: [] }), writeBlob('OSMData', block.finish())])
+  const graph = await graphOf(bytes)
+  t.equal(graph.meta.builtFrom.osmTimestamp, '2020-09-13T12:26:40Z')
+})
+
+function writeStrings(_: unknown, table: PbfWriter): void {
+  for (const text of ['', 'highway', 'primary']) table.writeStringField(1, text)
+}
+
+/** What an extract with these bytes is refused with. */
+async function refused(t: Test, bytes: Uint8Array, message: RegExp, offset?: number): Promise<void> {
+  await rejectsWith(t, graphOf(bytes), 'BAD_EXTRACT', {
+    message,
+    ...(offset === undefined ? {} : { data: { offset } }),
+  })
+}
+
+t.test('BAD_EXTRACT: files that are no extract, or one that this reader cannot take', async (t) => {
+  const good = writeExtract(SMALL)
+  await refused(t, new Uint8Array(0), /byte 0 .*the file is empty/, 0)
+  await refused(t, Buffer.from('<?xml version="1.0"?><osm/>'), /no \.osm\.pbf file.*XML/, 0)
+  await refused(t, Buffer.from('PK\u0003\u0004 something'), /no \.osm\.pbf file/, 0)
+  await refused(t, Buffer.from([0, 0, 0, 0, 1, 2]), /no \.osm\.pbf file/, 0)
+  await refused(t, writeBlob('OSMData', new Uint8Array(0)), /does not begin with an OSMHeader/, 0)
+  const needs = (feature: string) => writeExtract(SMALL, { requiredFeatures: ['OsmSchema-V0.6', feature] })
+  await refused(t, needs('HistoricalInformation'), /history file/, 0)
+  await refused(
+    t,
+    needs('Teleporters'),
+    /needs the feature "Teleporters"; this reader has OsmSchema-V0\.6/,
+    0,
+  )
+  await refused(
+    t,
+    Buffer.concat([good, Buffer.from([0x7f, 0, 0, 0])]),
+    /blob header of \d+ bytes/,
+    good.length,
+  )
+  await refused(t, good.subarray(0, good.length - 1), /cut short/)
+  const missing = path.join(t.testdirName, 'none')
+  await t.rejects(
+    buildMap({ ...BUILD, input: missing }),
+    { code: 'ENOENT' },
+    'a missing file is told by the system',
+  )
+})
+
+t.test('BAD_EXTRACT: packings that are not zlib are named', async (t) => {
+  const header = writeExtract({ nodes: [], ways: [] })
+  for (const [field, packing] of [
+    [4, 'lzma'],
+    [5, 'bzip2'],
+    [6, 'lz4'],
+    [7, 'zstd'],
+  ] as const) {
+    const blob = new PbfWriter()
+    blob.writeVarintField(2, 10)
+    blob.writeBytesField(field, Uint8Array.of(1, 2, 3))
+    await refused(
+      t,
+      Buffer.concat([header, frame('OSMData', blob.finish())]),
+      new RegExp(`packed with ${packing};`),
+      header.length,
+    )
+  }
+})
+
+/** A blob whose body is given as it is. */
+function frame(type: string, body: Uint8Array, dataBytes = body.length): Uint8Array {
+  const header = new PbfWriter()
+  header.writeStringField(1, type)
+  header.writeVarintField(3, dataBytes)
+  const head = header.finish()
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(head.length)
+  return Buffer.concat([length, head, body])
+}
+
+t.test('BAD_EXTRACT: blobs that lie about their size', async (t) => {
+  const header = writeExtract({ nodes: [], ways: [] })
+  const packed = (rawSize: number, zlib: Uint8Array) => {
+    const blob = new PbfWriter()
+    blob.writeVarintField(2, rawSize)
+    blob.writeBytesField(3, zlib)
+    return Buffer.concat([header, frame('OSMData', blob.finish())])
+  }
+  const zeros = deflateSync(new Uint8Array(5_000_000))
+  await refused(t, packed(5_000_000, zeros), /more than 200 times/, header.length)
+  await refused(t, packed(40_000_000, zeros), /unpacked size of 40000000/, header.length)
+  await refused(t, packed(100, deflateSync(new Uint8Array(101))), /does not unpack/, header.length)
+  await refused(
+    t,
+    packed(100, deflateSync(new Uint8Array(99))),
+    /unpacks to 99 bytes, expected 100/,
+    header.length,
+  )
+  await refused(t, packed(100, Uint8Array.of(1, 2, 3)), /does not unpack/, header.length)
+  await refused(
+    t,
+    Buffer.concat([header, frame('OSMData', new Uint8Array(0), 33 * 1024 * 1024)]),
+    /blob of \d+ bytes/,
+    header.length,
+  )
+  await refused(
+    t,
+    Buffer.concat([header, frame('OSMData', Uint8Array.of(0x1a, 0xff, 0x7f))]),
+    /a field ends behind its end/,
+    header.length,
+  )
+  await refused(
+    t,
+    Buffer.concat([header, frame('OSMData', new Uint8Array(0))]),
+    /holds no data/,
+    header.length,
+  )
+})
+
+t.test('BAD_EXTRACT: blocks whose parts do not fit each other', async (t) => {
+  const header = writeExtract({ nodes: [], ways: [] })
+  const block = (write: (pbf: PbfWriter) => void) => {
+    const pbf = new PbfWriter()
+    write(pbf)
+    return Buffer.concat([header, writeBlob('OSMData', pbf.finish())])
+  }
+  const group = (field: number, write: (pbf: PbfWriter) => void) =>
+    block((pbf) => {
+      pbf.writeMessage(1, writeStrings, undefined)
+      pbf.writeMessage(
+        2,
+        (_, groupPbf) => groupPbf.writeMessage(field, (_, inner) => write(inner), undefined),
+        undefined,
+      )
+    })
+  const at = header.length
+  await refused(
+    t,
+    block((pbf) => pbf.writeVarintField(2, 5)),
+    /found wire type 0, expected a message/,
+    at,
+  )
+  await refused(
+    t,
+    block((pbf) => pbf.writeBytesField(1, Uint8Array.of(0x0a, 9))),
+    /string ends behind its table/,
+    at,
+  )
+  const way = (keys: number[], values: number[]) =>
+    group(3, (pbf) => {
+      pbf.writeVarintField(1, 5)
+      pbf.writePackedVarint(2, keys)
+      pbf.writePackedVarint(3, values)
+      pbf.writePackedSVarint(8, [1, 1])
+    })
+  await refused(t, way([1], []), /found 1 keys with 0 values/, at)
+  await refused(t, way([1], [77]), /string 77 is used, the table has 3/, at)
+  const used = writeExtract({ nodes: [], ways: SMALL.ways })
+  const dense = (write: (pbf: PbfWriter) => void) => {
+    const pbf = new PbfWriter()
+    pbf.writeMessage(
+      2,
+      (_, groupPbf) => groupPbf.writeMessage(2, (_, inner) => write(inner), undefined),
+      undefined,
+    )
+    return Buffer.concat([used, writeBlob('OSMData', pbf.finish())])
+  }
+  await refused(
+    t,
+    dense((pbf) => pbf.writePackedSVarint(1, [65, 1])),
+    /2 node ids with 0 latitudes/,
+    used.length,
+  )
+  const place = (lat: number, lng: number) =>
+    dense((pbf) => {
+      pbf.writePackedSVarint(1, [65])
+      pbf.writePackedSVarint(8, [lat])
+      pbf.writePackedSVarint(9, [lng])
+    })
+  await refused(t, place(900_000_001, 0), /node 65 lies at 0, 90\.0000001 .* outside the earth/, used.length)
+  await refused(t, place(0, -1_800_000_001), /outside the earth/, used.length)
+  const odd = dense((pbf) => {
+    pbf.writePackedSVarint(1, [65])
+    pbf.writePackedSVarint(8, [1])
+    pbf.writePackedSVarint(9, [1])
+    pbf.writePackedVarint(10, [1])
+  })
+  await refused(t, odd, /a key without a value/, used.length)
+  const relation = group(4, (pbf) => {
+    pbf.writeVarintField(1, 5)
+    pbf.writePackedVarint(8, [0])
+    pbf.writePackedSVarint(9, [1, 1])
+    pbf.writePackedVarint(10, [0, 0])
+  })
+  await refused(t, relation, /relation 5 has 2 members with 1 roles/, at)
+})
+
+t.test('the file changes under the reader', async (t) => {
+  await withFile(writeExtract(SMALL), async (file) => {
+    const extract = openExtract(file)
+    writeFileSync(file, '')
+    await rejectsWith(
+      t,
+      readRoads(extract, findProfile('car'), null, () => undefined),
+      'BAD_EXTRACT',
+      { message: /shorter while/ },
+    )
+    t.throws(() => extract.sha256(), /shorter while/)
+    extract.close()
+  })
+})
+
+const SMALLEST = 'monaco-2020.osm.pbf'
+
+/** An error of ours, or a map: anything else is a fault. */
+async function survives(t: Test, bytes: Uint8Array, what: string): Promise<'map' | 'refused'> {
+  try {
+    await graphOf(bytes)
+    return 'map'
+  } catch (error) {
+    if ((error as { errorName?: string }).errorName !== 'BAD_EXTRACT') t.fail(`${what}: ${String(error)}`)
+    return 'refused'
+  }
+}
+
+t.test(
+  `${SMALLEST}: cut anywhere or with a wrong byte, it is refused or gives a sound map`,
+  { skip: missingExtracts() },
+  async (t) => {
+    const bytes = readFileSync(path.join(EXTRACTS, SMALLEST))
+    const random = createRandom(1)
+    let maps = 0
+    for (let i = 0; i < 40; i++) {
+      const length = Math.floor(random() * bytes.length)
+      if ((await survives(t, bytes.subarray(0, length), `cut to ${length}`)) === 'map') maps++
+    }
+    t.ok(maps <= 2, `${maps} of 40 cuts gave a map: those between two blobs`)
+    for (let i = 0; i < 200; i++) {
+      const at = Math.floor(random() * bytes.length)
+      const damaged = Buffer.from(bytes)
+      damaged[at] = (damaged[at] ?? 0) ^ (1 << Math.floor(random() * 8))
+      await survives(t, damaged, `bit flipped at ${at}`)
+    }
+  },
+)
