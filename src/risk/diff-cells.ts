@@ -1,0 +1,115 @@
+import type { Shape } from '../geo/shape.js'
+import { type CellSet, createCellSet } from './cell-set.js'
+
+/**
+ * The cells that are in only one of two sets, as often as they are there more: where these are not, both sets say the
+ * same. Their order does not matter, but equal orders are compared sooner.
+ *
+ * @returns undefined when there are more than `most`
+ */
+export function diffCells(before: CellSet, after: CellSet, most: number): CellSet | undefined {
+  const beforeCount = before.level.length
+  const afterCount = after.level.length
+  if (Math.abs(beforeCount - afterCount) > most) return undefined
+  const changed = createCellSet()
+  let same = 0
+  while (same < beforeCount && same < afterCount && isSame(before, same, after, same)) same++
+  const table = createTable(before, same)
+  for (let cell = same; cell < afterCount; cell++) {
+    if (takeTwin(table, before, after, cell)) continue
+    copyCell(after, cell, changed)
+    if (changed.level.length > most) return undefined
+  }
+  for (let cell = same; cell < beforeCount; cell++) {
+    if (table.isTaken[cell - same] === 1) continue
+    copyCell(before, cell, changed)
+    if (changed.level.length > most) return undefined
+  }
+  return changed
+}
+
+/** Cells of a set by what they are: chains of those whose hashes share a slot. */
+interface Table {
+  /** the first cell that is in it */
+  readonly from: number
+  readonly mask: number
+  /** slot → cell, counted from `from`, plus 1 */
+  readonly first: Uint32Array
+  /** cell → the next one of its slot, plus 1 */
+  readonly next: Uint32Array
+  readonly isTaken: Uint8Array
+}
+
+function createTable(cells: CellSet, from: number): Table {
+  const count = cells.level.length - from
+  const mask = 2 ** Math.ceil(Math.log2(count * 2 + 2)) - 1
+  const first = new Uint32Array(mask + 1)
+  const next = new Uint32Array(count)
+  // last to first, so that chains begin with the first
+  for (let at = count - 1; at >= 0; at--) {
+    const slot = hash(cells, from + at) & mask
+    next[at] = first[slot]!
+    first[slot] = at + 1
+  }
+  return { from, mask, first, next, isTaken: new Uint8Array(count) }
+}
+
+/** Marks an equal cell that is not taken yet. Those at the front of a chain are taken out of it. */
+function takeTwin(
+  { from, mask, first, next, isTaken }: Table,
+  before: CellSet,
+  after: CellSet,
+  cell: number,
+): boolean {
+  const slot = hash(after, cell) & mask
+  while (first[slot]! > 0 && isTaken[first[slot]! - 1] === 1) first[slot] = next[first[slot]! - 1]!
+  for (let link = first[slot]!; link > 0; link = next[link - 1]!) {
+    const at = link - 1
+    if (isTaken[at] === 1 || !isSame(before, from + at, after, cell)) continue
+    isTaken[at] = 1
+    return true
+  }
+  return false
+}
+
+function hash({ box, level }: CellSet, cell: number): number {
+  const at = cell * 4
+  // degrees · 1e7 with fractions: an eighth keeps near cells apart
+  const x = Math.imul((box[at]! * 8) | 0, 0x9e3779b1)
+  const y = Math.imul((box[at + 1]! * 8) | 0, 0x85ebca6b)
+  const mixed = x ^ y ^ Math.imul(level[cell]!, 0xc2b2ae35)
+  return (mixed ^ (mixed >>> 15)) >>> 0
+}
+
+function isSame(a: CellSet, at: number, b: CellSet, bt: number): boolean {
+  if (a.level[at] !== b.level[bt]) return false
+  for (let side = 0; side < 4; side++) if (a.box[at * 4 + side] !== b.box[bt * 4 + side]) return false
+  const one = a.shape[at]!
+  const other = b.shape[bt]!
+  return one === other || (one !== null && other !== null && isSameShape(one, other))
+}
+
+/** What lies where in the tree follows from these. */
+function isSameShape(a: Shape, b: Shape): boolean {
+  return (
+    a.nodeCount === b.nodeCount &&
+    areEqual(a.xy, b.xy) &&
+    areEqual(a.kind, b.kind) &&
+    areEqual(a.skip, b.skip) &&
+    areEqual(a.first, b.first) &&
+    areEqual(a.last, b.last)
+  )
+}
+
+function areEqual(a: Float64Array | Uint8Array | Uint32Array, b: typeof a): boolean {
+  if (a.length !== b.length) return false
+  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false
+  return true
+}
+
+function copyCell({ box, level, shape }: CellSet, cell: number, to: CellSet): void {
+  const at = cell * 4
+  to.box.push(box[at]!, box[at + 1]!, box[at + 2]!, box[at + 3]!)
+  to.level.push(level[cell]!)
+  to.shape.push(shape[cell]!)
+}
