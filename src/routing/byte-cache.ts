@@ -1,0 +1,47 @@
+/** Values by key, kept while together they fit a number of bytes; the one not used for longest goes first. */
+export interface ByteCache<V> {
+  get(key: string): V | undefined
+  /** A value larger than the whole cache is not kept. */
+  set(key: string, value: V, bytes: number): void
+  /** Forgets every value whose key begins so. */
+  deletePrefix(prefix: string): void
+  bytes(): number
+  size(): number
+}
+
+export function createByteCache<V>(maxBytes: number): ByteCache<V> {
+  const entries = new Map<string, { value: V; bytes: number }>() // in the order of their last use
+  let total = 0
+
+  const remove = (key: string): void => {
+    const entry = entries.get(key)
+    if (entry === undefined) return
+    entries.delete(key)
+    total -= entry.bytes
+  }
+
+  return {
+    get(key) {
+      const entry = entries.get(key)
+      if (entry === undefined) return undefined
+      entries.delete(key)
+      entries.set(key, entry)
+      return entry.value
+    },
+    set(key, value, bytes) {
+      remove(key)
+      if (bytes > maxBytes) return
+      entries.set(key, { value, bytes })
+      total += bytes
+      for (const oldest of entries.keys()) {
+        if (total <= maxBytes) break
+        remove(oldest)
+      }
+    },
+    deletePrefix(prefix) {
+      for (const key of entries.keys()) if (key.startsWith(prefix)) remove(key)
+    },
+    bytes: () => total,
+    size: () => entries.size,
+  }
+}

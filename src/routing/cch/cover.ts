@@ -1,0 +1,98 @@
+import type { Cell } from './cell.js'
+
+const LEFT = 0
+const RIGHT = 1
+/** On `cell.side`: belongs to neither half. */
+export const SEPARATOR = 2
+
+const NONE = -1
+
+/** Matching between the two halves along cut edges, and the trees that grow from unmatched nodes. */
+interface Matching {
+  /** node → the node of the other half it is matched with */
+  readonly mate: Int32Array
+  /** node → the node by which the search came to it, `NONE` = not in a tree */
+  readonly cameFrom: Int32Array
+}
+
+/**
+ * Turns the fewest nodes that touch all cut edges into the separator: often a node or two fewer than there are on
+ * either side of the cut.
+ *
+ * The cut edges are a bipartite graph. A largest matching in it has as many edges as its smallest cover has nodes: the
+ * cover is what the trees from unmatched left nodes reach on the right, and what they do not reach on the left.
+ * A tree that found no augmenting path never will, so it stays, and each edge is looked at once for all that fail.
+ *
+ * @see D. Kőnig, "Gráfok és mátrixok", 1931
+ */
+export function coverCut(cell: Cell): void {
+  const { first, head, side } = cell
+  const left = leftEnds(cell)
+  const matching: Matching = {
+    mate: new Int32Array(cell.nodeCount).fill(NONE),
+    cameFrom: new Int32Array(cell.nodeCount).fill(NONE),
+  }
+  for (const node of left) growTree(cell, matching, node)
+  for (const node of left) {
+    if (matching.cameFrom[node] === NONE) {
+      side[node] = SEPARATOR
+      continue
+    }
+    for (let arc = first[node]!, end = first[node + 1]!; arc < end; arc++) {
+      if (side[head[arc]!] === RIGHT) side[head[arc]!] = SEPARATOR
+    }
+  }
+}
+
+/** Nodes of the left half that have a neighbour in the right one. */
+function leftEnds({ nodeCount, first, head, side }: Cell): number[] {
+  const left: number[] = []
+  for (let node = 0; node < nodeCount; node++) {
+    if (side[node] !== LEFT) continue
+    for (let arc = first[node]!, end = first[node + 1]!; arc < end; arc++) {
+      if (side[head[arc]!] !== RIGHT) continue
+      left.push(node)
+      break
+    }
+  }
+  return left
+}
+
+/** Searches breadth first for an unmatched right node; matches along the way to it, or leaves the tree standing. */
+function growTree(cell: Cell, { mate, cameFrom }: Matching, root: number): void {
+  const { first, head, side } = cell
+  const lefts = [root]
+  const rights: number[] = []
+  cameFrom[root] = root
+  for (let at = 0; at < lefts.length; at++) {
+    const node = lefts[at]!
+    for (let arc = first[node]!, end = first[node + 1]!; arc < end; arc++) {
+      const other = head[arc]!
+      if (side[other] !== RIGHT || cameFrom[other] !== NONE) continue
+      cameFrom[other] = node
+      rights.push(other)
+      const next = mate[other]!
+      if (next === NONE) {
+        matchAlong(mate, cameFrom, other)
+        for (const seen of lefts) cameFrom[seen] = NONE
+        for (const seen of rights) cameFrom[seen] = NONE
+        return
+      }
+      cameFrom[next] = other
+      lefts.push(next)
+    }
+  }
+}
+
+/** Matches every right node on the way back with the left node it was reached from. */
+function matchAlong(mate: Int32Array, cameFrom: Int32Array, last: number): void {
+  let right = last
+  for (;;) {
+    const left = cameFrom[right]!
+    const freed = mate[left]!
+    mate[left] = right
+    mate[right] = left
+    if (freed === NONE) return
+    right = freed
+  }
+}

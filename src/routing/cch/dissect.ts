@@ -1,0 +1,95 @@
+import { type Cell, createCell, fillCell, markComponents } from './cell.js'
+import { SEPARATOR } from './cover.js'
+import { BASE_CELL_SIZE, orderByMinDegree } from './min-degree.js'
+import type { Neighbours } from './neighbours.js'
+import { type Sites, separate } from './separator.js'
+
+/** What is under way: `nodes` becomes the order in place, cell by cell. */
+interface Dissection {
+  readonly graph: Neighbours
+  readonly sites: Sites
+  readonly nodes: Uint32Array
+  /** node → where it stands in `nodes` */
+  readonly position: Uint32Array
+  readonly cell: Cell
+  readonly scratch: Uint8Array
+  readonly moved: Uint32Array
+}
+
+/**
+ * Order of elimination by nested dissection: both halves of the graph first, the separator between them last, and
+ * so on within each half.
+ *
+ * @yields after each cell how many nodes have their final place
+ * @returns nodes, first to be eliminated first
+ * @see A. George, "Nested dissection of a regular finite element mesh", 1973
+ */
+export function* dissect(graph: Neighbours, sites: Sites): Generator<number, Uint32Array> {
+  const { nodeCount } = graph
+  const identity = Uint32Array.from({ length: nodeCount }, (_, node) => node)
+  const dissection: Dissection = {
+    graph,
+    sites,
+    nodes: identity,
+    position: identity.slice(),
+    cell: createCell(graph),
+    scratch: new Uint8Array(nodeCount),
+    moved: new Uint32Array(nodeCount),
+  }
+  const open: [begin: number, end: number][] = [[0, nodeCount]]
+  let doneNodes = 0
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const [begin, end] = next
+    if (begin === end) continue
+    const parts = splitCell(dissection, begin, end)
+    let placed = end - begin
+    for (const [from, to] of parts) placed -= to - from
+    open.push(...parts)
+    doneNodes += placed
+    if (placed > 0) yield doneNodes
+  }
+  return dissection.nodes
+}
+
+/** Puts the nodes of a cell in order as far as it can now. @returns ranges that are still to be cut */
+function splitCell(dissection: Dissection, begin: number, end: number): [number, number][] {
+  const { graph, sites, nodes, position, cell, scratch } = dissection
+  if (end - begin <= BASE_CELL_SIZE) {
+    const order = cell.queue.subarray(0, end - begin)
+    orderByMinDegree(graph, nodes, position, begin, end, order)
+    permute(dissection, begin, order)
+    return []
+  }
+  fillCell(cell, graph, nodes, position, begin, end)
+  const componentCount = markComponents(cell)
+  if (componentCount > 1) return groupBy(dissection, begin, cell.level, componentCount)
+  separate(cell, sites, nodes, begin, scratch)
+  return groupBy(dissection, begin, cell.side, SEPARATOR + 1).slice(0, SEPARATOR)
+}
+
+/** Sorts the nodes of the cell by a small number each has, keeping their order among equals. @returns the ranges */
+function groupBy(
+  dissection: Dissection,
+  begin: number,
+  group: Int32Array | Uint8Array,
+  groupCount: number,
+): [number, number][] {
+  const { nodeCount, queue: order } = dissection.cell
+  const first = new Uint32Array(groupCount + 1)
+  for (let node = 0; node < nodeCount; node++) first[group[node]! + 1]!++
+  for (let i = 0; i < groupCount; i++) first[i + 1]! += first[i]!
+  const free = first.slice()
+  for (let node = 0; node < nodeCount; node++) order[free[group[node]!]!++] = node
+  permute(dissection, begin, order.subarray(0, nodeCount))
+  return Array.from({ length: groupCount }, (_, i) => [begin + first[i]!, begin + first[i + 1]!])
+}
+
+/** @param order local numbers of the cell's nodes, in the order in which they shall stand */
+function permute({ nodes, position, moved }: Dissection, begin: number, order: Uint32Array): void {
+  for (let i = 0; i < order.length; i++) moved[i] = nodes[begin + order[i]!]!
+  for (let i = 0; i < order.length; i++) {
+    const node = moved[i]!
+    nodes[begin + i] = node
+    position[node] = begin + i
+  }
+}

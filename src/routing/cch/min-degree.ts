@@ -1,0 +1,89 @@
+import type { Neighbours } from './neighbours.js'
+
+/** Cells of this size and below are not cut any more: one bit a node in a 32-bit mask. */
+export const BASE_CELL_SIZE = 30
+
+/**
+ * Order of a small cell: always the node of the lowest degree next, its neighbours joined to each other.
+ *
+ * Neighbours outside the cell, which are eliminated later, count too, or the rim would go too early: on a city that saves a tenth
+ * of all arcs.
+ *
+ * @param position node → where it stands in `nodes`; the cell is `nodes[begin … end)`
+ * @param order receives positions in the cell, counted from its beginning
+ * @see C. Ashcraft, J. Liu, "Robust ordering of sparse matrices using multisection", 1998
+ */
+export function orderByMinDegree(
+  graph: Neighbours,
+  nodes: Uint32Array,
+  position: Uint32Array,
+  begin: number,
+  end: number,
+  order: Uint32Array,
+): void {
+  const nodeCount = end - begin
+  const inside = new Uint32Array(nodeCount)
+  const outside = new Uint32Array(nodeCount)
+  const outer: number[] = []
+  for (let i = 0; i < nodeCount; i++) {
+    const node = nodes[begin + i]!
+    for (let at = graph.first[node]!, stop = graph.first[node + 1]!; at < stop; at++) {
+      const place = position[graph.node[at]!]!
+      if (place >= begin && place < end) inside[i]! |= 1 << (place - begin)
+      else outside[i]! |= 1 << numberOf(outer, place)
+    }
+  }
+  eliminateAll(nodeCount, inside, outside, order)
+}
+
+/** A bit for each node outside; where there are more than 32, some share one, which is an order all the same. */
+function numberOf(known: number[], place: number): number {
+  const found = known.indexOf(place)
+  if (found >= 0) return found
+  return known.length < 32 ? known.push(place) - 1 : place & 31
+}
+
+function eliminateAll(
+  nodeCount: number,
+  inside: Uint32Array,
+  outside: Uint32Array,
+  order: Uint32Array,
+): void {
+  let left = 2 ** nodeCount - 1
+  for (let count = 0; count < nodeCount; count++) {
+    const node = nodeOfLowestDegree(nodeCount, inside, outside, left)
+    order[count] = node
+    left &= ~(1 << node)
+    const around = inside[node]! & left
+    for (let other = 0; other < nodeCount; other++) {
+      if ((around & (1 << other)) === 0) continue
+      inside[other] = (inside[other]! | around) & ~(1 << other)
+      outside[other]! |= outside[node]!
+    }
+  }
+}
+
+function nodeOfLowestDegree(
+  nodeCount: number,
+  inside: Uint32Array,
+  outside: Uint32Array,
+  left: number,
+): number {
+  let best = -1
+  let bestDegree = Number.POSITIVE_INFINITY
+  for (let node = 0; node < nodeCount; node++) {
+    if ((left & (1 << node)) === 0) continue
+    const degree = bitCount(inside[node]! & left) + bitCount(outside[node]!)
+    if (degree >= bestDegree) continue
+    best = node
+    bestDegree = degree
+  }
+  return best
+}
+
+/** @see H. S. Warren, "Hacker's Delight", 2nd edition, 2012, 5-1 */
+function bitCount(bits: number): number {
+  const pairs = bits - ((bits >>> 1) & 0x55555555)
+  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333)
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
+}

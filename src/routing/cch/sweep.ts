@@ -1,0 +1,35 @@
+import type { End } from '../dijkstra.js'
+import { depthOf, type Hierarchy } from './hierarchy.js'
+import type { Kernels, Metric, Values } from './metric.js'
+import { ROOT } from './tree.js'
+
+/**
+ * Costs from the nearest source to every node of the graph at once, in one pass over the hierarchy.
+ *
+ * @returns rank → cost, `kernels.infinite` where no way leads
+ * @see D. Delling, A. Goldberg, A. Nowatzyk, R. Werneck, "PHAST: hardware-accelerated shortest path trees", 2011
+ */
+export function costsToAll(h: Hierarchy, kernels: Kernels, metric: Metric, sources: readonly End[]): Values {
+  const labels = kernels.createValues(h.nodeCount)
+  labels.fill(kernels.infinite)
+  for (const { node, costMs } of sources) {
+    const rank = h.rank[node]!
+    if (costMs < labels[rank]!) labels[rank] = costMs
+  }
+  for (const { node } of sources) climbAll(h, kernels, metric, labels, h.rank[node]!)
+  kernels.descend(h, metric, labels)
+  return labels
+}
+
+/** Where ways of several sources meet, the last to come by hands on what all have left there. */
+function climbAll(h: Hierarchy, kernels: Kernels, metric: Metric, labels: Values, end: number): void {
+  const length = depthOf(h, end) + 1
+  const rank = new Int32Array(length)
+  const way = kernels.createValues(length)
+  for (let v = end, depth = length - 1; v !== ROOT; v = h.parent[v]!, depth--) {
+    rank[depth] = v
+    way[depth] = labels[v]!
+  }
+  kernels.climbOne(h, metric.up, rank, way, new Int32Array(length))
+  for (let depth = 0; depth < length; depth++) labels[rank[depth]!] = way[depth]!
+}

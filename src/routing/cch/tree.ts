@@ -1,0 +1,67 @@
+import type { Neighbours } from './neighbours.js'
+
+/** No parent: a root. */
+export const ROOT = -1
+
+/**
+ * Elimination tree of an order: the parent of a node is the first that is eliminated after it of all that it is
+ * joined to by then.
+ *
+ * For each node in the order, the walk from its earlier neighbours up the tree as known so far meets just those that
+ * will be joined to it; where such a walk ends, the node is the parent.
+ *
+ * @returns node → parent, `ROOT` at the roots
+ * @see T. A. Davis, "Direct methods for sparse linear systems", 2006, 4.1
+ */
+export function eliminationTree(graph: Neighbours, order: Uint32Array): Int32Array {
+  const { nodeCount, first, node: list } = graph
+  const parent = new Int32Array(nodeCount).fill(ROOT)
+  const seenBy = new Int32Array(nodeCount).fill(-1)
+  const isOrdered = new Uint8Array(nodeCount)
+  for (let rank = 0; rank < nodeCount; rank++) {
+    const node = order[rank]!
+    isOrdered[node] = 1
+    seenBy[node] = node
+    for (let at = first[node]!, end = first[node + 1]!; at < end; at++) {
+      let lower = list[at]!
+      if (isOrdered[lower] === 0) continue
+      while (seenBy[lower] !== node) {
+        seenBy[lower] = node
+        if (parent[lower] === ROOT) parent[lower] = node
+        lower = parent[lower]!
+      }
+    }
+  }
+  return parent
+}
+
+/**
+ * The same order made over so that every subtree stands together, right before its root. It joins the same
+ * pairs of nodes; what walks the tree finds its way by counting.
+ *
+ * @param parent of `eliminationTree`
+ */
+export function postOrder(order: Uint32Array, parent: Int32Array): Uint32Array {
+  const nodeCount = order.length
+  const firstChild = new Int32Array(nodeCount + 1).fill(-1) // of the roots at the end
+  const nextSibling = new Int32Array(nodeCount).fill(-1)
+  for (let rank = nodeCount - 1; rank >= 0; rank--) {
+    const node = order[rank]!
+    const above = parent[node]! === ROOT ? nodeCount : parent[node]!
+    nextSibling[node] = firstChild[above]!
+    firstChild[above] = node
+  }
+  const result = new Uint32Array(nodeCount)
+  let count = 0
+  let node = firstChild[nodeCount]!
+  while (node >= 0) {
+    while (firstChild[node]! >= 0) node = firstChild[node]!
+    result[count++] = node
+    while (nextSibling[node]! < 0 && parent[node]! !== ROOT) {
+      node = parent[node]!
+      result[count++] = node
+    }
+    node = nextSibling[node]!
+  }
+  return result
+}

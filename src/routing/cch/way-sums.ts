@@ -1,0 +1,116 @@
+import type { ArcMeasure } from '../leg-search.js'
+import { findArc, type Hierarchy } from './hierarchy.js'
+import type { Meeting, Row } from './table.js'
+import { findOwn, middleOf, type Unpacker } from './unpack.js'
+
+/**
+ * Sums along cheapest ways without listing their arcs: what a hop has is worked out once, and most ways share most of
+ * their hops.
+ */
+export interface WaySums {
+  /** Writes one sum for each measure to place `at` of the measures' arrays. */
+  write(meeting: Meeting, sums: readonly Float64Array[], at: number): void
+}
+
+const MAX_KNOWN = 500_000
+/** Entry without anything. */
+const NOTHING = 0
+
+/** Sums of hops and of parts of rows: entry e has `values[e * width …]`. */
+interface Entries {
+  readonly width: number
+  values: Float64Array
+  count: number
+}
+
+/** @param maxKnown hops and ways that are remembered at once, some 50 bytes each */
+export function createWaySums(
+  unpacker: Unpacker,
+  measures: readonly ArcMeasure[],
+  maxKnown = MAX_KNOWN,
+): WaySums {
+  const { hierarchy: h, metric } = unpacker
+  const entries = createEntries(measures.length)
+  const hops = new Map<number, number>() // code of a hop → its entry
+  const parts = new Map<Row, Int32Array>() // row → depth → entry of the way between there and the row's end
+
+  const entryOfHop = (lower: number, hopArc: number, isUp: boolean): number => {
+    const code = hopArc * 2 + (isUp ? 0 : 1)
+    const known = hops.get(code)
+    if (known !== undefined) return known
+    const costMs = (isUp ? metric.up : metric.down)[hopArc]!
+    const own = findOwn(unpacker, lower, hopArc, isUp, costMs)
+    const entry = own >= 0 ? addMeasures(entries, measures, own) : entryOfTriangle(lower, hopArc, isUp)
+    hops.set(code, entry)
+    return entry
+  }
+
+  const entryOfTriangle = (lower: number, hopArc: number, isUp: boolean): number => {
+    const middle = middleOf(unpacker, lower, hopArc, isUp)
+    const begin = h.first[middle]!
+    const toLower = findArc(h, middle, h.headDepth[h.first[lower]!]! + 1, begin)
+    const toUpper = findArc(h, middle, h.headDepth[hopArc]!, begin)
+    const first = entryOfHop(middle, isUp ? toLower : toUpper, false)
+    return addUp(entries, first, entryOfHop(middle, isUp ? toUpper : toLower, true))
+  }
+
+  const entryOfRow = (row: Row, depth: number, isUp: boolean): number => {
+    const from = row.from[depth]!
+    if (from < 0) return NOTHING
+    let known = parts.get(row)
+    if (known === undefined) {
+      known = new Int32Array(row.rank.length)
+      parts.set(row, known)
+    }
+    if (known[depth] === NOTHING) {
+      const before = entryOfRow(row, from, isUp)
+      known[depth] = addUp(entries, before, entryOfHop(row.rank[from]!, hopTo(h, row, from, depth), isUp))
+    }
+    return known[depth]!
+  }
+
+  return {
+    write({ row, column, depth }, sums, at) {
+      if (entries.count > maxKnown) {
+        entries.count = 1
+        hops.clear()
+        parts.clear()
+      }
+      const up = entryOfRow(row, depth, true)
+      const down = entryOfRow(column, depth, false)
+      const { values, width } = entries
+      for (let i = 0; i < width; i++) sums[i]![at] = values[up * width + i]! + values[down * width + i]!
+    },
+  }
+}
+
+function hopTo(h: Hierarchy, row: Row, from: number, depth: number): number {
+  const lower = row.rank[from]!
+  return findArc(h, lower, depth, h.first[lower]!)
+}
+
+function createEntries(width: number): Entries {
+  return { width, values: new Float64Array(1024 * width), count: 1 }
+}
+
+function addMeasures(entries: Entries, measures: readonly ArcMeasure[], arc: number): number {
+  const entry = newEntry(entries)
+  for (const [i, measure] of measures.entries()) entries.values[entry * entries.width + i] = measure(arc)
+  return entry
+}
+
+function addUp(entries: Entries, a: number, b: number): number {
+  const entry = newEntry(entries)
+  const { values, width } = entries
+  for (let i = 0; i < width; i++) values[entry * width + i] = values[a * width + i]! + values[b * width + i]!
+  return entry
+}
+
+function newEntry(entries: Entries): number {
+  if ((entries.count + 1) * entries.width > entries.values.length) {
+    const grown = new Float64Array(entries.values.length * 2)
+    grown.set(entries.values)
+    entries.values = grown
+  }
+  return entries.count++
+}

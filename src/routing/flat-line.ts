@@ -1,0 +1,76 @@
+import type { Graph } from './graph.js'
+import { planeLengthM } from './plane-length.js'
+
+/** The line of a segment in flat arrays that are used again and again, for loops over many segments. */
+export interface FlatLine {
+  corners: number
+  /** x, y, x, y … in 1e-7 degree */
+  xy: Float64Array
+  /** corner → millimetres from the tail, once `measureFlatLine` was called */
+  offsetsMm: Float64Array
+}
+
+export function createFlatLine(): FlatLine {
+  return { corners: 0, xy: new Float64Array(128), offsetsMm: new Float64Array(64) }
+}
+
+/** The same as `readLine`. */
+export function readFlatLine(graph: Graph, segment: number, line: FlatLine): void {
+  const { geometry, firstGeometry, junctionLngE7, junctionLatE7 } = graph
+  const tail = graph.segmentTail[segment]!
+  const head = graph.segmentHead[segment]!
+  let at = firstGeometry[segment]!
+  const end = firstGeometry[segment + 1]!
+  reserve(line, end - at)
+  const { xy } = line
+  let lngE7 = junctionLngE7[tail]!
+  let latE7 = junctionLatE7[tail]!
+  xy[0] = lngE7
+  xy[1] = latE7
+  let count = 2
+  while (at < end) {
+    let byte = geometry[at++]!
+    let bits = byte & 0x7f
+    for (let shift = 7; byte >= 0x80; shift += 7) {
+      byte = geometry[at++]!
+      bits |= (byte & 0x7f) << shift
+    }
+    lngE7 += (bits >>> 1) ^ -(bits & 1)
+    byte = geometry[at++]!
+    bits = byte & 0x7f
+    for (let shift = 7; byte >= 0x80; shift += 7) {
+      byte = geometry[at++]!
+      bits |= (byte & 0x7f) << shift
+    }
+    latE7 += (bits >>> 1) ^ -(bits & 1)
+    xy[count++] = lngE7
+    xy[count++] = latE7
+  }
+  xy[count++] = junctionLngE7[head]!
+  xy[count++] = junctionLatE7[head]!
+  line.corners = count >>> 1
+}
+
+/** The same as `cornerOffsets`. */
+export function measureFlatLine({ corners, xy, offsetsMm }: FlatLine, lengthMm: number): void {
+  offsetsMm[0] = 0
+  if (corners > 2) {
+    let totalM = 0
+    for (let corner = 1; corner < corners; corner++) {
+      const at = corner * 2
+      totalM += planeLengthM(xy[at - 2]!, xy[at - 1]!, xy[at]!, xy[at + 1]!)
+      offsetsMm[corner] = totalM
+    }
+    const mmPerM = totalM > 0 ? lengthMm / totalM : 0
+    for (let corner = 1; corner < corners; corner++) offsetsMm[corner] = offsetsMm[corner]! * mmPerM
+  }
+  offsetsMm[corners - 1] = lengthMm
+}
+
+/** Inner points take two bytes each at least. */
+function reserve(line: FlatLine, geometryBytes: number): void {
+  const most = (geometryBytes >>> 1) + 2
+  if (most <= line.offsetsMm.length) return
+  line.xy = new Float64Array(most * 2)
+  line.offsetsMm = new Float64Array(most)
+}

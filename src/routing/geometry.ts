@@ -1,0 +1,147 @@
+import type { Graph } from './graph.js'
+import { planeLengthM } from './plane-length.js'
+
+type Shapes = Pick<
+  Graph,
+  | 'segmentTail'
+  | 'segmentHead'
+  | 'junctionLngE7'
+  | 'junctionLatE7'
+  | 'firstGeometry'
+  | 'geometry'
+  | 'segmentLengthMm'
+>
+
+/** A place on a segment: between corner `corner` of its line (0 = tail) and the next, `fraction` of the way. */
+export interface Spot {
+  readonly corner: number
+  /** 0 ≤ fraction < 1; 0 means the corner itself */
+  readonly fraction: number
+  readonly offsetMm: number
+  readonly lngE7: number
+  readonly latE7: number
+}
+
+/**
+ * The line of a segment from tail to head.
+ *
+ * @param line filled with lng, lat, lng, lat … in 1e-7 degree; reused by the caller
+ * @returns number of corners, at least 2
+ */
+export function readLine(graph: Shapes, segment: number, line: number[]): number {
+  const { geometry, junctionLngE7, junctionLatE7 } = graph
+  const tail = graph.segmentTail[segment]!
+  const head = graph.segmentHead[segment]!
+  let lngE7 = junctionLngE7[tail]!
+  let latE7 = junctionLatE7[tail]!
+  let count = 0
+  line[count++] = lngE7
+  line[count++] = latE7
+  let at = graph.firstGeometry[segment]!
+  const end = graph.firstGeometry[segment + 1]!
+  while (at < end) {
+    // two zigzag varints, least significant seven bits first
+    for (let axis = 0; axis < 2; axis++) {
+      let bits = 0
+      let shift = 0
+      let byte = 0
+      do {
+        byte = geometry[at++]!
+        bits |= (byte & 0x7f) << shift
+        shift += 7
+      } while (byte >= 0x80)
+      const delta = (bits >>> 1) ^ -(bits & 1)
+      if (axis === 0) lngE7 += delta
+      else latE7 += delta
+    }
+    line[count++] = lngE7
+    line[count++] = latE7
+  }
+  line[count++] = junctionLngE7[head]!
+  line[count++] = junctionLatE7[head]!
+  line.length = count
+  return count / 2
+}
+
+/**
+ * Corner → its distance from the tail, millimetres, unrounded: the stored length shared out among the pieces of the
+ * line in proportion to their lengths in the local plane.
+ *
+ * @param offsets filled; reused by the caller
+ */
+export function cornerOffsets(line: readonly number[], lengthMm: number, offsets: number[]): void {
+  const corners = line.length / 2
+  let totalM = 0
+  offsets[0] = 0
+  if (corners === 2) {
+    offsets[1] = lengthMm // most segments are straight: nothing is to be shared out
+    offsets.length = 2
+    return
+  }
+  for (let corner = 1; corner < corners; corner++) {
+    const at = corner * 2
+    totalM += planeLengthM(line[at - 2]!, line[at - 1]!, line[at]!, line[at + 1]!)
+    offsets[corner] = totalM
+  }
+  offsets.length = corners
+  const mmPerM = totalM > 0 ? lengthMm / totalM : 0
+  for (let corner = 1; corner < corners; corner++) offsets[corner] = offsets[corner]! * mmPerM
+  offsets[corners - 1] = lengthMm
+}
+
+/** The end of a segment as a spot. */
+export function endSpot(graph: Shapes, segment: number, isHead: boolean): Spot {
+  const line: number[] = []
+  const corners = readLine(graph, segment, line)
+  const corner = isHead ? corners - 1 : 0
+  return {
+    corner,
+    fraction: 0,
+    offsetMm: isHead ? graph.segmentLengthMm[segment]! : 0,
+    lngE7: line[corner * 2]!,
+    latE7: line[corner * 2 + 1]!,
+  }
+}
+
+/** Line of the segment in work: calls never overlap, and most of an answer is made by them. */
+const scratch: number[] = []
+
+/**
+ * The line of a segment between two spots of it, in that order, with its corners between; equal neighbours are left
+ * out, but two positions always remain. Degrees, lng lat.
+ *
+ * @param from undefined = the beginning in the direction of travel, `to` likewise the end
+ */
+export function cutLine(
+  graph: Shapes,
+  segment: number,
+  isAgainst: boolean,
+  from: Spot | undefined,
+  to: Spot | undefined,
+): [number, number][] {
+  const corners = readLine(graph, segment, scratch)
+  const positions: [number, number][] = []
+  if (from !== undefined) addPosition(positions, from.lngE7, from.latE7)
+  if (isAgainst) {
+    const last = to === undefined ? 0 : to.corner + 1
+    for (let corner = from?.corner ?? corners - 1; corner >= last; corner--) {
+      addPosition(positions, scratch[corner * 2]!, scratch[corner * 2 + 1]!)
+    }
+  } else {
+    const last = to === undefined ? corners - 1 : to.corner
+    for (let corner = from === undefined ? 0 : from.corner + 1; corner <= last; corner++) {
+      addPosition(positions, scratch[corner * 2]!, scratch[corner * 2 + 1]!)
+    }
+  }
+  if (to !== undefined) addPosition(positions, to.lngE7, to.latE7)
+  if (positions.length === 1) positions.push(positions[0]!)
+  return positions
+}
+
+function addPosition(positions: [number, number][], lngE7: number, latE7: number): void {
+  const lng = lngE7 / 1e7
+  const lat = latE7 / 1e7
+  const last = positions[positions.length - 1]
+  if (last !== undefined && last[0] === lng && last[1] === lat) return
+  positions.push([lng, lat])
+}

@@ -1,0 +1,260 @@
+import { crc32 as slowCrc32 } from './crc32.js'
+import type { Graph, GraphMeta } from './graph.js'
+import { badMapFile, checkGraph } from './graph-check.js'
+
+/**
+ * The map file: a header, a table of sections, the sections. Little endian, each section begins at a multiple of 8,
+ * so that its typed array is a view of the file's bytes and loading parses nothing.
+ *
+ *     0  magic "FGGRAPH\n"                 24  u32 junctions, 28 segments, 32 nodes, 36 arcs
+ *     8  u32 version                       40  u32 CRC-32 of header and table, this field taken as 0
+ *     12 u32 number of sections            44  u32 0
+ *     16 u64 bytes of the whole file       48  the table, 32 bytes a section:
+ *                                              u32 kind, u32 CRC-32, u64 offset, u64 bytes, u64 0
+ *
+ * A reader skips kinds it does not know: new sections need no new version, a changed one does.
+ */
+export const GRAPH_MAGIC = 'FGGRAPH\n'
+export const GRAPH_VERSION = 1
+export const HEADER_BYTES = 48
+export const ENTRY_BYTES = 32
+export const AT = {
+  version: 8,
+  sections: 12,
+  fileBytes: 16,
+  junctions: 24,
+  segments: 28,
+  nodes: 32,
+  arcs: 36,
+  crc: 40,
+} as const
+
+/** Section → its kind in the file. A number is never used for anything else again. */
+export const SECTION_KIND = {
+  meta: 1,
+  firstOut: 2,
+  head: 3,
+  arcLink: 4,
+  nodeJunction: 5,
+  junctionLngE7: 6,
+  junctionLatE7: 7,
+  junctionOsmId: 8,
+  segmentTail: 9,
+  segmentHead: 10,
+  segmentLengthMm: 11,
+  firstGeometry: 12,
+  geometry: 13,
+  segmentName: 14,
+  linkSpeed: 15,
+  linkNotes: 16,
+  linkFlags: 17,
+  linkStartArc: 18,
+  linkFirstArc: 19,
+  linkArcs: 20,
+  strings: 21,
+  segmentIndex: 22,
+  junctionIndex: 23,
+  nodeRank: 25, // 24 held the inverse for a while, before any release
+} as const
+
+export type SectionName = keyof typeof SECTION_KIND
+
+/** Sections that a file may lack. */
+export type OptionalSection = 'nodeRank'
+
+/** A CRC-32 (the one of zip and PNG) of some bytes; `node:zlib` has a fast one. */
+export type Crc32 = (bytes: Uint8Array) => number
+
+interface Section {
+  readonly crc: number
+  readonly offset: number
+  readonly bytes: number
+}
+
+interface Layout {
+  readonly junctionCount: number
+  readonly segmentCount: number
+  readonly nodeCount: number
+  readonly arcCount: number
+  readonly sections: ReadonlyMap<number, Section>
+}
+
+/** More sections than this are no map file of ours, whatever its header says. */
+const MAX_SECTIONS = 1024
+
+/**
+ * The graph in a map file's bytes, as views of them.
+ *
+ * Refuses a wrong magic, a newer version, a short file, a damaged header, a section whose checksum or size is wrong,
+ * and numbers that lead out of their arrays, so that no search needs to look at bounds.
+ *
+ * @param buffer the whole file; kept
+ * @param crc32 the slow one of this room by default: 2 s for 200 MB, where `node:zlib` needs 0.1 s
+ * @throws AppError BAD_MAP_FILE
+ */
+export function readGraph(buffer: SharedArrayBuffer, crc32: Crc32 = slowCrc32): Graph {
+  const layout = readLayout(buffer, crc32)
+  const graph = viewGraph(buffer, layout, crc32)
+  checkGraph(graph)
+  return graph
+}
+
+function readLayout(buffer: SharedArrayBuffer, crc32: Crc32): Layout {
+  const view = new DataView(buffer)
+  checkHeader(buffer, view)
+  const sectionCount = view.getUint32(AT.sections, true)
+  const tableEnd = HEADER_BYTES + sectionCount * ENTRY_BYTES
+  if (sectionCount > MAX_SECTIONS || tableEnd > buffer.byteLength) {
+    throw badMapFile('damaged', `the map file is damaged: its header names ${sectionCount} sections`)
+  }
+  const head = new Uint8Array(buffer).slice(0, tableEnd)
+  head.fill(0, AT.crc, AT.crc + 4)
+  if (crc32(head) !== view.getUint32(AT.crc, true)) {
+    throw badMapFile('damaged', 'the map file is damaged: the checksum of its header is wrong')
+  }
+  const sections = new Map<number, Section>()
+  for (let at = HEADER_BYTES; at < tableEnd; at += ENTRY_BYTES) {
+    sections.set(view.getUint32(at, true), {
+      crc: view.getUint32(at + 4, true),
+      offset: readUint64(view, at + 8),
+      bytes: readUint64(view, at + 16),
+    })
+  }
+  return {
+    junctionCount: view.getUint32(AT.junctions, true),
+    segmentCount: view.getUint32(AT.segments, true),
+    nodeCount: view.getUint32(AT.nodes, true),
+    arcCount: view.getUint32(AT.arcs, true),
+    sections,
+  }
+}
+
+function checkHeader(buffer: SharedArrayBuffer, view: DataView): void {
+  const found = new Uint8Array(buffer).slice(0, GRAPH_MAGIC.length)
+  for (let i = 0; i < found.length; i++) {
+    if (found[i] === GRAPH_MAGIC.charCodeAt(i)) continue
+    throw badMapFile(
+      'magic',
+      `this is not a map file: it begins with ${hex(found)}, a map file with ${hex(magicBytes())}`,
+    )
+  }
+  if (buffer.byteLength < HEADER_BYTES) {
+    throw badMapFile('short', `the map file is cut short: ${buffer.byteLength} bytes, not even its header`)
+  }
+  const version = view.getUint32(AT.version, true)
+  if (version !== GRAPH_VERSION) {
+    const what =
+      version > GRAPH_VERSION ? 'was written by a newer program' : 'is of a version that was never in use'
+    throw badMapFile(
+      'version',
+      `the map file ${what}: version ${version}, this program reads ${GRAPH_VERSION}`,
+    )
+  }
+  const fileBytes = readUint64(view, AT.fileBytes)
+  if (buffer.byteLength < fileBytes) {
+    throw badMapFile(
+      'short',
+      `the map file is cut short: ${buffer.byteLength} of ${fileBytes} bytes are there`,
+    )
+  }
+  if (buffer.byteLength > fileBytes) {
+    throw badMapFile('damaged', `the map file is damaged: ${buffer.byteLength - fileBytes} bytes too many`)
+  }
+}
+
+function viewGraph(buffer: SharedArrayBuffer, layout: Layout, crc32: Crc32): Graph {
+  const { junctionCount, segmentCount, nodeCount, arcCount } = layout
+  const linkCount = segmentCount * 2
+  /** bytes of a section after its checks; `count` undefined = any */
+  const bytesOf = (name: SectionName, elementBytes: number, count?: number): Section => {
+    const section = layout.sections.get(SECTION_KIND[name])
+    if (section === undefined)
+      throw badMapFile('damaged', `the map file is damaged: it has no section ${name}`)
+    checkSection(buffer, name, section, elementBytes, count, crc32)
+    return section
+  }
+  const u32 = (name: SectionName, count?: number) => {
+    const { offset, bytes } = bytesOf(name, 4, count)
+    return new Uint32Array(buffer, offset, bytes / 4)
+  }
+  const i32 = (name: SectionName, count: number) =>
+    new Int32Array(buffer, bytesOf(name, 4, count).offset, count)
+  const u8 = (name: SectionName, count?: number) => {
+    const { offset, bytes } = bytesOf(name, 1, count)
+    return new Uint8Array(buffer, offset, bytes)
+  }
+  return {
+    junctionCount,
+    segmentCount,
+    nodeCount,
+    arcCount,
+    meta: readMeta(u8('meta')),
+    firstOut: u32('firstOut', nodeCount + 1),
+    head: u32('head', arcCount),
+    arcLink: u32('arcLink', arcCount),
+    nodeJunction: u32('nodeJunction', nodeCount),
+    junctionLngE7: i32('junctionLngE7', junctionCount),
+    junctionLatE7: i32('junctionLatE7', junctionCount),
+    junctionOsmId: new Float64Array(buffer, bytesOf('junctionOsmId', 8, junctionCount).offset, junctionCount),
+    segmentTail: u32('segmentTail', segmentCount),
+    segmentHead: u32('segmentHead', segmentCount),
+    segmentLengthMm: u32('segmentLengthMm', segmentCount),
+    firstGeometry: u32('firstGeometry', segmentCount + 1),
+    geometry: u8('geometry'),
+    segmentName: u32('segmentName', segmentCount),
+    linkSpeed: new Uint16Array(buffer, bytesOf('linkSpeed', 2, linkCount).offset, linkCount),
+    linkNotes: u32('linkNotes', linkCount),
+    linkFlags: u8('linkFlags', linkCount),
+    linkStartArc: u32('linkStartArc', linkCount),
+    linkFirstArc: u32('linkFirstArc', linkCount + 1),
+    linkArcs: u32('linkArcs', arcCount),
+    strings: u8('strings'),
+    segmentIndex: u8('segmentIndex'),
+    junctionIndex: u8('junctionIndex'),
+    nodeRank: layout.sections.has(SECTION_KIND.nodeRank) ? u32('nodeRank', nodeCount) : undefined,
+    buffer,
+  }
+}
+
+function checkSection(
+  buffer: SharedArrayBuffer,
+  name: SectionName,
+  section: Section,
+  elementBytes: number,
+  count: number | undefined,
+  crc32: Crc32,
+): void {
+  const { offset, bytes, crc } = section
+  const expected = count === undefined ? bytes : count * elementBytes
+  const isPlaced = offset % 8 === 0 && offset + bytes <= buffer.byteLength && bytes % elementBytes === 0
+  if (!isPlaced || bytes !== expected) {
+    throw badMapFile(
+      'damaged',
+      `the map file is damaged: section ${name} has ${bytes} bytes at ${offset}, expected ${expected}`,
+    )
+  }
+  if (crc32(new Uint8Array(buffer, offset, bytes)) !== crc) {
+    throw badMapFile('damaged', `the map file is damaged: the checksum of section ${name} is wrong`)
+  }
+}
+
+function readMeta(bytes: Uint8Array): GraphMeta {
+  try {
+    // a copy, because TextDecoder refuses views of shared memory
+    return JSON.parse(new TextDecoder().decode(bytes.slice())) as GraphMeta
+  } catch (cause) {
+    throw badMapFile('damaged', 'the map file is damaged: what it says of itself is not JSON', cause)
+  }
+}
+
+function readUint64(view: DataView, at: number): number {
+  return view.getUint32(at + 4, true) * 2 ** 32 + view.getUint32(at, true)
+}
+
+function magicBytes(): Uint8Array {
+  return Uint8Array.from(GRAPH_MAGIC, (char) => char.charCodeAt(0))
+}
+
+function hex(bytes: Uint8Array): string {
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join(' ')
+}

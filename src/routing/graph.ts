@@ -1,0 +1,106 @@
+/**
+ * The road graph that every search runs on: flat typed arrays, views of one shared buffer.
+ *
+ * Three kinds of things, from real to abstract:
+ * - a **junction** is a place (an OSM node) where roads meet or end;
+ * - a **segment** is an undirected piece of road between two junctions, with length and geometry. Its two
+ *   directions are **links**: `link = segment * 2` runs along the geometry, `segment * 2 + 1` against it.
+ *   A link's number is `edge_id` on the wire and is stable in a map file;
+ * - a **node** is a junction in one state of memory (which turn restrictions are under way, whether private
+ *   roads may still be used), and an **arc** is a link driven from one such state to the next. Most junctions
+ *   have one node and most links one arc; only where turns are restricted, or roads are private, are there more.
+ *   So turn restrictions and access rules need no special case in any search: they are the graph.
+ *
+ * A route that starts inside a link goes on as `linkStartArc[link]` does; a route may end inside a link by way of
+ * any of its arcs (`linkFirstArc`).
+ */
+export interface Graph {
+  readonly junctionCount: number
+  readonly segmentCount: number
+  readonly nodeCount: number
+  readonly arcCount: number
+
+  /** node → its first arc; `nodeCount + 1` entries. Arcs of a node are sorted by link. */
+  readonly firstOut: Uint32Array
+  /** arc → node it leads to */
+  readonly head: Uint32Array
+  /** arc → link that it drives */
+  readonly arcLink: Uint32Array
+  /** node → its junction */
+  readonly nodeJunction: Uint32Array
+
+  readonly junctionLngE7: Int32Array
+  readonly junctionLatE7: Int32Array
+  /** junction → OSM node id (an integer below 2^53) */
+  readonly junctionOsmId: Float64Array
+
+  /** segment → junction at the beginning, and at the end, of its geometry */
+  readonly segmentTail: Uint32Array
+  readonly segmentHead: Uint32Array
+  /** segment → length on the WGS 84 ellipsoid, millimetres */
+  readonly segmentLengthMm: Uint32Array
+  /** segment → offset of its inner points in `geometry`; `segmentCount + 1` entries */
+  readonly firstGeometry: Uint32Array
+  /** inner points (the ends are the junctions): pairs of zigzag varints, dlng then dlat, 1e-7 degree, from the tail on */
+  readonly geometry: Uint8Array
+  /** segment → offset in `strings`, 0 = none */
+  readonly segmentName: Uint32Array
+
+  /** link → speed in 1/10 km/h; 0 = not allowed in this direction. `2 * segmentCount` entries */
+  readonly linkSpeed: Uint16Array
+  /** link → offset in `strings` of its notes (joined by U+001F), 0 = none */
+  readonly linkNotes: Uint32Array
+  /** link → bits of `LINK_FLAG` */
+  readonly linkFlags: Uint8Array
+  /** link → arc by which a route that starts inside this link goes on, `NO_ARC` where it is not allowed */
+  readonly linkStartArc: Uint32Array
+  /** link → its arcs are `linkArcs[linkFirstArc[link] … linkFirstArc[link + 1])`, ascending */
+  readonly linkFirstArc: Uint32Array
+  readonly linkArcs: Uint32Array
+
+  /**
+   * node → its rank in the hierarchy that fast searches go over, 0 = the least important, see `cch/order.ts`.
+   * Undefined in files that were built without
+   */
+  readonly nodeRank?: Uint32Array | undefined
+  /** string pool: u32 byte length (little endian), then UTF-8; offset 0 is the empty string */
+  readonly strings: Uint8Array
+  /** flatbush over the segments' boxes (Int32 lngE7, latE7), position = segment */
+  readonly segmentIndex: Uint8Array
+  /** kdbush over the junctions (Int32 lngE7, latE7), position = junction */
+  readonly junctionIndex: Uint8Array
+
+  readonly meta: GraphMeta
+  /** everything above, as one block; shared with workers, counted once */
+  readonly buffer: SharedArrayBuffer
+}
+
+/** No arc: the link must not be driven in this direction. */
+export const NO_ARC = 0xffffffff
+
+export const LINK_FLAG = {
+  /** can be reached from, and can reach, the main network: snapping prefers it */
+  MAIN: 1,
+  /** private or destination-only: usable at the ends of a route */
+  PRIVATE: 2,
+  FERRY: 4,
+  ROUNDABOUT: 8,
+} as const
+
+/** What a map file says of itself; JSON in the file. */
+export interface GraphMeta {
+  name: string
+  profile: 'car' | 'foot' | 'bicycle'
+  /** ISO 3166-1 alpha-2 code that default speeds were taken for, null = none */
+  country: string | null
+  builtFrom: { file: string; sha256: string; osmTimestamp: string | null }
+  builtBy: string
+  attribution: string
+  licence: string
+  /** GeoJSON Polygon or MultiPolygon that holds the map: points outside are refused */
+  area: { type: 'Polygon' | 'MultiPolygon'; coordinates: number[][][] | number[][][][] }
+  /** [west, south, east, north], degrees */
+  bbox: [number, number, number, number]
+  /** what was met and left out while building, by kind: for `map info` */
+  counts: Record<string, number>
+}

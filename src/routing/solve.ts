@@ -1,0 +1,130 @@
+import { findAlternatives } from './alternatives.js'
+import { featuresOf, nearestNodeId, type RouteFeature, type RouteTotals, totalsOf } from './answer.js'
+import type { Order } from './cost-matrix.js'
+import type { Control, Weights } from './dijkstra.js'
+import type { Graph } from './graph.js'
+import { routeKml } from './kml.js'
+import type { LegSearch } from './leg-search.js'
+import type { AskedPoint, NamedGraph } from './places.js'
+import type { Profile } from './profile.js'
+import { findOrder, findRouteSliced, inOrder, type Route } from './route.js'
+import { runAtOnce, type Sliced } from './sliced.js'
+import type { Place } from './snap.js'
+import { findTimedRouteSliced, type Timetable } from './time-dependent.js'
+
+/** What a route is asked for, beside its points and prices. */
+export interface RouteWishes {
+  /** visit the via points in the cheapest order instead of the order given */
+  readonly reorder: boolean
+  readonly withKml: boolean
+  /** routes in all; 1 = the best one alone */
+  readonly alternatives: number
+}
+
+/** The roads and their prices, for one request. */
+export interface Pricing {
+  readonly map: NamedGraph
+  /** at the departure */
+  readonly profile: Profile
+  /** for `depart: time_dependent` */
+  readonly timetable?: Timetable | undefined
+  searchWith(weights: Weights): LegSearch
+}
+
+/** One route as the wire has it. */
+export type RouteAnswer = { kml?: string } & RouteTotals & {
+    start_node: number
+    end_node: number
+    [routeKey: string]: unknown
+  }
+
+/**
+ * Finds and words the answer to a route request.
+ *
+ * @param points start, via points as given, goal
+ * @param places the same points on the road
+ * @param routeKey `service.routeKey`: name of the FeatureCollection in the result
+ * @returns keys always in the same order, so equal requests on equal data give equal bytes
+ * @throws AppError NO_ROUTE, CANCELLED, SEARCH_TOO_LARGE
+ */
+export function solveRoute(
+  wishes: RouteWishes,
+  pricing: Pricing,
+  points: readonly AskedPoint[],
+  places: readonly Place[],
+  control: Control,
+  routeKey: string,
+): RouteAnswer {
+  return runAtOnce(solveRouteSliced(wishes, pricing, points, places, control, routeKey))
+}
+
+/** The same in slices: a request may be for a hundred legs, five times over. */
+export function* solveRouteSliced(
+  wishes: RouteWishes,
+  pricing: Pricing,
+  points: readonly AskedPoint[],
+  places: readonly Place[],
+  control: Control,
+  routeKey: string,
+): Sliced<RouteAnswer> {
+  const { profile, timetable, searchWith, map } = pricing
+  const searcher = { profile, search: searchWith(profile.weights), control }
+  const order = wishes.reorder ? findOrder(searcher, places, points) : undefined
+  const visited = order === undefined ? places : inOrder(places, order)
+  const asked = order === undefined ? points : inOrder(points, order)
+  const best =
+    timetable === undefined
+      ? yield* findRouteSliced(searcher, visited, asked)
+      : yield* findTimedRouteSliced(timetable, visited, asked, control)
+  const word = (route: Route) => wordRoute(map.graph, route, asked, wishes.withKml, routeKey)
+  const answer = { ...word(best), ...wordOrder(order, timetable !== undefined) }
+  if (wishes.alternatives <= 1) return answer
+  const others = yield* findAlternatives(searcher, visited, best, wishes.alternatives - 1, searchWith)
+  const alternatives: RouteAnswer[] = []
+  for (const other of others) {
+    yield
+    alternatives.push(word(other))
+  }
+  return { ...answer, alternatives }
+}
+
+function wordRoute(
+  graph: Graph,
+  route: Route,
+  points: readonly AskedPoint[],
+  withKml: boolean,
+  routeKey: string,
+): RouteAnswer {
+  const features = featuresOf(graph, route)
+  const totals = totalsOf(graph, route)
+  const [start, goal] = [points[0]!, points[points.length - 1]!]
+  return {
+    ...(withKml ? { kml: kmlOf(graph, route, features, totals, points) } : {}),
+    [routeKey]: { type: 'FeatureCollection', features },
+    ...totals,
+    start_node: nearestNodeId(graph, start.lng, start.lat),
+    end_node: nearestNodeId(graph, goal.lng, goal.lat),
+  }
+}
+
+function kmlOf(
+  graph: Graph,
+  route: Route,
+  features: readonly RouteFeature[],
+  totals: RouteTotals,
+  points: readonly AskedPoint[],
+): string {
+  let from = 0
+  const legs = route.legs.map((steps) => {
+    const leg = features.slice(from, from + steps.length)
+    from += steps.length
+    return leg
+  })
+  return routeKml({ legs, totals, points, attribution: graph.meta.attribution })
+}
+
+/** With a time-dependent departure the order was chosen by the prices at the departure: good, but not proven best. */
+function wordOrder(order: Order | undefined, isTimed: boolean): Record<string, unknown> {
+  if (order === undefined) return {}
+  return { order_is_optimal: order.isOptimal && !isTimed, via_order: order.via }
+}

@@ -1,0 +1,22 @@
+import type { Graph } from './graph.js'
+
+const decoder = new TextDecoder()
+
+/** A string of the pool; '' for offset 0. */
+export function readString(graph: Pick<Graph, 'strings'>, offset: number): string {
+  if (offset === 0) return ''
+  const { strings } = graph
+  const length =
+    strings[offset]! |
+    (strings[offset + 1]! << 8) |
+    (strings[offset + 2]! << 16) |
+    (strings[offset + 3]! << 24)
+  // a copy, because TextDecoder refuses views of shared memory
+  return decoder.decode(strings.slice(offset + 4, offset + 4 + length))
+}
+
+/** Notes of a link: conditional restrictions and the like, in words. */
+export function readNotes(graph: Pick<Graph, 'strings' | 'linkNotes'>, link: number): string[] {
+  const text = readString(graph, graph.linkNotes[link]!)
+  return text === '' ? [] : text.split('\u001f')
+}

@@ -1,0 +1,100 @@
+import type FlatQueue from 'flatqueue'
+
+/**
+ * What is known of ways to nodes: a label for each pair of node and slot that was reached. A node is reached in few
+ * slots, so its labels are a short list; arrays double when they are full.
+ */
+export interface Labels {
+  count: number
+  /** node → its first label, -1 = none */
+  readonly firstOf: Int32Array
+  /** label → the next one of the same node, -1 = none */
+  next: Int32Array
+  node: Int32Array
+  slot: Uint8Array
+  isSettled: Uint8Array
+  costMs: Float64Array
+  /** driving time since the departure of the route */
+  clockMs: Float64Array
+  /** arc of arrival; `~position` among the sources where the leg starts */
+  arc: Int32Array
+  /** label that the arc comes from, -1 at a source */
+  parent: Int32Array
+}
+
+const FIRST_LABELS = 4096
+
+export function createLabels(nodeCount: number): Labels {
+  return {
+    count: 0,
+    firstOf: new Int32Array(nodeCount).fill(-1),
+    next: new Int32Array(FIRST_LABELS),
+    node: new Int32Array(FIRST_LABELS),
+    slot: new Uint8Array(FIRST_LABELS),
+    isSettled: new Uint8Array(FIRST_LABELS),
+    costMs: new Float64Array(FIRST_LABELS),
+    clockMs: new Float64Array(FIRST_LABELS),
+    arc: new Int32Array(FIRST_LABELS),
+    parent: new Int32Array(FIRST_LABELS),
+  }
+}
+
+/**
+ * Takes a way to a node into its label of that slot, when it is cheaper than the one known there, or as cheap and
+ * earlier, or both and by a smaller arc.
+ *
+ * @param restMs added to the cost for the label's place in the queue
+ */
+export function offer(
+  labels: Labels,
+  queue: FlatQueue<number>,
+  node: number,
+  slot: number,
+  costMs: number,
+  restMs: number,
+  clockMs: number,
+  arc: number,
+  parent: number,
+): void {
+  let label = labels.firstOf[node]!
+  while (label >= 0 && labels.slot[label] !== slot) label = labels.next[label]!
+  if (label < 0) {
+    label = addLabel(labels, node, slot)
+    queue.push(label, costMs + restMs)
+  } else {
+    const knownMs = labels.costMs[label]!
+    if (labels.isSettled[label] === 1 || costMs > knownMs) return
+    if (costMs < knownMs) queue.push(label, costMs + restMs)
+    else if (clockMs > labels.clockMs[label]!) return
+    else if (clockMs === labels.clockMs[label] && arc >= labels.arc[label]!) return
+  }
+  labels.costMs[label] = costMs
+  labels.clockMs[label] = clockMs
+  labels.arc[label] = arc
+  labels.parent[label] = parent
+}
+
+function addLabel(labels: Labels, node: number, slot: number): number {
+  const label = labels.count++
+  if (label === labels.node.length) {
+    const size = label * 2
+    labels.next = grown(labels.next, new Int32Array(size))
+    labels.node = grown(labels.node, new Int32Array(size))
+    labels.slot = grown(labels.slot, new Uint8Array(size))
+    labels.isSettled = grown(labels.isSettled, new Uint8Array(size))
+    labels.costMs = grown(labels.costMs, new Float64Array(size))
+    labels.clockMs = grown(labels.clockMs, new Float64Array(size))
+    labels.arc = grown(labels.arc, new Int32Array(size))
+    labels.parent = grown(labels.parent, new Int32Array(size))
+  }
+  labels.node[label] = node
+  labels.slot[label] = slot
+  labels.next[label] = labels.firstOf[node]!
+  labels.firstOf[node] = label
+  return label
+}
+
+function grown<A extends Int32Array | Uint8Array | Float64Array>(from: A, to: A): A {
+  to.set(from)
+  return to
+}

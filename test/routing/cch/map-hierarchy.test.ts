@@ -1,0 +1,56 @@
+import t from 'tap'
+import { writeGraphShared } from '../../../src/mapbuild/write-graph.js'
+import { mapHierarchy } from '../../../src/routing/cch/map-hierarchy.js'
+import { rankNodes, sitesOf } from '../../../src/routing/cch/order.js'
+import { readGraph } from '../../../src/routing/graph-file.js'
+import { verifyGraph } from '../../../src/routing/graph-verify.js'
+import { makeGraph, type Network } from '../../support/make-graph.js'
+
+const NETWORK: Network = {
+  junctions: [
+    [10, 50],
+    [10.01, 50],
+    [10.01, 50.01],
+    [10, 50.01],
+    [10.02, 50],
+  ], // prettier-ignore
+  roads: [
+    { from: 0, to: 1, speed: [50, 50] },
+    { from: 1, to: 2, speed: [50, 50] },
+    { from: 2, to: 3, speed: [50, 50] },
+    { from: 1, to: 4, speed: [30, 30] },
+  ],
+  restrictions: [{ kind: 'no', links: [0, 6] }],
+}
+
+t.test('map file: the order of nodes comes back as it was written', async (t) => {
+  const made = makeGraph(NETWORK)
+  const nodeRank = rankNodes(made, sitesOf(made, made.meta.bbox))
+  const graph = readGraph(writeGraphShared({ ...made, nodeRank }))
+  t.same(graph.nodeRank, nodeRank)
+  t.equal(mapHierarchy(graph)?.nodeCount, graph.nodeCount)
+  t.same(verifyGraph(graph), [])
+})
+
+t.test('map file: without an order it loads, and has no hierarchy', async (t) => {
+  const graph = readGraph(writeGraphShared(makeGraph(NETWORK)))
+  t.equal(graph.nodeRank, undefined)
+  t.equal(mapHierarchy(graph), undefined)
+})
+
+t.test('map file: an order that is none is named, by a search and by the deep check', async (t) => {
+  const made = makeGraph(NETWORK)
+  const nodeRank = new Uint32Array(made.nodeCount)
+  const graph = readGraph(writeGraphShared({ ...made, nodeRank }))
+  t.throws(() => mapHierarchy(graph), {
+    message: /damaged: node 1 has rank 0/,
+    errorName: 'BAD_MAP_FILE',
+  })
+  t.match(verifyGraph(graph), [/node 1 has rank 0/])
+})
+
+t.test('map file: an order of the wrong length is refused at load', async (t) => {
+  const made = makeGraph(NETWORK)
+  const file = writeGraphShared({ ...made, nodeRank: new Uint32Array(made.nodeCount + 1) })
+  t.throws(() => readGraph(file), { message: /section nodeRank has/ })
+})

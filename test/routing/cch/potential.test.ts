@@ -1,0 +1,112 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { finish, type Kind, kernelsOf, startCustomisation } from '../../../src/routing/cch/customise.js'
+import { buildHierarchy } from '../../../src/routing/cch/hierarchy.js'
+import { rankNodes, sitesOf } from '../../../src/routing/cch/order.js'
+import { createPotential } from '../../../src/routing/cch/potential.js'
+import type { End } from '../../../src/routing/dijkstra.js'
+import { endSpot } from '../../../src/routing/geometry.js'
+import type { Graph } from '../../../src/routing/graph.js'
+import { createDijkstraSearch } from '../../../src/routing/leg-search.js'
+import { createProfile, freeWeights } from '../../../src/routing/profile.js'
+import { createSearchState } from '../../../src/routing/search-state.js'
+import type { Place } from '../../../src/routing/snap.js'
+import { findTimedRoute, type Timetable } from '../../../src/routing/time-dependent.js'
+import { makeGraph } from '../../support/make-graph.js'
+import { endLists, plainGraphs } from '../../support/random-graph.js'
+import { networks, overlayOf, themes } from '../../support/random-network.js'
+
+const RUNS = Number(process.env.FIELDGATE_TEST_RUNS ?? 300)
+
+t.test('property: a potential is what the rest of the way costs, whatever node is asked first', async () => {
+  const cases = plainGraphs(30).chain((graph) =>
+    fc.record({
+      graph: fc.constant(graph),
+      targets: endLists(graph.nodeCount),
+      asked: fc.array(fc.nat(graph.nodeCount - 1), { minLength: 1, maxLength: 20 }),
+      kind: fc.constantFrom<Kind>('int32', 'float64'),
+    }),
+  )
+  fc.assert(
+    fc.property(cases, ({ graph, targets, asked, kind }) => {
+      const hierarchy = buildHierarchy(graph, rankNodes(graph, graph.sites))
+      const metric = finish(startCustomisation(hierarchy, graph.weights, kind))
+      const potential = createPotential(hierarchy, kernelsOf(kind), metric, targets)
+      const oracle = createDijkstraSearch(graph, graph.weights, createSearchState(graph.nodeCount))
+      for (const node of asked) {
+        const path = oracle.one([{ node, costMs: 0 }], targets, { maxSettledNodes: 1e9 })
+        const expected = path?.costMs ?? Number.POSITIVE_INFINITY
+        if (potential(node) !== expected)
+          throw new Error(`node ${node}: ${potential(node)}, expected ${expected}`)
+      }
+    }),
+    { numRuns: RUNS },
+  )
+})
+
+t.test('property: a search over time finds the same way with bounds as without', async (t) => {
+  let found = 0
+  const cases = networks().chain((network) => {
+    const lengths = [...makeGraph(network).segmentLengthMm]
+    return fc.record({
+      network: fc.constant(network),
+      slots: fc.array(fc.tuple(fc.integer({ min: 1, max: 400_000 }), themes(lengths)), {
+        minLength: 1,
+        maxLength: 3,
+      }),
+      ends: fc.array(fc.tuple(fc.nat(1000), fc.nat(1000)), { minLength: 2, maxLength: 3 }),
+    })
+  })
+  fc.assert(
+    fc.property(cases, ({ network, slots, ends }) => {
+      const graph = makeGraph(network)
+      const starts = [
+        0,
+        ...slots
+          .slice(1)
+          .map(([startMs]) => startMs)
+          .sort((a, b) => a - b),
+      ]
+      const profiles = slots.map(([, { pieces, sensitivity }]) =>
+        createProfile(graph, [{ overlay: overlayOf(pieces), sensitivity }]),
+      )
+      const plain: Timetable = { slotStartMs: starts, profileOf: (slot) => profiles[slot]! }
+      const places = ends.map(([road, part]) => placeOf(graph, road % graph.segmentCount, part / 1000))
+      const points = places.map((_, i) => ({ role: `${i}`, lng: 0, lat: 0 }))
+      const routeOf = (timetable: Timetable) => {
+        try {
+          return findTimedRoute(timetable, places, points, { maxSettledNodes: 1e9 })
+        } catch (error) {
+          return `${error}`
+        }
+      }
+      const expected = routeOf(plain)
+      const guided = routeOf({ ...plain, boundTo: boundsOf(graph) })
+      if (typeof expected === 'string' || typeof guided === 'string') {
+        if (guided !== expected) throw new Error(`found ${guided}, expected ${expected}`)
+        return
+      }
+      found++
+      if (guided.costMs !== expected.costMs)
+        throw new Error(`found ${guided.costMs}, expected ${expected.costMs}`)
+    }),
+    { numRuns: RUNS },
+  )
+  t.ok(found > RUNS / 5, `${found} routes compared`)
+})
+
+function boundsOf(graph: Graph): (targets: readonly End[]) => (node: number) => number {
+  const hierarchy = buildHierarchy(graph, rankNodes(graph, sitesOf(graph, graph.meta.bbox)))
+  const metric = finish(startCustomisation(hierarchy, freeWeights(graph), 'int32'))
+  return (targets) => createPotential(hierarchy, kernelsOf('int32'), metric, targets)
+}
+
+function placeOf(graph: Graph, segment: number, part: number): Place {
+  const offsetMm = Math.floor(part * graph.segmentLengthMm[segment]!)
+  return {
+    lng: 0,
+    lat: 0,
+    distanceM: 0,
+    positions: [{ ...endSpot(graph, segment, false), segment, offsetMm }],
+  }
+}

@@ -1,0 +1,289 @@
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  finish,
+  type Kind,
+  kernelsOf,
+  startCustomisation,
+  startRepair,
+} from '../../../src/routing/cch/customise.js'
+import { buildHierarchy } from '../../../src/routing/cch/hierarchy.js'
+import { rankNodes } from '../../../src/routing/cch/order.js'
+import { createHierarchySearch, type Prepared } from '../../../src/routing/cch/search.js'
+import { costsToAll } from '../../../src/routing/cch/sweep.js'
+import { type Control, type End, searchMany } from '../../../src/routing/dijkstra.js'
+import { createDijkstraSearch, type NodePath } from '../../../src/routing/leg-search.js'
+import { createSearchState, isSettled } from '../../../src/routing/search-state.js'
+import { arcTail } from '../../../src/routing/topology.js'
+import {
+  COSTS,
+  endLists,
+  gridGraph,
+  type PlainGraph,
+  plainGraph,
+  plainGraphs,
+  seeded,
+} from '../../support/random-graph.js'
+
+const RUNS = Number(process.env.FIELDGATE_TEST_RUNS ?? 400)
+const KINDS: readonly Kind[] = ['int32', 'float64']
+
+t.test('property: every cost equals that of flat Dijkstra, and every path costs what it says', async () => {
+  const cases = plainGraphs(30).chain((graph) =>
+    fc.record({
+      graph: fc.constant(graph),
+      pairs: fc.array(fc.tuple(endLists(graph.nodeCount), endLists(graph.nodeCount)), {
+        minLength: 1,
+        maxLength: 4,
+      }),
+      maxCostMs: fc.constantFrom(Number.POSITIVE_INFINITY, 0, 5, 1000),
+    }),
+  )
+  fc.assert(
+    fc.property(cases, ({ graph, pairs, maxCostMs }) => {
+      const oracle = oracleOf(graph)
+      for (const kind of KINDS) {
+        const search = createHierarchySearch(prepare(graph, kind))
+        for (const [sources, targets] of pairs) {
+          const expected = oracle.one(sources, targets, control(), maxCostMs)
+          check(graph, sources, targets, search.one(sources, targets, control(), maxCostMs), expected)
+        }
+        checkTable(graph, pairs, kind)
+      }
+    }),
+    { numRuns: RUNS },
+  )
+})
+
+t.test('property: a repair equals a full customisation bit for bit, in slices of any size', async () => {
+  const cases = plainGraphs(40).chain((graph) =>
+    fc.record({
+      graph: fc.constant(graph),
+      changes: fc.array(fc.tuple(fc.nat(Math.max(0, graph.arcCount - 1)), fc.constantFrom(...COSTS)), {
+        maxLength: 3,
+      }),
+      slice: fc.constantFrom(1, 7, 1e9),
+      fromKind: fc.constantFrom(...KINDS),
+      toKind: fc.constantFrom(...KINDS),
+    }),
+  )
+  let repaired = 0
+  fc.assert(
+    fc.property(cases, ({ graph, changes, slice, fromKind, toKind }) => {
+      const { hierarchy, metric } = prepare(graph, fromKind)
+      const weights = graph.weights.slice()
+      for (const [arc, ms] of changes) if (arc < weights.length) weights[arc] = ms
+      const full = finish(startCustomisation(hierarchy, weights, toKind))
+      const sliced = startCustomisation(hierarchy, weights, toKind)
+      while (!sliced.advance(slice));
+      same(sliced.metric, full)
+      const repair = startRepair(graph, hierarchy, weights, toKind, { metric, weights: graph.weights })
+      if (repair === undefined) return
+      repaired++
+      while (!repair.advance(slice));
+      same(repair.metric, full)
+    }),
+    { numRuns: RUNS },
+  )
+  t.ok(repaired > RUNS / 10, `${repaired} repairs compared`)
+})
+
+t.test('search: a town of 2,000 nodes, every pair of 60, both kinds', async (t) => {
+  const graph = gridGraph(50, 40, seeded(11))
+  const random = seeded(12)
+  const oracle = oracleOf(graph)
+  let found = 0
+  for (const kind of KINDS) {
+    const search = createHierarchySearch(prepare(graph, kind))
+    for (let i = 0; i < 300; i++) {
+      const ends = () => [{ node: Math.floor(random() * graph.nodeCount), costMs: Math.floor(random() * 3) }]
+      const [sources, targets] = [ends(), ends()]
+      const path = search.one(sources, targets, control())
+      check(graph, sources, targets, path, oracle.one(sources, targets, control()))
+      if (path !== undefined) found++
+    }
+  }
+  t.ok(found > 300, `${found} ways compared`)
+})
+
+t.test('property: costs to all nodes equal those of flat Dijkstra', async () => {
+  const cases = plainGraphs(30).chain((graph) => fc.tuple(fc.constant(graph), endLists(graph.nodeCount)))
+  fc.assert(
+    fc.property(cases, ([graph, sources]) => {
+      const state = createSearchState(graph.nodeCount)
+      searchMany(graph, graph.weights, state, sources, [], control())
+      for (const kind of KINDS) {
+        const { hierarchy, metric } = prepare(graph, kind)
+        const kernels = kernelsOf(kind)
+        const costs = costsToAll(hierarchy, kernels, metric, sources)
+        for (let node = 0; node < graph.nodeCount; node++) {
+          const expected = isSettled(state, node) ? state.costMs[node]! : kernels.infinite
+          const found = costs[hierarchy.rank[node]!]!
+          if (found !== expected) throw new Error(`node ${node}: ${found}, expected ${expected}`)
+        }
+      }
+    }),
+    { numRuns: RUNS },
+  )
+})
+
+t.test(
+  'property: what int32 cannot hold is found after widening, and what it can is found without',
+  async (t) => {
+    const huge = [1, 1000, 2 ** 28, 2 ** 29, 2 ** 30 - 2, 2 ** 30 - 1, 2 ** 30, 2 ** 31 - 1, 5e11, -1]
+    const cases = plainGraphs(12, huge).chain((graph) =>
+      fc.tuple(fc.constant(graph), endLists(graph.nodeCount), endLists(graph.nodeCount)),
+    )
+    let widened = 0
+    fc.assert(
+      fc.property(cases, ([graph, sources, targets]) => {
+        const expected = oracleOf(graph).one(sources, targets, control())
+        const prepared = prepare(graph, 'int32')
+        let isWidened = false
+        const search = createHierarchySearch({
+          ...prepared,
+          widen() {
+            isWidened = true
+            this.metric = finish(startCustomisation(this.hierarchy, this.weights, 'float64'))
+          },
+        })
+        check(graph, sources, targets, search.one(sources, targets, control()), expected)
+        if (isWidened) widened++
+        if (isWidened && expected !== undefined && expected.costMs < 2 ** 30 - 1)
+          throw new Error('widened for nothing')
+        const table = search.costs([sources], [targets], control())
+        if (table?.[0] !== (expected?.costMs ?? Number.POSITIVE_INFINITY))
+          throw new Error(`table says ${table?.[0]}`)
+      }),
+      { numRuns: RUNS },
+    )
+    t.ok(widened > 0, `${widened} widened`)
+  },
+)
+
+t.test('search: no way under moderate costs does not widen the metric', async (t) => {
+  const graph = plainGraph(3, [
+    { from: 0, to: 1, ms: 5000 },
+    { from: 2, to: 1, ms: 5000 },
+  ]) // prettier-ignore
+  const prepared = { ...prepare(graph, 'int32'), widen: () => t.fail('widened') }
+  const search = createHierarchySearch(prepared)
+  t.equal(search.one([{ node: 0, costMs: 0 }], [{ node: 2, costMs: 0 }], control()), undefined)
+  t.same(search.costs([[{ node: 0, costMs: 0 }]], [[{ node: 2, costMs: 0 }]], control()), [
+    Number.POSITIVE_INFINITY,
+  ])
+})
+
+t.test('search: ways that cost nothing have no circles', async (t) => {
+  const arcs = Array.from({ length: 400 }, (_, i) => ({
+    from: i % 20,
+    to: Math.floor(i / 20),
+    ms: i % 7 === 0 ? 1 : 0,
+  }))
+  const graph = plainGraph(20, arcs)
+  const search = createHierarchySearch(prepare(graph, 'int32'))
+  for (let from = 0; from < 20; from++) {
+    for (let to = 0; to < 20; to++) {
+      const path = search.one([{ node: from, costMs: 0 }], [{ node: to, costMs: 0 }], control())
+      const nodes = [from, ...path!.arcs.map((arc) => graph.head[arc]!)]
+      t.equal(new Set(nodes).size, nodes.length)
+    }
+  }
+})
+
+t.test('search: a raised flag stops it', async (t) => {
+  const graph = gridGraph(5, 5, seeded(1))
+  const search = createHierarchySearch(prepare(graph, 'int32'))
+  const ends = [{ node: 0, costMs: 0 }]
+  for (const run of [
+    (stop: Control) => search.one(ends, ends, stop),
+    (stop: Control) => search.costs([ends], [ends], stop),
+    (stop: Control) => search.rows([ends], [])(ends, stop),
+  ]) {
+    const stop: Control = { maxSettledNodes: 1, cancel: Int32Array.of(1) }
+    t.equal(run(stop), undefined)
+    t.equal(stop.stoppedBy, 'cancel')
+  }
+})
+
+t.test('kernels: both kinds are one text but for the lines that name the kind', async (t) => {
+  const [int32, float64] = ['int32', 'float64'].map((kind) =>
+    readFileSync(`src/routing/cch/kernels-${kind}.ts`, 'utf8')
+      .replace(/^type Values[\s\S]*?^\/\/ End of kind\.$/m, '')
+      .replace(/kernels-(int32|float64)\.ts|(int32|float64)Kernels/g, 'KIND'),
+  )
+  t.equal(int32, float64)
+})
+
+function prepare(graph: PlainGraph, kind: Kind): Prepared {
+  const hierarchy = buildHierarchy(graph, rankNodes(graph, graph.sites))
+  return {
+    roads: graph,
+    hierarchy,
+    weights: graph.weights,
+    metric: finish(startCustomisation(hierarchy, graph.weights, kind)),
+    widen: () => {
+      throw new Error('these costs fit int32')
+    },
+  }
+}
+
+function oracleOf(graph: PlainGraph) {
+  return createDijkstraSearch(graph, graph.weights, createSearchState(graph.nodeCount))
+}
+
+function control(): Control {
+  return { maxSettledNodes: Number.POSITIVE_INFINITY }
+}
+
+function check(
+  graph: PlainGraph,
+  sources: readonly End[],
+  targets: readonly End[],
+  found: NodePath | undefined,
+  expected: NodePath | undefined,
+): void {
+  if (found?.costMs !== expected?.costMs)
+    throw new Error(`found ${found?.costMs} ms, expected ${expected?.costMs}`)
+  if (found === undefined) return
+  let node = sources[found.source]!.node
+  let costMs = sources[found.source]!.costMs + targets[found.target]!.costMs
+  for (const arc of found.arcs) {
+    if (arcTail(graph, arc) !== node) throw new Error(`arc ${arc} does not leave node ${node}`)
+    if (graph.weights[arc]! < 0) throw new Error(`arc ${arc} is closed`)
+    costMs += graph.weights[arc]!
+    node = graph.head[arc]!
+  }
+  if (node !== targets[found.target]!.node) throw new Error(`the path ends at node ${node}`)
+  if (costMs !== found.costMs) throw new Error(`the path costs ${costMs} ms, not ${found.costMs}`)
+}
+
+function checkTable(graph: PlainGraph, pairs: readonly [End[], End[]][], kind: Kind): void {
+  const [from, to] = [pairs.map(([sources]) => sources), pairs.map(([, targets]) => targets)]
+  const found = createHierarchySearch(prepare(graph, kind)).costs(from, to, control())
+  const expected = oracleOf(graph).costs(from, to, control())
+  if (found?.join() !== expected?.join()) throw new Error(`table ${found}, expected ${expected}`)
+  const measures = [(arc: number) => graph.weights[arc]!, () => 1]
+  const rowOf = createHierarchySearch(prepare(graph, kind)).rows(to, measures)
+  for (const [at, sources] of from.entries()) {
+    const row = rowOf(sources, control())
+    if (row === undefined) throw new Error('stopped')
+    const costs = expected?.subarray(at * to.length, (at + 1) * to.length)
+    if (row.costMs.join() !== costs?.join()) throw new Error(`row ${row.costMs}, expected ${costs}`)
+    for (const [column, targets] of to.entries()) {
+      if (row.costMs[column] === Number.POSITIVE_INFINITY) continue
+      const endsMs = sources[row.source[column]!]!.costMs + targets[row.target[column]!]!.costMs
+      const onTheWayMs = row.costMs[column]! - endsMs
+      if (row.sums[0]![column] !== onTheWayMs)
+        throw new Error(`${row.sums[0]![column]} ms, expected ${onTheWayMs}`)
+    }
+  }
+}
+
+function same(a: { up: ArrayLike<number>; down: ArrayLike<number> }, b: typeof a): void {
+  for (const way of ['up', 'down'] as const) {
+    const at = Array.from(a[way]).findIndex((value, i) => value !== b[way][i])
+    if (at >= 0) throw new Error(`${way} ${at}: ${a[way][at]}, expected ${b[way][at]}`)
+  }
+}
