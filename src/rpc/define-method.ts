@@ -1,0 +1,113 @@
+import type { z } from 'zod'
+import { AppError, type ErrorName } from '../errors.js'
+import { kindOf } from './envelope.js'
+import type { RawJson, StreamedJson } from './result.js'
+import { shorten } from './shorten.js'
+
+/** What a method is, apart from its code: the OpenRPC document and the README table are made from this. */
+export interface MethodFacts {
+  readonly name: string
+  readonly summary: string
+  /** scope a key needs, `none` for methods that every authenticated caller may use */
+  readonly scope: Scope
+  /** errors of its own, besides those that any call can meet */
+  readonly errors: readonly ErrorName[]
+  readonly params: z.ZodType
+  readonly result: z.ZodType
+  /** `array`: the params object stands in an array of one (a bare object is accepted too) */
+  readonly paramsIn: 'object' | 'array'
+}
+
+export type ScopeArea = 'session' | 'dataproc' | 'loader' | 'map' | 'dataset' | 'fl' | 'model' | 'route'
+export type Scope = 'none' | 'admin' | `${ScopeArea}:${'read' | 'write'}`
+
+/** A method as the dispatcher calls it: raw params in, result out. `C` is the part of the context it needs. */
+export interface Method<C = never> extends MethodFacts {
+  /** @throws AppError INVALID_PARAMS with every fault and its JSON path */
+  call(rawParams: unknown, context: C): Promise<unknown>
+}
+
+export interface MethodDefinition<P extends z.ZodType, R extends z.ZodType, C> {
+  readonly name: string
+  readonly summary: string
+  readonly scope: Scope
+  readonly errors?: readonly ErrorName[]
+  readonly params: P
+  readonly result: R
+  readonly paramsIn?: 'object' | 'array'
+  handle(
+    params: z.output<P>,
+    context: C,
+  ): Promise<z.input<R> | RawJson | StreamedJson> | z.input<R> | RawJson | StreamedJson
+}
+
+/** Makes a method of its facts and its handler; params are checked before the handler runs. */
+export function defineMethod<P extends z.ZodType, R extends z.ZodType, C>(
+  definition: MethodDefinition<P, R, C>,
+): Method<C> {
+  const paramsIn = definition.paramsIn ?? 'object'
+  return {
+    name: definition.name,
+    summary: definition.summary,
+    scope: definition.scope,
+    errors: definition.errors ?? [],
+    params: definition.params,
+    result: definition.result,
+    paramsIn,
+    async call(rawParams, context) {
+      const params = parseParams(definition.params, unwrap(rawParams, paramsIn))
+      return await definition.handle(params, context)
+    },
+  }
+}
+
+/** Names and values of the caller's stand in these texts: a fault must not become an echo of a large body. */
+const MAX_FAULT_TEXT = 300
+
+/**
+ * Checks a value against a schema.
+ *
+ * @throws AppError INVALID_PARAMS, `data.faults` = every `{ path, message }`, the first 100 of them
+ */
+export function parseParams<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+  const parsed = schema.safeParse(value, { reportInput: true })
+  if (parsed.success) return parsed.data
+  const faults = parsed.error.issues.slice(0, 100).map((issue) => ({
+    path: shorten(pathText(issue.path), MAX_FAULT_TEXT),
+    message: shorten(faultText(issue), MAX_FAULT_TEXT),
+  }))
+  const first = faults[0]
+  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : ''
+  throw new AppError(
+    'INVALID_PARAMS',
+    { faults },
+    { message: `Invalid params: ${first?.path}: ${first?.message}${more}` },
+  )
+}
+
+/** zod's text, and what was found where that leaves it out. */
+function faultText(issue: z.core.$ZodIssue): string {
+  const found = `found ${kindOf(issue.input)}`
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+    const choices = new Set(issue.errors.flatMap(([first]) => (first === undefined ? [] : [first.message])))
+    return `${found}: ${[...choices].join('; or ')}`
+  }
+  const isSaid = /\b(?:received|found|key)\b/.test(issue.message)
+  return isSaid || issue.code === 'custom' ? issue.message : `${issue.message}, ${found}`
+}
+
+/** `$.record_def.name.length`, `$[0].x`: where in the params a fault stands. */
+export function pathText(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, key) => {
+    if (typeof key === 'number') return `${text}[${key}]`
+    return /^[A-Za-z_]\w*$/.test(String(key))
+      ? `${text}.${String(key)}`
+      : `${text}[${JSON.stringify(String(key))}]`
+  }, '$')
+}
+
+function unwrap(rawParams: unknown, paramsIn: 'object' | 'array'): unknown {
+  if (rawParams === undefined) return {}
+  if (paramsIn === 'array' && Array.isArray(rawParams) && rawParams.length === 1) return rawParams[0]
+  return rawParams
+}

@@ -1,0 +1,159 @@
+import { AppError, ERRORS, isAppError } from '../errors.js'
+import type { Method, Scope } from './define-method.js'
+import { errorText, type RequestId, type RpcError, readRequest, toRpcError } from './envelope.js'
+import { discard, enveloped, joined, type Piece, resultPiece } from './pieces.js'
+import { readJson } from './read-json.js'
+import { shorten } from './shorten.js'
+
+/** The methods served at one path. */
+export interface Api<C> {
+  readonly path: string
+  readonly title: string
+  readonly methods: ReadonlyMap<string, Method<C>>
+}
+
+/** What the transport brings to one HTTP request's worth of calls. */
+export interface Dispatch<C> {
+  readonly api: Api<C>
+  readonly context: C
+  readonly requestId: string
+  readonly maxBatch: number
+  readonly maxDepth: number
+  /** the OpenRPC document of this path, for `rpc.discover` */
+  discover(): unknown
+  mayCall(scope: Scope): boolean
+  /** takes `calls` from the caller's allowance. @throws AppError RATE_LIMITED */
+  charge(calls: number): Promise<void>
+  /** told of every fault that is not an `AppError` with its own message */
+  onFault(method: string, error: unknown): void
+}
+
+/** What goes back: `body` null means nothing to say (204). */
+export interface Answer {
+  status: number
+  body: Piece | null
+  retryAfterS?: number
+}
+
+/**
+ * Answers one JSON-RPC body: a request, a notification or a batch.
+ *
+ * @returns HTTP 200 for what reached the methods, 204 for notifications; 400 for text that is not JSON, 403 and 429 for a
+ *   single call that was refused before its method ran
+ * @see JSON-RPC 2.0 Specification, sections 4 to 6
+ */
+export async function dispatch<C>(bytes: Uint8Array, call: Dispatch<C>): Promise<Answer> {
+  let value: unknown
+  try {
+    value = readJson(bytes, call.maxDepth)
+  } catch (error) {
+    return refusal(
+      null,
+      error,
+      call.requestId,
+      isAppError(error) && error.errorName === 'PARSE_ERROR' ? 400 : 200,
+    )
+  }
+  return Array.isArray(value) ? await answerBatch(value, call) : await answerOne(value, call)
+}
+
+/** Runs one method by name, for the REST form. Faults are thrown. */
+export async function callMethod<C>(name: string, params: unknown, call: Dispatch<C>): Promise<unknown> {
+  if (name === 'rpc.discover') return call.discover()
+  const method = call.api.methods.get(name)
+  if (method === undefined) {
+    throw new AppError(
+      'METHOD_NOT_FOUND',
+      { method: shorten(name, 200) },
+      { message: `No method ${quoted(name)} at this path` },
+    )
+  }
+  if (!call.mayCall(method.scope)) {
+    throw new AppError(
+      'FORBIDDEN',
+      { scope: method.scope },
+      { message: `The key lacks the scope ${method.scope}` },
+    )
+  }
+  return await method.call(params, call.context)
+}
+
+async function answerOne<C>(value: unknown, call: Dispatch<C>): Promise<Answer> {
+  const request = readRequest(value)
+  if ('fault' in request)
+    return { status: 200, body: errorText(request.id, toRpcError(request.fault, call.requestId)) }
+  try {
+    await call.charge(1)
+  } catch (error) {
+    return refusal(request.id ?? null, error, call.requestId, 429)
+  }
+  const outcome = await run(request.method, request.params, request.id, call)
+  if (request.id === undefined) return { status: 204, body: null }
+  return { status: outcome.isForbidden ? 403 : 200, body: outcome.piece }
+}
+
+async function answerBatch<C>(items: unknown[], call: Dispatch<C>): Promise<Answer> {
+  if (items.length === 0 || items.length > call.maxBatch) {
+    const message = `Invalid request: found a batch of ${items.length}, expected 1 to ${call.maxBatch}`
+    return refusal(
+      null,
+      new AppError('INVALID_REQUEST', { maxBatch: call.maxBatch }, { message }),
+      call.requestId,
+      200,
+    )
+  }
+  try {
+    await call.charge(items.length)
+  } catch (error) {
+    return refusal(null, error, call.requestId, 429)
+  }
+  const pieces: Piece[] = []
+  for (const item of items) {
+    const request = readRequest(item)
+    if ('fault' in request) pieces.push(errorText(request.id, toRpcError(request.fault, call.requestId)))
+    else {
+      const { piece } = await run(request.method, request.params, request.id, call)
+      if (request.id !== undefined) pieces.push(piece)
+    }
+  }
+  return pieces.length === 0 ? { status: 204, body: null } : { status: 200, body: joined(pieces) }
+}
+
+/** Runs one request; a notification's result is thrown away. */
+async function run<C>(
+  name: string,
+  params: unknown,
+  id: RequestId | undefined,
+  call: Dispatch<C>,
+): Promise<{ piece: Piece; isForbidden: boolean }> {
+  try {
+    const piece = await resultPiece(await callMethod(name, params, call))
+    if (id === undefined) {
+      await discard(piece)
+      return { piece: '', isForbidden: false }
+    }
+    return { piece: enveloped(piece, id), isForbidden: false }
+  } catch (error) {
+    report(name, error, call)
+    const isForbidden = isAppError(error) && error.errorName === 'FORBIDDEN'
+    return { piece: errorText(id ?? null, toRpcError(error, call.requestId)), isForbidden }
+  }
+}
+
+function report<C>(name: string, error: unknown, call: Dispatch<C>): void {
+  if (!isAppError(error) || error.cause !== undefined) call.onFault(name, error)
+}
+
+function refusal(id: RequestId, error: unknown, requestId: string, status: number): Answer {
+  const rpcError: RpcError = toRpcError(error, requestId)
+  const retryAfterS = rpcError.data.retryAfterS
+  return {
+    status: rpcError.code === ERRORS.INTERNAL.code ? 500 : status,
+    body: errorText(id, rpcError),
+    ...(typeof retryAfterS === 'number' ? { retryAfterS } : {}),
+  }
+}
+
+function quoted(name: string): string {
+  return JSON.stringify(shorten(name, 100))
+}

@@ -1,0 +1,87 @@
+import { AppError, ERRORS, isAppError } from '../errors.js'
+import { shorten } from './shorten.js'
+
+export type RequestId = string | number | null
+
+/** A well-formed JSON-RPC 2.0 request; `id` undefined marks a notification. */
+export interface RpcRequest {
+  id: RequestId | undefined
+  method: string
+  params: unknown
+}
+
+/** The error object of an answer. */
+export interface RpcError {
+  code: number
+  message: string
+  data: Record<string, unknown>
+}
+
+/**
+ * Checks one member of a batch, or a whole body, against section 4 of the specification.
+ *
+ * @returns the request, or the fault with the id as far as one can be told (null otherwise)
+ * @see JSON-RPC 2.0 Specification, section 4
+ */
+export function readRequest(value: unknown): RpcRequest | { id: RequestId; fault: AppError } {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return invalid(null, `found ${kindOf(value)}, expected a request object`)
+  }
+  const request = value as Record<string, unknown>
+  const hasId = Object.hasOwn(request, 'id')
+  const id = hasId ? readId(request.id) : undefined
+  if (hasId && id === undefined) {
+    return invalid(
+      null,
+      `id: found ${kindOf(request.id)}, expected a string, a number that double can carry exactly, or null`,
+    )
+  }
+  if (request.jsonrpc !== '2.0') {
+    return invalid(id ?? null, `jsonrpc: found ${kindOf(request.jsonrpc)}, expected "2.0"`)
+  }
+  if (typeof request.method !== 'string') {
+    return invalid(id ?? null, `method: found ${kindOf(request.method)}, expected a string`)
+  }
+  const hasParams = Object.hasOwn(request, 'params')
+  if (hasParams && (typeof request.params !== 'object' || request.params === null)) {
+    return invalid(id ?? null, `params: found ${kindOf(request.params)}, expected an object or an array`)
+  }
+  return { id, method: request.method, params: hasParams ? request.params : undefined }
+}
+
+/** The error object for anything thrown; what is not an `AppError` becomes INTERNAL and says nothing of itself. */
+export function toRpcError(error: unknown, requestId: string): RpcError {
+  const known = isAppError(error) ? error : new AppError('INTERNAL')
+  const { code } = ERRORS[known.errorName]
+  return { code, message: known.message, data: { name: known.errorName, requestId, ...known.data } }
+}
+
+/** Text of an error answer. */
+export function errorText(id: RequestId, error: RpcError): string {
+  return JSON.stringify({ jsonrpc: '2.0', error, id })
+}
+
+/** What stands before and after a result in an answer. */
+export const RESULT_HEAD = '{"jsonrpc":"2.0","result":'
+export function resultTail(id: RequestId): string {
+  return `,"id":${JSON.stringify(id)}}`
+}
+
+function readId(id: unknown): RequestId | undefined {
+  if (id === null || typeof id === 'string') return id
+  if (typeof id !== 'number' || !Number.isFinite(id)) return undefined
+  return Number.isInteger(id) && !Number.isSafeInteger(id) ? undefined : id
+}
+
+function invalid(id: RequestId, what: string): { id: RequestId; fault: AppError } {
+  return { id, fault: new AppError('INVALID_REQUEST', {}, { message: `Invalid request: ${what}` }) }
+}
+
+/** What was found, in a few words. */
+export function kindOf(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value === 'string') return JSON.stringify(shorten(value, 40))
+  return typeof value === 'object' ? 'an object' : String(value)
+}

@@ -1,0 +1,87 @@
+import { RESULT_HEAD, type RequestId, resultTail } from './envelope.js'
+import { isMarked } from './result.js'
+
+/** Text, or text that is made while it is sent. Closing a stream that nobody began to read closes its source too. */
+export type Piece = string | AsyncIterableIterator<string>
+
+/** Text of a result that is held whole, or the stream of its parts, its first part read: what fails early throws here. */
+export async function resultPiece(result: unknown): Promise<Piece> {
+  if (!isMarked(result)) return JSON.stringify(result ?? null)
+  if (result.kind === 'rawJson') return result.text
+  const source = result.chunks[Symbol.asyncIterator]()
+  const first = await source.next()
+  return resume(first, source)
+}
+
+/** A result within its JSON-RPC answer. */
+export function enveloped(piece: Piece, id: RequestId): Piece {
+  if (typeof piece === 'string') return `${RESULT_HEAD}${piece}${resultTail(id)}`
+  return concat([RESULT_HEAD, piece, resultTail(id)])
+}
+
+/** Answers of a batch as one JSON array. */
+export function joined(pieces: Piece[]): Piece {
+  if (pieces.every((piece) => typeof piece === 'string')) return `[${pieces.join(',')}]`
+  return concat(['[', ...pieces.flatMap((piece, index) => (index === 0 ? [piece] : [',', piece])), ']'])
+}
+
+/** Closes what will not be read. */
+export async function discard(piece: Piece): Promise<void> {
+  if (typeof piece !== 'string') await piece.return?.()
+}
+
+/** A generator would not do: `return()` on one that was never begun does not reach its `finally`. */
+function resume(first: IteratorResult<string>, source: AsyncIterator<string>): AsyncIterableIterator<string> {
+  let pending: IteratorResult<string> | undefined = first
+  return {
+    async next() {
+      const step = pending ?? (await source.next())
+      pending = undefined
+      return step
+    },
+    async return() {
+      pending = undefined
+      await source.return?.()
+      return { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}
+
+function concat(pieces: Piece[]): AsyncIterableIterator<string> {
+  let at = 0
+  const closeRest = async () => {
+    const rest = pieces.slice(at)
+    at = pieces.length
+    const closed = await Promise.allSettled(rest.map(discard)) // one that cannot be closed must not keep the others open
+    const failed = closed.find((outcome) => outcome.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
+  }
+  return {
+    async next() {
+      for (; at < pieces.length; at++) {
+        const piece = pieces[at] as Piece
+        if (typeof piece === 'string') {
+          at++
+          return { done: false, value: piece }
+        }
+        const step = await piece.next().catch(async (error: unknown) => {
+          at++
+          await closeRest() // nobody will come for the ones behind it
+          throw error
+        })
+        if (step.done !== true) return step
+      }
+      return { done: true, value: undefined }
+    },
+    async return() {
+      await closeRest()
+      return { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}

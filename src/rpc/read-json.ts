@@ -1,0 +1,85 @@
+import { isUtf8 } from 'node:buffer'
+import { AppError, messageOf } from '../errors.js'
+import { shorten } from './shorten.js'
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+/**
+ * Reads a JSON body.
+ *
+ * Duplicate keys: the last one counts, as JSON.parse has it. `__proto__` becomes an ordinary own property, which the
+ * schemas refuse. Numbers beyond double become Infinity, which the schemas refuse too.
+ *
+ * @param maxDepth deepest nesting of arrays and objects
+ * @throws AppError PARSE_ERROR (not UTF-8, not JSON) or INVALID_REQUEST (too deep, lone surrogates)
+ */
+export function readJson(bytes: Uint8Array, maxDepth: number): unknown {
+  const deepAt = tooDeepAt(bytes, maxDepth)
+  if (deepAt !== -1) {
+    throw new AppError(
+      'INVALID_REQUEST',
+      { maxDepth },
+      { message: `Nested deeper than ${maxDepth} levels at byte ${deepAt}` },
+    )
+  }
+  const text = decodeUtf8(bytes)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new AppError(
+      'PARSE_ERROR',
+      {},
+      { message: `The body is not valid JSON: ${shorten(messageOf(error), 200)}` },
+    )
+  }
+  // an escape is the only way a lone surrogate can come in: the walk is paid for only where there is one
+  if (/\\u[dD][89abAB]|\\u[dD][c-fC-F]/.test(text)) refuseLoneSurrogates(value, '$')
+  return value
+}
+
+/** A byte order mark at the beginning is passed over. */
+function decodeUtf8(bytes: Uint8Array): string {
+  if (!isUtf8(bytes)) throw new AppError('PARSE_ERROR', {}, { message: 'The body is not valid UTF-8' })
+  const start = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0
+  return Buffer.from(bytes.buffer, bytes.byteOffset + start, bytes.byteLength - start).toString('utf8')
+}
+
+/** Byte offset of the first bracket beyond `maxDepth`, -1 when there is none. Brackets in strings do not count. */
+function tooDeepAt(bytes: Uint8Array, maxDepth: number): number {
+  let depth = 0
+  let inString = false
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] as number
+    if (inString) {
+      if (byte === BACKSLASH) at++
+      else if (byte === QUOTE) inString = false
+    } else if (byte === QUOTE) inString = true
+    else if (byte === 0x5b || byte === 0x7b) {
+      if (++depth > maxDepth) return at
+    } else if (byte === 0x5d || byte === 0x7d) depth--
+  }
+  return -1
+}
+
+function refuseLoneSurrogates(value: unknown, path: string): void {
+  if (typeof value === 'string') {
+    if (!value.isWellFormed()) refuse(path)
+  } else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) refuseLoneSurrogates(item, `${path}[${index}]`)
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, item] of Object.entries(value)) {
+      if (!key.isWellFormed()) refuse(`${path} (a key)`)
+      refuseLoneSurrogates(item, `${path}.${key}`)
+    }
+  }
+}
+
+function refuse(path: string): never {
+  throw new AppError(
+    'INVALID_REQUEST',
+    { path: shorten(path, 200) },
+    { message: `Found a lone surrogate at ${shorten(path, 200)}, expected text that UTF-8 can carry` },
+  )
+}

@@ -1,0 +1,319 @@
+import t, { type Test } from 'tap'
+import { z } from 'zod'
+import { AppError } from '../../src/errors.js'
+import { defineMethod, type Method } from '../../src/rpc/define-method.js'
+import { type Answer, callMethod, type Dispatch, dispatch } from '../../src/rpc/dispatch.js'
+import type { Piece } from '../../src/rpc/pieces.js'
+import { rawJson, streamed } from '../../src/rpc/result.js'
+import { rejectsWith } from '../support/rejects-with.js'
+
+interface Seen {
+  /** what happened to the streams, in order */
+  events: string[]
+  faults: [method: string, error: unknown][]
+  charged: number[]
+}
+
+/** A source that tells what becomes of it. */
+async function* source(seen: Seen, name: string, texts: string[], failAfter = Infinity) {
+  seen.events.push(`${name} begun`)
+  try {
+    for (const [index, text] of texts.entries()) {
+      if (index === failAfter) throw new Error(`${name} broke`)
+      yield text
+    }
+  } finally {
+    seen.events.push(`${name} closed`)
+  }
+}
+
+function methodsOf(seen: Seen): Method<unknown>[] {
+  const plain = { summary: '', scope: 'map:read', params: z.strictObject({}), result: z.unknown() } as const
+  const named = z.strictObject({ name: z.string() })
+  return [
+    defineMethod({ ...plain, name: 'raw', handle: () => rawJson('{"big":9007199254740993}') }),
+    defineMethod({ ...plain, name: 'nothing', handle: () => undefined }),
+    defineMethod({
+      ...plain,
+      name: 'stream',
+      params: named,
+      handle: ({ name }) => streamed(source(seen, name, ['[1', ',2', ']'])),
+    }),
+    defineMethod({
+      ...plain,
+      name: 'stream-fails-first',
+      handle: () => streamed(source(seen, 'first', ['x'], 0)),
+    }),
+    defineMethod({
+      ...plain,
+      name: 'stream-fails-later',
+      handle: () => streamed(source(seen, 'later', ['[1', ',2'], 1)),
+    }),
+    defineMethod({
+      ...plain,
+      name: 'lookalike',
+      handle: () => ({ kind: 'rawJson', text: '"not raw"' }),
+    }),
+    defineMethod({
+      ...plain,
+      name: 'fails',
+      handle: () => {
+        throw new Error('SELECT secret FROM api_key')
+      },
+    }),
+    defineMethod({
+      ...plain,
+      name: 'refuses',
+      handle: () => {
+        throw new AppError('NO_ROUTE', { leg: 2 }, { message: 'no way', cause: new Error('inner') })
+      },
+    }),
+    defineMethod({ ...plain, name: 'admin-only', scope: 'admin', handle: () => 1 }),
+    defineMethod({
+      ...plain,
+      name: 'in-array',
+      paramsIn: 'array',
+      params: named,
+      handle: ({ name }) => name,
+    }),
+  ]
+}
+
+function dispatchOf(overrides: Partial<Dispatch<unknown>> = {}): { call: Dispatch<unknown>; seen: Seen } {
+  const seen: Seen = { events: [], faults: [], charged: [] }
+  const methods = new Map(methodsOf(seen).map((method) => [method.name, method]))
+  const call: Dispatch<unknown> = {
+    api: { path: '/test', title: 'test', methods },
+    context: {},
+    requestId: 'r-1',
+    maxBatch: 3,
+    maxDepth: 10,
+    discover: () => ({ openrpc: 'here' }),
+    mayCall: (scope) => scope !== 'admin',
+    charge: async (calls) => {
+      seen.charged.push(calls)
+    },
+    onFault: (method, error) => seen.faults.push([method, error]),
+    ...overrides,
+  }
+  return { call, seen }
+}
+
+const request = (method: string, params: unknown = {}, id: unknown = 1) => ({
+  jsonrpc: '2.0',
+  method,
+  params,
+  id,
+})
+const bytes = (value: unknown) => new TextEncoder().encode(JSON.stringify(value))
+
+async function textOf(body: Piece | null): Promise<string> {
+  if (body === null || typeof body === 'string') return body ?? ''
+  let text = ''
+  for await (const part of body) text += part
+  return text
+}
+
+async function parsed(answer: Answer): Promise<unknown> {
+  return JSON.parse(await textOf(answer.body))
+}
+
+t.test('dispatch: a result made as text goes out as it is', async (t) => {
+  const { call } = dispatchOf()
+  const answer = await dispatch(bytes(request('raw')), call)
+  t.equal(answer.body, '{"jsonrpc":"2.0","result":{"big":9007199254740993},"id":1}')
+})
+
+t.test('dispatch: a record that only looks like marked text is a record', async (t) => {
+  const { call } = dispatchOf()
+  t.match(await parsed(await dispatch(bytes(request('lookalike')), call)), {
+    result: { kind: 'rawJson', text: '"not raw"' },
+  })
+})
+
+t.test('dispatch: a method that returns nothing answers null', async (t) => {
+  const { call } = dispatchOf()
+  t.strictSame(await parsed(await dispatch(bytes(request('nothing')), call)), {
+    jsonrpc: '2.0',
+    result: null,
+    id: 1,
+  })
+})
+
+t.test('dispatch: a streamed result is one JSON value within its answer', async (t) => {
+  const { call, seen } = dispatchOf()
+  const answer = await dispatch(bytes(request('stream', { name: 'a' }, 'id')), call)
+  t.not(typeof answer.body, 'string')
+  t.strictSame(await parsed(answer), { jsonrpc: '2.0', result: [1, 2], id: 'id' })
+  t.same(seen.events, ['a begun', 'a closed'])
+})
+
+t.test('dispatch: a streamed result within a batch', async (t) => {
+  const { call } = dispatchOf()
+  const batch = [request('raw'), request('stream', { name: 'a' }, 2), request('stream', { name: 'b' }, 3)]
+  const answers = (await parsed(await dispatch(bytes(batch), call))) as { id: number; result: unknown }[]
+  t.same(
+    answers.map((answer) => answer.id),
+    [1, 2, 3],
+  )
+  t.same(answers[2]?.result, [1, 2])
+})
+
+t.test('dispatch: a notification closes the stream it caused', async (t) => {
+  const { call, seen } = dispatchOf()
+  const { id: _, ...notification } = request('stream', { name: 'a' })
+  const answer = await dispatch(bytes(notification), call)
+  t.same(answer, { status: 204, body: null })
+  t.same(seen.events, ['a begun', 'a closed'])
+})
+
+t.test('dispatch: an answer that nobody reads closes every stream of its batch', async (t) => {
+  const { call, seen } = dispatchOf()
+  const batch = [request('stream', { name: 'a' }), request('raw'), request('stream', { name: 'b' })]
+  const { body } = await dispatch(bytes(batch), call)
+  t.same(seen.events, ['a begun', 'b begun'])
+  if (typeof body === 'object') await body?.return?.()
+  t.same(seen.events.slice(2).sort(), ['a closed', 'b closed'])
+  if (typeof body === 'object')
+    t.same(await body?.next(), { done: true, value: undefined }, 'and is at its end')
+})
+
+t.test('dispatch: an answer that is left half read closes its streams', async (t) => {
+  const { call, seen } = dispatchOf()
+  const { body } = await dispatch(
+    bytes([request('stream', { name: 'a' }), request('stream', { name: 'b' })]),
+    call,
+  )
+  if (body === null || typeof body === 'string') return t.fail('expected a stream')
+  for (let parts = 0; parts < 3; parts++) await body.next()
+  await body.return?.()
+  t.ok(seen.events.includes('a closed') && seen.events.includes('b closed'), seen.events.join())
+})
+
+t.test('dispatch: a stream that fails before its first part is a proper error', async (t) => {
+  const { call, seen } = dispatchOf()
+  const answer = await dispatch(bytes(request('stream-fails-first')), call)
+  t.equal(answer.status, 200)
+  t.match(await parsed(answer), {
+    error: { code: -32603, data: { name: 'INTERNAL', requestId: 'r-1' } },
+    id: 1,
+  })
+  t.equal(seen.faults.length, 1)
+  t.same(seen.events, ['first begun', 'first closed'])
+})
+
+t.test(
+  'dispatch: a stream that fails later breaks the answer off and closes the ones behind it',
+  async (t) => {
+    const { call, seen } = dispatchOf()
+    const answer = await dispatch(
+      bytes([request('stream-fails-later'), request('stream', { name: 'b' })]),
+      call,
+    )
+    await t.rejects(textOf(answer.body), { message: 'later broke' })
+    t.same(seen.events, ['later begun', 'b begun', 'later closed', 'b closed'])
+  },
+)
+
+t.test('dispatch: a source that cannot be closed does not keep the others open', async (t) => {
+  const { call, seen } = dispatchOf()
+  const stubborn = {
+    next: async () => ({ done: false, value: '1' }),
+    return: async () => {
+      throw new Error('stuck')
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+  const plain = { summary: '', scope: 'none', params: z.strictObject({}), result: z.unknown() } as const
+  const methods = new Map(call.api.methods)
+  methods.set('stubborn', defineMethod({ ...plain, name: 'stubborn', handle: () => streamed(stubborn) }))
+  const { body } = await dispatch(bytes([request('stubborn'), request('stream', { name: 'b' })]), {
+    ...call,
+    api: { ...call.api, methods },
+  })
+  if (body === null || typeof body === 'string') return t.fail('expected a stream')
+  await t.rejects(body.return?.() as Promise<unknown>, { message: 'stuck' })
+  t.same(seen.events, ['b begun', 'b closed'])
+})
+
+t.test('dispatch: a fault that is no AppError says nothing of itself, and is logged', async (t) => {
+  const { call, seen } = dispatchOf()
+  const text = await textOf((await dispatch(bytes(request('fails')), call)).body)
+  t.notMatch(text, /SELECT|api_key|stack/)
+  t.match(JSON.parse(text), { error: { code: -32603, data: { name: 'INTERNAL' } } })
+  t.match(seen.faults, [['fails', { message: 'SELECT secret FROM api_key' }]])
+})
+
+t.test('dispatch: an AppError tells its data to the caller and its cause to the log alone', async (t) => {
+  const { call, seen } = dispatchOf()
+  const text = await textOf((await dispatch(bytes(request('refuses')), call)).body)
+  t.notMatch(text, /inner/)
+  t.match(JSON.parse(text), {
+    error: { code: 6002, message: 'no way', data: { name: 'NO_ROUTE', requestId: 'r-1', leg: 2 } },
+  })
+  t.equal(seen.faults.length, 1)
+})
+
+t.test('dispatch: lacking a scope is 403 for a single call and 200 within a batch', async (t) => {
+  const { call } = dispatchOf()
+  const single = await dispatch(bytes(request('admin-only')), call)
+  t.equal(single.status, 403)
+  t.match(await parsed(single), { id: 1, error: { code: 1002, data: { scope: 'admin' } } })
+  t.equal((await dispatch(bytes([request('admin-only')]), call)).status, 200)
+})
+
+t.test('dispatch: each item of a batch is charged, at once and before any of them runs', async (t) => {
+  const { call, seen } = dispatchOf()
+  await dispatch(bytes(request('raw')), call)
+  await dispatch(bytes([request('raw'), 7, request('raw')]), call)
+  t.same(seen.charged, [1, 3])
+})
+
+t.test('dispatch: RATE_LIMITED tells when to come again, with the id where there is one', async (t) => {
+  const { call, seen } = dispatchOf({
+    charge: async () => {
+      throw new AppError('RATE_LIMITED', { retryAfterS: 12 })
+    },
+  })
+  const single = await dispatch(bytes(request('stream', { name: 'a' }, 'x')), call)
+  t.match(single, { status: 429, retryAfterS: 12 })
+  t.match(await parsed(single), { id: 'x', error: { code: 1009 } })
+  const batch = await dispatch(bytes([request('stream', { name: 'a' })]), call)
+  t.match(batch, { status: 429, retryAfterS: 12 })
+  t.match(await parsed(batch), { id: null })
+  t.same(seen.events, [], 'nothing ran')
+})
+
+t.test('dispatch: a failing charge is INTERNAL, not a refusal of the caller', async (t) => {
+  const { call } = dispatchOf({
+    charge: async () => {
+      throw new Error('limiter broke')
+    },
+  })
+  t.equal((await dispatch(bytes(request('raw')), call)).status, 500)
+})
+
+t.test(
+  'dispatch: an array of one holds the params of a method that takes them so; a bare object does too',
+  async (t: Test) => {
+    const { call } = dispatchOf()
+    const result = async (params: unknown) => parsed(await dispatch(bytes(request('in-array', params)), call))
+    t.match(await result([{ name: 'a' }]), { result: 'a' })
+    t.match(await result({ name: 'a' }), { result: 'a' })
+    for (const params of [[], [{ name: 'a' }, 1], [[{ name: 'a' }]], ['a']]) {
+      t.match(await result(params), { error: { code: -32602 } }, JSON.stringify(params))
+    }
+  },
+)
+
+t.test('callMethod: the REST form gets its faults thrown', async (t) => {
+  const { call } = dispatchOf()
+  await rejectsWith(t, callMethod('none', {}, call), 'METHOD_NOT_FOUND', { data: { method: 'none' } })
+  await rejectsWith(t, callMethod('admin-only', {}, call), 'FORBIDDEN', { message: /admin/ })
+  await rejectsWith(t, callMethod('in-array', {}, call), 'INVALID_PARAMS', {
+    data: { faults: [{ path: '$.name' }] },
+  })
+  t.same(await callMethod('rpc.discover', undefined, call), { openrpc: 'here' })
+})

@@ -1,0 +1,63 @@
+import t from 'tap'
+import { z } from 'zod'
+import { ERRORS } from '../../src/errors.js'
+import { defineMethod } from '../../src/rpc/define-method.js'
+import { openRpcDocument } from '../../src/rpc/openrpc.js'
+
+const byName = defineMethod({
+  name: 'a.by_name',
+  summary: 'takes names',
+  scope: 'map:read',
+  errors: ['NO_ROUTE'],
+  params: z.strictObject({ size: z.int().min(1).describe('how many'), colour: z.string().max(5).nullish() }),
+  result: z.strictObject({ ok: z.boolean() }),
+  handle: () => ({ ok: true }),
+})
+const inArray = defineMethod({
+  name: 'a.in_array',
+  summary: 'takes one object in an array',
+  scope: 'none',
+  paramsIn: 'array',
+  params: z.strictObject({ size: z.int() }),
+  result: z.null(),
+  handle: () => null,
+})
+
+// biome-ignore lint/suspicious/noExplicitAny: the document is looked into freely
+const documentOf = (path?: string): any =>
+  openRpcDocument({ title: 'T', version: '1.2.3', ...(path === undefined ? {} : { path }) }, [
+    { ...byName, path: '/p' },
+    { ...inArray, path: '/p' },
+  ])
+
+t.test('openRpcDocument: what OpenRPC 1.4 requires is there', async (t) => {
+  const document = documentOf('/p')
+  t.match(document, { openrpc: '1.4.0', info: { title: 'T', version: '1.2.3' }, servers: [{ url: '/p' }] })
+  for (const method of document.methods) {
+    t.match(method, { name: String, params: Array, result: { name: String, schema: Object } })
+    for (const param of method.params) t.match(param, { name: String, schema: Object })
+    for (const error of method.errors) t.match(error, { code: Number, message: String })
+  }
+  t.notOk('servers' in documentOf(), 'the document of all paths names none')
+})
+
+t.test('openRpcDocument: params by name are listed one by one, those in an array as one', async (t) => {
+  const [first, second] = documentOf('/p').methods
+  t.equal(first.paramStructure, 'by-name')
+  t.match(first.params, [
+    { name: 'size', required: true, description: 'how many', schema: { type: 'integer', minimum: 1 } },
+    { name: 'colour', required: false },
+  ])
+  t.equal(second.paramStructure, 'by-position')
+  t.equal(second.params.length, 1)
+  t.match(second.params[0].schema, { type: 'object', properties: { size: { type: 'integer' } } })
+})
+
+t.test('openRpcDocument: a method tells its own errors first, then those of every call', async (t) => {
+  const [first] = documentOf('/p').methods
+  t.match(first.errors[0], { code: ERRORS.NO_ROUTE.code, data: { name: 'NO_ROUTE' } })
+  t.same(
+    first.errors.slice(1).map((error: { data: { name: string } }) => error.data.name),
+    ['INVALID_PARAMS', 'INTERNAL', 'FORBIDDEN'],
+  )
+})
