@@ -1,0 +1,98 @@
+import type { Migrations } from './database.js'
+
+/** Schema of data.db. Append only: what a released gateway has run is never changed. */
+export const DATA_MIGRATIONS: Migrations = [
+  `
+  -- the loader's tables; an id is never given twice, so caches may be keyed by it
+  CREATE TABLE loader_table (
+    table_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    data_name TEXT NOT NULL UNIQUE,
+    table_name TEXT NOT NULL UNIQUE COLLATE NOCASE, -- SQLite does not tell names apart by ASCII case
+    schema TEXT NOT NULL,
+    columns TEXT NOT NULL,                          -- JSON: the columns as they were defined, in order
+    unique_columns TEXT NOT NULL,                   -- JSON: names
+    data_version INTEGER NOT NULL DEFAULT 0,        -- grows with every call that changed rows
+    moved_rows INTEGER NOT NULL DEFAULT 0,          -- rows that left their place in the spatial index
+    next_run INTEGER NOT NULL DEFAULT 1,            -- id of the next run there; none is given twice
+    created_at_us INTEGER NOT NULL
+  ) STRICT;
+
+  -- parts of a table's spatial index that are merged as one, see table-index.ts
+  CREATE TABLE loader_segment (
+    table_id INTEGER NOT NULL REFERENCES loader_table ON DELETE CASCADE,
+    first_run INTEGER NOT NULL,
+    run_count INTEGER NOT NULL,
+    row_count INTEGER NOT NULL,
+    PRIMARY KEY (table_id, first_run)
+  ) STRICT, WITHOUT ROWID;
+  `,
+  `
+  -- datasets and citations: see dataset.ts and citation-versions.ts
+
+  -- the order of commits, and when each was; every change of a versioned row carries its number
+  CREATE TABLE row_transaction (
+    tx INTEGER PRIMARY KEY,
+    at_us INTEGER NOT NULL,
+    versioned_id INTEGER,                           -- of changes in cited loader tables: which table,
+    data_version INTEGER                            -- and its version, to know one call's changes by
+  ) STRICT;
+  CREATE UNIQUE INDEX row_transaction_loader ON row_transaction (versioned_id, data_version)
+    WHERE versioned_id IS NOT NULL;
+  INSERT INTO row_transaction (tx, at_us) VALUES (1, 0);
+
+  CREATE TABLE dataset (
+    dataset_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    short_form TEXT NOT NULL UNIQUE,
+    long_form TEXT NOT NULL UNIQUE,
+    created_at_us INTEGER NOT NULL,
+    usename TEXT NOT NULL,                          -- name of the key that made it
+    table_name TEXT NOT NULL UNIQUE,                -- prov_ and 32 hex digits
+    columns TEXT NOT NULL,                          -- JSON: DatasetColumn[], in order
+    key_columns TEXT NOT NULL,                      -- JSON: names
+    next_row_id INTEGER NOT NULL DEFAULT 1,         -- a row id is never given twice
+    last_tx INTEGER NOT NULL                        -- transaction that last changed its rows
+  ) STRICT;
+
+  -- tables whose overwritten rows are kept as long as a citation sees them
+  CREATE TABLE versioned_table (
+    versioned_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    dataset_id INTEGER UNIQUE REFERENCES dataset,
+    loader_table_id INTEGER UNIQUE REFERENCES loader_table,
+    cited_tx INTEGER NOT NULL DEFAULT 0,            -- newest transaction that a citation names
+    CHECK ((dataset_id IS NULL) <> (loader_table_id IS NULL))
+  ) STRICT;
+
+  CREATE TABLE citation (
+    citation_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    short_form TEXT NOT NULL,
+    long_form TEXT NOT NULL UNIQUE,
+    created_at_us INTEGER NOT NULL,
+    versioned_id INTEGER NOT NULL REFERENCES versioned_table,
+    tx INTEGER NOT NULL,                            -- it sees rows with from tx <= tx < to tx
+    transaction_time_us INTEGER NOT NULL,           -- when the newest change it sees was made
+    last_row_id INTEGER NOT NULL,                   -- rows of a higher id came later
+    column_count INTEGER NOT NULL,                  -- columns of a higher position came later
+    checksum TEXT,                                  -- SHA-256 in hex; null until it is worked out
+    row_count INTEGER,
+    row_index BLOB                                  -- row ids at every so many rows, see citation-row-index.ts
+  ) STRICT;
+  CREATE INDEX citation_short_form ON citation (short_form, citation_id);
+  CREATE INDEX citation_versions ON citation (versioned_id, tx);
+
+  -- long forms that were ever given, also of what is deleted: what a paper points to never comes to mean another thing
+  CREATE TABLE taken_name (long_form TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+
+  -- tables that nothing names any more; dropped in small steps
+  CREATE TABLE dropped_table (table_name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+  `,
+  `
+  -- instants at which rows of a table begin or cease to be valid, see table-changes.ts
+  CREATE TABLE loader_change (
+    table_id INTEGER NOT NULL REFERENCES loader_table ON DELETE CASCADE,
+    at_us INTEGER NOT NULL,
+    PRIMARY KEY (table_id, at_us)
+  ) STRICT, WITHOUT ROWID;
+  -- how many they are; -1 = not known, for a table that had rows before they were kept; -2 = more than are kept
+  ALTER TABLE loader_table ADD COLUMN change_count INTEGER NOT NULL DEFAULT -1;
+  `,
+]

@@ -1,0 +1,23 @@
+import { closeSync, openSync } from 'node:fs'
+import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
+import { type Db, openDatabase, retryBusy, transaction } from './database.js'
+import { STATE_MIGRATIONS } from './state-migrations.js'
+
+/** An open `state.db`: the connection, and drizzle over the same one. */
+export interface StateDb {
+  readonly db: Db
+  readonly orm: BetterSQLite3Database
+}
+
+/** Opens `state.db`, readable by this user alone, and brings its schema up to date. `:memory:` for tests. */
+export async function openStateDb(file: string): Promise<StateDb> {
+  // SQLite gives its -wal and -shm files the mode of the database file
+  if (file !== ':memory:') closeSync(openSync(file, 'a', 0o600))
+  const db = await retryBusy(() => openDatabase(file, STATE_MIGRATIONS, { cacheKib: 1024 }))
+  return { db, orm: drizzle(db) }
+}
+
+/** Runs a small write in a transaction, and again while another program holds the file. */
+export function writeState<T>({ db }: StateDb, work: () => T): Promise<T> {
+  return retryBusy(() => transaction(db, work))
+}

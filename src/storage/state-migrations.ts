@@ -1,0 +1,46 @@
+import type { Migrations } from './database.js'
+import { MODEL_TABLES } from './model-tables.js'
+
+/**
+ * Schema of `state.db`: what the gateway is and who may call it. Times are µs UTC. Scripts are only ever appended;
+ * `state-schema.ts` says the same to drizzle, and a test holds the two together.
+ */
+export const STATE_MIGRATIONS: Migrations = [
+  `
+  -- single facts about this gateway: node_id, last_seen_us
+  CREATE TABLE meta (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE api_key (
+    key_id TEXT PRIMARY KEY CHECK (length(key_id) = 36),
+    name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 100),
+    scopes TEXT NOT NULL CHECK (json_type(scopes) = 'array'),
+    created_at_us INTEGER NOT NULL,
+    last_used_at_us INTEGER,
+    revoked_at_us INTEGER,
+    expires_at_us INTEGER
+  ) STRICT, WITHOUT ROWID;
+
+  -- more than one row of a key while a rotation overlaps; the secret itself is nowhere
+  CREATE TABLE api_key_secret (
+    digest BLOB PRIMARY KEY CHECK (length(digest) = 32),
+    key_id TEXT NOT NULL REFERENCES api_key (key_id),
+    created_at_us INTEGER NOT NULL,
+    expires_at_us INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX api_key_secret_by_key ON api_key_secret (key_id);
+
+  CREATE TABLE session (
+    session_id TEXT PRIMARY KEY CHECK (length(session_id) = 36),
+    token_hash BLOB NOT NULL UNIQUE CHECK (length(token_hash) = 32),
+    key_id TEXT NOT NULL REFERENCES api_key (key_id),
+    created_at_us INTEGER NOT NULL,
+    expires_at_us INTEGER NOT NULL,
+    closed_at_us INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX session_by_key ON session (key_id);
+  `,
+  MODEL_TABLES,
+]
