@@ -1,0 +1,46 @@
+import type { TransferKind } from '../storage/transfer.js'
+
+/** Counters of the outbox since the start. */
+export interface SyncMetrics {
+  count(what: 'attempts' | 'delivered' | 'failed'): void
+  countFault(name: string): void
+  addBytes(kind: TransferKind, bytes: number): void
+  /**
+   * Takes a delivered transfer into the measured rate; small ones say nothing of a link.
+   *
+   * @returns the rate, bytes a second, when it changed
+   */
+  measure(bytes: number, ms: number): number | undefined
+  /** flat names and values, for a page of metrics */
+  snapshot(): Record<string, number>
+}
+
+const MIN_MEASURED_BYTES = 64 * 1024
+/** Weight of the newest transfer in the running mean. */
+const NEWEST_SHARE = 0.3
+
+export function createSyncMetrics(): SyncMetrics {
+  const counters: Record<string, number> = {
+    attempts: 0,
+    delivered: 0,
+    failed: 0,
+    bytes_sent: 0,
+    bytes_fetched: 0,
+  }
+  let rate: number | undefined
+  const add = (name: string, n: number) => {
+    counters[name] = (counters[name] ?? 0) + n
+  }
+  return {
+    count: (what) => add(what, 1),
+    countFault: (name) => add(`fault_${name.toLowerCase()}`, 1),
+    addBytes: (kind, bytes) => add(kind === 'feedback' ? 'bytes_sent' : 'bytes_fetched', bytes),
+    measure(bytes, ms) {
+      if (bytes < MIN_MEASURED_BYTES || ms <= 0) return undefined
+      const measured = (bytes / ms) * 1000
+      rate = rate === undefined ? measured : rate * (1 - NEWEST_SHARE) + measured * NEWEST_SHARE
+      return rate
+    },
+    snapshot: () => ({ ...counters }),
+  }
+}

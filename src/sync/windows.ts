@@ -1,0 +1,26 @@
+const MINUTES_PER_DAY = 1440
+
+/**
+ * Tells whether sending is allowed at an instant.
+ *
+ * @param windows `HH:MM-HH:MM` in local time; one that ends before it begins goes over midnight. None: always
+ * @param offsetMin minutes east of UTC of the local time
+ */
+export function isWithinWindows(windows: readonly string[], nowUs: number, offsetMin: number): boolean {
+  if (windows.length === 0) return true
+  const minute = modulo(Math.floor(nowUs / 60_000_000) + offsetMin, MINUTES_PER_DAY)
+  return windows.some((window) => {
+    const [from = 0, to = 0] = window.split('-').map(minutesOf)
+    if (from === to) return true // the whole day
+    return from < to ? minute >= from && minute < to : minute >= from || minute < to
+  })
+}
+
+function minutesOf(text: string): number {
+  const [hours, minutes] = text.split(':').map(Number)
+  return (hours ?? 0) * 60 + (minutes ?? 0)
+}
+
+function modulo(a: number, b: number): number {
+  return ((a % b) + b) % b
+}
