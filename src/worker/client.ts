@@ -1,0 +1,150 @@
+import type { Transferable, Worker } from 'node:worker_threads'
+import { AppError, type ErrorName } from '../errors.js'
+import type { Log } from '../log.js'
+import { CANCEL_ASKED, type FromWorker, type ToWorker, type WireError } from './protocol.js'
+
+export interface CallOptions {
+  /** ends the call: it is rejected with CANCELLED at once, and the worker is told */
+  signal?: AbortSignal
+  /** ends the call with TIME_LIMIT */
+  timeLimitMs?: number
+  transfer?: Transferable[]
+  onEvent?: (event: unknown) => void
+}
+
+export interface WorkerClient {
+  /** @throws AppError of the handler, BUSY, CANCELLED, TIME_LIMIT; Error when the worker died */
+  call<R>(name: string, payload: unknown, options?: CallOptions): Promise<R>
+  /** calls that wait or run */
+  pending(): number
+  stop(): Promise<void>
+}
+
+export interface WorkerClientOptions {
+  /** starts the thread; called at the first call and again after the thread died */
+  spawn: () => Worker
+  log: Log
+  /** calls that may wait or run; one more is refused with BUSY */
+  maxPending: number
+  /** the thread ends after this long without work; undefined keeps it */
+  idleMs?: number
+}
+
+interface Pending {
+  settle(outcome: { result: unknown } | { error: unknown }): void
+  onEvent: ((event: unknown) => void) | undefined
+}
+
+interface Thread {
+  worker: Worker
+  pending: Map<number, Pending>
+  idleTimer: NodeJS.Timeout | undefined
+}
+
+/** The main thread's end of a worker: starts it on demand, and again when it died. */
+export function createWorkerClient(options: WorkerClientOptions): WorkerClient {
+  let thread: Thread | undefined
+  let nextId = 1
+  let isStopped = false
+
+  const running = (): Thread => {
+    thread ??= startThread(options, (gone) => {
+      if (thread === gone) thread = undefined
+    })
+    return thread
+  }
+
+  return {
+    call<R>(name: string, payload: unknown, callOptions: CallOptions = {}): Promise<R> {
+      if (isStopped || callOptions.signal?.aborted === true) return Promise.reject(new AppError('CANCELLED'))
+      const target = running()
+      if (target.pending.size >= options.maxPending) {
+        return Promise.reject(new AppError('BUSY', { maxPending: options.maxPending, retryAfterS: 1 }))
+      }
+      return start<R>(target, nextId++, name, payload, callOptions, options.idleMs)
+    },
+    pending: () => thread?.pending.size ?? 0,
+    async stop() {
+      isStopped = true
+      await thread?.worker.terminate()
+    },
+  }
+}
+
+function start<R>(
+  thread: Thread,
+  id: number,
+  name: string,
+  payload: unknown,
+  options: CallOptions,
+  idleMs: number | undefined,
+): Promise<R> {
+  const cancel = new Int32Array(new SharedArrayBuffer(4))
+  clearTimeout(thread.idleTimer)
+  return new Promise<R>((resolve, reject) => {
+    const abandon = (error: AppError) => {
+      Atomics.store(cancel, 0, CANCEL_ASKED)
+      reject(error) // the worker's own answer comes later and only ends the bookkeeping
+    }
+    const onAbort = () => abandon(new AppError('CANCELLED'))
+    const limit = options.timeLimitMs
+    const timer =
+      limit === undefined
+        ? undefined
+        : setTimeout(() => abandon(new AppError('TIME_LIMIT', { limitMs: limit })), limit)
+    options.signal?.addEventListener('abort', onAbort, { once: true })
+    thread.pending.set(id, {
+      onEvent: options.onEvent,
+      settle(outcome) {
+        clearTimeout(timer)
+        options.signal?.removeEventListener('abort', onAbort)
+        thread.pending.delete(id)
+        armIdleTimer(thread, idleMs)
+        if ('error' in outcome) reject(outcome.error)
+        else resolve(outcome.result as R)
+      },
+    })
+    const message: ToWorker = { kind: 'call', id, name, payload, cancel }
+    thread.worker.postMessage(message, options.transfer ?? [])
+  })
+}
+
+function startThread(options: WorkerClientOptions, onGone: (thread: Thread) => void): Thread {
+  const thread: Thread = { worker: options.spawn(), pending: new Map(), idleTimer: undefined }
+  const { worker, pending } = thread
+  worker.on('message', (message: FromWorker) => {
+    if (message.kind === 'ready') return
+    const call = pending.get(message.id)
+    if (message.kind === 'event') call?.onEvent?.(message.event)
+    else if (message.kind === 'done') call?.settle({ result: message.result })
+    else call?.settle({ error: fromWire(message.error) })
+  })
+  worker.on('error', (error) => {
+    options.log.error({ err: error }, 'a worker thread failed')
+    fail(thread, error)
+  })
+  worker.on('exit', (code) => {
+    clearTimeout(thread.idleTimer)
+    onGone(thread)
+    fail(thread, new Error(`the worker thread ended with code ${code}`))
+  })
+  return thread
+}
+
+function fail(thread: Thread, error: Error): void {
+  for (const call of [...thread.pending.values()]) call.settle({ error })
+}
+
+function armIdleTimer(thread: Thread, idleMs: number | undefined): void {
+  if (idleMs === undefined || thread.pending.size > 0) return
+  thread.idleTimer = setTimeout(() => void thread.worker.terminate(), idleMs)
+  thread.idleTimer.unref()
+}
+
+function fromWire(wire: WireError): Error {
+  if (wire.errorName !== null)
+    return new AppError(wire.errorName as ErrorName, wire.data, { message: wire.message })
+  const error = new Error(wire.message)
+  if (wire.stack !== undefined) error.stack = wire.stack
+  return error
+}

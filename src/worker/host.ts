@@ -1,0 +1,72 @@
+import type { MessagePort } from 'node:worker_threads'
+import { AppError, isAppError, messageOf } from '../errors.js'
+import { CANCEL_ASKED, type FromWorker, type ToWorker, type WireError } from './protocol.js'
+
+/** What a handler in a worker is given beside its payload. */
+export interface Work {
+  /** element 0 becomes 1 when nobody wants the result any more: kernels look at it now and then */
+  readonly cancel: Int32Array
+  /** sends something to the caller before the result, for instance progress */
+  emit(event: unknown): void
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: each handler knows its own payload; the client's types hold the pair together
+export type WorkHandler = (payload: any, work: Work) => unknown
+
+export interface WorkOptions {
+  /** the next handler begins when one waits for something, not when it is done: only its stretches without `await` are alone */
+  readonly isOverlapping?: boolean
+}
+
+/**
+ * Answers calls in a worker thread. Handlers run one after another in the order of the calls: they share the
+ * worker's state without locks. A handler may be async, and the next one waits for it.
+ */
+export function serveWork(
+  port: MessagePort,
+  handlers: Record<string, WorkHandler>,
+  { isOverlapping = false }: WorkOptions = {},
+): void {
+  let last: Promise<void> = Promise.resolve()
+  port.on('message', (message: ToWorker) => {
+    if (isOverlapping) void answer(port, handlers, message)
+    else last = last.then(() => answer(port, handlers, message))
+  })
+  post(port, { kind: 'ready' })
+}
+
+/** @throws AppError CANCELLED when the flag of `work` is up */
+export function throwIfCancelled(work: Pick<Work, 'cancel'>): void {
+  if (Atomics.load(work.cancel, 0) === CANCEL_ASKED) throw new AppError('CANCELLED')
+}
+
+async function answer(
+  port: MessagePort,
+  handlers: Record<string, WorkHandler>,
+  message: ToWorker,
+): Promise<void> {
+  const { id, name, payload, cancel } = message
+  try {
+    const handler = handlers[name]
+    if (handler === undefined) throw new Error(`the worker has no handler ${name}`)
+    throwIfCancelled({ cancel })
+    const result = await handler(payload, {
+      cancel,
+      emit: (event) => post(port, { kind: 'event', id, event }),
+    })
+    post(port, { kind: 'done', id, result })
+  } catch (error) {
+    post(port, { kind: 'failed', id, error: toWire(error) })
+  }
+}
+
+function post(port: MessagePort, message: FromWorker): void {
+  port.postMessage(message)
+}
+
+function toWire(error: unknown): WireError {
+  const stack = error instanceof Error ? error.stack : undefined
+  if (isAppError(error))
+    return { errorName: error.errorName, message: error.message, data: error.data, stack }
+  return { errorName: null, message: messageOf(error), data: {}, stack }
+}
