@@ -1,0 +1,163 @@
+import { readFileSync } from 'node:fs'
+import { createApis, describeApis, type GatewayContext, LOADER_PATH, MODEL_STORE_PATH } from './apis.js'
+import type { Config } from './config.js'
+import { emptyTempDir, layoutOf, makeDirectories } from './files/layout.js'
+import { createRateLimiter } from './http/rate-limit.js'
+import { createRoutes } from './http/routes.js'
+import type { RpcDeps } from './http/rpc-routes.js'
+import { createHttpServer, type HttpServer, type TlsPair } from './http/server.js'
+import type { Log } from './log.js'
+import type { Api } from './rpc/dispatch.js'
+import { openServices, type Services } from './services.js'
+
+/** Running calls are told to end when this share of the drain time is over. */
+const LAST_CALL_SHARE = 0.8
+
+export interface GatewayOptions {
+  config: Config
+  dataDir: string
+  log: Log
+  /** file that worker threads run: this program itself */
+  workerEntry: string
+  version: string
+}
+
+export interface Gateway {
+  url: string
+  port: number
+  /** takes over the settings that can change while serving; returns the paths of those that cannot */
+  reload(next: Config): Promise<string[]>
+  /** refuses new calls, lets running ones end, closes everything */
+  stop(): Promise<void>
+}
+
+/**
+ * Opens everything and listens. The caller holds the data directory's lock.
+ *
+ * @throws Error in one line that says what is in the way: the port is taken, a database is newer, a certificate
+ *   cannot be read
+ */
+export async function createGateway(options: GatewayOptions): Promise<Gateway> {
+  const layout = layoutOf(options.dataDir)
+  makeDirectories(layout)
+  emptyTempDir(layout)
+  const services = await openServices({ ...options, layout })
+  try {
+    return await serve(options, services)
+  } catch (error) {
+    await services.close()
+    throw error
+  }
+}
+
+async function serve({ config, log, version }: GatewayOptions, services: Services): Promise<Gateway> {
+  const stopping = new AbortController()
+  const state = { isDraining: false }
+  const apis = createApis(config)
+  const rpc = rpcDeps(config, log, services, stopping.signal, version)
+  const routes = createRoutes<GatewayContext>({
+    ...rpc,
+    apis,
+    log,
+    bodyAnswerers: new Map([[LOADER_PATH, services.loading.answerBody]]),
+    openRpc: () => describeApis(apis, version),
+    readiness: services.readiness,
+    isDraining: () => state.isDraining,
+    addRoutes(app) {
+      services.models.addRoutes(app, apiAt(apis, MODEL_STORE_PATH), rpc)
+      services.loading.addRoutes(app, apiAt(apis, LOADER_PATH), rpc)
+    },
+  })
+  const fetch = routes.fetch as Parameters<typeof createHttpServer>[0]
+  const server = createHttpServer(fetch, config.limits, readTls(config))
+  const { port } = await server.listen(config.server.host, config.server.port)
+  return {
+    url: urlOf(config, port),
+    port,
+    reload: (next) => reload(config, next, server, services),
+    async stop() {
+      state.isDraining = true
+      const lastCall = setTimeout(() => stopping.abort(), config.server.drainMs * LAST_CALL_SHARE)
+      await server.stop(config.server.drainMs)
+      clearTimeout(lastCall)
+      stopping.abort()
+      await services.close()
+    },
+  }
+}
+
+function rpcDeps(
+  config: Config,
+  log: Log,
+  services: Services,
+  stopSignal: AbortSignal,
+  version: string,
+): RpcDeps<GatewayContext> {
+  const { limits } = config
+  return {
+    stores: services.stores,
+    tokenHeader: `${config.service.headerPrefix}-Session-Token`.toLowerCase(),
+    limiter: createRateLimiter(limits),
+    maxBatch: limits.batch,
+    maxDepth: limits.jsonDepth,
+    bodyLimits: { maxBytes: limits.bodyBytes, idleMs: limits.bodyIdleMs },
+    writeIdleMs: limits.writeIdleMs,
+    stopSignal,
+    contextOf: (call) => ({
+      ...services.shared,
+      caller: call.caller,
+      requestId: call.requestId,
+      // not copied: looking at it makes the hang-up signal, and most calls never do
+      get signal() {
+        return call.signal
+      },
+    }),
+    discover: (api) => ({
+      ...describeApis([api], version),
+      ...services.models.discoverFacts(api.path),
+    }),
+    onFault: (requestId, method, error) => log.error({ requestId, method, err: error }, 'a call failed'),
+    onSignInFailure: (c) =>
+      log.warn({ requestId: c.get('requestId'), path: c.req.path, audit: true }, 'sign-in refused'),
+  }
+}
+
+/** What is taken over: certificates and map files. The rest of the settings are read once. */
+async function reload(
+  current: Config,
+  next: Config,
+  server: HttpServer,
+  services: Services,
+): Promise<string[]> {
+  await services.reloadMaps()
+  const tls = readTls(next)
+  if (tls !== null && current.server.tlsCertFile !== undefined) server.setTls(tls)
+  return changedPaths(current, next).filter((path) => !path.startsWith('server.tls'))
+}
+
+function changedPaths(a: object, b: object, prefix = ''): string[] {
+  const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>]
+  return [...new Set([...Object.keys(left), ...Object.keys(right)])].flatMap((key) => {
+    const [x, y] = [left[key], right[key]]
+    const isSection =
+      typeof x === 'object' && x !== null && typeof y === 'object' && y !== null && !Array.isArray(x)
+    if (isSection) return changedPaths(x as object, y as object, `${prefix}${key}.`)
+    return JSON.stringify(x) === JSON.stringify(y) ? [] : [`${prefix}${key}`]
+  })
+}
+
+function apiAt<C>(apis: readonly Api<C>[], path: string): Api<C> {
+  const found = apis.find((api) => api.path === path)
+  if (found === undefined) throw new Error(`no API is served at ${path}`)
+  return found
+}
+
+function readTls({ server }: Config): TlsPair | null {
+  if (server.tlsCertFile === undefined || server.tlsKeyFile === undefined) return null
+  return { cert: readFileSync(server.tlsCertFile), key: readFileSync(server.tlsKeyFile) }
+}
+
+function urlOf({ server }: Config, port: number): string {
+  const host = server.host.includes(':') ? `[${server.host}]` : server.host
+  return `${server.tlsCertFile === undefined ? 'http' : 'https'}://${host}:${port}`
+}

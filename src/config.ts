@@ -1,0 +1,218 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { type Config, ConfigSchema } from './config-schema.js'
+import { messageOf } from './errors.js'
+
+export type { Config } from './config-schema.js'
+
+/** Where a setting's value came from. */
+export type Origin = 'default' | 'file' | 'environment' | 'flag'
+
+export interface LoadedConfig {
+  config: Config
+  /** dotted path → origin, for every setting that has a value */
+  origins: Record<string, Origin>
+  /** the file that was read, null when there is none */
+  file: string | null
+}
+
+export interface ConfigFault {
+  /** dotted, for instance `server.port` */
+  path: string
+  message: string
+}
+
+/** Settings nested as in the file; a setting that was not given is absent or undefined. */
+export type Settings = { [key: string]: Settings | unknown }
+
+const ENV_PREFIX = 'FIELDGATE_'
+/** Names that other parts of the program read; they are no settings. */
+const ENV_RESERVED = new Set(['FIELDGATE_SQLITE_ADDON', 'FIELDGATE_CONFIG'])
+
+/**
+ * Puts the settings together: defaults, then the file, then the environment, then flags.
+ *
+ * @param file path of `edge.config.json`, null for none
+ * @param env `FIELDGATE_SERVER__PORT=8080` sets `server.port`; names are matched without regard to case
+ * @returns the configuration, or every fault at once
+ */
+export function loadConfig(
+  file: string | null,
+  env: Record<string, string | undefined> = {},
+  flags: Settings = {},
+): LoadedConfig | { faults: ConfigFault[] } {
+  const fromFile = file === null ? {} : readSettings(file)
+  if ('fault' in fromFile) return { faults: [fromFile.fault as ConfigFault] }
+  const fromEnv = settingsOfEnv(env)
+  const merged = merge(merge(fromFile, fromEnv.settings), flags)
+  const parsed = ConfigSchema.safeParse(merged)
+  const sources: [string, Settings][] = [
+    [' (a flag)', flags],
+    [' (from the environment)', fromEnv.settings],
+  ]
+  const schemaFaults = parsed.success
+    ? tlsFaults(parsed.data)
+    : parsed.error.issues.flatMap((issue) => faultsOf(issue, merged, sources))
+  const faults = [...fromEnv.faults, ...schemaFaults]
+  if (!parsed.success || faults.length > 0) return { faults }
+  const origins: Record<string, Origin> = {}
+  for (const path of leafPaths(parsed.data)) {
+    origins[path] = has(flags, path)
+      ? 'flag'
+      : has(fromEnv.settings, path)
+        ? 'environment'
+        : has(fromFile, path)
+          ? 'file'
+          : 'default'
+  }
+  return { config: parsed.data, origins, file }
+}
+
+/** JSON Schema of `edge.config.json`. */
+export function configJsonSchema(): Record<string, unknown> {
+  return z.toJSONSchema(ConfigSchema, { io: 'input', target: 'draft-7' }) as Record<string, unknown>
+}
+
+/** Every setting with its description, type and default, in the order of the schema. */
+export function describeSettings(): { path: string; type: string; default: unknown; description: string }[] {
+  const rows: { path: string; type: string; default: unknown; description: string }[] = []
+  const walk = (schema: JsonSchema, path: string) => {
+    for (const [key, child] of Object.entries(schema.properties ?? {})) {
+      const childPath = path === '' ? key : `${path}.${key}`
+      if (child.properties !== undefined) walk(child, childPath)
+      else
+        rows.push({
+          path: childPath,
+          type: typeOf(child),
+          default: child.default,
+          description: child.description ?? '',
+        })
+    }
+  }
+  walk(configJsonSchema() as JsonSchema, '')
+  return rows
+}
+
+interface JsonSchema {
+  type?: string
+  properties?: Record<string, JsonSchema>
+  default?: unknown
+  description?: string
+  enum?: string[]
+}
+
+function typeOf(schema: JsonSchema): string {
+  return schema.enum?.join(' | ') ?? schema.type ?? 'any'
+}
+
+function readSettings(file: string): Settings {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8').replace(/^\uFEFF/, '')
+  } catch (error) {
+    return { fault: { path: file, message: `cannot be read: ${messageOf(error)}` } }
+  }
+  try {
+    const value: unknown = JSON.parse(text)
+    if (isSettings(value)) return value
+    return { fault: { path: file, message: 'expected a JSON object' } }
+  } catch (error) {
+    return { fault: { path: file, message: `is not JSON: ${messageOf(error)}` } }
+  }
+}
+
+function settingsOfEnv(env: Record<string, string | undefined>): {
+  settings: Settings
+  faults: ConfigFault[]
+} {
+  const known = new Map(describeSettings().map((row) => [row.path.toLowerCase(), row]))
+  const settings: Settings = {}
+  const faults: ConfigFault[] = []
+  for (const [name, text] of Object.entries(env)) {
+    if (!name.startsWith(ENV_PREFIX) || ENV_RESERVED.has(name) || text === undefined) continue
+    const row = known.get(
+      name.slice(ENV_PREFIX.length).replaceAll('__', '.').toLowerCase().replaceAll('_', ''),
+    )
+    if (row === undefined)
+      faults.push({ path: name, message: 'is not a setting; `fieldgate config print` lists them' })
+    else assign(settings, row.path.split('.'), valueOfEnv(text, row.type))
+  }
+  return { settings, faults }
+}
+
+/** Text stays text for a text setting; elsewhere it is read as JSON, and what is not JSON is left to the schema to refuse. */
+function valueOfEnv(text: string, type: string): unknown {
+  if (type === 'string' || type.includes('|')) return text
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text // the schema's message names the setting and what it expected
+  }
+}
+
+function assign(settings: Settings, path: string[], value: unknown): void {
+  const [key, ...rest] = path
+  if (key === undefined) return
+  if (rest.length === 0) {
+    settings[key] = value
+    return
+  }
+  const inner = isSettings(settings[key]) ? settings[key] : {}
+  settings[key] = inner
+  assign(inner, rest, value)
+}
+
+function merge(base: Settings, over: Settings): Settings {
+  const merged: Settings = { ...base }
+  for (const [key, value] of Object.entries(over)) {
+    if (value === undefined) continue
+    const below = merged[key]
+    merged[key] = isSettings(value) && isSettings(below) ? merge(below, value) : value
+  }
+  return merged
+}
+
+/** What the schema cannot say of one setting alone. */
+function tlsFaults({ server }: Config): ConfigFault[] {
+  if ((server.tlsCertFile === undefined) === (server.tlsKeyFile === undefined)) return []
+  return [{ path: 'server.tlsCertFile', message: 'expected both tlsCertFile and tlsKeyFile, or neither' }]
+}
+
+/** @param sources what the settings were put together of, besides the file, with a word on each */
+function faultsOf(
+  issue: z.core.$ZodIssue,
+  settings: Settings,
+  sources: readonly [word: string, given: Settings][],
+): ConfigFault[] {
+  const at = issue.path.join('.')
+  if (issue.code !== 'unrecognized_keys') {
+    const word = sources.find(([, given]) => has(given, at))?.[0] ?? ''
+    const found = (JSON.stringify(valueAt(settings, at)) ?? 'nothing').slice(0, 100)
+    return [{ path: at === '' ? '(whole file)' : at, message: `${issue.message}, found ${found}${word}` }]
+  }
+  return issue.keys.map((key) => ({ path: at === '' ? key : `${at}.${key}`, message: 'is not a setting' }))
+}
+
+function leafPaths(value: Settings, path = ''): string[] {
+  return Object.entries(value).flatMap(([key, child]) => {
+    const childPath = path === '' ? key : `${path}.${key}`
+    return isSettings(child) && Object.keys(child).length > 0 ? leafPaths(child, childPath) : [childPath]
+  })
+}
+
+function has(settings: Settings, path: string): boolean {
+  return valueAt(settings, path) !== undefined
+}
+
+function valueAt(settings: Settings, path: string): unknown {
+  let at: unknown = settings
+  for (const key of path.split('.')) {
+    const isInList = Array.isArray(at) && /^\d+$/.test(key)
+    at = isInList ? (at as unknown[])[Number(key)] : isSettings(at) ? at[key] : undefined
+  }
+  return at
+}
+
+function isSettings(value: unknown): value is Settings {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

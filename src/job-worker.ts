@@ -1,0 +1,37 @@
+import type { MessagePort } from 'node:worker_threads'
+import { loaderJobs } from './api/dataloader/jobs.js'
+import { datasetJobs } from './api/dataset/jobs.js'
+import type { Config } from './config.js'
+import { parseOffset } from './datetime.js'
+import { createBlobStore } from './files/blob-store.js'
+import { createDiskSpace } from './files/disk-space.js'
+import type { DataLayout } from './files/layout.js'
+import { openKeyring } from './storage/crypto.js'
+import { openBulkWriter, openDataReader } from './storage/data-db.js'
+import { serveWork } from './worker/host.js'
+
+/** What the main thread hands to this thread at its start. */
+export interface JobWorkerData {
+  readonly config: Config
+  readonly layout: DataLayout
+}
+
+/** The bulk jobs' thread: started at the first large load, ended by the main thread when it has been idle. */
+export function runJobWorker(port: MessagePort, { config, layout }: JobWorkerData): void {
+  const disk = createDiskSpace(layout.root, config.limits.diskReserveBytes)
+  const files = createBlobStore({
+    dir: layout.filesDir,
+    tempDir: layout.tempDir,
+    requireSpace: (bytes) => disk.require(bytes),
+  })
+  const store = {
+    db: openBulkWriter(layout.dataDb),
+    keyring: openKeyring(layout.keyFile),
+    files,
+    timeZoneMin: parseOffset(config.service.timeZone) ?? 0,
+  }
+  serveWork(port, {
+    ...loaderJobs(store),
+    ...datasetJobs({ db: store.db, openReader: () => openDataReader(layout.dataDb) }),
+  })
+}

@@ -1,0 +1,92 @@
+import { unlink } from 'node:fs/promises'
+import type { Hono } from 'hono'
+import { answerSpooled } from './api/dataloader/answer-spooled.js'
+import { createLoader, type Loader } from './api/dataloader/loader.js'
+import { receiveStream } from './api/dataloader/receive-stream.js'
+import type { GatewayContext } from './apis.js'
+import type { Config } from './config.js'
+import { type BlobStore, createBlobStore } from './files/blob-store.js'
+import type { DiskSpace } from './files/disk-space.js'
+import type { DataLayout } from './files/layout.js'
+import type { HttpEnv } from './http/env.js'
+import { addStreamRoute, spoolingAnswerer } from './http/loader-routes.js'
+import type { BodyAnswerer, RpcDeps } from './http/rpc-routes.js'
+import type { Log } from './log.js'
+import type { Api } from './rpc/dispatch.js'
+import type { Keyring } from './storage/crypto.js'
+import { type DataDb, openDataDb } from './storage/data-db.js'
+import { createTableReader } from './storage/table-reader.js'
+import type { TableReader } from './storage/table-types.js'
+import type { WorkerClient } from './worker/client.js'
+
+export interface LoaderServicesOptions {
+  config: Config
+  layout: DataLayout
+  log: Log
+  timeZoneMin: number
+  disk: DiskSpace
+  keyring: Keyring
+  jobs: WorkerClient
+  nowUs(): number
+}
+
+/** Tables and their records, and the routes for bodies that are too large for memory. */
+export interface LoaderServices {
+  readonly data: DataDb
+  readonly loader: Loader
+  readonly tables: TableReader
+  /** bytes of a stored file by its digest */
+  readFile(digest: string): Promise<Uint8Array>
+  /** reads the bodies of the data loader's path */
+  readonly answerBody: BodyAnswerer<GatewayContext>
+  addRoutes(app: Hono<HttpEnv>, api: Api<GatewayContext>, rpc: RpcDeps<GatewayContext>): void
+  close(): void
+}
+
+/** Opens data.db and what lies on it. */
+export function openLoaderServices(options: LoaderServicesOptions): LoaderServices {
+  const { config, layout, log, timeZoneMin, disk, keyring, jobs, nowUs } = options
+  const { limits } = config
+  const data = openDataDb(layout.dataDb)
+  const requireSpace = (bytes: number) => disk.require(bytes)
+  const files = createBlobStore({ dir: layout.filesDir, tempDir: layout.tempDir, requireSpace })
+  const loader = createLoader({ data, jobs, files, keyring, timeZoneMin, nowUs, requireSpace, log })
+  const readFile = (digest: string) => readBlob(files, digest)
+  const tables = createTableReader(data.reader, {
+    timeZoneMin,
+    pageRows: limits.pageRows,
+    keyring,
+    readFile,
+    nowUs,
+  })
+  return {
+    data,
+    loader,
+    tables,
+    readFile,
+    answerBody: spoolingAnswerer(
+      { maxBytes: limits.loaderBodyBytes, idleMs: limits.bodyIdleMs },
+      limits.inlineBodyBytes,
+      layout.tempDir,
+      (file, call) => answerSpooled(file, call, { jobs, maxEnvelopeBytes: limits.bodyBytes }),
+      (file) => unlink(file),
+    ),
+    addRoutes(app, api, rpc) {
+      const lineLimits = { batchLines: limits.streamBatch, lineBytes: limits.streamLineBytes }
+      addStreamRoute(app, {
+        rpc,
+        api,
+        bodyIdleMs: limits.bodyIdleMs,
+        receiveStream: (request) => receiveStream(loader, request, lineLimits),
+      })
+    },
+    close: () => data.close(),
+  }
+}
+
+/** The whole bytes of a stored file. @throws Error when a row names bytes that are not there */
+async function readBlob(files: Pick<BlobStore, 'open'>, digest: string): Promise<Uint8Array> {
+  const pieces = await files.open(digest)
+  if (pieces === undefined) throw new Error(`the bytes ${digest} are named by a row and are not there`)
+  return Buffer.concat(await Array.fromAsync(pieces))
+}

@@ -1,0 +1,176 @@
+import { randomUUID } from 'node:crypto'
+import path from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { CallContext } from './api/context.js'
+import { bulkWorkBy } from './api/dataset/jobs.js'
+import type { GatewayContext } from './apis.js'
+import type { AuthStores } from './auth/authenticate.js'
+import type { Config } from './config.js'
+import { parseOffset } from './datetime.js'
+import { createDiskSpace } from './files/disk-space.js'
+import type { DataLayout } from './files/layout.js'
+import type { PartState } from './http/routes.js'
+import { type LoaderServices, openLoaderServices } from './loader-services.js'
+import type { Log } from './log.js'
+import { type ModelServices, openModelServices } from './model-services.js'
+import { openKeyring } from './storage/crypto.js'
+import { createDatasetStore } from './storage/dataset-store.js'
+import { createDatasetTables, withDatasets } from './storage/dataset-table.js'
+import { openState, type State } from './storage/state.js'
+import { createWorkerClient, type WorkerClient } from './worker/client.js'
+
+const HOUSEKEEP_EVERY_MS = 60_000
+/** The job worker ends when it had nothing to do for so long. */
+const JOB_IDLE_MS = 30_000
+/** Bulk jobs make short-lived objects only: V8's own choice would keep 90 MB for them, which a board cannot spare. */
+const JOB_YOUNG_MB = 12
+/** Bulk jobs that may wait; they take turns at the write lock anyway. */
+const MAX_JOBS = 32
+
+export interface ServicesOptions {
+  config: Config
+  layout: DataLayout
+  log: Log
+  /** file that worker threads run: this program itself */
+  workerEntry: string
+  version: string
+}
+
+/** Everything that outlives a request, opened once. */
+export interface Services {
+  readonly state: State
+  readonly stores: AuthStores
+  /** the searches' thread, always there */
+  readonly searcher: WorkerClient
+  /** the bulk jobs' thread, started on demand */
+  readonly jobs: WorkerClient
+  readonly models: ModelServices
+  readonly loading: LoaderServices
+  /** the context of every call, less what belongs to one */
+  readonly shared: Omit<GatewayContext, keyof CallContext>
+  readiness(): PartState[]
+  /** looks for map files again; what cannot be used is told in the log and by `readiness` */
+  reloadMaps(): Promise<void>
+  close(): Promise<void>
+}
+
+/** What the search worker tells after it looked for map files. */
+interface ReloadedMaps {
+  maps: string[]
+  faults: { file: string; message: string }[]
+}
+
+/** Opens the databases and the threads of a gateway. */
+export async function openServices(options: ServicesOptions): Promise<Services> {
+  const { config, layout, log } = options
+  const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
+  const state = await openState(layout.stateDb)
+  const disk = createDiskSpace(layout.root, config.limits.diskReserveBytes)
+  const keyring = openKeyring(layout.keyFile)
+  const { searcher, jobs } = startWorkers(options)
+  const nowUs = () => state.clock.nowUs()
+  const loading = openLoaderServices({ ...options, timeZoneMin, disk, keyring, jobs, nowUs })
+  const datasets = createDatasetStore({
+    ...{ data: loading.data, log, nowUs, newId: randomUUID, timeZoneMin, keyring },
+    pageRows: config.limits.pageRows,
+    readFile: loading.readFile,
+    bulk: bulkWorkBy(jobs),
+    requireSpace: (bytes) => disk.require(bytes),
+  })
+  const models = await openModelServices({ ...options, state, keyring, disk, timeZoneMin })
+  const shared: Services['shared'] = {
+    ...models.context,
+    sessions: state.sessions,
+    searcher,
+    tables: withDatasets(
+      loading.tables,
+      createDatasetTables(loading.data.reader, { timeZoneMin, pageRows: config.limits.pageRows, nowUs }),
+    ),
+    loader: loading.loader,
+    datasets,
+    clock: state.clock,
+    newId: randomUUID,
+    config,
+    timeZoneMin,
+    log,
+  }
+  let mapFaults: readonly string[] = []
+  const reloadMaps = async () => {
+    const { maps, faults } = await searcher.call<ReloadedMaps>('reload', null)
+    // names alone: `/readyz` is open to everybody
+    mapFaults = faults.map(({ file, message }) => `${path.basename(file)}: ${message}`)
+    if (faults.length === 0) log.info({ maps }, 'maps are loaded')
+    else log.warn({ maps, faults }, 'maps are loaded, save for some')
+  }
+  await reloadMaps()
+  const housekeeping = setInterval(() => {
+    state.housekeep().catch((error: unknown) => log.error({ err: error }, 'housekeeping failed'))
+  }, HOUSEKEEP_EVERY_MS)
+  return {
+    state,
+    stores: authStores(state),
+    searcher,
+    jobs,
+    models,
+    loading,
+    shared,
+    readiness: () => [clockPart(state.clock.isTrusted()), part('maps', mapFaults)],
+    reloadMaps,
+    async close() {
+      clearInterval(housekeeping)
+      await models.close()
+      const datasetsClosed = datasets.close()
+      await Promise.all([searcher.stop(), jobs.stop()]) // a checksum under way fails with its thread
+      await datasetsClosed
+      loading.close()
+      await state.close()
+    },
+  }
+}
+
+function authStores({ keys, sessions }: State): AuthStores {
+  return {
+    findKey: (keyId) => keys.findActive(keyId),
+    findSession: (tokenHash) => sessions.findOpen(tokenHash),
+    noteUse: (keyId) => keys.noteUse(keyId),
+  }
+}
+
+function startWorkers(options: ServicesOptions): Pick<Services, 'searcher' | 'jobs'> {
+  const { config, log } = options
+  const searcher = createWorkerClient({
+    spawn: () => spawn(options, 'search'),
+    log,
+    maxPending: config.routing.maxQueue,
+  })
+  const jobs = createWorkerClient({
+    spawn: () => spawn(options, 'job'),
+    log,
+    maxPending: MAX_JOBS,
+    idleMs: JOB_IDLE_MS,
+  })
+  return { searcher, jobs }
+}
+
+function spawn(options: ServicesOptions, role: 'search' | 'job'): Worker {
+  const { config, layout } = options
+  return new Worker(options.workerEntry, {
+    workerData: { role, config, layout },
+    name: `fieldgate-${role}`,
+    ...(role === 'job' ? { resourceLimits: { maxYoungGenerationSizeMb: JOB_YOUNG_MB } } : {}),
+  })
+}
+
+/** By a wrong clock nothing expires, and calls are answered as ever: somebody should set it, that is all. */
+function clockPart(isTrusted: boolean): PartState {
+  if (isTrusted) return part('clock', [])
+  const reason = 'the wall clock stands before the last recorded time'
+  return { part: 'clock', isReady: true, isWarning: true, reason }
+}
+
+/** A part is ready when nothing speaks against it. */
+function part(name: string, faults: readonly string[]): PartState {
+  return faults.length === 0
+    ? { part: name, isReady: true }
+    : { part: name, isReady: false, reason: faults.join('; ') }
+}
