@@ -1,0 +1,23 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { buildMap } from '../../src/mapbuild/build-map.js'
+import { writeGraphShared } from '../../src/mapbuild/write-graph.js'
+import type { Graph } from '../../src/routing/graph.js'
+import { readGraph } from '../../src/routing/graph-file.js'
+
+const PORTO = path.resolve('../shared/data/osm/porto_portugal.osm.pbf')
+
+/** Why tests on the real roads of Porto are left out; false when its extract is there. For tap's `skip` option. */
+export const missingPorto: string | false = existsSync(PORTO) ? false : `skipped: ${PORTO} is not there`
+
+/** The roads of Porto, built anew. */
+export async function portoGraph(): Promise<Graph> {
+  const parts = await buildMap({
+    input: PORTO,
+    profile: 'car',
+    country: null,
+    name: 'porto',
+    builtBy: 'test',
+  })
+  return readGraph(writeGraphShared(parts))
+}

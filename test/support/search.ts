@@ -1,0 +1,128 @@
+import path from 'node:path'
+import type { RoutingContext } from '../../src/api/routing/index.js'
+import { loadConfig, type Settings } from '../../src/config.js'
+import { layoutOf, makeDirectories } from '../../src/files/layout.js'
+import { writeGraphFile } from '../../src/mapbuild/write-graph.js'
+import { rankNodes, sitesOf } from '../../src/routing/cch/order.js'
+import type { Method } from '../../src/rpc/define-method.js'
+import { createAhead } from '../../src/search/ahead.js'
+import { type SearchParts, searchCalls } from '../../src/search/calls.js'
+import { createEngine } from '../../src/search/engine.js'
+import { openMaps } from '../../src/search/maps.js'
+import { openPrices } from '../../src/search/pricing.js'
+import { openThemes } from '../../src/search/themes.js'
+import { openDataReader } from '../../src/storage/data-db.js'
+import type { LoaderTable } from '../../src/storage/table-types.js'
+import { makeGraph, type Network } from './make-graph.js'
+import { openTables, type Tables } from './tables.js'
+
+type TestLike = { testdir(): string; teardown(work: () => unknown): unknown }
+
+/** The search worker's side without the thread, over a data directory of the test's. */
+export interface TestSearch {
+  readonly parts: SearchParts
+  readonly tables: Tables
+  readonly mapsDir: string
+  /** answers a call as the thread would, the JSON parsed */
+  call(name: string, request: unknown, cancel?: Int32Array): unknown
+  /** runs a method of `api/routing` on top of it */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  ask(method: Method<RoutingContext>, params: unknown): Promise<any>
+  addMap(name: string, network: Network): void
+  /** registers a theme's table with a column `risk` */
+  addTheme(dataName: string): LoaderTable
+  putCells(table: LoaderTable, cells: readonly Cell[]): Promise<void>
+}
+
+/** A rectangle of a level, valid for a span of time. */
+export interface Cell {
+  /** west, south, east, north */
+  box: [number, number, number, number]
+  risk: number | null
+  start?: string
+  end?: string
+}
+
+/** @param isOrdered false = maps without the order that fast searches need */
+export function openSearch(
+  t: TestLike,
+  maps: Record<string, Network>,
+  settings: Settings = {},
+  isOrdered = true,
+): TestSearch {
+  const dataDir = path.join(t.testdir(), 'data')
+  const loaded = loadConfig(null, {}, { ...settings, dataDir })
+  if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults))
+  const { config } = loaded
+  const layout = layoutOf(dataDir)
+  makeDirectories(layout)
+  const addMap = (name: string, network: Network) => {
+    const graph = makeGraph(network)
+    const nodeRank = isOrdered ? rankNodes(graph, sitesOf(graph, graph.meta.bbox)) : undefined
+    writeGraphFile(path.join(layout.mapsDir, `${name}.graph`), { ...graph, nodeRank })
+  }
+  for (const [name, network] of Object.entries(maps)) addMap(name, network)
+  const tables = openTables(layout.dataDb)
+  const shelf = openMaps(config, layout)
+  const db = openDataReader(layout.dataDb)
+  const themes = openThemes(config, () => db)
+  const ahead = createAhead(shelf, themes, config.routing.riskSlotS, (error) => {
+    throw error
+  })
+  const engine = createEngine()
+  const parts = { config, maps: shelf, themes, engine, prices: openPrices(config, themes, engine, ahead) }
+  parts.prices.warm(shelf.list())
+  const calls = searchCalls(parts)
+  t.teardown(() => {
+    ahead.stop()
+    db.close()
+    tables.data.close()
+  })
+  const answer = (
+    name: string,
+    request: unknown,
+    cancel: Int32Array = new Int32Array(new SharedArrayBuffer(4)),
+  ) => calls[name]?.(structuredClone(request), { cancel, emit: () => undefined })
+  return {
+    parts,
+    tables,
+    mapsDir: layout.mapsDir,
+    addMap,
+    call(name, request, cancel) {
+      const result = answer(name, request, cancel)
+      return typeof result === 'string' ? JSON.parse(result) : result
+    },
+    async ask(method, params) {
+      const signal = new AbortController().signal
+      const searcher = { call: async (name: string, request: unknown) => answer(name, request) }
+      const context = { signal, config, timeZoneMin: 540, searcher } as unknown as RoutingContext
+      const result = (await method.call(params, context)) as { text: string }
+      const value: unknown = JSON.parse(result.text)
+      method.result.parse(value)
+      return value
+    },
+    addTheme: (dataName) =>
+      tables.register(
+        dataName,
+        [
+          { name: 'id', udtName: 'int4' },
+          { name: 'risk', udtName: 'int4' },
+        ],
+        ['id'],
+      ),
+    async putCells(table, cells) {
+      const first = (await tables.read(table)).length
+      await tables.put(
+        table,
+        cells.map(({ box: [west, south, east, north], risk, start, end }, i) => ({
+          type: 'Feature',
+          geometry: {
+            type: 'Polygon',
+            coordinates: [[[west, south], [east, south], [east, north], [west, north], [west, south]]], // biome-ignore format: ring
+          },
+          properties: { id: first + i, risk, start_datetime: start ?? null, end_datetime: end ?? null },
+        })),
+      )
+    },
+  }
+}

@@ -1,0 +1,72 @@
+import type { Control, Weights } from '../../src/routing/dijkstra.js'
+import { createDijkstraSearch } from '../../src/routing/leg-search.js'
+import type { Overlay, ThemeRisk } from '../../src/routing/overlay.js'
+import type { AskedPoint } from '../../src/routing/places.js'
+import { placePoints } from '../../src/routing/places.js'
+import { createProfile } from '../../src/routing/profile.js'
+import { createSearchState } from '../../src/routing/search-state.js'
+import { type Pricing, type RouteAnswer, type RouteWishes, solveRoute } from '../../src/routing/solve.js'
+import { makeGraph, type Network, type Restriction } from './make-graph.js'
+
+const STEP = 0.002
+
+/**
+ * A town of `size` × `size` crossings, 143 m and 222 m apart at 50° N: two-way streets at 50 km/h, named by row and
+ * column. Crossing (x, y) is junction `y * size + x`; streets to the east come first, then those to the north.
+ */
+export function town(size = 5, restrictions: Restriction[] = []): Network {
+  const junctions: [number, number][] = []
+  const roads: Network['roads'] = []
+  for (let y = 0; y < size; y++) for (let x = 0; x < size; x++) junctions.push([10 + x * STEP, 50 + y * STEP])
+  for (let y = 0; y < size; y++) {
+    for (let x = 0; x + 1 < size; x++) {
+      roads.push({ from: y * size + x, to: y * size + x + 1, speed: [50, 50], name: `Row ${y} & <Co>` })
+    }
+  }
+  for (let y = 0; y + 1 < size; y++) {
+    for (let x = 0; x < size; x++) {
+      roads.push({ from: y * size + x, to: (y + 1) * size + x, speed: [50, 50], name: `Column ${x}` })
+    }
+  }
+  return { junctions, roads, restrictions }
+}
+
+/** Place of a crossing, or of a spot between crossings. */
+export function at(x: number, y: number): [number, number] {
+  return [Math.round((10 + x * STEP) * 1e7) / 1e7, Math.round((50 + y * STEP) * 1e7) / 1e7]
+}
+
+/** Answers a request on a network, with everything at its default that is not given. */
+export function ask(
+  network: Network,
+  request: {
+    points: [number, number][]
+    wishes?: Partial<RouteWishes>
+    themes?: ThemeRisk[]
+    closed?: Overlay
+    pricing?: Partial<Pricing>
+    control?: Control
+  },
+): RouteAnswer {
+  const graph = makeGraph(network)
+  const map = { name: 'town', graph }
+  const points = asked(request.points)
+  const state = createSearchState(graph.nodeCount)
+  const pricing: Pricing = {
+    map,
+    profile: createProfile(graph, request.themes, request.closed),
+    searchWith: (weights: Weights) => createDijkstraSearch(graph, weights, state),
+    ...request.pricing,
+  }
+  const wishes = { reorder: false, withKml: false, alternatives: 1, ...request.wishes }
+  const control = request.control ?? { maxSettledNodes: 1e9 }
+  return solveRoute(wishes, pricing, points, placePoints(map, points, 1000), control, 'geojson')
+}
+
+export function asked(points: readonly [number, number][]): AskedPoint[] {
+  return points.map(([lng, lat], i) => ({
+    role: i === 0 ? 'start_lonlat' : i === points.length - 1 ? 'goal_lonlat' : `via[${i - 1}]`,
+    lng,
+    lat,
+  }))
+}
