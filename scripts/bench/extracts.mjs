@@ -1,0 +1,34 @@
+// OSM extracts that the benches share: Porto, which lies beside the repository, and 20 joined Portos made of it.
+import { execFileSync } from 'node:child_process'
+import { existsSync, renameSync } from 'node:fs'
+import path from 'node:path'
+
+const DATA = path.resolve('../shared/data/osm')
+
+export const PORTO = path.join(DATA, 'porto_portugal.osm.pbf')
+/** The smallest real place: what a process is warmed up on before its memory is taken. */
+export const MONACO = path.join(DATA, 'monaco-2020.osm.pbf')
+
+export function isThere(extract) {
+  if (existsSync(extract)) return true
+  console.log(`skipped: ${extract} is not there`)
+  return false
+}
+
+/** Made once and kept under build/; undefined, and told why, where osmium-tool is missing. */
+export function makeMosaic() {
+  const mosaic = path.resolve('build/mosaic20.osm.pbf')
+  if (existsSync(mosaic)) return mosaic
+  try {
+    const highways = path.resolve('build/porto.hw.osm.pbf')
+    const unfinished = path.resolve('build/mosaic20.part.osm.pbf')
+    execFileSync('osmium', ['tags-filter', '-O', '-o', highways, PORTO, 'w/highway'], { stdio: 'ignore' })
+    const make = path.join(DATA, 'make-mosaic.mjs')
+    execFileSync(process.execPath, [make, highways, '4', '5', unfinished], { stdio: 'ignore' })
+    renameSync(unfinished, mosaic)
+    return mosaic
+  } catch (error) {
+    console.log(`mosaic20 skipped: it needs osmium-tool (${error.code ?? error.message})`)
+    return undefined
+  }
+}

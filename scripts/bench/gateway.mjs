@@ -1,0 +1,77 @@
+// A real gateway in a child process with a data directory of its own, for the benches.
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+
+const PROGRAM = path.resolve('dist/fieldgate.cjs')
+/** A bench measures the work, not the allowance. */
+const UNLIMITED = {
+  FIELDGATE_LIMITS__CALLS_PER_MINUTE_PER_KEY: '1000000000',
+  FIELDGATE_LIMITS__CALLS_PER_MINUTE_PER_ADDRESS: '1000000000',
+}
+
+/**
+ * @returns { port, url, dataDir, pid, headers, rssMb(), peakRssMb(), stop() }; `headers` carry an admin key
+ */
+export async function startGateway({
+  dataDir = mkdtempSync(path.join(os.tmpdir(), 'fieldgate-bench-')),
+  env = {},
+} = {}) {
+  const made = JSON.parse(
+    execFileSync(process.execPath, [PROGRAM, 'init', '--data-dir', dataDir, '--json'], { encoding: 'utf8' }),
+  )
+  const key =
+    made.secret === null
+      ? JSON.parse(
+          execFileSync(
+            process.execPath,
+            [
+              PROGRAM,
+              'key',
+              'create',
+              '--data-dir',
+              dataDir,
+              '--name',
+              'bench',
+              '--scope',
+              'admin',
+              '--json',
+            ],
+            { encoding: 'utf8' },
+          ),
+        )
+      : made
+  const child = spawn(process.execPath, [PROGRAM, 'serve', '--data-dir', dataDir, '--port', '0', '--json'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, FIELDGATE_LOG__LEVEL: 'warn', ...UNLIMITED, ...env },
+  })
+  const ready = await new Promise((resolve, reject) => {
+    let text = ''
+    child.stdout.on('data', (chunk) => {
+      text += chunk
+      if (text.includes('\n')) resolve(JSON.parse(text))
+    })
+    child.once('exit', (code) => reject(new Error(`the gateway ended with ${code}`)))
+  })
+  const url = new URL(ready.url)
+  return {
+    port: Number(url.port),
+    url: ready.url,
+    dataDir,
+    pid: child.pid,
+    headers: { APIKey: key.apiKey, Secret: key.secret, 'Content-Type': 'application/json' },
+    rssMb: () => statusMb(child.pid, 'VmRSS'),
+    peakRssMb: () => statusMb(child.pid, 'VmHWM'),
+    async stop({ keep = false } = {}) {
+      child.kill('SIGTERM')
+      await new Promise((resolve) => child.once('exit', resolve))
+      if (!keep) rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+function statusMb(pid, field) {
+  const line = readFileSync(`/proc/${pid}/status`, 'utf8').match(new RegExp(`${field}:\\s+(\\d+) kB`))
+  return line === null ? Number.NaN : Number(line[1]) / 1024
+}

@@ -1,0 +1,126 @@
+// What an answer must cost: layer 1 on prices of its own making, and the sum of an answer's own links.
+
+import type { Polygon } from '../../src/geo/types.js'
+import { buildOverlay } from '../../src/risk/build-overlay.js'
+import { addCell, createCellSet } from '../../src/risk/cell-set.js'
+import type { Control } from '../../src/routing/dijkstra.js'
+import { createDijkstraSearch } from '../../src/routing/leg-search.js'
+import { type AskedPoint, type NamedGraph, placePoints } from '../../src/routing/places.js'
+import { createProfile, type Profile, stretchMs } from '../../src/routing/profile.js'
+import { findOrder, findRoute, inOrder } from '../../src/routing/route.js'
+import { createSearchState } from '../../src/routing/search-state.js'
+import type { Place } from '../../src/routing/snap.js'
+import { type Answer, LEVEL, type Question } from './routing-world.js'
+
+const MAX_SNAP_M = 1000
+
+export interface Oracle {
+  readonly profile: Profile
+  /** integral milliseconds of the cheapest way, via points in the best order when they may be reordered */
+  costMs(question: Question): number
+  /** the same of an answer, from its links */
+  answerMs(question: Question, answer: Answer): number
+  costs(nodes: readonly number[], targets: readonly number[]): Float64Array
+}
+
+/** Cells of `LEVEL` with the sensitivities that price them. */
+export interface Risk {
+  readonly polygons: readonly Polygon[]
+  readonly sensitivity: readonly number[]
+}
+
+/** Priced anew from polygons: nothing is taken from a table or a cache. */
+export function createOracle(
+  map: NamedGraph,
+  risks: readonly Risk[] = [],
+  state = createSearchState(map.graph.nodeCount),
+  avoid: readonly Polygon[] = [],
+): Oracle {
+  const overlayOf = (polygons: readonly Polygon[]) => {
+    const cells = createCellSet()
+    for (const polygon of polygons) addCell(cells, polygon, LEVEL)
+    return buildOverlay(map.graph, cells)
+  }
+  const themes = risks.map(({ polygons, sensitivity }) => ({ overlay: overlayOf(polygons), sensitivity }))
+  const profile = createProfile(map.graph, themes, avoid.length === 0 ? undefined : overlayOf(avoid))
+  const search = createDijkstraSearch(map.graph, profile.weights, state)
+  return {
+    profile,
+    costMs(question) {
+      const points = pointsOf(question)
+      const places = placePoints(map, points, MAX_SNAP_M)
+      const searcher = { profile, search, control: endless() }
+      if (question.reorder_waypoints !== true) return findRoute(searcher, places, points).costMs
+      const order = findOrder(searcher, places, points)
+      return findRoute(searcher, inOrder(places, order), inOrder(points, order)).costMs
+    },
+    answerMs(question, answer) {
+      const asked = placePoints(map, pointsOf(question), MAX_SNAP_M)
+      const { via_order: via } = answer
+      const places = via === undefined ? asked : inOrder(asked, { via, costMs: 0, isOptimal: true })
+      return sumLegs(profile, places, answer)
+    },
+    costs(nodes, targets) {
+      const ends = (list: readonly number[]) => list.map((node) => [{ node, costMs: 0 }])
+      return search.costs(ends(nodes), ends(targets), endless())!
+    },
+  }
+}
+
+export function pointsOf({ start_lonlat, via = [], goal_lonlat }: Question): AskedPoint[] {
+  return [start_lonlat, ...via, goal_lonlat].map(([lng, lat], i) => ({ role: `${i}`, lng, lat }))
+}
+
+export function endless(): Control {
+  return { maxSettledNodes: Number.POSITIVE_INFINITY }
+}
+
+/** A leg between equal places has no link: such questions are not asked here. */
+function sumLegs(profile: Profile, places: readonly Place[], { geojson }: Answer): number {
+  let sumMs = 0
+  let leg: { link: number; mm: number }[] = []
+  let at = 0
+  for (const { properties } of geojson.features) {
+    leg.push({ link: properties.edge_id, mm: Math.round(properties.length * 1000) })
+    if (!properties.waypoint) continue
+    sumMs += sumLeg(profile, places[at]!, places[at + 1]!, leg)
+    at++
+    leg = []
+  }
+  if (at + 1 !== places.length) throw new Error(`found ${at} legs between ${places.length} places`)
+  return sumMs
+}
+
+/** The first link is driven from somewhere to its end, the last from its beginning; a single one between the places. */
+function sumLeg(
+  profile: Profile,
+  from: Place,
+  to: Place,
+  leg: readonly { link: number; mm: number }[],
+): number {
+  const { segmentLengthMm } = profile.graph
+  if (leg.length === 1) return singleMs(profile, from, to, leg[0]!)
+  return leg.reduce((sumMs, { link, mm }, i) => {
+    const wholeMm = segmentLengthMm[link >>> 1]!
+    if (i > 0 && i + 1 < leg.length && mm !== wholeMm) throw new Error('a link on the way is cut')
+    const isAtTail = (i === 0) === (link % 2 === 1) // backward, a link ends at its segment's tail
+    return (
+      sumMs + (isAtTail ? stretchMs(profile, link, 0, mm) : stretchMs(profile, link, wholeMm - mm, wholeMm))
+    )
+  }, 0)
+}
+
+function singleMs(profile: Profile, from: Place, to: Place, { link, mm }: { link: number; mm: number }) {
+  const wholeMm = profile.graph.segmentLengthMm[link >>> 1]!
+  const offsets = (place: Place) => {
+    const own = place.positions.filter(({ segment }) => segment === link >>> 1)
+    return [...own.map(({ offsetMm }) => offsetMm), 0, wholeMm]
+  }
+  for (const a of offsets(from)) {
+    for (const b of offsets(to)) {
+      const drivenMm = link % 2 === 0 ? b - a : a - b
+      if (drivenMm === mm) return stretchMs(profile, link, Math.min(a, b), Math.max(a, b))
+    }
+  }
+  return Number.NaN
+}

@@ -1,0 +1,369 @@
+// One process: every row of the target table that is measured while a map is served, each cost compared with layer 1.
+import { rmSync } from 'node:fs'
+import { isAppError } from '../../src/errors.js'
+import { meshRange, meshRing } from '../../src/geo/mesh.js'
+import { encodeWkb } from '../../src/geo/wkb.js'
+import { buildOverlay } from '../../src/risk/build-overlay.js'
+import { addCellWkb, createCellSet } from '../../src/risk/cell-set.js'
+import { createDijkstraSearch, type LegSearch } from '../../src/routing/leg-search.js'
+import { findMatrix } from '../../src/routing/matrix.js'
+import { type NamedGraph, placePoints } from '../../src/routing/places.js'
+import { createProfile } from '../../src/routing/profile.js'
+import { createSearchState, type SearchState } from '../../src/routing/search-state.js'
+import type { LoadedMap } from '../../src/search/maps.js'
+import { ngraphRoads } from './routing-ngraph.js'
+import { createOracle, endless, type Oracle } from './routing-oracle.js'
+import {
+  type Answer,
+  createRandom,
+  type Kind,
+  type Lonlat,
+  openWorld,
+  type Question,
+  randomPoint,
+  riskAreas,
+  times,
+  type World,
+} from './routing-world.js'
+
+export interface Counts {
+  /** pairs that are asked under each profile */
+  pairs: number
+  /** of them, those whose cost layer 1 checks, and those that ngraph.path searches */
+  oracle: number
+  ngraph: number
+  /** of what is measured some times only */
+  rounds: number
+}
+
+/** One row: milliseconds measured, and how many costs were compared. */
+export interface Row {
+  key: string
+  title: string
+  ms: number[]
+  /** mean CPU time of this thread for one of them: what others run beside it does not count */
+  cpuMs?: number
+  /** the same on layer 1, and by ngraph.path between the nodes */
+  flatMs?: number[]
+  ngraphMs?: number[]
+  compared?: number
+  wrong?: number
+}
+
+interface Pair {
+  question: Question
+  from: number
+  to: number
+}
+
+interface Bench {
+  world: World
+  map: LoadedMap
+  counts: Counts
+  state: SearchState
+  random: () => number
+  pairs: Pair[]
+  emit: (row: Row) => void
+}
+
+const AT = '2026-06-01 00:00:00+00'
+const FACTORS = [2, 11, 10_000]
+const KINDS: readonly Kind[] = ['scattered', 'discs']
+
+/** @param dataDir serves the map; tables of risk are added to it */
+export async function measureRows(
+  dataDir: string,
+  mapName: string,
+  counts: Counts,
+  emit: (row: Row) => void,
+): Promise<void> {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${dataDir}/data.db${suffix}`, { force: true })
+  const world = openWorld(dataDir)
+  try {
+    const map = world.map(mapName)
+    await world.warm()
+    const random = createRandom(7)
+    const state = createSearchState(map.graph.nodeCount)
+    const bench: Bench = { world, map, counts, state, random, pairs: [], emit }
+    bench.pairs = await routablePairs(bench)
+    await seenProfiles(bench)
+    await newProfiles(bench)
+    await newRows(bench)
+    meshOverlay(bench)
+    await viaPoints(bench)
+    await manyToMany(bench)
+  } finally {
+    world.close()
+  }
+}
+
+/** Random pairs with a way between them, which free flow decides for all profiles. */
+async function routablePairs({ world, map, counts, random }: Bench): Promise<Pair[]> {
+  const pairs: Pair[] = []
+  while (pairs.length < counts.pairs) {
+    const [from, to] = [randomPoint(map.graph, random), randomPoint(map.graph, random)]
+    const question = ask(from.lonlat, to.lonlat)
+    const isFound = await world.ask(question).then(
+      () => true,
+      () => false,
+    )
+    if (isFound) pairs.push({ question, from: from.node, to: to.node })
+  }
+  return pairs
+}
+
+/** Free flow, and profiles that were seen before: ours first, then layer 1, then ngraph.path, each left alone. */
+async function seenProfiles(bench: Bench): Promise<void> {
+  const { world, map, counts, random, state, pairs, emit } = bench
+  const seen: { key: string; title: string; themes: Question['themes']; oracle: Oracle }[] = [
+    { key: 'seen', title: 'free flow', themes: {}, oracle: createOracle(map, [], state) },
+  ]
+  for (const kind of KINDS) {
+    const areas = riskAreas(map.graph, kind, random)
+    await world.putCells(world.addTheme(kind), areas)
+    for (const factor of FACTORS) {
+      const oracle = createOracle(map, [{ polygons: areas, sensitivity: times(factor) }], state)
+      seen.push({ key: 'seen', title: `${kind} ×${factor}`, themes: { [kind]: times(factor) }, oracle })
+    }
+  }
+  const rows: Row[] = []
+  const answers: number[][] = []
+  for (const { key, title, themes, oracle } of seen) {
+    const questions = pairs.map(({ question }) => ({ ...question, themes }))
+    for (const question of questions.slice(0, 300)) await world.ask(question) // compiled, and the profile is seen
+    const ms: number[] = []
+    const before = process.threadCpuUsage()
+    for (const question of questions) await timed(ms, () => world.ask(question))
+    const { user, system } = process.threadCpuUsage(before)
+    const cpuMs = (user + system) / 1000 / questions.length
+    const costs: number[] = []
+    for (const question of questions.slice(0, counts.oracle))
+      costs.push(await costOf(world, oracle, question))
+    rows.push({ key, title, ms, cpuMs })
+    answers.push(costs)
+  }
+  for (const [i, { oracle, themes }] of seen.entries()) {
+    const flatMs: number[] = []
+    let wrong = 0
+    for (const [at, { question }] of pairs.slice(0, counts.oracle).entries()) {
+      const expected = timedNow(flatMs, () => oracle.costMs({ ...question, themes }))
+      if (expected !== answers[i]![at]) wrong++
+    }
+    Object.assign(rows[i]!, { flatMs, compared: flatMs.length, wrong })
+  }
+  const roads = ngraphRoads(map.graph)
+  for (const [i, { oracle }] of seen.entries()) addNgraph(bench, roads, oracle, rows[i]!)
+  rows.splice(1, 0, await jsonRow(bench))
+  rows.forEach(emit)
+}
+
+/** The part of the answers under free flow that is writing their text: no target of its own. */
+async function jsonRow({ world, pairs }: Bench): Promise<Row> {
+  const ms: number[] = []
+  for (const { question } of pairs) {
+    const answer: unknown = JSON.parse(await world.ask(question))
+    timedNow(ms, () => JSON.stringify(answer))
+  }
+  return { key: 'json', title: '  of it, JSON text of the result', ms }
+}
+
+/** Node to node: it knows no places inside links. Its costs are compared with those of layer 1 between the same nodes. */
+function addNgraph(bench: Bench, roads: ReturnType<typeof ngraphRoads>, oracle: Oracle, row: Row): void {
+  const { pairs, counts } = bench
+  const { weights } = oracle.profile
+  const finder = roads.finderOf(weights)
+  const ngraphMs: number[] = []
+  for (const { from, to } of pairs.slice(0, counts.ngraph)) {
+    const found = timedNow(ngraphMs, () => finder.find(from, to))
+    const expectedMs = oracle.costs([from], [to])[0]!
+    if (Number.isFinite(expectedMs) && roads.costOf(found, weights) !== expectedMs)
+      row.wrong = (row.wrong ?? 0) + 1
+    row.compared = (row.compared ?? 0) + 1
+  }
+  row.ngraphMs = ngraphMs
+}
+
+/** A table that no answer has seen yet, under sensitivities that none has: overlay, prices, customising, answer. */
+async function newProfiles(bench: Bench): Promise<void> {
+  const { world, map, counts, random, state, pairs, emit } = bench
+  for (const kind of KINDS) {
+    const row: Row = {
+      key: `new ${kind}`,
+      title: `first answer, new profile, ${kind}`,
+      ms: [],
+      compared: 0,
+      wrong: 0,
+    }
+    for (let round = 0; round < counts.rounds; round++) {
+      const areas = riskAreas(map.graph, kind, random)
+      const name = `${kind}_${round}`
+      await world.putCells(world.addTheme(name), areas)
+      const sensitivity = times(FACTORS[round % FACTORS.length]!)
+      const question = { ...pick(pairs, random).question, themes: { [name]: sensitivity } }
+      await compare(row, world, createOracle(map, [{ polygons: areas, sensitivity }], state), question)
+    }
+    emit(row)
+  }
+}
+
+/** A table in use gets a hundredth more of cells (one disc at least); the first answer after the commit. */
+async function newRows(bench: Bench): Promise<void> {
+  const { world, map, counts, random, state, pairs, emit } = bench
+  for (const kind of KINDS) {
+    const row: Row = {
+      key: `rows ${kind}`,
+      title: `first answer, new rows, ${kind}`,
+      ms: [],
+      compared: 0,
+      wrong: 0,
+    }
+    const areas = riskAreas(map.graph, kind, random)
+    const name = `${kind}_rows`
+    const table = world.addTheme(name)
+    await world.putCells(table, areas)
+    for (const factor of FACTORS) {
+      const sensitivity = times(factor)
+      const next = () => ({ ...pick(pairs, random).question, themes: { [name]: sensitivity } })
+      await world.ask(next())
+      for (let round = 0; round < Math.ceil(counts.rounds / FACTORS.length); round++) {
+        const more = riskAreas(map.graph, kind, random, 0.01)
+        areas.push(...more)
+        await world.putCells(table, more)
+        await compare(row, world, createOracle(map, [{ polygons: areas, sensitivity }], state), next())
+      }
+    }
+    emit(row)
+  }
+}
+
+/** 10,000 squares of the finest standard mesh, anywhere on the map, from their bytes as they are stored. */
+function meshOverlay({ map, counts, random, emit }: Bench): void {
+  const range = meshRange(5, map.graph.meta.bbox)
+  const [columns, rows] = [range.east - range.west + 1, range.north - range.south + 1]
+  const asked = Math.min(10_000, columns * rows)
+  const chosen = new Set<number>()
+  while (chosen.size < asked) chosen.add(Math.floor(random() * columns * rows))
+  const wkbs = [...chosen].map((at) => {
+    const [x, y] = [range.west + (at % columns), range.south + Math.floor(at / columns)]
+    return encodeWkb({ type: 'Polygon', coordinates: [meshRing(5, x, y)] })
+  })
+  const row: Row = { key: 'overlay', title: `overlay of ${asked} mesh cells`, ms: [] }
+  for (let round = 0; round < counts.rounds + 5; round++) {
+    const ms: number[] = []
+    timedNow(ms, () => {
+      const cells = createCellSet()
+      wkbs.forEach((wkb, i) => {
+        addCellWkb(cells, wkb, 1 + (i % 10))
+      })
+      return buildOverlay(map.graph, cells)
+    })
+    if (round >= 5) row.ms.push(...ms)
+  }
+  emit(row)
+}
+
+/** In the best order, under a profile that was seen before. */
+async function viaPoints(bench: Bench): Promise<void> {
+  const { world, map, counts, random, state, pairs, emit } = bench
+  const oracle = createOracle(map, [], state)
+  const row: Row = { key: 'via', title: '12 via points, best order', ms: [], compared: 0, wrong: 0 }
+  for (let round = -3; round < counts.rounds; round++) {
+    const [first, ...via] = draw(pairs, 13, random).map(({ question }) => question.start_lonlat)
+    const { goal_lonlat } = pick(pairs, random).question
+    const question = { ...ask(first!, goal_lonlat), via, reorder_waypoints: true }
+    if (round < 0) await world.ask(question).catch(() => undefined)
+    else await compare(row, world, oracle, question)
+  }
+  emit(row)
+}
+
+async function manyToMany(bench: Bench): Promise<void> {
+  const { world, map, counts, pairs, random, state, emit } = bench
+  const row: Row = { key: 'matrix', title: 'matrix 100 × 100', ms: [], compared: 0, wrong: 0 }
+  let points: Lonlat[] = []
+  let text = ''
+  for (let round = -2; round < counts.rounds; round++) {
+    points = Array.from({ length: 100 }, () => pick(pairs, random).question.start_lonlat)
+    const ms: number[] = []
+    text = await timed(ms, () => world.askMatrix(points))
+    if (round >= 0) row.ms.push(...ms)
+  }
+  // the last one again, on layer 1
+  const flat = flatMatrix(
+    map,
+    createDijkstraSearch(map.graph, createProfile(map.graph).weights, state),
+    points,
+  )
+  const { costs } = JSON.parse(text) as { costs: (number | null)[][] }
+  costs.flat().forEach((cost, i) => {
+    row.compared = (row.compared ?? 0) + 1
+    if (cost !== flat.costs.flat()[i]) row.wrong = (row.wrong ?? 0) + 1
+  })
+  emit({ ...row, flatMs: [flat.ms] })
+}
+
+function flatMatrix(map: NamedGraph, search: LegSearch, points: readonly Lonlat[]) {
+  const ms: number[] = []
+  const { costs } = timedNow(ms, () => {
+    const asked = points.map(([lng, lat], i) => ({ role: `${i}`, lng, lat }))
+    const places = placePoints(map, asked, 1000)
+    const profile = createProfile(map.graph)
+    return findMatrix({ profile, search, control: endless() }, places, places)
+  })
+  return { costs, ms: ms[0]! }
+}
+
+/** Asks once, measured, and once more on layer 1: both may find that there is no way, and then nothing is measured. */
+async function compare(row: Row, world: World, oracle: Oracle, question: Question): Promise<void> {
+  const ms: number[] = []
+  const flatMs: number[] = []
+  const text = await timed(ms, () => world.ask(question)).catch(() => undefined)
+  const found = text === undefined ? undefined : oracle.answerMs(question, JSON.parse(text) as Answer)
+  const expected = attempt(() => timedNow(flatMs, () => oracle.costMs(question)))
+  row.ms.push(...ms)
+  row.flatMs = [...(row.flatMs ?? []), ...flatMs]
+  row.compared = (row.compared ?? 0) + 1
+  if (found !== expected) row.wrong = (row.wrong ?? 0) + 1
+}
+
+function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (isAppError(error) && error.errorName === 'NO_ROUTE') return undefined
+    throw error
+  }
+}
+
+async function costOf(world: World, oracle: Oracle, question: Question): Promise<number> {
+  return oracle.answerMs(question, JSON.parse(await world.ask(question)) as Answer)
+}
+
+function ask(start_lonlat: Lonlat, goal_lonlat: Lonlat): Question {
+  return { start_lonlat, goal_lonlat, start_datetime: AT, themes: {} }
+}
+
+/** Different ones: between equal places there is nothing to drive. */
+function draw<T>(items: readonly T[], count: number, random: () => number): T[] {
+  const drawn = new Set<T>()
+  while (drawn.size < Math.min(count, items.length)) drawn.add(pick(items, random))
+  return [...drawn]
+}
+
+function pick<T>(items: readonly T[], random: () => number): T {
+  return items[Math.floor(random() * items.length)]!
+}
+
+async function timed<T>(ms: number[], work: () => Promise<T>): Promise<T> {
+  const startedAt = performance.now()
+  const result = await work()
+  ms.push(performance.now() - startedAt)
+  return result
+}
+
+function timedNow<T>(ms: number[], work: () => T): T {
+  const startedAt = performance.now()
+  const result = work()
+  ms.push(performance.now() - startedAt)
+  return result
+}

@@ -1,0 +1,177 @@
+// A gateway's search side without HTTP and without its thread: maps, loader tables with risk cells, and the methods on top.
+import path from 'node:path'
+import type { RoutingContext } from '../../src/api/routing/context.js'
+import { dijkstra } from '../../src/api/routing/dijkstra.js'
+import { matrix } from '../../src/api/routing/matrix.js'
+import { type Config, loadConfig } from '../../src/config.js'
+import { layoutOf, makeDirectories } from '../../src/files/layout.js'
+import type { Polygon, Position } from '../../src/geo/types.js'
+import type { Graph } from '../../src/routing/graph.js'
+import { localScale } from '../../src/routing/local-scale.js'
+import { createAhead } from '../../src/search/ahead.js'
+import { searchCalls } from '../../src/search/calls.js'
+import { createEngine } from '../../src/search/engine.js'
+import { type LoadedMap, openMaps } from '../../src/search/maps.js'
+import { openPrices } from '../../src/search/pricing.js'
+import { openThemes } from '../../src/search/themes.js'
+import { openDataReader } from '../../src/storage/data-db.js'
+import type { LoaderTable } from '../../src/storage/table-types.js'
+import { openTables } from '../../test/support/tables.js'
+
+export type Lonlat = readonly [lng: number, lat: number]
+
+/** What `routing.dijkstra` is asked, wire names. */
+export interface Question {
+  start_lonlat: Lonlat
+  goal_lonlat: Lonlat
+  start_datetime: string
+  themes: Record<string, readonly number[]>
+  via?: readonly Lonlat[]
+  reorder_waypoints?: boolean
+  map?: string
+}
+
+export interface Answer {
+  geojson: { features: { properties: { edge_id: number; length: number; waypoint: boolean } }[] }
+  total_cost: number
+  length: number
+  time: number
+  order_is_optimal?: boolean
+  via_order?: number[]
+}
+
+export interface World {
+  readonly config: Config
+  readonly layout: ReturnType<typeof layoutOf>
+  /** JSON text of the method's result, as the worker hands it over */
+  ask(question: Question): Promise<string>
+  askMatrix(sources: readonly Lonlat[]): Promise<string>
+  map(name: string): LoadedMap
+  reload(): unknown
+  addTheme(name: string): LoaderTable
+  putCells(table: LoaderTable, polygons: readonly Polygon[]): Promise<void>
+  /** gets free flow ready, as the worker does when it starts and nobody calls */
+  warm(): Promise<void>
+  close(): void
+}
+
+/** Level of every cell of the benches: sensitivities differ instead. */
+export const LEVEL = 10
+
+export function openWorld(dataDir: string): World {
+  const loaded = loadConfig(null, {}, { dataDir })
+  if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults))
+  const { config } = loaded
+  const layout = layoutOf(dataDir)
+  makeDirectories(layout)
+  const tables = openTables(layout.dataDb, 1000)
+  const maps = openMaps(config, layout)
+  const db = openDataReader(layout.dataDb)
+  const themes = openThemes(config, () => db)
+  const ahead = createAhead(maps, themes, config.routing.riskSlotS, (error) => {
+    throw error
+  })
+  const engine = createEngine()
+  const prices = openPrices(config, themes, engine, ahead)
+  const calls = searchCalls({ config, maps, themes, prices, engine })
+  const work = { cancel: new Int32Array(new SharedArrayBuffer(4)), emit: () => undefined }
+  const searcher = { call: async (name: string, request: unknown) => await calls[name]!(request, work) }
+  const signal = new AbortController().signal
+  const context = { signal, config, timeZoneMin: 540, searcher } as unknown as RoutingContext
+  const ids = new Map<LoaderTable, number>()
+  return {
+    config,
+    layout,
+    ask: async (question) => ((await dijkstra.call([question], context)) as { text: string }).text,
+    askMatrix: async (sources) => ((await matrix.call([{ sources }], context)) as { text: string }).text,
+    map(name) {
+      const map = maps.list().find((found) => found.name === name)
+      if (map === undefined) throw new Error(`found no map ${name}: ${JSON.stringify(maps.faults())}`)
+      return map
+    },
+    reload: () => calls.reload!(null, work),
+    addTheme: (name) =>
+      tables.register(
+        name,
+        [
+          { name: 'id', udtName: 'int4' },
+          { name: 'risk', udtName: 'int4' },
+        ],
+        ['id'],
+      ),
+    async putCells(table, polygons) {
+      const first = ids.get(table) ?? 0
+      ids.set(table, first + polygons.length)
+      const rows = polygons.map((geometry, i) => ({
+        type: 'Feature',
+        geometry,
+        properties: { id: first + i, risk: LEVEL, start_datetime: null, end_datetime: null },
+      }))
+      await tables.put(table, rows)
+    },
+    async warm() {
+      for (const map of maps.list()) {
+        const profile = prices.profileAt(map, { map: map.name, themes: [], startUs: 0n }, 0n)
+        await engine.ready(profile.weights)
+      }
+    },
+    close() {
+      ahead.stop()
+      db.close()
+      tables.data.close()
+    },
+  }
+}
+
+/** 11 sensitivities that make the benches' cells so many times as dear. */
+export function times(factor: number): number[] {
+  return [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, factor - 1]
+}
+
+export type Kind = 'scattered' | 'discs'
+
+/** Some 5 % of the roads: small squares all over, or large discs. Their number goes with the map's size. */
+export function riskAreas(graph: Graph, kind: Kind, random: () => number, share = 1): Polygon[] {
+  const perMap = kind === 'scattered' ? 3000 : 12
+  const count = Math.max(1, Math.round((perMap * share * graph.nodeCount) / 62_000))
+  return Array.from({ length: count }, () =>
+    kind === 'scattered' ? circle(graph, random, 40, 4) : circle(graph, random, 900, 48),
+  )
+}
+
+/** A regular polygon around a random junction. */
+export function circle(graph: Graph, random: () => number, radiusM: number, corners: number): Polygon {
+  const junction = Math.floor(random() * graph.junctionCount)
+  const [x, y] = [graph.junctionLngE7[junction]!, graph.junctionLatE7[junction]!]
+  const { lngM, latM } = localScale(y)
+  const ring = Array.from({ length: corners + 1 }, (_, i): Position => {
+    const angle = ((i % corners) / corners) * 2 * Math.PI
+    return [(x + (Math.cos(angle) * radiusM) / lngM) / 1e7, (y + (Math.sin(angle) * radiusM) / latM) / 1e7]
+  })
+  return { type: 'Polygon', coordinates: [ring] }
+}
+
+/** A random node, and a point some metres beside it, so that routes begin and end inside links. */
+export function randomPoint(graph: Graph, random: () => number): { node: number; lonlat: Lonlat } {
+  const node = Math.floor(random() * graph.nodeCount)
+  const junction = graph.nodeJunction[node]!
+  const lng = graph.junctionLngE7[junction]! / 1e7 + (random() - 0.5) * 0.0006
+  const lat = graph.junctionLatE7[junction]! / 1e7 + (random() - 0.5) * 0.0004
+  return { node, lonlat: [lng, lat] }
+}
+
+/** Numbers in [0, 1) from a seed. @see G. Marsaglia, "Xorshift RNGs", 2003 */
+export function createRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    return (state >>> 0) / 2 ** 32
+  }
+}
+
+/** Where the bench keeps a map's file. */
+export function mapPath(dataDir: string, name: string): string {
+  return path.join(layoutOf(dataDir).mapsDir, `${name}.graph`)
+}

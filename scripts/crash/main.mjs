@@ -1,0 +1,34 @@
+import { spawnSync } from 'node:child_process'
+
+/**
+ * `npm run crash`: every test of what must survive anything, in its long form; `npm run crash -- short` in its short
+ * one, `npm run crash -- kill size` only some. Each prints one line of JSON. Bad upstreams and foreign servers are in
+ * the ordinary tests, whole.
+ */
+const LONG = {
+  kill: ['--kills', '300'],
+  'power-cut': ['--cuts', '100'],
+  'bad-link': [],
+  'disk-full': [],
+  size: [],
+}
+const SHORT = {
+  kill: ['--kills', '6', '--maxBytes', '3000000', '--maxStartMs', '20000'],
+  'power-cut': ['--cuts', '3', '--megabytes', '600', '--maxBytes', '1000000'],
+  'bad-link': ['--sizeBytes', '3000000', '--latencyMs', '2', '--stallEvery', '10', '--stallMs', '300'],
+  'disk-full': ['--megabytes', '64'],
+  size: ['--sizeBytes', '60000000'],
+}
+const words = process.argv.slice(2)
+const tests = words.includes('short') ? SHORT : LONG
+const chosen = words.filter((word) => word !== 'short')
+const unknown = chosen.filter((name) => !(name in tests))
+if (unknown.length > 0)
+  throw new Error(`unknown: ${unknown.join(', ')}; expected some of ${Object.keys(tests).join(', ')}`)
+for (const [name, flags] of Object.entries(tests)) {
+  if (chosen.length > 0 && !chosen.includes(name)) continue
+  const { status } = spawnSync(process.execPath, [`scripts/crash/${name}.mjs`, ...flags], {
+    stdio: 'inherit',
+  })
+  if (status !== 0) process.exitCode = 1
+}

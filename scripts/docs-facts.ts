@@ -1,0 +1,37 @@
+import { createApis, methodsOf } from '../src/apis.js'
+import { listVerbs } from '../src/cli/main.js'
+import { configJsonSchema, describeSettings, loadConfig } from '../src/config.js'
+import { ERRORS } from '../src/errors.js'
+import { createLog } from '../src/log.js'
+
+/** What the program knows of itself, for the generated tables of README. */
+export function facts() {
+  const loaded = loadConfig(null)
+  if ('faults' in loaded) throw new Error('the defaults have faults')
+  const silent = { write: () => true }
+  const io = { stdout: silent, stderr: silent, setExitCode: () => undefined }
+  const deps = {
+    env: {},
+    cwd: '.',
+    entryFile: '',
+    version: '0',
+    createLog: () => createLog('silent'),
+    makeFilesPrivate: () => undefined,
+    onSignal: () => () => undefined,
+  }
+  const errors = Object.entries(ERRORS).map(([name, { code, status, message }]) => ({
+    name,
+    code,
+    status,
+    message,
+  }))
+  return {
+    methods: createApis(loaded.config)
+      .flatMap(methodsOf)
+      .map(({ name, path, scope, summary }) => ({ name, path, scope, summary })),
+    errors: errors.sort((a, b) => a.code - b.code),
+    settings: describeSettings(),
+    configSchema: configJsonSchema(),
+    verbs: listVerbs(io, deps),
+  }
+}

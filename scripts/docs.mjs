@@ -1,0 +1,93 @@
+// npm run docs: writes the generated tables of README.md and edge.config.schema.json; --check fails when they are stale.
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { build } from 'esbuild'
+
+const facts = await loadFacts()
+const tables = {
+  methods: table(
+    ['Method', 'Scope', 'What it does'],
+    facts.methods.map((m) => [`\`${m.name}\``, m.scope, m.summary]),
+    facts.methods.map((m) => m.path),
+  ),
+  errors: table(
+    ['Code', 'Name', 'HTTP', 'Meaning'],
+    facts.errors.map((e) => [e.code, `\`${e.name}\``, e.status, e.message]),
+  ),
+  settings: table(
+    ['Setting', 'Type', 'Default', 'Meaning'],
+    facts.settings.map((s) => [
+      `\`${s.path}\``,
+      s.type,
+      s.default === undefined ? '' : `\`${JSON.stringify(s.default)}\``,
+      s.description,
+    ]),
+  ),
+  verbs: table(
+    ['Verb', 'What it does'],
+    facts.verbs.map((v) => [`\`fieldgate ${v.usage}\``, v.description]),
+  ),
+}
+
+const wanted = { 'README.md': readme(), 'edge.config.schema.json': configSchema() }
+const stale = Object.keys(wanted).filter((file) => wanted[file] !== readFileSync(file, 'utf8'))
+if (process.argv.includes('--check')) {
+  if (stale.length > 0) {
+    console.error(`${stale.join(', ')}: stale, run \`npm run docs\``)
+    process.exit(1)
+  }
+} else for (const file of stale) writeFileSync(file, wanted[file])
+
+function readme() {
+  let text = readFileSync('README.md', 'utf8')
+  for (const [name, content] of Object.entries(tables)) {
+    const section = new RegExp(`(<!-- generated: ${name} -->\n)[\\s\\S]*?(<!-- end -->)`)
+    if (!section.test(text)) throw new Error(`README.md has no section "generated: ${name}"`)
+    text = text.replace(section, (_, open, close) => `${open}${content}${close}`)
+  }
+  return text
+}
+
+/** As biome would have it, which looks over the whole repository. */
+function configSchema() {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['scripts/biome.mjs', 'format', '--stdin-file-path=edge.config.schema.json'],
+    { input: JSON.stringify(facts.configSchema), encoding: 'utf8' },
+  )
+  if (status !== 0) throw new Error(`biome could not format the schema: ${stderr}`)
+  return stdout
+}
+
+/** Compiles the part of the sources that knows the facts, and asks it. */
+async function loadFacts() {
+  mkdirSync('build', { recursive: true })
+  const outfile = path.resolve('build/docs-facts.cjs')
+  await build({
+    entryPoints: ['scripts/docs-facts.ts'],
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    external: ['better-sqlite3'],
+    outfile,
+    logLevel: 'warning',
+  })
+  return (await import(pathToFileURL(outfile).href)).default.facts()
+}
+
+/** A Markdown table; with `groups`, a line of its own before each group of rows. */
+function table(head, rows, groups) {
+  const cell = (value) => String(value).replaceAll('|', '\\|').replaceAll('\n', ' ')
+  const line = (cells) => `| ${cells.map(cell).join(' | ')} |\n`
+  const top = line(head) + line(head.map(() => '---'))
+  if (groups === undefined) return top + rows.map(line).join('')
+  let text = ''
+  for (const [index, row] of rows.entries()) {
+    if (index === 0 || groups[index] !== groups[index - 1])
+      text += `${index === 0 ? '' : '\n'}**\`POST ${groups[index]}\`**\n\n${top}`
+    text += line(row)
+  }
+  return text
+}
