@@ -23,6 +23,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   worker: [],
   search: ['routing', 'risk', 'geo', 'storage', 'files', 'worker'], // what the search worker does: maps, overlays and prices together
   demo: ['mapbuild', 'geo', 'routing'],
+  tiles: ['routing', 'geo'], // vector tiles of a road graph
+  console: [], // the web page: talks to the gateway over HTTP alone
 }
 const NO_BUILTINS = ['routing', 'geo', 'risk']
 
@@ -34,7 +36,10 @@ const OWNERS: Record<string, readonly string[]> = {
   '@tus/server': ['http'],
   undici: ['sync'],
   'rate-limiter-flexible': ['http'],
-  pbf: ['mapbuild', 'demo'],
+  'prom-client': ['http'],
+  'maplibre-gl': ['console'],
+  'tus-js-client': ['console'],
+  pbf: ['mapbuild', 'demo', 'tiles'],
   kdbush: ['routing', 'mapbuild'],
   flatqueue: ['routing', 'mapbuild'],
   flatbush: ['routing', 'mapbuild', 'risk'],
