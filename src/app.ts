@@ -1,12 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { createApis, describeApis, type GatewayContext, LOADER_PATH, MODEL_STORE_PATH } from './apis.js'
 import type { Config } from './config.js'
-import { emptyTempDir, layoutOf, makeDirectories } from './files/layout.js'
+import { type DataLayout, emptyTempDir, layoutOf, makeDirectories } from './files/layout.js'
+import { createMetrics, type Metrics } from './http/metrics.js'
+import { addMetricsRoute, METRICS_PATH } from './http/metrics-route.js'
 import { createRateLimiter } from './http/rate-limit.js'
 import { createRoutes } from './http/routes.js'
 import type { RpcDeps } from './http/rpc-routes.js'
 import { createHttpServer, type HttpServer, type TlsPair } from './http/server.js'
+import { createStartingRoutes } from './http/starting.js'
 import type { Log } from './log.js'
+import { createFamilyReader } from './metric-families.js'
 import type { Api } from './rpc/dispatch.js'
 import { openServices, type Services } from './services.js'
 
@@ -31,30 +35,45 @@ export interface Gateway {
   stop(): Promise<void>
 }
 
+type Fetch = Parameters<typeof createHttpServer>[0]
+
 /**
- * Opens everything and listens. The caller holds the data directory's lock.
+ * Listens, and opens everything: until that is done, calls are told that the gateway is starting. The caller holds the
+ * data directory's lock.
  *
  * @throws Error in one line that says what is in the way: the port is taken, a database is newer, a certificate
  *   cannot be read
  */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
-  const layout = layoutOf(options.dataDir)
+  const { config, dataDir } = options
+  const layout = layoutOf(dataDir)
   makeDirectories(layout)
   emptyTempDir(layout)
-  const services = await openServices({ ...options, layout })
+  let answer = createStartingRoutes().fetch as Fetch
+  const server = createHttpServer((request, env) => answer(request, env), config.limits, readTls(config))
+  const { port } = await server.listen(config.server.host, config.server.port)
   try {
-    return await serve(options, services)
+    const services = await openServices({ ...options, layout })
+    const serving = serve({ ...options, layout }, services, server)
+    answer = serving.fetch
+    return { ...serving.gateway, url: urlOf(config, port), port }
   } catch (error) {
-    await services.close()
+    await server.stop(0)
     throw error
   }
 }
 
-async function serve({ config, log, version }: GatewayOptions, services: Services): Promise<Gateway> {
+function serve(
+  { config, log, version, layout }: GatewayOptions & { layout: DataLayout },
+  services: Services,
+  server: HttpServer,
+): { fetch: Fetch; gateway: Pick<Gateway, 'reload' | 'stop'> } {
   const stopping = new AbortController()
   const state = { isDraining: false }
   const apis = createApis(config)
-  const rpc = rpcDeps(config, log, services, stopping.signal, version)
+  const families = createFamilyReader(services, layout, config, server.connections)
+  const metrics = createMetrics(families.read)
+  const rpc = rpcDeps(config, log, services, stopping.signal, version, metrics)
   const routes = createRoutes<GatewayContext>({
     ...rpc,
     apis,
@@ -66,14 +85,10 @@ async function serve({ config, log, version }: GatewayOptions, services: Service
     addRoutes(app) {
       services.models.addRoutes(app, apiAt(apis, MODEL_STORE_PATH), rpc)
       services.loading.addRoutes(app, apiAt(apis, LOADER_PATH), rpc)
+      addMetricsRoute(app, rpc, metrics, config.server.openTo.includes(METRICS_PATH))
     },
   })
-  const fetch = routes.fetch as Parameters<typeof createHttpServer>[0]
-  const server = createHttpServer(fetch, config.limits, readTls(config))
-  const { port } = await server.listen(config.server.host, config.server.port)
-  return {
-    url: urlOf(config, port),
-    port,
+  const gateway: Pick<Gateway, 'reload' | 'stop'> = {
     reload: (next) => reload(config, next, server, services),
     async stop() {
       state.isDraining = true
@@ -81,9 +96,11 @@ async function serve({ config, log, version }: GatewayOptions, services: Service
       await server.stop(config.server.drainMs)
       clearTimeout(lastCall)
       stopping.abort()
+      families.stop()
       await services.close()
     },
   }
+  return { fetch: routes.fetch as Fetch, gateway }
 }
 
 function rpcDeps(
@@ -92,6 +109,7 @@ function rpcDeps(
   services: Services,
   stopSignal: AbortSignal,
   version: string,
+  meter: Metrics,
 ): RpcDeps<GatewayContext> {
   const { limits } = config
   return {
@@ -100,7 +118,7 @@ function rpcDeps(
     limiter: createRateLimiter(limits),
     maxBatch: limits.batch,
     maxDepth: limits.jsonDepth,
-    bodyLimits: { maxBytes: limits.bodyBytes, idleMs: limits.bodyIdleMs },
+    bodyLimits: { maxBytes: limits.bodyBytes, idleMs: limits.bodyIdleMs, totalMs: limits.bodyMs },
     writeIdleMs: limits.writeIdleMs,
     stopSignal,
     contextOf: (call) => ({
@@ -116,6 +134,7 @@ function rpcDeps(
       ...describeApis([api], version),
       ...services.models.discoverFacts(api.path),
     }),
+    meter,
     onFault: (requestId, method, error) => log.error({ requestId, method, err: error }, 'a call failed'),
     onSignInFailure: (c) =>
       log.warn({ requestId: c.get('requestId'), path: c.req.path, audit: true }, 'sign-in refused'),

@@ -64,8 +64,10 @@ const Limits = z.strictObject({
   jsonDepth: count(64, 'deepest nesting of a JSON body', 1000),
   headerBytes: z.int().min(4096).max(1_048_576).default(16_384).describe('largest request headers, bytes'),
   connections: count(512, 'most open connections', 65_535),
+  pipelined: count(32, 'most unanswered requests on one connection', 10_000),
   headerMs: ms(10_000, 'time a client has to send its headers'),
   bodyIdleMs: ms(20_000, 'silence allowed while a body is read'),
+  bodyMs: ms(600_000, 'longest time a JSON-RPC body may take; uploads and streams take as long as they move'),
   keepAliveMs: ms(30_000, 'how long an idle connection is kept'),
   writeIdleMs: ms(60_000, 'how long a client may stop reading an answer'),
   callsPerMinutePerKey: count(

@@ -65,7 +65,7 @@ export function openLoaderServices(options: LoaderServicesOptions): LoaderServic
     tables,
     readFile,
     answerBody: spoolingAnswerer(
-      { maxBytes: limits.loaderBodyBytes, idleMs: limits.bodyIdleMs },
+      { maxBytes: limits.loaderBodyBytes, idleMs: limits.bodyIdleMs, totalMs: limits.bodyMs },
       limits.inlineBodyBytes,
       layout.tempDir,
       (file, call) => answerSpooled(file, call, { jobs, maxEnvelopeBytes: limits.bodyBytes }),

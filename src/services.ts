@@ -7,13 +7,15 @@ import type { GatewayContext } from './apis.js'
 import type { AuthStores } from './auth/authenticate.js'
 import type { Config } from './config.js'
 import { parseOffset } from './datetime.js'
-import { createDiskSpace } from './files/disk-space.js'
+import { createDiskSpace, type DiskSpace } from './files/disk-space.js'
 import type { DataLayout } from './files/layout.js'
 import type { PartState } from './http/routes.js'
 import { type LoaderServices, openLoaderServices } from './loader-services.js'
 import type { Log } from './log.js'
 import { type ModelServices, openModelServices } from './model-services.js'
+import { createReadiness } from './readiness.js'
 import { openKeyring } from './storage/crypto.js'
+import { type Db, statement } from './storage/database.js'
 import { createDatasetStore } from './storage/dataset-store.js'
 import { createDatasetTables, withDatasets } from './storage/dataset-table.js'
 import { openState, type State } from './storage/state.js'
@@ -48,7 +50,8 @@ export interface Services {
   readonly loading: LoaderServices
   /** the context of every call, less what belongs to one */
   readonly shared: Omit<GatewayContext, keyof CallContext>
-  readiness(): PartState[]
+  readonly disk: DiskSpace
+  readiness(): Promise<PartState[]>
   /** looks for map files again; what cannot be used is told in the log and by `readiness` */
   reloadMaps(): Promise<void>
   close(): Promise<void>
@@ -94,18 +97,9 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
     timeZoneMin,
     log,
   }
-  let mapFaults: readonly string[] = []
-  const reloadMaps = async () => {
-    const { maps, faults } = await searcher.call<ReloadedMaps>('reload', null)
-    // names alone: `/readyz` is open to everybody
-    mapFaults = faults.map(({ file, message }) => `${path.basename(file)}: ${message}`)
-    if (faults.length === 0) log.info({ maps }, 'maps are loaded')
-    else log.warn({ maps, faults }, 'maps are loaded, save for some')
-  }
-  await reloadMaps()
-  const housekeeping = setInterval(() => {
-    state.housekeep().catch((error: unknown) => log.error({ err: error }, 'housekeeping failed'))
-  }, HOUSEKEEP_EVERY_MS)
+  const maps = createMapReload(searcher, log)
+  await maps.reload()
+  const housekeeping = startHousekeeping(state, log)
   return {
     state,
     stores: authStores(state),
@@ -114,10 +108,11 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
     models,
     loading,
     shared,
-    readiness: () => [clockPart(state.clock.isTrusted()), part('maps', mapFaults)],
-    reloadMaps,
+    disk,
+    readiness: readinessOf(options, { state, loading, disk, searcher, models, maps, housekeeping }),
+    reloadMaps: maps.reload,
     async close() {
-      clearInterval(housekeeping)
+      housekeeping.stop()
       await models.close()
       const datasetsClosed = datasets.close()
       await Promise.all([searcher.stop(), jobs.stop()]) // a checksum under way fails with its thread
@@ -126,6 +121,59 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
       await state.close()
     },
   }
+}
+
+function readinessOf(
+  { config, layout }: ServicesOptions,
+  parts: Pick<Services, 'state' | 'loading' | 'disk' | 'searcher' | 'models'> & {
+    maps: ReturnType<typeof createMapReload>
+    housekeeping: ReturnType<typeof startHousekeeping>
+  },
+): Services['readiness'] {
+  const { state, loading, disk, searcher, models, maps, housekeeping } = parts
+  return createReadiness({
+    databases: [
+      { file: layout.stateDb, read: () => readSchema(state.stateDb.db) },
+      { file: layout.dataDb, read: () => readSchema(loading.data.reader) },
+    ],
+    writeFault: housekeeping.fault,
+    disk,
+    reserveBytes: config.limits.diskReserveBytes,
+    searcher,
+    mapFaults: maps.faults,
+    syncStatus: models.status,
+    isClockTrusted: () => state.clock.isTrusted(),
+  })
+}
+
+/** Looks for map files, at the start and when asked again, and keeps what was wrong with them. */
+function createMapReload(searcher: WorkerClient, log: Log) {
+  let mapFaults: readonly string[] = []
+  return {
+    faults: () => mapFaults,
+    async reload() {
+      const { maps, faults } = await searcher.call<ReloadedMaps>('reload', null)
+      // names alone: `/readyz` is open to everybody
+      mapFaults = faults.map(({ file, message }) => `${path.basename(file)}: ${message}`)
+      if (faults.length === 0) log.info({ maps }, 'maps are loaded')
+      else log.warn({ maps, faults }, 'maps are loaded, save for some')
+    },
+  }
+}
+
+function startHousekeeping(state: State, log: Log) {
+  let fault: string | null = null
+  const housekeep = async () => {
+    try {
+      await state.housekeep()
+      fault = null
+    } catch (error) {
+      fault = 'the last round of housekeeping failed; the log tells why'
+      log.error({ err: error }, 'housekeeping failed')
+    }
+  }
+  const timer = setInterval(() => void housekeep(), HOUSEKEEP_EVERY_MS)
+  return { fault: () => fault, stop: () => clearInterval(timer) }
 }
 
 function authStores({ keys, sessions }: State): AuthStores {
@@ -161,16 +209,7 @@ function spawn(options: ServicesOptions, role: 'search' | 'job'): Worker {
   })
 }
 
-/** By a wrong clock nothing expires, and calls are answered as ever: somebody should set it, that is all. */
-function clockPart(isTrusted: boolean): PartState {
-  if (isTrusted) return part('clock', [])
-  const reason = 'the wall clock stands before the last recorded time'
-  return { part: 'clock', isReady: true, isWarning: true, reason }
-}
-
-/** A part is ready when nothing speaks against it. */
-function part(name: string, faults: readonly string[]): PartState {
-  return faults.length === 0
-    ? { part: name, isReady: true }
-    : { part: name, isReady: false, reason: faults.join('; ') }
+/** A page of the file, not of the cache's making. @throws Error when the database cannot be read */
+function readSchema(db: Db): unknown {
+  return statement(db, 'SELECT count(*) FROM sqlite_schema').get()
 }

@@ -25,6 +25,7 @@ export function addDownloadRoute<C>(
   find: (modelId: string) => Promise<Downloadable>,
 ): void {
   app.get(MODEL_FILE_PATH, async (c) => {
+    c.set('countedAs', 'model download')
     try {
       const caller = await signIn(c, deps)
       requireScope(callOf(c, api, caller, deps), 'model:read')

@@ -5,7 +5,13 @@ import type { Caller } from '../auth/caller.js'
 /** What a request carries through the routes. `incoming` is absent in tests that call the routes without a socket. */
 export interface HttpEnv {
   Bindings: { incoming?: IncomingMessage; outgoing?: ServerResponse }
-  Variables: { requestId: string; startedAtMs: number; caller?: Caller; calls?: string }
+  Variables: {
+    requestId: string
+    startedAtMs: number
+    caller?: Caller
+    /** what the metrics count this request as, where it is no JSON-RPC; never a text of the caller's */
+    countedAs?: string
+  }
 }
 
 export type HttpContext = HonoContext<HttpEnv>

@@ -64,6 +64,7 @@ export function addStreamRoute<C>(app: Hono<HttpEnv>, deps: LoaderRouteDeps<C>):
   const path = '/api/v1/dataloaderapi/stream/:data_name'
   app.post(path, async (c) => {
     const requestId = c.get('requestId')
+    c.set('countedAs', 'dataloader stream')
     try {
       return await answerStream(c, deps)
     } catch (error) {

@@ -6,6 +6,8 @@ export interface BodyLimits {
   maxBytes: number
   /** silence allowed between two chunks, ms */
   idleMs: number
+  /** from the first look at the body to its end, ms; undefined where a body may take as long as it moves */
+  totalMs?: number
 }
 
 /**
@@ -19,11 +21,13 @@ export async function* bodyChunks(c: HttpContext, limits: BodyLimits): AsyncGene
   if (declared > limits.maxBytes) throw tooLarge(declared, limits.maxBytes)
   continueIfAsked(c)
   const source = sourceOf(c)[Symbol.asyncIterator]()
+  const endsAtMs = performance.now() + (limits.totalMs ?? Number.POSITIVE_INFINITY)
   let total = 0
   try {
     for (;;) {
       const step = await withTimeout(source.next(), limits.idleMs)
       if (step.done === true) return
+      if (performance.now() > endsAtMs) throw tooSlow(limits)
       total += step.value.byteLength
       if (total > limits.maxBytes) throw tooLarge(total, limits.maxBytes)
       yield step.value
@@ -44,8 +48,10 @@ export async function readBody(c: HttpContext, limits: BodyLimits): Promise<Uint
 }
 
 /** By events: for a small body a third of what an iterator with a timer for each chunk costs. */
-function collect(incoming: IncomingMessage, { maxBytes, idleMs }: BodyLimits): Promise<Uint8Array> {
+function collect(incoming: IncomingMessage, limits: BodyLimits): Promise<Uint8Array> {
+  const { maxBytes, idleMs, totalMs = Number.POSITIVE_INFINITY } = limits
   return new Promise((resolve, reject) => {
+    const endsAtMs = performance.now() + totalMs
     const chunks: Buffer[] = []
     let total = 0
     const end = (settle: () => void) => {
@@ -53,16 +59,18 @@ function collect(incoming: IncomingMessage, { maxBytes, idleMs }: BodyLimits): P
       incoming.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken)
       settle()
     }
-    const timer = setTimeout(() => end(() => reject(new AppError('BODY_TIMEOUT', { idleMs }))), idleMs)
+    const refuse = (error: AppError) =>
+      end(() => {
+        incoming.pause()
+        reject(error)
+      })
+    const timer = setTimeout(() => end(() => reject(silent(idleMs))), idleMs)
     const onData = (chunk: Buffer) => {
       chunks.push(chunk)
       total += chunk.byteLength
-      if (total > maxBytes) {
-        end(() => {
-          incoming.pause()
-          reject(tooLarge(total, maxBytes))
-        })
-      } else if (chunks.length > 1) timer.refresh()
+      if (total > maxBytes) refuse(tooLarge(total, maxBytes))
+      else if (performance.now() > endsAtMs) refuse(tooSlow(limits))
+      else if (chunks.length > 1) timer.refresh()
     }
     const onEnd = () =>
       end(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
@@ -84,11 +92,15 @@ export function requireJson(c: HttpContext): void {
       { message: `Content-Type: found ${found}, expected application/json` },
     )
   }
+  refuseEncoding(c)
+}
+
+/** A few compressed bytes can be gigabytes. @throws AppError UNSUPPORTED_MEDIA_TYPE when the body is said to be encoded */
+export function refuseEncoding(c: HttpContext): void {
   const encoding = c.req.header('content-encoding') ?? 'identity'
-  if (encoding.toLowerCase() !== 'identity') {
-    const message = `Content-Encoding: found ${encoding.slice(0, 100)}, expected none`
-    throw new AppError('UNSUPPORTED_MEDIA_TYPE', {}, { message })
-  }
+  if (encoding.toLowerCase() === 'identity') return
+  const message = `Content-Encoding: found ${encoding.slice(0, 100)}, expected none`
+  throw new AppError('UNSUPPORTED_MEDIA_TYPE', {}, { message })
 }
 
 /** Answers `Expect: 100-continue` only now: a call that was refused by its headers never sends its body. */
@@ -107,13 +119,23 @@ function sourceOf(c: HttpContext): AsyncIterable<Uint8Array> {
 async function withTimeout<T>(promise: Promise<T>, idleMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new AppError('BODY_TIMEOUT', { idleMs })), idleMs)
+    timer = setTimeout(() => reject(silent(idleMs)), idleMs)
   })
   try {
     return await Promise.race([promise, timeout])
   } finally {
     clearTimeout(timer)
   }
+}
+
+function silent(idleMs: number): AppError {
+  const message = `The body was silent for ${idleMs} ms (limits.bodyIdleMs)`
+  return new AppError('BODY_TIMEOUT', { idleMs }, { message })
+}
+
+function tooSlow({ totalMs }: BodyLimits): AppError {
+  const message = `The body took longer than ${totalMs} ms (limits.bodyMs)`
+  return new AppError('BODY_TIMEOUT', { totalMs }, { message })
 }
 
 function tooLarge(found: number, maxBytes: number): AppError {

@@ -4,6 +4,7 @@ import type { Log } from '../log.js'
 import type { Api } from '../rpc/dispatch.js'
 import { headersOf, isStamped, problemResponse, refusalResponse } from './answer.js'
 import { addressOf, type HttpContext, type HttpEnv } from './env.js'
+import type { Meter } from './metrics.js'
 import { requestIdOf } from './request-id.js'
 import { answerSmallBody, type BodyAnswerer, type RpcDeps, restHandler, rpcHandler } from './rpc-routes.js'
 
@@ -23,11 +24,13 @@ export interface RoutesDeps<C> extends RpcDeps<C> {
   readonly log: Log
   /** the OpenRPC document of every path */
   openRpc(): unknown
-  readiness(): PartState[]
+  readiness(): Promise<PartState[]> | PartState[]
   isDraining(): boolean
   /** further routes, for bodies and answers that are not JSON-RPC */
   addRoutes(app: Hono<HttpEnv>): void
 }
+
+const DRAINING: PartState = { part: 'drain', isReady: false, reason: 'the gateway is stopping' }
 
 /** Every route of the gateway. */
 export function createRoutes<C>(deps: RoutesDeps<C>): Hono<HttpEnv> {
@@ -39,6 +42,7 @@ export function createRoutes<C>(deps: RoutesDeps<C>): Hono<HttpEnv> {
       c.res = refusalResponse(new AppError('UNAVAILABLE', { retryAfterS: 5 }), c.get('requestId'))
     } else await next()
     if (!isStamped(c.res)) addHeaders(c)
+    if (deps.meter !== undefined) count(c, deps.meter)
     logRequest(c, deps.log)
   })
   addOpenPaths(app, deps)
@@ -52,6 +56,15 @@ export function createRoutes<C>(deps: RoutesDeps<C>): Hono<HttpEnv> {
     return refusalResponse(error, c.get('requestId'))
   })
   return app
+}
+
+/** Calls of JSON-RPC are counted one by one where they are dispatched. */
+function count(c: HttpContext, meter: Meter): void {
+  const { status } = c.res
+  meter.response(status)
+  const name = c.get('countedAs')
+  if (name === undefined) return
+  meter.call(name, status < 400 ? 'ok' : `HTTP_${status}`, performance.now() - c.get('startedAtMs'))
 }
 
 /** Puts on what every response carries, where its maker did not. */
@@ -91,13 +104,12 @@ function addApi<C>(app: Hono<HttpEnv>, api: Api<C>, deps: RoutesDeps<C>): void {
 /** What needs no key. */
 function addOpenPaths<C>(app: Hono<HttpEnv>, deps: RoutesDeps<C>): void {
   app.get('/healthz', (c) => c.json({ status: 'alive' }))
-  app.get('/readyz', (c) => {
-    const parts = deps.readiness()
-    const isReady = !deps.isDraining() && parts.every((part) => part.isReady)
-    return c.json(
-      { status: isReady ? 'ready' : 'not ready', draining: deps.isDraining(), parts },
-      isReady ? 200 : 503,
-    )
+  app.get('/readyz', async (c) => {
+    const draining = deps.isDraining()
+    const parts = [...(await deps.readiness()), ...(draining ? [DRAINING] : [])]
+    const isReady = parts.every((part) => part.isReady)
+    const status = isReady ? 'ready' : 'not ready'
+    return c.json({ status, draining, parts }, isReady ? 200 : 503, isReady ? {} : { 'Retry-After': '1' })
   })
   app.get('/openrpc.json', (c) => c.json(deps.openRpc() as object))
   for (const path of ['/healthz', '/readyz', '/openrpc.json']) refuseOtherMethods(app, path, 'GET')

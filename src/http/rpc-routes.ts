@@ -1,8 +1,7 @@
 import { type AuthStores, authenticate } from '../auth/authenticate.js'
 import { type Caller, isAllowed } from '../auth/caller.js'
 import { AppError, isAppError } from '../errors.js'
-import { type Answer, type Api, callMethod, type Dispatch, dispatch } from '../rpc/dispatch.js'
-import { resultPiece } from '../rpc/pieces.js'
+import { type Answer, type Api, callForPiece, type Dispatch, dispatch } from '../rpc/dispatch.js'
 import { readJson } from '../rpc/read-json.js'
 import {
   answerResponse,
@@ -12,6 +11,7 @@ import {
   type StreamOptions,
 } from './answer.js'
 import { addressOf, type HttpContext } from './env.js'
+import type { Meter } from './metrics.js'
 import type { RateLimiter } from './rate-limit.js'
 import { type BodyLimits, readBody, requireJson } from './read-body.js'
 
@@ -29,6 +29,8 @@ export interface RpcDeps<C> {
   discover(api: Api<C>): unknown
   onFault(requestId: string, method: string, error: unknown): void
   onSignInFailure(c: HttpContext): void
+  /** absent where nobody counts */
+  readonly meter?: Meter
   /** fires when the gateway stops */
   readonly stopSignal: AbortSignal
 }
@@ -75,7 +77,7 @@ export function restHandler<C>(api: Api<C>, deps: RpcDeps<C>) {
       const body = await readBody(c, deps.bodyLimits)
       const params = body.byteLength === 0 ? undefined : readJson(body, deps.maxDepth)
       await call.charge(1)
-      const piece = await resultPiece(await callMethod(method, params, call))
+      const piece = await callForPiece(method, params, call)
       return jsonResponse(piece, streamOptions(c, method, deps))
     } catch (error) {
       if (!isAppError(error) || error.cause !== undefined) deps.onFault(requestId, method, error)
@@ -95,6 +97,7 @@ export async function signIn<C>(c: HttpContext, deps: RpcDeps<C>): Promise<Calle
   } catch (error) {
     if (isAppError(error)) {
       await deps.limiter.countFailure(address)
+      deps.meter?.signInFailed()
       deps.onSignInFailure(c)
     }
     throw error
@@ -123,6 +126,7 @@ export function callOf<C>(c: HttpContext, api: Api<C>, caller: Caller, deps: Rpc
     mayCall: (scope) => isAllowed(caller.scopes, scope),
     charge: (calls) => deps.limiter.charge(caller.keyId, addressOf(c), calls),
     onFault: (method, error) => deps.onFault(requestId, method, error),
+    ...(deps.meter === undefined ? {} : { onCall: deps.meter.call }),
   }
 }
 

@@ -6,6 +6,7 @@ import type { Config } from '../config.js'
 import { AppError, messageOf } from '../errors.js'
 import { errorText, toRpcError } from '../rpc/envelope.js'
 import { requestIdOf } from './request-id.js'
+import { createSocketGuard } from './sockets.js'
 
 export interface TlsPair {
   cert: Buffer
@@ -14,6 +15,8 @@ export interface TlsPair {
 
 export interface HttpServer {
   listen(host: string, port: number): Promise<{ host: string; port: number }>
+  /** open ones, at this moment */
+  connections(): number
   /** new connections use the new pair, running ones go on */
   setTls(pair: TlsPair): void
   /** refuses new connections, lets running calls end within `drainMs`, then cuts */
@@ -27,7 +30,8 @@ type Fetch = (
 
 /** The socket side: time-outs, limits and error bodies that Node's own server leaves out. */
 export function createHttpServer(fetch: Fetch, limits: Config['limits'], tls: TlsPair | null): HttpServer {
-  const listener = getRequestListener(fetch as Parameters<typeof getRequestListener>[0], {
+  const guard = createSocketGuard(limits)
+  const answer = getRequestListener(fetch as Parameters<typeof getRequestListener>[0], {
     errorHandler: (error) =>
       plainRefusal(
         new AppError(
@@ -37,6 +41,7 @@ export function createHttpServer(fetch: Fetch, limits: Config['limits'], tls: Tl
         ),
       ),
   })
+  const listener = guard.guard(answer)
   const options = {
     headersTimeout: limits.headerMs,
     requestTimeout: 0, // would cut an upload that still moves; bodies have their own silence limit
@@ -46,13 +51,16 @@ export function createHttpServer(fetch: Fetch, limits: Config['limits'], tls: Tl
     requireHostHeader: false, // Node's own refusal has no body; the listener refuses it with one
   }
   const server =
-    tls === null ? createServer(options, listener) : createTlsServer({ ...options, ...tls }, listener)
-  server.maxConnections = limits.connections
+    tls === null
+      ? createServer(options, listener)
+      : createTlsServer({ ...options, ...tls, handshakeTimeout: limits.headerMs }, listener)
+  guard.watch(server, tls !== null)
   server.on('clientError', answerClientError)
   // the body reader answers 100-continue, so that a call refused by its headers never sends its body
   server.on('checkContinue', (request, response) => server.emit('request', request, response))
   return {
     listen: (host, port) => listen(server, host, port),
+    connections: guard.connections,
     setTls(pair) {
       if ('setSecureContext' in server) (server as TlsServer).setSecureContext(pair)
     },

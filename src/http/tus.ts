@@ -8,7 +8,7 @@ import type { Api } from '../rpc/dispatch.js'
 import { readJson } from '../rpc/read-json.js'
 import { uploadRefusalResponse } from './answer.js'
 import { addressOf, type HttpContext, type HttpEnv } from './env.js'
-import { continueIfAsked } from './read-body.js'
+import { continueIfAsked, refuseEncoding } from './read-body.js'
 import { callOf, type RpcDeps, requireScope, signIn } from './rpc-routes.js'
 import { createLocker } from './tus-lock.js'
 import { flowingChunks } from './tus-source.js'
@@ -81,9 +81,11 @@ export function addTusRoutes<C, U extends PartialUpload>(
   const calls = new AsyncLocalStorage<TusCall>()
   const server = createServer(uploads, calls, deps)
   const handle = async (c: HttpContext): Promise<Response> => {
+    c.set('countedAs', 'resumable upload')
     try {
       const caller = await signIn(c, deps)
       requireScope(callOf(c, api, caller, deps), 'model:write')
+      refuseEncoding(c)
       await deps.limiter.charge(caller.keyId, addressOf(c), 1)
       const response = await calls.run(tusCall(c, caller, deps.bodyLimits.idleMs), () =>
         server.handleWeb(bodiless(c)),

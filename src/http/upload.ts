@@ -5,7 +5,7 @@ import type { Api } from '../rpc/dispatch.js'
 import { readJson } from '../rpc/read-json.js'
 import { uploadRefusalResponse } from './answer.js'
 import { addressOf, type HttpContext, type HttpEnv } from './env.js'
-import { bodyChunks } from './read-body.js'
+import { bodyChunks, refuseEncoding } from './read-body.js'
 import { refuseOtherMethods } from './routes.js'
 import { callOf, type RpcDeps, requireScope, signIn } from './rpc-routes.js'
 import { readParts } from './upload-parts.js'
@@ -38,7 +38,9 @@ export function addUploadRoute<C, D, S>(
 ): void {
   const path = `${api.path}/upload/:method`
   app.post(path, async (c, next) => {
-    if (!uploads.isMethod(c.req.param('method') ?? '')) return await next()
+    const method = c.req.param('method') ?? ''
+    if (!uploads.isMethod(method)) return await next()
+    c.set('countedAs', method)
     try {
       const info = await receive(c, api, deps, uploads)
       return c.json(info as never)
@@ -59,6 +61,7 @@ async function receive<C, D, S>(
   const startUs = uploads.nowUs()
   const caller = await signIn(c, deps)
   requireScope(callOf(c, api, caller, deps), 'model:write')
+  refuseEncoding(c)
   await deps.limiter.charge(caller.keyId, addressOf(c), 1)
   const method = c.req.param('method') ?? ''
   const maxBytes = uploads.maxModelBytes + uploads.maxDataBytes + FRAME_BYTES

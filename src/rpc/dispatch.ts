@@ -1,4 +1,4 @@
-import { AppError, ERRORS, isAppError } from '../errors.js'
+import { AppError, ERRORS, type ErrorName, isAppError } from '../errors.js'
 import type { Method, Scope } from './define-method.js'
 import { errorText, type RequestId, type RpcError, readRequest, toRpcError } from './envelope.js'
 import { discard, enveloped, joined, type Piece, resultPiece } from './pieces.js'
@@ -26,6 +26,8 @@ export interface Dispatch<C> {
   charge(calls: number): Promise<void>
   /** told of every fault that is not an `AppError` with its own message */
   onFault(method: string, error: unknown): void
+  /** told how each call ended, `unknown` for methods that are not there; absent where nobody counts */
+  onCall?(method: string, outcome: 'ok' | ErrorName, ms: number): void
 }
 
 /** What goes back: `body` null means nothing to say (204). */
@@ -57,7 +59,23 @@ export async function dispatch<C>(bytes: Uint8Array, call: Dispatch<C>): Promise
   return Array.isArray(value) ? await answerBatch(value, call) : await answerOne(value, call)
 }
 
-/** Runs one method by name, for the REST form. Faults are thrown. */
+/** Runs one method by name and makes the text of its result, or begins to. Faults are thrown. */
+export async function callForPiece<C>(name: string, params: unknown, call: Dispatch<C>): Promise<Piece> {
+  if (call.onCall === undefined) return await resultPiece(await callMethod(name, params, call))
+  const startedAtMs = performance.now()
+  let outcome: 'ok' | ErrorName = 'ok'
+  try {
+    return await resultPiece(await callMethod(name, params, call))
+  } catch (error) {
+    outcome = isAppError(error) ? error.errorName : 'INTERNAL'
+    throw error
+  } finally {
+    const isKnown = call.api.methods.has(name) || name === 'rpc.discover'
+    call.onCall(isKnown ? name : 'unknown', outcome, performance.now() - startedAtMs)
+  }
+}
+
+/** Runs one method by name. Faults are thrown. */
 export async function callMethod<C>(name: string, params: unknown, call: Dispatch<C>): Promise<unknown> {
   if (name === 'rpc.discover') return call.discover()
   const method = call.api.methods.get(name)
@@ -127,7 +145,7 @@ async function run<C>(
   call: Dispatch<C>,
 ): Promise<{ piece: Piece; isForbidden: boolean }> {
   try {
-    const piece = await resultPiece(await callMethod(name, params, call))
+    const piece = await callForPiece(name, params, call)
     if (id === undefined) {
       await discard(piece)
       return { piece: '', isForbidden: false }

@@ -17,6 +17,11 @@ export interface WorkerClient {
   call<R>(name: string, payload: unknown, options?: CallOptions): Promise<R>
   /** calls that wait or run */
   pending(): number
+  /**
+   * True when the thread answers within `limitMs`. A thread that is started on demand and does not run now is well; one that
+   * ought to be there is started.
+   */
+  isAlive(limitMs: number): Promise<boolean>
   stop(): Promise<void>
 }
 
@@ -38,6 +43,7 @@ interface Pending {
 interface Thread {
   worker: Worker
   pending: Map<number, Pending>
+  pings: Map<number, (isAlive: boolean) => void>
   idleTimer: NodeJS.Timeout | undefined
 }
 
@@ -64,6 +70,11 @@ export function createWorkerClient(options: WorkerClientOptions): WorkerClient {
       return start<R>(target, nextId++, name, payload, callOptions, options.idleMs)
     },
     pending: () => thread?.pending.size ?? 0,
+    async isAlive(limitMs) {
+      if (isStopped) return false
+      if (thread === undefined && options.idleMs !== undefined) return true
+      return await ping(running(), nextId++, limitMs)
+    },
     async stop() {
       isStopped = true
       await thread?.worker.terminate()
@@ -109,11 +120,30 @@ function start<R>(
   })
 }
 
+function ping(thread: Thread, id: number, limitMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const settle = (isAlive: boolean) => {
+      clearTimeout(timer)
+      thread.pings.delete(id)
+      resolve(isAlive)
+    }
+    const timer = setTimeout(() => settle(false), limitMs)
+    thread.pings.set(id, settle)
+    thread.worker.postMessage({ kind: 'ping', id } satisfies ToWorker)
+  })
+}
+
 function startThread(options: WorkerClientOptions, onGone: (thread: Thread) => void): Thread {
-  const thread: Thread = { worker: options.spawn(), pending: new Map(), idleTimer: undefined }
-  const { worker, pending } = thread
+  const thread: Thread = {
+    worker: options.spawn(),
+    pending: new Map(),
+    pings: new Map(),
+    idleTimer: undefined,
+  }
+  const { worker, pending, pings } = thread
   worker.on('message', (message: FromWorker) => {
     if (message.kind === 'ready') return
+    if (message.kind === 'pong') return pings.get(message.id)?.(true)
     const call = pending.get(message.id)
     if (message.kind === 'event') call?.onEvent?.(message.event)
     else if (message.kind === 'done') call?.settle({ result: message.result })
@@ -133,6 +163,7 @@ function startThread(options: WorkerClientOptions, onGone: (thread: Thread) => v
 
 function fail(thread: Thread, error: Error): void {
   for (const call of [...thread.pending.values()]) call.settle({ error })
+  for (const settle of [...thread.pings.values()]) settle(false)
 }
 
 function armIdleTimer(thread: Thread, idleMs: number | undefined): void {

@@ -29,7 +29,8 @@ export function serveWork(
 ): void {
   let last: Promise<void> = Promise.resolve()
   port.on('message', (message: ToWorker) => {
-    if (isOverlapping) void answer(port, handlers, message)
+    if (message.kind === 'ping') post(port, { kind: 'pong', id: message.id })
+    else if (isOverlapping) void answer(port, handlers, message)
     else last = last.then(() => answer(port, handlers, message))
   })
   post(port, { kind: 'ready' })
@@ -43,7 +44,7 @@ export function throwIfCancelled(work: Pick<Work, 'cancel'>): void {
 async function answer(
   port: MessagePort,
   handlers: Record<string, WorkHandler>,
-  message: ToWorker,
+  message: Extract<ToWorker, { kind: 'call' }>,
 ): Promise<void> {
   const { id, name, payload, cancel } = message
   try {

@@ -1,8 +1,14 @@
-/** Messages between the main thread and a worker. One call is one `call`, any number of `event`, and one `done` or `failed`. */
-export type ToWorker = { kind: 'call'; id: number; name: string; payload: unknown; cancel: Int32Array }
+/**
+ * Messages between the main thread and a worker. One call is one `call`, any number of `event`, and one `done` or `failed`.
+ * A `ping` is answered before the calls that wait: it asks whether the thread's event loop turns.
+ */
+export type ToWorker =
+  | { kind: 'call'; id: number; name: string; payload: unknown; cancel: Int32Array }
+  | { kind: 'ping'; id: number }
 
 export type FromWorker =
   | { kind: 'ready' }
+  | { kind: 'pong'; id: number }
   | { kind: 'event'; id: number; event: unknown }
   | { kind: 'done'; id: number; result: unknown }
   | { kind: 'failed'; id: number; error: WireError }

@@ -1,0 +1,28 @@
+import { Hono } from 'hono'
+import { AppError } from '../errors.js'
+import { headersOf, refusalResponse } from './answer.js'
+import { requestIdOf } from './request-id.js'
+import type { PartState } from './routes.js'
+
+const START: PartState = {
+  part: 'start',
+  isReady: false,
+  reason: 'the databases and the maps are being opened',
+}
+
+/** What is answered before the gateway can: it is alive, not ready, and asks to come again. */
+export function createStartingRoutes(): Hono {
+  const app = new Hono()
+  app.get('/healthz', (c) => c.json({ status: 'alive' }, 200, headersOf(requestIdOf(undefined), null)))
+  app.get('/readyz', (c) => {
+    const body = { status: 'not ready', draining: false, parts: [START] }
+    return c.json(body, 503, { ...headersOf(requestIdOf(undefined), null), 'Retry-After': '1' })
+  })
+  app.all('*', (c) =>
+    refusalResponse(
+      new AppError('UNAVAILABLE', { retryAfterS: 1 }, { message: 'The gateway is starting' }),
+      requestIdOf(c.req.header('x-request-id')),
+    ),
+  )
+  return app
+}
