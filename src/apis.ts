@@ -16,6 +16,11 @@ export const LOADER_PATH = '/api/v1/dataloaderapi/jsonrpc'
 /** Its uploads stand below it. */
 export const MODEL_STORE_PATH = '/api/v2/model_store/jsonrpc'
 
+/** Vector tiles stand beside it. */
+export function mapApiPath({ service }: Pick<Config, 'service'>): string {
+  return `/api/v1/${service.apiName}api/jsonrpc`
+}
+
 /** The context of every method: what each room asks for, together. */
 export type GatewayContext = BaseContext &
   SessionContext &
@@ -33,7 +38,7 @@ export function createApis(config: Config): Api<GatewayContext>[] {
     apiOf<GatewayContext>(LOADER_PATH, 'Data loader', LOADER_METHODS),
     apiOf<GatewayContext>('/api/v1/getfileapi/jsonrpc', 'Stored files', GET_FILE_METHODS),
     apiOf<GatewayContext>(
-      `/api/v1/${config.service.apiName}api/jsonrpc`,
+      mapApiPath(config),
       'Event data, risk maps and routes',
       MAP_METHODS,
       ROUTING_METHODS,

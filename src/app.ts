@@ -1,5 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { createApis, describeApis, type GatewayContext, LOADER_PATH, MODEL_STORE_PATH } from './apis.js'
+import {
+  createApis,
+  describeApis,
+  type GatewayContext,
+  LOADER_PATH,
+  MODEL_STORE_PATH,
+  mapApiPath,
+} from './apis.js'
 import type { Config } from './config.js'
 import { type DataLayout, emptyTempDir, layoutOf, makeDirectories } from './files/layout.js'
 import { createMetrics, type Metrics } from './http/metrics.js'
@@ -10,6 +17,7 @@ import type { RpcDeps } from './http/rpc-routes.js'
 import { createHttpServer, type HttpServer, type TlsPair } from './http/server.js'
 import { createStartingRoutes } from './http/starting.js'
 import type { Log } from './log.js'
+import { addMapTiles } from './map-tiles.js'
 import { createFamilyReader } from './metric-families.js'
 import type { Api } from './rpc/dispatch.js'
 import { openServices, type Services } from './services.js'
@@ -86,6 +94,7 @@ function serve(
       services.models.addRoutes(app, apiAt(apis, MODEL_STORE_PATH), rpc)
       services.loading.addRoutes(app, apiAt(apis, LOADER_PATH), rpc)
       addMetricsRoute(app, rpc, metrics, config.server.openTo.includes(METRICS_PATH))
+      addMapTiles(app, apiAt(apis, mapApiPath(config)), rpc, services)
     },
   })
   const gateway: Pick<Gateway, 'reload' | 'stop'> = {

@@ -135,6 +135,10 @@ const Routing = z.strictObject({
   timeLimitMs: ms(30_000, 'longest time a search may wait and run'),
 })
 
+const Tiles = z.strictObject({
+  cacheBytes: bytes(16 * 1024 * 1024, 'memory for vector tiles that are kept'),
+})
+
 const ModelStore = z.strictObject({
   autoCreate: z.boolean().default(true).describe('a first put to an unknown model store makes the store'),
   location: z
@@ -217,6 +221,7 @@ export const ConfigSchema = z.strictObject({
   limits: Limits.prefault({}),
   riskmap: Riskmap.prefault({}),
   routing: Routing.prefault({}),
+  tiles: Tiles.prefault({}),
   modelStore: ModelStore.prefault({}),
   sync: Sync.prefault({}),
 })

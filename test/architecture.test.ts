@@ -21,7 +21,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   storage: ['geo'],
   files: ['routing'], // the graph file's reader
   worker: [],
-  search: ['routing', 'risk', 'geo', 'storage', 'files', 'worker'], // what the search worker does: maps, overlays and prices together
+  search: ['routing', 'risk', 'geo', 'tiles', 'storage', 'files', 'worker'], // what the search worker does: maps, overlays, prices and tiles together
   demo: ['mapbuild', 'geo', 'routing'],
   tiles: ['routing', 'geo'], // vector tiles of a road graph
   console: [], // the web page: talks to the gateway over HTTP alone

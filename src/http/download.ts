@@ -2,6 +2,7 @@ import type { Hono } from 'hono'
 import { AppError, isAppError } from '../errors.js'
 import type { Api } from '../rpc/dispatch.js'
 import { refusalResponse, type StreamOptions } from './answer.js'
+import { namesTag } from './entity-tag.js'
 import { addressOf, type HttpContext, type HttpEnv } from './env.js'
 import { refuseOtherMethods } from './routes.js'
 import { callOf, type RpcDeps, requireScope, signIn, streamOptions } from './rpc-routes.js'
@@ -78,12 +79,6 @@ async function sendFile(
   const status = range === undefined ? 200 : 206
   if (c.req.method === 'HEAD') return new Response(null, { status, headers })
   return new Response(byteStream(await file.open({ start, end }), options), { status, headers })
-}
-
-/** `*`, or a list of tags; weak ones are compared as if they were strong, as RFC 9110 has it for this header. */
-function namesTag(header: string | undefined, etag: string): boolean {
-  if (header === undefined) return false
-  return header.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag)
 }
 
 /** One range is served; several, an unknown unit, and one whose `If-Range` is stale get the whole. */

@@ -1,7 +1,8 @@
-import Flatbush from 'flatbush'
+import type Flatbush from 'flatbush'
 import { cornerOffsets, endSpot, readLine, type Spot } from './geometry.js'
 import { type Graph, LINK_FLAG } from './graph.js'
 import { type LocalScale, localScale } from './local-scale.js'
+import { segmentIndex } from './segment-index.js'
 
 /** A spot on a segment, from which its links can be driven. */
 export interface Position extends Spot {
@@ -59,19 +60,6 @@ export function snap(graph: Graph, lng: number, lat: number, maxSnapM: number): 
   }
   return other === undefined ? undefined : placeOn(graph, index, lng, lat, scale, other.segment)
 }
-
-/** The index over the segments' boxes, opened once a graph. */
-function segmentIndex(graph: Graph): Flatbush {
-  let index = indexes.get(graph)
-  if (index === undefined) {
-    const bytes = graph.segmentIndex
-    index = Flatbush.from(bytes.buffer, bytes.byteOffset)
-    indexes.set(graph, index)
-  }
-  return index
-}
-
-const indexes = new WeakMap<Graph, Flatbush>()
 
 /** A segment nearer than the radius has a box that meets the square of that radius around the point. */
 function nearestWithin(

@@ -27,6 +27,7 @@ import { inTurns } from './in-turns.js'
 import type { LoadedMap, Maps } from './maps.js'
 import { closedBy, type Prices, type WatchedTimetable } from './pricing.js'
 import type { Themes } from './themes.js'
+import { createTileMaker } from './tiles.js'
 
 /** A search over time that tables change under is tried so often in turns with other calls. */
 const MAX_TRIES_OVER_TIME = 3
@@ -50,6 +51,7 @@ export function searchCalls(parts: SearchParts): Record<string, WorkHandler> {
       JSON.stringify(await answerIsochrone(parts, request, work)),
     calcRisk: async (request: CalcRiskRequest, work) =>
       JSON.stringify(await answerCalcRisk(parts, request, work)),
+    tile: createTileMaker(maps, parts.config.tiles.cacheBytes),
     nearest: (request: NearestRequest) => JSON.stringify(answerNearest(parts, request)),
     maps: () => JSON.stringify({ maps: maps.list().map(describeMap) }),
     reload: () => {
