@@ -27,7 +27,7 @@ export type Settings = { [key: string]: Settings | unknown }
 
 const ENV_PREFIX = 'FIELDGATE_'
 /** Names that other parts of the program read; they are no settings. */
-const ENV_RESERVED = new Set(['FIELDGATE_SQLITE_ADDON', 'FIELDGATE_CONFIG'])
+const ENV_RESERVED = new Set(['FIELDGATE_SQLITE_ADDON', 'FIELDGATE_NATIVE_DIR', 'FIELDGATE_CONFIG'])
 
 /**
  * Puts the settings together: defaults, then the file, then the environment, then flags.

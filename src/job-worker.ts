@@ -8,6 +8,7 @@ import { createDiskSpace } from './files/disk-space.js'
 import type { DataLayout } from './files/layout.js'
 import { openKeyring } from './storage/crypto.js'
 import { openBulkWriter, openDataReader } from './storage/data-db.js'
+import { offerNativeDir } from './storage/native.js'
 import { serveWork } from './worker/host.js'
 
 /** What the main thread hands to this thread at its start. */
@@ -18,6 +19,7 @@ export interface JobWorkerData {
 
 /** The bulk jobs' thread: started at the first large load, ended by the main thread when it has been idle. */
 export function runJobWorker(port: MessagePort, { config, layout }: JobWorkerData): void {
+  offerNativeDir(layout.nativeDir)
   const disk = createDiskSpace(layout.root, config.limits.diskReserveBytes)
   const files = createBlobStore({
     dir: layout.filesDir,

@@ -9,6 +9,7 @@ import { openMaps } from './search/maps.js'
 import { openPrices } from './search/pricing.js'
 import { openThemes } from './search/themes.js'
 import { openDataReader } from './storage/data-db.js'
+import { offerNativeDir } from './storage/native.js'
 import { serveWork } from './worker/host.js'
 
 /** What the main thread hands to this thread at its start. */
@@ -19,6 +20,7 @@ export interface SearchWorkerData {
 
 /** The searches' thread: every map, risk overlay and route search lives here, so that the gateway goes on answering. */
 export function runSearchWorker(port: MessagePort, { config, layout }: SearchWorkerData): void {
+  offerNativeDir(layout.nativeDir)
   const maps = openMaps(config, layout)
   const themes = openThemes(config, () =>
     existsSync(layout.dataDb) ? openDataReader(layout.dataDb) : undefined,

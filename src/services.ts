@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import path from 'node:path'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import type { CallContext } from './api/context.js'
 import { bulkWorkBy } from './api/dataset/jobs.js'
 import type { GatewayContext } from './apis.js'
@@ -14,6 +14,7 @@ import { type LoaderServices, openLoaderServices } from './loader-services.js'
 import type { Log } from './log.js'
 import { type ModelServices, openModelServices } from './model-services.js'
 import { createReadiness } from './readiness.js'
+import { startWorker, type WorkerRole } from './start-worker.js'
 import { openKeyring } from './storage/crypto.js'
 import { type Db, statement } from './storage/database.js'
 import { createDatasetStore } from './storage/dataset-store.js'
@@ -200,9 +201,9 @@ function startWorkers(options: ServicesOptions): Pick<Services, 'searcher' | 'jo
   return { searcher, jobs }
 }
 
-function spawn(options: ServicesOptions, role: 'search' | 'job'): Worker {
+function spawn(options: ServicesOptions, role: WorkerRole): Worker {
   const { config, layout } = options
-  return new Worker(options.workerEntry, {
+  return startWorker(options.workerEntry, role, {
     workerData: { role, config, layout },
     name: `fieldgate-${role}`,
     ...(role === 'job' ? { resourceLimits: { maxYoungGenerationSizeMb: JOB_YOUNG_MB } } : {}),

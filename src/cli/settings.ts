@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { type Config, type ConfigFault, type LoadedConfig, loadConfig, type Settings } from '../config.js'
+import { layoutOf } from '../files/layout.js'
+import { offerNativeDir } from '../storage/native.js'
 import type { CliDeps, GlobalOptions } from './io.js'
 
 /** Where settings are read from when no file is named. */
@@ -36,6 +38,7 @@ export function findSettings(
   const loaded = loadConfig(file, deps.env, { ...flags, ...dataDir })
   if ('faults' in loaded) return { ...loaded, file }
   const config = withAbsolutePaths(loaded, deps.cwd)
+  offerNativeDir(layoutOf(config.dataDir).nativeDir)
   return { ...loaded, config, dataDir: config.dataDir }
 }
 

@@ -22,6 +22,8 @@ export interface DataLayout {
   partsDir: string
   /** dataproc modules */
   modulesDir: string
+  /** where the single executable unpacks its SQLite addon when no temporary directory will do; made by it alone */
+  nativeDir: string
   /** key that encrypts secrets and encrypted columns */
   keyFile: string
 }
@@ -40,6 +42,7 @@ export function layoutOf(dataDir: string): DataLayout {
     tempDir: path.join(root, 'tmp'),
     partsDir: path.join(root, 'parts'),
     modulesDir: path.join(root, 'modules'),
+    nativeDir: path.join(root, 'native'),
     keyFile: path.join(root, 'secret.key'),
   }
 }

@@ -1,0 +1,93 @@
+// npm run build:binary -- --target linux-x64|linux-arm64: one executable, build/fieldgate-VERSION-TARGET, and its sha256.
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import { inject } from 'postject'
+import { baseNode, strippedCopy, targetOf } from './base.mjs'
+
+/** Node's own mark in its executable, where the bundle's presence is noted. */
+const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
+/**
+ * Small boards: the young generation stays small, which keeps memory from growing between collections. No cap on the
+ * heap: it would bind the threads too, and end the process instead of the request.
+ */
+const NODE_FLAGS = ['--max-semi-space-size=1']
+/** Compiled code holds tables ordered by a random seed: with a fixed one the same sources make the same bytes. */
+const SAME_EVERY_TIME = ['--random-seed=1']
+
+const target = targetOf(process.argv.slice(2))
+const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+const work = path.resolve('build/binary', target.name)
+const output = path.resolve('build', `fieldgate-${version}-${target.name}`)
+
+mkdirSync(work, { recursive: true })
+execFileSync(process.execPath, ['scripts/build.mjs'], { stdio: 'inherit' })
+const blob = makeBlob(collectAssets())
+const fresh = path.join(work, 'fieldgate')
+strippedCopy(baseNode(target), target, fresh)
+await quietly(() => inject(fresh, 'NODE_SEA_BLOB', readFileSync(blob), { sentinelFuse: FUSE }))
+renameSync(fresh, output) // never a half-written executable under its name
+const bytes = readFileSync(output)
+const sha256 = createHash('sha256').update(bytes).digest('hex')
+writeFileSync(`${output}.sha256`, `${sha256}  ${path.basename(output)}\n`)
+console.log(`${path.relative('.', output)}: ${(bytes.length / 1e6).toFixed(1)} MB, sha256 ${sha256}`)
+
+/** Everything the program reads by `readAsset`: the addon of the target's machine, the threads, the console. */
+function collectAssets() {
+  const addonRoot = path.dirname(createRequire(import.meta.url).resolve('better-sqlite3/package.json'))
+  const addon = path.join(work, 'better_sqlite3.node')
+  strippedCopy(path.join(addonRoot, 'prebuilds', `${target.name}.node`), target, addon)
+  const digest = `${addon}.sha256`
+  writeFileSync(digest, createHash('sha256').update(readFileSync(addon)).digest('hex'))
+  const assets = {
+    'better_sqlite3.node': addon,
+    'better_sqlite3.node.sha256': digest,
+    'search-worker.cjs': path.resolve('dist/search-worker.cjs'),
+    'job-worker.cjs': path.resolve('dist/job-worker.cjs'),
+  }
+  for (const file of filesBelow('dist/console')) assets[path.relative('dist', file)] = path.resolve(file)
+  return assets
+}
+
+/** Sorted, so that the same files make the same executable. */
+function filesBelow(folder) {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name))
+    .sort()
+}
+
+/** Written by this machine's Node of the same version. Compiled code fits one kind of machine, so only its own gets it. */
+function makeBlob(assets) {
+  const blob = path.join(work, 'fieldgate.blob')
+  const config = path.join(work, 'sea.json')
+  const settings = {
+    main: path.resolve('dist/fieldgate.cjs'),
+    output: blob,
+    disableExperimentalSEAWarning: true,
+    useSnapshot: false,
+    useCodeCache: target.arch === process.arch,
+    execArgv: NODE_FLAGS,
+    assets,
+  }
+  writeFileSync(config, JSON.stringify(settings, null, 2))
+  execFileSync(process.execPath, [...SAME_EVERY_TIME, '--experimental-sea-config', config], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  return blob
+}
+
+/** postject warns of section names that it does not know; they are of no matter here. */
+async function quietly(act) {
+  const { warn, error, log } = console
+  const nothing = () => undefined
+  Object.assign(console, { warn: nothing, error: nothing, log: nothing })
+  try {
+    await act()
+  } finally {
+    Object.assign(console, { warn, error, log })
+  }
+}
