@@ -3,11 +3,13 @@ import { copyFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { build } from 'esbuild'
+import { slimPackages } from './slim-packages.mjs'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
 const addonRoot = path.dirname(createRequire(import.meta.url).resolve('better-sqlite3/package.json'))
 const common = {
   bundle: true,
+  plugins: [slimPackages],
   platform: 'node',
   target: 'node20', // an older Node must reach the version check and print one clear line
   format: 'cjs',
