@@ -5,6 +5,12 @@ import path from 'node:path'
 const LEFT_OUT = [
   // messages of zod in fifty languages; ours are English, and schemas.js brings those by itself
   { filter: /^\.\.\/locales\/index\.js$/, importer: /\/zod\//, contents: '' },
+  // tus uploads take web requests here; the adapter for Node's own brings http2 and the whole of fetch at the start
+  {
+    filter: /^srvx\/node$/,
+    importer: /\/@tus\/server\//,
+    contents: 'export const NodeRequest = undefined; export const sendNodeResponse = undefined',
+  },
 ]
 
 /** Packages of which a few files do all that is used here; `lazy`: loaded at the first use, not at the start. */

@@ -8,7 +8,7 @@ import type { AuthStores } from './auth/authenticate.js'
 import type { Config } from './config.js'
 import { parseOffset } from './datetime.js'
 import { createDiskSpace, type DiskSpace } from './files/disk-space.js'
-import type { DataLayout } from './files/layout.js'
+import { type DataLayout, mapFiles } from './files/layout.js'
 import type { PartState } from './http/routes.js'
 import { type LoaderServices, openLoaderServices } from './loader-services.js'
 import type { Log } from './log.js'
@@ -43,7 +43,7 @@ export interface ServicesOptions {
 export interface Services {
   readonly state: State
   readonly stores: AuthStores
-  /** the searches' thread, always there */
+  /** the searches' thread, there from the first map or search on */
   readonly searcher: WorkerClient
   /** the bulk jobs' thread, started on demand */
   readonly jobs: WorkerClient
@@ -98,7 +98,7 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
     timeZoneMin,
     log,
   }
-  const maps = createMapReload(searcher, log)
+  const maps = createMapReload(options, searcher)
   await maps.reload()
   const housekeeping = startHousekeeping(state, log)
   return {
@@ -148,11 +148,13 @@ function readinessOf(
 }
 
 /** Looks for map files, at the start and when asked again, and keeps what was wrong with them. */
-function createMapReload(searcher: WorkerClient, log: Log) {
+function createMapReload({ config, layout, log }: ServicesOptions, searcher: WorkerClient) {
   let mapFaults: readonly string[] = []
   return {
     faults: () => mapFaults,
     async reload() {
+      // without a map the thread starts with the first search: it costs a board 10 MB and a tenth of a second
+      if (!searcher.wasStarted() && config.routing.maps.length + mapFiles(layout).length === 0) return
       const { maps, faults } = await searcher.call<ReloadedMaps>('reload', null)
       // names alone: `/readyz` is open to everybody
       mapFaults = faults.map(({ file, message }) => `${path.basename(file)}: ${message}`)

@@ -42,13 +42,41 @@ function collectAssets() {
   const digest = `${addon}.sha256`
   writeFileSync(digest, createHash('sha256').update(readFileSync(addon)).digest('hex'))
   const assets = {
+    'fieldgate.cjs': wrapBundle(),
     'better_sqlite3.node': addon,
     'better_sqlite3.node.sha256': digest,
     'search-worker.cjs': path.resolve('dist/search-worker.cjs'),
     'job-worker.cjs': path.resolve('dist/job-worker.cjs'),
   }
+  // compiled code fits one kind of machine, so only the target that is this one gets it
+  if (target.arch === process.arch) assets['fieldgate.code'] = compile(assets['fieldgate.cjs'])
   for (const file of filesBelow('dist/console')) assets[path.relative('dist', file)] = path.resolve(file)
   return assets
+}
+
+/** The bundle as the expression of a function, as Node wraps every file of this kind. */
+function wrapBundle() {
+  const file = path.join(work, 'fieldgate.cjs')
+  const source = readFileSync(process.env.DEV_MAIN ?? 'dist/fieldgate.cjs', 'utf8').replace(/^#!.*/, '')
+  writeFileSync(file, `(function (exports, require, module, __filename, __dirname) {${source}\n})`)
+  return file
+}
+
+/** `config check` loads all that a start does and ends by itself, in the same way every time. */
+function compile(bundle) {
+  const out = path.join(work, 'fieldgate.code')
+  const empty = path.join(work, 'empty')
+  mkdirSync(empty, { recursive: true })
+  const argv = [
+    ...SAME_EVERY_TIME,
+    path.resolve('scripts/binary/compile.cjs'),
+    bundle,
+    out,
+    'config',
+    'check',
+  ]
+  execFileSync(process.execPath, argv, { cwd: empty, env: {}, stdio: ['ignore', 'ignore', 'inherit'] })
+  return out
 }
 
 /** Sorted, so that the same files make the same executable. */
@@ -60,16 +88,16 @@ function filesBelow(folder) {
     .sort()
 }
 
-/** Written by this machine's Node of the same version. Compiled code fits one kind of machine, so only its own gets it. */
+/** Written by this machine's Node of the same version. */
 function makeBlob(assets) {
   const blob = path.join(work, 'fieldgate.blob')
   const config = path.join(work, 'sea.json')
   const settings = {
-    main: path.resolve('dist/fieldgate.cjs'),
+    main: path.resolve('scripts/binary/boot.cjs'),
     output: blob,
     disableExperimentalSEAWarning: true,
     useSnapshot: false,
-    useCodeCache: target.arch === process.arch,
+    useCodeCache: false, // the bundle's is kept by compile.cjs
     execArgv: NODE_FLAGS,
     assets,
   }

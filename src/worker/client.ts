@@ -22,6 +22,8 @@ export interface WorkerClient {
    * ought to be there is started.
    */
   isAlive(limitMs: number): Promise<boolean>
+  /** whether the thread was ever needed; a thread nobody called is not started */
+  wasStarted(): boolean
   stop(): Promise<void>
 }
 
@@ -52,8 +54,10 @@ export function createWorkerClient(options: WorkerClientOptions): WorkerClient {
   let thread: Thread | undefined
   let nextId = 1
   let isStopped = false
+  let wasStarted = false
 
   const running = (): Thread => {
+    wasStarted = true
     thread ??= startThread(options, (gone) => {
       if (thread === gone) thread = undefined
     })
@@ -70,9 +74,10 @@ export function createWorkerClient(options: WorkerClientOptions): WorkerClient {
       return start<R>(target, nextId++, name, payload, callOptions, options.idleMs)
     },
     pending: () => thread?.pending.size ?? 0,
+    wasStarted: () => wasStarted,
     async isAlive(limitMs) {
       if (isStopped) return false
-      if (thread === undefined && options.idleMs !== undefined) return true
+      if (thread === undefined && (options.idleMs !== undefined || !wasStarted)) return true
       return await ping(running(), nextId++, limitMs)
     },
     async stop() {
