@@ -1,9 +1,7 @@
 // npm run docs: writes the generated tables of README.md and edge.config.schema.json; --check fails when they are stale.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { build } from 'esbuild'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { loadFacts } from './load-facts.mjs'
 
 const facts = await loadFacts()
 const tables = {
@@ -59,22 +57,6 @@ function configSchema() {
   )
   if (status !== 0) throw new Error(`biome could not format the schema: ${stderr}`)
   return stdout
-}
-
-/** Compiles the part of the sources that knows the facts, and asks it. */
-async function loadFacts() {
-  mkdirSync('build', { recursive: true })
-  const outfile = path.resolve('build/docs-facts.cjs')
-  await build({
-    entryPoints: ['scripts/docs-facts.ts'],
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    external: ['better-sqlite3'],
-    outfile,
-    logLevel: 'warning',
-  })
-  return (await import(pathToFileURL(outfile).href)).default.facts()
 }
 
 /** A Markdown table; with `groups`, a line of its own before each group of rows. */

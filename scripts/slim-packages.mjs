@@ -11,6 +11,12 @@ const LEFT_OUT = [
     importer: /\/@tus\/server\//,
     contents: 'export const NodeRequest = undefined; export const sendNodeResponse = undefined',
   },
+  // the server speaks HTTP/1.1: of http2 the adapter only asks whether a request is one of its
+  {
+    filter: /^node:http2$/,
+    importer: /\/@hono\/node-server\//,
+    contents: 'export class Http2ServerRequest {}; export const constants = {}',
+  },
 ]
 
 /** Packages of which a few files do all that is used here; `lazy`: loaded at the first use, not at the start. */

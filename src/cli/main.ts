@@ -41,13 +41,22 @@ export async function runCli(argv: readonly string[], io: CliIo, deps: CliDeps):
   return exitCode
 }
 
-/** The verbs with how they are called, for README. */
-export function listVerbs(io: CliIo, deps: CliDeps): { usage: string; description: string }[] {
-  const leaves = (command: Command, prefix: string): { usage: string; description: string }[] =>
+export interface VerbFacts {
+  usage: string
+  description: string
+  options: { flags: string; description: string }[]
+}
+
+/** The verbs with how they are called, for README and the man page. */
+export function listVerbs(io: CliIo, deps: CliDeps): VerbFacts[] {
+  const optionsOf = (command: Command) =>
+    command.options.map(({ flags, description }) => ({ flags, description }))
+  const leaves = (command: Command, prefix: string): VerbFacts[] =>
     command.commands.flatMap((child) => {
       const name = `${prefix}${child.name()}`
       if (child.commands.length > 0) return leaves(child, `${name} `)
-      return [{ usage: `${name} ${child.usage()}`, description: child.description() }]
+      const usage = `${name} ${child.usage()}`
+      return [{ usage, description: child.description(), options: optionsOf(child) }]
     })
   return leaves(createProgram(io, deps), '')
 }
