@@ -210,6 +210,27 @@ const Sync = z.strictObject({
   replyBytes: bytes(4 * 1024 * 1024, 'largest answer of an upstream, apart from model files'),
 })
 
+const Update = z.strictObject({
+  publicKey: z
+    .string()
+    .regex(/^[A-Za-z0-9+/]{43}=$/, 'expected an Ed25519 key, 32 bytes in base64')
+    .optional()
+    .describe('Ed25519 key that must have signed a release, 32 bytes in base64; without it update refuses'),
+  restartCommand: z
+    .array(z.string().min(1).max(4096))
+    .max(100)
+    .default([])
+    .describe(
+      'program and arguments that restart the gateway after an update; empty when no service runs it',
+    ),
+  readyS: z
+    .int()
+    .min(1)
+    .max(3600)
+    .default(90)
+    .describe('an updated gateway that is not ready after so long is replaced by the old one, seconds'),
+})
+
 /** Every setting: `edge.config.json`, `FIELDGATE_SECTION__NAME` in the environment, and a few flags. */
 export const ConfigSchema = z.strictObject({
   $schema: z.string().max(4096).optional().describe('ignored; for editors'),
@@ -224,6 +245,7 @@ export const ConfigSchema = z.strictObject({
   tiles: Tiles.prefault({}),
   modelStore: ModelStore.prefault({}),
   sync: Sync.prefault({}),
+  update: Update.prefault({}),
 })
 
 export type Config = z.output<typeof ConfigSchema>

@@ -119,10 +119,24 @@ interface SearchStatus {
   profileCount: number
 }
 
+const NOTHING_YET: SearchStatus = {
+  maps: [],
+  faults: [],
+  overlayBytes: 0,
+  overlayCount: 0,
+  clampedLevels: 0,
+  unreadableCells: 0,
+  profileBytes: 0,
+  profileCount: 0,
+}
+
 async function searchFamilies({ searcher }: Services): Promise<Family[]> {
   let status: SearchStatus
   try {
-    status = await searcher.call<SearchStatus>('status', null, { timeLimitMs: STATUS_MS })
+    // a thread that nobody has needed yet is not started to be asked
+    status = searcher.wasStarted()
+      ? await searcher.call<SearchStatus>('status', null, { timeLimitMs: STATUS_MS })
+      : NOTHING_YET
   } catch {
     return [gauge('fieldgate_search_up', '1 when the search worker answers', 0)]
   }

@@ -24,6 +24,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   search: ['routing', 'risk', 'geo', 'tiles', 'storage', 'files', 'worker'], // what the search worker does: maps, overlays, prices and tiles together
   demo: ['mapbuild', 'geo', 'routing'],
   tiles: ['routing', 'geo'], // vector tiles of a road graph
+  update: [], // a signed release in place of the executable
   console: [], // the web page: talks to the gateway over HTTP alone
 }
 const NO_BUILTINS = ['routing', 'geo', 'risk']

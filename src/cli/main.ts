@@ -9,6 +9,7 @@ import { addMapCommands } from './map.js'
 import { addModelCommands } from './model.js'
 import { addServeCommand } from './serve.js'
 import { addSyncCommands } from './sync.js'
+import { addUpdateCommand } from './update.js'
 import { addVacuumCommand } from './vacuum.js'
 import { addVersionCommand } from './version.js'
 
@@ -82,6 +83,7 @@ function createProgram(io: CliIo, deps: CliDeps): Command {
   addSyncCommands(program, io, deps)
   addCiteCommands(program, io, deps)
   addVacuumCommand(program, io, deps)
+  addUpdateCommand(program, io, deps)
   addConfigCommands(program, io, deps)
   addVersionCommand(program, io, deps)
   return program

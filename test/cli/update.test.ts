@@ -1,0 +1,280 @@
+import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import path from 'node:path'
+import t, { type Test } from 'tap'
+import { lockDirectory } from '../../src/storage/lock.js'
+import { formatStatement } from '../../src/update/statement.js'
+import { cli } from '../support/run-cli.js'
+
+/** How a made-up executable serves and what its doctor says. */
+interface Habits {
+  serves?: 'well' | 'crashes' | 'never ready' | 'answers 503' | 'ends badly'
+  doctor?: 0 | 1 | 2
+}
+
+const OLD = '1.0.0'
+const TARGET = `${process.platform}-${process.arch}`
+const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+const trusted = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('base64')
+
+/** A program of the verbs that an update uses, as a script. */
+function program(version: string, { serves = 'well', doctor = 0 }: Habits = {}): string {
+  const code = `
+const http = require("node:http")
+const [verb, ...argv] = process.argv.slice(1)
+const serves = "${serves}"
+if (verb === "version") console.log(JSON.stringify({ version: "${version}" }))
+else if (verb === "doctor") {
+  if (${doctor} > 0) console.error("doctor of ${version} found ${doctor}")
+  process.exitCode = ${doctor}
+} else if (serves === "crashes") {
+  console.error("segmentation fault, or so")
+  process.exit(3)
+} else {
+  const server = http.createServer((request, response) => {
+    response.statusCode = serves === "answers 503" ? 503 : 200
+    response.end(request.url === "/openrpc.json" ? JSON.stringify({ info: { version: "${version}" } }) : "{}")
+  })
+  server.listen(Number(argv[argv.indexOf("--port") + 1]), "127.0.0.1", () => {
+    if (serves !== "never ready")
+      console.log(JSON.stringify({ event: "ready", url: "http://127.0.0.1:" + server.address().port }))
+  })
+  process.on("SIGTERM", () => process.exit(serves === "ends badly" ? 1 : 0))
+}`
+  return `#!/bin/sh\n# version: '${version}'\nexec '${process.execPath}' -e '${code}' -- "$@"\n`
+}
+
+interface Place {
+  dir: string
+  /** runs \`update\` for a release of that file name */
+  update(name: string, ...argv: string[]): ReturnType<typeof cli>
+  /** makes a release with its signature */
+  release(name: string, version: string, habits?: Habits, key?: KeyObject): string
+  installed(): string
+  /** names in the executable's folder */
+  left(): string[]
+}
+
+function place(t: Test, settings: object = {}, habits: Habits = {}): Place {
+  const dir = t.testdir({
+    bin: {},
+    data: {},
+    'edge.config.json': JSON.stringify({ update: { publicKey: trusted, readyS: 60, ...settings } }),
+  })
+  const executable = path.join(dir, 'bin/fieldgate')
+  writeFileSync(executable, program(OLD, habits), { mode: 0o755 })
+  return {
+    dir,
+    update: (name, ...argv) =>
+      cli(dir, ['update', path.join(dir, name), '--executable', executable, ...argv], {
+        PATH: process.env.PATH,
+      }),
+    release(name, version, habits = {}, key = privateKey) {
+      const file = path.join(dir, name)
+      const bytes = Buffer.from(program(version, habits))
+      writeFileSync(file, bytes)
+      writeSignature(`${file}.sig`, version, bytes, key)
+      return file
+    },
+    installed: () => /version: '([^']+)'/.exec(readFileSync(executable, 'utf8'))?.[1] ?? 'none',
+    left: () => readdirSync(path.join(dir, 'bin')).sort(),
+  }
+}
+
+function writeSignature(file: string, version: string, bytes: Buffer, key: KeyObject, target = TARGET): void {
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  const text = formatStatement({ version, target, sizeBytes: bytes.length, sha256 })
+  writeFileSync(file, `${text}signature: ${sign(null, Buffer.from(text), key).toString('base64')}\n`)
+}
+
+t.test(
+  'update: a signed newer release takes the place; the old one is kept, and comes back by --back',
+  async (t) => {
+    const at = place(t)
+    at.release('new', '1.1.0')
+    const run = await at.update('new', '--json')
+    t.equal(run.code, 0, run.stderr)
+    t.match(JSON.parse(run.stdout), { version: '1.1.0', executable: /bin\/fieldgate$/ })
+    t.equal(at.installed(), '1.1.0')
+    t.same(at.left(), ['fieldgate', 'fieldgate.previous'])
+    const back = await cli(at.dir, ['update', '--back', '--executable', path.join(at.dir, 'bin/fieldgate')])
+    t.equal(back.code, 0, back.stderr)
+    t.equal(at.installed(), OLD)
+  },
+)
+
+t.test('update: what is not signed as it is changes nothing', async (t) => {
+  const stranger = generateKeyPairSync('ed25519').privateKey
+  const cases: [title: string, message: RegExp, break_: (at: Place, file: string) => void][] = [
+    [
+      'wrong key',
+      /new\.sig: the key of update\.publicKey did not sign it/,
+      (at) => at.release('new', '1.1.0', {}, stranger),
+    ],
+    [
+      'truncated file',
+      /is not the file that was signed: found 100 bytes/,
+      (_, file) => truncateSync(file, 100),
+    ],
+    [
+      'signature of another file',
+      /is not the file that was signed/,
+      (at, file) => {
+        at.release('other', '1.2.0', { doctor: 1 })
+        writeFileSync(`${file}.sig`, readFileSync(path.join(at.dir, 'other.sig')))
+      },
+    ],
+    [
+      'a line of the statement changed',
+      /did not sign it/,
+      (_, file) =>
+        writeFileSync(`${file}.sig`, readFileSync(`${file}.sig`, 'utf8').replace('1.1.0', '9.9.9')),
+    ],
+    ['no signature', /new\.sig: ENOENT/, (_, file) => rmSync(`${file}.sig`)],
+    [
+      'no statement',
+      /expected the lines of fieldgate-release-1/,
+      (_, file) => writeFileSync(`${file}.sig`, 'hello'),
+    ],
+    [
+      'another machine',
+      /found a release for linux-mips, expected one for linux-/,
+      (_, file) => writeSignature(`${file}.sig`, '1.1.0', readFileSync(file), privateKey, 'linux-mips'),
+    ],
+    [
+      'older version',
+      /found version 0\.9\.9, expected one newer than 1\.0\.0/,
+      (at) => at.release('new', '0.9.9'),
+    ],
+    ['same version', /found version 1\.0\.0, expected one newer/, (at) => at.release('new', OLD)],
+    [
+      'another version than signed',
+      /says it is version 1\.1\.1, expected 1\.1\.0 as signed/,
+      (at, file) => {
+        at.release('new', '1.1.1')
+        writeSignature(`${file}.sig`, '1.1.0', readFileSync(file), privateKey)
+      },
+    ],
+  ]
+  for (const [title, message, change] of cases) {
+    const at = place(t)
+    change(at, at.release('new', '1.1.0'))
+    const run = await at.update('new')
+    t.match([run.code, run.stdout], [1, ''], title)
+    t.match(run.stderr, new RegExp(`(^|\n)fieldgate: [^\n]*${message.source}[^\n]*\n$`), title)
+    t.same([at.installed(), at.left()], [OLD, ['fieldgate']], title)
+  }
+})
+
+t.test('update: a release that does not work is replaced by the old one', async (t) => {
+  const cases: [Habits, RegExp][] = [
+    [
+      { serves: 'crashes' },
+      /1\.1\.0 does not work here \(it ended with 3 before it was ready: segmentation fault, or so\): 1\.0\.0 is back\n/,
+    ],
+    [{ serves: 'never ready' }, /\(it was not ready in time\): 1\.0\.0 is back/],
+    [{ serves: 'answers 503' }, /\(it is not ready: \{\}\): 1\.0\.0 is back/],
+    [{ serves: 'ends badly' }, /\(it ended with 1: \): 1\.0\.0 is back/],
+    [{ doctor: 2 }, /\(doctor: doctor of 1\.1\.0 found 2\): 1\.0\.0 is back/],
+  ]
+  for (const [habits, message] of cases) {
+    const at = place(t, { readyS: 4 })
+    at.release('new', '1.1.0', habits)
+    const run = await at.update('new')
+    t.equal(run.code, 1)
+    t.match(run.stderr, message)
+    t.equal(at.installed(), OLD)
+    t.same(at.left(), ['fieldgate', 'fieldgate.previous'])
+  }
+})
+
+t.test('update: what doctor found before the update does not hold it up', async (t) => {
+  const at = place(t, {}, { doctor: 2 })
+  at.release('new', '1.1.0', { doctor: 2 })
+  const run = await at.update('new')
+  t.equal(run.code, 0, run.stderr)
+})
+
+t.test('update: --allow-older takes an older release', async (t) => {
+  const at = place(t)
+  at.release('new', '0.9.0')
+  const run = await at.update('new', '--allow-older')
+  t.equal(run.code, 0, run.stderr)
+  t.equal(at.installed(), '0.9.0')
+})
+
+t.test(
+  'update: a service is restarted, and restarted with the old version when the new one fails',
+  async (t) => {
+    const port = await freePort()
+    const at = place(t)
+    const script = path.join(at.dir, 'restart.sh')
+    writeFileSync(
+      path.join(at.dir, 'edge.config.json'),
+      JSON.stringify({
+        server: { port },
+        update: { publicKey: trusted, readyS: 15, restartCommand: ['sh', script, at.dir, String(port)] },
+      }),
+    )
+    writeFileSync(
+      script,
+      `cd "$1"; [ -f pid ] && kill "$(cat pid)" 2>/dev/null
+bin/fieldgate serve --port "$2" >/dev/null 2>&1 & echo $! > pid\n`,
+    )
+    t.teardown(() => {
+      if (existsSync(path.join(at.dir, 'pid'))) {
+        try {
+          process.kill(Number(readFileSync(path.join(at.dir, 'pid'), 'utf8')))
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+        }
+      }
+    })
+    at.release('good', '1.1.0')
+    const good = await at.update('good')
+    t.equal(good.code, 0, good.stderr)
+    const served = async () => (await (await fetch(`http://127.0.0.1:${port}/openrpc.json`)).json()) as object
+    t.match(await served(), { info: { version: '1.1.0' } })
+    at.release('bad', '1.2.0', { serves: 'crashes' })
+    const bad = await at.update('bad')
+    t.equal(bad.code, 1)
+    t.match(bad.stderr, /1\.2\.0 does not work here .*: 1\.1\.0 is back\n/)
+    t.match(await served(), { info: { version: '1.1.0' } })
+  },
+)
+
+t.test('update: refuses before anything is changed', async (t) => {
+  await t.test('a gateway serves and nothing restarts it', async (t) => {
+    const at = place(t)
+    at.release('new', '1.1.0')
+    const lock = lockDirectory(path.join(at.dir, 'data/lock.db'))
+    t.teardown(() => lock.release())
+    const run = await at.update('new')
+    t.match([run.code, at.installed()], [1, OLD])
+    t.match(run.stderr, /another gateway serves this data directory .*set update\.restartCommand/)
+  })
+  await t.test('no key in the settings', async (t) => {
+    const at = place(t, { publicKey: undefined })
+    at.release('new', '1.1.0')
+    const run = await at.update('new')
+    t.match([run.code, run.stderr, at.installed()], [1, /update\.publicKey is not set/, OLD])
+  })
+  await t.test('neither a file nor --back, and not the single executable', async (t) => {
+    const at = place(t)
+    t.match(await cli(at.dir, ['update']), { code: 2, stderr: /expected either a file or --back/ })
+    t.match(await cli(at.dir, ['update', 'x']), { code: 1, stderr: /this is not the single executable/ })
+    t.match(await cli(at.dir, ['update', '--back', '--executable', 'bin/fieldgate']), {
+      code: 1,
+      stderr: /no earlier version is kept/,
+    })
+  })
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
