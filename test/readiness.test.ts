@@ -99,7 +99,11 @@ const HANGING_WORKER = `
 t.test('readyz: search, when its thread hangs; other calls and health go on', async (t) => {
   const entry = path.join(t.testdir(), 'hanging.cjs')
   writeFileSync(entry, HANGING_WORKER)
-  const gateway = await open(t, { dataDir: path.join(path.dirname(entry), 'data'), workerEntry: entry })
+  const dataDir = path.join(path.dirname(entry), 'data')
+  const { mapsDir } = layoutOf(dataDir)
+  mkdirSync(mapsDir, { recursive: true })
+  writeFileSync(path.join(mapsDir, 'any.graph'), '') // without a map the thread would not be started
+  const gateway = await open(t, { dataDir, workerEntry: entry })
   const found = await readyz(gateway.url)
   t.equal(found.status, 503)
   t.match(blamed(found), [{ part: 'search', reason: /did not answer within 2000 ms/ }])
