@@ -98,6 +98,8 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
     timeZoneMin,
     log,
   }
+  if (!state.clock.isTrusted())
+    log.warn('the wall clock stands before the last recorded time: nothing expires until it is set right')
   const maps = createMapReload(options, searcher)
   await maps.reload()
   const housekeeping = startHousekeeping(state, log)

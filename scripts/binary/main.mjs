@@ -1,4 +1,4 @@
-// npm run build:binary -- --target linux-x64|linux-arm64: one executable, build/fieldgate-VERSION-TARGET, and its sha256.
+// npm run build:binary -- --target linux-x64|linux-arm64 [--fetch]: one executable, build/fieldgate-VERSION-TARGET, and its sha256.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -22,6 +22,11 @@ const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
 const work = path.resolve('build/binary', target.name)
 const output = path.resolve('build', `fieldgate-${version}-${target.name}`)
 
+if (process.argv.includes('--fetch')) {
+  // only brings what is not in node_modules
+  baseNode(target)
+  process.exit(0)
+}
 mkdirSync(work, { recursive: true })
 execFileSync(process.execPath, ['scripts/build.mjs'], { stdio: 'inherit' })
 const blob = makeBlob(collectAssets())

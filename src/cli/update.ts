@@ -93,9 +93,11 @@ function ownerOf(dataDir: string): RunOptions['owner'] {
 
 /** Without a service to restart, the new version serves for a moment by itself: it needs the data directory. */
 function requireNobodyServes({ settings }: Update): void {
-  if (settings.config.update.restartCommand.length > 0 || !existsSync(settings.dataDir)) return
+  const { lockDb } = layoutOf(settings.dataDir)
+  // nobody has served there yet; and root must not make the file for another user
+  if (settings.config.update.restartCommand.length > 0 || !existsSync(lockDb)) return
   try {
-    lockDirectory(layoutOf(settings.dataDir).lockDb).release()
+    lockDirectory(lockDb).release()
   } catch (error) {
     const advice = 'set update.restartCommand to what restarts it, or stop it for the update'
     throw new Error(`${messageOf(error)}; ${advice}`, { cause: error })

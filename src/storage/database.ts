@@ -37,6 +37,8 @@ export function openDatabase(file: string, migrations: Migrations, options: Open
     return setUp(db, file, migrations, options)
   } catch (error) {
     db.close()
+    if (isFull(error))
+      throw new Error(`${file} cannot be written: the disk is full, make room on it`, { cause: error })
     if (!isUnreadable(error)) throw error
     throw new Error(`${file} cannot be opened: ${messageOf(error)}`, { cause: error })
   }
@@ -174,13 +176,14 @@ function isUnreadable(error: unknown): boolean {
   return error instanceof Database.SqliteError && /^SQLITE_(?:NOTADB|CORRUPT|CANTOPEN|IOERR)/.test(error.code)
 }
 
+function isFull(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_FULL')
+}
+
 function isBusy(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')
 }
 
 function translate(error: unknown): unknown {
-  if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_FULL')) {
-    return new AppError('DISK_FULL', {}, { cause: error })
-  }
-  return error
+  return isFull(error) ? new AppError('DISK_FULL', {}, { cause: error }) : error
 }
