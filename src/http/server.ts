@@ -5,6 +5,7 @@ import { getRequestListener } from '@hono/node-server'
 import type { Config } from '../config.js'
 import { AppError, messageOf } from '../errors.js'
 import { errorText, toRpcError } from '../rpc/envelope.js'
+import { lingerAfterEarlyAnswer } from './linger.js'
 import { requestIdOf } from './request-id.js'
 import { createSocketGuard } from './sockets.js'
 
@@ -32,6 +33,7 @@ type Fetch = (
 export function createHttpServer(fetch: Fetch, limits: Config['limits'], tls: TlsPair | null): HttpServer {
   const guard = createSocketGuard(limits)
   const answer = getRequestListener(fetch as Parameters<typeof getRequestListener>[0], {
+    autoCleanupIncoming: false, // gives a refused body half a second and then cuts, answer and all
     errorHandler: (error) =>
       plainRefusal(
         new AppError(
@@ -41,7 +43,10 @@ export function createHttpServer(fetch: Fetch, limits: Config['limits'], tls: Tl
         ),
       ),
   })
-  const listener = guard.guard(answer)
+  const listener = guard.guard((request, response) => {
+    lingerAfterEarlyAnswer(request, response)
+    return answer(request, response)
+  })
   const options = {
     headersTimeout: limits.headerMs,
     requestTimeout: 0, // would cut an upload that still moves; bodies have their own silence limit

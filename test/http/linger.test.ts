@@ -1,0 +1,84 @@
+import http from 'node:http'
+import net from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { loadConfig } from '../../src/config.js'
+import { createHttpServer } from '../../src/http/server.js'
+
+const BODY_BYTES = 8_000_000
+const PIECE = Buffer.alloc(1_000_000)
+
+/** A server that refuses every POST without reading its body, and answers every GET. */
+async function startRefuser(t: Test): Promise<number> {
+  const loaded = loadConfig(null, {}, {})
+  if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults))
+  const answer = async (request: Request) =>
+    request.method === 'POST' ? new Response('no room', { status: 507 }) : new Response('here')
+  const server = createHttpServer(answer, loaded.config.limits, null)
+  t.teardown(() => server.stop(1000))
+  return (await server.listen('127.0.0.1', 0)).port
+}
+
+/** Sends the whole body before it looks at the answer, with a pause in which the server might close. */
+async function sendThenRead(t: Test, port: number, more: string): Promise<net.Socket> {
+  const socket = net.connect(port, '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  socket.pause()
+  socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${BODY_BYTES}\r\n${more}\r\n`)
+  for (let sent = 0; sent < BODY_BYTES; sent += PIECE.length) {
+    if (sent === 2 * PIECE.length) await sleep(900)
+    await new Promise<void>((resolve, reject) => {
+      socket.once('error', reject)
+      socket.write(PIECE, () => {
+        socket.off('error', reject)
+        resolve()
+      })
+    })
+  }
+  return socket
+}
+
+/** Everything that comes until `isEnough`, or the end. */
+function readUntil(socket: net.Socket, isEnough: (text: string) => boolean): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk
+      if (isEnough(text)) resolve(text)
+    })
+    socket.once('end', () => resolve(text))
+    socket.resume()
+    socket.once('error', reject)
+  })
+}
+
+t.test('linger: a refusal is read by a client that sends its whole body first', async (t) => {
+  const socket = await sendThenRead(t, await startRefuser(t), '')
+  const answers = readUntil(socket, (text) => text.includes('here'))
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  t.match(
+    await answers,
+    /^HTTP\/1\.1 507 [\s\S]*no roomHTTP\/1\.1 200 [\s\S]*here$/,
+    'and the connection goes on',
+  )
+})
+
+t.test('linger: a client that asks to close reads the refusal, and then the end', async (t) => {
+  const socket = await sendThenRead(t, await startRefuser(t), 'Connection: close\r\n')
+  t.match(await readUntil(socket, () => false), /^HTTP\/1\.1 507 [\s\S]*no room$/)
+})
+
+t.test('linger: a chunked body that is refused', async (t) => {
+  const port = await startRefuser(t)
+  const request = http.request({ port, host: '127.0.0.1', method: 'POST', agent: false })
+  const status = new Promise((resolve, reject) => {
+    request.once('response', (response) => resolve(response.resume().statusCode))
+    request.once('error', reject)
+  })
+  for (let i = 0; i < 20; i++) {
+    request.write(PIECE)
+    await sleep(50)
+  }
+  request.end()
+  t.equal(await status, 507)
+})
