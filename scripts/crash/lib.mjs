@@ -73,6 +73,7 @@ export async function createNode(workspace, name, env = {}, dataDir = path.join(
   }
   node.start = () => start(workspace, node, env)
   node.kill = (signal = 'SIGKILL') => kill(node, signal)
+  node.freeze = () => freeze(node)
   node.rpc = (apiPath, method, params) => rpc(node, apiPath, method, params)
   node.headers = { apikey: apiKey, secret }
   return node
@@ -123,6 +124,21 @@ async function start(workspace, node, env) {
 async function kill(node, signal) {
   node.child?.kill(signal)
   await node.exited
+}
+
+/** Stops the process; when this comes back, no thread of it runs any more (one that waits for the disk stops after). */
+async function freeze({ child }) {
+  child.kill('SIGSTOP')
+  const tasks = `/proc/${child.pid}/task`
+  for (;;) {
+    const states = readdirSync(tasks).map((task) =>
+      readFileSync(`${tasks}/${task}/stat`, 'utf8')
+        .replace(/^.*\) /, '')
+        .charAt(0),
+    )
+    if (states.every((state) => 'TDZ'.includes(state))) return
+    await new Promise((resolve) => setImmediate(resolve))
+  }
 }
 
 async function rpc(node, apiPath, method, params) {

@@ -19,8 +19,12 @@ import {
  * Power-cut test: the edge's data directory, then the upstream's, lies on an XFS of its own on a loop device, whose
  * unsynced writes are thrown away at random instants (`xfs_io -x -c shutdown`). Same ledger, same result as the kill
  * test. Needs root and xfsprogs.
+ *
+ * A power cut ends the program and its disk at one instant; a shutdown of the file system alone lets the program run on
+ * while the kernel is throwing its log away. So the program is stopped first (`--stop 0` leaves that out): whatever it
+ * acknowledged, it acknowledged while the disk was still there.
  */
-const flags = readFlags({ cuts: 100, writers: 4, seed: 1, megabytes: 3000, maxBytes: 5_000_000 })
+const flags = readFlags({ cuts: 100, writers: 4, seed: 1, megabytes: 3000, maxBytes: 5_000_000, stop: 1 })
 const missing = whyNot()
 if (missing !== null) {
   console.log(JSON.stringify({ test: 'power-cut', skipped: missing }))
@@ -31,6 +35,7 @@ const workspace = makeWorkspace('cut')
 const disks = { edge: makeDisk('edge'), upstream: makeDisk('upstream') }
 const ledger = []
 let isOver = false
+const cuts = []
 let refused = 0
 let edge
 let upstream
@@ -47,7 +52,10 @@ try {
   for (let i = 0; i < flags.cuts; i++) {
     await sleep(200 + random() * 1800)
     const [node, disk] = random() < 0.5 ? [edge, disks.edge] : [upstream, disks.upstream]
+    if (flags.stop !== 0) await node.freeze()
+    const cutMs = performance.now()
     run('xfs_io', '-x', '-c', 'shutdown', disk.dir)
+    cuts.push({ name: node.name, cutMs, downMs: performance.now() })
     await node.kill('SIGKILL')
     disk.unmount()
     disk.mount()
@@ -64,11 +72,25 @@ try {
   await sleep(2000)
   const faults = await compareWithLedger(ledger, edge, upstream)
   const bytes = ledger.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
-  report('power-cut', { cuts: flags.cuts, acknowledged: ledger.length, bytes, refused }, faults)
+  const facts = { cuts: flags.cuts, stopped: flags.stop !== 0, acknowledged: ledger.length, bytes, refused }
+  report('power-cut', facts, faults.map(withInstant))
 } finally {
   isOver = true
   for (const node of [edge, upstream]) await node?.kill('SIGKILL')
   for (const disk of Object.values(disks)) disk.unmount()
+}
+
+/** A fault that names a model tells too how long before the next cut, or after the last one, it was acknowledged. */
+function withInstant(fault) {
+  const entry = ledger.find(({ modelId }) => fault.includes(modelId))
+  if (entry === undefined) return fault
+  const near = cuts.map(({ name, cutMs, downMs }) => ({
+    name,
+    after: entry.ackMs - cutMs,
+    took: downMs - cutMs,
+  }))
+  const nearest = near.sort((a, b) => Math.abs(a.after) - Math.abs(b.after))[0]
+  return `${fault}; acknowledged ${nearest.after.toFixed(1)} ms after the cut of ${nearest.name} began, which took ${nearest.took.toFixed(1)} ms`
 }
 
 async function write(modelOf) {
@@ -79,7 +101,8 @@ async function write(modelOf) {
     )
     try {
       const info = await put(edge, model)
-      ledger.push({ modelId: info.model_id, sha256: model.sha256, sizeBytes: model.sizeBytes })
+      const ackMs = performance.now()
+      ledger.push({ modelId: info.model_id, sha256: model.sha256, sizeBytes: model.sizeBytes, ackMs })
     } catch {
       refused++
       await sleep(50)
