@@ -118,10 +118,14 @@ export function directLeg(profile: Profile, from: Place, to: Place): Leg | undef
 function legOf(graph: Graph, from: PlaceEnds, to: PlaceEnds, path: NodePath): Leg {
   const source = from.sources[path.source]!
   const target = to.targets[path.target]!
-  const steps: Step[] = [{ link: source.link, from: source.position, to: undefined }]
-  for (const arc of path.arcs) steps.push({ link: graph.arcLink[arc]!, from: undefined, to: undefined })
-  steps.push({ link: target.link, from: undefined, to: target.position })
-  return { costMs: path.costMs, steps: stepsWithLength(graph, steps) }
+  const { arcLink, segmentLengthMm } = graph
+  const steps: Step[] = stepsWithLength(graph, [{ link: source.link, from: source.position, to: undefined }])
+  for (const arc of path.arcs) {
+    const link = arcLink[arc]!
+    if (segmentLengthMm[link >>> 1]! > 0) steps.push({ link, from: undefined, to: undefined })
+  }
+  steps.push(...stepsWithLength(graph, [{ link: target.link, from: undefined, to: target.position }]))
+  return { costMs: path.costMs, steps }
 }
 
 /** Leaves out steps of length 0. */

@@ -64,8 +64,10 @@ export function routeOf(profile: Profile, legs: readonly Leg[]): Route {
 
 /** A step with what it meets under a profile. */
 export function measureStep(profile: Profile, step: Step): DrivenStep {
+  const { link, from, to } = step
   const [fromMm, toMm] = stepRange(profile.graph, step)
-  return { ...step, ...measure(profile.themes, step.link >>> 1, fromMm, toMm) }
+  const { lengthMm, weightedMm, levelMm, maxLevel } = measure(profile.themes, link >>> 1, fromMm, toMm)
+  return { link, from, to, lengthMm, weightedMm, levelMm, maxLevel }
 }
 
 /**

@@ -2,6 +2,7 @@ import { findAlternatives } from './alternatives.js'
 import { featuresOf, nearestNodeId, type RouteFeature, type RouteTotals, totalsOf } from './answer.js'
 import type { Order } from './cost-matrix.js'
 import type { Control, Weights } from './dijkstra.js'
+import { featuresText } from './feature-text.js'
 import type { Graph } from './graph.js'
 import { routeKml } from './kml.js'
 import type { LegSearch } from './leg-search.js'
@@ -44,7 +45,7 @@ export type RouteAnswer = { kml?: string } & RouteTotals & {
  * @param points start, via points as given, goal
  * @param places the same points on the road
  * @param routeKey `service.routeKey`: name of the FeatureCollection in the result
- * @returns keys always in the same order, so equal requests on equal data give equal bytes
+ * @returns JSON text of a `RouteAnswer`; equal requests on equal data give equal bytes
  * @throws AppError NO_ROUTE, CANCELLED, SEARCH_TOO_LARGE
  */
 export function solveRoute(
@@ -54,7 +55,7 @@ export function solveRoute(
   places: readonly Place[],
   control: Control,
   routeKey: string,
-): RouteAnswer {
+): string {
   return runAtOnce(solveRouteSliced(wishes, pricing, points, places, control, routeKey))
 }
 
@@ -66,7 +67,7 @@ export function* solveRouteSliced(
   places: readonly Place[],
   control: Control,
   routeKey: string,
-): Sliced<RouteAnswer> {
+): Sliced<string> {
   const { profile, timetable, searchWith, map } = pricing
   const searcher = { profile, search: searchWith(profile.weights), control }
   const order = wishes.reorder ? findOrder(searcher, places, points) : undefined
@@ -78,14 +79,22 @@ export function* solveRouteSliced(
       : yield* findTimedRouteSliced(timetable, visited, asked, control)
   const word = (route: Route) => wordRoute(map.graph, route, asked, wishes.withKml, routeKey)
   const answer = { ...word(best), ...wordOrder(order, timetable !== undefined) }
-  if (wishes.alternatives <= 1) return answer
+  if (wishes.alternatives <= 1) return textOf(answer)
   const others = yield* findAlternatives(searcher, visited, best, wishes.alternatives - 1, searchWith)
-  const alternatives: RouteAnswer[] = []
+  const alternatives: string[] = []
   for (const other of others) {
     yield
-    alternatives.push(word(other))
+    alternatives.push(textOf(word(other)))
   }
-  return { ...answer, alternatives }
+  return `${textOf(answer).slice(0, -1)},"alternatives":[${alternatives.join(',')}]}`
+}
+
+/** JSON text of each value, by key. */
+type Worded = Record<string, string>
+
+function textOf(worded: Worded): string {
+  const members = Object.entries(worded).map(([key, value]) => `${JSON.stringify(key)}:${value}`)
+  return `{${members.join(',')}}`
 }
 
 function wordRoute(
@@ -94,17 +103,22 @@ function wordRoute(
   points: readonly AskedPoint[],
   withKml: boolean,
   routeKey: string,
-): RouteAnswer {
-  const features = featuresOf(graph, route)
+): Worded {
   const totals = totalsOf(graph, route)
   const [start, goal] = [points[0]!, points[points.length - 1]!]
   return {
-    ...(withKml ? { kml: kmlOf(graph, route, features, totals, points) } : {}),
-    [routeKey]: { type: 'FeatureCollection', features },
-    ...totals,
-    start_node: nearestNodeId(graph, start.lng, start.lat),
-    end_node: nearestNodeId(graph, goal.lng, goal.lat),
+    ...(withKml
+      ? { kml: JSON.stringify(kmlOf(graph, route, featuresOf(graph, route), totals, points)) }
+      : {}),
+    [routeKey]: `{"type":"FeatureCollection","features":${featuresText(graph, route)}}`,
+    ...wordNumbers({ ...totals }),
+    start_node: String(nearestNodeId(graph, start.lng, start.lat)),
+    end_node: String(nearestNodeId(graph, goal.lng, goal.lat)),
   }
+}
+
+function wordNumbers(values: Record<string, number>): Worded {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, JSON.stringify(value)]))
 }
 
 function kmlOf(
@@ -124,7 +138,10 @@ function kmlOf(
 }
 
 /** With a time-dependent departure the order was chosen by the prices at the departure: good, but not proven best. */
-function wordOrder(order: Order | undefined, isTimed: boolean): Record<string, unknown> {
+function wordOrder(order: Order | undefined, isTimed: boolean): Worded {
   if (order === undefined) return {}
-  return { order_is_optimal: order.isOptimal && !isTimed, via_order: order.via }
+  return {
+    order_is_optimal: String(order.isOptimal && !isTimed),
+    via_order: JSON.stringify(order.via),
+  }
 }

@@ -5,14 +5,23 @@ const decoder = new TextDecoder()
 /** A string of the pool; '' for offset 0. */
 export function readString(graph: Pick<Graph, 'strings'>, offset: number): string {
   if (offset === 0) return ''
-  const { strings } = graph
+  const [from, end] = stringRange(graph, offset)
+  // a copy, because TextDecoder refuses views of shared memory
+  return decoder.decode(graph.strings.slice(from, end))
+}
+
+/** Where the bytes of a string of the pool are. */
+export function stringRange(
+  { strings }: Pick<Graph, 'strings'>,
+  offset: number,
+): [from: number, end: number] {
+  if (offset === 0) return [0, 0]
   const length =
     strings[offset]! |
     (strings[offset + 1]! << 8) |
     (strings[offset + 2]! << 16) |
     (strings[offset + 3]! << 24)
-  // a copy, because TextDecoder refuses views of shared memory
-  return decoder.decode(strings.slice(offset + 4, offset + 4 + length))
+  return [offset + 4, offset + 4 + length]
 }
 
 /** Notes of a link: conditional restrictions and the like, in words. */

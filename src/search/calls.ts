@@ -19,7 +19,7 @@ import type {
   RouteRequest,
 } from '../routing/request.js'
 import { runAtOnce, type Sliced } from '../routing/sliced.js'
-import { type RouteAnswer, solveRouteSliced } from '../routing/solve.js'
+import { solveRouteSliced } from '../routing/solve.js'
 import type { Timetable } from '../routing/time-dependent.js'
 import type { Work, WorkHandler } from '../worker/host.js'
 import type { Engine } from './engine.js'
@@ -45,7 +45,7 @@ export interface SearchParts {
 export function searchCalls(parts: SearchParts): Record<string, WorkHandler> {
   const { maps, themes, prices } = parts
   return {
-    route: async (request: RouteRequest, work) => JSON.stringify(await answerRoute(parts, request, work)),
+    route: (request: RouteRequest, work) => answerRoute(parts, request, work),
     matrix: async (request: MatrixRequest, work) => JSON.stringify(await answerMatrix(parts, request, work)),
     isochrone: async (request: IsochroneRequest, work) =>
       JSON.stringify(await answerIsochrone(parts, request, work)),
@@ -111,9 +111,9 @@ async function answerRoute(parts: SearchParts, request: RouteRequest, work: Work
 async function answerOverTime(
   inOneState: <T>(read: () => T) => T,
   open: () => { profile: Profile; timetable: WatchedTimetable },
-  solve: (profile: Profile, timetable: Timetable) => Sliced<RouteAnswer>,
+  solve: (profile: Profile, timetable: Timetable) => Sliced<string>,
   work: Work,
-): Promise<RouteAnswer> {
+): Promise<string> {
   for (let tries = 0; tries < MAX_TRIES_OVER_TIME; tries++) {
     const { profile, timetable } = inOneState(open)
     try {

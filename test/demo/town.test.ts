@@ -15,7 +15,7 @@ import type { ThemeRisk } from '../../src/routing/overlay.js'
 import { placePoints } from '../../src/routing/places.js'
 import { createProfile } from '../../src/routing/profile.js'
 import { createSearchState } from '../../src/routing/search-state.js'
-import { solveRoute } from '../../src/routing/solve.js'
+import { type RouteAnswer, solveRoute } from '../../src/routing/solve.js'
 import { graphOf, nameOf } from '../support/osm-fixture.js'
 import { missing } from '../support/tools.js'
 import { asked } from '../support/town.js'
@@ -27,7 +27,7 @@ function routeUnder(graph: Graph, themes: ThemeRisk[]) {
   const state = createSearchState(graph.nodeCount)
   const searchWith = (weights: Parameters<typeof createDijkstraSearch>[1]) =>
     createDijkstraSearch(graph, weights, state)
-  const answer = solveRoute(
+  const text = solveRoute(
     { reorder: false, withKml: false, alternatives: 1 },
     { map, profile: createProfile(graph, themes), searchWith },
     points,
@@ -35,6 +35,7 @@ function routeUnder(graph: Graph, themes: ThemeRisk[]) {
     { maxSettledNodes: 1e6 },
     'geojson',
   )
+  const answer = JSON.parse(text) as RouteAnswer
   const { features } = answer.geojson as { features: { geometry: { coordinates: Position[] } }[] }
   const line: Geometry = {
     type: 'LineString',

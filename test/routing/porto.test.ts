@@ -15,7 +15,7 @@ import { createProfile, type Profile } from '../../src/routing/profile.js'
 import { findRoute } from '../../src/routing/route.js'
 import { createSearchState } from '../../src/routing/search-state.js'
 import type { Place } from '../../src/routing/snap.js'
-import { solveRoute } from '../../src/routing/solve.js'
+import { type RouteAnswer, solveRoute } from '../../src/routing/solve.js'
 import { plainDijkstra } from '../support/plain-dijkstra.js'
 import { missingPorto, portoGraph } from '../support/real-map.js'
 import { throwsWith } from '../support/throws.js'
@@ -81,7 +81,8 @@ function wrongAnswers(
   return pairs.flatMap(({ points, places }, i) => {
     const pricing = { map: { name: 'porto', graph }, profile, searchWith }
     const wishes = { reorder: false, withKml: false, alternatives: 1 }
-    const answer = solveRoute(wishes, pricing, points, places, { maxSettledNodes: 1e9 }, 'geojson')
+    const control = { maxSettledNodes: 1e9 }
+    const answer = JSON.parse(solveRoute(wishes, pricing, points, places, control, 'geojson')) as RouteAnswer
     const { features } = answer.geojson as { features: RouteFeature[] }
     const faults: string[] = []
     const expectedMs = oracleMs(profile, costs, places)

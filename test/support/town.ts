@@ -60,7 +60,8 @@ export function ask(
   }
   const wishes = { reorder: false, withKml: false, alternatives: 1, ...request.wishes }
   const control = request.control ?? { maxSettledNodes: 1e9 }
-  return solveRoute(wishes, pricing, points, placePoints(map, points, 1000), control, 'geojson')
+  const places = placePoints(map, points, 1000)
+  return JSON.parse(solveRoute(wishes, pricing, points, places, control, 'geojson')) as RouteAnswer
 }
 
 export function asked(points: readonly [number, number][]): AskedPoint[] {

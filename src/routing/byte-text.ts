@@ -1,0 +1,189 @@
+/** JSON text in the making, as bytes of UTF-8: some times faster than objects that are made into text afterwards. */
+export interface ByteText {
+  bytes: Uint8Array
+  size: number
+}
+
+const FIRST_BYTES = 1 << 16
+/** A larger text is not kept for the next one. */
+const MAX_KEPT_BYTES = 1 << 22
+
+const ZERO = 0x30
+const MINUS = 0x2d
+const POINT = 0x2e
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const HEX = new TextEncoder().encode('0123456789abcdef')
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+export function createByteText(): ByteText {
+  return { bytes: new Uint8Array(FIRST_BYTES), size: 0 }
+}
+
+/** ASCII that is written often. */
+export function asciiOf(text: string): Uint8Array {
+  return encoder.encode(text)
+}
+
+/** Makes room for so many bytes: the writers below check nothing. */
+export function reserveBytes(text: ByteText, count: number): void {
+  if (text.size + count <= text.bytes.length) return
+  const grown = new Uint8Array(Math.max(text.bytes.length * 2, text.size + count))
+  grown.set(text.bytes.subarray(0, text.size))
+  text.bytes = grown
+}
+
+/** The text, which is empty afterwards. */
+export function takeText(text: ByteText): string {
+  const taken = decoder.decode(text.bytes.subarray(0, text.size))
+  text.size = 0
+  if (text.bytes.length > MAX_KEPT_BYTES) text.bytes = new Uint8Array(FIRST_BYTES)
+  return taken
+}
+
+/** @param ascii short: a loop is faster than `set` */
+export function writeAscii({ bytes }: ByteText, at: number, ascii: Uint8Array): number {
+  const { length } = ascii
+  for (let i = 0; i < length; i++) bytes[at + i] = ascii[i]!
+  return at + length
+}
+
+/** @param value integer, 0 or more; up to 20 bytes @returns where the next byte goes, as all writers do */
+export function writeInteger({ bytes }: ByteText, at: number, value: number): number {
+  let digits = 1
+  for (let limit = 10; limit <= value; limit *= 10) digits++
+  let rest = value
+  let left = digits
+  for (; rest > 0x7fffffff; left--) {
+    const tenth = Math.floor(rest / 10)
+    bytes[at + left - 1] = ZERO + (rest - tenth * 10)
+    rest = tenth
+  }
+  writeDigits(bytes, at, rest, left)
+  return at + digits
+}
+
+/**
+ * A decimal fraction as JSON has it, without zeros at its end: the shortest text of the double nearest to `value / unit`,
+ * as long as there are no more than 15 digits.
+ *
+ * @param value integer
+ * @param decimals at most 9
+ * @param unit 10 to the power of `decimals`
+ */
+export function writeDecimal(
+  text: ByteText,
+  at: number,
+  value: number,
+  decimals: number,
+  unit: number,
+): number {
+  let next = at
+  let rest = value
+  if (rest < 0) {
+    text.bytes[next++] = MINUS
+    rest = -rest
+  }
+  const whole = Math.floor(rest / unit)
+  next = writeInteger(text, next, whole)
+  const part = rest - whole * unit
+  if (part === 0) return next
+  text.bytes[next++] = POINT
+  return writeTrimmed(text.bytes, next, part, decimals)
+}
+
+/** Degrees of a coordinate in 1e-7 degree; in 32 bits throughout, for most of a route's text is these. */
+export function writeE7(bytes: Uint8Array, begin: number, valueE7: number): number {
+  let at = begin
+  let rest = valueE7 | 0
+  if (rest < 0) {
+    bytes[at++] = MINUS
+    rest = -rest | 0
+  }
+  const whole = (rest / 1e7) | 0
+  let part = (rest - Math.imul(whole, 1e7)) | 0
+  if (whole >= 100) bytes[at++] = ZERO + ((whole / 100) | 0)
+  if (whole >= 10) bytes[at++] = ZERO + (((whole / 10) | 0) % 10)
+  bytes[at++] = ZERO + (whole % 10)
+  if (part === 0) return at
+  bytes[at++] = POINT
+  let end = at + 7
+  for (let place = end - 1; place >= at; place--) {
+    const tenth = (part / 10) | 0
+    bytes[place] = ZERO + (part - Math.imul(tenth, 10))
+    part = tenth
+  }
+  while (bytes[end - 1] === ZERO) end--
+  return end
+}
+
+/**
+ * 12 decimals, which are too many for one 32-bit number.
+ *
+ * @param value integer below 2^53, 0 or more
+ */
+export function writeTrillionths(text: ByteText, at: number, value: number): number {
+  const millionths = Math.floor(value / 1e6)
+  const low = value - millionths * 1e6
+  if (low === 0) return writeDecimal(text, at, millionths, 6, 1e6)
+  const whole = Math.floor(millionths / 1e6)
+  let next = writeInteger(text, at, whole)
+  text.bytes[next++] = POINT
+  writeDigits(text.bytes, next, millionths - whole * 1e6, 6)
+  next += 6
+  return writeTrimmed(text.bytes, next, low, 6)
+}
+
+/** Digits of a fraction without zeros at its end. @param part below 10 to the power of `digits`, not 0 */
+function writeTrimmed(bytes: Uint8Array, at: number, part: number, digits: number): number {
+  let small = part | 0
+  let left = digits
+  for (let tenth = (small / 10) | 0; tenth * 10 === small; tenth = (small / 10) | 0) {
+    small = tenth
+    left--
+  }
+  writeDigits(bytes, at, small, left)
+  return at + left
+}
+
+/** So many digits, zeros in front. */
+function writeDigits(bytes: Uint8Array, at: number, value: number, digits: number): void {
+  let small = value | 0
+  for (let place = at + digits - 1; place >= at; place--) {
+    const tenth = (small / 10) | 0
+    bytes[place] = ZERO + (small - tenth * 10)
+    small = tenth
+  }
+}
+
+/**
+ * A quoted string; takes up to six bytes for each of its own, and two.
+ *
+ * @param from first byte of the string in `utf8`, `end` the one after its last
+ */
+export function writeUtf8(text: ByteText, at: number, utf8: Uint8Array, from: number, end: number): number {
+  const { bytes } = text
+  let next = at
+  bytes[next++] = QUOTE
+  for (let i = from; i < end; i++) {
+    const byte = utf8[i]!
+    if (byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH) {
+      bytes[next++] = byte
+      continue
+    }
+    bytes[next++] = BACKSLASH
+    if (byte >= 0x20) bytes[next++] = byte
+    else {
+      bytes[next] = 0x75 // u
+      bytes[next + 1] = ZERO
+      bytes[next + 2] = ZERO
+      bytes[next + 3] = HEX[byte >> 4]!
+      bytes[next + 4] = HEX[byte & 15]!
+      next += 5
+    }
+  }
+  bytes[next++] = QUOTE
+  return next
+}
