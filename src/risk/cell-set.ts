@@ -1,4 +1,5 @@
 import { isFault } from '../geo/fault.js'
+import { MAX_RING_POSITIONS, type Ring } from '../geo/ring.js'
 import { type Shape, shapeOf } from '../geo/shape.js'
 import { splitByDimension } from '../geo/split.js'
 import type { Geometry } from '../geo/types.js'
@@ -16,8 +17,8 @@ export interface CellSet {
   /** cell → west, south, east, north */
   readonly box: number[]
   readonly level: number[]
-  /** cell → its area, null for a rectangle along the axes, which is its box */
-  readonly shape: (Shape | null)[]
+  /** cell → its area: a ring where it is one of few corners, null for a rectangle along the axes, which is its box */
+  readonly shape: (Shape | Ring | null)[]
   /** levels that were outside 0 … 10 */
   clampedCount: number
   /** geometries that could not be read */
@@ -35,16 +36,17 @@ export function addCell(cells: CellSet, geometry: Geometry, level: number): bool
   if (geometry.type === 'Polygon' && geometry.coordinates.length === 1) {
     const xy: number[] = []
     for (const [lng, lat] of geometry.coordinates[0]!) xy.push(lng, lat)
-    if (addRectangle(cells, xy, clamped)) return true
+    if (addRectangle(cells, xy, clamped) || addRing(cells, xy, clamped)) return true
   }
   return addShape(cells, geometry, clamped)
 }
 
-/** The same for a geometry as it is stored: a mesh square costs no allocation. */
+/** The same for a geometry as it is stored: a mesh square costs no allocation, a small polygon one. */
 export function addCellWkb(cells: CellSet, wkb: Uint8Array, level: number): boolean {
   const clamped = clampLevel(cells, level)
   if (clamped === 0) return false
-  if (readFourCorners(wkb) && addRectangle(cells, corners, clamped)) return true
+  if (readCorners(wkb) && (addRectangle(cells, corners, clamped) || addRing(cells, corners, clamped)))
+    return true
   const geometry = decodeWkb(wkb)
   if (!isFault(geometry)) return addShape(cells, geometry, clamped)
   cells.unreadableCount++
@@ -66,23 +68,26 @@ function clampLevel(cells: CellSet, level: number): number {
   return clamped
 }
 
-const RECTANGLE_BYTES = 5 + 4 + 4 + 5 * 16
-const corners = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
-const buffer = new Uint8Array(80)
+const HEADER_BYTES = 5 + 4 + 4
+const POSITION_BYTES = 16
+const corners: number[] = []
+const buffer = new Uint8Array(MAX_RING_POSITIONS * POSITION_BYTES)
 const doubles = new Float64Array(buffer.buffer)
 
-/** Fills `corners` from little-endian WKB of a polygon with one ring of five positions; false for anything else. */
-function readFourCorners(wkb: Uint8Array): boolean {
+/** Fills `corners` from little-endian WKB of a polygon with one ring of few positions; false for anything else. */
+function readCorners(wkb: Uint8Array): boolean {
+  const positions = wkb[9]!
   const isFit =
-    wkb.length === RECTANGLE_BYTES &&
+    positions <= MAX_RING_POSITIONS &&
+    wkb.length === HEADER_BYTES + positions * POSITION_BYTES &&
     wkb[0] === 1 &&
     wkb[1] === 3 &&
     wkb[2] === 0 &&
-    wkb[5] === 1 &&
-    wkb[9] === 5
+    wkb[5] === 1
   if (!isFit) return false
-  for (let at = 0; at < 80; at++) buffer[at] = wkb[at + 13]!
-  for (let at = 0; at < 10; at++) corners[at] = doubles[at]!
+  for (let at = HEADER_BYTES; at < wkb.length; at++) buffer[at - HEADER_BYTES] = wkb[at]!
+  for (let at = 0; at < positions * 2; at++) corners[at] = doubles[at]!
+  corners.length = positions * 2
   return true
 }
 
@@ -113,7 +118,30 @@ function addRectangle(cells: CellSet, xy: readonly number[], level: number): boo
   return true
 }
 
-/** Anything that is no plain rectangle: polygons with holes, multipolygons, areas in collections. */
+/** @param xy positions, degrees; false when they are not a closed ring of few */
+function addRing(cells: CellSet, xy: readonly number[], level: number): boolean {
+  const count = xy.length
+  if (count < 8 || count > MAX_RING_POSITIONS * 2) return false
+  if (xy[0] !== xy[count - 2] || xy[1] !== xy[count - 1]) return false
+  const ring: number[] = []
+  let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity]
+  for (let at = 0; at < count; at += 2) {
+    const x = toE7(xy[at]!)
+    const y = toE7(xy[at + 1]!)
+    if (x < west) west = x
+    if (x > east) east = x
+    if (y < south) south = y
+    if (y > north) north = y
+    ring.push(x, y)
+  }
+  if (!(Number.isFinite(east - west) && Number.isFinite(north - south))) return false
+  cells.box.push(west, south, east, north)
+  cells.level.push(level)
+  cells.shape.push(ring)
+  return true
+}
+
+/** Anything else: polygons of many corners or with holes, multipolygons, areas in collections. */
 function addShape(cells: CellSet, geometry: Geometry, level: number): boolean {
   const shape = shapeOf(splitByDimension(geometry).areas, toE7)
   if (shape.bbox === undefined) return false

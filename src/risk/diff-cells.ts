@@ -1,3 +1,4 @@
+import type { Ring } from '../geo/ring.js'
 import type { Shape } from '../geo/shape.js'
 import { type CellSet, createCellSet } from './cell-set.js'
 
@@ -90,7 +91,8 @@ function isSame(a: CellSet, at: number, b: CellSet, bt: number): boolean {
 }
 
 /** What lies where in the tree follows from these. */
-function isSameShape(a: Shape, b: Shape): boolean {
+function isSameShape(a: Shape | Ring, b: Shape | Ring): boolean {
+  if (!('xy' in a) || !('xy' in b)) return !('xy' in a) && !('xy' in b) && areEqual(a, b)
   return (
     a.nodeCount === b.nodeCount &&
     areEqual(a.xy, b.xy) &&
@@ -101,7 +103,7 @@ function isSameShape(a: Shape, b: Shape): boolean {
   )
 }
 
-function areEqual(a: Float64Array | Uint8Array | Uint32Array, b: typeof a): boolean {
+function areEqual(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
   if (a.length !== b.length) return false
   for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false
   return true

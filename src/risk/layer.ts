@@ -51,6 +51,9 @@ function mend(graph: Graph, { cells: before, overlay }: Laid, cells: CellSet): O
 
 function cellBytes({ level, shape }: CellSet): number {
   let bytes = level.length * CELL_BYTES
-  for (const one of shape) if (one !== null) bytes += one.xy.byteLength * 2 // its tree takes as much again
+  for (const one of shape) {
+    if (one === null) continue
+    bytes += 'xy' in one ? one.xy.byteLength * 2 : one.length * 8 // a shape's tree takes as much again
+  }
   return bytes
 }

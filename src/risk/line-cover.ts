@@ -1,5 +1,6 @@
 import { cutsOfSegment, hasEdgeNear } from '../geo/cuts.js'
 import { isInAreasHalfOpen } from '../geo/locate.js'
+import { cutsOfRing, hasRingEdgeNear, isInRingHalfOpen, type Ring } from '../geo/ring.js'
 import type { Shape } from '../geo/shape.js'
 import type { CellSet } from './cell-set.js'
 
@@ -34,7 +35,11 @@ export function coverLine(cells: CellSet, cell: number, line: MeasuredLine, cove
   covered.size = 0
   const shape = cells.shape[cell]!
   if (shape === null) coverByRectangle(cells.box, cell * 4, line, covered)
-  else if (hasEdgeNear(shape, line.west, line.south, line.east, line.north))
+  else if (isRing(shape)) {
+    if (hasRingEdgeNear(shape, line.west, line.south, line.east, line.north))
+      coverByRing(shape, cells.box, cell * 4, line, covered)
+    else if (isInRingHalfOpen(shape, line.xy[0]!, line.xy[1]!)) addWhole(line, covered)
+  } else if (hasEdgeNear(shape, line.west, line.south, line.east, line.north))
     coverByShape(shape, line, covered)
   else if (isInAreasHalfOpen(shape, line.xy[0]!, line.xy[1]!)) addWhole(line, covered)
 }
@@ -136,6 +141,49 @@ function coverByShape(shape: Shape, { xy, offsets }: MeasuredLine, covered: Cove
       low = high
     }
   }
+}
+
+/** The same for a ring. @param at of its box in `box` */
+function coverByRing(
+  ring: Ring,
+  box: readonly number[],
+  at: number,
+  { xy, offsets }: MeasuredLine,
+  covered: Covered,
+): void {
+  const corners = offsets.length
+  const west = box[at]!
+  const south = box[at + 1]!
+  const east = box[at + 2]!
+  const north = box[at + 3]!
+  for (let corner = 1; corner < corners; corner++) {
+    const ax = xy[corner * 2 - 2]!
+    const ay = xy[corner * 2 - 1]!
+    const bx = xy[corner * 2]!
+    const by = xy[corner * 2 + 1]!
+    const isApart =
+      (ax < west && bx < west) ||
+      (ax > east && bx > east) ||
+      (ay < south && by < south) ||
+      (ay > north && by > north)
+    if (isApart) continue
+    let count = cutsOfRing(ring, ax, ay, bx, by, cuts)
+    if (count > 1) sortFirst(cuts, count)
+    cuts[count++] = 1
+    let low = 0
+    for (let index = 0; index < count; index++) {
+      const high = cuts[index]!
+      if (high <= low) continue
+      const middle = (low + high) / 2
+      if (isInRingHalfOpen(ring, ax + (bx - ax) * middle, ay + (by - ay) * middle))
+        addFraction(covered, offsets, corner, low, high)
+      low = high
+    }
+  }
+}
+
+function isRing(shape: Shape | Ring): shape is Ring {
+  return Array.isArray(shape)
 }
 
 /** The first `count` numbers, ascending; few as a rule. */
