@@ -6,11 +6,10 @@ import { rankNodes } from '../../src/routing/cch/order.js'
 import type { Graph } from '../../src/routing/graph.js'
 import { createEngine } from '../../src/search/engine.js'
 import type { LoadedMap } from '../../src/search/maps.js'
-import type { Network } from '../support/make-graph.js'
 import { gridGraph, seeded } from '../support/random-graph.js'
 import { rejectsWith } from '../support/rejects-with.js'
 import { openSearch } from '../support/search.js'
-import { at, town } from '../support/town.js'
+import { at, unevenTown } from '../support/town.js'
 
 const LEVEL_5 = [0, 0, 0, 0, 0, 10, 10, 10, 10, 10, 10]
 const NEVER = [0, 0, 0, 0, 0, 9999, 9999, 9999, 9999, 9999, 9999]
@@ -167,14 +166,3 @@ t.test(
     t.ok(stats().profileBytes / stats().profileCount > 288 * 4 * 1.5, 'more than the weights')
   },
 )
-
-/** Streets of different speeds, so that hardly two ways cost the same. */
-function unevenTown(size: number): Network {
-  const random = seeded(9)
-  const network = town(size)
-  const roads = network.roads.map((road) => {
-    const speed = 20 + Math.floor(random() * 600) / 10
-    return { ...road, speed: [speed, random() < 0.15 ? 0 : speed] as [number, number] }
-  })
-  return { ...network, roads }
-}

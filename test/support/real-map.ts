@@ -5,7 +5,7 @@ import { writeGraphShared } from '../../src/mapbuild/write-graph.js'
 import type { Graph } from '../../src/routing/graph.js'
 import { readGraph } from '../../src/routing/graph-file.js'
 
-const PORTO = path.resolve('../shared/data/osm/porto_portugal.osm.pbf')
+export const PORTO = path.resolve('../shared/data/osm/porto_portugal.osm.pbf')
 
 /** Why tests on the real roads of Porto are left out; false when its extract is there. For tap's `skip` option. */
 export const missingPorto: string | false = existsSync(PORTO) ? false : `skipped: ${PORTO} is not there`

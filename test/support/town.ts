@@ -7,6 +7,7 @@ import { createProfile } from '../../src/routing/profile.js'
 import { createSearchState } from '../../src/routing/search-state.js'
 import { type Pricing, type RouteAnswer, type RouteWishes, solveRoute } from '../../src/routing/solve.js'
 import { makeGraph, type Network, type Restriction } from './make-graph.js'
+import { seeded } from './random-graph.js'
 
 const STEP = 0.002
 
@@ -29,6 +30,17 @@ export function town(size = 5, restrictions: Restriction[] = []): Network {
     }
   }
   return { junctions, roads, restrictions }
+}
+
+/** Streets of different speeds, so that hardly two ways cost the same. */
+export function unevenTown(size: number): Network {
+  const random = seeded(9)
+  const network = town(size)
+  const roads = network.roads.map((road) => {
+    const speed = 20 + Math.floor(random() * 600) / 10
+    return { ...road, speed: [speed, random() < 0.15 ? 0 : speed] as [number, number] }
+  })
+  return { ...network, roads }
 }
 
 /** Place of a crossing, or of a spot between crossings. */
