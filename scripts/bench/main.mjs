@@ -1,7 +1,17 @@
 // npm run bench -- NAME…: figures beside a baseline in the same run. Without a name: all of them.
 import os from 'node:os'
 
-const BENCHES = ['rpc', 'loader', 'eventdata', 'dataset', 'routing', 'routing-load', 'cch', 'tiles']
+const BENCHES = [
+  'rpc',
+  'loader',
+  'eventdata',
+  'dataset',
+  'routing',
+  'routing-exact',
+  'routing-load',
+  'cch',
+  'tiles',
+]
 const asked = process.argv.slice(2).filter((name) => !name.startsWith('-'))
 const unknown = asked.filter((name) => !BENCHES.includes(name))
 if (unknown.length > 0) {

@@ -10,13 +10,16 @@ import { findMatrix } from '../../src/routing/matrix.js'
 import { type NamedGraph, placePoints } from '../../src/routing/places.js'
 import { createProfile } from '../../src/routing/profile.js'
 import { createSearchState, type SearchState } from '../../src/routing/search-state.js'
+import { findTimedRoute, type Timetable } from '../../src/routing/time-dependent.js'
 import type { LoadedMap } from '../../src/search/maps.js'
 import { ngraphRoads } from './routing-ngraph.js'
-import { createOracle, endless, type Oracle } from './routing-oracle.js'
+import { createOracle, endless, type Oracle, pointsOf } from './routing-oracle.js'
 import {
   type Answer,
+  circle,
   createRandom,
   type Kind,
+  LEVEL,
   type Lonlat,
   openWorld,
   type Question,
@@ -90,8 +93,10 @@ export async function measureRows(
     await newProfiles(bench)
     await newRows(bench)
     meshOverlay(bench)
+    floodOverlays(bench)
     await viaPoints(bench)
     await manyToMany(bench)
+    await overTime(bench)
   } finally {
     world.close()
   }
@@ -262,6 +267,28 @@ function meshOverlay({ map, counts, random, emit }: Bench): void {
   emit(row)
 }
 
+/** Flood maps of many corners: twice as many polygons, or corners, may take little more than twice as long. */
+function floodOverlays({ map, counts, random, emit }: Bench): void {
+  for (const [polygons, corners] of [
+    [1000, 200],
+    [2000, 200],
+    [2000, 400],
+  ] as const) {
+    const wkbs = Array.from({ length: polygons }, () =>
+      encodeWkb(circle(map.graph, random, 100 + random() * 400, corners)),
+    )
+    const row: Row = { key: 'flood', title: `overlay of ${polygons} polygons of ${corners}`, ms: [] }
+    for (let round = 0; round < Math.ceil(counts.rounds / 2); round++) {
+      timedNow(row.ms, () => {
+        const cells = createCellSet()
+        for (const wkb of wkbs) addCellWkb(cells, wkb, LEVEL)
+        return buildOverlay(map.graph, cells)
+      })
+    }
+    emit(row)
+  }
+}
+
 /** In the best order, under a profile that was seen before. */
 async function viaPoints(bench: Bench): Promise<void> {
   const { world, map, counts, random, state, pairs, emit } = bench
@@ -313,17 +340,86 @@ function flatMatrix(map: NamedGraph, search: LegSearch, points: readonly Lonlat[
   return { costs, ms: ms[0]! }
 }
 
+/** Departure into a risk that changes on the way: three slots of 5 minutes, discs of their own in each. */
+async function overTime(bench: Bench): Promise<void> {
+  const { world, map, counts, random, pairs, emit } = bench
+  const table = world.addTheme('passing')
+  const slots = [0, 5, 10].map((minute) =>
+    riskAreas(map.graph, 'discs', random).map((area) => ({ minute, area })),
+  )
+  for (const cells of slots) {
+    const minute = cells[0]!.minute
+    const end = minute === 10 ? null : timeAt(minute + 5)
+    const areas = cells.map(({ area }) => area)
+    await world.putCells(table, areas, [minute === 0 ? null : timeAt(minute), end])
+  }
+  const sensitivity = times(11)
+  const profiles = slots.map(
+    (cells) => createOracle(map, [{ polygons: cells.map(({ area }) => area), sensitivity }]).profile,
+  )
+  const timetable: Timetable = {
+    slotStartMs: [0, 300_000, 600_000],
+    profileOf: (slot) => profiles[slot]!,
+  }
+  const row: Row = {
+    key: 'timed',
+    title: 'over time, three slots',
+    ms: [],
+    flatMs: [],
+    compared: 0,
+    wrong: 0,
+  }
+  const asked = pairs.slice(0, counts.oracle).map(({ question }) => ({
+    ...question,
+    themes: { passing: sensitivity },
+    depart: 'time_dependent' as const,
+  }))
+  for (const question of asked.slice(0, 50)) await world.ask(question)
+  for (const question of asked) {
+    const answer = JSON.parse(await timed(row.ms, () => world.ask(question))) as Answer
+    const points = pointsOf(question)
+    const places = placePoints(map, points, 1000)
+    const flat = timedNow(row.flatMs!, () => findTimedRoute(timetable, places, points, endless()))
+    const guided = findTimedRoute(
+      { ...timetable, boundTo: (targets) => world.boundTo(map, targets) },
+      places,
+      points,
+      endless(),
+    )
+    // a link's cost is rounded to a millisecond in the search, not in the answer
+    const slackMs = answer.geojson.features.length / 2 + 1
+    const isRight =
+      guided.costMs === flat.costMs && Math.abs(answer.total_cost * 3_600_000 - flat.costMs) <= slackMs
+    row.compared!++
+    if (!isRight) row.wrong!++
+  }
+  emit(row)
+}
+
+function timeAt(minute: number): string {
+  return `2026-06-01 00:${String(minute).padStart(2, '0')}:00+00`
+}
+
 /** Asks once, measured, and once more on layer 1: both may find that there is no way, and then nothing is measured. */
 async function compare(row: Row, world: World, oracle: Oracle, question: Question): Promise<void> {
   const ms: number[] = []
   const flatMs: number[] = []
+  const before = process.threadCpuUsage()
   const text = await timed(ms, () => world.ask(question)).catch(() => undefined)
+  addCpu(row, before)
   const found = text === undefined ? undefined : oracle.answerMs(question, JSON.parse(text) as Answer)
   const expected = attempt(() => timedNow(flatMs, () => oracle.costMs(question)))
   row.ms.push(...ms)
   row.flatMs = [...(row.flatMs ?? []), ...flatMs]
   row.compared = (row.compared ?? 0) + 1
   if (found !== expected) row.wrong = (row.wrong ?? 0) + 1
+}
+
+/** Keeps the mean over the times that were compared. */
+function addCpu(row: Row, before: NodeJS.CpuUsage): void {
+  const { user, system } = process.threadCpuUsage(before)
+  const count = row.compared ?? 0
+  row.cpuMs = ((row.cpuMs ?? 0) * count + (user + system) / 1000) / (count + 1)
 }
 
 function attempt<T>(work: () => T): T | undefined {

@@ -1,5 +1,6 @@
 // Valhalla's own npm binding on the same extract, where somebody put it: npm install --no-save @valhallajs/valhallajs@3.6.1
-// (280 MB, MIT; binaries for Linux x86-64 and arm64 are inside). Not a dependency: too large for what it measures.
+// (280 MB, MIT; binaries for Linux x86-64 and arm64 are inside), here or in a folder that BENCH_VALHALLA_DIR names. Not a
+// dependency: too large for what it measures.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -35,20 +36,33 @@ export async function runValhalla(name, extract, pairs) {
   const { wallS, peakMb } = await buildTiles(path.join(binaries, 'valhalla_build_tiles'), configFile, extract)
   const beforeMb = process.memoryUsage().rss / 1e6
   const actor = new valhalla.Actor(readFileSync(configFile, 'utf8'))
-  const { ms, lengths, times } = await ask(actor, pairs)
+  const { ms, found } = await ask(actor, pairs)
   const { p50Ms, p95Ms } = spread(ms)
   const addedMb = process.memoryUsage().rss / 1e6 - beforeMb
   console.log(
     `Valhalla ${valhalla.VALHALLA_VERSION}, free flow, ${ms.length} routes: ${p50Ms.toFixed(1)} / ${p95Ms.toFixed(1)} ms; tiles in ${wallS.toFixed(1)} s, peak RSS over ${peakMb.toFixed(0)} MB; RSS added ${addedMb.toFixed(0)} MB`,
   )
-  const far = lengths.filter((ratio) => ratio > FAR_RATIO || ratio < 1 / FAR_RATIO).length
+  printRatios(found)
+}
+
+/** Each pair whose lengths differ much is printed, to be looked into. */
+function printRatios(found) {
+  const lengths = found.map(({ ours, theirs }) => ours.lengthM / theirs.distance)
+  const times = found.map(({ ours, theirs }) => ours.timeS / theirs.duration)
+  const far = found.filter((_, i) => lengths[i] > FAR_RATIO || lengths[i] < 1 / FAR_RATIO)
   console.log(
-    `our routes beside Valhalla's, median: length ${median(lengths).toFixed(3)}, time ${median(times).toFixed(3)}; ${far} of ${lengths.length} lengths differ by more than ${FAR_RATIO} times`,
+    `our routes beside Valhalla's, median: length ${median(lengths).toFixed(3)}, time ${median(times).toFixed(3)}; ${far.length} of ${lengths.length} lengths differ by more than ${FAR_RATIO} times`,
   )
+  for (const { ours, theirs } of far) {
+    const place = ([lng, lat]) => `${lng.toFixed(5)},${lat.toFixed(5)}`
+    console.log(
+      `  ${place(ours.from)} to ${place(ours.to)}: ours ${(ours.lengthM / 1000).toFixed(2)} km in ${(ours.timeS / 60).toFixed(1)} min, Valhalla's ${(theirs.distance / 1000).toFixed(2)} km in ${(theirs.duration / 60).toFixed(1)} min`,
+    )
+  }
 }
 
 function load() {
-  const require = createRequire(path.resolve('package.json'))
+  const require = createRequire(path.resolve(process.env.BENCH_VALHALLA_DIR ?? '.', 'package.json'))
   try {
     const root = path.dirname(require.resolve(PACKAGE))
     return { valhalla: require(PACKAGE), binaries: path.join(root, process.platform, process.arch) }
@@ -85,17 +99,17 @@ async function ask(actor, pairs) {
     }),
   )
   for (const query of queries.slice(0, 50)) await actor.route(query).catch(() => undefined)
-  const found = { ms: [], lengths: [], times: [] }
+  const ms = []
+  const found = []
   for (const [i, query] of queries.entries()) {
     const startedAt = performance.now()
     const text = await actor.route(query).catch(() => undefined)
     if (text === undefined) continue
-    found.ms.push(performance.now() - startedAt)
-    const [route] = JSON.parse(text).routes
-    if (route.distance > 0) found.lengths.push(pairs[i].lengthM / route.distance)
-    if (route.duration > 0) found.times.push(pairs[i].timeS / route.duration)
+    ms.push(performance.now() - startedAt)
+    const [{ distance, duration }] = JSON.parse(text).routes
+    if (distance > 0 && duration > 0) found.push({ ours: pairs[i], theirs: { distance, duration } })
   }
-  return found
+  return { ms, found }
 }
 
 function median(values) {

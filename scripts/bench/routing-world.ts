@@ -6,6 +6,7 @@ import { matrix } from '../../src/api/routing/matrix.js'
 import { type Config, loadConfig } from '../../src/config.js'
 import { layoutOf, makeDirectories } from '../../src/files/layout.js'
 import type { Polygon, Position } from '../../src/geo/types.js'
+import type { End } from '../../src/routing/dijkstra.js'
 import type { Graph } from '../../src/routing/graph.js'
 import { localScale } from '../../src/routing/local-scale.js'
 import { createAhead } from '../../src/search/ahead.js'
@@ -28,6 +29,7 @@ export interface Question {
   themes: Record<string, readonly number[]>
   via?: readonly Lonlat[]
   reorder_waypoints?: boolean
+  depart?: 'time_dependent'
   map?: string
 }
 
@@ -49,9 +51,16 @@ export interface World {
   map(name: string): LoadedMap
   reload(): unknown
   addTheme(name: string): LoaderTable
-  putCells(table: LoaderTable, polygons: readonly Polygon[]): Promise<void>
+  /** @param period start and end as datetimes; always valid without */
+  putCells(
+    table: LoaderTable,
+    polygons: readonly Polygon[],
+    period?: readonly [start: string | null, end: string | null],
+  ): Promise<void>
   /** gets free flow ready, as the worker does when it starts and nobody calls */
   warm(): Promise<void>
+  /** what guides searches over time: free flow's costs, from the hierarchy */
+  boundTo(map: LoadedMap, targets: readonly End[]): ((node: number) => number) | undefined
   close(): void
 }
 
@@ -99,16 +108,17 @@ export function openWorld(dataDir: string): World {
         ],
         ['id'],
       ),
-    async putCells(table, polygons) {
+    async putCells(table, polygons, [start, end] = [null, null]) {
       const first = ids.get(table) ?? 0
       ids.set(table, first + polygons.length)
       const rows = polygons.map((geometry, i) => ({
         type: 'Feature',
         geometry,
-        properties: { id: first + i, risk: LEVEL, start_datetime: null, end_datetime: null },
+        properties: { id: first + i, risk: LEVEL, start_datetime: start, end_datetime: end },
       }))
       await tables.put(table, rows)
     },
+    boundTo: (map, targets) => engine.boundTo(map, targets),
     async warm() {
       for (const map of maps.list()) {
         const profile = prices.profileAt(map, { map: map.name, themes: [], startUs: 0n }, 0n)
