@@ -18,7 +18,12 @@ export interface BuildFlags extends GlobalOptions {
 }
 
 /** Share of the bar that reading gets; it is a little more than half of the time. */
-const READING_SHARE = 0.6
+/** Where on the bar each stage begins and ends, by the time that it takes. */
+const SHARES: Record<BuildStage, [from: number, to: number]> = {
+  reading: [0, 0.45],
+  building: [0.45, 0.6],
+  ordering: [0.6, 1],
+}
 
 /** `map build`: reads, builds, writes under a temporary name and renames. */
 export async function runMapBuild(
@@ -97,5 +102,6 @@ function nameOf(file: string): string {
 }
 
 function share(stage: BuildStage, fraction: number): number {
-  return stage === 'reading' ? fraction * READING_SHARE : READING_SHARE + fraction * (1 - READING_SHARE)
+  const [from, to] = SHARES[stage]
+  return from + fraction * (to - from)
 }

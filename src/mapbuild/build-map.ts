@@ -37,13 +37,13 @@ export interface BuildOptions {
 }
 
 /** reading: bytes of the extract, which is read twice; building: stages */
-export type BuildStage = 'reading' | 'building'
+export type BuildStage = 'reading' | 'building' | 'ordering'
 
 const ATTRIBUTION = '© OpenStreetMap contributors'
 const LICENCE = 'ODbL-1.0'
 /** How far outside its roads a map's area reaches when none is given: as far as points are snapped by default. */
 const AREA_MARGIN_M = 1000
-const BUILD_STAGES = 7
+const BUILD_STAGES = 6
 
 /**
  * Makes a road graph from an extract. The same extract and options give the same graph, byte for byte.
@@ -70,7 +70,6 @@ export async function buildMap(options: BuildOptions): Promise<GraphParts> {
   const { junctionLngE7, junctionLatE7 } = network
   const sites = sitesOf({ ...expansion, junctionLngE7, junctionLatE7 }, meta.bbox)
   const nodeRank = await runOrder(expansion, sites, stages)
-  await stages.next()
   return {
     junctionCount,
     segmentCount: segments.count,
@@ -99,8 +98,8 @@ interface Stages {
   readonly onBytes: (done: number, total: number) => Promise<void>
   /** ends a stage of building */
   next(): Promise<void>
-  /** within a stage, how much of it is done */
-  part(fraction: number): Promise<void>
+  /** how much of the order is done */
+  onOrder(fraction: number): Promise<void>
 }
 
 /** Between two steps other work of the thread gets its turn: a bar is drawn, a signal is heard. */
@@ -123,8 +122,8 @@ function createStages({ onProgress, signal }: BuildOptions): Stages {
       onProgress?.('building', ++stage, BUILD_STAGES)
       await pause()
     },
-    async part(fraction) {
-      onProgress?.('building', stage + fraction, BUILD_STAGES)
+    async onOrder(fraction) {
+      onProgress?.('ordering', fraction, 1)
       await pause()
     },
   }
@@ -139,8 +138,9 @@ async function runOrder(expansion: Expansion, sites: Sites, stages: Stages): Pro
     const fraction = step.value / expansion.nodeCount
     if (fraction < pauseAt) continue
     pauseAt = fraction + 0.01
-    await stages.part(fraction)
+    await stages.onOrder(fraction)
   }
+  await stages.onOrder(1)
   return step.value
 }
 

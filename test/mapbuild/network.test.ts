@@ -353,7 +353,8 @@ t.test('buildMap: stops between two blobs when it is told to, and says how far i
   stages.length = 0
   await graphOfOsm(data, { onProgress: (stage, done, total) => stages.push(`${stage} ${done}/${total}`) })
   t.match(stages[0], /^reading \d+\/\d+$/)
-  t.equal(stages[stages.length - 1], 'building 7/7')
+  t.ok(stages.includes('building 6/6'))
+  t.equal(stages[stages.length - 1], 'ordering 1/1')
 })
 
 function pair(letters: string): [string, string] {
