@@ -118,9 +118,18 @@ function leftOver(gone: Cell[], come: Cell[]): Cell[] {
 function namesOf({ box, level, shape }: CellSet): string[] {
   return level
     .map((own, index) =>
-      JSON.stringify([own, box.slice(index * 4, index * 4 + 4), Array.from(shape[index]?.xy ?? [])]),
+      JSON.stringify([
+        own,
+        box.slice(index * 4, index * 4 + 4),
+        Array.from(positionsOf(shape[index] ?? null)),
+      ]),
     )
     .sort()
+}
+
+function positionsOf(shape: CellSet['shape'][number]): ArrayLike<number> {
+  if (shape === null) return []
+  return 'xy' in shape ? shape.xy : shape
 }
 
 function cellsOf(list: readonly Cell[]): CellSet {
