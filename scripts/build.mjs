@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { build } from 'esbuild'
+import { buildConsole } from './build-console.mjs'
 import { slimPackages } from './slim-packages.mjs'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
@@ -41,6 +42,7 @@ const addon = path.join('dist', 'better_sqlite3.node')
 const fresh = `${addon}.${process.pid}`
 copyFileSync(path.join(addonRoot, 'prebuilds', `linux-${process.arch}.node`), fresh)
 renameSync(fresh, addon) // a running gateway has the old file mapped: writing over it would be a SIGBUS there
+await buildConsole()
 
 /** A thread's own bundle: what the other parts of the program need is not read by it. */
 function workerSource(role, run) {

@@ -8,6 +8,7 @@ import {
   mapApiPath,
 } from './apis.js'
 import type { Config } from './config.js'
+import { addConsolePage } from './console-page.js'
 import { type DataLayout, emptyTempDir, layoutOf, makeDirectories } from './files/layout.js'
 import { createMetrics, type Metrics } from './http/metrics.js'
 import { addMetricsRoute, METRICS_PATH } from './http/metrics-route.js'
@@ -95,6 +96,7 @@ function serve(
       services.loading.addRoutes(app, apiAt(apis, LOADER_PATH), rpc)
       addMetricsRoute(app, rpc, metrics, config.server.openTo.includes(METRICS_PATH))
       addMapTiles(app, apiAt(apis, mapApiPath(config)), rpc, services)
+      addConsolePage(app, config, version)
     },
   })
   const gateway: Pick<Gateway, 'reload' | 'stop'> = {

@@ -99,7 +99,7 @@ function tellReady(gateway: Gateway, prepared: Prepared, options: ServeOptions, 
       `First start: this admin key is shown once, keep it.\n  APIKey: ${apiKey}\n  Secret: ${secret}\n`,
     )
   }
-  io.stdout.write(`Fieldgate serves ${gateway.url} (Ctrl-C stops it)\n`)
+  io.stdout.write(`Fieldgate serves ${gateway.url} (Ctrl-C stops it)\nConsole: ${gateway.url}/console/\n`)
 }
 
 async function tellDemo(

@@ -1,0 +1,248 @@
+import { type Child, fill, freshId, h } from './dom.js'
+import { t } from './i18n.js'
+import { isFault } from './rpc.js'
+
+/** A label with its input; the hint is read out with it. */
+export function field(label: string, input: HTMLElement, hint?: string): HTMLElement {
+  const id = input.id === '' ? freshId('f') : input.id
+  input.id = id
+  if (hint !== undefined) input.setAttribute('aria-describedby', `${id}-hint`)
+  return h(
+    'div',
+    { class: 'field' },
+    h('label', { for: id }, label),
+    input,
+    hint !== undefined && h('span', { class: 'hint', id: `${id}-hint` }, hint),
+  )
+}
+
+export function select(
+  options: readonly (readonly [value: string, label: string])[],
+  value = '',
+): HTMLSelectElement {
+  return h(
+    'select',
+    {},
+    options.map(([each, label]) => h('option', { value: each, selected: each === value }, label)),
+  )
+}
+
+export function checkbox(label: string, props: Record<string, unknown> = {}): HTMLLabelElement {
+  return h('label', { class: 'check' }, h('input', { type: 'checkbox', ...props }), label)
+}
+
+export function button(label: string, act: () => unknown, kind = '', props: Record<string, unknown> = {}) {
+  return h('button', { type: 'button', class: `button ${kind}`, onclick: act, ...props }, label)
+}
+
+export function badge(text: string, kind = ''): HTMLElement {
+  return h('span', { class: `badge ${kind}` }, text)
+}
+
+export function empty(text: string): HTMLElement {
+  return h('p', { class: 'empty' }, text)
+}
+
+export function facts(pairs: readonly (readonly [string, Child])[]): HTMLElement {
+  return h(
+    'dl',
+    { class: 'facts' },
+    pairs.flatMap(([term, value]) => [h('dt', {}, term), h('dd', {}, value)]),
+  )
+}
+
+/** Words of a cell that go over several lines rather than being cut. */
+export function prose(text: string): HTMLElement {
+  return h('span', { class: 'prose' }, text)
+}
+
+/** A table that scrolls inside its own frame; the frame can be scrolled by keys. */
+export function table(
+  caption: string,
+  head: readonly string[],
+  rows: readonly (readonly Child[])[],
+  emptyText = t('noRows'),
+): HTMLElement {
+  if (rows.length === 0) return empty(emptyText)
+  return h(
+    'div',
+    { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption },
+    h(
+      'table',
+      {},
+      h('caption', { class: 'hidden-text' }, caption),
+      h(
+        'thead',
+        {},
+        h(
+          'tr',
+          {},
+          head.map((text) => h('th', { scope: 'col' }, text)),
+        ),
+      ),
+      h(
+        'tbody',
+        {},
+        rows.map((cells) =>
+          h(
+            'tr',
+            {},
+            cells.map((cell) => h('td', { title: typeof cell === 'string' ? cell : undefined }, cell)),
+          ),
+        ),
+      ),
+    ),
+  )
+}
+
+/** The fault of a call in words, with what can be done about it where the page knows. */
+export function faultText(error: unknown): string {
+  if (!isFault(error)) return `${t('failed')}: ${error instanceof Error ? error.message : String(error)}`
+  if (error.faultName === 'NETWORK') return t('networkFault')
+  if (error.faultName === 'FORBIDDEN') return t('forbiddenFault', { scope: String(error.data.scope ?? '') })
+  return `${error.faultName}: ${error.message}`
+}
+
+export function faultNotice(error: unknown, again?: () => unknown): HTMLElement {
+  return h(
+    'div',
+    { class: 'notice bad', role: 'alert' },
+    h('p', {}, faultText(error)),
+    again !== undefined && button(t('tryAgain'), again, 'small'),
+  )
+}
+
+/** A line under a form that says how it went; read out when it changes. */
+export function statusLine() {
+  const element = h('p', { class: 'notice', role: 'status' })
+  const say = (text: string, kind = '') => {
+    element.className = `notice ${kind}`
+    element.setAttribute('role', kind === 'bad' ? 'alert' : 'status')
+    element.textContent = text
+  }
+  return {
+    element,
+    say,
+    good: (text: string) => say(text, 'good'),
+    bad: (error: unknown) => say(typeof error === 'string' ? error : faultText(error), 'bad'),
+  }
+}
+
+/** Shows a skeleton, then what was read, or the fault with a way to try again. */
+export function loaded(read: () => Promise<Child | Child[]>): HTMLElement {
+  const box = h('div', { class: 'stack' })
+  const run = async () => {
+    box.setAttribute('aria-busy', 'true')
+    fill(box, h('span', { class: 'hidden-text' }, t('loading')), [80, 60, 70].map(bone))
+    try {
+      fill(box, ...[await read()].flat())
+    } catch (error) {
+      fill(box, faultNotice(error, run))
+    }
+    box.removeAttribute('aria-busy')
+  }
+  void run()
+  return box
+}
+
+function bone(width: number): HTMLElement {
+  const element = h('div', { class: 'skeleton' })
+  element.style.width = `${width}%`
+  return element
+}
+
+/** Asks before something is lost. */
+export function confirmed(question: string, doIt: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const titleId = freshId('d')
+    const dialog = h(
+      'dialog',
+      { 'aria-labelledby': titleId, onclose: () => end() },
+      h(
+        'form',
+        { class: 'stack', method: 'dialog' },
+        h('h2', { id: titleId }, t('areYouSure')),
+        h('p', {}, question),
+        h(
+          'div',
+          { class: 'row' },
+          h('button', { class: 'button bad', value: 'yes' }, doIt),
+          h('button', { class: 'button', value: '' }, t('cancel')),
+        ),
+      ),
+    )
+    const end = () => {
+      dialog.remove()
+      resolve(dialog.returnValue === 'yes')
+    }
+    document.body.append(dialog)
+    dialog.showModal()
+  })
+}
+
+/** Tabs with their panels: arrows move between them. */
+export function tabs(items: readonly { label: string; show: () => HTMLElement }[]): HTMLElement {
+  const panel = h('div', { role: 'tabpanel', id: freshId('p'), tabindex: -1 })
+  const choose = (at: number, focus = false) => {
+    heads.forEach((head, i) => {
+      head.setAttribute('aria-selected', String(i === at))
+      head.tabIndex = i === at ? 0 : -1
+    })
+    const head = heads[at]
+    if (focus) head?.focus()
+    panel.setAttribute('aria-labelledby', head?.id ?? '')
+    const item = items[at]
+    if (item !== undefined) fill(panel, item.show())
+  }
+  const heads = items.map(({ label }, at) =>
+    h(
+      'button',
+      {
+        type: 'button',
+        role: 'tab',
+        id: freshId('t'),
+        'aria-controls': panel.id,
+        onclick: () => choose(at),
+        onkeydown: (event: KeyboardEvent) => {
+          const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
+          if (step !== 0) choose((at + step + items.length) % items.length, true)
+        },
+      },
+      label,
+    ),
+  )
+  choose(0)
+  return h('div', { class: 'stack' }, h('div', { class: 'tabs', role: 'tablist' }, heads), panel)
+}
+
+/** Hands bytes to the browser as a file to keep. */
+export function saveFile(name: string, type: string, content: BlobPart): void {
+  const url = URL.createObjectURL(new Blob([content], { type }))
+  h('a', { href: url, download: name }).click()
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
+}
+
+export function copyButton(text: () => string): HTMLButtonElement {
+  const element = button(
+    t('copy'),
+    async () => {
+      await copyText(text())
+      element.textContent = t('copied')
+      setTimeout(() => {
+        element.textContent = t('copy')
+      }, 1500)
+    },
+    'small',
+  )
+  return element
+}
+
+/** Over plain http browsers have no clipboard for pages: there the old way serves. */
+async function copyText(text: string): Promise<void> {
+  if (navigator.clipboard !== undefined) return await navigator.clipboard.writeText(text)
+  const area = h('textarea', { value: text })
+  document.body.append(area)
+  area.select()
+  document.execCommand('copy')
+  area.remove()
+}

@@ -1,0 +1,123 @@
+import { fill, h } from '../core/dom.js'
+import { formatTime, t } from '../core/i18n.js'
+import type { Page } from '../core/page.js'
+import {
+  button,
+  confirmed,
+  copyButton,
+  empty,
+  facts,
+  loaded,
+  saveFile,
+  statusLine,
+  table,
+} from '../core/parts.js'
+import { call } from '../core/rpc.js'
+import { cellText, pager } from '../tables/rows.js'
+import { type CitationInfo, type Row, readCitations, readRows } from './read.js'
+
+const PAGE_ROWS = 50
+/** Rows of one call while a whole state is downloaded. */
+const CHUNK_ROWS = 10_000
+
+/** Landing page of a citation: what it is, how to name it, how to read it, and its rows. */
+export function citationPage(name: string): Page {
+  const element = h(
+    'div',
+    { class: 'stack' },
+    h('p', {}, h('a', { href: '#/datasets' }, `← ${t('navDatasets')}`)),
+    h('h1', {}, t('landing', { name })),
+    loaded(async () => {
+      const found = (await readCitations()).find(({ long_form }) => long_form === name)
+      return found === undefined ? empty(t('notFoundPage')) : landing(found)
+    }),
+  )
+  return { title: t('landing', { name }), element }
+}
+
+function landing(info: CitationInfo): HTMLElement[] {
+  const { long_form, short_form, created_at, transaction_time, checksum, checksum_state } = info
+  const text = `${short_form} (${created_at.val.slice(0, 10)}). ${long_form}. Fieldgate, ${location.origin}. SHA-256 ${checksum ?? '…'}`
+  const reading = `curl -s ${location.origin}/api/v2/dataset/jsonrpc/call/dataset.record.get \\\n  -H "APIKey: $K" -H "Secret: $S" -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify({ citation_label: long_form })}'\nfieldgate cite verify ${long_form}\nfieldgate cite export ${long_form} -o ${short_form}.gpkg`
+  const rest = Object.entries(info).filter(
+    ([key, value]) => /source|dataset|realname|usename/.test(key) && typeof value === 'string',
+  )
+  return [
+    h(
+      'div',
+      { class: 'card' },
+      facts([
+        [t('citation'), long_form],
+        [t('created'), formatTime(created_at)],
+        ...(transaction_time === undefined
+          ? []
+          : [[t('transactionTime'), formatTime(transaction_time)] as const]),
+        ...rest.map(([key, value]) => [key, String(value)] as const),
+        [
+          `${t('checksum')} (SHA-256)`,
+          checksum_state === 'pending' ? t('checksumPending') : h('span', { class: 'mono' }, checksum ?? ''),
+        ],
+      ]),
+    ),
+    h('h2', {}, t('howToCite')),
+    h('pre', {}, text),
+    h(
+      'div',
+      {},
+      copyButton(() => text),
+    ),
+    h('h2', {}, t('howToRead')),
+    h('pre', {}, reading),
+    h('h2', {}, t('tabRows')),
+    rowsOf(long_form),
+    downloads(long_form, short_form),
+  ]
+}
+
+function rowsOf(name: string): HTMLElement {
+  const box = h('div', { class: 'stack' })
+  const show = (offset: number) =>
+    fill(
+      box,
+      loaded(async () => {
+        const rows = await readRows(name, offset, PAGE_ROWS)
+        const names = Object.keys(rows[0] ?? {})
+        const cells = rows.map((row) => names.map((column) => cellText(row[column])))
+        return [table(t('tabRows'), names, cells), pager(offset, rows.length, PAGE_ROWS, show)]
+      }),
+    )
+  show(0)
+  return box
+}
+
+function downloads(name: string, short: string): HTMLElement {
+  const status = statusLine()
+  const save = async () => {
+    try {
+      const rows: Row[] = []
+      for (;;) {
+        const part = await readRows(name, rows.length, CHUNK_ROWS)
+        rows.push(...part)
+        if (part.length < CHUNK_ROWS) break
+      }
+      saveFile(`${short}.json`, 'application/json', JSON.stringify(rows))
+    } catch (error) {
+      status.bad(error)
+    }
+  }
+  const remove = async () => {
+    if (!(await confirmed(t('deleteCitationSure', { name }), t('remove')))) return
+    try {
+      await call('dataset.citation.delete', { citation_label: name })
+      location.hash = '#/datasets'
+    } catch (error) {
+      status.bad(error)
+    }
+  }
+  return h(
+    'div',
+    { class: 'stack tight' },
+    h('div', { class: 'row' }, button(`${t('download')} JSON`, save), button(t('remove'), remove, 'bad')),
+    status.element,
+  )
+}

@@ -1,0 +1,35 @@
+import { h } from './core/dom.js'
+import { loadFacts, session, whenSessionChanges } from './core/session.js'
+import { loadSettings, onSettings } from './core/settings.js'
+import { shell } from './shell.js'
+import { signInPage } from './sign-in.js'
+
+void start()
+
+/** Whoever is not signed in sees the sign-in page, others the pages. */
+async function start(): Promise<void> {
+  loadSettings()
+  const root = document.getElementById('app')
+  if (root === null) throw new Error('the page has no #app')
+  let close: () => void = () => undefined
+  let why: 'signed-in' | 'signed-out' | 'ended' = 'signed-out'
+  const show = () => {
+    close()
+    const view = session() === undefined ? signInPage(why === 'ended') : shell()
+    close = view.close
+    root.replaceChildren(view.element)
+    view.focus()
+  }
+  try {
+    await loadFacts()
+  } catch (error) {
+    root.replaceChildren(h('p', { class: 'page', role: 'alert' }, String(error)))
+    return
+  }
+  whenSessionChanges((change) => {
+    why = change
+    show()
+  })
+  onSettings(show)
+  show()
+}

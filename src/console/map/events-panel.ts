@@ -1,0 +1,73 @@
+import { h } from '../core/dom.js'
+import { t } from '../core/i18n.js'
+import { checkbox, statusLine } from '../core/parts.js'
+import { boxPolygon, readEvents, type TableInfo } from '../core/tables.js'
+import { clampBox } from './risk-panel.js'
+import { mapState } from './state.js'
+import type { MapView } from './view.js'
+
+/** Records of one view; more would be a blot on the map and a burden on the device. */
+const MOST_EVENTS = 2000
+const COLOURS = ['#8a3ffc', '#1192e8', '#d02670', '#198038', '#b28600', '#6929c4', '#005d5d', '#a2191f']
+
+/** Tables whose records are laid on the map. */
+export function eventsPanel(tables: readonly TableInfo[], view: MapView) {
+  const fault = statusLine()
+  const status = h('p', { class: 'soft small', role: 'status' })
+  let asked: AbortController | undefined
+  const show = async () => {
+    asked?.abort()
+    asked = new AbortController()
+    const { signal } = asked
+    fault.say('')
+    try {
+      const shown = tables.filter(({ data_name }) => mapState.events.has(data_name))
+      const found = await Promise.all(shown.map((table) => readTable(table, view, signal)))
+      view.setData('events', found.flat())
+      const isCut = found.some((features) => features.length === MOST_EVENTS)
+      const n = found.flat().length
+      status.textContent = shown.length === 0 ? '' : t(isCut ? 'eventsCut' : 'eventsShown', { n })
+    } catch (error) {
+      if (!(error instanceof DOMException)) fault.bad(error)
+    }
+  }
+  const readTable = async ({ data_name }: TableInfo, on: MapView, signal: AbortSignal) => {
+    const properties = { table: data_name, limit: MOST_EVENTS }
+    const features = await readEvents(properties, boxPolygon(clampBox(on.bounds())), signal)
+    const _colour = colourOf(data_name, tables)
+    return features.map((feature) => ({ ...feature, properties: { ...feature.properties, _colour } }))
+  }
+  const choose = (name: string, isOn: boolean) => {
+    if (isOn) mapState.events.add(name)
+    else mapState.events.delete(name)
+    void show()
+  }
+  const element = h(
+    'section',
+    { 'aria-labelledby': 'events-title' },
+    h('h2', { id: 'events-title' }, t('eventsTitle')),
+    tables.length === 0 && h('p', { class: 'soft small' }, t('eventsNone')),
+    h(
+      'div',
+      { class: 'row' },
+      tables.map(({ data_name }) => {
+        const swatch = h('span', { class: 'swatch' })
+        swatch.style.background = colourOf(data_name, tables)
+        const box = checkbox(data_name, {
+          checked: mapState.events.has(data_name),
+          onchange: (event: Event) => choose(data_name, (event.target as HTMLInputElement).checked),
+        })
+        box.insertBefore(swatch, box.lastChild)
+        return box
+      }),
+    ),
+    status,
+    fault.element,
+  )
+  return { element, show }
+}
+
+function colourOf(name: string, tables: readonly TableInfo[]): string {
+  const at = tables.findIndex(({ data_name }) => data_name === name)
+  return COLOURS[at % COLOURS.length] ?? '#8a3ffc'
+}

@@ -1,0 +1,52 @@
+import { h } from '../core/dom.js'
+import { t } from '../core/i18n.js'
+import { button, field, statusLine } from '../core/parts.js'
+import { call } from '../core/rpc.js'
+import { mapState } from './state.js'
+import type { MapView } from './view.js'
+
+/** What can be reached from the start within so many minutes. */
+export function isochroneForm(view: MapView): HTMLElement {
+  const minutes = h('input', { name: 'minutes', value: '5, 10, 15', inputmode: 'text' })
+  const status = statusLine()
+  const onsubmit = async (event: Event) => {
+    event.preventDefault()
+    const costs = minutes.value
+      .split(/[\s,;]+/)
+      .filter((part) => part !== '')
+      .map((part) => Number(part) / 60)
+    const { points, themes, atMs, mapName } = mapState
+    if (points[0] === undefined) return status.bad(t('routeHint'))
+    try {
+      const answer = await call<{ features: object[] }>('routing.isochrone', {
+        lonlat: points[0],
+        costs,
+        themes: Object.fromEntries(themes),
+        start_datetime: new Date(atMs).toISOString(),
+        ...(mapName === undefined ? {} : { map: mapName }),
+      })
+      view.setData('isochrone', answer.features)
+      status.say('')
+    } catch (error) {
+      status.bad(error)
+    }
+  }
+  return h(
+    'details',
+    {},
+    h('summary', {}, t('isochroneTitle')),
+    h(
+      'form',
+      { class: 'stack tight', onsubmit },
+      h('p', { class: 'soft small' }, t('isochroneHint')),
+      field(t('minutes'), minutes),
+      h(
+        'div',
+        { class: 'row' },
+        h('button', { class: 'button' }, t('showIsochrone')),
+        button(t('clear'), () => view.setData('isochrone', [])),
+      ),
+      status.element,
+    ),
+  )
+}

@@ -1,0 +1,192 @@
+import { exampleOf, type Schema, typeOf } from '../api/example.js'
+import { fill, h } from '../core/dom.js'
+import { t } from '../core/i18n.js'
+import type { Page } from '../core/page.js'
+import { badge, copyButton, field, loaded, prose, statusLine, table } from '../core/parts.js'
+import { getJson, request } from '../core/rpc.js'
+
+export interface OpenRpcMethod {
+  name: string
+  summary: string
+  paramStructure: 'by-name' | 'by-position'
+  params: { name: string; required: boolean; description?: string; schema: Schema }[]
+  errors: { code: number; message: string; data: { name: string } }[]
+  'x-path': string
+  'x-scope': string
+}
+
+/** Every method as the gateway describes it, and a place to try it. */
+export function apiPage([chosen]: readonly string[]): Page {
+  const element = h(
+    'div',
+    { class: 'stack' },
+    h('h1', {}, t('navApi')),
+    h('p', { class: 'soft' }, t('apiIntro')),
+    loaded(async () => {
+      const { methods } = (await getJson('/openrpc.json')) as { methods: OpenRpcMethod[] }
+      const method = methods.find(({ name }) => name === chosen)
+      return method === undefined ? methodList(methods) : methodView(method)
+    }),
+  )
+  return { title: chosen ?? t('navApi'), element }
+}
+
+function methodList(methods: readonly OpenRpcMethod[]): HTMLElement[] {
+  const filter = h('input', { type: 'search', name: 'filter' })
+  const box = h('div')
+  const show = () => {
+    const wanted = filter.value.toLowerCase()
+    const found = methods.filter(({ name, summary }) => `${name} ${summary}`.toLowerCase().includes(wanted))
+    fill(
+      box,
+      table(
+        t('methods'),
+        [t('method'), t('scope'), t('description')],
+        found.map(({ name, summary, 'x-scope': scope }) => [
+          h('a', { href: `#/api/${encodeURIComponent(name)}` }, name),
+          badge(scope),
+          prose(summary),
+        ]),
+      ),
+    )
+  }
+  filter.addEventListener('input', show)
+  show()
+  return [field(t('filter'), filter), box]
+}
+
+function methodView(method: OpenRpcMethod): HTMLElement[] {
+  const { name, summary, params, errors, 'x-path': path, 'x-scope': scope } = method
+  return [
+    h('p', {}, h('a', { href: '#/api' }, `← ${t('methods')}`)),
+    h('h2', {}, name),
+    h('p', {}, summary),
+    h('p', {}, h('code', {}, `POST ${path}`), ' ', badge(scope)),
+    h('h3', {}, t('parameters')),
+    table(
+      t('parameters'),
+      [t('parameter'), t('type'), '', t('description')],
+      parameterRows(params),
+      t('none'),
+    ),
+    h('h3', {}, t('tryIt')),
+    tryForm(method),
+    h('h3', {}, t('errors')),
+    table(
+      t('errors'),
+      [t('code'), t('errorName'), t('meaning')],
+      errors.map(({ code, message, data }) => [
+        String(code),
+        h('a', { href: `#/help/${data.name}` }, data.name),
+        prose(message),
+      ]),
+    ),
+  ]
+}
+
+/** The one positional object is told property by property. */
+function parameterRows(params: OpenRpcMethod['params']): (string | HTMLElement)[][] {
+  const [only] = params
+  const inner = params.length === 1 && only?.name === 'params' ? only.schema : undefined
+  const rows =
+    inner?.properties === undefined
+      ? params
+      : Object.entries(inner.properties).map(([name, schema]) => ({
+          name,
+          schema,
+          required: inner.required?.includes(name) === true,
+          description: schema.description,
+        }))
+  return rows.map(({ name, required, description, schema }) => [
+    h('code', {}, name),
+    typeOf(schema),
+    required ? badge(t('required'), 'accent') : badge(t('optional')),
+    prose(description ?? schema.description ?? ''),
+  ])
+}
+
+function tryForm({ name, params, paramStructure, 'x-path': path }: OpenRpcMethod): HTMLElement {
+  const byName = Object.fromEntries(
+    params.filter(({ required }) => required).map((param) => [param.name, exampleOf(param.schema)]),
+  )
+  const [only] = params
+  const isWhole = params.length === 1 && only?.name === 'params'
+  const whole = isWhole && only !== undefined ? exampleOf(only.schema) : byName
+  const example = paramStructure === 'by-position' && isWhole ? [whole] : whole
+  const input = h('textarea', {
+    name: 'params',
+    spellcheck: 'false',
+    value: JSON.stringify(example, null, 2),
+  })
+  const answer = h('pre', { 'aria-live': 'polite', tabindex: 0, hidden: true })
+  const curl = h('pre', { tabindex: 0 })
+  const status = statusLine()
+  const body = (params: unknown) => JSON.stringify({ jsonrpc: '2.0', id: 1, method: name, params })
+  const showCurl = () => {
+    curl.textContent = `curl -s ${location.origin}${path} -H "APIKey: $K" -H "Secret: $S" -H 'Content-Type: application/json' -d '${input.value.trim() === '' ? '' : compact(input.value, body)}'`
+  }
+  input.addEventListener('input', showCurl)
+  showCurl()
+  const onsubmit = async (event: Event) => {
+    event.preventDefault()
+    let params: unknown
+    try {
+      params = JSON.parse(input.value)
+    } catch (error) {
+      return status.bad(t('badJson', { reason: error instanceof Error ? error.message : '' }))
+    }
+    const startedAt = performance.now()
+    try {
+      const response = await request(path, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: body(params),
+      })
+      const text = await response.text()
+      status.say(`HTTP ${response.status} · ${t('tookMs', { n: Math.round(performance.now() - startedAt) })}`)
+      answer.hidden = false
+      answer.textContent = pretty(text)
+    } catch (error) {
+      status.bad(error)
+    }
+  }
+  return h(
+    'form',
+    { class: 'stack', onsubmit },
+    field(t('paramsJson'), input),
+    h('div', {}, h('button', { class: 'button main' }, t('send'))),
+    status.element,
+    answer,
+    h(
+      'details',
+      {},
+      h('summary', {}, t('curlLine')),
+      h(
+        'div',
+        { class: 'stack tight' },
+        curl,
+        h(
+          'div',
+          {},
+          copyButton(() => curl.textContent ?? ''),
+        ),
+      ),
+    ),
+  )
+}
+
+/** Answers may be large: what is beyond this is left out of the page. */
+const MOST_CHARS = 200_000
+
+function pretty(text: string): string {
+  const whole = text.length > MOST_CHARS ? text : JSON.stringify(JSON.parse(text), null, 2)
+  return whole.length > MOST_CHARS ? `${whole.slice(0, MOST_CHARS)}\n…` : whole
+}
+
+function compact(text: string, body: (params: unknown) => string): string {
+  try {
+    return body(JSON.parse(text)).replaceAll("'", "'\\''")
+  } catch {
+    return ''
+  }
+}

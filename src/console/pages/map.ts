@@ -1,0 +1,111 @@
+import { fill, h, svg } from '../core/dom.js'
+import { t } from '../core/i18n.js'
+import type { Page } from '../core/page.js'
+import { faultNotice, field, select } from '../core/parts.js'
+import { call } from '../core/rpc.js'
+import { readTables, themesOf } from '../core/tables.js'
+import { eventsPanel } from '../map/events-panel.js'
+import { riskPanel } from '../map/risk-panel.js'
+import { routePanel } from '../map/route-panel.js'
+import { mapState, RISK_COLOURS, type ServedMap } from '../map/state.js'
+import type { MapView } from '../map/view.js'
+
+/** The map with what lies on it, and the panel that says what does. */
+export function mapPage(rest: readonly string[]): Page {
+  if (rest[0] !== undefined) mapState.events.add(rest[0])
+  const box = h('div')
+  const status = h('div', { class: 'map-status' })
+  const panel = h('div', { class: 'map-panel' }, h('h1', {}, t('navMap')))
+  let view: MapView | undefined
+  let isClosed = false
+  const open = async () => {
+    try {
+      // the library is most of the page's bytes: it comes when a map is wanted
+      const { createMapView } = await import('../map/view.js')
+      const [{ maps }, tables] = await Promise.all([
+        call<{ maps: ServedMap[] }>('routing.list_maps', {}),
+        readTables().catch((error: unknown) => {
+          fill(status, faultNotice(error)) // roads can be looked at without the tables
+          return []
+        }),
+      ])
+      if (isClosed) return
+      const shown = await show(createMapView, maps, tables)
+      view = shown
+    } catch (error) {
+      fill(status, faultNotice(error))
+    }
+  }
+  const show = async (
+    create: typeof import('../map/view.js')['createMapView'],
+    maps: ServedMap[],
+    tables: Awaited<ReturnType<typeof readTables>>,
+  ) => {
+    const made = create(box, {
+      onClick: (point) => route.add(point),
+      onDragged: (index, point) => route.move(index, point),
+      onMoved() {
+        void risk.show()
+        void events.show()
+      },
+      onFault: (message) => fill(status, h('p', { class: 'notice bad', role: 'alert' }, message)),
+    })
+    const route = routePanel(made)
+    const risk = riskPanel(themesOf(tables), made, route.searchSoon)
+    const events = eventsPanel(tables, made)
+    const chosen = maps.find(({ name }) => name === mapState.mapName) ?? maps[0]
+    const take = (map: ServedMap | undefined, isFitted: boolean) => {
+      mapState.mapName = map?.name
+      made.setMap(map)
+      if (map !== undefined && isFitted) made.fit(map.bbox)
+      route.searchSoon()
+    }
+    take(chosen, mapState.camera === undefined)
+    panel.append(
+      baseChoice(maps, chosen, (map) => take(map, true)),
+      route.element,
+      risk.element,
+      events.element,
+    )
+    if (maps.length === 0) status.append(h('p', { class: 'notice warn' }, t('noMap')))
+    await Promise.all([risk.show(), events.show()])
+    return made
+  }
+  void open()
+  return {
+    title: t('navMap'),
+    element: h('div', {}, panel, h('div', { class: 'map-box' }, box, status, legend())),
+    close() {
+      isClosed = true
+      view?.close()
+    },
+  }
+}
+
+function baseChoice(
+  maps: readonly ServedMap[],
+  chosen: ServedMap | undefined,
+  take: (map: ServedMap | undefined) => void,
+): HTMLElement | string {
+  if (maps.length < 2) return ''
+  const choice = select(
+    maps.map(({ name }) => [name, name] as const),
+    chosen?.name,
+  )
+  choice.addEventListener('change', () => take(maps.find(({ name }) => name === choice.value)))
+  return field(t('base'), choice)
+}
+
+/** Which colour is which level. */
+function legend(): HTMLElement {
+  const bars = RISK_COLOURS.map((colour, level) =>
+    svg('rect', { x: level * 10, y: 0, width: 10, height: 10, fill: colour }),
+  )
+  return h(
+    'div',
+    { class: 'map-legend' },
+    h('span', {}, `${t('risk')} 0`),
+    svg('svg', { viewBox: '0 0 110 10', 'aria-hidden': 'true' }, bars),
+    h('span', {}, '10'),
+  )
+}

@@ -1,0 +1,146 @@
+import { fill, h } from '../core/dom.js'
+import { formatBytes, formatTime, t } from '../core/i18n.js'
+import type { Page } from '../core/page.js'
+import { badge, button, confirmed, field, loaded, saveFile, statusLine, table } from '../core/parts.js'
+import { call, readAnswer, request, rpcFault } from '../core/rpc.js'
+import { lineage } from '../models/lineage.js'
+import { type ModelInfo, readModels, readStores, readTransfers } from '../models/read.js'
+import { uploadForm } from '../models/upload.js'
+
+/** Model stores, or the one that the address names. */
+export function modelsPage([store]: readonly string[]): Page {
+  if (store !== undefined) return storePage(store)
+  const element = h(
+    'div',
+    { class: 'stack' },
+    h('h1', {}, t('navModels')),
+    h('p', { class: 'soft' }, t('modelsIntro')),
+    loaded(async () =>
+      table(
+        t('navModels'),
+        [t('store'), t('created'), 'long_form'],
+        (await readStores()).map(({ model_store_ddc, created_at, long_form }) => [
+          h('a', { href: `#/models/${encodeURIComponent(model_store_ddc)}` }, model_store_ddc),
+          formatTime(created_at),
+          long_form,
+        ]),
+        t('storesNone'),
+      ),
+    ),
+    h('details', { class: 'card' }, h('summary', {}, t('newStore')), newStoreForm()),
+  )
+  return { title: t('navModels'), element }
+}
+
+function newStoreForm(): HTMLElement {
+  const name = h('input', { required: true })
+  const status = statusLine()
+  const onsubmit = async (event: Event) => {
+    event.preventDefault()
+    try {
+      await call('model_store.create', { model_store_ddc: name.value.trim() })
+      location.hash = `#/models/${encodeURIComponent(name.value.trim())}`
+    } catch (error) {
+      status.bad(error)
+    }
+  }
+  return h(
+    'form',
+    { class: 'stack tight', onsubmit },
+    h(
+      'div',
+      { class: 'row end' },
+      field(t('name'), name),
+      h('button', { class: 'button main' }, t('create')),
+    ),
+    status.element,
+  )
+}
+
+function storePage(store: string): Page {
+  const box = h('div', { class: 'stack' })
+  const status = statusLine()
+  const show = () =>
+    fill(
+      box,
+      loaded(async () => {
+        const [models, transfers] = await Promise.all([readModels(store), readTransfers().catch(() => [])])
+        return [
+          h('h2', {}, t('lineage')),
+          lineage(models, transfers),
+          h('h2', {}, t('models')),
+          modelTable(models, show, status),
+        ]
+      }),
+    )
+  const fetchAggregated = async () => {
+    status.say(t('loading'))
+    try {
+      const { model_id } = await call<ModelInfo>('fl.request_transfer', { model_store_ddc: store })
+      status.good(t('fetched', { id: model_id }))
+      show()
+    } catch (error) {
+      status.bad(error)
+    }
+  }
+  show()
+  const element = h(
+    'div',
+    { class: 'stack' },
+    h('p', {}, h('a', { href: '#/models' }, `← ${t('navModels')}`)),
+    h('h1', {}, store),
+    h('details', { class: 'card', open: true }, h('summary', {}, t('upload')), uploadForm(store, show)),
+    h('div', { class: 'row' }, button(t('fetchNow'), fetchAggregated), button(t('refresh'), show)),
+    status.element,
+    box,
+  )
+  return { title: store, element }
+}
+
+function modelTable(
+  models: readonly ModelInfo[],
+  refresh: () => void,
+  status: ReturnType<typeof statusLine>,
+): HTMLElement {
+  return table(
+    t('models'),
+    ['model_id', t('kind'), t('description'), t('state'), t('size'), t('created'), 'SHA-256', t('actions')],
+    models.map((model) => [
+      h('span', { class: 'mono' }, model.model_id),
+      model.model_kind,
+      model.model_description,
+      badge(String(model.model_state), 'accent'),
+      formatBytes(model.model_size),
+      formatTime(model.end_datetime),
+      h('span', { class: 'mono' }, model.model_sha256.slice(0, 12)),
+      h(
+        'div',
+        { class: 'row' },
+        button(t('download'), () => void download(model).catch(status.bad), 'small'),
+        button(t('remove'), () => void remove(model, refresh, status), 'small bad'),
+      ),
+    ]),
+    t('modelsNone'),
+  )
+}
+
+async function download({ model_id }: ModelInfo): Promise<void> {
+  const response = await request(`/api/v2/model_store/models/${model_id}/file`)
+  if (response.ok) return saveFile(`${model_id}.dat`, 'application/octet-stream', await response.blob())
+  const { error } = await readAnswer(response)
+  throw rpcFault(response.status, error ?? { code: 0, message: `Found HTTP ${response.status}` })
+}
+
+async function remove(
+  { model_id }: ModelInfo,
+  refresh: () => void,
+  status: ReturnType<typeof statusLine>,
+): Promise<void> {
+  if (!(await confirmed(t('deleteModelSure', { name: model_id }), t('remove')))) return
+  try {
+    await call('model_store.model.delete', { model_id })
+    refresh()
+  } catch (error) {
+    status.bad(error)
+  }
+}

@@ -1,0 +1,120 @@
+import { h } from '../core/dom.js'
+import { formatTime, t } from '../core/i18n.js'
+import type { Page } from '../core/page.js'
+import { button, copyButton, facts as factList, field, statusLine, table } from '../core/parts.js'
+import { call } from '../core/rpc.js'
+import { facts, session } from '../core/session.js'
+
+const HOUR_S = 3600
+
+/** What the API knows of sessions; keys are for the command line, and this says so. */
+export function sessionsPage(): Page {
+  const open = session()
+  const element = h(
+    'div',
+    { class: 'stack' },
+    h('h1', {}, t('navSessions')),
+    h('p', { class: 'soft' }, t('sessionsIntro')),
+    h(
+      'div',
+      { class: 'card' },
+      h('h2', {}, t('yourSession')),
+      factList([
+        [t('apiKey'), h('span', { class: 'mono' }, open?.keyId ?? '')],
+        [t('sessionEnds'), formatTime(open?.endsAtMs)],
+        [t('sessionHeader'), h('span', { class: 'mono' }, facts().tokenHeader)],
+      ]),
+    ),
+    h('div', { class: 'card' }, h('h2', {}, t('openAnother')), openForm()),
+    h('div', { class: 'card' }, h('h2', {}, t('checkToken')), tokenForm()),
+    h('h2', {}, t('keysTitle')),
+    h('p', { class: 'soft' }, t('keysHint')),
+    table(
+      t('keysTitle'),
+      [t('actions'), ''],
+      [
+        'fieldgate key create --name van-7 --scope loader:write --scope route:read',
+        'fieldgate key list',
+        'fieldgate key rotate KEY --overlap 24h',
+        'fieldgate key revoke KEY',
+      ].map((line) => [h('code', {}, line), copyButton(() => line)]),
+    ),
+  )
+  return { title: t('navSessions'), element }
+}
+
+function openForm(): HTMLElement {
+  const life = h('input', { type: 'number', min: 1, max: 8760, value: '12', required: true })
+  const token = h('pre', { hidden: true })
+  const status = statusLine()
+  const copy = copyButton(() => token.textContent ?? '')
+  copy.hidden = true
+  const onsubmit = async (event: Event) => {
+    event.preventDefault()
+    try {
+      const made = await call<{ access_token: string; expires_in: number }>('session.open_session', {
+        expires_in: Number(life.value) * HOUR_S,
+      })
+      token.textContent = made.access_token
+      token.hidden = false
+      copy.hidden = false
+      status.good(`${t('sessionEnds')}: ${formatTime(Date.now() + made.expires_in * 1000)}`)
+    } catch (error) {
+      status.bad(error)
+    }
+  }
+  return h(
+    'form',
+    { class: 'stack tight', onsubmit },
+    h('p', { class: 'soft small' }, t('openAnotherHint')),
+    h(
+      'div',
+      { class: 'row end' },
+      field(t('lifeHours'), life),
+      h('button', { class: 'button' }, t('openSession')),
+    ),
+    status.element,
+    token,
+    h('div', {}, copy),
+  )
+}
+
+function tokenForm(): HTMLElement {
+  const token = h('input', { required: true, spellcheck: 'false', autocomplete: 'off' })
+  const status = statusLine()
+  const check = async () => {
+    try {
+      const { active } = await call<{ active: boolean }>('session.verify_session_token', {
+        token: token.value.trim(),
+      })
+      if (active) status.good(t('tokenActive'))
+      else status.say(t('tokenInactive'), 'warn')
+    } catch (error) {
+      status.bad(error)
+    }
+  }
+  const close = async () => {
+    try {
+      await call('session.close_session', { token: token.value.trim() })
+      status.good(t('tokenClosed'))
+    } catch (error) {
+      status.bad(error)
+    }
+  }
+  const onsubmit = (event: Event) => {
+    event.preventDefault()
+    void check()
+  }
+  return h(
+    'form',
+    { class: 'stack tight', onsubmit },
+    field(t('token'), token),
+    h(
+      'div',
+      { class: 'row' },
+      h('button', { class: 'button' }, t('check')),
+      button(t('closeToken'), close, 'bad'),
+    ),
+    status.element,
+  )
+}

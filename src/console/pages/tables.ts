@@ -1,0 +1,124 @@
+import { h } from '../core/dom.js'
+import { t } from '../core/i18n.js'
+import type { Page } from '../core/page.js'
+import { button, confirmed, empty, field, loaded, statusLine, table, tabs } from '../core/parts.js'
+import { call } from '../core/rpc.js'
+import { readTables, type TableInfo } from '../core/tables.js'
+import { importForm } from '../tables/import.js'
+import { newTableForm } from '../tables/new-table.js'
+import { recordForm } from '../tables/record-form.js'
+import { rowsView } from '../tables/rows.js'
+
+/** All tables, or the one that the address names. */
+export function tablesPage([name]: readonly string[]): Page {
+  const element = h('div', { class: 'stack' })
+  if (name === undefined) {
+    element.append(
+      h('h1', {}, t('navTables')),
+      h('p', { class: 'soft' }, t('tablesIntro')),
+      loaded(listOfTables),
+      h('details', { class: 'card' }, h('summary', {}, t('newTable')), newTableForm()),
+    )
+    return { title: t('navTables'), element }
+  }
+  element.append(
+    h('p', {}, h('a', { href: '#/tables' }, `← ${t('navTables')}`)),
+    h('h1', {}, name),
+    loaded(async () => {
+      const found = (await readTables()).find((each) => each.data_name === name)
+      return found === undefined ? empty(t('notFoundPage')) : oneTable(found)
+    }),
+  )
+  return { title: name, element }
+}
+
+async function listOfTables(): Promise<HTMLElement> {
+  const tables = await readTables()
+  return table(
+    t('navTables'),
+    [t('name'), t('columns'), t('uniqueKey')],
+    tables.map(({ data_name, record_def, unique_columns }) => [
+      h('a', { href: `#/tables/${encodeURIComponent(data_name)}` }, data_name),
+      String(Object.keys(record_def).length),
+      unique_columns.join(', '),
+    ]),
+    t('tablesNone'),
+  )
+}
+
+function oneTable(info: TableInfo): HTMLElement[] {
+  const { data_name } = info
+  const status = statusLine()
+  const drop = async () => {
+    if (!(await confirmed(t('dropTableSure', { name: data_name }), t('dropTable')))) return
+    try {
+      await call('loaderwebapi.drop_loader', { data_name })
+      location.hash = '#/tables'
+    } catch (error) {
+      status.bad(error)
+    }
+  }
+  return [
+    h(
+      'div',
+      { class: 'row' },
+      h('a', { class: 'button', href: `#/map/${encodeURIComponent(data_name)}` }, t('openOnMap')),
+      button(t('dropTable'), drop, 'bad'),
+    ),
+    citeForm(data_name),
+    status.element,
+    tabs([
+      { label: t('tabRows'), show: () => rowsView(info) },
+      { label: t('tabColumns'), show: () => columnsOf(info) },
+      { label: t('tabAdd'), show: () => recordForm(info) },
+      { label: t('tabImport'), show: () => importForm(info) },
+    ]),
+  ]
+}
+
+function columnsOf({ record_def, unique_columns }: TableInfo): HTMLElement {
+  const columns = Object.entries(record_def).sort(([, a], [, b]) => a.position - b.position)
+  return table(
+    t('columns'),
+    [t('column'), t('type'), t('nullable'), t('defaultValue'), t('uniqueKey')],
+    columns.map(([name, { data_type, is_nullable, column_default }]) => [
+      name,
+      data_type,
+      is_nullable === 'YES' ? t('yes') : t('no'),
+      column_default ?? '',
+      unique_columns.includes(name) ? t('yes') : '',
+    ]),
+  )
+}
+
+/** Keeps the state that a table or dataset has now. */
+export function citeForm(source: string): HTMLElement {
+  const label = h('input', { name: 'label', required: true })
+  const status = statusLine()
+  const onsubmit = async (event: Event) => {
+    event.preventDefault()
+    try {
+      const params = { citation_label: label.value.trim(), source }
+      const { long_form } = await call<{ long_form: string }>('dataset.citation.create', params)
+      status.good(t('cited', { name: long_form }))
+    } catch (error) {
+      status.bad(error)
+    }
+  }
+  return h(
+    'details',
+    {},
+    h('summary', {}, t('cite')),
+    h(
+      'form',
+      { class: 'stack tight', onsubmit },
+      h(
+        'div',
+        { class: 'row end' },
+        field(t('citeLabel'), label),
+        h('button', { class: 'button main' }, t('cite')),
+      ),
+      status.element,
+    ),
+  )
+}

@@ -1,0 +1,103 @@
+import { appearance } from './appearance.js'
+import { fill, h } from './core/dom.js'
+import { t, type Word } from './core/i18n.js'
+import type { Page, PageMaker } from './core/page.js'
+import { button, empty } from './core/parts.js'
+import { call } from './core/rpc.js'
+import { session, signedOut } from './core/session.js'
+import { apiPage } from './pages/api.js'
+import { datasetsPage } from './pages/datasets.js'
+import { healthPage } from './pages/health.js'
+import { helpPage } from './pages/help.js'
+import { mapPage } from './pages/map.js'
+import { modelsPage } from './pages/models.js'
+import { outboxPage } from './pages/outbox.js'
+import { sessionsPage } from './pages/sessions.js'
+import { tablesPage } from './pages/tables.js'
+
+/** Pages by the first word of the address, `#/tables/rain`. */
+const PAGES: Record<string, { word: Word; make: PageMaker }> = {
+  map: { word: 'navMap', make: mapPage },
+  tables: { word: 'navTables', make: tablesPage },
+  datasets: { word: 'navDatasets', make: datasetsPage },
+  models: { word: 'navModels', make: modelsPage },
+  outbox: { word: 'navOutbox', make: outboxPage },
+  sessions: { word: 'navSessions', make: sessionsPage },
+  health: { word: 'navHealth', make: healthPage },
+  api: { word: 'navApi', make: apiPage },
+  help: { word: 'navHelp', make: helpPage },
+}
+
+/** The frame of all pages: the list of them, and the one that the address names. */
+export function shell() {
+  const links = Object.entries(PAGES).map(([path, { word }]) => h('a', { href: `#/${path}` }, t(word)))
+  const main = h('main', { id: 'main', tabindex: -1 })
+  const menu = button(t('menu'), () => setOpen(!side.classList.contains('open')), 'small')
+  const side = h(
+    'div',
+    { class: 'side', id: 'side' },
+    h('div', { class: 'brand' }, 'Fieldgate'),
+    h('nav', { class: 'nav', 'aria-label': t('mainMenu') }, links),
+    h('div', { class: 'foot' }, appearance(), button(t('signOut'), signOut, 'small')),
+  )
+  menu.setAttribute('aria-controls', 'side')
+  const setOpen = (isOpen: boolean) => {
+    side.classList.toggle('open', isOpen)
+    menu.setAttribute('aria-expanded', String(isOpen))
+  }
+  setOpen(false)
+  let page: Page | undefined
+  const show = (focus: boolean) => {
+    page?.close?.()
+    setOpen(false)
+    const [first = 'map', ...rest] = addressParts()
+    const entry = PAGES[first]
+    for (const link of links) {
+      if (link.getAttribute('href') === `#/${first}`) link.setAttribute('aria-current', 'page')
+      else link.removeAttribute('aria-current')
+    }
+    page = entry?.make(rest)
+    document.title = `${page?.title ?? t('notFoundPage')} · Fieldgate`
+    main.className = first === 'map' ? 'map-page' : 'page'
+    fill(main, page?.element ?? empty(t('notFoundPage')))
+    if (first === 'map' && page !== undefined) main.replaceChildren(...page.element.children)
+    if (focus) main.focus()
+  }
+  const onhashchange = () => show(true)
+  window.addEventListener('hashchange', onhashchange)
+  show(false)
+  const skip = () => main.focus()
+  return {
+    element: h(
+      'div',
+      { class: 'shell' },
+      button(t('skip'), skip, 'skip'),
+      h('header', { class: 'top' }, h('div', { class: 'brand' }, 'Fieldgate'), menu),
+      side,
+      main,
+    ),
+    focus: () => undefined,
+    close() {
+      window.removeEventListener('hashchange', onhashchange)
+      page?.close?.()
+    },
+  }
+}
+
+function addressParts(): string[] {
+  return location.hash
+    .replace(/^#\/?/, '')
+    .split('/')
+    .filter((part) => part !== '')
+    .map(decodeURIComponent)
+}
+
+/** Ends the session at the gateway too; where that cannot be told, it ends here all the same. */
+async function signOut(): Promise<void> {
+  const open = session()
+  try {
+    if (open !== undefined) await call('session.close_session', { token: open.token })
+  } finally {
+    signedOut('signed-out')
+  }
+}

@@ -1,0 +1,135 @@
+import { fill, h } from '../core/dom.js'
+import { formatNumber, t } from '../core/i18n.js'
+import { button, faultText, field, select, statusLine } from '../core/parts.js'
+import { readAnswer, request, rpcFault } from '../core/rpc.js'
+import type { TableInfo } from '../core/tables.js'
+import { localText } from '../map/risk-panel.js'
+import { type Feature, readFeatures } from './read-file.js'
+import type { Counters } from './record-form.js'
+
+/** Records of one part: small enough that the bar moves, large enough that the way there does not count. */
+const PART_RECORDS = 2000
+
+/** A file into a table, part by part. */
+export function importForm({ data_name }: TableInfo): HTMLElement {
+  const file = h('input', {
+    type: 'file',
+    required: true,
+    accept: '.geojson,.json,.ndjson,.jsonl,.geojsonl,.csv,application/geo+json',
+  })
+  const ifExists = select([
+    ['skip', t('ifSkip')],
+    ['override', t('ifOverride')],
+    ['error', t('ifError')],
+  ])
+  const time = h('input', { type: 'datetime-local', step: 1, value: localText(Date.now()) })
+  const status = statusLine()
+  const bar = h('div')
+  let stop: AbortController | undefined
+  const onsubmit = async (event: Event) => {
+    event.preventDefault()
+    const chosen = file.files?.[0]
+    if (chosen === undefined) return
+    stop = new AbortController()
+    const options = {
+      dataName: data_name,
+      ifExists: ifExists.value,
+      timeIso: new Date(time.value).toISOString(),
+    }
+    status.say('')
+    try {
+      const features = readFeatures(chosen.name, await chosen.text())
+      const progress = h('progress', { max: features.length, value: 0, 'aria-label': t('importStart') })
+      const label = h('p', { class: 'small' })
+      const cancel = button(t('cancel'), () => stop?.abort(), 'small')
+      fill(bar, progress, label, cancel)
+      await send(features, options, stop.signal, status, (done) => {
+        progress.value = done
+        label.textContent = t('importProgress', { n: formatNumber(done), m: formatNumber(features.length) })
+      })
+    } catch (error) {
+      status.bad(error instanceof Error && !('faultName' in error) ? error.message : error)
+    }
+    fill(bar)
+  }
+  return h(
+    'form',
+    { class: 'card', onsubmit },
+    h('p', { class: 'soft small' }, t('importHint', { n: formatNumber(PART_RECORDS) })),
+    field(t('file'), file),
+    h('div', { class: 'grid' }, field(t('ifExists'), ifExists), field(t('importDefaultTime'), time)),
+    h('div', { class: 'stack tight', role: 'status' }, bar),
+    status.element,
+    h('div', {}, h('button', { class: 'button main' }, t('importStart'))),
+  )
+}
+
+interface Options {
+  dataName: string
+  ifExists: string
+  timeIso: string
+}
+
+async function send(
+  features: readonly Feature[],
+  options: Options,
+  signal: AbortSignal,
+  status: ReturnType<typeof statusLine>,
+  onProgress: (done: number) => void,
+): Promise<void> {
+  const sum = { inserted: 0, updated: 0, duplicates: 0 }
+  let done = 0
+  onProgress(0)
+  try {
+    while (done < features.length) {
+      const part = features.slice(done, done + PART_RECORDS)
+      const counters = await sendPart(part, options, signal)
+      sum.inserted += counters.count_insert
+      sum.updated += counters.count_update
+      sum.duplicates += counters.count_duplicate
+      done += part.length
+      onProgress(done)
+    }
+  } catch (error) {
+    const why = error instanceof DOMException ? '' : `${faultText(error)} `
+    return status.bad(`${why}${t('importStopped', { n: formatNumber(done) })}`)
+  }
+  status.good(
+    t('importDone', {
+      n: formatNumber(done),
+      inserted: formatNumber(sum.inserted),
+      updated: formatNumber(sum.updated),
+      skipped: formatNumber(sum.duplicates - sum.updated),
+    }),
+  )
+}
+
+async function sendPart(part: readonly Feature[], options: Options, signal: AbortSignal): Promise<Counters> {
+  const { dataName, ifExists, timeIso } = options
+  const lines = part.map((feature) =>
+    JSON.stringify({
+      ...feature,
+      properties: { start_datetime: timeIso, end_datetime: timeIso, ...withoutNulls(feature.properties) },
+    }),
+  )
+  const path = `/api/v1/dataloaderapi/stream/${encodeURIComponent(dataName)}?if_exists=${ifExists}`
+  const response = await request(path, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/x-ndjson' },
+    body: lines.join('\n'),
+    signal,
+  })
+  const answer = await readAnswer(response)
+  if (answer.error !== undefined) throw rpcFault(response.status, answer.error)
+  return ('result' in answer ? answer.result : answer) as Counters
+}
+
+/** A time that is null counts as none. */
+function withoutNulls(properties: Record<string, unknown>): Record<string, unknown> {
+  const { start_datetime, end_datetime, ...rest } = properties
+  return {
+    ...rest,
+    ...(start_datetime === null || start_datetime === undefined ? {} : { start_datetime }),
+    ...(end_datetime === null || end_datetime === undefined ? {} : { end_datetime }),
+  }
+}

@@ -1,0 +1,122 @@
+import { h } from '../core/dom.js'
+import { t } from '../core/i18n.js'
+import { button, checkbox, field, select, statusLine } from '../core/parts.js'
+import { call } from '../core/rpc.js'
+
+/** Types that a form can fill; the API knows more. */
+const TYPES = [
+  'varchar',
+  'text',
+  'int4',
+  'int8',
+  'int2',
+  'float8',
+  'bool',
+  'timestamptz',
+  'date',
+  'json',
+] as const
+/** Columns that every table has. */
+const RESERVED = ['start_datetime', 'end_datetime']
+const VARCHAR_LENGTH = 200
+
+interface ColumnRow {
+  element: HTMLElement
+  read(): { name: string; type: string; isNullable: boolean; isKey: boolean }
+}
+
+/** Defines a table: name, columns, unique key. */
+export function newTableForm(): HTMLElement {
+  const name = h('input', { name: 'data_name', required: true, autocomplete: 'off' })
+  const rows: ColumnRow[] = []
+  const list = h('div', { class: 'stack tight' })
+  const status = statusLine()
+  const keyTimes = RESERVED.map((column) => checkbox(column, { name: 'key-time', value: column }))
+  const add = (suggestion = '') => {
+    const row = columnRow(rows.length + 1, suggestion, () => {
+      rows.splice(rows.indexOf(row), 1)
+      row.element.remove()
+    })
+    rows.push(row)
+    list.append(row.element)
+  }
+  add('id')
+  const onsubmit = async (event: Event) => {
+    event.preventDefault()
+    const columns = rows.map((row) => row.read())
+    const times = keyTimes
+      .map((label) => label.querySelector('input'))
+      .filter((input) => input?.checked === true)
+      .map((input) => input?.value ?? '')
+    try {
+      await call('loaderwebapi.register_loader', {
+        data_name: name.value.trim(),
+        record_def: Object.fromEntries(
+          columns.map(({ name: column, ...rest }) => [column, definitionOf(rest)]),
+        ),
+        unique_columns: [...columns.filter(({ isKey }) => isKey).map(({ name: column }) => column), ...times],
+      })
+      location.hash = `#/tables/${encodeURIComponent(name.value.trim())}`
+    } catch (error) {
+      status.bad(error)
+    }
+  }
+  return h(
+    'form',
+    { class: 'stack', onsubmit },
+    field(t('tableName'), name),
+    h(
+      'fieldset',
+      {},
+      h('legend', {}, t('columns')),
+      list,
+      h(
+        'div',
+        {},
+        button(t('addColumn'), () => add(), 'small'),
+      ),
+    ),
+    h(
+      'fieldset',
+      {},
+      h('legend', {}, t('uniqueKey')),
+      h('p', { class: 'soft small' }, t('uniqueHint')),
+      h('div', { class: 'row' }, keyTimes),
+    ),
+    status.element,
+    h('div', {}, h('button', { class: 'button main' }, t('create'))),
+  )
+}
+
+function definitionOf({ type, isNullable }: { type: string; isNullable: boolean }): object {
+  return {
+    udt_name: type,
+    is_nullable: isNullable,
+    ...(type === 'varchar' ? { length: VARCHAR_LENGTH } : {}),
+  }
+}
+
+function columnRow(n: number, suggestion: string, remove: () => void): ColumnRow {
+  const name = h('input', { required: true, value: suggestion, autocomplete: 'off' })
+  const type = select(TYPES.map((each) => [each, each] as const))
+  const isNullable = checkbox(t('nullable'), { checked: suggestion === '' })
+  const isKey = checkbox(t('uniqueKey'), { checked: suggestion !== '' })
+  const isOn = (label: HTMLElement) => label.querySelector('input')?.checked === true
+  return {
+    element: h(
+      'div',
+      { class: 'row end', role: 'group', 'aria-label': `${t('column')} ${n}` },
+      field(t('column'), name),
+      field(t('type'), type),
+      isNullable,
+      isKey,
+      button('×', remove, 'small plain', { 'aria-label': t('removeColumn', { n }) }),
+    ),
+    read: () => ({
+      name: name.value.trim(),
+      type: type.value,
+      isNullable: isOn(isNullable),
+      isKey: isOn(isKey),
+    }),
+  }
+}

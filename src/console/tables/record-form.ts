@@ -1,0 +1,91 @@
+import { h } from '../core/dom.js'
+import { t } from '../core/i18n.js'
+import { field, statusLine } from '../core/parts.js'
+import { call } from '../core/rpc.js'
+import type { ColumnInfo, TableInfo } from '../core/tables.js'
+import { localText } from '../map/risk-panel.js'
+import { readPoint } from '../map/route-panel.js'
+
+const OWN = new Set(['geometry', 'start_datetime', 'end_datetime'])
+
+export interface Counters {
+  count_insert: number
+  count_update: number
+  count_duplicate: number
+}
+
+/** One record by hand: a field a column. */
+export function recordForm({ data_name, record_def }: TableInfo): HTMLElement {
+  const columns = Object.entries(record_def)
+    .filter(([name]) => !OWN.has(name))
+    .sort(([, a], [, b]) => a.position - b.position)
+    .map(([name, column]) => ({ name, column, input: inputOf(column) }))
+  const start = h('input', { type: 'datetime-local', step: 1, required: true, value: localText(Date.now()) })
+  const end = h('input', {
+    type: 'datetime-local',
+    step: 1,
+    required: true,
+    value: localText(Date.now() + 3_600_000),
+  })
+  const geometry = h('input', { placeholder: '139.70, 35.68' })
+  const status = statusLine()
+  const onsubmit = async (event: Event) => {
+    event.preventDefault()
+    try {
+      const properties: Record<string, unknown> = {
+        start_datetime: new Date(start.value).toISOString(),
+        end_datetime: new Date(end.value).toISOString(),
+      }
+      for (const { name, column, input } of columns) {
+        if (input.value !== '') properties[name] = typedValue(column, input.value)
+      }
+      const record = { type: 'Feature', geometry: geometryOf(geometry.value), properties }
+      const done = await call<Counters>('loaderwebapi.add_record', { data_name, record_set: [record] })
+      status.good(
+        t('recordAdded', {
+          n: done.count_insert,
+          m: done.count_update,
+          k: done.count_duplicate - done.count_update,
+        }),
+      )
+    } catch (error) {
+      status.bad(error)
+    }
+  }
+  return h(
+    'form',
+    { class: 'card', onsubmit },
+    h(
+      'div',
+      { class: 'grid' },
+      field(t('startTime'), start),
+      field(t('endTime'), end),
+      field(t('geometry'), geometry, t('geometryHint')),
+      columns.map(({ name, column, input }) => field(name, input, column.data_type)),
+    ),
+    status.element,
+    h('div', {}, h('button', { class: 'button main' }, t('save'))),
+  )
+}
+
+function inputOf({ udt_name, is_nullable, column_default }: ColumnInfo): HTMLInputElement {
+  const isNumber = /^(int[248]|float[48]|numeric)$/.test(udt_name)
+  return h('input', {
+    required: is_nullable === 'NO' && column_default === null,
+    ...(isNumber ? { inputmode: 'decimal' } : {}),
+  })
+}
+
+/** What was typed, as the type of the column has it; what does not fit is refused by the gateway, in words. */
+function typedValue({ udt_name }: ColumnInfo, text: string): unknown {
+  if (/^(int[24]|float[48])$/.test(udt_name)) return Number.isNaN(Number(text)) ? text : Number(text)
+  if (udt_name === 'bool') return /^(true|t|1|yes)$/i.test(text)
+  if (/^jsonb?$/.test(udt_name)) return JSON.parse(text)
+  return text
+}
+
+function geometryOf(text: string): unknown {
+  if (text.trim() === '') return null
+  const point = readPoint(text)
+  return point === undefined ? JSON.parse(text) : { type: 'Point', coordinates: point }
+}

@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto'
+import type { Hono } from 'hono'
+import { AppError } from '../errors.js'
+import { refusalResponse } from './answer.js'
+import { namesTag } from './entity-tag.js'
+import type { HttpContext, HttpEnv } from './env.js'
+import { refuseOtherMethods } from './routes.js'
+
+export interface ConsoleDeps {
+  /** what the page must know before it can call anything */
+  facts: object
+  /** a file of the console; undefined when there is none of this name */
+  readFile(name: string): Uint8Array | undefined
+}
+
+/** Nothing but what this gateway itself serves: no inline script or style, no eval, no other host. */
+const POLICY = [
+  "default-src 'self'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "worker-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data: blob:",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const TYPES: Record<string, string> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  mjs: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+  txt: 'text/plain; charset=utf-8',
+}
+/** `app-1A2B3C4D.js`: another content has another name. */
+const HASHED = /-[0-9A-Z]{8}\.\w+$/
+const YEAR_S = 31_536_000
+
+/** The web page at `/console/`. It needs no key: what it shows comes over the API, with the key of who signs in. */
+export function addConsoleRoutes(app: Hono<HttpEnv>, deps: ConsoleDeps): void {
+  app.get('/console', (c) => c.redirect('/console/', 308))
+  // who types the bare address into a browser wants something to look at; programs are told that nothing is there
+  app.get('/', async (c, next) =>
+    /text\/html/.test(c.req.header('accept') ?? '') ? c.redirect('/console/') : await next(),
+  )
+  app.get('/console/facts.json', (c) => c.json(deps.facts))
+  app.get('/console/', (c) => answerFile(c, deps, 'index.html'))
+  app.get('/console/:file', (c) => answerFile(c, deps, c.req.param('file')))
+  for (const path of ['/console', '/console/', '/console/:file']) refuseOtherMethods(app, path, 'GET, HEAD')
+}
+
+function answerFile(c: HttpContext, { readFile }: ConsoleDeps, name: string): Response {
+  const type = TYPES[name.split('.').pop() ?? '']
+  const plain = type === undefined ? undefined : readFile(name)
+  if (plain === undefined || type === undefined) {
+    const message = `The console has no file ${name.slice(0, 100)}`
+    return refusalResponse(new AppError('NOT_FOUND', {}, { message }), c.get('requestId'))
+  }
+  const zipped = acceptsGzip(c.req.header('accept-encoding')) ? readFile(`${name}.gz`) : undefined
+  const bytes = zipped ?? plain
+  const etag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}"`
+  const headers: Record<string, string> = {
+    ETag: etag,
+    Vary: 'Accept-Encoding',
+    'Cache-Control': HASHED.test(name) ? `public, max-age=${YEAR_S}, immutable` : 'no-cache',
+    'Content-Security-Policy': POLICY,
+    'Referrer-Policy': 'no-referrer',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+  }
+  if (namesTag(c.req.header('if-none-match'), etag)) return new Response(null, { status: 304, headers })
+  headers['Content-Type'] = type
+  headers['Content-Length'] = String(bytes.length)
+  if (zipped !== undefined) headers['Content-Encoding'] = 'gzip'
+  return new Response(bytes as Uint8Array<ArrayBuffer>, { headers })
+}
+
+function acceptsGzip(header: string | undefined): boolean {
+  return /(^|[\s,])(gzip|\*)(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(header ?? '')
+}

@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { missingChromium, openConsole, signIn, startBrowser } from '../support/browser.js'
+import { addFlood, townGateway } from '../support/console-gateway.js'
+
+const skip = missingChromium
+
+t.test('console: a table is made, points are imported, and seen on the map', { skip }, async (t) => {
+  const gateway = await townGateway(t)
+  const view = await openConsole(await startBrowser(t), gateway.url)
+  const { page, goTo, complaints } = view
+  await page.getByLabel('API key').fill(gateway.admin.apiKey)
+  await page.getByLabel('Secret').fill('fgs_wrong')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByText('do not fit together').waitFor()
+  t.match(complaints.splice(0), [/401/], 'the browser itself tells of the refusal')
+  await signIn(view, gateway.admin)
+
+  await goTo('#/tables')
+  await page.getByText('New table').click()
+  await page.getByLabel('Name of the table').fill('sightings')
+  await page.getByRole('group', { name: 'Column 1' }).getByLabel('Column').fill('animal')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('heading', { name: 'sightings' }).waitFor()
+
+  await page.getByRole('tab', { name: 'Import a file' }).click()
+  const csv = 'animal,lng,lat\nfox,10.006,50.006\n"owl, small",10.002,50.002\n'
+  await page.getByLabel('File', { exact: true }).setInputFiles({
+    ...{ name: 'sightings.csv', mimeType: 'text/csv' },
+    buffer: Buffer.from(csv),
+  })
+  await page.getByRole('button', { name: 'Import', exact: true }).click()
+  await page.getByText('2 records read: 2 inserted').waitFor()
+  await page.getByRole('tab', { name: 'Rows' }).click()
+  await page.getByRole('cell', { name: 'owl, small' }).waitFor()
+
+  await page.getByRole('link', { name: 'Show on the map' }).click()
+  await page.getByText('Records shown: 2').waitFor()
+  // the fox is in the middle of the town, which the map shows: a click there hits it once it is drawn
+  const canvas = page.locator('canvas')
+  const box = (await canvas.boundingBox()) ?? t.fail('the map has no box')
+  const popup = page.locator('.maplibregl-popup-content')
+  for (let tries = 0; tries < 60 && (await popup.count()) === 0; tries++) {
+    if (typeof box === 'object') await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2)
+    await page.waitForTimeout(300)
+  }
+  t.match((await popup.textContent()) ?? '', /fox/)
+  t.same(complaints, [])
+})
+
+t.test(
+  'console: a route goes round a risk, follows the slider and the pin, and is taken away as KML',
+  { skip },
+  async (t) => {
+    const gateway = await townGateway(t)
+    await addFlood(gateway)
+    const view = await openConsole(await startBrowser(t), gateway.url)
+    const { page, complaints } = view
+    await signIn(view, gateway.admin)
+    const addPoint = async (text: string) => {
+      await page.getByLabel('Add a point').fill(text)
+      await page.getByRole('button', { name: 'Add', exact: true }).click()
+    }
+    await page.getByRole('checkbox', { name: 'flood' }).first().check()
+    await page.getByText('Cells shown: 1').waitFor()
+    await addPoint('10.000, 50.006')
+    await addPoint('10.012, 50.006')
+    const highest = async (level: string) =>
+      await page
+        .locator('.totals div', { hasText: 'Highest risk' })
+        .getByText(level, { exact: true })
+        .waitFor()
+    await highest('0') // round the water
+    const lengthOf = async () =>
+      await page.locator('.totals div', { hasText: 'Length' }).locator('b').textContent()
+    const around = await lengthOf()
+
+    await page.getByRole('button', { name: 'Ignore' }).click()
+    await highest('10') // through it
+    t.not(await lengthOf(), around)
+    await page.getByRole('button', { name: 'Avoid' }).click()
+    await highest('0')
+
+    // to the last quarter of the two hours: the water has gone, the short way is free
+    const slider = page.getByRole('slider', { name: 'Time' })
+    await slider.focus()
+    await page.keyboard.press('End')
+    for (let i = 0; i < 20; i++) await page.keyboard.press('ArrowLeft')
+    await page.waitForFunction(
+      `[...document.querySelectorAll('.totals div')].some((d) => d.textContent.includes('Length') && !d.textContent.includes(${JSON.stringify(around)}))`,
+    )
+    const straight = await lengthOf()
+
+    const pin = page.locator('.pin-box').first()
+    const from = await pin.boundingBox()
+    if (from === null) throw new Error('the start has no pin')
+    const [x, y] = [from.x + from.width / 2, from.y + from.height / 2]
+    await page.mouse.move(x, y)
+    await page.mouse.down()
+    await page.mouse.move(x + 30, y + 60, { steps: 5 })
+    await page.mouse.up()
+    await page.waitForFunction(
+      `[...document.querySelectorAll('.totals div')].some((d) => d.textContent.includes('Length') && !d.textContent.includes(${JSON.stringify(straight)}))`,
+    )
+    t.notMatch(
+      (await page.locator('.points li').first().textContent()) ?? '',
+      /10\.00000, 50\.00600/,
+      'the start was dragged',
+    )
+
+    const downloading = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download KML' }).click()
+    const kml = readFileSync(await (await downloading).path(), 'utf8')
+    t.match(kml, /<kml xmlns="http:\/\/www\.opengis\.net\/kml\/2\.2">/)
+    t.match(kml, /<LineString>/)
+
+    await page.getByText('What can be reached').click()
+    const reached = page.waitForResponse(
+      (response) => response.request().postData()?.includes('isochrone') === true,
+    )
+    await page.getByRole('button', { name: 'Show', exact: true }).click()
+    t.equal((await (await reached).json()).result.features.length, 3)
+    t.same(complaints, [])
+  },
+)

@@ -1,0 +1,87 @@
+import { existsSync } from 'node:fs'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import type { KeyPair } from './start-gateway.js'
+
+const CHROMIUM = '/usr/bin/chromium'
+
+/** Why tests in a browser are left out; false when it is there. For tap's `skip` option. */
+export const missingChromium: string | false = existsSync(CHROMIUM)
+  ? false
+  : `skipped: ${CHROMIUM} is not installed`
+
+/** Nothing of the browser's own goes out, and WebGL is drawn without a graphics card. */
+const ARGS = [
+  '--no-sandbox',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--use-angle=swiftshader',
+]
+/** What a slow machine may take for one step. */
+const PATIENCE_MS = 60_000
+
+export interface ConsolePage {
+  readonly page: Page
+  /** errors on the page's console, faults of its scripts, and requests to anywhere else: none are wanted */
+  readonly complaints: string[]
+  goTo(address: string): Promise<void>
+}
+
+export interface PageOptions {
+  width?: number
+  height?: number
+  theme?: 'light' | 'dark'
+}
+
+type TestLike = { teardown(work: () => unknown): unknown }
+
+export async function startBrowser(t: TestLike): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath: CHROMIUM, headless: true, args: ARGS })
+  t.teardown(() => browser.close())
+  return browser
+}
+
+/** A page of the console, not yet signed in. */
+export async function openConsole(
+  browser: Browser,
+  url: string,
+  { width = 1280, height = 800, theme = 'light' }: PageOptions = {},
+): Promise<ConsolePage> {
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: theme,
+    locale: 'en-GB',
+    timezoneId: 'UTC',
+    acceptDownloads: true,
+  })
+  context.setDefaultTimeout(PATIENCE_MS)
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(`console: ${message.text()}`)
+  })
+  page.on('pageerror', (error) => complaints.push(`fault: ${error.message}`))
+  page.on('request', (request) => {
+    if (!request.url().startsWith(url) && !/^(blob|data):/.test(request.url()))
+      complaints.push(`request to another host: ${request.url()}`)
+  })
+  await page.goto(`${url}/console/`)
+  const goTo = async (address: string) => {
+    await page.evaluate(`location.hash = ${JSON.stringify(address)}`)
+    await page.locator('main h1').first().waitFor()
+  }
+  return { page, complaints, goTo }
+}
+
+export async function signIn({ page }: ConsolePage, { apiKey, secret }: KeyPair): Promise<void> {
+  await page.getByLabel('API key').fill(apiKey)
+  await page.getByLabel('Secret').fill(secret)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page
+    .getByRole('navigation')
+    .or(page.getByRole('button', { name: 'Menu' }))
+    .first()
+    .waitFor()
+}

@@ -1,0 +1,53 @@
+import path from 'node:path'
+import type { Settings } from '../../src/config.js'
+import { layoutOf, makeDirectories } from '../../src/files/layout.js'
+import { writeGraphFile } from '../../src/mapbuild/write-graph.js'
+import { rankNodes, sitesOf } from '../../src/routing/cch/order.js'
+import { makeGraph } from './make-graph.js'
+import { startGateway, type TestGateway } from './start-gateway.js'
+import { town } from './town.js'
+
+type TestLike = Parameters<typeof startGateway>[0] & { testdir(): string }
+
+/** A gateway that serves a town of 7 by 7 crossings around 10.006° E, 50.006° N. */
+export async function townGateway(t: TestLike, settings: Settings = {}): Promise<TestGateway> {
+  const dataDir = path.join(t.testdir(), 'data')
+  const layout = layoutOf(dataDir)
+  makeDirectories(layout)
+  const graph = makeGraph(town(7))
+  const nodeRank = rankNodes(graph, sitesOf(graph, graph.meta.bbox))
+  writeGraphFile(path.join(layout.mapsDir, 'town.graph'), { ...graph, nodeRank })
+  return await startGateway(t, { dataDir, settings })
+}
+
+const LOADER = '/api/v1/dataloaderapi/jsonrpc'
+
+/** A risk theme whose only cell lies over the middle of the town from 10 to 11 o'clock on one day. */
+export async function addFlood(gateway: TestGateway): Promise<void> {
+  await gateway.call(LOADER, 'loaderwebapi.register_loader', {
+    data_name: 'flood',
+    record_def: { cell: { udt_name: 'int4' }, risk: { udt_name: 'int2' } },
+    unique_columns: ['cell', 'start_datetime'],
+  })
+  const [west, south, east, north] = [10.0035, 50.0015, 10.0085, 50.0105]
+  const ring = [
+    [west, south],
+    [east, south],
+    [east, north],
+    [west, north],
+    [west, south],
+  ]
+  const cell = (start: string, end: string, risk: number) => ({
+    type: 'Feature',
+    geometry: { type: 'Polygon', coordinates: [ring] },
+    properties: { start_datetime: start, end_datetime: end, cell: 1, risk },
+  })
+  const { body } = await gateway.call(LOADER, 'loaderwebapi.add_record', {
+    data_name: 'flood',
+    record_set: [
+      cell('2026-01-01T10:00:00Z', '2026-01-01T11:00:00Z', 10),
+      cell('2026-01-01T11:00:00Z', '2026-01-01T12:00:00Z', 0),
+    ],
+  })
+  if (body.result?.count_insert !== 2) throw new Error(JSON.stringify(body))
+}
