@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import {
   createApis,
   describeApis,
@@ -15,8 +14,9 @@ import { addMetricsRoute, METRICS_PATH } from './http/metrics-route.js'
 import { createRateLimiter } from './http/rate-limit.js'
 import { createRoutes } from './http/routes.js'
 import type { RpcDeps } from './http/rpc-routes.js'
-import { createHttpServer, type HttpServer, type TlsPair } from './http/server.js'
+import { createHttpServer, type HttpServer } from './http/server.js'
 import { createStartingRoutes } from './http/starting.js'
+import { readTls, watchTls } from './http/tls-pair.js'
 import type { Log } from './log.js'
 import { addMapTiles } from './map-tiles.js'
 import { createFamilyReader } from './metric-families.js'
@@ -40,7 +40,7 @@ export interface Gateway {
   port: number
   /** takes over the settings that can change while serving; returns the paths of those that cannot */
   reload(next: Config): Promise<string[]>
-  /** refuses new calls, lets running ones end, closes everything */
+  /** answers new calls with 503, lets running ones end, closes everything */
   stop(): Promise<void>
 }
 
@@ -59,7 +59,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   makeDirectories(layout)
   emptyTempDir(layout)
   let answer = createStartingRoutes().fetch as Fetch
-  const server = createHttpServer((request, env) => answer(request, env), config.limits, readTls(config))
+  const server = createHttpServer(
+    (request, env) => answer(request, env),
+    config.limits,
+    readTls(config.server),
+  )
   const { port } = await server.listen(config.server.host, config.server.port)
   try {
     const services = await openServices({ ...options, layout })
@@ -99,10 +103,12 @@ function serve(
       addConsolePage(app, config, version)
     },
   })
+  const unwatchTls = watchTls(config.server, () => renewTls(config, server, log))
   const gateway: Pick<Gateway, 'reload' | 'stop'> = {
     reload: (next) => reload(config, next, server, services),
     async stop() {
       state.isDraining = true
+      unwatchTls()
       const lastCall = setTimeout(() => stopping.abort(), config.server.drainMs * LAST_CALL_SHARE)
       await server.stop(config.server.drainMs)
       clearTimeout(lastCall)
@@ -112,6 +118,18 @@ function serve(
     },
   }
   return { fetch: routes.fetch as Fetch, gateway }
+}
+
+/** A pair that does not fit yet is told of: the other file may be on its way. The old one serves on. */
+function renewTls(config: Config, server: HttpServer, log: Log): void {
+  try {
+    const pair = readTls(config.server)
+    if (pair === null) return
+    server.setTls(pair)
+    log.info('the TLS certificate is renewed')
+  } catch (error) {
+    log.warn({ err: error }, 'the TLS files changed and cannot be used; the old certificate stays')
+  }
 }
 
 function rpcDeps(
@@ -147,6 +165,8 @@ function rpcDeps(
     }),
     meter,
     onFault: (requestId, method, error) => log.error({ requestId, method, err: error }, 'a call failed'),
+    onHangUp: (requestId, method) =>
+      log.debug({ requestId, method }, 'the caller hung up; the result is not read any further'),
     onSignInFailure: (c) =>
       log.warn({ requestId: c.get('requestId'), path: c.req.path, audit: true }, 'sign-in refused'),
   }
@@ -160,7 +180,7 @@ async function reload(
   services: Services,
 ): Promise<string[]> {
   await services.reloadMaps()
-  const tls = readTls(next)
+  const tls = readTls(next.server)
   if (tls !== null && current.server.tlsCertFile !== undefined) server.setTls(tls)
   return changedPaths(current, next).filter((path) => !path.startsWith('server.tls'))
 }
@@ -180,11 +200,6 @@ function apiAt<C>(apis: readonly Api<C>[], path: string): Api<C> {
   const found = apis.find((api) => api.path === path)
   if (found === undefined) throw new Error(`no API is served at ${path}`)
   return found
-}
-
-function readTls({ server }: Config): TlsPair | null {
-  if (server.tlsCertFile === undefined || server.tlsKeyFile === undefined) return null
-  return { cert: readFileSync(server.tlsCertFile), key: readFileSync(server.tlsKeyFile) }
 }
 
 function urlOf({ server }: Config, port: number): string {

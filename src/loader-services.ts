@@ -1,6 +1,6 @@
 import { unlink } from 'node:fs/promises'
 import type { Hono } from 'hono'
-import { answerSpooled } from './api/dataloader/answer-spooled.js'
+import { answerSpooled, answerSpooledParams } from './api/dataloader/answer-spooled.js'
 import { createLoader, type Loader } from './api/dataloader/loader.js'
 import { receiveStream } from './api/dataloader/receive-stream.js'
 import type { GatewayContext } from './apis.js'
@@ -59,6 +59,7 @@ export function openLoaderServices(options: LoaderServicesOptions): LoaderServic
     readFile,
     nowUs,
   })
+  const spooled = { jobs, maxEnvelopeBytes: limits.bodyBytes }
   return {
     data,
     loader,
@@ -68,8 +69,11 @@ export function openLoaderServices(options: LoaderServicesOptions): LoaderServic
       { maxBytes: limits.loaderBodyBytes, idleMs: limits.bodyIdleMs, totalMs: limits.bodyMs },
       limits.inlineBodyBytes,
       layout.tempDir,
-      (file, call) => answerSpooled(file, call, { jobs, maxEnvelopeBytes: limits.bodyBytes }),
-      (file) => unlink(file),
+      {
+        answerRpc: (file, call) => answerSpooled(file, call, spooled),
+        answerParams: (file, method, call) => answerSpooledParams(file, method, call, spooled),
+        remove: (file) => unlink(file),
+      },
     ),
     addRoutes(app, api, rpc) {
       const lineLimits = { batchLines: limits.streamBatch, lineBytes: limits.streamLineBytes }

@@ -1,5 +1,7 @@
 import type { Command } from 'commander'
-import { configJsonSchema } from '../config.js'
+import { type ConfigFault, configJsonSchema } from '../config.js'
+import { messageOf } from '../errors.js'
+import { readTls } from '../http/tls-pair.js'
 import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson } from './io.js'
 import { findSettings, type RunSettings, readSettings } from './settings.js'
 
@@ -25,11 +27,22 @@ export function addConfigCommands(program: Command, io: CliIo, deps: CliDeps): v
 /** `config check`: a line a fault, so that an editor can list them; everywhere else faults share one line. */
 function checkConfig(globals: GlobalOptions, io: CliIo, deps: CliDeps): void {
   const settings = findSettings(globals, deps)
-  const faults = 'faults' in settings ? settings.faults : []
+  const faults = 'faults' in settings ? settings.faults : faultsOfFiles(settings)
   if (globals.json === true) printJson(io, { ok: faults.length === 0, file: settings.file, faults })
   else if (faults.length === 0) io.stdout.write(`ok: ${settings.file ?? 'no settings file, defaults'}\n`)
   for (const fault of faults) io.stderr.write(`fieldgate: ${oneLine(`${fault.path}: ${fault.message}`)}\n`)
   if (faults.length > 0) io.setExitCode(1)
+}
+
+/** Files that settings name, as `serve` would read them. */
+function faultsOfFiles({ config }: RunSettings): ConfigFault[] {
+  try {
+    readTls(config.server)
+    return []
+  } catch (error) {
+    const [path = 'server', ...words] = messageOf(error).split(': ')
+    return [{ path, message: words.join(': ') }]
+  }
 }
 
 /** `config print`: the effective settings, paths made absolute as `serve` would use them. */

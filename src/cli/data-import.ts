@@ -11,8 +11,9 @@ import { isRelativePathKey } from '../storage/table-record-files.js'
 import type { LoaderTable } from '../storage/table-types.js'
 import type { Counters } from '../storage/table-writer.js'
 import { inferRecordDef } from './data-infer.js'
-import { openFeatures } from './data-source.js'
+import { type FeatureSource, openFeatures } from './data-source.js'
 import type { PlaceColumns } from './data-source-csv.js'
+import { fileFault } from './file-fault.js'
 import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson, usageError } from './io.js'
 import { group } from './map-facts.js'
 import { createProgress } from './progress.js'
@@ -37,7 +38,7 @@ export async function runDataImport(
     throw usageError(
       `--if-exists: found ${flags.ifExists}, expected ${IfExistsOption.unwrap().options.join(', ')}`,
     )
-  const source = await openFeatures(file, flags)
+  const source = await open(file, flags)
   const progress = createProgress(io.stderr)
   const stop = new AbortController()
   const stopListening = deps.onSignal('SIGINT', () => stop.abort())
@@ -47,7 +48,7 @@ export async function runDataImport(
       let table = findTable(tables.data.writer, flags.table)
       const isNew = table === undefined
       let counters = NO_ROWS
-      for await (const batch of source.batches()) {
+      for await (const batch of batchesOf(source, file)) {
         if (stop.signal.aborted) throw stopped(counters)
         table ??= await makeTable(tables, flags, batch)
         counters = addCounters(counters, await putBatch(tables, table, batch, flags, ifExists.data, counters))
@@ -63,6 +64,23 @@ export async function runDataImport(
     progress.clear()
     stopListening()
     source.close()
+  }
+}
+
+async function open(file: string, flags: ImportFlags): Promise<FeatureSource> {
+  try {
+    return await openFeatures(file, flags)
+  } catch (error) {
+    throw fileFault(error, file)
+  }
+}
+
+/** Faults of the file come with its name; those of the table, which are thrown where the batches go, pass by. */
+async function* batchesOf(source: FeatureSource, file: string): AsyncGenerator<unknown[]> {
+  try {
+    yield* source.batches()
+  } catch (error) {
+    throw fileFault(error, file)
   }
 }
 

@@ -4,8 +4,8 @@ import { createGunzip } from 'node:zlib'
 import { readElements } from '../api/dataloader/read-elements.js'
 import { readLines } from '../api/dataloader/read-lines.js'
 import { scanFeatures } from '../api/dataloader/scan-body.js'
-import { createLineSplitter } from '../api/dataloader/split-lines.js'
-import { messageOf } from '../errors.js'
+import { createLineSplitter, type NumberedBatch } from '../api/dataloader/split-lines.js'
+import { isAppError, messageOf } from '../errors.js'
 import { BATCH_ROWS, batched } from './batched.js'
 import { openCsvFeatures, type PlaceColumns } from './data-source-csv.js'
 import { openGeopackageFeatures } from './data-source-geopackage.js'
@@ -81,12 +81,23 @@ function openLines(file: string, isGzip: boolean): FeatureSource {
   async function* batches(): AsyncGenerator<unknown[]> {
     const splitter = createLineSplitter(LIMITS)
     for await (const chunk of source.chunks()) {
-      for (const batch of splitter.push(chunk)) yield [...readLines(batch)]
+      for (const batch of splitter.push(chunk)) yield recordsOf(batch, file)
     }
     const last = splitter.end()
-    if (last !== undefined) yield [...readLines(last)]
+    if (last !== undefined) yield recordsOf(last, file)
   }
   return { batches, fraction: source.fraction, close: () => undefined }
+}
+
+/** A fault names the line as it is counted in the file. */
+function recordsOf(batch: NumberedBatch, file: string): unknown[] {
+  try {
+    return [...readLines(batch)]
+  } catch (error) {
+    if (!isAppError(error) || typeof error.data.line !== 'number') throw error
+    const line = batch.firstLine + error.data.line
+    throw new Error(`${file}, line ${line}: ${error.message}`, { cause: error })
+  }
 }
 
 /** A FeatureCollection of any size: its features are found first, and then read one by one. */

@@ -127,7 +127,7 @@ function listKeys(io: CliIo): Action<unknown> {
 /** `key rotate`. Sessions of the key go on: they were opened with a secret that was good then. */
 function rotateKey(io: CliIo, which: string): Action<{ overlap: number }> {
   return async ({ keys, clock }, { overlap, json }, { config }) => {
-    const { keyId, name } = await findKey(which, await keys.list())
+    const { keyId, name } = findKey(which, await keys.list())
     const { secret } = newKeyPair()
     const rotated = await keys.rotate(keyId, hashSecret(secret), overlap)
     if (rotated === undefined)
@@ -143,26 +143,34 @@ function rotateKey(io: CliIo, which: string): Action<{ overlap: number }> {
 
 /** `key revoke`. A running gateway looks the key up at each call, so it is refused from the next one on. */
 function revokeKey(io: CliIo, which: string): Action<unknown> {
-  return async ({ keys }, { json }) => {
-    const { keyId, name, revokedAtUs } = await findKey(which, await keys.list())
-    await keys.revoke(keyId)
-    if (json === true) return printJson(io, { apiKey: keyId, revoked: true })
-    const before = revokedAtUs === null ? '' : ' already'
-    io.stdout.write(`The key ${name} (${keyId}) is revoked${before}; its sessions ended with it.\n`)
+  return async ({ keys }, { json }, { config }) => {
+    const { keyId, name, revokedAtUs: before } = findKey(which, await keys.list())
+    const { revokedAtUs } = (await keys.revoke(keyId)) ?? { revokedAtUs: before }
+    const offsetMin = parseOffset(config.service.timeZone) ?? 0
+    const revokedAt = revokedAtUs === null ? null : formatDatetimeShort(revokedAtUs, offsetMin)
+    if (json === true)
+      return printJson(io, { apiKey: keyId, revoked: true, already: before !== null, revokedAt })
+    io.stdout.write(
+      before === null
+        ? `The key ${name} (${keyId}) is revoked; its sessions ended with it.\n`
+        : `The key ${name} (${keyId}) was revoked already, at ${revokedAt?.replace(/\.\d+/, '')}; nothing changed.\n`,
+    )
   }
 }
 
-/** By id, or by a name that one unrevoked key has. */
-async function findKey(which: string, keys: KeyRecord[]): Promise<KeyRecord> {
+/** By id, or by a name that one key has; revoked ones count when no other has the name. */
+function findKey(which: string, keys: KeyRecord[]): KeyRecord {
   const byId = keys.find((key) => key.keyId === which)
   if (byId !== undefined) return byId
-  const named = keys.filter((key) => key.name === which && key.revokedAtUs === null)
+  const sameName = keys.filter((key) => key.name === which)
+  const unrevoked = sameName.filter((key) => key.revokedAtUs === null)
+  const named = unrevoked.length > 0 ? unrevoked : sameName
   const [only] = named
   if (only === undefined)
     throw new Error(`no key has the id or name ${which}: \`fieldgate key list\` prints them`)
   if (named.length > 1)
     throw new Error(
-      `${named.length} keys are named ${which}: give the id of one, \`fieldgate key list\` prints them`,
+      `${named.length} ${unrevoked.length > 0 ? '' : 'revoked '}keys are named ${which}: give the id of one, \`fieldgate key list\` prints them`,
     )
   return only
 }

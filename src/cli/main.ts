@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { addCiteCommands } from './cite.js'
 import { addConfigCommands } from './config.js'
 import { addDataCommands } from './data.js'
+import { addHelpVerbs, HELP } from './help.js'
 import { addInitCommand } from './init.js'
 import { type CliDeps, type CliIo, oneLine } from './io.js'
 import { addKeyCommands } from './key.js'
@@ -54,6 +55,7 @@ export function listVerbs(io: CliIo, deps: CliDeps): VerbFacts[] {
     command.options.map(({ flags, description }) => ({ flags, description }))
   const leaves = (command: Command, prefix: string): VerbFacts[] =>
     command.commands.flatMap((child) => {
+      if (child.name() === HELP) return []
       const name = `${prefix}${child.name()}`
       if (child.commands.length > 0) return leaves(child, `${name} `)
       const usage = `${name} ${child.usage()}`
@@ -69,7 +71,6 @@ function createProgram(io: CliIo, deps: CliDeps): Command {
     .option('--data-dir <dir>', 'directory of everything the gateway keeps')
     .option('--json', 'facts as JSON on stdout')
     .version(deps.version, '-V, --version', 'the same as the verb version')
-    .helpCommand('help [verb]', 'how a verb is called')
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     // faults are told by runCli, in one line
@@ -86,6 +87,7 @@ function createProgram(io: CliIo, deps: CliDeps): Command {
   addUpdateCommand(program, io, deps)
   addConfigCommands(program, io, deps)
   addVersionCommand(program, io, deps)
+  addHelpVerbs(program)
   return program
 }
 

@@ -5,6 +5,7 @@ import { type BuildStage, buildMap } from '../mapbuild/build-map.js'
 import type { ProfileName } from '../mapbuild/profile/profile.js'
 import { type GraphParts, writeGraphFile } from '../mapbuild/write-graph.js'
 import { readAreaFile } from './area-file.js'
+import { fileFault } from './file-fault.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from './io.js'
 import { countsOf, group, megabytes } from './map-facts.js'
 import { createProgress } from './progress.js'
@@ -54,6 +55,8 @@ export async function runMapBuild(
       builtBy: `fieldgate ${deps.version}`,
       signal: stop.signal,
       onProgress: (stage, done, total) => progress.show(share(stage, done / total), stage),
+    }).catch((error: unknown) => {
+      throw stop.signal.aborted ? error : fileFault(error, input)
     })
     progress.show(1, 'writing')
     if (flags.output === undefined) mkdirSync(mapsDir, { recursive: true, mode: 0o700 })

@@ -6,6 +6,7 @@ import { countryCodes, limitsOf } from '../mapbuild/profile/countries.js'
 import { PROFILE_NAMES } from '../mapbuild/profile/profile.js'
 import type { Graph } from '../routing/graph.js'
 import { verifyGraph } from '../routing/graph-verify.js'
+import { fileFault } from './file-fault.js'
 import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson } from './io.js'
 import { type BuildFlags, runMapBuild } from './map-build.js'
 import { countsOf, group, megabytes } from './map-facts.js'
@@ -85,7 +86,7 @@ function check(file: string, { json }: GlobalOptions, io: CliIo): void {
   try {
     faults = verifyGraph(loadGraphFile(file))
   } catch (error) {
-    faults = [oneLine(error)]
+    faults = [oneLine(fileFault(error, file)).replace(`${file}: `, '')]
   }
   if (json === true) printJson(io, { file, ok: faults.length === 0, faults })
   else if (faults.length === 0) io.stdout.write(`ok: ${file}\n`)
@@ -123,7 +124,7 @@ function describe(file: string) {
       osmTimestamp: builtFrom.osmTimestamp,
     }
   } catch (error) {
-    return { file, fault: oneLine(error) }
+    return { file, fault: oneLine(fileFault(error, file)).replace(`${file}: `, '') }
   }
 }
 
@@ -141,7 +142,7 @@ function load(file: string): Graph {
   try {
     return loadGraphFile(file)
   } catch (error) {
-    throw new Error(`${file}: ${oneLine(error)}`, { cause: error })
+    throw fileFault(error, file)
   }
 }
 

@@ -80,7 +80,8 @@ function advice(error: unknown, host: string, port: number): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'EADDRINUSE')
     return `port ${port} of ${host} is taken: choose another --port, or 0 for a free one`
-  if (code === 'EACCES') return `port ${port} needs more rights: choose a --port above 1023`
+  const isSocket = error instanceof Error && 'syscall' in error && error.syscall === 'listen'
+  if (code === 'EACCES' && isSocket) return `port ${port} needs more rights: choose a --port above 1023`
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     return `${host} is no address of this machine: choose another --host`
   return messageOf(error)

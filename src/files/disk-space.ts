@@ -33,13 +33,9 @@ export function createDiskSpace(dir: string, reserveBytes: number): DiskSpace {
       // a full disk is asked every time: it recovers by itself as soon as there is room
       if (isStale || freeBytes - sinceBytes - bytes < reserveBytes) await ask()
       if (freeBytes - sinceBytes - bytes < reserveBytes) {
-        throw new AppError(
-          'DISK_FULL',
-          { freeBytes, reserveBytes, neededBytes: bytes },
-          {
-            message: `Found ${freeBytes} bytes free, expected ${bytes} more than the reserve of ${reserveBytes}`,
-          },
-        )
+        const expected = bytes === 0 ? '' : `${bytes} for this call and `
+        const message = `The disk has ${freeBytes} bytes free, expected room for ${expected}the reserve of ${reserveBytes}: remove data, or lower limits.diskReserveBytes`
+        throw new AppError('DISK_FULL', { freeBytes, reserveBytes, neededBytes: bytes }, { message })
       }
       sinceBytes += bytes
     },

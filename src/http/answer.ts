@@ -5,6 +5,8 @@ import type { Piece } from '../rpc/pieces.js'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 const PROBLEM_TYPE = 'application/problem+json'
+/** Room comes when somebody makes it: asking again at once would only wear the device out. */
+const DISK_RETRY_S = 60
 /** Chunks are gathered up to this size before they go to the socket. */
 const GATHER_CHARS = 32 * 1024
 
@@ -14,6 +16,8 @@ export interface StreamOptions {
   writeIdleMs: number
   /** told of a fault after the first byte: the body ends early, the client sees a broken transfer */
   onFault(error: unknown): void
+  /** told when the client hung up before the end, once the source is closed */
+  onHangUp(): void
   /** cuts the connection: the only way to tell a client that a begun body is not whole */
   breakOff(): void
 }
@@ -99,6 +103,7 @@ function refusalHeaders(error: AppError, requestId: string, type: string): Recor
   const headers = headersOf(requestId, type)
   const { retryAfterS } = error.data
   if (typeof retryAfterS === 'number') headers['Retry-After'] = String(Math.ceil(retryAfterS))
+  else if (error.errorName === 'DISK_FULL') headers['Retry-After'] = String(DISK_RETRY_S)
   else if (ERRORS[error.errorName].status === 503) headers['Retry-After'] = '1'
   if (error.errorName === 'UNAUTHENTICATED')
     headers['WWW-Authenticate'] = 'Basic realm="fieldgate", charset="UTF-8"'
@@ -135,6 +140,7 @@ function bodyStream(
       async cancel() {
         clearTimeout(idleTimer)
         await source.return?.()
+        options.onHangUp()
       },
     },
     { highWaterMark: 1 },

@@ -1,11 +1,21 @@
 import type { Hono } from 'hono'
 import { AppError, isAppError } from '../errors.js'
 import { type Answer, type Api, type Dispatch, dispatch } from '../rpc/dispatch.js'
+import type { Piece } from '../rpc/pieces.js'
+import { shorten } from '../rpc/shorten.js'
 import { jsonResponse, refusalResponse } from './answer.js'
 import type { HttpContext, HttpEnv } from './env.js'
 import { type BodyLimits, bodyChunks } from './read-body.js'
 import { refuseOtherMethods } from './routes.js'
-import { type BodyAnswerer, callOf, type RpcDeps, requireScope, signIn, streamOptions } from './rpc-routes.js'
+import {
+  answerParamsText,
+  type BodyAnswerer,
+  callOf,
+  type RpcDeps,
+  requireScope,
+  signIn,
+  streamOptions,
+} from './rpc-routes.js'
 import { spoolBody } from './spool.js'
 
 /** Media types of newline-delimited features, and of RFC 8142 sequences; `gzip` may be the type or the encoding. */
@@ -19,6 +29,9 @@ const STREAM_TYPES = new Set([
   'application/gzip',
   'application/octet-stream',
 ])
+
+/** Query keys of the stream endpoint. */
+const STREAM_QUERY: readonly string[] = ['if_exists']
 
 export interface StreamRequest {
   dataName: string
@@ -37,25 +50,50 @@ export interface LoaderRouteDeps<C> {
   receiveStream(request: StreamRequest): Promise<unknown>
 }
 
+/** Reads bodies that lie in files. */
+export interface FileAnswerer<C> {
+  answerRpc(file: string, call: Dispatch<C>): Promise<Answer>
+  /** params alone; a method whose result is a stream must not read the file any more when this comes back */
+  answerParams(file: string, method: string, call: Dispatch<C>): Promise<Piece>
+  remove(file: string): Promise<void>
+}
+
 /**
  * Answers calls whose bodies may be large: up to `inlineBytes` like any other, more through a file that
- * `answerFile` reads and this function removes.
+ * `files` reads and this function has removed.
  */
 export function spoolingAnswerer<C>(
   limits: BodyLimits,
   inlineBytes: number,
   tempDir: string,
-  answerFile: (file: string, call: Dispatch<C>) => Promise<Answer>,
-  removeFile: (file: string) => Promise<void>,
+  files: FileAnswerer<C>,
 ): BodyAnswerer<C> {
-  return async (c, call) => {
+  const answer = async <T>(
+    c: HttpContext,
+    ofBytes: (bytes: Uint8Array) => Promise<T>,
+    ofFile: (file: string) => Promise<T>,
+  ): Promise<T> => {
     const body = await spoolBody(c, limits, inlineBytes, tempDir)
-    if ('bytes' in body) return await dispatch(body.bytes, call)
+    if ('bytes' in body) return await ofBytes(body.bytes)
     try {
-      return await answerFile(body.file, call)
+      return await ofFile(body.file)
     } finally {
-      await removeFile(body.file)
+      await files.remove(body.file)
     }
+  }
+  return {
+    answerRpc: (c, call) =>
+      answer(
+        c,
+        (bytes) => dispatch(bytes, call),
+        (file) => files.answerRpc(file, call),
+      ),
+    answerParams: (c, method, call) =>
+      answer(
+        c,
+        (bytes) => answerParamsText(bytes, method, call),
+        (file) => files.answerParams(file, method, call),
+      ),
   }
 }
 
@@ -79,6 +117,7 @@ async function answerStream<C>(c: HttpContext, deps: LoaderRouteDeps<C>): Promis
   const caller = await signIn(c, deps.rpc)
   const call = callOf(c, deps.api, caller, deps.rpc)
   requireScope(call, 'loader:write')
+  requireKnownQuery(c.req.queries())
   await call.charge(1)
   const counters = await deps.receiveStream({
     dataName: c.req.param('data_name') ?? '',
@@ -88,6 +127,25 @@ async function answerStream<C>(c: HttpContext, deps: LoaderRouteDeps<C>): Promis
     signal: AbortSignal.any([c.req.raw.signal, deps.rpc.stopSignal]),
   })
   return jsonResponse(JSON.stringify(counters), streamOptions(c, 'stream', deps.rpc))
+}
+
+/** A mistyped `if_exist=override` must not quietly skip records. @throws AppError INVALID_PARAMS */
+function requireKnownQuery(query: Record<string, string[]>): void {
+  const expected = `expected ${STREAM_QUERY.join(', ')}`
+  const faults = Object.entries(query).flatMap(([key, values]) => {
+    const name = shorten(key, 40)
+    if (!STREAM_QUERY.includes(key))
+      return [{ path: `$.${name}`, message: `unknown query key ${JSON.stringify(name)}, ${expected}` }]
+    return values.length > 1
+      ? [{ path: `$.${name}`, message: `found ${name} ${values.length} times, expected it once` }]
+      : []
+  })
+  if (faults.length === 0) return
+  const message = `Invalid query: ${faults
+    .slice(0, 5)
+    .map((fault) => fault.message)
+    .join('; ')}`
+  throw new AppError('INVALID_PARAMS', { faults: faults.slice(0, 100) }, { message })
 }
 
 /** @throws AppError UNSUPPORTED_MEDIA_TYPE */

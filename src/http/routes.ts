@@ -6,7 +6,7 @@ import { headersOf, isStamped, problemResponse, refusalResponse } from './answer
 import { addressOf, type HttpContext, type HttpEnv } from './env.js'
 import type { Meter } from './metrics.js'
 import { requestIdOf } from './request-id.js'
-import { answerSmallBody, type BodyAnswerer, type RpcDeps, restHandler, rpcHandler } from './rpc-routes.js'
+import { type BodyAnswerer, type RpcDeps, restHandler, rpcHandler, smallBodyAnswerer } from './rpc-routes.js'
 
 /** One part of the gateway in `/readyz`: `reason` says why it is not ready, or what it warns of. */
 export interface PartState {
@@ -39,7 +39,7 @@ export function createRoutes<C>(deps: RoutesDeps<C>): Hono<HttpEnv> {
     c.set('requestId', requestIdOf(c.req.header('x-request-id')))
     c.set('startedAtMs', performance.now())
     if (deps.isDraining() && !isHealthPath(c.req.path)) {
-      c.res = refusalResponse(new AppError('UNAVAILABLE', { retryAfterS: 5 }), c.get('requestId'))
+      c.res = refusalResponse(draining(), c.get('requestId'))
     } else await next()
     if (!isStamped(c.res)) addHeaders(c)
     if (deps.meter !== undefined) count(c, deps.meter)
@@ -65,6 +65,10 @@ function count(c: HttpContext, meter: Meter): void {
   const name = c.get('countedAs')
   if (name === undefined) return
   meter.call(name, status < 400 ? 'ok' : `HTTP_${status}`, performance.now() - c.get('startedAtMs'))
+}
+
+function draining(): AppError {
+  return new AppError('UNAVAILABLE', { retryAfterS: 5 }, { message: 'The gateway is stopping' })
 }
 
 /** Puts on what every response carries, where its maker did not. */
@@ -93,10 +97,9 @@ export function refuseOtherMethods(
 }
 
 function addApi<C>(app: Hono<HttpEnv>, api: Api<C>, deps: RoutesDeps<C>): void {
-  const answerBody =
-    deps.bodyAnswerers.get(api.path) ?? ((c, call) => answerSmallBody(c, call, deps.bodyLimits))
-  app.post(api.path, rpcHandler(api, deps, answerBody))
-  app.post(`${api.path}/call/:method`, restHandler(api, deps))
+  const answerer = deps.bodyAnswerers.get(api.path) ?? smallBodyAnswerer(deps.bodyLimits)
+  app.post(api.path, rpcHandler(api, deps, answerer))
+  app.post(`${api.path}/call/:method`, restHandler(api, deps, answerer))
   refuseOtherMethods(app, api.path, 'POST')
   refuseOtherMethods(app, `${api.path}/call/:method`, 'POST', problemResponse)
 }

@@ -2,6 +2,7 @@ import { type AuthStores, authenticate } from '../auth/authenticate.js'
 import { type Caller, isAllowed } from '../auth/caller.js'
 import { AppError, isAppError } from '../errors.js'
 import { type Answer, type Api, callForPiece, type Dispatch, dispatch } from '../rpc/dispatch.js'
+import type { Piece } from '../rpc/pieces.js'
 import { readJson } from '../rpc/read-json.js'
 import {
   answerResponse,
@@ -28,6 +29,8 @@ export interface RpcDeps<C> {
   contextOf(call: { caller: Caller; signal: AbortSignal; requestId: string }): C
   discover(api: Api<C>): unknown
   onFault(requestId: string, method: string, error: unknown): void
+  /** told when a caller went away before the end of a streamed result, which is not read any further */
+  onHangUp(requestId: string, method: string): void
   onSignInFailure(c: HttpContext): void
   /** absent where nobody counts */
   readonly meter?: Meter
@@ -35,18 +38,23 @@ export interface RpcDeps<C> {
   readonly stopSignal: AbortSignal
 }
 
-/** Reads the body of a JSON-RPC request and answers it; replaced where a path takes larger bodies than fit memory. */
-export type BodyAnswerer<C> = (c: HttpContext, call: Dispatch<C>) => Promise<Answer>
+/** Reads the bodies of a path and answers them; replaced where a path takes larger bodies than fit memory. */
+export interface BodyAnswerer<C> {
+  /** a JSON-RPC request or batch */
+  answerRpc(c: HttpContext, call: Dispatch<C>): Promise<Answer>
+  /** params alone, of the REST form; faults are thrown */
+  answerParams(c: HttpContext, method: string, call: Dispatch<C>): Promise<Piece>
+}
 
 /** Handler of `POST <path>`: JSON-RPC. */
-export function rpcHandler<C>(api: Api<C>, deps: RpcDeps<C>, answerBody: BodyAnswerer<C>) {
+export function rpcHandler<C>(api: Api<C>, deps: RpcDeps<C>, answerer: BodyAnswerer<C>) {
   return async (c: HttpContext): Promise<Response> => {
     const requestId = c.get('requestId')
     try {
       const caller = await signIn(c, deps)
       requireJson(c)
       return answerResponse(
-        await answerBody(c, callOf(c, api, caller, deps)),
+        await answerer.answerRpc(c, callOf(c, api, caller, deps)),
         streamOptions(c, api.path, deps),
       )
     } catch (error) {
@@ -57,27 +65,33 @@ export function rpcHandler<C>(api: Api<C>, deps: RpcDeps<C>, answerBody: BodyAns
 }
 
 /** The ordinary way: the whole body in memory, up to the API's limit. */
-export async function answerSmallBody<C>(
-  c: HttpContext,
+export function smallBodyAnswerer<C>(limits: BodyLimits): BodyAnswerer<C> {
+  return {
+    answerRpc: async (c, call) => await dispatch(await readBody(c, limits), call),
+    answerParams: async (c, method, call) => await answerParamsText(await readBody(c, limits), method, call),
+  }
+}
+
+/** Calls a method with the params that a body holds; no body at all is no params. */
+export async function answerParamsText<C>(
+  body: Uint8Array,
+  method: string,
   call: Dispatch<C>,
-  limits: BodyLimits,
-): Promise<Answer> {
-  return await dispatch(await readBody(c, limits), call)
+): Promise<Piece> {
+  const params = body.byteLength === 0 ? undefined : readJson(body, call.maxDepth)
+  await call.charge(1)
+  return await callForPiece(method, params, call)
 }
 
 /** Handler of `POST <path>/call/<method>`: params in, the bare result out, faults as problem details. */
-export function restHandler<C>(api: Api<C>, deps: RpcDeps<C>) {
+export function restHandler<C>(api: Api<C>, deps: RpcDeps<C>, answerer: BodyAnswerer<C>) {
   return async (c: HttpContext): Promise<Response> => {
     const requestId = c.get('requestId')
     const method = c.req.param('method') ?? ''
     try {
       const caller = await signIn(c, deps)
       requireJson(c)
-      const call = callOf(c, api, caller, deps)
-      const body = await readBody(c, deps.bodyLimits)
-      const params = body.byteLength === 0 ? undefined : readJson(body, deps.maxDepth)
-      await call.charge(1)
-      const piece = await callForPiece(method, params, call)
+      const piece = await answerer.answerParams(c, method, callOf(c, api, caller, deps))
       return jsonResponse(piece, streamOptions(c, method, deps))
     } catch (error) {
       if (!isAppError(error) || error.cause !== undefined) deps.onFault(requestId, method, error)
@@ -142,6 +156,7 @@ export function streamOptions<C>(c: HttpContext, method: string, deps: RpcDeps<C
     requestId: c.get('requestId'),
     writeIdleMs: deps.writeIdleMs,
     onFault: (error) => deps.onFault(c.get('requestId'), method, error),
+    onHangUp: () => deps.onHangUp(c.get('requestId'), method),
     breakOff: () => c.env?.outgoing?.destroy(),
   }
 }

@@ -5,14 +5,11 @@ import { getRequestListener } from '@hono/node-server'
 import type { Config } from '../config.js'
 import { AppError, messageOf } from '../errors.js'
 import { errorText, toRpcError } from '../rpc/envelope.js'
+import { createDrain } from './drain.js'
 import { lingerAfterEarlyAnswer } from './linger.js'
 import { requestIdOf } from './request-id.js'
 import { createSocketGuard } from './sockets.js'
-
-export interface TlsPair {
-  cert: Buffer
-  key: Buffer
-}
+import type { TlsPair } from './tls-pair.js'
 
 export interface HttpServer {
   listen(host: string, port: number): Promise<{ host: string; port: number }>
@@ -20,7 +17,7 @@ export interface HttpServer {
   connections(): number
   /** new connections use the new pair, running ones go on */
   setTls(pair: TlsPair): void
-  /** refuses new connections, lets running calls end within `drainMs`, then cuts */
+  /** lets running calls end within `drainMs`, new ones still come to the routes; then closes and cuts */
   stop(drainMs: number): Promise<void>
 }
 
@@ -55,10 +52,13 @@ export function createHttpServer(fetch: Fetch, limits: Config['limits'], tls: Tl
     maxHeaderSize: limits.headerBytes,
     requireHostHeader: false, // Node's own refusal has no body; the listener refuses it with one
   }
-  const server =
+  const server: Server =
     tls === null
-      ? createServer(options, listener)
-      : createTlsServer({ ...options, ...tls, handshakeTimeout: limits.headerMs }, listener)
+      ? createServer(options)
+      : (createTlsServer({ ...options, ...tls, handshakeTimeout: limits.headerMs }) as unknown as Server)
+  const drain = createDrain(server)
+  server.on('request', drain.onRequest)
+  server.on('request', listener)
   guard.watch(server, tls !== null)
   server.on('clientError', answerClientError)
   // the body reader answers 100-continue, so that a call refused by its headers never sends its body
@@ -67,9 +67,9 @@ export function createHttpServer(fetch: Fetch, limits: Config['limits'], tls: Tl
     listen: (host, port) => listen(server, host, port),
     connections: guard.connections,
     setTls(pair) {
-      if ('setSecureContext' in server) (server as TlsServer).setSecureContext(pair)
+      if ('setSecureContext' in server) (server as unknown as TlsServer).setSecureContext(pair)
     },
-    stop: (drainMs) => stop(server, drainMs),
+    stop: drain.stop,
   }
 }
 
@@ -123,20 +123,5 @@ function listen(server: Server, host: string, port: number): Promise<{ host: str
       const address = server.address() as AddressInfo
       resolve({ host: address.address, port: address.port })
     })
-  })
-}
-
-function stop(server: Server, drainMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    if (!server.listening) {
-      resolve()
-      return
-    }
-    const timer = setTimeout(() => server.closeAllConnections(), drainMs)
-    server.close(() => {
-      clearTimeout(timer)
-      resolve()
-    })
-    server.closeIdleConnections()
   })
 }

@@ -86,7 +86,7 @@ export function parseParams<S extends z.ZodType>(schema: S, value: unknown): z.o
 }
 
 /** zod's text, and what was found where that leaves it out. */
-function faultText(issue: z.core.$ZodIssue): string {
+export function faultText(issue: z.core.$ZodIssue): string {
   const found = `found ${kindOf(issue.input)}`
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     const choices = new Set(issue.errors.flatMap(([first]) => (first === undefined ? [] : [first.message])))

@@ -1,5 +1,5 @@
 import type { Transferable, Worker } from 'node:worker_threads'
-import { AppError, type ErrorName } from '../errors.js'
+import { AppError, type ErrorName, isAppError, messageOf } from '../errors.js'
 import type { Log } from '../log.js'
 import { CANCEL_ASKED, type FromWorker, type ToWorker, type WireError } from './protocol.js'
 
@@ -71,7 +71,7 @@ export function createWorkerClient(options: WorkerClientOptions): WorkerClient {
       if (target.pending.size >= options.maxPending) {
         return Promise.reject(new AppError('BUSY', { maxPending: options.maxPending, retryAfterS: 1 }))
       }
-      return start<R>(target, nextId++, name, payload, callOptions, options.idleMs)
+      return start<R>(target, nextId++, name, payload, callOptions, options)
     },
     pending: () => thread?.pending.size ?? 0,
     wasStarted: () => wasStarted,
@@ -93,12 +93,14 @@ function start<R>(
   name: string,
   payload: unknown,
   options: CallOptions,
-  idleMs: number | undefined,
+  { idleMs, log }: Pick<WorkerClientOptions, 'idleMs' | 'log'>,
 ): Promise<R> {
   const cancel = new Int32Array(new SharedArrayBuffer(4))
   clearTimeout(thread.idleTimer)
   return new Promise<R>((resolve, reject) => {
+    let isAbandoned = false
     const abandon = (error: AppError) => {
+      isAbandoned = true
       Atomics.store(cancel, 0, CANCEL_ASKED)
       reject(error) // the worker's own answer comes later and only ends the bookkeeping
     }
@@ -116,6 +118,8 @@ function start<R>(
         options.signal?.removeEventListener('abort', onAbort)
         thread.pending.delete(id)
         armIdleTimer(thread, idleMs)
+        if (isAbandoned)
+          log.debug({ work: name, outcome: wordOf(outcome) }, 'work that nobody waits for ended')
         if ('error' in outcome) reject(outcome.error)
         else resolve(outcome.result as R)
       },
@@ -123,6 +127,12 @@ function start<R>(
     const message: ToWorker = { kind: 'call', id, name, payload, cancel }
     thread.worker.postMessage(message, options.transfer ?? [])
   })
+}
+
+/** `done`, or the name of the error: CANCELLED when the thread saw that nobody waits. */
+function wordOf(outcome: { result: unknown } | { error: unknown }): string {
+  if (!('error' in outcome)) return 'done'
+  return isAppError(outcome.error) ? outcome.error.errorName : messageOf(outcome.error)
 }
 
 function ping(thread: Thread, id: number, limitMs: number): Promise<boolean> {

@@ -87,7 +87,15 @@ t.test('key revoke: for good; a second time says so', async (t) => {
   t.match(await key('revoke', 'a'), { code: 0, stdout: /is revoked; its sessions ended with it/ })
   t.notOk(await secretWorks(apiKey, secret))
   t.match((await list())[1], { state: 'revoked', revokedAt: /^20\d\d-/ })
-  t.match(await key('revoke', apiKey), { code: 0, stdout: /is revoked already/ })
+  const before = await list()
+  for (const which of [apiKey, 'a']) {
+    t.match(await key('revoke', which), {
+      code: 0,
+      stdout: /^The key a \(\S+\) was revoked already, at 20\d\d-\S+; nothing changed\.\n$/,
+    })
+  }
+  t.match(JSON.parse((await key('revoke', 'a', '--json')).stdout), { apiKey, revoked: true, already: true })
+  t.same(await list(), before)
   t.match(await key('rotate', apiKey), {
     code: 1,
     stderr: /is revoked: make a new one with `fieldgate key create`/,

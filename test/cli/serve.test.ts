@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { cli, printed, type RunningCli, startCli } from '../support/run-cli.js'
 import { post } from '../support/start-gateway.js'
@@ -129,6 +130,29 @@ t.test(
     t.equal((await stop(running)).code, 0)
   },
 )
+
+t.test('serve: who comes before everything is open gets 503 and is told to come back', async (t) => {
+  const cwd = t.testdir()
+  const free = createServer()
+  await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve))
+  const { port } = free.address() as { port: number }
+  await new Promise((resolve) => free.close(resolve))
+  const running = startCli(cwd, ['serve', '--json', '--port', String(port)])
+  t.teardown(() => stop(running))
+  const url = `http://127.0.0.1:${port}${SESSION}`
+  let first: Response | undefined
+  while (first === undefined) {
+    first = await fetch(url, { method: 'POST' }).catch(() => undefined)
+    await sleep(1)
+  }
+  t.equal(first.status, 503)
+  t.equal(first.headers.get('retry-after'), '1')
+  t.match(await first.json(), {
+    error: { message: 'The gateway is starting', data: { name: 'UNAVAILABLE' } },
+  })
+  await printed(running, /"ready"/)
+  t.equal((await fetch(url, { method: 'POST' })).status, 401)
+})
 
 t.test('serve: SIGHUP takes over what it can and names the rest', async (t) => {
   const cwd = t.testdir()

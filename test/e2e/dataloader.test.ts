@@ -8,13 +8,21 @@ import { feature } from '../support/tables.js'
 const LOADER = '/api/v1/dataloaderapi/jsonrpc'
 const STREAM = '/api/v1/dataloaderapi/stream'
 const MAPS = '/api/v1/svcapi/jsonrpc'
+const SMALL_BODY = 100_000
 const RECORD_DEF = { k: { udt_name: 'int4' }, name: { udt_name: 'varchar', is_nullable: true } }
 
 t.test(
   'data loader over HTTP: register, fill in, add, large call, stream, event data, files, drop',
   async (t) => {
     const gateway = await startGateway(t, {
-      settings: { limits: { inlineBodyBytes: 20_000, loaderBodyBytes: 2_000_000, streamLineBytes: 5000 } },
+      settings: {
+        limits: {
+          bodyBytes: SMALL_BODY,
+          inlineBodyBytes: 20_000,
+          loaderBodyBytes: 2_000_000,
+          streamLineBytes: 5000,
+        },
+      },
     })
     const call = async (path: string, method: string, params: unknown) => {
       const { status, body } = await gateway.call(path, method, params)
@@ -64,6 +72,28 @@ t.test(
       })
     })
 
+    await t.test('the REST form takes bodies as large, and refuses larger ones', async (t) => {
+      const url = `${gateway.url}${LOADER}/call/loaderwebapi.add_record`
+      const admin = pairHeaders(gateway.admin)
+      const record_set = Array.from({ length: 3000 }, (_, n) =>
+        feature([139 + n / 1e4, 35], { k: 100 + n, name: `${n} ${'x'.repeat(200)}` }),
+      )
+      const params = { record_set, options: { if_exists: 'override' }, data_name: 'x' }
+      const text = JSON.stringify(params)
+      t.ok(text.length > SMALL_BODY, 'more than other methods may send')
+      t.match(await post(url, text, admin), { status: 200, body: { count_update: 3000, count: 3000 } })
+      t.match(await post(url, JSON.stringify({ ...params, record_set: [...record_set, 5] }), admin), {
+        status: 400,
+        body: { name: 'BAD_RECORD', code: 4003, index: 3000 },
+      })
+      t.match(await post(url, text.slice(0, -3), admin), { status: 400, body: { name: 'PARSE_ERROR' } })
+      t.match(await post(url, text + ' '.repeat(2_000_000), admin), {
+        status: 413,
+        body: { name: 'BODY_TOO_LARGE', maxBytes: 2_000_000 },
+      })
+      t.same(readdirSync(path.join(gateway.dataDir, 'tmp')), [], 'no file is left')
+    })
+
     await t.test('a body above limits.loaderBodyBytes is refused, and leaves no file', async (t) => {
       const body = JSON.stringify({
         jsonrpc: '2.0',
@@ -105,6 +135,21 @@ t.test(
       t.match(await send('/x?if_exists=no', lines(0, 1), ndjson), {
         status: 400,
         body: { error: { code: -32602 } },
+      })
+      const unknownKey = await send('/x?if_exist=override&skip', lines(0, 1), ndjson)
+      t.match(unknownKey, {
+        status: 400,
+        body: {
+          error: {
+            code: -32602,
+            message: /unknown query key "if_exist", expected if_exists; unknown query key "skip"/,
+            data: { name: 'INVALID_PARAMS', faults: [{ path: '$.if_exist' }, { path: '$.skip' }] },
+          },
+        },
+      })
+      t.match(await send('/x?if_exists=skip&if_exists=override', lines(0, 1), ndjson), {
+        status: 400,
+        body: { error: { code: -32602, message: /found if_exists 2 times, expected it once/ } },
       })
       t.match(await send('/x', JSON.stringify(feature(null, { k: 1, name: 'x'.repeat(5000) })), ndjson), {
         status: 400,

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, statSync } from 'node:fs'
+import net from 'node:net'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { post } from '../support/start-gateway.js'
@@ -92,6 +93,69 @@ t.test('program: what scripts rely on: init, key create, serve', { skip }, async
 t.test('program: Ctrl-C is clean', { skip }, async (t) => {
   const served = await serve(t, t.testdir(), 'd')
   t.equal(await exitCodeOf(served, 'SIGINT'), 0)
+})
+
+/** A call whose body is not whole yet: it runs until `finish`. */
+async function startSlowCall(t: Test, url: string, pair: { apiKey: string; secret: string }) {
+  const { port } = new URL(url)
+  const socket = net.connect(Number(port), '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  let got = ''
+  socket.on('data', (chunk) => {
+    got += chunk
+  })
+  // the gateway asks for the body once it has begun to answer the call
+  socket.write(
+    `POST ${SESSION} HTTP/1.1\r\nHost: x\r\nAPIKey: ${pair.apiKey}\r\nSecret: ${pair.secret}\r\n` +
+      `Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: ${verify.length}\r\n\r\n`,
+  )
+  while (!got.includes('100 Continue')) await once(socket, 'data')
+  return {
+    async finish() {
+      socket.write(verify)
+      await once(socket, 'close')
+      return got
+    },
+  }
+}
+
+/** Asks until the gateway says that it stops. */
+async function drainingAnswer(url: string): Promise<Response> {
+  for (;;) {
+    const response = await fetch(url + SESSION, { method: 'POST' })
+    if (response.status !== 401) return response
+    await response.arrayBuffer()
+  }
+}
+
+t.test(
+  'program: SIGTERM lets a running call end, and answers new ones 503 meanwhile',
+  { skip },
+  async (t) => {
+    const cwd = t.testdir()
+    const pair = JSON.parse(run(cwd, ['init', '--data-dir', 'd', '--json']).stdout)
+    const served = await serve(t, cwd, 'd')
+    const slow = await startSlowCall(t, served.ready.url, pair)
+    const exited = exitCodeOf(served, 'SIGTERM')
+    const refused = await drainingAnswer(served.ready.url)
+    t.equal(refused.status, 503)
+    t.equal(refused.headers.get('connection'), 'close')
+    t.equal(refused.headers.get('retry-after'), '5')
+    t.match(await slow.finish(), /HTTP\/1\.1 200 OK[\s\S]*"active":false/)
+    t.equal(await exited, 0)
+  },
+)
+
+t.test('program: a second SIGTERM ends it at once', { skip }, async (t) => {
+  const cwd = t.testdir()
+  const pair = JSON.parse(run(cwd, ['init', '--data-dir', 'd', '--json']).stdout)
+  const served = await serve(t, cwd, 'd')
+  await startSlowCall(t, served.ready.url, pair)
+  const exited = once(served.child, 'exit')
+  served.child.kill('SIGTERM')
+  t.equal((await drainingAnswer(served.ready.url)).status, 503)
+  served.child.kill('SIGTERM')
+  t.same(await exited, [null, 'SIGTERM'])
 })
 
 t.test('program: sessions outlive a kill, and the directory is not left locked', { skip }, async (t) => {

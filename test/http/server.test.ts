@@ -95,6 +95,7 @@ async function startTransport(
     discover: () => ({}),
     openRpc: () => ({ openrpc: '1.4.0' }),
     onFault: (_id, _method, error) => faults.push(error),
+    onHangUp: () => undefined,
     onSignInFailure: () => undefined,
     stopSignal: stopping.signal,
     readiness: () => [{ part: 'database', isReady: true }],
@@ -271,7 +272,7 @@ t.test('http: out of disk is 503 with Retry-After', async (t) => {
   )
   const refused = await fetch(`http://127.0.0.1:${port}/openrpc.json`)
   t.equal(refused.status, 503)
-  t.ok(Number(refused.headers.get('retry-after')) > 0)
+  t.equal(refused.headers.get('retry-after'), '60', 'somebody has to make room first')
   t.match(await refused.json(), { error: { data: { name: 'DISK_FULL' } } })
 })
 
@@ -441,9 +442,20 @@ t.test(
     t.equal(ready.status, 503)
     t.match(await ready.json(), { status: 'not ready', draining: true })
     t.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200)
+    const half = net.connect(port, '127.0.0.1')
+    half.write('GET /healthz HTTP/1.1\r\n')
+    t.teardown(() => half.destroy())
+    const stopped = server.stop(600_000)
+    const late = await raw(port, `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`)
+    t.match(late, /^HTTP\/1\.1 503 [\s\S]*UNAVAILABLE/, 'a new connection is answered while a call runs')
+    t.match(late, /^Retry-After: 5\r$/im)
+    t.match(late, /^Connection: close\r$/im)
+    t.match(await raw(port, 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'), /^HTTP\/1\.1 200 /)
     stopping.abort(new AppError('CANCELLED'))
-    t.equal((await running).json.result, true)
-    await server.stop(1000)
+    const ended = await running
+    t.equal(ended.json.result, true)
+    t.equal(ended.headers.get('connection'), 'close')
+    await stopped
     await t.rejects(fetch(`http://127.0.0.1:${port}/healthz`))
   },
 )

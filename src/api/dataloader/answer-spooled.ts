@@ -1,8 +1,9 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { AppError, isAppError } from '../../errors.js'
-import { type Answer, type Dispatch, dispatch } from '../../rpc/dispatch.js'
+import { type Answer, callForPiece, type Dispatch, dispatch } from '../../rpc/dispatch.js'
 import { errorText, toRpcError } from '../../rpc/envelope.js'
 import { joined, type Piece } from '../../rpc/pieces.js'
+import { readJson } from '../../rpc/read-json.js'
 import type { WorkerClient } from '../../worker/client.js'
 import type { DataLoaderContext } from './context.js'
 import type { Loader } from './loader.js'
@@ -43,6 +44,29 @@ export async function answerSpooled<C extends DataLoaderContext>(
   return pieces.length === 0 ? { status: 204, body: null } : { status: 200, body: joined(pieces) }
 }
 
+/**
+ * The same for the REST form, where the file holds params alone.
+ *
+ * @throws AppError of the body or of the method
+ */
+export async function answerSpooledParams<C extends DataLoaderContext>(
+  file: string,
+  method: string,
+  call: Dispatch<C>,
+  deps: SpooledAnswerDeps,
+): Promise<Piece> {
+  const payload = { file, maxDepth: call.maxDepth }
+  const scanned = await deps.jobs.call<ScannedRequest>('loader.scanParams', payload, {
+    signal: call.context.signal,
+  })
+  const text = readEnvelope(file, scanned, deps.maxEnvelopeBytes)
+  if (text === undefined) throw tooLarge(deps.maxEnvelopeBytes)
+  const params = readJson(text, call.maxDepth)
+  await call.charge(1)
+  const context = withRecords(call.context, file, scanned)
+  return await callForPiece(method, params, { ...call, context })
+}
+
 /** One request of the file as if it had come alone. */
 async function answerOne<C extends DataLoaderContext>(
   file: string,
@@ -66,7 +90,7 @@ function withRecords<C extends DataLoaderContext>(
   context: C,
   file: string,
   { recordSet }: ScannedRequest,
-  onFault: (error: unknown) => void,
+  onFault: (error: unknown) => void = () => undefined,
 ): C {
   if (recordSet === null) return context
   const { loader } = context

@@ -15,7 +15,7 @@ import { newPathId } from './path-id.js'
 import { putFile } from './put-file.js'
 import { readElements } from './read-elements.js'
 import { type LineBatch, lineOfRecord, readLines } from './read-lines.js'
-import { type ScanLimits, scanBody } from './scan-body.js'
+import { type ScanLimits, scanBody, scanParamsBody } from './scan-body.js'
 
 /** What bulk work needs: a writing connection of its own thread, and where bytes go. */
 export interface JobStore {
@@ -35,12 +35,14 @@ export interface PutJob {
 }
 
 /**
- * The data loader's bulk work, for the job worker. The caller holds the write lock, save for `loader.scan`.
+ * The data loader's bulk work, for the job worker. The caller holds the write lock, save for scans.
  */
 export function loaderJobs(store: JobStore): Record<string, WorkHandler> {
   return {
     'loader.scan': ({ file, limits }: { file: string; limits: ScanLimits }) =>
       withFile(file, async (handle) => scanBody(handle, limits)),
+    'loader.scanParams': ({ file, maxDepth }: { file: string; maxDepth: number }) =>
+      withFile(file, async (handle) => scanParamsBody(handle, maxDepth)),
     'loader.records': (job: PutJob & { json: string }, work) =>
       put(store, job, JSON.parse(job.json) as unknown[], work),
     'loader.lines': (job: PutJob & { batch: LineBatch }, work) => putLines(store, job, work),

@@ -1,3 +1,4 @@
+import { faultText } from '../../rpc/define-method.js'
 import { isFault } from '../../storage/column-type.js'
 import { typeOf } from '../../storage/column-types.js'
 import { RESERVED_COLUMNS } from '../../storage/table-catalog.js'
@@ -37,12 +38,12 @@ export function readDefinition(
   const defs = new Map<string, ColumnDefInput>()
   for (const [name, json] of Object.entries(input.record_def)) {
     checkColumnName(name, defs, faults)
-    const parsed = ColumnDef.safeParse(json, { reportInput: false })
+    const parsed = ColumnDef.safeParse(json, { reportInput: true })
     if (parsed.success) defs.set(name, parsed.data)
     for (const issue of parsed.error?.issues ?? []) {
       faults.push({
         path: ['record_def', name, ...(issue.path as (string | number)[])],
-        message: issue.message,
+        message: faultText(issue),
       })
     }
   }

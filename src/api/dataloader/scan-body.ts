@@ -55,6 +55,23 @@ export function scanBody(handle: number, limits: ScanLimits): ScannedBody {
   return { isBatch, requests }
 }
 
+/**
+ * The same for a body that holds params alone, as the REST form has it.
+ *
+ * @throws AppError PARSE_ERROR, INVALID_REQUEST
+ */
+export function scanParamsBody(handle: number, maxDepth: number): ScannedRequest {
+  const cursor = openCursor(handle, maxDepth)
+  const isObject = peek(cursor) === OPEN_OBJECT
+  const start = offsetOf(cursor)
+  let recordSet: ScannedRequest['recordSet'] = null
+  if (isObject) recordSet = scanParams(cursor, 0)
+  else skipValue(cursor, 0)
+  const end = offsetOf(cursor)
+  if (peek(cursor) !== END) throw unexpected(cursor, 'the end of the body')
+  return { start, end, recordSet }
+}
+
 /** A member of the batch that is no object is somebody else's fault to tell. */
 function scanRequest(cursor: JsonCursor, depth: number): ScannedRequest {
   const isObject = peek(cursor) === OPEN_OBJECT

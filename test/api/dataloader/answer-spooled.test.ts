@@ -1,8 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { answerSpooled } from '../../../src/api/dataloader/answer-spooled.js'
+import { answerSpooled, answerSpooledParams } from '../../../src/api/dataloader/answer-spooled.js'
+import type { ErrorName } from '../../../src/errors.js'
 import { openTestLoader, type TestLoader } from '../../support/loader.js'
+import { rejectsWith } from '../../support/rejects-with.js'
 import { feature } from '../../support/tables.js'
 
 async function openSample(t: Parameters<typeof openTestLoader>[0]) {
@@ -157,3 +159,44 @@ t.test('spooled body: what is refused, and that nothing changed', async (t) => {
     t.same(opened.dump(), before, what)
   }
 })
+
+t.test(
+  'spooled params of the REST form: what is stored, what is refused, and that nothing changed',
+  async (t) => {
+    const { opened } = await openSample(t)
+    const file = path.join(opened.tempDir, 'params')
+    const answer = async (body: unknown, method = 'loaderwebapi.add_record') => {
+      writeFileSync(file, typeof body === 'string' ? body : JSON.stringify(body))
+      const piece = await answerSpooledParams(file, method, opened.dispatch(), {
+        jobs: opened.jobs,
+        maxEnvelopeBytes: 1000,
+      })
+      return JSON.parse(piece as string)
+    }
+    const { params } = request(1, 0, 2000)
+    t.match(await answer(params), { count_insert: 2000 })
+    t.match(await answer(`\ufeff ${JSON.stringify(params)} \n`), { count_duplicate: 2000 })
+    t.ok(opened.jobNames.includes('loader.spooled'), 'the elements came from the file')
+    const before = opened.dump()
+    const text = JSON.stringify(params)
+    const table: [body: unknown, name: ErrorName, message: RegExp, method?: string][] = [
+      ['x', 'PARSE_ERROR', /not valid JSON/],
+      [text.slice(0, -5), 'PARSE_ERROR', /not valid JSON/],
+      [`${text}{}`, 'PARSE_ERROR', /end of the body/],
+      [text.replace('"k":7', '"k":7x'), 'PARSE_ERROR', /element 7 of the list/],
+      [`{"record_set":[${'['.repeat(70)}${']'.repeat(70)}]}`, 'INVALID_REQUEST', /deeper than 64/],
+      [[params], 'BODY_TOO_LARGE', /besides the elements/],
+      [[1], 'INVALID_PARAMS', /expected object/],
+      [{ ...params, more: 1 }, 'INVALID_PARAMS', /more/],
+      [{ ...params, data_name: 'y' }, 'UNKNOWN_TABLE', /No table/],
+      [{ ...params, data_name: 'n'.repeat(2000) }, 'BODY_TOO_LARGE', /besides the elements/],
+      [{ ...params, record_set: [...params.record_set, 5] }, 'BAD_RECORD', /record_set\[2000\]/],
+      [params, 'INVALID_PARAMS', /record_set/, 'loaderwebapi.drop_loader'],
+      [params, 'METHOD_NOT_FOUND', /nope/, 'nope'],
+    ]
+    for (const [body, name, message, method] of table) {
+      await rejectsWith(t, answer(body, method), name, { message })
+      t.same(opened.dump(), before, `${name} ${message}`)
+    }
+  },
+)

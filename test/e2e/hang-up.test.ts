@@ -1,0 +1,126 @@
+import { mkdirSync } from 'node:fs'
+import http from 'node:http'
+import path from 'node:path'
+import t, { type Test } from 'tap'
+import { writeGraphFile } from '../../src/mapbuild/write-graph.js'
+import { makeGraph } from '../support/make-graph.js'
+import { until } from '../support/models.js'
+import { pairHeaders, post, startGateway, type TestGateway } from '../support/start-gateway.js'
+import { feature } from '../support/tables.js'
+import { at, town } from '../support/town.js'
+
+const LOADER = '/api/v1/dataloaderapi/jsonrpc'
+const STREAM = '/api/v1/dataloaderapi/stream'
+const MAPS = '/api/v1/svcapi/jsonrpc'
+/** crossings along a side of the town */
+const SIDE = 100
+
+/** A request over a connection of its own, which `hangUp` cuts. */
+function ask(t: Test, gateway: TestGateway, method: string, params: unknown) {
+  const request = http.request(`${gateway.url}${MAPS}/call/${method}`, {
+    method: 'POST',
+    agent: false,
+    headers: { 'Content-Type': 'application/json', ...pairHeaders(gateway.admin) },
+  })
+  const response = new Promise<http.IncomingMessage>((resolve, reject) => {
+    request.on('response', resolve)
+    request.on('error', reject)
+  })
+  response.catch(() => undefined) // the hang-up itself
+  t.teardown(() => request.destroy())
+  request.end(JSON.stringify(params))
+  return { response, hangUp: () => request.destroy() }
+}
+
+const logged = (gateway: TestGateway, fields: Record<string, unknown>) =>
+  gateway.logLines.find((line) => Object.entries(fields).every(([key, value]) => line[key] === value))
+
+/** From corner to corner, again and again, around a closed block: no preparation of the map helps with it. */
+function longSearch() {
+  const corners = [at(0, 0), at(SIDE - 1, SIDE - 1)]
+  const [west, south] = at(SIDE / 2 + 0.2, SIDE / 2 + 0.2)
+  const [east, north] = at(SIDE / 2 + 0.8, SIDE / 2 + 0.8)
+  const ring = [
+    [west, south],
+    [east, south],
+    [east, north],
+    [west, north],
+    [west, south],
+  ]
+  return {
+    themes: {},
+    start_lonlat: corners[0],
+    goal_lonlat: corners[1],
+    via: Array.from({ length: 1000 }, (_, n) => corners[(n + 1) % 2]),
+    start_datetime: '2026-01-01 12:00:00+09',
+    avoid_polygons: [{ type: 'Polygon', coordinates: [ring] }],
+    depart: 'fixed',
+  }
+}
+
+t.test('hang-up: a route search is ended in its worker, and the next one is answered', async (t) => {
+  const dataDir = path.join(t.testdir(), 'data')
+  mkdirSync(path.join(dataDir, 'maps'), { recursive: true })
+  writeGraphFile(path.join(dataDir, 'maps', 'town.graph'), makeGraph(town(SIDE)))
+  const gateway = await startGateway(t, {
+    dataDir,
+    settings: {
+      routing: { maxQueue: 1, maxVia: 1000, maxSettledNodes: 1_000_000_000, timeLimitMs: 600_000 },
+    },
+  })
+  const short = async () => {
+    const { body } = await gateway.call(MAPS, 'routing.nearest', [{ lonlat: at(1, 1) }])
+    return body.error?.data.name ?? 'answered'
+  }
+  const long = ask(t, gateway, 'routing.dijkstra', longSearch())
+  let isOver = false
+  void long.response.then(() => {
+    isOver = true
+  })
+  await until('the worker is busy with the search', async () => (await short()) === 'BUSY' || isOver)
+  t.notOk(isOver, 'the search takes long enough')
+  long.hangUp()
+  await until(
+    'the worker ended it',
+    () => logged(gateway, { msg: 'work that nobody waits for ended' }) !== undefined,
+  )
+  t.match(logged(gateway, { msg: 'work that nobody waits for ended' }), {
+    work: 'route',
+    outcome: 'CANCELLED',
+  })
+  t.equal(await short(), 'answered')
+  t.match(logged(gateway, { path: `${MAPS}/call/routing.dijkstra` }), { status: 499 })
+})
+
+t.test('hang-up: a streamed result is not read any further, and the next one is answered', async (t) => {
+  const gateway = await startGateway(t)
+  const record_def = { k: { udt_name: 'int4' }, name: { udt_name: 'text' } }
+  await gateway.call(LOADER, 'loaderwebapi.register_loader', {
+    data_name: 'x',
+    record_def,
+    unique_columns: ['k'],
+  })
+  const rows = 30_000
+  const name = 'x'.repeat(1000) // 30 MB in all: more than lies in the buffers of a connection
+  const lines = Array.from({ length: rows }, (_, k) => JSON.stringify(feature(null, { k, name }))).join('\n')
+  const loaded = await post(`${gateway.url}${STREAM}/x`, lines, {
+    ...pairHeaders(gateway.admin),
+    'Content-Type': 'application/x-ndjson',
+  })
+  t.equal(loaded.body.count_insert, rows)
+  const params = { type: 'Feature', geometry: null, properties: { table: 'x' } }
+  const { response, hangUp } = ask(t, gateway, 'mapserv.eventdata', params)
+  const body = await response
+  await new Promise((resolve) => body.once('readable', resolve))
+  t.equal(body.statusCode, 200, 'the answer has begun')
+  hangUp()
+  const gone = { msg: 'the caller hung up; the result is not read any further', method: 'mapserv.eventdata' }
+  await until('the reading ended', () => logged(gateway, gone) !== undefined)
+  const few = { ...params, properties: { table: 'x', columns: ['k'], limit: 3 } }
+  t.equal((await gateway.call(MAPS, 'mapserv.eventdata', few)).body.result.features.length, 3)
+  t.same(
+    gateway.logLines.filter(({ level }) => level === 'error'),
+    [],
+    'nothing failed by it',
+  )
+})

@@ -1,0 +1,95 @@
+import { feature } from '../tables.js'
+import type { BadCalls } from './types.js'
+
+const INT = { udt_name: 'int4' }
+const define = (more: object) => ({
+  data_name: 'new',
+  record_def: { k: INT },
+  unique_columns: ['k'],
+  ...more,
+})
+const add = (records: unknown, more: object = {}) => ({ data_name: 'x', record_set: records, ...more })
+const good = feature([139, 35], { k: 100 })
+const file = { data_name: 'f', prefix_id: 1, path_id: 'a', file_name: 'b.jpg' }
+
+/** `x` has the columns k int4 and name varchar(5) or null, key k and one row; `cited` is cited; `f` has a file. */
+export const LOADER_BAD_CALLS: BadCalls = {
+  'loaderwebapi.register_loader': [
+    [define({ data_name: '' }), 'INVALID_PARAMS', /data_name/],
+    [define({ data_name: 'a/b' }), 'INVALID_PARAMS', /data_name/],
+    [define({ data_name: 'x'.repeat(64) }), 'INVALID_PARAMS', /data_name/],
+    [define({ data_name: 'x' }), 'ALREADY_REGISTERED', /x/],
+    [define({ record_def: [] }), 'INVALID_PARAMS', /record_def/],
+    [define({ record_def: { k: { udt_name: 'int' } } }), 'INVALID_PARAMS', /record_def\.k\.udt_name/],
+    [define({ record_def: { k: INT, geometry: INT } }), 'INVALID_PARAMS', /record_def\.geometry/],
+    [
+      define({ record_def: { k: INT, s: { udt_name: 'int4', length: 3 } } }),
+      'INVALID_PARAMS',
+      /record_def\.s/,
+    ],
+    [
+      define({ record_def: { k: { udt_name: 'int4', column_default: 'one' } } }),
+      'INVALID_PARAMS',
+      /record_def\.k/,
+    ],
+    [define({ record_def: { k: { udt_name: 'int4', need_crypto: true } } }), 'INVALID_PARAMS', /need_crypto/],
+    [define({ record_def: { k: INT, p: { udt_name: 'file' } } }), 'INVALID_PARAMS', /record_def\.p/],
+    [define({ unique_columns: [] }), 'INVALID_PARAMS', /unique_columns/],
+    [define({ unique_columns: ['nobody'] }), 'INVALID_PARAMS', /unique_columns/],
+  ],
+  'loaderwebapi.init_record': [
+    [{ data_name: 'x' }, 'INVALID_PARAMS', /record_set_size/],
+    [{ data_name: 'x', record_set_size: -1 }, 'INVALID_PARAMS', /record_set_size/],
+    [{ data_name: 'x', record_set_size: 10_001 }, 'INVALID_PARAMS', /record_set_size/],
+    [{ data_name: 'x', record_set_size: '5' }, 'INVALID_PARAMS', /record_set_size/],
+    [{ data_name: 'nobody', record_set_size: 1 }, 'UNKNOWN_TABLE', /nobody/],
+  ],
+  'loaderwebapi.add_record': [
+    [{ data_name: 'x' }, 'INVALID_PARAMS', /record_set/],
+    [add({}), 'INVALID_PARAMS', /record_set/],
+    [add([good], { options: { if_exists: 'replace' } }), 'INVALID_PARAMS', /if_exists/],
+    [add([good], { data_name: 'nobody' }), 'UNKNOWN_TABLE', /nobody/],
+    [add([good, 5]), 'BAD_RECORD', /record_set\[1\]/],
+    [add([good, feature([139, 35], { k: 'x' })]), 'BAD_RECORD', /record_set\[1\], k/],
+    [add([good, feature([139, 35], { k: 2 ** 31 })]), 'BAD_RECORD', /record_set\[1\], k/],
+    [add([good, feature([139, 35], { k: null })]), 'BAD_RECORD', /record_set\[1\], k/],
+    [add([good, feature([139, 35], { k: 101, name: 'too long' })]), 'BAD_RECORD', /record_set\[1\], name/],
+    [add([good, feature([139, 35], { k: 101, more: 1 })]), 'BAD_RECORD', /record_set\[1\].*more/],
+    [add([good, { ...good, geometry: { type: 'Point' } }]), 'BAD_RECORD', /record_set\[1\]/],
+    [
+      add([good, feature([139, 35], { k: 101, start_datetime: '2025-02-30' })]),
+      'BAD_RECORD',
+      /record_set\[1\], start_datetime/,
+    ],
+    [
+      add([good, feature([139, 35], { k: 101, start_datetime: '2025-01-02', end_datetime: '2025-01-01' })]),
+      'BAD_RECORD',
+      /record_set\[1\]/,
+    ],
+    [
+      add([good, feature([139, 35], { k: 1 })], { options: { if_exists: 'error' } }),
+      'RECORD_EXISTS',
+      /record_set\[1\]/,
+    ],
+  ],
+  'loaderwebapi.get_loader_list': [
+    [{ data_name: 'x' }, 'INVALID_PARAMS', /data_name/],
+    [['x'], 'INVALID_PARAMS', /expected object/],
+  ],
+  'loaderwebapi.drop_loader': [
+    [{}, 'INVALID_PARAMS', /data_name/],
+    [{ data_name: 7 }, 'INVALID_PARAMS', /data_name/],
+    [{ data_name: 'nobody' }, 'UNKNOWN_TABLE', /nobody/],
+    [{ data_name: "x'; DROP TABLE x_tbl_0 --" }, 'UNKNOWN_TABLE', /DROP/],
+    [{ data_name: 'cited' }, 'TABLE_CITED', /cited/],
+  ],
+  'getfileapi.get_file': [
+    [{ ...file, prefix_id: '1' }, 'INVALID_PARAMS', /prefix_id/],
+    [{ ...file, path_id: 7 }, 'INVALID_PARAMS', /path_id/],
+    [{ ...file, data_name: 'nobody' }, 'UNKNOWN_TABLE', /nobody/],
+    [{ ...file, prefix_id: 2 }, 'UNKNOWN_FILE', /./],
+    [{ ...file, path_id: '..' }, 'UNKNOWN_FILE', /./],
+    [{ ...file, file_name: '../../../key' }, 'UNKNOWN_FILE', /./],
+    [{ ...file, data_name: 'x' }, 'UNKNOWN_FILE', /./],
+  ],
+}
