@@ -9,6 +9,7 @@ import type { Bbox } from '../geo/types.js'
 import type { LoaderTable, TableQuery, TableRow } from '../storage/table-types.js'
 import { csvLines } from './data-export-csv.js'
 import { writeTableGeopackage } from './data-export-geopackage.js'
+import { checkFolder } from './file-fault.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from './io.js'
 import { group } from './map-facts.js'
 import { createProgress } from './progress.js'
@@ -40,6 +41,7 @@ export async function runDataExport(flags: ExportFlags, io: CliIo, deps: CliDeps
   const output = path.resolve(deps.cwd, flags.output)
   const format = formatOf(flags)
   const query = queryOf(flags)
+  checkFolder(output)
   const progress = createProgress(io.stderr)
   const stop = new AbortController()
   const stopListening = deps.onSignal('SIGINT', () => stop.abort())

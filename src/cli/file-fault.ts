@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
 import { oneLine } from './io.js'
 
 /** The system's codes in words. */
@@ -14,4 +16,10 @@ export function fileFault(error: unknown, file: string): Error {
   const text = oneLine(error)
   if (WORDS[code] === undefined && text.includes(file) && error instanceof Error) return error
   return new Error(`${file}: ${WORDS[code] ?? text}`, { cause: error })
+}
+
+/** Told before the work is done, not after. @throws Error when the folder of an output file is not there */
+export function checkFolder(file: string): void {
+  const folder = path.dirname(file)
+  if (!existsSync(folder)) throw new Error(`--output: the folder ${folder} does not exist: make it first`)
 }

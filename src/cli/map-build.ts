@@ -1,11 +1,11 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { layoutOf } from '../files/layout.js'
 import { type BuildStage, buildMap } from '../mapbuild/build-map.js'
 import type { ProfileName } from '../mapbuild/profile/profile.js'
 import { type GraphParts, writeGraphFile } from '../mapbuild/write-graph.js'
 import { readAreaFile } from './area-file.js'
-import { fileFault } from './file-fault.js'
+import { checkFolder, fileFault } from './file-fault.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from './io.js'
 import { countsOf, group, megabytes } from './map-facts.js'
 import { createProgress } from './progress.js'
@@ -91,12 +91,6 @@ function report(
     `${output}: ${group(counts.junctions)} junctions, ${group(counts.segments)} segments, ${group(counts.nodes)} nodes, ${group(counts.arcs)} arcs, ${megabytes(bytes)} MB\n` +
       `built in ${seconds.toFixed(1)} s, peak memory ${Math.round(peakRssBytes / 1e6)} MB\n`,
   )
-}
-
-/** Told before the work is done, not after. */
-function checkFolder(file: string): void {
-  const folder = path.dirname(file)
-  if (!existsSync(folder)) throw new Error(`--output: the folder ${folder} does not exist: make it first`)
 }
 
 /** `/x/porto.osm.pbf` and `/y/porto.graph` are both porto. */
