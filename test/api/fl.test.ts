@@ -1,4 +1,5 @@
 import t from 'tap'
+import { dumpDataDir } from '../support/data-dump.js'
 import { connect, FL, LOCAL_SYNC, MODELS, putModel } from '../support/models.js'
 import { pairHeaders, startGateway } from '../support/start-gateway.js'
 
@@ -117,3 +118,29 @@ t.test('model store: create, list, delete and their errors', async (t) => {
   const model_id = '00000000-0000-4000-8000-000000000000'
   t.equal((await call('model_store.model.delete', { model_id })).error.data.name, 'UNKNOWN_MODEL')
 })
+
+t.test(
+  'fl.announce: TOO_MANY_UPLOADS when a key has as many unfinished ones as it may, and nothing is made',
+  async (t) => {
+    const gateway = await startGateway(t, { settings: { modelStore: { maxOpenUploads: 1 } } })
+    const announce = (digit: string) => ({
+      sha256: digit.repeat(64),
+      size: 10,
+      data: {
+        ...{ model_store_ddc: 'rain', model_kind: 'k', model_description: '', model_meta: {} },
+        origin: { node: 'elsewhere', model_id: digit },
+      },
+    })
+    const { body: first } = await gateway.call(FL, 'fl.announce', announce('a'))
+    t.match(first.result, { have: false, offset: 0 })
+    const before = dumpDataDir(gateway.dataDir)
+    const { body } = await gateway.call(FL, 'fl.announce', announce('b'))
+    t.match(body.error, { code: 9009, data: { name: 'TOO_MANY_UPLOADS' } })
+    t.same(dumpDataDir(gateway.dataDir), before)
+    t.same(
+      (await gateway.call(FL, 'fl.announce', announce('a'))).body.result,
+      first.result,
+      'the one begun goes on',
+    )
+  },
+)

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import http from 'node:http'
 import path from 'node:path'
 import t, { type Test } from 'tap'
+import type { Settings } from '../../src/config.js'
 import { writeGraphFile } from '../../src/mapbuild/write-graph.js'
 import { makeGraph } from '../support/make-graph.js'
 import { until } from '../support/models.js'
@@ -58,38 +59,59 @@ function longSearch() {
   }
 }
 
-t.test('hang-up: a route search is ended in its worker, and the next one is answered', async (t) => {
+/** A gateway whose searcher takes one search at a time, and a short search that tells whether it is free. */
+async function startTown(t: Test, routing: Settings) {
   const dataDir = path.join(t.testdir(), 'data')
   mkdirSync(path.join(dataDir, 'maps'), { recursive: true })
   writeGraphFile(path.join(dataDir, 'maps', 'town.graph'), makeGraph(town(SIDE)))
   const gateway = await startGateway(t, {
     dataDir,
-    settings: {
-      routing: { maxQueue: 1, maxVia: 1000, maxSettledNodes: 1_000_000_000, timeLimitMs: 600_000 },
-    },
+    settings: { routing: { maxQueue: 1, maxVia: 1000, maxSettledNodes: 1_000_000_000, ...routing } },
   })
   const short = async () => {
     const { body } = await gateway.call(MAPS, 'routing.nearest', [{ lonlat: at(1, 1) }])
     return body.error?.data.name ?? 'answered'
   }
-  const long = ask(t, gateway, 'routing.dijkstra', longSearch())
-  let isOver = false
-  void long.response.then(() => {
-    isOver = true
-  })
-  await until('the worker is busy with the search', async () => (await short()) === 'BUSY' || isOver)
-  t.notOk(isOver, 'the search takes long enough')
+  return { gateway, short }
+}
+
+/** The long search, once it has the worker for itself. */
+async function startLong(t: Test, gateway: TestGateway, short: () => Promise<string>) {
+  for (;;) {
+    const long = ask(t, gateway, 'routing.dijkstra', longSearch())
+    let status: number | undefined
+    long.response.then(
+      (response) => {
+        status = response.statusCode
+      },
+      () => undefined, // the hang-up
+    )
+    await until('the worker is busy', async () => (await short()) === 'BUSY' || status !== undefined)
+    if (status === undefined) return long
+    // a short search may have come first: then it is the long one that is refused
+    if (status !== 503) throw new Error(`the search was over before anybody could hang up: HTTP ${status}`)
+  }
+}
+
+const ended = (gateway: TestGateway) => logged(gateway, { msg: 'work that nobody waits for ended' })
+
+t.test('hang-up: a route search is ended in its worker, and the next one is answered', async (t) => {
+  const { gateway, short } = await startTown(t, { timeLimitMs: 600_000 })
+  const long = await startLong(t, gateway, short)
   long.hangUp()
-  await until(
-    'the worker ended it',
-    () => logged(gateway, { msg: 'work that nobody waits for ended' }) !== undefined,
-  )
-  t.match(logged(gateway, { msg: 'work that nobody waits for ended' }), {
-    work: 'route',
-    outcome: 'CANCELLED',
-  })
-  t.equal(await short(), 'answered')
+  await until('the worker ended it', () => ended(gateway) !== undefined)
+  t.match(ended(gateway), { work: 'route', outcome: 'CANCELLED' })
+  await until('the next one is answered', async () => (await short()) === 'answered')
   t.match(logged(gateway, { path: `${MAPS}/call/routing.dijkstra` }), { status: 499 })
+})
+
+t.test('time limit: a search that takes longer is ended in its worker and tells so', async (t) => {
+  const { gateway, short } = await startTown(t, { timeLimitMs: 100 })
+  const { body } = await gateway.call(MAPS, 'routing.dijkstra', [longSearch()])
+  t.match(body.error, { code: 1017, data: { name: 'TIME_LIMIT', limitMs: 100 } })
+  await until('the worker ended it', () => ended(gateway) !== undefined)
+  t.match(ended(gateway), { work: 'route', outcome: 'CANCELLED' })
+  await until('the next one is answered', async () => (await short()) === 'answered')
 })
 
 t.test('hang-up: a streamed result is not read any further, and the next one is answered', async (t) => {

@@ -18,7 +18,10 @@ export const createStore = defineMethod({
   result: StoreInfo,
   async handle({ model_store_ddc }, { modelStores, timeZoneMin }: StoreContext) {
     const store = await modelStores.create(model_store_ddc)
-    if (store === undefined) throw new AppError('STORE_EXISTS', { model_store_ddc })
+    if (store === undefined) {
+      const message = `A model store is called ${JSON.stringify(model_store_ddc)} already`
+      throw new AppError('STORE_EXISTS', { model_store_ddc }, { message })
+    }
     return toStoreInfo(store, timeZoneMin)
   },
 })

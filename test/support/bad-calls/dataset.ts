@@ -24,10 +24,6 @@ export const DATASET_BAD_CALLS: BadCalls = {
     [{ conds: { '=': ['nobody', 1] } }, 'BAD_CONDITION', /nobody/],
     [{ order: 'nobody' }, 'BAD_CONDITION', /nobody/],
   ],
-  'dataset.info': [
-    [{ dataset_name: 7 }, 'INVALID_PARAMS', /dataset_name/],
-    [{ dataset_name: 'nobody' }, 'UNKNOWN_DATASET', /nobody/],
-  ],
   'dataset.get_columns': [
     [{ dataset_label: 7 }, 'INVALID_PARAMS', /dataset_label/],
     [{ dataset_label: 'nobody' }, 'UNKNOWN_DATASET', /nobody/],
@@ -40,10 +36,6 @@ export const DATASET_BAD_CALLS: BadCalls = {
   'dataset.citation.list': [
     [{ offset: 0.5 }, 'INVALID_PARAMS', /offset/],
     [{ conds: { '=': ['id', 'x'] } }, 'BAD_CONDITION', /conds/],
-  ],
-  'dataset.citation.info': [
-    [{ citation_label: 7 }, 'INVALID_PARAMS', /citation_label/],
-    [{ citation_label: 'nobody' }, 'UNKNOWN_CITATION', /nobody/],
   ],
   'dataset.citation.delete': [
     [{ citation_label: 7 }, 'INVALID_PARAMS', /citation_label/],

@@ -21,7 +21,7 @@ export const LOADER_BAD_CALLS: BadCalls = {
     [define({ data_name: 'x' }), 'ALREADY_REGISTERED', /x/],
     [define({ record_def: [] }), 'INVALID_PARAMS', /record_def/],
     [define({ record_def: { k: { udt_name: 'int' } } }), 'INVALID_PARAMS', /record_def\.k\.udt_name/],
-    [define({ record_def: { k: INT, geometry: INT } }), 'INVALID_PARAMS', /record_def\.geometry/],
+    [define({ record_def: { k: INT, location: INT } }), 'INVALID_PARAMS', /record_def\.location/],
     [
       define({ record_def: { k: INT, s: { udt_name: 'int4', length: 3 } } }),
       'INVALID_PARAMS',
