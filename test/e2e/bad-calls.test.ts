@@ -136,11 +136,11 @@ type Call = (apiPath: string, method: string, params: object) => Promise<any>
 
 /** Five by five crossings, and a street to the east that no way leads to. */
 function townWithIsland() {
-  const { junctions, roads, restrictions } = town()
+  const { junctions, roads } = town()
   const from = junctions.length
   junctions.push(at(9, 0), at(10, 0))
   roads.push({ from, to: from + 1, speed: [50, 50], name: 'Island' })
-  return { junctions, roads, restrictions }
+  return { junctions, roads }
 }
 
 async function fillTables(call: Call): Promise<void> {
@@ -171,7 +171,7 @@ async function fillTables(call: Call): Promise<void> {
   ]
   for (const [data_name, record_def] of tables)
     await call(LOADER, 'loaderwebapi.register_loader', { data_name, record_def, unique_columns: ['k'] })
-  const records: [data_name: string, properties: object][] = [
+  const records: [data_name: string, properties: Record<string, unknown>][] = [
     ['x', { k: 1 }],
     ['cited', { k: 1 }],
     ['flood', { k: 1, risk: 5 }],

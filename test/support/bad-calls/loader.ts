@@ -55,7 +55,11 @@ export const LOADER_BAD_CALLS: BadCalls = {
     [add([good, feature([139, 35], { k: null })]), 'BAD_RECORD', /record_set\[1\], k/],
     [add([good, feature([139, 35], { k: 101, name: 'too long' })]), 'BAD_RECORD', /record_set\[1\], name/],
     [add([good, feature([139, 35], { k: 101, more: 1 })]), 'BAD_RECORD', /record_set\[1\].*more/],
-    [add([good, { ...good, geometry: { type: 'Point' } }]), 'BAD_RECORD', /record_set\[1\]/],
+    [
+      add([good, { type: 'Feature', geometry: { type: 'Point' }, properties: { k: 101 } }]),
+      'BAD_RECORD',
+      /record_set\[1\]/,
+    ],
     [
       add([good, feature([139, 35], { k: 101, start_datetime: '2025-02-30' })]),
       'BAD_RECORD',
