@@ -57,7 +57,10 @@ t.test(
     const next = makePair(path.join(dir, 'new'), 'next')
     const other = makePair(path.join(dir, 'new'), 'other')
     t.throws(() => readTls({ ...SERVER, ...served, tlsKeyFile: other.tlsKeyFile }), /cannot be used together/)
-    const gateway = await startGateway(t, { settings: { server: { ...served } } })
+    const gateway = await startGateway(t, {
+      dataDir: path.join(dir, 'data'),
+      settings: { server: { ...served } },
+    })
     const before = await fingerprintOf(gateway.gateway.port)
     const logged = (message: RegExp) => gateway.logLines.some((line) => message.test(String(line.msg)))
     writeFileSync(served.tlsCertFile, 'half of a certif')
