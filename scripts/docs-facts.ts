@@ -1,8 +1,9 @@
-import { createApis, methodsOf } from '../src/apis.js'
+import { createApis, describeApis, methodsOf } from '../src/apis.js'
 import { listVerbs } from '../src/cli/main.js'
 import { configJsonSchema, describeSettings, loadConfig } from '../src/config.js'
 import { ERRORS } from '../src/errors.js'
 import { createLog } from '../src/log.js'
+import { describeHttp } from '../src/openapi.js'
 
 /** What the program knows of itself, for the generated tables of README. */
 export function facts() {
@@ -25,8 +26,11 @@ export function facts() {
     status,
     message,
   }))
+  const apis = createApis(loaded.config)
   return {
-    methods: createApis(loaded.config)
+    openRpc: describeApis(apis, '0'),
+    openApi: describeHttp(loaded.config, apis, '0'),
+    methods: apis
       .flatMap(methodsOf)
       .map(({ name, path, scope, summary }) => ({ name, path, scope, summary })),
     errors: errors.sort((a, b) => a.code - b.code),

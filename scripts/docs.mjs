@@ -1,6 +1,8 @@
-// npm run docs: writes the generated tables of README.md and edge.config.schema.json; --check fails when they are stale.
+// npm run docs: writes the generated tables of README.md, edge.config.schema.json and the types of the TypeScript client;
+// --check fails when they are stale.
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { METHODS_FILE, methodsSource } from './client.mjs'
 import { loadFacts } from './load-facts.mjs'
 
 const facts = await loadFacts()
@@ -29,8 +31,14 @@ const tables = {
   ),
 }
 
-const wanted = { 'README.md': readme(), 'edge.config.schema.json': configSchema() }
-const stale = Object.keys(wanted).filter((file) => wanted[file] !== readFileSync(file, 'utf8'))
+const wanted = {
+  'README.md': readme(),
+  'edge.config.schema.json': configSchema(),
+  [METHODS_FILE]: methodsSource(facts),
+}
+const stale = Object.keys(wanted).filter(
+  (file) => !existsSync(file) || wanted[file] !== readFileSync(file, 'utf8'),
+)
 if (process.argv.includes('--check')) {
   if (stale.length > 0) {
     console.error(`${stale.join(', ')}: stale, run \`npm run docs\``)

@@ -22,6 +22,7 @@ import { addMapTiles } from './map-tiles.js'
 import { createFamilyReader } from './metric-families.js'
 import type { Api } from './rpc/dispatch.js'
 import { openServices, type Services } from './services.js'
+import { addStandardRoutes } from './standard-routes.js'
 
 /** Running calls are told to end when this share of the drain time is over. */
 const LAST_CALL_SHARE = 0.8
@@ -101,6 +102,7 @@ function serve(
       addMetricsRoute(app, rpc, metrics, config.server.openTo.includes(METRICS_PATH))
       addMapTiles(app, apiAt(apis, mapApiPath(config)), rpc, services)
       addConsolePage(app, config, version)
+      addStandardRoutes(app, { config, services, apis, rpc, version })
     },
   })
   const unwatchTls = watchTls(config.server, () => renewTls(config, server, log))

@@ -42,6 +42,17 @@ const Server = z.strictObject({
     .max(2)
     .default([])
     .describe('paths that need no key'),
+  publicUrl: z
+    .string()
+    .regex(
+      /^https?:\/\/[^/?#\s]+(\/[^?#\s]*[^/?#\s])?$/,
+      'expected http:// or https://, a host, and no slash at the end',
+    )
+    .max(500)
+    .optional()
+    .describe(
+      'address for links in answers, where a proxy stands before the gateway; absent: the one asked at',
+    ),
   drainMs: ms(10_000, 'how long running calls may go on after SIGTERM'),
 })
 
@@ -82,6 +93,7 @@ const Limits = z.strictObject({
   ),
   signInFailuresPerMinute: count(30, 'failed sign-ins a minute from one address before it must wait'),
   pageRows: count(1000, 'rows read at a time while a long result is streamed', 100_000),
+  ogcFeatures: count(10_000, 'most features of one OGC API answer', 100_000),
   streamBatch: count(5000, 'rows a transaction of the stream endpoint', 100_000),
   streamLineBytes: bytes(16 * 1024 * 1024, 'longest line of the stream endpoint'),
   initRecords: count(10_000, 'most records of one init_record'),

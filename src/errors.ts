@@ -27,6 +27,7 @@ export const ERRORS = {
   BUSY: { code: 1015, status: 503, message: 'The queue for this kind of work is full' },
   CANCELLED: { code: 1016, status: 499, message: 'The caller went away or the gateway is stopping' },
   TIME_LIMIT: { code: 1017, status: 503, message: 'The work took longer than its limit' },
+  NOT_ACCEPTABLE: { code: 1030, status: 406, message: 'The path has no form that the Accept header allows' },
 
   ALREADY_REGISTERED: { code: 4001, status: 409, message: 'A table of this name is registered already' },
   UNKNOWN_TABLE: { code: 4002, status: 404, message: 'No table has this name' },

@@ -19,6 +19,7 @@ import { openKeyring } from './storage/crypto.js'
 import { type Db, statement } from './storage/database.js'
 import { createDatasetStore } from './storage/dataset-store.js'
 import { createDatasetTables, withDatasets } from './storage/dataset-table.js'
+import { createFeatureSources, type FeatureSources } from './storage/feature-source.js'
 import { openState, type State } from './storage/state.js'
 import { createWorkerClient, type WorkerClient } from './worker/client.js'
 
@@ -49,6 +50,8 @@ export interface Services {
   readonly jobs: WorkerClient
   readonly models: ModelServices
   readonly loading: LoaderServices
+  /** tables, datasets and citations as features */
+  readonly features: FeatureSources
   /** the context of every call, less what belongs to one */
   readonly shared: Omit<GatewayContext, keyof CallContext>
   readonly disk: DiskSpace
@@ -110,6 +113,10 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
     jobs,
     models,
     loading,
+    features: createFeatureSources(loading.data.reader, {
+      ...{ tables: loading.tables, timeZoneMin, keyring, nowUs },
+      pageRows: config.limits.pageRows,
+    }),
     shared,
     disk,
     readiness: readinessOf(options, { state, loading, disk, searcher, models, maps, housekeeping }),

@@ -31,6 +31,19 @@ export function answerResponse(answer: Answer, options: StreamOptions): Response
   return stamp(new Response(content, { status, headers }))
 }
 
+/** An answer of any type. @param headers `Content-Type` among them */
+export function contentResponse(
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  body: Piece,
+  options: StreamOptions,
+): Response {
+  const content = typeof body === 'string' ? body : bodyStream(body, options)
+  return stamp(
+    new Response(content, { status, headers: { ...headersOf(options.requestId, null), ...headers } }),
+  )
+}
+
 /** JSON text, or JSON text that is made while it is sent. */
 export function jsonResponse(body: Piece, options: StreamOptions): Response {
   return answerResponse({ status: 200, body }, options)
@@ -99,7 +112,8 @@ function stamp(response: Response): Response {
   return response
 }
 
-function refusalHeaders(error: AppError, requestId: string, type: string): Record<string, string> {
+/** Headers of a refusal: when to come again, how to sign in. */
+export function refusalHeaders(error: AppError, requestId: string, type: string): Record<string, string> {
   const headers = headersOf(requestId, type)
   const { retryAfterS } = error.data
   if (typeof retryAfterS === 'number') headers['Retry-After'] = String(Math.ceil(retryAfterS))

@@ -40,8 +40,14 @@ export interface StateQuery {
   columns?: readonly string[] | undefined
   offset?: number | undefined
   limit?: number | undefined
-  /** rows whose geometry in a column intersects an area exactly */
-  within?: { column: string; area: PreparedArea } | undefined
+  /** rows of higher ids than this */
+  afterId?: number | undefined
+  /** rows of lower ids than this */
+  beforeId?: number | undefined
+  /** the last `limit` of the rows instead of the first, ascending all the same; not beside an order */
+  isFromEnd?: boolean | undefined
+  /** rows whose geometry in a column intersects an area exactly; with `isNullIn` those that have none, too */
+  within?: { column: string; area: PreparedArea; isNullIn?: boolean } | undefined
   /** rows whose [start, end) in two columns overlaps this half-open span, µs UTC; a null end of either kind has no bound */
   span?: { start: string; end: string; fromUs: bigint; untilUs: bigint } | undefined
 }
@@ -147,6 +153,11 @@ export function nextIdsSql(state: TableState): string {
     `SELECT ${ROW_ID} AS id FROM ${name} WHERE ${ROW_ID} > @after AND ${ROW_ID} <= @until`
   const all = state.tx === 'current' ? ids(current) : `${ids(current)} UNION ${ids(gone)}`
   return `${all} ORDER BY id LIMIT @count`
+}
+
+/** The ids before them, the highest first. Bound: `@after`, `@until`, `@count`. */
+export function previousIdsSql(state: TableState): string {
+  return nextIdsSql(state).replace(/ORDER BY id LIMIT/, 'ORDER BY id DESC LIMIT')
 }
 
 /** Row ids by the plan's key terms: a row has one key through all its versions. Bound: the terms twice, `@count`. */
@@ -263,7 +274,9 @@ function moreTerms(
   }
   const terms: Term[] = []
   if (within !== undefined) {
-    terms.push({ sql: `geo_intersects(${sqlOf(within.column)}, ?)`, params: [BigInt(keep(within.area))] })
+    const column = sqlOf(within.column)
+    const orNull = within.isNullIn === true ? ` OR ${column} IS NULL` : ''
+    terms.push({ sql: `(geo_intersects(${column}, ?)${orNull})`, params: [BigInt(keep(within.area))] })
   }
   if (span !== undefined) {
     const [start, end] = [sqlOf(span.start), sqlOf(span.end)]
@@ -275,12 +288,14 @@ function moreTerms(
   return terms
 }
 
-function withinBox({ columns }: TableState, { within }: StateQuery): StatePlan['box'] {
+/** A dataset's R*Tree knows nothing of rows without a geometry: where those are asked for it cannot help. */
+function withinBox({ columns, table }: TableState, { within }: StateQuery): StatePlan['box'] {
   if (within === undefined) return undefined
+  const slot = columns.findIndex(({ name }) => name === within.column)
   const { bbox } = within.area
-  return bbox === undefined
-    ? 'empty'
-    : { slot: columns.findIndex(({ name }) => name === within.column), bbox }
+  if (within.isNullIn === true && table.loader === undefined && columns[slot]?.isNullable === true)
+    return undefined
+  return bbox === undefined ? 'empty' : { slot, bbox }
 }
 
 function boxOf(db: Db, { columns }: TableState, { areas }: CompiledCondition): StatePlan['box'] {

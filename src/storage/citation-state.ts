@@ -5,6 +5,7 @@ import {
   mergedSql,
   nextIdsSql,
   planState,
+  previousIdsSql,
   rowIdSql,
   type StatePaths,
   type StatePlan,
@@ -16,8 +17,9 @@ import {
 import type { Stored, ValueEnv } from './column-type.js'
 import { type Db, statement } from './database.js'
 import type { StateColumn } from './dataset-column.js'
+import { lastOf } from './last-of.js'
 import type { Pause } from './pause.js'
-import { findCandidates } from './table-candidates.js'
+import { findCandidates, findCandidatesOrNowhere } from './table-candidates.js'
 import { createSorter } from './table-sort.js'
 
 /** A row as stored: its id, then the plan's columns. */
@@ -95,12 +97,31 @@ export async function* matchingIds(
   }
 }
 
+/** How many rows match; the query's order and limits mean nothing here. @throws AppError BAD_CONDITION */
+export async function countState(
+  reading: StateReading,
+  state: TableState,
+  query: StateQuery,
+  paths: StatePaths = DEFAULT_PATHS,
+): Promise<number> {
+  const plan = planState(reading.db, state, query, reading.env, paths)
+  let count = 0
+  try {
+    if (plan.box === 'empty') return 0
+    const read = prepare<[bigint]>(reading.db, plan, plan.where, 'count(*)')
+    for await (const ids of idSteps(reading, plan, 0)) count += Number(read(ids)[0]?.[0] ?? 0)
+    return count
+  } finally {
+    plan.release()
+  }
+}
+
 async function* readPages(reading: StateReading, plan: StatePlan): AsyncGenerator<StateRow[]> {
   const { offset = 0, limit = Infinity } = plan.query
   let left = limit
   try {
     if (plan.box === 'empty' || left === 0) return
-    const pages = plan.order.length === 0 ? readById(reading, plan, offset) : readSorted(reading, plan)
+    const pages = pagesOf(reading, plan, offset)
     for await (const rows of pages) {
       const page = rows.slice(0, left)
       left -= page.length
@@ -112,12 +133,19 @@ async function* readPages(reading: StateReading, plan: StatePlan): AsyncGenerato
   }
 }
 
+function pagesOf(reading: StateReading, plan: StatePlan, offset: number): AsyncGenerator<StateRow[]> {
+  if (plan.order.length > 0) return readSorted(reading, plan)
+  const { isFromEnd, limit = Infinity } = plan.query
+  const rows = readById(reading, plan, offset)
+  return isFromEnd === true ? lastOf(rows, limit, reading.pageRows) : rows
+}
+
 async function* readById(reading: StateReading, plan: StatePlan, offset: number): AsyncGenerator<StateRow[]> {
   const start = offset === 0 ? undefined : reading.seek?.(offset, plan.where === '1')
   let skip = start?.skip ?? offset
   const read = prepare<StateRow>(reading.db, plan, plan.where, selectOf(plan))
   const count = prepare<[bigint]>(reading.db, plan, plan.where, 'count(*)')
-  for await (const ids of idSteps(reading, plan, start?.afterId ?? 0)) {
+  for await (const ids of idSteps(reading, plan, start?.afterId ?? plan.query.afterId ?? 0)) {
     if (skip >= ids.length) {
       skip -= Number(count(ids)[0]?.[0] ?? 0) // leaves nothing to be counted twice: a count is at most its ids
       continue
@@ -153,7 +181,7 @@ async function* readSorted(reading: StateReading, plan: StatePlan): AsyncGenerat
   }
 }
 
-/** Ids of rows that may match, step by step, ascending. */
+/** Ids of rows that may match, step by step, ascending; the last step first when the query reads from the end. */
 async function* idSteps(
   reading: StateReading,
   plan: StatePlan,
@@ -161,30 +189,32 @@ async function* idSteps(
 ): AsyncGenerator<ArrayLike<number>> {
   const { db, pause, pageRows } = reading
   const { state } = plan
-  const candidates = await findIds(reading, plan)
-  const stepIds = plan.where === '1' ? pageRows : STEP_IDS
-  if (candidates !== undefined) {
-    for (
-      let from = candidates.findIndex((id) => id > afterId);
-      from >= 0 && from < candidates.length;
-      from += stepIds
-    ) {
+  const { beforeId = Infinity, isFromEnd = false, offset = 0, limit = Infinity } = plan.query
+  const until = Math.min(state.lastRowId, beforeId - 1)
+  const found = await findIds(reading, plan)
+  const all = offset === 0 ? Math.max(1, Math.min(pageRows, limit)) : pageRows
+  const count = plan.where === '1' ? all : STEP_IDS
+  if (found !== undefined) {
+    const ids = found.filter((id) => id > afterId && id <= until)
+    for (let done = 0; done < ids.length; done += count) {
       await pause()
       reading.check?.()
-      yield candidates.subarray(from, from + stepIds)
+      yield isFromEnd
+        ? ids.subarray(Math.max(0, ids.length - done - count), ids.length - done)
+        : ids.subarray(done, done + count)
     }
     return
   }
-  const next = statement<number>(db, nextIdsSql(state)).pluck()
-  for (let after = afterId; ; ) {
+  const step = statement<number>(db, isFromEnd ? previousIdsSql(state) : nextIdsSql(state)).pluck()
+  for (let bounds = { after: afterId, until }; ; ) {
     await pause()
     reading.check?.()
-    const ids = next.all({ after, until: state.lastRowId, count: stepIds })
+    const ids = step.all({ ...bounds, count })
     const last = ids.at(-1)
     if (last === undefined) return
-    yield ids
-    if (ids.length < stepIds) return
-    after = last
+    yield isFromEnd ? ids.reverse() : ids
+    if (ids.length < count) return
+    bounds = isFromEnd ? { ...bounds, until: last - 1 } : { ...bounds, after: last }
   }
 }
 
@@ -210,7 +240,8 @@ async function findIds(reading: StateReading, plan: StatePlan): Promise<Float64A
     return ids.length < count ? ascendingOnce(ids, plan.state) : undefined
   }
   if (plan.state.columns[slot]?.name !== 'location') return undefined // the loader's index knows no other
-  const steps = findCandidates(db, loader, bbox, undefined)
+  const find = plan.query.within?.isNullIn === true ? findCandidatesOrNowhere : findCandidates
+  const steps = find(db, loader, bbox, undefined)
   for (;;) {
     const step = steps.next()
     if (step.done === true) return ascendingOnce(step.value, plan.state)

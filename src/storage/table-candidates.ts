@@ -1,7 +1,7 @@
 import type { Bbox } from '../geo/types.js'
 import { type Db, statement } from './database.js'
 import { indexSql } from './table-ddl.js'
-import { dayOf, NOWHERE, readPacked } from './table-entries.js'
+import { dayOf, NOWHERE, NOWHERE_BOX, readPacked } from './table-entries.js'
 import type { LoaderTable } from './table-types.js'
 
 /** Half-open span of time, µs UTC. */
@@ -54,7 +54,24 @@ export function* findCandidates(
   return sortedOnce(found)
 }
 
-/** The same in one go, for threads where nobody waits. */
+/** The same, with the rows that have no location. */
+export function* findCandidatesOrNowhere(
+  db: Db,
+  table: LoaderTable,
+  box: Bbox | undefined,
+  span: Span | undefined,
+): Generator<undefined, RowIds> {
+  const found = yield* findCandidates(db, table, box, span)
+  if (box === undefined) return found // everywhere holds them already
+  const nowhere = yield* findCandidates(db, table, NOWHERE_BOX, span)
+  if (nowhere.length === 0) return found
+  const both = new Float64Array(found.length + nowhere.length)
+  both.set(found)
+  both.set(nowhere, found.length)
+  return sortIds(both) // a row that lost its place has an entry of either kind
+}
+
+/** The first of these in one go, for threads where nobody waits. */
 export function findCandidatesNow(
   db: Db,
   table: LoaderTable,

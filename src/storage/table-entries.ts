@@ -19,6 +19,8 @@ export interface Entries {
 
 /** Box of rows without a location: far from every place on Earth, so no area touches it. */
 export const NOWHERE = 1e9
+/** Touches the box of every row without a location, and of no other. */
+export const NOWHERE_BOX: Bbox = [NOWHERE / 2, NOWHERE / 2, NOWHERE * 2, NOWHERE * 2]
 /** Day of a null start (negative) or end: the row is valid since ever, or for ever. About the year 29,000. */
 export const UNBOUNDED_DAY = 1e7
 

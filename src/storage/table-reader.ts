@@ -4,7 +4,8 @@ import { typeOf } from './column-types.js'
 import { decodeStored } from './column-types-bytes.js'
 import type { Keyring } from './crypto.js'
 import { type Db, identifier, statement } from './database.js'
-import { findCandidates, type RowIds } from './table-candidates.js'
+import { lastOf } from './last-of.js'
+import { findCandidates, findCandidatesOrNowhere, type RowIds } from './table-candidates.js'
 import { dataVersionOf, findTable, listTables } from './table-catalog.js'
 import { ROW_ID, tableSql } from './table-ddl.js'
 import { byIdsSql, byKeySql, planQuery, type QueryPaths, type QueryPlan, windowSql } from './table-query.js'
@@ -50,6 +51,9 @@ export function createTableReader(db: Db, options: TableReaderOptions): TableRea
   }
 }
 
+/** Waits when others should be let in. */
+export type Pause = () => Promise<void>
+
 interface Reading {
   db: Db
   options: TableReaderOptions
@@ -65,14 +69,12 @@ async function* readPages(
   const { db, options } = reading
   const env: ValueEnv = { timeZoneMin: options.timeZoneMin, nowUs: BigInt(options.nowUs()) }
   const plan = planQuery(db, table, query, env, paths)
-  const pause = createPause(reading.signal)
+  const pause = createReaderPause(reading.signal)
   let skip = plan.order.length === 0 ? (query.offset ?? 0) : 0 // a sorted reading skips ids, which is quicker
   let left = query.limit ?? Infinity
   try {
     if (plan.box === 'empty') return
-    for await (const matches of plan.order.length === 0
-      ? matchesById(reading, plan, pause)
-      : matchesSorted(reading, plan, pause)) {
+    for await (const matches of matchesOf(reading, plan, pause)) {
       const rows = matches.slice(skip, skip + left)
       skip = Math.max(0, skip - matches.length)
       left -= rows.length
@@ -92,21 +94,45 @@ async function* readPages(
 /** A row as selected: id, location, then the plan's columns. */
 type RawRow = [bigint, Uint8Array | null, ...Stored[]]
 
-async function* matchesById(reading: Reading, plan: QueryPlan, pause: Pause): AsyncGenerator<RawRow[]> {
-  const select = selectOf(plan)
-  const pageRows = pageRowsOf(reading, plan)
-  const ids = await candidateIds(reading.db, plan, pause)
-  if (ids === undefined) {
-    for (const rows of readWindows<RawRow>(reading.db, plan, select, pageRows)) {
+function matchesOf(reading: Reading, plan: QueryPlan, pause: Pause): AsyncGenerator<RawRow[]> {
+  if (plan.order.length > 0) return matchesSorted(reading, plan, pause)
+  const { offset = 0, limit = Infinity } = plan.query
+  // where every row matches, no more are read than are asked for
+  const most = plan.where === '1' && plan.box === undefined ? Math.max(1, offset + limit) : Infinity
+  const pageRows = Math.min(pageRowsOf(reading, plan), most)
+  const matches = matchesById<RawRow>(reading.db, plan, selectOf(plan), pageRows, pause)
+  return plan.query.isFromEnd === true ? lastOf(matches, plan.query.limit ?? Infinity, pageRows) : matches
+}
+
+/**
+ * Matching rows in the order of their ids, page by page; the last page first when the query reads from the end.
+ *
+ * @param select id and location first
+ */
+export async function* matchesById<Row extends [bigint, Uint8Array | null, ...Stored[]]>(
+  db: Db,
+  plan: QueryPlan,
+  select: string,
+  pageRows: number,
+  pause: Pause,
+): AsyncGenerator<Row[]> {
+  const found = await candidateIds(db, plan, pause)
+  if (found === undefined) {
+    for (const rows of readWindows<Row>(db, plan, select, pageRows)) {
       await pause()
       yield rows
     }
     return
   }
-  const read = reading.db.prepare<unknown[], RawRow>(byIdsSql(plan, select)).raw().safeIntegers()
-  for (let from = 0; from < ids.length; from += pageRows) {
+  const ids = idsBetween(found, plan.query)
+  const read = db.prepare<unknown[], Row>(byIdsSql(plan, select)).raw().safeIntegers()
+  for (let done = 0; done < ids.length; done += pageRows) {
     await pause()
-    yield withinArea(plan, read.all(idsJson(ids.subarray(from, from + pageRows)), ...plan.params))
+    const page =
+      plan.query.isFromEnd === true
+        ? ids.subarray(Math.max(0, ids.length - done - pageRows), ids.length - done)
+        : ids.subarray(done, done + pageRows)
+    yield withinArea(plan, read.all(idsJson(page), ...plan.params))
   }
 }
 
@@ -154,7 +180,8 @@ async function* matchesSorted(reading: Reading, plan: QueryPlan, pause: Pause): 
 async function candidateIds(db: Db, plan: QueryPlan, pause: Pause): Promise<RowIds | undefined> {
   const { box, table, query } = plan
   if (box !== undefined || query.span !== undefined) {
-    const steps = findCandidates(db, table, box === 'empty' ? undefined : box, query.span)
+    const find = query.isNowhereIn === true ? findCandidatesOrNowhere : findCandidates
+    const steps = find(db, table, box === 'empty' ? undefined : box, query.span)
     for (;;) {
       const step = steps.next()
       if (step.done === true) return step.value
@@ -171,13 +198,20 @@ async function candidateIds(db: Db, plan: QueryPlan, pause: Pause): Promise<RowI
 
 /** Pages of the table in id order, window by window, so that a condition which leaves few rows does not stop the loop. */
 function* readWindows<Row>(db: Db, plan: QueryPlan, select: string, pageRows: number): Generator<Row[]> {
-  const last =
+  const newest =
     statement<number>(db, `SELECT coalesce(max(${ROW_ID}), 0) FROM ${tableSql(plan.table)}`)
       .pluck()
       .get() ?? 0
+  const { afterId = 0, beforeId = Infinity, isFromEnd = false } = plan.query
+  const last = Math.min(newest, beforeId - 1)
   const read = db.prepare<unknown[], Row>(windowSql(plan, select)).raw().safeIntegers()
+  if (isFromEnd) {
+    for (let until = last; until > afterId; until -= pageRows)
+      yield read.all(Math.max(afterId, until - pageRows), until, ...plan.params, pageRows)
+    return
+  }
   const windowRows = plan.where === '1' ? pageRows : pageRows * WINDOW_PAGES
-  for (let after = 0; after < last; ) {
+  for (let after = afterId; after < last; ) {
     const until = Math.min(last, after + windowRows)
     const rows = read.all(after, until, ...plan.params, pageRows)
     const lastRow = rows.at(-1) as [bigint] | undefined
@@ -186,10 +220,21 @@ function* readWindows<Row>(db: Db, plan: QueryPlan, select: string, pageRows: nu
   }
 }
 
+/** The part of some ids that lies between those a query names. */
+function idsBetween(ids: RowIds, { afterId = 0, beforeId = Infinity }: TableQuery): RowIds {
+  const from = ids.findIndex((id) => id > afterId)
+  const to = ids.findLastIndex((id) => id < beforeId)
+  return from < 0 ? ids.subarray(0, 0) : ids.subarray(from, to + 1)
+}
+
 /** The index knows boxes in single precision: what it found is tested here. */
-function withinArea(plan: QueryPlan, rows: RawRow[]): RawRow[] {
-  const { area } = plan.query
-  return area === undefined ? rows : rows.filter(([, wkb]) => wkb !== null && area.intersectsWkb(wkb))
+function withinArea<Row extends readonly [bigint, Uint8Array | null, ...Stored[]]>(
+  plan: QueryPlan,
+  rows: Row[],
+): Row[] {
+  const { area, isNowhereIn = false } = plan.query
+  if (area === undefined) return rows
+  return rows.filter(([, wkb]) => (wkb === null ? isNowhereIn : area.intersectsWkb(wkb)))
 }
 
 async function printRows(
@@ -250,10 +295,8 @@ function idsJson(ids: RowIds): string {
   return JSON.stringify(Array.from(ids))
 }
 
-type Pause = () => Promise<void>
-
 /** Lets the event loop turn when the reader has worked for a while; @throws AppError CANCELLED when the caller is gone */
-function createPause(signal: AbortSignal | undefined): Pause {
+export function createReaderPause(signal: AbortSignal | undefined): Pause {
   let startedAt = performance.now()
   return async () => {
     if (signal?.aborted === true) throw new AppError('CANCELLED')

@@ -47,6 +47,8 @@ export interface LoaderTable {
 export interface TableQuery {
   /** rows whose location intersects it exactly; absent for everywhere, rows without a location included */
   area?: PreparedArea
+  /** rows without a location match an area, too */
+  isNowhereIn?: boolean
   /** rows whose [start, end) overlaps this half-open span, µs UTC; a null start or end of a row is unbounded */
   span?: { fromUs: bigint; untilUs: bigint }
   /** condition of the contract's section 1, not yet checked */
@@ -57,6 +59,12 @@ export interface TableQuery {
   columns?: readonly string[]
   offset?: number
   limit?: number
+  /** rows that came after the one of this id, so that pages neither repeat nor leave out rows while others arrive */
+  afterId?: number
+  /** rows that came before the one of this id */
+  beforeId?: number
+  /** the last `limit` of the rows instead of the first, ascending all the same; not beside an order */
+  isFromEnd?: boolean
 }
 
 /** A row as it goes to the wire. */

@@ -1,0 +1,313 @@
+import {
+  type Counters,
+  type ErrorName,
+  METHOD_PATHS,
+  type MethodName,
+  type Methods,
+  type ModelInfo,
+} from './methods.js'
+
+export type { Counters, ErrorName, MethodName, Methods, ModelInfo } from './methods.js'
+
+/** Where the gateway is, and who calls: a key with its secret, or a session token. */
+export interface ClientOptions {
+  /** `http://127.0.0.1:8080` */
+  readonly url: string
+  readonly apiKey?: string
+  readonly secret?: string
+  readonly token?: string
+  /** `service.apiName` of the gateway, `svc` unless it was changed */
+  readonly apiName?: string
+  /** `service.headerPrefix` of the gateway, `Svc` unless it was changed */
+  readonly headerPrefix?: string
+  /** in place of the platform's own */
+  readonly fetch?: typeof fetch
+}
+
+/** What the gateway refused, or could not do. Thrown as an `Error` that has these properties too. */
+export interface FieldgateError extends Error {
+  readonly name: 'FieldgateError'
+  /** symbolic name, for instance `UNKNOWN_TABLE` */
+  readonly errorName: ErrorName
+  readonly code: number
+  /** HTTP status of the answer */
+  readonly status: number
+  readonly requestId: string
+  /** what helps to mend the call */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal
+}
+
+export interface Feature {
+  readonly type: 'Feature'
+  readonly id?: string | number
+  readonly geometry: { readonly type: string } | null
+  readonly properties: Readonly<Record<string, unknown>>
+}
+
+/** Which features of a collection of `/ogc`; further names are properties that must equal the value. */
+export interface FeatureFilter {
+  readonly bbox?: readonly number[]
+  readonly datetime?: string
+  readonly limit?: number
+  readonly [property: string]: string | number | boolean | readonly number[] | undefined
+}
+
+export interface FieldgateClient {
+  /** calls a method. @throws FieldgateError */
+  call<M extends MethodName>(
+    method: M,
+    params: Methods[M]['params'],
+    options?: CallOptions,
+  ): Promise<Methods[M]['result']>
+  /** opens a session; from then on its token is sent instead of the secret */
+  signIn(expiresInS?: number): Promise<string>
+  /** ends the session that `signIn` opened, or that the client was made with */
+  signOut(): Promise<void>
+  /** adds features of any number to a table, sent while they are made where the platform can */
+  addFeatures(
+    dataName: string,
+    features: Iterable<Feature> | AsyncIterable<Feature>,
+    options?: CallOptions & { ifExists?: 'override' | 'skip' | 'error' },
+  ): Promise<Counters>
+  /** features of a collection such as `table.rain`, page after page */
+  features(collection: string, filter?: FeatureFilter, options?: CallOptions): AsyncGenerator<Feature>
+  /** @param params of `model_store.model.<method>` */
+  uploadModel(
+    method: 'put' | 'put_aggregated' | 'put_feedback',
+    params: object,
+    file: Blob | Uint8Array,
+    options?: CallOptions,
+  ): Promise<ModelInfo>
+  /** the answer whose body holds the bytes. @param range `bytes=0-99` */
+  downloadModel(modelId: string, options?: CallOptions & { range?: string }): Promise<Response>
+}
+
+/** True for what the gateway refused; anything else that is thrown is the network's or the platform's. */
+export function isFieldgateError(error: unknown): error is FieldgateError {
+  return error instanceof Error && error.name === 'FieldgateError' && 'errorName' in error
+}
+
+export function createClient(options: ClientOptions): FieldgateClient {
+  const connection = connect(options)
+  const call: FieldgateClient['call'] = async (method, params, { signal } = {}) => {
+    const path = METHOD_PATHS[method].replace('/svcapi/', `/${options.apiName ?? 'svc'}api/`)
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    const response = await connection.send(path, { method: 'POST', body, type: 'application/json', signal })
+    const answer = (await response.json()) as RpcAnswer
+    if (answer.error !== undefined) throw toError(response.status, answer.error)
+    return answer.result as never
+  }
+  return {
+    call,
+    async signIn(expiresInS) {
+      const { access_token } = await call('session.open_session', { expires_in: expiresInS ?? null })
+      connection.setToken(access_token)
+      return access_token
+    },
+    async signOut() {
+      const token = connection.token()
+      if (token === undefined) return
+      await call('session.close_session', { token })
+      connection.setToken(undefined)
+    },
+    async addFeatures(dataName, features, { ifExists = 'skip', signal } = {}) {
+      const path = `/api/v1/dataloaderapi/stream/${encodeURIComponent(dataName)}?if_exists=${ifExists}`
+      const body = await bodyOfLines(features)
+      const response = await connection.send(path, {
+        method: 'POST',
+        body,
+        type: 'application/x-ndjson',
+        signal,
+      })
+      return (await response.json()) as Counters
+    },
+    features: (collection, filter = {}, { signal } = {}) =>
+      readFeatures(connection, collection, filter, signal),
+    async uploadModel(method, params, file, { signal } = {}) {
+      const form = new FormData()
+      form.append('data', JSON.stringify(params))
+      form.append('file', file instanceof Blob ? file : new Blob([file as Uint8Array<ArrayBuffer>]), 'model')
+      const path = `/api/v2/model_store/jsonrpc/upload/model_store.model.${method}`
+      const response = await connection.send(path, { method: 'POST', body: form, signal })
+      return (await response.json()) as ModelInfo
+    },
+    downloadModel: (modelId, { range, signal } = {}) =>
+      connection.send(`/api/v2/model_store/models/${encodeURIComponent(modelId)}/file`, {
+        method: 'GET',
+        signal,
+        ...(range === undefined ? {} : { headers: { Range: range } }),
+      }),
+  }
+}
+
+interface Connection {
+  /** @param path absolute, or a whole URL of the same gateway. @throws FieldgateError for a status of a refusal */
+  send(path: string, request: Sent): Promise<Response>
+  token(): string | undefined
+  setToken(token: string | undefined): void
+}
+
+/** What a request can carry; not every platform's types have a name for it. */
+type Body = string | Blob | FormData | ReadableStream<Uint8Array>
+
+interface Sent {
+  readonly method: 'GET' | 'POST'
+  readonly body?: Body
+  readonly type?: string
+  readonly headers?: Record<string, string>
+  readonly signal?: AbortSignal | undefined
+}
+
+interface RpcAnswer {
+  readonly result?: unknown
+  readonly error?: RpcFault
+}
+
+interface RpcFault {
+  readonly code: number
+  readonly message: string
+  readonly data: { readonly name: ErrorName; readonly requestId: string } & Record<string, unknown>
+}
+
+function connect(options: ClientOptions): Connection {
+  const base = options.url.replace(/\/+$/, '')
+  let { token } = options
+  return {
+    token: () => token,
+    setToken(next) {
+      token = next
+    },
+    async send(path, { method, body, type, headers, signal }) {
+      const request = {
+        method,
+        headers: {
+          ...signInHeaders(options, token),
+          ...(type === undefined ? {} : { 'Content-Type': type }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body }),
+        ...(signal === undefined ? {} : { signal }),
+        ...(body instanceof ReadableStream ? { duplex: 'half' } : {}), // asked for by fetch of a body that streams
+      }
+      const send = options.fetch ?? fetch
+      const response = await send(`${base}${path}`, request as unknown as RequestInit)
+      if (response.ok) return response
+      throw await refusal(response)
+    },
+  }
+}
+
+function signInHeaders(options: ClientOptions, token: string | undefined): Record<string, string> {
+  if (token !== undefined) return { [`${options.headerPrefix ?? 'Svc'}-Session-Token`]: token }
+  const { apiKey, secret } = options
+  return apiKey === undefined || secret === undefined ? {} : { APIKey: apiKey, Secret: secret }
+}
+
+/** A refusal has a JSON-RPC error body, or the standard's own below `/ogc`. */
+async function refusal(response: Response): Promise<Error> {
+  const text = await response.text()
+  const body = parsed(text) as { error?: RpcFault; code?: string; description?: string; requestId?: string }
+  if (body.error !== undefined) return toError(response.status, body.error)
+  return toError(response.status, {
+    code: 0,
+    message: body.description ?? `HTTP ${response.status}: ${text.slice(0, 200)}`,
+    data: { name: (body.code ?? 'INTERNAL') as ErrorName, requestId: body.requestId ?? '' },
+  })
+}
+
+function parsed(text: string): object {
+  try {
+    return JSON.parse(text) as object
+  } catch {
+    return {} // a proxy's page, not the gateway's: the status and the text tell of it
+  }
+}
+
+function toError(status: number, { code, message, data }: RpcFault): FieldgateError {
+  const { name: errorName, requestId, ...rest } = data
+  return Object.assign(new Error(message), {
+    name: 'FieldgateError' as const,
+    ...{ errorName, code, status, requestId, data: rest },
+  })
+}
+
+/** A stream of lines, or all of them at once where fetch cannot send a stream. */
+async function bodyOfLines(features: Iterable<Feature> | AsyncIterable<Feature>): Promise<Body> {
+  const lines = linesOf(features)
+  if (canSendStreams()) {
+    const encoder = new TextEncoder()
+    return new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        const step = await lines.next()
+        if (step.done === true) controller.close()
+        else controller.enqueue(encoder.encode(step.value))
+      },
+      async cancel() {
+        await lines.return(undefined)
+      },
+    })
+  }
+  const parts: string[] = []
+  for await (const part of lines) parts.push(part)
+  return new Blob(parts)
+}
+
+/** Characters that are gathered before they are sent. */
+const GATHER_CHARS = 65_536
+
+async function* linesOf(features: Iterable<Feature> | AsyncIterable<Feature>): AsyncGenerator<string> {
+  let text = ''
+  for await (const feature of features) {
+    text += `${JSON.stringify(feature)}\n`
+    if (text.length < GATHER_CHARS) continue
+    yield text
+    text = ''
+  }
+  if (text !== '') yield text
+}
+
+/** A platform that cannot send streams makes text of one, and says so in the content type. */
+function canSendStreams(): boolean {
+  let isAsked = false
+  const probe = {
+    method: 'POST',
+    body: new ReadableStream(),
+    get duplex() {
+      isAsked = true
+      return 'half'
+    },
+  }
+  const hasType = new Request('http://localhost/', probe as unknown as RequestInit).headers.has(
+    'Content-Type',
+  )
+  // browsers send streams over HTTP/2 only, which the gateway does not speak itself
+  return isAsked && !hasType && !('document' in globalThis)
+}
+
+async function* readFeatures(
+  connection: Connection,
+  collection: string,
+  filter: FeatureFilter,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Feature> {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(filter)) if (value !== undefined) search.set(name, String(value))
+  let query = search.toString()
+  for (;;) {
+    const path = `/ogc/collections/${encodeURIComponent(collection)}/items?${query}`
+    const response = await connection.send(path, {
+      method: 'GET',
+      headers: { Accept: 'application/geo+json' },
+      signal,
+    })
+    const page = (await response.json()) as { features: Feature[]; links: { rel: string; href: string }[] }
+    yield* page.features
+    const next = page.links.find(({ rel }) => rel === 'next')
+    if (next === undefined) return
+    query = new URL(next.href).search.slice(1)
+  }
+}

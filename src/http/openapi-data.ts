@@ -1,0 +1,128 @@
+import type { PathItem } from '../rpc/openapi.js'
+import {
+  answers,
+  bodyOf,
+  contentOf,
+  headerParameter,
+  NOTHING,
+  operation,
+  pathParameter,
+  queryParameter,
+  REFUSED,
+} from './openapi-parts.js'
+
+/** Bodies that are no JSON-RPC: streams, uploads, downloads. */
+export function dataPaths(): Record<string, PathItem> {
+  return {
+    '/api/v1/dataloaderapi/stream/{data_name}': {
+      post: {
+        ...operation('Data loader', 'stream', 'Adds newline-delimited features of any number to a table'),
+        parameters: [
+          pathParameter('data_name'),
+          queryParameter('if_exists', {
+            type: 'string',
+            enum: ['override', 'skip', 'error'],
+            default: 'skip',
+          }),
+        ],
+        requestBody: bodyOf('application/x-ndjson', 'application/geo+json-seq', 'application/gzip'),
+        responses: answers('Counters', 'application/json', { $ref: '#/components/schemas/Counters' }),
+      },
+    },
+    '/api/v2/model_store/jsonrpc/upload/{method}': {
+      post: {
+        ...operation(
+          'Model store',
+          'uploadModel',
+          'Puts a model: part data holds the params, part file the bytes',
+        ),
+        parameters: [
+          pathParameter('method', {
+            type: 'string',
+            enum: ['put', 'put_aggregated', 'put_feedback'].map((name) => `model_store.model.${name}`),
+          }),
+        ],
+        requestBody: { required: true, content: { 'multipart/form-data': { schema: UPLOAD_FORM } } },
+        responses: answers('The model', 'application/json', { $ref: '#/components/schemas/ModelInfo' }),
+      },
+    },
+    '/api/v2/model_store/models/{model_id}/file': {
+      get: {
+        ...operation('Model store', 'downloadModel', 'Bytes of a model, whole or a range of them'),
+        parameters: [
+          pathParameter('model_id'),
+          headerParameter('Range', false),
+          headerParameter('If-None-Match', false),
+        ],
+        responses: {
+          ...answers('The bytes', 'application/octet-stream'),
+          206: { description: 'A range of the bytes', ...contentOf('application/octet-stream') },
+          304: { description: 'The caller has these bytes' },
+          416: { description: 'The file has no such range' },
+        },
+      },
+    },
+    ...resumablePaths(),
+  }
+}
+
+const UPLOAD_FORM = {
+  type: 'object',
+  required: ['data', 'file'],
+  properties: {
+    data: { type: 'string', description: 'JSON text' },
+    file: { type: 'string', format: 'binary' },
+  },
+}
+
+/** Resumable uploads, tus 1.0.0. */
+function resumablePaths(): Record<string, PathItem> {
+  const uploads = '/api/v2/model_store/uploads'
+  const upload = [pathParameter('upload_id'), headerParameter('Tus-Resumable')]
+  return {
+    [uploads]: {
+      options: {
+        ...operation('Model store', 'uploadOptions', 'What the resumable uploads (tus 1.0.0) can do'),
+        responses: NOTHING,
+      },
+      post: {
+        ...operation(
+          'Model store',
+          'createUpload',
+          'Begins a resumable upload; Upload-Metadata: method, data, sha256',
+        ),
+        parameters: [
+          headerParameter('Tus-Resumable'),
+          headerParameter('Upload-Length'),
+          headerParameter('Upload-Metadata'),
+        ],
+        responses: { 201: { description: 'Begun; Location names it' }, default: REFUSED },
+      },
+    },
+    [`${uploads}/{upload_id}`]: {
+      head: {
+        ...operation('Model store', 'findUpload', 'How far an upload has come'),
+        parameters: upload,
+        responses: NOTHING,
+      },
+      patch: {
+        ...operation(
+          'Model store',
+          'resumeUpload',
+          'Goes on with an upload; the last bytes bring the model_info',
+        ),
+        parameters: [...upload, headerParameter('Upload-Offset')],
+        requestBody: bodyOf('application/offset+octet-stream'),
+        responses: {
+          ...answers('The model', 'application/json', { $ref: '#/components/schemas/ModelInfo' }),
+          204: { description: 'These bytes are on disk' },
+        },
+      },
+      delete: {
+        ...operation('Model store', 'cancelUpload', 'Gives an upload up'),
+        parameters: upload,
+        responses: NOTHING,
+      },
+    },
+  }
+}

@@ -1,0 +1,64 @@
+import type { Bbox, Geometry, Position } from '../geo/types.js'
+
+/** A coordinate reference system that features can be asked in. */
+export interface Crs {
+  readonly uri: string
+  fromLngLat(position: Position): Position
+  toLngLat(a: number, b: number): [number, number]
+}
+
+export const CRS84 = 'http://www.opengis.net/def/crs/OGC/1.3/CRS84'
+
+/** Radius of the sphere of EPSG:3857, metres: the semi-major axis of WGS 84. */
+const RADIUS_M = 6_378_137
+/** Beyond this latitude the square map ends: atan(sinh(π)). */
+const MAX_LAT = 85.051_128_779_806_59
+const RADIANS = Math.PI / 180
+
+const SYSTEMS: readonly Crs[] = [
+  { uri: CRS84, fromLngLat: (position) => position, toLngLat: (a, b) => [a, b] },
+  {
+    uri: 'http://www.opengis.net/def/crs/EPSG/0/4326', // latitude first
+    fromLngLat: ([lng, lat, ...height]) => [lat, lng, ...height] as Position,
+    toLngLat: (a, b) => [b, a],
+  },
+  {
+    uri: 'http://www.opengis.net/def/crs/EPSG/0/3857',
+    fromLngLat: ([lng, lat, ...height]) => [...toMercator(lng, lat), ...height] as Position,
+    toLngLat: (a, b) => [a / RADIUS_M / RADIANS, Math.atan(Math.sinh(b / RADIUS_M)) / RADIANS],
+  },
+]
+
+export const CRS_URIS: readonly string[] = SYSTEMS.map(({ uri }) => uri)
+
+/** Undefined for a system that is not served. */
+export function findCrs(uri: string): Crs | undefined {
+  return SYSTEMS.find((crs) => crs.uri === uri)
+}
+
+/** The geometry with its positions in another system. */
+export function projectGeometry(geometry: Geometry, crs: Crs): Geometry {
+  if (crs.uri === CRS84) return geometry
+  if (geometry.type === 'GeometryCollection')
+    return { ...geometry, geometries: geometry.geometries.map((member) => projectGeometry(member, crs)) }
+  return { ...geometry, coordinates: project(geometry.coordinates, crs) } as Geometry
+}
+
+/** A box given by two corners in some system, as west, south, east, north; west may be greater than east. */
+export function toLngLatBox([a, b, c, d]: Bbox, crs: Crs): Bbox {
+  return [...crs.toLngLat(a, b), ...crs.toLngLat(c, d)]
+}
+
+type Nested = number[] | Nested[]
+
+function project(coordinates: Nested, crs: Crs): Nested {
+  return typeof coordinates[0] === 'number'
+    ? crs.fromLngLat(coordinates as Position)
+    : (coordinates as Nested[]).map((inner) => project(inner, crs))
+}
+
+/** Latitudes towards the poles are set to the edge of the square map: they are infinitely far. */
+function toMercator(lng: number, lat: number): [number, number] {
+  const bounded = Math.max(-MAX_LAT, Math.min(MAX_LAT, lat))
+  return [lng * RADIANS * RADIUS_M, Math.asinh(Math.tan(bounded * RADIANS)) * RADIUS_M]
+}

@@ -1,0 +1,36 @@
+import type { FeatureColumn } from '../storage/feature-source.js'
+import type { TableRow } from '../storage/table-types.js'
+import { type Crs, projectGeometry } from './crs.js'
+import type { Link } from './types.js'
+
+/**
+ * Text of one Feature. Numbers of a type with decimals always have a point, because a reader that guesses types from the
+ * first features would take `12` for an integer and cut the `12.5` that follows.
+ *
+ * @param links for a feature that stands alone
+ */
+export function featureText(
+  row: TableRow,
+  columns: readonly FeatureColumn[],
+  crs: Crs,
+  links?: Link[],
+): string {
+  const geometry = row.geometry === null ? null : projectGeometry(row.geometry, crs)
+  const properties = columns.map(
+    ({ name, udtName }) => `${JSON.stringify(name)}:${valueText(row.properties[name], udtName)}`,
+  )
+  const tail = links === undefined ? '' : `,"links":${JSON.stringify(links)}`
+  return `{"type":"Feature","id":${row.rowId},"geometry":${JSON.stringify(geometry)},"properties":{${properties.join(',')}}${tail}}`
+}
+
+const WITH_DECIMALS = ['float4', 'float8', 'numeric']
+
+function valueText(value: unknown, udtName: string): string {
+  const text = JSON.stringify(value ?? null)
+  if (!WITH_DECIMALS.includes(udtName)) return text
+  if (typeof value === 'number') return /^-?\d+$/.test(text) ? `${text}.0` : text
+  // digits that double cannot carry: JSON can
+  if (typeof value === 'string' && /^-?(0|[1-9]\d*)(\.\d+)?$/.test(value))
+    return value.includes('.') ? value : `${value}.0`
+  return text
+}
