@@ -11,6 +11,7 @@ const BENCHES = [
   'routing-load',
   'cch',
   'tiles',
+  'footprint',
 ]
 const asked = process.argv.slice(2).filter((name) => !name.startsWith('-'))
 const unknown = asked.filter((name) => !BENCHES.includes(name))

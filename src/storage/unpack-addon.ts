@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   lstatSync,
   mkdirSync,
@@ -60,7 +61,8 @@ function directories(offeredDir: string | undefined): string[] {
 
 /** @throws Error when another user could put files there */
 function makeSafe(dir: string): void {
-  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  // one level only: what it lies in must be there
+  if (!existsSync(dir)) mkdirSync(dir, { mode: 0o700 })
   const found = lstatSync(dir)
   const isOurs = found.uid === 0 || found.uid === process.getuid?.()
   if (!found.isDirectory() || !isOurs || (found.mode & 0o022) !== 0)
