@@ -6,6 +6,7 @@ import {
   MODEL_STORE_PATH,
   mapApiPath,
 } from './apis.js'
+import { auditHooks } from './audit.js'
 import type { Config } from './config.js'
 import { addConsolePage } from './console-page.js'
 import { type DataLayout, emptyTempDir, layoutOf, makeDirectories } from './files/layout.js'
@@ -34,6 +35,8 @@ export interface GatewayOptions {
   /** file that worker threads run: this program itself */
   workerEntry: string
   version: string
+  /** the settings file, for backups */
+  configFile?: string | null
 }
 
 export interface Gateway {
@@ -169,8 +172,7 @@ function rpcDeps(
     onFault: (requestId, method, error) => log.error({ requestId, method, err: error }, 'a call failed'),
     onHangUp: (requestId, method) =>
       log.debug({ requestId, method }, 'the caller hung up; the result is not read any further'),
-    onSignInFailure: (c) =>
-      log.warn({ requestId: c.get('requestId'), path: c.req.path, audit: true }, 'sign-in refused'),
+    ...auditHooks(log),
   }
 }
 

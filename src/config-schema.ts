@@ -103,6 +103,20 @@ const Limits = z.strictObject({
   diskReserveBytes: bytes(64 * 1024 * 1024, 'free space below which writes are refused'),
 })
 
+const Backup = z.strictObject({
+  dir: file(
+    'directory of the backups that the gateway makes by itself, best on another disk; none are made without it',
+  ),
+  everyHours: count(24, 'a backup is made this often, hours', 8760),
+  keep: count(7, 'newest backups that are kept there', 9999),
+  maxBytesPerSecond: z
+    .int()
+    .min(0)
+    .max(Number.MAX_SAFE_INTEGER)
+    .default(32 * 1024 * 1024)
+    .describe('how fast such a backup reads, bytes a second; 0 for no limit'),
+})
+
 const Riskmap = z.strictObject({
   levelColumn: z
     .string()
@@ -252,6 +266,7 @@ export const ConfigSchema = z.strictObject({
   log: LogSettings.prefault({}),
   session: Session.prefault({}),
   limits: Limits.prefault({}),
+  backup: Backup.prefault({}),
   riskmap: Riskmap.prefault({}),
   routing: Routing.prefault({}),
   tiles: Tiles.prefault({}),

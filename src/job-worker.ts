@@ -30,6 +30,7 @@ export function runJobWorker(port: MessagePort, { config, layout }: JobWorkerDat
     db: openBulkWriter(layout.dataDb),
     keyring: openKeyring(layout.keyFile),
     files,
+    leaseFile: layout.leaseDb,
     timeZoneMin: parseOffset(config.service.timeZone) ?? 0,
   }
   serveWork(port, {

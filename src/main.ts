@@ -25,7 +25,10 @@ async function main(): Promise<void> {
   } else if (workerData.role === 'job') {
     const { runJobWorker } = await import('./job-worker.js')
     runJobWorker(parentPort, workerData)
-  } else throw new Error(`found the worker role ${String(workerData.role)}, expected search or job`)
+  } else if (workerData.role === 'backup') {
+    const { runBackupWorker } = await import('./backup-worker.js')
+    runBackupWorker(parentPort)
+  } else throw new Error(`found the worker role ${String(workerData.role)}, expected search, job or backup`)
 }
 
 /** This program's own file, for starting worker threads: `__filename` exists in the bundle. */

@@ -31,6 +31,7 @@ export function createFamilyReader(
         databaseFamilies(layout),
         searchFamilies(services),
         outboxFamilies(services),
+        backupFamilies(services),
       ])
       const { disk, searcher, jobs, state } = services
       return [
@@ -104,6 +105,25 @@ async function databaseFamilies({ stateDb, dataDb }: DataLayout): Promise<Family
   return [
     family('fieldgate_database_bytes', 'Size of a database file', 'gauge', 'database', files),
     family('fieldgate_wal_bytes', 'Size of a write-ahead log', 'gauge', 'database', wals),
+  ]
+}
+
+/** Nothing is told of what never happened: a rule on the age of the last backup then sees that it is absent. */
+async function backupFamilies({ backups }: Services): Promise<Family[]> {
+  const { isRunning, lastSuccessUs, lastAttemptUs, lastError, lastTotalBytes } = await backups.status()
+  const families = [
+    gauge('fieldgate_backup_running', '1 while the gateway makes a backup', isRunning ? 1 : 0),
+  ]
+  if (lastAttemptUs !== null)
+    families.push(
+      gauge('fieldgate_backup_last_ok', '1 when the last attempt made one', lastError === null ? 1 : 0),
+    )
+  if (lastSuccessUs === null) return families
+  const help = 'When the last backup was made, seconds since 1970'
+  return [
+    ...families,
+    gauge('fieldgate_backup_last_success_seconds', help, lastSuccessUs / 1e6),
+    gauge('fieldgate_backup_last_bytes', 'What a restore of the last backup would write', lastTotalBytes),
   ]
 }
 

@@ -28,6 +28,7 @@ import type { Log } from './log.js'
 import { startUpkeep } from './model-upkeep.js'
 import type { Api } from './rpc/dispatch.js'
 import type { Keyring } from './storage/crypto.js'
+import { createSweepLease } from './storage/lease.js'
 import { createModelRows } from './storage/model.js'
 import { createLists } from './storage/model-list.js'
 import { createModelStores } from './storage/model-store.js'
@@ -112,7 +113,7 @@ export async function openModelServices(options: ModelServicesOptions): Promise<
     models: rows.models,
     stores: rows.modelStores,
     blobs,
-    pins: createPins(),
+    pins: createPins(createSweepLease(layout.leaseDb)),
     nodeId,
     clock: state.clock,
     newId: randomUUID,

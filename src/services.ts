@@ -5,6 +5,8 @@ import type { CallContext } from './api/context.js'
 import { bulkWorkBy } from './api/dataset/jobs.js'
 import type { GatewayContext } from './apis.js'
 import type { AuthStores } from './auth/authenticate.js'
+import type { BackupSchedule } from './backup/schedule.js'
+import { openBackups } from './backup-services.js'
 import type { Config } from './config.js'
 import { parseOffset } from './datetime.js'
 import { createDiskSpace, type DiskSpace } from './files/disk-space.js'
@@ -38,6 +40,8 @@ export interface ServicesOptions {
   /** file that worker threads run: this program itself */
   workerEntry: string
   version: string
+  /** the settings file, for backups; absent when there is none */
+  configFile?: string | null
 }
 
 /** Everything that outlives a request, opened once. */
@@ -52,6 +56,8 @@ export interface Services {
   readonly loading: LoaderServices
   /** tables, datasets and citations as features */
   readonly features: FeatureSources
+  /** backups that the gateway makes by itself; `status` is for health and metrics */
+  readonly backups: BackupSchedule
   /** the context of every call, less what belongs to one */
   readonly shared: Omit<GatewayContext, keyof CallContext>
   readonly disk: DiskSpace
@@ -106,6 +112,7 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
   const maps = createMapReload(options, searcher)
   await maps.reload()
   const housekeeping = startHousekeeping(state, log)
+  const backups = openBackups(options, state)
   return {
     state,
     stores: authStores(state),
@@ -117,12 +124,14 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
       ...{ tables: loading.tables, timeZoneMin, keyring, nowUs },
       pageRows: config.limits.pageRows,
     }),
+    backups,
     shared,
     disk,
     readiness: readinessOf(options, { state, loading, disk, searcher, models, maps, housekeeping }),
     reloadMaps: maps.reload,
     async close() {
-      housekeeping.stop()
+      await housekeeping.stop()
+      await backups.stop()
       await models.close()
       const datasetsClosed = datasets.close()
       await Promise.all([searcher.stop(), jobs.stop()]) // a checksum under way fails with its thread
@@ -173,19 +182,32 @@ function createMapReload({ config, layout, log }: ServicesOptions, searcher: Wor
   }
 }
 
+/** Once a minute, and at the start: what is batched is written, and acts that command lines noted come into the log. */
 function startHousekeeping(state: State, log: Log) {
   let fault: string | null = null
+  const tell = ({ act, ...facts }: { act: string }) =>
+    log.info({ audit: true, act, ...facts }, 'an act of the command line')
   const housekeep = async () => {
     try {
       await state.housekeep()
+      await state.audit.handOver(tell)
       fault = null
     } catch (error) {
       fault = 'the last round of housekeeping failed; the log tells why'
       log.error({ err: error }, 'housekeeping failed')
     }
   }
-  const timer = setInterval(() => void housekeep(), HOUSEKEEP_EVERY_MS)
-  return { fault: () => fault, stop: () => clearInterval(timer) }
+  let running = housekeep()
+  const timer = setInterval(() => {
+    running = running.then(housekeep)
+  }, HOUSEKEEP_EVERY_MS)
+  return {
+    fault: () => fault,
+    async stop() {
+      clearInterval(timer)
+      await running
+    },
+  }
 }
 
 function authStores({ keys, sessions }: State): AuthStores {

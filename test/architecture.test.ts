@@ -19,6 +19,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   routing: ['geo'],
   geo: [],
   storage: ['geo'],
+  doctor: ['backup', 'storage', 'files', 'sync'], // looks at everything
+  backup: ['storage', 'files'], // a copy of both at one instant, and the way back
   files: ['routing'], // the graph file's reader
   worker: [],
   search: ['routing', 'risk', 'geo', 'tiles', 'storage', 'files', 'worker'], // what the search worker does: maps, overlays, prices and tiles together
@@ -53,7 +55,7 @@ const OWNERS: Record<string, readonly string[]> = {
   'drizzle-orm': ['storage'],
   commander: ['cli'],
   pino: ['log'],
-  zod: ['api', 'config', 'config-schema', 'rpc', 'sync', 'modules'],
+  zod: ['api', 'backup', 'config', 'config-schema', 'rpc', 'sync', 'modules'],
 }
 
 interface Import {

@@ -11,6 +11,7 @@ const LONG = {
   'bad-link': [],
   'disk-full': [],
   size: [],
+  backup: [],
 }
 const SHORT = {
   kill: ['--kills', '6', '--maxBytes', '3000000', '--maxStartMs', '20000'],
@@ -18,6 +19,7 @@ const SHORT = {
   'bad-link': ['--sizeBytes', '3000000', '--latencyMs', '2', '--stallEvery', '10', '--stallMs', '300'],
   'disk-full': ['--megabytes', '64'],
   size: ['--sizeBytes', '60000000'],
+  backup: ['--backups', '4', '--models', '60', '--modelBytes', '200000', '--pauseMs', '300'],
 }
 const words = process.argv.slice(2)
 const tests = words.includes('short') ? SHORT : LONG

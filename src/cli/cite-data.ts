@@ -8,6 +8,7 @@ import { createClock } from '../storage/clock.js'
 import { type Keyring, openKeyring } from '../storage/crypto.js'
 import { type DataDb, openDataDb } from '../storage/data-db.js'
 import { createDatasetStore, type DatasetStore } from '../storage/dataset-store.js'
+import { createSweepLease, type SweepLease } from '../storage/lease.js'
 import type { CliDeps, GlobalOptions } from './io.js'
 import { readSettings } from './settings.js'
 
@@ -17,6 +18,8 @@ export interface CiteData {
   readonly keyring: Keyring
   readonly files: BlobStore
   readonly timeZoneMin: number
+  /** what keeps the bytes of a backup that is being made */
+  readonly lease: SweepLease
   /** bytes of a stored file by its digest */
   readFile(digest: string): Promise<Uint8Array>
   /** opened at the first call: it begins with checksums that are due */
@@ -53,7 +56,8 @@ export async function withCiteData<O>(
     return store
   }
   try {
-    await act({ data, keyring, files, timeZoneMin, readFile, datasets }, options)
+    const lease = createSweepLease(layout.leaseDb)
+    await act({ data, keyring, files, timeZoneMin, lease, readFile, datasets }, options)
   } finally {
     await store?.close()
     data.close()

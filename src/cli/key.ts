@@ -81,7 +81,7 @@ async function withState<O>(command: Command, deps: CliDeps, act: Action<O>): Pr
 
 /** `key create`. With `--json` it prints the pair and nothing else: scripts rely on that. */
 function createKey(io: CliIo): Action<{ name: string; scope: string[]; expiresIn?: number }> {
-  return async ({ keys, clock }, { name, scope, expiresIn, json }) => {
+  return async ({ keys, clock, audit }, { name, scope, expiresIn, json }) => {
     const pair = newKeyPair()
     await keys.create({
       keyId: pair.apiKey,
@@ -90,6 +90,7 @@ function createKey(io: CliIo): Action<{ name: string; scope: string[]; expiresIn
       secretHash: hashSecret(pair.secret),
       expiresAtUs: expiresIn === undefined ? null : clock.latestUs() + expiresIn * 1_000_000,
     })
+    await audit.note({ act: 'key-create', keyId: pair.apiKey, keyName: name, scopes: scope.join(' ') })
     if (json === true) printJson(io, pair)
     else io.stdout.write(`APIKey  ${pair.apiKey}\nSecret  ${pair.secret}\nThe secret is not shown again.\n`)
   }
@@ -126,12 +127,15 @@ function listKeys(io: CliIo): Action<unknown> {
 
 /** `key rotate`. Sessions of the key go on: they were opened with a secret that was good then. */
 function rotateKey(io: CliIo, which: string): Action<{ overlap: number }> {
-  return async ({ keys, clock }, { overlap, json }, { config }) => {
-    const { keyId, name } = findKey(which, await keys.list())
+  return async ({ keys, clock, audit }, { overlap, json }, { config }) => {
+    const { keyId, name, expiresAtUs } = findKey(which, await keys.list())
+    if (clock.hasPassed(expiresAtUs))
+      throw new Error(`the key ${name} (${keyId}) has expired: make a new one with \`fieldgate key create\``)
     const { secret } = newKeyPair()
     const rotated = await keys.rotate(keyId, hashSecret(secret), overlap)
     if (rotated === undefined)
       throw new Error(`the key ${name} (${keyId}) is revoked: make a new one with \`fieldgate key create\``)
+    await audit.note({ act: 'key-rotate', keyId, keyName: name, overlapS: overlap })
     const untilUs = clock.nowUs() + overlap * 1_000_000
     const oldValidUntil = formatDatetimeShort(untilUs, parseOffset(config.service.timeZone) ?? 0)
     if (json === true) return printJson(io, { apiKey: keyId, secret, oldValidUntil })
@@ -143,9 +147,10 @@ function rotateKey(io: CliIo, which: string): Action<{ overlap: number }> {
 
 /** `key revoke`. A running gateway looks the key up at each call, so it is refused from the next one on. */
 function revokeKey(io: CliIo, which: string): Action<unknown> {
-  return async ({ keys }, { json }, { config }) => {
+  return async ({ keys, audit }, { json }, { config }) => {
     const { keyId, name, revokedAtUs: before } = findKey(which, await keys.list())
     const { revokedAtUs } = (await keys.revoke(keyId)) ?? { revokedAtUs: before }
+    await audit.note({ act: 'key-revoke', keyId, keyName: name })
     const offsetMin = parseOffset(config.service.timeZone) ?? 0
     const revokedAt = revokedAtUs === null ? null : formatDatetimeShort(revokedAtUs, offsetMin)
     if (json === true)

@@ -1,17 +1,22 @@
 import { Command, CommanderError } from 'commander'
+import { addBackupCommand } from './backup.js'
 import { addCiteCommands } from './cite.js'
 import { addConfigCommands } from './config.js'
 import { addDataCommands } from './data.js'
+import { addDoctorCommand } from './doctor.js'
 import { addHelpVerbs, HELP } from './help.js'
 import { addInitCommand } from './init.js'
 import { type CliDeps, type CliIo, oneLine } from './io.js'
 import { addKeyCommands } from './key.js'
 import { addMapCommands } from './map.js'
 import { addModelCommands } from './model.js'
+import { addRestoreCommand } from './restore.js'
 import { addServeCommand } from './serve.js'
+import { addSupportCommand } from './support.js'
 import { addSyncCommands } from './sync.js'
 import { addUpdateCommand } from './update.js'
 import { addVacuumCommand } from './vacuum.js'
+import { addVerifyCommand } from './verify.js'
 import { addVersionCommand } from './version.js'
 
 /** Exit codes that scripts may rely on. */
@@ -83,6 +88,11 @@ function createProgram(io: CliIo, deps: CliDeps): Command {
   addModelCommands(program, io, deps)
   addSyncCommands(program, io, deps)
   addCiteCommands(program, io, deps)
+  addBackupCommand(program, io, deps)
+  addRestoreCommand(program, io, deps)
+  addVerifyCommand(program, io, deps)
+  addDoctorCommand(program, io, deps)
+  addSupportCommand(program, io, deps)
   addVacuumCommand(program, io, deps)
   addUpdateCommand(program, io, deps)
   addConfigCommands(program, io, deps)

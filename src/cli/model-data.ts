@@ -6,6 +6,7 @@ import { createDiskSpace } from '../files/disk-space.js'
 import { layoutOf } from '../files/layout.js'
 import { openModelBlobs, openModelRows } from '../model-services.js'
 import { openKeyring } from '../storage/crypto.js'
+import { createSweepLease, type SweepLease } from '../storage/lease.js'
 import { openState, type State } from '../storage/state.js'
 import type { CliDeps, GlobalOptions } from './io.js'
 import { type RunSettings, readSettings } from './settings.js'
@@ -16,6 +17,7 @@ export type ModelData = ReturnType<typeof openModelRows> & {
   blobs: BlobStore
   settings: RunSettings
   timeZoneMin: number
+  lease: SweepLease
 }
 
 /** Opens the rows and bytes of a data directory, also beside a running gateway, for one verb. */
@@ -38,7 +40,8 @@ export async function withModelData<O>(
     const disk = createDiskSpace(layout.root, settings.config.limits.diskReserveBytes)
     const rows = openModelRows(state, openKeyring(layout.keyFile))
     const timeZoneMin = parseOffset(settings.config.service.timeZone) ?? 0
-    await act({ ...rows, state, settings, timeZoneMin, blobs: openModelBlobs(layout, disk) }, options)
+    const lease = createSweepLease(layout.leaseDb)
+    await act({ ...rows, state, settings, timeZoneMin, lease, blobs: openModelBlobs(layout, disk) }, options)
   } finally {
     await state.close()
   }

@@ -8,7 +8,7 @@ import { toModelInfo } from '../api/model-store/index.js'
 import { formatDatetimeShort } from '../datetime.js'
 import type { ModelRecord } from '../storage/model.js'
 import { createPins } from '../sync/pins.js'
-import { type RegisterDeps, registerModel } from '../sync/register-model.js'
+import { type ModelFacts, type RegisterDeps, registerModel } from '../sync/register-model.js'
 import type { CliDeps, CliIo } from './io.js'
 import { printJson } from './io.js'
 import { type ModelData, sizeText, withModelData } from './model-data.js'
@@ -71,7 +71,7 @@ async function put(
   if (!existsSync(file)) throw new Error(`${file} is not there: give the path of a model file`)
   const startUs = data.state.clock.nowUs()
   const deps = await registerDeps(data)
-  const model = await registerModel(deps, await data.blobs.stage(createReadStream(file)), {
+  const facts: ModelFacts = {
     store: options.store.replace(/^ddc:/, ''),
     kind: options.kind,
     description: options.description,
@@ -83,10 +83,11 @@ async function put(
     hopCount: 0,
     chain: [],
     startUs,
-  })
-  // the sweep of a running gateway knows nothing of this process: it may have come between file and row
-  if ((await data.blobs.stat(model.sha256)) === undefined)
-    await (await data.blobs.stage(createReadStream(file))).keep()
+  }
+  const staged = await data.blobs.stage(createReadStream(file))
+  // the sweep of a running gateway knows nothing of this process: without the lease it could come between file and row
+  const giveBack = await data.lease.keep()
+  const model = await registerModel(deps, staged, facts).finally(giveBack)
   if (isJson) printJson(io, toModelInfo(model, data.timeZoneMin))
   else io.stdout.write(`${model.modelId}  ${sizeText(model.sizeBytes)}  SHA-256 ${model.sha256}\n`)
 }
@@ -97,7 +98,7 @@ async function registerDeps(data: ModelData): Promise<RegisterDeps> {
     models: data.models,
     stores: data.modelStores,
     blobs: data.blobs,
-    pins: createPins(),
+    pins: createPins(data.lease),
     nodeId: await data.state.meta.claimNodeId(randomUUID()),
     clock: data.state.clock,
     newId: randomUUID,

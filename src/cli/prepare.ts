@@ -27,6 +27,8 @@ export async function prepareDataDir(layout: DataLayout): Promise<Prepared> {
     const { apiKey, secret } = newKeyPair()
     const first = { keyId: apiKey, name: 'admin', scopes: ['admin'], secretHash: hashSecret(secret) }
     const made = await state.keys.createFirst({ ...first, expiresAtUs: null })
+    if (made !== undefined)
+      await state.audit.note({ act: 'key-create', keyId: apiKey, keyName: first.name, scopes: 'admin' })
     return made === undefined
       ? { nodeId, apiKey: await findAdminKey(state), secret: null }
       : { nodeId, apiKey, secret }

@@ -69,6 +69,7 @@ async function startGateway(
       log,
       workerEntry: deps.entryFile,
       version: deps.version,
+      configFile: settings.file,
     })
   } catch (error) {
     throw new Error(advice(error, config.server.host, config.server.port), { cause: error })
@@ -139,8 +140,12 @@ async function reload(gateway: Gateway, options: ServeOptions, log: Log, deps: C
       return
     }
     const needRestart = await gateway.reload(settings.config)
-    if (needRestart.length === 0) log.info('reloaded')
-    else log.warn({ needRestart }, 'reloaded; these settings change at the next start only')
+    if (needRestart.length === 0) log.info({ audit: true, act: 'reload' }, 'reloaded')
+    else
+      log.warn(
+        { audit: true, act: 'reload', needRestart },
+        'reloaded; these settings change at the next start only',
+      )
   } catch (error) {
     log.error({ err: error }, 'reload failed; the old settings stay')
   }

@@ -64,6 +64,10 @@ function withAbsolutePaths({ config, origins, file }: LoadedConfig, cwd: string)
       ...(tlsCertFile === undefined ? {} : { tlsCertFile: absolute('server.tlsCertFile', tlsCertFile) }),
       ...(tlsKeyFile === undefined ? {} : { tlsKeyFile: absolute('server.tlsKeyFile', tlsKeyFile) }),
     },
+    backup: {
+      ...config.backup,
+      ...(config.backup.dir === undefined ? {} : { dir: absolute('backup.dir', config.backup.dir) }),
+    },
     routing: {
       ...config.routing,
       maps: config.routing.maps.map((map) => absolute('routing.maps', map)),

@@ -36,8 +36,9 @@ export function addSyncCommands(program: Command, io: CliIo, deps: CliDeps): voi
         isPaused ? 'stops sending and fetching until resumed' : 'goes on with sending and fetching',
       )
       .action(async (_options, command: Command) =>
-        verb(command, async ({ control }, isJson) => {
+        verb(command, async ({ control, state }, isJson) => {
           await control.setPaused(isPaused)
+          await state.audit.note({ act: isPaused ? 'sync-pause' : 'sync-resume' })
           if (isJson) printJson(io, { paused: isPaused })
           else io.stdout.write(isPaused ? 'Paused: models wait on this device.\n' : 'Resumed.\n')
         }),
@@ -94,6 +95,7 @@ async function cancel(io: CliIo, data: ModelData, transferId: number, isJson: bo
   const transfer = await data.transfers.cancel(transferId)
   if (transfer === undefined) throw unknown(transferId)
   if (transfer.state === 'delivered') throw new Error(`transfer ${transferId} was delivered already`)
+  await data.state.audit.note({ act: 'sync-cancel', transferId })
   if (isJson) printJson(io, { cancelled: transferId })
   else io.stdout.write(`Transfer ${transferId} is cancelled; its model stays here.\n`)
 }

@@ -27,8 +27,16 @@ export function addVacuumCommand(program: Command, io: CliIo, deps: CliDeps): vo
     )
 }
 
-async function vacuum(io: CliIo, { data, files }: CiteData, { compact, json }: VacuumFlags): Promise<void> {
+async function vacuum(
+  io: CliIo,
+  { data, files, lease }: CiteData,
+  { compact, json }: VacuumFlags,
+): Promise<void> {
   const { writer, lock } = data
+  // a backup holds the log: what is rewritten meanwhile would lie there a second time
+  const giveBack = lease.remove()
+  if (giveBack === undefined) throw new Error('a backup is being made: run vacuum again when it is done')
+  giveBack()
   const progress = createProgress(io.stderr)
   const { versions, tables } = await vacuumVersions({
     db: writer,
@@ -36,7 +44,7 @@ async function vacuum(io: CliIo, { data, files }: CiteData, { compact, json }: V
     pause: createPause(undefined, SLICE_MS, REST_MS),
     onProgress: (done) => progress.show(0, `${group(done.versions)} row versions`),
   })
-  const { removed } = await lock.run(() => sweepFiles({ db: writer, files }))
+  const { removed } = await lock.run(() => sweepFiles({ db: writer, files, lease }))
   if (compact === true) {
     progress.show(0.9, 'writing the database anew')
     await retryBusy(() => writer.exec('VACUUM'))

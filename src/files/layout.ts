@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { messageOf } from '../errors.js'
 
@@ -11,6 +11,8 @@ export interface DataLayout {
   dataDb: string
   /** held open by the gateway that serves this directory */
   lockDb: string
+  /** held while bytes are removed, and while a backup needs them to stay, see storage/lease.ts */
+  leaseDb: string
   mapsDir: string
   /** models' bytes by digest; swept by what `state.db` names */
   modelsDir: string
@@ -28,6 +30,9 @@ export interface DataLayout {
   keyFile: string
 }
 
+/** Folder of the data directory in which a restore works; while it is there nothing else may. */
+export const RESTORE_PART = 'restore.part'
+
 /** Paths only; nothing is made. */
 export function layoutOf(dataDir: string): DataLayout {
   const root = path.resolve(dataDir)
@@ -36,6 +41,7 @@ export function layoutOf(dataDir: string): DataLayout {
     stateDb: path.join(root, 'state.db'),
     dataDb: path.join(root, 'data.db'),
     lockDb: path.join(root, 'lock.db'),
+    leaseDb: path.join(root, 'lease.db'),
     mapsDir: path.join(root, 'maps'),
     modelsDir: path.join(root, 'models'),
     filesDir: path.join(root, 'files'),
@@ -53,6 +59,11 @@ export function layoutOf(dataDir: string): DataLayout {
  * @throws Error that says what stands in the way of the data directory
  */
 export function makeDirectories(layout: DataLayout): void {
+  if (existsSync(path.join(layout.root, RESTORE_PART))) {
+    throw new Error(
+      `a restore into ${layout.root} was cut off (or goes on): run \`fieldgate restore\` with this --data-dir again`,
+    )
+  }
   try {
     makeDirectory(layout.root)
     chmodSync(layout.root, 0o700)
@@ -66,8 +77,12 @@ export function makeDirectories(layout: DataLayout): void {
   }
 }
 
-/** Level by level: Node's own recursive form never comes back where the system says "no such file" to a new name (`/proc/x`). */
-function makeDirectory(dir: string): void {
+/**
+ * Makes a directory and those above it, readable by this user alone.
+ *
+ * Level by level: Node's own recursive form never comes back where the system says "no such file" to a new name (`/proc/x`).
+ */
+export function makeDirectory(dir: string): void {
   if (isDirectory(dir)) return
   if (path.dirname(dir) !== dir) makeDirectory(path.dirname(dir))
   try {

@@ -12,7 +12,8 @@ export interface RateLimiter {
   charge(keyId: string, address: string, calls: number): Promise<void>
   /** @throws AppError RATE_LIMITED when the address failed to sign in too often */
   mayTry(address: string): Promise<void>
-  countFailure(address: string): Promise<void>
+  /** @returns true when this failure was the last one that was allowed */
+  countFailure(address: string): Promise<boolean>
 }
 
 /** Allowances per minute, counted in memory: a restart forgives. */
@@ -31,7 +32,8 @@ export function createRateLimiter(limits: RateLimits): RateLimiter {
       if (seen !== null && seen.remainingPoints <= 0) refuse(seen, 'failed sign-ins of this address')
     },
     async countFailure(address) {
-      await failures.penalty(address, 1)
+      const { consumedPoints } = await failures.penalty(address, 1)
+      return consumedPoints === limits.signInFailuresPerMinute
     },
   }
 }

@@ -31,7 +31,10 @@ export interface RpcDeps<C> {
   onFault(requestId: string, method: string, error: unknown): void
   /** told when a caller went away before the end of a streamed result, which is not read any further */
   onHangUp(requestId: string, method: string): void
-  onSignInFailure(c: HttpContext): void
+  /** told of each refused sign-in, and once when an address has failed so often that it must wait */
+  onSignInFailure(c: HttpContext, isLockedOut: boolean): void
+  /** told of each call that ended well, for the audit log */
+  onDone?(caller: Caller, requestId: string, method: string): void
   /** absent where nobody counts */
   readonly meter?: Meter
   /** fires when the gateway stops */
@@ -110,9 +113,9 @@ export async function signIn<C>(c: HttpContext, deps: RpcDeps<C>): Promise<Calle
     return caller
   } catch (error) {
     if (isAppError(error)) {
-      await deps.limiter.countFailure(address)
+      const isLockedOut = await deps.limiter.countFailure(address)
       deps.meter?.signInFailed()
-      deps.onSignInFailure(c)
+      deps.onSignInFailure(c, isLockedOut)
     }
     throw error
   }
@@ -140,7 +143,10 @@ export function callOf<C>(c: HttpContext, api: Api<C>, caller: Caller, deps: Rpc
     mayCall: (scope) => isAllowed(caller.scopes, scope),
     charge: (calls) => deps.limiter.charge(caller.keyId, addressOf(c), calls),
     onFault: (method, error) => deps.onFault(requestId, method, error),
-    ...(deps.meter === undefined ? {} : { onCall: deps.meter.call }),
+    onCall(method, outcome, ms) {
+      deps.meter?.call(method, outcome, ms)
+      if (outcome === 'ok') deps.onDone?.(caller, requestId, method)
+    },
   }
 }
 

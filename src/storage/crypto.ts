@@ -25,7 +25,7 @@ const FILE_HEAD = 'fieldgate-key-1 '
  * @throws Error when the file is there but is no key file: a lost key must never be replaced silently
  */
 export function openKeyring(file: string): Keyring {
-  return createKeyring(readKey(file) ?? makeKey(file))
+  return createKeyring(readKeyFile(file) ?? makeKey(file))
 }
 
 /** @param key 32 bytes */
@@ -51,7 +51,8 @@ export function createKeyring(key: Uint8Array): Keyring {
   }
 }
 
-function readKey(file: string): Buffer | undefined {
+/** The 32 bytes of a key file; undefined when there is none. @throws Error when it is no key file */
+export function readKeyFile(file: string): Buffer | undefined {
   let text: string
   try {
     text = readFileSync(file, 'utf8')
@@ -79,7 +80,7 @@ function makeKey(file: string): Buffer {
     linkSync(temp, file)
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
-    const theirs = readKey(file)
+    const theirs = readKeyFile(file)
     if (theirs === undefined) throw error
     return theirs
   } finally {

@@ -1,5 +1,6 @@
 import { DATA_MIGRATIONS } from './data-migrations.js'
 import { createWriteLock, type Db, openDatabase, type WriteLock } from './database.js'
+import { backupBeforeMigration } from './migration-backup.js'
 import { addSqlFunctions } from './sql-functions.js'
 
 /** data.db as one thread holds it. */
@@ -16,7 +17,6 @@ export interface DataDb {
 export interface DataDbOptions {
   /** page cache of the writer, KiB */
   cacheKib?: number
-  beforeMigrate?: (db: Db, from: number, to: number) => void
 }
 
 /**
@@ -24,7 +24,7 @@ export interface DataDbOptions {
  * loop turn between its slices, is not seen by readers before it is committed. In memory there can be only one.
  */
 export function openDataDb(file: string, options: DataDbOptions = {}): DataDb {
-  const writer = openDatabase(file, DATA_MIGRATIONS, options)
+  const writer = openDatabase(file, DATA_MIGRATIONS, { ...options, beforeMigrate: backupBeforeMigration })
   addSqlFunctions(writer)
   const reader = file === ':memory:' ? writer : openDataReader(file)
   return {
@@ -50,7 +50,7 @@ const BULK_CHECKPOINT_PAGES = 8192
 
 /** Opens data.db for a thread that does nothing but load; its caller holds the write lock for each transaction. */
 export function openBulkWriter(file: string): Db {
-  const db = openDatabase(file, DATA_MIGRATIONS)
+  const db = openDatabase(file, DATA_MIGRATIONS, { beforeMigrate: backupBeforeMigration })
   db.pragma(`wal_autocheckpoint = ${BULK_CHECKPOINT_PAGES}`)
   addSqlFunctions(db)
   return db

@@ -12,8 +12,8 @@ export interface OpenOptions {
   readonly?: boolean
   /** page cache in KiB; SQLite's default of 16 MB a connection is too much for a board */
   cacheKib?: number
-  /** called before a schema change on a database that already had one (a backup goes here) */
-  beforeMigrate?: (db: Db, from: number, to: number) => void
+  /** called before a schema change on a database that already had one, with its write lock held (a backup goes here) */
+  beforeMigrate?: (file: string, from: number) => void
 }
 
 /**
@@ -165,9 +165,12 @@ function migrate(
     )
   }
   if (from === migrations.length) return
-  if (from > 0) beforeMigrate?.(db, from, migrations.length)
   db.transaction(() => {
-    for (const sql of migrations.slice(from)) db.exec(sql)
+    // read again: another process may have been quicker
+    const now = db.pragma('user_version', { simple: true }) as number
+    if (now === migrations.length) return
+    if (now > 0) beforeMigrate?.(file, now)
+    for (const sql of migrations.slice(now)) db.exec(sql)
     db.pragma(`user_version = ${migrations.length}`)
   }).immediate()
 }

@@ -12,6 +12,9 @@ export interface MetaStore {
   lastSeenUs(): Promise<number>
   /** records a time; an earlier one than is recorded changes nothing */
   recordTime(us: number): Promise<void>
+  /** a fact that other rooms keep here; undefined when there is none of the name */
+  noted(name: string): Promise<string | undefined>
+  note(name: string, value: string): Promise<void>
 }
 
 /** Rows of name and value: a fact is added without a migration. */
@@ -40,5 +43,7 @@ export function createMetaStore(state: StateDb): MetaStore {
         if (us > Number(read('last_seen_us') ?? 0)) upsert.run({ name: 'last_seen_us', value: String(us) })
       })
     },
+    noted: async (of) => read(of),
+    note: (of, text) => writeState(state, () => void upsert.run({ name: of, value: text })),
   }
 }

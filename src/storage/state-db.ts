@@ -1,6 +1,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
 import { type Db, openDatabase, retryBusy, transaction } from './database.js'
+import { backupBeforeMigration } from './migration-backup.js'
 import { STATE_MIGRATIONS } from './state-migrations.js'
 
 /** An open `state.db`: the connection, and drizzle over the same one. */
@@ -13,7 +14,9 @@ export interface StateDb {
 export async function openStateDb(file: string): Promise<StateDb> {
   // SQLite gives its -wal and -shm files the mode of the database file
   if (file !== ':memory:') closeSync(openSync(file, 'a', 0o600))
-  const db = await retryBusy(() => openDatabase(file, STATE_MIGRATIONS, { cacheKib: 1024 }))
+  const db = await retryBusy(() =>
+    openDatabase(file, STATE_MIGRATIONS, { cacheKib: 1024, beforeMigrate: backupBeforeMigration }),
+  )
   return { db, orm: drizzle(db) }
 }
 

@@ -1,3 +1,4 @@
+import { type AuditNotes, createAuditNotes } from './audit.js'
 import { createClock, type TrustedClock } from './clock.js'
 import { createKeyStore, type KeyStore } from './key.js'
 import { createMetaStore, type MetaStore } from './meta.js'
@@ -17,13 +18,15 @@ export interface State {
   readonly meta: MetaStore
   readonly keys: KeyStore
   readonly sessions: SessionStore
+  /** acts of command lines, for the gateway's log */
+  readonly audit: AuditNotes
   /**
    * About once a minute: writes when keys were last used, records the time, and removes ended sessions.
    *
    * @param onSessionEnded removes what belongs to a session, before its row goes
    */
   housekeep(onSessionEnded?: (sessionId: string) => Promise<void>): Promise<void>
-  /** writes what is still to be written, and closes */
+  /** writes what is still to be written, and closes; again does nothing */
   close(): Promise<void>
 }
 
@@ -49,6 +52,7 @@ export async function openState(file: string, wallMs?: () => number): Promise<St
     meta,
     keys,
     sessions,
+    audit: createAuditNotes(stateDb, () => clock.nowUs()),
     async housekeep(onSessionEnded = async () => undefined) {
       isServing = true
       await keys.flushUses()
@@ -58,6 +62,7 @@ export async function openState(file: string, wallMs?: () => number): Promise<St
       if (ended.length > 0) await sessions.remove(ended)
     },
     async close() {
+      if (!stateDb.db.open) return
       await keys.flushUses()
       if (isServing && clock.isTrusted()) await meta.recordTime(clock.nowUs())
       stateDb.db.close()

@@ -67,7 +67,7 @@ const FIELDS: ListFields = {
 
 const SELECT = 'SELECT u.*, s.name AS store_name FROM upstream u JOIN model_store s USING (store_id)'
 /** A stored secret opens only as what it is: another encrypted value put in its place does not. */
-const SECRET_CONTEXT = 'upstream.secret'
+export const UPSTREAM_SECRET_CONTEXT = 'upstream.secret'
 
 export function createUpstreamRows(state: StateDb, clock: TrustedClock, keyring: Keyring): UpstreamRows {
   const { db } = state
@@ -121,7 +121,7 @@ function valuesOf(upstream: NewUpstream, keyring: Keyring): unknown[] {
     upstream.storeId,
     upstream.endpoint,
     upstream.apikey,
-    Buffer.from(keyring.encrypt(upstream.secret, SECRET_CONTEXT)),
+    Buffer.from(keyring.encrypt(upstream.secret, UPSTREAM_SECRET_CONTEXT)),
     upstream.upstreamStore,
     upstream.alias,
     upstream.description,
@@ -136,7 +136,7 @@ function toUpstreamRecord(row: UpstreamRow, keyring: Keyring): UpstreamRecord {
     storeName: row.store_name,
     endpoint: row.endpoint,
     apikey: row.apikey,
-    secret: keyring.decrypt(row.secret, SECRET_CONTEXT),
+    secret: keyring.decrypt(row.secret, UPSTREAM_SECRET_CONTEXT),
     upstreamStore: row.upstream_store,
     alias: row.alias,
     description: row.description,

@@ -1,10 +1,12 @@
+import { FREE_LEASE, type SweepLease } from '../storage/lease.js'
+
 /**
  * Keeps bytes that are in place while their row is still being written from being removed as if nobody named them.
  */
 export interface Pins {
   /** waits for a removal of the same bytes that has begun. @returns takes the pin away */
   pin(sha256: string): Promise<() => void>
-  /** removes bytes unless they are pinned or named. @returns whether they went */
+  /** removes bytes unless they are pinned or named, or a backup is being made. @returns whether they went */
   removeUnnamed(
     sha256: string,
     isNamed: () => Promise<boolean>,
@@ -13,7 +15,8 @@ export interface Pins {
   isPinned(sha256: string): boolean
 }
 
-export function createPins(): Pins {
+/** @param lease what keeps bytes from being removed by, and under the eyes of, other processes */
+export function createPins(lease: Pick<SweepLease, 'remove'> = FREE_LEASE): Pins {
   const counts = new Map<string, number>()
   const removals = new Map<string, Promise<boolean>>()
   return {
@@ -30,8 +33,15 @@ export function createPins(): Pins {
       if (counts.has(sha256) || removals.has(sha256)) return false
       const removal = (async () => {
         if ((await isNamed()) || counts.has(sha256)) return false
-        await remove()
-        return true
+        const giveBack = lease.remove()
+        if (giveBack === undefined) return false
+        try {
+          if (await isNamed()) return false // by another process, before the lease was ours
+          await remove()
+          return true
+        } finally {
+          giveBack()
+        }
       })()
       removals.set(sha256, removal)
       try {

@@ -12,6 +12,7 @@ const SHORT: [name: string, flags: string[]][] = [
   ['bad-link', ['--sizeBytes', '2500000', '--latencyMs', '1', '--stallEvery', '8', '--stallMs', '200']],
   ['size', ['--sizeBytes', '60000000', '--maxRssBytes', '260000000']],
   ['disk-full', []],
+  ['backup', ['--backups', '4', '--models', '60', '--modelBytes', '200000', '--pauseMs', '300']],
 ]
 
 const skip = existsSync('dist/fieldgate.cjs')

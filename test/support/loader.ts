@@ -47,7 +47,13 @@ export function openTestLoader(t: TestLike, settings: Record<string, unknown> = 
   if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults))
   const { config } = loaded
   const jobNames: string[] = []
-  const jobs = inThisThread(loaderJobs({ db: bulk, keyring, files, timeZoneMin: TIME_ZONE_MIN }), jobNames)
+  const jobs = inThisThread(
+    loaderJobs({
+      ...{ db: bulk, keyring, files, timeZoneMin: TIME_ZONE_MIN },
+      leaseFile: path.join(dir, 'lease.db'),
+    }),
+    jobNames,
+  )
   const loader = createLoader({
     data,
     jobs,

@@ -3,6 +3,7 @@ import { AppError, isAppError } from '../../errors.js'
 import type { BlobStore } from '../../files/blob-store.js'
 import type { Keyring } from '../../storage/crypto.js'
 import { asyncTransaction, type Db } from '../../storage/database.js'
+import { createSweepLease, type SweepLease } from '../../storage/lease.js'
 import { dropTable, findTable } from '../../storage/table-catalog.js'
 import { usedDigests } from '../../storage/table-files.js'
 import { MAX_SEGMENT_ROWS, mergeSegments } from '../../storage/table-index.js'
@@ -23,6 +24,8 @@ export interface JobStore {
   readonly keyring: Keyring
   readonly files: Pick<BlobStore, 'stage' | 'list' | 'remove'>
   readonly timeZoneMin: number
+  /** `lease.db` of the data directory: what keeps the bytes of a backup that is being made */
+  readonly leaseFile: string
 }
 
 /** Which table, and how: part of every job that writes rows. */
@@ -54,7 +57,7 @@ export function loaderJobs(store: JobStore): Record<string, WorkHandler> {
     },
     'loader.merge': ({ dataName }: { dataName: string }, work) => mergeAll(store, dataName, work),
     'loader.drop': (job: { dataName: string; tableId: number }) => drop(store, job),
-    'loader.sweep': () => sweepFiles(store),
+    'loader.sweep': () => sweepFiles({ ...store, lease: createSweepLease(store.leaseFile) }),
   }
 }
 
@@ -110,21 +113,28 @@ function requireTable(db: Db, { dataName, tableId }: { dataName: string; tableId
 
 /**
  * Removes files that no row names. Files are put within the transaction of their rows, so within this one none is on the
- * way to its row.
+ * way to its row. While a backup is being made nothing goes.
  */
 export async function sweepFiles({
   db,
   files,
-}: Pick<JobStore, 'db' | 'files'>): Promise<{ removed: number }> {
+  lease,
+}: Pick<JobStore, 'db' | 'files'> & { lease: Pick<SweepLease, 'remove'> }): Promise<{ removed: number }> {
   return await asyncTransaction(db, async () => {
-    const used = new Set(usedDigests(db))
-    let removed = 0
-    for await (const digest of files.list()) {
-      if (used.has(digest)) continue
-      await files.remove(digest)
-      removed++
+    const giveBack = lease.remove()
+    if (giveBack === undefined) return { removed: 0 }
+    try {
+      const used = new Set(usedDigests(db))
+      let removed = 0
+      for await (const digest of files.list()) {
+        if (used.has(digest)) continue
+        await files.remove(digest)
+        removed++
+      }
+      return { removed }
+    } finally {
+      giveBack()
     }
-    return { removed }
   })
 }
 

@@ -1,0 +1,101 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import type { Command } from 'commander'
+import { chooseBackup } from '../backup/manifest.js'
+import { lockForReading, placeOf } from '../backup/place.js'
+import { type RestoreResult, restoreBackup } from '../backup/restore.js'
+import { formatDatetimeShort, parseOffset } from '../datetime.js'
+import { layoutOf } from '../files/layout.js'
+import { openState } from '../storage/state.js'
+import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson } from './io.js'
+import { group } from './map-facts.js'
+import { sizeText } from './model-data.js'
+import { createProgress } from './progress.js'
+import { type RunSettings, readSettings } from './settings.js'
+
+interface RestoreFlags extends GlobalOptions {
+  backup?: string
+  dryRun?: boolean
+}
+
+/** `restore`: a data directory out of a backup. */
+export function addRestoreCommand(program: Command, io: CliIo, deps: CliDeps): void {
+  program
+    .command('restore')
+    .description(
+      'makes a data directory out of a backup; overwrites nothing, and proves digests and row counts',
+    )
+    .argument('<dir>', 'where backups are kept')
+    .option('--backup <name>', 'which one (default: the newest)')
+    .option('--dry-run', 'reads everything through and writes nothing')
+    .action(async (dir: string, _options, command: Command) => {
+      await restore(dir, command.optsWithGlobals<RestoreFlags>(), io, deps)
+    })
+}
+
+async function restore(dir: string, flags: RestoreFlags, io: CliIo, deps: CliDeps): Promise<void> {
+  const settings = readSettings(flags, deps)
+  const layout = layoutOf(settings.dataDir)
+  const place = placeOf(path.resolve(deps.cwd, dir))
+  const backup = chooseBackup(place, flags.backup)
+  deps.makeFilesPrivate()
+  const lock = lockForReading(place)
+  const stop = new AbortController()
+  const stopListening = deps.onSignal('SIGINT', () => stop.abort())
+  const progress = createProgress(io.stderr)
+  try {
+    const result = await restoreBackup(place, backup, {
+      layout,
+      isDryRun: flags.dryRun === true,
+      signal: stop.signal,
+      onProgress: (fraction, what) => progress.show(fraction, what),
+    })
+    progress.clear()
+    if (flags.dryRun !== true) await noteRestore(layout.stateDb, result)
+    tell(io, result, flags, settings)
+  } finally {
+    progress.clear()
+    stopListening()
+    lock.release()
+  }
+}
+
+async function noteRestore(stateDb: string, { name, nodeId }: RestoreResult): Promise<void> {
+  const state = await openState(stateDb)
+  try {
+    await state.audit.note({ act: 'restore', name, nodeId })
+  } finally {
+    await state.close()
+  }
+}
+
+function tell(io: CliIo, result: RestoreResult, flags: RestoreFlags, { dataDir, config }: RunSettings): void {
+  const isWhole = result.faults.length === 0
+  if (!isWhole) io.setExitCode(1)
+  if (flags.json === true) {
+    printJson(io, { ok: isWhole, dryRun: flags.dryRun === true, dataDir, ...result })
+    return
+  }
+  for (const fault of result.faults) io.stderr.write(`fieldgate: ${oneLine(fault)}\n`)
+  const at = formatDatetimeShort(result.madeAtUs, parseOffset(config.service.timeZone) ?? 0)
+  const what = `${group(result.rows)} rows, ${group(result.blobs)} files, ${group(result.citations)} citation checksums`
+  if (flags.dryRun === true) {
+    if (isWhole) io.stdout.write(`The backup ${result.name} is whole (${what}).\n`)
+    io.stdout.write(
+      `A restore would write ${sizeText(result.totalBytes)} to ${dataDir}; nothing was written.\n`,
+    )
+    return
+  }
+  io.stdout.write(
+    `${dataDir} is the node ${result.nodeId} again, as it was at ${at} (${what}, all as recorded).\n` +
+      'Never let the gateway that it was made of run beside it: both would be the same node.\n',
+  )
+  if (result.configFile !== null && existsSync(result.configFile))
+    io.stdout.write(`Its settings are in ${result.configFile}; nothing reads them there.\n`)
+  for (const file of result.outside)
+    io.stdout.write(`Its settings name a file that is in no backup: ${file}\n`)
+  for (const { sha256, kind, reason } of result.lost)
+    io.stderr.write(
+      `fieldgate: warning: the bytes of a ${kind} were lost before the backup: ${sha256} (${reason})\n`,
+    )
+}

@@ -1,0 +1,68 @@
+import path from 'node:path'
+import type { Command } from 'commander'
+import { type BadBackup, chooseBackup, listBackups } from '../backup/manifest.js'
+import { lockForReading, placeOf } from '../backup/place.js'
+import { type Verified, verifyBackup } from '../backup/verify.js'
+import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson } from './io.js'
+import { group } from './map-facts.js'
+import { sizeText } from './model-data.js'
+import { createProgress } from './progress.js'
+
+interface VerifyFlags extends GlobalOptions {
+  backup?: string
+  all?: boolean
+}
+
+/** `verify`: reads backups through. */
+export function addVerifyCommand(program: Command, io: CliIo, deps: CliDeps): void {
+  program
+    .command('verify')
+    .description(
+      'reads a backup through: digests, row counts, citation checksums; exit code 1 when it is damaged',
+    )
+    .argument('<dir>', 'where backups are kept')
+    .option('--backup <name>', 'which one (default: the newest)')
+    .option('--all', 'every backup there')
+    .action(async (dir: string, _options, command: Command) => {
+      await verify(path.resolve(deps.cwd, dir), command.optsWithGlobals<VerifyFlags>(), io, deps)
+    })
+}
+
+async function verify(dir: string, flags: VerifyFlags, io: CliIo, deps: CliDeps): Promise<void> {
+  const place = placeOf(dir)
+  const newest = chooseBackup(place, flags.backup)
+  const { backups, bad } = listBackups(place)
+  const lock = lockForReading(place)
+  const stop = new AbortController()
+  const stopListening = deps.onSignal('SIGINT', () => stop.abort())
+  const progress = createProgress(io.stderr)
+  const found: Verified[] = []
+  try {
+    for (const one of flags.all === true ? backups : [newest]) {
+      const onProgress = (fraction: number) => progress.show(fraction, one.name)
+      found.push(await verifyBackup(place, one, { signal: stop.signal, onProgress }))
+    }
+  } catch (error) {
+    throw stop.signal.aborted ? new Error('stopped', { cause: error }) : error
+  } finally {
+    progress.clear()
+    stopListening()
+    lock.release()
+  }
+  tell(io, found, flags.all === true ? bad : [], flags.json === true)
+}
+
+function tell(io: CliIo, found: Verified[], bad: BadBackup[], isJson: boolean): void {
+  const isWhole = bad.length === 0 && found.every(({ faults }) => faults.length === 0)
+  if (!isWhole) io.setExitCode(1)
+  if (isJson) {
+    printJson(io, { ok: isWhole, backups: found, unreadable: bad })
+    return
+  }
+  for (const { name, faults, rows, blobs, bytes, citations } of found) {
+    const what = `${group(rows)} rows, ${group(blobs)} files of ${sizeText(bytes)}, ${group(citations)} citation checksums`
+    io.stdout.write(`${faults.length === 0 ? 'ok' : 'damaged'}  ${name}  ${what}\n`)
+    for (const fault of faults) io.stderr.write(`fieldgate: ${oneLine(fault)}\n`)
+  }
+  for (const { name, fault } of bad) io.stderr.write(`fieldgate: ${name}: ${oneLine(fault)}\n`)
+}

@@ -1,0 +1,216 @@
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import t, { type Test } from 'tap'
+import { openState } from '../../src/storage/state.js'
+import { connect, FL, MODELS, putModel } from '../support/models.js'
+import { cli } from '../support/run-cli.js'
+import { startGateway } from '../support/start-gateway.js'
+
+interface Check {
+  name: string
+  state: string
+  findings: { state: string; message: string; advice: string | null }[]
+}
+
+/** A data directory, and what doctor says of it. */
+async function patient(t: Test) {
+  const cwd = t.testdir()
+  await cli(cwd, ['init'])
+  const doctor = async (...argv: string[]) => {
+    const { code, stdout, stderr } = await cli(cwd, ['doctor', '--json', ...argv])
+    const { state, checks } = JSON.parse(stdout) as { state: string; checks: Check[] }
+    const find = (name: string) => checks.find((check) => check.name === name) as Check
+    return { code, state, checks, find, stderr }
+  }
+  return { cwd, doctor, file: (name: string) => path.join(cwd, 'data', name) }
+}
+
+/** Every fault says what to do. */
+function allAdvised(t: Test, checks: Check[]) {
+  for (const { name, findings } of checks)
+    for (const { state, message, advice } of findings)
+      if (state !== 'ok') t.ok(advice !== null && advice.length > 10, `${name}: ${message}`)
+}
+
+t.test('doctor: a fresh gateway is well, whether it runs or not', async (t) => {
+  const { cwd, doctor } = await patient(t)
+  const { code, state, checks, find } = await doctor()
+  t.same([code, state], [0, 'ok'])
+  t.same(
+    checks.map(({ name }) => name),
+    [
+      'config',
+      'disk',
+      'permissions',
+      'database',
+      'clock',
+      'keys',
+      'blobs',
+      'maps',
+      'upstreams',
+      'backups',
+      'modules',
+    ],
+  )
+  t.match(find('database').findings[0]?.message, /no gateway serves/)
+  const text = await cli(cwd, ['doctor'])
+  t.match(text.stdout, /^ok {7}config/)
+  const gateway = await startGateway(t, { dataDir: path.join(t.testdir(), 'data') })
+  await putModel(gateway, new Uint8Array(10))
+  const running = await cli(cwd, ['doctor', '--data-dir', gateway.dataDir, '--json'])
+  t.equal(running.code, 0, running.stdout)
+})
+
+t.test('doctor: faults of the settings, and of what they name', async (t) => {
+  const { cwd, doctor } = await patient(t)
+  writeFileSync(path.join(cwd, 'edge.config.json'), JSON.stringify({ server: { prot: 1 }, nonsense: 2 }))
+  const bad = await doctor()
+  t.same([bad.code, bad.find('config').findings.length], [2, 2])
+  allAdvised(t, bad.checks)
+  writeFileSync(path.join(cwd, 'edge.config.json'), JSON.stringify({ server: { host: '0.0.0.0' } }))
+  const open = await doctor()
+  t.same([open.code, open.find('config').state], [1, 'warning'])
+  const tls = { server: { tlsCertFile: 'cert.pem', tlsKeyFile: 'key.pem' } }
+  writeFileSync(path.join(cwd, 'edge.config.json'), JSON.stringify(tls))
+  const missing = await doctor()
+  t.match(missing.find('config').findings.at(-1)?.message, /certificate .*cannot be read/)
+  allAdvised(t, missing.checks)
+})
+
+t.test('doctor: each thing that breaks is named, with what to do', async (t) => {
+  const { cwd, doctor, file } = await patient(t)
+  const elsewhere = await doctor('--data-dir', path.join(cwd, 'nothing'))
+  t.equal(elsewhere.code, 2)
+  t.match(elsewhere.find('database').findings[0]?.message, /holds no gateway's data/)
+
+  writeFileSync(file('maps/town.graph'), 'no map')
+  mkdirSync(file('modules/empty'))
+  writeFileSync(file('secret.key'), 'fieldgate-key-1 AAAA')
+  chmodSync(file('secret.key'), 0o644)
+  chmodSync(path.join(cwd, 'data'), 0o755)
+  const broken = await doctor()
+  t.equal(broken.code, 2)
+  t.equal(broken.find('maps').state, 'error')
+  t.equal(broken.find('modules').state, 'error')
+  t.match(broken.find('permissions').findings, [
+    { state: 'warning', message: /has the mode 755, expected 700/ },
+    { state: 'error', message: /secret\.key has the mode 644, expected 600/ },
+  ])
+  allAdvised(t, broken.checks)
+
+  writeFileSync(file('state.db'), Buffer.alloc(8192, 7))
+  const rotten = await doctor()
+  t.equal(rotten.find('database').state, 'error')
+  allAdvised(t, rotten.checks)
+})
+
+t.test('doctor: a newer database is told with both versions', async (t) => {
+  const { doctor, file, cwd } = await patient(t)
+  const { openPlain } = await import('../../src/storage/snapshot.js')
+  const db = openPlain(file('state.db'), false)
+  db.pragma('user_version = 99')
+  db.close()
+  const { code, find } = await doctor()
+  t.equal(code, 2)
+  t.match(
+    find('database').findings.at(1)?.message,
+    /state\.db has schema version 99, this Fieldgate knows \d/,
+  )
+  for (const argv of [
+    ['key', 'list'],
+    ['serve', '--port', '0'],
+    ['backup', 'b'],
+  ]) {
+    const { code: exit, stderr } = await cli(cwd, argv)
+    t.equal(exit, 1, argv.join(' '))
+    t.match(stderr, /schema version 99, this Fieldgate (?:knows|reads) \d/)
+  }
+})
+
+t.test('doctor: lost bytes of models, and keys that end', async (t) => {
+  const gateway = await startGateway(t)
+  const { body } = await putModel(gateway, new Uint8Array(1000))
+  const cwd = path.dirname(gateway.dataDir)
+  rmSync(path.join(gateway.dataDir, 'models', body.model_sha256.slice(0, 2), body.model_sha256))
+  const doctor = async () => JSON.parse((await cli(cwd, ['doctor', '--json'])).stdout).checks as Check[]
+  const lost = (await doctor()).find(({ name }) => name === 'blobs')
+  t.match(lost, { state: 'error', findings: [{ message: new RegExp(body.model_sha256) }] })
+  await cli(cwd, ['key', 'create', '--name', 'soon', '--scope', 'map:read', '--expires-in', '2d'])
+  t.match(
+    (await doctor()).find(({ name }) => name === 'keys'),
+    {
+      state: 'warning',
+      findings: [{ message: /the key soon .*expires/ }],
+    },
+  )
+  await gateway.revokeKey(gateway.admin.apiKey)
+  t.match(
+    (await doctor()).find(({ name }) => name === 'keys'),
+    { state: 'error' },
+  )
+})
+
+t.test('doctor: an upstream that answers, one that does not, and a key file that is another', async (t) => {
+  const upstream = await startGateway(t)
+  const settings = { sync: { allowLoopback: true, allowInsecure: ['127.0.0.1'], push: 'manual' } }
+  const edge = await startGateway(t, { settings, dataDir: path.join(t.testdir(), 'edge/data') })
+  const cwd = path.dirname(edge.dataDir)
+  writeFileSync(path.join(cwd, 'edge.config.json'), JSON.stringify(settings))
+  await edge.call(MODELS, 'model_store.create', { model_store_ddc: 'rain' })
+  await connect(edge, upstream)
+  const look = async (...argv: string[]) => {
+    const { stdout } = await cli(cwd, ['doctor', '--json', ...argv])
+    return (JSON.parse(stdout).checks as Check[]).find(({ name }) => name === 'upstreams')
+  }
+  t.match(await look(), { state: 'ok', findings: [{ message: /answers as a gateway/ }] })
+  await upstream.gateway.stop()
+  t.match(await look(), { state: 'warning', findings: [{ message: /does not answer/ }] })
+  t.match(await look('--offline'), { state: 'ok' })
+  writeFileSync(
+    path.join(edge.dataDir, 'secret.key'),
+    `fieldgate-key-1 ${Buffer.alloc(32, 1).toString('base64')}\n`,
+  )
+  t.match(await look('--offline'), { state: 'error', findings: [{ message: /cannot be read with/ }] })
+  t.ok(FL)
+})
+
+t.test('doctor: --reset-clock forgets a recorded time that is still to come', async (t) => {
+  const { cwd, doctor, file } = await patient(t)
+  const farUs = Date.now() * 1000 + 20 * 365 * 24 * 3_600_000_000
+  const note = await openState(file('state.db'))
+  await note.meta.note('last_seen_us', String(farUs))
+  await note.close()
+  const before = await doctor()
+  t.match(before.find('clock'), { state: 'error', findings: [{ advice: /--reset-clock/ }] })
+  const reset = await doctor('--reset-clock')
+  t.equal(reset.code, 0)
+  t.match(reset.stderr, /takes it over at its next start/)
+  t.equal((await doctor()).find('clock').state, 'ok')
+  t.equal((await cli(cwd, ['doctor'])).code, 0)
+})
+
+t.test('doctor: backups that failed, are old, or were never made', async (t) => {
+  const { cwd, doctor, file } = await patient(t)
+  const state = await openState(file('state.db'))
+  t.teardown(() => state.close())
+  const hourUs = 3_600_000_000
+  const nowUs = Date.now() * 1000
+  const record = {
+    ...{ atUs: nowUs, dir: '/mnt/b', successUs: nowUs, error: null, writtenBytes: 1, totalBytes: 2, lost: 0 },
+  }
+  const tell = async (change: object) => {
+    await state.meta.note('last_backup', JSON.stringify({ ...record, ...change }))
+    return (await doctor()).find('backups')
+  }
+  t.equal((await tell({})).state, 'ok')
+  t.match(await tell({ error: 'no room' }), { state: 'error', findings: [{ message: /no room/ }] })
+  t.equal((await tell({ successUs: nowUs - 40 * 24 * hourUs })).state, 'warning')
+  t.equal((await tell({ lost: 2 })).state, 'warning')
+  writeFileSync(path.join(cwd, 'edge.config.json'), JSON.stringify({ backup: { dir: 'b', everyHours: 1 } }))
+  const late = await tell({ successUs: nowUs - 3 * hourUs })
+  t.same(
+    late.findings.map(({ state: of }) => of),
+    ['warning', 'warning'],
+    'the directory is not there, and the last one is old',
+  )
+})
