@@ -35,6 +35,7 @@ writeFileSync('build/bundle.json', JSON.stringify(metafile)) // read by `npm run
 for (const [role, run] of [
   ['search', 'runSearchWorker'],
   ['job', 'runJobWorker'],
+  ['backup', 'runBackupWorker'],
 ])
   await build({ ...common, stdin: workerSource(role, run), outfile: `dist/${role}-worker.cjs` })
 

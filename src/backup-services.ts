@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Worker } from 'node:worker_threads'
 import type { BackupOptions, BackupResult } from './backup/make-backup.js'
 import { listBackups, type Manifest } from './backup/manifest.js'
 import { placeOf } from './backup/place.js'
 import { type BackupRecord, type BackupSchedule, noSchedule, startSchedule } from './backup/schedule.js'
 import type { Config } from './config.js'
 import type { ServicesOptions } from './services.js'
+import { startWorker } from './start-worker.js'
 import type { State } from './storage/state.js'
 import { createWorkerClient } from './worker/client.js'
 
@@ -81,7 +81,7 @@ async function makeInThread(
 ): Promise<BackupResult> {
   const worker = createWorkerClient({
     spawn: () =>
-      new Worker(workerEntry, {
+      startWorker(workerEntry, 'backup', {
         workerData: { role: 'backup', config, layout },
         name: 'fieldgate-backup',
         resourceLimits: { maxYoungGenerationSizeMb: 12 },

@@ -27,7 +27,7 @@ async function main(): Promise<void> {
     runJobWorker(parentPort, workerData)
   } else if (workerData.role === 'backup') {
     const { runBackupWorker } = await import('./backup-worker.js')
-    runBackupWorker(parentPort)
+    runBackupWorker(parentPort, workerData)
   } else throw new Error(`found the worker role ${String(workerData.role)}, expected search, job or backup`)
 }
 

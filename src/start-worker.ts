@@ -3,7 +3,7 @@ import path from 'node:path'
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 import { isSingleExecutable, readAsset } from './assets.js'
 
-export type WorkerRole = 'search' | 'job'
+export type WorkerRole = 'search' | 'job' | 'backup'
 
 /**
  * Starts a thread. Each has a small bundle of its own, since what the whole program needs would be read and kept in

@@ -52,6 +52,7 @@ function collectAssets() {
     'better_sqlite3.node.sha256': digest,
     'search-worker.cjs': path.resolve('dist/search-worker.cjs'),
     'job-worker.cjs': path.resolve('dist/job-worker.cjs'),
+    'backup-worker.cjs': path.resolve('dist/backup-worker.cjs'),
   }
   // compiled code fits one kind of machine, so only the target that is this one gets it
   if (target.arch === process.arch) assets['fieldgate.code'] = compile(assets['fieldgate.cjs'])

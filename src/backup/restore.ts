@@ -33,6 +33,9 @@ export interface RestoreResult extends Verified {
   configFile: string | null
 }
 
+/** What may lie in an empty directory: of the file system, and of the single executable, which unpacks its addon there. */
+const NOT_DATA = new Set(['lost+found', 'native'])
+
 /** Name that the settings file gets: nothing reads it there by itself. */
 export const RESTORED_CONFIG = 'restored.edge.config.json'
 
@@ -185,7 +188,7 @@ function refuseData({ root }: DataLayout): void {
   if (!existsSync(root)) return
   let names: string[]
   try {
-    names = readdirSync(root).filter((name) => name !== 'lost+found')
+    names = readdirSync(root).filter((name) => !NOT_DATA.has(name))
   } catch (error) {
     throw new Error(`${root} cannot be read: ${messageOf(error)}; choose another --data-dir`, {
       cause: error,
@@ -212,7 +215,7 @@ function clear({ root }: DataLayout, isNew: boolean): void {
     return
   }
   for (const name of readdirSync(root))
-    if (name !== 'lost+found' && name !== RESTORE_PART)
+    if (!NOT_DATA.has(name) && name !== RESTORE_PART)
       rmSync(path.join(root, name), { recursive: true, force: true })
   rmSync(path.join(root, RESTORE_PART), { recursive: true, force: true })
 }
