@@ -15,6 +15,7 @@ import type { Log } from './log.js'
 import type { Api } from './rpc/dispatch.js'
 import type { Keyring } from './storage/crypto.js'
 import { type DataDb, openDataDb } from './storage/data-db.js'
+import { retryBusy } from './storage/database.js'
 import { createTableReader } from './storage/table-reader.js'
 import type { TableReader } from './storage/table-types.js'
 import type { WorkerClient } from './worker/client.js'
@@ -44,10 +45,10 @@ export interface LoaderServices {
 }
 
 /** Opens data.db and what lies on it. */
-export function openLoaderServices(options: LoaderServicesOptions): LoaderServices {
+export async function openLoaderServices(options: LoaderServicesOptions): Promise<LoaderServices> {
   const { config, layout, log, timeZoneMin, disk, keyring, jobs, nowUs } = options
   const { limits } = config
-  const data = openDataDb(layout.dataDb)
+  const data = await retryBusy(() => openDataDb(layout.dataDb))
   const requireSpace = (bytes: number) => disk.require(bytes)
   const files = createBlobStore({ dir: layout.filesDir, tempDir: layout.tempDir, requireSpace })
   const loader = createLoader({ data, jobs, files, keyring, timeZoneMin, nowUs, requireSpace, log })

@@ -82,7 +82,7 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
   const keyring = openKeyring(layout.keyFile)
   const { searcher, jobs } = startWorkers(options)
   const nowUs = () => state.clock.nowUs()
-  const loading = openLoaderServices({ ...options, timeZoneMin, disk, keyring, jobs, nowUs })
+  const loading = await openLoaderServices({ ...options, timeZoneMin, disk, keyring, jobs, nowUs })
   const datasets = createDatasetStore({
     ...{ data: loading.data, log, nowUs, newId: randomUUID, timeZoneMin, keyring },
     pageRows: config.limits.pageRows,

@@ -7,6 +7,7 @@ import { layoutOf } from '../files/layout.js'
 import { createClock } from '../storage/clock.js'
 import { type Keyring, openKeyring } from '../storage/crypto.js'
 import { type DataDb, openDataDb } from '../storage/data-db.js'
+import { retryBusy } from '../storage/database.js'
 import { createDatasetStore, type DatasetStore } from '../storage/dataset-store.js'
 import { createSweepLease, type SweepLease } from '../storage/lease.js'
 import type { CliDeps, GlobalOptions } from './io.js'
@@ -39,7 +40,7 @@ export async function withCiteData<O>(
     throw new Error(`${dataDir} holds no tables yet: give the --data-dir of a gateway that has been running`)
   }
   deps.makeFilesPrivate()
-  const data = openDataDb(layout.dataDb)
+  const data = await retryBusy(() => openDataDb(layout.dataDb))
   const keyring = openKeyring(layout.keyFile)
   const files = createBlobStore({ dir: layout.filesDir, tempDir: layout.tempDir })
   const timeZoneMin = parseOffset(config.service.timeZone) ?? 0

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { createServer } from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { cli, printed, type RunningCli, startCli } from '../support/run-cli.js'
 import { post } from '../support/start-gateway.js'
@@ -137,19 +138,26 @@ t.test('serve: who comes before everything is open gets 503 and is told to come 
   await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve))
   const { port } = free.address() as { port: number }
   await new Promise((resolve) => free.close(resolve))
+  t.equal((await cli(cwd, ['init'])).code, 0)
+  // another program holds the database: the gateway listens, and waits for it
+  const other = new Database(path.join(cwd, 'data', 'data.db'))
+  t.teardown(() => other.close())
+  other.pragma('journal_mode = WAL')
+  other.exec('BEGIN IMMEDIATE')
   const running = startCli(cwd, ['serve', '--json', '--port', String(port)])
   t.teardown(() => stop(running))
   const url = `http://127.0.0.1:${port}${SESSION}`
   let first: Response | undefined
   while (first === undefined) {
     first = await fetch(url, { method: 'POST' }).catch(() => undefined)
-    await sleep(1)
+    await sleep(5)
   }
   t.equal(first.status, 503)
   t.equal(first.headers.get('retry-after'), '1')
   t.match(await first.json(), {
     error: { message: 'The gateway is starting', data: { name: 'UNAVAILABLE' } },
   })
+  other.exec('ROLLBACK')
   await printed(running, /"ready"/)
   t.equal((await fetch(url, { method: 'POST' })).status, 401)
 })
