@@ -162,14 +162,14 @@ async function seenProfiles(bench: Bench): Promise<void> {
   rows.forEach(emit)
 }
 
-/** The part of the answers under free flow that is writing their text: no target of its own. */
+/** What `JSON.stringify` of the answers under free flow would take, which are written as text at once: for scale. */
 async function jsonRow({ world, pairs }: Bench): Promise<Row> {
   const ms: number[] = []
   for (const { question } of pairs) {
     const answer: unknown = JSON.parse(await world.ask(question))
     timedNow(ms, () => JSON.stringify(answer))
   }
-  return { key: 'json', title: '  of it, JSON text of the result', ms }
+  return { key: 'json', title: '  JSON.stringify of the same, for scale', ms }
 }
 
 /** Node to node: it knows no places inside links. Its costs are compared with those of layer 1 between the same nodes. */

@@ -75,7 +75,11 @@ function load() {
 /** Its peak is looked at ten times a second, so the true one may be a little higher. */
 async function buildTiles(program, configFile, extract) {
   const startedAt = performance.now()
-  const child = spawn(program, ['-c', configFile, extract], { stdio: 'ignore' })
+  // it leaves a file where it stands
+  const child = spawn(program, ['-c', configFile, extract], {
+    cwd: path.dirname(configFile),
+    stdio: 'ignore',
+  })
   let peakMb = 0
   const watch = setInterval(() => {
     const file = `/proc/${child.pid}/status`

@@ -39,6 +39,7 @@ export function measure(
 ): Stretch {
   const lengthMm = toMm - fromMm
   if (themes.length === 0) return { lengthMm, weightedMm: lengthMm, levelMm: 0, maxLevel: 0 }
+  if (themes.length === 1) return measureOne(themes[0]!, segment, fromMm, toMm)
   const stretch: Stretch = { lengthMm, weightedMm: 0, levelMm: 0, maxLevel: 0 }
   const pieces = themes.map(({ overlay }) => firstPieceAfter(overlay, segment, fromMm))
   let atMm = fromMm
@@ -65,6 +66,33 @@ export function measure(
     if (atMm < toMm) advance(themes, pieces, atMm)
   }
   return stretch
+}
+
+/** The same for one theme, which is the common case: nothing is kept beside the sums. */
+function measureOne(
+  { overlay, sensitivity }: ThemeRisk,
+  segment: number,
+  fromMm: number,
+  toMm: number,
+): Stretch {
+  const lengthMm = toMm - fromMm
+  const at = findSegment(overlay, segment)
+  if (at < 0) return { lengthMm, weightedMm: lengthMm * (1 + sensitivity[0]!), levelMm: 0, maxLevel: 0 }
+  const { firstPiece, pieceEndMm, pieceLevel } = overlay
+  let weightedMm = 0
+  let levelMm = 0
+  let maxLevel = 0
+  let atMm = fromMm
+  for (let piece = firstPiece[at]!; atMm < toMm; piece++) {
+    const endMm = Math.min(pieceEndMm[piece]!, toMm)
+    if (endMm <= atMm) continue // before the stretch
+    const level = pieceLevel[piece]!
+    weightedMm += (endMm - atMm) * (1 + sensitivity[level]!)
+    levelMm += (endMm - atMm) * level
+    if (level > maxLevel) maxLevel = level
+    atMm = endMm
+  }
+  return { lengthMm, weightedMm, levelMm, maxLevel }
 }
 
 /** True when a closed piece lies within the stretch (more than touching its ends). */

@@ -119,7 +119,6 @@ function priceListed(graph: Graph, themes: readonly ThemeRisk[], overlay: Overla
   }
 }
 
-/** A link is closed as a whole when any piece of it is; its open ends can still be reached by `stretchMs`. */
 /** What `measure` says of a whole listed segment when there is one theme, which is the common case, without its overhead. */
 function weigh({ overlay, sensitivity }: ThemeRisk, listed: number): number {
   const { firstPiece, pieceEndMm, pieceLevel } = overlay
@@ -133,6 +132,7 @@ function weigh({ overlay, sensitivity }: ThemeRisk, listed: number): number {
   return weightedMm
 }
 
+/** A link is closed as a whole when any piece of it is; its open ends can still be reached by `stretchMs`. */
 function closeListed(graph: Graph, closed: Overlay, weights: Weights): void {
   const { segmentLengthMm, linkFirstArc, linkArcs } = graph
   for (const segment of closed.segments) {
