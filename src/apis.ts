@@ -1,5 +1,6 @@
 import type { BaseContext } from './api/context.js'
 import { type DataLoaderContext, GET_FILE_METHODS, LOADER_METHODS } from './api/dataloader/index.js'
+import { DATAPROC_METHODS, type DataprocContext } from './api/dataproc/index.js'
 import { DATASET_METHODS, type DatasetContext } from './api/dataset/index.js'
 import { FL_METHODS, type FlContext } from './api/fl/index.js'
 import { MAP_METHODS, type MapContext } from './api/map/index.js'
@@ -11,6 +12,8 @@ import type { Method, MethodFacts } from './rpc/define-method.js'
 import type { Api } from './rpc/dispatch.js'
 import { openRpcDocument } from './rpc/openrpc.js'
 
+/** Where another backend is configured its requests are sent on. */
+export const DATAPROC_PATH = '/api/v1/dataproc/jsonrpc'
 /** Its bodies may be large, and its streams stand beside it. */
 export const LOADER_PATH = '/api/v1/dataloaderapi/jsonrpc'
 /** Its uploads stand below it. */
@@ -24,6 +27,7 @@ export function mapApiPath({ service }: Pick<Config, 'service'>): string {
 /** The context of every method: what each room asks for, together. */
 export type GatewayContext = BaseContext &
   SessionContext &
+  DataprocContext &
   DataLoaderContext &
   MapContext &
   RoutingContext &
@@ -31,10 +35,13 @@ export type GatewayContext = BaseContext &
   FlContext &
   ModelStoreContext
 
-/** Every API with its path and methods. A room is added here and its part of the context in `app.ts`. */
+/** Every API that is answered here, with its path and methods. A room is added here and its part of the context in `app.ts`. */
 export function createApis(config: Config): Api<GatewayContext>[] {
   return [
     apiOf<GatewayContext>('/api/v1/session/jsonrpc', 'Sessions', SESSION_METHODS),
+    ...(config.dataproc.backend === 'embedded'
+      ? [apiOf<GatewayContext>(DATAPROC_PATH, 'Data processing', DATAPROC_METHODS)]
+      : []),
     apiOf<GatewayContext>(LOADER_PATH, 'Data loader', LOADER_METHODS),
     apiOf<GatewayContext>('/api/v1/getfileapi/jsonrpc', 'Stored files', GET_FILE_METHODS),
     apiOf<GatewayContext>(

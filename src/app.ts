@@ -1,5 +1,6 @@
 import {
   createApis,
+  DATAPROC_PATH,
   describeApis,
   type GatewayContext,
   LOADER_PATH,
@@ -9,9 +10,11 @@ import {
 import { auditHooks } from './audit.js'
 import type { Config } from './config.js'
 import { addConsolePage } from './console-page.js'
+import { openDataprocBackend } from './dataproc-proxy.js'
 import { type DataLayout, emptyTempDir, layoutOf, makeDirectories } from './files/layout.js'
 import { createMetrics, type Metrics } from './http/metrics.js'
 import { addMetricsRoute, METRICS_PATH } from './http/metrics-route.js'
+import { addProxyRoutes } from './http/proxy-routes.js'
 import { createRateLimiter } from './http/rate-limit.js'
 import { createRoutes } from './http/routes.js'
 import type { RpcDeps } from './http/rpc-routes.js'
@@ -91,6 +94,8 @@ function serve(
   const families = createFamilyReader(services, layout, config, server.connections)
   const metrics = createMetrics(families.read)
   const rpc = rpcDeps(config, log, services, stopping.signal, version, metrics)
+  const { backend } = config.dataproc
+  const dataproc = backend === 'embedded' ? undefined : openDataprocBackend(backend, config, version)
   const routes = createRoutes<GatewayContext>({
     ...rpc,
     apis,
@@ -106,6 +111,7 @@ function serve(
       addMapTiles(app, apiAt(apis, mapApiPath(config)), rpc, services)
       addConsolePage(app, config, version)
       addStandardRoutes(app, { config, services, apis, rpc, version })
+      if (dataproc !== undefined) addProxyRoutes(app, { rpc, send: dataproc.send, ...proxySettings(config) })
     },
   })
   const unwatchTls = watchTls(config.server, () => renewTls(config, server, log))
@@ -119,6 +125,7 @@ function serve(
       clearTimeout(lastCall)
       stopping.abort()
       families.stop()
+      await dataproc?.close()
       await services.close()
     },
   }
@@ -134,6 +141,16 @@ function renewTls(config: Config, server: HttpServer, log: Log): void {
     log.info('the TLS certificate is renewed')
   } catch (error) {
     log.warn({ err: error }, 'the TLS files changed and cannot be used; the old certificate stays')
+  }
+}
+
+/** Requests are not read, so every one needs the scope of the mightiest. */
+function proxySettings({ service, limits, dataproc }: Config) {
+  return {
+    path: DATAPROC_PATH,
+    scope: 'dataproc:write' as const,
+    headerPrefix: service.headerPrefix,
+    bodyLimits: { maxBytes: dataproc.requestBytes, idleMs: limits.bodyIdleMs, totalMs: limits.bodyMs },
   }
 }
 

@@ -257,6 +257,42 @@ const Update = z.strictObject({
     .describe('an updated gateway that is not ready after so long is replaced by the old one, seconds'),
 })
 
+const Dataproc = z.strictObject({
+  backend: z
+    .union([z.literal('embedded'), z.url({ protocol: /^https?$/ }).max(2048)], {
+      error: 'expected embedded, or the http: or https: address of a backend',
+    })
+    .default('embedded')
+    .meta({ type: 'string' })
+    .describe('embedded runs modules here; an http: or https: address is sent the requests instead'),
+  modulesDir: file('directory of the modules; modules in the data directory unless given'),
+  nodePath: file('Node that runs .js and .ts scripts; the one that runs the gateway unless given'),
+  isolation: z
+    .enum(['auto', 'namespaces', 'none'])
+    .default('auto')
+    .describe(
+      'namespaces: a module sees no file of the data directory but its own, and no other process; auto: where the system allows it',
+    ),
+  maxConcurrent: count(2, 'modules that run at the same time', 1000),
+  maxQueue: count(16, 'runs that may wait for their turn', 10_000),
+  timeLimitS: z
+    .int()
+    .min(1)
+    .max(604_800)
+    .default(600)
+    .describe('longest time of a run, or of waiting for a backend, seconds'),
+  memoryBytes: bytes(256 * 1024 * 1024, 'memory that all processes of a run may hold together'),
+  diskBytes: bytes(1024 * 1024 * 1024, 'files that a run may hold: output, work, session and application'),
+  printBytes: bytes(1024 * 1024, 'what a run may print, standard output and error together'),
+  maxProcesses: count(64, 'processes of one run', 10_000),
+  maxModels: count(1000, 'models that one input may hand over', 100_000),
+  logRuns: count(200, 'runs whose logs are kept', 100_000),
+  logBytes: bytes(32 * 1024 * 1024, 'what the logs of all runs may take'),
+  connectTimeoutS: z.int().min(1).max(600).default(10).describe('time to connect to a backend, seconds'),
+  requestBytes: bytes(64 * 1024 * 1024, 'largest request that is sent on to a backend'),
+  answerBytes: bytes(256 * 1024 * 1024, 'largest answer that is taken from a backend'),
+})
+
 /** Every setting: `edge.config.json`, `FIELDGATE_SECTION__NAME` in the environment, and a few flags. */
 export const ConfigSchema = z.strictObject({
   $schema: z.string().max(4096).optional().describe('ignored; for editors'),
@@ -273,6 +309,7 @@ export const ConfigSchema = z.strictObject({
   modelStore: ModelStore.prefault({}),
   sync: Sync.prefault({}),
   update: Update.prefault({}),
+  dataproc: Dataproc.prefault({}),
 })
 
 export type Config = z.output<typeof ConfigSchema>

@@ -29,6 +29,20 @@ export const ERRORS = {
   TIME_LIMIT: { code: 1017, status: 503, message: 'The work took longer than its limit' },
   NOT_ACCEPTABLE: { code: 1030, status: 406, message: 'The path has no form that the Accept header allows' },
 
+  UNKNOWN_MODULE: { code: 3001, status: 404, message: 'No module has this name' },
+  UNKNOWN_SCRIPT: { code: 3002, status: 404, message: 'The module has no method of this name' },
+  BAD_MODULE: { code: 3003, status: 500, message: 'The definition of the module cannot be used' },
+  MODULE_FAILED: { code: 3004, status: 422, message: 'The module ended with a failure' },
+  MODULE_LIMIT: { code: 3005, status: 422, message: 'The module was ended because it crossed a limit' },
+  BAD_OUTPUT: { code: 3006, status: 422, message: 'What the module put out cannot be used' },
+  BACKEND_UNREACHABLE: { code: 3007, status: 503, message: 'The dataproc backend cannot be reached' },
+  BACKEND_TIMEOUT: { code: 3008, status: 504, message: 'The dataproc backend did not answer in time' },
+  BAD_BACKEND_ANSWER: {
+    code: 3009,
+    status: 502,
+    message: 'The answer of the dataproc backend cannot be used',
+  },
+
   ALREADY_REGISTERED: { code: 4001, status: 409, message: 'A table of this name is registered already' },
   UNKNOWN_TABLE: { code: 4002, status: 404, message: 'No table has this name' },
   BAD_RECORD: {

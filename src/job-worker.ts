@@ -1,5 +1,8 @@
 import type { MessagePort } from 'node:worker_threads'
 import { loaderJobs } from './api/dataloader/jobs.js'
+import { newPathId } from './api/dataloader/path-id.js'
+import { putFile } from './api/dataloader/put-file.js'
+import { dataprocJobs } from './api/dataproc/jobs.js'
 import { datasetJobs } from './api/dataset/jobs.js'
 import type { Config } from './config.js'
 import { parseOffset } from './datetime.js'
@@ -9,6 +12,7 @@ import type { DataLayout } from './files/layout.js'
 import { openKeyring } from './storage/crypto.js'
 import { openBulkWriter, openDataReader } from './storage/data-db.js'
 import { offerNativeDir } from './storage/native.js'
+import { MAX_SEGMENT_ROWS } from './storage/table-index.js'
 import { serveWork } from './worker/host.js'
 
 /** What the main thread hands to this thread at its start. */
@@ -33,8 +37,18 @@ export function runJobWorker(port: MessagePort, { config, layout }: JobWorkerDat
     leaseFile: layout.leaseDb,
     timeZoneMin: parseOffset(config.service.timeZone) ?? 0,
   }
+  const { db, keyring, timeZoneMin } = store
+  const openReader = () => openDataReader(layout.dataDb)
   serveWork(port, {
     ...loaderJobs(store),
-    ...datasetJobs({ db: store.db, openReader: () => openDataReader(layout.dataDb) }),
+    ...datasetJobs({ db, openReader }),
+    ...dataprocJobs({
+      ...{ db, keyring, timeZoneMin, files, openReader },
+      putOptions: (nowUs) => ({
+        env: { timeZoneMin, nowUs: BigInt(nowUs), keyring, newPathId },
+        putFile: (bytes) => putFile(files, bytes),
+        maxMergeRows: MAX_SEGMENT_ROWS,
+      }),
+    }),
   })
 }

@@ -1,7 +1,11 @@
+import { createRequire } from 'node:module'
+import path from 'node:path'
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 
 /** The addon and some of the packages need it; an older Node would crash in the addon instead of saying so. */
 const NODE_MAJOR = 24
+/** Verb of the single executable, which is no Node that takes files: it runs the scripts of dataproc modules. */
+const RUN_SCRIPT = 'run-script'
 
 void main()
 
@@ -13,6 +17,7 @@ async function main(): Promise<void> {
     process.exitCode = 2
     return
   }
+  if (isMainThread && process.argv[2] === RUN_SCRIPT) return runScript(process.argv.slice(3))
   if (isMainThread) {
     const { runProgram } = await import('./cli/program.js')
     process.exitCode = await runProgram(process.argv.slice(2), entryFile())
@@ -29,6 +34,19 @@ async function main(): Promise<void> {
     const { runBackupWorker } = await import('./backup-worker.js')
     runBackupWorker(parentPort, workerData)
   } else throw new Error(`found the worker role ${String(workerData.role)}, expected search, job or backup`)
+}
+
+/** Runs a .js or .ts file as Node would. @param args the file, then its own arguments */
+function runScript(args: readonly string[]): void {
+  const [file] = args
+  if (file === undefined) {
+    process.stderr.write('fieldgate: run-script needs a file\n')
+    process.exitCode = 2
+    return
+  }
+  process.argv = [process.execPath, ...args]
+  const whole = path.resolve(file)
+  createRequire(whole)(whole)
 }
 
 /** This program's own file, for starting worker threads: `__filename` exists in the bundle. */

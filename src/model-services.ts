@@ -70,6 +70,8 @@ export interface ModelServices {
     'caller' | 'signal' | 'clock' | 'config' | 'timeZoneMin'
   >
   readonly outbox: Outbox
+  /** what registering models needs, for those that are made here */
+  readonly register: RegisterDeps
   /** routes that are not JSON-RPC: uploads, resumable uploads, downloads */
   addRoutes<C>(app: Hono<HttpEnv>, api: Api<C>, deps: RpcDeps<C>): void
   /** what `rpc.discover` tells of this node at a path, beside the methods */
@@ -148,6 +150,7 @@ export async function openModelServices(options: ModelServicesOptions): Promise<
   const upkeep = startUpkeep(options, rows, register, uploads)
   return {
     outbox: running,
+    register,
     context: roomContext(options, rows, running, { register, uploads, nodeId }),
     addRoutes(app, api, deps) {
       addUploadRoute(app, api, deps, modelUploads(options, register, requireSpace))

@@ -8,6 +8,11 @@ import type { AuthStores } from './auth/authenticate.js'
 import type { BackupSchedule } from './backup/schedule.js'
 import { openBackups } from './backup-services.js'
 import type { Config } from './config.js'
+import {
+  type DataprocServices,
+  type DataprocServicesOptions,
+  openDataprocServices,
+} from './dataproc-services.js'
 import { parseOffset } from './datetime.js'
 import { createDiskSpace, type DiskSpace } from './files/disk-space.js'
 import { type DataLayout, mapFiles } from './files/layout.js'
@@ -22,6 +27,7 @@ import { type Db, statement } from './storage/database.js'
 import { createDatasetStore } from './storage/dataset-store.js'
 import { createDatasetTables, withDatasets } from './storage/dataset-table.js'
 import { createFeatureSources, type FeatureSources } from './storage/feature-source.js'
+import type { SessionStore } from './storage/session.js'
 import { openState, type State } from './storage/state.js'
 import { createWorkerClient, type WorkerClient } from './worker/client.js'
 
@@ -91,9 +97,14 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
     requireSpace: (bytes) => disk.require(bytes),
   })
   const models = await openModelServices({ ...options, state, keyring, disk, timeZoneMin })
+  const { dataproc, sessions, housekeeping } = await openSessionKeeping({
+    ...{ ...options, state, disk, jobs, models, timeZoneMin, nowUs },
+    data: loading.data,
+  })
   const shared: Services['shared'] = {
     ...models.context,
-    sessions: state.sessions,
+    ...dataproc.context,
+    sessions,
     searcher,
     tables: withDatasets(
       loading.tables,
@@ -107,11 +118,8 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
     timeZoneMin,
     log,
   }
-  if (!state.clock.isTrusted())
-    log.warn('the wall clock stands before the last recorded time: nothing expires until it is set right')
   const maps = createMapReload(options, searcher)
   await maps.reload()
-  const housekeeping = startHousekeeping(state, log)
   const backups = openBackups(options, state)
   return {
     state,
@@ -130,6 +138,7 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
     readiness: readinessOf(options, { state, loading, disk, searcher, models, maps, housekeeping }),
     reloadMaps: maps.reload,
     async close() {
+      await dataproc.close()
       await housekeeping.stop()
       await backups.stop()
       await models.close()
@@ -182,14 +191,39 @@ function createMapReload({ config, layout, log }: ServicesOptions, searcher: Wor
   }
 }
 
-/** Once a minute, and at the start: what is batched is written, and acts that command lines noted come into the log. */
-function startHousekeeping(state: State, log: Log) {
+/** Modules, and what goes when a session ends: at once when it is closed, else with the next round. */
+async function openSessionKeeping({
+  state,
+  ...options
+}: Omit<DataprocServicesOptions, 'sessions'> & { state: State }) {
+  const { sessions } = state
+  const dataproc = await openDataprocServices({ ...options, sessions })
+  const housekeeping = startHousekeeping(state, dataproc, options.log)
+  const closing: SessionStore = {
+    ...sessions,
+    async close(tokenHash) {
+      await sessions.close(tokenHash)
+      housekeeping.ask()
+    },
+  }
+  return { dataproc, sessions: closing, housekeeping }
+}
+
+/**
+ * Once a minute, at the start, and when it is asked for: what is batched is written, what belongs to ended sessions goes, and
+ * acts that command lines noted come into the log.
+ */
+function startHousekeeping(state: State, { endSession }: DataprocServices, log: Log) {
   let fault: string | null = null
+  let isAsked = false
+  if (!state.clock.isTrusted())
+    log.warn('the wall clock stands before the last recorded time: nothing expires until it is set right')
   const tell = ({ act, ...facts }: { act: string }) =>
     log.info({ audit: true, act, ...facts }, 'an act of the command line')
   const housekeep = async () => {
+    isAsked = false
     try {
-      await state.housekeep()
+      await state.housekeep(endSession)
       await state.audit.handOver(tell)
       fault = null
     } catch (error) {
@@ -198,10 +232,14 @@ function startHousekeeping(state: State, log: Log) {
     }
   }
   let running = housekeep()
-  const timer = setInterval(() => {
+  const ask = () => {
+    if (isAsked) return // the round that waits will see to it
+    isAsked = true
     running = running.then(housekeep)
-  }, HOUSEKEEP_EVERY_MS)
+  }
+  const timer = setInterval(ask, HOUSEKEEP_EVERY_MS)
   return {
+    ask,
     fault: () => fault,
     async stop() {
       clearInterval(timer)

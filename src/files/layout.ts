@@ -22,10 +22,12 @@ export interface DataLayout {
   tempDir: string
   /** resumable uploads and fetches that are not whole yet; they outlive a restart */
   partsDir: string
-  /** dataproc modules */
+  /** dataproc modules, unless `dataproc.modulesDir` names another place */
   modulesDir: string
   /** where the single executable unpacks its SQLite addon when no temporary directory will do; made by it alone */
   nativeDir: string
+  /** runs, sessions, applications and logs of dataproc modules */
+  dataprocDir: string
   /** key that encrypts secrets and encrypted columns */
   keyFile: string
 }
@@ -49,6 +51,7 @@ export function layoutOf(dataDir: string): DataLayout {
     partsDir: path.join(root, 'parts'),
     modulesDir: path.join(root, 'modules'),
     nativeDir: path.join(root, 'native'),
+    dataprocDir: path.join(root, 'dataproc'),
     keyFile: path.join(root, 'secret.key'),
   }
 }

@@ -8,6 +8,7 @@ import type { Citation, FoundCitation } from './citation-catalog.js'
 import { csvText } from './citation-csv.js'
 import { geojsonText } from './citation-geojson.js'
 import { writeGeopackage } from './citation-geopackage.js'
+import type { StatePaths, StateQuery } from './citation-plan.js'
 import { decryptValue } from './citation-print.js'
 import { readState, type StateRow } from './citation-state.js'
 import type { Stored, ValueEnv } from './column-type.js'
@@ -30,6 +31,10 @@ export interface ExportOptions {
   readonly signal?: AbortSignal
   /** told after each page */
   onRows?(rowCount: number): void
+  /** rows that are wanted; all unless given */
+  readonly query?: StateQuery
+  /** where the query stands in the caller's params, for messages */
+  readonly paths?: StatePaths
 }
 
 /** A cited state as the writers of files see it. */
@@ -64,21 +69,35 @@ export async function exportCitation(
   options: ExportOptions,
 ): Promise<number> {
   const temp = path.join(path.dirname(file), `.${path.basename(file)}.${process.pid}.part`)
+  try {
+    await rm(temp, { force: true })
+    const rowCount = await writeState(citation, format, temp, options)
+    await sync(temp)
+    await rename(temp, file)
+    await sync(path.dirname(file))
+    return rowCount
+  } finally {
+    await rm(temp, { force: true })
+  }
+}
+
+/**
+ * The same into a new file, which nobody needs after a crash, nor when this fails: it is not synced, and may stay half
+ * written.
+ */
+export async function writeState(
+  citation: Pick<FoundCitation, 'info' | 'state'>,
+  format: ExportFormat,
+  file: string,
+  options: ExportOptions,
+): Promise<number> {
   let rowCount = 0
   const state = openExport(citation, options, format === 'canonical', (rows) => {
     rowCount += rows
     options.onRows?.(rowCount)
   })
-  try {
-    await rm(temp, { force: true })
-    if (format === 'gpkg') await writeGeopackage(temp, state)
-    else await pipeline(Readable.from(textOf(format, state)), createWriteStream(temp, { flags: 'wx' }))
-    await sync(temp)
-    await rename(temp, file)
-    await sync(path.dirname(file))
-  } finally {
-    await rm(temp, { force: true })
-  }
+  if (format === 'gpkg') await writeGeopackage(file, state)
+  else await pipeline(Readable.from(textOf(format, state)), createWriteStream(file, { flags: 'wx' }))
   return rowCount
 }
 
@@ -100,7 +119,7 @@ async function* canonicalText({ columns, pages }: ExportedState): AsyncGenerator
 }
 
 function openExport(
-  { info, state }: FoundCitation,
+  { info, state }: Pick<FoundCitation, 'info' | 'state'>,
   options: ExportOptions,
   isAsStored: boolean,
   onPage: (rows: number) => void,
@@ -109,7 +128,12 @@ function openExport(
   const hasFiles = state.columns.some(({ isFile }) => isFile) && !isAsStored
   const pageRows = hasFiles ? FILE_PAGE_ROWS : PAGE_ROWS
   const pause = createPause(options.signal, 50)
-  const { columns, pages } = readState({ db, env, pageRows, pause }, state, {})
+  const { columns, pages } = readState(
+    { db, env, pageRows, pause },
+    state,
+    options.query ?? {},
+    options.paths,
+  )
   async function* opened(): AsyncGenerator<ExportRow[]> {
     for await (const rows of pages) {
       const page: ExportRow[] = []

@@ -38,8 +38,16 @@ async function* chunksOf(file: string): AsyncGenerator<string> {
 
 export type Field = string | null
 
-/** Rows of CSV text that comes in pieces. */
-export async function* csvRows(chunks: AsyncIterable<string>): AsyncGenerator<Field[], undefined, undefined> {
+/**
+ * Rows of CSV text that comes in pieces.
+ *
+ * @param maxRowChars a row that is longer, as one is whose quote is never closed, must not take the memory
+ * @throws Error for what is no CSV
+ */
+export async function* csvRows(
+  chunks: AsyncIterable<string>,
+  maxRowChars = Number.POSITIVE_INFINITY,
+): AsyncGenerator<Field[], undefined, undefined> {
   let rest = ''
   let isFirst = true
   for await (const chunk of chunks) {
@@ -49,6 +57,8 @@ export async function* csvRows(chunks: AsyncIterable<string>): AsyncGenerator<Fi
       yield fieldsOf(rest.slice(0, end))
       rest = rest.slice(end).replace(/^\r?\n/, '')
     }
+    if (rest.length > maxRowChars)
+      throw new Error(`found a row of more than ${maxRowChars} characters: is a quote not closed?`)
   }
   if (rest !== '') yield fieldsOf(rest.replace(/\r$/, ''))
 }

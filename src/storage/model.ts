@@ -73,6 +73,8 @@ export interface ModelFault {
 export interface ModelRows {
   /** undefined when the store is unknown and may not be made */
   add(model: NewModel, options: AddOptions): Promise<AddedModel | undefined>
+  /** several in one transaction; undefined, and none of them, when a store is unknown and may not be made */
+  addAll(models: readonly { model: NewModel; options: AddOptions }[]): Promise<AddedModel[] | undefined>
   find(modelId: string): Promise<ModelRecord | undefined>
   /** also one that was deleted while a transfer still needs it */
   findForTransfer(modelId: string): Promise<ModelRecord | undefined>
@@ -142,6 +144,20 @@ export function createModelRows(state: StateDb, clock: TrustedClock): ModelRows 
   }
   return {
     add: (model, options) => writeState(state, () => addModel(state, clock, model, options)),
+    async addAll(models) {
+      // a store can be missing only where none may be made, and nothing is made then
+      if (
+        models.some(({ model, options }) => !options.autoCreate && storeRow(state, model.store) === undefined)
+      )
+        return undefined
+      return await writeState(state, () =>
+        models.map(({ model, options }) => {
+          const added = addModel(state, clock, model, options)
+          if (added === undefined) throw new Error('a store that was there has gone')
+          return added
+        }),
+      )
+    },
     find: async (modelId) => one(`m.model_id = ? AND ${SHOWN}`, modelId),
     findForTransfer: async (modelId) => one('m.model_id = ? AND m.quarantined IS NULL', modelId),
     findByOrigin: async (node, modelId, storeId) => originAnswer(state, node, modelId, storeId),

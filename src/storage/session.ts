@@ -31,6 +31,8 @@ export interface SessionStore {
   /** ids of sessions that ended, at most `limit`; they stay until `remove`, so that what belongs to them can go first */
   listEnded(limit: number): Promise<string[]>
   remove(sessionIds: readonly string[]): Promise<void>
+  /** those among the ids that no session has, or has any more */
+  unknownOf(sessionIds: readonly string[]): Promise<string[]>
 }
 
 export function createSessionStore(state: StateDb, clock: TrustedClock): SessionStore {
@@ -67,6 +69,8 @@ export function createSessionStore(state: StateDb, clock: TrustedClock): Session
         for (const sessionId of sessionIds) q.remove.run({ sessionId })
       })
     },
+    unknownOf: async (sessionIds) =>
+      sessionIds.filter((sessionId) => q.exists.get({ sessionId }) === undefined),
   }
 }
 
@@ -113,6 +117,11 @@ function prepareQueries({ orm }: StateDb) {
           OR ${session.expiresAtUs} <= ${value('nowUs')} OR ${apiKey.expiresAtUs} <= ${value('nowUs')}`,
       )
       .limit(value('limit'))
+      .prepare(),
+    exists: orm
+      .select({ sessionId: session.sessionId })
+      .from(session)
+      .where(eq(session.sessionId, value('sessionId')))
       .prepare(),
     remove: orm
       .delete(session)

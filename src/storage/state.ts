@@ -23,9 +23,10 @@ export interface State {
   /**
    * About once a minute: writes when keys were last used, records the time, and removes ended sessions.
    *
-   * @param onSessionEnded removes what belongs to a session, before its row goes
+   * @param onSessionEnded removes what belongs to a session, before its row goes; the row stays for the next time when it
+   *   answers false
    */
-  housekeep(onSessionEnded?: (sessionId: string) => Promise<void>): Promise<void>
+  housekeep(onSessionEnded?: (sessionId: string) => Promise<boolean>): Promise<void>
   /** writes what is still to be written, and closes; again does nothing */
   close(): Promise<void>
 }
@@ -53,13 +54,15 @@ export async function openState(file: string, wallMs?: () => number): Promise<St
     keys,
     sessions,
     audit: createAuditNotes(stateDb, () => clock.nowUs()),
-    async housekeep(onSessionEnded = async () => undefined) {
+    async housekeep(onSessionEnded = async () => true) {
       isServing = true
       await keys.flushUses()
       await recordTime()
-      const ended = await sessions.listEnded(SWEEP_SESSIONS)
-      for (const sessionId of ended) await onSessionEnded(sessionId)
-      if (ended.length > 0) await sessions.remove(ended)
+      const gone: string[] = []
+      for (const sessionId of await sessions.listEnded(SWEEP_SESSIONS)) {
+        if (await onSessionEnded(sessionId)) gone.push(sessionId)
+      }
+      if (gone.length > 0) await sessions.remove(gone)
     },
     async close() {
       if (!stateDb.db.open) return

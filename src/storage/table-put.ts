@@ -40,27 +40,35 @@ export async function putRecords(
   records: Iterable<unknown>,
   options: PutOptions,
 ): Promise<PutResult> {
+  return await asyncTransaction(db, () => putRecordsWithin(db, table, records, options))
+}
+
+/** The same in a transaction of the caller's. */
+export async function putRecordsWithin(
+  db: Db,
+  table: LoaderTable,
+  records: Iterable<unknown>,
+  options: PutOptions,
+): Promise<PutResult> {
   const plan = planRecords(table, options.env)
-  return await asyncTransaction(db, async () => {
-    const writer = createRowWriter(db, table, options.ifExists, options.env)
-    let sliceEndsAt = performance.now() + (options.sliceMs ?? Infinity)
-    for (const record of records) {
-      const index = writer.counters.upload
-      const row = readRecord(plan, record)
-      if ('reason' in row) throw badRecord(index, row)
-      if (row.files.length > 0) await keepFiles(db, table, row, index, options)
-      writer.put(row)
-      if (index % CHECK_ROWS === 0) {
-        options.throwIfCancelled?.()
-        if (performance.now() > sliceEndsAt) {
-          await new Promise((resolve) => setImmediate(resolve))
-          sliceEndsAt = performance.now() + (options.sliceMs ?? Infinity)
-        }
+  const writer = createRowWriter(db, table, options.ifExists, options.env)
+  let sliceEndsAt = performance.now() + (options.sliceMs ?? Infinity)
+  for (const record of records) {
+    const index = writer.counters.upload
+    const row = readRecord(plan, record)
+    if ('reason' in row) throw badRecord(index, row)
+    if (row.files.length > 0) await keepFiles(db, table, row, index, options)
+    writer.put(row)
+    if (index % CHECK_ROWS === 0) {
+      options.throwIfCancelled?.()
+      if (performance.now() > sliceEndsAt) {
+        await new Promise((resolve) => setImmediate(resolve))
+        sliceEndsAt = performance.now() + (options.sliceMs ?? Infinity)
       }
     }
-    const isMergeDue = writer.finish(options.maxMergeRows)
-    return { counters: writer.counters, isMergeDue }
-  })
+  }
+  const isMergeDue = writer.finish(options.maxMergeRows)
+  return { counters: writer.counters, isMergeDue }
 }
 
 /** The error for a record that does not fit. */

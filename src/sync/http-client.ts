@@ -52,10 +52,13 @@ export interface UpstreamClient {
 
 const MAX_DISCARDED_BYTES = 64 * 1024
 
-/** @param baseUrl of `baseUrlOf` */
+/**
+ * @param baseUrl of `baseUrlOf`
+ * @param credentials null for a server that wants none
+ */
 export function createUpstreamClient(
   baseUrl: string,
-  credentials: Credentials,
+  credentials: Credentials | null,
   settings: ClientSettings,
 ): UpstreamClient {
   const base = new URL(baseUrl)
@@ -75,7 +78,8 @@ export function createUpstreamClient(
     bodyTimeout: settings.idleTimeoutMs,
     keepAliveTimeout: 10_000,
   })
-  const fixed = { apikey: credentials.apikey, secret: credentials.secret, 'user-agent': settings.userAgent }
+  const signIn = credentials === null ? {} : { apikey: credentials.apikey, secret: credentials.secret }
+  const fixed = { ...signIn, 'user-agent': settings.userAgent }
   const client: UpstreamClient = {
     send: (request) => send(pool, base, fixed, request, settings.maxReplyBytes),
     async rpc(path, method, params, signal) {

@@ -1,6 +1,6 @@
 import { AppError } from '../errors.js'
 import type { BlobStore, StagedBlob } from '../files/blob-store.js'
-import type { ModelRecord, ModelRows, ModelState } from '../storage/model.js'
+import type { AddOptions, ModelRecord, ModelRows, ModelState, NewModel } from '../storage/model.js'
 import type { ModelStores } from '../storage/model-store.js'
 import type { Pins } from './pins.js'
 
@@ -80,13 +80,54 @@ export async function registerModel(
   } finally {
     unpin()
     // bytes without a row (it could not be written, or the same came twice at once) go at once
-    if (isKept) {
-      const { models, blobs, pins } = deps
-      await pins.removeUnnamed(
-        staged.sha256,
-        () => models.isNamed(staged.sha256),
-        () => blobs.remove(staged.sha256),
-      )
+    if (isKept) await dropUnnamed(deps, staged.sha256)
+  }
+}
+
+async function dropUnnamed({ models, blobs, pins }: RegisterDeps, sha256: string): Promise<void> {
+  await pins.removeUnnamed(
+    sha256,
+    () => models.isNamed(sha256),
+    () => blobs.remove(sha256),
+  )
+}
+
+/** Models that are registered together, and what is still to be told. */
+export interface RegisteredModels {
+  models: ModelRecord[]
+  /** lets their transfers begin */
+  announce(): void
+}
+
+/**
+ * Registers several new models of this node, in one transaction: all of them or none. The bytes are dropped on any fault.
+ *
+ * @throws AppError UNKNOWN_STORE, DISK_FULL
+ */
+export async function registerModels(
+  deps: RegisterDeps,
+  items: readonly { staged: StagedBlob; facts: ModelFacts }[],
+): Promise<RegisteredModels> {
+  const unpins = await Promise.all(items.map(({ staged }) => deps.pins.pin(staged.sha256)))
+  const kept = new Set<StagedBlob>()
+  try {
+    for (const { staged } of items) {
+      await staged.keep()
+      kept.add(staged)
+    }
+    const rows = items.map(({ staged, facts }) => newRow(deps, staged, facts, {}))
+    const added = await deps.models.addAll(rows)
+    if (added === undefined) throw unknownStore(items.map(({ facts }) => facts.store).join(', '))
+    const transferIds = added.flatMap((one) => one.transferIds)
+    return {
+      models: added.map(({ model }) => model),
+      announce: () => transferIds.length > 0 && deps.onQueued(transferIds),
+    }
+  } finally {
+    for (const unpin of unpins) unpin()
+    for (const { staged } of items) {
+      if (kept.has(staged)) await dropUnnamed(deps, staged.sha256)
+      else await staged.drop()
     }
   }
 }
@@ -117,9 +158,22 @@ async function writeRow(
   facts: ModelFacts,
   options: RegisterOptions,
 ): Promise<ModelRecord> {
+  const { model, options: rowOptions } = newRow(deps, staged, facts, options)
+  const added = await deps.models.add(model, rowOptions)
+  if (added === undefined) throw unknownStore(facts.store)
+  if (added.transferIds.length > 0) deps.onQueued(added.transferIds)
+  return added.model
+}
+
+function newRow(
+  deps: RegisterDeps,
+  staged: StagedBlob,
+  facts: ModelFacts,
+  options: RegisterOptions,
+): { model: NewModel; options: AddOptions } {
   const [lng, lat] = deps.location
-  const added = await deps.models.add(
-    {
+  return {
+    model: {
       modelId: deps.newId(),
       store: facts.store,
       kind: facts.kind,
@@ -139,11 +193,8 @@ async function writeRow(
       origin: facts.origin,
       chain: [...facts.chain],
     },
-    { autoCreate: deps.autoCreate, push: deps.pushStates.has(facts.state), ...options },
-  )
-  if (added === undefined) throw unknownStore(facts.store)
-  if (added.transferIds.length > 0) deps.onQueued(added.transferIds)
-  return added.model
+    options: { autoCreate: deps.autoCreate, push: deps.pushStates.has(facts.state), ...options },
+  }
 }
 
 export function unknownStore(name: string): AppError {

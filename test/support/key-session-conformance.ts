@@ -223,10 +223,23 @@ export async function testSessions(t: Test, open: Open): Promise<void> {
     const told: string[] = []
     await state.housekeep(async (sessionId) => {
       told.push(sessionId)
+      return true
     })
     t.same(told.sort(), [closed.sessionId, expired.sessionId, ofRevoked.sessionId].sort())
     t.same(await state.sessions.listEnded(10), [])
     t.ok(await state.sessions.findOpen(open60.tokenHash))
+  })
+
+  await t.test('session: its row stays while what belongs to it is in use', async (t) => {
+    const state = await open(t)
+    const { tokenHash, sessionId } = await openSession(state, await sessionKey(state))
+    const other = '00000000-0000-4000-8000-000000000000'
+    await state.sessions.close(tokenHash)
+    await state.housekeep(async () => false)
+    t.same(await state.sessions.listEnded(10), [sessionId])
+    t.same(await state.sessions.unknownOf([sessionId, other]), [other])
+    await state.housekeep(async () => true)
+    t.same(await state.sessions.unknownOf([sessionId, other]), [sessionId, other])
   })
 
   await t.test('session: what could not be cleaned up stays for the next round', async (t) => {

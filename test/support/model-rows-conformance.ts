@@ -35,6 +35,26 @@ export async function testModelStorage(t: Test, open: (t: Test) => Promise<Model
     t.equal(await modelStores.create('rain'), undefined, 'a taken name')
   })
 
+  await t.test('models: several are added together, or none of them', async (t) => {
+    const { models, modelStores } = await open(t)
+    await modelStores.create('rain')
+    const both = (autoCreate: boolean) =>
+      models.addAll(
+        ['rain', 'snow'].map((store) => ({ model: model({ store }), options: { autoCreate, push: false } })),
+      )
+    t.equal(await both(false), undefined, 'a store is unknown and may not be made')
+    t.equal((await models.counts()).models, 0)
+    t.same(
+      (await both(true))?.map(({ model }) => model.storeName),
+      ['rain', 'snow'],
+    )
+    t.equal((await models.counts()).models, 2)
+    const same = model()
+    const options = { autoCreate: true, push: false }
+    await t.rejects(models.addAll([same, same].map((model) => ({ model, options }))))
+    t.equal((await models.counts()).models, 2, 'the first of a failed pair is not there')
+  })
+
   await t.test('models: stores of one instant have different long forms', async (t) => {
     const { modelStores } = await open(t)
     const made = []

@@ -25,6 +25,15 @@ export type ErrorName =
   | 'CANCELLED'
   | 'TIME_LIMIT'
   | 'NOT_ACCEPTABLE'
+  | 'UNKNOWN_MODULE'
+  | 'UNKNOWN_SCRIPT'
+  | 'BAD_MODULE'
+  | 'MODULE_FAILED'
+  | 'MODULE_LIMIT'
+  | 'BAD_OUTPUT'
+  | 'BACKEND_UNREACHABLE'
+  | 'BACKEND_TIMEOUT'
+  | 'BAD_BACKEND_ANSWER'
   | 'ALREADY_REGISTERED'
   | 'UNKNOWN_TABLE'
   | 'BAD_RECORD'
@@ -140,6 +149,111 @@ export interface Methods {
       token: string
     }
     result: true
+  }
+  /** Version of the server that runs the modules (scope dataproc:read) */
+  'dataproc.get_server_version': { params: Record<string, never>; result: string }
+  /** Runs a method of a module to its end, and stores what it puts out: all of it, or nothing (scope dataproc:write) */
+  'dataproc.exec': {
+    params: {
+      /** name of a module */
+      module: string
+      /** label of one of its scripts */
+      method: string
+      /** label → what is handed over */
+      input?: {
+        [name: string]: {
+          /** name of a dataset, else of a loader table, else of a citation; a leading ddc: is dropped */
+          data_ddc?: string
+          /** name of a model store, short or long form; a leading ddc: is dropped */
+          model_store_ddc?: string
+          /** condition; {} or absent for all rows or models */
+          query?: Record<string, unknown>
+          /** a column, -column for descending, or an array of those */
+          order?: string | string[] | null
+          /** absent for all */
+          limit?: number | null
+          /** absent for 0 */
+          offset?: number | null
+        }
+      }
+      /** label → where it goes */
+      output?: {
+        [name: string]: {
+          /** name of a dataset, else of a loader table, else of a citation; a leading ddc: is dropped */
+          data_ddc?: string
+          /** with data_ddc: what to do with a row whose key is there; update unless given */
+          on_conflict?: 'error' | 'update' | 'nothing'
+          /** name of a model store, short or long form; a leading ddc: is dropped */
+          model_store_ddc?: string
+          /** with model_store_ddc */
+          model_kind?: string
+          /** with model_store_ddc */
+          model_description?: string
+          /** with model_store_ddc; what the module tells goes over it */
+          model_meta?: {
+            [name: string]: unknown
+          }
+        }
+      }
+      /** for the module */
+      params?: {
+        [name: string]: unknown
+      }
+    }
+    result: true
+  }
+  /** Definitions of the modules that are installed; one that cannot be run tells its faults (scope dataproc:read) */
+  'dataproc.list_modules': {
+    params: Record<string, never>
+    result: {
+      name: string
+      description: string
+      /** for callers; the gateway does not look at it */
+      supports:
+        | unknown[]
+        | {
+            [name: string]: unknown
+          }
+      /** for callers; the gateway does not look at it */
+      definitions: {
+        [name: string]: unknown
+      }
+      /** method → script */
+      scripts: {
+        [name: string]: {
+          description: string
+          /** executable, or .js or .ts file, in the folder of the module */
+          path: string
+          args: string[]
+          type: 'training' | 'prediction' | 'aggregation' | 'model_transformation' | 'data_transformation'
+          /** label → what is handed over; empty: anything */
+          input: {
+            [name: string]: {
+              description: string
+              /** what must be given; either unless said */
+              kind?: 'data' | 'model'
+              /** may be left out of a call */
+              optional: boolean
+            }
+          }
+          /** label → what is put back; empty: anything */
+          output: {
+            [name: string]: {
+              description: string
+              /** what must be given; either unless said */
+              kind?: 'data' | 'model'
+              /** may be left out of a call */
+              optional: boolean
+            }
+          }
+        }
+      }
+      /** why the module cannot be run */
+      faults?: {
+        path: string
+        message: string
+      }[]
+    }[]
   }
   /** Defines a table, makes it, and answers what it is called (scope loader:write) */
   'loaderwebapi.register_loader': {
@@ -1389,6 +1503,9 @@ export const METHOD_PATHS: Readonly<Record<MethodName, string>> = {
   'session.open_session': '/api/v1/session/jsonrpc',
   'session.verify_session_token': '/api/v1/session/jsonrpc',
   'session.close_session': '/api/v1/session/jsonrpc',
+  'dataproc.get_server_version': '/api/v1/dataproc/jsonrpc',
+  'dataproc.exec': '/api/v1/dataproc/jsonrpc',
+  'dataproc.list_modules': '/api/v1/dataproc/jsonrpc',
   'loaderwebapi.register_loader': '/api/v1/dataloaderapi/jsonrpc',
   'loaderwebapi.init_record': '/api/v1/dataloaderapi/jsonrpc',
   'loaderwebapi.add_record': '/api/v1/dataloaderapi/jsonrpc',

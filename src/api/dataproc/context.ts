@@ -1,0 +1,10 @@
+import type { ModuleCatalog } from '../../modules/catalog.js'
+import type { ModuleEngine } from '../../modules/engine.js'
+import type { CallContext } from '../context.js'
+
+/** What the room of modules needs of the context. */
+export type DataprocContext = Pick<CallContext, 'caller' | 'signal'> & {
+  readonly modules: Pick<ModuleCatalog, 'list'> & ModuleEngine
+  /** of this program */
+  readonly version: string
+}

@@ -1,0 +1,42 @@
+import { z } from 'zod'
+import { isAllowed } from '../../auth/caller.js'
+import { AppError } from '../../errors.js'
+import { defineMethod } from '../../rpc/define-method.js'
+import type { DataprocContext } from './context.js'
+import { ExecParams } from './schema.js'
+
+export const exec = defineMethod({
+  name: 'dataproc.exec',
+  summary: 'Runs a method of a module to its end, and stores what it puts out: all of it, or nothing',
+  scope: 'dataproc:write',
+  errors: [
+    'UNKNOWN_MODULE',
+    'UNKNOWN_SCRIPT',
+    'BAD_MODULE',
+    'MODULE_FAILED',
+    'MODULE_LIMIT',
+    'BAD_OUTPUT',
+    'UNKNOWN_DATASET',
+    'UNKNOWN_STORE',
+    'BAD_CONDITION',
+    'MODEL_DAMAGED',
+    'DISK_FULL',
+    'BUSY',
+  ],
+  params: ExecParams,
+  result: z.literal(true),
+  async handle(call, { modules, caller, signal }: Pick<DataprocContext, 'modules' | 'caller' | 'signal'>) {
+    await modules.exec(call, {
+      sessionId: caller.sessionId,
+      keyName: caller.keyName,
+      signal,
+      // a module must not be a way round what the key itself may not do
+      requireScope(area, access) {
+        const scope = `${area}:${access}` as const
+        if (isAllowed(caller.scopes, scope)) return
+        throw new AppError('FORBIDDEN', { scope }, { message: `The key lacks the scope ${scope}` })
+      },
+    })
+    return true as const
+  },
+})

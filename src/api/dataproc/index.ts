@@ -1,0 +1,10 @@
+import type { Method } from '../../rpc/define-method.js'
+import type { DataprocContext } from './context.js'
+import { exec } from './exec.js'
+import { getServerVersion } from './get-server-version.js'
+import { listModules } from './list-modules.js'
+
+export type { DataprocContext } from './context.js'
+
+/** Methods of `/api/v1/dataproc/jsonrpc`, where modules run here. */
+export const DATAPROC_METHODS: readonly Method<DataprocContext>[] = [getServerVersion, exec, listModules]

@@ -1,0 +1,136 @@
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { accessSync, constants } from 'node:fs'
+import { mkdir, realpath } from 'node:fs/promises'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { messageOf } from '../errors.js'
+import { removeTree } from './disk-usage.js'
+
+/** A program with its arguments; no shell reads them. */
+export interface Command {
+  readonly file: string
+  readonly args: readonly string[]
+}
+
+/** Directories that a run works with, as the gateway sees them. */
+export interface RunDirs {
+  /** the run's own directory, and its working directory */
+  readonly root: string
+  readonly work: string
+  readonly session: string
+  readonly application: string
+  /** read only behind walls */
+  readonly module: string
+}
+
+/** How runs are kept apart. */
+export interface Isolation {
+  /** `none`: a run is a process of the gateway's user, and may look at whatever that user may */
+  readonly kind: 'namespaces' | 'none'
+  /** why it is not `namespaces`; null when it is, or when nobody asked */
+  readonly reason: string | null
+  /** @returns what sets the walls up, and then becomes the command */
+  wrap(command: Command, dirs: RunDirs): Command
+}
+
+/**
+ * Run as root of a fresh user namespace. The data directory becomes an empty one in which only the run's own directory and
+ * the module are left, at their usual places; on the run's `session` and `application` the lasting directories are laid. The
+ * second user namespace gives the usual user back and locks the mounts: what covers the rest cannot be taken away from
+ * within. The only shell there is reads this text, never a caller's.
+ *
+ * @see user_namespaces(7), mount_namespaces(7): "mounts that come as a single unit from a more privileged mount are locked"
+ */
+const WALLS = `set -e
+data=$1 run=$2 stage=$3 session=$4 application=$5 module=$6 uid=$7 gid=$8
+shift 8
+mount -t tmpfs -o mode=0700 tmpfs "$stage"
+mkdir "$stage/run" "$stage/module"
+mount --bind "$run" "$stage/run"
+mount --bind "$session" "$stage/run/session"
+mount --bind "$application" "$stage/run/application"
+mount --bind "$module" "$stage/module"
+mount -o remount,bind,ro "$stage/module"
+cd "$stage"
+mount -t tmpfs -o mode=0755 tmpfs "$data"
+mkdir -p "$run" "$module"
+mount --rbind ./run "$run"
+mount --rbind ./module "$module"
+mount -o remount,ro "$data"
+cd "$run"
+exec unshare --user --mount --map-user="$uid" --map-group="$gid" -- "$@"`
+
+/** A PID namespace besides: when its first process ends, the kernel ends all others, wherever they hide. */
+const UNSHARE =
+  '--user --map-root-user --mount --pid --fork --kill-child --mount-proc --propagation private --'.split(' ')
+
+const TRIAL_MS = 20_000
+
+/**
+ * Finds out what the system allows, by trying it.
+ *
+ * @param dataDir what is hidden from runs
+ * @throws Error when namespaces are asked for and cannot be had
+ */
+export async function findIsolation(
+  mode: 'auto' | 'namespaces' | 'none',
+  dataDir: string,
+  scratchDir: string,
+): Promise<Isolation> {
+  if (mode === 'none') return { kind: 'none', reason: null, wrap: (command) => command }
+  const wrap = wallsAround(await realpath(dataDir))
+  const reason = await tryWalls(wrap, path.join(scratchDir, randomUUID()))
+  if (reason === null) return { kind: 'namespaces', reason, wrap }
+  if (mode === 'auto') return { kind: 'none', reason, wrap: (command) => command }
+  throw new Error(`dataproc.isolation: namespaces cannot be had: ${reason}`)
+}
+
+function wallsAround(dataDir: string): Isolation['wrap'] {
+  return ({ file, args }, { root, work, session, application, module }) => {
+    const ids = [process.getuid?.() ?? 0, process.getgid?.() ?? 0].map(String)
+    const walls = [dataDir, root, work, session, application, module, ...ids]
+    return { file: 'unshare', args: [...UNSHARE, 'sh', '-c', WALLS, 'sh', ...walls, file, ...args] }
+  }
+}
+
+/** @returns null when it works, else why not */
+async function tryWalls(wrap: Isolation['wrap'], dir: string): Promise<string | null> {
+  const below = (name: string) => path.join(dir, name)
+  const root = below('root')
+  const dirs = {
+    root,
+    work: path.join(root, 'work'),
+    session: below('s'),
+    application: below('a'),
+    module: below('m'),
+  }
+  try {
+    for (const name of ['work', 'session', 'application'])
+      await mkdir(path.join(root, name), { recursive: true })
+    for (const name of ['s', 'a', 'm']) await mkdir(below(name))
+    const { file, args } = wrap({ file: 'sh', args: ['-c', `test ! -e ${JSON.stringify(below('s'))}`] }, dirs)
+    await promisify(execFile)(file, [...args], { timeout: TRIAL_MS })
+    return null
+  } catch (error) {
+    return messageOf(error).split('\n').slice(1).join(' ').trim() || messageOf(error).slice(0, 200)
+  } finally {
+    await removeTree(dir)
+  }
+}
+
+/** The full path of a program; undefined when there is none of the name. */
+export function findProgram(name: string, searchPath: string): string | undefined {
+  return searchPath
+    .split(':')
+    .filter((dir) => path.isAbsolute(dir))
+    .map((dir) => path.join(dir, name))
+    .find((file) => {
+      try {
+        accessSync(file, constants.X_OK)
+        return true
+      } catch {
+        return false
+      }
+    })
+}
