@@ -25,10 +25,11 @@ import { startWorker, type WorkerRole } from './start-worker.js'
 import { openKeyring } from './storage/crypto.js'
 import { type Db, statement } from './storage/database.js'
 import { createDatasetStore } from './storage/dataset-store.js'
-import { createDatasetTables, withDatasets } from './storage/dataset-table.js'
+import { createDatasetTables, type DatasetTablesOptions, withDatasets } from './storage/dataset-table.js'
 import { createFeatureSources, type FeatureSources } from './storage/feature-source.js'
 import type { SessionStore } from './storage/session.js'
 import { openState, type State } from './storage/state.js'
+import type { TableReader } from './storage/table-types.js'
 import { createWorkerClient, type WorkerClient } from './worker/client.js'
 
 const HOUSEKEEP_EVERY_MS = 60_000
@@ -106,10 +107,7 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
     ...dataproc.context,
     sessions,
     searcher,
-    tables: withDatasets(
-      loading.tables,
-      createDatasetTables(loading.data.reader, { timeZoneMin, pageRows: config.limits.pageRows, nowUs }),
-    ),
+    tables: allTables(loading, { timeZoneMin, pageRows: config.limits.pageRows, nowUs }),
     loader: loading.loader,
     datasets,
     clock: state.clock,
@@ -149,6 +147,10 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
       await state.close()
     },
   }
+}
+
+function allTables({ tables, data }: LoaderServices, options: DatasetTablesOptions): TableReader {
+  return withDatasets(tables, createDatasetTables(data.reader, options))
 }
 
 function readinessOf(
