@@ -1,7 +1,7 @@
 // One way to run the gateway: as plain files, or as an executable, here or under qemu.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 
 const LIBRARIES = '/usr/aarch64-linux-gnu'
@@ -22,12 +22,11 @@ export function programOf(kind, folder) {
   return createProgram(kind, [QEMU, file], { QEMU_LD_PREFIX: LIBRARIES }, 15)
 }
 
-/** A folder with nothing but the build's files and the addon: no node_modules above it are needed. */
+/** A copy of what the build wrote. */
 function plainFiles(folder) {
   const place = path.join(folder, 'plain files')
   mkdirSync(place, { recursive: true })
-  for (const name of readdirSync('dist'))
-    if (/\.(cjs|node)$/.test(name)) copyFileSync(path.join('dist', name), path.join(place, name))
+  cpSync('dist', place, { recursive: true })
   return createProgram('plain', [process.execPath, path.join(place, 'fieldgate.cjs')], {}, 1)
 }
 

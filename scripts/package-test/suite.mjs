@@ -19,7 +19,7 @@ export async function runSuite(program, dataDir, say) {
   const first = await program.serve(dataDir, { argv: hasRealMap ? [] : ['--demo'] })
   const gateway = callerOf(first.url, { APIKey: apiKey, Secret: secret })
   await checkProbes(gateway)
-  say('answers /healthz, /readyz and /openrpc.json')
+  say('answers /healthz, /readyz, /openrpc.json and /console/')
   await checkSession(gateway)
   say('a session')
   await fillTable(gateway)
@@ -103,6 +103,7 @@ async function checkProbes({ request }) {
   const ready = await request('/readyz')
   assert.equal(ready.status, 200, ready.bytes.toString())
   assert.ok(JSON.parse((await request('/openrpc.json')).bytes).methods.length > 20)
+  assert.match((await request('/console/')).bytes.toString(), /<html/)
 }
 
 async function checkSession({ rpc }) {

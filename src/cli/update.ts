@@ -2,6 +2,7 @@ import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { Command } from 'commander'
 import { isSingleExecutable } from '../assets.js'
+import type { Check } from '../doctor/finding.js'
 import { messageOf } from '../errors.js'
 import { layoutOf } from '../files/layout.js'
 import { lockDirectory } from '../storage/lock.js'
@@ -151,9 +152,21 @@ async function versionOf(executable: string, run: RunOptions): Promise<string> {
 
 /** `doctor` by an executable: 0 all well, 1 warnings, 2 errors. A version without that verb counts as well. */
 async function examine(executable: string, { argv, run }: Update): Promise<{ code: number; reason: string }> {
-  const { code, stdout, reason } = await runToEnd(executable, ['doctor', ...argv, '--json'], run)
+  // whether an upstream can be reached now says nothing of the version
+  const { code, stdout, reason } = await runToEnd(executable, ['doctor', ...argv, '--offline', '--json'], run)
   if (/unknown command 'doctor'/.test(reason)) return { code: 0, reason: '' }
-  return { code: code ?? 2, reason: reason === '' ? stdout.trim().slice(0, 300) : reason }
+  return { code: code ?? 2, reason: firstError(stdout) ?? reason }
+}
+
+/** What the first error of `doctor --json` says. */
+function firstError(stdout: string): string | undefined {
+  try {
+    const { checks } = JSON.parse(stdout) as { checks: Check[] }
+    const findings = checks.flatMap((check) => check.findings)
+    return findings.find(({ state }) => state === 'error')?.message
+  } catch {
+    return undefined // another version's answer may have another form
+  }
 }
 
 /** @throws Error that says why the old version is back */
