@@ -33,16 +33,15 @@ export async function run() {
 }
 
 function serversOf(executable, folder) {
-  const empty = path.join(folder, 'empty')
   const withPorto = path.join(folder, 'porto')
   const serve = (dataDir) => ['serve', '--data-dir', dataDir, '--port', '0', '--json']
   const plain = path.resolve('dist/fieldgate.cjs')
   const servers = [
     { title: 'bare hono', command: [process.execPath, 'scripts/bench/bare-hono.mjs'] },
-    { title: 'executable, no map', command: [executable, ...serve(empty)] },
+    { title: 'executable, no map', command: [executable, ...serve(path.join(folder, 'empty'))] },
     {
       title: 'plain files, no map',
-      command: [process.execPath, '--max-semi-space-size=1', plain, ...serve(empty)],
+      command: [process.execPath, '--max-semi-space-size=1', plain, ...serve(path.join(folder, 'plain'))],
     },
   ]
   if (!existsSync(PORTO)) {
