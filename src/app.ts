@@ -27,6 +27,7 @@ import { createFamilyReader } from './metric-families.js'
 import type { Api } from './rpc/dispatch.js'
 import { openServices, type Services } from './services.js'
 import { addStandardRoutes } from './standard-routes.js'
+import { createVitals } from './vitals.js'
 
 /** Running calls are told to end when this share of the drain time is over. */
 const LAST_CALL_SHARE = 0.8
@@ -47,6 +48,8 @@ export interface Gateway {
   port: number
   /** takes over the settings that can change while serving; returns the paths of those that cannot */
   reload(next: Config): Promise<string[]>
+  /** true when the worker threads answer within `limitMs`, or have a good reason not to */
+  isAlive(limitMs: number): Promise<boolean>
   /** answers new calls with 503, lets running ones end, closes everything */
   stop(): Promise<void>
 }
@@ -87,7 +90,7 @@ function serve(
   { config, log, version, layout }: GatewayOptions & { layout: DataLayout },
   services: Services,
   server: HttpServer,
-): { fetch: Fetch; gateway: Pick<Gateway, 'reload' | 'stop'> } {
+): { fetch: Fetch; gateway: Omit<Gateway, 'url' | 'port'> } {
   const stopping = new AbortController()
   const state = { isDraining: false }
   const apis = createApis(config)
@@ -115,8 +118,9 @@ function serve(
     },
   })
   const unwatchTls = watchTls(config.server, () => renewTls(config, server, log))
-  const gateway: Pick<Gateway, 'reload' | 'stop'> = {
+  const gateway: Omit<Gateway, 'url' | 'port'> = {
     reload: (next) => reload(config, next, server, services),
+    isAlive: createVitals(services.searcher, services.jobs),
     async stop() {
       state.isDraining = true
       unwatchTls()

@@ -96,9 +96,20 @@ const Limits = z.strictObject({
   ogcFeatures: count(10_000, 'most features of one OGC API answer', 100_000),
   streamBatch: count(5000, 'rows a transaction of the stream endpoint', 100_000),
   streamLineBytes: bytes(16 * 1024 * 1024, 'longest line of the stream endpoint'),
+  gzipRatio: count(
+    200,
+    'most bytes that each byte of a gzip stream may become, beyond the first 16 MiB',
+    2000,
+  ),
+  nameChars: count(
+    200,
+    'longest name of a table, dataset, citation or model store that is made, characters',
+    200,
+  ),
   initRecords: count(10_000, 'most records of one init_record'),
   meshCells: count(1_000_000, 'most mesh cells of one risk map answer', 100_000_000),
   modelBytes: bytes(4 * 1024 * 1024 * 1024, 'largest model file'),
+  modelParts: count(6, 'most parts of a model upload that are looked at; it has two', 100),
   modelDataBytes: bytes(1024 * 1024, 'largest data part of a model upload'),
   diskReserveBytes: bytes(64 * 1024 * 1024, 'free space below which writes are refused'),
 })

@@ -12,6 +12,7 @@ import type { HttpEnv } from './http/env.js'
 import { addStreamRoute, spoolingAnswerer } from './http/loader-routes.js'
 import type { BodyAnswerer, RpcDeps } from './http/rpc-routes.js'
 import type { Log } from './log.js'
+import { createNameLimit } from './name-limit.js'
 import type { Api } from './rpc/dispatch.js'
 import type { Keyring } from './storage/crypto.js'
 import { type DataDb, openDataDb } from './storage/data-db.js'
@@ -51,7 +52,15 @@ export async function openLoaderServices(options: LoaderServicesOptions): Promis
   const data = await retryBusy(() => openDataDb(layout.dataDb))
   const requireSpace = (bytes: number) => disk.require(bytes)
   const files = createBlobStore({ dir: layout.filesDir, tempDir: layout.tempDir, requireSpace })
-  const loader = createLoader({ data, jobs, files, keyring, timeZoneMin, nowUs, requireSpace, log })
+  const made = createLoader({ data, jobs, files, keyring, timeZoneMin, nowUs, requireSpace, log })
+  const names = createNameLimit(limits.nameChars)
+  const loader: Loader = {
+    ...made,
+    async register(definition) {
+      names.check('data_name', definition.dataName)
+      return await made.register(definition)
+    },
+  }
   const readFile = (digest: string) => readBlob(files, digest)
   const tables = createTableReader(data.reader, {
     timeZoneMin,
@@ -77,7 +86,8 @@ export async function openLoaderServices(options: LoaderServicesOptions): Promis
       },
     ),
     addRoutes(app, api, rpc) {
-      const lineLimits = { batchLines: limits.streamBatch, lineBytes: limits.streamLineBytes }
+      const { streamBatch: batchLines, streamLineBytes: lineBytes, gzipRatio } = limits
+      const lineLimits = { batchLines, lineBytes, gzipRatio }
       addStreamRoute(app, {
         rpc,
         api,

@@ -26,6 +26,7 @@ import { addTusRoutes, CHECKSUM_ALGORITHMS, type ResumableUploads, UPLOADS_PATH 
 import { addUploadRoute, type ModelUploads } from './http/upload.js'
 import type { Log } from './log.js'
 import { startUpkeep } from './model-upkeep.js'
+import { createNameLimit } from './name-limit.js'
 import type { Api } from './rpc/dispatch.js'
 import type { Keyring } from './storage/crypto.js'
 import { createSweepLease } from './storage/lease.js'
@@ -107,13 +108,14 @@ export function openModelBlobs(layout: DataLayout, disk: DiskSpace): BlobStore {
 export async function openModelServices(options: ModelServicesOptions): Promise<ModelServices> {
   const { config, layout, state, disk } = options
   const rows = openModelRows(state, options.keyring)
+  const newStores = withNameLimit(rows.modelStores, config)
   const blobs = openModelBlobs(layout, disk)
   const parts = createPartFiles(layout.partsDir)
   const nodeId = await state.meta.claimNodeId(randomUUID())
   let outbox: Outbox | undefined
   const register: RegisterDeps = {
     models: rows.models,
-    stores: rows.modelStores,
+    stores: newStores,
     blobs,
     pins: createPins(createSweepLease(layout.leaseDb)),
     nodeId,
@@ -151,7 +153,12 @@ export async function openModelServices(options: ModelServicesOptions): Promise<
   return {
     outbox: running,
     register,
-    context: roomContext(options, rows, running, { register, uploads, nodeId }),
+    context: roomContext(
+      options,
+      { ...rows, modelStores: { ...rows.modelStores, create: newStores.create } },
+      running,
+      { register, uploads, nodeId },
+    ),
     addRoutes(app, api, deps) {
       addUploadRoute(app, api, deps, modelUploads(options, register, requireSpace))
       addDownloadRoute(app, api, deps, (modelId) => findDownload(rows.models, blobs, modelId))
@@ -165,6 +172,24 @@ export async function openModelServices(options: ModelServicesOptions): Promise<
       await running.stop()
       await upkeep.stop()
       await uploads.settle()
+    },
+  }
+}
+
+/** Stores as a put sees them, which makes what it does not find, and as `model_store.create` does. */
+function withNameLimit(stores: Rows['modelStores'], { limits, modelStore }: Config): Rows['modelStores'] {
+  const names = createNameLimit(limits.nameChars)
+  const check = (name: string) => names.check('model_store_ddc', name)
+  return {
+    ...stores,
+    async create(name) {
+      check(name)
+      return await stores.create(name)
+    },
+    async find(name) {
+      const found = await stores.find(name)
+      if (found === undefined && modelStore.autoCreate) check(name)
+      return found
     },
   }
 }
@@ -277,6 +302,7 @@ function modelUploads(
   return {
     maxModelBytes: config.limits.modelBytes,
     maxDataBytes: config.limits.modelDataBytes,
+    maxParts: config.limits.modelParts,
     nowUs: () => state.clock.nowUs(),
     isMethod: isUploadMethod,
     requireSpace,

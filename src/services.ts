@@ -20,11 +20,12 @@ import type { PartState } from './http/routes.js'
 import { type LoaderServices, openLoaderServices } from './loader-services.js'
 import type { Log } from './log.js'
 import { type ModelServices, openModelServices } from './model-services.js'
+import { createNameLimit } from './name-limit.js'
 import { createReadiness } from './readiness.js'
 import { startWorker, type WorkerRole } from './start-worker.js'
 import { openKeyring } from './storage/crypto.js'
 import { type Db, statement } from './storage/database.js'
-import { createDatasetStore } from './storage/dataset-store.js'
+import { createDatasetStore, type DatasetStore } from './storage/dataset-store.js'
 import { createDatasetTables, type DatasetTablesOptions, withDatasets } from './storage/dataset-table.js'
 import { createFeatureSources, type FeatureSources } from './storage/feature-source.js'
 import type { SessionStore } from './storage/session.js'
@@ -90,7 +91,7 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
   const { searcher, jobs } = startWorkers(options)
   const nowUs = () => state.clock.nowUs()
   const loading = await openLoaderServices({ ...options, timeZoneMin, disk, keyring, jobs, nowUs })
-  const datasets = createDatasetStore({
+  const datasets = openDatasets(config, {
     ...{ data: loading.data, log, nowUs, newId: randomUUID, timeZoneMin, keyring },
     pageRows: config.limits.pageRows,
     readFile: loading.readFile,
@@ -246,6 +247,22 @@ function startHousekeeping(state: State, { endSession }: DataprocServices, log: 
     async stop() {
       clearInterval(timer)
       await running
+    },
+  }
+}
+
+function openDatasets({ limits }: Config, options: Parameters<typeof createDatasetStore>[0]): DatasetStore {
+  const datasets = createDatasetStore(options)
+  const names = createNameLimit(limits.nameChars)
+  return {
+    ...datasets,
+    async create(definition) {
+      names.check('dataset_name', definition.name)
+      return await datasets.create(definition)
+    },
+    async cite(label, source) {
+      names.check('citation_label', label)
+      return await datasets.cite(label, source)
     },
   }
 }

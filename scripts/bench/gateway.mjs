@@ -3,6 +3,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { createInterface } from 'node:readline'
 
 const PROGRAM = path.resolve('dist/fieldgate.cjs')
 /** A bench measures the work, not the allowance. */
@@ -17,9 +18,12 @@ const UNLIMITED = {
 export async function startGateway({
   dataDir = mkdtempSync(path.join(os.tmpdir(), 'fieldgate-bench-')),
   env = {},
+  args = [],
+  program = PROGRAM,
+  onLog,
 } = {}) {
   const made = JSON.parse(
-    execFileSync(process.execPath, [PROGRAM, 'init', '--data-dir', dataDir, '--json'], { encoding: 'utf8' }),
+    execFileSync(process.execPath, [program, 'init', '--data-dir', dataDir, '--json'], { encoding: 'utf8' }),
   )
   const key =
     made.secret === null
@@ -27,7 +31,7 @@ export async function startGateway({
           execFileSync(
             process.execPath,
             [
-              PROGRAM,
+              program,
               'key',
               'create',
               '--data-dir',
@@ -42,10 +46,15 @@ export async function startGateway({
           ),
         )
       : made
-  const child = spawn(process.execPath, [PROGRAM, 'serve', '--data-dir', dataDir, '--port', '0', '--json'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, FIELDGATE_LOG__LEVEL: 'warn', ...UNLIMITED, ...env },
-  })
+  const child = spawn(
+    process.execPath,
+    [program, 'serve', '--data-dir', dataDir, '--port', '0', '--json', ...args],
+    {
+      stdio: ['ignore', 'pipe', onLog === undefined ? 'inherit' : 'pipe'],
+      env: { ...process.env, FIELDGATE_LOG__LEVEL: 'warn', ...UNLIMITED, ...env },
+    },
+  )
+  if (onLog !== undefined) createInterface(child.stderr).on('line', onLog)
   const ready = await new Promise((resolve, reject) => {
     let text = ''
     child.stdout.on('data', (chunk) => {
@@ -64,9 +73,14 @@ export async function startGateway({
     rssMb: () => statusMb(child.pid, 'VmRSS'),
     peakRssMb: () => statusMb(child.pid, 'VmHWM'),
     async stop({ keep = false } = {}) {
-      child.kill('SIGTERM')
-      await new Promise((resolve) => child.once('exit', resolve))
+      const isRunning = child.exitCode === null && child.signalCode === null
+      if (isRunning) {
+        child.kill('SIGTERM')
+        await new Promise((resolve) => child.once('exit', resolve))
+      }
       if (!keep) rmSync(dataDir, { recursive: true, force: true })
+      if (!isRunning)
+        throw new Error(`the gateway had ended by itself (${child.signalCode ?? child.exitCode})`)
     },
   }
 }

@@ -36,9 +36,9 @@ export function spread(values) {
 }
 
 /** One request; resolves with the status when the whole answer was read. */
-export function post({ agent, host, port, path, headers, body, onBody }) {
+export function post({ agent, host, port, path, method = 'POST', headers, body, onBody }) {
   return new Promise((resolve, reject) => {
-    const request = http.request({ agent, host, port, path, method: 'POST', headers }, (response) => {
+    const request = http.request({ agent, host, port, path, method, headers }, (response) => {
       const chunks = []
       response.on('data', (chunk) => (onBody === undefined ? undefined : chunks.push(chunk)))
       response.on('end', () => {

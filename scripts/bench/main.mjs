@@ -3,6 +3,8 @@ import os from 'node:os'
 
 const BENCHES = [
   'rpc',
+  'mixed',
+  'wear',
   'loader',
   'eventdata',
   'dataset',

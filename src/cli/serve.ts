@@ -8,6 +8,7 @@ import { prepareDemo } from './demo.js'
 import { demoHeaders, demoLines } from './demo-lines.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson } from './io.js'
 import { type Prepared, prepareDataDir } from './prepare.js'
+import { createNotifier, type Notifier } from './sd-notify.js'
 import { findSettings, type RunSettings, readSettings } from './settings.js'
 
 /** Flags of `serve`; they win over the environment and the settings file, also at a reload. */
@@ -43,13 +44,17 @@ async function serve(options: ServeOptions, io: CliIo, deps: CliDeps): Promise<v
     const stopAsked = waitForStop(deps, log)
     if (options.demo === true) await prepareDemo(layout, deps.version)
     const gateway = await startGateway(settings, layout, log, deps)
+    const manager = createNotifier(deps.env, log)
+    const stopWatchdog = manager.startWatchdog(gateway.isAlive)
+    await manager.ready(`serving ${gateway.url}`)
     tellReady(gateway, prepared, options, io)
     if (options.demo === true && options.json !== true)
       await tellDemo(gateway, prepared, layout, settings, io)
-    const stopReloads = deps.onSignal('SIGHUP', () => void reload(gateway, options, log, deps))
+    const stopReloads = deps.onSignal('SIGHUP', () => void reload(gateway, manager, options, log, deps))
     log.info({ signal: await stopAsked }, 'stopping')
     stopReloads()
-    await gateway.stop()
+    await Promise.all([manager.stopping(), gateway.stop()])
+    stopWatchdog()
   } finally {
     lock.release()
   }
@@ -131,8 +136,20 @@ function waitForStop(deps: CliDeps, log: Log): Promise<string> {
   })
 }
 
-/** Reads the settings again. A fault in them changes nothing. */
-async function reload(gateway: Gateway, options: ServeOptions, log: Log, deps: CliDeps): Promise<void> {
+/** Reads the settings again, with the service manager told before and after. A fault in them changes nothing. */
+async function reload(
+  gateway: Gateway,
+  manager: Notifier,
+  options: ServeOptions,
+  log: Log,
+  deps: CliDeps,
+): Promise<void> {
+  await manager.reloading()
+  await takeOver(gateway, options, log, deps)
+  await manager.ready(`serving ${gateway.url}`)
+}
+
+async function takeOver(gateway: Gateway, options: ServeOptions, log: Log, deps: CliDeps): Promise<void> {
   try {
     const settings = findSettings(options, deps, flagsOf(options))
     if ('faults' in settings) {

@@ -133,6 +133,8 @@ function readPosition(reader: Reader): Position | undefined {
     reader.at = form.lastIndex
   }
   if (numbers.length !== 2 && numbers.length !== 3) return fail(reader, 'a position of 2 or 3 numbers')
+  // 1e400 has the form of a number and is none
+  if (!numbers.every(Number.isFinite)) return fail(reader, 'numbers within the range of a double')
   return numbers as Position
 }
 

@@ -5,6 +5,8 @@ import { AppError } from '../errors.js'
 export interface PartLimits {
   maxFileBytes: number
   maxDataBytes: number
+  /** parts that are looked at before an upload with strangers among them is refused */
+  maxParts: number
 }
 
 /** What becomes of the two parts, as they come. */
@@ -15,8 +17,8 @@ export interface PartTakers<D, S> {
   takeFile(source: AsyncIterable<Uint8Array>): Promise<S>
 }
 
-/** Parts that a second file or a stranger may bring before the upload is refused anyway. */
-const PARTS = { files: 3, fields: 3, parts: 6, headerPairs: 100, fieldNameSize: 100 }
+/** Of the headers and the name of one part. */
+const PART_HEAD = { headerPairs: 100, fieldNameSize: 100 }
 
 /**
  * Reads `multipart/form-data` with a part `data` and a part `file`, in any order, while it comes.
@@ -55,7 +57,9 @@ function createParser(contentType: string, limits: PartLimits): busboy.Busboy {
   try {
     // a file of exactly `fileSize` counts as too large
     const sizes = { fileSize: limits.maxFileBytes + 1, fieldSize: limits.maxDataBytes + 1 }
-    return busboy({ headers: { 'content-type': contentType }, limits: { ...PARTS, ...sizes } })
+    const parts = limits.maxParts
+    const counts = { parts, files: parts, fields: parts }
+    return busboy({ headers: { 'content-type': contentType }, limits: { ...PART_HEAD, ...counts, ...sizes } })
   } catch {
     throw badUpload('found a content type without a boundary, expected multipart/form-data; boundary=…')
   }

@@ -14,6 +14,7 @@ import { readParts } from './upload-parts.js'
 export interface ModelUploads<D, S> {
   maxModelBytes: number
   maxDataBytes: number
+  maxParts: number
   nowUs(): number
   isMethod(name: string): boolean
   /** @throws AppError DISK_FULL */
@@ -71,7 +72,11 @@ async function receive<C, D, S>(
   const { data, staged } = await readParts(
     bodyChunks(c, { maxBytes, idleMs: deps.bodyLimits.idleMs }),
     c.req.header('content-type') ?? '',
-    { maxFileBytes: uploads.maxModelBytes, maxDataBytes: uploads.maxDataBytes },
+    {
+      maxFileBytes: uploads.maxModelBytes,
+      maxDataBytes: uploads.maxDataBytes,
+      maxParts: uploads.maxParts,
+    },
     {
       takeData: (bytes) => uploads.readData(method, readJson(bytes, deps.maxDepth)),
       takeFile: (source) => uploads.stage(source),

@@ -160,6 +160,7 @@ t.test('wkt: refused forms name the character', async (t) => {
     'POINT(1)',
     'POINT(1 2 3 4)',
     'POINT M (1 2 3)',
+    'POINT (1 1e400)',
     'POINT(1 2',
     'POINT(1 2))',
     'POINT EMPTY',

@@ -21,6 +21,13 @@ export interface StreamRequest {
 const IDLE_FLUSH_MS = 1000
 /** Lines of a batch may be long: it is cut at so many bytes. */
 const BATCH_BYTES = 8 * 1024 * 1024
+/** So much may come out of gzip before its ratio is looked at: a short stream of likenesses packs well. */
+const FREE_BYTES = 16 * 1024 * 1024
+
+export type StreamLimits = Omit<SplitLimits, 'batchBytes'> & {
+  /** most bytes that each byte of a gzip stream may become */
+  gzipRatio: number
+}
 
 /** The answer: the counters of `add_record`, and how far the stream came. */
 export type StreamResult = ReturnType<typeof toCounters> & { last_line: number }
@@ -35,7 +42,7 @@ export type StreamResult = ReturnType<typeof toCounters> & { last_line: number }
 export async function receiveStream(
   loader: Loader,
   request: StreamRequest,
-  limits: Omit<SplitLimits, 'batchBytes'>,
+  limits: StreamLimits,
 ): Promise<StreamResult> {
   const target: PutTarget = {
     table: loader.find(request.dataName),
@@ -54,7 +61,7 @@ export async function receiveStream(
     }
   }
   try {
-    await feed(unpacked(request.chunks, request.isGzip), splitter, store)
+    await feed(unpacked(request.chunks, request.isGzip, limits.gzipRatio), splitter, store)
   } catch (error) {
     throw withProgress(toAppError(error, splitter), progress)
   }
@@ -125,7 +132,11 @@ async function firstOf(
 const GZIP_MAGIC = 0x1f
 
 /** The bytes as text would have them; gzip is told by the caller or by itself. */
-async function* unpacked(chunks: AsyncIterable<Uint8Array>, isGzip: boolean): AsyncGenerator<Uint8Array> {
+async function* unpacked(
+  chunks: AsyncIterable<Uint8Array>,
+  isGzip: boolean,
+  maxRatio: number,
+): AsyncGenerator<Uint8Array> {
   const source = chunks[Symbol.asyncIterator]()
   const first = await source.next()
   const whole = resume(first, source)
@@ -133,8 +144,19 @@ async function* unpacked(chunks: AsyncIterable<Uint8Array>, isGzip: boolean): As
   else if (first.done !== true) {
     const gunzip = createGunzip()
     pipeline(Readable.from(whole), gunzip, () => undefined) // a fault comes out of `gunzip`
-    yield* gunzip as AsyncIterable<Uint8Array>
+    let total = 0
+    for await (const piece of gunzip as AsyncIterable<Uint8Array>) {
+      total += piece.byteLength
+      if (total > FREE_BYTES && total > gunzip.bytesWritten * maxRatio) throw swells(maxRatio)
+      yield piece
+    }
   }
+}
+
+/** A few compressed kilobytes can be gigabytes of blank lines. */
+function swells(maxRatio: number): AppError {
+  const message = `The gzip stream becomes more than ${maxRatio} times as long (limits.gzipRatio)`
+  return new AppError('BODY_TOO_LARGE', { maxRatio }, { message })
 }
 
 /** A source whose first chunk was read already. */

@@ -9,7 +9,7 @@ import { openTestLoader, type TestLoader } from '../../support/loader.js'
 import { rejectsWith } from '../../support/rejects-with.js'
 import { feature } from '../../support/tables.js'
 
-const LIMITS = { batchLines: 10, lineBytes: 1000 }
+const LIMITS = { batchLines: 10, lineBytes: 1000, gzipRatio: 200 }
 
 async function openSample(t: Parameters<typeof openTestLoader>[0]): Promise<TestLoader> {
   const opened = openTestLoader(t)

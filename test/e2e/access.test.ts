@@ -1,0 +1,205 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { UPLOAD_METHODS } from '../../src/api/model-store/index.js'
+import { createApis } from '../../src/apis.js'
+import { loadConfig } from '../../src/config.js'
+import type { Scope } from '../../src/rpc/define-method.js'
+import { type KeyPair, pairHeaders, startGateway, type TestGateway } from '../support/start-gateway.js'
+
+const SESSION = '/api/v1/session/jsonrpc'
+const AREAS = ['session', 'dataproc', 'loader', 'map', 'dataset', 'fl', 'model', 'route']
+
+/** One way to reach something. */
+interface Endpoint {
+  title: string
+  verb: string
+  path: string
+  /** `open` needs no key */
+  scope: Scope | 'open'
+  body?: string
+  type?: string
+}
+
+/** How somebody comes, and what is to become of it. */
+interface Visitor {
+  title: string
+  headers(endpoint: Endpoint): Record<string, string>
+  expected(endpoint: Endpoint): 'in' | 401 | 403
+}
+
+/** What no refusal may hold: a stack, SQL, a file of ours. */
+const LEAKS = /\bat [\w.<>]+ \(|node_modules|src\/|SQLITE_|\bSELECT \b|\bINSERT \b|\.db\b|fgs_/
+
+t.test('access: every endpoint and method, by everybody who may or may not', async (t) => {
+  const gateway = await startGateway(t, { settings: { limits: { signInFailuresPerMinute: 1_000_000 } } })
+  const endpoints = await listEndpoints(t, gateway)
+  const { visitors, secrets } = await inviteVisitors(gateway)
+  t.comment(`${''.padEnd(52)}${visitors.map(({ title }) => title.padEnd(14)).join('')}`)
+  const wrong: string[] = []
+  for (const endpoint of endpoints) {
+    const cells = []
+    for (const visitor of visitors) {
+      const { status, text } = await visit(gateway, endpoint, visitor.headers(endpoint))
+      const found = status === 401 || status === 403 ? status : 'in'
+      cells.push(`${found} ${status}`.padEnd(14))
+      const expected = endpoint.scope === 'open' ? 'in' : visitor.expected(endpoint)
+      if (found !== expected || status >= 500)
+        wrong.push(
+          `${endpoint.title}, ${visitor.title}: found ${status}, expected ${expected}: ${text.slice(0, 200)}`,
+        )
+      const leak = secrets.find((secret) => text.includes(secret)) ?? LEAKS.exec(text)?.[0]
+      if (leak !== undefined && status >= 400)
+        wrong.push(`${endpoint.title}, ${visitor.title}: tells ${leak}`)
+    }
+    t.comment(`${endpoint.title.slice(0, 50).padEnd(52)}${cells.join('')}`)
+  }
+  t.same(wrong, [])
+  t.ok(endpoints.length > 90, `${endpoints.length} endpoints`)
+})
+
+t.test('access: whatever is wrong with the credentials, the answer is the same', async (t) => {
+  const gateway = await startGateway(t)
+  const { visitors } = await inviteVisitors(gateway)
+  const endpoint = { title: '', verb: 'POST', path: SESSION, scope: 'none' as const, body: '{}' }
+  const answers = new Set<string>()
+  for (const visitor of visitors.filter((one) => one.expected(endpoint) === 401)) {
+    const { text } = await visit(gateway, endpoint, visitor.headers(endpoint))
+    answers.add(text.replace(/"requestId":"[^"]*"/, ''))
+  }
+  t.equal(answers.size, 1)
+})
+
+/** From the documents that the gateway gives out, and what stands beside JSON-RPC. */
+async function listEndpoints(t: Test, { call }: TestGateway): Promise<Endpoint[]> {
+  const loaded = loadConfig(null)
+  if ('faults' in loaded) throw new Error('the defaults have faults')
+  const endpoints: Endpoint[] = []
+  for (const { path, methods } of createApis(loaded.config)) {
+    const { result } = (await call(path, 'rpc.discover')).body
+    const found = result.methods as { name: string; 'x-scope': Scope }[]
+    t.same(found.map(({ name }) => name).sort(), [...methods.keys()].sort(), `${path} tells all its methods`)
+    for (const { name, 'x-scope': scope } of [
+      ...found,
+      { name: 'rpc.discover', 'x-scope': 'none' as const },
+    ]) {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: name, params: {} })
+      endpoints.push({ title: name, verb: 'POST', path, scope, body })
+      endpoints.push({
+        title: `${name} (REST)`,
+        verb: 'POST',
+        path: `${path}/call/${name}`,
+        scope,
+        body: '{}',
+      })
+    }
+  }
+  return [...endpoints, ...OTHERS]
+}
+
+const MODELS = '/api/v2/model_store'
+const OTHERS: readonly Endpoint[] = [
+  ...['/healthz', '/readyz', '/openrpc.json'].map((path) => get(path, 'open')),
+  get('/metrics', 'none'),
+  get('/openapi.json', 'open'),
+  get('/tiles/town/tiles.json', 'route:read'),
+  get('/tiles/town/14/14300/6400.mvt', 'route:read'),
+  get(`${MODELS}/models/${randomUUID()}/file`, 'model:read'),
+  ...UPLOAD_METHODS.map((name) => ({
+    ...{
+      title: `upload ${name}`,
+      verb: 'POST',
+      path: `${MODELS}/jsonrpc/upload/${name}`,
+      scope: 'model:write' as const,
+    },
+    ...{ body: 'x', type: 'multipart/form-data; boundary=b' },
+  })),
+  ...['POST', 'OPTIONS'].map((verb) => tus(verb, `${MODELS}/uploads`)),
+  ...['HEAD', 'PATCH', 'DELETE'].map((verb) => tus(verb, `${MODELS}/uploads/${randomUUID()}`)),
+  {
+    ...{ title: 'stream', verb: 'POST', path: '/api/v1/dataloaderapi/stream/nothing', scope: 'loader:write' },
+    ...{ body: '', type: 'application/x-ndjson' },
+  },
+]
+
+function get(path: string, scope: Endpoint['scope']): Endpoint {
+  return { title: `GET ${path}`, verb: 'GET', path, scope }
+}
+
+function tus(verb: string, path: string): Endpoint {
+  return { title: `${verb} ${path}`, verb, path, scope: 'model:write' }
+}
+
+async function inviteVisitors(gateway: TestGateway): Promise<{ visitors: Visitor[]; secrets: string[] }> {
+  const { admin, makeKey, revokeKey } = gateway
+  const readOnly = await makeKey(AREAS.map((area) => `${area}:read`))
+  const byArea = new Map<string, KeyPair>()
+  for (const area of AREAS) byArea.set(area, await makeKey([`${area}:read`, `${area}:write`]))
+  const revoked = await makeKey(['admin'])
+  const tokenOfRevoked = await openSession(gateway, revoked, 3600)
+  const expired = await openSession(gateway, admin, 1)
+  const closed = await openSession(gateway, admin, 3600)
+  const token = await openSession(gateway, admin, 3600)
+  await revokeKey(revoked.apiKey)
+  await gateway.call(SESSION, 'session.close_session', { token: closed })
+  while (await isActive(gateway, expired)) await sleep(50)
+  const areaOf = ({ scope }: Endpoint) => scope.split(':')[0] ?? ''
+  const mine = (endpoint: Endpoint) => byArea.get(areaOf(endpoint)) ?? readOnly
+  const others = (endpoint: Endpoint) => byArea.get(areaOf(endpoint) === 'map' ? 'fl' : 'map') ?? readOnly
+  const withToken = (text: string) => ({ 'Svc-Session-Token': text })
+  const never = (title: string, headers: Record<string, string>): Visitor => ({
+    title,
+    headers: () => headers,
+    expected: () => 401,
+  })
+  const visitors: Visitor[] = [
+    never('nobody', {}),
+    never('wrong secret', pairHeaders({ ...admin, secret: readOnly.secret })),
+    never('revoked key', pairHeaders(revoked)),
+    never('expired token', withToken(expired)),
+    never('closed token', withToken(closed)),
+    never('its key gone', withToken(tokenOfRevoked)),
+    never('no such token', { ...pairHeaders(admin), ...withToken(randomUUID()) }),
+    {
+      title: 'read-only',
+      headers: () => pairHeaders(readOnly),
+      expected: ({ scope }) => (scope === 'none' || scope.endsWith(':read') ? 'in' : 403),
+    },
+    {
+      title: "another API's",
+      headers: (endpoint) => pairHeaders(others(endpoint)),
+      expected: ({ scope }) => (scope === 'none' ? 'in' : 403),
+    },
+    { title: 'its own', headers: (endpoint) => pairHeaders(mine(endpoint)), expected: () => 'in' },
+    { title: 'admin token', headers: () => withToken(token), expected: () => 'in' },
+  ]
+  const pairs = [admin, readOnly, revoked, ...byArea.values()]
+  const secrets = [
+    ...pairs.map(({ secret }) => secret),
+    expired,
+    closed,
+    token,
+    tokenOfRevoked,
+    gateway.dataDir,
+  ]
+  return { visitors, secrets }
+}
+
+async function openSession({ call }: TestGateway, pair: KeyPair, expires_in: number): Promise<string> {
+  const { body } = await call(SESSION, 'session.open_session', { expires_in }, pairHeaders(pair))
+  return body.result.access_token
+}
+
+async function isActive({ call }: TestGateway, token: string): Promise<boolean> {
+  return (await call(SESSION, 'session.verify_session_token', { token })).body.result.active
+}
+
+async function visit({ url }: TestGateway, endpoint: Endpoint, headers: Record<string, string>) {
+  const { verb, path, body, type = 'application/json' } = endpoint
+  const response = await fetch(url + path, {
+    method: verb,
+    headers: { ...headers, ...(body === undefined ? {} : { 'Content-Type': type }) },
+    ...(body === undefined ? {} : { body }),
+  })
+  return { status: response.status, text: await response.text() }
+}

@@ -1,0 +1,174 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openRaw, postHead } from '../raw-http.js'
+import { pairHeaders, post } from '../start-gateway.js'
+import {
+  type Crossing,
+  ensureTable,
+  isRefused,
+  LOADER,
+  MAPS,
+  record,
+  SESSION,
+  send,
+  VERIFY,
+} from './crossing.js'
+
+/** Limits of sockets, headers, bodies and envelopes. */
+export const TRANSPORT: Record<string, Crossing> = {
+  'limits.bodyBytes': {
+    async cross(t, gateway) {
+      isRefused(t, await send(gateway, SESSION, ' '.repeat(3000)), 413, 'BODY_TOO_LARGE', /at most 2048/)
+    },
+  },
+  'limits.loaderBodyBytes': {
+    async cross(t, gateway) {
+      const answer = await send(gateway, LOADER, ' '.repeat(30_000))
+      isRefused(t, answer, 413, 'BODY_TOO_LARGE', /at most 20000/)
+    },
+  },
+  'limits.inlineBodyBytes': {
+    async cross(t, gateway) {
+      await ensureTable(gateway, 'inline')
+      const record_set = Array.from({ length: 8 }, (_, i) => record(i, 'y'.repeat(300)))
+      const { status, body } = await gateway.call(LOADER, 'loaderwebapi.add_record', {
+        data_name: 'inline',
+        record_set,
+      })
+      t.equal(status, 200)
+      t.equal(body.result?.count_insert, 8, 'goes through a file, and is answered as ever')
+    },
+  },
+  'limits.batch': {
+    async cross(t, gateway) {
+      const answer = await send(gateway, SESSION, `[${VERIFY},${VERIFY},${VERIFY},${VERIFY}]`)
+      isRefused(t, answer, 200, 'INVALID_REQUEST', /a batch of 4, expected 1 to 3/)
+    },
+  },
+  'limits.jsonDepth': {
+    async cross(t, gateway) {
+      const answer = await send(gateway, SESSION, `${'['.repeat(20)}${']'.repeat(20)}`)
+      isRefused(t, answer, 200, 'INVALID_REQUEST', /deeper than 12 levels/)
+    },
+  },
+  'limits.headerBytes': {
+    async cross(t, { url }) {
+      const raw = await openRaw(url)
+      raw.send(`GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ${'y'.repeat(8000)}\r\n\r\n`)
+      t.match(await raw.closed(), /^HTTP\/1\.1 431 [\s\S]*HEADERS_TOO_LARGE/)
+    },
+  },
+  'limits.headerMs': {
+    async cross(t, { url }) {
+      const raw = await openRaw(url)
+      raw.send('GET /healthz HTTP/1.1\r\n')
+      const drip = setInterval(() => raw.send('X-A: b\r\n'), 50) // the clock runs however much comes
+      t.teardown(() => clearInterval(drip))
+      t.match(await raw.closed(), /^HTTP\/1\.1 408 [\s\S]*headers took too long[\s\S]*BODY_TIMEOUT/)
+      const mute = await openRaw(url)
+      await mute.closed()
+      t.pass('a connection that says nothing is closed too')
+    },
+  },
+  'limits.bodyIdleMs': {
+    async cross(t, { url, admin }) {
+      const raw = await openRaw(url)
+      raw.send(`${postHead(SESSION, pairHeaders(admin), 100)}{"a`)
+      t.match(await raw.until(/\}$/), /^HTTP\/1\.1 408 [\s\S]*limits\.bodyIdleMs[\s\S]*BODY_TIMEOUT/)
+      raw.destroy()
+    },
+  },
+  'limits.bodyMs': {
+    async cross(t, { url, admin }) {
+      for (const path of [SESSION, LOADER]) {
+        const raw = await openRaw(url)
+        raw.send(postHead(path, pairHeaders(admin), 2000))
+        const drip = setInterval(() => raw.send(' '), 40) // never silent, never done
+        t.teardown(() => clearInterval(drip))
+        t.match(await raw.until(/\}$/), /^HTTP\/1\.1 408 [\s\S]*limits\.bodyMs[\s\S]*BODY_TIMEOUT/, path)
+        await raw.closed() // though it goes on dripping
+      }
+    },
+  },
+  'limits.keepAliveMs': {
+    async cross(t, { url }) {
+      const raw = await openRaw(url)
+      raw.send('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+      t.match(await raw.closed(), /^HTTP\/1\.1 200 /, 'answered, then closed when nothing more comes')
+    },
+  },
+  'limits.writeIdleMs': {
+    async cross(t, gateway) {
+      await ensureTable(gateway, 'wide')
+      const note = 'z'.repeat(100_000)
+      const lines = Array.from({ length: 300 }, (_, i) => JSON.stringify(record(i, note))).join('\n')
+      const headers = { 'Content-Type': 'application/x-ndjson' }
+      t.equal((await send(gateway, '/api/v1/dataloaderapi/stream/wide', lines, headers)).status, 200)
+      const params = { type: 'Feature', geometry: null, properties: { table: 'wide', columns: [] } }
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'mapserv.eventdata', params })
+      const controller = new AbortController()
+      const response = await fetch(gateway.url + MAPS, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', ...pairHeaders(gateway.admin) },
+        body,
+        signal: controller.signal,
+      })
+      await sleep(2000) // 30 MB do not fit the sockets' buffers: the gateway waits for us and gives up
+      await t.rejects(response.text(), 'a body that is not whole is no answer')
+      controller.abort()
+    },
+  },
+  'limits.connections': {
+    settings: { limits: { connections: 3 } },
+    async cross(t, { url }) {
+      const held = await Promise.all([openRaw(url), openRaw(url), openRaw(url)])
+      const fourth = await openRaw(url)
+      fourth.send('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+      t.match(await fourth.closed(), /^HTTP\/1\.1 503 [\s\S]*Retry-After[\s\S]*limits\.connections/)
+      const mute = await openRaw(url)
+      await mute.closed()
+      t.pass('closed though it sent nothing')
+      for (const socket of held) socket.destroy()
+      for (let tries = 0; tries < 200; tries++) {
+        const again = await openRaw(url)
+        again.send('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+        if (!/^HTTP\/1\.1 200 /.test(await again.closed())) continue
+        t.pass('room again')
+        return
+      }
+      t.fail('no room again')
+    },
+  },
+  'limits.pipelined': {
+    async cross(t, { url }) {
+      const raw = await openRaw(url)
+      raw.send('GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(30))
+      const got = await raw.closed()
+      t.match(got, /HTTP\/1\.1 429 [\s\S]*limits\.pipelined[\s\S]*RATE_LIMITED/)
+      t.ok(got.split('HTTP/1.1 200').length - 1 <= 8, 'the first ones are answered, the rest is not begun')
+    },
+  },
+  'limits.callsPerMinutePerKey': {
+    settings: { limits: { callsPerMinutePerKey: 3 } },
+    async cross(t, gateway) {
+      const answer = await send(gateway, SESSION, `[${VERIFY},${VERIFY},${VERIFY},${VERIFY}]`)
+      isRefused(t, answer, 429, 'RATE_LIMITED', /calls of this key/)
+      t.ok(Number(answer.headers.get('retry-after')) > 0)
+    },
+  },
+  'limits.callsPerMinutePerAddress': {
+    settings: { limits: { callsPerMinutePerAddress: 3 } },
+    async cross(t, gateway) {
+      for (let i = 0; i < 3; i++) t.equal((await send(gateway, SESSION, VERIFY)).status, 200)
+      const other = pairHeaders(await gateway.makeKey(['session:read']))
+      isRefused(t, await send(gateway, SESSION, VERIFY, other), 429, 'RATE_LIMITED', /calls of this address/)
+    },
+  },
+  'limits.signInFailuresPerMinute': {
+    settings: { limits: { signInFailuresPerMinute: 2 } },
+    async cross(t, gateway) {
+      const bad = { APIKey: 'x', Secret: 'y' }
+      for (let i = 0; i < 2; i++) t.equal((await post(gateway.url + SESSION, VERIFY, bad)).status, 401)
+      isRefused(t, await send(gateway, SESSION, VERIFY), 429, 'RATE_LIMITED', /failed sign-ins/)
+    },
+  },
+}
