@@ -26,7 +26,7 @@ t.test('chooseFormat: the header by weight, then by what is most specific', asyn
     ['TEXT/HTML', 'html'],
     ['text/html;q=high, application/json;q=0.1', 'json'],
   ]
-  for (const [accept, format] of rows) t.equal(chooseFormat(null, accept, TYPES), format, accept)
+  for (const [accept, format] of rows) t.equal(chooseFormat(null, accept, TYPES), format, String(accept))
   for (const accept of ['application/gml+xml', 'image/*', 'text/html;q=0'])
     await rejectsWith(t, (async () => chooseFormat(null, accept, TYPES))(), 'NOT_ACCEPTABLE')
 })
