@@ -46,8 +46,9 @@ export function readRecord(text: string | undefined): BackupRecord | null {
 }
 
 /** Files that the settings name outside the data directory: a backup tells of them and leaves them where they are. */
-export function outsideFiles({ server, sync, routing }: Config): string[] {
-  const named = [server.tlsCertFile, server.tlsKeyFile, sync.caFile, ...routing.maps]
+export function outsideFiles({ server, sync, routing, dataproc }: Config): string[] {
+  const { tlsCertFile, tlsKeyFile } = server
+  const named = [tlsCertFile, tlsKeyFile, sync.caFile, dataproc.modulesDir, ...routing.maps]
   return named.filter((file) => file !== undefined)
 }
 

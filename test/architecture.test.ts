@@ -19,7 +19,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   routing: ['geo'],
   geo: [],
   storage: ['geo'],
-  doctor: ['backup', 'storage', 'files', 'sync'], // looks at everything
+  doctor: ['backup', 'storage', 'files', 'sync', 'modules'], // looks at everything
   backup: ['storage', 'files'], // a copy of both at one instant, and the way back
   files: ['routing'], // the graph file's reader
   worker: [],

@@ -1,37 +1,33 @@
-import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs'
-import path from 'node:path'
+import { existsSync } from 'node:fs'
 import { messageOf } from '../errors.js'
+import { createModuleCatalog, type ListedModule, type ModuleCatalog } from '../modules/catalog.js'
 import { error, type Finding, ok, type Patient } from './finding.js'
 
-/** Modules that `dataproc` could run: each folder with its definition, and the programs that it names. */
-export function checkModules({ layout }: Patient): Finding[] {
-  const dir = layout.modulesDir
-  if (!existsSync(dir)) return [ok('there is no folder of modules')]
-  const names = readdirSync(dir, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => name)
-  if (names.length === 0) return [ok('no module is installed')]
-  return names.map((name) => lookAt(path.join(dir, name)))
+/** Modules that `dataproc` could run: their definitions, and the programs that those name. */
+export async function checkModules({ layout, config }: Patient): Promise<Finding[]> {
+  const { backend, modulesDir = layout.modulesDir } = config.dataproc
+  if (backend !== 'embedded') return [ok('dataproc requests go to the backend of the settings')]
+  if (!existsSync(modulesDir)) return [ok('there is no folder of modules')]
+  // runs are not looked at, so where they lie does not matter
+  const elsewhere = { runsDir: '', sessionsDir: '', applicationsDir: '', logsDir: '' }
+  const catalog = createModuleCatalog({ modulesDir, ...elsewhere })
+  const modules = await catalog.list()
+  if (modules.length === 0) return [ok('no module is installed')]
+  const findings: Finding[] = []
+  for (const module of modules) findings.push(await lookAt(module, catalog, modulesDir))
+  return findings
 }
 
-function lookAt(dir: string): Finding {
-  const file = path.join(dir, 'definition.json')
-  const advice = `mend ${file}, or remove the folder`
+async function lookAt(module: ListedModule, catalog: ModuleCatalog, dir: string): Promise<Finding> {
+  const { name, scripts, faults = [] } = module
+  const [fault] = faults
+  const advice = `mend it in ${dir}/${name}, or remove that folder`
+  if (fault !== undefined)
+    return error(`the module ${name} cannot be run: ${fault.path} ${fault.message}`, advice)
   try {
-    const definition = JSON.parse(readFileSync(file, 'utf8')) as {
-      scripts?: Record<string, { path?: unknown }>
-    }
-    const scripts = Object.entries(definition.scripts ?? {})
-    if (scripts.length === 0) return error(`${file} names no scripts`, advice)
-    for (const [label, script] of scripts) {
-      if (typeof script?.path !== 'string') return error(`${file}: scripts.${label} names no path`, advice)
-      const program = path.resolve(dir, script.path)
-      if (!program.startsWith(`${dir}${path.sep}`))
-        return error(`${file}: scripts.${label}.path leads out of the module`, advice)
-      accessSync(program, constants.X_OK)
-    }
-    return ok(`${path.basename(dir)}: ${scripts.length} scripts`)
+    for (const script of Object.values(scripts)) await catalog.scriptFile(name, script)
+    return ok(`${name}: ${Object.keys(scripts).length} scripts`)
   } catch (thrown) {
-    return error(`${file}: ${messageOf(thrown)}`, `${advice}; programs need the right to be run (chmod +x)`)
+    return error(`the module ${name} cannot be run: ${messageOf(thrown)}`, advice)
   }
 }
