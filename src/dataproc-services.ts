@@ -64,7 +64,8 @@ export async function openDataprocServices(options: DataprocServicesOptions): Pr
   const catalog = createModuleCatalog(places)
   for (const { name, faults } of await catalog.list())
     if (faults !== undefined) log.warn({ module: name, faults }, 'a module cannot be used')
-  const isolation = isolationOnce(options, places)
+  const searchPath = process.env.PATH ?? USUAL_PATH
+  const isolation = isolationOnce(options, places, searchPath)
   if (dataproc.isolation === 'namespaces' && dataproc.backend === 'embedded') await isolation()
   const engine = createModuleEngine({
     layout: places,
@@ -75,7 +76,7 @@ export async function openDataprocServices(options: DataprocServicesOptions): Pr
     sessions,
     limits: { ...dataproc, timeMs: dataproc.timeLimitS * 1000 },
     node: nodeCommand(dataproc.nodePath),
-    searchPath: process.env.PATH ?? USUAL_PATH,
+    searchPath,
     isolation,
     newId: randomUUID,
     nowUs: options.nowUs,
@@ -120,10 +121,11 @@ const RUN_SCRIPT = 'run-script'
 function isolationOnce(
   { config, layout, log }: DataprocServicesOptions,
   { runsDir }: DataprocLayout,
+  searchPath: string,
 ): () => Promise<Isolation> {
   let found: Promise<Isolation> | undefined
   return () => {
-    found ??= findIsolation(config.dataproc.isolation, layout.root, runsDir).then((isolation) => {
+    found ??= findIsolation(config.dataproc.isolation, layout.root, runsDir, searchPath).then((isolation) => {
       const { kind, reason } = isolation
       if (reason === null) log.info({ isolation: kind }, 'how modules are kept apart')
       else log.warn({ isolation: kind, reason }, 'modules are not kept apart from other files of this user')

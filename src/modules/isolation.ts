@@ -30,6 +30,8 @@ export interface Isolation {
   readonly kind: 'namespaces' | 'none'
   /** why it is not `namespaces`; null when it is, or when nobody asked */
   readonly reason: string | null
+  /** program that sets the kernel's limits; undefined where it is not there, or may not (systemd may forbid it) */
+  readonly prlimit: string | undefined
   /** @returns what sets the walls up, and then becomes the command */
   wrap(command: Command, dirs: RunDirs): Command
 }
@@ -77,12 +79,14 @@ export async function findIsolation(
   mode: 'auto' | 'namespaces' | 'none',
   dataDir: string,
   scratchDir: string,
+  searchPath: string,
 ): Promise<Isolation> {
-  if (mode === 'none') return { kind: 'none', reason: null, wrap: (command) => command }
+  const prlimit = await findPrlimit(searchPath)
+  if (mode === 'none') return { kind: 'none', reason: null, prlimit, wrap: (command) => command }
   const wrap = wallsAround(await realpath(dataDir))
   const reason = await tryWalls(wrap, path.join(scratchDir, randomUUID()))
-  if (reason === null) return { kind: 'namespaces', reason, wrap }
-  if (mode === 'auto') return { kind: 'none', reason, wrap: (command) => command }
+  if (reason === null) return { kind: 'namespaces', reason, prlimit, wrap }
+  if (mode === 'auto') return { kind: 'none', reason, prlimit, wrap: (command) => command }
   throw new Error(`dataproc.isolation: namespaces cannot be had: ${reason}`)
 }
 
@@ -119,8 +123,19 @@ async function tryWalls(wrap: Isolation['wrap'], dir: string): Promise<string | 
   }
 }
 
+async function findPrlimit(searchPath: string): Promise<string | undefined> {
+  const file = findProgram('prlimit', searchPath)
+  if (file === undefined) return undefined
+  try {
+    await promisify(execFile)(file, ['--core=0', '--', 'true'], { timeout: TRIAL_MS })
+    return file
+  } catch {
+    return undefined // limits are watched all the same
+  }
+}
+
 /** The full path of a program; undefined when there is none of the name. */
-export function findProgram(name: string, searchPath: string): string | undefined {
+function findProgram(name: string, searchPath: string): string | undefined {
   return searchPath
     .split(':')
     .filter((dir) => path.isAbsolute(dir))

@@ -1,6 +1,6 @@
 import type { ModuleCall } from './call.js'
 import { isNodeScript } from './catalog.js'
-import { type Command, findProgram, type Isolation, type RunDirs } from './isolation.js'
+import type { Command, Isolation, RunDirs } from './isolation.js'
 import { RUN_MARK } from './process-table.js'
 import type { ProcessLimits } from './run-process.js'
 
@@ -56,14 +56,9 @@ const THREADS_PER_PROCESS = 16
  * The kernel's own limits, where the program that sets them is there: nothing else is as quick. The number of processes is
  * counted for each namespace, and without one for everything of this user: there it would hit the gateway.
  */
-function limited(
-  { file, args }: Command,
-  { limits, searchPath }: CommandDeps,
-  isolation: Isolation,
-): Command {
-  const prlimit = findProgram('prlimit', searchPath)
+function limited({ file, args }: Command, { limits }: CommandDeps, { prlimit, kind }: Isolation): Command {
   if (prlimit === undefined) return { file, args }
-  const nproc = isolation.kind === 'none' ? [] : [`--nproc=${limits.maxProcesses * THREADS_PER_PROCESS}`]
+  const nproc = kind === 'none' ? [] : [`--nproc=${limits.maxProcesses * THREADS_PER_PROCESS}`]
   return { file: prlimit, args: [`--fsize=${limits.diskBytes}`, '--core=0', ...nproc, '--', file, ...args] }
 }
 
