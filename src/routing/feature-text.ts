@@ -47,20 +47,15 @@ const OPEN = 0x5b
 const CLOSE = 0x5d
 
 /**
- * JSON text of the array that `featuresOf` makes of a route, written from the map's own numbers: most of the time that an
- * answer takes is its text, and objects in between would take three times as long.
+ * JSON text of the features that `featuresOf` makes of a leg, with commas between them, written from the map's own
+ * numbers: most of the time that an answer takes is its text, and objects in between would take three times as long.
  */
-export function featuresText(graph: Graph, route: Route): string {
+export function legText(graph: Graph, steps: Route['legs'][number]): string {
   text.size = 0
-  text.bytes[text.size++] = OPEN
-  for (const steps of route.legs) {
-    for (let i = 0; i < steps.length; i++) {
-      if (text.size > 1) text.bytes[text.size++] = COMMA
-      writeFeature(graph, steps[i]!, i === steps.length - 1)
-    }
+  for (let i = 0; i < steps.length; i++) {
+    if (i > 0) text.bytes[text.size++] = COMMA
+    writeFeature(graph, steps[i]!, i === steps.length - 1)
   }
-  reserveBytes(text, 1)
-  text.bytes[text.size++] = CLOSE
   return takeText(text)
 }
 

@@ -44,14 +44,16 @@ export function* findRouteSliced(
 ): Sliced<Route> {
   const { profile, search, control } = searcher
   const ends = places.map((place) => endsOf(profile, place))
-  const legs: Leg[] = []
+  const legs: (readonly DrivenStep[])[] = []
+  let costMs = 0
   for (let i = 0; i + 1 < ends.length; i++) {
     const leg = findLeg(profile, search, ends[i]!, ends[i + 1]!, control)
     if (leg === undefined) throw noLeg(control, i, points)
-    legs.push(leg)
+    costMs += leg.costMs
+    legs.push(leg.steps.map((step) => measureStep(profile, step)))
     yield
   }
-  return routeOf(profile, legs)
+  return { costMs, legs }
 }
 
 /** Measures legs that were found. */

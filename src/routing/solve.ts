@@ -2,7 +2,7 @@ import { findAlternatives } from './alternatives.js'
 import { featuresOf, nearestNodeId, type RouteFeature, type RouteTotals, totalsOf } from './answer.js'
 import type { Order } from './cost-matrix.js'
 import type { Control, Weights } from './dijkstra.js'
-import { featuresText } from './feature-text.js'
+import { legText } from './feature-text.js'
 import type { Graph } from './graph.js'
 import { routeKml } from './kml.js'
 import type { LegSearch } from './leg-search.js'
@@ -78,14 +78,11 @@ export function* solveRouteSliced(
       ? yield* findRouteSliced(searcher, visited, asked)
       : yield* findTimedRouteSliced(timetable, visited, asked, control)
   const word = (route: Route) => wordRoute(map.graph, route, asked, wishes.withKml, routeKey)
-  const answer = { ...word(best), ...wordOrder(order, timetable !== undefined) }
+  const answer = { ...(yield* word(best)), ...wordOrder(order, timetable !== undefined) }
   if (wishes.alternatives <= 1) return textOf(answer)
   const others = yield* findAlternatives(searcher, visited, best, wishes.alternatives - 1, searchWith)
   const alternatives: string[] = []
-  for (const other of others) {
-    yield
-    alternatives.push(textOf(word(other)))
-  }
+  for (const other of others) alternatives.push(textOf(yield* word(other)))
   return `${textOf(answer).slice(0, -1)},"alternatives":[${alternatives.join(',')}]}`
 }
 
@@ -97,20 +94,27 @@ function textOf(worded: Worded): string {
   return `{${members.join(',')}}`
 }
 
-function wordRoute(
+/** A leg a slice. */
+function* wordRoute(
   graph: Graph,
   route: Route,
   points: readonly AskedPoint[],
   withKml: boolean,
   routeKey: string,
-): Worded {
+): Sliced<Worded> {
+  const legs: string[] = []
+  for (const steps of route.legs) {
+    yield
+    if (steps.length > 0) legs.push(legText(graph, steps))
+  }
+  yield
   const totals = totalsOf(graph, route)
   const [start, goal] = [points[0]!, points[points.length - 1]!]
   return {
     ...(withKml
       ? { kml: JSON.stringify(kmlOf(graph, route, featuresOf(graph, route), totals, points)) }
       : {}),
-    [routeKey]: `{"type":"FeatureCollection","features":${featuresText(graph, route)}}`,
+    [routeKey]: `{"type":"FeatureCollection","features":[${legs.join(',')}]}`,
     ...wordNumbers({ ...totals }),
     start_node: String(nearestNodeId(graph, start.lng, start.lat)),
     end_node: String(nearestNodeId(graph, goal.lng, goal.lat)),
