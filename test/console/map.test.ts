@@ -19,7 +19,7 @@ t.test('console: a table is made, points are imported, and seen on the map', { s
   await goTo('#/tables')
   await page.getByText('New table').click()
   await page.getByLabel('Name of the table').fill('sightings')
-  await page.getByRole('group', { name: 'Column 1' }).getByLabel('Column').fill('animal')
+  await page.getByRole('group', { name: 'Column 1' }).getByLabel('Column', { exact: true }).fill('animal')
   await page.getByRole('button', { name: 'Create' }).click()
   await page.getByRole('heading', { name: 'sightings' }).waitFor()
 

@@ -52,7 +52,7 @@ t.test('console: an upload whose network is cut half way goes on where it stoppe
   await signIn(view, gateway.admin)
   await goTo('#/models')
   await page.getByText('New model store').click()
-  await page.getByLabel('Name').fill('rain')
+  await page.getByLabel('Name', { exact: true }).fill('rain')
   await page.getByRole('button', { name: 'Create' }).click()
   await page.getByRole('heading', { name: 'rain' }).waitFor()
   const bytes = randomBytes(FILE_BYTES)
@@ -62,7 +62,7 @@ t.test('console: an upload whose network is cut half way goes on where it stoppe
   })
   const before = link.sentBytes
   link.cutAtBytes = before + FILE_BYTES / 2
-  await page.getByRole('button', { name: 'Upload' }).click()
+  await page.getByRole('button', { name: 'Upload', exact: true }).click()
   await page.getByText('The network broke').waitFor()
   t.ok(link.isDown)
   link.isDown = false
@@ -104,7 +104,7 @@ t.test('console: the outbox is watched while it delivers to a second gateway', {
     ...{ name: 'model.bin', mimeType: 'application/octet-stream' },
     buffer: randomBytes(200_000),
   })
-  await page.getByRole('button', { name: 'Upload' }).click()
+  await page.getByRole('button', { name: 'Upload', exact: true }).click()
   await page.getByText('Stored as model').waitFor()
   await goTo('#/outbox')
   const outbox = page.getByRole('region', { name: 'Outbox' })

@@ -69,8 +69,12 @@ export async function openConsole(
   })
   await page.goto(`${url}/console/`)
   const goTo = async (address: string) => {
-    await page.evaluate(`location.hash = ${JSON.stringify(address)}`)
-    await page.locator('main h1').first().waitFor()
+    // the page is changed when the browser tells of the new address, which is a little later
+    await page.evaluate(`new Promise((resolve) => {
+      if (location.hash === ${JSON.stringify(address)}) return resolve()
+      addEventListener('hashchange', () => setTimeout(resolve), { once: true })
+      location.hash = ${JSON.stringify(address)}
+    })`)
   }
   return { page, complaints, goTo }
 }
