@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { missingChromium, openConsole, signIn, startBrowser } from '../support/browser.js'
 import { addFlood, townGateway } from '../support/console-gateway.js'
+import { until } from '../support/models.js'
 
 const skip = missingChromium
 
@@ -86,9 +87,7 @@ t.test(
     await slider.focus()
     await page.keyboard.press('End')
     for (let i = 0; i < 20; i++) await page.keyboard.press('ArrowLeft')
-    await page.waitForFunction(
-      `[...document.querySelectorAll('.totals div')].some((d) => d.textContent.includes('Length') && !d.textContent.includes(${JSON.stringify(around)}))`,
-    )
+    await until('the length is another', async () => (await lengthOf()) !== around)
     const straight = await lengthOf()
 
     const pin = page.locator('.pin-box').first()
@@ -99,9 +98,7 @@ t.test(
     await page.mouse.down()
     await page.mouse.move(x + 30, y + 60, { steps: 5 })
     await page.mouse.up()
-    await page.waitForFunction(
-      `[...document.querySelectorAll('.totals div')].some((d) => d.textContent.includes('Length') && !d.textContent.includes(${JSON.stringify(straight)}))`,
-    )
+    await until('the length is another', async () => (await lengthOf()) !== straight)
     t.notMatch(
       (await page.locator('.points li').first().textContent()) ?? '',
       /10\.00000, 50\.00600/,

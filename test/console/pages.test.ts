@@ -88,7 +88,7 @@ t.test(
       for (const address of PAGES) {
         await goTo(address)
         if (address === '#/map') await page.locator('canvas').waitFor()
-        await page.waitForFunction(`document.querySelector('[aria-busy]') === null`)
+        await page.locator('[aria-busy]').first().waitFor({ state: 'detached' })
         faults.push(...(await seriousFaults(view, address)))
         const overflow = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth')
         t.ok(Number(overflow) <= 0, `${address} fits ${options.width} px`)
