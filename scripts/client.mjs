@@ -127,8 +127,6 @@ function pack() {
     'node_modules/typescript/bin/tsc',
     ...files,
     ...options,
-    '--types',
-    '',
     '--ignoreConfig',
     '--strict',
     '--declaration',
