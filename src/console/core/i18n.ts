@@ -21,7 +21,7 @@ export function formatTime(value: string | number | { val: string } | null | und
   if (Number.isNaN(date.getTime())) return String(typeof value === 'object' ? value.val : value)
   return new Intl.DateTimeFormat(currentSettings().language, {
     dateStyle: 'medium',
-    timeStyle: 'medium',
+    timeStyle: 'short',
   }).format(date)
 }
 

@@ -106,7 +106,7 @@ function modelTable(
     t('models'),
     ['model_id', t('kind'), t('description'), t('state'), t('size'), t('created'), 'SHA-256', t('actions')],
     models.map((model) => [
-      h('span', { class: 'mono' }, model.model_id),
+      h('span', { class: 'mono', title: model.model_id }, model.model_id.slice(0, 8)),
       model.model_kind,
       model.model_description,
       badge(String(model.model_state), 'accent'),
