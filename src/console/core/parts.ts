@@ -64,32 +64,33 @@ export function table(
   emptyText = t('noRows'),
 ): HTMLElement {
   if (rows.length === 0) return empty(emptyText)
+  // roles are named because narrow pages show rows as cards, and browsers then forget that it is a table
+  const cell = (content: Child, at: number) =>
+    h(
+      'td',
+      { role: 'cell', title: typeof content === 'string' ? content : undefined, 'data-label': head[at] },
+      content,
+    )
   return h(
     'div',
     { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption },
     h(
       'table',
-      {},
+      { role: 'table' },
       h('caption', { class: 'hidden-text' }, caption),
       h(
         'thead',
-        {},
+        { role: 'rowgroup' },
         h(
           'tr',
-          {},
-          head.map((text) => h('th', { scope: 'col' }, text)),
+          { role: 'row' },
+          head.map((text) => h('th', { scope: 'col', role: 'columnheader' }, text)),
         ),
       ),
       h(
         'tbody',
-        {},
-        rows.map((cells) =>
-          h(
-            'tr',
-            {},
-            cells.map((cell) => h('td', { title: typeof cell === 'string' ? cell : undefined }, cell)),
-          ),
-        ),
+        { role: 'rowgroup' },
+        rows.map((cells) => h('tr', { role: 'row' }, cells.map(cell))),
       ),
     ),
   )
