@@ -20,7 +20,7 @@ const POLICY = [
   "style-src 'self'",
   "worker-src 'self'",
   "connect-src 'self'",
-  "img-src 'self' data: blob:",
+  "img-src 'self' data:",
   "object-src 'none'",
   "base-uri 'none'",
   "form-action 'none'",

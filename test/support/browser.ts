@@ -68,6 +68,7 @@ export async function openConsole(
       complaints.push(`request to another host: ${request.url()}`)
   })
   await page.goto(`${url}/console/`)
+  await page.locator('input[name=key]').waitFor() // the page asks the gateway first
   const goTo = async (address: string) => {
     // the page is changed when the browser tells of the new address, which is a little later
     await page.evaluate(`new Promise((resolve) => {

@@ -51,3 +51,38 @@ export async function addFlood(gateway: TestGateway): Promise<void> {
   })
   if (body.result?.count_insert !== 2) throw new Error(JSON.stringify(body))
 }
+
+/** Something of everything that pages show. */
+export async function fillGateway(gateway: TestGateway): Promise<void> {
+  await addFlood(gateway)
+  const DATASET = '/api/v2/dataset/jsonrpc'
+  await gateway.call(DATASET, 'dataset.create', {
+    dataset_name: 'gauges',
+    columns: [
+      { column_name: 'id', data_type: 'bigint' },
+      { column_name: 'level', data_type: 'double precision' },
+    ],
+    key_columns: ['id'],
+  })
+  const put = (records: unknown[], on_conflict: string) =>
+    gateway.call(DATASET, 'dataset.record.put', { dataset_name: 'gauges', records, on_conflict })
+  const cite = () =>
+    gateway.call(DATASET, 'dataset.citation.create', { citation_label: 'report', source: 'gauges' })
+  await put(
+    [
+      [1, 2.5],
+      [2, 1],
+    ],
+    'error',
+  )
+  await cite()
+  await put(
+    [
+      [1, 3.5],
+      [3, 7],
+    ],
+    'update',
+  )
+  await cite()
+  await gateway.call('/api/v2/model_store/jsonrpc', 'model_store.create', { model_store_ddc: 'rain' })
+}

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import t from 'tap'
+import { type ConsolePage, missingChromium, openConsole, signIn, startBrowser } from '../support/browser.js'
+import { fillGateway, townGateway } from '../support/console-gateway.js'
+
+const skip = missingChromium
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+const PAGES = [
+  ...[
+    '#/map',
+    '#/tables',
+    '#/tables/flood',
+    '#/datasets',
+    '#/datasets/set/gauges',
+    '#/models',
+    '#/models/rain',
+  ],
+  ...['#/outbox', '#/sessions', '#/health', '#/api', '#/api/routing.dijkstra', '#/help', '#/nowhere'],
+]
+
+interface AxeFault {
+  id: string
+  impact: string
+  nodes: { html: string }[]
+}
+
+/** Serious and critical faults of a page, one line each. */
+async function seriousFaults({ page }: ConsolePage, where: string): Promise<string[]> {
+  await page.evaluate(AXE)
+  const { violations } = (await page.evaluate('axe.run(document)')) as { violations: AxeFault[] }
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${where} ${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
+}
+
+t.test(
+  'console: no page has a serious fault of accessibility, light or dark, wide or narrow',
+  { skip },
+  async (t) => {
+    const gateway = await townGateway(t)
+    await fillGateway(gateway)
+    const browser = await startBrowser(t)
+    for (const options of [
+      { width: 1280, theme: 'light' as const },
+      { width: 360, height: 740, theme: 'dark' as const },
+    ]) {
+      const view = await openConsole(browser, gateway.url, options)
+      const { page, goTo, complaints } = view
+      const faults = await seriousFaults(view, 'sign-in')
+      await signIn(view, gateway.admin)
+      for (const address of PAGES) {
+        await goTo(address)
+        if (address === '#/map') await page.locator('canvas').waitFor()
+        await page.locator('[aria-busy]').first().waitFor({ state: 'detached' })
+        faults.push(...(await seriousFaults(view, address)))
+        const overflow = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth')
+        t.ok(Number(overflow) <= 0, `${address} fits ${options.width} px`)
+      }
+      await goTo('#/datasets')
+      await page
+        .getByRole('link', { name: /^report_/ })
+        .first()
+        .click()
+      await page.getByRole('heading', { name: /^Citation report_/ }).waitFor()
+      await page.locator('[aria-busy]').first().waitFor({ state: 'detached' })
+      faults.push(...(await seriousFaults(view, 'citation')))
+      t.same(faults, [], `${options.width} px, ${options.theme}`)
+      t.same(complaints, [])
+    }
+  },
+)
