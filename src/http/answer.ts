@@ -2,6 +2,7 @@ import { AppError, ERRORS, isAppError } from '../errors.js'
 import type { Answer } from '../rpc/dispatch.js'
 import { errorText, type RequestId, toRpcError } from '../rpc/envelope.js'
 import type { Piece } from '../rpc/pieces.js'
+import { bodyStream, type StreamOptions } from './body-stream.js'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 const PROBLEM_TYPE = 'application/problem+json'
@@ -10,22 +11,10 @@ const DISK_RETRY_S = 60
 /** Chunks are gathered up to this size before they go to the socket. */
 const GATHER_CHARS = 32 * 1024
 
-export interface StreamOptions {
-  requestId: string
-  /** ends the stream when the client reads nothing for so long, ms */
-  writeIdleMs: number
-  /** told of a fault after the first byte: the body ends early, the client sees a broken transfer */
-  onFault(error: unknown): void
-  /** told when the client hung up before the end, once the source is closed */
-  onHangUp(): void
-  /** cuts the connection: the only way to tell a client that a begun body is not whole */
-  breakOff(): void
-}
-
 /** The HTTP response of a dispatched call. */
 export function answerResponse(answer: Answer, options: StreamOptions): Response {
   const { status, body, retryAfterS } = answer
-  const content = typeof body === 'string' || body === null ? body : bodyStream(body, options)
+  const content = typeof body === 'string' || body === null ? body : textStream(body, options)
   const headers = headersOf(options.requestId, body === null ? null : JSON_TYPE)
   if (retryAfterS !== undefined) headers['Retry-After'] = String(Math.ceil(retryAfterS))
   return stamp(new Response(content, { status, headers }))
@@ -38,7 +27,7 @@ export function contentResponse(
   body: Piece,
   options: StreamOptions,
 ): Response {
-  const content = typeof body === 'string' ? body : bodyStream(body, options)
+  const content = typeof body === 'string' ? body : textStream(body, options)
   return stamp(
     new Response(content, { status, headers: { ...headersOf(options.requestId, null), ...headers } }),
   )
@@ -124,41 +113,16 @@ export function refusalHeaders(error: AppError, requestId: string, type: string)
   return headers
 }
 
-function bodyStream(
+function textStream(
   source: AsyncIterableIterator<string>,
   options: StreamOptions,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
-  let idleTimer: NodeJS.Timeout | undefined
-  const end = (controller: ReadableStreamDefaultController<Uint8Array>) => {
-    options.breakOff() // before the close, which would end the body as if it were whole
-    controller.close()
+  const next = async () => {
+    const { text, isDone } = await gather(source)
+    return { bytes: encoder.encode(text), isDone }
   }
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        clearTimeout(idleTimer)
-        try {
-          const { text, isDone } = await gather(source)
-          if (text !== '') controller.enqueue(encoder.encode(text))
-          if (isDone) return controller.close()
-          idleTimer = setTimeout(() => {
-            source.return?.().catch(options.onFault)
-            end(controller)
-          }, options.writeIdleMs)
-        } catch (error) {
-          options.onFault(error)
-          end(controller)
-        }
-      },
-      async cancel() {
-        clearTimeout(idleTimer)
-        await source.return?.()
-        options.onHangUp()
-      },
-    },
-    { highWaterMark: 1 },
-  )
+  return bodyStream({ next, stop: async () => await source.return?.() }, options)
 }
 
 async function gather(source: AsyncIterator<string>): Promise<{ text: string; isDone: boolean }> {

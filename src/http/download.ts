@@ -1,7 +1,8 @@
 import type { Hono } from 'hono'
 import { AppError, isAppError } from '../errors.js'
 import type { Api } from '../rpc/dispatch.js'
-import { refusalResponse, type StreamOptions } from './answer.js'
+import { refusalResponse } from './answer.js'
+import { bodyStream, type StreamOptions } from './body-stream.js'
 import { namesTag } from './entity-tag.js'
 import { addressOf, type HttpContext, type HttpEnv } from './env.js'
 import { refuseOtherMethods } from './routes.js'
@@ -106,33 +107,9 @@ function byteStream(
   source: AsyncIterableIterator<Uint8Array>,
   options: StreamOptions,
 ): ReadableStream<Uint8Array> {
-  let idleTimer: NodeJS.Timeout | undefined
-  const end = (controller: ReadableStreamDefaultController<Uint8Array>) => {
-    options.breakOff() // before the close, which would end the body as if it were whole
-    controller.close()
+  const next = async () => {
+    const step = await source.next()
+    return step.done === true ? { bytes: undefined, isDone: true } : { bytes: step.value, isDone: false }
   }
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        clearTimeout(idleTimer)
-        try {
-          const step = await source.next()
-          if (step.done === true) return controller.close()
-          controller.enqueue(step.value)
-          idleTimer = setTimeout(() => {
-            void source.return?.()
-            end(controller)
-          }, options.writeIdleMs)
-        } catch (error) {
-          options.onFault(error)
-          end(controller)
-        }
-      },
-      async cancel() {
-        clearTimeout(idleTimer)
-        await source.return?.()
-      },
-    },
-    { highWaterMark: 1 },
-  )
+  return bodyStream({ next, stop: async () => await source.return?.() }, options)
 }

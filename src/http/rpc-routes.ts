@@ -4,13 +4,8 @@ import { AppError, isAppError } from '../errors.js'
 import { type Answer, type Api, callForPiece, type Dispatch, dispatch } from '../rpc/dispatch.js'
 import type { Piece } from '../rpc/pieces.js'
 import { readJson } from '../rpc/read-json.js'
-import {
-  answerResponse,
-  jsonResponse,
-  problemResponse,
-  refusalResponse,
-  type StreamOptions,
-} from './answer.js'
+import { answerResponse, jsonResponse, problemResponse, refusalResponse } from './answer.js'
+import type { StreamOptions } from './body-stream.js'
 import { addressOf, type HttpContext } from './env.js'
 import type { Meter } from './metrics.js'
 import type { RateLimiter } from './rate-limit.js'
