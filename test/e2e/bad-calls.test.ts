@@ -1,8 +1,9 @@
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { ERRORS } from '../../src/errors.js'
 import { writeGraphFile } from '../../src/mapbuild/write-graph.js'
+import { DATAPROC_BAD_CALLS } from '../support/bad-calls/dataproc.js'
 import { DATASET_BAD_CALLS } from '../support/bad-calls/dataset.js'
 import { LOADER_BAD_CALLS } from '../support/bad-calls/loader.js'
 import { MAP_BAD_CALLS } from '../support/bad-calls/map.js'
@@ -10,6 +11,7 @@ import { modelBadCalls } from '../support/bad-calls/models.js'
 import { SESSION_BAD_CALLS } from '../support/bad-calls/session.js'
 import type { BadCall, BadCalls, Standing } from '../support/bad-calls/types.js'
 import { dumpDataDir } from '../support/data-dump.js'
+import { makeModule } from '../support/dataproc.js'
 import { makeGraph } from '../support/make-graph.js'
 import { DATA, FL, LOCAL_SYNC, MODELS, putModel, transfersOf, until } from '../support/models.js'
 import { pairHeaders, post, startGateway, type TestGateway } from '../support/start-gateway.js'
@@ -19,10 +21,11 @@ import { at, town } from '../support/town.js'
 const LOADER = '/api/v1/dataloaderapi/jsonrpc'
 const DATASET = '/api/v2/dataset/jsonrpc'
 
-/** Errors of the gateway's state and not of a call's words: each has a test of its own elsewhere. */
+/** Errors of the gateway's state, or of what a module does, and not of a call's words: each has a test of its own elsewhere. */
 const OF_THE_STATE: readonly string[] = [
   ...['BUSY', 'TIME_LIMIT', 'SEARCH_TOO_LARGE', 'DISK_FULL', 'TOO_MANY_UPLOADS'],
   ...['UPSTREAM_UNREACHABLE', 'UPSTREAM_REFUSED', 'NO_AGGREGATED_MODEL'],
+  ...['MODULE_FAILED', 'MODULE_LIMIT', 'BAD_OUTPUT', 'MODEL_DAMAGED'],
 ]
 
 /** What any method must refuse. */
@@ -87,6 +90,7 @@ t.test('bad calls: each gets its error, over JSON-RPC and REST, and nothing chan
 function tablesOf(standing: Standing): BadCalls {
   return {
     ...SESSION_BAD_CALLS,
+    ...DATAPROC_BAD_CALLS,
     ...LOADER_BAD_CALLS,
     ...MAP_BAD_CALLS,
     ...DATASET_BAD_CALLS,
@@ -114,6 +118,8 @@ async function prepare(t: Test): Promise<{ gateway: TestGateway; standing: Stand
   const dataDir = path.join(t.testdir(), 'data')
   mkdirSync(path.join(dataDir, 'maps'), { recursive: true })
   writeGraphFile(path.join(dataDir, 'maps', 'town.graph'), makeGraph(townWithIsland()))
+  makeModule(path.join(dataDir, 'modules'), 'm', { run: 'exit 0', gone: '' })
+  rmSync(path.join(dataDir, 'modules', 'm', 'gone.sh'))
   const gateway = await startGateway(t, {
     dataDir,
     settings: {
