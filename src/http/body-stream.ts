@@ -55,3 +55,15 @@ export function bodyStream(source: BodySource, options: StreamOptions): Readable
     { highWaterMark: 1 },
   )
 }
+
+/** The same of bytes that come as they are. */
+export function byteStream(
+  source: AsyncIterator<Uint8Array>,
+  options: StreamOptions,
+): ReadableStream<Uint8Array> {
+  const next = async () => {
+    const step = await source.next()
+    return step.done === true ? { bytes: undefined, isDone: true } : { bytes: step.value, isDone: false }
+  }
+  return bodyStream({ next, stop: async () => await source.return?.() }, options)
+}

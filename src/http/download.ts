@@ -2,7 +2,7 @@ import type { Hono } from 'hono'
 import { AppError, isAppError } from '../errors.js'
 import type { Api } from '../rpc/dispatch.js'
 import { refusalResponse } from './answer.js'
-import { bodyStream, type StreamOptions } from './body-stream.js'
+import { byteStream, type StreamOptions } from './body-stream.js'
 import { namesTag } from './entity-tag.js'
 import { addressOf, type HttpContext, type HttpEnv } from './env.js'
 import { refuseOtherMethods } from './routes.js'
@@ -101,15 +101,4 @@ function rangeOf(
   const end = last === '' ? sizeBytes : Math.min(Number(last) + 1, sizeBytes)
   if (last !== '' && Number(last) < start) return undefined // not a range at all
   return start >= sizeBytes ? 'unsatisfiable' : { start, end }
-}
-
-function byteStream(
-  source: AsyncIterableIterator<Uint8Array>,
-  options: StreamOptions,
-): ReadableStream<Uint8Array> {
-  const next = async () => {
-    const step = await source.next()
-    return step.done === true ? { bytes: undefined, isDone: true } : { bytes: step.value, isDone: false }
-  }
-  return bodyStream({ next, stop: async () => await source.return?.() }, options)
 }

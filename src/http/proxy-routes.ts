@@ -3,10 +3,11 @@ import { isAllowed } from '../auth/caller.js'
 import { AppError, isAppError } from '../errors.js'
 import type { Scope } from '../rpc/define-method.js'
 import { headersOf, refusalResponse } from './answer.js'
+import { byteStream } from './body-stream.js'
 import { addressOf, type HttpContext, type HttpEnv } from './env.js'
 import { type BodyLimits, bodyChunks, requireJson } from './read-body.js'
 import { refuseOtherMethods } from './routes.js'
-import { type RpcDeps, signIn } from './rpc-routes.js'
+import { type RpcDeps, signIn, streamOptions } from './rpc-routes.js'
 
 /** A request on its way to a backend. */
 export interface ForwardedRequest {
@@ -160,51 +161,7 @@ async function answerOf<C>(
     await answer.discard()
     return new Response(null, { status: 204, headers })
   }
-  const onFault = (error: unknown) => rpc.onFault(c.get('requestId'), path, error)
-  const body = passedOn(answer.chunks()[Symbol.asyncIterator](), {
-    onFault,
-    writeIdleMs: rpc.writeIdleMs,
-    breakOff: () => c.env?.outgoing?.destroy(),
-  })
+  // the backend is read as quickly as the caller reads; a caller that stops reading is cut off
+  const body = byteStream(answer.chunks()[Symbol.asyncIterator](), streamOptions(c, path, rpc))
   return new Response(body, { status: answer.status, headers })
-}
-
-interface PassOptions {
-  onFault(error: unknown): void
-  writeIdleMs: number
-  /** the only way to tell a client that a begun body is not whole */
-  breakOff(): void
-}
-
-/** The backend is read as quickly as the caller reads; a caller that stops reading is cut off. */
-function passedOn(source: AsyncIterator<Uint8Array>, options: PassOptions): ReadableStream<Uint8Array> {
-  let idleTimer: NodeJS.Timeout | undefined
-  const end = (controller: ReadableStreamDefaultController<Uint8Array>) => {
-    options.breakOff() // before the close, which would end the body as if it were whole
-    controller.close()
-  }
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        clearTimeout(idleTimer)
-        try {
-          const step = await source.next()
-          if (step.done === true) return controller.close()
-          controller.enqueue(step.value)
-          idleTimer = setTimeout(() => {
-            source.return?.()?.catch(options.onFault)
-            end(controller)
-          }, options.writeIdleMs)
-        } catch (error) {
-          options.onFault(error)
-          end(controller)
-        }
-      },
-      async cancel() {
-        clearTimeout(idleTimer)
-        await source.return?.()
-      },
-    },
-    { highWaterMark: 1 },
-  )
 }
