@@ -6,6 +6,7 @@
  */
 
 const US_PER_DAY = 86_400_000_000n
+const US_PER_DAY_NUMBER = 86_400_000_000
 const DAYS_TO_1970 = 719_162 // from 0001-01-01, proleptic Gregorian
 
 /** 0001-01-01T00:00:00Z */
@@ -75,8 +76,7 @@ export function datetimeObject(us: bigint | number, offsetMin: number): { _type:
 /** Minutes east of UTC as `+09:00`. */
 export function formatOffset(offsetMin: number): string {
   const abs = Math.abs(offsetMin)
-  const pad = (n: number) => String(n).padStart(2, '0')
-  return `${offsetMin < 0 ? '-' : '+'}${pad(Math.floor(abs / 60))}:${pad(abs % 60)}`
+  return `${offsetMin < 0 ? '-' : '+'}${twoDigits(Math.floor(abs / 60))}:${twoDigits(abs % 60)}`
 }
 
 /**
@@ -128,15 +128,43 @@ function microseconds(fraction: string): bigint {
 function civilText(us: bigint, offsetMin: number): { head: string; micros: number; zone: string } {
   const shifted = us + BigInt(offsetMin) * 60_000_000n
   const isPrintable = shifted >= MIN_US && shifted <= MAX_US
-  const local = isPrintable ? shifted : us
-  const dayNumber = local >= 0n ? local / US_PER_DAY : -((-local + US_PER_DAY - 1n) / US_PER_DAY)
-  const inDay = Number(local - dayNumber * US_PER_DAY)
-  const { year, month, day } = civilFromDays(Number(dayNumber))
-  const pad = (n: number, width = 2) => String(n).padStart(width, '0')
-  const second = Math.floor(inDay / 1_000_000)
-  const time = `${pad(Math.floor(second / 3600))}:${pad(Math.floor(second / 60) % 60)}:${pad(second % 60)}`
-  const head = `${pad(year, 4)}-${pad(month)}-${pad(day)}T${time}`
-  return { head, micros: inDay % 1_000_000, zone: formatOffset(isPrintable ? offsetMin : 0) }
+  const { day, inDayUs } = splitDay(isPrintable ? shifted : us)
+  const second = Math.floor(inDayUs / 1_000_000)
+  const time = `${twoDigits(Math.floor(second / 3600))}:${twoDigits(Math.floor(second / 60) % 60)}:${twoDigits(second % 60)}`
+  return {
+    head: `${dayText(day)}T${time}`,
+    micros: inDayUs % 1_000_000,
+    zone: formatOffset(isPrintable ? offsetMin : 0),
+  }
+}
+
+/** Day since 1970 and microseconds in it. Doubles where they are exact: bigint takes several times as long. */
+function splitDay(us: bigint): { day: number; inDayUs: number } {
+  const near = Number(us)
+  if (Number.isSafeInteger(near)) {
+    const day = Math.floor(near / US_PER_DAY_NUMBER)
+    return { day, inDayUs: near - day * US_PER_DAY_NUMBER }
+  }
+  const day = us >= 0n ? us / US_PER_DAY : -((-us + US_PER_DAY - 1n) / US_PER_DAY)
+  return { day: Number(day), inDayUs: Number(us - day * US_PER_DAY) }
+}
+
+/** Rows that follow one another are mostly of one day. */
+let lastDay = { day: 0, text: '1970-01-01' }
+
+function dayText(dayNumber: number): string {
+  if (lastDay.day === dayNumber) return lastDay.text
+  const { year, month, day } = civilFromDays(dayNumber)
+  const text = `${String(year).padStart(4, '0')}-${twoDigits(month)}-${twoDigits(day)}`
+  lastDay = { day: dayNumber, text }
+  return text
+}
+
+const TWO_DIGITS = Array.from({ length: 100 }, (_, n) => String(n).padStart(2, '0'))
+
+/** @param n 0 to 99 */
+function twoDigits(n: number): string {
+  return TWO_DIGITS[n] as string
 }
 
 function fault(text: string, expected: string): DatetimeFault {

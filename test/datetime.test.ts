@@ -32,6 +32,28 @@ t.test(
   },
 )
 
+t.test(
+  'property: the microseconds about a midnight print on their own day, within and beyond doubles',
+  async () => {
+    const days = fc.oneof(
+      fc.integer({ min: -719_161, max: 2_932_896 }),
+      fc.integer({ min: 104_240, max: 104_260 }), // 2^53 µs
+      fc.integer({ min: -104_260, max: -104_240 }),
+    )
+    fc.assert(
+      fc.property(days, (day) => {
+        const midnight = BigInt(day) * 86_400_000_000n
+        const dateOf = (days: number) => new Date(days * 86_400_000).toISOString().slice(0, 10)
+        return (
+          formatDatetime(midnight, 0) === `${dateOf(day)}T00:00:00.000000+00:00` &&
+          formatDatetime(midnight - 1n, 0) === `${dateOf(day - 1)}T23:59:59.999999+00:00`
+        )
+      }),
+      { numRuns: 2000 },
+    )
+  },
+)
+
 t.test('property: printing agrees with Date to the millisecond', async () => {
   const ms = fc.integer({ min: -62_135_596_800_000, max: 253_402_300_799_999 })
   fc.assert(
