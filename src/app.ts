@@ -43,9 +43,17 @@ export interface GatewayOptions {
   configFile?: string | null
 }
 
+/** A verb and a pattern of paths. */
+export interface ServedRoute {
+  readonly verb: string
+  readonly path: string
+}
+
 export interface Gateway {
   url: string
   port: number
+  /** every path that is served, as the router has it: `ALL` stands for every verb */
+  routes: readonly ServedRoute[]
   /** takes over the settings that can change while serving; returns the paths of those that cannot */
   reload(next: Config): Promise<string[]>
   /** true when the worker threads answer within `limitMs`, or have a good reason not to */
@@ -119,6 +127,7 @@ function serve(
   })
   const unwatchTls = watchTls(config.server, () => renewTls(config, server, log))
   const gateway: Omit<Gateway, 'url' | 'port'> = {
+    routes: routes.routes.map(({ method, path }) => ({ verb: method, path })),
     reload: (next) => reload(config, next, server, services),
     isAlive: createVitals(services.searcher, services.jobs),
     async stop() {

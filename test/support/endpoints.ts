@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto'
+import { UPLOAD_METHODS } from '../../src/api/model-store/index.js'
+import type { ServedRoute } from '../../src/app.js'
+import type { Scope } from '../../src/rpc/define-method.js'
+import { pairHeaders, type TestGateway } from './start-gateway.js'
+
+/** One way to reach something. */
+export interface Endpoint {
+  title: string
+  verb: string
+  path: string
+  /** `open` needs no key */
+  scope: Scope | 'open'
+  body?: string
+  type?: string
+  /** what it answers even when all is well, where that is 500 or more */
+  status?: number
+}
+
+/** Who may use what stands beside JSON-RPC: the first pattern that fits. What fits none is a fault of the test. */
+const RULES: readonly [pattern: RegExp, scope: Endpoint['scope']][] = [
+  [/^\/(?:healthz|readyz|openrpc\.json|openapi\.json)$/, 'open'],
+  [/^\/(?:$|console(?:$|\/))/, 'open'],
+  [/^\/api\/v1\/alertapi(?:$|\/)/, 'open'],
+  [/^\/metrics$/, 'none'],
+  [/^\/tiles\//, 'route:read'],
+  [/^\/ogc\/collections\/dataset\./, 'dataset:read'],
+  [/^\/ogc(?:$|\/)/, 'loader:read'],
+  [/\/stream\//, 'loader:write'],
+  [/\/models\/[^/]+\/file$/, 'model:read'],
+  [/\/upload(?:s$|s\/|\/)/, 'model:write'],
+]
+
+/** What stands for a part of a path; several make several endpoints. */
+const PARTS: Record<string, () => readonly string[]> = {
+  data_name: () => ['nothing'],
+  method: () => UPLOAD_METHODS,
+  model_id: () => [randomUUID()],
+  upload_id: () => [randomUUID()],
+  map: () => ['town'],
+  z: () => ['14'],
+  x: () => ['14300'],
+  y: () => ['6400'],
+  collection_id: () => ['table.here', 'dataset.here'],
+  feature_id: () => ['1'],
+}
+
+/** Everything that the gateway tells of itself in its documents, and every route that its router holds besides. */
+export async function listEndpoints(gateway: TestGateway): Promise<Endpoint[]> {
+  const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as {
+    paths: Record<string, Record<string, unknown>>
+  }
+  const endpoints: Endpoint[] = []
+  for (const [pattern, verbs] of Object.entries(document.paths)) {
+    if (pattern.endsWith('/jsonrpc')) endpoints.push(...(await rpcEndpoints(gateway, pattern)))
+    else if (!pattern.includes('/call/'))
+      for (const verb of Object.keys(verbs)) endpoints.push(...httpEndpoints(verb.toUpperCase(), pattern))
+  }
+  for (const route of unreachedRoutes(gateway.gateway.routes, endpoints)) endpoints.push(...besides(route))
+  return endpoints
+}
+
+/** Routes that no endpoint reaches. The first one of the router sees every request, and answers none. */
+export function unreachedRoutes(
+  routes: readonly ServedRoute[],
+  endpoints: readonly Endpoint[],
+): ServedRoute[] {
+  return routes.filter((route) => {
+    if (route.path === '/*') return false
+    const pattern = new RegExp(`^${route.path.replace(/\/\*$/, '/.*').replace(/:\w+/g, '[^/]+')}$`)
+    const others = routes.filter(({ verb, path }) => path === route.path && verb !== 'ALL')
+    return !endpoints.some(
+      ({ verb, path }) =>
+        pattern.test(path) &&
+        (route.verb === 'ALL' ? !others.some((other) => other.verb === verb) : route.verb === verb),
+    )
+  })
+}
+
+async function rpcEndpoints({ call, admin }: TestGateway, path: string): Promise<Endpoint[]> {
+  const { result } = (await call(path, 'rpc.discover', undefined, pairHeaders(admin))).body
+  const methods = result.methods as { name: string; 'x-scope': Scope }[]
+  return [...methods, { name: 'rpc.discover', 'x-scope': 'none' as const }].flatMap(
+    ({ name, 'x-scope': scope }) => {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: name, params: {} })
+      const rest = `${path}/call/${name}`
+      return [
+        { title: name, verb: 'POST', path, scope, body },
+        { title: `${name} (REST)`, verb: 'POST', path: rest, scope, body: '{}' },
+      ]
+    },
+  )
+}
+
+function httpEndpoints(verb: string, pattern: string): Endpoint[] {
+  let paths = [pattern]
+  for (const [, name = ''] of pattern.matchAll(/\{(\w+)\}/g)) {
+    const fill = PARTS[name]
+    if (fill === undefined) throw new Error(`${pattern}: no word is known to stand for {${name}}`)
+    paths = paths.flatMap((path) => fill().map((word) => path.replace(`{${name}}`, word)))
+  }
+  return paths.map((path) => ({ ...endpointOf(verb, path), ...bodyOf(verb, path) }))
+}
+
+/** A route that no document tells of: pages of the console, refusals of other verbs. */
+function besides({ verb, path: pattern }: ServedRoute): Endpoint[] {
+  const path = pattern.replace(/\*$/, 'anything').replace(/:\w+/g, 'word')
+  if (verb !== 'ALL') return [endpointOf(verb, path)]
+  if (path.startsWith('/api/v1/alertapi')) return [{ ...endpointOf('POST', path), body: '{}', status: 501 }]
+  // resumable uploads answer every verb themselves, and only to those who may upload
+  if (/\/uploads(?:$|\/)/.test(path)) return [endpointOf('PUT', path)]
+  return [{ title: `PUT ${path}`, verb: 'PUT', path, scope: 'open' }]
+}
+
+function endpointOf(verb: string, path: string): Endpoint {
+  const rule = RULES.find(([pattern]) => pattern.test(path))
+  if (rule === undefined) throw new Error(`${verb} ${path}: no rule says who may use it`)
+  return {
+    title: `${verb} ${path}`,
+    verb,
+    path,
+    scope: verb === 'OPTIONS' && path.startsWith('/ogc') ? 'open' : rule[1],
+  }
+}
+
+function bodyOf(verb: string, path: string): Partial<Endpoint> {
+  if (path.includes('/stream/')) return { body: '', type: 'application/x-ndjson' }
+  if (path.includes('/upload/')) return { body: 'x', type: 'multipart/form-data; boundary=b' }
+  return verb === 'POST' || verb === 'PATCH' ? { body: '' } : {}
+}
