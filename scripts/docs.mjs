@@ -2,7 +2,7 @@
 // --check fails when they are stale.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { METHODS_FILE, methodsSource } from './client.mjs'
+import { clientSources } from './client.mjs'
 import { loadFacts } from './load-facts.mjs'
 
 const facts = await loadFacts()
@@ -34,7 +34,7 @@ const tables = {
 const wanted = {
   'README.md': readme(),
   'edge.config.schema.json': configSchema(),
-  [METHODS_FILE]: methodsSource(facts),
+  ...clientSources(facts),
 }
 const stale = Object.keys(wanted).filter(
   (file) => !existsSync(file) || wanted[file] !== readFileSync(file, 'utf8'),

@@ -7,6 +7,7 @@ import {
   type ModelInfo,
 } from './methods.js'
 
+export type * from './methods/shared.js'
 export type { Counters, ErrorName, MethodName, Methods, ModelInfo } from './methods.js'
 
 /** Where the gateway is, and who calls: a key with its secret, or a session token. */
