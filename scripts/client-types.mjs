@@ -10,6 +10,7 @@ const SHARED = [
   ['LoaderColumn', 'A column of a loader table.', 'loaderwebapi.drop_loader', 'record_def', '*'],
   ['LoaderInfo', 'A loader table.', 'loaderwebapi.drop_loader'],
   ['ModelStoreInfo', 'A model store.', 'model_store.create'],
+  ['ModelInfo', 'A model as uploads answer it.', 'model_store.model.delete'],
 ]
 
 /** Text of a type → its name, of those in `SHARED`. */

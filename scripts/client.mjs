@@ -48,6 +48,8 @@ function fileOf(name) {
 
 function indexSource({ openRpc, openApi, errors }) {
   const { ModelInfo, Counters } = openApi.components.schemas
+  if (typeOf(ModelInfo) !== 'ModelInfo')
+    throw new Error('uploads and methods tell different things of a model')
   const apis = Object.keys(APIS)
   const paths = openRpc.methods.map(
     (method) => `${JSON.stringify(method.name)}: ${JSON.stringify(method['x-path'])}`,
@@ -58,15 +60,10 @@ ${apis
   .sort()
   .join('\n')}
 
-import type { Datetime } from './methods/shared.js'
-
 export type * from './methods/shared.js'
 
 /** Symbolic names of what a call can fail with. */
 export type ErrorName = ${errors.map(({ name }) => JSON.stringify(name)).join(' | ')}
-
-/** A model as uploads answer it. */
-export type ModelInfo = ${typeOf(ModelInfo)}
 
 /** What became of added records. */
 export type Counters = ${typeOf(Counters)}

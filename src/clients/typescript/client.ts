@@ -1,14 +1,8 @@
-import {
-  type Counters,
-  type ErrorName,
-  METHOD_PATHS,
-  type MethodName,
-  type Methods,
-  type ModelInfo,
-} from './methods.js'
+import type { ModelInfo } from './methods/shared.js'
+import { type Counters, type ErrorName, METHOD_PATHS, type MethodName, type Methods } from './methods.js'
 
 export type * from './methods/shared.js'
-export type { Counters, ErrorName, MethodName, Methods, ModelInfo } from './methods.js'
+export type { Counters, ErrorName, MethodName, Methods } from './methods.js'
 
 /** Where the gateway is, and who calls: a key with its secret, or a session token. */
 export interface ClientOptions {

@@ -9,8 +9,6 @@ import type { MapMethods } from './methods/map.js'
 import type { ModelStoreMethods } from './methods/model-store.js'
 import type { SessionMethods } from './methods/session.js'
 
-import type { Datetime } from './methods/shared.js'
-
 export type * from './methods/shared.js'
 
 /** Symbolic names of what a call can fail with. */
@@ -84,32 +82,6 @@ export type ErrorName =
   | 'MODEL_DAMAGED'
   | 'DIGEST_MISMATCH'
   | 'TOO_MANY_UPLOADS'
-
-/** A model as uploads answer it. */
-export type ModelInfo = {
-  model_id: string
-  model_kind: string
-  model_description: string
-  model_meta: {
-    [name: string]: unknown
-  }
-  /** MD5 of the file, hex */
-  model_hash: string
-  /** SHA-256 of the file, hex */
-  model_sha256: string
-  /** bytes */
-  model_size: number
-  /** 10 put here, 20 received as feedback, 30 aggregated, 40 fetched from upstream */
-  model_state: number
-  hop_count: number
-  round: number
-  start_datetime: Datetime
-  end_datetime: Datetime
-  tenant_id: string
-  model_store_ddc: string
-  /** lng, lat */
-  location: [number, number]
-}
 
 /** What became of added records. */
 export type Counters = {

@@ -100,3 +100,29 @@ export interface ModelStoreInfo {
   long_form: string
   created_at: Datetime
 }
+
+/** A model as uploads answer it. */
+export interface ModelInfo {
+  model_id: string
+  model_kind: string
+  model_description: string
+  model_meta: {
+    [name: string]: unknown
+  }
+  /** MD5 of the file, hex */
+  model_hash: string
+  /** SHA-256 of the file, hex */
+  model_sha256: string
+  /** bytes */
+  model_size: number
+  /** 10 put here, 20 received as feedback, 30 aggregated, 40 fetched from upstream */
+  model_state: number
+  hop_count: number
+  round: number
+  start_datetime: Datetime
+  end_datetime: Datetime
+  tenant_id: string
+  model_store_ddc: string
+  /** lng, lat */
+  location: [number, number]
+}
