@@ -18,6 +18,7 @@ export function facts() {
     version: '0',
     createLog: () => createLog('silent'),
     makeFilesPrivate: () => undefined,
+    keepHeapSmall: () => undefined,
     onSignal: () => () => undefined,
   }
   const errors = Object.entries(ERRORS).map(([name, { code, status, message }]) => ({

@@ -1,5 +1,5 @@
 // npm run soak: mixed traffic against a gateway of its own, looking for growth: memory, handles, logs, disk, slowness.
-// Options: --minutes=N (30), --per-second=N (20), --data-dir=DIR (kept), --samples=N (30)
+// Options: --minutes=N (30), --per-second=N (20), --data-dir=DIR (kept), --samples=N (60)
 // Exit code 1 when a call failed, or when something grows. Runs under ten minutes are too short to judge growth by.
 import { readdirSync, statSync } from 'node:fs'
 import http from 'node:http'
@@ -10,7 +10,7 @@ import { post, spread } from '../bench/load.mjs'
 import { createTraffic } from '../bench/traffic.mjs'
 import { judge, MIN_MINUTES } from './judge.mjs'
 
-const options = readOptions({ minutes: 30, 'per-second': 20, samples: 30, 'data-dir': undefined })
+const options = readOptions({ minutes: 30, 'per-second': 20, samples: 60, 'data-dir': undefined })
 const CLIENTS = 8
 const gateway = await startGateway({
   args: ['--demo'],

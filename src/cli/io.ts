@@ -26,6 +26,8 @@ export interface CliDeps {
   readonly entryFile: string
   readonly version: string
   createLog(level: LogLevel): Log
+  /** this process, which is there for months, gives back what it does not need */
+  keepHeapSmall(): void
   /** files made from now on are readable by this user alone */
   makeFilesPrivate(): void
   /** @returns stops listening */

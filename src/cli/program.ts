@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8'
 import { createLog } from '../log.js'
 import type { CliDeps, CliIo } from './io.js'
 import { runCli } from './main.js'
@@ -35,10 +36,21 @@ function processDeps(entryFile: string): CliDeps {
     entryFile,
     version: programVersion(),
     createLog: (level) => createLog(level),
+    keepHeapSmall,
     makeFilesPrivate: () => void process.umask(0o077),
     onSignal(signal, act) {
       process.on(signal, act)
       return () => void process.off(signal, act)
     },
   }
+}
+
+/**
+ * Of itself V8 lets the space for young objects grow to 128 MB on a large machine, and collects the old ones when they are four times
+ * what lived before: 20 minutes of calls bring a gateway whose objects take 26 MB to an RSS of 270 MB. These two settings are read at
+ * each collection, so they hold for the threads too. They cap nothing: what is needed is had. Time per call stays the same.
+ */
+function keepHeapSmall(): void {
+  setFlagsFromString('--semi-space-growth-factor=1')
+  setFlagsFromString('--heap-growing-percent=100')
 }

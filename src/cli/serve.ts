@@ -34,6 +34,7 @@ export function addServeCommand(program: Command, io: CliIo, deps: CliDeps): voi
 async function serve(options: ServeOptions, io: CliIo, deps: CliDeps): Promise<void> {
   const settings = readSettings(options, deps, flagsOf(options))
   deps.makeFilesPrivate()
+  deps.keepHeapSmall()
   const log = deps.createLog(settings.config.log.level)
   const layout = layoutOf(settings.dataDir)
   makeDirectories(layout)

@@ -51,6 +51,7 @@ export function idleDeps(cwd: string, env: CliDeps['env'] = {}) {
     version: '1.2.3',
     createLog: (level) => createLog(level, append('stderr')),
     makeFilesPrivate: () => undefined,
+    keepHeapSmall: () => undefined,
     onSignal(signal, act) {
       const acts = listeners.get(signal) ?? new Set()
       listeners.set(signal, acts.add(act))
