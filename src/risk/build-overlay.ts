@@ -1,11 +1,10 @@
 import { createFlatLine, type FlatLine, readFlatLine } from '../routing/flat-line.js'
 import { cornerOffsets, readLine } from '../routing/geometry.js'
 import type { Graph } from '../routing/graph.js'
-import { openSegmentTree } from '../routing/graph-check.js'
+import { openSegmentTree, type SegmentTree } from '../routing/graph-check.js'
 import type { Overlay } from '../routing/overlay.js'
-import { type CellGrid, createCellGrid, findCells } from './cell-grid.js'
 import type { CellSet } from './cell-set.js'
-import { type CoverageRaster, createRaster, mayHaveCells } from './coverage-raster.js'
+import { type CellSieve, createCellSieve, siftCells } from './cell-sieve.js'
 import { addFound, assemble, createFound, type Found } from './found-pieces.js'
 import { levelOfBox, MIXED, walkGrid } from './grid-walk.js'
 import { type Covered, coverLine, type MeasuredLine } from './line-cover.js'
@@ -23,9 +22,9 @@ import {
 /**
  * Lays cells on the roads of a map: which stretches of which segments have which level.
  *
- * The tree of segments is walked where cells may be. Rectangles that share their borders, as mesh squares do, are met
- * as fields of one grid; each segment looks for its other cells in a hashed grid. Its line is unpacked only when a
- * border may cross it. So the time goes with the roads that are covered.
+ * The tree of segments is walked where cells are, each branch with the cells that meet it. Rectangles that share their
+ * borders, as mesh squares do, are then met as fields of one grid. A line is unpacked only when a border may cross it.
+ * So the time goes with the cells and the roads that they cover, not with the map.
  */
 export function buildOverlay(graph: Graph, cells: CellSet): Overlay {
   const found = createFound(Math.min(graph.segmentCount, cells.level.length * SEGMENTS_PER_CELL))
@@ -56,28 +55,31 @@ export function overlayBytes({ segments, firstPiece, pieceEndMm, pieceLevel }: O
 
 /** Where cells are. */
 interface Cover {
-  readonly cells: CellSet
   /** all rectangles, where they share their borders */
   readonly rects: RectGrid | undefined
   /** the other cells */
-  readonly others: readonly number[]
-  /** undefined when there are no others */
-  readonly raster: CoverageRaster | undefined
+  readonly others: CellSieve
 }
 
 /** What the walk needs for one segment after the other. */
 interface Laying {
   readonly graph: Graph
   readonly cells: CellSet
-  readonly rects: RectGrid | undefined
-  /** all other cells, undefined when there are none */
-  readonly others: CellGrid | undefined
+  readonly cover: Cover
   readonly flat: FlatLine
   readonly line: MeasuredLine
-  readonly near: number[]
   readonly covered: Covered
   readonly stretches: Stretches
   readonly pieces: Pieces
+}
+
+/** A walk through the tree of segments, with the cells that are near. */
+interface Walk {
+  readonly tree: SegmentTree
+  /** the cells whose surroundings are looked at, undefined = all are */
+  readonly where: Cover | undefined
+  readonly laying: Laying
+  readonly found: Found
 }
 
 /**
@@ -85,40 +87,64 @@ interface Laying {
  *
  * @param where cells whose surroundings are looked at; a segment there that has no pieces is listed only when these are
  * not all cells
- * @see flatbush, `search`: parents lead to the place of their first child times 4
  */
 function layOn(graph: Graph, cells: CellSet, where: CellSet, found: Found): void {
   const tree = openSegmentTree(graph)
   if (tree === undefined) throw new Error('the map has no index of its segments')
+  const walk: Walk = {
+    tree,
+    where: where === cells ? undefined : coverOf(where),
+    laying: createLaying(graph, cells),
+    found,
+  }
+  const { levelEnds } = tree
+  const root = levelEnds[levelEnds.length - 1]! - 1
+  const end = walk.laying.cover.others.count
+  walkBranches(walk, levelEnds.length - 1, root, 0, end, 0, walk.where?.others.count ?? 0)
+}
+
+/**
+ * Goes through the children of one branch.
+ *
+ * @param level of the tree that they are on, leaves 0
+ * @param first of them
+ * @param from list of cells near the branch, up to `end`; `whereFrom` and `whereEnd` likewise, of those in `where`
+ * @see flatbush, `search`: parents lead to the place of their first child times 4
+ */
+function walkBranches(
+  walk: Walk,
+  level: number,
+  first: number,
+  from: number,
+  end: number,
+  whereFrom: number,
+  whereEnd: number,
+): void {
+  const { tree, where, laying, found } = walk
+  const { rects, others } = laying.cover
   const { boxes, indices, nodeSize, levelEnds } = tree
-  const cover = coverOf(cells)
-  const isAll = where === cells
-  const near = isAll ? cover : coverOf(where)
-  const laying = createLaying(graph, cover)
-  const stack = [levelEnds.at(-1)! - 1]
-  for (let first = stack.pop(); first !== undefined; first = stack.pop()) {
-    const isLeaf = first < graph.segmentCount
-    const end = Math.min(first + nodeSize, endOfLevel(levelEnds, first))
-    for (let at = first; at < end; at++) {
-      const x0 = boxes[at * 4]!
-      const y0 = boxes[at * 4 + 1]!
-      const x1 = boxes[at * 4 + 2]!
-      const y1 = boxes[at * 4 + 3]!
-      // whoever lays out a segment looks for its cells anyway
-      if (!(isLeaf && isAll) && !mayMeet(near, x0, y0, x1, y1)) continue
-      if (!isLeaf) stack.push(indices[at]! >>> 2)
-      else if (layOnSegment(laying, indices[at]!, x0, y0, x1, y1) || !isAll) {
-        addFound(found, indices[at]!, laying.pieces)
-      }
+  const last = Math.min(first + nodeSize, levelEnds[level]!)
+  for (let at = first; at < last; at++) {
+    const x0 = boxes[at * 4]!
+    const y0 = boxes[at * 4 + 1]!
+    const x1 = boxes[at * 4 + 2]!
+    const y1 = boxes[at * 4 + 3]!
+    let whereTop = whereEnd
+    if (where !== undefined) {
+      whereTop = siftCells(where.others, whereFrom, whereEnd, x0, y0, x1, y1)
+      if (whereTop === whereEnd && levelOfMaybe(where.rects, x0, y0, x1, y1) === 0) continue
     }
+    const top = siftCells(others, from, end, x0, y0, x1, y1)
+    const rectLevel = levelOfMaybe(rects, x0, y0, x1, y1)
+    if (top === end && rectLevel === 0 && where === undefined) continue
+    if (level > 0) walkBranches(walk, level - 1, indices[at]! >>> 2, end, top, whereEnd, whereTop)
+    else if (layOnSegment(laying, indices[at]!, x0, y0, x1, y1, rectLevel, end, top) || where !== undefined)
+      addFound(found, indices[at]!, laying.pieces)
   }
 }
 
-/** A node's children never go beyond the end of their level. */
-function endOfLevel(levelEnds: readonly number[], at: number): number {
-  let level = 0
-  while (levelEnds[level]! <= at) level++
-  return levelEnds[level]!
+function levelOfMaybe(rects: RectGrid | undefined, x0: number, y0: number, x1: number, y1: number): number {
+  return rects === undefined ? 0 : levelOfBox(rects, x0, y0, x1, y1)
 }
 
 function coverOf(cells: CellSet): Cover {
@@ -127,26 +153,16 @@ function coverOf(cells: CellSet): Cover {
   for (let cell = 0; cell < cells.level.length; cell++) {
     if (rects === undefined || cells.shape[cell] !== null) others.push(cell)
   }
-  return { cells, rects, others, raster: others.length === 0 ? undefined : createRaster(cells, others) }
+  return { rects, others: createCellSieve(cells.box, others) }
 }
 
-/** May a box meet a cell? False is certain. */
-function mayMeet({ rects, raster }: Cover, x0: number, y0: number, x1: number, y1: number): boolean {
-  return (
-    (rects !== undefined && levelOfBox(rects, x0, y0, x1, y1) !== 0) ||
-    (raster !== undefined && mayHaveCells(raster, x0, y0, x1, y1))
-  )
-}
-
-function createLaying(graph: Graph, { cells, rects, others }: Cover): Laying {
+function createLaying(graph: Graph, cells: CellSet): Laying {
   return {
     graph,
     cells,
-    rects,
-    others: others.length === 0 ? undefined : createCellGrid(cells, others),
+    cover: coverOf(cells),
     flat: createFlatLine(),
     line: { xy: [], offsets: [], west: 0, south: 0, east: 0, north: 0 },
-    near: [],
     covered: { size: 0, ends: [] },
     stretches: createStretches(),
     pieces: createPieces(),
@@ -157,6 +173,8 @@ function createLaying(graph: Graph, { cells, rects, others }: Cover): Laying {
  * The pieces of one segment; none, and false, if no cell covers a stretch of it.
  *
  * @param x0 box of the segment, y0, x1, y1 likewise
+ * @param rectLevel what the grid of rectangles has in that box
+ * @param from list of the other cells whose boxes meet it, up to `end`
  */
 function layOnSegment(
   laying: Laying,
@@ -165,33 +183,34 @@ function layOnSegment(
   y0: number,
   x1: number,
   y1: number,
+  rectLevel: number,
+  from: number,
+  end: number,
 ): boolean {
-  const { graph, cells, rects, others, near, pieces } = laying
+  const { graph, cover, pieces } = laying
   pieces.count = 0
   const lengthMm = graph.segmentLengthMm[segment]!
   if (lengthMm === 0) return false // two junctions at one place: there is nothing to drive
-  const nearCount = others === undefined ? 0 : findCells(others, cells, x0, y0, x1, y1, near)
-  const level = rects === undefined ? 0 : levelOfBox(rects, x0, y0, x1, y1)
-  if (level === 0 && nearCount === 0) return false
-  if (level !== MIXED) addPiece(pieces, lengthMm, level)
+  if (rectLevel !== MIXED) addPiece(pieces, lengthMm, rectLevel)
   else {
     readFlatLine(graph, segment, laying.flat)
-    walkGrid(rects!, laying.flat, lengthMm, pieces)
+    walkGrid(cover.rects!, laying.flat, lengthMm, pieces)
   }
-  if (nearCount > 0) addNear(laying, nearCount, segment, lengthMm, x0, y0, x1, y1)
+  if (from < end) addNear(laying, from, end, segment, lengthMm, x0, y0, x1, y1)
   if (pieces.count > 1 || pieces.level[0]! > 0) return true
   pieces.count = 0
   return false
 }
 
 /**
- * Puts the cells that were found near a segment over its pieces.
+ * Puts the cells of a list over a segment's pieces.
  *
  * Stretches are rounded to whole millimetres, as routes measure: one below half a millimetre is none.
  */
 function addNear(
   laying: Laying,
-  nearCount: number,
+  from: number,
+  end: number,
   segment: number,
   lengthMm: number,
   x0: number,
@@ -199,12 +218,13 @@ function addNear(
   x1: number,
   y1: number,
 ): void {
-  const { cells, line, near, covered, stretches, pieces } = laying
+  const { cells, cover, line, covered, stretches, pieces } = laying
   const { box, shape, level } = cells
+  const { stack } = cover.others
   let isRead = false
   listStretches(pieces, stretches)
-  for (let index = 0; index < nearCount; index++) {
-    const cell = near[index]!
+  for (let index = from; index < end; index++) {
+    const cell = stack[index]!
     const at = cell * 4
     if (
       shape[cell] === null &&
