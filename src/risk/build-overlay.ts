@@ -99,8 +99,8 @@ function layOn(graph: Graph, cells: CellSet, where: CellSet, found: Found): void
   }
   const { levelEnds } = tree
   const root = levelEnds[levelEnds.length - 1]! - 1
-  const end = walk.laying.cover.others.count
-  walkBranches(walk, levelEnds.length - 1, root, 0, end, 0, walk.where?.others.count ?? 0)
+  const end = walk.laying.cover.others.cells.length
+  walkBranches(walk, levelEnds.length - 1, root, 0, end, 0, walk.where?.others.cells.length ?? 0)
 }
 
 /**
@@ -220,11 +220,11 @@ function addNear(
 ): void {
   const { cells, cover, line, covered, stretches, pieces } = laying
   const { box, shape, level } = cells
-  const { stack } = cover.others
+  const { stack, cells: cellAt } = cover.others
   let isRead = false
   listStretches(pieces, stretches)
   for (let index = from; index < end; index++) {
-    const cell = stack[index]!
+    const cell = cellAt[stack[index]!]!
     const at = cell * 4
     if (
       shape[cell] === null &&

@@ -52,8 +52,16 @@ export function stackLevels(stretches: Stretches, length: number, pieces: Pieces
       addPiece(pieces, from[at]!, 0)
       addPiece(pieces, to[at]!, level[at]!)
     }
+  } else if (count <= FEW) {
+    sweep(stretches, pieces, inOrder, sortByTo(stretches))
   } else {
-    sweep(stretches, pieces)
+    const byFrom = new Uint32Array(count).map((_, index) => index).sort((a, b) => from[a]! - from[b]!)
+    sweep(
+      stretches,
+      pieces,
+      byFrom,
+      byFrom.slice().sort((a, b) => to[a]! - to[b]!),
+    )
   }
   addPiece(pieces, length, 0)
 }
@@ -81,12 +89,33 @@ function isApart({ count, from, to }: Stretches): boolean {
   return true
 }
 
+const inOrder = new Uint32Array(FEW).map((_, index) => index)
+const byEnd = new Uint32Array(FEW)
+
+/** Positions of few stretches by `to`, ascending. */
+function sortByTo({ count, to }: Stretches): Uint32Array {
+  for (let next = 0; next < count; next++) {
+    const end = to[next]!
+    let at = next
+    for (; at > 0 && to[byEnd[at - 1]!]! > end; at--) byEnd[at] = byEnd[at - 1]!
+    byEnd[at] = next
+  }
+  return byEnd
+}
+
 const openOfLevel = new Int32Array(MAX_LEVEL + 1)
 
-/** Goes along the line from one begin or end of a stretch to the next, knowing how many of each level are open. */
-function sweep({ count, from, to, level }: Stretches, pieces: Pieces): void {
-  const byFrom = new Uint32Array(count).map((_, index) => index).sort((a, b) => from[a]! - from[b]!)
-  const byTo = byFrom.slice().sort((a, b) => to[a]! - to[b]!)
+/**
+ * Goes along the line from one begin or end of a stretch to the next, knowing how many of each level are open.
+ *
+ * @param byFrom positions of the stretches by `from`, ascending; `byTo` likewise
+ */
+function sweep(
+  { count, from, to, level }: Stretches,
+  pieces: Pieces,
+  byFrom: Uint32Array,
+  byTo: Uint32Array,
+): void {
   openOfLevel.fill(0)
   let opened = 0
   let closed = 0

@@ -1,0 +1,57 @@
+import { deepStrictEqual, ok } from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import { createCellSieve, siftCells } from '../../src/risk/cell-sieve.js'
+
+type Box = readonly [number, number, number, number]
+
+/** Boxes of sizes from a point to a country, anywhere on Earth. */
+function boxes(toNumber: (value: number) => number) {
+  return fc
+    .record({
+      x: fc.integer({ min: -1_800_000_000, max: 1_800_000_000 }),
+      y: fc.integer({ min: -900_000_000, max: 900_000_000 }),
+      isNear: fc.boolean(),
+      size: fc.integer({ min: 0, max: 27 }),
+      flat: fc.integer({ min: 1, max: 8 }),
+    })
+    .map(({ x, y, isNear, size, flat }): Box => {
+      const [west, south] = isNear ? [x / 1000, y / 1000] : [x, y]
+      const [east, north] = [west + 2 ** size, south + 2 ** size / flat]
+      return [toNumber(west), toNumber(south), toNumber(east), toNumber(north)]
+    })
+}
+
+const cells = fc.array(
+  boxes((value) => Math.round(value * 1e4) / 1e4),
+  { maxLength: 60 },
+)
+/** Boxes of roads and branches are whole. */
+const asked = boxes(Math.round)
+
+const meet = (a: Box, b: Box) => a[0] <= b[2] && b[0] <= a[2] && a[1] <= b[3] && b[1] <= a[3]
+
+t.test('property: siftCells lists each cell of a list whose box meets a box, list after list', async () => {
+  fc.assert(
+    fc.property(cells, fc.array(asked, { minLength: 1, maxLength: 4 }), (list, branches) => {
+      const listed = list.flatMap((_, cell) => (cell % 3 === 2 ? [] : [cell]))
+      const sieve = createCellSieve(list.flat(), listed)
+      const cellsFrom = (from: number, end: number) =>
+        Array.from(sieve.stack.subarray(from, end), (place) => sieve.cells[place]!).sort((a, b) => a - b)
+      let [from, end] = [0, listed.length]
+      let expected = listed
+      for (const one of branches) {
+        const top = siftCells(sieve, from, end, ...one)
+        deepStrictEqual(cellsFrom(from, end), expected, 'the list above stays')
+        expected = expected.filter((cell) => meet(list[cell]!, one))
+        ;[from, end] = [end, top]
+      }
+      deepStrictEqual(cellsFrom(from, end), expected)
+    }),
+  )
+})
+
+t.test('siftCells: cells beyond what 32 bits hold are met at the edge', async () => {
+  const sieve = createCellSieve([-9e9, -9e9, 9e9, 9e9], [0])
+  ok(siftCells(sieve, 0, 1, 1_799_999_999, 899_999_999, 1_800_000_000, 900_000_000) === 2)
+})
