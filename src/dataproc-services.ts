@@ -7,7 +7,7 @@ import { dataprocWorkBy } from './api/dataproc/jobs.js'
 import { toModelInfo } from './api/model-store/index.js'
 import type { Config } from './config.js'
 import { AppError, isAppError } from './errors.js'
-import { type DataprocLayout, isUuid, makeDataprocLayout } from './files/dataproc-layout.js'
+import { type DataprocLayout, isolationFile, isUuid, makeDataprocLayout } from './files/dataproc-layout.js'
 import type { DiskSpace } from './files/disk-space.js'
 import type { DataLayout } from './files/layout.js'
 import type { Log } from './log.js'
@@ -17,6 +17,7 @@ import { findDataSource } from './modules/data-source.js'
 import { removeTree } from './modules/disk-usage.js'
 import { createModuleEngine } from './modules/engine.js'
 import { type Command, findIsolation, type Isolation } from './modules/isolation.js'
+import { writeIsolation } from './modules/isolation-record.js'
 import { killLeftOvers } from './modules/process-group.js'
 import type { InputModel, OutputModel, RunStores } from './modules/run-data.js'
 import { createRunLogs } from './modules/run-log.js'
@@ -62,11 +63,15 @@ export async function openDataprocServices(options: DataprocServicesOptions): Pr
   const sessions = createSessionDirectories(places)
   await clearLeftOvers(options, places, sessions)
   const catalog = createModuleCatalog(places)
-  for (const { name, faults } of await catalog.list())
+  const installed = await catalog.list()
+  for (const { name, faults } of installed)
     if (faults !== undefined) log.warn({ module: name, faults }, 'a module cannot be used')
   const searchPath = process.env.PATH ?? USUAL_PATH
   const isolation = isolationOnce(options, places, searchPath)
-  if (dataproc.isolation === 'namespaces' && dataproc.backend === 'embedded') await isolation()
+  const isEmbedded = dataproc.backend === 'embedded'
+  if (dataproc.isolation === 'namespaces' && isEmbedded) await isolation()
+  // nobody waits for it, but doctor can tell before the first run
+  const looking = isEmbedded && installed.length > 0 ? isolation().catch(tellOf(log)) : undefined
   const engine = createModuleEngine({
     layout: places,
     catalog,
@@ -85,7 +90,10 @@ export async function openDataprocServices(options: DataprocServicesOptions): Pr
   return {
     context: { modules: { ...catalog, ...engine }, version },
     endSession: (sessionId) => sessions.remove(sessionId),
-    close: () => engine.settled(),
+    async close() {
+      await looking
+      await engine.settled()
+    },
   }
 }
 
@@ -117,7 +125,11 @@ function nodeCommand(nodePath: string | undefined): Command {
 /** The verb of the single executable that runs a script; see `main.ts`. */
 const RUN_SCRIPT = 'run-script'
 
-/** Found out when it is needed: most gateways never run a module. */
+function tellOf(log: Log) {
+  return (error: unknown) => log.warn({ err: error }, 'how modules can be kept apart could not be found out')
+}
+
+/** Found out when there is a module: most gateways never run one. */
 function isolationOnce(
   { config, layout, log }: DataprocServicesOptions,
   { runsDir }: DataprocLayout,
@@ -129,6 +141,11 @@ function isolationOnce(
       const { kind, reason } = isolation
       if (reason === null) log.info({ isolation: kind }, 'how modules are kept apart')
       else log.warn({ isolation: kind, reason }, 'modules are not kept apart from other files of this user')
+      try {
+        writeIsolation(isolationFile(layout.dataprocDir), config.dataproc.isolation, isolation)
+      } catch (error) {
+        log.warn({ err: error }, 'doctor cannot be told how modules are kept apart')
+      }
       return isolation
     })
     return found

@@ -51,6 +51,7 @@ async function writeFiles() {
   install(`${HERE}/fieldgate.sh`, 'usr/bin/fieldgate', 0o755)
   install(`${HERE}/edge.config.json`, 'etc/fieldgate/edge.config.json', 0o640)
   install(`${HERE}/fieldgate.service`, 'usr/lib/systemd/system/fieldgate.service')
+  install(`${HERE}/modules.conf`, 'usr/share/fieldgate/modules.conf')
   put('usr/share/doc/fieldgate/copyright', copyright())
   put('usr/share/doc/fieldgate/changelog.gz', gzip(changelog()))
   put('usr/share/man/man8/fieldgate.8.gz', gzip(await manPage(version, date.toISOString().slice(0, 10))))

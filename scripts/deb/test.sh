@@ -27,6 +27,14 @@ if command -v systemd-analyze >/dev/null; then
     sed -n 's/.*Overall exposure level[^:]*: \([0-9.]*\).*/\1/p')
   awk -v x="$exposure" 'BEGIN { exit !(x > 0 && x <= 1.5) }' || fail "exposure is $exposure, expected at most 1.5"
   say "systemd-analyze verify, exposure $exposure"
+  folder=$(mktemp -d)
+  cat /usr/lib/systemd/system/fieldgate.service /usr/share/fieldgate/modules.conf >"$folder/fieldgate.service"
+  systemd-analyze verify "$folder/fieldgate.service" || fail "systemd-analyze verify with modules.conf"
+  exposure=$(systemd-analyze security --offline=true --no-pager "$folder/fieldgate.service" |
+    sed -n 's/.*Overall exposure level[^:]*: \([0-9.]*\).*/\1/p')
+  awk -v x="$exposure" 'BEGIN { exit !(x > 0 && x <= 2) }' || fail "exposure with modules.conf is $exposure, expected at most 2"
+  rm -r "$folder"
+  say "with modules.conf, exposure $exposure"
 fi
 
 # as the unit starts it, less the sandbox: no HOME, its own user

@@ -41,6 +41,11 @@ export function isLabel(label: string): boolean {
   return LABEL.test(label)
 }
 
+/** What the gateway found out about how runs can be kept apart. */
+export function isolationFile(dataprocDir: string): string {
+  return path.join(dataprocDir, 'isolation.json')
+}
+
 /** Makes the directories, for this user alone. */
 export function makeDataprocLayout(dataprocDir: string, modulesDir: string): DataprocLayout {
   const layout = {

@@ -214,3 +214,37 @@ t.test('doctor: backups that failed, are old, or were never made', async (t) => 
     'the directory is not there, and the last one is old',
   )
 })
+
+t.test('doctor: how runs of modules are kept apart, as the gateway found it', async (t) => {
+  const { doctor, file } = await patient(t)
+  mkdirSync(file('modules/one'), { recursive: true })
+  writeFileSync(file('modules/one/go.sh'), '#!/bin/sh\n')
+  chmodSync(file('modules/one/go.sh'), 0o755)
+  const scripts = { go: { path: 'go.sh', type: 'prediction' } }
+  writeFileSync(file('modules/one/definition.json'), JSON.stringify({ name: 'one', scripts }))
+  const told = async (record?: object) => {
+    mkdirSync(file('dataproc'), { recursive: true })
+    if (record !== undefined) writeFileSync(file('dataproc/isolation.json'), JSON.stringify(record))
+    const { find, checks } = await doctor()
+    allAdvised(t, checks)
+    return find('modules')
+  }
+  t.match(await told(), { state: 'ok', findings: [{ message: /is found out when the gateway starts/ }, {}] })
+  const kept = { mode: 'auto', kind: 'namespaces', hasOwnProc: true, reason: null }
+  t.match(await told(kept), { state: 'ok', findings: [{ message: /each sees its own files only$/ }, {}] })
+  t.match(await told({ ...kept, hasOwnProc: false }), {
+    state: 'ok',
+    findings: [{ message: /command lines of other processes show/ }, {}],
+  })
+  t.match(await told({ ...kept, kind: 'none', reason: 'unshare failed' }), {
+    state: 'warning',
+    findings: [
+      { message: 'the gateway cannot keep runs apart: unshare failed', advice: /modules\.conf to the unit/ },
+      {},
+    ],
+  })
+  t.match(await told({ ...kept, mode: 'namespaces' }), {
+    findings: [{ message: /is found out when the gateway starts/ }, {}],
+  })
+  t.match(await told([]), { state: 'ok' }, 'a damaged record is none')
+})
