@@ -57,9 +57,12 @@ function setUp(db: Db, file: string, migrations: Migrations, options: OpenOption
   return db
 }
 
+/** Each takes some kilobytes. A gateway uses a few hundred; a client that lists columns in ever other orders would make more. */
+const MAX_STATEMENTS = 1000
+
 /**
- * The kept statement for a text: a fresh `prepare` costs 30 µs, a kept one nothing.
- * The texts must come from a bounded set (one per table and shape), for they are never dropped before the database.
+ * The kept statement for a text: a fresh `prepare` costs 30 µs, a kept one nothing. Texts should come from a bounded set (one per
+ * table and shape): past 1000 the oldest goes.
  */
 export function statement<Row = unknown>(db: Db, sql: string): Database.Statement<unknown[], Row> {
   let kept = statements.get(db)
@@ -71,11 +74,18 @@ export function statement<Row = unknown>(db: Db, sql: string): Database.Statemen
   if (found === undefined) {
     found = db.prepare(sql)
     kept.set(sql, found)
+    const [oldest] = kept.keys()
+    if (kept.size > MAX_STATEMENTS && oldest !== undefined) kept.delete(oldest)
   }
   return found as Database.Statement<unknown[], Row>
 }
 
 const statements = new WeakMap<Db, Map<string, Statement>>()
+
+/** How many are kept, for tests. */
+export function keptStatements(db: Db): number {
+  return statements.get(db)?.size ?? 0
+}
 
 /** Forgets the kept statements whose text mentions a table that is going away. */
 export function forgetStatements(db: Db, tableName: string): void {

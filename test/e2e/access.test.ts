@@ -77,6 +77,7 @@ async function inviteVisitors(gateway: TestGateway): Promise<{ visitors: Visitor
   const byArea = new Map<string, KeyPair>()
   for (const area of AREAS) byArea.set(area, await makeKey([`${area}:read`, `${area}:write`]))
   const revoked = await makeKey(['admin'])
+  const over = await makeKey(['admin'], Date.now() * 1000 - 1)
   const tokenOfRevoked = await openSession(gateway, revoked, 3600)
   const expired = await openSession(gateway, admin, 1)
   const closed = await openSession(gateway, admin, 3600)
@@ -97,6 +98,7 @@ async function inviteVisitors(gateway: TestGateway): Promise<{ visitors: Visitor
     never('nobody', {}),
     never('wrong secret', pairHeaders({ ...admin, secret: readOnly.secret })),
     never('revoked key', pairHeaders(revoked)),
+    never('expired key', pairHeaders(over)),
     never('expired token', withToken(expired)),
     never('closed token', withToken(closed)),
     never('its key gone', withToken(tokenOfRevoked)),
@@ -114,7 +116,7 @@ async function inviteVisitors(gateway: TestGateway): Promise<{ visitors: Visitor
     { title: 'its own', headers: (endpoint) => pairHeaders(mine(endpoint)), expected: () => 'in' },
     { title: 'admin token', headers: () => withToken(token), expected: () => 'in' },
   ]
-  const pairs = [admin, readOnly, revoked, ...byArea.values()]
+  const pairs = [admin, readOnly, revoked, over, ...byArea.values()]
   const secrets = [
     ...pairs.map(({ secret }) => secret),
     expired,

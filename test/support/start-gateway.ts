@@ -23,7 +23,7 @@ export interface TestGateway {
   /** log lines so far, parsed */
   readonly logLines: readonly Record<string, unknown>[]
   /** a further key, made as the command line does beside a running gateway */
-  makeKey(scopes: readonly string[]): Promise<KeyPair>
+  makeKey(scopes: readonly string[], expiresAtUs?: number): Promise<KeyPair>
   revokeKey(apiKey: string): Promise<void>
   /** one JSON-RPC call; the admin key unless other headers are given */
   call(path: string, method: string, params?: unknown, headers?: Record<string, string>): Promise<RpcAnswer>
@@ -73,7 +73,7 @@ export async function startGateway(t: TestLike, options: StartOptions = {}): Pro
     gateway,
     admin,
     logLines,
-    makeKey: (scopes) => addKey(dataDir, scopes),
+    makeKey: (scopes, expiresAtUs) => addKey(dataDir, scopes, expiresAtUs),
     revokeKey: (keyId) => withState(dataDir, async (state) => void (await state.keys.revoke(keyId))),
     call: (apiPath, method, params, headers = pairHeaders(admin)) =>
       post(`${gateway.url}${apiPath}`, JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), headers),
@@ -104,7 +104,11 @@ function serverOf({ settings }: StartOptions): Settings {
   return (settings?.server ?? {}) as Settings
 }
 
-async function addKey(dataDir: string, scopes: readonly string[]): Promise<KeyPair> {
+async function addKey(
+  dataDir: string,
+  scopes: readonly string[],
+  expiresAtUs: number | null = null,
+): Promise<KeyPair> {
   const pair = { apiKey: randomUUID(), secret: formatSecret(randomBytes(32)) }
   await withState(dataDir, async ({ keys }) => {
     const secretHash = hashSecret(pair.secret)
@@ -113,7 +117,7 @@ async function addKey(dataDir: string, scopes: readonly string[]): Promise<KeyPa
       name: scopes.join(' ').slice(0, 100),
       scopes,
       secretHash,
-      expiresAtUs: null,
+      expiresAtUs,
     })
   })
   return pair
