@@ -14,6 +14,7 @@ import {
 import { hours } from './cost.js'
 import { createFlatLine, readFlatLine } from './flat-line.js'
 import type { Graph } from './graph.js'
+import { findLinkText, keepLinkText, type LinkTexts, linkTextsOf } from './link-texts.js'
 import type { DrivenStep, Route } from './route.js'
 import { readNotes, stringRange } from './strings.js'
 import { isBackward, segmentOf } from './topology.js'
@@ -43,6 +44,7 @@ const TIME = asciiOf(',"time":')
 const TAIL = asciiOf('}}')
 
 const COMMA = 0x2c
+const ZERO = 0x30
 const OPEN = 0x5b
 const CLOSE = 0x5d
 
@@ -51,16 +53,43 @@ const CLOSE = 0x5d
  * numbers: most of the time that an answer takes is its text, and objects in between would take three times as long.
  */
 export function legText(graph: Graph, steps: Route['legs'][number]): string {
+  const texts = linkTextsOf(graph)
+  const last = steps.length - 1
   text.size = 0
-  for (let i = 0; i < steps.length; i++) {
-    if (i > 0) text.bytes[text.size++] = COMMA
-    writeFeature(graph, steps[i]!, i === steps.length - 1)
+  for (let i = 0; i < last; i++) {
+    const step = steps[i]!
+    if (isCommon(step)) writeCommon(graph, texts, step)
+    else writeFeature(graph, step, false)
+    text.bytes[text.size++] = COMMA
   }
+  if (last >= 0) writeFeature(graph, steps[last]!, true)
   return takeText(text)
 }
 
-/** @see featureOf in answer.ts, which says what the numbers are */
-function writeFeature(graph: Graph, step: DrivenStep, isWaypoint: boolean): void {
+/** A whole link, and a level of one digit: nothing else in its text can change. */
+function isCommon({ from, to, maxLevel }: DrivenStep): boolean {
+  return from === undefined && to === undefined && maxLevel <= 9
+}
+
+/** Writes a feature that is no waypoint, from memory where its link was written before. */
+function writeCommon(graph: Graph, texts: LinkTexts, step: DrivenStep): void {
+  const slot = findLinkText(texts, step.link)
+  if (slot < 0) {
+    const from = text.size
+    const riskAt = writeFeature(graph, step, false)
+    keepLinkText(texts, step.link, text.bytes, from, text.size, riskAt)
+    return
+  }
+  const size = texts.size[slot]!
+  const begin = texts.begin[slot]! % texts.bytes.length
+  reserveBytes(text, size + 1)
+  text.bytes.set(texts.bytes.subarray(begin, begin + size), text.size)
+  text.bytes[text.size + texts.riskAt[slot]!] = ZERO + step.maxLevel
+  text.size += size
+}
+
+/** @see featureOf in answer.ts, which says what the numbers are @returns the place of the level of risk */
+function writeFeature(graph: Graph, step: DrivenStep, isWaypoint: boolean): number {
   const { link, lengthMm } = step
   const segment = segmentOf(link)
   const speed = graph.linkSpeed[link]!
@@ -75,12 +104,14 @@ function writeFeature(graph: Graph, step: DrivenStep, isWaypoint: boolean): void
   at = writeInteger(text, writeAscii(text, at, EDGE_ID), link)
   at = writeDecimal(text, writeAscii(text, at, LENGTH), lengthMm, 3, 1000)
   at = writeDecimal(text, writeAscii(text, at, SPEED), speed, 1, 10)
-  at = writeInteger(text, writeAscii(text, at, RISK), step.maxLevel)
+  const riskAt = writeAscii(text, at, RISK)
+  at = writeInteger(text, riskAt, step.maxLevel)
   at = writeAscii(text, at, isWaypoint ? AT_WAYPOINT : ON_THE_WAY)
   at = writeNotes(graph, link, at)
   at = writeUtf8(text, writeAscii(text, at, NAME), graph.strings, nameFrom, nameEnd)
   at = writeTrillionths(text, writeAscii(text, at, TIME), Math.round(hours(lengthMm, speed) * 1e12))
   text.size = writeAscii(text, at, TAIL)
+  return riskAt
 }
 
 /** The positions of `cutLine`, from the line in `flat`. */

@@ -83,15 +83,19 @@ export function* solveRouteSliced(
   const others = yield* findAlternatives(searcher, visited, best, wishes.alternatives - 1, searchWith)
   const alternatives: string[] = []
   for (const other of others) alternatives.push(textOf(yield* word(other)))
-  return `${textOf(answer).slice(0, -1)},"alternatives":[${alternatives.join(',')}]}`
+  return textOf({ ...answer, alternatives: `[${alternatives.join(',')}]` })
 }
 
 /** JSON text of each value, by key. */
 type Worded = Record<string, string>
 
+/** Put together by `+`, which refers to long texts, where `join` would copy them. */
 function textOf(worded: Worded): string {
-  const members = Object.entries(worded).map(([key, value]) => `${JSON.stringify(key)}:${value}`)
-  return `{${members.join(',')}}`
+  let text = '{'
+  for (const [key, value] of Object.entries(worded)) {
+    text += `${text === '{' ? '' : ','}${JSON.stringify(key)}:${value}`
+  }
+  return `${text}}`
 }
 
 /** A leg a slice. */

@@ -12,7 +12,7 @@ import {
 } from '../routing/cch/customise.js'
 import type { Hierarchy } from '../routing/cch/hierarchy.js'
 import { createPotential, type Potential } from '../routing/cch/potential.js'
-import { createHierarchySearch, type Prepared } from '../routing/cch/search.js'
+import { createHierarchySearch, type Prepared, searchBytes } from '../routing/cch/search.js'
 import type { End, Weights } from '../routing/dijkstra.js'
 import type { Graph } from '../routing/graph.js'
 import { createDijkstraSearch, type LegSearch } from '../routing/leg-search.js'
@@ -73,7 +73,7 @@ export function createEngine(): Engine {
     if (entry.ready !== undefined) return true
     if (entry.job === undefined) {
       entry.job = begin(entry, (weights) => entries.get(weights)?.ready?.prepared)
-      entry.onBytes?.(metricBytes(entry.hierarchy, entry.kind))
+      entry.onBytes?.(metricBytes(entry.hierarchy, entry.kind) + searchBytes(entry.hierarchy))
     }
     if (!entry.job.advance(maxWork)) return false
     const prepared = preparedOf(entry, entry.job)
@@ -148,7 +148,7 @@ function preparedOf({ graph, hierarchy, weights, onBytes }: Entry, { metric }: C
     metric,
     widen() {
       this.metric = finish(startCustomisation(hierarchy, weights, 'float64'))
-      onBytes?.(metricBytes(hierarchy, 'float64'))
+      onBytes?.(metricBytes(hierarchy, 'float64') + searchBytes(hierarchy))
     },
   }
 }

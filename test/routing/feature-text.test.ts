@@ -76,5 +76,14 @@ function drivenStep(graph: Graph, { link, maxLevel, lengthMm, from, to }: Drawn)
       lngE7: graph.junctionLngE7[graph.segmentTail[link >>> 1]!]! + (spot.part % 3),
       latE7: graph.junctionLatE7[graph.segmentTail[link >>> 1]!]!,
     }
-  return { link, maxLevel, lengthMm, from: position(from), to: position(to), weightedMm: 0, levelMm: 0 }
+  const isWhole = from === undefined && to === undefined
+  return {
+    link,
+    maxLevel,
+    lengthMm: isWhole ? graph.segmentLengthMm[link >>> 1]! : lengthMm,
+    from: position(from),
+    to: position(to),
+    weightedMm: 0,
+    levelMm: 0,
+  }
 }

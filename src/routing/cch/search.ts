@@ -7,7 +7,7 @@ import type { Kernels, Metric } from './metric.js'
 import { createQuery, findCost, readHops } from './query.js'
 import { costsToAll } from './sweep.js'
 import { findMeeting, followEnds, highestOf, type Row } from './table.js'
-import { createUnpacker, unpack } from './unpack.js'
+import { createUnpacker, unpack, unpackerBytes } from './unpack.js'
 import { createWaySums, type WaySums } from './way-sums.js'
 
 /** A graph with its hierarchy, and costs under one set of weights that are ready for searches. */
@@ -69,6 +69,11 @@ export function createHierarchySearch(prepared: Prepared): LegSearch {
       return costMs
     },
   }
+}
+
+/** Bytes that a search comes to remember, beside the metric. */
+export function searchBytes({ arcCount }: Hierarchy): number {
+  return unpackerBytes(arcCount)
 }
 
 /** The costs met were too high for the metric to tell a way from none. */

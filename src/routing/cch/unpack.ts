@@ -1,6 +1,7 @@
 import type { Weights } from '../dijkstra.js'
 import { arcTail, type Topology } from '../topology.js'
 import { findArc, type Hierarchy } from './hierarchy.js'
+import { createKnownWays, findKnown, type KnownWays, knownWaysBytes, remember } from './known-ways.js'
 import type { Metric } from './metric.js'
 import type { Hop } from './query.js'
 
@@ -13,6 +14,8 @@ export interface Unpacker {
   /** hop, see `codeOf`, that was found last at a place, -1 = none; and the rank that it leads over */
   readonly knownHop: Int32Array
   readonly knownMiddle: Int32Array
+  /** whole ways of hops */
+  readonly ways: KnownWays
 }
 
 /** Hops near the top of the tree take long to unpack and are part of very many ways: remembers one for so many arcs. */
@@ -34,7 +37,13 @@ export function createUnpacker(
     metric,
     knownHop: new Int32Array(knownCount).fill(-1),
     knownMiddle: new Int32Array(knownCount),
+    ways: createKnownWays(hierarchy.arcCount),
   }
+}
+
+/** What it may come to. @param arcCount of the hierarchy */
+export function unpackerBytes(arcCount: number): number {
+  return Math.ceil(arcCount / ARCS_PER_KNOWN) * 8 + knownWaysBytes(arcCount)
 }
 
 /**
@@ -46,28 +55,54 @@ export function createUnpacker(
  * Costs are integral, so that sums are exact and equality finds the triangle.
  */
 export function unpack(unpacker: Unpacker, hops: readonly Hop[]): number[] {
-  const { metric, roads } = unpacker
+  const { roads, ways } = unpacker
   const arcs: number[] = []
-  const stack: number[] = [] // hops still to be unpacked, four numbers each
   let zeroArcs = 0
   for (const hop of hops) {
-    push(stack, hop.lower, hop.upper, hop.arc, hop.isUp)
-    while (stack.length > 0) {
-      const isUp = stack.pop() === 1
-      const hopArc = stack.pop()!
-      const upper = stack.pop()!
-      const lower = stack.pop()!
-      const costMs = (isUp ? metric.up : metric.down)[hopArc]!
-      const own = findOwn(unpacker, lower, hopArc, isUp, costMs)
-      if (own < 0) {
-        split(unpacker, stack, lower, upper, hopArc, isUp)
-        continue
-      }
-      arcs.push(own)
-      if (costMs === 0) zeroArcs++
+    const code = hop.arc * 2 + (hop.isUp ? 0 : 1)
+    const slot = findKnown(ways, code)
+    if (slot >= 0) {
+      zeroArcs += appendKnown(ways, slot, arcs)
+      continue
     }
+    const from = arcs.length
+    const zeroCount = unpackHop(unpacker, hop, arcs)
+    remember(ways, code, arcs, from, zeroCount)
+    zeroArcs += zeroCount
   }
   return zeroArcs > 1 ? withoutCircles(roads, arcs) : arcs
+}
+
+/** @returns how many of the arcs cost nothing, as `unpackHop` does */
+function appendKnown(ways: KnownWays, slot: number, arcs: number[]): number {
+  const first = ways.first[slot]!
+  for (let at = first, end = first + ways.count[slot]!; at < end; at++) arcs.push(ways.arcs[at]!)
+  return ways.zeroCount[slot]!
+}
+
+/** Adds the arcs that a hop stands for; those below it may be known already. */
+function unpackHop(unpacker: Unpacker, hop: Hop, arcs: number[]): number {
+  const { metric, ways } = unpacker
+  const stack: number[] = [] // hops still to be unpacked, four numbers each
+  let zeroArcs = 0
+  push(stack, hop.lower, hop.upper, hop.arc, hop.isUp)
+  while (stack.length > 0) {
+    const isUp = stack.pop() === 1
+    const hopArc = stack.pop()!
+    const upper = stack.pop()!
+    const lower = stack.pop()!
+    const costMs = (isUp ? metric.up : metric.down)[hopArc]!
+    const own = findOwn(unpacker, lower, hopArc, isUp, costMs)
+    if (own >= 0) {
+      arcs.push(own)
+      if (costMs === 0) zeroArcs++
+      continue
+    }
+    const slot = findKnown(ways, hopArc * 2 + (isUp ? 0 : 1))
+    if (slot >= 0) zeroArcs += appendKnown(ways, slot, arcs)
+    else split(unpacker, stack, lower, upper, hopArc, isUp)
+  }
+  return zeroArcs
 }
 
 function push(stack: number[], lower: number, upper: number, arc: number, isUp: boolean): void {

@@ -1,0 +1,46 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { createKnownWays, findKnown, remember } from '../../../src/routing/cch/known-ways.js'
+
+t.test('property: a way that is known is the one that was remembered last for its hop', async (t) => {
+  const known = createKnownWays(400) // 100 arcs: it is emptied again and again
+  const expected = new Map<number, { way: number[]; zeroCount: number }>()
+  let found = 0
+  const one = fc.record({
+    code: fc.nat(60),
+    before: fc.nat(3),
+    way: fc.array(fc.nat(), { minLength: 1, maxLength: 40 }),
+    zeroCount: fc.nat(9),
+  })
+  fc.assert(
+    fc.property(fc.array(one, { maxLength: 30 }), (list) => {
+      for (const { code, before, way, zeroCount } of list) {
+        remember(known, code, [...way.slice(0, before), ...way], Math.min(before, way.length), zeroCount)
+        if (way.length >= 4) expected.set(code, { way, zeroCount })
+      }
+      for (const [code, { way, zeroCount }] of expected) {
+        const slot = findKnown(known, code)
+        if (slot < 0) continue
+        found++
+        const first = known.first[slot]!
+        const arcs = [...known.arcs.subarray(first, first + known.count[slot]!)]
+        if (known.zeroCount[slot] !== zeroCount || arcs.join() !== way.join()) return false
+      }
+      return known.arcs.length <= known.maxArcs && known.size <= known.maxArcs
+    }),
+  )
+  t.ok(found > 50, `${found} found`)
+})
+
+t.test('remember: neither what is short nor what is longer than all may be', async (t) => {
+  const known = createKnownWays(40)
+  remember(known, 1, [1, 2, 3], 0, 0)
+  remember(
+    known,
+    2,
+    Array.from({ length: 11 }, (_, i) => i),
+    0,
+    0,
+  )
+  t.same([findKnown(known, 1), findKnown(known, 2)], [-1, -1])
+})
