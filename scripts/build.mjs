@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import path from 'node:path'
 import { build } from 'esbuild'
 import { buildConsole } from './build-console.mjs'
-import { slimPackages } from './slim-packages.mjs'
+import { LIGHT_RESPONSE, slimPackages } from './slim-packages.mjs'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
 const addonRoot = path.dirname(createRequire(import.meta.url).resolve('better-sqlite3/package.json'))
@@ -28,6 +28,7 @@ const { metafile } = await build({
   ...common,
   entryPoints: ['src/main.ts'],
   banner: { js: '#!/usr/bin/env node' },
+  inject: [LIGHT_RESPONSE],
   outfile: 'dist/fieldgate.cjs',
   metafile: true,
 })

@@ -1,4 +1,5 @@
 // What the bundle leaves out of its packages, and what it loads only when it is used: on a board, start and memory count.
+import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 
 /** Parts of packages that nothing here uses. */
@@ -18,6 +19,59 @@ const LEFT_OUT = [
     contents: 'export class Http2ServerRequest {}; export const constants = {}',
   },
 ]
+
+/**
+ * Node's own Request, Response and Headers are undici's, which takes 11 MB and 30 ms when one of them is first touched. The
+ * adapter touches them at its start, only to stand in a line of prototypes; here it does when a whole one is asked for, which
+ * calls, answers and downloads never do: theirs are the adapter's light ones. Each text must be found once.
+ */
+const LATE_FETCH = [
+  [
+    'const GlobalHeaders = globalThis.Headers;',
+    "const isHeaders = (it) => typeof it?.getSetCookie === 'function';",
+  ],
+  ['HeadersCtor = GlobalHeaders', 'HeadersCtor = globalThis.Headers'],
+  ['Object.setPrototypeOf(RequestHeaders.prototype, GlobalHeaders.prototype);', ''],
+  [
+    'globalThis.Headers === GlobalHeaders ? new RequestHeaders(incoming) : materializeHeaders(incoming.rawHeaders, globalThis.Headers)',
+    'new RequestHeaders(incoming)',
+  ],
+  [
+    'const GlobalRequest = global.Request;',
+    'let wholeRequest; const requestClass = () => (wholeRequest ??= makeRequestClass(globalThis.Request));',
+  ],
+  [
+    'var Request$1 = class extends GlobalRequest {',
+    'const makeRequestClass = (GlobalRequest) => { const Request$1 = class extends GlobalRequest {',
+  ],
+  [
+    'super(input, options);\n\t}\n};',
+    'super(input, options); } }; Object.setPrototypeOf(requestPrototype, Request$1.prototype); return Request$1 };',
+  ],
+  ['\nObject.setPrototypeOf(requestPrototype, Request$1.prototype);\nconst', '\nconst'],
+  ['const req = new Request$1(url, init);', 'const req = new (requestClass())(url, init);'],
+  ['return new Request$1(url, init);', 'return new (requestClass())(url, init);'],
+  ['new Request$1(this[urlKey], init)', 'new (requestClass())(this[urlKey], init)'],
+  ['const GlobalResponse = global.Response;', ''],
+  ['cache && cache[2] instanceof Headers ?', 'cache && isHeaders(cache[2]) ?'],
+  ['new GlobalResponse(this.#body', 'new globalThis.Response(this.#body'],
+  ['init instanceof GlobalResponse', "typeof init?.clone === 'function'"],
+  ['!(cache[2] instanceof Headers)', '!isHeaders(cache[2])'],
+  ['Object.setPrototypeOf(Response$1, GlobalResponse);', ''],
+  ['Object.setPrototypeOf(Response$1.prototype, GlobalResponse.prototype);', ''],
+  ['!(headers instanceof Headers)', '!isHeaders(headers)'],
+  ['(header instanceof Headers)', '(isHeaders(header))'],
+  ['options.overrideGlobalObjects !== false && global.Request !== Request$1', 'false'], // `LIGHT_RESPONSE` does it
+  ['globalThis.CloseEvent ?? class', 'class'], // of web sockets, which nothing here opens
+  ['globalThis.ErrorEvent ?? class', 'class'],
+  [
+    'createAdaptorServer, getRequestListener',
+    'Response$1 as LightResponse, createAdaptorServer, getRequestListener',
+  ],
+]
+
+/** For esbuild's `inject`: what the bundle calls Response is the adapter's light one. */
+export const LIGHT_RESPONSE = 'scripts/light-response.mjs'
 
 /** Packages of which a few files do all that is used here; `lazy`: loaded at the first use, not at the start. */
 const TRIMMED = [
@@ -48,7 +102,20 @@ export const slimPackages = {
       build.onLoad({ filter, namespace: 'left-out' }, () => ({ contents, loader: 'js' }))
     }
     for (const trimmed of TRIMMED) addTrimmed(build, trimmed)
+    build.onLoad({ filter: /@hono\/node-server\/dist\/index\.mjs$/ }, async ({ path: file }) => ({
+      contents: rewrite(await readFile(file, 'utf8'), LATE_FETCH, file),
+      loader: 'js',
+    }))
   },
+}
+
+/** @throws Error when a piece of text is not there exactly once: another version of the package wants another look */
+function rewrite(source, pairs, file) {
+  return pairs.reduce((text, [from, to]) => {
+    const found = text.split(from).length - 1
+    if (found !== 1) throw new Error(`${file}: found ${found} times, expected once: ${from}`)
+    return text.replace(from, () => to)
+  }, source)
 }
 
 function addTrimmed(build, { name, isLazy, contents, names }) {

@@ -38,6 +38,17 @@ export function jsonResponse(body: Piece, options: StreamOptions): Response {
   return answerResponse({ status: 200, body }, options)
 }
 
+/** A JSON document of a few lines that belongs to no call. */
+export function documentResponse(
+  body: object,
+  requestId: string,
+  status = 200,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  const all = { ...headersOf(requestId, 'application/json'), ...headers }
+  return stamp(new Response(JSON.stringify(body), { status, headers: all }))
+}
+
 /** A refusal by the transport: the error's own HTTP status, a JSON-RPC error body with `id` null unless it is known. */
 export function refusalResponse(error: unknown, requestId: string, id: RequestId = null): Response {
   const known = isAppError(error) ? error : new AppError('INTERNAL')
@@ -96,7 +107,8 @@ export function headersOf(requestId: string, type: string | null): Record<string
  */
 const stamped = new WeakSet<Response>()
 
-function stamp(response: Response): Response {
+/** Says of a response that `headersOf` is among its headers. */
+export function stamp(response: Response): Response {
   stamped.add(response)
   return response
 }

@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import { headersOf } from './answer.js'
+import { headersOf, stamp } from './answer.js'
 import type { HttpEnv } from './env.js'
 import { refuseOtherMethods } from './routes.js'
 
@@ -8,7 +8,8 @@ export function addDocumentRoute(app: Hono<HttpEnv>, path: string, make: () => o
   let text: string | undefined
   app.get(path, (c) => {
     text ??= JSON.stringify(make())
-    return new Response(text, { headers: headersOf(c.get('requestId'), 'application/json; charset=utf-8') })
+    const headers = headersOf(c.get('requestId'), 'application/json; charset=utf-8')
+    return stamp(new Response(text, { headers }))
   })
   refuseOtherMethods(app, path, 'GET, HEAD')
 }

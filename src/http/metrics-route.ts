@@ -1,6 +1,6 @@
 import type { Hono } from 'hono'
 import { isAppError } from '../errors.js'
-import { headersOf, refusalResponse } from './answer.js'
+import { headersOf, refusalResponse, stamp } from './answer.js'
 import { addressOf, type HttpEnv } from './env.js'
 import type { Metrics } from './metrics.js'
 import { refuseOtherMethods } from './routes.js'
@@ -23,7 +23,7 @@ export function addMetricsRoute<C>(
         await deps.limiter.charge(keyId, addressOf(c), 1)
       }
       const headers = headersOf(requestId, metrics.contentType)
-      return new Response(await metrics.page(), { headers })
+      return stamp(new Response(await metrics.page(), { headers }))
     } catch (error) {
       if (!isAppError(error)) deps.onFault(requestId, METRICS_PATH, error)
       return refusalResponse(error, requestId)

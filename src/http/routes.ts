@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import { AppError, isAppError } from '../errors.js'
 import type { Log } from '../log.js'
 import type { Api } from '../rpc/dispatch.js'
-import { headersOf, isStamped, problemResponse, refusalResponse } from './answer.js'
+import { documentResponse, headersOf, isStamped, problemResponse, refusalResponse } from './answer.js'
 import { addressOf, type HttpContext, type HttpEnv } from './env.js'
 import type { Meter } from './metrics.js'
 import { requestIdOf } from './request-id.js'
@@ -106,15 +106,21 @@ function addApi<C>(app: Hono<HttpEnv>, api: Api<C>, deps: RoutesDeps<C>): void {
 
 /** What needs no key. */
 function addOpenPaths<C>(app: Hono<HttpEnv>, deps: RoutesDeps<C>): void {
-  app.get('/healthz', (c) => c.json({ status: 'alive' }))
+  app.get('/healthz', (c) => documentResponse({ status: 'alive' }, c.get('requestId')))
   app.get('/readyz', async (c) => {
     const draining = deps.isDraining()
     const parts = [...(await deps.readiness()), ...(draining ? [DRAINING] : [])]
     const isReady = parts.every((part) => part.isReady)
     const status = isReady ? 'ready' : 'not ready'
-    return c.json({ status, draining, parts }, isReady ? 200 : 503, isReady ? {} : { 'Retry-After': '1' })
+    const answer = { status, draining, parts }
+    return documentResponse(
+      answer,
+      c.get('requestId'),
+      isReady ? 200 : 503,
+      isReady ? {} : { 'Retry-After': '1' },
+    )
   })
-  app.get('/openrpc.json', (c) => c.json(deps.openRpc() as object))
+  app.get('/openrpc.json', (c) => documentResponse(deps.openRpc() as object, c.get('requestId')))
   for (const path of ['/healthz', '/readyz', '/openrpc.json']) refuseOtherMethods(app, path, 'GET')
 }
 

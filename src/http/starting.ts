@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { AppError } from '../errors.js'
-import { headersOf, refusalResponse } from './answer.js'
+import { documentResponse, refusalResponse } from './answer.js'
 import { requestIdOf } from './request-id.js'
 import type { PartState } from './routes.js'
 
@@ -13,10 +13,10 @@ const START: PartState = {
 /** What is answered before the gateway can: it is alive, not ready, and asks to come again. */
 export function createStartingRoutes(): Hono {
   const app = new Hono()
-  app.get('/healthz', (c) => c.json({ status: 'alive' }, 200, headersOf(requestIdOf(undefined), null)))
-  app.get('/readyz', (c) => {
+  app.get('/healthz', () => documentResponse({ status: 'alive' }, requestIdOf(undefined)))
+  app.get('/readyz', () => {
     const body = { status: 'not ready', draining: false, parts: [START] }
-    return c.json(body, 503, { ...headersOf(requestIdOf(undefined), null), 'Retry-After': '1' })
+    return documentResponse(body, requestIdOf(undefined), 503, { 'Retry-After': '1' })
   })
   app.all('*', (c) =>
     refusalResponse(
