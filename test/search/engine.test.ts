@@ -3,6 +3,7 @@ import { dijkstra } from '../../src/api/routing/dijkstra.js'
 import { matrix } from '../../src/api/routing/matrix.js'
 import { buildHierarchy } from '../../src/routing/cch/hierarchy.js'
 import { rankNodes } from '../../src/routing/cch/order.js'
+import { searchBytes } from '../../src/routing/cch/search.js'
 import type { Graph } from '../../src/routing/graph.js'
 import { createEngine } from '../../src/search/engine.js'
 import type { LoadedMap } from '../../src/search/maps.js'
@@ -135,7 +136,7 @@ t.test(
     await waiting
     isDone = true
     t.ok(turns > 1, `${turns} turns for others`)
-    t.equal(bytes, hierarchy.arcCount * 16)
+    t.equal(bytes, hierarchy.arcCount * 16 + searchBytes(hierarchy))
     const ends = [{ node: 7, costMs: 0 }]
     const control = { maxSettledNodes: 0 }
     const targets = [{ node: 25_000, costMs: 0 }]
