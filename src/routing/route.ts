@@ -67,7 +67,9 @@ export function routeOf(profile: Profile, legs: readonly Leg[]): Route {
 /** A step with what it meets under a profile. */
 export function measureStep(profile: Profile, step: Step): DrivenStep {
   const { link, from, to } = step
-  const [fromMm, toMm] = stepRange(profile.graph, step)
+  let fromMm = 0
+  let toMm = profile.graph.segmentLengthMm[link >>> 1]!
+  if (from !== undefined || to !== undefined) [fromMm, toMm] = stepRange(profile.graph, step)
   const { lengthMm, weightedMm, levelMm, maxLevel } = measure(profile.themes, link >>> 1, fromMm, toMm)
   return { link, from, to, lengthMm, weightedMm, levelMm, maxLevel }
 }

@@ -83,6 +83,7 @@ export function startRepair(
 ): Customisation | undefined {
   // an int32 value that stands for no way may be a cost too high for it, which float64 holds
   if (kind === 'float64' && mayHaveOverflowed(base.metric, base.weights)) return undefined
+  if (isScattered(roads, weights, base.weights)) return undefined
   const isMarked = markChanged(roads, h, weights, base.weights)
   if (countAbove(h, isMarked) > h.nodeCount * MAX_REPAIR_SHARE) return undefined
   const kernels = kernelsOf(kind)
@@ -158,6 +159,26 @@ export function metricBytes(h: Hierarchy, kind: Kind): number {
 
 function createMetric({ arcCount }: Hierarchy, kernels: Kernels): Metric {
   return { up: kernels.createValues(arcCount), down: kernels.createValues(arcCount) }
+}
+
+/** Neighbours have numbers near each other: so many make a neighbourhood, of which one in so many is looked at. */
+const RUN = 64
+const STRIDE = 8
+/** Fewer tell nothing. */
+const MIN_RUNS = 32
+
+/** Do weights differ in most neighbourhoods? Then a repair would come to most of the tree, which is seen soonest so. */
+function isScattered({ nodeCount, firstOut }: Topology, weights: Weights, baseWeights: Weights): boolean {
+  let runs = 0
+  let changed = 0
+  for (let node = 0; node < nodeCount; node += RUN * STRIDE) {
+    runs++
+    const end = firstOut[Math.min(node + RUN, nodeCount)]!
+    let arc = firstOut[node]!
+    while (arc < end && weights[arc] === baseWeights[arc]) arc++
+    if (arc < end) changed++
+  }
+  return runs >= MIN_RUNS && changed > runs / 2
 }
 
 /** Marks the lower end of each arc whose weight differs. */
