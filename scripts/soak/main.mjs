@@ -18,12 +18,20 @@ const gateway = await startGateway({
   ...(options['data-dir'] === undefined ? {} : { dataDir: options['data-dir'] }),
 })
 const failures = []
+// the gateway may have had the same Ctrl-C, and ended already
+const end = () => stop().catch(() => undefined)
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => end().finally(() => process.exit(130)))
 try {
   const next = await createTraffic(gateway, 5)
   const samples = await watch(next)
   process.exitCode = report(samples)
 } finally {
-  await gateway.stop({ keep: options['data-dir'] !== undefined })
+  await stop()
+}
+
+/** What was made for the run goes with it; a directory of the caller's stays. */
+function stop() {
+  return gateway.stop({ keep: options['data-dir'] !== undefined })
 }
 
 /** Sends calls at the rate asked, and looks at the gateway now and then. */
