@@ -40,6 +40,8 @@ export interface DataprocServicesOptions {
   sessions: SessionStore
   timeZoneMin: number
   version: string
+  /** the settings file, which may hold secrets; absent when there is none */
+  configFile?: string | null
   nowUs(): number
 }
 
@@ -125,19 +127,31 @@ function nodeCommand(nodePath: string | undefined): Command {
 /** The verb of the single executable that runs a script; see `main.ts`. */
 const RUN_SCRIPT = 'run-script'
 
+/** What this user may read outside the data directory, and no module: backups hold every key. */
+function secretPlaces({ backup, server }: Config, configFile: string | null | undefined): string[] {
+  const places = [backup.dir, server.tlsKeyFile, configFile ?? undefined]
+  return places.filter((place) => place !== undefined).map((place) => path.resolve(place))
+}
+
 function tellOf(log: Log) {
   return (error: unknown) => log.warn({ err: error }, 'how modules can be kept apart could not be found out')
 }
 
 /** Found out when there is a module: most gateways never run one. */
 function isolationOnce(
-  { config, layout, log }: DataprocServicesOptions,
+  { config, layout, log, configFile }: DataprocServicesOptions,
   { runsDir }: DataprocLayout,
   searchPath: string,
 ): () => Promise<Isolation> {
   let found: Promise<Isolation> | undefined
   return () => {
-    found ??= findIsolation(config.dataproc.isolation, layout.root, runsDir, searchPath).then((isolation) => {
+    found ??= findIsolation({
+      mode: config.dataproc.isolation,
+      dataDir: layout.root,
+      hidden: secretPlaces(config, configFile),
+      scratchDir: runsDir,
+      searchPath,
+    }).then((isolation) => {
       const { kind, reason } = isolation
       if (reason === null) log.info({ isolation: kind }, 'how modules are kept apart')
       else log.warn({ isolation: kind, reason }, 'modules are not kept apart from other files of this user')

@@ -39,7 +39,7 @@ export interface Isolation {
 
 /**
  * Run as root of a fresh user namespace. The data directory becomes an empty one in which only the run's own directory and
- * the module are left, at their usual places; on the run's `session` and `application` the lasting directories are laid. What
+ * the module are left, at their usual places; what else is hidden is covered one by one. On the run's `session` and `application` the lasting directories are laid. What
  * the mounts come from may be `nosuid` and `nodev` for good, so both are said again where they are changed; `bind` changes the
  * mount and leaves the file system's own options alone, which name users that are not known within. The second user
  * namespace gives the usual user back and locks the mounts: what covers the rest cannot be taken away from within. The only
@@ -50,6 +50,11 @@ export interface Isolation {
 const WALLS = `set -e
 data=$1 run=$2 stage=$3 session=$4 application=$5 module=$6 uid=$7 gid=$8
 shift 8
+while [ "$1" != -- ]; do
+  if [ -d "$1" ]; then mount -t tmpfs -o mode=0700 tmpfs "$1"; elif [ -e "$1" ]; then mount --bind /dev/null "$1"; fi
+  shift
+done
+shift
 mount -t tmpfs -o mode=0700 tmpfs "$stage"
 mkdir "$stage/run" "$stage/module"
 mount --bind "$run" "$stage/run"
@@ -83,26 +88,34 @@ const WAYS = [
 
 const TRIAL_MS = 20_000
 
+export interface IsolationOptions {
+  readonly mode: 'auto' | 'namespaces' | 'none'
+  /** hidden from runs */
+  readonly dataDir: string
+  /** files and directories elsewhere that are hidden too, absolute; those that are not there do no harm */
+  readonly hidden: readonly string[]
+  /** in the data directory; for the trial */
+  readonly scratchDir: string
+  readonly searchPath: string
+}
+
 /**
  * Finds out what the system allows, by trying it.
  *
- * @param dataDir what is hidden from runs
  * @throws Error when namespaces are asked for and cannot be had
  */
-export async function findIsolation(
-  mode: 'auto' | 'namespaces' | 'none',
-  dataDir: string,
-  scratchDir: string,
-  searchPath: string,
-): Promise<Isolation> {
-  const prlimit = await findPrlimit(searchPath)
+export async function findIsolation(options: IsolationOptions): Promise<Isolation> {
+  const { mode, scratchDir } = options
+  const prlimit = await findPrlimit(options.searchPath)
   const open = { kind: 'none' as const, hasOwnProc: false, prlimit, wrap: (command: Command) => command }
   if (mode === 'none') return { ...open, reason: null }
-  const data = await realpath(dataDir)
+  const dataDir = await realpath(options.dataDir)
+  // what holds the data directory cannot be covered without it
+  const hidden = options.hidden.filter((one) => path.relative(one, dataDir).startsWith('..'))
   const reasons: string[] = []
   for (const { hasOwnProc, unshareArgs } of WAYS) {
-    const wrap = wallsAround(data, unshareArgs)
-    const reason = await tryWalls(wrap, data, path.join(scratchDir, randomUUID()))
+    const wrap = wallsAround({ dataDir, hidden }, unshareArgs)
+    const reason = await tryWalls(wrap, dataDir, path.join(scratchDir, randomUUID()))
     if (reason === null) return { kind: 'namespaces', hasOwnProc, reason, prlimit, wrap }
     reasons.push(reason)
   }
@@ -111,10 +124,13 @@ export async function findIsolation(
   throw new Error(`dataproc.isolation: namespaces cannot be had: ${reason}`)
 }
 
-function wallsAround(dataDir: string, unshareArgs: readonly string[]): Isolation['wrap'] {
+function wallsAround(
+  { dataDir, hidden }: Pick<IsolationOptions, 'dataDir' | 'hidden'>,
+  unshareArgs: readonly string[],
+): Isolation['wrap'] {
   return ({ file, args }, { root, work, session, application, module }) => {
     const ids = [process.getuid?.() ?? 0, process.getgid?.() ?? 0].map(String)
-    const walls = [dataDir, root, work, session, application, module, ...ids]
+    const walls = [dataDir, root, work, session, application, module, ...ids, ...hidden, '--']
     return { file: 'unshare', args: [...unshareArgs, '--', 'sh', '-c', WALLS, 'sh', ...walls, file, ...args] }
   }
 }

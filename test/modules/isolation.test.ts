@@ -9,7 +9,8 @@ const NOBODY = 65534
 const isRoot = process.getuid?.() === 0
 
 /** What a hostile module tries from within: `$1` is a process of the gateway, `$2` the data directory. */
-const SEEK = `cat ../secret.key "$2/secret.key" "$2/sessions/one/kept" ../sessions/*/kept
+const SEEK = `cat "$2/../server key.pem" "$2"/../backups/*; ls "$2/../backups"
+cat ../secret.key "$2/secret.key" "$2/sessions/one/kept" ../sessions/*/kept
 ls "$2" "$2/.." | grep -c secret.key
 ln -s "$2/sessions/one" session/one; cat session/one/kept
 tr '\\0' '\\n' < /proc/$1/environ; cat /proc/$1/root"$2"/secret.key /proc/$1/cwd/secret.key
@@ -24,7 +25,8 @@ const [data = '', seek = ''] = process.argv.slice(2)
 const at = (name: string) => data + '/' + name
 async function main() {
   process.chdir(data)
-  const { kind, hasOwnProc, reason, wrap } = await findIsolation('auto', data, at('runs'), process.env.PATH ?? '')
+  const { kind, hasOwnProc, reason, wrap } = await findIsolation({ mode: 'auto', dataDir: data, scratchDir: at('runs'), searchPath: process.env.PATH ?? '',
+    hidden: [data + '/../backups', data + '/../server key.pem', data + '/../not there', data + '/..', '/'] })
   const dirs = { root: at('run'), work: at('run/work'), session: at('sessions/two'), application: at('application'), module: at('module') }
   const { file, args } = wrap({ file: 'sh', args: ['-c', seek, 'sh', String(process.pid), data] }, dirs)
   execFile(file, [...args], { cwd: dirs.root }, (_error, stdout, stderr) =>
@@ -65,6 +67,11 @@ function prepare(t: Test): { node: string; driver: string; data: string } {
   ])
     mkdirSync(path.join(data, name), { recursive: true })
   writeFileSync(path.join(data, 'secret.key'), 'the key of the gateway\n')
+  writeFileSync(path.join(dir, 'server key.pem'), 'the key of the gateway\n')
+  mkdirSync(path.join(dir, 'backups'))
+  writeFileSync(path.join(dir, 'backups/secret.key'), 'the key of the gateway\n')
+  if (isRoot)
+    spawnSync('chown', [`${NOBODY}:${NOBODY}`, path.join(dir, 'server key.pem'), path.join(dir, 'backups')])
   writeFileSync(path.join(data, 'sessions/one/kept'), 'a secret of one\n')
   writeFileSync(path.join(data, 'module/program'), 'as it was\n')
   if (isRoot) spawnSync('chown', ['-R', `${NOBODY}:${NOBODY}`, data])
