@@ -1,4 +1,5 @@
-// npm run test:deb: builds the package of this machine and a newer one, and runs test.sh over them as root.
+// npm run test:deb: builds the package of this machine and a newer one, runs the unit under a systemd of its own (boot.sh),
+// and test.sh over both packages, as root.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -22,4 +23,5 @@ const missing = await compareSystemCalls(path.resolve('build', `fieldgate-${vers
 const calls =
   'the unit allows each system call of a gateway with a module, and modules.conf those of the walls around it'
 console.log(missing === null ? `deb-test: ok: ${calls}` : `deb-test: skipped, needs ${missing}: ${calls}`)
+execFileSync('sh', ['scripts/deb/boot.sh', built], { stdio: 'inherit' })
 execFileSync('sh', ['scripts/deb/test.sh', built, newer], { stdio: 'inherit' })
