@@ -14,8 +14,11 @@ const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
  * heap: it would bind the threads too, and end the process instead of the request.
  */
 const NODE_FLAGS = ['--max-semi-space-size=1']
-/** Compiled code holds tables ordered by a random seed: with a fixed one the same sources make the same bytes. */
-const SAME_EVERY_TIME = ['--random-seed=1']
+/**
+ * Compiled code holds tables ordered by a random seed, and lacks functions that V8's own threads throw out when they come
+ * to it, which depends on the machine's other work: with a fixed seed and without threads the same sources make the same bytes.
+ */
+const SAME_EVERY_TIME = ['--random-seed=1', '--predictable']
 
 const target = targetOf(process.argv.slice(2))
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
@@ -35,6 +38,8 @@ strippedCopy(baseNode(target), target, fresh)
 await quietly(() => inject(fresh, 'NODE_SEA_BLOB', readFileSync(blob), { sentinelFuse: FUSE }))
 renameSync(fresh, output) // never a half-written executable under its name
 const bytes = readFileSync(output)
+if (bytes.includes(path.resolve('scripts/binary')))
+  throw new Error('the executable names the folder that it was built in: another one would make other bytes')
 const sha256 = createHash('sha256').update(bytes).digest('hex')
 writeFileSync(`${output}.sha256`, `${sha256}  ${path.basename(output)}\n`)
 console.log(`${path.relative('.', output)}: ${(bytes.length / 1e6).toFixed(1)} MB, sha256 ${sha256}`)
@@ -99,7 +104,7 @@ function makeBlob(assets) {
   const blob = path.join(work, 'fieldgate.blob')
   const config = path.join(work, 'sea.json')
   const settings = {
-    main: path.resolve('scripts/binary/boot.cjs'),
+    main: 'scripts/binary/boot.cjs', // the blob keeps this path: the same in every place that builds
     output: blob,
     disableExperimentalSEAWarning: true,
     useSnapshot: false,
