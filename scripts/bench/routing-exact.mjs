@@ -5,6 +5,7 @@ import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { build } from 'esbuild'
 import { isThere, PORTO } from './extracts.mjs'
+import { option } from './options.mjs'
 
 const CHILD = path.resolve('build/bench-routing-exact.cjs')
 
@@ -20,10 +21,7 @@ export async function run() {
     external: ['better-sqlite3'],
     logLevel: 'warning',
   })
-  const counts = ['profiles', 'queries'].map((name, i) => {
-    const given = process.argv.map((argument) => argument.match(`^--${name}=(\\d+)$`)?.[1]).find(Boolean)
-    return given ?? ['40', '500'][i]
-  })
+  const counts = [option('profiles', 40), option('queries', 500)].map(String)
   const { status } = spawnSync(process.execPath, [CHILD, PORTO, ...counts], { stdio: 'inherit' })
   if (status !== 0) throw new Error(`routing-exact ended with ${status}`)
 }

@@ -11,6 +11,7 @@ import { build } from 'esbuild'
 import { isThere, PORTO } from './extracts.mjs'
 import { startGateway } from './gateway.mjs'
 import { post, spread } from './load.mjs'
+import { option } from './options.mjs'
 
 const CLIENTS = 8
 const CHANGE_EVERY_MS = 500
@@ -373,9 +374,4 @@ function count(counts, key) {
 
 function told(counts) {
   return counts.size === 0 ? 'none' : [...counts].map(([key, n]) => `${n} × ${key}`).join(', ')
-}
-
-function option(name, otherwise) {
-  const given = process.argv.map((argument) => argument.match(`^--${name}=(\\d+)$`)?.[1]).find(Boolean)
-  return given === undefined ? otherwise : Number(given)
 }

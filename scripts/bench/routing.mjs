@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline'
 import { build } from 'esbuild'
 import { isThere, MONACO, makeMosaic, PORTO } from './extracts.mjs'
 import { spread } from './load.mjs'
+import { option } from './options.mjs'
 import { TARGETS } from './routing-targets.mjs'
 import { runValhalla } from './routing-valhalla.mjs'
 
@@ -74,11 +75,9 @@ async function measure(name, extract, defaults) {
 }
 
 function withOptions(defaults) {
-  const counts = { ...defaults }
-  for (const argument of process.argv) {
-    const [, key, value] = argument.match(/^--(\w+)=(\d+)$/) ?? []
-    if (key in counts) counts[key] = Number(value)
-  }
+  const counts = Object.fromEntries(
+    Object.entries(defaults).map(([name, count]) => [name, option(name, count)]),
+  )
   return {
     ...counts,
     oracle: Math.min(counts.oracle, counts.pairs),

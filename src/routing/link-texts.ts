@@ -17,7 +17,7 @@ export interface LinkTexts {
   written: number
 }
 
-const MAX_SLOTS = 2 ** 14
+const MAX_SLOTS = 2 ** 13
 /** A text as it is on the average. */
 const BYTES_PER_SLOT = 320
 /** A longer one is not kept. */
@@ -25,7 +25,7 @@ const MAX_BYTES = 4096
 /** Links for each slot, so that a small map takes less. */
 const LINKS_PER_SLOT = 4
 
-/** 5.8 MB at most, taken as they fill. */
+/** 2.9 MB at most, taken as they fill. */
 export function linkTextsOf(graph: Graph): LinkTexts {
   let texts = kept.get(graph)
   if (texts === undefined) {

@@ -1,6 +1,6 @@
 import { defineMethod } from '../../rpc/define-method.js'
-import { type RoutingContext, search } from './context.js'
-import { readPoint, readPolygons, readRiskInstant, readThemes } from './read-params.js'
+import { REACH_ERRORS, type RoutingContext, search } from './context.js'
+import { readPoint, readPolygons, readRisk } from './read-params.js'
 import { IsochroneParams, IsochroneResult } from './schema.js'
 
 /** The result is plain GeoJSON, so that the REST form can be opened in a map viewer. */
@@ -8,29 +8,16 @@ export const isochrone = defineMethod({
   name: 'routing.isochrone',
   summary: 'Areas that can be reached from a point within given costs',
   scope: 'route:read',
-  errors: [
-    'OUTSIDE_MAP',
-    'UNKNOWN_MAP',
-    'UNKNOWN_THEME',
-    'BAD_SENSITIVITY',
-    'TOO_MANY_ITEMS',
-    'SEARCH_TOO_LARGE',
-    'BUSY',
-    'TIME_LIMIT',
-  ],
+  errors: REACH_ERRORS,
   params: IsochroneParams,
   result: IsochroneResult,
   paramsIn: 'array',
   async handle(params, context: RoutingContext) {
-    const { maxThemes, maxAvoidPolygons } = context.config.routing
-    const themes = readThemes(params.themes, maxThemes)
     return await search(context, 'isochrone', {
-      map: params.map,
-      themes,
-      startUs: readRiskInstant(params.start_datetime, themes, context.timeZoneMin),
+      ...readRisk(params, context),
       point: readPoint(params.lonlat, 'lonlat'),
       costs: params.costs,
-      avoid: readPolygons(params.avoid_polygons, maxAvoidPolygons),
+      avoid: readPolygons(params.avoid_polygons, context.config.routing.maxAvoidPolygons),
     })
   },
 })

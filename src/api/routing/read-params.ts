@@ -4,6 +4,7 @@ import { describeValue, isFault } from '../../geo/fault.js'
 import { parseGeometry } from '../../geo/parse-geometry.js'
 import type { MultiPolygon, Polygon } from '../../geo/types.js'
 import type { AskedPoint } from '../../routing/places.js'
+import type { RoutingContext } from './context.js'
 
 const LEVELS = 11
 /** A larger sensitivity counts as this one: it shuts a road for all purposes, and sums of it stay finite. */
@@ -16,14 +17,27 @@ export function readInstant(value: string | { val: string }, path: string, timeZ
   throw invalid(path, `found ${JSON.stringify(parsed.found)}, expected ${parsed.expected}`)
 }
 
-/** The time of the risk, which may be left out where there is none. @throws AppError INVALID_PARAMS */
-export function readRiskInstant(
-  value: string | { val: string } | undefined,
-  themes: readonly unknown[],
-  timeZoneMin: number,
-): bigint {
-  if (value !== undefined) return readInstant(value, '$.start_datetime', timeZoneMin)
-  if (themes.length === 0) return 0n
+/** What prices of roads come from, in the requests that need no departure. */
+interface RiskParams {
+  map?: string | undefined
+  themes: Record<string, unknown>
+  start_datetime?: string | { val: string } | undefined
+}
+
+/**
+ * Map, themes and the time of the risk, which may be left out where there is none.
+ *
+ * @throws AppError INVALID_PARAMS, BAD_SENSITIVITY, TOO_MANY_ITEMS
+ */
+export function readRisk(
+  params: RiskParams,
+  { config, timeZoneMin }: Pick<RoutingContext, 'config' | 'timeZoneMin'>,
+): { map: string | undefined; themes: [string, number[]][]; startUs: bigint } {
+  const themes = readThemes(params.themes, config.routing.maxThemes)
+  const { map, start_datetime } = params
+  if (start_datetime !== undefined)
+    return { map, themes, startUs: readInstant(start_datetime, '$.start_datetime', timeZoneMin) }
+  if (themes.length === 0) return { map, themes, startUs: 0n }
   throw invalid('$.start_datetime', 'found nothing, expected a datetime, since there are themes')
 }
 

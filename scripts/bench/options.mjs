@@ -1,0 +1,5 @@
+/** The number given as `--name=N`, or `otherwise`. */
+export function option(name, otherwise) {
+  const given = process.argv.map((argument) => argument.match(`^--${name}=(\\d+)$`)?.[1]).find(Boolean)
+  return given === undefined ? otherwise : Number(given)
+}
