@@ -11,6 +11,7 @@ const SHARED = [
   ['LoaderInfo', 'A loader table.', 'loaderwebapi.drop_loader'],
   ['ModelStoreInfo', 'A model store.', 'model_store.create'],
   ['ModelInfo', 'A model as uploads answer it.', 'model_store.model.delete'],
+  ['Counters', 'What became of added records.', 'loaderwebapi.add_record'],
 ]
 
 /** Text of a type → its name, of those in `SHARED`. */

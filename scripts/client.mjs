@@ -47,9 +47,10 @@ function fileOf(name) {
 }
 
 function indexSource({ openRpc, openApi, errors }) {
-  const { ModelInfo, Counters } = openApi.components.schemas
-  if (typeOf(ModelInfo) !== 'ModelInfo')
-    throw new Error('uploads and methods tell different things of a model')
+  for (const name of ['ModelInfo', 'Counters']) {
+    if (typeOf(openApi.components.schemas[name]) !== name)
+      throw new Error(`plain HTTP and methods tell different things of ${name}`)
+  }
   const apis = Object.keys(APIS)
   const paths = openRpc.methods.map(
     (method) => `${JSON.stringify(method.name)}: ${JSON.stringify(method['x-path'])}`,
@@ -64,9 +65,6 @@ export type * from './methods/shared.js'
 
 /** Symbolic names of what a call can fail with. */
 export type ErrorName = ${errors.map(({ name }) => JSON.stringify(name)).join(' | ')}
-
-/** What became of added records. */
-export type Counters = ${typeOf(Counters)}
 
 /** Params and result of each method. */
 export interface Methods extends ${apis.join(', ')} {}

@@ -1,8 +1,8 @@
-import type { ModelInfo } from './methods/shared.js'
-import { type Counters, type ErrorName, METHOD_PATHS, type MethodName, type Methods } from './methods.js'
+import type { Counters, ModelInfo } from './methods/shared.js'
+import { type ErrorName, METHOD_PATHS, type MethodName, type Methods } from './methods.js'
 
 export type * from './methods/shared.js'
-export type { Counters, ErrorName, MethodName, Methods } from './methods.js'
+export type { ErrorName, MethodName, Methods } from './methods.js'
 
 /** Where the gateway is, and who calls: a key with its secret, or a session token. */
 export interface ClientOptions {

@@ -83,19 +83,6 @@ export type ErrorName =
   | 'DIGEST_MISMATCH'
   | 'TOO_MANY_UPLOADS'
 
-/** What became of added records. */
-export type Counters = {
-  /** records sent */
-  count_upload: number
-  /** records whose key was there already, or came earlier in the call */
-  count_duplicate: number
-  count_insert: number
-  count_update: number
-  /** count_insert + count_update */
-  count: number
-  message: string
-}
-
 /** Params and result of each method. */
 export interface Methods
   extends SessionMethods,

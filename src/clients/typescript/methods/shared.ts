@@ -126,3 +126,16 @@ export interface ModelInfo {
   /** lng, lat */
   location: [number, number]
 }
+
+/** What became of added records. */
+export interface Counters {
+  /** records sent */
+  count_upload: number
+  /** records whose key was there already, or came earlier in the call */
+  count_duplicate: number
+  count_insert: number
+  count_update: number
+  /** count_insert + count_update */
+  count: number
+  message: string
+}
