@@ -13,7 +13,7 @@ const UNLIMITED = {
 }
 
 /**
- * @returns { port, url, dataDir, pid, headers, rssMb(), peakRssMb(), stop() }; `headers` carry an admin key
+ * @returns { port, url, dataDir, pid, headers, metrics(), rssMb(), peakRssMb(), stop() }; `headers` carry an admin key
  */
 export async function startGateway({
   dataDir = mkdtempSync(path.join(os.tmpdir(), 'fieldgate-bench-')),
@@ -55,21 +55,16 @@ export async function startGateway({
     },
   )
   if (onLog !== undefined) createInterface(child.stderr).on('line', onLog)
-  const ready = await new Promise((resolve, reject) => {
-    let text = ''
-    child.stdout.on('data', (chunk) => {
-      text += chunk
-      if (text.includes('\n')) resolve(JSON.parse(text))
-    })
-    child.once('exit', (code) => reject(new Error(`the gateway ended with ${code}`)))
-  })
+  const ready = await readyOf(child)
   const url = new URL(ready.url)
+  const headers = { APIKey: key.apiKey, Secret: key.secret, 'Content-Type': 'application/json' }
   return {
     port: Number(url.port),
     url: ready.url,
     dataDir,
     pid: child.pid,
-    headers: { APIKey: key.apiKey, Secret: key.secret, 'Content-Type': 'application/json' },
+    headers,
+    metrics: () => readMetrics(ready.url, headers),
     rssMb: () => statusMb(child.pid, 'VmRSS'),
     peakRssMb: () => statusMb(child.pid, 'VmHWM'),
     async stop({ keep = false } = {}) {
@@ -83,6 +78,29 @@ export async function startGateway({
         throw new Error(`the gateway had ended by itself (${child.signalCode ?? child.exitCode})`)
     },
   }
+}
+
+/** What `serve --json` says once it is ready. */
+export function readyOf(child) {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    child.stdout.on('data', (chunk) => {
+      text += chunk
+      if (text.includes('\n')) resolve(JSON.parse(text))
+    })
+    child.once('exit', (code) => reject(new Error(`the gateway ended with ${code}`)))
+  })
+}
+
+/** @returns { page, sum(name) }: the text of `/metrics`, and the sum over all labels of a name */
+async function readMetrics(url, headers) {
+  const page = await (await fetch(`${url}/metrics`, { headers })).text()
+  const sum = (name) =>
+    [...page.matchAll(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, 'gm'))].reduce(
+      (total, [, value]) => total + Number(value),
+      0,
+    )
+  return { page, sum }
 }
 
 function statusMb(pid, field) {

@@ -166,14 +166,9 @@ async function mixedLoad(bench) {
 }
 
 /** Where the memory goes, as the gateway's own metrics have it. */
-async function printMemory({ url, headers, rssMb }) {
-  const text = await (await fetch(new URL('/metrics', url), { headers })).text()
-  const mb = (name) => {
-    const values = [...text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'))].map((match) =>
-      Number(match[1]),
-    )
-    return (values.reduce((sum, value) => sum + value, 0) / 1e6).toFixed(0)
-  }
+async function printMemory({ metrics, rssMb }) {
+  const { sum } = await metrics()
+  const mb = (name) => (sum(name) / 1e6).toFixed(0)
   console.log(
     `RSS ${rssMb().toFixed(0)} MB: prepared profiles ${mb('fieldgate_profile_cache_bytes')}, overlays ${mb('fieldgate_overlay_bytes')}, maps ${mb('fieldgate_map_bytes')}, heap of the main thread ${mb('process_heap_bytes')}; the rest is hierarchies, the program, other heaps, and arrays that wait to be collected`,
   )

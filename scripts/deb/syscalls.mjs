@@ -4,6 +4,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { readyOf } from '../bench/gateway.mjs'
 
 /** What root alone does, and the service's user does not: SQLite hands its files to the owner of the database. */
 const ROOT_ONLY = new Set(['fchown'])
@@ -95,15 +96,4 @@ async function callsOf(executable, isolation) {
     child.kill()
     rmSync(dir, { recursive: true, force: true })
   }
-}
-
-function readyOf(child) {
-  return new Promise((resolve, reject) => {
-    let text = ''
-    child.stdout.on('data', (chunk) => {
-      text += chunk
-      if (text.includes('\n')) resolve(JSON.parse(text))
-    })
-    child.once('exit', (code) => reject(new Error(`the gateway ended with ${code}`)))
-  })
 }

@@ -77,12 +77,7 @@ async function send(agent, { name, ...request }) {
 }
 
 async function look(took, atMs) {
-  const page = await (await fetch(`${gateway.url}/metrics`, { headers: gateway.headers })).text()
-  const sum = (name) =>
-    [...page.matchAll(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, 'gm'))].reduce(
-      (total, [, value]) => total + Number(value),
-      0,
-    )
+  const { page, sum } = await gateway.metrics()
   const { p50Ms, p99Ms } = spread(took)
   const sample = {
     s: atMs / 1000,
