@@ -49,7 +49,7 @@ await buildConsole()
 /** A thread's own bundle: what the other parts of the program need is not read by it. */
 function workerSource(role, run) {
   const contents = `import { parentPort, workerData } from 'node:worker_threads'
-import { ${run} } from './src/${role}-worker.js'
+import { ${run} } from './src/gateway/workers/${role}.js'
 ${run}(parentPort, workerData)`
   return { contents, resolveDir: process.cwd(), loader: 'ts' }
 }

@@ -1,9 +1,9 @@
-import { createApis, describeApis, methodsOf } from '../src/apis.js'
 import { listVerbs } from '../src/cli/main.js'
 import { configJsonSchema, describeSettings, loadConfig } from '../src/config.js'
 import { ERRORS } from '../src/errors.js'
+import { createApis, describeApis, methodsOf } from '../src/gateway/apis.js'
+import { describeHttp } from '../src/gateway/openapi.js'
 import { createLog } from '../src/log.js'
-import { describeHttp } from '../src/openapi.js'
 
 /** What the program knows of itself, for the generated tables of README. */
 export function facts() {

@@ -31,11 +31,11 @@ async function bundle() {
   const outfile = path.join(dir, 'mapbuild.mjs')
   const contents = `
     export { buildMap } from './src/mapbuild/build-map.js'
-    export { openExtract, unpackBlob } from './src/mapbuild/extract-blobs.js'
-    export { writeBlob } from './src/mapbuild/write-extract.js'
-    export { writeGraph } from './src/mapbuild/write-graph.js'
-    export { readGraph } from './src/routing/graph-file.js'
-    export { verifyGraph } from './src/routing/graph-verify.js'
+    export { openExtract, unpackBlob } from './src/mapbuild/extract/blobs.js'
+    export { writeBlob } from './src/demo/write-extract.js'
+    export { writeGraph } from './src/mapbuild/graph/write-graph.js'
+    export { readGraph } from './src/routing/graph/graph-file.js'
+    export { verifyGraph } from './src/routing/graph/graph-verify.js'
     export { createRandom } from './src/demo/town-builder.js'`
   const stdin = { contents, resolveDir: process.cwd(), loader: 'ts' }
   await build({ stdin, bundle: true, platform: 'node', format: 'esm', outfile, logLevel: 'warning' })

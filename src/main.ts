@@ -25,13 +25,13 @@ async function main(): Promise<void> {
   }
   if (parentPort === null) throw new Error('a worker thread has a parent port')
   if (workerData.role === 'search') {
-    const { runSearchWorker } = await import('./search-worker.js')
+    const { runSearchWorker } = await import('./gateway/workers/search.js')
     runSearchWorker(parentPort, workerData)
   } else if (workerData.role === 'job') {
-    const { runJobWorker } = await import('./job-worker.js')
+    const { runJobWorker } = await import('./gateway/workers/job.js')
     runJobWorker(parentPort, workerData)
   } else if (workerData.role === 'backup') {
-    const { runBackupWorker } = await import('./backup-worker.js')
+    const { runBackupWorker } = await import('./gateway/workers/backup.js')
     runBackupWorker(parentPort, workerData)
   } else throw new Error(`found the worker role ${String(workerData.role)}, expected search, job or backup`)
 }

@@ -2,35 +2,107 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 
+/** The only files at the top of `src/`. All but `main` may be imported by every room. */
+const TOP = ['main', 'config', 'config-schema', 'errors', 'log', 'datetime', 'assets']
+
 /**
- * Who may import whom. The files at the top of `src/` that are in `SHARED` belong to everybody; the others there put the
- * rooms together, and they alone may import everything.
+ * Who may import whom. A key is a folder below `src/`; `api/*` stands for each of its rooms. A value that ends in `/**` allows a
+ * room with all its sub-folders, any other value that folder alone. What is absent is refused. `WIRING` may import everything.
  */
-const SHARED = ['errors', 'log', 'datetime', 'config', 'config-schema', 'assets']
 const MAY_IMPORT: Record<string, readonly string[]> = {
-  http: ['auth', 'rpc'],
-  auth: ['rpc'], // types of scopes
-  rpc: [],
-  api: ['rpc', 'auth', 'geo', 'routing', 'risk', 'storage', 'files', 'sync', 'modules', 'worker'],
-  sync: ['storage', 'files'],
-  modules: ['storage', 'files', 'geo'],
-  mapbuild: ['routing', 'geo'],
-  risk: ['geo', 'routing'],
-  routing: ['geo'],
+  // pure: no Node built-ins, no wire names
   geo: [],
-  storage: ['geo'],
-  doctor: ['backup', 'storage', 'files', 'sync', 'modules'], // looks at everything
-  backup: ['storage', 'files'], // a copy of both at one instant, and the way back
-  files: ['routing'], // the graph file's reader
-  worker: [],
-  search: ['routing', 'risk', 'geo', 'tiles', 'storage', 'files', 'worker'], // what the search worker does: maps, overlays, prices and tiles together
-  demo: ['mapbuild', 'geo', 'routing'],
-  tiles: ['routing', 'geo'], // vector tiles of a road graph
+  'routing/graph': ['geo'],
+  'routing/search': ['routing/graph', 'geo'],
+  'routing/cch': ['routing/search', 'routing/graph'],
+  risk: ['geo', 'routing/graph', 'routing/search'],
+  // what searches answer, and the thread that makes them
+  'route-answer': ['routing/graph', 'routing/search', 'geo'],
+  tiles: ['routing/graph', 'routing/search', 'geo'],
+  'route-engine': ['routing/**', 'risk', 'geo', 'route-answer', 'tiles', 'storage', 'files', 'worker'],
+  // from an extract to a graph
+  mapbuild: ['mapbuild/**', 'routing/**', 'geo'],
+  'mapbuild/extract': ['mapbuild', 'mapbuild/profile', 'geo'],
+  'mapbuild/profile': ['mapbuild/extract', 'routing/graph'],
+  'mapbuild/network': ['mapbuild', 'mapbuild/extract', 'mapbuild/profile', 'routing/graph', 'geo'],
+  'mapbuild/graph': ['mapbuild', 'routing/graph'],
+  demo: ['mapbuild', 'routing/graph', 'geo'],
+  // rows: ports and what every engine shares; SQL behind them
+  storage: ['storage/columns', 'geo'],
+  'storage/columns': ['geo'],
+  'storage/sqlite': ['storage/**', 'geo'],
+  'storage/sqlite/connection': ['storage', 'storage/columns', 'geo'],
+  'storage/sqlite/access': ['storage', 'storage/sqlite/connection'],
+  'storage/sqlite/models': [
+    'storage',
+    'storage/columns',
+    'storage/sqlite/access',
+    'storage/sqlite/connection',
+  ],
+  'storage/sqlite/tables': ['storage', 'storage/columns', 'storage/sqlite/connection', 'geo'],
+  'storage/sqlite/datasets': [
+    'storage',
+    'storage/columns',
+    'storage/sqlite/connection',
+    'storage/sqlite/tables',
+    'geo',
+  ],
+  'storage/sqlite/citations': [
+    'storage',
+    'storage/columns',
+    'storage/sqlite/connection',
+    'storage/sqlite/tables',
+    'storage/sqlite/datasets',
+    'geo',
+  ],
+  'storage/sqlite/features': [
+    'storage',
+    'storage/columns',
+    'storage/sqlite/connection',
+    'storage/sqlite/tables',
+    'storage/sqlite/datasets',
+    'storage/sqlite/citations',
+    'geo',
+  ],
+  files: ['routing/graph'], // map files are read and checked here
+  worker: [], // calls to another thread
+  // the nouns: what happens when one is written or read
+  tables: ['storage', 'storage/columns', 'files', 'worker', 'geo'],
+  'tables/ingest': ['tables', 'storage', 'storage/columns', 'files', 'worker', 'geo'],
+  datasets: ['storage', 'storage/columns', 'files', 'worker', 'geo'],
+  models: ['storage', 'files'],
+  sync: ['models', 'storage', 'files'],
+  dataproc: ['tables', 'datasets', 'models', 'storage', 'storage/columns', 'files', 'worker', 'geo'],
+  // the wire
+  rpc: [],
+  auth: ['rpc'], // types of scopes
+  http: ['auth', 'rpc'],
+  api: ['auth'],
+  'api/*': [
+    ...[
+      'api',
+      'rpc',
+      'auth',
+      'geo',
+      'worker',
+      'routing/graph',
+      'routing/search',
+      'storage',
+      'storage/columns',
+    ],
+    ...['tables', 'datasets', 'models', 'sync', 'dataproc'],
+  ],
+  ogc: ['geo', 'storage', 'storage/columns'], // documents and queries over sources of features; http carries them
+  // operation
+  backup: ['storage', 'files'],
+  doctor: ['backup', 'storage', 'files', 'sync', 'dataproc'],
   update: [], // a signed release in place of the executable
   clients: [], // written for other programs: they talk to the gateway over HTTP alone
-  ogc: ['geo', 'storage'], // OGC API – Features: documents and queries over sources of features; http carries them
   console: [], // the web page: talks to the gateway over HTTP alone
 }
+/** Rooms that put the others together, with their sub-folders. Nobody else imports them. */
+const WIRING = ['gateway', 'cli']
+/** Rooms that use no Node built-ins. */
 const NO_BUILTINS = ['routing', 'geo', 'risk']
 
 /** npm package → the rooms that own it. */
@@ -55,7 +127,7 @@ const OWNERS: Record<string, readonly string[]> = {
   'drizzle-orm': ['storage'],
   commander: ['cli'],
   pino: ['log'],
-  zod: ['api', 'backup', 'config', 'config-schema', 'rpc', 'sync', 'modules'],
+  zod: ['api', 'backup', 'config', 'config-schema', 'rpc', 'sync', 'dataproc'],
 }
 
 interface Import {
@@ -70,7 +142,24 @@ t.test('architecture: every import follows the table of rooms', async (t) => {
   const breaches = files
     .flatMap((file) => importsOf(file).map((entry) => breachOf(entry)))
     .filter((line) => line !== null)
-  t.same(breaches, [])
+  t.same(withoutPending(breaches), [])
+})
+
+t.test('architecture: no import circle, types included', async (t) => {
+  const imports = new Map(
+    sourceFiles('src').map((file) => [
+      file,
+      importsOf(file)
+        .filter(({ to }) => to.startsWith('.'))
+        .map(({ to }) => path.join(path.dirname(file), to).replace(/\.js$/, '.ts')),
+    ]),
+  )
+  t.same(withoutPending(circlesOf(imports)), [])
+})
+
+t.test('architecture: the top of src/ holds the named files only', async (t) => {
+  const files = readdirSync('src').filter((name) => name.endsWith('.ts'))
+  t.same(files.sort(), TOP.map((name) => `${name}.ts`).sort())
 })
 
 t.test('architecture: no file is longer than 400 lines', async (t) => {
@@ -108,11 +197,33 @@ t.test('architecture: every dependency has an owner', async (t) => {
   t.same(ranges, [], 'versions are exact')
 })
 
+/** Breaches of the move under way, one a line; the file goes when it is empty. */
+function withoutPending(lines: readonly string[]): string[] {
+  if (process.env.PRINT_BREACHES !== undefined) for (const line of lines) console.log(`BREACH ${line}`)
+  const pending = readFileSync('test/architecture-pending.txt', 'utf8').split('\n')
+  return lines.filter((line) => !pending.includes(line))
+}
+
 function sourceFiles(dir: string): string[] {
   return readdirSync(dir, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => path.join(dir, name))
     .sort()
+}
+
+/** Files that reach themselves by imports, each circle once. */
+function circlesOf(imports: ReadonlyMap<string, readonly string[]>): string[] {
+  const circles: string[] = []
+  const done = new Set<string>()
+  const visit = (file: string, trail: readonly string[]) => {
+    if (trail.includes(file)) circles.push([...trail.slice(trail.indexOf(file)), file].join(' -> '))
+    else if (!done.has(file)) {
+      for (const next of imports.get(file) ?? []) visit(next, [...trail, file])
+      done.add(file)
+    }
+  }
+  for (const file of imports.keys()) visit(file, [])
+  return circles
 }
 
 function importsOf(file: string): Import[] {
@@ -123,47 +234,54 @@ function importsOf(file: string): Import[] {
 
 /** A line that says what is wrong with an import, null when nothing is. */
 function breachOf({ from, to, isType }: Import): string | null {
-  const room = roomOf(from)
   if (to.startsWith('node:')) {
-    return NO_BUILTINS.includes(room) ? `${from} imports ${to}: ${room}/ uses no node built-ins` : null
+    const room = topRoomOf(from)
+    return NO_BUILTINS.includes(room) ? `${from} imports ${to}: ${room}/ uses no Node built-ins` : null
   }
-  if (!to.startsWith('.')) {
-    const name = to.startsWith('@') ? to.split('/').slice(0, 2).join('/') : (to.split('/')[0] ?? to)
-    const owners = OWNERS[name]
-    if (owners === undefined) return `${from} imports ${name}: it has no owner`
-    return owners.includes(room) || (isType && isWiring(room, from))
-      ? null
-      : `${from} imports ${name}: it belongs to ${owners}`
-  }
+  if (!to.startsWith('.')) return packageBreach(from, to, isType)
   const target = path.join(path.dirname(from), to)
-  return roomBreach(from, room, target, isType)
-}
-
-function roomBreach(from: string, room: string, target: string, isType: boolean): string | null {
-  const other = roomOf(target)
-  if (isWiring(room, from) || room === 'cli') return null
-  if (other === room) return room === 'api' ? apiBreach(from, target) : null
-  if (SHARED.includes(other)) return null
-  if (SHARED.includes(room)) return `${from} imports ${target}: a shared file imports no room`
-  if (isType && room === 'routing' && other === 'risk') return null
-  return MAY_IMPORT[room]?.includes(other)
+  const [room, other] = [roomOf(from), roomOf(target)]
+  if (room === other || isWiring(room) || from === 'src/main.ts') return null
+  if (other === '') return target === 'src/main.js' ? `${from} imports main` : null
+  if (room === '') return `${from} imports ${target}: a file at the top of src/ imports no room`
+  return allowed(room).some((entry) => matches(entry, other))
     ? null
     : `${from} imports ${target}: ${room}/ may not import ${other}/`
 }
 
-function apiBreach(from: string, target: string): string | null {
-  const [mine, theirs] = [from, target].map((file) => path.relative('src/api', file).split(path.sep))
-  if (theirs?.length === 1 || mine?.[0] === theirs?.[0]) return null
-  return `${from} imports ${target}: one API room never imports another`
+function packageBreach(from: string, to: string, isType: boolean): string | null {
+  const name = to.startsWith('@') ? to.split('/').slice(0, 2).join('/') : (to.split('/')[0] ?? to)
+  const owners = OWNERS[name]
+  if (owners === undefined) return `${from} imports ${name}: it has no owner`
+  const isOwner = owners.includes(topRoomOf(from))
+  return isOwner || (isType && isWiring(roomOf(from)))
+    ? null
+    : `${from} imports ${name}: it belongs to ${owners}`
 }
 
-/** Files at the top of `src/` that are not everybody's put the rooms together. */
-function isWiring(room: string, file: string): boolean {
-  return path.dirname(file) === 'src' && !SHARED.includes(room)
+function allowed(room: string): readonly string[] {
+  if (/^console(\/|$)/.test(room)) return ['console/**']
+  if (/^clients(\/|$)/.test(room)) return ['clients/**']
+  return MAY_IMPORT[room] ?? MAY_IMPORT[room.replace(/^api\/.+$/, 'api/*')] ?? []
 }
 
-/** `src/http/x.ts` is in `http`, `src/app.ts` is `app`. */
+function matches(entry: string, room: string): boolean {
+  const base = entry.replace(/\/\*\*$/, '')
+  return room === base || (entry.endsWith('/**') && room.startsWith(`${base}/`))
+}
+
+function isWiring(room: string): boolean {
+  return WIRING.some((wiring) => room === wiring || room.startsWith(`${wiring}/`))
+}
+
+/** Folder of a file below `src/`: `src/routing/cch/x.ts` is in `routing/cch`, `src/log.ts` in ``. */
 function roomOf(file: string): string {
+  const dir = path.relative('src', path.dirname(file))
+  return dir
+}
+
+/** First folder of a file, or the name of a file at the top: `routing`, `log`. */
+function topRoomOf(file: string): string {
   const [first = ''] = path.relative('src', file).split(path.sep)
   return first.replace(/\.(ts|js)$/, '')
 }

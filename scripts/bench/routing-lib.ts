@@ -1,5 +1,5 @@
 // What benches written in plain JavaScript need of the program: maps, random questions, layer 1.
 export { loadGraphFile } from '../../src/files/graph-file-loader.js'
-export { createSearchState } from '../../src/routing/search-state.js'
+export { createSearchState } from '../../src/routing/search/search-state.js'
 export { createOracle } from './routing-oracle.js'
 export { circle, createRandom, LEVEL, randomPoint, riskAreas, times } from './routing-world.js'

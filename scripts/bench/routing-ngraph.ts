@@ -1,9 +1,9 @@
 // ngraph.path on the roads of a map: the baseline of the routing bench.
 import createGraph, { type Graph as NGraph } from 'ngraph.graph'
 import { nba } from 'ngraph.path'
-import type { Weights } from '../../src/routing/dijkstra.js'
-import type { Graph } from '../../src/routing/graph.js'
-import { localScale } from '../../src/routing/local-scale.js'
+import type { Graph } from '../../src/routing/graph/graph.js'
+import { localScale } from '../../src/routing/graph/local-scale.js'
+import type { Weights } from '../../src/routing/search/dijkstra.js'
 
 export interface NgraphRoads {
   /** finds ways under some weights */

@@ -1,8 +1,8 @@
 import { buildMap } from '../../src/mapbuild/build-map.js'
-import { writeGraphShared } from '../../src/mapbuild/write-graph.js'
-import type { Graph } from '../../src/routing/graph.js'
-import { readGraph } from '../../src/routing/graph-file.js'
-import { runAtOnce } from '../../src/routing/sliced.js'
+import { writeGraphShared } from '../../src/mapbuild/graph/write-graph.js'
+import type { Graph } from '../../src/routing/graph/graph.js'
+import { readGraph } from '../../src/routing/graph/graph-file.js'
+import { runAtOnce } from '../../src/routing/search/sliced.js'
 import { EXTENT, unitX, unitY } from '../../src/tiles/mercator.js'
 import { roadTile } from '../../src/tiles/road-tile.js'
 

@@ -1,13 +1,13 @@
 import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { DataLayout } from '../files/layout.js'
-import { openDataReader } from '../storage/data-db.js'
-import { DATA_MIGRATIONS } from '../storage/data-migrations.js'
-import type { Db } from '../storage/database.js'
-import { schemaVersionOf } from '../storage/database-facts.js'
-import { openPlain } from '../storage/snapshot.js'
-import { STATE_MIGRATIONS } from '../storage/state-migrations.js'
-import { usedDigests } from '../storage/table-files.js'
+import { openDataReader } from '../storage/sqlite/connection/data-db.js'
+import { DATA_MIGRATIONS } from '../storage/sqlite/connection/data-migrations.js'
+import type { Db } from '../storage/sqlite/connection/database.js'
+import { schemaVersionOf } from '../storage/sqlite/connection/database-facts.js'
+import { openPlain } from '../storage/sqlite/connection/snapshot.js'
+import { STATE_MIGRATIONS } from '../storage/sqlite/connection/state-migrations.js'
+import { usedDigests } from '../storage/sqlite/tables/files.js'
 
 /** Bytes that a model's row names. */
 export interface NamedModel {

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { messageOf } from '../errors.js'
 import { type BlobStore, createBlobStore } from '../files/blob-store.js'
 import { makeDirectory } from '../files/layout.js'
-import { type DirectoryLock, lockDirectory } from '../storage/lock.js'
+import { type DirectoryLock, lockDirectory } from '../storage/sqlite/connection/lock.js'
 
 /**
  * Where backups lie: a folder for each, and the bytes that all of them share, by digest. A folder that is not whole ends

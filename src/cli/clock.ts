@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { DataLayout } from '../files/layout.js'
-import { createClock, type TrustedClock } from '../storage/clock.js'
-import { isReadOnlyDisk, openPlain } from '../storage/snapshot.js'
+import { createClock, type TrustedClock } from '../storage/sqlite/access/clock.js'
+import { isReadOnlyDisk, openPlain } from '../storage/sqlite/connection/snapshot.js'
 
 /** The clock as the gateway of a data directory would have it, without opening that for writing. */
 export function readClock(layout: DataLayout): TrustedClock {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { type Config, type ConfigFault, type LoadedConfig, loadConfig, type Settings } from '../config.js'
 import { layoutOf } from '../files/layout.js'
-import { offerNativeDir } from '../storage/native.js'
+import { offerNativeDir } from '../storage/sqlite/connection/native.js'
 import type { CliDeps, GlobalOptions } from './io.js'
 
 /** Where settings are read from when no file is named. */

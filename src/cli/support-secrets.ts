@@ -1,8 +1,8 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { DataLayout } from '../files/layout.js'
-import { createKeyring, readKeyFile } from '../storage/crypto.js'
-import { openPlain } from '../storage/snapshot.js'
-import { UPSTREAM_SECRET_CONTEXT } from '../storage/upstream.js'
+import { createKeyring, readKeyFile } from '../storage/keyring.js'
+import { openPlain } from '../storage/sqlite/connection/snapshot.js'
+import { UPSTREAM_SECRET_CONTEXT } from '../storage/sqlite/models/upstream.js'
 
 export const MASK = '[secret]'
 

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { readSyncStatus, type SyncStatus } from '../sync/status.js'
 import type { CliDeps, CliIo, GlobalOptions } from './io.js'
 import { printJson } from './io.js'
-import { durationText, type ModelData, sizeText, withModelData } from './model-data.js'
+import { durationText, type ModelData, sizeText, withModelData } from './models/model-data.js'
 
 /** The verbs of the outbox. They work beside a running gateway, which notices within a second. */
 export function addSyncCommands(program: Command, io: CliIo, deps: CliDeps): void {

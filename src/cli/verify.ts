@@ -4,8 +4,8 @@ import { type BadBackup, chooseBackup, listBackups } from '../backup/manifest.js
 import { lockForReading, placeOf } from '../backup/place.js'
 import { type Verified, verifyBackup } from '../backup/verify.js'
 import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson } from './io.js'
-import { group } from './map-facts.js'
-import { sizeText } from './model-data.js'
+import { group } from './maps/map-facts.js'
+import { sizeText } from './models/model-data.js'
 import { createProgress } from './progress.js'
 
 interface VerifyFlags extends GlobalOptions {

@@ -1,5 +1,5 @@
-import type { OsmData, OsmNode, OsmRelation, OsmWay } from '../mapbuild/write-extract.js'
-import { localScale } from '../routing/local-scale.js'
+import { localScale } from '../routing/graph/local-scale.js'
+import type { OsmData, OsmNode, OsmRelation, OsmWay } from './write-extract.js'
 
 export type TownTags = Readonly<Record<string, string>>
 

@@ -1,5 +1,4 @@
 import type { Polygon } from '../geo/types.js'
-import { writeExtract } from '../mapbuild/write-extract.js'
 import {
   createRandom,
   createTownBuilder,
@@ -9,6 +8,7 @@ import {
 } from './town-builder.js'
 import { addRingRoad, isInsideRing } from './town-ring.js'
 import { columnTags, rowTags } from './town-streets.js'
+import { writeExtract } from './write-extract.js'
 
 /** Streets run along a grid of this pitch, columns -11 … 11 and rows -9 … 9, as far as the ring. */
 export const PITCH_M = 220

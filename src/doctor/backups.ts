@@ -3,7 +3,7 @@ import { listBackups } from '../backup/manifest.js'
 import { placeOf } from '../backup/place.js'
 import type { BackupRecord } from '../backup/schedule.js'
 import { messageOf } from '../errors.js'
-import { openPlain } from '../storage/snapshot.js'
+import { openPlain } from '../storage/sqlite/connection/snapshot.js'
 import { error, type Finding, isoTime, megabytes, ok, type Patient, warning } from './finding.js'
 
 const HOUR_US = 3_600_000_000

@@ -1,11 +1,11 @@
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { createBlobStore } from '../files/blob-store.js'
-import { openDataReader } from '../storage/data-db.js'
-import { schemaVersionOf } from '../storage/database-facts.js'
-import { openPlain } from '../storage/snapshot.js'
-import { usedDigests } from '../storage/table-files.js'
-import { KNOWN_VERSIONS } from '../storage/versions.js'
+import { openDataReader } from '../storage/sqlite/connection/data-db.js'
+import { schemaVersionOf } from '../storage/sqlite/connection/database-facts.js'
+import { openPlain } from '../storage/sqlite/connection/snapshot.js'
+import { KNOWN_VERSIONS } from '../storage/sqlite/connection/versions.js'
+import { usedDigests } from '../storage/sqlite/tables/files.js'
 import { error, type Finding, ok, type Patient, warning } from './finding.js'
 
 interface ModelRow {

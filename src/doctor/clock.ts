@@ -1,5 +1,5 @@
-import { createClock, WRITTEN_AT_US } from '../storage/clock.js'
-import { openPlain } from '../storage/snapshot.js'
+import { createClock, WRITTEN_AT_US } from '../storage/sqlite/access/clock.js'
+import { openPlain } from '../storage/sqlite/connection/snapshot.js'
 import { error, type Finding, isoTime, ok, type Patient } from './finding.js'
 
 /** A clock that stands before a time that has passed ends nothing: keys, sessions and uploads live on until it is set. */

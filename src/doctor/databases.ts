@@ -1,10 +1,10 @@
 import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { openDataReader } from '../storage/data-db.js'
-import { checkDatabase, schemaVersionOf } from '../storage/database-facts.js'
-import { isDirectoryLocked } from '../storage/lock.js'
-import { openPlain } from '../storage/snapshot.js'
-import { type DatabaseName, KNOWN_VERSIONS, restorableFault } from '../storage/versions.js'
+import { openDataReader } from '../storage/sqlite/connection/data-db.js'
+import { checkDatabase, schemaVersionOf } from '../storage/sqlite/connection/database-facts.js'
+import { isDirectoryLocked } from '../storage/sqlite/connection/lock.js'
+import { openPlain } from '../storage/sqlite/connection/snapshot.js'
+import { type DatabaseName, KNOWN_VERSIONS, restorableFault } from '../storage/sqlite/connection/versions.js'
 import { error, type Finding, megabytes, ok, type Patient, warning } from './finding.js'
 
 /** A log is emptied when nobody reads any more; far above `journal_size_limit` somebody has been reading for long. */

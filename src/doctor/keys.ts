@@ -1,5 +1,5 @@
-import { createClock } from '../storage/clock.js'
-import { openPlain } from '../storage/snapshot.js'
+import { createClock } from '../storage/sqlite/access/clock.js'
+import { openPlain } from '../storage/sqlite/connection/snapshot.js'
 import { error, type Finding, isoTime, ok, type Patient, warning } from './finding.js'
 
 const SOON_US = 14 * 24 * 3_600_000_000

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
+import { createModuleCatalog, type ListedModule, type ModuleCatalog } from '../dataproc/catalog.js'
+import { readIsolation } from '../dataproc/isolation-record.js'
+import { isolationFile } from '../dataproc/layout.js'
 import { messageOf } from '../errors.js'
-import { isolationFile } from '../files/dataproc-layout.js'
-import { createModuleCatalog, type ListedModule, type ModuleCatalog } from '../modules/catalog.js'
-import { readIsolation } from '../modules/isolation-record.js'
 import { error, type Finding, ok, type Patient, warning } from './finding.js'
 
 /** Modules that `dataproc` could run: their definitions, and the programs that those name. */

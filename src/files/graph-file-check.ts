@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
-import { AT, ENTRY_BYTES, GRAPH_MAGIC, GRAPH_VERSION, HEADER_BYTES } from '../routing/graph-file.js'
+import { AT, ENTRY_BYTES, GRAPH_MAGIC, GRAPH_VERSION, HEADER_BYTES } from '../routing/graph/graph-file.js'
 
 const CHUNK_BYTES = 1024 * 1024
 /** As the reader has it: more sections are no map file of ours. */

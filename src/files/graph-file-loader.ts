@@ -1,8 +1,8 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import { AppError } from '../errors.js'
-import type { Graph } from '../routing/graph.js'
-import { readGraph } from '../routing/graph-file.js'
+import type { Graph } from '../routing/graph/graph.js'
+import { readGraph } from '../routing/graph/graph-file.js'
 
 /** Large enough that calls do not count, small enough that nothing else in the program waits for long. */
 const CHUNK_BYTES = 8 * 1024 * 1024

@@ -1,5 +1,5 @@
 import { AppError } from '../errors.js'
-import type { FeatureSource } from '../storage/feature-source.js'
+import type { FeatureSource } from '../storage/sqlite/features/source.js'
 import { apiDocument } from './api-document.js'
 import { findCollection, listCollections } from './collection.js'
 import { type Counter, createCounter } from './count.js'

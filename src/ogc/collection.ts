@@ -1,5 +1,10 @@
 import { AppError } from '../errors.js'
-import type { FeatureColumn, FeatureKind, FeatureSource, FeatureSources } from '../storage/feature-source.js'
+import type {
+  FeatureColumn,
+  FeatureKind,
+  FeatureSource,
+  FeatureSources,
+} from '../storage/sqlite/features/source.js'
 import type { OgcRequest } from './types.js'
 
 /** Words before the dot of a collection's id; what follows is the name, with whatever dots it has. */

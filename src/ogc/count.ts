@@ -1,5 +1,5 @@
 import { AppError, isAppError } from '../errors.js'
-import type { FeatureSource } from '../storage/feature-source.js'
+import type { FeatureSource } from '../storage/sqlite/features/source.js'
 import { collectionId } from './collection.js'
 import type { ItemsQuery } from './items-query.js'
 

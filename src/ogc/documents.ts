@@ -1,5 +1,5 @@
 import { formatDatetimeShort } from '../datetime.js'
-import type { FeatureColumn, FeatureSource } from '../storage/feature-source.js'
+import type { FeatureColumn, FeatureSource } from '../storage/sqlite/features/source.js'
 import { collectionId, queryables } from './collection.js'
 import { CRS_URIS, CRS84 } from './crs.js'
 import { GEOJSON_TYPE, JSON_TYPE, type Link, OPENAPI_TYPE, type Page, SCHEMA_TYPE } from './types.js'

@@ -1,5 +1,5 @@
-import type { FeatureColumn } from '../storage/feature-source.js'
-import type { TableRow } from '../storage/table-types.js'
+import type { FeatureColumn } from '../storage/sqlite/features/source.js'
+import type { TableRow } from '../storage/sqlite/tables/types.js'
 import { type Crs, projectGeometry } from './crs.js'
 import type { Link } from './types.js'
 

@@ -1,4 +1,4 @@
-import type { FeatureSource } from '../storage/feature-source.js'
+import type { FeatureSource } from '../storage/sqlite/features/source.js'
 import { collectionId } from './collection.js'
 
 /** Tells which int8 columns hold more than an int32 can, and knows it until the rows change. */

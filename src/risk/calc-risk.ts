@@ -1,5 +1,5 @@
 import Flatbush from 'flatbush'
-import type { Sliced } from '../routing/sliced.js'
+import type { Sliced } from '../routing/search/sliced.js'
 import { type Covered, coverLine, type MeasuredLine } from './line-cover.js'
 import { addStretch, createPieces, createStretches, type Stretches, stackLevels } from './stack-levels.js'
 import type { TimedCells } from './timed-cells.js'

@@ -1,4 +1,4 @@
-import type { Overlay } from '../routing/overlay.js'
+import type { Overlay } from '../routing/search/overlay.js'
 import type { Pieces } from './stack-levels.js'
 
 /** Segments in the order they are met, each once, with their pieces; the arrays grow. */

@@ -1,4 +1,4 @@
-import { type FlatLine, measureFlatLine } from '../routing/flat-line.js'
+import { type FlatLine, measureFlatLine } from '../routing/graph/flat-line.js'
 import { placeIn, type RectGrid } from './rect-grid.js'
 import { addPiece, type Pieces } from './stack-levels.js'
 

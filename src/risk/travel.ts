@@ -1,6 +1,6 @@
 import { walkGeodesic } from '../geo/geodesic.js'
 import type { Bbox } from '../geo/types.js'
-import type { RiskStretch } from '../routing/request.js'
+import type { RiskStretch } from '../routing/search/request.js'
 import { toE7 } from './cell-set.js'
 import type { MeasuredLine } from './line-cover.js'
 

@@ -1,11 +1,11 @@
 import type { BlobStore } from '../files/blob-store.js'
 import type { PartFiles } from '../files/part-files.js'
-import type { TransferRecord, TransferRows } from '../storage/transfer.js'
-import type { UpstreamRecord } from '../storage/upstream.js'
+import type { RegisterDeps } from '../models/register-model.js'
+import type { TransferRecord, TransferRows } from '../storage/sqlite/models/transfer.js'
+import type { UpstreamRecord } from '../storage/sqlite/models/upstream.js'
 import { stopped } from './faults.js'
 import type { UpstreamClient } from './http-client.js'
 import type { PeerFacts } from './peer.js'
-import type { RegisterDeps } from './register-model.js'
 import type { Throttle } from './throttle.js'
 
 /** What every attempt may use. */

@@ -1,12 +1,12 @@
 import { AppError, isAppError } from '../errors.js'
 import { type BlobFacts, digestOf } from '../files/blob-store.js'
-import type { ModelRecord } from '../storage/model.js'
+import { registerModel } from '../models/register-model.js'
+import type { ModelRecord } from '../storage/sqlite/models/model.js'
 import type { Attempt, AttemptDeps } from './attempt.js'
 import { refused, stopped } from './faults.js'
 import type { Reply } from './http-client.js'
 import { appendToPart } from './part-sink.js'
 import { listRemote, type RemoteModel } from './peer.js'
-import { registerModel } from './register-model.js'
 
 const MAX_IDLE_BREAKS = 3
 const BREAK_MS = 200

@@ -1,5 +1,5 @@
-import type { TransferRecord, TransferRows } from '../storage/transfer.js'
-import type { SyncControl } from '../storage/transfer-control.js'
+import type { TransferRecord, TransferRows } from '../storage/sqlite/models/transfer.js'
+import type { SyncControl } from '../storage/sqlite/models/transfer-control.js'
 import type { Progress } from './attempt.js'
 import { type AttemptFault, classify, stopped } from './faults.js'
 import {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isAppError } from '../errors.js'
-import type { ModelRecord } from '../storage/model.js'
-import type { UpstreamRecord } from '../storage/upstream.js'
+import type { ModelRecord } from '../storage/sqlite/models/model.js'
+import type { UpstreamRecord } from '../storage/sqlite/models/upstream.js'
 import { garbage } from './faults.js'
 import type { UpstreamClient } from './http-client.js'
 

@@ -1,4 +1,4 @@
-import { type Graph, LINK_FLAG } from '../routing/graph.js'
+import { type Graph, LINK_FLAG } from '../routing/graph/graph.js'
 
 /**
  * Classes of roads, the most important first. A graph keeps speeds and no tags, so a class is a range of speed: the

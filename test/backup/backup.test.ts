@@ -16,7 +16,7 @@ import t, { type Test } from 'tap'
 import { listBackups } from '../../src/backup/manifest.js'
 import { placeOf } from '../../src/backup/place.js'
 import { layoutOf, makeDirectories, RESTORE_PART } from '../../src/files/layout.js'
-import { lockDirectory } from '../../src/storage/lock.js'
+import { lockDirectory } from '../../src/storage/sqlite/connection/lock.js'
 import { MODELS, putModel } from '../support/models.js'
 import { cli } from '../support/run-cli.js'
 import { startGateway, type TestGateway } from '../support/start-gateway.js'
@@ -168,7 +168,7 @@ t.test('backup: a second one copies no bytes again, and old ones go with what on
 
 t.test('backup: bytes stay while one is made, and go at the next sweep', async (t) => {
   const { gateway, run } = await filled(t)
-  const { createSweepLease } = await import('../../src/storage/lease.js')
+  const { createSweepLease } = await import('../../src/storage/sqlite/connection/lease.js')
   const lease = createSweepLease(layoutOf(gateway.dataDir).leaseDb)
   const giveBack = await lease.keep()
   const also = await lease.keep() // two backups to two places

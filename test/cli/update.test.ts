@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileS
 import { createServer } from 'node:net'
 import path from 'node:path'
 import t, { type Test } from 'tap'
-import { lockDirectory } from '../../src/storage/lock.js'
+import { lockDirectory } from '../../src/storage/sqlite/connection/lock.js'
 import { formatStatement } from '../../src/update/statement.js'
 import { cli } from '../support/run-cli.js'
 

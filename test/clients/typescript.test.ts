@@ -9,7 +9,7 @@ import {
   type MethodName,
 } from '../../src/clients/typescript/client.js'
 import { METHOD_PATHS } from '../../src/clients/typescript/methods.js'
-import { writeGraphFile } from '../../src/mapbuild/write-graph.js'
+import { writeGraphFile } from '../../src/mapbuild/graph/write-graph.js'
 import { makeGraph } from '../support/make-graph.js'
 import { startGateway } from '../support/start-gateway.js'
 import { at, town } from '../support/town.js'

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
-import { openState } from '../../src/storage/state.js'
+import { openState } from '../../src/storage/sqlite/access/state.js'
 import { connect, FL, MODELS, putModel } from '../support/models.js'
 import { cli } from '../support/run-cli.js'
 import { startGateway } from '../support/start-gateway.js'
@@ -106,7 +106,7 @@ t.test('doctor: each thing that breaks is named, with what to do', async (t) => 
 
 t.test('doctor: a newer database is told with both versions', async (t) => {
   const { doctor, file, cwd } = await patient(t)
-  const { openPlain } = await import('../../src/storage/snapshot.js')
+  const { openPlain } = await import('../../src/storage/sqlite/connection/snapshot.js')
   const db = openPlain(file('state.db'), false)
   db.pragma('user_version = 99')
   db.close()

@@ -5,13 +5,13 @@ import fc from 'fast-check'
 import { PbfWriter } from 'pbf'
 import t, { type Test } from 'tap'
 import { createRandom } from '../../src/demo/town-builder.js'
+import { type OsmData, type WriteOptions, writeBlob, writeExtract } from '../../src/demo/write-extract.js'
 import { buildMap } from '../../src/mapbuild/build-map.js'
-import { openExtract, unpackBlob } from '../../src/mapbuild/extract-blobs.js'
-import { createBlockReader, HOLDS } from '../../src/mapbuild/extract-block.js'
-import type { BlockVisitor } from '../../src/mapbuild/osm-objects.js'
+import { openExtract, unpackBlob } from '../../src/mapbuild/extract/blobs.js'
+import { createBlockReader, HOLDS } from '../../src/mapbuild/extract/block.js'
+import type { BlockVisitor } from '../../src/mapbuild/extract/osm-objects.js'
+import { readRoads } from '../../src/mapbuild/extract/read-roads.js'
 import { findProfile } from '../../src/mapbuild/profile/profile.js'
-import { readRoads } from '../../src/mapbuild/read-roads.js'
-import { type OsmData, type WriteOptions, writeBlob, writeExtract } from '../../src/mapbuild/write-extract.js'
 import {
   BUILD,
   EXTRACTS,

@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { distanceM } from '../../src/geo/geodesic.js'
+import { findId, NO_INDEX, sortedIds } from '../../src/mapbuild/extract/node-table.js'
+import { createStringPool } from '../../src/mapbuild/graph/string-pool.js'
 import { createGrowing, filled, push, reserve } from '../../src/mapbuild/growing.js'
 import { HILBERT_SIDE, hilbert } from '../../src/mapbuild/hilbert.js'
-import { hopM } from '../../src/mapbuild/lengths.js'
-import { findId, NO_INDEX, sortedIds } from '../../src/mapbuild/node-table.js'
-import { joinNotes, splitNotes } from '../../src/mapbuild/note-text.js'
-import { createOutline } from '../../src/mapbuild/outline.js'
+import { hopM } from '../../src/mapbuild/network/lengths.js'
+import { joinNotes, splitNotes } from '../../src/mapbuild/network/note-text.js'
+import { createOutline } from '../../src/mapbuild/network/outline.js'
 import { sortOrder } from '../../src/mapbuild/sort-order.js'
-import { createStringPool } from '../../src/mapbuild/string-pool.js'
-import { readString } from '../../src/routing/strings.js'
+import { readString } from '../../src/routing/graph/strings.js'
 
 const lat = fc.integer({ min: -899_000_000, max: 899_000_000 })
 const step = fc.integer({ min: -400_000, max: 400_000 })

@@ -6,7 +6,7 @@ import { maxspeedOf, parseMaxspeed } from '../../src/mapbuild/profile/maxspeed.j
 import { notesOf, splitClauses } from '../../src/mapbuild/profile/notes.js'
 import { onewayOf } from '../../src/mapbuild/profile/oneway.js'
 import { findProfile, type ProfileName } from '../../src/mapbuild/profile/profile.js'
-import { LINK_FLAG } from '../../src/routing/graph.js'
+import { LINK_FLAG } from '../../src/routing/graph/graph.js'
 
 type Tags = Record<string, string>
 const tagsOf = (tags: Tags) => new Map(Object.entries(tags))

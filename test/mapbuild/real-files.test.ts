@@ -1,10 +1,10 @@
 import path from 'node:path'
 import t from 'tap'
 import { buildMap } from '../../src/mapbuild/build-map.js'
+import { writeGraph } from '../../src/mapbuild/graph/write-graph.js'
 import { PROFILE_NAMES } from '../../src/mapbuild/profile/profile.js'
-import { writeGraph } from '../../src/mapbuild/write-graph.js'
-import { readGraph } from '../../src/routing/graph-file.js'
-import { verifyGraph } from '../../src/routing/graph-verify.js'
+import { readGraph } from '../../src/routing/graph/graph-file.js'
+import { verifyGraph } from '../../src/routing/graph/graph-verify.js'
 import { BUILD, EXTRACTS, missingExtracts, realExtracts } from '../support/osm-fixture.js'
 
 /**

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { buildAutomaton, ROOT } from '../../src/mapbuild/automaton.js'
-import type { OsmData, OsmRelation } from '../../src/mapbuild/write-extract.js'
-import { type Graph, LINK_FLAG } from '../../src/routing/graph.js'
-import { verifyGraph } from '../../src/routing/graph-verify.js'
-import { readNotes } from '../../src/routing/strings.js'
+import type { OsmData, OsmRelation } from '../../src/demo/write-extract.js'
+import { buildAutomaton, ROOT } from '../../src/mapbuild/network/automaton.js'
+import { type Graph, LINK_FLAG } from '../../src/routing/graph/graph.js'
+import { verifyGraph } from '../../src/routing/graph/graph-verify.js'
+import { readNotes } from '../../src/routing/graph/strings.js'
 import { driveBetween, graphOfOsm, linkBetween, linksOf, nameOf, sketch } from '../support/osm-fixture.js'
 
 const street = { highway: 'residential' }

@@ -8,7 +8,7 @@ import { calcRisk } from '../../src/risk/calc-risk.js'
 import { riskAnswer } from '../../src/risk/risk-answer.js'
 import { addTimedCell, createTimedCells, type TimedCells } from '../../src/risk/timed-cells.js'
 import { lineOfLeg, planTravel, travelSpan } from '../../src/risk/travel.js'
-import type { RiskStretch } from '../../src/routing/request.js'
+import type { RiskStretch } from '../../src/routing/search/request.js'
 
 const HOUR_US = 3_600_000_000n
 const START_US = 1_700_000_000_000_000n

@@ -2,12 +2,16 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
-import { allCitations } from '../../src/storage/citation-catalog.js'
-import { computeSums } from '../../src/storage/citation-checksum.js'
-import { openDataDb } from '../../src/storage/data-db.js'
-import { checkDatabase, countRows, schemaVersionOf } from '../../src/storage/database-facts.js'
-import { openState } from '../../src/storage/state.js'
-import { type DatabaseName, KNOWN_VERSIONS } from '../../src/storage/versions.js'
+import { openState } from '../../src/storage/sqlite/access/state.js'
+import { allCitations } from '../../src/storage/sqlite/citations/catalog.js'
+import { computeSums } from '../../src/storage/sqlite/citations/checksum.js'
+import { openDataDb } from '../../src/storage/sqlite/connection/data-db.js'
+import {
+  checkDatabase,
+  countRows,
+  schemaVersionOf,
+} from '../../src/storage/sqlite/connection/database-facts.js'
+import { type DatabaseName, KNOWN_VERSIONS } from '../../src/storage/sqlite/connection/versions.js'
 
 /** Databases of every released version, made once by `scripts/make-fixture-database.mjs`. */
 const FOLDER = 'test/fixtures/databases'

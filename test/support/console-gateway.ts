@@ -1,7 +1,7 @@
 import path from 'node:path'
 import type { Settings } from '../../src/config.js'
 import { layoutOf, makeDirectories } from '../../src/files/layout.js'
-import { writeGraphFile } from '../../src/mapbuild/write-graph.js'
+import { writeGraphFile } from '../../src/mapbuild/graph/write-graph.js'
 import { rankNodes, sitesOf } from '../../src/routing/cch/order.js'
 import { makeGraph } from './make-graph.js'
 import { startGateway, type TestGateway } from './start-gateway.js'

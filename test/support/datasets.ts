@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { createLog } from '../../src/log.js'
-import { createKeyring } from '../../src/storage/crypto.js'
-import { type DataDb, openDataDb } from '../../src/storage/data-db.js'
-import { type DatasetColumn, parseDataType } from '../../src/storage/dataset-column.js'
+import { createKeyring } from '../../src/storage/keyring.js'
+import { type DataDb, openDataDb } from '../../src/storage/sqlite/connection/data-db.js'
+import { type DatasetColumn, parseDataType } from '../../src/storage/sqlite/datasets/column.js'
 import {
   createDatasetStore,
   type DatasetStore,
   type DatasetStoreOptions,
-} from '../../src/storage/dataset-store.js'
+} from '../../src/storage/sqlite/datasets/store.js'
 import { NOW_US, TIME_ZONE_MIN } from './tables.js'
 
 export interface Datasets {

@@ -1,7 +1,7 @@
 import Flatbush from 'flatbush'
 import KDBush from 'kdbush'
-import { type Graph, type GraphMeta, LINK_FLAG, NO_ARC } from '../../src/routing/graph.js'
-import { localScale } from '../../src/routing/local-scale.js'
+import { type Graph, type GraphMeta, LINK_FLAG, NO_ARC } from '../../src/routing/graph/graph.js'
+import { localScale } from '../../src/routing/graph/local-scale.js'
 
 /** A road between two junctions: one segment. */
 export interface Road {

@@ -1,4 +1,4 @@
-import { openState, type State } from '../../src/storage/state.js'
+import { openState, type State } from '../../src/storage/sqlite/access/state.js'
 
 /** Well inside the time that the gateway believes in. */
 export const START_MS = Date.UTC(2027, 0, 1)

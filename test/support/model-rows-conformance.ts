@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
-import type { ModelRows, NewModel } from '../../src/storage/model.js'
-import type { Lists } from '../../src/storage/model-list.js'
-import type { ModelStores } from '../../src/storage/model-store.js'
-import type { TransferRows } from '../../src/storage/transfer.js'
-import type { UploadRows } from '../../src/storage/transfer-upload.js'
-import type { UpstreamRows } from '../../src/storage/upstream.js'
+import type { ModelRows, NewModel } from '../../src/storage/sqlite/models/model.js'
+import type { Lists } from '../../src/storage/sqlite/models/model-list.js'
+import type { ModelStores } from '../../src/storage/sqlite/models/model-store.js'
+import type { TransferRows } from '../../src/storage/sqlite/models/transfer.js'
+import type { UploadRows } from '../../src/storage/sqlite/models/transfer-upload.js'
+import type { UpstreamRows } from '../../src/storage/sqlite/models/upstream.js'
 import { rejectsWith } from './rejects-with.js'
 
 /** The stores of models and transfers, as a hub may keep them in another database. */

@@ -1,12 +1,12 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { type OsmData, type WriteOptions, writeExtract } from '../../src/demo/write-extract.js'
 import { type BuildOptions, buildMap } from '../../src/mapbuild/build-map.js'
-import { type OsmData, type WriteOptions, writeExtract } from '../../src/mapbuild/write-extract.js'
-import { writeGraphShared } from '../../src/mapbuild/write-graph.js'
-import type { Graph } from '../../src/routing/graph.js'
-import { readGraph } from '../../src/routing/graph-file.js'
-import { readString } from '../../src/routing/strings.js'
+import { writeGraphShared } from '../../src/mapbuild/graph/write-graph.js'
+import type { Graph } from '../../src/routing/graph/graph.js'
+import { readGraph } from '../../src/routing/graph/graph-file.js'
+import { readString } from '../../src/routing/graph/strings.js'
 
 /** Where real extracts lie beside the repository; they are too large to be kept in it. */
 export const EXTRACTS = path.resolve('..', 'shared', 'data', 'osm')

@@ -1,5 +1,5 @@
-import type { End } from '../../src/routing/dijkstra.js'
-import type { Topology } from '../../src/routing/topology.js'
+import type { Topology } from '../../src/routing/graph/topology.js'
+import type { End } from '../../src/routing/search/dijkstra.js'
 
 /** Cost of the cheapest way from any source to any target: the textbook with a heap of its own. Infinity when none. */
 export function plainDijkstra(

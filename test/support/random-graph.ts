@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Sites } from '../../src/routing/cch/separator.js'
-import type { End, Weights } from '../../src/routing/dijkstra.js'
-import type { Topology } from '../../src/routing/topology.js'
+import type { Topology } from '../../src/routing/graph/topology.js'
+import type { End, Weights } from '../../src/routing/search/dijkstra.js'
 
 /** Nodes and weighted arcs without roads around them. */
 export interface PlainGraph extends Topology {

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Overlay } from '../../src/routing/overlay.js'
+import type { Overlay } from '../../src/routing/search/overlay.js'
 import { allLinks, headOf, type Network, type Road, tailOf } from './make-graph.js'
 import type { Theme } from './oracle.js'
 

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { buildMap } from '../../src/mapbuild/build-map.js'
-import { writeGraphShared } from '../../src/mapbuild/write-graph.js'
-import type { Graph } from '../../src/routing/graph.js'
-import { readGraph } from '../../src/routing/graph-file.js'
+import { writeGraphShared } from '../../src/mapbuild/graph/write-graph.js'
+import type { Graph } from '../../src/routing/graph/graph.js'
+import { readGraph } from '../../src/routing/graph/graph-file.js'
 
 export const PORTO = path.resolve('../shared/data/osm/porto_portugal.osm.pbf')
 

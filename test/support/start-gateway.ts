@@ -1,12 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import path from 'node:path'
-import { createGateway, type Gateway } from '../../src/app.js'
 import { formatSecret, hashSecret } from '../../src/auth/secret.js'
 import { prepareDataDir } from '../../src/cli/prepare.js'
 import { loadConfig, type Settings } from '../../src/config.js'
 import { layoutOf } from '../../src/files/layout.js'
+import { createGateway, type Gateway } from '../../src/gateway/app.js'
 import { createLog } from '../../src/log.js'
-import { openState } from '../../src/storage/state.js'
+import { openState } from '../../src/storage/sqlite/access/state.js'
 import { workerEntry } from './worker-entry.js'
 
 export interface KeyPair {

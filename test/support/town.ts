@@ -1,11 +1,16 @@
-import type { Control, Weights } from '../../src/routing/dijkstra.js'
-import { createDijkstraSearch } from '../../src/routing/leg-search.js'
-import type { Overlay, ThemeRisk } from '../../src/routing/overlay.js'
-import type { AskedPoint } from '../../src/routing/places.js'
-import { placePoints } from '../../src/routing/places.js'
-import { createProfile } from '../../src/routing/profile.js'
-import { createSearchState } from '../../src/routing/search-state.js'
-import { type Pricing, type RouteAnswer, type RouteWishes, solveRoute } from '../../src/routing/solve.js'
+import type { AskedPoint } from '../../src/routing/graph/places.js'
+import { placePoints } from '../../src/routing/graph/places.js'
+import type { Control, Weights } from '../../src/routing/search/dijkstra.js'
+import { createDijkstraSearch } from '../../src/routing/search/leg-search.js'
+import type { Overlay, ThemeRisk } from '../../src/routing/search/overlay.js'
+import { createProfile } from '../../src/routing/search/profile.js'
+import { createSearchState } from '../../src/routing/search/search-state.js'
+import {
+  type Pricing,
+  type RouteAnswer,
+  type RouteWishes,
+  solveRoute,
+} from '../../src/routing/search/solve.js'
 import { makeGraph, type Network, type Restriction } from './make-graph.js'
 import { seeded } from './random-graph.js'
 

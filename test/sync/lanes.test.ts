@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { TransferRecord } from '../../src/storage/transfer.js'
+import { createPins } from '../../src/models/pins.js'
+import type { TransferRecord } from '../../src/storage/sqlite/models/transfer.js'
 import { backoffMs, retryAfterS } from '../../src/sync/backoff.js'
 import { baseUrlOf } from '../../src/sync/endpoint.js'
 import { type AttemptFault, classify, garbage, refused, unreachable } from '../../src/sync/faults.js'
 import { clearWaits, newLane, nextOf, noteFailure, noteSuccess } from '../../src/sync/lanes.js'
-import { createPins } from '../../src/sync/pins.js'
 import { createThrottle } from '../../src/sync/throttle.js'
 import { isWithinWindows } from '../../src/sync/windows.js'
 

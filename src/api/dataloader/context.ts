@@ -1,5 +1,5 @@
+import type { Loader } from '../../tables/loader.js'
 import type { CallContext, SharedContext } from '../context.js'
-import type { Loader } from './loader.js'
 
 /** What the data loader's methods need of the context. */
 export type DataLoaderContext = Pick<CallContext, 'signal'> &

@@ -1,7 +1,7 @@
 import { AppError } from '../../errors.js'
 import { defineMethod, pathText } from '../../rpc/define-method.js'
+import { type DefinitionFault, readDefinition } from '../../tables/record-def.js'
 import type { DataLoaderContext } from './context.js'
-import { type DefinitionFault, readDefinition } from './record-def.js'
 import { RegisterLoaderParams, RegisterLoaderResult } from './schema.js'
 
 /** Faults that one answer tells. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { UDT_NAMES } from '../../storage/column-types.js'
+import { UDT_NAMES } from '../../storage/columns/column-types.js'
 
 /** Names of tables, schemas and columns. */
 export const NAME = /^[\p{L}\p{M}\p{Nd}_.-]{1,63}$/u

@@ -1,5 +1,5 @@
-import type { ModuleCatalog } from '../../modules/catalog.js'
-import type { ModuleEngine } from '../../modules/engine.js'
+import type { ModuleCatalog } from '../../dataproc/catalog.js'
+import type { ModuleEngine } from '../../dataproc/engine.js'
 import type { CallContext } from '../context.js'
 
 /** What the room of modules needs of the context. */

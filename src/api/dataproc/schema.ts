@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { isLabel, LABEL_RULE } from '../../files/dataproc-layout.js'
-import { ModuleDefinition } from '../../modules/definition.js'
+import { ModuleDefinition } from '../../dataproc/definition.js'
+import { isLabel, LABEL_RULE } from '../../dataproc/layout.js'
 
 /** What a name may be is the catalogue's matter: here it only must not be endless. */
 const Name = z

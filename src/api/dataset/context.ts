@@ -1,4 +1,4 @@
-import type { DatasetStore } from '../../storage/dataset-store.js'
+import type { DatasetStore } from '../../storage/sqlite/datasets/store.js'
 import type { CallContext, SharedContext } from '../context.js'
 
 /** What the room of datasets needs of the context. */

@@ -1,7 +1,7 @@
+import { readDefinition } from '../../datasets/read-definition.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import type { DatasetContext } from './context.js'
 import { toDatasetInfo } from './info.js'
-import { readDefinition } from './read-definition.js'
 import { CreateParams, DatasetInfo } from './schema.js'
 
 export const createDataset = defineMethod({

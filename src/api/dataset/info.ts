@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { datetimeObject } from '../../datetime.js'
-import type { Citation } from '../../storage/citation-catalog.js'
-import type { Dataset } from '../../storage/dataset-catalog.js'
+import type { Citation } from '../../storage/sqlite/citations/catalog.js'
+import type { Dataset } from '../../storage/sqlite/datasets/catalog.js'
 import type { CitationInfo, DatasetInfo } from './schema.js'
 
 export function toDatasetInfo(dataset: Dataset, timeZoneMin: number): z.input<typeof DatasetInfo> {

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { StoreListQuery } from '../../storage/dataset-store.js'
+import type { StoreListQuery } from '../../storage/sqlite/datasets/store.js'
 import type { ListParams } from './schema.js'
 
 export function listQuery({ conds, order, limit, offset }: z.output<typeof ListParams>): StoreListQuery {

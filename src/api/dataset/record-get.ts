@@ -1,6 +1,6 @@
 import { defineMethod } from '../../rpc/define-method.js'
 import { streamed } from '../../rpc/result.js'
-import type { RecordPages } from '../../storage/citation-reader.js'
+import type { RecordPages } from '../../storage/sqlite/citations/reader.js'
 import type { DatasetContext } from './context.js'
 import { GetRecordsParams, GetRecordsResult } from './schema.js'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { DATA_TYPE_NAMES } from '../../storage/dataset-column.js'
+import { DATA_TYPE_NAMES } from '../../storage/sqlite/datasets/column.js'
 
 /** Names of datasets, columns and citations. */
 export const NAME = /^[\p{L}\p{M}\p{Nd}_.-]{1,63}$/u

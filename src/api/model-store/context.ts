@@ -1,6 +1,6 @@
-import type { ModelRows } from '../../storage/model.js'
-import type { Lists } from '../../storage/model-list.js'
-import type { ModelStores } from '../../storage/model-store.js'
+import type { ModelRows } from '../../storage/sqlite/models/model.js'
+import type { Lists } from '../../storage/sqlite/models/model-list.js'
+import type { ModelStores } from '../../storage/sqlite/models/model-store.js'
 import type { SharedContext } from '../context.js'
 
 /** What the room of models needs of the context. */

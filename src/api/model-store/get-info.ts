@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { unknownStore } from '../../models/register-model.js'
 import { defineMethod } from '../../rpc/define-method.js'
-import { unknownStore } from '../../sync/register-model.js'
 import type { ModelStoreContext } from './context.js'
 import { toListedInfo } from './model-info.js'
 import { ListedModelInfo, ListParams, StoreName } from './schema.js'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AppError } from '../../errors.js'
+import { unknownStore } from '../../models/register-model.js'
 import { defineMethod } from '../../rpc/define-method.js'
-import { unknownStore } from '../../sync/register-model.js'
 import type { ModelStoreContext } from './context.js'
 import { listQuery } from './get-info.js'
 import { toStoreInfo } from './model-info.js'

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { RiskStretch } from '../../routing/request.js'
+import type { RiskStretch } from '../../routing/search/request.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import { type RoutingContext, search } from './context.js'
 import { checkCount, invalid, readInstant } from './read-params.js'

@@ -3,7 +3,7 @@ import { AppError } from '../../errors.js'
 import { describeValue, isFault } from '../../geo/fault.js'
 import { parseGeometry } from '../../geo/parse-geometry.js'
 import type { MultiPolygon, Polygon } from '../../geo/types.js'
-import type { AskedPoint } from '../../routing/places.js'
+import type { AskedPoint } from '../../routing/graph/places.js'
 import type { RoutingContext } from './context.js'
 
 const LEVELS = 11

@@ -1,4 +1,4 @@
-import type { Tags } from '../osm-objects.js'
+import type { Tags } from '../extract/osm-objects.js'
 
 /** restricted: those with business there may use it, at the ends of a route */
 export type Access = 'yes' | 'restricted' | 'no'

@@ -1,5 +1,5 @@
-import { LINK_FLAG } from '../../routing/graph.js'
-import type { Tags } from '../osm-objects.js'
+import { LINK_FLAG } from '../../routing/graph/graph.js'
+import type { Tags } from '../extract/osm-objects.js'
 import { type Access, accessOf, type Direction } from './access.js'
 import { type CountryLimits, limitsOf } from './countries.js'
 import { parseDuration } from './duration.js'

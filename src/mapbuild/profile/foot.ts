@@ -1,5 +1,5 @@
-import { LINK_FLAG } from '../../routing/graph.js'
-import type { Tags } from '../osm-objects.js'
+import { LINK_FLAG } from '../../routing/graph/graph.js'
+import type { Tags } from '../extract/osm-objects.js'
 import { accessOf, type Direction } from './access.js'
 import { parseDuration } from './duration.js'
 import { lookUp } from './look-up.js'

@@ -1,4 +1,4 @@
-import type { Tags } from '../osm-objects.js'
+import type { Tags } from '../extract/osm-objects.js'
 import type { Direction } from './access.js'
 import { type CountryLimits, limitsOf, UNLIMITED_KMH, USUAL_LIMITS, WALK_KMH } from './countries.js'
 import { lookUp } from './look-up.js'

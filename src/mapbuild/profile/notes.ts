@@ -1,4 +1,4 @@
-import type { Tags } from '../osm-objects.js'
+import type { Tags } from '../extract/osm-objects.js'
 import type { Direction } from './access.js'
 import { lookUp } from './look-up.js'
 

@@ -1,4 +1,4 @@
-import type { Tags } from '../osm-objects.js'
+import type { Tags } from '../extract/osm-objects.js'
 import { lookUp } from './look-up.js'
 
 /** Which directions of a way may be driven, by the one-way tags alone. */

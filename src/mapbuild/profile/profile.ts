@@ -1,4 +1,4 @@
-import type { Tags } from '../osm-objects.js'
+import type { Tags } from '../extract/osm-objects.js'
 import { bicycleProfile } from './bicycle.js'
 import { carProfile } from './car.js'
 import { footProfile } from './foot.js'

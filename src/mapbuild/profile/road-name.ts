@@ -1,4 +1,4 @@
-import type { Tags } from '../osm-objects.js'
+import type { Tags } from '../extract/osm-objects.js'
 
 /** What people call a road: its name, else its number, else nothing. */
 export function nameOf(tags: Tags): string {

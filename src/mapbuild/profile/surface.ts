@@ -1,4 +1,4 @@
-import type { Tags } from '../osm-objects.js'
+import type { Tags } from '../extract/osm-objects.js'
 import { lookUp } from './look-up.js'
 
 /** km/h that OSRM's car profile drives at most, by surface, track type and smoothness. */

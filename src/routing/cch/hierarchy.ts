@@ -1,4 +1,4 @@
-import type { Topology } from '../topology.js'
+import type { Topology } from '../graph/topology.js'
 import { ROOT } from './tree.js'
 
 /**

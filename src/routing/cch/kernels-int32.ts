@@ -1,4 +1,4 @@
-import type { Weights } from '../dijkstra.js'
+import type { Weights } from '../search/dijkstra.js'
 import type { Hierarchy } from './hierarchy.js'
 import type { FullRun, Kernels, Labels, Metric, RepairRun } from './metric.js'
 import { ROOT } from './tree.js'

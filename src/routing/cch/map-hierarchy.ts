@@ -1,6 +1,6 @@
 import { messageOf } from '../../errors.js'
-import type { Graph } from '../graph.js'
-import { badMapFile } from '../graph-check.js'
+import type { Graph } from '../graph/graph.js'
+import { badMapFile } from '../graph/graph-check.js'
 import { buildHierarchy, type Hierarchy } from './hierarchy.js'
 
 /**

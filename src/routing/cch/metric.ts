@@ -1,4 +1,4 @@
-import type { Weights } from '../dijkstra.js'
+import type { Weights } from '../search/dijkstra.js'
 import type { Hierarchy } from './hierarchy.js'
 
 export type Values = Int32Array | Float64Array

@@ -1,4 +1,4 @@
-import type { Topology } from '../topology.js'
+import type { Topology } from '../graph/topology.js'
 
 /** Who neighbours whom, with directions, parallel arcs and loops forgotten: all that an order looks at. */
 export interface Neighbours {

@@ -1,5 +1,5 @@
-import type { Graph } from '../graph.js'
-import type { Topology } from '../topology.js'
+import type { Graph } from '../graph/graph.js'
+import type { Topology } from '../graph/topology.js'
 import { dissect } from './dissect.js'
 import { type Neighbours, neighboursOf } from './neighbours.js'
 import type { Sites } from './separator.js'

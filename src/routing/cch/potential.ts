@@ -1,4 +1,4 @@
-import type { End } from '../dijkstra.js'
+import type { End } from '../search/dijkstra.js'
 import { depthOf, type Hierarchy } from './hierarchy.js'
 import type { Kernels, Metric } from './metric.js'
 import { followEnds } from './table.js'

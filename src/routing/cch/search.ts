@@ -1,6 +1,12 @@
-import { type End, mustStop, type Weights } from '../dijkstra.js'
-import { type ArcMeasure, createWayRow, type LegSearch, type NodePath, type WayRow } from '../leg-search.js'
-import type { Topology } from '../topology.js'
+import type { Topology } from '../graph/topology.js'
+import { type End, mustStop, type Weights } from '../search/dijkstra.js'
+import {
+  type ArcMeasure,
+  createWayRow,
+  type LegSearch,
+  type NodePath,
+  type WayRow,
+} from '../search/leg-search.js'
 import { kernelsOf, kindOf, mayHaveOverflowed, SAFE_MS } from './customise.js'
 import type { Hierarchy } from './hierarchy.js'
 import type { Kernels, Metric } from './metric.js'

@@ -1,4 +1,4 @@
-import type { End } from '../dijkstra.js'
+import type { End } from '../search/dijkstra.js'
 import { depthOf, type Hierarchy } from './hierarchy.js'
 import type { Kernels, Metric, Values } from './metric.js'
 import { ROOT } from './tree.js'

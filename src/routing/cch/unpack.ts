@@ -1,5 +1,5 @@
-import type { Weights } from '../dijkstra.js'
-import { arcTail, type Topology } from '../topology.js'
+import { arcTail, type Topology } from '../graph/topology.js'
+import type { Weights } from '../search/dijkstra.js'
 import { findArc, type Hierarchy } from './hierarchy.js'
 import { createKnownWays, findKnown, type KnownWays, knownWaysBytes, remember } from './known-ways.js'
 import type { Metric } from './metric.js'

@@ -1,4 +1,4 @@
-import type { ArcMeasure } from '../leg-search.js'
+import type { ArcMeasure } from '../search/leg-search.js'
 import { findArc, type Hierarchy } from './hierarchy.js'
 import type { Meeting, Row } from './table.js'
 import { findOwn, middleOf, type Unpacker } from './unpack.js'

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { writeGraphFile } from '../../../src/mapbuild/write-graph.js'
+import { writeGraphFile } from '../../../src/mapbuild/graph/write-graph.js'
 import { makeGraph } from '../../support/make-graph.js'
 import { pairHeaders, startGateway } from '../../support/start-gateway.js'
 import { at, town } from '../../support/town.js'

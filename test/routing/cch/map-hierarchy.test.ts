@@ -1,9 +1,9 @@
 import t from 'tap'
-import { writeGraphShared } from '../../../src/mapbuild/write-graph.js'
+import { writeGraphShared } from '../../../src/mapbuild/graph/write-graph.js'
 import { mapHierarchy } from '../../../src/routing/cch/map-hierarchy.js'
 import { rankNodes, sitesOf } from '../../../src/routing/cch/order.js'
-import { readGraph } from '../../../src/routing/graph-file.js'
-import { verifyGraph } from '../../../src/routing/graph-verify.js'
+import { readGraph } from '../../../src/routing/graph/graph-file.js'
+import { verifyGraph } from '../../../src/routing/graph/graph-verify.js'
 import { makeGraph, type Network } from '../../support/make-graph.js'
 
 const NETWORK: Network = {

@@ -12,10 +12,10 @@ import { buildHierarchy } from '../../../src/routing/cch/hierarchy.js'
 import { rankNodes } from '../../../src/routing/cch/order.js'
 import { createHierarchySearch, type Prepared } from '../../../src/routing/cch/search.js'
 import { costsToAll } from '../../../src/routing/cch/sweep.js'
-import { type Control, type End, searchMany } from '../../../src/routing/dijkstra.js'
-import { createDijkstraSearch, type NodePath } from '../../../src/routing/leg-search.js'
-import { createSearchState, isSettled } from '../../../src/routing/search-state.js'
-import { arcTail } from '../../../src/routing/topology.js'
+import { arcTail } from '../../../src/routing/graph/topology.js'
+import { type Control, type End, searchMany } from '../../../src/routing/search/dijkstra.js'
+import { createDijkstraSearch, type NodePath } from '../../../src/routing/search/leg-search.js'
+import { createSearchState, isSettled } from '../../../src/routing/search/search-state.js'
 import {
   COSTS,
   endLists,

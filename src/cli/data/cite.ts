@@ -1,0 +1,205 @@
+import path from 'node:path'
+import type { Command } from 'commander'
+import { allCitations, type FoundCitation, findCitation } from '../../storage/sqlite/citations/catalog.js'
+import { computeSums } from '../../storage/sqlite/citations/checksum.js'
+import { EXPORT_FORMATS, type ExportFormat, exportCitation } from '../../storage/sqlite/citations/export.js'
+import { openImport } from '../../storage/sqlite/datasets/import.js'
+import type { ImportFile } from '../../storage/sqlite/datasets/import-file.js'
+import type { OnConflict } from '../../storage/sqlite/datasets/put.js'
+import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from '../io.js'
+import { group } from '../maps/map-facts.js'
+import { createProgress } from '../progress.js'
+import { type CiteData, withCiteData } from './cite-data.js'
+
+interface ExportFlags extends GlobalOptions {
+  output: string
+  format?: string
+}
+
+interface ImportFlags extends GlobalOptions {
+  dataset: string
+  onConflict: string
+}
+
+/** Records of one transaction of an import. */
+const IMPORT_ROWS = 5000
+const ON_CONFLICT: readonly OnConflict[] = ['error', 'update', 'nothing']
+const FORMAT_OF_EXTENSION: Record<string, ExportFormat> = {
+  '.gpkg': 'gpkg',
+  '.geojson': 'geojson',
+  '.json': 'geojson',
+  '.csv': 'csv',
+}
+
+/** The verbs of citations. They work beside a running gateway. */
+export function addCiteCommands(program: Command, io: CliIo, deps: CliDeps): void {
+  const cite = program.command('cite').description('citations of datasets')
+  cite
+    .command('verify')
+    .description('reads citations again and compares their checksums; exit code 1 when one differs')
+    .argument('[label]', 'long form, or short form for the newest (default: all citations)')
+    .action(async (label: string | undefined, _options, command: Command) =>
+      withCiteData(command, deps, (data, { json }) => verify(io, data, label, json === true)),
+    )
+  cite
+    .command('export')
+    .description(
+      'writes the cited state as GeoPackage, GeoJSON or CSV, or as the text its checksum is made of',
+    )
+    .argument('<label>', 'long form, or short form for the newest')
+    .requiredOption('-o, --output <file>', 'where it goes; its end tells the format')
+    .option('--format <name>', `one of ${EXPORT_FORMATS.join(', ')} (default: by the end of the file name)`)
+    .action(async (label: string, _options, command: Command) =>
+      withCiteData<ExportFlags>(command, deps, (data, flags) => exportFile(io, deps, data, label, flags)),
+    )
+  cite
+    .command('import')
+    .description('puts the records of an exported file into a dataset, which is made when there is none')
+    .argument('<file>', 'a file that ends with .gpkg, .geojson or .csv')
+    .requiredOption('--dataset <name>', 'the dataset')
+    .option('--on-conflict <what>', `a record whose key is there: ${ON_CONFLICT.join(', ')}`, 'error')
+    .action(async (file: string, _options, command: Command) =>
+      withCiteData<ImportFlags>(command, deps, (data, flags) =>
+        importFile(io, data, path.resolve(deps.cwd, file), flags),
+      ),
+    )
+}
+
+async function verify(
+  io: CliIo,
+  { data }: CiteData,
+  label: string | undefined,
+  isJson: boolean,
+): Promise<void> {
+  const citations = label === undefined ? allCitations(data.reader) : [requireCitation(data, label)]
+  const progress = createProgress(io.stderr)
+  const facts = []
+  for (const [index, citation] of citations.entries()) {
+    const { longForm, checksum } = citation.info
+    progress.show(index / citations.length, longForm)
+    const sums = await computeSums(data.reader, citation)
+    const state = checksum === null ? 'pending' : checksum === sums.checksum ? 'ok' : 'different'
+    if (state === 'different') io.setExitCode(1)
+    facts.push({ long_form: longForm, state, rows: sums.rowCount, checksum, found: sums.checksum })
+  }
+  progress.clear()
+  if (isJson) return printJson(io, facts)
+  for (const { long_form, state, rows, checksum, found } of facts) {
+    const recorded = state === 'different' ? `, recorded was ${checksum}` : ''
+    io.stdout.write(`${state.padEnd(9)}  ${long_form}  ${group(rows)} rows  sha256 ${found}${recorded}\n`)
+  }
+  if (facts.length === 0) io.stdout.write('There are no citations.\n')
+}
+
+async function exportFile(
+  io: CliIo,
+  deps: CliDeps,
+  { data, keyring, timeZoneMin, readFile }: CiteData,
+  label: string,
+  flags: ExportFlags,
+): Promise<void> {
+  const output = path.resolve(deps.cwd, flags.output)
+  const format = formatOf(flags)
+  const citation = requireCitation(data, label)
+  const progress = createProgress(io.stderr)
+  const stop = new AbortController()
+  const stopListening = deps.onSignal('SIGINT', () => stop.abort())
+  try {
+    const rows = await exportCitation(citation, format, output, {
+      ...{ db: data.reader, keyring, readFile, signal: stop.signal },
+      env: { timeZoneMin, nowUs: 0n },
+      onRows: (count) => progress.show(count / (citation.rowCount ?? Infinity), `${group(count)} rows`),
+    })
+    progress.clear()
+    const { longForm, checksum } = citation.info
+    if (flags.json === true) printJson(io, { long_form: longForm, format, output, rows, checksum })
+    else io.stdout.write(`${group(rows)} rows of ${longForm} are in ${output}\n`)
+  } catch (error) {
+    throw stop.signal.aborted ? new Error('stopped; nothing was written', { cause: error }) : error
+  } finally {
+    progress.clear()
+    stopListening()
+  }
+}
+
+function formatOf({ format, output }: ExportFlags): ExportFormat {
+  if (format === undefined) {
+    const found = FORMAT_OF_EXTENSION[path.extname(output).toLowerCase()]
+    if (found !== undefined) return found
+    throw usageError(
+      `--output: found ${output}, expected a name that ends with .gpkg, .geojson or .csv, or --format`,
+    )
+  }
+  const known = EXPORT_FORMATS.find((name) => name === format)
+  if (known === undefined)
+    throw usageError(`--format: found ${format}, expected one of ${EXPORT_FORMATS.join(', ')}`)
+  return known
+}
+
+async function importFile(io: CliIo, cite: CiteData, file: string, flags: ImportFlags): Promise<void> {
+  const onConflict = ON_CONFLICT.find((name) => name === flags.onConflict)
+  if (onConflict === undefined)
+    throw usageError(`--on-conflict: found ${flags.onConflict}, expected one of ${ON_CONFLICT.join(', ')}`)
+  const opened = await openImport(file)
+  try {
+    const isNew = await makeDataset(cite, opened, flags.dataset)
+    const written = await putAll(io, cite, opened, flags.dataset, onConflict)
+    if (flags.json === true) printJson(io, { dataset: flags.dataset, made: isNew, written })
+    else
+      io.stdout.write(
+        `${group(written)} records are written to the dataset ${flags.dataset}${isNew ? ', which was made' : ''}\n`,
+      )
+  } finally {
+    opened.close()
+  }
+}
+
+/** @returns true when there was none */
+async function makeDataset(cite: CiteData, opened: ImportFile, name: string): Promise<boolean> {
+  const store = cite.datasets()
+  const [known] = await store.list({ conds: { '=': ['short_form', name] } })
+  if (known !== undefined) return false
+  if (opened.columns === undefined)
+    throw new Error(
+      `there is no dataset ${name}, and the file does not tell its columns: make it with dataset.create first`,
+    )
+  const { columns, keyColumns } = opened
+  await store.create({ name, columns, keyColumns, usename: 'cite import' })
+  return true
+}
+
+async function putAll(
+  io: CliIo,
+  cite: CiteData,
+  opened: ImportFile,
+  name: string,
+  onConflict: OnConflict,
+): Promise<number> {
+  const store = cite.datasets()
+  const columns = await store.columns(name)
+  const progress = createProgress(io.stderr)
+  let written = 0
+  let records: unknown[][] = []
+  const flush = async () => {
+    written += await store.put(name, records, onConflict)
+    records = []
+    progress.show(0, `${group(written)} records`)
+  }
+  try {
+    for await (const record of opened.records(columns)) {
+      records.push(record)
+      if (records.length === IMPORT_ROWS) await flush()
+    }
+    await flush()
+    return written
+  } finally {
+    progress.clear()
+  }
+}
+
+function requireCitation({ reader }: CiteData['data'], label: string): FoundCitation {
+  const citation = findCitation(reader, label)
+  if (citation === undefined)
+    throw new Error(`no citation is called ${label}: \`fieldgate cite verify\` lists them`)
+  return citation
+}

@@ -1,0 +1,184 @@
+import { createWriteStream } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { boxPolygon } from '../../geo/bbox.js'
+import { prepareArea } from '../../geo/prepared-area.js'
+import type { Bbox } from '../../geo/types.js'
+import type { LoaderTable, TableQuery, TableRow } from '../../storage/sqlite/tables/types.js'
+import { checkFolder } from '../file-fault.js'
+import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from '../io.js'
+import { group } from '../maps/map-facts.js'
+import { createProgress } from '../progress.js'
+import { csvLines } from './export-csv.js'
+import { writeTableGeopackage } from './export-geopackage.js'
+import { partNameOf, type TableData, withTableData } from './table-data.js'
+
+export const EXPORT_FORMATS = ['geojson', 'ndjson', 'csv', 'gpkg'] as const
+type ExportFormat = (typeof EXPORT_FORMATS)[number]
+
+export interface ExportFlags extends GlobalOptions {
+  table: string
+  output: string
+  format?: string
+  conds?: string
+  bbox?: string
+}
+
+const FORMAT_OF_EXTENSION: Record<string, ExportFormat> = {
+  '.geojson': 'geojson',
+  '.json': 'geojson',
+  '.ndjson': 'ndjson',
+  '.jsonl': 'ndjson',
+  '.geojsonl': 'ndjson',
+  '.csv': 'csv',
+  '.gpkg': 'gpkg',
+}
+
+/** `data export`: the file appears whole or not at all; memory does not grow with the table. */
+export async function runDataExport(flags: ExportFlags, io: CliIo, deps: CliDeps): Promise<void> {
+  const output = path.resolve(deps.cwd, flags.output)
+  const format = formatOf(flags)
+  const query = queryOf(flags)
+  checkFolder(output)
+  const progress = createProgress(io.stderr)
+  const stop = new AbortController()
+  const stopListening = deps.onSignal('SIGINT', () => stop.abort())
+  const temp = partNameOf(output)
+  let rows = 0
+  try {
+    await withTableData(flags, deps, async (tables) => {
+      const table = tables.reader.find(flags.table)
+      if (table === undefined) throw new Error(`there is no table ${flags.table}`)
+      const total = totalOf(tables, table)
+      const onRows = (count: number) => {
+        rows += count
+        progress.show(rows / total, `${group(rows)} records`)
+      }
+      await write(tables, table, format, temp, { query, onRows, signal: stop.signal })
+    })
+    await syncedRename(temp, output)
+    progress.clear()
+    if (flags.json === true) printJson(io, { table: flags.table, format, output, rows })
+    else io.stdout.write(`${group(rows)} records of ${flags.table} are in ${output}\n`)
+  } catch (error) {
+    throw stop.signal.aborted ? new Error('stopped; nothing was written', { cause: error }) : error
+  } finally {
+    progress.clear()
+    stopListening()
+    await rm(temp, { force: true })
+  }
+}
+
+/** What to write, and whom to tell. */
+interface Wanted {
+  query: TableQuery
+  onRows(count: number): void
+  signal: AbortSignal
+}
+
+/** Pages are counted as they are written, so the bar tells the truth. */
+async function write(
+  tables: TableData,
+  table: LoaderTable,
+  format: ExportFormat,
+  file: string,
+  { query, onRows, signal }: Wanted,
+): Promise<void> {
+  const paths = { conds: '--conds', order: '--order', columns: '--columns' }
+  async function* pages(): AsyncGenerator<TableRow[]> {
+    for await (const page of tables.reader.pages(table, query, signal, paths)) {
+      onRows(page.length)
+      yield page
+    }
+  }
+  if (format === 'gpkg') return await writeTableGeopackage(file, table, pages(), tables)
+  await pipeline(Readable.from(textOf(format, table, pages())), createWriteStream(file, { flags: 'wx' }))
+}
+
+function textOf(
+  format: Exclude<ExportFormat, 'gpkg'>,
+  table: LoaderTable,
+  pages: AsyncIterable<TableRow[]>,
+): AsyncIterable<string> {
+  if (format === 'csv') return csvLines(table, pages)
+  return format === 'ndjson' ? featureLines(pages) : collection(pages)
+}
+
+async function* featureLines(pages: AsyncIterable<TableRow[]>): AsyncGenerator<string> {
+  for await (const page of pages) yield page.map((row) => `${featureText(row)}\n`).join('')
+}
+
+/** A Feature a line, so that other programs may read it line by line too. */
+async function* collection(pages: AsyncIterable<TableRow[]>): AsyncGenerator<string> {
+  let before = '{"type":"FeatureCollection","features":[\n'
+  for await (const page of pages) {
+    yield before + page.map(featureText).join(',\n')
+    before = ',\n'
+  }
+  yield before === ',\n' ? '\n]}\n' : `${before}]}\n`
+}
+
+function featureText({ geometry, properties }: TableRow): string {
+  return JSON.stringify({ type: 'Feature', geometry, properties })
+}
+
+/** Row ids count up from one and rows are never removed: the last one is the number of rows. */
+function totalOf({ data }: TableData, table: LoaderTable): number {
+  const name = `"${table.tableName.replaceAll('"', '""')}"`
+  return Number(data.reader.prepare(`SELECT coalesce(max("row id"), 0) FROM ${name}`).pluck().get())
+}
+
+function formatOf({ format, output }: ExportFlags): ExportFormat {
+  const found = format ?? FORMAT_OF_EXTENSION[path.extname(output).toLowerCase()]
+  const known = EXPORT_FORMATS.find((name) => name === found)
+  if (known !== undefined) return known
+  if (format !== undefined)
+    throw usageError(`--format: found ${format}, expected one of ${EXPORT_FORMATS.join(', ')}`)
+  throw usageError(
+    `--output: found ${output}, expected a name that ends with .geojson, .ndjson, .csv or .gpkg, or --format`,
+  )
+}
+
+function queryOf({ conds, bbox }: ExportFlags): TableQuery {
+  return {
+    ...(conds === undefined ? {} : { conds: readConds(conds) }),
+    ...(bbox === undefined ? {} : { area: prepareArea(boxPolygon(readBox(bbox))) }),
+  }
+}
+
+function readConds(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new AggregateError(
+      [error],
+      `--conds: found ${text.slice(0, 60)}, expected JSON like {"=": ["column", 5]}`,
+    )
+  }
+}
+
+function readBox(text: string): Bbox {
+  const numbers = text.split(',').map(Number)
+  const [west = Number.NaN, south = Number.NaN, east = Number.NaN, north = Number.NaN] = numbers
+  if (numbers.length !== 4 || !(west <= east) || !(south <= north))
+    throw usageError(`--bbox: found ${text}, expected west,south,east,north in degrees`)
+  return [west, south, east, north]
+}
+
+/** A power cut leaves the old file or the new one, nothing between. */
+async function syncedRename(temp: string, file: string): Promise<void> {
+  await sync(temp)
+  await rename(temp, file)
+  await sync(path.dirname(file))
+}
+
+async function sync(name: string): Promise<void> {
+  const handle = await open(name, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,104 @@
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { layoutOf } from '../../files/layout.js'
+import { type BuildStage, buildMap } from '../../mapbuild/build-map.js'
+import { type GraphParts, writeGraphFile } from '../../mapbuild/graph/write-graph.js'
+import type { ProfileName } from '../../mapbuild/profile/profile.js'
+import { checkFolder, fileFault } from '../file-fault.js'
+import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from '../io.js'
+import { createProgress } from '../progress.js'
+import { readSettings } from '../settings.js'
+import { readAreaFile } from './area-file.js'
+import { countsOf, group, megabytes } from './map-facts.js'
+
+export interface BuildFlags extends GlobalOptions {
+  output?: string
+  profile: ProfileName
+  area?: string
+  country?: string
+}
+
+/** Share of the bar that reading gets; it is a little more than half of the time. */
+/** Where on the bar each stage begins and ends, by the time that it takes. */
+const SHARES: Record<BuildStage, [from: number, to: number]> = {
+  reading: [0, 0.45],
+  building: [0.45, 0.6],
+  ordering: [0.6, 1],
+}
+
+/** `map build`: reads, builds, writes under a temporary name and renames. */
+export async function runMapBuild(
+  extract: string,
+  flags: BuildFlags,
+  io: CliIo,
+  deps: CliDeps,
+): Promise<void> {
+  const startedAt = performance.now()
+  const { dataDir, config } = readSettings(flags, deps)
+  const input = path.resolve(deps.cwd, extract)
+  const name = nameOf(flags.output ?? extract)
+  const { mapsDir } = layoutOf(dataDir)
+  const output = path.resolve(deps.cwd, flags.output ?? path.join(mapsDir, `${name}.graph`))
+  if (flags.output !== undefined) checkFolder(output)
+  if (output === input) throw usageError('--output: found the extract itself, expected another file')
+  const area = flags.area === undefined ? undefined : readAreaFile(path.resolve(deps.cwd, flags.area))
+  const progress = createProgress(io.stderr)
+  const stop = new AbortController()
+  const stopListening = deps.onSignal('SIGINT', () => stop.abort(new Error('stopped; nothing was written')))
+  try {
+    const parts = await buildMap({
+      input,
+      profile: flags.profile,
+      country: flags.country ?? null,
+      area,
+      name,
+      builtBy: `fieldgate ${deps.version}`,
+      signal: stop.signal,
+      onProgress: (stage, done, total) => progress.show(share(stage, done / total), stage),
+    }).catch((error: unknown) => {
+      throw stop.signal.aborted ? error : fileFault(error, input)
+    })
+    progress.show(1, 'writing')
+    if (flags.output === undefined) mkdirSync(mapsDir, { recursive: true, mode: 0o700 })
+    const bytes = writeGraphFile(output, parts)
+    progress.clear()
+    const seconds = (performance.now() - startedAt) / 1000
+    report(io, flags, { output, bytes, seconds, parts })
+    if (bytes > config.routing.maxMapBytes) {
+      io.stderr.write(
+        `fieldgate: the map is larger than routing.maxMapBytes (${config.routing.maxMapBytes}): raise it\n`,
+      )
+    }
+  } finally {
+    progress.clear()
+    stopListening()
+  }
+}
+
+function report(
+  io: CliIo,
+  flags: BuildFlags,
+  built: { output: string; bytes: number; seconds: number; parts: GraphParts },
+): void {
+  const { output, bytes, seconds, parts } = built
+  const peakRssBytes = process.resourceUsage().maxRSS * 1024
+  const counts = countsOf(parts)
+  if (flags.json === true) {
+    printJson(io, { file: output, bytes, seconds, peakRssBytes, ...counts, left: parts.meta.counts })
+    return
+  }
+  io.stdout.write(
+    `${output}: ${group(counts.junctions)} junctions, ${group(counts.segments)} segments, ${group(counts.nodes)} nodes, ${group(counts.arcs)} arcs, ${megabytes(bytes)} MB\n` +
+      `built in ${seconds.toFixed(1)} s, peak memory ${Math.round(peakRssBytes / 1e6)} MB\n`,
+  )
+}
+
+/** `/x/porto.osm.pbf` and `/y/porto.graph` are both porto. */
+function nameOf(file: string): string {
+  return path.basename(file).replace(/(\.osm)?\.(pbf|graph)$/i, '') || 'map'
+}
+
+function share(stage: BuildStage, fraction: number): number {
+  const [from, to] = SHARES[stage]
+  return from + fraction * (to - from)
+}

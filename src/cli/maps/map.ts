@@ -1,0 +1,154 @@
+import path from 'node:path'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { loadGraphFile } from '../../files/graph-file-loader.js'
+import { type DataLayout, layoutOf, mapFiles } from '../../files/layout.js'
+import { countryCodes, limitsOf } from '../../mapbuild/profile/countries.js'
+import { PROFILE_NAMES } from '../../mapbuild/profile/profile.js'
+import type { Graph } from '../../routing/graph/graph.js'
+import { verifyGraph } from '../../routing/graph/graph-verify.js'
+import { fileFault } from '../file-fault.js'
+import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson } from '../io.js'
+import { readSettings } from '../settings.js'
+import { type BuildFlags, runMapBuild } from './map-build.js'
+import { countsOf, group, megabytes } from './map-facts.js'
+
+/** The verbs of road maps. None needs a gateway or stops one; a running one takes a new map at SIGHUP. */
+export function addMapCommands(program: Command, io: CliIo, deps: CliDeps): void {
+  const map = program.command('map').description('road maps')
+  map
+    .command('build')
+    .description('makes a map from an OpenStreetMap extract')
+    .argument('<extract>', 'an .osm.pbf file')
+    .option('-o, --output <file>', 'where the map goes (default: maps/NAME.graph in the data directory)')
+    .addOption(new Option('--profile <profile>', 'who travels').choices(PROFILE_NAMES).default('car'))
+    .option('--area <file>', 'GeoJSON polygon that the map is cut to')
+    .option('--country <code>', 'two letters, for the speeds that its law gives, such as JP', readCountry)
+    .action(async (extract: string, _options, command: Command) => {
+      await runMapBuild(extract, command.optsWithGlobals<BuildFlags>(), io, deps)
+    })
+  map
+    .command('info')
+    .description('prints what a map says of itself')
+    .argument('<file>', 'a map file')
+    .action((file: string, _options, command: Command) => {
+      printInfo(path.resolve(deps.cwd, file), command.optsWithGlobals<GlobalOptions>(), io)
+    })
+  map
+    .command('check')
+    .description('reads a map through and tells every fault')
+    .argument('<file>', 'a map file')
+    .action((file: string, _options, command: Command) => {
+      check(path.resolve(deps.cwd, file), command.optsWithGlobals<GlobalOptions>(), io)
+    })
+  map
+    .command('list')
+    .description('prints the maps that the gateway serves')
+    .action((_options, command: Command) => list(command.optsWithGlobals<GlobalOptions>(), io, deps))
+}
+
+function printInfo(file: string, { json }: GlobalOptions, io: CliIo): void {
+  const graph = load(file)
+  const { meta } = graph
+  const counts = countsOf(graph)
+  if (json === true) {
+    printJson(io, { file, bytes: graph.buffer.byteLength, ...counts, ...meta })
+    return
+  }
+  const rows: [string, string][] = [
+    ['file', file],
+    ['name', meta.name],
+    ['profile', `${meta.profile}${meta.country === null ? '' : `, speeds of ${meta.country}`}`],
+    ['size', `${megabytes(graph.buffer.byteLength)} MB`],
+    [
+      'network',
+      Object.entries(counts)
+        .map(([what, count]) => `${group(count)} ${what}`)
+        .join(', '),
+    ],
+    ['built from', `${meta.builtFrom.file}, data of ${meta.builtFrom.osmTimestamp ?? 'unknown date'}`],
+    ['sha256', meta.builtFrom.sha256],
+    ['built by', meta.builtBy],
+    ['data', `${meta.attribution}, ${meta.licence}`],
+    ['bbox', meta.bbox.join(', ')],
+    ['area', JSON.stringify(meta.area)],
+    [
+      'met while building',
+      Object.entries(meta.counts)
+        .map(([what, count]) => `${what} ${count}`)
+        .join(', '),
+    ],
+  ]
+  for (const [what, value] of rows) io.stdout.write(`${what.padEnd(18)} ${value}\n`)
+}
+
+function check(file: string, { json }: GlobalOptions, io: CliIo): void {
+  let faults: string[]
+  try {
+    faults = verifyGraph(loadGraphFile(file))
+  } catch (error) {
+    faults = [oneLine(fileFault(error, file)).replace(`${file}: `, '')]
+  }
+  if (json === true) printJson(io, { file, ok: faults.length === 0, faults })
+  else if (faults.length === 0) io.stdout.write(`ok: ${file}\n`)
+  for (const fault of faults) io.stderr.write(`fieldgate: ${file}: ${fault}\n`)
+  if (faults.length > 0) io.setExitCode(1)
+}
+
+function list(globals: GlobalOptions, io: CliIo, deps: CliDeps): void {
+  const { dataDir, config } = readSettings(globals, deps)
+  const rows = [...namedFiles(layoutOf(dataDir)), ...config.routing.maps].map((file) => describe(file))
+  if (globals.json === true) printJson(io, rows)
+  for (const row of rows) {
+    if ('fault' in row) {
+      io.stderr.write(`fieldgate: ${row.file}: ${row.fault}\n`)
+      io.setExitCode(1)
+    } else if (globals.json !== true) {
+      io.stdout.write(
+        `${row.name}  ${row.profile}  ${group(row.nodes)} nodes  ${megabytes(row.bytes)} MB  ${row.builtFrom} (${row.osmTimestamp ?? 'unknown date'})  ${row.file}\n`,
+      )
+    }
+  }
+}
+
+function describe(file: string) {
+  try {
+    const graph = loadGraphFile(file)
+    const { name, profile, builtFrom } = graph.meta
+    return {
+      file,
+      name,
+      profile,
+      bytes: graph.buffer.byteLength,
+      ...countsOf(graph),
+      builtFrom: builtFrom.file,
+      osmTimestamp: builtFrom.osmTimestamp,
+    }
+  } catch (error) {
+    return { file, fault: oneLine(fileFault(error, file)).replace(`${file}: `, '') }
+  }
+}
+
+/** Where no gateway has run yet there is no folder, and no map in it. */
+function namedFiles(layout: DataLayout): string[] {
+  try {
+    return mapFiles(layout)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
+
+function load(file: string): Graph {
+  try {
+    return loadGraphFile(file)
+  } catch (error) {
+    throw fileFault(error, file)
+  }
+}
+
+function readCountry(code: string): string {
+  if (limitsOf(code) === undefined) {
+    throw new InvalidArgumentError(`Expected one of ${countryCodes().join(', ')}.`)
+  }
+  return code.toUpperCase()
+}

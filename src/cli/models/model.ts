@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto'
+import { createReadStream, createWriteStream, existsSync } from 'node:fs'
+import path from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { type Command, InvalidArgumentError } from 'commander'
+import { toModelInfo } from '../../api/model-store/index.js'
+import { formatDatetimeShort } from '../../datetime.js'
+import { createPins } from '../../models/pins.js'
+import { type ModelFacts, type RegisterDeps, registerModel } from '../../models/register-model.js'
+import type { ModelRecord } from '../../storage/sqlite/models/model.js'
+import type { CliDeps, CliIo } from '../io.js'
+import { printJson } from '../io.js'
+import { type ModelData, sizeText, withModelData } from './model-data.js'
+
+interface PutOptions {
+  store: string
+  kind: string
+  description: string
+  meta: Record<string, unknown>
+  aggregated?: boolean
+  round: number
+}
+
+/** The verbs of the model store. They work beside a running gateway, which carries what they put. */
+export function addModelCommands(program: Command, io: CliIo, deps: CliDeps): void {
+  const model = program.command('model').description('models and their files')
+  model
+    .command('put')
+    .description('registers a file as a model; a running gateway feeds it back')
+    .argument('<file>', 'the model file')
+    .requiredOption('--store <name>', 'model store; made when there is none of the name')
+    .option('--kind <text>', 'model_kind', '')
+    .option('--description <text>', 'model_description', '')
+    .option('--meta <json>', 'model_meta, a JSON object', readMeta, {})
+    .option('--aggregated', 'registers an aggregated model')
+    .option('--round <n>', 'round of an aggregated model', readRound, 0)
+    .action(async (file: string, _options, command: Command) =>
+      withModelData<PutOptions>(command, deps, (data, options) =>
+        put(io, data, path.resolve(deps.cwd, file), options, options.json === true),
+      ),
+    )
+  model
+    .command('get')
+    .description('writes the file of a model')
+    .argument('<model-id>', 'id of the model')
+    .option('-o, --output <file>', 'where it goes (default: stdout)')
+    .action(async (modelId: string, _options, command: Command) =>
+      withModelData<{ output?: string }>(command, deps, (data, { output }) =>
+        get(io, data, modelId, output === undefined ? undefined : path.resolve(deps.cwd, output)),
+      ),
+    )
+  model
+    .command('list')
+    .description('prints the models of a store, or the stores')
+    .option('--store <name>', 'model store')
+    .action(async (_options, command: Command) =>
+      withModelData<{ store?: string }>(command, deps, (data, { store, json }) =>
+        list(io, data, store, json === true),
+      ),
+    )
+}
+
+async function put(
+  io: CliIo,
+  data: ModelData,
+  file: string,
+  options: PutOptions,
+  isJson: boolean,
+): Promise<void> {
+  if (!existsSync(file)) throw new Error(`${file} is not there: give the path of a model file`)
+  const startUs = data.state.clock.nowUs()
+  const deps = await registerDeps(data)
+  const facts: ModelFacts = {
+    store: options.store.replace(/^ddc:/, ''),
+    kind: options.kind,
+    description: options.description,
+    meta: options.meta,
+    state: options.aggregated === true ? 30 : 10,
+    round: options.round,
+    tenantId: 'command line',
+    origin: null,
+    hopCount: 0,
+    chain: [],
+    startUs,
+  }
+  const staged = await data.blobs.stage(createReadStream(file))
+  // the sweep of a running gateway knows nothing of this process: without the lease it could come between file and row
+  const giveBack = await data.lease.keep()
+  const model = await registerModel(deps, staged, facts).finally(giveBack)
+  if (isJson) printJson(io, toModelInfo(model, data.timeZoneMin))
+  else io.stdout.write(`${model.modelId}  ${sizeText(model.sizeBytes)}  SHA-256 ${model.sha256}\n`)
+}
+
+async function registerDeps(data: ModelData): Promise<RegisterDeps> {
+  const { modelStore, sync } = data.settings.config
+  return {
+    models: data.models,
+    stores: data.modelStores,
+    blobs: data.blobs,
+    pins: createPins(data.lease),
+    nodeId: await data.state.meta.claimNodeId(randomUUID()),
+    clock: data.state.clock,
+    newId: randomUUID,
+    location: modelStore.location,
+    autoCreate: modelStore.autoCreate,
+    pushStates: new Set(sync.push === 'auto' ? sync.pushStates : []),
+    onQueued: () => undefined, // a running gateway looks by itself
+  }
+}
+
+async function get(io: CliIo, data: ModelData, modelId: string, output: string | undefined): Promise<void> {
+  const model = await data.models.find(modelId)
+  if (model === undefined)
+    throw new Error(`no model has the id ${modelId}: \`fieldgate model list --store NAME\` prints them`)
+  const bytes = await data.blobs.open(model.sha256)
+  if (bytes === undefined || model.isDamaged)
+    throw new Error(`the bytes of ${modelId} were damaged on disk and put aside: put the file again`)
+  if (output === undefined) {
+    for await (const chunk of bytes) io.stdout.write(chunk as unknown as string) // a stream takes bytes as well
+    return
+  }
+  await pipeline(Readable.from(bytes), createWriteStream(output, { flags: 'wx' }))
+}
+
+async function list(io: CliIo, data: ModelData, store: string | undefined, isJson: boolean): Promise<void> {
+  const env = { timeZoneMin: data.timeZoneMin, nowUs: BigInt(data.state.clock.nowUs()) }
+  if (store === undefined) {
+    const stores = await data.lists.stores({ env })
+    if (isJson)
+      printJson(
+        io,
+        stores.map(({ name, longForm }) => ({ name, longForm })),
+      )
+    else for (const { name, longForm } of stores) io.stdout.write(`${name}  (${longForm})\n`)
+    return
+  }
+  const found = await data.modelStores.find(store.replace(/^ddc:/, ''))
+  if (found === undefined)
+    throw new Error(`no model store is named ${store}: \`fieldgate model list\` prints them`)
+  const models = await data.lists.models(found.storeId, { env })
+  if (isJson)
+    printJson(
+      io,
+      models.map((model) => toModelInfo(model, data.timeZoneMin)),
+    )
+  else for (const model of models) io.stdout.write(`${lineOf(model, data.timeZoneMin)}\n`)
+}
+
+const STATES = { 10: 'put here', 20: 'feedback', 30: 'aggregated', 40: 'fetched' } as const
+
+function lineOf(model: ModelRecord, timeZoneMin: number): string {
+  const made = formatDatetimeShort(model.endUs, timeZoneMin).replace(/\.\d+/, '')
+  const damage = model.isDamaged ? '  DAMAGED' : ''
+  const state = `${model.state} ${STATES[model.state]}`.padEnd(13)
+  return `${model.modelId}  ${state}  ${sizeText(model.sizeBytes).padStart(7)}  ${made}  ${model.kind}${damage}`
+}
+
+function readMeta(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>
+  } catch {
+    // told below, like JSON of another kind
+  }
+  throw new InvalidArgumentError('Expected a JSON object.')
+}
+
+function readRound(text: string): number {
+  const round = Number(text)
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(round))
+    throw new InvalidArgumentError('Expected a whole number.')
+  return round
+}

@@ -1,0 +1,111 @@
+import { z } from 'zod'
+import { isLabel, isModuleName, LABEL_RULE, MODULE_NAME_RULE } from './layout.js'
+
+export const SCRIPT_TYPES = [
+  'training',
+  'prediction',
+  'aggregation',
+  'model_transformation',
+  'data_transformation',
+] as const
+
+const Text = z.string().max(10_000)
+const Label = z.string().refine(isLabel, `expected ${LABEL_RULE}`)
+
+const Slot = z
+  .strictObject({
+    description: Text.default(''),
+    kind: z.enum(['data', 'model']).optional().describe('what must be given; either unless said'),
+    optional: z.boolean().default(false).describe('may be left out of a call'),
+  })
+  .describe('an input or output of a script')
+
+const Script = z.strictObject({
+  description: Text.default(''),
+  path: z
+    .string()
+    .min(1)
+    .max(1000)
+    .refine(isInside, 'expected a path below the folder of the module, without . and ..')
+    .describe('executable, or .js or .ts file, in the folder of the module'),
+  args: z.array(z.string().max(4096).refine(hasNoNul, 'expected no NUL')).max(100).default([]),
+  type: z.enum(SCRIPT_TYPES),
+  input: z.record(Label, Slot).default({}).describe('label → what is handed over; empty: anything'),
+  output: z.record(Label, Slot).default({}).describe('label → what is put back; empty: anything'),
+})
+
+/** What `definition.json` of a module holds. */
+export const ModuleDefinition = z.strictObject({
+  name: z.string().refine(isModuleName, `expected ${MODULE_NAME_RULE}`),
+  description: Text.default(''),
+  supports: z
+    .union([z.array(z.unknown()).max(1000), z.record(z.string(), z.unknown())])
+    .default([])
+    .describe('for callers; the gateway does not look at it'),
+  definitions: z
+    .record(z.string(), z.unknown())
+    .default({})
+    .describe('for callers; the gateway does not look at it'),
+  scripts: z
+    .record(z.string().refine(isModuleName, `expected ${MODULE_NAME_RULE}`), Script)
+    .describe('method → script'),
+})
+
+export type ModuleDefinition = z.output<typeof ModuleDefinition>
+export type ScriptDefinition = ModuleDefinition['scripts'][string]
+export type SlotDefinition = z.output<typeof Slot>
+
+/** What is wrong with a definition, and where. */
+export interface DefinitionFault {
+  /** `definition.json: $.scripts.run.path` */
+  path: string
+  message: string
+}
+
+const MAX_FAULTS = 100
+
+/**
+ * Checks the text of a `definition.json`.
+ *
+ * @param folder name of the folder that it lies in, which the module must be called by
+ */
+export function readDefinition(
+  text: string,
+  folder: string,
+): { definition: ModuleDefinition } | { faults: DefinitionFault[] } {
+  let json: unknown
+  try {
+    json = JSON.parse(text.replace(/^\uFEFF/, ''))
+  } catch (error) {
+    return { faults: [faultAt([], `is not JSON: ${error instanceof Error ? error.message : ''}`)] }
+  }
+  const parsed = ModuleDefinition.safeParse(json)
+  if (!parsed.success)
+    return {
+      faults: parsed.error.issues.slice(0, MAX_FAULTS).map(({ path, message }) => faultAt(path, message)),
+    }
+  const { name } = parsed.data
+  if (name !== folder)
+    return { faults: [faultAt(['name'], `found ${name}, expected ${folder}, the name of its folder`)] }
+  return { definition: parsed.data }
+}
+
+function faultAt(path: readonly PropertyKey[], message: string): DefinitionFault {
+  const steps = path.map((key) =>
+    typeof key === 'number'
+      ? `[${key}]`
+      : /^\w+$/.test(String(key))
+        ? `.${String(key)}`
+        : `["${String(key)}"]`,
+  )
+  return { path: `definition.json: $${steps.join('')}`.slice(0, 300), message: message.slice(0, 300) }
+}
+
+/** Relative, and every step a name. Links are looked for when the script is run. */
+function isInside(path: string): boolean {
+  return hasNoNul(path) && path.split('/').every((step) => step !== '' && step !== '.' && step !== '..')
+}
+
+function hasNoNul(text: string): boolean {
+  return !text.includes('\0')
+}

@@ -1,0 +1,232 @@
+import { AppError, isAppError, messageOf } from '../errors.js'
+import type { Log } from '../log.js'
+import { type ModuleCall, type RunCaller, scriptOf } from './call.js'
+import type { ModuleCatalog } from './catalog.js'
+import type { ScriptDefinition } from './definition.js'
+import type { Isolation } from './isolation.js'
+import type { DataprocLayout } from './layout.js'
+import { type CommandDeps, commandOf, environmentOf } from './run-command.js'
+import { type ResolvedCall, type RunStores, resolveCall, writeInputs } from './run-data.js'
+import { makeRunDirectory, type RunDirectory } from './run-directory.js'
+import type { RunLog, RunLogs } from './run-log.js'
+import { type ProcessLimits, type ProcessOutcome, runProcess } from './run-process.js'
+import type { SessionDirectories } from './session-directories.js'
+import type { Slots } from './slots.js'
+import { takeOutputs } from './take-outputs.js'
+
+export interface EngineDeps extends CommandDeps {
+  readonly layout: DataprocLayout
+  readonly catalog: ModuleCatalog
+  readonly stores: RunStores
+  readonly slots: Slots
+  readonly logs: RunLogs
+  readonly sessions: SessionDirectories
+  /** found out once, at the first run */
+  isolation(): Promise<Isolation>
+  newId(): string
+  nowUs(): number
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+}
+
+/** Runs methods of modules. */
+export interface ModuleEngine {
+  /**
+   * Runs one to its end: what it put out is stored when this resolves.
+   *
+   * @throws AppError UNKNOWN_MODULE, UNKNOWN_SCRIPT, BAD_MODULE, MODULE_FAILED, MODULE_LIMIT, BAD_OUTPUT, BUSY, CANCELLED,
+   *   FORBIDDEN, DISK_FULL, and those of what the call names: nothing is stored then
+   */
+  exec(call: ModuleCall, caller: RunCaller): Promise<void>
+  /** resolves when every run has ended, and is cleared away */
+  settled(): Promise<void>
+}
+
+export function createModuleEngine(deps: EngineDeps): ModuleEngine {
+  const running = createRunning()
+  return {
+    async exec(call, caller) {
+      const definition = await deps.catalog.find(call.module)
+      const script = scriptOf(definition, call)
+      const file = await deps.catalog.scriptFile(call.module, script)
+      const resolved = await resolveCall(call, caller, deps.stores)
+      const one = { call, caller, script, file, resolved, runId: deps.newId() }
+      await running.add(runInTurn(deps, one))
+    },
+    settled: () => running.settled(),
+  }
+}
+
+/** The session is in use from here on: its directory must not go while the run waits. */
+async function runInTurn(deps: EngineDeps, one: Run): Promise<void> {
+  const { sessionId, signal } = one.caller
+  const leaveSession = sessionId === null ? undefined : deps.sessions.use(sessionId)
+  try {
+    const giveBack = await deps.slots.take(signal)
+    try {
+      await run(deps, one)
+    } finally {
+      giveBack()
+    }
+  } finally {
+    leaveSession?.()
+  }
+}
+
+/** What goes on, so that a stop can wait for it. */
+function createRunning() {
+  const going = new Set<Promise<void>>()
+  return {
+    async add(work: Promise<void>) {
+      going.add(work)
+      try {
+        await work
+      } finally {
+        going.delete(work)
+      }
+    },
+    async settled() {
+      await Promise.allSettled(going)
+    },
+  }
+}
+
+interface Run {
+  readonly call: ModuleCall
+  readonly caller: RunCaller
+  readonly script: ScriptDefinition
+  readonly file: string
+  readonly resolved: ResolvedCall
+  readonly runId: string
+}
+
+/** The directory goes and the log is closed, whatever happens. */
+async function run(deps: EngineDeps, one: Run): Promise<void> {
+  const { call, caller, script, runId } = one
+  const startUs = deps.nowUs()
+  const isolation = await deps.isolation()
+  const log = await deps.logs.open(startUs, runId)
+  const identity = { runId, module: call.module, sessionId: caller.sessionId }
+  let directory: RunDirectory | undefined
+  let outcome: ProcessOutcome | undefined
+  let fault: unknown
+  try {
+    directory = await makeRunDirectory(deps.layout, identity, isolation.kind)
+    const facts = { run_id: runId, type: script.type }
+    await writeInputs(call, one.resolved, facts, directory.paths, deps.stores, caller.signal)
+    outcome = await start(deps, one, directory, isolation, log)
+    requireSuccess(one, outcome, deps.limits, lastLines(log, directory))
+    const { paths } = directory
+    await takeOutputs(call, one.resolved, { paths, type: script.type, startUs, caller }, deps.stores)
+  } catch (error) {
+    fault = withRunId(error, runId)
+    throw fault
+  } finally {
+    await finish(deps, one, { startUs, isolation, log, directory, outcome, fault })
+  }
+}
+
+async function start(
+  deps: EngineDeps,
+  { call, caller, script, file, runId }: Run,
+  { dirs, paths }: RunDirectory,
+  isolation: Isolation,
+  log: RunLog,
+): Promise<ProcessOutcome> {
+  return await runProcess({
+    runId,
+    command: commandOf({ file, args: script.args }, dirs, isolation, deps),
+    cwd: paths.root,
+    env: environmentOf(runId, call, dirs, deps),
+    limits: deps.limits,
+    watchedDirs: [paths.output, paths.work, dirs.session, dirs.application],
+    requireSpace: () => deps.stores.requireSpace(0),
+    signal: caller.signal,
+    onPrint: (stream, chunk) => log.print(stream, chunk),
+  })
+}
+
+/** @throws AppError CANCELLED, MODULE_LIMIT, MODULE_FAILED */
+function requireSuccess(
+  { call }: Run,
+  { exitCode, signal, stop, leftProcesses }: ProcessOutcome,
+  { diskBytes }: ProcessLimits,
+  stderr: string,
+): void {
+  const name = `${call.module}.${call.method}`
+  const facts = { module: call.module, method: call.method, exit_code: exitCode, signal, stderr }
+  if (stop?.limit === 'cancelled') throw new AppError('CANCELLED')
+  const said = stderr === '' ? '' : `; last lines of stderr: ${stderr}`
+  if (stop !== null)
+    throw new AppError(
+      'MODULE_LIMIT',
+      { ...facts, limit: stop.limit },
+      { message: `${name} ${stop.message}${said}` },
+    )
+  // 128 + SIGXFSZ is how a shell tells of a program that met the limit on the size of a file
+  if (signal === 'SIGXFSZ' || exitCode === 128 + 25) {
+    const message = `${name} wrote a file of more than ${diskBytes} bytes, the most it may${said}`
+    throw new AppError('MODULE_LIMIT', { ...facts, limit: 'disk' }, { message })
+  }
+  if (leftProcesses > 0)
+    throw new AppError('MODULE_FAILED', facts, { message: `${name} left processes that cannot be ended` })
+  if (exitCode === 0) return
+  const how = exitCode === null ? `was ended by ${signal}` : `ended with exit code ${exitCode}`
+  throw new AppError('MODULE_FAILED', facts, { message: `${name} ${how}${said}` })
+}
+
+/** Where the run lay is nobody's business. */
+function lastLines(log: RunLog, { paths, dirs }: RunDirectory): string {
+  return log.lastLines().replaceAll(paths.root, '.').replaceAll(dirs.module, '(module)')
+}
+
+/** The log of a run is found by its id. */
+function withRunId(error: unknown, runId: string): unknown {
+  if (!isAppError(error)) return error
+  return new AppError(
+    error.errorName,
+    { ...error.data, run_id: runId },
+    { message: error.message, cause: error.cause },
+  )
+}
+
+interface Finish {
+  startUs: number
+  isolation: Isolation
+  log: RunLog
+  directory: RunDirectory | undefined
+  outcome: ProcessOutcome | undefined
+  fault: unknown
+}
+
+/** What cannot be cleared away is told in the log: the next start of the gateway tries again. */
+async function finish(
+  deps: EngineDeps,
+  { call, caller, runId }: Run,
+  { startUs, isolation, log, directory, outcome, fault }: Finish,
+): Promise<void> {
+  const error = isAppError(fault) ? fault.errorName : fault === undefined ? null : 'INTERNAL'
+  const facts = {
+    run_id: runId,
+    module: call.module,
+    method: call.method,
+    key: caller.keyName,
+    started_at: new Date(startUs / 1000).toISOString(),
+    seconds: Math.max(0, deps.nowUs() - startUs) / 1e6,
+    isolation: isolation.kind,
+    exit_code: outcome?.exitCode ?? null,
+    signal: outcome?.signal ?? null,
+    error,
+    message: fault === undefined ? null : messageOf(fault),
+  }
+  deps.log.info({ runId, module: call.module, method: call.method, error }, 'a module has run')
+  try {
+    await log.close(facts)
+  } catch (cause) {
+    deps.log.warn({ err: cause, runId }, 'the log of a run is not whole')
+  }
+  try {
+    await directory?.remove()
+  } catch (cause) {
+    deps.log.error({ err: cause, runId }, 'the directory of a run could not be removed')
+  }
+}

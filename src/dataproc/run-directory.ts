@@ -1,0 +1,88 @@
+import { lstat, mkdir, rm, symlink } from 'node:fs/promises'
+import { removeTree } from './disk-usage.js'
+import type { Isolation, RunDirs } from './isolation.js'
+import {
+  applicationPath,
+  type DataprocLayout,
+  modulePath,
+  type RunPaths,
+  runPaths,
+  sessionModulePath,
+  sessionPath,
+} from './layout.js'
+
+/** Which run of what, for whom. */
+export interface RunIdentity {
+  readonly runId: string
+  readonly module: string
+  /** null for a caller without a session: what lies in `session` goes with the run then */
+  readonly sessionId: string | null
+}
+
+/** The directory of a run, with the lasting ones that belong to it. */
+export interface RunDirectory {
+  readonly paths: RunPaths
+  readonly dirs: RunDirs
+  /** with everything in it; what lasts stays */
+  remove(): Promise<void>
+}
+
+/**
+ * Makes a run's directory. Behind walls `session` and `application` are empty directories on which the lasting ones are
+ * laid; without walls they are links to them.
+ *
+ * @throws Error when a lasting directory has become something else
+ */
+export async function makeRunDirectory(
+  layout: DataprocLayout,
+  { runId, module, sessionId }: RunIdentity,
+  isolation: Isolation['kind'],
+): Promise<RunDirectory> {
+  const paths = runPaths(layout, runId)
+  await mkdir(paths.root, { mode: 0o700 })
+  try {
+    const dirs = await fill(layout, { runId, module, sessionId }, paths, isolation)
+    return { paths, dirs, remove: () => removeTree(paths.root) }
+  } catch (error) {
+    await removeTree(paths.root)
+    throw error
+  }
+}
+
+async function fill(
+  layout: DataprocLayout,
+  { module, sessionId }: RunIdentity,
+  paths: RunPaths,
+  isolation: Isolation['kind'],
+): Promise<RunDirs> {
+  for (const dir of [paths.input, paths.output, paths.work]) await mkdir(dir, { mode: 0o700 })
+  const application = applicationPath(layout, module)
+  await makeLasting(application)
+  let session = paths.session
+  if (sessionId !== null) {
+    await makeLasting(sessionPath(layout, sessionId))
+    session = sessionModulePath(layout, sessionId, module)
+    await makeLasting(session)
+  }
+  await place(paths.session, session, isolation)
+  await place(paths.application, application, isolation)
+  const { root, work } = paths
+  return { root, work, session, application, module: modulePath(layout, module) }
+}
+
+async function place(at: string, lasting: string, isolation: Isolation['kind']): Promise<void> {
+  if (isolation === 'namespaces' || at === lasting) await mkdir(at, { mode: 0o700 })
+  else await symlink(lasting, at)
+}
+
+/** A link in its place would lead a run into somebody else's files: it goes, and a fresh directory comes. */
+async function makeLasting(dir: string): Promise<void> {
+  try {
+    await mkdir(dir, { mode: 0o700 })
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    if ((await lstat(dir)).isDirectory()) return
+    await rm(dir)
+    await mkdir(dir, { mode: 0o700 })
+  }
+}

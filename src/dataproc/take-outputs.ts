@@ -1,0 +1,116 @@
+import { z } from 'zod'
+import { AppError, messageOf } from '../errors.js'
+import type { ModuleCall, OutputValue, RunCaller } from './call.js'
+import type { ScriptDefinition } from './definition.js'
+import { labelledPath, type RunPaths } from './layout.js'
+import { badOutput, openRegular } from './output-file.js'
+import type { PutItem } from './put-outputs.js'
+import type { OutputModel, ResolvedCall, RunStores } from './run-data.js'
+
+/** What a run may write beside a model file, to say more of it than the call does. */
+const OutputInfo = z.strictObject({
+  model_kind: z.string().max(1000).optional(),
+  model_description: z.string().max(10_000).optional(),
+  model_meta: z.record(z.string(), z.unknown()).optional(),
+  round: z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+})
+
+const MAX_INFO_BYTES = 1024 * 1024
+
+/**
+ * Takes what a run has put out: everything the call asked for, or nothing.
+ *
+ * @throws AppError BAD_OUTPUT, DISK_FULL, CANCELLED
+ */
+export async function takeOutputs(
+  call: ModuleCall,
+  { tables }: ResolvedCall,
+  run: { paths: RunPaths; type: ScriptDefinition['type']; startUs: number; caller: RunCaller },
+  stores: RunStores,
+): Promise<void> {
+  const items: PutItem[] = []
+  const models: OutputModel[] = []
+  const { output } = run.paths
+  try {
+    for (const [label, value] of Object.entries(call.output)) {
+      const kind = tables.get(label)
+      if (kind === undefined) models.push(await takeModel(label, value, run, stores))
+      else {
+        const file = labelledPath(output, label, '.csv')
+        await (await openRegular(label, file)).close() // what is missing is told before anything is put
+        items.push({
+          label,
+          kind,
+          name: value.data_ddc ?? '',
+          file,
+          onConflict: value.on_conflict ?? 'update',
+        })
+      }
+    }
+  } catch (error) {
+    for (const { staged } of models) await staged.drop()
+    throw error
+  }
+  if (items.length + models.length > 0) await stores.putBack(items, models, run.caller.signal)
+}
+
+async function takeModel(
+  label: string,
+  value: OutputValue,
+  { paths, type, startUs, caller }: { paths: RunPaths; type: string; startUs: number; caller: RunCaller },
+  { stage, maxModelBytes }: RunStores,
+): Promise<OutputModel> {
+  const told = await readInfo(label, labelledPath(paths.output, label, '.json'))
+  const handle = await openRegular(label, labelledPath(paths.output, label, '.model'))
+  try {
+    const { size } = await handle.stat()
+    if (size > maxModelBytes)
+      throw badOutput(label, `found ${size} bytes, expected at most ${maxModelBytes} (limits.modelBytes)`)
+    const staged = await stage(handle.createReadStream({ autoClose: false }))
+    return {
+      staged,
+      store: value.model_store_ddc ?? '',
+      kind: told.model_kind ?? value.model_kind ?? '',
+      description: told.model_description ?? value.model_description ?? '',
+      meta: { ...value.model_meta, ...told.model_meta },
+      round: told.round ?? 0,
+      isAggregated: type === 'aggregation',
+      keyName: caller.keyName,
+      startUs,
+    }
+  } finally {
+    await handle.close()
+  }
+}
+
+async function readInfo(label: string, file: string): Promise<z.output<typeof OutputInfo>> {
+  let text: string
+  try {
+    const handle = await openRegular(label, file)
+    try {
+      if ((await handle.stat()).size > MAX_INFO_BYTES)
+        throw badOutput(label, `its .json file has more than ${MAX_INFO_BYTES} bytes`)
+      text = await handle.readFile('utf8')
+    } finally {
+      await handle.close()
+    }
+  } catch (error) {
+    if (error instanceof AppError && error.data.reason === 'was not written') return {}
+    throw error
+  }
+  const parsed = OutputInfo.safeParse(parse(label, text))
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  throw badOutput(
+    label,
+    `its .json file: $${issue?.path.map((key) => `.${String(key)}`).join('')}: ${issue?.message}`,
+  )
+}
+
+function parse(label: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw badOutput(label, `its .json file is not JSON: ${messageOf(error)}`)
+  }
+}

@@ -1,0 +1,86 @@
+import type { BaseContext } from '../api/context.js'
+import { type DataLoaderContext, GET_FILE_METHODS, LOADER_METHODS } from '../api/dataloader/index.js'
+import { DATAPROC_METHODS, type DataprocContext } from '../api/dataproc/index.js'
+import { DATASET_METHODS, type DatasetContext } from '../api/dataset/index.js'
+import { FL_METHODS, type FlContext } from '../api/fl/index.js'
+import { MAP_METHODS, type MapContext } from '../api/map/index.js'
+import { MODEL_STORE_METHODS, type ModelStoreContext } from '../api/model-store/index.js'
+import { ROUTING_METHODS, type RoutingContext } from '../api/routing/index.js'
+import { SESSION_METHODS, type SessionContext } from '../api/session/index.js'
+import type { Config } from '../config.js'
+import type { Method, MethodFacts } from '../rpc/define-method.js'
+import type { Api } from '../rpc/dispatch.js'
+import { openRpcDocument } from '../rpc/openrpc.js'
+
+/** Where another backend is configured its requests are sent on. */
+export const DATAPROC_PATH = '/api/v1/dataproc/jsonrpc'
+/** Its bodies may be large, and its streams stand beside it. */
+export const LOADER_PATH = '/api/v1/dataloaderapi/jsonrpc'
+/** Its uploads stand below it. */
+export const MODEL_STORE_PATH = '/api/v2/model_store/jsonrpc'
+
+/** Vector tiles stand beside it. */
+export function mapApiPath({ service }: Pick<Config, 'service'>): string {
+  return `/api/v1/${service.apiName}api/jsonrpc`
+}
+
+/** The context of every method: what each room asks for, together. */
+export type GatewayContext = BaseContext &
+  SessionContext &
+  DataprocContext &
+  DataLoaderContext &
+  MapContext &
+  RoutingContext &
+  DatasetContext &
+  FlContext &
+  ModelStoreContext
+
+/** Every API that is answered here, with its path and methods. A room is added here and its part of the context in `app.ts`. */
+export function createApis(config: Config): Api<GatewayContext>[] {
+  return [
+    apiOf<GatewayContext>('/api/v1/session/jsonrpc', 'Sessions', SESSION_METHODS),
+    ...(config.dataproc.backend === 'embedded'
+      ? [apiOf<GatewayContext>(DATAPROC_PATH, 'Data processing', DATAPROC_METHODS)]
+      : []),
+    apiOf<GatewayContext>(LOADER_PATH, 'Data loader', LOADER_METHODS),
+    apiOf<GatewayContext>('/api/v1/getfileapi/jsonrpc', 'Stored files', GET_FILE_METHODS),
+    apiOf<GatewayContext>(
+      mapApiPath(config),
+      'Event data, risk maps and routes',
+      MAP_METHODS,
+      ROUTING_METHODS,
+    ),
+    apiOf<GatewayContext>('/api/v2/dataset/jsonrpc', 'Datasets and citations', DATASET_METHODS),
+    apiOf<GatewayContext>('/api/v2/fl/jsonrpc', 'Federated learning', FL_METHODS),
+    apiOf<GatewayContext>(MODEL_STORE_PATH, 'Model store', MODEL_STORE_METHODS),
+  ]
+}
+
+/** Methods of several rooms that share a path. @throws Error when two have one name */
+export function apiOf<C>(path: string, title: string, ...rooms: readonly (readonly Method<C>[])[]): Api<C> {
+  const methods = new Map<string, Method<C>>()
+  for (const method of rooms.flat()) {
+    if (methods.has(method.name)) throw new Error(`two methods are named ${method.name}`)
+    methods.set(method.name, method)
+  }
+  return { path, title, methods }
+}
+
+/** The OpenRPC document of one path, or of all of them. */
+export function describeApis<C>(apis: readonly Api<C>[], version: string): object {
+  const methods = apis.flatMap((api) => methodsOf(api))
+  const [only] = apis
+  return openRpcDocument(
+    {
+      title: apis.length === 1 && only !== undefined ? only.title : 'Fieldgate',
+      version,
+      ...(apis.length === 1 && only !== undefined ? { path: only.path } : {}),
+    },
+    methods,
+  )
+}
+
+/** Facts of the methods at a path. */
+export function methodsOf<C>(api: Api<C>): (MethodFacts & { path: string })[] {
+  return [...api.methods.values()].map((method) => ({ ...method, path: api.path }))
+}

@@ -1,0 +1,41 @@
+import type { Hono } from 'hono'
+import { AppError } from '../errors.js'
+import type { HttpEnv } from '../http/env.js'
+import type { RpcDeps } from '../http/rpc-routes.js'
+import { addTileRoutes } from '../http/tile-routes.js'
+import type { MadeTile, TileRequest } from '../route-engine/tiles.js'
+import type { Api } from '../rpc/dispatch.js'
+import { MAX_ZOOM } from '../tiles/road-tile.js'
+import type { GatewayContext } from './apis.js'
+import type { Services } from './services.js'
+
+interface ListedMap {
+  name: string
+  bbox: number[]
+  attribution: string
+}
+
+/** Routes of the vector tiles: the search worker makes them, where the maps are. */
+export function addMapTiles(
+  app: Hono<HttpEnv>,
+  api: Api<GatewayContext>,
+  rpc: RpcDeps<GatewayContext>,
+  { searcher, shared }: Services,
+): void {
+  const { timeLimitMs } = shared.config.routing
+  addTileRoutes(app, {
+    api,
+    rpc,
+    maxZoom: MAX_ZOOM,
+    readTile: (address: TileRequest, signal) =>
+      searcher.call<MadeTile>('tile', address, { signal, timeLimitMs }),
+    async describe(name) {
+      const { maps } = JSON.parse(await searcher.call<string>('maps', null)) as { maps: ListedMap[] }
+      const map = maps.find((each) => each.name === name)
+      if (map !== undefined) return map
+      const known = maps.map((each) => each.name)
+      const message = `Found map ${JSON.stringify(name.slice(0, 100))}, expected one of ${known.join(', ')}`
+      throw new AppError('UNKNOWN_MAP', { map: name, known }, { message })
+    },
+  })
+}

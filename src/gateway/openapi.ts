@@ -1,0 +1,17 @@
+import { CountersResult } from '../api/dataloader/schema.js'
+import { ModelInfo } from '../api/model-store/schema.js'
+import type { Config } from '../config.js'
+import { openApiDocument } from '../http/openapi.js'
+import type { Api } from '../rpc/dispatch.js'
+import { schemaOf } from '../rpc/openapi.js'
+import { methodsOf } from './apis.js'
+
+/** The OpenAPI document of a gateway: its methods, and the routes beside them. */
+export function describeHttp<C>({ service }: Config, apis: readonly Api<C>[], version: string): object {
+  return openApiDocument({
+    version,
+    headerPrefix: service.headerPrefix,
+    apis: apis.map((api) => ({ title: api.title, methods: methodsOf(api) })),
+    schemas: { ModelInfo: schemaOf(ModelInfo, 'output'), Counters: schemaOf(CountersResult, 'output') },
+  })
+}

@@ -1,0 +1,54 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { Config } from '../../config.js'
+import { dataprocJobs } from '../../dataproc/jobs.js'
+import { datasetJobs } from '../../datasets/jobs.js'
+import { parseOffset } from '../../datetime.js'
+import { createBlobStore } from '../../files/blob-store.js'
+import { createDiskSpace } from '../../files/disk-space.js'
+import type { DataLayout } from '../../files/layout.js'
+import { openKeyring } from '../../storage/keyring.js'
+import { openBulkWriter, openDataReader } from '../../storage/sqlite/connection/data-db.js'
+import { offerNativeDir } from '../../storage/sqlite/connection/native.js'
+import { MAX_SEGMENT_ROWS } from '../../storage/sqlite/tables/segment-index.js'
+import { loaderJobs } from '../../tables/jobs.js'
+import { newPathId } from '../../tables/path-id.js'
+import { putFile } from '../../tables/put-file.js'
+import { serveWork } from '../../worker/host.js'
+
+/** What the main thread hands to this thread at its start. */
+export interface JobWorkerData {
+  readonly config: Config
+  readonly layout: DataLayout
+}
+
+/** The bulk jobs' thread: started at the first large load, ended by the main thread when it has been idle. */
+export function runJobWorker(port: MessagePort, { config, layout }: JobWorkerData): void {
+  offerNativeDir(layout.nativeDir)
+  const disk = createDiskSpace(layout.root, config.limits.diskReserveBytes)
+  const files = createBlobStore({
+    dir: layout.filesDir,
+    tempDir: layout.tempDir,
+    requireSpace: (bytes) => disk.require(bytes),
+  })
+  const store = {
+    db: openBulkWriter(layout.dataDb),
+    keyring: openKeyring(layout.keyFile),
+    files,
+    leaseFile: layout.leaseDb,
+    timeZoneMin: parseOffset(config.service.timeZone) ?? 0,
+  }
+  const { db, keyring, timeZoneMin } = store
+  const openReader = () => openDataReader(layout.dataDb)
+  serveWork(port, {
+    ...loaderJobs(store),
+    ...datasetJobs({ db, openReader }),
+    ...dataprocJobs({
+      ...{ db, keyring, timeZoneMin, files, openReader },
+      putOptions: (nowUs) => ({
+        env: { timeZoneMin, nowUs: BigInt(nowUs), keyring, newPathId },
+        putFile: (bytes) => putFile(files, bytes),
+        maxMergeRows: MAX_SEGMENT_ROWS,
+      }),
+    }),
+  })
+}

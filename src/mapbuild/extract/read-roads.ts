@@ -1,0 +1,257 @@
+import { createStringPool, type StringPool } from '../graph/string-pool.js'
+import { createGrowing, filled, push, reserve } from '../growing.js'
+import { joinNotes } from '../network/note-text.js'
+import type { Profile, WayRule } from '../profile/profile.js'
+import { type Blob, badExtract, type Extract, unpackBlob } from './blobs.js'
+import { createBlockReader, HOLDS } from './block.js'
+import { type ExtractHeader, isoTime, readExtractHeader } from './header.js'
+import { findId, NO_INDEX, sortedIds } from './node-table.js'
+import type { Member, Tags } from './osm-objects.js'
+import { type RawRestriction, readRestriction } from './restriction-relation.js'
+
+/** The part of an extract that a profile can use: ways as arrays, in the order of the file. */
+export interface RoadData {
+  readonly wayCount: number
+  readonly wayId: Float64Array
+  /** way → its refs are `refs[wayFirstRef[way] … wayFirstRef[way + 1])` */
+  readonly wayFirstRef: Uint32Array
+  /** index of a node, `NO_INDEX` for nodes that the extract leaves out */
+  readonly refs: Uint32Array
+  readonly forwardSpeed: Uint16Array
+  readonly backwardSpeed: Uint16Array
+  readonly forwardFlags: Uint8Array
+  readonly backwardFlags: Uint8Array
+  readonly forwardNotes: Uint32Array
+  readonly backwardNotes: Uint32Array
+  readonly wayName: Uint32Array
+  /** ways with a duration of their own, seconds */
+  readonly durations: Map<number, number>
+  /** node → OSM id, ascending */
+  readonly nodeId: Float64Array
+  readonly nodeLngE7: Int32Array
+  readonly nodeLatE7: Int32Array
+  /** node → bits of `NODE_STATE` */
+  readonly nodeState: Uint8Array
+  readonly restrictions: RawRestriction[]
+  readonly strings: StringPool
+  readonly header: ExtractHeader
+  readonly osmTimestamp: string | null
+  readonly counts: Record<string, number>
+}
+
+export const NODE_STATE = {
+  /** the extract has it */
+  PRESENT: 1,
+  /** a barrier that the profile does not pass */
+  CLOSED: 2,
+  /** must stay a junction: turn restrictions look at it */
+  FORCED: 4,
+  /** inside the area that the map is cut to */
+  INSIDE: 8,
+} as const
+
+/** Called now and then: at most this many bytes are read in between. */
+export type OnProgress = (done: number, total: number) => Promise<void> | void
+
+/**
+ * Reads an extract twice: ways and turn restrictions first, then the nodes that they use. So objects may come in any
+ * order, and memory follows the roads and not the extract.
+ *
+ * @throws AppError BAD_EXTRACT
+ */
+export async function readRoads(
+  extract: Extract,
+  profile: Profile,
+  country: string | null,
+  onProgress: OnProgress,
+): Promise<RoadData> {
+  const ways = await readWays(extract, profile, country, onProgress)
+  const nodeId = sortedIds(filled(ways.refIds))
+  const refs = indexRefs(ways.refIds, nodeId)
+  const nodes = await readNodes(extract, profile, nodeId, ways.nodeBlobs, onProgress)
+  const newestS = Math.max(ways.newestS(), nodes.newestS)
+  return {
+    ...ways.data(),
+    refs,
+    nodeId,
+    nodeLngE7: nodes.lngE7,
+    nodeLatE7: nodes.latE7,
+    nodeState: nodes.state,
+    header: ways.header,
+    osmTimestamp: ways.header.replicatedAt ?? isoTime(newestS),
+    counts: { ...ways.counts, nodesMissing: nodes.missing },
+  }
+}
+
+/** Yields the blobs of data after the header, which must come first. */
+function* dataBlobs(extract: Extract, offset: number): Generator<Blob> {
+  for (const blob of extract.blobsFrom(offset)) {
+    if (blob.type === 'OSMData') yield blob
+    else if (blob.offset === 0 && blob.type !== 'OSMHeader') {
+      throw badExtract(0, `the file begins with a blob ${JSON.stringify(blob.type)}, expected OSMHeader`)
+    }
+  }
+}
+
+/** First reading: ways and turn restrictions, and which blobs hold nodes. */
+async function readWays(extract: Extract, profile: Profile, country: string | null, onProgress: OnProgress) {
+  const table = createWayTable(profile, country)
+  const counts: Record<string, number> = table.counts
+  const header = readHeader(extract)
+  const restrictions: RawRestriction[] = []
+  const nodeBlobs: number[] = []
+  let newestS = 0
+  const readBlock = createBlockReader({
+    nodeKeys: [],
+    wayKeys: profile.wayKeys,
+    way: table.add,
+    relation: (id: number, tags: Tags, members: readonly Member[]) => {
+      const found = readRestriction(id, tags, members, profile)
+      if (typeof found === 'object') restrictions.push(found)
+      else if (found !== 'other') counts[found] = (counts[found] ?? 0) + 1
+    },
+    ...(header.replicatedAt === null
+      ? {
+          timestamp: (epochS: number) => {
+            if (epochS > newestS) newestS = epochS
+          },
+        }
+      : {}),
+  })
+  for (const blob of dataBlobs(extract, 0)) {
+    if ((readBlock(unpackBlob(blob), blob.offset) & HOLDS.nodes) !== 0) nodeBlobs.push(blob.offset)
+    await onProgress(blob.offset + blob.bytes.length, extract.sizeBytes)
+  }
+  return {
+    header,
+    nodeBlobs,
+    counts,
+    refIds: table.refIds,
+    newestS: () => newestS,
+    data: () => ({ ...table.data(), restrictions }),
+  }
+}
+
+/** The header stands first, or the file is none of ours. */
+function readHeader(extract: Extract): ExtractHeader {
+  for (const blob of extract.blobsFrom(0)) {
+    if (blob.type === 'OSMHeader') return readExtractHeader(unpackBlob(blob), blob.offset)
+    break
+  }
+  throw badExtract(0, 'the file does not begin with an OSMHeader blob')
+}
+
+/** Ways as growing arrays; what a way is, the profile says once. */
+function createWayTable(profile: Profile, country: string | null) {
+  const wayId = createGrowing(Float64Array)
+  const wayFirstRef = createGrowing(Uint32Array)
+  const refIds = createGrowing(Float64Array, 16_384)
+  const forwardSpeed = createGrowing(Uint16Array)
+  const backwardSpeed = createGrowing(Uint16Array)
+  const forwardFlags = createGrowing(Uint8Array)
+  const backwardFlags = createGrowing(Uint8Array)
+  const forwardNotes = createGrowing(Uint32Array)
+  const backwardNotes = createGrowing(Uint32Array)
+  const wayName = createGrowing(Uint32Array)
+  const durations = new Map<number, number>()
+  const strings = createStringPool()
+  const counts: Record<string, number> = { waysUsed: 0, waysClosed: 0, waysTooShort: 0 }
+  const count = (what: string) => {
+    counts[what] = (counts[what] ?? 0) + 1
+  }
+  const addRule = (rule: WayRule) => {
+    if (rule.durationS !== undefined) durations.set(wayId.length, rule.durationS)
+    push(forwardSpeed, rule.forward.speedDkmh)
+    push(backwardSpeed, rule.backward.speedDkmh)
+    push(forwardFlags, rule.forward.flags)
+    push(backwardFlags, rule.backward.flags)
+    push(forwardNotes, strings.add(joinNotes(rule.forward.notes)))
+    push(backwardNotes, strings.add(joinNotes(rule.backward.notes)))
+    push(wayName, strings.add(rule.name))
+  }
+  push(wayFirstRef, 0)
+  return {
+    refIds,
+    counts,
+    add(id: number, tags: Tags, refs: Float64Array, refCount: number): void {
+      const rule = profile.wayRule(tags, country)
+      count(rule === undefined ? 'waysClosed' : refCount < 2 ? 'waysTooShort' : 'waysUsed')
+      if (rule === undefined || refCount < 2) return
+      addRule(rule)
+      push(wayId, id)
+      reserve(refIds, refIds.length + refCount)
+      refIds.array.set(refs.subarray(0, refCount), refIds.length)
+      refIds.length += refCount
+      push(wayFirstRef, refIds.length)
+    },
+    data: () => ({
+      wayCount: wayId.length,
+      wayId: filled(wayId),
+      wayFirstRef: filled(wayFirstRef),
+      forwardSpeed: filled(forwardSpeed),
+      backwardSpeed: filled(backwardSpeed),
+      forwardFlags: filled(forwardFlags),
+      backwardFlags: filled(backwardFlags),
+      forwardNotes: filled(forwardNotes),
+      backwardNotes: filled(backwardNotes),
+      wayName: filled(wayName),
+      durations,
+      strings,
+    }),
+  }
+}
+
+/** Replaces ids by positions, and lets the ids go. */
+function indexRefs(refIds: { array: Float64Array; length: number }, nodeId: Float64Array): Uint32Array {
+  const refs = new Uint32Array(refIds.length)
+  let near = 0
+  for (let i = 0; i < refs.length; i++) {
+    near = findId(nodeId, refIds.array[i]!, near)
+    refs[i] = near
+  }
+  refIds.array = new Float64Array(0)
+  refIds.length = 0
+  return refs
+}
+
+/** Second reading: places and barriers of the nodes that ways use. */
+async function readNodes(
+  extract: Extract,
+  profile: Profile,
+  nodeId: Float64Array,
+  nodeBlobs: readonly number[],
+  onProgress: OnProgress,
+) {
+  const lngE7 = new Int32Array(nodeId.length)
+  const latE7 = new Int32Array(nodeId.length)
+  const state = new Uint8Array(nodeId.length)
+  let near = 0
+  let newestS = 0
+  const readBlock = createBlockReader({
+    nodeKeys: profile.nodeKeys,
+    wayKeys: [],
+    node: (id: number, lng: number, lat: number, tags: Tags | undefined) => {
+      const node = findId(nodeId, id, near)
+      if (node === NO_INDEX) return
+      near = node
+      lngE7[node] = lng
+      latE7[node] = lat
+      state[node] = NODE_STATE.PRESENT
+      if (tags !== undefined && profile.isClosedNode(tags))
+        state[node] = NODE_STATE.PRESENT | NODE_STATE.CLOSED
+    },
+    timestamp: (epochS: number) => {
+      if (epochS > newestS) newestS = epochS
+    },
+  })
+  for (const offset of nodeBlobs) {
+    for (const blob of extract.blobsFrom(offset)) {
+      readBlock(unpackBlob(blob), offset)
+      await onProgress(offset + blob.bytes.length, extract.sizeBytes)
+      break
+    }
+  }
+  let missing = 0
+  for (let node = 0; node < state.length; node++) if (state[node] === 0) missing++
+  return { lngE7, latE7, state, missing, newestS }
+}

@@ -1,0 +1,110 @@
+import { splitClauses } from '../profile/notes.js'
+import type { Profile } from '../profile/profile.js'
+import type { Member, Tags } from './osm-objects.js'
+
+/** A turn restriction as OSM has it: ways and nodes by their ids. */
+export interface RawRestriction {
+  readonly id: number
+  /** no_…: this turn is forbidden; only_…: every other turn is */
+  readonly kind: 'no' | 'only'
+  /** from = to is a turn back */
+  readonly isUTurn: boolean
+  readonly from: readonly number[]
+  /** one node, or ways in the order of travel */
+  readonly viaNode: number | undefined
+  readonly viaWays: readonly number[]
+  readonly to: readonly number[]
+  /** false: it holds only at times, so it is a note on the way that it comes from, and no rule */
+  readonly isRule: boolean
+  /** when else it holds, or when it does not, as `value @ (condition)` */
+  readonly conditions: readonly string[]
+}
+
+/** Why a relation gives no restriction; counted by these names. `other` = it is none, or not for this profile. */
+export type NoRestriction = 'other' | 'restrictionsUnreadable'
+
+const KIND = /^(no|only)_[a-z_]+$/
+const LEGACY_TIMES = ['day_on', 'day_off', 'hour_on', 'hour_off']
+
+/**
+ * Reads a relation of `type=restriction`, for one profile.
+ *
+ * @see https://wiki.openstreetmap.org/wiki/Relation:restriction
+ */
+export function readRestriction(
+  id: number,
+  tags: Tags,
+  members: readonly Member[],
+  profile: Profile,
+): RawRestriction | NoRestriction {
+  const type = tags.get('type') ?? ''
+  if (type !== 'restriction' && !profile.restrictionTags.includes(type)) return 'other'
+  const rule = findRule(tags, profile)
+  if (rule === undefined) return 'other'
+  const match = KIND.exec(rule.value)
+  const from = idsOf(members, 'from', 'way')
+  const to = idsOf(members, 'to', 'way')
+  const viaNodes = idsOf(members, 'via', 'node')
+  const viaWays = idsOf(members, 'via', 'way')
+  const isVia =
+    (viaNodes.length === 1 && viaWays.length === 0) || (viaNodes.length === 0 && viaWays.length > 0)
+  const kind = match?.[1]
+  if ((kind !== 'no' && kind !== 'only') || from.length === 0 || to.length === 0 || !isVia) {
+    return 'restrictionsUnreadable'
+  }
+  return {
+    id,
+    kind,
+    isUTurn: /^(no|only)_u_turn$/.test(rule.value),
+    isRule: rule.isRule,
+    from,
+    viaNode: viaNodes[0],
+    viaWays,
+    to,
+    conditions: rule.conditions,
+  }
+}
+
+interface Rule {
+  /** no_left_turn and the like */
+  readonly value: string
+  readonly isRule: boolean
+  readonly conditions: readonly string[]
+}
+
+/** The kind of the restriction for this profile; undefined when it has none, or excepts the profile. */
+function findRule(tags: Tags, profile: Profile): Rule | undefined {
+  for (const key of profile.restrictionTags) {
+    const value = tags.get(key)
+    const clauses = splitClauses(tags.get(`${key}:conditional`) ?? '')
+    if (value === undefined && clauses.length === 0) continue
+    if (isExcepted(tags, key, profile)) return undefined
+    const times = legacyTimes(tags)
+    if (value !== undefined && times !== '') clauses.push(`${value} @ ${times}`)
+    return {
+      // of a list, which the wiki discourages, the first
+      value: (value ?? clauses[0] ?? '').split(/[;@]/)[0]?.trim() ?? '',
+      isRule: value !== undefined && times === '',
+      conditions: clauses,
+    }
+  }
+  return undefined
+}
+
+/** `except` frees from the general restriction, not from one made for the very vehicle. */
+function isExcepted(tags: Tags, key: string, profile: Profile): boolean {
+  if (key !== 'restriction') return false
+  const words = (tags.get('except') ?? '').split(';').map((word) => word.trim())
+  return words.some((word) => profile.exceptWords.includes(word))
+}
+
+/** Times as they were tagged before conditional restrictions, '' when there are none. */
+function legacyTimes(tags: Tags): string {
+  return LEGACY_TIMES.filter((key) => tags.has(key))
+    .map((key) => `${key} ${tags.get(key)}`)
+    .join(', ')
+}
+
+function idsOf(members: readonly Member[], role: string, type: Member['type']): number[] {
+  return members.filter((member) => member.role === role && member.type === type).map((member) => member.id)
+}

@@ -1,0 +1,152 @@
+import { LINK_FLAG } from '../../routing/graph/graph.js'
+import type { Expansion } from './expand.js'
+
+const UNSEEN = 0xffffffff
+
+/** Size of the main network, for people. */
+export interface MainNetwork {
+  readonly nodes: number
+  readonly arcs: number
+}
+
+/**
+ * Sets `LINK_FLAG.MAIN` on links from which the main network can be reached and which can be reached from it, so
+ * that a point snapped to one of them has routes. The main network is the largest strongly connected component.
+ */
+export function flagMainNetwork(expansion: Expansion, linkFlags: Uint8Array): MainNetwork {
+  const { nodeCount, arcCount, firstOut, head, linkStartArc, linkFirstArc, linkArcs } = expansion
+  const { component, largest } = findComponents(expansion)
+  const tail = arcTails(expansion)
+  const reached = Uint8Array.from(component, (of) => (of === largest ? 1 : 0))
+  const reaches = reached.slice()
+  spread(reached, firstOut, head, nodeCount)
+  const backwards = reverse(head, tail, nodeCount, arcCount)
+  spread(reaches, backwards.first, backwards.tails, nodeCount)
+  for (let link = 0; link < linkFlags.length; link++) {
+    const start = linkStartArc[link]!
+    if (start >= arcCount || reaches[head[start]!] === 0) continue
+    for (let at = linkFirstArc[link]!; at < linkFirstArc[link + 1]!; at++) {
+      if (reached[tail[linkArcs[at]!]!] === 0) continue
+      linkFlags[link]! |= LINK_FLAG.MAIN
+      break
+    }
+  }
+  return countMain(expansion, component, largest)
+}
+
+/** Arcs are counted that begin and end in the main network. */
+function countMain({ firstOut, head }: Expansion, component: Uint32Array, largest: number): MainNetwork {
+  let nodes = 0
+  let arcs = 0
+  for (let node = 0; node < component.length; node++) {
+    if (component[node] !== largest) continue
+    nodes++
+    for (let arc = firstOut[node]!; arc < firstOut[node + 1]!; arc++)
+      if (component[head[arc]!] === largest) arcs++
+  }
+  return { nodes, arcs }
+}
+
+/** Arc → node that it leaves; the graph itself does not keep it. */
+function arcTails({ nodeCount, arcCount, firstOut }: Expansion): Uint32Array {
+  const tail = new Uint32Array(arcCount)
+  for (let node = 0; node < nodeCount; node++) tail.fill(node, firstOut[node]!, firstOut[node + 1]!)
+  return tail
+}
+
+/**
+ * Node → number of its strongly connected component; of equally large ones the first found is the largest.
+ *
+ * Tarjan's algorithm with its own stack: a recursion as deep as a country's roads would end the program.
+ *
+ * @see R. E. Tarjan, "Depth-first search and linear graph algorithms", 1972
+ */
+function findComponents({ nodeCount, firstOut, head }: Expansion): {
+  component: Uint32Array
+  largest: number
+} {
+  const component = new Uint32Array(nodeCount).fill(UNSEEN)
+  const seenAt = new Uint32Array(nodeCount).fill(UNSEEN)
+  const low = new Uint32Array(nodeCount)
+  const nextArc = new Uint32Array(nodeCount)
+  // from the start to where the search is; and all nodes whose component is not known yet, in the order seen
+  const path = new Uint32Array(nodeCount)
+  const open = new Uint32Array(nodeCount)
+  let pathLength = 0
+  let openLength = 0
+  let time = 0
+  let count = 0
+  let largest = 0
+  let largestSize = 0
+  const visit = (node: number) => {
+    seenAt[node] = time
+    low[node] = time++
+    nextArc[node] = firstOut[node]!
+    path[pathLength++] = node
+    open[openLength++] = node
+  }
+  for (let start = 0; start < nodeCount; start++) {
+    if (seenAt[start] !== UNSEEN) continue
+    visit(start)
+    while (pathLength > 0) {
+      const node = path[pathLength - 1]!
+      const arc = nextArc[node]!
+      if (arc < firstOut[node + 1]!) {
+        nextArc[node] = arc + 1
+        const next = head[arc]!
+        if (seenAt[next] === UNSEEN) visit(next)
+        // a node of a closed component cannot lead back here
+        else if (component[next] === UNSEEN) low[node] = Math.min(low[node]!, seenAt[next]!)
+        continue
+      }
+      pathLength-- // all arcs of the node are walked: what it reached counts for the one before
+      if (pathLength > 0) low[path[pathLength - 1]!] = Math.min(low[path[pathLength - 1]!]!, low[node]!)
+      if (low[node] !== seenAt[node]) continue
+      const size = closeComponent(node)
+      if (size > largestSize) {
+        largestSize = size
+        largest = count
+      }
+      count++
+    }
+  }
+  return { component, largest }
+
+  /** Everything opened since the root of a component belongs to it. */
+  function closeComponent(root: number): number {
+    const before = openLength
+    let node: number
+    do {
+      node = open[--openLength]!
+      component[node] = count
+    } while (node !== root)
+    return before - openLength
+  }
+}
+
+/** Marks everything that can be reached from what is marked. */
+function spread(marked: Uint8Array, first: Uint32Array, next: Uint32Array, nodeCount: number): void {
+  const stack = new Uint32Array(nodeCount)
+  let length = 0
+  for (let node = 0; node < nodeCount; node++) if (marked[node] === 1) stack[length++] = node
+  while (length > 0) {
+    const node = stack[--length]!
+    for (let at = first[node]!; at < first[node + 1]!; at++) {
+      const to = next[at]!
+      if (marked[to] === 1) continue
+      marked[to] = 1
+      stack[length++] = to
+    }
+  }
+}
+
+/** Node → the tails of the arcs that lead to it, in the form that `spread` walks. */
+function reverse(head: Uint32Array, tail: Uint32Array, nodeCount: number, arcCount: number) {
+  const first = new Uint32Array(nodeCount + 1)
+  for (let arc = 0; arc < arcCount; arc++) first[head[arc]! + 1]!++
+  for (let node = 0; node < nodeCount; node++) first[node + 1]! += first[node]!
+  const at = first.slice()
+  const tails = new Uint32Array(arcCount)
+  for (let arc = 0; arc < arcCount; arc++) tails[at[head[arc]!]!++] = tail[arc]!
+  return { first, tails }
+}

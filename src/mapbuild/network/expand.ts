@@ -1,0 +1,171 @@
+import { NO_ARC } from '../../routing/graph/graph.js'
+import { createGrowing, filled, push } from '../growing.js'
+import { sortOrder } from '../sort-order.js'
+import { type Adjacency, linkHead, linkTail } from './adjacency.js'
+import { type Automaton, ROOT } from './automaton.js'
+import type { Segments } from './segments.js'
+
+/** Nodes and arcs, as `Graph` has them. */
+export interface Expansion {
+  readonly nodeCount: number
+  readonly arcCount: number
+  readonly firstOut: Uint32Array
+  readonly head: Uint32Array
+  readonly arcLink: Uint32Array
+  readonly nodeJunction: Uint32Array
+  readonly linkStartArc: Uint32Array
+  readonly linkFirstArc: Uint32Array
+  readonly linkArcs: Uint32Array
+}
+
+/** Where a route is with private roads: still on those of its start, on public ones, on those of its goal. */
+const MODE = { start: 0, public: 1, end: 2 } as const
+const MODES = 3
+const FORBIDDEN = -1
+const UNKNOWN = -1
+
+/**
+ * Makes a node of every junction and memory that a route can have there.
+ *
+ * A memory is a run of links that begins a turn rule, and a mode; most junctions have one node, with neither. Nodes
+ * are found from the places where routes begin, then sorted by junction, so that they lie as their junctions do.
+ *
+ * @param isPrivate link → 1 where it may only be used at the ends of a route
+ */
+export function expandNodes(
+  segments: Segments,
+  adjacency: Adjacency,
+  automaton: Automaton,
+  isPrivate: Uint8Array,
+): Expansion {
+  const found = discover(segments, adjacency, automaton, isPrivate)
+  // stable: nodes of one junction stay in the order in which they were found
+  const order = sortOrder(found.nodeJunction)
+  const rank = new Uint32Array(order.length)
+  for (let i = 0; i < order.length; i++) rank[order[i]!] = i
+  const nodeCount = order.length
+  const arcCount = found.head.length
+  const firstOut = new Uint32Array(nodeCount + 1)
+  const head = new Uint32Array(arcCount)
+  const arcLink = new Uint32Array(arcCount)
+  const nodeJunction = new Uint32Array(nodeCount)
+  let arc = 0
+  for (let node = 0; node < nodeCount; node++) {
+    const from = order[node]!
+    nodeJunction[node] = found.nodeJunction[from]!
+    for (let at = found.firstOut[from]!; at < found.firstOut[from + 1]!; at++, arc++) {
+      head[arc] = rank[found.head[at]!]!
+      arcLink[arc] = found.arcLink[at]!
+    }
+    firstOut[node + 1] = arc
+  }
+  const startNode = (link: number) => {
+    const mode = isPrivate[link] === 1 ? MODE.start : MODE.public
+    return rank[found.baseNode[linkTail(segments, link) * MODES + mode]!]!
+  }
+  return {
+    nodeCount,
+    arcCount,
+    firstOut,
+    head,
+    arcLink,
+    nodeJunction,
+    linkStartArc: findStartArcs(segments, firstOut, arcLink, startNode),
+    ...groupByLink(arcLink, segments.count * 2),
+  }
+}
+
+/** Breadth first from all places where a route may begin; a node's arcs are made when its turn comes. */
+function discover(segments: Segments, adjacency: Adjacency, automaton: Automaton, isPrivate: Uint8Array) {
+  const { junctionCount, first, links } = adjacency
+  const nodeJunction = createGrowing(Uint32Array, junctionCount + 16)
+  const nodeState = createGrowing(Uint32Array, junctionCount + 16) // memory * MODES + mode
+  const firstOut = createGrowing(Uint32Array, junctionCount + 16)
+  const head = createGrowing(Uint32Array, links.length + 16)
+  const arcLink = createGrowing(Uint32Array, links.length + 16)
+  const baseNode = new Int32Array(junctionCount * MODES).fill(UNKNOWN)
+  const restrictedNode = new Map<number, number>()
+  const nodeOf = (junction: number, memory: number, mode: number): number => {
+    // a memory has its place: the head of its last link
+    const known =
+      memory === ROOT
+        ? baseNode[junction * MODES + mode]!
+        : (restrictedNode.get(memory * MODES + mode) ?? UNKNOWN)
+    if (known !== UNKNOWN) return known
+    const node = nodeJunction.length
+    push(nodeJunction, junction)
+    push(nodeState, memory * MODES + mode)
+    if (memory === ROOT) baseNode[junction * MODES + mode] = node
+    else restrictedNode.set(memory * MODES + mode, node)
+    return node
+  }
+  // a route that begins inside a link drives it from the base node of its own mode
+  for (let link = 0; link < isPrivate.length; link++) {
+    if (!adjacency.isOpen(link)) continue
+    const mode = isPrivate[link] === 1 ? MODE.start : MODE.public
+    nodeOf(linkTail(segments, link), ROOT, mode)
+  }
+  for (let node = 0; node < nodeJunction.length; node++) {
+    push(firstOut, head.length)
+    const junction = nodeJunction.array[node]!
+    const state = nodeState.array[node]!
+    const memory = Math.floor(state / MODES)
+    // links are ascending, and so are the arcs of a node
+    for (let at = first[junction]!; at < first[junction + 1]!; at++) {
+      const link = links[at]!
+      const mode = nextMode(state % MODES, isPrivate[link] === 1)
+      if (mode === FORBIDDEN || !automaton.isAllowed(memory, link)) continue
+      push(head, nodeOf(linkHead(segments, link), automaton.next(memory, link), mode))
+      push(arcLink, link)
+    }
+  }
+  push(firstOut, head.length)
+  return {
+    nodeJunction: filled(nodeJunction),
+    firstOut: filled(firstOut),
+    head: filled(head),
+    arcLink: filled(arcLink),
+    baseNode,
+  }
+}
+
+/** Private roads come first and last: once on public roads and off them again, a route stays off. */
+function nextMode(mode: number, isPrivate: boolean): number {
+  if (isPrivate) return mode === MODE.start ? MODE.start : MODE.end
+  return mode === MODE.end ? FORBIDDEN : MODE.public
+}
+
+/** Link → its arc from the node with no memory. There is one: no turn rule is under way at the start. */
+function findStartArcs(
+  { count, linkSpeed }: Segments,
+  firstOut: Uint32Array,
+  arcLink: Uint32Array,
+  startNode: (link: number) => number,
+): Uint32Array {
+  const startArc = new Uint32Array(count * 2).fill(NO_ARC)
+  for (let link = 0; link < count * 2; link++) {
+    if (linkSpeed[link] === 0) continue
+    const node = startNode(link)
+    let arc = firstOut[node]!
+    while (arcLink[arc] !== link) {
+      if (++arc >= firstOut[node + 1]!)
+        throw new Error(`link ${link} has no arc from the node where it starts`)
+    }
+    startArc[link] = arc
+  }
+  return startArc
+}
+
+/** Arcs by link, ascending within each. */
+function groupByLink(
+  arcLink: Uint32Array,
+  linkCount: number,
+): { linkFirstArc: Uint32Array; linkArcs: Uint32Array } {
+  const linkFirstArc = new Uint32Array(linkCount + 1)
+  for (let arc = 0; arc < arcLink.length; arc++) linkFirstArc[arcLink[arc]! + 1]!++
+  for (let link = 0; link < linkCount; link++) linkFirstArc[link + 1]! += linkFirstArc[link]!
+  const at = linkFirstArc.slice()
+  const linkArcs = new Uint32Array(arcLink.length)
+  for (let arc = 0; arc < arcLink.length; arc++) linkArcs[at[arcLink[arc]!]!++] = arc
+  return { linkFirstArc, linkArcs }
+}

@@ -1,0 +1,82 @@
+import { prepareArea } from '../../geo/prepared-area.js'
+import type { MultiPolygon, Polygon } from '../../geo/types.js'
+import { NODE_STATE, type RoadData } from '../extract/read-roads.js'
+import type { StringPool } from '../graph/string-pool.js'
+import type { TurnRule } from './automaton.js'
+import { joinPieces } from './chains.js'
+import { findJunctions } from './junctions.js'
+import { joinNotes, splitNotes } from './note-text.js'
+import { createOutline, type Outline } from './outline.js'
+import { cutPieces } from './pieces.js'
+import { cutRuns } from './runs.js'
+import { makeSegments, type Segments } from './segments.js'
+import { findRestrictedWays, forceJunctions, resolveRestrictions } from './turn-rules.js'
+
+/** Junctions, segments and turn rules: the map before it is made into nodes and arcs. */
+export interface RoadNetwork {
+  readonly segments: Segments
+  readonly rules: readonly TurnRule[]
+  readonly junctionCount: number
+  readonly junctionLngE7: Int32Array
+  readonly junctionLatE7: Int32Array
+  readonly junctionOsmId: Float64Array
+  readonly strings: Uint8Array
+  readonly outline: Outline
+}
+
+/**
+ * Cuts ways at junctions, joins what nothing separates, and says turn restrictions in links.
+ *
+ * @param area ways without a node inside are left out
+ * @param pause called between two long steps
+ * @returns undefined when nothing is left; `roads.refs` is used up
+ */
+export async function makeNetwork(
+  roads: RoadData,
+  area: Polygon | MultiPolygon | undefined,
+  pause: () => Promise<void>,
+): Promise<RoadNetwork | undefined> {
+  if (area !== undefined) markInside(roads, area)
+  const wayOfId = findRestrictedWays(roads)
+  const ends = forceJunctions(roads, wayOfId)
+  const pieces = cutPieces(roads, cutRuns(roads, area !== undefined))
+  if (pieces.count === 0) return undefined
+  const chains = joinPieces(roads, pieces)
+  const junctions = findJunctions(roads, pieces, chains)
+  await pause()
+  const outline = createOutline()
+  const segments = makeSegments(roads, pieces, chains, junctions, outline)
+  const { rules, notes } = resolveRestrictions(roads, pieces, segments, wayOfId, ends)
+  addNotes(segments, roads.strings, notes)
+  await pause()
+  const { node } = junctions
+  return {
+    segments,
+    rules,
+    junctionCount: junctions.count,
+    junctionLngE7: Int32Array.from(node, (at) => roads.nodeLngE7[at]!),
+    junctionLatE7: Int32Array.from(node, (at) => roads.nodeLatE7[at]!),
+    junctionOsmId: Float64Array.from(node, (at) => roads.nodeId[at]!),
+    strings: roads.strings.bytes(),
+    outline,
+  }
+}
+
+/** Points on the border are inside. */
+function markInside({ nodeState, nodeLngE7, nodeLatE7 }: RoadData, area: Polygon | MultiPolygon): void {
+  const prepared = prepareArea(area)
+  for (let node = 0; node < nodeState.length; node++) {
+    if (nodeState[node] === 0) continue
+    if (prepared.intersectsPoint(nodeLngE7[node]! / 1e7, nodeLatE7[node]! / 1e7)) {
+      nodeState[node]! |= NODE_STATE.INSIDE
+    }
+  }
+}
+
+/** Appends to what the ways' own tags left there. */
+function addNotes({ linkNotes }: Segments, strings: StringPool, notes: Map<number, string[]>): void {
+  for (const [link, added] of notes) {
+    const known = splitNotes(strings.text(linkNotes[link]!))
+    linkNotes[link] = strings.add(joinNotes([...known, ...added]))
+  }
+}

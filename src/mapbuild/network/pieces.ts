@@ -1,0 +1,56 @@
+import { NODE_STATE, type RoadData } from '../extract/read-roads.js'
+import { createGrowing, filled, push } from '../growing.js'
+import type { Runs } from './runs.js'
+
+/** Runs cut at every node where something else can happen: roads meet or end, a barrier, a turn restriction. */
+export interface Pieces {
+  readonly count: number
+  /** piece → way, ascending */
+  readonly way: Uint32Array
+  /** piece → its nodes are `nodes[from[piece] … to[piece]]`, both included */
+  readonly from: Uint32Array
+  readonly to: Uint32Array
+  readonly nodes: Uint32Array
+  /** node → road ends that meet there, 3 = three or more; a road that passes counts as two */
+  readonly degree: Uint8Array
+}
+
+const MANY = 3
+const CUT = NODE_STATE.CLOSED | NODE_STATE.FORCED
+
+/** Cuts runs into pieces; `roads.nodeState` tells where more than the network itself asks for a cut. */
+export function cutPieces(roads: RoadData, runs: Runs): Pieces {
+  const { nodeState } = roads
+  const { first, nodes } = runs
+  const degree = countEnds(runs, nodeState.length)
+  const way = createGrowing(Uint32Array)
+  const from = createGrowing(Uint32Array)
+  const to = createGrowing(Uint32Array)
+  for (let run = 0; run < runs.count; run++) {
+    let start = first[run]!
+    const last = first[run + 1]! - 1
+    for (let at = start + 1; at <= last; at++) {
+      const node = nodes[at]!
+      if (at < last && degree[node]! < MANY && (nodeState[node]! & CUT) === 0) continue
+      push(way, runs.way[run]!)
+      push(from, start)
+      push(to, at)
+      start = at
+    }
+  }
+  return { count: way.length, way: filled(way), from: filled(from), to: filled(to), nodes, degree }
+}
+
+/** Ends count once, passages twice: 2 is an ordinary corner of a road, or a place where two roads could be joined. */
+function countEnds({ count, first, nodes }: Runs, nodeCount: number): Uint8Array {
+  const degree = new Uint8Array(nodeCount)
+  for (let run = 0; run < count; run++) {
+    const start = first[run]!
+    const last = first[run + 1]! - 1
+    for (let at = start; at <= last; at++) {
+      const node = nodes[at]!
+      degree[node] = Math.min(MANY, degree[node]! + (at === start || at === last ? 1 : 2))
+    }
+  }
+  return degree
+}

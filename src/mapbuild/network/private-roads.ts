@@ -1,0 +1,68 @@
+import { LINK_FLAG } from '../../routing/graph/graph.js'
+import { linkHead, linkTail } from './adjacency.js'
+import type { Segments } from './segments.js'
+
+const NONE = -1
+const SEVERAL = -2
+
+/**
+ * Which links the search must treat as private: those that could be a way through.
+ *
+ * A group of connected private roads that meets the public ones at a single junction is a dead end: no route passes
+ * it, so it needs no memory of its own. That is most of them, for most are drives. Not so where a turn restriction
+ * applies at the junction, which turning round in the drive could dodge.
+ *
+ * @param isRestricted junctions with a turn rule
+ * @returns link → 1 where it must be treated as private
+ */
+export function findPrivateThroughRoads(
+  segments: Segments,
+  junctionCount: number,
+  isRestricted: (junction: number) => boolean,
+): Uint8Array {
+  const { linkSpeed, linkFlags } = segments
+  const linkCount = segments.count * 2
+  const isPrivate = new Uint8Array(linkCount)
+  const touchesPublic = new Uint8Array(junctionCount)
+  const groupOf = Int32Array.from({ length: junctionCount }, (_, junction) => junction)
+  for (let link = 0; link < linkCount; link++) {
+    if (linkSpeed[link] === 0) continue
+    const tail = linkTail(segments, link)
+    const head = linkHead(segments, link)
+    if ((linkFlags[link]! & LINK_FLAG.PRIVATE) === 0) {
+      touchesPublic[tail] = 1
+      touchesPublic[head] = 1
+    } else {
+      isPrivate[link] = 1
+      groupOf[findGroup(groupOf, tail)] = findGroup(groupOf, head)
+    }
+  }
+  const doors = findDoors(groupOf, touchesPublic)
+  for (let link = 0; link < linkCount; link++) {
+    if (isPrivate[link] === 0) continue
+    const door = doors[findGroup(groupOf, linkTail(segments, link))]!
+    if (door === NONE || (door !== SEVERAL && !isRestricted(door))) isPrivate[link] = 0
+  }
+  return isPrivate
+}
+
+/** Group → the one junction where it meets public roads, `NONE`, or `SEVERAL`. */
+function findDoors(groupOf: Int32Array, touchesPublic: Uint8Array): Int32Array {
+  const doors = new Int32Array(groupOf.length).fill(NONE)
+  for (let junction = 0; junction < groupOf.length; junction++) {
+    if (touchesPublic[junction] === 0) continue
+    const group = findGroup(groupOf, junction)
+    doors[group] = doors[group] === NONE ? junction : SEVERAL
+  }
+  return doors
+}
+
+/** @see R. E. Tarjan, "Efficiency of a good but not linear set union algorithm", 1975; here with path halving */
+function findGroup(groupOf: Int32Array, junction: number): number {
+  let at = junction
+  while (groupOf[at] !== at) {
+    groupOf[at] = groupOf[groupOf[at]!]!
+    at = groupOf[at]!
+  }
+  return at
+}

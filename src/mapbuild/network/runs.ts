@@ -1,0 +1,110 @@
+import { NODE_STATE, type RoadData } from '../extract/read-roads.js'
+import { createGrowing, filled, push } from '../growing.js'
+import { hopM } from './lengths.js'
+
+/** Ways cut into stretches whose nodes are all there, no node twice in a row. */
+export interface Runs {
+  readonly count: number
+  /** run → way, ascending */
+  readonly way: Uint32Array
+  /** run → its nodes are `nodes[first[run] … first[run + 1])`, at least two */
+  readonly first: Uint32Array
+  readonly nodes: Uint32Array
+}
+
+/** Half the way round the earth in one hop is no road: it crosses the antimeridian, or is damage. */
+const MAX_HOP_LNG_E7 = 1_800_000_000
+
+/**
+ * Cuts ways where the extract lacks a node, and leaves out ways with no node inside the area.
+ *
+ * Works in place: `roads.refs` is overwritten and becomes `nodes`. Ways with a duration get their speeds here, for
+ * only now is their length known.
+ *
+ * @param isClipped true: keep only ways with a node that is marked INSIDE
+ */
+export function cutRuns(roads: RoadData, isClipped: boolean): Runs {
+  const { wayFirstRef, refs, nodeState, nodeLngE7, counts } = roads
+  const way = createGrowing(Uint32Array)
+  const first = createGrowing(Uint32Array)
+  let length = 0
+  let cuts = 0
+  let outside = 0
+  push(first, 0)
+  const closeRun = (of: number) => {
+    const start = first.array[first.length - 1]!
+    if (length - start < 2) {
+      length = start // a single node is no road
+      return
+    }
+    push(way, of)
+    push(first, length)
+  }
+  for (let of = 0; of < roads.wayCount; of++) {
+    const from = wayFirstRef[of]!
+    const end = wayFirstRef[of + 1]!
+    if (isClipped && !hasInside(refs, from, end, nodeState)) {
+      outside++
+      continue
+    }
+    let last = -1
+    for (let at = from; at < end; at++) {
+      const node = refs[at]!
+      if (node === last) continue
+      const isMissing = (nodeState[node]! & NODE_STATE.PRESENT) === 0
+      const isLeap = last >= 0 && Math.abs(nodeLngE7[node]! - nodeLngE7[last]!) > MAX_HOP_LNG_E7
+      if (isMissing || isLeap) {
+        closeRun(of)
+        cuts++
+        last = -1
+        if (isMissing) continue
+      }
+      refs[length++] = node
+      last = node
+    }
+    closeRun(of)
+  }
+  counts.waysCut = cuts
+  if (isClipped) counts.waysOutside = outside
+  const runs = { count: way.length, way: filled(way), first: filled(first), nodes: refs.subarray(0, length) }
+  applyDurations(roads, runs)
+  return runs
+}
+
+/** One node inside keeps the whole way, so that roads over the border of an area lead somewhere. */
+function hasInside(refs: Uint32Array, from: number, end: number, nodeState: Uint8Array): boolean {
+  for (let at = from; at < end; at++) {
+    if ((nodeState[refs[at]!]! & NODE_STATE.INSIDE) !== 0) return true
+  }
+  return false
+}
+
+const MIN_FERRY_KMH = 1
+const MAX_FERRY_KMH = 120
+
+/** Speed of ways that tell how long they take; a speed that no ship and no train reaches is not believed. */
+function applyDurations(roads: RoadData, runs: Runs): void {
+  if (roads.durations.size === 0) return
+  const lengthM = new Map<number, number>()
+  for (let run = 0; run < runs.count; run++) {
+    const way = runs.way[run]!
+    if (roads.durations.has(way)) lengthM.set(way, (lengthM.get(way) ?? 0) + runLengthM(roads, runs, run))
+  }
+  for (const [way, durationS] of roads.durations) {
+    const kmh = ((lengthM.get(way) ?? 0) / durationS) * 3.6
+    if (kmh < MIN_FERRY_KMH || kmh > MAX_FERRY_KMH) continue
+    if (roads.forwardSpeed[way]! > 0) roads.forwardSpeed[way] = Math.round(kmh * 10)
+    if (roads.backwardSpeed[way]! > 0) roads.backwardSpeed[way] = Math.round(kmh * 10)
+  }
+}
+
+/** Length on the ellipsoid, metres. */
+function runLengthM({ nodeLngE7, nodeLatE7 }: RoadData, { first, nodes }: Runs, run: number): number {
+  let sumM = 0
+  for (let at = first[run]! + 1; at < first[run + 1]!; at++) {
+    const a = nodes[at - 1]!
+    const b = nodes[at]!
+    sumM += hopM(nodeLngE7[a]!, nodeLatE7[a]!, nodeLngE7[b]!, nodeLatE7[b]!)
+  }
+  return sumM
+}

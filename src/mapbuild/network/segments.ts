@@ -1,0 +1,155 @@
+import Flatbush from 'flatbush'
+import type { RoadData } from '../extract/read-roads.js'
+import { createGrowing, filled, type Growing, push } from '../growing.js'
+import { sortOrder } from '../sort-order.js'
+import type { Chains } from './chains.js'
+import type { Junctions } from './junctions.js'
+import { hopM } from './lengths.js'
+import type { Outline } from './outline.js'
+import type { Pieces } from './pieces.js'
+
+/** The network as the graph has it, but for nodes and arcs. */
+export interface Segments {
+  readonly count: number
+  readonly tail: Uint32Array
+  readonly head: Uint32Array
+  readonly lengthMm: Uint32Array
+  readonly firstGeometry: Uint32Array
+  readonly geometry: Uint8Array
+  readonly name: Uint32Array
+  readonly linkSpeed: Uint16Array
+  readonly linkNotes: Uint32Array
+  readonly linkFlags: Uint8Array
+  /** flatbush over the boxes */
+  readonly index: Uint8Array
+  /** piece → link that drives it along its nodes */
+  readonly pieceLink: Uint32Array
+}
+
+const MAX_UINT32 = 0xffffffff
+const INDEX_NODE_SIZE = 16
+
+/**
+ * Gives chains their final numbers and attributes.
+ *
+ * Segments are ordered by the smaller of their junctions, then the larger, then as the extract has them, so that what
+ * a search meets together lies together, and the same extract gives the same numbers.
+ */
+export function makeSegments(
+  roads: RoadData,
+  pieces: Pieces,
+  chains: Chains,
+  junctions: Junctions,
+  outline: Outline,
+): Segments {
+  const { count } = chains
+  const order = orderOf(junctions, count)
+  const tail = new Uint32Array(count)
+  const head = new Uint32Array(count)
+  const name = new Uint32Array(count)
+  const linkSpeed = new Uint16Array(count * 2)
+  const linkNotes = new Uint32Array(count * 2)
+  const linkFlags = new Uint8Array(count * 2)
+  const pieceLink = new Uint32Array(pieces.count)
+  for (let segment = 0; segment < count; segment++) {
+    const chain = order[segment]!
+    tail[segment] = junctions.tail[chain]!
+    head[segment] = junctions.head[chain]!
+    // all pieces of a chain are alike, so the first one speaks for it
+    const first = chains.first[chain]!
+    for (let at = first; at < chains.first[chain + 1]!; at++) {
+      const step = chains.steps[at]!
+      pieceLink[step >>> 1] = segment * 2 + (step & 1)
+    }
+    const step = chains.steps[first]!
+    const way = pieces.way[step >>> 1]!
+    const side = step & 1
+    name[segment] = roads.wayName[way]!
+    linkSpeed[segment * 2 + side] = roads.forwardSpeed[way]!
+    linkSpeed[segment * 2 + (side ^ 1)] = roads.backwardSpeed[way]!
+    linkFlags[segment * 2 + side] = roads.forwardFlags[way]!
+    linkFlags[segment * 2 + (side ^ 1)] = roads.backwardFlags[way]!
+    linkNotes[segment * 2 + side] = roads.forwardNotes[way]!
+    linkNotes[segment * 2 + (side ^ 1)] = roads.backwardNotes[way]!
+  }
+  const shapes = drawShapes(roads, pieces, chains, order, outline)
+  return { count, tail, head, name, linkSpeed, linkNotes, linkFlags, pieceLink, ...shapes }
+}
+
+/** Chains in the order that they get as segments. */
+function orderOf({ tail, head }: Junctions, count: number): Uint32Array {
+  const low = new Uint32Array(count)
+  const high = new Uint32Array(count)
+  for (let chain = 0; chain < count; chain++) {
+    low[chain] = Math.min(tail[chain]!, head[chain]!)
+    high[chain] = Math.max(tail[chain]!, head[chain]!)
+  }
+  return sortOrder(low, sortOrder(high))
+}
+
+/** Length, inner corners and box of every segment, in one walk along its nodes. */
+function drawShapes(roads: RoadData, pieces: Pieces, chains: Chains, order: Uint32Array, outline: Outline) {
+  const { nodeLngE7, nodeLatE7 } = roads
+  const count = order.length
+  const lengthMm = new Uint32Array(count)
+  const firstGeometry = new Uint32Array(count + 1)
+  const geometry = createGrowing(Uint8Array, 64 * 1024)
+  const index = new Flatbush(count, INDEX_NODE_SIZE, Int32Array)
+  const line: number[] = []
+  for (let segment = 0; segment < count; segment++) {
+    const corners = readChain(pieces, chains, order[segment]!, line)
+    let lng = nodeLngE7[line[0]!]!
+    let lat = nodeLatE7[line[0]!]!
+    let [west, east, south, north] = [lng, lng, lat, lat]
+    let lengthM = 0
+    outline.add(lng, lat)
+    for (let corner = 1; corner < corners; corner++) {
+      const nextLng = nodeLngE7[line[corner]!]!
+      const nextLat = nodeLatE7[line[corner]!]!
+      lengthM += hopM(lng, lat, nextLng, nextLat)
+      west = Math.min(west, nextLng)
+      east = Math.max(east, nextLng)
+      south = Math.min(south, nextLat)
+      north = Math.max(north, nextLat)
+      outline.add(nextLng, nextLat)
+      // a corner on top of the one before adds nothing to the line
+      const isCorner = corner < corners - 1 && (nextLng !== lng || nextLat !== lat)
+      if (isCorner) {
+        pushVarint(geometry, nextLng - lng)
+        pushVarint(geometry, nextLat - lat)
+      }
+      lng = nextLng
+      lat = nextLat
+    }
+    lengthMm[segment] = Math.min(MAX_UINT32, Math.round(lengthM * 1000))
+    firstGeometry[segment + 1] = geometry.length
+    index.add(west, south, east, north)
+  }
+  index.finish()
+  return { lengthMm, firstGeometry, geometry: filled(geometry), index: new Uint8Array(index.data) }
+}
+
+/** The nodes of a chain in order. @returns how many */
+function readChain(pieces: Pieces, chains: Chains, chain: number, line: number[]): number {
+  let count = 0
+  for (let at = chains.first[chain]!; at < chains.first[chain + 1]!; at++) {
+    const step = chains.steps[at]!
+    const piece = step >>> 1
+    const from = pieces.from[piece]!
+    const to = pieces.to[piece]!
+    const skip = count === 0 ? 0 : 1 // the first node is the last one of the step before
+    if ((step & 1) === 0) for (let i = from + skip; i <= to; i++) line[count++] = pieces.nodes[i]!
+    else for (let i = to - skip; i >= from; i--) line[count++] = pieces.nodes[i]!
+  }
+  return count
+}
+
+/** Zigzag, then seven bits a byte, the least significant first. Differences fit 32 bits: see `MAX_HOP_LNG_E7`. */
+function pushVarint(bytes: Growing<Uint8Array>, delta: number): void {
+  let bits = ((delta << 1) ^ (delta >> 31)) >>> 0
+  while (bits > 0x7f) {
+    push(bytes, (bits & 0x7f) | 0x80)
+    bits >>>= 7
+  }
+  push(bytes, bits)
+}

@@ -1,0 +1,222 @@
+import { findId, NO_INDEX } from '../extract/node-table.js'
+import { NODE_STATE, type RoadData } from '../extract/read-roads.js'
+import type { RawRestriction } from '../extract/restriction-relation.js'
+import { conditionalNote } from '../profile/notes.js'
+import type { TurnRule } from './automaton.js'
+import type { Pieces } from './pieces.js'
+import type { Segments } from './segments.js'
+
+/** The ways that restrictions speak of: OSM id → way. */
+export type WayOfId = ReadonlyMap<number, number>
+
+/** What is needed to say restrictions in links. */
+interface Network {
+  readonly roads: RoadData
+  readonly pieces: Pieces
+  readonly segments: Segments
+  readonly wayOfId: WayOfId
+  readonly ends: WayEnds
+}
+
+/** Finds the ways that restrictions name, by one pass over all ways. */
+export function findRestrictedWays({ restrictions, wayId, wayCount }: RoadData): WayOfId {
+  const wanted = new Set(restrictions.flatMap(({ from, viaWays, to }) => [...from, ...viaWays, ...to]))
+  const wayOfId = new Map<number, number>()
+  if (wanted.size === 0) return wayOfId
+  for (let way = 0; way < wayCount; way++) if (wanted.has(wayId[way]!)) wayOfId.set(wayId[way]!, way)
+  return wayOfId
+}
+
+/** Way → its first and last node, of ways that lie between two nodes of a restriction. */
+export type WayEnds = ReadonlyMap<number, readonly [number, number]>
+
+/**
+ * Marks the nodes where restrictions apply, so that they stay junctions.
+ *
+ * Before `cutRuns`, which overwrites the refs: what is still needed of them is returned.
+ */
+export function forceJunctions(roads: RoadData, wayOfId: WayOfId): WayEnds {
+  const { nodeId, nodeState, refs, wayFirstRef } = roads
+  const ends = new Map<number, readonly [number, number]>()
+  const force = (node: number | undefined) => {
+    if (node !== undefined && node < nodeState.length) nodeState[node]! |= NODE_STATE.FORCED
+  }
+  for (const { isRule, viaNode, viaWays } of roads.restrictions) {
+    if (!isRule) continue
+    if (viaNode !== undefined) force(findId(nodeId, viaNode, 0))
+    for (const id of viaWays) {
+      const way = wayOfId.get(id)
+      if (way === undefined) continue
+      const first = refs[wayFirstRef[way]!]!
+      const last = refs[wayFirstRef[way + 1]! - 1]!
+      ends.set(way, [first, last])
+      force(first)
+      force(last)
+    }
+  }
+  return ends
+}
+
+/**
+ * Says restrictions in links. One that names a way or node which the map does not have, or that does not tell which
+ * of two directions it means, is left out and counted.
+ *
+ * @returns rules for the search, and notes for links where a restriction holds only at times
+ */
+export function resolveRestrictions(
+  roads: RoadData,
+  pieces: Pieces,
+  segments: Segments,
+  wayOfId: WayOfId,
+  ends: WayEnds,
+): { rules: TurnRule[]; notes: Map<number, string[]> } {
+  const network = { roads, pieces, segments, wayOfId, ends }
+  const rules: TurnRule[] = []
+  const notes = new Map<number, string[]>()
+  const { counts } = roads
+  counts.restrictionsUsed = 0
+  counts.restrictionsNoted = 0
+  counts.restrictionsLeftOut = 0
+  for (const restriction of roads.restrictions) {
+    const found =
+      restriction.viaNode === undefined ? overWays(network, restriction) : overNode(network, restriction)
+    if (found.length === 0) counts.restrictionsLeftOut++
+    else if (restriction.isRule) {
+      counts.restrictionsUsed++
+      rules.push(...found.map((links) => ({ kind: restriction.kind, links })))
+    }
+    if (restriction.conditions.length === 0 || found.length === 0) continue
+    counts.restrictionsNoted++
+    addNotes(network, restriction, found, notes)
+  }
+  return { rules, notes }
+}
+
+function addNotes(
+  { roads, segments }: Network,
+  { conditions }: RawRestriction,
+  found: readonly number[][],
+  notes: Map<number, string[]>,
+): void {
+  for (const links of found) {
+    const target = roads.strings.text(segments.name[links[links.length - 1]! >>> 1]!)
+    const subject = `conditional turn restriction${target === '' ? '' : ` into ${target}`}`
+    const first = links[0]!
+    const known = notes.get(first) ?? []
+    for (const clause of conditions) {
+      const note = conditionalNote(subject, clause)
+      if (!known.includes(note)) known.push(note)
+    }
+    notes.set(first, known)
+  }
+}
+
+/** Every way of arriving by `from` with every way of leaving by `to`. */
+function overNode(network: Network, restriction: RawRestriction): number[][] {
+  const { roads } = network
+  const node = findId(roads.nodeId, restriction.viaNode!, 0)
+  if (node === NO_INDEX || (roads.nodeState[node]! & NODE_STATE.CLOSED) !== 0) return []
+  const sequences: number[][] = []
+  for (const from of restriction.from) {
+    const arriving = linksAt(network, from, node, true)
+    if (restriction.isUTurn && restriction.to.includes(from)) {
+      // back along the very way: also where the way was not cut at the node and arrives from both sides
+      for (const link of arriving) if (isOpen(network, link ^ 1)) sequences.push([link, link ^ 1])
+      continue
+    }
+    for (const to of restriction.to) {
+      const leaving = linksAt(network, to, node, false)
+      // two candidates: the way runs on through the node, and nothing says which side is meant
+      if (arriving.length === 1 && leaving.length === 1) sequences.push([arriving[0]!, leaving[0]!])
+    }
+  }
+  return sequences
+}
+
+/** Follows the via ways from end to end, whichever way round each of them lies. */
+function overWays(network: Network, restriction: RawRestriction): number[][] {
+  const sequences: number[][] = []
+  const [firstVia = -1] = restriction.viaWays
+  const ends = network.ends.get(network.wayOfId.get(firstVia) ?? -1)
+  if (ends === undefined) return []
+  for (const start of new Set(ends)) {
+    const via = followWays(network, restriction.viaWays, start)
+    if (via === undefined) continue
+    for (const from of restriction.from) {
+      for (const to of restriction.to) {
+        const arriving = linksAt(network, from, start, true)
+        const leaving = linksAt(network, to, via.end, false)
+        if (arriving.length === 1 && leaving.length === 1) {
+          sequences.push([arriving[0]!, ...via.links, leaving[0]!])
+        }
+      }
+    }
+  }
+  return sequences
+}
+
+/** The links from a node along ways that follow each other; undefined where one is closed or does not join. */
+function followWays(
+  network: Network,
+  ids: readonly number[],
+  start: number,
+): { links: number[]; end: number } | undefined {
+  const links: number[] = []
+  let at = start
+  for (const id of ids) {
+    const way = network.wayOfId.get(id)
+    const ends = network.ends.get(way ?? -1)
+    if (way === undefined || ends === undefined || !ends.includes(at)) return undefined
+    const isAlong = at === ends[0]
+    const driven = linksOf(network, way, isAlong)
+    if (driven.length === 0 || !driven.every((link) => isOpen(network, link))) return undefined
+    for (const link of driven) if (links[links.length - 1] !== link) links.push(link)
+    at = isAlong ? ends[1] : ends[0]
+  }
+  return { links, end: at }
+}
+
+/** All links of a way in the order of travel. */
+function linksOf({ pieces, segments }: Network, way: number, isAlong: boolean): number[] {
+  const links: number[] = []
+  for (let piece = firstPiece(pieces, way); pieces.way[piece] === way; piece++) {
+    links.push(isAlong ? segments.pieceLink[piece]! : segments.pieceLink[piece]! ^ 1)
+  }
+  return isAlong ? links : links.reverse()
+}
+
+/** Open links of a way that arrive at a node, or that leave it. */
+function linksAt(
+  { pieces, segments, wayOfId }: Network,
+  wayId: number,
+  node: number,
+  isArriving: boolean,
+): number[] {
+  const way = wayOfId.get(wayId)
+  const links: number[] = []
+  if (way === undefined) return links
+  for (let piece = firstPiece(pieces, way); pieces.way[piece] === way; piece++) {
+    const along = segments.pieceLink[piece]!
+    const arrivesAlong = pieces.nodes[pieces.to[piece]!] === node
+    const arrivesAgainst = pieces.nodes[pieces.from[piece]!] === node
+    if (arrivesAlong) links.push(isArriving ? along : along ^ 1)
+    if (arrivesAgainst) links.push(isArriving ? along ^ 1 : along)
+  }
+  return links.filter((link) => segments.linkSpeed[link]! > 0)
+}
+
+function isOpen({ segments }: Network, link: number): boolean {
+  return segments.linkSpeed[link]! > 0
+}
+
+/** Pieces are in the order of their ways. */
+function firstPiece({ way, count }: Pieces, wanted: number): number {
+  let low = 0
+  let high = count
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (way[middle]! < wanted) low = middle + 1
+    else high = middle
+  }
+  return low
+}

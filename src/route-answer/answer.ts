@@ -1,0 +1,122 @@
+import { cutLine } from '../routing/graph/geometry.js'
+import type { Graph } from '../routing/graph/graph.js'
+import { nearestJunction } from '../routing/graph/nearest-junction.js'
+import { readNotes, readString } from '../routing/graph/strings.js'
+import { isBackward, segmentOf } from '../routing/graph/topology.js'
+import { hours } from '../routing/search/cost.js'
+import type { DrivenStep, Route } from '../routing/search/route.js'
+
+/** One link, or the driven part of it: a Feature of the answer, wire names. */
+export interface RouteFeature {
+  type: 'Feature'
+  geometry: { type: 'LineString'; coordinates: [number, number][] }
+  properties: {
+    edge_id: number
+    length: number
+    speed: number
+    risk: number
+    waypoint: boolean
+    notes: string[]
+    name: string
+    time: number
+  }
+}
+
+/** Sums over a route, wire names. Lengths in metres, times in hours. */
+export interface RouteTotals {
+  length: number
+  time: number
+  total_cost: number
+  max_risk: number
+  avr_risk: number
+}
+
+/**
+ * The links of a route in the order of travel.
+ *
+ * Lengths are whole millimetres, so they add up exactly; hours are rounded to 12 decimals (4 ns), so that sums of
+ * parts agree with the totals to 9 decimals on the longest of routes.
+ */
+export function featuresOf(graph: Graph, route: Route): RouteFeature[] {
+  const names = new Map<number, string>() // many links of a route share one
+  return route.legs.flatMap((steps) =>
+    steps.map((step, i) => featureOf(graph, step, i === steps.length - 1, names)),
+  )
+}
+
+/** `total_cost` is the published sum over the route's own pieces, Σ length / speed · (1 + Σ sensitivity). */
+export function totalsOf(graph: Graph, route: Route): RouteTotals {
+  let lengthMm = 0
+  let timeH = 0
+  let costH = 0
+  let levelMm = 0
+  let maxLevel = 0
+  for (const step of route.legs.flat()) {
+    const speed = graph.linkSpeed[step.link]!
+    lengthMm += step.lengthMm
+    timeH += hours(step.lengthMm, speed)
+    costH += hours(step.weightedMm, speed)
+    levelMm += step.levelMm
+    maxLevel = Math.max(maxLevel, step.maxLevel)
+  }
+  return {
+    length: lengthMm / 1000,
+    time: roundHours(timeH),
+    total_cost: roundHours(costH),
+    max_risk: maxLevel,
+    avr_risk: lengthMm === 0 ? 0 : roundHours(levelMm / lengthMm),
+  }
+}
+
+/** OSM id of the junction nearest to a point. */
+export function nearestNodeId(graph: Graph, lng: number, lat: number): number {
+  return graph.junctionOsmId[nearestJunction(graph, lng, lat)]!
+}
+
+/** 12 decimals. */
+export function roundHours(value: number): number {
+  return Math.round(value * 1e12) / 1e12
+}
+
+/** Whole millimetres. */
+export function roundMetres(metres: number): number {
+  return Math.round(metres * 1000) / 1000
+}
+
+function featureOf(
+  graph: Graph,
+  step: DrivenStep,
+  isWaypoint: boolean,
+  names: Map<number, string>,
+): RouteFeature {
+  const { link, from, to } = step
+  const segment = segmentOf(link)
+  const speed = graph.linkSpeed[link]!
+  return {
+    type: 'Feature',
+    geometry: {
+      type: 'LineString',
+      coordinates: cutLine(graph, segment, isBackward(link), from, to),
+    },
+    properties: {
+      edge_id: link,
+      length: step.lengthMm / 1000,
+      speed: speed / 10,
+      risk: step.maxLevel,
+      waypoint: isWaypoint,
+      notes: readNotes(graph, link),
+      name: nameOf(graph, segment, names),
+      time: roundHours(hours(step.lengthMm, speed)),
+    },
+  }
+}
+
+function nameOf(graph: Graph, segment: number, known: Map<number, string>): string {
+  const offset = graph.segmentName[segment]!
+  let name = known.get(offset)
+  if (name === undefined) {
+    name = readString(graph, offset)
+    known.set(offset, name)
+  }
+  return name
+}

@@ -1,0 +1,244 @@
+import { messageOf } from '../../errors.js'
+import { mapHierarchy } from '../cch/map-hierarchy.js'
+import { type Graph, LINK_FLAG, NO_ARC } from './graph.js'
+import { openJunctionTree, openSegmentTree } from './graph-check.js'
+import { localScale } from './local-scale.js'
+
+/** A map with more faults than this is described well enough by the first. */
+const MAX_FAULTS = 20
+const MAX_LNG_E7 = 1_800_000_000
+const MAX_LAT_E7 = 900_000_000
+const ALL_FLAGS = LINK_FLAG.MAIN | LINK_FLAG.PRIVATE | LINK_FLAG.FERRY | LINK_FLAG.ROUNDABOUT
+const MAX_UINT32 = 0xffffffff
+/**
+ * Lengths are checked against a plane by each hop's own scale: coarse, but no damage hides in it. Far ferries are
+ * longer in a plane than they are, by a twentieth at 10 degrees.
+ */
+const LENGTH_TOLERANCE = 0.05
+const LENGTH_SLACK_MM = 2
+
+type Report = (fault: string) => void
+
+/**
+ * Looks for everything that can be wrong inside a graph whose file reads well: what a program with a fault, rather
+ * than a bad disk, would leave. Seconds for a large map.
+ *
+ * @param graph from `readGraph`, which has checked bounds and checksums
+ * @returns what is wrong, in words; empty for a sound map
+ */
+export function verifyGraph(graph: Graph): string[] {
+  const faults: string[] = []
+  const report = (fault: string) => {
+    if (faults.length < MAX_FAULTS) faults.push(fault)
+  }
+  verifyArcs(graph, report)
+  verifyLinkArcs(graph, report)
+  verifyLinks(graph, report)
+  verifyJunctions(graph, report)
+  verifyShapes(graph, report)
+  verifyStrings(graph, report)
+  verifyOrder(graph, report)
+  return faults
+}
+
+/** Every arc drives an open link from its node's junction to its head's, and a node's arcs are sorted by link. */
+function verifyArcs(graph: Graph, report: Report): void {
+  const { nodeCount, firstOut, head, arcLink, nodeJunction, linkSpeed } = graph
+  for (let node = 0; node < nodeCount; node++) {
+    let last = -1
+    for (let arc = firstOut[node]!; arc < firstOut[node + 1]!; arc++) {
+      const link = arcLink[arc]!
+      if (linkSpeed[link] === 0) report(`arc ${arc} drives link ${link}, which is closed`)
+      if (linkJunction(graph, link, 0) !== nodeJunction[node])
+        report(`arc ${arc} does not begin where link ${link} does`)
+      if (linkJunction(graph, link, 1) !== nodeJunction[head[arc]!])
+        report(`arc ${arc} does not end where link ${link} does`)
+      if (link <= last) report(`arc ${arc} of node ${node} is out of order`)
+      last = link
+    }
+  }
+}
+
+/** Junction where a link begins (side 0) or ends (side 1). */
+function linkJunction({ segmentTail, segmentHead }: Graph, link: number, side: number): number {
+  return ((link ^ side) & 1) === 0 ? segmentTail[link >>> 1]! : segmentHead[link >>> 1]!
+}
+
+/** The arcs of a link are all arcs that drive it, ascending; `linkArcs` has each arc once. */
+function verifyLinkArcs({ segmentCount, linkFirstArc, linkArcs, arcLink }: Graph, report: Report): void {
+  for (let link = 0; link < segmentCount * 2; link++) {
+    let last = -1
+    for (let at = linkFirstArc[link]!; at < linkFirstArc[link + 1]!; at++) {
+      const arc = linkArcs[at]!
+      if (arcLink[arc] !== link) report(`arc ${arc} is listed for link ${link} but drives ${arcLink[arc]}`)
+      if (arc <= last) report(`the arcs of link ${link} are out of order`)
+      last = arc
+    }
+  }
+}
+
+function verifyLinks(
+  { segmentCount, linkSpeed, linkStartArc, linkFlags, segmentLengthMm }: Graph,
+  report: Report,
+): void {
+  for (let link = 0; link < segmentCount * 2; link++) {
+    if ((linkFlags[link]! & ~ALL_FLAGS) !== 0)
+      report(`link ${link} has flags ${linkFlags[link]} that nothing sets`)
+    if (linkStartArc[link] === NO_ARC && (linkFlags[link]! & LINK_FLAG.MAIN) !== 0) {
+      report(`link ${link} is closed and yet of the main network`)
+    }
+    if ((link & 1) === 0 && linkSpeed[link] === 0 && linkSpeed[link + 1] === 0) {
+      report(`segment ${link >>> 1} is closed in both directions`)
+    }
+    // longer than once round the Earth, which no road is
+    if (segmentLengthMm[link >>> 1] === MAX_UINT32) report(`segment ${link >>> 1} is longer than can be told`)
+  }
+}
+
+function verifyJunctions(graph: Graph, report: Report): void {
+  const { junctionCount, junctionLngE7, junctionLatE7, junctionOsmId } = graph
+  for (let junction = 0; junction < junctionCount; junction++) {
+    const isOnEarth =
+      Math.abs(junctionLngE7[junction]!) <= MAX_LNG_E7 && Math.abs(junctionLatE7[junction]!) <= MAX_LAT_E7
+    if (!isOnEarth) report(`junction ${junction} lies outside the earth`)
+    if (!Number.isSafeInteger(junctionOsmId[junction])) report(`junction ${junction} has no OSM id`)
+  }
+  const tree = openJunctionTree(graph)
+  const isListed = new Uint8Array(junctionCount)
+  for (let at = 0; at < junctionCount; at++) {
+    const junction = tree?.ids[at] ?? 0
+    isListed[junction] = 1
+    const isThere =
+      tree?.coords[at * 2] === junctionLngE7[junction] && tree?.coords[at * 2 + 1] === junctionLatE7[junction]
+    if (!isThere) report(`the junction index has junction ${junction} in another place`)
+  }
+  const missing = isListed.indexOf(0)
+  if (missing >= 0) report(`the junction index lacks junction ${missing}`)
+}
+
+/** Geometry decodes to places on earth, is as long as the segment says, and lies in the segment's box. */
+function verifyShapes(graph: Graph, report: Report): void {
+  const { segmentCount, segmentLengthMm } = graph
+  const boxes = leafBoxes(graph, report)
+  for (let segment = 0; segment < segmentCount; segment++) {
+    const shape = measure(graph, segment)
+    if (shape === undefined) {
+      report(`the geometry of segment ${segment} does not decode`)
+      continue
+    }
+    const lengthMm = segmentLengthMm[segment]!
+    const isLong = Math.abs(shape.lengthMm - lengthMm) <= lengthMm * LENGTH_TOLERANCE + LENGTH_SLACK_MM
+    if (!isLong) report(`segment ${segment} is ${Math.round(shape.lengthMm)} mm long but says ${lengthMm}`)
+    if (shape.box.some((value, side) => value !== boxes[segment * 4 + side])) {
+      report(`the segment index has segment ${segment} in another place`)
+    }
+  }
+}
+
+/** Segment → its box in the index. */
+function leafBoxes(graph: Graph, report: Report): Int32Array {
+  const boxes = new Int32Array(graph.segmentCount * 4)
+  const tree = openSegmentTree(graph)
+  if (tree === undefined) return boxes
+  const isListed = new Uint8Array(graph.segmentCount)
+  for (let at = 0; at < graph.segmentCount; at++) {
+    const segment = tree.indices[at]!
+    isListed[segment] = 1
+    boxes.set(tree.boxes.subarray(at * 4, at * 4 + 4), segment * 4)
+  }
+  const missing = isListed.indexOf(0)
+  if (missing >= 0) report(`the segment index lacks segment ${missing}`)
+  verifyBranches(tree.boxes, tree.levelEnds, tree.nodeSize, report)
+  return boxes
+}
+
+/** A branch's box is the box of its children. */
+function verifyBranches(
+  boxes: Int32Array,
+  levelEnds: readonly number[],
+  nodeSize: number,
+  report: Report,
+): void {
+  let child = 0
+  for (let level = 0; level + 1 < levelEnds.length; level++) {
+    for (let branch = levelEnds[level]!; branch < levelEnds[level + 1]!; branch++) {
+      const box = [MAX_UINT32, MAX_UINT32, -MAX_UINT32, -MAX_UINT32]
+      for (const end = Math.min(child + nodeSize, levelEnds[level]!); child < end; child++) {
+        for (let side = 0; side < 4; side++) {
+          const value = boxes[child * 4 + side]!
+          box[side] = side < 2 ? Math.min(box[side]!, value) : Math.max(box[side]!, value)
+        }
+      }
+      if (box.some((value, side) => value !== boxes[branch * 4 + side])) {
+        report(`the segment index has a wrong box at branch ${branch}`)
+      }
+    }
+  }
+}
+
+/** Undefined when a number does not end inside the geometry, or a point lies outside the earth. */
+function measure(
+  graph: Graph,
+  segment: number,
+): { lengthMm: number; box: [number, number, number, number] } | undefined {
+  const { geometry, firstGeometry, junctionLngE7, junctionLatE7 } = graph
+  const tail = graph.segmentTail[segment]!
+  const head = graph.segmentHead[segment]!
+  const cursor = { at: firstGeometry[segment]!, end: firstGeometry[segment + 1]! }
+  let lng = junctionLngE7[tail]!
+  let lat = junctionLatE7[tail]!
+  const box: [number, number, number, number] = [lng, lat, lng, lat]
+  let lengthM = 0
+  for (let isLast = false; !isLast; ) {
+    isLast = cursor.at >= cursor.end
+    const nextLng: number = isLast ? junctionLngE7[head]! : lng + readDelta(geometry, cursor)
+    const nextLat: number = isLast ? junctionLatE7[head]! : lat + readDelta(geometry, cursor)
+    // not written as a comparison that a NaN would pass
+    if (!(Math.abs(nextLng) <= MAX_LNG_E7 && Math.abs(nextLat) <= MAX_LAT_E7)) return undefined
+    const scale = localScale((lat + nextLat) / 2)
+    lengthM += Math.hypot((nextLng - lng) * scale.lngM, (nextLat - lat) * scale.latM)
+    lng = nextLng
+    lat = nextLat
+    box[0] = Math.min(box[0], lng)
+    box[1] = Math.min(box[1], lat)
+    box[2] = Math.max(box[2], lng)
+    box[3] = Math.max(box[3], lat)
+  }
+  return { lengthMm: lengthM * 1000, box }
+}
+
+/** NaN when the number runs past the end. */
+function readDelta(geometry: Uint8Array, cursor: { at: number; end: number }): number {
+  let bits = 0
+  for (let shift = 0; shift < 35 && cursor.at < cursor.end; shift += 7) {
+    const byte = geometry[cursor.at++]!
+    bits |= (byte & 0x7f) << shift
+    if (byte < 0x80) return (bits >>> 1) ^ -(bits & 1)
+  }
+  return Number.NaN
+}
+
+/** The order is one: every node once, and each subtree of what it makes together. */
+function verifyOrder(graph: Graph, report: Report): void {
+  try {
+    mapHierarchy(graph)
+  } catch (error) {
+    report(messageOf(error))
+  }
+}
+
+/** Names and notes are UTF-8. */
+function verifyStrings({ strings, segmentName, linkNotes }: Graph, report: Report): void {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  const view = new DataView(strings.buffer, strings.byteOffset, strings.byteLength)
+  const offsets = new Set<number>()
+  for (const offset of segmentName) offsets.add(offset)
+  for (const offset of linkNotes) offsets.add(offset)
+  for (const offset of offsets) {
+    try {
+      decoder.decode(strings.slice(offset + 4, offset + 4 + view.getUint32(offset, true)))
+    } catch (error) {
+      report(`the string at ${offset} is not UTF-8 (${error instanceof Error ? error.message : error})`)
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import type { Graph } from '../graph/graph.js'
+import { findSegment, type Overlay, type ThemeRisk } from './overlay.js'
+
+/** What driving a stretch of road meets, piece by piece, summed up. */
+export interface Stretch {
+  lengthMm: number
+  /** Σ length · (1 + Σ sensitivity) over the pieces: divided by the speed it is the cost */
+  weightedMm: number
+  /** Σ level · length, level = highest among the themes */
+  levelMm: number
+  /** highest level of any theme on it */
+  maxLevel: number
+}
+
+/**
+ * Cost of a stretch, integral milliseconds: rounded once, so equal wherever it is computed.
+ *
+ * @param speed 1/10 km/h; 1 km/h is 1e6 mm in 3.6e6 ms, so ms = mm · 36 / speed
+ */
+export function costMs(weightedMm: number, speed: number): number {
+  return Math.round((weightedMm * 36) / speed)
+}
+
+/** @param speed 1/10 km/h; 1 km is 1e6 mm @returns unrounded */
+export function hours(mm: number, speed: number): number {
+  return mm / (speed * 1e5)
+}
+
+/**
+ * Sums up the pieces of a segment between two offsets, where each theme cuts it at its own cell borders.
+ *
+ * @param fromMm from the segment's tail; `fromMm ≤ toMm`
+ */
+export function measure(
+  themes: readonly ThemeRisk[],
+  segment: number,
+  fromMm: number,
+  toMm: number,
+): Stretch {
+  const lengthMm = toMm - fromMm
+  if (themes.length === 0) return { lengthMm, weightedMm: lengthMm, levelMm: 0, maxLevel: 0 }
+  if (themes.length === 1) return measureOne(themes[0]!, segment, fromMm, toMm)
+  const stretch: Stretch = { lengthMm, weightedMm: 0, levelMm: 0, maxLevel: 0 }
+  const pieces = themes.map(({ overlay }) => firstPieceAfter(overlay, segment, fromMm))
+  let atMm = fromMm
+  while (atMm < toMm) {
+    let nextMm = toMm
+    let level = 0
+    let sensitivity = 0
+    for (let theme = 0; theme < themes.length; theme++) {
+      const { overlay, sensitivity: bySensitivity } = themes[theme]!
+      const piece = pieces[theme]!
+      let found = 0
+      if (piece >= 0) {
+        found = overlay.pieceLevel[piece]!
+        const endMm = overlay.pieceEndMm[piece]!
+        if (endMm < nextMm) nextMm = endMm
+      }
+      if (found > level) level = found
+      sensitivity += bySensitivity[found]!
+    }
+    stretch.weightedMm += (nextMm - atMm) * (1 + sensitivity)
+    stretch.levelMm += (nextMm - atMm) * level
+    if (level > stretch.maxLevel) stretch.maxLevel = level
+    atMm = nextMm
+    if (atMm < toMm) advance(themes, pieces, atMm)
+  }
+  return stretch
+}
+
+/** The same for one theme, which is the common case: nothing is kept beside the sums. */
+function measureOne(
+  { overlay, sensitivity }: ThemeRisk,
+  segment: number,
+  fromMm: number,
+  toMm: number,
+): Stretch {
+  const lengthMm = toMm - fromMm
+  const at = findSegment(overlay, segment)
+  if (at < 0) return { lengthMm, weightedMm: lengthMm * (1 + sensitivity[0]!), levelMm: 0, maxLevel: 0 }
+  const { firstPiece, pieceEndMm, pieceLevel } = overlay
+  let weightedMm = 0
+  let levelMm = 0
+  let maxLevel = 0
+  let atMm = fromMm
+  for (let piece = firstPiece[at]!; atMm < toMm; piece++) {
+    const endMm = Math.min(pieceEndMm[piece]!, toMm)
+    if (endMm <= atMm) continue // before the stretch
+    const level = pieceLevel[piece]!
+    weightedMm += (endMm - atMm) * (1 + sensitivity[level]!)
+    levelMm += (endMm - atMm) * level
+    if (level > maxLevel) maxLevel = level
+    atMm = endMm
+  }
+  return { lengthMm, weightedMm, levelMm, maxLevel }
+}
+
+/** True when a closed piece lies within the stretch (more than touching its ends). */
+export function meetsClosed(closed: Overlay, segment: number, fromMm: number, toMm: number): boolean {
+  const at = findSegment(closed, segment)
+  if (at < 0) return false
+  let startMm = 0
+  for (let piece = closed.firstPiece[at]!, end = closed.firstPiece[at + 1]!; piece < end; piece++) {
+    const endMm = closed.pieceEndMm[piece]!
+    if (closed.pieceLevel[piece]! > 0 && startMm < toMm && endMm > fromMm) return true
+    startMm = endMm
+  }
+  return false
+}
+
+/** Length of each segment, and speed of each link: all that a cost needs. */
+export type Roads = Pick<Graph, 'segmentLengthMm' | 'linkSpeed'>
+
+/** @returns -1 when no cell touches the segment */
+function firstPieceAfter(overlay: Overlay, segment: number, atMm: number): number {
+  const at = findSegment(overlay, segment)
+  if (at < 0) return -1
+  let piece = overlay.firstPiece[at]!
+  while (overlay.pieceEndMm[piece]! <= atMm && piece + 1 < overlay.firstPiece[at + 1]!) piece++
+  return piece
+}
+
+function advance(themes: readonly ThemeRisk[], pieces: number[], atMm: number): void {
+  for (let theme = 0; theme < themes.length; theme++) {
+    const piece = pieces[theme]!
+    if (piece >= 0 && themes[theme]!.overlay.pieceEndMm[piece]! <= atMm) pieces[theme] = piece + 1
+  }
+}

@@ -1,0 +1,111 @@
+import { describeValue } from '../../geo/fault.js'
+import { type ColumnType, quoteDefault, type Stored, type ValueFault } from './column-type.js'
+
+/** Digits of one number, so that a hostile `1e999999` costs nothing. PostgreSQL's own bound is 131,072. */
+export const MAX_DECIMAL_DIGITS = 1000
+
+/**
+ * Exact decimals, kept as the text of their digits: zeros at the end of the fraction stay, as PostgreSQL has it
+ * (`1.50` is read back as `1.50`). On the wire a value is a number when a double prints the same text, else a string.
+ *
+ * @param precision most digits in all, null for any
+ * @param scale digits of the fraction that values are rounded to (half away from zero), null for as many as come
+ */
+export function decimalType(precision: number | null, scale: number | null): ColumnType {
+  return {
+    dataType: 'numeric',
+    sqlType: 'TEXT',
+    form: 'decimal digits',
+    lengthUnit: null,
+    sortKey: (sql) => `decimal_sort_key(${sql})`, // registered with the connection
+    read(json) {
+      const text = readDecimal(json)
+      if (typeof text !== 'string' || scale === null || !Number.isFinite(Number(text))) return text
+      const rounded = roundDecimal(text, scale)
+      const whole = rounded.replace(/^-/, '').split('.')[0] as string
+      const mostWhole = (precision ?? MAX_DECIMAL_DIGITS) - scale
+      if (whole === '0' || whole.length <= mostWhole) return rounded
+      return { found: describeValue(json), expected: `at most ${mostWhole} digits before the point` }
+    },
+    operand: readDecimal,
+    print(stored) {
+      const value = Number(stored)
+      return Number.isFinite(value) && String(value) === stored ? value : stored
+    },
+    renderDefault: (given) => quoteDefault(given, 'numeric'),
+  }
+}
+
+/** Without zeros at the end of the fraction: equal numbers have equal texts. For key columns. */
+export function plainDecimal(text: string): string {
+  return text.includes('.') ? text.replace(/\.?0+$/, '') : text
+}
+
+/**
+ * Text that sorts as the numbers do, byte by byte: a letter for the sign, the exponent, the digits; of negative numbers
+ * everything is turned round. NaN is the greatest, as in PostgreSQL.
+ */
+export function decimalSortKey(text: string): string {
+  if (text === 'NaN') return 'r'
+  if (text === 'Infinity') return 'q'
+  if (text === '-Infinity') return 'm'
+  const [whole = '', fraction = ''] = text.replace(/^-/, '').split('.')
+  const digits = (whole + fraction).replace(/^0+/, '')
+  if (digits === '') return 'o'
+  const exponent = digits.length - fraction.length // 0.012 has -1
+  const significant = digits.replace(/0+$/, '')
+  if (!text.startsWith('-')) return `p${exponentKey(exponent)}${significant}`
+  return `n${exponentKey(-exponent)}${Array.from(significant, (digit) => 9 - Number(digit)).join('')}~`
+}
+
+function exponentKey(exponent: number): string {
+  return String(exponent + MAX_DECIMAL_DIGITS * 10).padStart(5, '0')
+}
+
+const FORM = /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,6}))?$/i
+
+/** A number, or a string of digits; whole numbers beyond 2^53 must be strings, for a double may have changed them. */
+function readDecimal(json: unknown): Stored | ValueFault {
+  const expected = `a number, or its digits as a string (beyond 2^53 a string; at most ${MAX_DECIMAL_DIGITS} digits)`
+  const isSure = typeof json === 'number' && (Number.isSafeInteger(json) || !isWhole(json))
+  if (!isSure && typeof json !== 'string') return { found: describeValue(json), expected }
+  return decimalText(String(json).trim()) ?? { found: describeValue(json), expected }
+}
+
+/** True for infinity too, which is what JSON makes of 1e400. */
+function isWhole(value: number): boolean {
+  return Math.trunc(value) === value
+}
+
+function decimalText(text: string): string | undefined {
+  if (/^nan$/i.test(text)) return 'NaN'
+  const infinity = /^([+-]?)inf(?:inity)?$/i.exec(text)
+  if (infinity !== null) return infinity[1] === '-' ? '-Infinity' : 'Infinity'
+  const match = FORM.exec(text)
+  if (match === null) return undefined
+  const [, sign, whole = '', fraction = '', exponent = '0'] = match
+  const shift = Number(exponent)
+  if (whole + fraction === '' || whole.length + fraction.length + Math.abs(shift) > MAX_DECIMAL_DIGITS)
+    return undefined
+  const zeros = '0'.repeat(Math.abs(shift))
+  const digits = shift < 0 ? zeros + whole + fraction : whole + fraction + zeros
+  const point = whole.length + (shift < 0 ? zeros.length + shift : shift)
+  // zeros that only the exponent brought do not count as digits of the fraction
+  const rest = digits.slice(point, shift > 0 ? Math.max(point, whole.length + fraction.length) : undefined)
+  return withSign(sign === '-', digits.slice(0, point), rest)
+}
+
+function roundDecimal(text: string, scale: number): string {
+  const isNegative = text.startsWith('-')
+  const [whole = '', fraction = ''] = text.replace(/^-/, '').split('.')
+  const kept = BigInt(whole + fraction.slice(0, scale).padEnd(scale, '0'))
+  const isUp = (fraction[scale] ?? '0') >= '5'
+  const digits = String(isUp ? kept + 1n : kept).padStart(scale + 1, '0')
+  return withSign(isNegative, digits.slice(0, digits.length - scale), digits.slice(digits.length - scale))
+}
+
+/** No zeros in front, and no minus before zero. */
+function withSign(isNegative: boolean, whole: string, fraction: string): string {
+  const text = `${whole.replace(/^0+(?=\d)/, '') || '0'}${fraction === '' ? '' : `.${fraction}`}`
+  return isNegative && /[1-9]/.test(text) ? `-${text}` : text
+}

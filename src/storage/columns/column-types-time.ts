@@ -1,0 +1,211 @@
+import {
+  civilFromDays,
+  daysFromCivil,
+  formatDatetimeShort,
+  formatOffset,
+  parseDatetime,
+  parseOffset,
+} from '../../datetime.js'
+import { describeValue } from '../../geo/fault.js'
+import { type ColumnType, quoteDefault, type Stored, type ValueEnv, type ValueFault } from './column-type.js'
+
+/**
+ * Dates and times, year 1 to 9999.
+ *
+ * Instants and local timestamps are INTEGER microseconds (`datetime(x / 1000000, 'unixepoch')` prints them in the
+ * shell); dates and times of day are text in a form that sorts. As in PostgreSQL, an offset that is given to a type
+ * without time zone is read and dropped.
+ */
+export const TIME_TYPES = {
+  timestamptz: timestamptzType(),
+  timestamp: timestampType(),
+  date: dateType(),
+  time: timeType(),
+  timetz: timetzType(),
+}
+
+const US_PER_MIN = 60_000_000
+const US_PER_DAY = 1440 * US_PER_MIN
+const ZONE = /\s*(Z|[+-]\d{2}(?::?\d{2})?)$/i
+
+/** Offset of a `timetz` is at most 18 hours, so this many steps of a minute tell any two apart. */
+const ZONE_STEPS = 4096
+
+/** Number that sorts as PostgreSQL sorts `timetz`: by the instant in UTC, then by the zone from east to west. */
+export function timetzSortKey(text: string): number {
+  const zoneMin = parseOffset(text.slice(-6)) ?? 0
+  const us = timeUs(text.slice(0, -6)) ?? 0
+  return (us - zoneMin * US_PER_MIN) * ZONE_STEPS + (ZONE_STEPS / 2 - zoneMin)
+}
+
+/** An instant: the only type whose value depends on the offset it is given with. */
+function timestamptzType(): ColumnType {
+  // rows of one call mostly share their instants, and start mostly equals end: the last text is not read again
+  let last = { text: '', zoneMin: 0, us: 0n }
+  const read = (json: unknown, env: ValueEnv): Stored | ValueFault => {
+    const text = textOf(json)
+    if (text === undefined)
+      return { found: describeValue(json), expected: 'a datetime like 2025-01-02 03:04:05+09' }
+    if (text === last.text && env.timeZoneMin === last.zoneMin) return last.us
+    if (isNow(text)) return env.nowUs
+    const us = parseDatetime(text, env.timeZoneMin)
+    if (typeof us !== 'bigint') return { ...us, found: describeValue(text) }
+    last = { text, zoneMin: env.timeZoneMin, us }
+    return us
+  }
+  return {
+    ...plainTime('timestamp with time zone', 'INTEGER', 'microseconds since 1970 UTC'),
+    read: (json, _rules, env) => read(json, env),
+    operand: read,
+    print: (stored, env) => formatDatetimeShort(stored as bigint, env.timeZoneMin),
+  }
+}
+
+/** Wall-clock time, stored as if it were UTC, so that differences and order come out right. */
+function timestampType(): ColumnType {
+  const read = (json: unknown, env: ValueEnv): Stored | ValueFault => {
+    const text = textOf(json)
+    if (text === undefined)
+      return { found: describeValue(json), expected: 'a datetime like 2025-01-02 03:04:05' }
+    if (isNow(text)) return localUs(env)
+    const us = parseDatetime(/\d{1,2}:\d{2}/.test(text) ? withoutZone(text) : text, 0)
+    return typeof us === 'bigint' ? us : { ...us, found: describeValue(text) }
+  }
+  return {
+    ...plainTime('timestamp without time zone', 'INTEGER', 'microseconds since 1970-01-01 00:00 local'),
+    read: (json, _rules, env) => read(json, env),
+    operand: read,
+    print: (stored) => formatDatetimeShort(stored as bigint, 0).slice(0, -'+00:00'.length),
+  }
+}
+
+/** Text, because it sorts, and because the shell's date functions read it. */
+function dateType(): ColumnType {
+  const read = (json: unknown, env: ValueEnv): Stored | ValueFault => {
+    const fault = {
+      found: describeValue(json),
+      expected: 'a date like 2025-01-02 that exists, year 0001 to 9999',
+    }
+    const text = textOf(json)
+    if (text === undefined) return fault
+    if (isNow(text)) return dateText(localUs(env))
+    const match = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](.+))?$/i.exec(text.trim())
+    if (match === null) return fault
+    const [, year, month, day, rest] = match
+    const exists = daysFromCivil(Number(year), Number(month), Number(day)) !== undefined
+    const isTimeFine = rest === undefined || timeUs(withoutZone(rest)) !== undefined
+    return exists && isTimeFine ? `${year}-${month}-${day}` : fault
+  }
+  return {
+    ...plainTime('date', 'TEXT', 'YYYY-MM-DD'),
+    read: (json, _rules, env) => read(json, env),
+    operand: read,
+    print: (stored) => stored,
+  }
+}
+
+/** Text with as many digits of a fraction as it needs: `10:00:00` sorts before `10:00:00.5`. */
+function timeType(): ColumnType {
+  const read = (json: unknown, env: ValueEnv): Stored | ValueFault => {
+    const us =
+      typeof json === 'string' ? (isNow(json) ? inDayUs(localUs(env)) : timeUs(withoutZone(json))) : undefined
+    return us === undefined
+      ? { found: describeValue(json), expected: 'a time like 03:04:05.678901' }
+      : timeText(us)
+  }
+  return {
+    ...plainTime('time without time zone', 'TEXT', 'HH:MM:SS.ffffff'),
+    read: (json, _rules, env) => read(json, env),
+    operand: read,
+    print: (stored) => stored,
+  }
+}
+
+/** Keeps the offset it was given; text alone would not sort by the instant. */
+function timetzType(): ColumnType {
+  const read = (json: unknown, env: ValueEnv): Stored | ValueFault => {
+    const expected = 'a time with offset like 03:04:05.678901+09:00'
+    if (typeof json !== 'string') return { found: describeValue(json), expected }
+    if (isNow(json)) return timeText(inDayUs(localUs(env))) + formatOffset(env.timeZoneMin)
+    const zone = ZONE.exec(json.trim())?.[1]
+    const zoneMin = zone === undefined ? env.timeZoneMin : parseOffset(zone)
+    const us = timeUs(withoutZone(json))
+    if (us === undefined || zoneMin === undefined) return { found: describeValue(json), expected }
+    return timeText(us) + formatOffset(zoneMin)
+  }
+  return {
+    ...plainTime('time with time zone', 'TEXT', 'HH:MM:SS.ffffff+HH:MM'),
+    sortKey: (sql) => `timetz_sort_key(${sql})`, // registered with the connection
+    read: (json, _rules, env) => read(json, env),
+    operand: read,
+    print: (stored) => stored,
+  }
+}
+
+/** What all of them have in common. */
+function plainTime(dataType: string, sqlType: 'INTEGER' | 'TEXT', form: string) {
+  return {
+    dataType,
+    sqlType,
+    form,
+    lengthUnit: null,
+    sortKey: (sql: string) => sql,
+    renderDefault: (given: string) => (isNow(given) ? 'now()' : quoteDefault(given, dataType)),
+  }
+}
+
+/** Text of a datetime, also within the `_type` object of v2. */
+function textOf(json: unknown): string | undefined {
+  if (typeof json === 'string') return json
+  if (typeof json !== 'object' || json === null) return undefined
+  const { _type: type, val } = json as Record<string, unknown>
+  return type === 'datetime' && typeof val === 'string' && Object.keys(json).length === 2 ? val : undefined
+}
+
+/** The forms of a default that mean the time of the call. */
+function isNow(text: string): boolean {
+  return /^\s*(?:now\(\)|now|current_timestamp)\s*$/i.test(text)
+}
+
+/** Text without its offset; text with an impossible offset is left whole, and refused by who reads it. */
+function withoutZone(text: string): string {
+  const trimmed = text.trim()
+  const zone = ZONE.exec(trimmed)
+  return zone === null || parseOffset(zone[1] as string) === undefined
+    ? trimmed
+    : trimmed.slice(0, zone.index)
+}
+
+/** µs since midnight of `hh:mm`, `hh:mm:ss` or with a fraction; 24:00:00 is the end of the day, as in PostgreSQL. */
+function timeUs(text: string): number | undefined {
+  const match = /^(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?$/.exec(text)
+  if (match === null) return undefined
+  const [, hour, minute, second = '0', fraction = '0'] = match
+  if (Number(minute) > 59 || Number(second) > 59) return undefined
+  const wholeUs = ((Number(hour) * 60 + Number(minute)) * 60 + Number(second)) * 1e6
+  const us = wholeUs + Math.round(Number(`0.${fraction}`) * 1e6)
+  return us <= US_PER_DAY ? us : undefined
+}
+
+function timeText(us: number): string {
+  const pad = (value: number) => String(value).padStart(2, '0')
+  const seconds = Math.floor(us / 1e6)
+  const text = `${pad(Math.floor(seconds / 3600))}:${pad(Math.floor(seconds / 60) % 60)}:${pad(seconds % 60)}`
+  const micros = us % 1e6
+  return micros === 0 ? text : `${text}.${String(micros).padStart(6, '0').replace(/0+$/, '')}`
+}
+
+function dateText(us: bigint): string {
+  const { year, month, day } = civilFromDays(Math.floor(Number(us) / US_PER_DAY))
+  const pad = (value: number, width: number) => String(value).padStart(width, '0')
+  return `${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}`
+}
+
+function localUs({ nowUs, timeZoneMin }: ValueEnv): bigint {
+  return nowUs + BigInt(timeZoneMin) * BigInt(US_PER_MIN)
+}
+
+function inDayUs(us: bigint): number {
+  const day = BigInt(US_PER_DAY)
+  return Number(((us % day) + day) % day)
+}

@@ -1,0 +1,47 @@
+import { AppError } from '../../errors.js'
+import { describeValue } from '../../geo/fault.js'
+import type { ConditionColumn } from './condition.js'
+
+export interface OrderTerm {
+  readonly column: string
+  readonly isDescending: boolean
+}
+
+const MAX_TERMS = 16
+
+/**
+ * Reads `order`: a column, `-column` for descending, or an array of those. A name that itself begins with a minus is
+ * meant when there is such a column. Ties end with the row id, which the reader adds.
+ *
+ * @param path where it stands in the params, for instance `$.order`
+ * @throws AppError BAD_CONDITION, `data` = `{ path, found, expected }`
+ */
+export function parseOrder(
+  json: unknown,
+  columns: ReadonlyMap<string, ConditionColumn>,
+  path: string,
+): OrderTerm[] {
+  if (json === undefined || json === null) return []
+  if (!Array.isArray(json)) return [parseTerm(json, columns, path)]
+  if (json.length > MAX_TERMS) refuse(path, `${json.length} columns`, `at most ${MAX_TERMS}`)
+  return json.map((term, index) => parseTerm(term, columns, `${path}[${index}]`))
+}
+
+function parseTerm(json: unknown, columns: ReadonlyMap<string, ConditionColumn>, path: string): OrderTerm {
+  if (typeof json !== 'string') refuse(path, describeValue(json), 'a column, or -column')
+  const isDescending = !columns.has(json) && json.startsWith('-')
+  const name = isDescending ? json.slice(1) : json
+  const column = columns.get(name)
+  if (column === undefined) refuse(path, describeValue(json), 'the name of a column, or - and a name')
+  if (column.isEncrypted || column.type.sortKey === null)
+    refuse(path, `the column ${name}`, 'a column that can be compared (not encrypted, no geometry, no file)')
+  return { column: name, isDescending }
+}
+
+function refuse(path: string, found: string, expected: string): never {
+  throw new AppError(
+    'BAD_CONDITION',
+    { path, found, expected },
+    { message: `Bad order at ${path}: found ${found}, expected ${expected}` },
+  )
+}

@@ -1,0 +1,178 @@
+import type { Stored, ValueEnv } from '../../columns/column-type.js'
+import { FROM_TX, type VersionedTable, versionNames } from '../citations/versions.js'
+import { type Db, identifier, statement } from '../connection/database.js'
+import { ROW_ID } from '../tables/ddl.js'
+import { beginTransaction, type FoundDataset } from './catalog.js'
+import { type SpatialSql, spatialSlots, spatialSql } from './ddl.js'
+import { keyExists, readDatasetRecord, storedBox } from './record.js'
+
+/** What to do with a record whose key is there already. */
+export type OnConflict = 'error' | 'update' | 'nothing'
+
+export interface PutDatasetOptions {
+  onConflict: OnConflict
+  env: ValueEnv
+  /** when the transaction began, for its row in the order of commits */
+  nowUs: number
+  /** called between records: lets others in, and throws when nobody wants the result any more */
+  pause(): Promise<void> | undefined
+}
+
+/**
+ * Writes records in a transaction of the caller's.
+ *
+ * A record that changes nothing of its row leaves the row's version as it is, so putting the same file again costs no
+ * storage; it counts as written all the same.
+ *
+ * @returns how many were written; with `nothing` those whose key stood already do not count
+ * @throws AppError BAD_RECORD, RECORD_EXISTS
+ */
+export async function putDatasetRecords(
+  db: Db,
+  { info, table }: FoundDataset,
+  records: readonly (readonly unknown[])[],
+  options: PutDatasetOptions,
+): Promise<number> {
+  if (records.length === 0) return 0
+  const nextRowId = statement<number>(db, 'SELECT next_row_id FROM dataset WHERE dataset_id = ?').pluck()
+  const writer = createDatasetWriter(db, table, {
+    tx: beginTransaction(db, options.nowUs),
+    rowId: nextRowId.get(info.datasetId) as number,
+    onConflict: options.onConflict,
+  })
+  let written = 0
+  for (const [index, record] of records.entries()) {
+    if (writer.put(readDatasetRecord(table, record, index, options.env), index)) written++
+    const pausing = options.pause()
+    if (pausing !== undefined) await pausing
+  }
+  const sql = 'UPDATE dataset SET next_row_id = ?, last_tx = ? WHERE dataset_id = ?'
+  statement(db, sql).run(writer.nextRowId(), writer.tx, info.datasetId)
+  return written
+}
+
+interface DatasetWriter {
+  readonly tx: number
+  nextRowId(): number
+  /** @returns false when the record was left out */
+  put(values: readonly Stored[], index: number): boolean
+}
+
+interface WriterState {
+  /** number of this transaction */
+  readonly tx: number
+  /** id of the next new row */
+  rowId: number
+  readonly onConflict: OnConflict
+}
+
+function createDatasetWriter(db: Db, table: VersionedTable, state: WriterState): DatasetWriter {
+  const { current } = versionNames(table)
+  const names = table.columns.map(({ name }) => identifier(name))
+  const marks = [...names, ROW_ID, FROM_TX].map(() => '?').join(', ')
+  const insert = statement(
+    db,
+    `INSERT INTO ${current} (${[...names, ROW_ID, FROM_TX].join(', ')}) VALUES (${marks})`,
+  )
+  const find = createFind(db, table)
+  const places = createPlaces(db, table)
+  const update = createUpdate(db, table, state.tx, places)
+  return {
+    tx: state.tx,
+    nextRowId: () => state.rowId,
+    put(values, index) {
+      const old = find?.(values)
+      if (old === undefined) {
+        const rowId = state.rowId++
+        insert.run(...values, rowId, state.tx)
+        for (const place of places) place.add(rowId, values)
+        return true
+      }
+      if (state.onConflict === 'error') throw keyExists(table, values, index)
+      if (state.onConflict === 'nothing') return false
+      update(old, values)
+      return true
+    },
+  }
+}
+
+/** A current row: its id, then its geometry columns. */
+type OldRow = [rowId: number, ...geometries: (Uint8Array | null)[]]
+
+/** The current row of a record's key; undefined for a table without a key. */
+function createFind(
+  db: Db,
+  table: VersionedTable,
+): ((values: readonly Stored[]) => OldRow | undefined) | undefined {
+  if (table.keyColumns.length === 0) return undefined
+  const { current } = versionNames(table)
+  const keySlots = table.keyColumns.map((key) => table.columns.findIndex(({ name }) => name === key))
+  const isKey = table.keyColumns.map((key) => `${identifier(key)} = ?`).join(' AND ')
+  const select = [
+    ROW_ID,
+    ...spatialSlots(table).map((slot) => identifier(table.columns[slot]?.name as string)),
+  ]
+  const find = statement<OldRow>(db, `SELECT ${select.join(', ')} FROM ${current} WHERE ${isKey}`).raw()
+  return (values) => find.get(keySlots.map((slot) => values[slot])) as OldRow | undefined
+}
+
+/** Overwrites a row with a record of the same key. Key columns stay, so a row has one key through all its versions. */
+function createUpdate(
+  db: Db,
+  table: VersionedTable,
+  tx: number,
+  places: readonly Place[],
+): (old: OldRow, values: readonly Stored[]) => void {
+  const slots = table.columns.flatMap(({ name }, slot) => (table.keyColumns.includes(name) ? [] : [slot]))
+  if (slots.length === 0) return () => undefined
+  const names = slots.map((slot) => identifier(table.columns[slot]?.name as string))
+  const marks = names.map(() => '?').join(', ')
+  const update = statement(
+    db,
+    `UPDATE ${versionNames(table).current} SET ${names.map((name) => `${name} = ?`).join(', ')}, ${FROM_TX} = ?
+     WHERE ${ROW_ID} = ? AND (${names.join(', ')}) IS NOT (${marks})`,
+  )
+  return (old, values) => {
+    const [rowId, ...geometries] = old
+    const changed = slots.map((slot) => values[slot] as Stored)
+    if (update.run(...changed, tx, rowId, ...changed).changes === 0) return
+    for (const [at, place] of places.entries()) {
+      if (!isSameBytes(geometries[at] ?? null, values[place.slot] as Stored)) place.move(rowId, values)
+    }
+  }
+}
+
+/** One geometry column's part of the spatial index. */
+interface Place {
+  readonly slot: number
+  add(rowId: number, values: readonly Stored[]): void
+  /** after the row was overwritten: its history, if any, is there already */
+  move(rowId: number, values: readonly Stored[]): void
+}
+
+function createPlaces(db: Db, table: VersionedTable): Place[] {
+  return spatialSlots(table).map((slot) => {
+    const sql: SpatialSql = spatialSql(table, slot)
+    const add = (rowId: number, values: readonly Stored[]) => {
+      const box = storedBox(values[slot] as Stored)
+      if (box === undefined) return
+      const [west, south, east, north] = box
+      statement(db, sql.insert).run(rowId, west, east, south, north)
+    }
+    return {
+      slot,
+      add,
+      move(rowId, values) {
+        const ids = JSON.stringify([rowId])
+        statement(db, sql.keep).run(ids)
+        statement(db, sql.remove).run(ids)
+        add(rowId, values)
+      },
+    }
+  })
+}
+
+function isSameBytes(a: Uint8Array | null, b: Stored): boolean {
+  if (a === null || !(b instanceof Uint8Array)) return a === b
+  return a.length === b.length && Buffer.compare(a, b) === 0
+}

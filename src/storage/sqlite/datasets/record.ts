@@ -1,0 +1,69 @@
+import { AppError } from '../../../errors.js'
+import { bboxOf } from '../../../geo/bbox.js'
+import { describeValue } from '../../../geo/fault.js'
+import type { Bbox } from '../../../geo/types.js'
+import { isFault, type Stored, type ValueEnv } from '../../columns/column-type.js'
+import { decodeStored } from '../../columns/column-types-bytes.js'
+import { plainDecimal } from '../../columns/column-types-decimal.js'
+import type { VersionedTable } from '../citations/versions.js'
+
+/**
+ * Checks a record, an array in column order.
+ *
+ * @param index its place in the call, for the message
+ * @returns one stored value per column
+ * @throws AppError BAD_RECORD, `data` = `{ index, column, reason }`
+ */
+export function readDatasetRecord(
+  table: VersionedTable,
+  record: readonly unknown[],
+  index: number,
+  env: ValueEnv,
+): Stored[] {
+  const { columns, keyColumns } = table
+  if (record.length !== columns.length) {
+    const names = columns.map(({ name }) => name).join(', ')
+    const expected = `${columns.length} in the order of the columns (${names})`
+    throw badRecord(index, null, `found ${record.length} values, expected ${expected}`)
+  }
+  const values: Stored[] = new Array(columns.length)
+  for (const [slot, column] of columns.entries()) {
+    const json = record[slot]
+    if (json === null || json === undefined) {
+      if (!column.isNullable) throw badRecord(index, column.name, 'found null, expected a value')
+      values[slot] = null
+      continue
+    }
+    const value = column.type.read(json, column.rules, env)
+    if (isFault(value))
+      throw badRecord(index, column.name, `found ${value.found}, expected ${value.expected}`)
+    const isDecimalKey = column.udtName === 'numeric' && keyColumns.includes(column.name)
+    values[slot] = isDecimalKey ? plainDecimal(value as string) : value
+  }
+  return values
+}
+
+export function badRecord(index: number, column: string | null, reason: string): AppError {
+  const at = column === null ? '' : `, ${column}`
+  return new AppError(
+    'BAD_RECORD',
+    { index, column, reason },
+    { message: `records[${index}]${at}: ${reason}` },
+  )
+}
+
+/** A record whose key stands already, in the table or earlier in the call. */
+export function keyExists(table: VersionedTable, values: readonly Stored[], index: number): AppError {
+  const key = table.keyColumns.map((name) => {
+    const value = values[table.columns.findIndex((column) => column.name === name)]
+    const shown = typeof value === 'bigint' ? String(value) : describeValue(value)
+    return `${name} ${value instanceof Uint8Array ? `of ${value.length} bytes` : shown}`
+  })
+  const message = `records[${index}]: a record with ${key.join(', ')} is there already`
+  return new AppError('RECORD_EXISTS', { index, key_columns: table.keyColumns }, { message })
+}
+
+/** Box of a stored geometry; undefined when it is null or empty. */
+export function storedBox(wkb: Stored): Bbox | undefined {
+  return wkb instanceof Uint8Array ? bboxOf(decodeStored(wkb)) : undefined
+}

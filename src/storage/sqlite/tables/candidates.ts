@@ -1,0 +1,160 @@
+import type { Bbox } from '../../../geo/types.js'
+import { type Db, statement } from '../connection/database.js'
+import { indexSql } from './ddl.js'
+import { dayOf, NOWHERE, NOWHERE_BOX, readPacked } from './entries.js'
+import type { LoaderTable } from './types.js'
+
+/** Half-open span of time, µs UTC. */
+export interface Span {
+  fromUs: bigint
+  untilUs: bigint
+}
+
+/** Row ids in ascending order, each once. */
+export type RowIds = Float64Array
+
+/** Runs that are looked through before the generator hands over. */
+const RUNS_PER_STEP = 32
+/** From this many ids on, marking them in a bitmap is quicker than sorting. */
+const BITMAP_FROM = 32_768
+
+/**
+ * Rows whose entry in the spatial index touches a box and overlaps a span: every matching row, and some that only came
+ * close (single precision, overwritten rows). Yields between steps of about a millisecond, so that the main thread can
+ * let others in.
+ *
+ * @param box undefined for everywhere, rows without a location included
+ */
+export function* findCandidates(
+  db: Db,
+  table: LoaderTable,
+  box: Bbox | undefined,
+  span: Span | undefined,
+): Generator<undefined, RowIds> {
+  const bounds = boundsOf(box, span)
+  const list = statement<number>(
+    db,
+    `SELECT run_id FROM ${indexSql(table)} WHERE max_lng >= ? AND min_lng <= ? AND max_lat >= ? AND min_lat <= ?
+     AND end_day >= ? AND start_day <= ?`,
+  ).pluck()
+  const read = statement<Uint8Array>(db, `SELECT entries FROM ${indexSql(table)} WHERE run_id = ?`).pluck()
+  const found: IdList = { ids: new Float64Array(1024), count: 0, largest: 0 }
+  const seen = new Set<number>()
+  for (let isWhole = false; !isWhole; ) {
+    isWhole = true
+    for (const run of list.all(...bounds)) {
+      if (seen.has(run)) continue
+      seen.add(run)
+      const packed = read.get(run)
+      if (packed !== undefined) collect(packed, bounds, found)
+      else isWhole = false // merged into a newer run while others were let in: that one is looked for again
+      if (seen.size % RUNS_PER_STEP === 0) yield
+    }
+  }
+  return sortedOnce(found)
+}
+
+/** The same, with the rows that have no location. */
+export function* findCandidatesOrNowhere(
+  db: Db,
+  table: LoaderTable,
+  box: Bbox | undefined,
+  span: Span | undefined,
+): Generator<undefined, RowIds> {
+  const found = yield* findCandidates(db, table, box, span)
+  if (box === undefined) return found // everywhere holds them already
+  const nowhere = yield* findCandidates(db, table, NOWHERE_BOX, span)
+  if (nowhere.length === 0) return found
+  const both = new Float64Array(found.length + nowhere.length)
+  both.set(found)
+  both.set(nowhere, found.length)
+  return sortIds(both) // a row that lost its place has an entry of either kind
+}
+
+/** The first of these in one go, for threads where nobody waits. */
+export function findCandidatesNow(
+  db: Db,
+  table: LoaderTable,
+  box: Bbox | undefined,
+  span: Span | undefined,
+): RowIds {
+  const steps = findCandidates(db, table, box, span)
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+  }
+}
+
+interface IdList {
+  ids: Float64Array
+  count: number
+  largest: number
+}
+
+type Bounds = [west: number, east: number, south: number, north: number, from: number, until: number]
+
+/** In the order of the R*Tree's columns. No span is all of time. */
+function boundsOf(box: Bbox | undefined, span: Span | undefined): Bounds {
+  const everywhere = NOWHERE * 2 // beyond the box of rows without a location
+  const [west, south, east, north] = box ?? [-everywhere, -everywhere, everywhere, everywhere]
+  return [
+    west,
+    east,
+    south,
+    north,
+    span === undefined ? -Infinity : dayOf(span.fromUs),
+    span === undefined ? Infinity : dayOf(span.untilUs),
+  ]
+}
+
+/** Adds the ids of a run's entries that fit; the hot loop of every search by area. */
+function collect(packed: Uint8Array, bounds: Bounds, found: IdList): void {
+  const { ids, boxes, count } = readPacked(packed)
+  const [west, east, south, north, from, until] = bounds
+  if (found.count + count > found.ids.length) {
+    const larger = new Float64Array(Math.max(found.ids.length * 2, found.count + count))
+    larger.set(found.ids)
+    found.ids = larger
+  }
+  for (let at = 0; at < count; at++) {
+    if (
+      (boxes[at] as number) <= east &&
+      (boxes[at + count] as number) >= west &&
+      (boxes[at + count * 2] as number) <= north &&
+      (boxes[at + count * 3] as number) >= south &&
+      (boxes[at + count * 4] as number) <= until &&
+      (boxes[at + count * 5] as number) >= from
+    ) {
+      const id = ids[at] as number
+      found.ids[found.count++] = id
+      if (id > found.largest) found.largest = id
+    }
+  }
+}
+
+/** A row may have several entries, and segments overlap: ids are put in order and repeats go. */
+function sortedOnce({ ids, count, largest }: IdList): RowIds {
+  const sorted = count < BITMAP_FROM || largest > count * 1024 ? sortIds(ids.subarray(0, count)) : undefined
+  if (sorted !== undefined) return sorted
+  const bits = new Uint8Array((largest >> 3) + 1)
+  for (let at = 0; at < count; at++) {
+    const id = ids[at] as number
+    bits[id >> 3] = (bits[id >> 3] as number) | (1 << (id & 7))
+  }
+  let kept = 0
+  for (let byte = 0; byte < bits.length; byte++) {
+    for (let rest = bits[byte] as number; rest !== 0; rest &= rest - 1) {
+      ids[kept++] = byte * 8 + 31 - Math.clz32(rest & -rest)
+    }
+  }
+  return ids.subarray(0, kept)
+}
+
+function sortIds(ids: Float64Array): Float64Array {
+  ids.sort()
+  let kept = 0
+  for (let at = 0; at < ids.length; at++) {
+    if (at === 0 || ids[at] !== ids[at - 1]) ids[kept++] = ids[at] as number
+  }
+  return ids.subarray(0, kept)
+}

@@ -1,0 +1,177 @@
+import { AppError } from '../../../errors.js'
+import { type Db, forgetStatements, statement } from '../connection/database.js'
+import { createTableSql, dropTableSql } from './ddl.js'
+import type { Column, LoaderTable } from './types.js'
+
+/** Columns that every table has, first. */
+export const RESERVED_COLUMNS: readonly Column[] = [
+  reserved('start_datetime', 'timestamptz', null),
+  reserved('end_datetime', 'timestamptz', null),
+  reserved('location', 'geometry', 4326),
+]
+
+/** What a caller defines; its columns and names have been checked. */
+export interface TableDefinition {
+  dataName: string
+  schema: string
+  /** without the reserved ones */
+  columns: readonly Column[]
+  uniqueColumns: readonly string[]
+}
+
+/** `<data_name>_tbl_0` */
+export function tableNameOf(dataName: string): string {
+  return `${dataName}_tbl_0`
+}
+
+/**
+ * Makes a table. The caller runs it in a transaction.
+ *
+ * @throws AppError ALREADY_REGISTERED, also for a name that differs by the case of ASCII letters only
+ */
+export function registerTable(db: Db, definition: TableDefinition, nowUs: number): LoaderTable {
+  const { dataName, schema, columns, uniqueColumns } = definition
+  const tableName = tableNameOf(dataName)
+  const taken = statement<{ data_name: string }>(
+    db,
+    'SELECT data_name FROM loader_table WHERE table_name = ?',
+  )
+  const other = taken.get(tableName)?.data_name
+  if (other !== undefined) throw alreadyRegistered(dataName, other)
+  const { lastInsertRowid } = statement(
+    db,
+    `INSERT INTO loader_table (data_name, table_name, schema, columns, unique_columns, created_at_us)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+  ).run(dataName, tableName, schema, JSON.stringify(columns), JSON.stringify(uniqueColumns), nowUs)
+  const table = toTable({
+    table_id: Number(lastInsertRowid),
+    data_name: dataName,
+    table_name: tableName,
+    schema,
+    columns: JSON.stringify(columns),
+    unique_columns: JSON.stringify(uniqueColumns),
+  })
+  for (const sql of createTableSql(table)) db.exec(sql)
+  return table
+}
+
+/** By `data_name`, `schema.table_name` or `table_name`, each also behind `ddc:`. */
+export function findTable(db: Db, name: string): LoaderTable | undefined {
+  const plain = name.startsWith('ddc:') ? name.slice('ddc:'.length) : name
+  const row =
+    statement<TableRecord>(db, `${SELECT} WHERE data_name = ?`).get(plain) ??
+    statement<TableRecord>(db, `${SELECT} WHERE table_name = ? COLLATE BINARY`).get(plain) ??
+    statement<TableRecord>(db, `${SELECT} WHERE schema || '.' || table_name = ?`).get(plain)
+  return row === undefined ? undefined : keptTable(db, row)
+}
+
+/** Every table, by `data_name`. */
+export function listTables(db: Db): LoaderTable[] {
+  const rows = statement<TableRecord>(db, `${SELECT} ORDER BY data_name`).all()
+  return rows.map((row) => keptTable(db, row))
+}
+
+/**
+ * Removes a table and its rows. The caller runs it in a transaction; bytes of its files go with the next sweep.
+ *
+ * @throws AppError TABLE_CITED while a citation sees its rows
+ */
+export function dropTable(db: Db, table: LoaderTable): void {
+  const citations = citationsOf(db, table)
+  if (citations.length > 0) {
+    const message = `Citations name ${table.dataName}: ${citations.join(', ')}; delete them first`
+    throw new AppError('TABLE_CITED', { data_name: table.dataName, citations }, { message })
+  }
+  for (const sql of dropTableSql(table)) db.exec(sql)
+  statement(db, 'DELETE FROM loader_segment WHERE table_id = ?').run(table.tableId)
+  statement(db, 'DELETE FROM loader_table WHERE table_id = ?').run(table.tableId)
+  forgetStatements(db, table.tableName)
+}
+
+/** Long forms of the citations that name a table, the first hundred. */
+function citationsOf(db: Db, table: LoaderTable): string[] {
+  return statement<string>(
+    db,
+    `SELECT c.long_form FROM citation AS c JOIN versioned_table AS v USING (versioned_id)
+     WHERE v.loader_table_id = ? ORDER BY c.citation_id LIMIT 100`,
+  )
+    .pluck()
+    .all(table.tableId)
+}
+
+/** Grows with every call that changed the table's rows; undefined when the table is gone. */
+export function dataVersionOf(db: Db, table: LoaderTable): number | undefined {
+  return statement<{ data_version: number }>(
+    db,
+    'SELECT data_version FROM loader_table WHERE table_id = ?',
+  ).get(table.tableId)?.data_version
+}
+
+export function bumpDataVersion(db: Db, table: LoaderTable): void {
+  statement(db, 'UPDATE loader_table SET data_version = data_version + 1 WHERE table_id = ?').run(
+    table.tableId,
+  )
+}
+
+interface TableRecord {
+  table_id: number
+  data_name: string
+  table_name: string
+  schema: string
+  columns: string
+  unique_columns: string
+}
+
+const SELECT = 'SELECT table_id, data_name, table_name, schema, columns, unique_columns FROM loader_table'
+
+/** Definitions never change and ids are never given twice: each is read from its JSON once. */
+const kept = new WeakMap<Db, Map<number, LoaderTable>>()
+
+function keptTable(db: Db, row: TableRecord): LoaderTable {
+  let tables = kept.get(db)
+  if (tables === undefined) {
+    tables = new Map()
+    kept.set(db, tables)
+  }
+  const known = tables.get(row.table_id)
+  if (known !== undefined && known.dataName === row.data_name) return known
+  const table = toTable(row)
+  tables.set(row.table_id, table)
+  return table
+}
+
+/** The reserved columns are not stored: they are the same in every table. */
+function toTable(row: TableRecord): LoaderTable {
+  const columns = [...RESERVED_COLUMNS, ...(JSON.parse(row.columns) as Column[])]
+  return {
+    tableId: row.table_id,
+    dataName: row.data_name,
+    tableName: row.table_name,
+    schema: row.schema,
+    columns,
+    columnByName: new Map(columns.map((column) => [column.name, column])),
+    uniqueColumns: JSON.parse(row.unique_columns) as string[],
+  }
+}
+
+function reserved(name: string, udtName: Column['udtName'], srid: number | null): Column {
+  return {
+    name,
+    udtName,
+    isNullable: true,
+    columnDefault: null,
+    length: null,
+    srid,
+    isEncrypted: false,
+    file: null,
+  }
+}
+
+/** Tells apart the same name and one that only SQLite takes for the same. */
+function alreadyRegistered(dataName: string, other: string): AppError {
+  const message =
+    other === dataName
+      ? `The table ${dataName} is registered already`
+      : `The name ${dataName} differs from the registered ${other} by the case of letters only, which the database cannot tell apart`
+  return new AppError('ALREADY_REGISTERED', { data_name: dataName, registered: other }, { message })
+}

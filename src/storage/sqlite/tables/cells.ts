@@ -1,0 +1,85 @@
+import { type Db, identifier, statement } from '../connection/database.js'
+import { findCandidatesNow } from './candidates.js'
+import { ROW_ID, tableSql } from './ddl.js'
+import type { CellVisitor, LoaderTable } from './types.js'
+
+/** Rows of one statement; with `BULK_BYTES` it bounds what a page takes. */
+const PAGE_ROWS = 4096
+/** A geometry up to this size is read together with others: a mesh square has 93 bytes. */
+const BULK_BYTES = 2048
+
+/**
+ * Visits the cells of a theme that are valid at an instant: start ≤ instant < end. Synchronous, for the search worker.
+ *
+ * Most geometries of a page come as one value, one after the other: a value of its own for each would take four times
+ * as long as all else.
+ *
+ * @param levelColumn integer column that holds the level; rows without a level or a geometry are passed over
+ * @param visit is given views that hold as long as the call
+ */
+export function readCells(
+  db: Db,
+  table: LoaderTable,
+  levelColumn: string,
+  instantUs: bigint,
+  visit: CellVisitor,
+): void {
+  const span = { fromUs: instantUs, untilUs: instantUs + 1n }
+  const ids = findCandidatesNow(db, table, undefined, span)
+  const level = `t.${identifier(levelColumn)}`
+  const from = `FROM json_each(?) AS "wanted ids" CROSS JOIN ${tableSql(table)} AS t ON t.${ROW_ID} = "wanted ids".value
+     WHERE ${SPAN_SQL} AND t.location IS NOT NULL AND ${level} IS NOT NULL`
+  const isSmall = `length(t.location) <= ${BULK_BYTES}`
+  // a blob goes into a text and out of it again byte by byte, for the database's encoding is UTF-8
+  const readSmall = statement<Page>(
+    db,
+    `SELECT CAST(group_concat(t.location, '') FILTER (WHERE ${isSmall}) AS BLOB),
+       group_concat(length(t.location)) FILTER (WHERE ${isSmall}),
+       group_concat(${level}) FILTER (WHERE ${isSmall}),
+       count(*) FILTER (WHERE NOT ${isSmall}) ${from}`,
+  ).raw()
+  const readLarge = statement<[Uint8Array, number]>(
+    db,
+    `SELECT t.location, CAST(${level} AS REAL) ${from} AND NOT ${isSmall}`,
+  ).raw()
+  for (let at = 0; at < ids.length; at += PAGE_ROWS) {
+    const params = [
+      JSON.stringify(Array.from(ids.subarray(at, at + PAGE_ROWS))),
+      instantUs,
+      instantUs,
+      instantUs,
+    ]
+    const [wkbs, lengths, levels, largeCount] = readSmall.get(...params) as Page
+    visitPage(wkbs, lengths, levels, visit)
+    if (largeCount === 0) continue
+    for (const [wkb, value] of readLarge.all(...params)) visit(wkb, value)
+  }
+}
+
+/** A row of no length counts as its one instant, as in queries of tables. */
+const SPAN_SQL = `(t.start_datetime IS NULL OR t.start_datetime <= ?) AND (t.end_datetime IS NULL OR t.end_datetime > ?
+  OR (t.end_datetime = t.start_datetime AND t.start_datetime >= ?))`
+
+/** Geometries, their lengths and their levels, in one order; null when there are none. */
+type Page = [wkbs: Uint8Array | null, lengths: string | null, levels: string | null, largeCount: number]
+
+function visitPage(
+  wkbs: Uint8Array | null,
+  lengthText: string | null,
+  levelText: string | null,
+  visit: CellVisitor,
+): void {
+  if (wkbs === null) return
+  const lengths = JSON.parse(`[${lengthText}]`) as number[]
+  const levels = JSON.parse(`[${levelText}]`) as number[]
+  let at = 0
+  for (const [row, length] of lengths.entries()) {
+    visit(new Uint8Array(wkbs.buffer, wkbs.byteOffset + at, length), levels[row] as number)
+    at += length
+  }
+  if (at !== wkbs.length || lengths.length !== levels.length) {
+    throw new Error(
+      `found ${wkbs.length} bytes of ${lengths.length} cells, expected ${at} of ${levels.length}`,
+    )
+  }
+}

@@ -1,0 +1,79 @@
+import { type Db, statement } from '../connection/database.js'
+import { dataVersionOf } from './catalog.js'
+import { tableSql } from './ddl.js'
+import type { LoaderTable } from './types.js'
+
+/**
+ * Most instants that are kept of a table: 10-minute slots of four months. A table of events has one for each row, and
+ * nobody asks it for slots.
+ */
+export const MAX_CHANGES = 20_000
+
+/** `loader_table.change_count` */
+const UNKNOWN = -1
+const TOO_MANY = -2
+
+/**
+ * The instants at which rows of a table begin or cease to be valid, ascending, µs UTC: between two of them nothing
+ * changes. Instants of rows that were overwritten are among them. Read from what writers kept; a table that had rows
+ * before that was done is read along.
+ *
+ * @returns undefined when there are more than `MAX_CHANGES`
+ */
+export function changeTimes(db: Db, table: LoaderTable): bigint[] | undefined {
+  const count = changeCount(db, table)
+  if (count === TOO_MANY) return undefined
+  const times =
+    count === UNKNOWN
+      ? statement<bigint>(db, SCAN_SQL(tableSql(table)))
+          .pluck()
+          .safeIntegers(true) // year 9999 does not fit a double
+          .all(MAX_CHANGES + 1)
+      : statement<bigint>(db, 'SELECT at_us FROM loader_change WHERE table_id = ? ORDER BY at_us')
+          .pluck()
+          .safeIntegers(true)
+          .all(table.tableId)
+  return times.length > MAX_CHANGES ? undefined : times
+}
+
+const SCAN_SQL = (name: string): string =>
+  `SELECT start_datetime AS at FROM ${name} WHERE start_datetime IS NOT NULL
+   UNION SELECT end_datetime FROM ${name} WHERE end_datetime IS NOT NULL ORDER BY at LIMIT ?`
+
+/** Instants of the rows of one call. */
+export interface ChangeLog {
+  /** undefined when there were more than are kept */
+  times: Set<bigint> | undefined
+}
+
+export function createChangeLog(): ChangeLog {
+  return { times: new Set() }
+}
+
+/** @param us null = a row that is valid since ever, or for ever */
+export function noteChange(log: ChangeLog, us: bigint | null): void {
+  if (us === null || log.times === undefined) return
+  log.times.add(us)
+  if (log.times.size > MAX_CHANGES) log.times = undefined
+}
+
+/** Keeps the instants of a call. Within its transaction, before the table's version grows. */
+export function keepChanges(db: Db, table: LoaderTable, { times }: ChangeLog): void {
+  const before = changeCount(db, table)
+  const isFirst = before === UNKNOWN && dataVersionOf(db, table) === 0
+  if (before === TOO_MANY || (before === UNKNOWN && !isFirst)) return
+  let count = isFirst ? 0 : before
+  const insert = statement(db, 'INSERT OR IGNORE INTO loader_change (table_id, at_us) VALUES (?, ?)')
+  for (const us of times ?? []) count += insert.run(table.tableId, us).changes
+  if (times === undefined || count > MAX_CHANGES) {
+    count = TOO_MANY
+    statement(db, 'DELETE FROM loader_change WHERE table_id = ?').run(table.tableId)
+  }
+  if (count === before) return
+  statement(db, 'UPDATE loader_table SET change_count = ? WHERE table_id = ?').run(count, table.tableId)
+}
+
+function changeCount(db: Db, { tableId }: LoaderTable): number {
+  const sql = 'SELECT change_count FROM loader_table WHERE table_id = ?'
+  return statement<number>(db, sql).pluck().get(tableId) ?? UNKNOWN
+}

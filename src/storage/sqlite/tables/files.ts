@@ -1,0 +1,66 @@
+import { versionNames } from '../citations/versions.js'
+import { type Db, identifier, statement } from '../connection/database.js'
+import { listTables } from './catalog.js'
+import { ROW_ID, tableSql } from './ddl.js'
+import type { LoaderTable } from './types.js'
+
+/** Digests that are read at a time. */
+const PAGE_ROWS = 1000
+
+/** Digest of the file that a table's rows keep at a place; the newest row's when several do. */
+export function findFile(
+  db: Db,
+  table: LoaderTable,
+  place: { prefixId: number; pathId: string; name: string },
+): string | undefined {
+  for (const { name, file } of table.columns) {
+    if (file === null) continue
+    const sql = `SELECT ${identifier(name)} FROM ${tableSql(table)} WHERE ${identifier(file.pathIdColumn)} = ?
+      AND ${identifier(file.nameColumn)} = ? AND ${identifier(file.prefixIdColumn)} = ? AND ${identifier(name)} IS NOT NULL
+      ORDER BY ${ROW_ID} DESC LIMIT 1`
+    const digest = statement<string>(db, sql).pluck().get(place.pathId, place.name, place.prefixId)
+    if (digest !== undefined) return digest
+  }
+  return undefined
+}
+
+/**
+ * Every digest that a row's file column names, in tables and in the former rows that citations see. A digest may come
+ * more than once.
+ */
+export function* usedDigests(db: Db): Generator<string> {
+  for (const table of listTables(db)) {
+    const history = historyOf(db, table)
+    for (const { name, file } of table.columns) {
+      if (file === null) continue
+      yield* digestsOf(db, tableSql(table), name)
+      if (history !== undefined) yield* digestsOf(db, history, name)
+    }
+  }
+}
+
+/** Quoted name of the table that keeps former rows for citations; undefined when the table has none. */
+function historyOf(db: Db, table: LoaderTable): string | undefined {
+  const sql = 'SELECT versioned_id FROM versioned_table WHERE loader_table_id = ?'
+  const versionedId = statement<number>(db, sql).pluck().get(table.tableId)
+  if (versionedId === undefined) return undefined
+  return versionNames({ kind: 'loader', tableName: table.tableName, versionedId }).history
+}
+
+/** @param from a quoted table name */
+function* digestsOf(db: Db, from: string, column: string): Generator<string> {
+  const sqlName = identifier(column)
+  const page = db
+    .prepare<[bigint, number], { id: bigint; digest: string }>(
+      `SELECT rowid AS id, ${sqlName} AS digest FROM ${from} WHERE rowid > ? AND ${sqlName} IS NOT NULL
+       ORDER BY rowid LIMIT ?`,
+    )
+    .safeIntegers()
+  for (let afterId = 0n; ; ) {
+    const rows = page.all(afterId, PAGE_ROWS)
+    for (const row of rows) yield row.digest
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < PAGE_ROWS) return
+    afterId = last.id
+  }
+}

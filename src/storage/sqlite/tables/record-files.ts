@@ -1,0 +1,90 @@
+import { describeValue } from '../../../geo/fault.js'
+import { isFault, type Stored } from '../../columns/column-type.js'
+import { typeOf } from '../../columns/column-types.js'
+import type { RecordFault, RecordPlan } from './record.js'
+import type { Column, FileColumns, LoaderTable } from './types.js'
+
+/** A file of a record: new bytes to keep, or a place where this table has one already. */
+export type FilePart = { slot: number } & ({ bytes: Uint8Array } | { pathId: string; name: string })
+
+/** The one prefix id there is. */
+export const PREFIX_ID = 1
+
+const MAX_PATH_CHARS = 1024
+
+export function isRelativePathKey(table: LoaderTable, name: string): boolean {
+  return table.columns.some(({ file }) => file?.relativePathProperty === name)
+}
+
+/**
+ * Fills the columns beside each file of a record: prefix id 1, the path id (given, or the folder of the relative path, or
+ * a new one) and the name (given, or the last part of the relative path). A relative path without bytes means a file that
+ * this table has stored there already.
+ */
+export function fillFileColumns(
+  plan: RecordPlan,
+  values: (Stored | undefined)[],
+  relativePaths: ReadonlyMap<string, unknown>,
+): FilePart[] | RecordFault {
+  const parts: FilePart[] = []
+  for (const slot of plan.fileSlots) {
+    const file = plan.table.columns[slot]?.file as FileColumns
+    const path = readRelativePath(file, relativePaths.get(file.relativePathProperty))
+    if ('reason' in path) return path
+    const bytes = values[slot]
+    const hasBytes = bytes instanceof Uint8Array
+    const isLink = bytes === undefined && path.name !== undefined
+    if (!hasBytes && !isLink) continue
+    const fault =
+      fill(plan, values, file.prefixIdColumn, PREFIX_ID) ??
+      fill(plan, values, file.pathIdColumn, path.folder ?? plan.env.newPathId()) ??
+      (path.name === undefined ? undefined : fill(plan, values, file.nameColumn, path.name))
+    if (fault !== undefined) return fault
+    const prefixId = values[plan.slotOf.get(file.prefixIdColumn) as number]
+    if (Number(prefixId) !== PREFIX_ID)
+      return { column: file.prefixIdColumn, reason: `found ${prefixId}, expected ${PREFIX_ID}` }
+    const name = values[plan.slotOf.get(file.nameColumn) as number]
+    if (typeof name !== 'string')
+      return { column: file.nameColumn, reason: "found nothing, expected the file's name" }
+    if (hasBytes) parts.push({ slot, bytes })
+    else parts.push({ slot, pathId: String(values[plan.slotOf.get(file.pathIdColumn) as number]), name })
+  }
+  return parts
+}
+
+/** Sets a column that the record left out or null. */
+function fill(
+  plan: RecordPlan,
+  values: (Stored | undefined)[],
+  name: string,
+  json: string | number,
+): RecordFault | undefined {
+  const slot = plan.slotOf.get(name) as number
+  if (values[slot] !== undefined && values[slot] !== null) return undefined
+  const column = plan.table.columns[slot] as Column
+  const value = typeOf(column.udtName).read(json, column, plan.env)
+  if (isFault(value)) return { column: name, reason: `found ${value.found}, expected ${value.expected}` }
+  values[slot] = value
+  return undefined
+}
+
+/** Nothing is ever opened by this path; it is checked so that whoever exports files by it is safe. */
+function readRelativePath(
+  file: FileColumns,
+  json: unknown,
+): { folder?: string; name?: string } | RecordFault {
+  if (json === undefined || json === null) return {}
+  const segments = typeof json === 'string' ? json.split('/') : []
+  const isSane =
+    typeof json === 'string' &&
+    json.length <= MAX_PATH_CHARS &&
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+    segments.every((part) => part !== '' && part !== '.' && part !== '..' && !/[\\\u0000-\u001f]/.test(part))
+  if (!isSane) {
+    const expected = 'a relative path like folder/name without . or .. or empty parts'
+    return { column: file.relativePathProperty, reason: `found ${describeValue(json)}, expected ${expected}` }
+  }
+  const name = segments.at(-1) as string
+  const folder = segments.slice(0, -1).join('/')
+  return folder === '' ? { name } : { folder, name }
+}

@@ -1,0 +1,188 @@
+import { bboxOf } from '../../../geo/bbox.js'
+import { describeValue, faultText, isFault as isGeometryFault } from '../../../geo/fault.js'
+import { parseGeometry } from '../../../geo/parse-geometry.js'
+import type { Bbox, Geometry } from '../../../geo/types.js'
+import { encodeWkb } from '../../../geo/wkb.js'
+import { isFault, type Stored, type ValueEnv } from '../../columns/column-type.js'
+import { typeOf } from '../../columns/column-types.js'
+import type { Keyring } from '../../keyring.js'
+import { type FilePart, fillFileColumns, isRelativePathKey } from './record-files.js'
+import type { Column, LoaderTable } from './types.js'
+
+/** A record that fits its table. */
+export interface CheckedRow {
+  /** one per column, in column order; of `file` columns the digest is put in before the row is stored */
+  readonly values: Stored[]
+  readonly box: Bbox | undefined
+  readonly startUs: bigint | null
+  readonly endUs: bigint | null
+  /** files whose digests are still missing in `values`; mostly none */
+  readonly files: readonly FilePart[]
+}
+
+/** Why a record was refused; `column` null when it is no matter of one column. */
+export interface RecordFault {
+  column: string | null
+  reason: string
+}
+
+export interface RecordEnv extends ValueEnv {
+  readonly keyring: Keyring
+  /** a fresh path id for a file that comes without one */
+  newPathId(): string
+}
+
+/** Position of the reserved columns. */
+export const START = 0
+export const END = 1
+export const LOCATION = 2
+
+/** Everything about a table that reading its records needs, worked out once a call. */
+export interface RecordPlan {
+  readonly table: LoaderTable
+  readonly env: RecordEnv
+  /** position of each column that may stand in `properties` */
+  readonly slotOf: ReadonlyMap<string, number>
+  readonly fileSlots: readonly number[]
+  /** value of each column when the record has none; undefined when it must have one */
+  readonly defaults: readonly (Stored | undefined)[]
+}
+
+/** What an encrypted value belongs to. */
+export function cryptoContext(table: LoaderTable, column: Column): string {
+  return `${table.dataName}/${column.name}`
+}
+
+export function planRecords(table: LoaderTable, env: RecordEnv): RecordPlan {
+  const { columns } = table
+  const slots = columns.map((column, slot): [string, number] => [column.name, slot])
+  return {
+    table,
+    env,
+    slotOf: new Map(slots.filter(([, slot]) => slot !== LOCATION)),
+    fileSlots: slots.map(([, slot]) => slot).filter((slot) => columns[slot]?.file !== null),
+    defaults: columns.map((column) => defaultOf(column, env)),
+  }
+}
+
+/**
+ * Checks a GeoJSON Feature against the table. Members of the Feature besides `type`, `geometry` and `properties` are left
+ * aside, as RFC 7946 has it; properties that are no columns are refused.
+ */
+export function readRecord(plan: RecordPlan, json: unknown): CheckedRow | RecordFault {
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
+    return { column: null, reason: `found ${describeValue(json)}, expected a GeoJSON Feature` }
+  const { type, geometry = null, properties = null } = json as Record<string, unknown>
+  if (type !== 'Feature')
+    return { column: null, reason: `type: found ${describeValue(type)}, expected "Feature"` }
+  const place = readLocation(geometry)
+  if ('reason' in place) return place
+  const values: (Stored | undefined)[] = new Array(plan.defaults.length)
+  values[LOCATION] = place.wkb
+  const relativePaths = new Map<string, unknown>()
+  const fault = readProperties(plan, properties, values, relativePaths)
+  if (fault !== undefined) return fault
+  const files = plan.fileSlots.length === 0 ? NO_FILES : fillFileColumns(plan, values, relativePaths)
+  if ('reason' in files) return files
+  const misfit = fillDefaults(plan, values) ?? checkOrder(values)
+  if (misfit !== undefined) return misfit
+  const [startUs, endUs] = values as [bigint | null, bigint | null]
+  return { values: values as Stored[], box: place.box, startUs, endUs, files }
+}
+
+const NO_FILES: readonly FilePart[] = []
+
+/** The Feature's own geometry: GeoJSON in WGS 84 and nothing else, unlike geometry columns. */
+function readLocation(json: unknown): { wkb: Uint8Array | null; box: Bbox | undefined } | RecordFault {
+  if (json === null) return { wkb: null, box: undefined }
+  const geometry = parseGeometry(json, 'geometry')
+  if (isGeometryFault(geometry)) return { column: 'location', reason: faultText(geometry) }
+  // from the pool: a buffer of its own for each of a million rows would be most of the memory that a load takes
+  return { wkb: encodeWkb(geometry, Buffer.allocUnsafe), box: boxOf(geometry) }
+}
+
+/** A point, of which most rows are, needs no walk through its coordinates. */
+function boxOf(geometry: Geometry): Bbox | undefined {
+  if (geometry.type !== 'Point') return bboxOf(geometry)
+  const [lng, lat] = geometry.coordinates
+  return [lng, lat, lng, lat]
+}
+
+/**
+ * Puts each property in the slot of its column. A loop over the record's own keys, not over the columns: a property that is
+ * no column is met by it, and `__proto__` is a key like any other.
+ */
+function readProperties(
+  plan: RecordPlan,
+  properties: unknown,
+  values: (Stored | undefined)[],
+  relativePaths: Map<string, unknown>,
+): RecordFault | undefined {
+  if (properties === null) return undefined
+  if (typeof properties !== 'object' || Array.isArray(properties))
+    return { column: null, reason: `properties: found ${describeValue(properties)}, expected an object` }
+  for (const name in properties) {
+    const json = (properties as Record<string, unknown>)[name]
+    const slot = plan.slotOf.get(name)
+    if (slot !== undefined) {
+      const column = plan.table.columns[slot] as Column
+      const value = json === null ? null : readValue(plan, column, json)
+      if (isFault(value)) return { column: name, reason: `found ${value.found}, expected ${value.expected}` }
+      values[slot] = value
+    } else if (isRelativePathKey(plan.table, name)) relativePaths.set(name, json)
+    else return unknownProperty(plan, name)
+  }
+  return undefined
+}
+
+/** Encrypted at once: plain text never reaches SQLite, its log included. */
+function readValue(plan: RecordPlan, column: Column, json: unknown) {
+  const value = typeOf(column.udtName).read(json, column, plan.env)
+  if (!column.isEncrypted || typeof value !== 'string') return value
+  return plan.env.keyring.encrypt(value, cryptoContext(plan.table, column))
+}
+
+/** Instants that are open at an end are in order with any other. */
+function checkOrder(values: readonly (Stored | undefined)[]): RecordFault | undefined {
+  const start = values[START]
+  const end = values[END]
+  if (typeof start !== 'bigint' || typeof end !== 'bigint' || start <= end) return undefined
+  return { column: 'end_datetime', reason: 'found an end before start_datetime, expected start ≤ end' }
+}
+
+/** Explicit null is not replaced by the default, as in PostgreSQL; it is refused where null is. */
+function fillDefaults(plan: RecordPlan, values: (Stored | undefined)[]): RecordFault | undefined {
+  const { columns } = plan.table
+  for (let slot = 0; slot < values.length; slot++) {
+    let value = values[slot]
+    if (value === undefined) {
+      value = plan.defaults[slot]
+      if (value === undefined)
+        return { column: (columns[slot] as Column).name, reason: 'found nothing, expected a value' }
+      values[slot] = value
+    }
+    if (value === null && columns[slot]?.isNullable === false)
+      return { column: (columns[slot] as Column).name, reason: 'found null, expected a value' }
+  }
+  return undefined
+}
+
+/** @throws Error when a default that was checked at registration does not fit any more */
+function defaultOf(column: Column, env: RecordEnv): Stored | undefined {
+  if (column.columnDefault === null) return column.isNullable ? null : undefined
+  const value = typeOf(column.udtName).read(column.columnDefault, column, env)
+  if (isFault(value)) throw new Error(`the default of ${column.name} does not fit: ${value.found}`)
+  return value
+}
+
+/** A misspelled column would lose its values without a word, so it is a fault and tells what there is. */
+function unknownProperty(plan: RecordPlan, name: string): RecordFault {
+  const shown = describeValue(name)
+  if (name === 'location')
+    return { column: name, reason: `found the property ${shown}, expected it as the Feature's geometry` }
+  const known = [...plan.slotOf.keys()].slice(0, 30).join(', ')
+  return {
+    column: name.slice(0, 100),
+    reason: `found the unknown property ${shown}, expected any of ${known}`,
+  }
+}

@@ -1,0 +1,160 @@
+import { type Entries, NOWHERE } from './entries.js'
+
+/**
+ * Rows of one run at most. An R*Tree row costs about 25 µs, so with 256 rows to a run the tree is nearly free; a run that
+ * a search meets costs about 1 µs to look through.
+ */
+export const RUN_ROWS = 256
+/** Rows that a time span needs before it gets runs of its own. */
+const SLOT_ROWS = 64
+
+/** Entries in the order of runs: run k is `order[cuts[k]] … order[cuts[k + 1] - 1]`. */
+export interface Runs {
+  readonly order: Uint32Array
+  readonly cuts: readonly number[]
+}
+
+/**
+ * Puts entries that lie close together into runs: along a Hilbert curve over their own extent, and within each time span
+ * when few spans hold many rows (risk maps: one span, thousands of cells). Rows without a location go by themselves.
+ *
+ * @see I. Kamel, C. Faloutsos, "On packing R-trees", 1993
+ */
+export function cutRuns(entries: Entries): Runs {
+  const order = new Uint32Array(entries.count)
+  const cuts: number[] = []
+  let at = 0
+  for (const group of groupsOf(entries)) {
+    sortAlongCurve(entries, group)
+    order.set(group, at)
+    for (let cut = 0; cut < group.length; cut += RUN_ROWS) cuts.push(at + cut)
+    at += group.length
+  }
+  cuts.push(at)
+  return { order, cuts }
+}
+
+/** Box and days of some entries: min and max of each, in the order of the R*Tree's columns. */
+export function boundsOf(entries: Entries, order: Uint32Array, from: number, to: number): number[] {
+  const bounds = [Infinity, -Infinity, Infinity, -Infinity, Infinity, -Infinity]
+  const lows = [entries.minLng, entries.minLat, entries.startDay]
+  const highs = [entries.maxLng, entries.maxLat, entries.endDay]
+  for (let axis = 0; axis < 3; axis++) {
+    const low = lows[axis] as Float32Array
+    const high = highs[axis] as Float32Array
+    let min = Infinity
+    let max = -Infinity
+    for (let at = from; at < to; at++) {
+      const entry = order[at] as number
+      min = Math.min(min, low[entry] as number)
+      max = Math.max(max, high[entry] as number)
+    }
+    bounds[axis * 2] = min
+    bounds[axis * 2 + 1] = max
+  }
+  return bounds
+}
+
+/** Positions of entries that share runs. */
+function groupsOf(entries: Entries): Uint32Array[] {
+  const slots = countSlots(entries)
+  const groupCount = slots === undefined ? 2 : slots.size
+  const groupOf = slots === undefined ? placedOrNot : slotNumber(slots)
+  const sizes = new Uint32Array(groupCount)
+  for (let at = 0; at < entries.count; at++) increment(sizes, groupOf(entries, at))
+  const groups = Array.from(sizes, (size) => new Uint32Array(size))
+  sizes.fill(0)
+  for (let at = 0; at < entries.count; at++) {
+    const group = groupOf(entries, at)
+    const members = groups[group] as Uint32Array
+    members[increment(sizes, group)] = at
+  }
+  return groups.filter((group) => group.length > 0)
+}
+
+/** Adds one and returns what stood there. */
+function increment(counts: Uint32Array, at: number): number {
+  const before = counts[at] as number
+  counts[at] = before + 1
+  return before
+}
+
+function placedOrNot(entries: Entries, at: number): number {
+  return entries.minLng[at] === NOWHERE ? 1 : 0
+}
+
+/**
+ * Number of rows of each time span, when few spans hold many rows each and every row has a place; undefined otherwise.
+ */
+function countSlots(entries: Entries): Map<number, number> | undefined {
+  const most = Math.floor(entries.count / SLOT_ROWS)
+  const counts = new Map<number, number>()
+  for (let at = 0; at < entries.count; at++) {
+    if (entries.minLng[at] === NOWHERE) return undefined
+    const slot = slotOf(entries, at)
+    counts.set(slot, (counts.get(slot) ?? 0) + 1)
+    if (counts.size > most) return undefined
+  }
+  return counts.size > 1 ? counts : undefined
+}
+
+/** Two spans that fall on one number only share their runs, which costs a little and harms nothing. */
+function slotOf(entries: Entries, at: number): number {
+  return (entries.startDay[at] as number) * 4_194_303 + (entries.endDay[at] as number)
+}
+
+function slotNumber(slots: ReadonlyMap<number, number>): (entries: Entries, at: number) => number {
+  const numbers = new Map([...slots.keys()].map((slot, number) => [slot, number]))
+  return (entries, at) => numbers.get(slotOf(entries, at)) as number
+}
+
+/** Sorts a group in place by the Hilbert value of each box's centre. */
+function sortAlongCurve(entries: Entries, group: Uint32Array): void {
+  const [west = 0, east = 0, south = 0, north = 0] = boundsOf(entries, group, 0, group.length)
+  const scaleX = east > west ? CURVE_SIDE / (east - west) : 0
+  const scaleY = north > south ? CURVE_SIDE / (north - south) : 0
+  // value and position in one double: 32 bits of curve, 20 of position
+  const keys = new Float64Array(group.length)
+  for (let at = 0; at < group.length; at++) {
+    const entry = group[at] as number
+    const x = ((entries.minLng[entry] as number) + (entries.maxLng[entry] as number)) / 2 - west
+    const y = ((entries.minLat[entry] as number) + (entries.maxLat[entry] as number)) / 2 - south
+    keys[at] = hilbert(Math.floor(x * scaleX), Math.floor(y * scaleY)) * POSITIONS + at
+  }
+  keys.sort()
+  const source = group.slice()
+  for (let at = 0; at < group.length; at++) {
+    group[at] = source[(keys[at] as number) % POSITIONS] as number
+  }
+}
+
+const CURVE_BITS = 16
+const CURVE_SIDE = 2 ** CURVE_BITS - 1
+/** Most entries of one call: `MAX_SEGMENT_ROWS` of table-index.ts is well below. */
+const POSITIONS = 2 ** 20
+
+/**
+ * Distance along the Hilbert curve of order 16 of a cell.
+ *
+ * @see H. S. Warren, "Hacker's Delight", 2nd edition, section 16-2
+ */
+function hilbert(x: number, y: number): number {
+  let distance = 0
+  let a = x
+  let b = y
+  for (let side = 2 ** (CURVE_BITS - 1); side > 0; side >>= 1) {
+    const right = (a & side) > 0 ? 1 : 0
+    const upper = (b & side) > 0 ? 1 : 0
+    distance += side * side * ((3 * right) ^ upper)
+    if (upper === 0) {
+      if (right === 1) {
+        a = CURVE_SIDE - a
+        b = CURVE_SIDE - b
+      }
+      const swap = a
+      a = b
+      b = swap
+    }
+  }
+  return distance
+}

@@ -1,0 +1,131 @@
+import { AppError } from '../../../errors.js'
+import { describeValue } from '../../../geo/fault.js'
+import type { ValueEnv } from '../../columns/column-type.js'
+import { typeOf } from '../../columns/column-types.js'
+import { type Db, identifier, statement } from '../connection/database.js'
+import { bumpDataVersion } from './catalog.js'
+import { createChangeLog, keepChanges, noteChange } from './changes.js'
+import { ROW_ID, tableSql } from './ddl.js'
+import { addEntry, createEntries, type Entries, isSamePlace } from './entries.js'
+import { type PlaceRow, placeOf } from './place.js'
+import type { CheckedRow } from './record.js'
+import { addToIndex, MAX_SEGMENT_ROWS } from './segment-index.js'
+import type { Column, LoaderTable } from './types.js'
+
+/** What to do with a row whose key is there already. */
+export type IfExists = 'override' | 'skip' | 'error'
+
+/** What became of the rows of a call. */
+export interface Counters {
+  upload: number
+  /** rows whose key stood in the table, or came earlier in the call */
+  duplicate: number
+  insert: number
+  update: number
+}
+
+/** Writes checked rows in a transaction of the caller's. */
+export interface RowWriter {
+  readonly counters: Counters
+  /** @throws AppError RECORD_EXISTS with `ifExists` error; `data.index` counts the rows of this writer */
+  put(row: CheckedRow): void
+  /** brings the spatial index and the table's version up to date; @returns true when a larger merge is due */
+  finish(maxMergeRows: number): boolean
+}
+
+/**
+ * One statement stores a fresh row and tells a known key by having changed nothing: looking first would cost every row a
+ * walk down the index. What SQLite counts as equal keys is what PostgreSQL does: the columns' collations see to it.
+ */
+export function createRowWriter(db: Db, table: LoaderTable, ifExists: IfExists, env: ValueEnv): RowWriter {
+  const counters: Counters = { upload: 0, duplicate: 0, insert: 0, update: 0 }
+  const names = table.columns.map(({ name }) => identifier(name))
+  const insert = statement(
+    db,
+    `INSERT INTO ${tableSql(table)} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')}) ON CONFLICT DO NOTHING`,
+  )
+  const override = createOverride(db, table, names)
+  const changes = createChangeLog()
+  let entries = createEntries()
+  let movedRows = 0
+  return {
+    counters,
+    put(row) {
+      const index = counters.upload++
+      const { changes: inserted, lastInsertRowid } = insert.run(row.values)
+      if (inserted === 1) {
+        counters.insert++
+        addEntry(entries, Number(lastInsertRowid), row.box, row.startUs, row.endUs)
+      } else {
+        counters.duplicate++
+        if (ifExists === 'error') throw recordExists(table, row, index, env)
+        if (ifExists === 'skip') return
+        counters.update++
+        if (override(row, entries)) movedRows++
+      }
+      noteChange(changes, row.startUs)
+      noteChange(changes, row.endUs)
+      // a call may bring more rows than one segment may hold
+      if (entries.count === MAX_SEGMENT_ROWS) {
+        addToIndex(db, table, entries, 0)
+        entries = createEntries(MAX_SEGMENT_ROWS)
+      }
+    },
+    finish(maxMergeRows) {
+      if (counters.insert + counters.update === 0) return false
+      if (movedRows > 0) {
+        const sql = 'UPDATE loader_table SET moved_rows = moved_rows + ? WHERE table_id = ?'
+        statement(db, sql).run(movedRows, table.tableId)
+      }
+      keepChanges(db, table, changes)
+      bumpDataVersion(db, table)
+      return addToIndex(db, table, entries, maxMergeRows)
+    },
+  }
+}
+
+/** Replaces the row of the same key, every column of it. The result: has it moved, and got a new entry? */
+function createOverride(
+  db: Db,
+  table: LoaderTable,
+  names: readonly string[],
+): (row: CheckedRow, entries: Entries) => boolean {
+  const keySlots = table.uniqueColumns.map((name) =>
+    table.columns.findIndex((column) => column.name === name),
+  )
+  const isKey = keySlots.map((slot) => `${names[slot]} = ?`).join(' AND ')
+  const find = statement<PlaceRow & { id: bigint }>(
+    db,
+    `SELECT ${ROW_ID} AS id, location, start_datetime, end_datetime FROM ${tableSql(table)} WHERE ${isKey}`,
+  ).safeIntegers()
+  const sets = names.map((name) => `${name} = ?`).join(', ')
+  const update = statement(db, `UPDATE ${tableSql(table)} SET ${sets} WHERE ${ROW_ID} = ?`)
+  const places = createEntries(2)
+  return (row, entries) => {
+    const old = find.get(keySlots.map((slot) => row.values[slot]))
+    if (old === undefined)
+      throw new Error(`the row that stands in the way in ${table.tableName} is not there`)
+    update.run(row.values, old.id)
+    const rowId = Number(old.id)
+    places.count = 0
+    addEntry(places, rowId, ...placeOf(old))
+    addEntry(places, rowId, row.box, row.startUs, row.endUs)
+    const hasMoved = !isSamePlace(places, 0, places, 1)
+    if (hasMoved) addEntry(entries, rowId, row.box, row.startUs, row.endUs)
+    return hasMoved
+  }
+}
+
+/** Tells the key by its stored values; bytes by their number. */
+function recordExists(table: LoaderTable, row: CheckedRow, index: number, env: ValueEnv): AppError {
+  const { uniqueColumns, columns } = table
+  const key = uniqueColumns.map((name) => {
+    const slot = columns.findIndex((column) => column.name === name)
+    const value = row.values[slot] ?? null
+    if (value === null) return `${name} null`
+    if (value instanceof Uint8Array) return `${name} (${value.length} bytes)`
+    return `${name} ${describeValue(typeOf((columns[slot] as Column).udtName).print(value, env))}`
+  })
+  const message = `record_set[${index}]: a record with ${key.join(', ')} is there already`
+  return new AppError('RECORD_EXISTS', { index, unique_columns: uniqueColumns }, { message })
+}

@@ -1,0 +1,265 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { gzipSync } from 'node:zlib'
+import Database from 'better-sqlite3'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { layoutOf, makeDirectories } from '../../../src/files/layout.js'
+import { openDataDb } from '../../../src/storage/sqlite/connection/data-db.js'
+import { transaction } from '../../../src/storage/sqlite/connection/database.js'
+import { registerTable } from '../../../src/storage/sqlite/tables/catalog.js'
+import type { Column } from '../../../src/storage/sqlite/tables/types.js'
+import { ALL_COLUMNS, anyRecord } from '../../support/any-record.js'
+import { cli } from '../../support/run-cli.js'
+import { columnOf, feature, openTables } from '../../support/tables.js'
+
+/** A data directory with a table, and how the verbs are called on it. */
+function createSample(
+  t: Test,
+  columns: Partial<Column>[] = [{ name: 'k', udtName: 'int4' }, { name: 'name' }],
+  uniqueColumns = ['k'],
+) {
+  const dir = t.testdir()
+  const layout = layoutOf(path.join(dir, 'data'))
+  makeDirectories(layout)
+  const register = (dataName: string) => {
+    const data = openDataDb(layout.dataDb)
+    transaction(data.writer, () =>
+      registerTable(
+        data.writer,
+        { dataName, schema: 'event', columns: columns.map(columnOf), uniqueColumns },
+        0,
+      ),
+    )
+    data.close()
+  }
+  register('x')
+  const run = (...argv: string[]) => cli(dir, ['data', ...argv, '--data-dir', 'data', '--json'])
+  return {
+    dir,
+    register,
+    run,
+    async import(file: string, content: string | Uint8Array, ...flags: string[]) {
+      writeFileSync(path.join(dir, file), content)
+      const { code, stdout, stderr } = await run('import', file, '--table', 'x', ...flags)
+      return { code, stderr, ...(stdout === '' ? {} : JSON.parse(stdout)) }
+    },
+    async export(file: string, table = 'x', ...flags: string[]) {
+      const { code, stdout, stderr } = await run('export', '--table', table, '-o', file, ...flags)
+      return {
+        code,
+        stderr,
+        ...(stdout === '' ? {} : JSON.parse(stdout)),
+        text: code === 0 && !file.endsWith('gpkg') ? readFileSync(path.join(dir, file), 'utf8') : '',
+      }
+    },
+  }
+}
+
+const FEATURES = [
+  feature([139, 35], { k: 1, name: 'a, "b"' }),
+  feature(null, { k: 2, name: '' }),
+  feature([140, 36, 5], { k: 3 }),
+]
+const LINES = FEATURES.map((one) => JSON.stringify(one)).join('\n')
+const CSV = 'k,name,location\r\n1,"a, ""b""",POINT(139 35)\r\n2,"",\r\n3,,POINT Z (140 36 5)\r\n'
+
+t.test('data import: every format gives the same records', async (t) => {
+  const collection = JSON.stringify({ type: 'FeatureCollection', name: 'n', features: FEATURES, crs: {} })
+  const files: [string, string | Uint8Array, string[]][] = [
+    ['a.geojson', collection, []],
+    ['a.json', `\ufeff${JSON.stringify(JSON.parse(collection), null, 2)}`, []],
+    ['a.ndjson', LINES, []],
+    ['a.geojsonl', FEATURES.map((one) => `\u001e${JSON.stringify(one)}\n`).join(''), []],
+    ['a.ndjson.gz', gzipSync(LINES), []],
+    ['a.csv', CSV, []],
+    ['a.csv.gz', gzipSync(CSV), []],
+    ['b.csv', 'Lat,lon,k,name,height\n35,139,1,"a, ""b""",\n,,2,"",\n36,140,3,,5\n', ['--ignore-unknown']],
+    [
+      'c.csv',
+      'k,name,geo\n1,"a, ""b""",POINT(139 35)\n2,"",\n3,,0101000080000000000080614000000000000042400000000000001440\n',
+      ['--geometry', 'geo'],
+    ],
+  ]
+  for (const [file, content, flags] of files) {
+    const sample = createSample(t)
+    t.match(
+      await sample.import(file, content, ...flags),
+      { code: 0, table: 'x', made: false, upload: 3, insert: 3 },
+      file,
+    )
+    const rows = linesOf((await sample.export('out.ndjson')).text)
+    t.match(rows[0], { geometry: { coordinates: [139, 35] }, properties: { k: 1, name: 'a, "b"' } }, file)
+    t.match(rows[1], { geometry: null, properties: { k: 2, name: '' } }, file)
+    t.match(
+      rows[2],
+      {
+        geometry: { coordinates: file === 'b.csv' ? [140, 36] : [140, 36, 5] },
+        properties: { k: 3, name: null },
+      },
+      file,
+    )
+  }
+})
+
+t.test('data import: records of a key that is there are skipped, overwritten, or end it', async (t) => {
+  const sample = createSample(t)
+  await sample.import('a.ndjson', LINES)
+  t.match(await sample.import('a.ndjson', LINES), { code: 0, insert: 0, update: 0, duplicate: 3 })
+  t.match(await sample.import('a.ndjson', LINES, '--if-exists', 'override'), { code: 0, update: 3 })
+  t.match(await sample.import('a.ndjson', LINES, '--if-exists', 'error'), {
+    code: 1,
+    stderr: /record 1: a record with k 1 is there already/,
+  })
+  t.match(await sample.import('a.ndjson', LINES, '--if-exists', 'no'), {
+    code: 2,
+    stderr: /--if-exists: found no, expected override, skip, error/,
+  })
+})
+
+t.test('data import: a table is made by the file when its key is named', async (t) => {
+  const sample = createSample(t)
+  const csv = 'code,count,rate,open,note,lng,lat\n007,1,0.5,true,,139,35\n008,2,3,false,x,139.5,35\n'
+  writeFileSync(path.join(sample.dir, 'new.csv'), csv)
+  const made = await sample.run('import', 'new.csv', '--table', 'new', '--unique', 'code')
+  t.match(JSON.parse(made.stdout), { table: 'new', made: true, insert: 2 })
+  const tables = openTables(layoutOf(path.join(sample.dir, 'data')).dataDb)
+  t.teardown(() => tables.data.close())
+  const table = tables.reader.find('new')
+  t.same(
+    table?.columns.slice(3).map(({ name, udtName, isNullable }) => [name, udtName, isNullable]),
+    [
+      ['code', 'text', false],
+      ['count', 'int8', true],
+      ['rate', 'float8', true],
+      ['open', 'text', true],
+      ['note', 'text', true],
+    ],
+  )
+  const again = await sample.run('import', 'new.csv', '--table', 'other')
+  t.match(again, { code: 1, stderr: /there is no table other: register it, or name its key with --unique/ })
+  writeFileSync(path.join(sample.dir, 'bad.csv'), 'a:b,c\n1,2\n')
+  t.match(await sample.run('import', 'bad.csv', '--table', 'other', '--unique', 'c'), {
+    code: 1,
+    stderr: /cannot be made by the file: record_def\.a:b/,
+  })
+  t.match(await sample.run('import', 'bad.csv', '--table', 'other', '--unique', 'd'), {
+    code: 1,
+    stderr: /unique_columns/,
+  })
+})
+
+/** Files that cannot be read, and what is said. */
+const BAD: [string, string | Uint8Array, RegExp, string[]?][] = [
+  ['a.xml', '', /expected \.geojson/],
+  ['a.geojson.gz', gzipSync('{}'), /unpack it first/],
+  ['a.geojson', '{"type":"FeatureCollection"}', /no GeoJSON FeatureCollection/],
+  ['a.geojson', '[]', /no GeoJSON FeatureCollection/],
+  ['a.geojson', '{"features":[{]}', /a\.geojson: .*not valid JSON/],
+  [
+    'a.geojson',
+    '{"features":[{"type":"Feature","geometry":null,"properties":{"k":1}},{"type":"Feature","geometry":null,"properties":{"k":"x"}}]}',
+    /record 2: k: found "x", expected a whole number.*; the 0 records before its batch are stored/,
+  ],
+  ['a.ndjson', `${LINES}\n{`, /a\.ndjson, line \d+: found no JSON/],
+  ['a.ndjson', JSON.stringify(feature(null, { k: 1, z: 1 })), /record 1: z: found the unknown property "z"/],
+  ['a.ndjson.gz', gzipSync(LINES).subarray(0, 40), /no whole gzip file/],
+  ['a.csv', '', /is empty/],
+  ['a.csv', 'k,name\n1\n', /record 2: found 1 values, expected 2/],
+  ['a.csv', 'k,lng,lat\n1,east,35\n', /record 1: location: .*"east"/],
+  ['a.csv', 'k,wkt\n1,POINT(1)\n', /record 1: location: .*WKT/],
+  ['a.csv', 'k\n1\n', /has no column "geo"/, ['--geometry', 'geo']],
+  ['a.csv', Buffer.from([0x6b, 0x0a, 0xff, 0x0a]), /./],
+  ['a.gpkg', 'no database', /a\.gpkg/],
+  ['missing.ndjson.x', '', /expected \.geojson/],
+]
+
+t.test('data import: what cannot be read ends in one line, and nothing is stored', async (t) => {
+  const sample = createSample(t)
+  for (const [file, content, message, flags = []] of BAD) {
+    const { code, stderr } = await sample.import(file, content, ...flags)
+    t.equal(code, 1, `${file} ${stderr}`)
+    t.match(stderr, message, file)
+    t.equal(stderr.trim().split('\n').length, 1, stderr)
+  }
+  t.equal((await sample.export('out.ndjson')).text, '')
+  t.match(await sample.run('import', 'nowhere.csv', '--table', 'x'), {
+    code: 1,
+    stderr: /nowhere\.csv: there is no such file/,
+  })
+  t.match(await sample.run('import', 'a.csv'), { code: 2, stderr: /--table/ })
+})
+
+t.test('data export: formats by name, conditions and boxes; nothing is left by a fault', async (t) => {
+  const sample = createSample(t)
+  await sample.import('a.ndjson', LINES)
+  const { text } = await sample.export('a.geojson')
+  t.match(JSON.parse(text), { type: 'FeatureCollection', features: [{ properties: { k: 1 } }, {}, {}] })
+  t.equal(
+    (await sample.export('out.csv')).text,
+    'start_datetime,end_datetime,location,k,name\r\n,,POINT (139 35),1,"a, ""b"""\r\n,,,2,""\r\n,,POINT Z (140 36 5),3,\r\n',
+  )
+  t.match(await sample.export('a.dat', 'x', '--format', 'ndjson', '--conds', '{">":["k",1]}'), {
+    code: 0,
+    rows: 2,
+  })
+  t.match(await sample.export('a.ndjson', 'x', '--bbox', '138,34,139,35'), { rows: 1 })
+  t.match(JSON.parse((await sample.export('empty.geojson', 'x', '--conds', '{"=":["k",9]}')).text), {
+    features: [],
+  })
+  const before = readdirSync(sample.dir).sort()
+  const cases: [string, string, string[], number, RegExp][] = [
+    ['a.xml', 'x', [], 2, /expected a name that ends with/],
+    ['b.geojson', 'x', ['--format', 'xml'], 2, /--format: found xml/],
+    ['b.geojson', 'x', ['--conds', '{'], 1, /--conds: found/],
+    ['b.geojson', 'x', ['--conds', '{"=":["z",1]}'], 1, /--conds/],
+    ['b.geojson', 'x', ['--bbox', '1,2,3'], 2, /--bbox/],
+    ['b.geojson', 'y', [], 1, /no table y/],
+    ['none/b.geojson', 'x', [], 1, /--output: the folder \S+none does not exist: make it first/],
+  ]
+  for (const [file, table, flags, code, message] of cases)
+    t.match(await sample.export(file, table, ...flags), { code, stderr: message }, file)
+  t.same(readdirSync(sample.dir).sort(), before)
+})
+
+t.test('property: any records come back the same through each format', async (t) => {
+  for (const format of ['geojson', 'ndjson', 'csv', 'gpkg']) {
+    const sample = createSample(t, ALL_COLUMNS, ['id'])
+    sample.register('y')
+    const records =
+      fc.sample(fc.tuple(...Array.from({ length: 12 }, (_, id) => anyRecord(id + 1))), 1)[0] ?? []
+    await sample.import('in.ndjson', records.map(({ feature: one }) => JSON.stringify(one)).join('\n'))
+    const first = await sample.export('first.ndjson')
+    t.match(await sample.export(`a.${format}`), { code: 0, rows: 12 })
+    const { code, stderr } = await sample.run('import', `a.${format}`, '--table', 'y')
+    t.equal(code, 0, stderr)
+    const second = await sample.export('second.ndjson', 'y')
+    t.same(linesOf(second.text), linesOf(first.text), format)
+  }
+})
+
+function linesOf(text: string): unknown[] {
+  const lines = text.trim() === '' ? [] : text.trim().split('\n')
+  return lines.map((line: string) => JSON.parse(line))
+}
+
+t.test('data export: a GeoPackage is one by its own tables', async (t) => {
+  const sample = createSample(t)
+  await sample.import('a.ndjson', LINES)
+  await sample.export('a.gpkg')
+  const db = new Database(path.join(sample.dir, 'a.gpkg'), { readonly: true })
+  t.teardown(() => db.close())
+  t.match(
+    db.prepare('SELECT table_name, data_type, description, min_x, max_y, srs_id FROM gpkg_contents').get(),
+    { table_name: 'x', data_type: 'features', description: 'x', min_x: 139, max_y: 36, srs_id: 4326 },
+  )
+  t.match(db.prepare('SELECT column_name, z FROM gpkg_geometry_columns').get(), {
+    column_name: 'location',
+    z: 2,
+  })
+  t.same(db.prepare('SELECT k, name FROM x ORDER BY k').all(), [
+    { k: 1, name: 'a, "b"' },
+    { k: 2, name: '' },
+    { k: 3, name: null },
+  ])
+})

@@ -1,0 +1,257 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import t, { type Test } from 'tap'
+import { createProgress } from '../../../src/cli/progress.js'
+import { writeExtract } from '../../../src/demo/write-extract.js'
+import { sketch } from '../../support/osm-fixture.js'
+import { cli, startCli } from '../../support/run-cli.js'
+
+const TOWN = sketch(
+  ['A B C', '  D  '],
+  [
+    ['ABC', { highway: 'residential', name: '桜通り' }],
+    ['BD', { highway: 'primary' }],
+  ],
+)
+
+/** A folder with the extract town.osm.pbf in it. */
+function folder(t: Test): string {
+  const dir = mkdtempSync(path.join(tmpdir(), 'fieldgate-cli-map-'))
+  t.teardown(() => rmSync(dir, { recursive: true, force: true }))
+  writeFileSync(path.join(dir, 'town.osm.pbf'), writeExtract(TOWN, { replicatedAtS: 1_600_000_000 }))
+  return dir
+}
+
+t.test('map build: writes maps/NAME.graph of the data directory, twice the same bytes', async (t) => {
+  const dir = folder(t)
+  const built = await cli(dir, ['map', 'build', 'town.osm.pbf', '--data-dir', 'd'])
+  t.equal(built.code, 0, built.stderr)
+  const file = path.join(dir, 'd', 'maps', 'town.graph')
+  t.match(built.stdout, `${file}: 4 junctions, 3 segments, 4 nodes, 6 arcs, 0.0 MB\nbuilt in `)
+  t.match(built.stdout, /peak memory \d+ MB\n$/)
+  t.equal(built.stderr, '', 'no bar where nobody looks')
+  const bytes = readFileSync(file)
+  t.equal((await cli(dir, ['map', 'build', 'town.osm.pbf', '--data-dir', 'd'])).code, 0)
+  t.equal(Buffer.compare(readFileSync(file), bytes), 0)
+  t.same(readdirSync(path.dirname(file)), ['town.graph'], 'nothing half-written is left')
+})
+
+t.test('map build: --output, --profile, --country, --area, --json', async (t) => {
+  const dir = folder(t)
+  const area = {
+    type: 'Feature',
+    geometry: { type: 'Polygon', coordinates: [square(9.99, 44.9, 10.0001, 45.1)] },
+  }
+  writeFileSync(
+    path.join(dir, 'area.geojson'),
+    JSON.stringify({ type: 'FeatureCollection', features: [area] }),
+  )
+  const argv = [
+    'map',
+    'build',
+    'town.osm.pbf',
+    '-o',
+    'out.graph',
+    '--country',
+    'jp',
+    '--area',
+    'area.geojson',
+    '--json',
+  ]
+  const built = await cli(dir, argv)
+  t.equal(built.code, 0, built.stderr)
+  t.match(JSON.parse(built.stdout), {
+    file: path.join(dir, 'out.graph'),
+    bytes: Number,
+    seconds: Number,
+    peakRssBytes: Number,
+    segments: 1,
+    left: { waysUsed: 2, waysOutside: 1 },
+  })
+  t.notOk(existsSync(path.join(dir, 'data')), 'no data directory is made that is not needed')
+  const info = await cli(dir, ['map', 'info', 'out.graph', '--json'])
+  t.match(JSON.parse(info.stdout), {
+    name: 'out',
+    profile: 'car',
+    country: 'JP',
+    area: area.geometry,
+    builtBy: 'fieldgate 1.2.3',
+  })
+  const onFoot = await cli(dir, [
+    'map',
+    'build',
+    'town.osm.pbf',
+    '-o',
+    'foot.graph',
+    '--profile',
+    'foot',
+    '--json',
+  ])
+  t.equal(JSON.parse(onFoot.stdout).segments, 3)
+})
+
+function square(west: number, south: number, east: number, north: number): number[][] {
+  return [
+    [west, south],
+    [east, south],
+    [east, north],
+    [west, north],
+    [west, south],
+  ]
+}
+
+t.test('map info: everything a map says of itself, for people', async (t) => {
+  const dir = folder(t)
+  await cli(dir, ['map', 'build', 'town.osm.pbf', '-o', 'x.graph'])
+  const { code, stdout } = await cli(dir, ['map', 'info', 'x.graph'])
+  t.equal(code, 0)
+  t.match(stdout, /^name +x$/m)
+  t.match(stdout, /^profile +car$/m)
+  t.match(stdout, /^network +4 junctions, 3 segments, 4 nodes, 6 arcs$/m)
+  t.match(stdout, /^built from +town\.osm\.pbf, data of 2020-09-13T12:26:40Z$/m)
+  t.match(stdout, /^sha256 +[0-9a-f]{64}$/m)
+  t.match(stdout, /^data +© OpenStreetMap contributors, ODbL-1\.0$/m)
+  t.match(stdout, /^area +\{"type":"Polygon"/m)
+})
+
+t.test('map check: ok, or every fault with exit code 1', async (t) => {
+  const dir = folder(t)
+  await cli(dir, ['map', 'build', 'town.osm.pbf', '-o', 'x.graph'])
+  t.match(await cli(dir, ['map', 'check', 'x.graph']), {
+    code: 0,
+    stdout: `ok: ${path.join(dir, 'x.graph')}\n`,
+  })
+  const bytes = readFileSync(path.join(dir, 'x.graph'))
+  const faults: [Uint8Array, RegExp][] = [
+    [
+      bytes.subarray(0, 500),
+      /fieldgate: .*x\.graph: the map file is cut short: 500 of \d+ bytes are there\n$/,
+    ],
+    [Buffer.from('hello, this is something else entirely, and long enough'), /this is not a map file/],
+    [flipped(bytes, bytes.length - 60), /the map file is damaged: the checksum of section \w+ is wrong\n$/],
+  ]
+  for (const [damaged, message] of faults) {
+    writeFileSync(path.join(dir, 'x.graph'), damaged)
+    const checked = await cli(dir, ['map', 'check', 'x.graph'])
+    t.equal(checked.code, 1)
+    t.match(checked.stderr, message)
+    t.equal(checked.stdout, '')
+  }
+  const told = JSON.parse((await cli(dir, ['map', 'check', 'x.graph', '--json'])).stdout)
+  t.match(told, { ok: false, faults: [/checksum/] })
+})
+
+function flipped(bytes: Uint8Array, at: number): Uint8Array {
+  const copy = Buffer.from(bytes)
+  copy[at] = (copy[at] ?? 0) ^ 1
+  return copy
+}
+
+t.test('map list: the maps of the data directory and of routing.maps; broken ones are told', async (t) => {
+  const dir = folder(t)
+  const list = async (...more: string[]) => await cli(dir, ['map', 'list', '--data-dir', 'd', ...more])
+  t.match(await list(), { code: 0, stdout: '', stderr: '' })
+  await cli(dir, ['map', 'build', 'town.osm.pbf', '--data-dir', 'd'])
+  await cli(dir, ['map', 'build', 'town.osm.pbf', '-o', 'other.graph'])
+  writeFileSync(
+    path.join(dir, 'c.json'),
+    JSON.stringify({ routing: { maps: ['other.graph', 'none.graph'] } }),
+  )
+  t.match(await list(), { code: 0, stdout: /^town {2}car {2}4 nodes .*town\.graph\n$/ })
+  const all = await list('--config', 'c.json', '--json')
+  t.equal(all.code, 1)
+  t.match(JSON.parse(all.stdout), [
+    { name: 'town', nodes: 4, osmTimestamp: '2020-09-13T12:26:40Z' },
+    { name: 'other', builtFrom: 'town.osm.pbf' },
+    { file: path.join(dir, 'none.graph'), fault: 'there is no such file' },
+  ])
+  t.match(all.stderr, /^fieldgate: .*none\.graph: there is no such file\n$/)
+})
+
+t.test('map: wrong usage ends with 2, a fault with 1; one line on stderr, nothing written', async (t) => {
+  const dir = folder(t)
+  writeFileSync(path.join(dir, 'bad.osm.pbf'), '<osm/>')
+  writeFileSync(path.join(dir, 'bad.geojson'), '{"type":"Point","coordinates":[1,2]}')
+  writeFileSync(path.join(dir, 'worse.geojson'), '{"type":"Polygon","coordinates":[[[1,2]]]}')
+  writeFileSync(path.join(dir, 'none.geojson'), '{"type":"FeatureCollection","features":[]}')
+  writeFileSync(path.join(dir, 'text.geojson'), 'POLYGON')
+  const before = readdirSync(dir).sort()
+  const build = ['map', 'build', 'town.osm.pbf']
+  const rows: [string[], number, RegExp][] = [
+    [['map'], 2, /expected a verb/],
+    [['map', 'build'], 2, /extract/],
+    [['map', 'bend'], 2, /bend/],
+    [[...build, '--profile', 'horse'], 2, /Allowed choices are car, foot, bicycle/],
+    [[...build, '--country', 'XX'], 2, /Expected one of AT, AU/],
+    [[...build, '-o', 'town.osm.pbf'], 2, /found the extract itself/],
+    [
+      [...build, '-o', 'no/such/folder/x.graph'],
+      1,
+      /the folder .*no\/such\/folder does not exist: make it first/,
+    ],
+    [
+      [...build, '-o', 'x.graph', '--area', 'gone.geojson'],
+      1,
+      /gone\.geojson: cannot be read as JSON \(ENOENT/,
+    ],
+    [[...build, '-o', 'x.graph', '--area', 'text.geojson'], 1, /cannot be read as JSON/],
+    [
+      [...build, '-o', 'x.graph', '--area', 'bad.geojson'],
+      1,
+      /\$: found a Point, expected a Polygon or MultiPolygon/,
+    ],
+    [[...build, '-o', 'x.graph', '--area', 'worse.geojson'], 1, /worse\.geojson: \$\.coordinates/],
+    [
+      [...build, '-o', 'x.graph', '--area', 'none.geojson'],
+      1,
+      /found no area, expected at least one polygon/,
+    ],
+    [['map', 'build', 'gone.osm.pbf'], 1, /gone\.osm\.pbf: there is no such file/],
+    [['map', 'build', 'bad.osm.pbf'], 1, /bad\.osm\.pbf: byte 0 of the extract: this is no \.osm\.pbf file/],
+    [['map', 'info', 'gone.graph'], 1, /gone\.graph: there is no such file/],
+    [['map', 'info', 'bad.osm.pbf'], 1, /this is not a map file/],
+    [['map', 'check'], 2, /file/],
+  ]
+  for (const [argv, code, message] of rows) {
+    const run = await cli(dir, argv)
+    t.equal(run.code, code, `${argv.join(' ')}: ${run.stderr}`)
+    t.match(run.stderr, message)
+    t.match(run.stderr, /^fieldgate: [^\n]*\n$/, 'one line')
+  }
+  t.same(readdirSync(dir).sort(), before)
+})
+
+t.test('map build: Ctrl-C stops it and leaves nothing', async (t) => {
+  const dir = folder(t)
+  const running = startCli(dir, ['map', 'build', 'town.osm.pbf', '-o', 'x.graph'])
+  setImmediate(() => running.signal('SIGINT'))
+  const { code, stderr } = await running.ended
+  t.equal(code, 1)
+  t.equal(stderr, 'fieldgate: stopped; nothing was written\n')
+  t.same(readdirSync(dir), ['town.osm.pbf'])
+})
+
+t.test(
+  'createProgress: one line on a screen that is drawn over and taken back, nothing elsewhere',
+  async (t) => {
+    let text = ''
+    const write = (more: string) => {
+      text += more
+    }
+    const bar = createProgress({ write, isTTY: true, columns: 42 })
+    bar.show(0.5, 'reading')
+    bar.show(0.5, 'reading')
+    t.equal(text, '\r[############............]  50 % reading\u001b[K', 'the same is not drawn twice')
+    bar.clear()
+    t.ok(text.endsWith('\r\u001b[K'))
+    text = ''
+    bar.show(7, 'building with a long word behind it')
+    t.equal(text, '\r[########################] 100 % building\u001b[K', 'cut to the width of the screen')
+    text = ''
+    const quiet = createProgress({ write })
+    quiet.show(0.5, 'reading')
+    quiet.clear()
+    t.equal(text, '')
+  },
+)

@@ -1,0 +1,202 @@
+import { once } from 'node:events'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import { loadConfig } from '../../src/config.js'
+import { layoutOf } from '../../src/files/layout.js'
+import { createGateway } from '../../src/gateway/app.js'
+import { createReadiness, type ReadinessDeps } from '../../src/gateway/readiness.js'
+import { createLog } from '../../src/log.js'
+import { openState } from '../../src/storage/sqlite/access/state.js'
+import { startGateway } from '../support/start-gateway.js'
+
+interface Ready {
+  status: number
+  retryAfter: string | null
+  body: { status: string; draining: boolean; parts: { part: string; isReady: boolean; reason?: string }[] }
+}
+
+async function readyz(url: string): Promise<Ready> {
+  const response = await fetch(`${url}/readyz`)
+  const body = (await response.json()) as Ready['body']
+  return { status: response.status, retryAfter: response.headers.get('retry-after'), body }
+}
+
+/** The part that is not ready, alone. */
+const blamed = ({ body }: Ready) => body.parts.filter(({ isReady }) => !isReady)
+
+t.test('readyz: 200 and every part by name when all is well', async (t) => {
+  const { url } = await startGateway(t)
+  const { status, body } = await readyz(url)
+  t.equal(status, 200)
+  t.equal(body.status, 'ready')
+  t.same(
+    body.parts.map(({ part }) => part),
+    ['database', 'disk', 'search', 'maps', 'outbox', 'clock'],
+  )
+})
+
+t.test('readyz: database, when its file was moved away and when another one stands there', async (t) => {
+  const { url, dataDir } = await startGateway(t)
+  const { dataDb } = layoutOf(dataDir)
+  renameSync(dataDb, `${dataDb}.away`)
+  const gone = await readyz(url)
+  t.equal(gone.status, 503)
+  t.ok(gone.retryAfter)
+  t.match(blamed(gone), [{ part: 'database', reason: /^data\.db is not the file that was opened/ }])
+  writeFileSync(dataDb, 'another')
+  t.match(blamed(await readyz(url)), [{ part: 'database' }])
+  renameSync(`${dataDb}.away`, dataDb)
+  t.equal((await readyz(url)).status, 200, 'back again')
+})
+
+t.test('readyz: disk, when less is free than the reserve', async (t) => {
+  const { url } = await startGateway(t, { settings: { limits: { diskReserveBytes: 2 ** 52 } } })
+  const found = await readyz(url)
+  t.equal(found.status, 503)
+  t.match(blamed(found), [{ part: 'disk', reason: /bytes are free.*limits\.diskReserveBytes/ }])
+})
+
+t.test('readyz: maps, when a file cannot be used, by name and without its folder', async (t) => {
+  const dataDir = path.join(t.testdir(), 'data')
+  mkdirSync(path.join(dataDir, 'maps'), { recursive: true })
+  writeFileSync(path.join(dataDir, 'maps', 'town.graph'), 'no graph')
+  const { url } = await startGateway(t, { dataDir })
+  const found = await readyz(url)
+  t.equal(found.status, 503)
+  t.match(blamed(found), [{ part: 'maps', reason: /^town\.graph: / }])
+  t.notMatch(JSON.stringify(found.body), dataDir)
+})
+
+t.test('readyz: clock and outbox warn, and the gateway is ready all the same', async (t) => {
+  const dataDir = path.join(t.testdir(), 'data')
+  mkdirSync(dataDir)
+  const state = await openState(layoutOf(dataDir).stateDb)
+  await state.meta.recordTime(Date.now() * 1000 + 3600 * 1_000_000)
+  await state.close()
+  const { url, call } = await startGateway(t, { dataDir, settings: { sync: { retryBaseS: 0.01 } } })
+  const { status, body } = await readyz(url)
+  t.equal(status, 200)
+  t.match(
+    body.parts.find(({ part }) => part === 'clock'),
+    { isReady: true, isWarning: true, reason: /stands before the last recorded time/ },
+  )
+  t.equal((await call('/api/v1/session/jsonrpc', 'session.open_session')).status, 200)
+})
+
+/** A worker that looks for maps as it should, and then never answers again. */
+const HANGING_WORKER = `
+  const { parentPort } = require('node:worker_threads')
+  parentPort.on('message', ({ kind, id, name }) => {
+    if (kind !== 'call') return
+    parentPort.postMessage({ kind: 'done', id, result: { maps: [], faults: [] } })
+    if (name === 'reload') for (;;);
+  })`
+
+t.test('readyz: search, when its thread hangs; other calls and health go on', async (t) => {
+  const entry = path.join(t.testdir(), 'hanging.cjs')
+  writeFileSync(entry, HANGING_WORKER)
+  const dataDir = path.join(path.dirname(entry), 'data')
+  const { mapsDir } = layoutOf(dataDir)
+  mkdirSync(mapsDir, { recursive: true })
+  writeFileSync(path.join(mapsDir, 'any.graph'), '') // without a map the thread would not be started
+  const gateway = await open(t, { dataDir, workerEntry: entry })
+  const found = await readyz(gateway.url)
+  t.equal(found.status, 503)
+  t.match(blamed(found), [{ part: 'search', reason: /did not answer within 2000 ms/ }])
+  t.equal((await fetch(`${gateway.url}/healthz`)).status, 200)
+})
+
+t.test('readyz: starting, while another program holds a database; then ready', async (t) => {
+  const dataDir = path.join(t.testdir(), 'data')
+  mkdirSync(dataDir)
+  const holder = new Database(layoutOf(dataDir).stateDb)
+  holder.pragma('journal_mode = WAL')
+  holder.exec('BEGIN IMMEDIATE') // the new gateway has tables to make
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const opening = open(t, { dataDir, port })
+  const found = await untilAnswered(() => readyz(url))
+  t.equal(found.status, 503)
+  t.match(found.body, { status: 'not ready', parts: [{ part: 'start', isReady: false }] })
+  t.equal((await fetch(`${url}/healthz`)).status, 200)
+  const refused = await fetch(`${url}/api/v1/session/jsonrpc`, { method: 'POST' })
+  t.match([refused.status, refused.headers.get('retry-after')], [503, '1'])
+  t.match(await refused.json(), { error: { data: { name: 'UNAVAILABLE' } } })
+  holder.exec('ROLLBACK')
+  holder.close()
+  await opening
+  t.equal((await readyz(url)).status, 200)
+})
+
+t.test('readyz: what cannot be caused from outside, by the parts themselves', async (t) => {
+  const file = path.join(t.testdir({ 'state.db': '' }), 'state.db')
+  const well: ReadinessDeps = {
+    databases: [{ file, read: () => 1 }],
+    writeFault: () => null,
+    disk: { freeBytes: async () => 2 },
+    reserveBytes: 1,
+    searcher: { isAlive: async () => true },
+    mapFaults: () => [],
+    syncStatus: async () => ({ isPaused: false, counts: { queued: 0, sending: 0, delivered: 0, failed: 0 } }),
+    isClockTrusted: () => true,
+  }
+  const look = async (change: Partial<ReadinessDeps>, part: string) =>
+    (await createReadiness({ ...well, ...change })()).find((found) => found.part === part)
+  const unreadable = { file, read: () => raise('SQLITE_CORRUPT in /data/state.db') }
+  t.same(await look({ databases: [unreadable] }, 'database'), {
+    part: 'database',
+    isReady: false,
+    reason: 'state.db cannot be read',
+  })
+  t.match(await look({ writeFault: () => 'housekeeping failed' }, 'database'), { isReady: false })
+  const counts = { queued: 0, sending: 0, delivered: 0, failed: 3 }
+  t.match(await look({ syncStatus: async () => ({ isPaused: true, counts }) }, 'outbox'), {
+    isReady: true,
+    isWarning: true,
+    reason: 'paused by hand; 3 transfers failed for good',
+  })
+})
+
+function raise(message: string): never {
+  throw new Error(message)
+}
+
+/** A gateway with a worker or a port of its own. */
+async function open(t: Test, options: { dataDir: string; workerEntry?: string; port?: number }) {
+  const loaded = loadConfig(null, {}, { dataDir: options.dataDir, server: { port: options.port ?? 0 } })
+  if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults))
+  const { workerEntry } = await import('../support/worker-entry.js')
+  const gateway = await createGateway({
+    config: loaded.config,
+    dataDir: options.dataDir,
+    log: createLog('silent'),
+    workerEntry: options.workerEntry ?? workerEntry(),
+    version: '1.2.3',
+  })
+  t.teardown(() => gateway.stop())
+  return gateway
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+async function untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (tries > 500) throw error
+      await sleep(20)
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import t from 'tap'
+import { dijkstra } from '../../src/api/routing/dijkstra.js'
+import { searchCalls } from '../../src/route-engine/calls.js'
+import { inTurns } from '../../src/route-engine/in-turns.js'
+import type { WatchedTimetable } from '../../src/route-engine/pricing.js'
+import type { RouteRequest } from '../../src/routing/search/request.js'
+import type { Sliced } from '../../src/routing/search/sliced.js'
+import { rejectsWith } from '../support/rejects-with.js'
+import { openSearch } from '../support/search.js'
+import { at, town } from '../support/town.js'
+
+const SENSITIVITY = [0, 0, 0, 0, 0, 10, 10, 10, 10, 10, 10]
+
+t.test('inTurns: others have their turn between slices, and a cancelled call ends there', async (t) => {
+  const cancel = new Int32Array(new SharedArrayBuffer(4))
+  const order: string[] = []
+  const running = inTurns(sleepless(3, order), { cancel })
+  for (let i = 0; i < 3; i++) {
+    order.push('other')
+    await nextTurn()
+  }
+  t.equal(await running, 3)
+  t.same(order.slice(0, 5), ['slice', 'other', 'slice', 'other', 'slice'])
+
+  const ended: string[] = []
+  const stopped = inTurns(sleepless(3, ended), { cancel })
+  Atomics.store(cancel, 0, 1)
+  await rejectsWith(t, stopped, 'CANCELLED')
+  t.same(ended, ['slice'])
+})
+
+t.test('inTurns: work of short slices is done in one go', async (t) => {
+  let others = 0
+  function* quick(): Sliced<number> {
+    yield
+    yield
+    return others
+  }
+  const running = inTurns(quick(), { cancel: new Int32Array(1) })
+  others++
+  t.equal(await running, 0)
+})
+
+t.test('a search over time during which a table changes begins again', async (t) => {
+  const { parts, addTheme, putCells, ask } = openSearch(t, { town: town() })
+  const flood = addTheme('flood')
+  await putCells(flood, [cell(0, 30)])
+  const request: RouteRequest = {
+    map: undefined,
+    themes: [['flood', SENSITIVITY]],
+    startUs: BigInt(Date.UTC(2026, 0, 1)) * 1000n,
+    points: [at(0, 0.5), at(4, 0.5)].map(([lng, lat], i) => ({ role: `${i}`, lng, lat })),
+    reorder: false,
+    withKml: false,
+    alternatives: 1,
+    avoid: [],
+    isTimeDependent: true,
+  }
+  const [map] = parts.maps.list()
+  if (map === undefined) return
+  const early = parts.prices.timetable(map, request)
+  early.profileOf(0)
+  t.notOk(early.isMixed())
+  await putCells(flood, [cell(30, 50)])
+  early.profileOf(1)
+  t.ok(early.isMixed(), 'prices of two states')
+
+  // three tries meet a change, then it is done in one go
+  let opened = 0
+  const prices = {
+    ...parts.prices,
+    timetable: (...asked: Parameters<typeof parts.prices.timetable>): WatchedTimetable => {
+      opened++
+      return { ...parts.prices.timetable(...asked), isMixed: () => true }
+    },
+  }
+  const cancel = new Int32Array(new SharedArrayBuffer(4))
+  const { route } = searchCalls({ ...parts, prices })
+  const text = await route?.(request, { cancel, emit: () => undefined })
+  t.equal(opened, 4)
+  const params = {
+    themes: { flood: SENSITIVITY },
+    start_lonlat: at(0, 0.5),
+    goal_lonlat: at(4, 0.5),
+    start_datetime: '2026-01-01 00:00:00Z',
+    depart: 'time_dependent',
+  }
+  t.same(JSON.parse(String(text)), await ask(dijkstra, [params]))
+})
+
+/** Slices that each take longer than a turn. */
+function* sleepless(count: number, order: string[]): Sliced<number> {
+  for (let i = 0; i < count; i++) {
+    order.push('slice')
+    const untilMs = performance.now() + 8
+    while (performance.now() < untilMs);
+    yield
+  }
+  return count
+}
+
+/** Water over the middle of the town, from and until a number of seconds after the departure. */
+function cell(fromS: number, untilS: number) {
+  const time = (s: number) => new Date(Date.UTC(2026, 0, 1) + s * 1000).toISOString()
+  return {
+    box: [10.003, 49.99, 10.005, 50.1] as [number, number, number, number],
+    risk: 6,
+    start: time(fromS),
+    end: time(untilS),
+  }
+}

@@ -1,0 +1,257 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { arcTail, type Topology } from '../../../src/routing/graph/topology.js'
+import {
+  type Control,
+  type End,
+  searchMany,
+  searchOne,
+  type Weights,
+} from '../../../src/routing/search/dijkstra.js'
+import { createDijkstraSearch } from '../../../src/routing/search/leg-search.js'
+import { createSearchState, isReached, isSettled } from '../../../src/routing/search/search-state.js'
+
+interface Case {
+  nodeCount: number
+  arcs: { tail: number; head: number; weight: number }[]
+  sources: End[]
+  targets: End[]
+}
+
+const free: Control = { maxSettledNodes: Number.POSITIVE_INFINITY }
+
+/** Loops, parallel arcs, arcs of cost 0, closed arcs (-1), nodes without arcs, the same end twice. */
+const cases: fc.Arbitrary<Case> = fc.integer({ min: 1, max: 9 }).chain((nodeCount) => {
+  const node = fc.nat(nodeCount - 1)
+  const end = fc.record({ node, costMs: fc.nat(4) })
+  return fc.record({
+    nodeCount: fc.constant(nodeCount),
+    arcs: fc
+      .array(fc.record({ tail: node, head: node, weight: fc.constantFrom(-1, 0, 0, 1, 2, 3, 7) }), {
+        maxLength: 24,
+      })
+      .map((arcs) => arcs.sort((a, b) => a.tail - b.tail)),
+    sources: fc.array(end, { minLength: 1, maxLength: 3 }),
+    targets: fc.array(end, { minLength: 1, maxLength: 3 }),
+  })
+})
+
+t.test('property: costs equal those of Bellman-Ford, and the path is one of that cost', async (t) => {
+  fc.assert(
+    fc.property(cases, fc.boolean(), (graph, isFloat) => {
+      const { topology, weights } = flat(graph, isFloat)
+      const search = createDijkstraSearch(topology, weights, createSearchState(graph.nodeCount))
+      const path = search.one(graph.sources, graph.targets, { ...free })
+      const expected = Math.min(
+        ...graph.targets.map(({ node, costMs }) => bellmanFord(graph)[node]! + costMs),
+      )
+      if (path === undefined) return expected === Number.POSITIVE_INFINITY
+      if (path.costMs !== expected) return false
+      return sumOfPath(graph, topology, path) === expected
+    }),
+    { numRuns: 2000 },
+  )
+  t.pass('2000 graphs')
+})
+
+t.test(
+  'property: the search for many targets settles each at its cost, or leaves it when there is no way',
+  async (t) => {
+    fc.assert(
+      fc.property(cases, (graph) => {
+        const { topology, weights } = flat(graph, false)
+        const state = createSearchState(graph.nodeCount)
+        const isDone = searchMany(topology, weights, state, graph.sources, graph.targets, { ...free })
+        const expected = bellmanFord(graph)
+        return (
+          isDone &&
+          graph.targets.every(({ node }) =>
+            expected[node] === Number.POSITIVE_INFINITY
+              ? !isReached(state, node)
+              : isSettled(state, node) && state.costMs[node] === expected[node],
+          )
+        )
+      }),
+      { numRuns: 1000 },
+    )
+    t.pass('1000 graphs')
+  },
+)
+
+t.test('property: one state serves any number of searches, each as if it were the first', async (t) => {
+  fc.assert(
+    fc.property(fc.array(cases, { minLength: 2, maxLength: 4 }), (graphs) => {
+      const state = createSearchState(9)
+      return graphs.every((graph) => {
+        const { topology, weights } = flat(graph, false)
+        const used = createDijkstraSearch(topology, weights, state).one(graph.sources, graph.targets, {
+          ...free,
+        })
+        const fresh = createDijkstraSearch(topology, weights, createSearchState(9)).one(
+          graph.sources,
+          graph.targets,
+          {
+            ...free,
+          },
+        )
+        return JSON.stringify(used) === JSON.stringify(fresh)
+      })
+    }),
+    { numRuns: 500 },
+  )
+  t.pass('500 series')
+})
+
+t.test('property: a limit on the cost hides dearer ways and no others', async (t) => {
+  fc.assert(
+    fc.property(cases, fc.nat(12), (graph, maxCostMs) => {
+      const { topology, weights } = flat(graph, false)
+      const search = createDijkstraSearch(topology, weights, createSearchState(graph.nodeCount))
+      const whole = search.one(graph.sources, graph.targets, { ...free })
+      const limited = search.one(graph.sources, graph.targets, { ...free }, maxCostMs)
+      const expected = whole !== undefined && whole.costMs <= maxCostMs ? whole.costMs : undefined
+      return limited?.costMs === expected
+    }),
+    { numRuns: 1000 },
+  )
+  t.pass('1000 graphs')
+})
+
+t.test('searchOne: of equally cheap ways the one whose last arc has the smaller number wins', async (t) => {
+  const graph: Case = {
+    nodeCount: 4,
+    arcs: [
+      { tail: 0, head: 1, weight: 2 },
+      { tail: 0, head: 2, weight: 2 },
+      { tail: 1, head: 3, weight: 1 },
+      { tail: 2, head: 3, weight: 1 },
+      { tail: 2, head: 3, weight: 1 },
+    ],
+    sources: [{ node: 0, costMs: 0 }],
+    targets: [{ node: 3, costMs: 0 }],
+  }
+  const { topology, weights } = flat(graph, false)
+  const path = createDijkstraSearch(topology, weights, createSearchState(4)).one(
+    graph.sources,
+    graph.targets,
+    { ...free },
+  )
+  t.same(path, { costMs: 3, source: 0, target: 0, arcs: [0, 2] })
+})
+
+t.test('searchOne: stops at the budget and says so, condition more nodes than allowed', async (t) => {
+  const control: Control = { maxSettledNodes: 3 }
+  const { topology, weights, sources, targets } = line(10)
+  t.equal(searchOne(topology, weights, createSearchState(10), sources, targets, control), -1)
+  t.equal(control.stoppedBy, 'budget')
+  const enough: Control = { maxSettledNodes: 11 }
+  t.equal(searchOne(topology, weights, createSearchState(10), sources, targets, enough), 0)
+  t.equal(enough.stoppedBy, undefined)
+})
+
+t.test('searchOne: stops when the flag is up, within some thousand nodes', async (t) => {
+  const cancel = new Int32Array(new SharedArrayBuffer(4))
+  const nodeCount = 20_000
+  const { topology, weights, sources, targets } = line(nodeCount)
+  const control: Control = { cancel, maxSettledNodes: 1e9 }
+  t.equal(searchOne(topology, weights, createSearchState(nodeCount), sources, targets, control), 0)
+  Atomics.store(cancel, 0, 1)
+  const state = createSearchState(nodeCount)
+  t.equal(searchOne(topology, weights, state, sources, targets, control), -1)
+  t.equal(control.stoppedBy, 'cancel')
+  t.ok(state.settledCount < 10_000, `stopped after ${state.settledCount}`)
+})
+
+t.test('searchOne: stops once the target is settled and nothing below its cost is left', async (t) => {
+  const { topology, weights, sources } = line(10_000)
+  const state = createSearchState(10_000)
+  const targets = [
+    { node: 20, costMs: 5 },
+    { node: 22, costMs: 0 },
+  ]
+  t.equal(searchOne(topology, weights, state, sources, targets, { ...free }), 1)
+  t.equal(state.settledCount, 23)
+  t.equal(searchOne(topology, weights, state, sources, targets.slice(0, 1), { ...free }), 0)
+  t.equal(state.settledCount, 21)
+})
+
+t.test('searchOne: sums beyond 2^31 stay exact', async (t) => {
+  const weights = Float64Array.of(2 ** 40 + 1, 2 ** 40 + 1)
+  const topology: Topology = {
+    nodeCount: 3,
+    arcCount: 2,
+    firstOut: Uint32Array.of(0, 1, 2, 2),
+    head: Uint32Array.of(1, 2),
+  }
+  const search = createDijkstraSearch(topology, weights, createSearchState(3))
+  const path = search.one([{ node: 0, costMs: 0 }], [{ node: 2, costMs: 0 }], { ...free })
+  t.equal(path?.costMs, 2 ** 41 + 2)
+  const whole = new Int32Array([2 ** 31 - 1, 2 ** 31 - 1])
+  const sum = createDijkstraSearch(topology, whole, createSearchState(3))
+  t.equal(sum.one([{ node: 0, costMs: 0 }], [{ node: 2, costMs: 0 }], { ...free })?.costMs, 2 ** 32 - 2)
+})
+
+t.test('arcTail: the node an arc leaves, condition nodes without arcs between', async (t) => {
+  const topology = { nodeCount: 5, firstOut: Uint32Array.of(0, 2, 2, 2, 3, 3) }
+  t.same(
+    [0, 1, 2].map((arc) => arcTail(topology, arc)),
+    [0, 0, 3],
+  )
+})
+
+function line(nodeCount: number) {
+  const arcCount = nodeCount - 1
+  const topology: Topology = {
+    nodeCount,
+    arcCount,
+    firstOut: Uint32Array.from({ length: nodeCount + 1 }, (_, i) => Math.min(i, arcCount)),
+    head: Uint32Array.from({ length: arcCount }, (_, i) => i + 1),
+  }
+  return {
+    topology,
+    weights: new Int32Array(arcCount).fill(1),
+    sources: [{ node: 0, costMs: 0 }],
+    targets: [{ node: nodeCount - 1, costMs: 0 }],
+  }
+}
+
+function flat({ nodeCount, arcs }: Case, isFloat: boolean): { topology: Topology; weights: Weights } {
+  const firstOut = new Uint32Array(nodeCount + 1)
+  for (const { tail } of arcs) firstOut[tail + 1]!++
+  for (let node = 0; node < nodeCount; node++) firstOut[node + 1]! += firstOut[node]!
+  const weights = arcs.map((arc) => arc.weight)
+  return {
+    topology: { nodeCount, arcCount: arcs.length, firstOut, head: Uint32Array.from(arcs, (arc) => arc.head) },
+    weights: isFloat ? Float64Array.from(weights) : Int32Array.from(weights),
+  }
+}
+
+/** @see R. Bellman, "On a routing problem", 1958 */
+function bellmanFord({ nodeCount, arcs, sources }: Case): number[] {
+  const cost = new Array<number>(nodeCount).fill(Number.POSITIVE_INFINITY)
+  for (const { node, costMs } of sources) cost[node] = Math.min(cost[node]!, costMs)
+  for (let round = 0; round < nodeCount; round++) {
+    for (const { tail, head, weight } of arcs) {
+      if (weight >= 0) cost[head] = Math.min(cost[head]!, cost[tail]! + weight)
+    }
+  }
+  return cost
+}
+
+/** Cost of a path, NaN when it is not one. */
+function sumOfPath(
+  graph: Case,
+  topology: Topology,
+  path: { source: number; target: number; arcs: number[] },
+): number {
+  const source = graph.sources[path.source]!
+  const target = graph.targets[path.target]!
+  let node = source.node
+  let sum = source.costMs + target.costMs
+  for (const arc of path.arcs) {
+    if (arcTail(topology, arc) !== node) return Number.NaN
+    sum += graph.arcs[arc]!.weight
+    node = topology.head[arc]!
+  }
+  return node === target.node ? sum : Number.NaN
+}

@@ -1,0 +1,117 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { Graph } from '../../../src/routing/graph/graph.js'
+import { costMs, measure } from '../../../src/routing/search/cost.js'
+import { createProfile, freeWeights, stretchMs } from '../../../src/routing/search/profile.js'
+import { makeGraph, type Network } from '../../support/make-graph.js'
+import { driveCost, levelAt, type World } from '../../support/oracle.js'
+import { networks, overlayOf, themes } from '../../support/random-network.js'
+
+const NEVER = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9999]
+
+/** One two-way road of a length and speed. */
+function road(lengthMm: number, kmPerH: number): Graph {
+  const network: Network = {
+    junctions: [[0, 0], [0.1, 0]], // biome-ignore format: pairs
+    roads: [{ from: 0, to: 1, speed: [kmPerH, kmPerH], lengthMm }],
+  }
+  return makeGraph(network)
+}
+
+function wholeAt(graph: Graph, level: number) {
+  return overlayOf(new Map([[0, [[graph.segmentLengthMm[0]!, level]]]]))
+}
+
+t.test('createProfile: 9999 over a long link is exact, beyond 32 bits', async (t) => {
+  const graph = road(400_000_000, 8)
+  const { weights } = createProfile(graph, [{ overlay: wholeAt(graph, 10), sensitivity: NEVER }])
+  t.type(weights, Float64Array)
+  t.same([...weights], [1_800_000_000_000, 1_800_000_000_000])
+  t.type(createProfile(graph).weights, Int32Array)
+})
+
+t.test('createProfile: a link whose free cost is beyond 32 bits', async (t) => {
+  const graph = road(4_000_000_000, 1)
+  t.type(freeWeights(graph), Float64Array)
+  t.same([...freeWeights(graph)], [14_400_000_000, 14_400_000_000])
+})
+
+t.test('createProfile: without risk the free weights themselves, computed once a graph', async (t) => {
+  const graph = road(1_000_000, 50)
+  t.equal(createProfile(graph).weights, freeWeights(graph))
+  const none = overlayOf(new Map())
+  t.equal(createProfile(graph, [{ overlay: none, sensitivity: NEVER }]).weights, freeWeights(graph))
+  createProfile(graph, [{ overlay: wholeAt(graph, 10), sensitivity: NEVER }])
+  t.same([...freeWeights(graph)], [72_000, 72_000], 'untouched by a risk profile')
+})
+
+t.test('createProfile: themes add up, sensitivity[0] counts where there is no cell', async (t) => {
+  const graph = road(1_000_000, 50)
+  const a = { overlay: wholeAt(graph, 3), sensitivity: [0.5, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0] }
+  const b = { overlay: overlayOf(new Map()), sensitivity: [0.25, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] }
+  t.same([...createProfile(graph, [b]).weights], [90_000, 90_000])
+  t.same([...createProfile(graph, [a, b]).weights], [234_000, 234_000])
+})
+
+t.test('createProfile: closed pieces close the whole link, and the stretches that meet them', async (t) => {
+  const graph = road(1_000_000, 50)
+  const closed = overlayOf(new Map([[0, [[200_000, 0], [300_000, 10], [1_000_000, 0]]]])) // biome-ignore format: pieces
+  const profile = createProfile(graph, [], closed)
+  t.same([...profile.weights], [-1, -1])
+  t.equal(stretchMs(profile, 0, 0, 200_000), 14_400)
+  t.equal(stretchMs(profile, 1, 300_000, 1_000_000), 50_400)
+  t.equal(stretchMs(profile, 0, 199_000, 201_000), -1)
+  t.equal(stretchMs(profile, 0, 250_000, 260_000), -1)
+})
+
+t.test(
+  'property: every weight and stretch costs what the oracle says, its highest level and sums likewise',
+  async (t) => {
+    const cases = networks().chain((network) => {
+      const lengthMm = [...makeGraph(network).segmentLengthMm]
+      const cut = fc.tuple(fc.nat(1000), fc.nat(1000), fc.nat(1000))
+      return fc.record({
+        network: fc.constant(network),
+        risk: fc.array(themes(lengthMm), { maxLength: 3 }),
+        cut,
+      })
+    })
+    fc.assert(
+      fc.property(cases, ({ network, risk, cut: [pick, a, b] }) => {
+        const graph = makeGraph(network)
+        const lengthMm = [...graph.segmentLengthMm]
+        const world: World = { network, lengthMm, themes: risk }
+        const laid = risk.map((theme) => ({
+          overlay: overlayOf(theme.pieces),
+          sensitivity: theme.sensitivity,
+        }))
+        const profile = createProfile(graph, laid)
+        const areWeightsRight = [...graph.arcLink].every(
+          (link, arc) =>
+            profile.weights[arc] === driveCost(world, { link, fromMm: 0, toMm: lengthMm[link >> 1]! }),
+        )
+        const segment = pick % graph.segmentCount
+        const [fromMm, toMm] = [a, b]
+          .map((part) => Math.round((part / 1000) * lengthMm[segment]!))
+          .sort((x, y) => x - y)
+        const stretch = measure(laid, segment, fromMm!, toMm!)
+        const speed = 360
+        const levels = Array.from({ length: Math.min(200, toMm! - fromMm!) }, (_, i) => {
+          const mm = fromMm! + ((i + 0.5) * (toMm! - fromMm!)) / Math.min(200, toMm! - fromMm!)
+          return Math.max(0, ...risk.map((theme) => levelAt(theme, segment, mm)))
+        })
+        const seen = Math.max(0, ...levels)
+        const isWhole = toMm! - fromMm! <= 200
+        return (
+          areWeightsRight &&
+          stretch.lengthMm === toMm! - fromMm! &&
+          (isWhole ? stretch.maxLevel === seen : stretch.maxLevel >= seen) &&
+          (!isWhole || stretch.levelMm === levels.reduce((sum, level) => sum + level, 0)) &&
+          costMs(stretch.weightedMm, speed) >= costMs(stretch.lengthMm, speed)
+        )
+      }),
+      { numRuns: 500 },
+    )
+    t.pass('500 networks')
+  },
+)

@@ -1,0 +1,163 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { endSpot } from '../../../src/routing/graph/geometry.js'
+import type { Graph } from '../../../src/routing/graph/graph.js'
+import type { Place } from '../../../src/routing/graph/snap.js'
+import { endsOf, findLeg } from '../../../src/routing/search/leg.js'
+import { createDijkstraSearch } from '../../../src/routing/search/leg-search.js'
+import { createProfile } from '../../../src/routing/search/profile.js'
+import { createSearchState } from '../../../src/routing/search/search-state.js'
+import { findTimedRoute, type Timetable } from '../../../src/routing/search/time-dependent.js'
+import { makeGraph } from '../../support/make-graph.js'
+import { networks, overlayOf, themes } from '../../support/random-network.js'
+import { throwsWith } from '../../support/throws.js'
+import { asked, at, town } from '../../support/town.js'
+
+const SENSITIVITY = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]
+const control = () => ({ maxSettledNodes: 1e9 })
+
+/** Level 10 on the given segments in each slot. */
+function timetableOf(graph: Graph, slots: { startMs: number; risky: number[] }[]): Timetable {
+  const profiles = slots.map(({ risky }) => {
+    const overlay = overlayOf(
+      new Map(risky.map((segment) => [segment, [[graph.segmentLengthMm[segment]!, 10]]])),
+    )
+    return createProfile(graph, [{ overlay, sensitivity: SENSITIVITY }])
+  })
+  return { slotStartMs: slots.map(({ startMs }) => startMs), profileOf: (slot) => profiles[slot]! }
+}
+
+function placeOn(graph: Graph, segment: number, offsetMm: number): Place {
+  const end = endSpot(graph, segment, false)
+  return { lng: 0, lat: 0, distanceM: 0, positions: [{ ...end, segment, offsetMm }] }
+}
+
+t.test(
+  'findTimedRoute: risk that ends before it is reached does not matter, risk that begins does',
+  async (t) => {
+    const graph = makeGraph(town(4))
+    const from = placeOn(graph, 0, 1000)
+    const to = placeOn(graph, 2, graph.segmentLengthMm[2]! - 1000)
+    const points = asked([at(0, 0), at(3, 0)])
+    const linkMs = Math.round((graph.segmentLengthMm[0]! * 36) / 500)
+    const edges = (slots: { startMs: number; risky: number[] }[]) =>
+      findTimedRoute(timetableOf(graph, slots), [from, to], points, control())
+        .legs.flat()
+        .map((step) => step.link)
+    t.same(edges([{ startMs: 0, risky: [1] }]).length, 5, 'around while it lasts')
+    t.same(edges([{ startMs: 0, risky: [1] }, { startMs: linkMs / 2, risky: [] }]), [0, 2, 4]) // biome-ignore format: slots
+    t.same(edges([{ startMs: 0, risky: [] }, { startMs: linkMs / 2, risky: [1] }]).length, 5) // biome-ignore format: slots
+    t.same(edges([{ startMs: 0, risky: [] }, { startMs: linkMs * 10, risky: [1] }]), [0, 2, 4]) // biome-ignore format: slots
+  },
+)
+
+t.test('findTimedRoute: a via point is left when it is reached', async (t) => {
+  const graph = makeGraph(town(4))
+  const places = [
+    placeOn(graph, 0, 0),
+    placeOn(graph, 1, 70_000),
+    placeOn(graph, 2, graph.segmentLengthMm[2]!),
+  ]
+  const linkMs = Math.round((graph.segmentLengthMm[0]! * 36) / 500)
+  const timetable = timetableOf(graph, [
+    { startMs: 0, risky: [] },
+    { startMs: linkMs * 1.2, risky: [2] },
+  ])
+  const { legs } = findTimedRoute(timetable, places, asked([at(0, 0), at(1.5, 0), at(3, 0)]), control())
+  t.same(
+    legs[0]!.map((step) => step.link),
+    [0, 2],
+  )
+  t.equal(
+    legs[1]!.some((step) => step.link === 4),
+    false,
+    'the risk has begun by then',
+  )
+})
+
+t.test('findTimedRoute: NO_ROUTE, CANCELLED and SEARCH_TOO_LARGE', async (t) => {
+  const network = town(3)
+  network.junctions.push(at(0, 3), at(1, 3))
+  network.roads.push({ from: 9, to: 10, speed: [30, 30] })
+  const graph = makeGraph(network)
+  const timetable = timetableOf(graph, [{ startMs: 0, risky: [] }])
+  const island = placeOn(graph, network.roads.length - 1, 10)
+  const points = asked([at(0, 0), at(0.5, 3)])
+  throwsWith(
+    t,
+    () => findTimedRoute(timetable, [placeOn(graph, 0, 10), island], points, control()),
+    'NO_ROUTE',
+  )
+  const far = [placeOn(graph, 0, 10), placeOn(graph, 5, 10)]
+  throwsWith(t, () => findTimedRoute(timetable, far, points, { maxSettledNodes: 2 }), 'SEARCH_TOO_LARGE')
+  const cancel = new Int32Array(new SharedArrayBuffer(4)).fill(1)
+  throwsWith(t, () => findTimedRoute(timetable, far, points, { maxSettledNodes: 2, cancel }), 'CANCELLED')
+})
+
+t.test(
+  'property: under risk that does not change it costs what the plain search finds, however many slots',
+  async (t) => {
+    const cases = networks().chain((network) => {
+      const lengthMm = makeGraph(network).segmentLengthMm
+      const ends = fc.tuple(fc.nat(1000), fc.nat(999), fc.nat(1000), fc.nat(999))
+      return fc.tuple(fc.constant(network), themes([...lengthMm]), ends)
+    })
+    fc.assert(
+      fc.property(cases, ([network, theme, [a, b, c, d]]) => {
+        const graph = makeGraph(network)
+        const profile = createProfile(graph, [
+          { overlay: overlayOf(theme.pieces), sensitivity: theme.sensitivity },
+        ])
+        const spot = (pick: number, part: number) => {
+          const segment = pick % graph.segmentCount
+          return placeOn(graph, segment, Math.round((part / 1000) * graph.segmentLengthMm[segment]!))
+        }
+        const [from, to] = [spot(a, b), spot(c, d)]
+        const search = createDijkstraSearch(graph, profile.weights, createSearchState(graph.nodeCount))
+        const plain = findLeg(profile, search, endsOf(profile, from), endsOf(profile, to), control())
+        const slotStartMs = [0, 50, 100, 1000, 5000, 100_000]
+        const timetable = { slotStartMs, profileOf: () => profile }
+        try {
+          return (
+            findTimedRoute(timetable, [from, to], asked([at(0, 0), at(1, 1)]), control()).costMs ===
+            plain?.costMs
+          )
+        } catch {
+          return plain === undefined
+        }
+      }),
+      { numRuns: 400 },
+    )
+    t.pass('400 networks')
+  },
+)
+
+t.test('property: the cost is that of the route found, link by link at the times of entry', async (t) => {
+  const graph = makeGraph(town(3))
+  const risky = fc.array(fc.nat(graph.segmentCount - 1), { maxLength: 5 })
+  const slots = fc
+    .array(fc.record({ startMs: fc.integer({ min: 1, max: 60_000 }), risky }), { maxLength: 3 })
+    .chain((later) =>
+      risky.map((first) => [{ startMs: 0, risky: first }, ...later.sort((a, b) => a.startMs - b.startMs)]),
+    )
+  fc.assert(
+    fc.property(slots, fc.nat(graph.segmentCount - 1), fc.nat(graph.segmentCount - 1), (timeline, a, b) => {
+      const timetable = timetableOf(graph, timeline)
+      const from = placeOn(graph, a, Math.round(graph.segmentLengthMm[a]! / 3))
+      const to = placeOn(graph, b, Math.round(graph.segmentLengthMm[b]! / 2))
+      const route = findTimedRoute(timetable, [from, to], asked([at(0, 0), at(1, 1)]), control())
+      let clockMs = 0
+      let costMs = 0
+      for (const step of route.legs.flat()) {
+        const slot = timeline.findLastIndex(({ startMs }) => startMs <= clockMs)
+        const isRisky = timeline[slot]!.risky.includes(step.link >> 1)
+        const driveMs = Math.round((step.lengthMm * 36) / 500)
+        costMs += Math.round((step.lengthMm * (isRisky ? 10 : 1) * 36) / 500)
+        clockMs += driveMs
+      }
+      return costMs === route.costMs
+    }),
+    { numRuns: 400 },
+  )
+  t.pass('400 timelines')
+})

@@ -1,0 +1,49 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import fc from 'fast-check'
+import t from 'tap'
+import { createKeyring, openKeyring } from '../../src/storage/keyring.js'
+
+t.test('property: what was encrypted comes back, and never twice the same bytes', async (t) => {
+  const keyring = createKeyring(new Uint8Array(32).fill(1))
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), fc.string(), (text, context) => {
+      const [a, b] = [keyring.encrypt(text, context), keyring.encrypt(text, context)]
+      return keyring.decrypt(a, context) === text && Buffer.compare(a, b) !== 0
+    }),
+  )
+  t.pass()
+})
+
+t.test('keyring: refuses bytes that were changed, moved, cut, or made with another key', async (t) => {
+  const keyring = createKeyring(new Uint8Array(32).fill(1))
+  const stored = keyring.encrypt('secret', 'table/column')
+  for (let at = 0; at < stored.length; at++) {
+    const changed = Uint8Array.from(stored)
+    changed[at] = (changed[at] as number) ^ 1
+    t.throws(() => keyring.decrypt(changed, 'table/column'), `byte ${at}`)
+  }
+  t.throws(() => keyring.decrypt(stored, 'table/other'))
+  t.throws(() => keyring.decrypt(stored.subarray(0, 20), 'table/column'), /form/)
+  t.throws(() => createKeyring(new Uint8Array(32).fill(2)).decrypt(stored, 'table/column'))
+})
+
+t.test('key file: made once, for this user alone, and never replaced', async (t) => {
+  const dir = t.testdir()
+  const file = path.join(dir, 'secret.key')
+  const stored = openKeyring(file).encrypt('x', 'c')
+  t.equal(statSync(file).mode & 0o777, 0o600)
+  t.same(readdirSync(dir), ['secret.key'], 'no temporary file is left')
+  t.match(readFileSync(file, 'utf8'), /^fieldgate-key-1 [A-Za-z0-9+/]{43}=\n$/)
+  t.equal(openKeyring(file).decrypt(stored, 'c'), 'x')
+
+  const other = path.join(dir, 'other.key')
+  for (const content of ['', 'abc', 'fieldgate-key-1 AAAA', `fieldgate-key-2 ${'A'.repeat(43)}=`]) {
+    writeFileSync(other, content)
+    t.throws(() => openKeyring(other), /is not a key file/)
+    t.equal(readFileSync(other, 'utf8'), content)
+  }
+  mkdirSync(path.join(dir, 'folder.key'))
+  t.throws(() => openKeyring(path.join(dir, 'folder.key')))
+  t.throws(() => openKeyring(path.join(dir, 'none', 'secret.key')), { code: 'ENOENT' })
+})

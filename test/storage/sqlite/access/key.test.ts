@@ -1,0 +1,32 @@
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import { hashSecret } from '../../../../src/auth/secret.js'
+import { openState } from '../../../../src/storage/sqlite/access/state.js'
+import { testKeys } from '../../../support/key-session-conformance.js'
+import { memoryState } from '../../../support/memory-state.js'
+
+t.test('keys on SQLite in memory', async (t) => {
+  await testKeys(t, memoryState)
+})
+
+t.test('key: a new key is active and listed, and its secret is nowhere', async (t) => {
+  const dir = t.testdir()
+  const state = await openState(`${dir}/state.db`)
+  const keyId = randomUUID()
+  const key = {
+    keyId,
+    name: 'n',
+    scopes: ['admin', 'map:read'],
+    secretHash: hashSecret('hush'),
+    expiresAtUs: null,
+  }
+  const made = await state.keys.create(key)
+  t.match(made, { keyId, name: 'n', scopes: ['admin', 'map:read'], lastUsedAtUs: null, revokedAtUs: null })
+  t.match(await state.keys.findActive(keyId), { keyId, keyName: 'n', scopes: ['admin', 'map:read'] })
+  t.strictSame(await state.keys.list(), [made])
+  t.strictSame(await state.keys.find(keyId), made)
+  await state.close()
+  const again = await openState(`${dir}/state.db`)
+  t.strictSame(await again.keys.list(), [made], 'it outlives a restart')
+  await again.close()
+})

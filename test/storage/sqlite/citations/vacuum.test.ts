@@ -1,0 +1,116 @@
+import t from 'tap'
+import { type VacuumCounts, vacuumVersions } from '../../../../src/storage/sqlite/citations/vacuum.js'
+import { createPause } from '../../../../src/storage/sqlite/connection/pause.js'
+import { allRecords, columns, type Datasets, definition, openDatasets } from '../../../support/datasets.js'
+
+const vacuum = ({ data }: Datasets, onProgress?: (counts: VacuumCounts) => void) =>
+  vacuumVersions({
+    db: data.writer,
+    lock: data.lock,
+    pause: createPause(undefined, 5),
+    ...(onProgress === undefined ? {} : { onProgress }),
+  })
+
+const tableNames = ({ data }: Datasets) =>
+  data.reader
+    .prepare(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'prov_%' AND name NOT LIKE '%rtree%_%' ESCAPE '\\' ORDER BY 1",
+    )
+    .pluck()
+    .all()
+
+async function filled(t: Tap, rowCount = 10) {
+  const opened = openDatasets(`${t.testdir()}/data.db`)
+  t.teardown(() => opened.close())
+  await opened.store.create(definition('d', columns('k int', 'v text', 'g geometry?'), ['k']))
+  await put(opened, 'one', rowCount)
+  return opened
+}
+
+type Tap = { testdir(): string; teardown(work: () => unknown): unknown }
+
+const put = ({ store }: Datasets, v: string, rowCount = 10) =>
+  store.put(
+    'd',
+    Array.from({ length: rowCount }, (_, k) => [k, v, `POINT(${k} ${v.length})`]),
+    'update',
+  )
+
+t.test(
+  'vacuum: versions that a citation sees stay, also when it was made right after they were written',
+  async (t) => {
+    const opened = await filled(t)
+    const first = await opened.store.cite('a', 'd')
+    await put(opened, 'two')
+    t.same(await vacuum(opened), { versions: 0, tables: 0 })
+    const records = await allRecords(opened.store, first.longForm)
+    t.same(
+      records.map(({ v }) => v),
+      Array(10).fill('one'),
+    )
+  },
+)
+
+t.test(
+  'vacuum: versions go with their last citation, and with them ids and places of deleted rows',
+  async (t) => {
+    const opened = await filled(t)
+    const { store, data } = opened
+    const first = await store.cite('a', 'd')
+    await put(opened, 'second')
+    const second = await store.cite('a', 'd')
+    await store.deleteRecords('d', { '<': ['k', 5] })
+    await store.uncite(first.longForm)
+    const seen: VacuumCounts[] = []
+    t.same(await vacuum(opened, (counts) => seen.push({ ...counts })), { versions: 10, tables: 0 })
+    t.same(seen, [{ versions: 10, tables: 0 }])
+    t.equal((await allRecords(store, second.longForm)).length, 10)
+    t.same(
+      await allRecords(store, second.longForm, {
+        columns: ['k'],
+        conds: { intersects: ['g', 'POINT(2 6)'] },
+      }),
+      [{ k: 2 }],
+    )
+    await store.uncite('a')
+    t.same(await vacuum(opened), { versions: 5, tables: 0 })
+    for (const name of tableNames(opened) as string[]) {
+      if (/_(history|gone|past_2)$/.test(name))
+        t.equal(
+          data.reader.prepare(`SELECT count(*) FROM "${name}"`).pluck().get(),
+          0,
+          name.replace(/[0-9a-f]{32}/, ''),
+        )
+    }
+  },
+)
+
+t.test('vacuum: what no citation saw was never kept', async (t) => {
+  const opened = await filled(t)
+  const { store, data } = opened
+  const [history] = (tableNames(opened) as string[]).filter((name) => name.endsWith('_history'))
+  const kept = () => data.reader.prepare(`SELECT count(*) FROM "${history}"`).pluck().get()
+  for (const v of ['two', 'three', 'four']) await put(opened, v)
+  t.equal(kept(), 0)
+  await store.cite('a', 'd')
+  await put(opened, 'four')
+  t.equal(kept(), 0, 'records that change nothing leave their version as it is')
+  for (const v of ['five', 'sixth', 'seven']) await put(opened, v)
+  t.equal(kept(), 10, 'one version for the citation, none for what came and went after it')
+})
+
+t.test('vacuum: tables of deleted datasets go, large ones by vacuum alone', async (t) => {
+  const opened = await filled(t)
+  const { store, data } = opened
+  await store.remove('d')
+  t.same(tableNames(opened), [], 'small ones go at once')
+  await store.create(definition('d', columns('k int', 'v text', 'g geometry?'), ['k']))
+  await put(opened, 'one')
+  // a row id beyond the bound makes the table count as large
+  data.writer.exec('UPDATE dataset SET next_row_id = 60000')
+  await store.put('d', [[100, 'far', null]], 'error')
+  await store.remove('d')
+  t.equal(tableNames(opened).length, 1)
+  t.same(await vacuum(opened), { versions: 0, tables: 1 })
+  t.same(tableNames(opened), [])
+})
