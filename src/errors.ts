@@ -126,6 +126,34 @@ export function isAppError(error: unknown): error is AppError {
   return error instanceof Error && error.name === 'AppError' && 'errorName' in error
 }
 
+/** A value of the params that does not fit. */
+export interface Fault {
+  /** JSON path of the value, `$` for the params themselves: `$.record_set[3].speed` */
+  readonly path: string
+  /** found and expected value */
+  readonly message: string
+}
+
+/** Most faults in one error. */
+const MAX_FAULTS = 100
+
+/**
+ * Makes the error of params that do not fit. Its data holds the first 100 faults; its message quotes the first
+ * and counts the others.
+ *
+ * @param faults at least one
+ */
+export function invalidParams(faults: readonly Fault[]): AppError {
+  const [first] = faults
+  if (first === undefined) throw new Error('invalidParams needs at least one fault')
+  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : ''
+  return new AppError(
+    'INVALID_PARAMS',
+    { faults: faults.slice(0, MAX_FAULTS) },
+    { message: `Invalid params: ${first.path}: ${first.message}${more}` },
+  )
+}
+
 /** The message of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { AppError, ERRORS, type ErrorName, isAppError, messageOf } from '../src/errors.js'
+import { AppError, ERRORS, type ErrorName, invalidParams, isAppError, messageOf } from '../src/errors.js'
 
 const entries = Object.entries(ERRORS) as [ErrorName, (typeof ERRORS)[ErrorName]][]
 
@@ -47,6 +47,31 @@ t.test('isAppError: knows one from anything else', async (t) => {
   for (const other of [new Error('x'), { name: 'AppError', errorName: 'BUSY' }, null, undefined, 'BUSY']) {
     t.notOk(isAppError(other))
   }
+})
+
+t.test('invalidParams: quotes the first fault and counts the others', async (t) => {
+  const one = { path: '$.id', message: 'found a string, expected a number' }
+  const two = { path: '$.name', message: 'found nothing, expected a string' }
+  t.match(invalidParams([one]), {
+    errorName: 'INVALID_PARAMS',
+    message: 'Invalid params: $.id: found a string, expected a number',
+    data: { faults: [one] },
+  })
+  t.match(invalidParams([two, one]), {
+    message: 'Invalid params: $.name: found nothing, expected a string (and 1 more)',
+    data: { faults: [two, one] },
+  })
+})
+
+t.test('invalidParams: carries the first 100 of many faults, and counts all', async (t) => {
+  const faults = Array.from({ length: 250 }, (_, index) => ({ path: `$[${index}]`, message: 'wrong' }))
+  const error = invalidParams(faults)
+  t.same(error.data.faults, faults.slice(0, 100))
+  t.equal(error.message, 'Invalid params: $[0]: wrong (and 249 more)')
+})
+
+t.test('invalidParams: refuses an empty list', async (t) => {
+  t.throws(() => invalidParams([]), { message: 'invalidParams needs at least one fault' })
 })
 
 t.test('messageOf: of whatever was thrown', async (t) => {

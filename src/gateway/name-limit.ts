@@ -1,4 +1,4 @@
-import { AppError } from '../errors.js'
+import { invalidParams } from '../errors.js'
 
 /** Names that do not exist yet are held to `limits.nameChars` where they would be made, whichever API brings them. */
 export interface NameLimit {
@@ -12,8 +12,7 @@ export function createNameLimit(maxChars: number): NameLimit {
       const chars = [...name].length
       if (chars <= maxChars) return
       const message = `found a name of ${chars} characters, expected at most ${maxChars} (limits.nameChars)`
-      const faults = [{ path: `$.${param}`, message }]
-      throw new AppError('INVALID_PARAMS', { faults }, { message: `Invalid params: $.${param}: ${message}` })
+      throw invalidParams([{ path: `$.${param}`, message }])
     },
   }
 }

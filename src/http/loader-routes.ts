@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import { AppError, isAppError } from '../errors.js'
+import { AppError, invalidParams, isAppError } from '../errors.js'
 import { type Answer, type Api, type Dispatch, dispatch } from '../rpc/dispatch.js'
 import type { Piece } from '../rpc/pieces.js'
 import { shorten } from '../rpc/shorten.js'
@@ -140,12 +140,7 @@ function requireKnownQuery(query: Record<string, string[]>): void {
       ? [{ path: `$.${name}`, message: `found ${name} ${values.length} times, expected it once` }]
       : []
   })
-  if (faults.length === 0) return
-  const message = `Invalid query: ${faults
-    .slice(0, 5)
-    .map((fault) => fault.message)
-    .join('; ')}`
-  throw new AppError('INVALID_PARAMS', { faults: faults.slice(0, 100) }, { message })
+  if (faults.length > 0) throw invalidParams(faults)
 }
 
 /** @throws AppError UNSUPPORTED_MEDIA_TYPE */

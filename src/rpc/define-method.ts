@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { AppError, type ErrorName } from '../errors.js'
+import { type ErrorName, invalidParams } from '../errors.js'
 import { kindOf } from './envelope.js'
 import type { RawJson, StreamedJson } from './result.js'
 import { shorten } from './shorten.js'
@@ -61,7 +61,10 @@ export function defineMethod<P extends z.ZodType, R extends z.ZodType, C>(
   }
 }
 
-/** Names and values of the caller's stand in these texts: a fault must not become an echo of a large body. */
+/** Most issues of zod that are put into words: a body of many wrong values must not become a large answer. */
+const MAX_ISSUES = 100
+
+/** Most characters of a path or message: both quote the caller, and a fault must not echo a large body. */
 const MAX_FAULT_TEXT = 300
 
 /**
@@ -72,16 +75,11 @@ const MAX_FAULT_TEXT = 300
 export function parseParams<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const parsed = schema.safeParse(value, { reportInput: true })
   if (parsed.success) return parsed.data
-  const faults = parsed.error.issues.slice(0, 100).map((issue) => ({
-    path: shorten(pathText(issue.path), MAX_FAULT_TEXT),
-    message: shorten(faultText(issue), MAX_FAULT_TEXT),
-  }))
-  const first = faults[0]
-  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : ''
-  throw new AppError(
-    'INVALID_PARAMS',
-    { faults },
-    { message: `Invalid params: ${first?.path}: ${first?.message}${more}` },
+  throw invalidParams(
+    parsed.error.issues.slice(0, MAX_ISSUES).map((issue) => ({
+      path: shorten(pathText(issue.path), MAX_FAULT_TEXT),
+      message: shorten(faultText(issue), MAX_FAULT_TEXT),
+    })),
   )
 }
 

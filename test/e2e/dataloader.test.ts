@@ -142,8 +142,15 @@ t.test(
         body: {
           error: {
             code: -32602,
-            message: /unknown query key "if_exist", expected if_exists; unknown query key "skip"/,
-            data: { name: 'INVALID_PARAMS', faults: [{ path: '$.if_exist' }, { path: '$.skip' }] },
+            message:
+              'Invalid params: $.if_exist: unknown query key "if_exist", expected if_exists (and 1 more)',
+            data: {
+              name: 'INVALID_PARAMS',
+              faults: [
+                { path: '$.if_exist' },
+                { path: '$.skip', message: 'unknown query key "skip", expected if_exists' },
+              ],
+            },
           },
         },
       })
