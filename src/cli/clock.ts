@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { DataLayout } from '../files/layout.js'
-import { createClock, type TrustedClock } from '../storage/sqlite/access/clock.js'
+import { createClock, type TrustedClock } from '../storage/clock.js'
 import { isReadOnlyDisk, openPlain } from '../storage/sqlite/connection/snapshot.js'
 
 /** The clock as the gateway of a data directory would have it, without opening that for writing. */

@@ -1,4 +1,4 @@
-import { createClock, WRITTEN_AT_US } from '../storage/sqlite/access/clock.js'
+import { createClock, WRITTEN_AT_US } from '../storage/clock.js'
 import { openPlain } from '../storage/sqlite/connection/snapshot.js'
 import { error, type Finding, isoTime, ok, type Patient } from './finding.js'
 

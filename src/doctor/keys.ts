@@ -1,4 +1,4 @@
-import { createClock } from '../storage/sqlite/access/clock.js'
+import { createClock } from '../storage/clock.js'
 import { openPlain } from '../storage/sqlite/connection/snapshot.js'
 import { error, type Finding, isoTime, ok, type Patient, warning } from './finding.js'
 

@@ -1,7 +1,7 @@
 import { and, asc, eq, isNull, or, sql } from 'drizzle-orm'
+import type { TrustedClock } from '../../clock.js'
 import { type StateDb, writeState } from '../connection/state-db.js'
 import { apiKey, apiKeySecret } from '../connection/state-schema.js'
-import type { TrustedClock } from './clock.js'
 
 /** An API key as it is listed: everything but its secrets. */
 export interface KeyRecord {

@@ -1,7 +1,7 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
+import type { TrustedClock } from '../../clock.js'
 import { type StateDb, writeState } from '../connection/state-db.js'
 import { apiKey, session } from '../connection/state-schema.js'
-import type { TrustedClock } from './clock.js'
 
 export interface NewSession {
   sessionId: string

@@ -1,6 +1,6 @@
+import { createClock, type TrustedClock } from '../../clock.js'
 import { openStateDb, type StateDb } from '../connection/state-db.js'
 import { type AuditNotes, createAuditNotes } from './audit.js'
-import { createClock, type TrustedClock } from './clock.js'
 import { createKeyStore, type KeyStore } from './key.js'
 import { createMetaStore, type MetaStore } from './meta.js'
 import { createSessionStore, type SessionStore } from './session.js'

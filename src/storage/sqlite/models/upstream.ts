@@ -1,5 +1,5 @@
+import type { TrustedClock } from '../../clock.js'
 import type { Keyring } from '../../keyring.js'
-import type { TrustedClock } from '../access/clock.js'
 import { statement } from '../connection/database.js'
 import { type StateDb, writeState } from '../connection/state-db.js'
 import { all, type ListFields, type ListQuery, listTail } from './model-list.js'

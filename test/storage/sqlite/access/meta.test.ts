@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'
 import t from 'tap'
-import { createClock, WRITTEN_AT_US } from '../../../../src/storage/sqlite/access/clock.js'
+import { createClock, WRITTEN_AT_US } from '../../../../src/storage/clock.js'
 import { openState } from '../../../../src/storage/sqlite/access/state.js'
 import { memoryState, START_MS } from '../../../support/memory-state.js'
 
