@@ -76,7 +76,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // the wire
   rpc: [],
   auth: ['rpc'], // types of scopes
-  http: ['auth', 'rpc'],
+  http: ['http/server', 'auth', 'rpc'],
+  'http/server': ['rpc'], // sockets and limits below the routes
+  'http/model-files': ['http', 'http/server', 'auth', 'rpc'],
+  'http/openapi': ['rpc'],
   api: ['auth'],
   'api/*': [
     ...[

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type ConfigFault, configJsonSchema } from '../config.js'
 import { messageOf } from '../errors.js'
-import { readTls } from '../http/tls-pair.js'
+import { readTls } from '../http/server/tls-pair.js'
 import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson } from './io.js'
 import { findSettings, type RunSettings, readSettings } from './settings.js'
 

@@ -19,11 +19,16 @@ import { type BlobStore, createBlobStore, type StagedBlob } from '../files/blob-
 import type { DiskSpace } from '../files/disk-space.js'
 import type { DataLayout } from '../files/layout.js'
 import { createPartFiles } from '../files/part-files.js'
-import { addDownloadRoute, type Downloadable } from '../http/download.js'
 import type { HttpEnv } from '../http/env.js'
+import { addDownloadRoute, type Downloadable } from '../http/model-files/download.js'
+import {
+  addTusRoutes,
+  CHECKSUM_ALGORITHMS,
+  type ResumableUploads,
+  UPLOADS_PATH,
+} from '../http/model-files/tus.js'
+import { addUploadRoute, type ModelUploads } from '../http/model-files/upload.js'
 import type { RpcDeps } from '../http/rpc-routes.js'
-import { addTusRoutes, CHECKSUM_ALGORITHMS, type ResumableUploads, UPLOADS_PATH } from '../http/tus.js'
-import { addUploadRoute, type ModelUploads } from '../http/upload.js'
 import type { Log } from '../log.js'
 import { announceUpload } from '../models/announce.js'
 import { createPins } from '../models/pins.js'

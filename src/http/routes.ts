@@ -5,8 +5,8 @@ import type { Api } from '../rpc/dispatch.js'
 import { documentResponse, headersOf, isStamped, problemResponse, refusalResponse } from './answer.js'
 import { addressOf, type HttpContext, type HttpEnv } from './env.js'
 import type { Meter } from './metrics.js'
-import { requestIdOf } from './request-id.js'
 import { type BodyAnswerer, type RpcDeps, restHandler, rpcHandler, smallBodyAnswerer } from './rpc-routes.js'
+import { requestIdOf } from './server/request-id.js'
 
 /** One part of the gateway in `/readyz`: `reason` says why it is not ready, or what it warns of. */
 export interface PartState {

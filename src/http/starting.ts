@@ -1,8 +1,8 @@
 import { Hono } from 'hono'
 import { AppError } from '../errors.js'
 import { documentResponse, refusalResponse } from './answer.js'
-import { requestIdOf } from './request-id.js'
 import type { PartState } from './routes.js'
+import { requestIdOf } from './server/request-id.js'
 
 const START: PartState = {
   part: 'start',

@@ -4,10 +4,10 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import tls from 'node:tls'
 import t from 'tap'
-import { readTls } from '../../src/http/tls-pair.js'
-import { cli } from '../support/run-cli.js'
-import { startGateway } from '../support/start-gateway.js'
-import { missing } from '../support/tools.js'
+import { readTls } from '../../../src/http/server/tls-pair.js'
+import { cli } from '../../support/run-cli.js'
+import { startGateway } from '../../support/start-gateway.js'
+import { missing } from '../../support/tools.js'
 
 const SERVER = { host: '127.0.0.1', port: 0, drainMs: 1000 } as Parameters<typeof readTls>[0]
 

@@ -1,4 +1,4 @@
-import type { PathItem } from '../rpc/openapi.js'
+import type { PathItem } from '../../rpc/openapi.js'
 import {
   answers,
   bodyOf,
@@ -9,7 +9,7 @@ import {
   pathParameter,
   queryParameter,
   REFUSED,
-} from './openapi-parts.js'
+} from './parts.js'
 
 /** Bodies that are no JSON-RPC: streams, uploads, downloads. */
 export function dataPaths(): Record<string, PathItem> {

@@ -1,7 +1,7 @@
 import { readFileSync, unwatchFile, watchFile } from 'node:fs'
 import { createSecureContext } from 'node:tls'
-import type { Config } from '../config.js'
-import { messageOf } from '../errors.js'
+import type { Config } from '../../config.js'
+import { messageOf } from '../../errors.js'
 
 export interface TlsPair {
   cert: Buffer

@@ -2,8 +2,8 @@ import http from 'node:http'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { loadConfig } from '../../src/config.js'
-import { createHttpServer } from '../../src/http/server.js'
+import { loadConfig } from '../../../src/config.js'
+import { createHttpServer } from '../../../src/http/server/server.js'
 
 const BODY_BYTES = 8_000_000
 const PIECE = Buffer.alloc(1_000_000)

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import busboy from 'busboy'
-import { AppError } from '../errors.js'
+import { AppError } from '../../errors.js'
 
 export interface PartLimits {
   maxFileBytes: number

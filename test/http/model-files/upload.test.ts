@@ -5,8 +5,8 @@ import net from 'node:net'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { DATA, MODELS, modelsOf, putModel, until } from '../support/models.js'
-import { pairHeaders, type RpcAnswer, startGateway, type TestGateway } from '../support/start-gateway.js'
+import { DATA, MODELS, modelsOf, putModel, until } from '../../support/models.js'
+import { pairHeaders, type RpcAnswer, startGateway, type TestGateway } from '../../support/start-gateway.js'
 
 const PUT = `${MODELS}/upload/model_store.model.put`
 

@@ -1,13 +1,6 @@
-import { methodPaths, type PathItem, type PlacedMethod, rpcSchemas } from '../rpc/openapi.js'
-import { dataPaths } from './openapi-data.js'
-import {
-  answers,
-  contentOf,
-  headerParameter,
-  operation,
-  pathParameter,
-  queryParameter,
-} from './openapi-parts.js'
+import { methodPaths, type PathItem, type PlacedMethod, rpcSchemas } from '../../rpc/openapi.js'
+import { dataPaths } from './data-paths.js'
+import { answers, contentOf, headerParameter, operation, pathParameter, queryParameter } from './parts.js'
 
 export interface OpenApiFacts {
   readonly version: string

@@ -1,12 +1,12 @@
 import type { Hono } from 'hono'
-import { AppError, isAppError } from '../errors.js'
-import type { Api } from '../rpc/dispatch.js'
-import { refusalResponse } from './answer.js'
-import { byteStream, type StreamOptions } from './body-stream.js'
-import { namesTag } from './entity-tag.js'
-import { addressOf, type HttpContext, type HttpEnv } from './env.js'
-import { refuseOtherMethods } from './routes.js'
-import { callOf, type RpcDeps, requireScope, signIn, streamOptions } from './rpc-routes.js'
+import { AppError, isAppError } from '../../errors.js'
+import type { Api } from '../../rpc/dispatch.js'
+import { refusalResponse } from '../answer.js'
+import { byteStream, type StreamOptions } from '../body-stream.js'
+import { namesTag } from '../entity-tag.js'
+import { addressOf, type HttpContext, type HttpEnv } from '../env.js'
+import { refuseOtherMethods } from '../routes.js'
+import { callOf, type RpcDeps, requireScope, signIn, streamOptions } from '../rpc-routes.js'
 
 /** Bytes that can be sent: opened only when they will be. */
 export interface Downloadable {

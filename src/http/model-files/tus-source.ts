@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { AppError } from '../errors.js'
+import { AppError } from '../../errors.js'
 
 /** Read ahead of the disk up to this much, then the sender waits. */
 const HIGH_BYTES = 1024 * 1024

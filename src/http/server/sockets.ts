@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { AppError, ERRORS } from '../errors.js'
-import { errorText, toRpcError } from '../rpc/envelope.js'
+import { AppError, ERRORS } from '../../errors.js'
+import { errorText, toRpcError } from '../../rpc/envelope.js'
 import { requestIdOf } from './request-id.js'
 
 export interface SocketLimits {

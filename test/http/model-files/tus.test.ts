@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import net from 'node:net'
 import t from 'tap'
-import { DATA, FL, LOCAL_SYNC, modelsOf, until } from '../support/models.js'
-import { type KeyPair, pairHeaders, startGateway, type TestGateway } from '../support/start-gateway.js'
+import { DATA, FL, LOCAL_SYNC, modelsOf, until } from '../../support/models.js'
+import { type KeyPair, pairHeaders, startGateway, type TestGateway } from '../../support/start-gateway.js'
 
 const UPLOADS = '/api/v2/model_store/uploads'
 const base64 = (text: string) => Buffer.from(text).toString('base64')

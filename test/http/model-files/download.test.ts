@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import { rmSync, truncateSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { putModel } from '../support/models.js'
-import { pairHeaders, startGateway } from '../support/start-gateway.js'
+import { putModel } from '../../support/models.js'
+import { pairHeaders, startGateway } from '../../support/start-gateway.js'
 
 t.test('download: whole, ranges, conditions and digests', async (t) => {
   const gateway = await startGateway(t)
