@@ -19,6 +19,7 @@ const names = new Map()
 
 /** @returns { name, about, text } of each shared type; from here on `typeOf` uses the names */
 export function sharedTypes(methods) {
+  names.clear()
   return SHARED.map(([name, about, method, ...steps]) => {
     let schema = methods.find((one) => one.name === method)?.result.schema
     for (const step of steps)

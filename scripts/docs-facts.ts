@@ -1,11 +1,12 @@
 import { listVerbs } from '../src/cli/main.js'
 import { configJsonSchema, describeSettings, loadConfig } from '../src/config.js'
+import { adviceFor } from '../src/console/help/advice.js'
 import { ERRORS } from '../src/errors.js'
-import { createApis, describeApis, methodsOf } from '../src/gateway/apis.js'
+import { createApis, describeApis } from '../src/gateway/apis.js'
 import { describeHttp } from '../src/gateway/openapi.js'
 import { createLog } from '../src/log.js'
 
-/** What the program knows of itself, for the generated tables of README. */
+/** Facts of the program for generated documents: methods, errors, settings and verbs. */
 export function facts() {
   const loaded = loadConfig(null)
   if ('faults' in loaded) throw new Error('the defaults have faults')
@@ -26,14 +27,13 @@ export function facts() {
     code,
     status,
     message,
+    advice: adviceFor(name, 'en'),
   }))
   const apis = createApis(loaded.config)
   return {
     openRpc: describeApis(apis, '0'),
     openApi: describeHttp(loaded.config, apis, '0'),
-    methods: apis
-      .flatMap(methodsOf)
-      .map(({ name, path, scope, summary }) => ({ name, path, scope, summary })),
+    apis: apis.map(({ title, path }) => ({ title, path })),
     errors: errors.sort((a, b) => a.code - b.code),
     settings: describeSettings(),
     configSchema: configJsonSchema(),

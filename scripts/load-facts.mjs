@@ -1,10 +1,10 @@
-// What the program knows of itself (docs-facts.ts), for generated documents.
+// Loads the facts of the program (docs-facts.ts) for generated documents.
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 
-/** Compiles the part of the sources that knows the facts, and asks it. */
+/** Bundles docs-facts.ts with the sources that it reads, and returns its facts. */
 export async function loadFacts() {
   mkdirSync('build', { recursive: true })
   const outfile = path.resolve('build/docs-facts.cjs')

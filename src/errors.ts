@@ -1,7 +1,7 @@
 /**
  * Every error a caller can meet: symbolic name → JSON-RPC code, the HTTP status of the REST form and of
  * refusals before dispatch, and what it means. Codes from -32768 to -32000 are JSON-RPC's own; ours start at
- * 1000 with a block of 1000 per room. README prints this table.
+ * 1000 with a block of 1000 per room. docs/errors.md prints this table.
  */
 export const ERRORS = {
   PARSE_ERROR: { code: -32700, status: 400, message: 'The body is not valid JSON' },

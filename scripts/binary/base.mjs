@@ -15,9 +15,7 @@ export function targetOf(argv) {
   const at = argv.indexOf('--target')
   const name = at === -1 ? `linux-${process.arch}` : argv[at + 1]
   if (TARGETS[name] === undefined) {
-    const why = /arm(v7l?|hf)?$/.test(name ?? '')
-      ? ' (README, "Install", says what a 32-bit board can do)'
-      : ''
+    const why = /arm(v7l?|hf)?$/.test(name ?? '') ? ' (docs/install.md says what a 32-bit board can do)' : ''
     console.error(
       `build: found the target ${name ?? 'nothing'}, expected ${Object.keys(TARGETS).join(' or ')}${why}`,
     )

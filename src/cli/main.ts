@@ -54,7 +54,7 @@ export interface VerbFacts {
   options: { flags: string; description: string }[]
 }
 
-/** The verbs with how they are called, for README and the man page. */
+/** The verbs with how they are called, for docs/verbs.md and the man page. */
 export function listVerbs(io: CliIo, deps: CliDeps): VerbFacts[] {
   const optionsOf = (command: Command) =>
     command.options.map(({ flags, description }) => ({ flags, description }))

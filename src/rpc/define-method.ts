@@ -4,7 +4,7 @@ import { kindOf } from './envelope.js'
 import type { RawJson, StreamedJson } from './result.js'
 import { shorten } from './shorten.js'
 
-/** What a method is, apart from its code: the OpenRPC document and the README table are made from this. */
+/** What a method is, apart from its code: the OpenRPC document and docs/methods.md are made from this. */
 export interface MethodFacts {
   readonly name: string
   readonly summary: string

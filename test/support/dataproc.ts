@@ -66,7 +66,7 @@ export function makeModule(
   )
 }
 
-/** Copies one of the example modules in, as README says. */
+/** Copies one of the example modules in, as docs/dataproc.md says. */
 export function installExample(modulesDir: string, name: string): void {
   cpSync(path.resolve('scripts/modules', name), path.join(modulesDir, name), { recursive: true })
 }

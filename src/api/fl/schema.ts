@@ -53,7 +53,7 @@ export const UpdateUpstreamParams = z.strictObject({
 })
 
 export const ListParams = z.strictObject({
-  conds: z.unknown().optional().describe('condition, see the README'),
+  conds: z.unknown().optional().describe('condition; {} or absent for none'),
   order: z.unknown().optional().describe('column, -column, or an array of those'),
   limit: z.int().min(0).max(Number.MAX_SAFE_INTEGER).nullish().describe('absent for all'),
   offset: z.int().min(0).max(Number.MAX_SAFE_INTEGER).nullish().describe('absent for 0'),

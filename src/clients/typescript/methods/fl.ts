@@ -32,7 +32,7 @@ export interface FlMethods {
   /** Upstream information, filtered, ordered and paged (scope fl:read) */
   'fl.list_upstream_info': {
     params: {
-      /** condition, see the README */
+      /** condition; {} or absent for none */
       conds?: unknown
       /** column, -column, or an array of those */
       order?: unknown
@@ -97,7 +97,7 @@ export interface FlMethods {
   /** The outbox: transfers to and from upstreams, filtered, ordered and paged (scope fl:read) */
   'fl.list_transfers': {
     params: {
-      /** condition, see the README */
+      /** condition; {} or absent for none */
       conds?: unknown
       /** column, -column, or an array of those */
       order?: unknown

@@ -5,7 +5,7 @@ export interface ModelStoreMethods {
   /** Models of a store, filtered, ordered and paged (scope model:read) */
   'model_store.model.get_info': {
     params: {
-      /** condition, see the README */
+      /** condition; {} or absent for none */
       conds?: unknown
       /** column, -column, or an array of those */
       order?: unknown
@@ -67,7 +67,7 @@ export interface ModelStoreMethods {
   /** Model stores, filtered, ordered and paged (scope model:read) */
   'model_store.list': {
     params: {
-      /** condition, see the README */
+      /** condition; {} or absent for none */
       conds?: unknown
       /** column, -column, or an array of those */
       order?: unknown
