@@ -1,6 +1,5 @@
 import { listVerbs } from '../src/cli/main.js'
 import { configJsonSchema, describeSettings, loadConfig } from '../src/config.js'
-import { adviceFor } from '../src/console/help/advice.js'
 import { ERRORS } from '../src/errors.js'
 import { createApis, describeApis } from '../src/gateway/apis.js'
 import { describeHttp } from '../src/gateway/openapi.js'
@@ -27,7 +26,6 @@ export function facts() {
     code,
     status,
     message,
-    advice: adviceFor(name, 'en'),
   }))
   const apis = createApis(loaded.config)
   return {
