@@ -20,12 +20,14 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'route-answer': ['routing/graph', 'routing/search', 'geo'],
   tiles: ['routing/graph', 'routing/search', 'geo'],
   'route-engine': ['routing/**', 'risk', 'geo', 'route-answer', 'tiles', 'storage', 'files', 'worker'],
-  // from an extract to a graph
-  mapbuild: ['mapbuild/**', 'routing/**', 'geo'],
-  'mapbuild/extract': ['mapbuild', 'mapbuild/profile', 'geo'],
-  'mapbuild/profile': ['mapbuild/extract', 'routing/graph'],
-  'mapbuild/network': ['mapbuild', 'mapbuild/extract', 'mapbuild/profile', 'routing/graph', 'geo'],
-  'mapbuild/graph': ['mapbuild', 'routing/graph'],
+  // from an extract to a graph, one folder a step: each uses the ones before it
+  'mapbuild/arrays': [],
+  'mapbuild/extract': ['mapbuild/arrays'], // bytes of a file → OSM objects
+  'mapbuild/profile': ['mapbuild/extract', 'routing/graph'], // tags → speed and access
+  'mapbuild/roads': ['mapbuild/profile', 'mapbuild/extract', 'mapbuild/arrays'], // OSM objects → roads as arrays
+  'mapbuild/network': ['mapbuild/roads', 'mapbuild/profile', 'mapbuild/arrays', 'routing/graph', 'geo'], // → segments
+  'mapbuild/graph': ['mapbuild/network', 'mapbuild/arrays', 'routing/graph'], // → nodes, arcs and the file
+  mapbuild: ['mapbuild/**', 'routing/graph', 'routing/cch', 'geo'], // runs the steps
   demo: ['mapbuild', 'routing/graph', 'geo'],
   // rows: ports and what every engine shares; SQL behind them
   storage: ['storage/columns', 'geo'],

@@ -10,8 +10,8 @@ import { buildMap } from '../../src/mapbuild/build-map.js'
 import { openExtract, unpackBlob } from '../../src/mapbuild/extract/blobs.js'
 import { createBlockReader, HOLDS } from '../../src/mapbuild/extract/block.js'
 import type { BlockVisitor } from '../../src/mapbuild/extract/osm-objects.js'
-import { readRoads } from '../../src/mapbuild/extract/read-roads.js'
-import { findProfile } from '../../src/mapbuild/profile/profile.js'
+import { findProfile } from '../../src/mapbuild/profile/profiles.js'
+import { readRoads } from '../../src/mapbuild/roads/read-roads.js'
 import {
   BUILD,
   EXTRACTS,

@@ -5,7 +5,8 @@ import { parseDuration } from '../../src/mapbuild/profile/duration.js'
 import { maxspeedOf, parseMaxspeed } from '../../src/mapbuild/profile/maxspeed.js'
 import { notesOf, splitClauses } from '../../src/mapbuild/profile/notes.js'
 import { onewayOf } from '../../src/mapbuild/profile/oneway.js'
-import { findProfile, type ProfileName } from '../../src/mapbuild/profile/profile.js'
+import type { ProfileName } from '../../src/mapbuild/profile/profile.js'
+import { findProfile } from '../../src/mapbuild/profile/profiles.js'
 import { LINK_FLAG } from '../../src/routing/graph/graph.js'
 
 type Tags = Record<string, string>

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { OsmData, OsmRelation } from '../../src/demo/write-extract.js'
-import { buildAutomaton, ROOT } from '../../src/mapbuild/network/automaton.js'
+import { buildAutomaton, ROOT } from '../../src/mapbuild/graph/automaton.js'
 import { type Graph, LINK_FLAG } from '../../src/routing/graph/graph.js'
 import { verifyGraph } from '../../src/routing/graph/graph-verify.js'
 import { readNotes } from '../../src/routing/graph/strings.js'

@@ -1,5 +1,5 @@
 import type { PbfReader } from 'pbf'
-import { type Growing, push } from '../growing.js'
+import { type Growing, push } from '../arrays/growing.js'
 import { badExtract } from './blobs.js'
 import type { BlockVisitor, Tags } from './osm-objects.js'
 import type { StringTable } from './string-table.js'

@@ -1,6 +1,6 @@
 import { PbfReader } from 'pbf'
 import { AppError, messageOf } from '../../errors.js'
-import { createGrowing } from '../growing.js'
+import { createGrowing } from '../arrays/growing.js'
 import { badExtract } from './blobs.js'
 import {
   enter,

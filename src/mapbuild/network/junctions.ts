@@ -1,7 +1,7 @@
-import { NODE_STATE, type RoadData } from '../extract/read-roads.js'
-import { createGrowing, filled, push } from '../growing.js'
-import { HILBERT_SIDE, hilbert } from '../hilbert.js'
-import { sortOrder } from '../sort-order.js'
+import { HILBERT_SIDE, hilbert } from '../../geo/hilbert.js'
+import { createGrowing, filled, push } from '../arrays/growing.js'
+import { sortOrder } from '../arrays/sort-order.js'
+import { NODE_STATE, type RoadData } from '../roads/read-roads.js'
 import { type Chains, stepEnd, stepStart } from './chains.js'
 import type { Pieces } from './pieces.js'
 

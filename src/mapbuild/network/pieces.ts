@@ -1,5 +1,5 @@
-import { NODE_STATE, type RoadData } from '../extract/read-roads.js'
-import { createGrowing, filled, push } from '../growing.js'
+import { createGrowing, filled, push } from '../arrays/growing.js'
+import { NODE_STATE, type RoadData } from '../roads/read-roads.js'
 import type { Runs } from './runs.js'
 
 /** Runs cut at every node where something else can happen: roads meet or end, a barrier, a turn restriction. */

@@ -1,10 +1,16 @@
-import { findId, NO_INDEX } from '../extract/node-table.js'
-import { NODE_STATE, type RoadData } from '../extract/read-roads.js'
-import type { RawRestriction } from '../extract/restriction-relation.js'
 import { conditionalNote } from '../profile/notes.js'
-import type { TurnRule } from './automaton.js'
+import { findId, NO_INDEX } from '../roads/node-table.js'
+import { NODE_STATE, type RoadData } from '../roads/read-roads.js'
+import type { RawRestriction } from '../roads/restriction-relation.js'
 import type { Pieces } from './pieces.js'
 import type { Segments } from './segments.js'
+
+/** Links in the order of travel: after all but the last, the last must not (`no`) or must (`only`) follow. */
+export interface TurnRule {
+  readonly kind: 'no' | 'only'
+  /** two or more */
+  readonly links: readonly number[]
+}
 
 /** The ways that restrictions speak of: OSM id → way. */
 export type WayOfId = ReadonlyMap<number, number>

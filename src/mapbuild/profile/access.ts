@@ -1,68 +1,27 @@
 import type { Tags } from '../extract/osm-objects.js'
+import { setOf } from './tag-values.js'
 
-/** restricted: those with business there may use it, at the ends of a route */
+/** Access of one kind of traveller; `restricted`: only at the ends of a route (private, destination …). */
 export type Access = 'yes' | 'restricted' | 'no'
+/** Direction of travel relative to the order of a way's nodes. */
 export type Direction = 'forward' | 'backward'
 
-const RESTRICTED = new Set([
-  ...['private', 'destination', 'customers', 'customer', 'delivery', 'permit', 'residents', 'resident'],
-  ...['visitors', 'employees', 'members', 'students', 'guests', 'staff', 'restricted'],
-])
-const YES = new Set([
-  'yes',
-  'permissive',
-  'designated',
-  'official',
-  'public',
-  'allowed',
-  'hov',
-  'discouraged',
-  'tolerated',
-])
-const NO = new Set([
-  ...[
-    'no',
-    'none',
-    'agricultural',
-    'forestry',
-    'farm',
-    'logging',
-    'emergency',
-    'fire',
-    'police',
-    'ambulance',
-  ],
-  ...[
-    'psv',
-    'bus',
-    'taxi',
-    'tourist_bus',
-    'hgv',
-    'goods',
-    'military',
-    'maintenance',
-    'authorized',
-    'authorised',
-  ],
-  ...[
-    'service',
-    'foot',
-    'bicycle',
-    'horse',
-    'snowmobile',
-    'use_sidepath',
-    'dismount',
-    'impassable',
-    'closed',
-  ],
-])
+const RESTRICTED = setOf(`
+  private destination customers customer delivery permit residents resident
+  visitors employees members students guests staff restricted`)
+const YES = setOf('yes permissive designated official public allowed hov discouraged tolerated')
+const NO = setOf(`
+  no none agricultural forestry farm logging emergency fire police ambulance
+  psv bus taxi tourist_bus hgv goods military maintenance authorized authorised
+  service foot bicycle horse snowmobile use_sidepath dismount impassable closed`)
 
 /**
- * What the access tags say for one direction: the most specific key that says anything wins, and of one key the
- * variant for the direction.
+ * Access by the tags of an object. The most specific key with a known value wins, and of one key the variant for the
+ * direction.
  *
  * @param keys most specific first, for instance motorcar, motor_vehicle, vehicle, access
- * @returns undefined when no tag says anything that is understood
+ * @returns undefined when no tag has a known value
+ * @see https://wiki.openstreetmap.org/wiki/Key:access
  */
 export function accessOf(tags: Tags, keys: readonly string[], direction?: Direction): Access | undefined {
   for (const key of keys) {
@@ -73,12 +32,16 @@ export function accessOf(tags: Tags, keys: readonly string[], direction?: Direct
   return undefined
 }
 
-/** A value, or the mildest of a list `private;delivery`. */
+/**
+ * Access of one tag value; of a list such as `private;delivery` the least strict.
+ *
+ * @returns undefined for a value that is not known
+ */
 export function accessValue(text: string | undefined): Access | undefined {
   if (text === undefined) return undefined
-  const words = text.split(/[;,|]/).map((word) => word.trim().toLowerCase())
-  if (words.some((word) => YES.has(word))) return 'yes'
-  if (words.some((word) => RESTRICTED.has(word))) return 'restricted'
-  if (words.some((word) => NO.has(word))) return 'no'
+  const values = text.split(/[;,|]/).map((value) => value.trim().toLowerCase())
+  if (values.some((value) => YES.has(value))) return 'yes'
+  if (values.some((value) => RESTRICTED.has(value))) return 'restricted'
+  if (values.some((value) => NO.has(value))) return 'no'
   return undefined
 }

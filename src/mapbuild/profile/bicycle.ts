@@ -1,21 +1,18 @@
-import { LINK_FLAG } from '../../routing/graph/graph.js'
 import type { Tags } from '../extract/osm-objects.js'
-import { accessOf, type Direction } from './access.js'
-import { parseDuration } from './duration.js'
-import { lookUp } from './look-up.js'
+import { accessOf } from './access.js'
 import { maxspeedOf } from './maxspeed.js'
 import { notesOf } from './notes.js'
-import { isRoundabout, type Oneway, onewayOf, onewayValue } from './oneway.js'
-import type { DirectionRule, Profile, WayRule } from './profile.js'
-import { accessNote } from './restricted-note.js'
-import { nameOf } from './road-name.js'
+import { type Oneway, onewayOf, onewayValue } from './oneway.js'
+import type { Profile, WayRule } from './profile.js'
+import { lookUp, setOf } from './tag-values.js'
+import { makeWayRule } from './way-rule.js'
 
 const ACCESS_KEYS = ['bicycle', 'vehicle', 'access']
 const RIDE_KMH = 15
 const WALK_KMH = 4
 const FERRY_KMH = 5
 
-/** km/h by class, as OSRM's bicycle profile rides */
+/** Riding speed by highway class, km/h, as in OSRM's bicycle profile. */
 const CLASS_KMH: Record<string, number> = {
   cycleway: RIDE_KMH,
   trunk: RIDE_KMH,
@@ -34,16 +31,16 @@ const CLASS_KMH: Record<string, number> = {
   track: 12,
   path: 13,
 }
-/** Where a bicycle is pushed unless tags allow riding. */
+/** Speed of pushing a bicycle, km/h, on ways where riding is not allowed unless tags say so. */
 const PUSH_KMH: Record<string, number> = {
   footway: WALK_KMH,
   pedestrian: WALK_KMH,
   platform: WALK_KMH,
   steps: 2,
 }
-/** Ways that bicycles use where `bicycle` says so. */
-const BY_TAG = new Set(['bridleway', 'busway', 'bus_guideway', 'corridor', 'motorway', 'motorway_link'])
-/** km/h at most, by surface */
+/** Ways open to bicycles only where `bicycle` says so. */
+const BY_TAG = setOf('bridleway busway bus_guideway corridor motorway motorway_link')
+/** Highest speed by surface, km/h. */
 const SURFACE_KMH: Record<string, number> = {
   'cobblestone:flattened': 10,
   paving_stones: 10,
@@ -61,34 +58,17 @@ const SURFACE_KMH: Record<string, number> = {
   mud: 3,
   sand: 3,
 }
-/** Barriers that a bicycle gets past. */
-const PASSABLE = new Set([
-  ...[
-    'sump_buster',
-    'bus_trap',
-    'cycle_barrier',
-    'bollard',
-    'entrance',
-    'cattle_grid',
-    'border_control',
-    'toll_booth',
-  ],
-  ...[
-    'sally_port',
-    'gate',
-    'lift_gate',
-    'swing_gate',
-    'sliding_gate',
-    'no',
-    'block',
-    'jersey_barrier',
-    'kerb',
-    'chain',
-  ],
-  ...['height_restrictor', 'width_restrictor', 'arch', 'motorcycle_barrier', 'planter', 'checkpoint', 'rope'],
-])
+/** Barriers that a bicycle can pass. */
+const PASSABLE = setOf(`
+  sump_buster bus_trap cycle_barrier bollard entrance cattle_grid border_control toll_booth
+  sally_port gate lift_gate swing_gate sliding_gate no block jersey_barrier kerb chain
+  height_restrictor width_restrictor arch motorcycle_barrier planter checkpoint rope`)
 
-/** Speeds are those of riding, not of any limit. @see OSRM's profiles/bicycle.lua */
+/**
+ * Rules for bicycles. Speeds are riding speeds; a lower tagged limit applies.
+ *
+ * @see OSRM's profiles/bicycle.lua
+ */
 export const bicycleProfile: Profile = {
   name: 'bicycle',
   wayKeys: ['highway', 'route'],
@@ -109,37 +89,21 @@ function bicycleRule(tags: Tags): WayRule | undefined {
   const isFerry = tags.get('route') === 'ferry'
   const kmh = isFerry ? FERRY_KMH : rideKmh(tags)
   if (kmh === undefined) return undefined
-  const oneway = bicycleOneway(tags)
-  if (oneway === 'closed') return undefined
-  const notes = notesOf(tags, ACCESS_KEYS, false)
-  const rule = (direction: Direction): DirectionRule => {
-    // who pushes is on foot: the rules for vehicles do not hold
-    const isPushed = tags.get('bicycle') === 'dismount'
-    const access = (isPushed ? undefined : accessOf(tags, ACCESS_KEYS, direction)) ?? 'yes'
-    const isOpen = access !== 'no' && (oneway === 'both' || oneway === direction)
-    if (!isOpen) return { speedDkmh: 0, flags: 0, notes: [] }
-    const limitKmh = isFerry ? undefined : maxspeedOf(tags, direction, ['bicycle'])
-    return {
-      speedDkmh: Math.round(Math.min(kmh, limitKmh ?? kmh) * 10),
-      flags:
-        (access === 'restricted' ? LINK_FLAG.PRIVATE : 0) |
-        (isFerry ? LINK_FLAG.FERRY : 0) |
-        (isRoundabout(tags) ? LINK_FLAG.ROUNDABOUT : 0),
-      notes: [...notes[direction], ...accessNote(access)],
-    }
-  }
-  const forward = rule('forward')
-  const backward = rule('backward')
-  if (forward.speedDkmh === 0 && backward.speedDkmh === 0) return undefined
-  return {
-    forward,
-    backward,
-    name: nameOf(tags),
-    durationS: isFerry ? parseDuration(tags.get('duration')) : undefined,
-  }
+  const isPushed = tags.get('bicycle') === 'dismount'
+  return makeWayRule(tags, {
+    oneway: bicycleOneway(tags),
+    // a person who pushes a bicycle is on foot: access rules for vehicles do not apply
+    accessKeys: isPushed ? [] : ACCESS_KEYS,
+    isTransport: isFerry,
+    notes: notesOf(tags, ACCESS_KEYS, false),
+    kmh: (direction) => {
+      const limitKmh = isFerry ? undefined : maxspeedOf(tags, direction, ['bicycle'])
+      return Math.min(kmh, limitKmh ?? kmh)
+    },
+  })
 }
 
-/** Riding or pushing speed; undefined where bicycles do not go. */
+/** Riding or pushing speed; undefined where bicycles may not go. */
 function rideKmh(tags: Tags): number | undefined {
   const highway = tags.get('highway') ?? ''
   const bicycle = accessOf(tags, ['bicycle'])
@@ -153,7 +117,7 @@ function rideKmh(tags: Tags): number | undefined {
   return Math.min(ride ?? RIDE_KMH, lookUp(SURFACE_KMH, tags.get('surface')) ?? RIDE_KMH)
 }
 
-/** One-way streets that bicycles may ride against: `oneway:bicycle=no`, `cycleway=opposite…`, `cycleway:left:oneway=no`. */
+/** One-way rule for bicycles: `oneway:bicycle`, `cycleway=opposite…` and `cycleway:left:oneway=no` allow contraflow. */
 function bicycleOneway(tags: Tags): Oneway {
   const own = onewayValue(tags.get('oneway:bicycle'))
   if (own !== undefined) return own
@@ -162,7 +126,7 @@ function bicycleOneway(tags: Tags): Oneway {
   return hasContraflow(tags, oneway) ? 'both' : oneway
 }
 
-/** A lane of any side that leads against the traffic. */
+/** True when a cycle lane on any side leads against the one-way traffic. */
 function hasContraflow(tags: Tags, oneway: 'forward' | 'backward'): boolean {
   const against = oneway === 'forward' ? '-1' : 'yes'
   for (const key of ['cycleway', 'cycleway:left', 'cycleway:right', 'cycleway:both']) {

@@ -1,6 +1,6 @@
-import { lookUp } from './look-up.js'
+import { lookUp } from './tag-values.js'
 
-/** Legal limits of cars where no sign stands, km/h. */
+/** Legal speed limits for cars on roads without a sign, km/h. */
 export interface CountryLimits {
   urban: number
   rural: number
@@ -11,9 +11,9 @@ export interface CountryLimits {
 }
 
 const KMH_PER_MPH = 1.609344
-/** No limit by law; the value that OSRM drives with. */
+/** Speed where the law sets no limit; the value of OSRM. */
 export const UNLIMITED_KMH = 140
-/** Walking pace where a sign asks for it, as courts read it. */
+/** Walking pace where a sign asks for it, as German courts interpret it. */
 export const WALK_KMH = 7
 
 const limits = (urban: number, rural: number, trunk: number, motorway: number, livingStreet = 20) => ({
@@ -24,14 +24,19 @@ const limits = (urban: number, rural: number, trunk: number, motorway: number, l
   livingStreet,
 })
 const inMiles = (urban: number, rural: number, trunk: number, motorway: number, livingStreet: number) =>
-  limits(...([urban, rural, trunk, motorway, livingStreet].map((mph) => mph * KMH_PER_MPH) as Five))
-type Five = [number, number, number, number, number]
+  limits(
+    urban * KMH_PER_MPH,
+    rural * KMH_PER_MPH,
+    trunk * KMH_PER_MPH,
+    motorway * KMH_PER_MPH,
+    livingStreet * KMH_PER_MPH,
+  )
 
-/** What holds where the country is not known or not listed: the usual values, as in OSRM's table. */
+/** Limits where the country is unknown or not listed: the usual values, as in OSRM's table. */
 export const USUAL_LIMITS: CountryLimits = limits(50, 90, 110, 130, 10)
 
 /**
- * ISO 3166-1 alpha-2 → limits. Where regions differ, the value most of the country has.
+ * ISO 3166-1 alpha-2 → limits. Where regions differ: the value that applies in most of the country.
  *
  * @see https://wiki.openstreetmap.org/wiki/Default_speed_limits
  */
@@ -84,13 +89,13 @@ const LIMITS: Record<string, CountryLimits> = {
   ZA: limits(60, 100, 120, 120),
 }
 
-/** Limits of a country; undefined when it is not listed. */
+/** Returns the limits of a country (`UK` is read as `GB`); undefined when it is not listed. */
 export function limitsOf(country: string): CountryLimits | undefined {
   const code = country.toUpperCase()
   return lookUp(LIMITS, code === 'UK' ? 'GB' : code)
 }
 
-/** Codes that `--country` knows. */
+/** Returns the country codes that `--country` accepts. */
 export function countryCodes(): string[] {
   return Object.keys(LIMITS)
 }

@@ -1,7 +1,8 @@
 /**
- * A `duration` of OSM: `MM`, `HH:MM`, `HH:MM:SS`, or ISO 8601 such as `PT1H30M` and `P1DT2H`.
+ * Parses the OSM tag `duration`: `MM`, `HH:MM`, `HH:MM:SS`, or ISO 8601 such as `PT1H30M` and `P1DT2H`.
  *
- * @returns seconds, undefined for what cannot be read and for nothing at all
+ * @returns seconds; undefined when the tag is missing, cannot be parsed, or is zero
+ * @see https://wiki.openstreetmap.org/wiki/Key:duration
  */
 export function parseDuration(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
@@ -18,7 +19,7 @@ function parseClock(text: string): number | undefined {
   return Number(first) * 3600 + Number(second) * 60 + (match[3] === undefined ? 0 : Number(third))
 }
 
-/** Months and years have no length, so they are not read. */
+/** Weeks, days, hours, minutes and seconds. Months and years have no fixed length and are refused. */
 function parseIso(text: string): number | undefined {
   const match =
     /^P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?$/.exec(

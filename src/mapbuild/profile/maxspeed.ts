@@ -1,7 +1,7 @@
 import type { Tags } from '../extract/osm-objects.js'
 import type { Direction } from './access.js'
 import { type CountryLimits, limitsOf, UNLIMITED_KMH, USUAL_LIMITS, WALK_KMH } from './countries.js'
-import { lookUp } from './look-up.js'
+import { lookUp } from './tag-values.js'
 
 const KMH_PER_UNIT: Record<string, number> = {
   '': 1,
@@ -13,18 +13,19 @@ const KMH_PER_UNIT: Record<string, number> = {
   knot: 1.852,
   kn: 1.852,
 }
-/** No road has a limit above; a value that claims one is a slip. */
+/** Highest limit that is accepted; a larger value is a typing error. */
 const MAX_KMH = 200
 
-/** Where a limit may be told by its origin when `maxspeed` itself is missing: `DE:urban`, `zone30`. */
+/** Tags that give the source of a limit, read when `maxspeed` itself is missing: `DE:urban`, `zone30`. */
 const ORIGIN_TAGS = ['maxspeed:type', 'source:maxspeed', 'zone:maxspeed', 'zone:traffic']
 
 /**
- * The limit of a way in one direction, from `maxspeed` and its variants. Limits by lane and by condition are left
- * out here: lanes have no meaning for a route, conditions become notes.
+ * Speed limit of a way in one direction, from `maxspeed` and its variants. Limits by lane are ignored, because a route
+ * does not choose lanes; conditional limits become notes (`notes.ts`).
  *
  * @param modes kinds of vehicle with a limit of their own, most specific first
- * @returns km/h, undefined when no tag says
+ * @returns km/h, undefined when no tag gives a limit
+ * @see https://wiki.openstreetmap.org/wiki/Key:maxspeed
  */
 export function maxspeedOf(tags: Tags, direction: Direction, modes: readonly string[]): number | undefined {
   for (const mode of [...modes.map((name) => `maxspeed:${name}`), 'maxspeed']) {
@@ -39,10 +40,10 @@ export function maxspeedOf(tags: Tags, direction: Direction, modes: readonly str
 }
 
 /**
- * A value of `maxspeed`: `50`, `30 mph`, `5 knots`, `none`, `walk`, `RU:urban`, or a list such as `50;30`, of which
- * the lowest counts.
+ * Parses a value of `maxspeed`: `50`, `30 mph`, `5 knots`, `none`, `walk`, `RU:urban`, or a list such as `50;30`, of
+ * which the lowest limit counts.
  *
- * @returns km/h, undefined for what cannot be read or is no limit of now (`signals`, `variable`)
+ * @returns km/h, undefined for a value that cannot be parsed or that is no fixed limit (`signals`, `variable`)
  */
 export function parseMaxspeed(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
@@ -55,17 +56,17 @@ export function parseMaxspeed(text: string | undefined): number | undefined {
 }
 
 function parseOne(text: string): number | undefined {
-  const word = text.toLowerCase()
-  if (word === 'none' || word === 'unlimited') return UNLIMITED_KMH
-  if (word === 'walk') return WALK_KMH
-  const match = /^(\d{1,3}(?:\.\d+)?)\s*([a-z/]*)$/.exec(word)
+  const value = text.toLowerCase()
+  if (value === 'none' || value === 'unlimited') return UNLIMITED_KMH
+  if (value === 'walk') return WALK_KMH
+  const match = /^(\d{1,3}(?:\.\d+)?)\s*([a-z/]*)$/.exec(value)
   if (match === null) return parseCode(text)
   const factor = lookUp(KMH_PER_UNIT, match[2] ?? '')
   const kmh = factor === undefined ? 0 : Number(match[1]) * factor
   return kmh > 0 && kmh <= MAX_KMH ? kmh : undefined
 }
 
-/** `DE:urban`, `BE-VLG:rural`, `GB:nsl_single`, `DE:zone30`, `FR:zone:30`, `IT:30`. */
+/** Limit by country code: `DE:urban`, `BE-VLG:rural`, `GB:nsl_single`, `DE:zone30`, `FR:zone:30`, `IT:30`. */
 function parseCode(text: string): number | undefined {
   const match = /^([a-z]{2})(?:-[a-z]{1,3})?:(.+)$/i.exec(text)
   if (match === null) return undefined
@@ -105,7 +106,7 @@ function limitByKind(limits: CountryLimits, kind: string): number | undefined {
   }
 }
 
-/** `sign` and `markings` say nothing; a bare number is only meant in `zone:maxspeed`. */
+/** Limit from a source tag. `sign` and `markings` give none; a bare number occurs only in `zone:maxspeed`. */
 function parseOrigin(text: string | undefined): number | undefined {
-  return text === undefined ? undefined : (parseMaxspeed(text.replace(/^zone:?/i, '')) ?? undefined)
+  return parseMaxspeed(text?.replace(/^zone:?/i, ''))
 }

@@ -1,15 +1,15 @@
 import type { Tags } from '../extract/osm-objects.js'
 import type { Direction } from './access.js'
-import { lookUp } from './look-up.js'
+import { lookUp, setOf } from './tag-values.js'
 
-/** What a traveller should know of a way and the search does not use, per direction. */
+/** Facts about a way that the search does not use but a traveller needs, by direction. */
 export interface WayNotes {
   forward: string[]
   backward: string[]
 }
 
 const SUFFIX = ':conditional'
-const MODE_WORDS: Record<string, string> = {
+const MODE_NAMES: Record<string, string> = {
   access: 'everybody',
   vehicle: 'vehicles',
   motor_vehicle: 'motor vehicles',
@@ -23,23 +23,15 @@ const LIMITS: Record<string, string> = {
   maxweight: 'weight limit',
   maxlength: 'length limit',
 }
-/** Values that limit nothing. */
-const NO_LIMIT = new Set([
-  'none',
-  'default',
-  'unsigned',
-  'no_sign',
-  'below_default',
-  'no',
-  'unknown',
-  'no_indications',
-])
+/** Values of a limit's tag that mean no limit. */
+const NO_LIMIT = setOf('none default unsigned no_sign below_default no unknown no_indications')
 
 /**
- * Conditional tags in words, and limits, fords and tolls.
+ * Notes of a way: conditional tags in words, limits of size and weight, fords and tolls.
  *
- * @param modes access keys of the traveller, so that a condition for lorries is no note for cars
+ * @param modes access keys of the traveller, so that a condition for lorries is not a note for cars
  * @param limits true where size and weight matter, as for cars
+ * @see https://wiki.openstreetmap.org/wiki/Conditional_restrictions
  */
 export function notesOf(tags: Tags, modes: readonly string[], limits: boolean): WayNotes {
   const notes: WayNotes = { forward: [], backward: [] }
@@ -48,16 +40,16 @@ export function notesOf(tags: Tags, modes: readonly string[], limits: boolean): 
     const [base = '', ...rest] = key.slice(0, -SUFFIX.length).split(':')
     const subject = subjectOf(
       base,
-      rest.filter((word) => word !== 'forward' && word !== 'backward'),
+      rest.filter((part) => part !== 'forward' && part !== 'backward'),
       modes,
     )
     if (subject === undefined) continue
     for (const clause of splitClauses(value)) add(notes, rest, conditionalNote(subject, clause))
   }
   if (limits) {
-    for (const [key, words] of Object.entries(LIMITS)) {
+    for (const [key, name] of Object.entries(LIMITS)) {
       const value = tags.get(key)
-      if (value !== undefined && !NO_LIMIT.has(value)) add(notes, [], `${words} ${withUnit(key, value)}`)
+      if (value !== undefined && !NO_LIMIT.has(value)) add(notes, [], `${name} ${withUnit(key, value)}`)
     }
   }
   const ford = tags.get('ford')
@@ -66,7 +58,7 @@ export function notesOf(tags: Tags, modes: readonly string[], limits: boolean): 
   return notes
 }
 
-/** `value @ (condition)` in words. */
+/** Words for one clause `value @ (condition)` of a conditional tag. */
 export function conditionalNote(subject: string, clause: string): string {
   const at = clause.indexOf('@')
   if (at < 0) return `${subject}: ${clause.trim()} under a condition (not applied)`
@@ -96,28 +88,29 @@ export function splitClauses(text: string): string[] {
   return clauses
 }
 
-/** What a conditional key speaks of; undefined when it does not concern the traveller. */
+/** Subject of a conditional key, for its note; undefined when the key does not concern the traveller. */
 function subjectOf(base: string, rest: readonly string[], modes: readonly string[]): string | undefined {
-  if (rest.some((word) => !modes.includes(word))) return undefined
+  if (rest.some((mode) => !modes.includes(mode))) return undefined
   if (base === 'maxspeed') return 'conditional speed limit'
   if (base === 'oneway') return 'conditional one-way'
   if (base === 'toll') return 'conditional toll'
   const limit = lookUp(LIMITS, base)
   if (limit !== undefined) return `conditional ${limit}`
-  return modes.includes(base) ? `conditional access for ${lookUp(MODE_WORDS, base) ?? base}` : undefined
+  return modes.includes(base) ? `conditional access for ${lookUp(MODE_NAMES, base) ?? base}` : undefined
 }
 
-function add(notes: WayNotes, words: readonly string[], note: string): void {
-  const only: Direction | undefined = words.includes('forward')
+/** Adds a note to the direction that the parts of its key name, or to both. */
+function add(notes: WayNotes, keyParts: readonly string[], note: string): void {
+  const only: Direction | undefined = keyParts.includes('forward')
     ? 'forward'
-    : words.includes('backward')
+    : keyParts.includes('backward')
       ? 'backward'
       : undefined
   if (only !== 'backward') notes.forward.push(note)
   if (only !== 'forward') notes.backward.push(note)
 }
 
-/** Bare numbers are metres and tonnes by convention. */
+/** Adds the unit to a bare number: OSM gives metres and tonnes without one. */
 function withUnit(key: string, value: string): string {
   if (!/^\d+(\.\d+)?$/.test(value)) return value
   return `${value} ${key === 'maxweight' ? 't' : 'm'}`

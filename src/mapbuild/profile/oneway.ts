@@ -1,7 +1,7 @@
 import type { Tags } from '../extract/osm-objects.js'
-import { lookUp } from './look-up.js'
+import { lookUp } from './tag-values.js'
 
-/** Which directions of a way may be driven, by the one-way tags alone. */
+/** Open directions of a way by its one-way tags alone. */
 export type Oneway = 'both' | 'forward' | 'backward' | 'closed'
 
 const VALUES: Record<string, Oneway> = {
@@ -13,17 +13,18 @@ const VALUES: Record<string, Oneway> = {
   no: 'both',
   false: 'both',
   '0': 'both',
-  // turns by lights every few minutes: both ways are open, with a wait
+  // the direction changes every few minutes, by lights: both are open, with a wait
   alternating: 'both',
-  // turns a few times a day: without the clock it must not be used in either direction
+  // the direction changes a few times a day: without a timetable neither is safe to use
   reversible: 'closed',
 }
 
 /**
- * Reads `oneway`, its variants for a kind of vehicle first, and what other tags imply: roundabouts and motorways are
- * one-way unless they say otherwise. A value that is not understood is as good as none.
+ * One-way rule of a way: from `oneway:<mode>`, then `oneway`, then implied by other tags (roundabouts and motorways are
+ * one-way). Unknown values are ignored.
  *
  * @param modes for instance motorcar, motor_vehicle, vehicle
+ * @see https://wiki.openstreetmap.org/wiki/Key:oneway
  */
 export function onewayOf(tags: Tags, modes: readonly string[]): Oneway {
   for (const mode of modes) {
@@ -35,10 +36,12 @@ export function onewayOf(tags: Tags, modes: readonly string[]): Oneway {
   return isRoundabout(tags) || tags.get('highway') === 'motorway' ? 'forward' : 'both'
 }
 
+/** Returns the rule that a value of `oneway` stands for; undefined for a missing or unknown one. */
 export function onewayValue(text: string | undefined): Oneway | undefined {
   return lookUp(VALUES, text?.trim().toLowerCase())
 }
 
+/** Returns true for a way that is part of a roundabout or another circular junction. */
 export function isRoundabout(tags: Tags): boolean {
   const junction = tags.get('junction')
   return junction === 'roundabout' || junction === 'circular'

@@ -1,9 +1,6 @@
 import type { Tags } from '../extract/osm-objects.js'
-import { bicycleProfile } from './bicycle.js'
-import { carProfile } from './car.js'
-import { footProfile } from './foot.js'
 
-/** What one direction of a way allows. */
+/** Speed and access of a way in one direction of travel. */
 export interface DirectionRule {
   /** 1/10 km/h; 0 = closed */
   speedDkmh: number
@@ -13,38 +10,32 @@ export interface DirectionRule {
   notes: readonly string[]
 }
 
-/** What a way is to a kind of traveller. */
+/** Rules of a way for one kind of traveller. */
 export interface WayRule {
   forward: DirectionRule
   backward: DirectionRule
   /** name, else reference number, else '' */
   name: string
-  /** time for the whole way, as ferries have it; it takes the place of both speeds */
+  /** time for the whole way, as ferries have it; it replaces both speeds */
   durationS: number | undefined
 }
 
-/** How one kind of traveller reads OSM tags. */
+/** Reading of OSM tags for one kind of traveller. */
 export interface Profile {
   readonly name: 'car' | 'foot' | 'bicycle'
-  /** a way without any of these keys is of no interest */
+  /** a way without any of these keys is skipped */
   readonly wayKeys: readonly string[]
-  /** likewise for nodes */
+  /** a node without any of these keys needs no tags */
   readonly nodeKeys: readonly string[]
   /** @returns undefined when the way is closed in both directions */
   wayRule(tags: Tags, country: string | null): WayRule | undefined
-  /** true when nobody gets past the node, a bollard for instance */
+  /** true when the traveller cannot pass the node, such as a bollard for cars */
   isClosedNode(tags: Tags): boolean
   /** tags that hold the kind of a turn restriction, most specific first */
   readonly restrictionTags: readonly string[]
-  /** words in a restriction's `except` that free this traveller from it */
+  /** values of a restriction's `except` that exempt this traveller */
   readonly exceptWords: readonly string[]
 }
 
+/** Name of a profile, as `map build --profile` takes it. */
 export type ProfileName = Profile['name']
-
-export const PROFILE_NAMES = ['car', 'foot', 'bicycle'] as const
-
-export function findProfile(name: ProfileName): Profile {
-  if (name === 'foot') return footProfile
-  return name === 'bicycle' ? bicycleProfile : carProfile
-}

@@ -1,7 +1,7 @@
 import type { Tags } from '../extract/osm-objects.js'
-import { lookUp } from './look-up.js'
+import { lookUp } from './tag-values.js'
 
-/** km/h that OSRM's car profile drives at most, by surface, track type and smoothness. */
+/** Highest speeds of OSRM's car profile by surface, track type and smoothness, km/h. */
 const SURFACE: Record<string, number> = {
   cement: 80,
   compacted: 80,
@@ -36,7 +36,7 @@ const SMOOTHNESS: Record<string, number> = {
   very_horrible: 5,
 }
 
-/** The lowest of what the road's state allows, `Infinity` when no tag speaks of it. */
+/** Highest speed that surface, track type and smoothness of a way allow, km/h; `Infinity` when none is tagged. */
 export function surfaceLimitKmh(tags: Tags): number {
   return Math.min(
     lookUp(SURFACE, tags.get('surface')) ?? Number.POSITIVE_INFINITY,

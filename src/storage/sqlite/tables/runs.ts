@@ -1,3 +1,4 @@
+import { HILBERT_SIDE, hilbert } from '../../../geo/hilbert.js'
 import { type Entries, NOWHERE } from './entries.js'
 
 /**
@@ -111,8 +112,8 @@ function slotNumber(slots: ReadonlyMap<number, number>): (entries: Entries, at: 
 /** Sorts a group in place by the Hilbert value of each box's centre. */
 function sortAlongCurve(entries: Entries, group: Uint32Array): void {
   const [west = 0, east = 0, south = 0, north = 0] = boundsOf(entries, group, 0, group.length)
-  const scaleX = east > west ? CURVE_SIDE / (east - west) : 0
-  const scaleY = north > south ? CURVE_SIDE / (north - south) : 0
+  const scaleX = east > west ? LAST_CELL / (east - west) : 0
+  const scaleY = north > south ? LAST_CELL / (north - south) : 0
   // value and position in one double: 32 bits of curve, 20 of position
   const keys = new Float64Array(group.length)
   for (let at = 0; at < group.length; at++) {
@@ -128,33 +129,6 @@ function sortAlongCurve(entries: Entries, group: Uint32Array): void {
   }
 }
 
-const CURVE_BITS = 16
-const CURVE_SIDE = 2 ** CURVE_BITS - 1
+const LAST_CELL = HILBERT_SIDE - 1
 /** Most entries of one call: `MAX_SEGMENT_ROWS` of table-index.ts is well below. */
 const POSITIONS = 2 ** 20
-
-/**
- * Distance along the Hilbert curve of order 16 of a cell.
- *
- * @see H. S. Warren, "Hacker's Delight", 2nd edition, section 16-2
- */
-function hilbert(x: number, y: number): number {
-  let distance = 0
-  let a = x
-  let b = y
-  for (let side = 2 ** (CURVE_BITS - 1); side > 0; side >>= 1) {
-    const right = (a & side) > 0 ? 1 : 0
-    const upper = (b & side) > 0 ? 1 : 0
-    distance += side * side * ((3 * right) ^ upper)
-    if (upper === 0) {
-      if (right === 1) {
-        a = CURVE_SIDE - a
-        b = CURVE_SIDE - b
-      }
-      const swap = a
-      a = b
-      b = swap
-    }
-  }
-  return distance
-}

@@ -1,4 +1,4 @@
-import { createGrowing, filled, reserve } from '../growing.js'
+import { createGrowing, filled, reserve } from './growing.js'
 
 /** Builds `Graph.strings`: each different string once, offset 0 is the empty one. */
 export interface StringPool {

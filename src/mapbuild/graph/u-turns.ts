@@ -1,5 +1,5 @@
+import type { TurnRule } from '../network/turn-rules.js'
 import type { Adjacency } from './adjacency.js'
-import type { TurnRule } from './automaton.js'
 
 /**
  * Rules against turning back in the middle of a road, where that could be of use.

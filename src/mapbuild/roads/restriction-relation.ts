@@ -1,6 +1,6 @@
+import type { Member, Tags } from '../extract/osm-objects.js'
 import { splitClauses } from '../profile/notes.js'
 import type { Profile } from '../profile/profile.js'
-import type { Member, Tags } from './osm-objects.js'
 
 /** A turn restriction as OSM has it: ways and nodes by their ids. */
 export interface RawRestriction {

@@ -1,9 +1,4 @@
-/** Links in the order of travel: after all but the last, the last must not (`no`) or must (`only`) follow. */
-export interface TurnRule {
-  readonly kind: 'no' | 'only'
-  /** two or more */
-  readonly links: readonly number[]
-}
+import type { TurnRule } from '../network/turn-rules.js'
 
 /** The memory of a traveller who has no turn restriction under way. */
 export const ROOT = 0

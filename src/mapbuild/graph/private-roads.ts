@@ -1,6 +1,6 @@
 import { LINK_FLAG } from '../../routing/graph/graph.js'
+import type { Segments } from '../network/segments.js'
 import { linkHead, linkTail } from './adjacency.js'
-import type { Segments } from './segments.js'
 
 const NONE = -1
 const SEVERAL = -2

@@ -1,4 +1,4 @@
-import type { Segments } from './segments.js'
+import type { Segments } from '../network/segments.js'
 
 /** Which links leave each junction. */
 export interface Adjacency {

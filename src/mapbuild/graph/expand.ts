@@ -1,9 +1,9 @@
 import { NO_ARC } from '../../routing/graph/graph.js'
-import { createGrowing, filled, push } from '../growing.js'
-import { sortOrder } from '../sort-order.js'
+import { createGrowing, filled, push } from '../arrays/growing.js'
+import { sortOrder } from '../arrays/sort-order.js'
+import type { Segments } from '../network/segments.js'
 import { type Adjacency, linkHead, linkTail } from './adjacency.js'
 import { type Automaton, ROOT } from './automaton.js'
-import type { Segments } from './segments.js'
 
 /** Nodes and arcs, as `Graph` has them. */
 export interface Expansion {
