@@ -1,6 +1,6 @@
-import { DEMO } from '../src/demo/town.js'
-import { loadGraphFile } from '../src/files/graph-file-loader.js'
-import { readLine } from '../src/routing/graph/geometry.js'
+import { DEMO } from '../../src/demo/town.js'
+import { loadGraphFile } from '../../src/files/graph-file-loader.js'
+import { readLine } from '../../src/routing/graph/geometry.js'
 
 /** Lines of every road of a map file, degrees; main roads are those that may be driven faster than 50 km/h. */
 export function roadsOf(file: string): { isMain: boolean; line: [number, number][] }[] {
