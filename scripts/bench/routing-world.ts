@@ -1,4 +1,5 @@
 // A gateway's search side without HTTP and without its thread: maps, loader tables with risk cells, and the methods on top.
+
 import path from 'node:path'
 import type { RoutingContext } from '../../src/api/routing/context.js'
 import { dijkstra } from '../../src/api/routing/dijkstra.js'
@@ -16,7 +17,7 @@ import type { Graph } from '../../src/routing/graph/graph.js'
 import { localScale } from '../../src/routing/graph/local-scale.js'
 import type { End } from '../../src/routing/search/dijkstra.js'
 import { openDataReader } from '../../src/storage/sqlite/connection/data-db.js'
-import type { LoaderTable } from '../../src/storage/sqlite/tables/types.js'
+import type { LoaderTable } from '../../src/storage/tables.js'
 import { openTables } from '../../test/support/tables.js'
 
 export type Lonlat = readonly [lng: number, lat: number]

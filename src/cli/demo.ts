@@ -15,7 +15,7 @@ import { retryBusy, transaction } from '../storage/sqlite/connection/database.js
 import { createModelStores } from '../storage/sqlite/models/model-store.js'
 import { findTable, registerTable } from '../storage/sqlite/tables/catalog.js'
 import { putRecords } from '../storage/sqlite/tables/put.js'
-import type { Column } from '../storage/sqlite/tables/types.js'
+import type { Column } from '../storage/tables.js'
 
 /** The demo's risk map theme, and the table of its cells. */
 export const FLOOD = 'flood'

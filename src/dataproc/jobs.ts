@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../errors.js'
 import type { BlobStore } from '../files/blob-store.js'
+import { readBlob } from '../files/read-blob.js'
 import type { Keyring } from '../storage/keyring.js'
 import type { Db } from '../storage/sqlite/connection/database.js'
-import type { PutOptions } from '../storage/sqlite/tables/put.js'
+import type { PutOptions } from '../storage/tables.js'
 import type { WorkerClient } from '../worker/client.js'
 import { throwIfCancelled, type WorkHandler } from '../worker/host.js'
 import { type ExportedInput, type ExportItem, exportInputs } from './export-inputs.js'
@@ -49,7 +50,7 @@ export function dataprocJobs(store: DataprocJobStore): Record<string, WorkHandle
       try {
         return await exportInputs(items, {
           ...{ reader, nowUs, keyring: store.keyring, timeZoneMin: store.timeZoneMin },
-          readFile: (digest) => readFile(store.files, digest),
+          readFile: (digest) => readBlob(store.files, digest),
           onRows: () => throwIfCancelled(work),
         })
       } finally {
@@ -123,10 +124,4 @@ async function passGate(gate: Int32Array): Promise<void> {
     await sleep(GATE_LOOK_MS)
   }
   if (Atomics.load(gate, 0) !== COMMIT) throw new AppError('CANCELLED')
-}
-
-async function readFile(files: Pick<BlobStore, 'open'>, digest: string): Promise<Uint8Array> {
-  const pieces = await files.open(digest)
-  if (pieces === undefined) throw new Error(`the bytes of the file ${digest} are not there`)
-  return Buffer.concat(await Array.fromAsync(pieces))
 }

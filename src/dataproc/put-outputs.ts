@@ -6,7 +6,8 @@ import type { Field } from '../storage/sqlite/datasets/import-csv.js'
 import { type OnConflict, putDatasetRecords } from '../storage/sqlite/datasets/put.js'
 import { requireDataset } from '../storage/sqlite/datasets/rows.js'
 import { findTable } from '../storage/sqlite/tables/catalog.js'
-import { type PutOptions, putRecordsWithin } from '../storage/sqlite/tables/put.js'
+import { putRecordsWithin } from '../storage/sqlite/tables/put.js'
+import type { PutOptions } from '../storage/tables.js'
 import { badOutput, openCsvOutput } from './output-file.js'
 
 /** A CSV file that a run put out, and where its rows go. Plain data: another thread puts them. */

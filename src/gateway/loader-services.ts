@@ -1,9 +1,10 @@
 import { unlink } from 'node:fs/promises'
 import type { Hono } from 'hono'
 import type { Config } from '../config.js'
-import { type BlobStore, createBlobStore } from '../files/blob-store.js'
+import { createBlobStore } from '../files/blob-store.js'
 import type { DiskSpace } from '../files/disk-space.js'
 import type { DataLayout } from '../files/layout.js'
+import { readBlob } from '../files/read-blob.js'
 import type { HttpEnv } from '../http/env.js'
 import { addStreamRoute, spoolingAnswerer } from '../http/loader-routes.js'
 import type { BodyAnswerer, RpcDeps } from '../http/rpc-routes.js'
@@ -13,7 +14,7 @@ import type { Keyring } from '../storage/keyring.js'
 import { type DataDb, openDataDb } from '../storage/sqlite/connection/data-db.js'
 import { retryBusy } from '../storage/sqlite/connection/database.js'
 import { createTableReader } from '../storage/sqlite/tables/reader.js'
-import type { TableReader } from '../storage/sqlite/tables/types.js'
+import type { TableReader } from '../storage/tables.js'
 import { answerSpooled, answerSpooledParams } from '../tables/ingest/answer-spooled.js'
 import { receiveStream } from '../tables/ingest/receive-stream.js'
 import { createLoader, type Loader } from '../tables/loader.js'
@@ -97,11 +98,4 @@ export async function openLoaderServices(options: LoaderServicesOptions): Promis
     },
     close: () => data.close(),
   }
-}
-
-/** The whole bytes of a stored file. @throws Error when a row names bytes that are not there */
-async function readBlob(files: Pick<BlobStore, 'open'>, digest: string): Promise<Uint8Array> {
-  const pieces = await files.open(digest)
-  if (pieces === undefined) throw new Error(`the bytes ${digest} are named by a row and are not there`)
-  return Buffer.concat(await Array.fromAsync(pieces))
 }

@@ -22,7 +22,7 @@ import {
   withDatasets,
 } from '../storage/sqlite/datasets/table.js'
 import { createFeatureSources, type FeatureSources } from '../storage/sqlite/features/source.js'
-import type { TableReader } from '../storage/sqlite/tables/types.js'
+import type { TableReader } from '../storage/tables.js'
 import { createWorkerClient, type WorkerClient } from '../worker/client.js'
 import type { GatewayContext } from './apis.js'
 import { openBackups } from './backups.js'

@@ -1,5 +1,5 @@
 import type { FeatureColumn } from '../storage/sqlite/features/source.js'
-import type { TableRow } from '../storage/sqlite/tables/types.js'
+import type { TableRow } from '../storage/tables.js'
 import { type Crs, projectGeometry } from './crs.js'
 import type { Link } from './types.js'
 

@@ -1,5 +1,5 @@
 import type { FeatureSource } from '../storage/sqlite/features/source.js'
-import type { TableRow } from '../storage/sqlite/tables/types.js'
+import type { TableRow } from '../storage/tables.js'
 import { collectionId } from './collection.js'
 import { type Html, html, PAGE_TAIL, pageHead, pageOf } from './html.js'
 import type { ItemsPage } from './items.js'

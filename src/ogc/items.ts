@@ -1,7 +1,7 @@
 import { formatDatetimeShort } from '../datetime.js'
 import { AppError } from '../errors.js'
 import type { FeatureSource } from '../storage/sqlite/features/source.js'
-import type { TableRow } from '../storage/sqlite/tables/types.js'
+import type { TableRow } from '../storage/tables.js'
 import { collectionId } from './collection.js'
 import type { Counter } from './count.js'
 import { featureText } from './feature-text.js'

@@ -11,9 +11,9 @@ import type { Db } from '../storage/sqlite/connection/database.js'
 import { dataVersionOf, findTable } from '../storage/sqlite/tables/catalog.js'
 import { readCells } from '../storage/sqlite/tables/cells.js'
 import { changeTimes } from '../storage/sqlite/tables/changes.js'
-import { findThemeTable } from '../storage/sqlite/tables/theme-table.js'
 import { readTimedCells } from '../storage/sqlite/tables/timed-cells.js'
-import type { LoaderTable } from '../storage/sqlite/tables/types.js'
+import type { LoaderTable } from '../storage/tables.js'
+import { findThemeTable } from '../storage/themes.js'
 import type { LoadedMap } from './maps.js'
 
 /** Part of `routing.overlayCacheBytes` for what was laid last of each theme, to lay changes on it. */

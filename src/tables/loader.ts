@@ -1,20 +1,15 @@
 import type { SpooledRecords } from '../api/dataloader/context.js'
 import { AppError } from '../errors.js'
 import type { BlobStore } from '../files/blob-store.js'
+import { readBlob } from '../files/read-blob.js'
 import type { Log } from '../log.js'
 import type { Keyring } from '../storage/keyring.js'
 import type { DataDb } from '../storage/sqlite/connection/data-db.js'
 import { forgetStatements, retryBusy, transaction } from '../storage/sqlite/connection/database.js'
-import {
-  findTable,
-  listTables,
-  registerTable,
-  type TableDefinition,
-} from '../storage/sqlite/tables/catalog.js'
+import { findTable, listTables, registerTable } from '../storage/sqlite/tables/catalog.js'
 import { findFile } from '../storage/sqlite/tables/files.js'
-import { type PutResult, putRecords } from '../storage/sqlite/tables/put.js'
-import type { LoaderTable } from '../storage/sqlite/tables/types.js'
-import type { Counters, IfExists } from '../storage/sqlite/tables/writer.js'
+import { putRecords } from '../storage/sqlite/tables/put.js'
+import type { Counters, IfExists, LoaderTable, PutResult, TableDefinition } from '../storage/tables.js'
 import type { WorkerClient } from '../worker/client.js'
 import type { LineBatch } from './ingest/read-lines.js'
 import type { PutJob } from './jobs.js'
@@ -178,15 +173,6 @@ async function putInline(
       if (signal?.aborted === true) throw new AppError('CANCELLED')
     },
   })
-}
-
-/** Whole: the answer is one JSON text anyway. */
-async function readBlob(files: Pick<BlobStore, 'open'>, digest: string): Promise<Uint8Array> {
-  const pieces = await files.open(digest)
-  if (pieces === undefined) throw new Error(`the bytes of the file ${digest} are not there`)
-  const held: Uint8Array[] = []
-  for await (const piece of pieces) held.push(piece)
-  return held.length === 1 ? (held[0] as Uint8Array) : Buffer.concat(held)
 }
 
 export function unknownTable(name: string): AppError {

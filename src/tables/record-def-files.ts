@@ -1,6 +1,5 @@
 import { type ColumnDefInput, NAME, NAME_RULE } from '../api/dataloader/schema.js'
-import { RESERVED_COLUMNS } from '../storage/sqlite/tables/catalog.js'
-import type { FileColumns } from '../storage/sqlite/tables/types.js'
+import { type FileColumns, RESERVED_COLUMNS } from '../storage/tables.js'
 import type { DefinitionFault } from './record-def.js'
 
 /** Keys that a column of type `file` must have, and no other column may. */

@@ -2,8 +2,7 @@ import { ColumnDef, type ColumnDefInput, MAX_TEXT_LENGTH, NAME, NAME_RULE } from
 import { faultText } from '../rpc/define-method.js'
 import { isFault } from '../storage/columns/column-type.js'
 import { typeOf } from '../storage/columns/column-types.js'
-import { RESERVED_COLUMNS } from '../storage/sqlite/tables/catalog.js'
-import type { Column } from '../storage/sqlite/tables/types.js'
+import { type Column, RESERVED_COLUMNS } from '../storage/tables.js'
 import { checkFileColumns, FILE_KEYS, fileColumnsOf } from './record-def-files.js'
 
 /** One fault of a definition. */

@@ -13,7 +13,7 @@ import { createPause } from '../../src/storage/sqlite/connection/pause.js'
 import type { OnConflict } from '../../src/storage/sqlite/datasets/put.js'
 import { findTable, registerTable } from '../../src/storage/sqlite/tables/catalog.js'
 import { putRecords } from '../../src/storage/sqlite/tables/put.js'
-import type { IfExists } from '../../src/storage/sqlite/tables/writer.js'
+import type { IfExists } from '../../src/storage/tables.js'
 import { allRecords, columns, type Datasets, definition, openDatasets } from '../support/datasets.js'
 import { NOW_US, TIME_ZONE_MIN } from '../support/tables.js'
 

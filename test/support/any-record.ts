@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { formatDatetime, formatDatetimeShort, MAX_US, MIN_US } from '../../src/datetime.js'
 import type { UdtName } from '../../src/storage/columns/column-types.js'
-import type { Column } from '../../src/storage/sqlite/tables/types.js'
+import type { Column } from '../../src/storage/tables.js'
 import { anyGeometry, earthPosition } from './geometries.js'
 
 /** A value as a caller may write it, and as it must come back. */

@@ -12,7 +12,7 @@ import { openThemes } from '../../src/route-engine/themes.js'
 import { rankNodes, sitesOf } from '../../src/routing/cch/order.js'
 import type { Method } from '../../src/rpc/define-method.js'
 import { openDataReader } from '../../src/storage/sqlite/connection/data-db.js'
-import type { LoaderTable } from '../../src/storage/sqlite/tables/types.js'
+import type { LoaderTable } from '../../src/storage/tables.js'
 import { makeGraph, type Network } from './make-graph.js'
 import { openTables, type Tables } from './tables.js'
 

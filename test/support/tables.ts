@@ -2,16 +2,18 @@ import { createKeyring } from '../../src/storage/keyring.js'
 import { type DataDb, openDataDb } from '../../src/storage/sqlite/connection/data-db.js'
 import { transaction } from '../../src/storage/sqlite/connection/database.js'
 import { registerTable } from '../../src/storage/sqlite/tables/catalog.js'
-import { type PutOptions, putRecords } from '../../src/storage/sqlite/tables/put.js'
+import { putRecords } from '../../src/storage/sqlite/tables/put.js'
 import { createTableReader } from '../../src/storage/sqlite/tables/reader.js'
 import type {
   Column,
+  Counters,
+  IfExists,
   LoaderTable,
+  PutOptions,
   TableQuery,
   TableReader,
   TableRow,
-} from '../../src/storage/sqlite/tables/types.js'
-import type { Counters, IfExists } from '../../src/storage/sqlite/tables/writer.js'
+} from '../../src/storage/tables.js'
 
 /** A time zone that is not a whole number of hours shows what depends on it. */
 export const TIME_ZONE_MIN = 9 * 60

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Counters } from '../../storage/sqlite/tables/writer.js'
+import type { Counters } from '../../storage/tables.js'
 import type { CountersResult } from './schema.js'
 
 export const NO_ROWS: Counters = { upload: 0, duplicate: 0, insert: 0, update: 0 }

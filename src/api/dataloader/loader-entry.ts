@@ -1,6 +1,6 @@
 import { isFault } from '../../storage/columns/column-type.js'
 import { typeOf } from '../../storage/columns/column-types.js'
-import type { Column, LoaderTable } from '../../storage/sqlite/tables/types.js'
+import type { Column, LoaderTable } from '../../storage/tables.js'
 
 /** A table as `get_loader_list` tells it: `record_def` in the words of the information schema. */
 export function toLoaderEntry(table: LoaderTable) {

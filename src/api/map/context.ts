@@ -1,4 +1,4 @@
-import type { TableReader } from '../../storage/sqlite/tables/types.js'
+import type { TableReader } from '../../storage/tables.js'
 import type { CallContext, SharedContext } from '../context.js'
 
 /** What the room of event data and risk maps needs of the context. */

@@ -3,7 +3,7 @@ import { AppError } from '../../errors.js'
 import { prepareArea } from '../../geo/prepared-area.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import { streamed } from '../../rpc/result.js'
-import type { LoaderTable, TableQuery } from '../../storage/sqlite/tables/types.js'
+import type { LoaderTable, TableQuery } from '../../storage/tables.js'
 import { collectionText } from './collection.js'
 import type { MapContext } from './context.js'
 import { readPeriod } from './read-period.js'
@@ -57,5 +57,5 @@ async function* readFeatures(
 function unknownTable(name: string): AppError {
   const shown = name.slice(0, 100)
   const message = `found ${JSON.stringify(shown)}, expected the name of a registered table`
-  return new AppError('UNKNOWN_TABLE', { table: shown }, { message: `Unknown table: ${message}` })
+  return new AppError('UNKNOWN_TABLE', { data_name: shown }, { message: `Unknown table: ${message}` })
 }

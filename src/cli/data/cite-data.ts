@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import { parseOffset } from '../../datetime.js'
 import { type BlobStore, createBlobStore } from '../../files/blob-store.js'
 import { layoutOf } from '../../files/layout.js'
+import { readBlob } from '../../files/read-blob.js'
 import { createClock } from '../../storage/clock.js'
 import { type Keyring, openKeyring } from '../../storage/keyring.js'
 import { type DataDb, openDataDb } from '../../storage/sqlite/connection/data-db.js'
@@ -63,12 +64,4 @@ export async function withCiteData<O>(
     await store?.close()
     data.close()
   }
-}
-
-async function readBlob(files: BlobStore, digest: string): Promise<Uint8Array> {
-  const pieces = await files.open(digest)
-  if (pieces === undefined) throw new Error(`the bytes of the file ${digest} are not there`)
-  const held: Uint8Array[] = []
-  for await (const piece of pieces) held.push(piece)
-  return Buffer.concat(held)
 }

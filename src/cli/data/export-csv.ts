@@ -1,6 +1,6 @@
 import type { Geometry } from '../../geo/types.js'
 import { encodeWkt } from '../../geo/wkt.js'
-import type { Column, LoaderTable, TableRow } from '../../storage/sqlite/tables/types.js'
+import type { Column, LoaderTable, TableRow } from '../../storage/tables.js'
 
 /**
  * Records as CSV (RFC 4180) that `data import` reads again: a line of names, then a line a record, CR LF. The place is WKT in

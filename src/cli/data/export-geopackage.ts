@@ -3,7 +3,7 @@ import { isFault, type Stored } from '../../storage/columns/column-type.js'
 import { typeOf } from '../../storage/columns/column-types.js'
 import { writeGeopackage } from '../../storage/sqlite/citations/geopackage.js'
 import { stateColumnOfLoader } from '../../storage/sqlite/datasets/column.js'
-import type { Column, LoaderTable, TableRow } from '../../storage/sqlite/tables/types.js'
+import type { Column, LoaderTable, TableRow } from '../../storage/tables.js'
 import type { TableData } from './table-data.js'
 
 /** Writes records as a GeoPackage by the writer of citations; what is encrypted in the table is plain text there. */

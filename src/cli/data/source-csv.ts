@@ -1,13 +1,5 @@
 import { csvRows, type Field } from '../../storage/sqlite/datasets/import-csv.js'
-import { batched } from './batched.js'
-import type { ByteSource, FeatureSource } from './source.js'
-
-/** Columns of a CSV file that tell the place; undefined where the usual names are looked for. */
-export interface PlaceColumns {
-  lng?: string
-  lat?: string
-  geometry?: string
-}
+import { type ByteSource, batched, type FeatureSource, type PlaceColumns } from './feature-source.js'
 
 const LNG_NAMES = ['lng', 'lon', 'long', 'longitude', 'x']
 const LAT_NAMES = ['lat', 'latitude', 'y']

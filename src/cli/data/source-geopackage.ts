@@ -1,8 +1,7 @@
 import { statSync } from 'node:fs'
 import { stateColumn } from '../../storage/sqlite/datasets/column.js'
 import { openGeopackage } from '../../storage/sqlite/datasets/import-geopackage.js'
-import { batched } from './batched.js'
-import type { FeatureSource } from './source.js'
+import { batched, type FeatureSource } from './feature-source.js'
 
 /** What locations of a table are in. */
 const WGS84 = 4326

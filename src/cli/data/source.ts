@@ -6,18 +6,15 @@ import { readElements } from '../../tables/ingest/read-elements.js'
 import { readLines } from '../../tables/ingest/read-lines.js'
 import { scanFeatures } from '../../tables/ingest/scan-body.js'
 import { createLineSplitter, type NumberedBatch } from '../../tables/ingest/split-lines.js'
-import { BATCH_ROWS, batched } from './batched.js'
-import { openCsvFeatures, type PlaceColumns } from './source-csv.js'
+import {
+  BATCH_ROWS,
+  type ByteSource,
+  batched,
+  type FeatureSource,
+  type PlaceColumns,
+} from './feature-source.js'
+import { openCsvFeatures } from './source-csv.js'
 import { openGeopackageFeatures } from './source-geopackage.js'
-
-/** A file of features. */
-export interface FeatureSource {
-  /** GeoJSON Features in batches of some thousand; memory does not grow with the file */
-  batches(): AsyncIterable<unknown[]>
-  /** share of the file that was read, 0 to 1 */
-  fraction(): number
-  close(): void
-}
 
 const LIMITS = { batchLines: BATCH_ROWS, batchBytes: 8 * 1024 * 1024, lineBytes: 256 * 1024 * 1024 }
 /** Nesting that a file may have: geometries of geometries stop long before. */
@@ -39,13 +36,6 @@ export async function openFeatures(file: string, places: PlaceColumns): Promise<
   throw new Error(
     `found the file name ${file}, expected .geojson, .json, .ndjson, .geojsonl, .jsonl, .csv or .gpkg`,
   )
-}
-
-/** Bytes of a file, unpacked, with word of how far it was read. */
-export interface ByteSource {
-  readonly file: string
-  chunks(): AsyncIterable<Uint8Array>
-  fraction(): number
 }
 
 /** Counts packed bytes: their share of the file is what the bar can know. */

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { parseOffset } from '../../datetime.js'
 import { createBlobStore } from '../../files/blob-store.js'
 import { layoutOf, makeDirectories } from '../../files/layout.js'
+import { readBlob } from '../../files/read-blob.js'
 import { openKeyring } from '../../storage/keyring.js'
 import { type DataDb, openDataDb } from '../../storage/sqlite/connection/data-db.js'
 import { retryBusy } from '../../storage/sqlite/connection/database.js'
-import type { PutOptions } from '../../storage/sqlite/tables/put.js'
 import { createTableReader } from '../../storage/sqlite/tables/reader.js'
 import { MAX_SEGMENT_ROWS } from '../../storage/sqlite/tables/segment-index.js'
-import type { TableReader } from '../../storage/sqlite/tables/types.js'
+import type { PutOptions, TableReader } from '../../storage/tables.js'
 import { newPathId } from '../../tables/path-id.js'
 import { putFile } from '../../tables/put-file.js'
 import type { CliDeps, GlobalOptions } from '../io.js'
@@ -46,11 +46,7 @@ export async function withTableData<T>(
     pageRows: PAGE_ROWS,
     keyring,
     nowUs,
-    async readFile(digest) {
-      const pieces = await files.open(digest)
-      if (pieces === undefined) throw new Error(`the bytes of the file ${digest} are not there`)
-      return Buffer.concat(await Array.fromAsync(pieces))
-    },
+    readFile: (digest) => readBlob(files, digest),
   })
   const putOptions = {
     env: { timeZoneMin, nowUs: BigInt(nowUs()), keyring, newPathId },

@@ -3,7 +3,7 @@ import { createGunzip } from 'node:zlib'
 import { addCounters, NO_ROWS, toCounters } from '../../api/dataloader/counters.js'
 import { IfExistsOption } from '../../api/dataloader/schema.js'
 import { AppError, isAppError, messageOf } from '../../errors.js'
-import type { Counters } from '../../storage/sqlite/tables/writer.js'
+import type { Counters } from '../../storage/tables.js'
 import type { Loader, PutTarget } from '../loader.js'
 import { createLineSplitter, type LineSplitter, type NumberedBatch, type SplitLimits } from './split-lines.js'
 

@@ -1,10 +1,10 @@
 import { AppError } from '../../../errors.js'
+import type { LoaderTable } from '../../tables.js'
 import { type Db, statement } from '../connection/database.js'
 import { beginTransaction, findDataset, findDatasetById, lastTransaction } from '../datasets/catalog.js'
 import { takeLongForm, withoutPrefix } from '../datasets/name.js'
 import { findTable } from '../tables/catalog.js'
 import { ROW_ID, tableSql } from '../tables/ddl.js'
-import type { LoaderTable } from '../tables/types.js'
 import type { TableState } from './plan.js'
 import { createVersionsSql, endVersions, type VersionedTable, versionedLoader } from './versions.js'
 

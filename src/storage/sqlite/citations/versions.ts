@@ -1,8 +1,9 @@
+import type { LoaderTable } from '../../tables.js'
 import { type Db, forgetStatements, identifier, statement } from '../connection/database.js'
 import type { DatasetColumn, StateColumn } from '../datasets/column.js'
 import { stateColumn, stateColumnOfLoader } from '../datasets/column.js'
 import { ROW_ID } from '../tables/ddl.js'
-import type { LoaderTable } from '../tables/types.js'
+import { historyStem } from '../tables/history.js'
 
 /*
  * How rows are kept for citations. A table of current rows (a dataset's, or a loader table) has beside it
@@ -41,7 +42,8 @@ export const VERSION_ID = identifier('version id')
 
 /** Quoted names of what belongs to a versioned table. */
 export function versionNames(table: Pick<VersionedTable, 'kind' | 'tableName' | 'versionedId'>) {
-  const stem = table.kind === 'dataset' ? table.tableName : `${table.tableName}_${table.versionedId}`
+  const { kind, tableName, versionedId } = table
+  const stem = kind === 'dataset' ? tableName : historyStem(tableName, versionedId)
   const named = (suffix: string) => identifier(`${stem}_${suffix}`)
   return {
     current: identifier(table.tableName),

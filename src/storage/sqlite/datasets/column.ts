@@ -2,7 +2,7 @@ import type { ColumnType, ValueRules } from '../../columns/column-type.js'
 import { LOADER_TYPES } from '../../columns/column-types.js'
 import { decimalType } from '../../columns/column-types-decimal.js'
 import { JSON_TYPE } from '../../columns/column-types-json.js'
-import type { Column } from '../tables/types.js'
+import type { Column } from '../../tables.js'
 
 /** A column of a dataset as its catalogue row keeps it. */
 export interface DatasetColumn {

@@ -1,9 +1,9 @@
 import type { Bbox } from '../../../geo/types.js'
+import type { LoaderTable } from '../../tables.js'
 import type { TableState } from '../citations/plan.js'
 import { type Db, identifier, statement } from '../connection/database.js'
 import { indexSql } from '../tables/ddl.js'
 import { NOWHERE, readPacked, UNBOUNDED_DAY } from '../tables/entries.js'
-import type { LoaderTable } from '../tables/types.js'
 
 /** Where and when the rows of a table are; a little more than that where the index knows it only roughly. */
 export interface FeatureExtent {

@@ -1,14 +1,8 @@
 import type { Bbox } from '../../../geo/types.js'
+import type { LoaderTable, Span } from '../../tables.js'
 import { type Db, statement } from '../connection/database.js'
 import { indexSql } from './ddl.js'
 import { dayOf, NOWHERE, NOWHERE_BOX, readPacked } from './entries.js'
-import type { LoaderTable } from './types.js'
-
-/** Half-open span of time, µs UTC. */
-export interface Span {
-  fromUs: bigint
-  untilUs: bigint
-}
 
 /** Row ids in ascending order, each once. */
 export type RowIds = Float64Array

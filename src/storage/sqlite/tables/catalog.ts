@@ -1,23 +1,8 @@
 import { AppError } from '../../../errors.js'
+import type { Column, LoaderTable } from '../../tables.js'
+import { RESERVED_COLUMNS, type TableDefinition } from '../../tables.js'
 import { type Db, forgetStatements, statement } from '../connection/database.js'
 import { createTableSql, dropTableSql } from './ddl.js'
-import type { Column, LoaderTable } from './types.js'
-
-/** Columns that every table has, first. */
-export const RESERVED_COLUMNS: readonly Column[] = [
-  reserved('start_datetime', 'timestamptz', null),
-  reserved('end_datetime', 'timestamptz', null),
-  reserved('location', 'geometry', 4326),
-]
-
-/** What a caller defines; its columns and names have been checked. */
-export interface TableDefinition {
-  dataName: string
-  schema: string
-  /** without the reserved ones */
-  columns: readonly Column[]
-  uniqueColumns: readonly string[]
-}
 
 /** `<data_name>_tbl_0` */
 export function tableNameOf(dataName: string): string {
@@ -151,19 +136,6 @@ function toTable(row: TableRecord): LoaderTable {
     columns,
     columnByName: new Map(columns.map((column) => [column.name, column])),
     uniqueColumns: JSON.parse(row.unique_columns) as string[],
-  }
-}
-
-function reserved(name: string, udtName: Column['udtName'], srid: number | null): Column {
-  return {
-    name,
-    udtName,
-    isNullable: true,
-    columnDefault: null,
-    length: null,
-    srid,
-    isEncrypted: false,
-    file: null,
   }
 }
 

@@ -1,7 +1,8 @@
+import type { LoaderTable } from '../../tables.js'
+import type { CellVisitor } from '../../themes.js'
 import { type Db, identifier, statement } from '../connection/database.js'
 import { findCandidatesNow } from './candidates.js'
 import { ROW_ID, tableSql } from './ddl.js'
-import type { CellVisitor, LoaderTable } from './types.js'
 
 /** Rows of one statement; with `BULK_BYTES` it bounds what a page takes. */
 const PAGE_ROWS = 4096

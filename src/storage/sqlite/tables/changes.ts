@@ -1,7 +1,7 @@
+import type { LoaderTable } from '../../tables.js'
 import { type Db, statement } from '../connection/database.js'
 import { dataVersionOf } from './catalog.js'
 import { tableSql } from './ddl.js'
-import type { LoaderTable } from './types.js'
 
 /**
  * Most instants that are kept of a table: 10-minute slots of four months. A table of events has one for each row, and

@@ -1,10 +1,10 @@
 import type { ValueEnv } from '../../columns/column-type.js'
+import type { LoaderTable, QueryPaths, TableQuery } from '../../tables.js'
 import type { Db } from '../connection/database.js'
 import { statement } from '../connection/database.js'
 import { ROW_ID, tableSql } from './ddl.js'
-import { planQuery, type QueryPaths } from './query.js'
+import { planQuery } from './query.js'
 import { createReaderPause, matchesById } from './reader.js'
-import type { LoaderTable, TableQuery } from './types.js'
 
 /** Rows that are looked at in one step. */
 const STEP_ROWS = 1000

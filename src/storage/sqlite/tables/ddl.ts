@@ -1,7 +1,7 @@
 import type { ColumnType } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
+import type { Column, LoaderTable } from '../../tables.js'
 import { identifier } from '../connection/database.js'
-import type { Column, LoaderTable } from './types.js'
 
 /** Key of every table. The space keeps it apart from the columns that callers name. */
 export const ROW_ID = identifier('row id')

@@ -1,8 +1,8 @@
-import { versionNames } from '../citations/versions.js'
+import type { LoaderTable } from '../../tables.js'
 import { type Db, identifier, statement } from '../connection/database.js'
 import { listTables } from './catalog.js'
 import { ROW_ID, tableSql } from './ddl.js'
-import type { LoaderTable } from './types.js'
+import { findHistory } from './history.js'
 
 /** Digests that are read at a time. */
 const PAGE_ROWS = 1000
@@ -30,21 +30,13 @@ export function findFile(
  */
 export function* usedDigests(db: Db): Generator<string> {
   for (const table of listTables(db)) {
-    const history = historyOf(db, table)
+    const history = findHistory(db, table)
     for (const { name, file } of table.columns) {
       if (file === null) continue
       yield* digestsOf(db, tableSql(table), name)
       if (history !== undefined) yield* digestsOf(db, history, name)
     }
   }
-}
-
-/** Quoted name of the table that keeps former rows for citations; undefined when the table has none. */
-function historyOf(db: Db, table: LoaderTable): string | undefined {
-  const sql = 'SELECT versioned_id FROM versioned_table WHERE loader_table_id = ?'
-  const versionedId = statement<number>(db, sql).pluck().get(table.tableId)
-  if (versionedId === undefined) return undefined
-  return versionNames({ kind: 'loader', tableName: table.tableName, versionedId }).history
 }
 
 /** @param from a quoted table name */

@@ -1,29 +1,11 @@
 import { AppError } from '../../../errors.js'
+import type { LoaderTable, PutOptions, PutResult } from '../../tables.js'
 import { asyncTransaction, type Db } from '../connection/database.js'
 import { findFile } from './files.js'
-import { type CheckedRow, planRecords, type RecordEnv, type RecordFault, readRecord } from './record.js'
+import { type CheckedRow, readRecord } from './record.js'
 import { type FilePart, PREFIX_ID } from './record-files.js'
-import type { LoaderTable } from './types.js'
-import { type Counters, createRowWriter, type IfExists } from './writer.js'
-
-export interface PutOptions {
-  ifExists: IfExists
-  env: RecordEnv
-  /** keeps the bytes of a file and returns their digest; they are on disk then */
-  putFile(bytes: Uint8Array): Promise<string>
-  /** rows that one merge of the spatial index may rewrite in this call */
-  maxMergeRows: number
-  /** the longest stretch of work without letting the event loop turn, ms; absent where nobody waits for it */
-  sliceMs?: number
-  /** looked at now and then: throws when nobody wants the result any more */
-  throwIfCancelled?(): void
-}
-
-export interface PutResult {
-  counters: Counters
-  /** the spatial index has a merge due that was too large for this call */
-  isMergeDue: boolean
-}
+import { planRecords, type RecordFault } from './record-plan.js'
+import { createRowWriter } from './writer.js'
 
 /** Rows between two looks at the clock and at cancellation: a look costs as much as a small column. */
 const CHECK_ROWS = 64

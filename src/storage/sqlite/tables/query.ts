@@ -7,10 +7,10 @@ import { typeOf } from '../../columns/column-types.js'
 import { readGeometry } from '../../columns/column-types-bytes.js'
 import { type CompiledCondition, type ConditionColumn, compileCondition } from '../../columns/condition.js'
 import { type OrderTerm, parseOrder } from '../../columns/order.js'
+import type { Column, LoaderTable, QueryPaths, TableQuery } from '../../tables.js'
 import { type Db, identifier } from '../connection/database.js'
 import { areaOfHandle, dropArea, keepArea } from '../connection/sql-functions.js'
 import { ROW_ID, tableSql } from './ddl.js'
-import type { Column, LoaderTable, TableQuery } from './types.js'
 
 /** A query made ready to run. */
 export interface QueryPlan {
@@ -28,13 +28,6 @@ export interface QueryPlan {
   readonly key: readonly { column: string; value: Exclude<Stored, null> }[]
   /** must be called when the query has ended: lets go of the areas of its condition */
   release(): void
-}
-
-export interface QueryPaths {
-  /** where the condition, the order and the columns stand in the caller's params, for messages */
-  conds: string
-  order: string
-  columns: string
 }
 
 /** @throws AppError BAD_CONDITION, INVALID_PARAMS for an unknown column */

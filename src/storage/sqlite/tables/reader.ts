@@ -2,28 +2,23 @@ import { AppError } from '../../../errors.js'
 import type { Stored, ValueEnv } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
 import { decodeStored } from '../../columns/column-types-bytes.js'
-import type { Keyring } from '../../keyring.js'
+import type {
+  Column,
+  LoaderTable,
+  QueryPaths,
+  TableQuery,
+  TableReader,
+  TableReaderOptions,
+  TableRow,
+} from '../../tables.js'
 import { type Db, identifier, statement } from '../connection/database.js'
 import { findCandidates, findCandidatesOrNowhere, type RowIds } from './candidates.js'
 import { dataVersionOf, findTable, listTables } from './catalog.js'
 import { ROW_ID, tableSql } from './ddl.js'
 import { lastOf } from './last-of.js'
-import { byIdsSql, byKeySql, planQuery, type QueryPaths, type QueryPlan, windowSql } from './query.js'
-import { cryptoContext } from './record.js'
+import { byIdsSql, byKeySql, planQuery, type QueryPlan, windowSql } from './query.js'
+import { cryptoContext } from './record-plan.js'
 import { createSorter } from './sort.js'
-import type { Column, LoaderTable, TableQuery, TableReader, TableRow } from './types.js'
-
-export interface TableReaderOptions {
-  /** `service.timeZone` in minutes east of UTC */
-  timeZoneMin: number
-  /** rows of a page */
-  pageRows: number
-  keyring: Pick<Keyring, 'decrypt'>
-  /** bytes of a stored file, for columns of type `file` */
-  readFile(digest: string): Promise<Uint8Array>
-  /** µs UTC, for conditions that say `now()` */
-  nowUs(): number
-}
 
 /** The longest the reader works before it lets others in, ms. */
 const SLICE_MS = 5
@@ -85,7 +80,7 @@ async function* readPages(
   } catch (error) {
     throw findTable(db, table.dataName)?.tableId === table.tableId || error instanceof AppError
       ? error
-      : new AppError('UNKNOWN_TABLE', { table: table.dataName }, { cause: error })
+      : new AppError('UNKNOWN_TABLE', { data_name: table.dataName }, { cause: error })
   } finally {
     plan.release()
   }

@@ -1,8 +1,8 @@
 import { describeValue } from '../../../geo/fault.js'
 import { isFault, type Stored } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
-import type { RecordFault, RecordPlan } from './record.js'
-import type { Column, FileColumns, LoaderTable } from './types.js'
+import type { Column, FileColumns, LoaderTable } from '../../tables.js'
+import type { RecordFault, RecordPlan } from './record-plan.js'
 
 /** A file of a record: new bytes to keep, or a place where this table has one already. */
 export type FilePart = { slot: number } & ({ bytes: Uint8Array } | { pathId: string; name: string })

@@ -3,11 +3,11 @@ import { describeValue, faultText, isFault as isGeometryFault } from '../../../g
 import { parseGeometry } from '../../../geo/parse-geometry.js'
 import type { Bbox, Geometry } from '../../../geo/types.js'
 import { encodeWkb } from '../../../geo/wkb.js'
-import { isFault, type Stored, type ValueEnv } from '../../columns/column-type.js'
+import { isFault, type Stored } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
-import type { Keyring } from '../../keyring.js'
+import type { Column } from '../../tables.js'
 import { type FilePart, fillFileColumns, isRelativePathKey } from './record-files.js'
-import type { Column, LoaderTable } from './types.js'
+import { cryptoContext, END, LOCATION, type RecordFault, type RecordPlan, START } from './record-plan.js'
 
 /** A record that fits its table. */
 export interface CheckedRow {
@@ -18,51 +18,6 @@ export interface CheckedRow {
   readonly endUs: bigint | null
   /** files whose digests are still missing in `values`; mostly none */
   readonly files: readonly FilePart[]
-}
-
-/** Why a record was refused; `column` null when it is no matter of one column. */
-export interface RecordFault {
-  column: string | null
-  reason: string
-}
-
-export interface RecordEnv extends ValueEnv {
-  readonly keyring: Keyring
-  /** a fresh path id for a file that comes without one */
-  newPathId(): string
-}
-
-/** Position of the reserved columns. */
-export const START = 0
-export const END = 1
-export const LOCATION = 2
-
-/** Everything about a table that reading its records needs, worked out once a call. */
-export interface RecordPlan {
-  readonly table: LoaderTable
-  readonly env: RecordEnv
-  /** position of each column that may stand in `properties` */
-  readonly slotOf: ReadonlyMap<string, number>
-  readonly fileSlots: readonly number[]
-  /** value of each column when the record has none; undefined when it must have one */
-  readonly defaults: readonly (Stored | undefined)[]
-}
-
-/** What an encrypted value belongs to. */
-export function cryptoContext(table: LoaderTable, column: Column): string {
-  return `${table.dataName}/${column.name}`
-}
-
-export function planRecords(table: LoaderTable, env: RecordEnv): RecordPlan {
-  const { columns } = table
-  const slots = columns.map((column, slot): [string, number] => [column.name, slot])
-  return {
-    table,
-    env,
-    slotOf: new Map(slots.filter(([, slot]) => slot !== LOCATION)),
-    fileSlots: slots.map(([, slot]) => slot).filter((slot) => columns[slot]?.file !== null),
-    defaults: columns.map((column) => defaultOf(column, env)),
-  }
 }
 
 /**
@@ -165,14 +120,6 @@ function fillDefaults(plan: RecordPlan, values: (Stored | undefined)[]): RecordF
       return { column: (columns[slot] as Column).name, reason: 'found null, expected a value' }
   }
   return undefined
-}
-
-/** @throws Error when a default that was checked at registration does not fit any more */
-function defaultOf(column: Column, env: RecordEnv): Stored | undefined {
-  if (column.columnDefault === null) return column.isNullable ? null : undefined
-  const value = typeOf(column.udtName).read(column.columnDefault, column, env)
-  if (isFault(value)) throw new Error(`the default of ${column.name} does not fit: ${value.found}`)
-  return value
 }
 
 /** A misspelled column would lose its values without a word, so it is a fault and tells what there is. */

@@ -1,9 +1,9 @@
+import type { LoaderTable } from '../../tables.js'
 import { type Db, statement } from '../connection/database.js'
 import { indexSql, ROW_ID, tableSql } from './ddl.js'
 import { addEntry, appendPacked, createEntries, type Entries, isSamePlace, packEntries } from './entries.js'
 import { type PlaceRow, placeOf } from './place.js'
 import { boundsOf, cutRuns } from './runs.js'
-import type { LoaderTable } from './types.js'
 
 /*
  * The spatial index of a table: an R*Tree over runs of rows instead of rows. A run is up to 256 rows that lie close

@@ -1,15 +1,8 @@
+import type { LoaderTable, Span } from '../../tables.js'
+import type { TimedCellVisitor } from '../../themes.js'
 import { type Db, identifier, statement } from '../connection/database.js'
-import { findCandidatesNow, type Span } from './candidates.js'
+import { findCandidatesNow } from './candidates.js'
 import { ROW_ID, tableSql } from './ddl.js'
-import type { LoaderTable } from './types.js'
-
-/** A risk cell with the times it holds for, µs UTC, half-open; null = unbounded. */
-export type TimedCellVisitor = (
-  wkb: Uint8Array,
-  level: number,
-  startUs: bigint | null,
-  endUs: bigint | null,
-) => void
 
 type Row = [wkb: Uint8Array, level: number, startUs: bigint | null, endUs: bigint | null]
 

@@ -2,6 +2,7 @@ import { AppError } from '../../../errors.js'
 import { describeValue } from '../../../geo/fault.js'
 import type { ValueEnv } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
+import type { Column, Counters, IfExists, LoaderTable } from '../../tables.js'
 import { type Db, identifier, statement } from '../connection/database.js'
 import { bumpDataVersion } from './catalog.js'
 import { createChangeLog, keepChanges, noteChange } from './changes.js'
@@ -10,19 +11,6 @@ import { addEntry, createEntries, type Entries, isSamePlace } from './entries.js
 import { type PlaceRow, placeOf } from './place.js'
 import type { CheckedRow } from './record.js'
 import { addToIndex, MAX_SEGMENT_ROWS } from './segment-index.js'
-import type { Column, LoaderTable } from './types.js'
-
-/** What to do with a row whose key is there already. */
-export type IfExists = 'override' | 'skip' | 'error'
-
-/** What became of the rows of a call. */
-export interface Counters {
-  upload: number
-  /** rows whose key stood in the table, or came earlier in the call */
-  duplicate: number
-  insert: number
-  update: number
-}
 
 /** Writes checked rows in a transaction of the caller's. */
 export interface RowWriter {
@@ -38,7 +26,7 @@ export interface RowWriter {
  * walk down the index. What SQLite counts as equal keys is what PostgreSQL does: the columns' collations see to it.
  */
 export function createRowWriter(db: Db, table: LoaderTable, ifExists: IfExists, env: ValueEnv): RowWriter {
-  const counters: Counters = { upload: 0, duplicate: 0, insert: 0, update: 0 }
+  const counters = { upload: 0, duplicate: 0, insert: 0, update: 0 }
   const names = table.columns.map(({ name }) => identifier(name))
   const insert = statement(
     db,

@@ -7,7 +7,7 @@ import { transaction } from '../../../../src/storage/sqlite/connection/database.
 import { dropTable } from '../../../../src/storage/sqlite/tables/catalog.js'
 import { readCells } from '../../../../src/storage/sqlite/tables/cells.js'
 import { MAX_SEGMENT_ROWS } from '../../../../src/storage/sqlite/tables/segment-index.js'
-import type { TableQuery } from '../../../../src/storage/sqlite/tables/types.js'
+import type { TableQuery } from '../../../../src/storage/tables.js'
 import { anyGeometry, latticePosition } from '../../../support/geometries.js'
 import { rejectsWith } from '../../../support/rejects-with.js'
 import { feature, openTables } from '../../../support/tables.js'

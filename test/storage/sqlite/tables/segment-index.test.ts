@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { Bbox } from '../../../../src/geo/types.js'
 import { transaction } from '../../../../src/storage/sqlite/connection/database.js'
-import { findCandidatesNow, type Span } from '../../../../src/storage/sqlite/tables/candidates.js'
+import { findCandidatesNow } from '../../../../src/storage/sqlite/tables/candidates.js'
 import { indexSql } from '../../../../src/storage/sqlite/tables/ddl.js'
 import {
   addEntry,
@@ -16,7 +16,7 @@ import {
 } from '../../../../src/storage/sqlite/tables/entries.js'
 import { cutRuns, RUN_ROWS } from '../../../../src/storage/sqlite/tables/runs.js'
 import { mergeSegments } from '../../../../src/storage/sqlite/tables/segment-index.js'
-import type { LoaderTable } from '../../../../src/storage/sqlite/tables/types.js'
+import type { LoaderTable, Span } from '../../../../src/storage/tables.js'
 import { feature, openTables, type Tables } from '../../../support/tables.js'
 
 const DAY_US = 86_400_000_000n

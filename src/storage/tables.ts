@@ -1,0 +1,223 @@
+import type { PreparedArea } from '../geo/prepared-area.js'
+import type { Geometry } from '../geo/types.js'
+import type { ValueEnv } from './columns/column-type.js'
+import type { UdtName } from './columns/column-types.js'
+import type { Keyring } from './keyring.js'
+
+/** A column of a loader table. */
+export interface Column {
+  readonly name: string
+  readonly udtName: UdtName
+  readonly isNullable: boolean
+  /** text of `column_default` as registered; null for none */
+  readonly columnDefault: string | null
+  /** longest value: characters of text, bytes of `bytea` and `file`; null for no limit */
+  readonly length: number | null
+  /** spatial reference system of a geometry column; null for other types */
+  readonly srid: number | null
+  /** stored encrypted: no condition and no order may use it */
+  readonly isEncrypted: boolean
+  /** companions of a `file` column; null for other types */
+  readonly file: FileColumns | null
+}
+
+/** Names of the columns beside a `file` column, and of the property that may carry the path of the file. */
+export interface FileColumns {
+  readonly nameColumn: string
+  readonly typeColumn: string
+  readonly prefixIdColumn: string
+  readonly pathIdColumn: string
+  readonly relativePathProperty: string
+}
+
+/** What identifies a table for as long as it exists: a table that is dropped and registered again has another id. */
+export interface TableRef {
+  readonly tableId: number
+  readonly dataName: string
+}
+
+/** A registered loader table. */
+export interface LoaderTable extends TableRef {
+  /** `<data_name>_tbl_0` */
+  readonly tableName: string
+  /** schema shown before `tableName`; `event` unless the definition names another */
+  readonly schema: string
+  /** `RESERVED_COLUMNS`, then the defined columns in their order */
+  readonly columns: readonly Column[]
+  readonly columnByName: ReadonlyMap<string, Column>
+  readonly uniqueColumns: readonly string[]
+}
+
+/** A table to register. Its names and columns have been checked. */
+export interface TableDefinition {
+  readonly dataName: string
+  readonly schema: string
+  /** without the reserved columns */
+  readonly columns: readonly Column[]
+  readonly uniqueColumns: readonly string[]
+}
+
+/** The first columns of every table. */
+export const RESERVED_COLUMNS: readonly Column[] = [
+  reserved('start_datetime', 'timestamptz', null),
+  reserved('end_datetime', 'timestamptz', null),
+  reserved('location', 'geometry', 4326),
+]
+
+function reserved(name: string, udtName: UdtName, srid: number | null): Column {
+  return {
+    name,
+    udtName,
+    isNullable: true,
+    columnDefault: null,
+    length: null,
+    srid,
+    isEncrypted: false,
+    file: null,
+  }
+}
+
+/** Half-open span of time, µs UTC. */
+export interface Span {
+  readonly fromUs: bigint
+  readonly untilUs: bigint
+}
+
+/** Rows of a table, and their order. */
+export interface TableQuery {
+  /** rows whose location intersects it exactly; without it every row matches, also one without a location */
+  area?: PreparedArea
+  /** rows without a location match an area, too */
+  isNowhereIn?: boolean
+  /** rows whose [start, end) overlaps it; a null start or end of a row is unbounded */
+  span?: Span
+  /** unchecked condition (contract, section 1) */
+  conds?: unknown
+  /** unchecked: a column, `-column`, or an array of those; ties are ordered by row id */
+  order?: unknown
+  /** columns to read; absent or empty for all */
+  columns?: readonly string[]
+  offset?: number
+  limit?: number
+  /** rows with a greater id, so that pages neither repeat nor omit rows while others arrive */
+  afterId?: number
+  /** rows with a smaller id */
+  beforeId?: number
+  /** the last `limit` rows instead of the first, still in ascending order; not together with `order` */
+  isFromEnd?: boolean
+}
+
+/** Paths of the parts of a query in the caller's params, for error messages. */
+export interface QueryPaths {
+  readonly conds: string
+  readonly order: string
+  readonly columns: string
+}
+
+/** A row in its JSON form. */
+export interface TableRow {
+  readonly rowId: number
+  readonly geometry: Geometry | null
+  /** JSON values by column name, in column order, without `location` */
+  readonly properties: Record<string, unknown>
+}
+
+/** Reads tables. Each call sees the rows and tables that are committed by then, by whatever writer. */
+export interface TableReader {
+  /** Finds by `data_name`, `table_name` or `schema.table_name`, each also with the prefix `ddc:`. */
+  find(name: string): LoaderTable | undefined
+  /** Returns every table, ordered by `data_name`. */
+  list(): LoaderTable[]
+  /** Returns a number that grows with every call that changes rows of the table; -1 when the table does not exist. */
+  dataVersion(table: LoaderTable): number
+  /**
+   * Reads the matching rows page by page as they are asked for. Nothing is locked between two pages; a row that changes
+   * meanwhile is read as it is then.
+   *
+   * @param paths for error messages; those of event data when absent
+   * @throws AppError BAD_CONDITION, or INVALID_PARAMS for an unknown column, before the first page; CANCELLED;
+   *   UNKNOWN_TABLE when the table is dropped meanwhile
+   */
+  pages(
+    table: LoaderTable,
+    query: TableQuery,
+    signal?: AbortSignal,
+    paths?: QueryPaths,
+  ): AsyncGenerator<TableRow[]>
+}
+
+/** Options of a table reader. */
+export interface TableReaderOptions {
+  /** `service.timeZone`, minutes east of UTC */
+  readonly timeZoneMin: number
+  /** rows of a page */
+  readonly pageRows: number
+  readonly keyring: Pick<Keyring, 'decrypt'>
+  /** Returns the bytes of a stored file, for columns of type `file`. */
+  readFile(digest: string): Promise<Uint8Array>
+  /** µs UTC, for conditions that use `now()` */
+  nowUs(): number
+}
+
+/** Actions for a record whose key exists. */
+export const IF_EXISTS = ['override', 'skip', 'error'] as const
+/** Action for a record whose key exists. */
+export type IfExists = (typeof IF_EXISTS)[number]
+
+/** Numbers of records of one or more calls. */
+export interface Counters {
+  readonly upload: number
+  /** records whose key was in the table, or came earlier in the call */
+  readonly duplicate: number
+  readonly insert: number
+  readonly update: number
+}
+
+export const NO_RECORDS: Counters = { upload: 0, duplicate: 0, insert: 0, update: 0 }
+
+/** Returns the sum of two counters. */
+export function addCounters(a: Counters, b: Counters): Counters {
+  return {
+    upload: a.upload + b.upload,
+    duplicate: a.duplicate + b.duplicate,
+    insert: a.insert + b.insert,
+    update: a.update + b.update,
+  }
+}
+
+/** Everything that reading a record depends on besides its table. */
+export interface RecordEnv extends ValueEnv {
+  readonly keyring: Keyring
+  /** Returns a new path id for a file that comes without one. */
+  newPathId(): string
+}
+
+/** Options of a call that stores records. */
+export interface PutOptions {
+  readonly ifExists: IfExists
+  readonly env: RecordEnv
+  /** Keeps the bytes of a file and returns their digest; they are on disk when it resolves. */
+  putFile(bytes: Uint8Array): Promise<string>
+  /** most rows whose index entries this call may rewrite besides its own, which takes about 0.7 µs each */
+  readonly maxMergeRows: number
+  /** longest stretch of work between two turns of the event loop, ms; absent for no limit */
+  readonly sliceMs?: number
+  /** the call brings many rows: the engine may tidy up after it */
+  readonly isBulk?: boolean
+  /** Called now and then; throws when nobody waits for the result any longer. */
+  throwIfCancelled?(): void
+}
+
+/** Result of a call that stored records. */
+export interface PutResult {
+  readonly counters: Counters
+  /** a merge of the table's index is due that was too large for this call: `mergeIndex` does it */
+  readonly isMergeDue: boolean
+}
+
+/** Address of a stored file within its table. */
+export interface FilePlace {
+  readonly prefixId: number
+  readonly pathId: string
+  readonly name: string
+}
