@@ -6,21 +6,23 @@ import { type BackupRecord, type BackupSchedule, noSchedule, startSchedule } fro
 import type { Config } from '../config.js'
 import type { State } from '../storage/sqlite/access/state.js'
 import { createWorkerClient } from '../worker/client.js'
-import type { ServicesOptions } from './services.js'
-import { startWorker } from './workers/start.js'
+import type { ServicesOptions } from './options.js'
+import { spawn } from './threads.js'
 
-/** Name of the fact in `state.db` that says how the last backup went. */
+/** Name of the entry in `state.db` that holds the outcome of the last backup. */
 export const LAST_BACKUP = 'last_backup'
 const HOUR_MS = 3_600_000
-/** The start has other things to do first. */
+/** Delay of a backup that is due at the start, so that it does not compete with the start. */
 const FIRST_WAIT_MS = 60_000
-/** What a backup that is told to end may take to clean up. */
+/** Time that a cancelled backup has to remove its files before its thread is ended. */
 const STOP_MS = 5000
+/** A copy makes short-lived buffers only: V8's own choice would keep 90 MB for them. */
+const YOUNG_MB = 12
 
-/** What crosses to the backup's thread. */
+/** Message to the backup thread. */
 export type BackupJob = Omit<BackupOptions, 'signal' | 'onProgress'>
 
-/** The gateway's own backups, by `backup.dir`, `backup.everyHours` and `backup.keep`. */
+/** Schedules the gateway's own backups by `backup.dir`, `backup.everyHours` and `backup.keep`. */
 export function openBackups(options: ServicesOptions, state: State): BackupSchedule {
   const { config, log } = options
   const last = async () => readRecord(await state.meta.noted(LAST_BACKUP))
@@ -40,16 +42,16 @@ export function openBackups(options: ServicesOptions, state: State): BackupSched
   })
 }
 
-/** @returns undefined for what is no record: it is only told, never relied on */
-export function readRecord(text: string | undefined): BackupRecord | null {
-  return text === undefined ? null : (JSON.parse(text) as BackupRecord)
-}
-
-/** Files that the settings name outside the data directory: a backup tells of them and leaves them where they are. */
+/** Files that the settings name outside the data directory. A backup lists them and does not copy them. */
 export function outsideFiles({ server, sync, routing, dataproc }: Config): string[] {
   const { tlsCertFile, tlsKeyFile } = server
   const named = [tlsCertFile, tlsKeyFile, sync.caFile, dataproc.modulesDir, ...routing.maps]
   return named.filter((file) => file !== undefined)
+}
+
+/** Reads what this program wrote, which needs no check: it is shown and nothing depends on it. */
+function readRecord(text: string | undefined): BackupRecord | null {
+  return text === undefined ? null : (JSON.parse(text) as BackupRecord)
 }
 
 function jobOf(
@@ -72,22 +74,17 @@ function jobOf(
 }
 
 /**
- * A thread of its own, for as long as the backup takes: it reads gigabytes and sleeps in between, and neither bulk loads
- * nor searches may wait for it.
+ * Makes a backup in a thread that lives as long as the backup: it reads gigabytes and sleeps in between, and neither
+ * bulk loads nor searches may wait for it.
  */
 async function makeInThread(
-  { workerEntry, log, config, layout }: ServicesOptions,
+  options: ServicesOptions,
   job: BackupJob,
   signal: AbortSignal,
 ): Promise<BackupResult> {
   const worker = createWorkerClient({
-    spawn: () =>
-      startWorker(workerEntry, 'backup', {
-        workerData: { role: 'backup', config, layout },
-        name: 'fieldgate-backup',
-        resourceLimits: { maxYoungGenerationSizeMb: 12 },
-      }),
-    log,
+    spawn: () => spawn(options, 'backup', { maxYoungGenerationSizeMb: YOUNG_MB }),
+    log: options.log,
     maxPending: 1,
   })
   try {
@@ -99,13 +96,16 @@ async function makeInThread(
   }
 }
 
-/** A place that cannot be read keeps no gateway from starting: the first backup tells what is wrong with it. */
+/**
+ * Age of the newest backup, ms; null when there is none or a wrong clock leaves it open. A directory that cannot be read
+ * does not stop the gateway from starting: the first backup reports the fault.
+ */
 function ageOfNewest(dir: string, { clock }: State, log: ServicesOptions['log']): number | null {
   let newest: Manifest | undefined
   try {
     newest = listBackups(placeOf(dir)).backups.at(-1)?.manifest
   } catch (error) {
-    log.warn({ dir, err: error }, 'the backups made before cannot be looked at')
+    log.warn({ dir, err: error }, 'the existing backups cannot be listed')
   }
   if (newest === undefined || !newest.isClockTrusted || !clock.isTrusted()) return null
   const ageMs = (clock.nowUs() - newest.madeAtUs) / 1000

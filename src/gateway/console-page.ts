@@ -5,7 +5,7 @@ import type { ConsoleFacts } from '../console/core/facts.js'
 import { addConsoleRoutes } from '../http/console-routes.js'
 import type { HttpEnv } from '../http/env.js'
 
-/** Routes of the web page: files that the program carries, and what they must know of this gateway. */
+/** Adds the routes of the web page: its files, and the settings of this gateway that it needs before sign-in. */
 export function addConsolePage(
   app: Hono<HttpEnv>,
   { service, riskmap, routing }: Config,

@@ -9,19 +9,21 @@ import { MAX_ZOOM } from '../tiles/road-tile.js'
 import type { GatewayContext } from './apis.js'
 import type { Services } from './services.js'
 
+/** A map in the answer of the search worker's call `maps`. */
 interface ListedMap {
   name: string
   bbox: number[]
   attribution: string
 }
 
-/** Routes of the vector tiles: the search worker makes them, where the maps are. */
+/** Adds the routes of vector tiles, which the search worker makes because it holds the maps. */
 export function addMapTiles(
   app: Hono<HttpEnv>,
   api: Api<GatewayContext>,
   rpc: RpcDeps<GatewayContext>,
-  { searcher, shared }: Services,
+  { threads, shared }: Services,
 ): void {
+  const { searcher } = threads
   const { timeLimitMs } = shared.config.routing
   addTileRoutes(app, {
     api,

@@ -1,11 +1,16 @@
 import { invalidParams } from '../errors.js'
 
-/** Names that do not exist yet are held to `limits.nameChars` where they would be made, whichever API brings them. */
-export interface NameLimit {
-  /** @throws AppError INVALID_PARAMS */
+interface NameLimit {
+  /** @throws AppError INVALID_PARAMS when `name` is too long */
   check(param: string, name: string): void
 }
 
+/**
+ * Makes the check of `limits.nameChars`, for every place that makes a table, dataset, citation or model store. Names that
+ * exist are not checked, so that the limit can be lowered.
+ *
+ * @param maxChars Unicode code points
+ */
 export function createNameLimit(maxChars: number): NameLimit {
   return {
     check(param, name) {

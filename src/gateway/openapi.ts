@@ -6,7 +6,7 @@ import type { Api } from '../rpc/dispatch.js'
 import { schemaOf } from '../rpc/openapi.js'
 import { methodsOf } from './apis.js'
 
-/** The OpenAPI document of a gateway: its methods, and the routes beside them. */
+/** Makes the OpenAPI document of a gateway: its methods and its other routes. */
 export function describeHttp<C>({ service }: Config, apis: readonly Api<C>[], version: string): object {
   return openApiDocument({
     version,

@@ -5,13 +5,13 @@ import type { PartState } from '../http/routes.js'
 import type { SyncStatus } from '../sync/status.js'
 import type { WorkerClient } from '../worker/client.js'
 
-/** The search worker lets other calls in every few milliseconds, so this is long. */
+/** Time to answer a ping. The search worker yields every few milliseconds, so this is long. */
 const PING_MS = 2000
 
 export interface ReadinessDeps {
-  /** `read` reads a little and throws when that fails */
+  /** `read` reads a page and throws when that fails */
   databases: readonly { file: string; read(): unknown }[]
-  /** the last round of housekeeping, which writes: why it failed, null when it did not */
+  /** reason why the last round of housekeeping, which writes, failed; null when it did not */
   writeFault(): string | null
   disk: Pick<DiskSpace, 'freeBytes'>
   reserveBytes: number
@@ -23,13 +23,13 @@ export interface ReadinessDeps {
 }
 
 /**
- * Tells of each part of the gateway whether it can do its work. Nothing internal is in the reasons: `/readyz` is open to
- * everybody. Asked by several at once, it looks once.
+ * Makes the check of every part of the gateway. Reasons hold nothing internal, because `/readyz` needs no key. Requests
+ * at the same time share one check.
  */
 export function createReadiness(deps: ReadinessDeps): () => Promise<PartState[]> {
   const opened = deps.databases.map(({ file }) => inodeOf(file))
   let running: Promise<PartState[]> | undefined
-  const look = async () => [
+  const check = async () => [
     databasePart(deps, opened),
     await diskPart(deps),
     await searchPart(deps),
@@ -38,18 +38,22 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<PartState[]>
     clockPart(deps.isClockTrusted()),
   ]
   return () => {
-    running ??= look().finally(() => {
+    running ??= check().finally(() => {
       running = undefined
     })
     return running
   }
 }
 
-/** A file that was moved away or put in its place goes unnoticed by SQLite: all that is written then is lost at the next start. */
+/**
+ * Checks that each database is readable and still the file at its path. SQLite does not notice that its file was moved
+ * away or replaced, and what it writes then is lost at the next start.
+ */
 function databasePart({ databases, writeFault }: ReadinessDeps, opened: readonly number[]): PartState {
   const faults = databases.flatMap(({ file, read }, i) => {
     const name = path.basename(file)
-    if (inodeOf(file) !== opened[i]) return [`${name} is not the file that was opened: restart the gateway`]
+    if (inodeOf(file) !== opened[i])
+      return [`${name} is no longer the file that was opened: restart the gateway`]
     try {
       read()
       return []
@@ -72,33 +76,31 @@ async function searchPart({ searcher }: ReadinessDeps): Promise<PartState> {
   return partOf('search', isAlive ? [] : [`the search worker did not answer within ${PING_MS} ms`])
 }
 
-/** What does not go upstream keeps nobody here from being served: a warning. */
+/** Checks the outbox. A fault is a warning: callers are served while nothing goes upstream. */
 async function outboxPart({ syncStatus }: ReadinessDeps): Promise<PartState> {
   const { isPaused, counts } = await syncStatus()
   const reasons = [
-    ...(isPaused ? ['paused by hand'] : []),
-    ...(counts.failed > 0 ? [`${counts.failed} transfers failed for good`] : []),
+    ...(isPaused ? ['paused by the operator'] : []),
+    ...(counts.failed > 0 ? [`${counts.failed} transfers failed permanently`] : []),
   ]
   return reasons.length === 0 ? partOf('outbox', []) : warning('outbox', reasons.join('; '))
 }
 
-/** By a wrong clock nothing expires, and calls are answered as ever: somebody should set it, that is all. */
+/** Checks the clock. An untrusted one is a warning: nothing expires, and calls are answered. */
 function clockPart(isTrusted: boolean): PartState {
-  return isTrusted
-    ? partOf('clock', [])
-    : warning('clock', 'the wall clock stands before the last recorded time')
+  return isTrusted ? partOf('clock', []) : warning('clock', 'the wall clock is behind the last recorded time')
 }
 
 function warning(part: string, reason: string): PartState {
   return { part, isReady: true, isWarning: true, reason }
 }
 
-/** A part is ready when nothing speaks against it. */
+/** State of a part that is ready when it has no faults. */
 function partOf(part: string, faults: readonly string[]): PartState {
   return faults.length === 0 ? { part, isReady: true } : { part, isReady: false, reason: faults.join('; ') }
 }
 
-/** NaN, which equals nothing, when there is no such file. */
+/** Inode of a file; NaN, which equals nothing, when it does not exist. */
 function inodeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.ino ?? Number.NaN
 }

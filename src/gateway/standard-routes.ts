@@ -10,7 +10,7 @@ import type { GatewayContext } from './apis.js'
 import { describeHttp } from './openapi.js'
 import type { Services } from './services.js'
 
-export interface StandardRouteDeps {
+interface StandardRouteDeps {
   config: Config
   services: Services
   apis: readonly Api<GatewayContext>[]
@@ -18,20 +18,21 @@ export interface StandardRouteDeps {
   version: string
 }
 
-/** What tools come for that know standards and not this gateway: the OpenAPI document, and OGC API – Features. */
+/** Adds the routes for tools that know a standard and not this gateway: the OpenAPI document and OGC API – Features. */
 export function addStandardRoutes(app: Hono<HttpEnv>, deps: StandardRouteDeps): void {
   const { config, services, apis, rpc, version } = deps
+  const ogc = createOgcService({
+    sources: services.features,
+    version,
+    timeZoneMin: services.shared.timeZoneMin,
+    maxFeatures: config.limits.ogcFeatures,
+    nowUs: () => services.state.clock.nowUs(),
+  })
   addDocumentRoute(app, '/openapi.json', () => describeHttp(config, apis, version))
   addOgcRoutes(app, {
     rpc,
     isOpen: config.server.openTo.includes('/ogc/'),
     publicUrl: config.server.publicUrl,
-    ...createOgcService({
-      sources: services.features,
-      version,
-      timeZoneMin: services.shared.timeZoneMin,
-      maxFeatures: config.limits.ogcFeatures,
-      nowUs: () => services.state.clock.nowUs(),
-    }),
+    ...ogc,
   })
 }

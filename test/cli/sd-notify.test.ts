@@ -6,7 +6,6 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createNotifier, watchdogMs } from '../../src/cli/sd-notify.js'
-import { createVitals } from '../../src/gateway/vitals.js'
 import { printed, startCli } from '../support/run-cli.js'
 import { missing } from '../support/tools.js'
 import { workerEntry } from '../support/worker-entry.js'
@@ -102,29 +101,6 @@ t.test('watchdog: the period is taken only when it is meant for this process', a
     { WATCHDOG_USEC: '5', WATCHDOG_PID: '8' },
   ])
     t.equal(watchdogMs(env, 7), undefined)
-})
-
-t.test('vitals: a silent search thread is dead, a bulk job may be silent for ten minutes', async (t) => {
-  const alive = { search: true, job: true }
-  let nowMs = 0
-  const vitals = createVitals(
-    { isAlive: async () => alive.search },
-    { isAlive: async () => alive.job },
-    () => nowMs,
-  )
-  t.equal(await vitals(10), true)
-  alive.search = false
-  t.equal(await vitals(10), false)
-  Object.assign(alive, { search: true, job: false })
-  t.equal(await vitals(10), true)
-  nowMs = 9 * 60_000
-  t.equal(await vitals(10), true)
-  nowMs = 11 * 60_000
-  t.equal(await vitals(10), false)
-  alive.job = true
-  t.equal(await vitals(10), true)
-  alive.job = false
-  t.equal(await vitals(10), true, 'counted anew')
 })
 
 /** Prints each datagram of a socket as a line. */

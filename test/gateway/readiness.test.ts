@@ -46,7 +46,7 @@ t.test('readyz: database, when its file was moved away and when another one stan
   const gone = await readyz(url)
   t.equal(gone.status, 503)
   t.ok(gone.retryAfter)
-  t.match(blamed(gone), [{ part: 'database', reason: /^data\.db is not the file that was opened/ }])
+  t.match(blamed(gone), [{ part: 'database', reason: /^data\.db is no longer the file that was opened/ }])
   writeFileSync(dataDb, 'another')
   t.match(blamed(await readyz(url)), [{ part: 'database' }])
   renameSync(`${dataDb}.away`, dataDb)
@@ -82,7 +82,7 @@ t.test('readyz: clock and outbox warn, and the gateway is ready all the same', a
   t.equal(status, 200)
   t.match(
     body.parts.find(({ part }) => part === 'clock'),
-    { isReady: true, isWarning: true, reason: /stands before the last recorded time/ },
+    { isReady: true, isWarning: true, reason: /behind the last recorded time/ },
   )
   t.equal((await call('/api/v1/session/jsonrpc', 'session.open_session')).status, 200)
 })
@@ -157,7 +157,7 @@ t.test('readyz: what cannot be caused from outside, by the parts themselves', as
   t.match(await look({ syncStatus: async () => ({ isPaused: true, counts }) }, 'outbox'), {
     isReady: true,
     isWarning: true,
-    reason: 'paused by hand; 3 transfers failed for good',
+    reason: 'paused by the operator; 3 transfers failed permanently',
   })
 })
 

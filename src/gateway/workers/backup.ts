@@ -5,7 +5,7 @@ import { serveWork, throwIfCancelled } from '../../worker/host.js'
 import type { BackupJob } from '../backups.js'
 import type { JobWorkerData } from './job.js'
 
-/** The thread that makes one backup and ends. */
+/** Serves the thread that makes one backup. */
 export function runBackupWorker(port: MessagePort, { layout }: Pick<JobWorkerData, 'layout'>): void {
   offerNativeDir(layout.nativeDir)
   serveWork(port, {

@@ -15,13 +15,13 @@ import { newPathId } from '../../tables/path-id.js'
 import { putFile } from '../../tables/put-file.js'
 import { serveWork } from '../../worker/host.js'
 
-/** What the main thread hands to this thread at its start. */
+/** Data that the main thread hands to this thread at its start. */
 export interface JobWorkerData {
   readonly config: Config
   readonly layout: DataLayout
 }
 
-/** The bulk jobs' thread: started at the first large load, ended by the main thread when it has been idle. */
+/** Serves the thread of bulk jobs. The main thread starts it at the first large load and ends it when idle. */
 export function runJobWorker(port: MessagePort, { config, layout }: JobWorkerData): void {
   offerNativeDir(layout.nativeDir)
   const disk = createDiskSpace(layout.root, config.limits.diskReserveBytes)
@@ -30,20 +30,19 @@ export function runJobWorker(port: MessagePort, { config, layout }: JobWorkerDat
     tempDir: layout.tempDir,
     requireSpace: (bytes) => disk.require(bytes),
   })
-  const store = {
-    db: openBulkWriter(layout.dataDb),
-    keyring: openKeyring(layout.keyFile),
-    files,
-    leaseFile: layout.leaseDb,
-    timeZoneMin: parseOffset(config.service.timeZone) ?? 0,
-  }
-  const { db, keyring, timeZoneMin } = store
+  const db = openBulkWriter(layout.dataDb)
+  const keyring = openKeyring(layout.keyFile)
+  const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
   const openReader = () => openDataReader(layout.dataDb)
   serveWork(port, {
-    ...loaderJobs(store),
+    ...loaderJobs({ db, keyring, files, leaseFile: layout.leaseDb, timeZoneMin }),
     ...datasetJobs({ db, openReader }),
     ...dataprocJobs({
-      ...{ db, keyring, timeZoneMin, files, openReader },
+      db,
+      keyring,
+      timeZoneMin,
+      files,
+      openReader,
       putOptions: (nowUs) => ({
         env: { timeZoneMin, nowUs: BigInt(nowUs), keyring, newPathId },
         putFile: (bytes) => putFile(files, bytes),

@@ -6,17 +6,17 @@ import { isSingleExecutable, readAsset } from '../../assets.js'
 export type WorkerRole = 'search' | 'job' | 'backup'
 
 /**
- * Starts a thread. Each has a small bundle of its own, since what the whole program needs would be read and kept in
- * memory by every thread again. Without it beside the program, the program's own file does the same.
+ * Starts a thread. Each role has a bundle of its own: every thread that ran the program's bundle would read it and keep
+ * it in memory again. Where the role's bundle is absent (tests), the program's bundle is run.
  *
- * @param programFile the bundle, or in the single executable the executable, which no thread can run: there the
- *   thread's bundle is inside
+ * @param programFile the program's bundle; in the single executable, which a thread cannot run, the role's bundle is
+ *   read from inside it
  */
 export function startWorker(programFile: string, role: WorkerRole, options: WorkerOptions): Worker {
   const name = `${role}-worker.cjs`
   if (isSingleExecutable()) {
     const source = readAsset(name)
-    if (source === undefined) throw new Error(`the executable was built without ${name}`)
+    if (source === undefined) throw new Error(`the executable does not contain ${name}`)
     return new Worker(source.toString('latin1'), { ...options, eval: true }) // the bundler writes ASCII only
   }
   const beside = path.join(path.dirname(programFile), name)

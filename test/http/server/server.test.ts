@@ -244,7 +244,7 @@ t.test('http: health and OpenRPC are answered without credentials, to GET alone'
     {
       readiness: () => [
         { part: 'database', isReady: true },
-        { part: 'clock', isReady: true, isWarning: true, reason: 'it stands before the last recorded time' },
+        { part: 'clock', isReady: true, isWarning: true, reason: 'it is behind the last recorded time' },
       ],
     },
   )
@@ -253,7 +253,7 @@ t.test('http: health and OpenRPC are answered without credentials, to GET alone'
   t.same(await (await fetch(`${url}/openrpc.json`)).json(), { openrpc: '1.4.0' })
   const ready = await fetch(`${url}/readyz`)
   t.equal(ready.status, 200, 'a warning keeps nothing from being ready')
-  t.match(await ready.json(), { status: 'ready', parts: [{}, { isWarning: true, reason: /stands before/ }] })
+  t.match(await ready.json(), { status: 'ready', parts: [{}, { isWarning: true, reason: /behind/ }] })
   for (const path of ['/healthz', '/readyz', '/openrpc.json']) {
     const refused = await fetch(url + path, { method: 'POST' })
     t.match([refused.status, refused.headers.get('allow')], [405, 'GET'], path)

@@ -1,0 +1,70 @@
+import type { Log } from '../log.js'
+import type { SessionStore } from '../storage/sqlite/access/session.js'
+import type { State } from '../storage/sqlite/access/state.js'
+
+const EVERY_MS = 60_000
+
+export interface Housekeeping {
+  /** starts a round after the running one; requests made while one waits are merged */
+  request(): void
+  /** reason why the last round failed; null when it did not */
+  fault(): string | null
+  /** waits for the running round */
+  stop(): Promise<void>
+}
+
+/**
+ * Starts rounds of housekeeping: at once, every minute, and on request. A round writes batched rows, removes what
+ * belongs to ended sessions, and logs the acts that command lines recorded.
+ *
+ * @param endSession removes a session's files; false while a run of it goes on
+ */
+export function startHousekeeping(
+  state: State,
+  endSession: (sessionId: string) => Promise<boolean>,
+  log: Log,
+): Housekeeping {
+  let fault: string | null = null
+  let isRequested = false
+  const logAct = ({ act, ...facts }: { act: string }) =>
+    log.info({ audit: true, act, ...facts }, 'an act of the command line')
+  const runRound = async () => {
+    isRequested = false
+    try {
+      await state.housekeep(endSession)
+      await state.audit.handOver(logAct)
+      fault = null
+    } catch (error) {
+      fault = 'the last round of housekeeping failed; the log has the reason'
+      log.error({ err: error }, 'housekeeping failed')
+    }
+  }
+  if (!state.clock.isTrusted())
+    log.warn('the wall clock is behind the last recorded time: nothing expires until it is set')
+  let running = runRound()
+  const request = () => {
+    if (isRequested) return
+    isRequested = true
+    running = running.then(runRound)
+  }
+  const timer = setInterval(request, EVERY_MS)
+  return {
+    request,
+    fault: () => fault,
+    async stop() {
+      clearInterval(timer)
+      await running
+    },
+  }
+}
+
+/** Requests a round when a session is closed, so that its files do not stay for up to a minute. */
+export function withPromptCleaning(sessions: SessionStore, housekeeping: Housekeeping): SessionStore {
+  return {
+    ...sessions,
+    async close(tokenHash) {
+      await sessions.close(tokenHash)
+      housekeeping.request()
+    },
+  }
+}

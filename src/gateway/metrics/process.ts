@@ -1,0 +1,56 @@
+import { readdir } from 'node:fs/promises'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { Family } from '../../http/metrics.js'
+import { counter, gauge, labelled } from './family.js'
+
+/**
+ * Period of the timer that the event loop's delay is measured with. Each beat wakes the processor, for some 0.1 ms on a
+ * virtual machine.
+ */
+const LOOP_PERIOD_MS = 250
+
+/** Reads memory, CPU time and open files of this process. */
+export async function processFamilies(): Promise<Family[]> {
+  const { rss, heapUsed, external } = process.memoryUsage()
+  const { user, system } = process.cpuUsage()
+  const openFds = (await readdir('/proc/self/fd').catch(() => [])).length // some sandboxes have no /proc
+  return [
+    gauge('process_resident_memory_bytes', 'Resident memory', rss),
+    gauge('process_heap_bytes', 'JavaScript heap in use by the main thread', heapUsed),
+    gauge('process_external_bytes', 'Buffers outside that heap', external),
+    gauge('process_open_fds', 'Open file descriptors', openFds),
+    gauge('process_start_time_seconds', 'Start, seconds since 1970', performance.timeOrigin / 1000),
+    counter('process_cpu_seconds_total', 'Processor time of all threads', (user + system) / 1e6),
+  ]
+}
+
+export interface LoopDelay {
+  /** delay since the last reading; a reading resets it */
+  families(): Family[]
+  stop(): void
+}
+
+/** Starts to measure how late timers of the main thread fire. */
+export function createLoopDelay(): LoopDelay {
+  const histogram = monitorEventLoopDelay({ resolution: LOOP_PERIOD_MS })
+  histogram.enable()
+  return {
+    families() {
+      // the histogram holds whole periods from beat to beat
+      const seconds = (ns: number) => Math.max(0, ns / 1e9 - LOOP_PERIOD_MS / 1000)
+      const values = {
+        '0.5': seconds(histogram.percentile(50)),
+        '0.99': seconds(histogram.percentile(99)),
+        '1': seconds(histogram.max),
+      }
+      histogram.reset()
+      const facts = {
+        name: 'fieldgate_event_loop_delay_seconds',
+        help: 'Delay of the main thread since the last scrape',
+        type: 'gauge',
+      } as const
+      return [labelled(facts, 'quantile', values)]
+    },
+    stop: () => histogram.disable(),
+  }
+}

@@ -1,0 +1,105 @@
+import { stat } from 'node:fs/promises'
+import type { BackupStatus } from '../../backup/schedule.js'
+import type { Config } from '../../config.js'
+import type { DataLayout } from '../../files/layout.js'
+import type { Family } from '../../http/metrics.js'
+import type { Services } from '../services.js'
+import { gauge, labelled } from './family.js'
+import { outboxFamilies } from './outbox.js'
+import { createLoopDelay, processFamilies } from './process.js'
+import { searchFamilies } from './search.js'
+
+export interface FamilyReader {
+  read(): Promise<Family[]>
+  stop(): void
+}
+
+/** Makes the reader of the families of `/metrics` that are sampled at each scrape. */
+export function createFamilyReader(
+  services: Services,
+  layout: DataLayout,
+  { limits }: Config,
+  connections: () => number,
+): FamilyReader {
+  const { disk, threads, state, models, backups } = services
+  const loop = createLoopDelay()
+  const gatewayFamilies = async () => [
+    gauge('fieldgate_http_connections', 'Open connections', connections()),
+    gauge(
+      'fieldgate_disk_free_bytes',
+      'Free space in the file system of the data directory',
+      await disk.freeBytes(),
+    ),
+    gauge(
+      'fieldgate_disk_reserve_bytes',
+      'Free space below which writes are refused',
+      limits.diskReserveBytes,
+    ),
+    labelled(
+      {
+        name: 'fieldgate_worker_calls',
+        help: 'Calls that wait or run in a worker thread',
+        type: 'gauge',
+      },
+      'worker',
+      { search: threads.searcher.pending(), job: threads.jobs.pending() },
+    ),
+    gauge('fieldgate_clock_trusted', '1 when the wall clock is trusted', state.clock.isTrusted() ? 1 : 0),
+  ]
+  return {
+    async read() {
+      const families = await Promise.all([
+        processFamilies(),
+        loop.families(),
+        databaseFamilies(layout),
+        searchFamilies(threads.searcher),
+        models.metrics().then(outboxFamilies),
+        backups.status().then(backupFamilies),
+        gatewayFamilies(),
+      ])
+      return families.flat()
+    },
+    stop: () => loop.stop(),
+  }
+}
+
+async function databaseFamilies({ stateDb, dataDb }: DataLayout): Promise<Family[]> {
+  const sizes = async (suffix: string) => ({
+    state: await sizeOf(stateDb + suffix),
+    data: await sizeOf(dataDb + suffix),
+  })
+  const [files, wals] = await Promise.all([sizes(''), sizes('-wal')])
+  const file = { name: 'fieldgate_database_bytes', help: 'Size of a database file', type: 'gauge' } as const
+  const wal = { name: 'fieldgate_wal_bytes', help: 'Size of a write-ahead log', type: 'gauge' } as const
+  return [labelled(file, 'database', files), labelled(wal, 'database', wals)]
+}
+
+/** Leaves out the families of what never happened: a rule on the age of the last backup then sees that it is absent. */
+function backupFamilies(status: BackupStatus): Family[] {
+  const { isRunning, lastSuccessUs, lastAttemptUs, lastError, lastTotalBytes } = status
+  const families = [
+    gauge('fieldgate_backup_running', '1 while the gateway makes a backup', isRunning ? 1 : 0),
+  ]
+  if (lastAttemptUs !== null) {
+    const isOk = lastError === null ? 1 : 0
+    families.push(gauge('fieldgate_backup_last_ok', '1 when the last attempt made a backup', isOk))
+  }
+  if (lastSuccessUs !== null) {
+    families.push(
+      gauge(
+        'fieldgate_backup_last_success_seconds',
+        'Time of the last backup, seconds since 1970',
+        lastSuccessUs / 1e6,
+      ),
+      gauge('fieldgate_backup_last_bytes', 'Bytes that a restore of the last backup writes', lastTotalBytes),
+    )
+  }
+  return families
+}
+
+async function sizeOf(file: string): Promise<number> {
+  return await stat(file).then(
+    ({ size }) => size,
+    () => 0, // a write-ahead log need not exist
+  )
+}

@@ -1,0 +1,19 @@
+import type { Config } from '../config.js'
+import type { DataLayout } from '../files/layout.js'
+import type { Log } from '../log.js'
+
+export interface GatewayOptions {
+  readonly config: Config
+  readonly dataDir: string
+  readonly log: Log
+  /** file that worker threads run: this program itself */
+  readonly workerEntry: string
+  readonly version: string
+  /** the settings file, which backups copy and modules must not read; absent when there is none */
+  readonly configFile?: string | null
+}
+
+/** The same options once the directories of `dataDir` exist. */
+export interface ServicesOptions extends Omit<GatewayOptions, 'dataDir'> {
+  readonly layout: DataLayout
+}
