@@ -10,8 +10,8 @@ const steps = [
   ['docs are fresh', ['scripts/docs.mjs', '--check']],
   // where the tests have just run on the same tree, only the quick one that holds the layout runs again
   process.env.CHECK_TESTS_RAN === undefined
-    ? ['tests', ['node_modules/tap/dist/esm/run.mjs', '-Rterse']]
-    : ['architecture', ['node_modules/tap/dist/esm/run.mjs', '-Rterse', 'test/architecture.test.ts']],
+    ? ['tests', ['scripts/test/main.mjs', '-Rterse']]
+    : ['architecture', ['scripts/test/main.mjs', '-Rterse', 'test/architecture.test.ts']],
 ]
 const failed = []
 for (const [title, args] of steps) {

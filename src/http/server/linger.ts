@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 
 /** Silence after which nothing more of a refused body is waited for, ms. */
 const SILENCE_MS = 5000
-/** What a refused body may take in all before its connection is cut, ms. Both as nginx has them. */
-const LINGER_MS = 30_000
+/** The longest that the rest of a refused body is read, ms; nginx has the same two limits. */
+const MAX_LINGER_MS = 30_000
 const WATCH_EVERY_MS = 500
 
 /**
@@ -12,9 +11,14 @@ const WATCH_EVERY_MS = 500
  * rest of the body is read and thrown away. A socket closed with bytes unread is reset by the system, and a reset throws
  * the answer away that the client has not read yet.
  *
+ * @param bodyMs what an accepted body may take, ms: a refused one gets no more
  * @see RFC 9112, 9.6
  */
-export function lingerAfterEarlyAnswer(request: IncomingMessage, response: ServerResponse): void {
+export function lingerAfterEarlyAnswer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  bodyMs: number,
+): void {
   if (!hasBody(request)) return
   const isLast = !response.shouldKeepAlive
   // Node would close such a connection as soon as the answer is written: here it is closed after the body's rest
@@ -23,15 +27,15 @@ export function lingerAfterEarlyAnswer(request: IncomingMessage, response: Serve
     response.removeHeader('Connection')
   }
   response.once('finish', () => {
-    const { socket } = request
     if (request.complete) {
-      if (isLast) socket.destroySoon()
-    } else if (!request.destroyed) discardRest(request, socket, isLast)
+      if (isLast) request.socket.destroySoon()
+    } else if (!request.destroyed) discardRest(request, isLast, Math.min(MAX_LINGER_MS, bodyMs))
   })
 }
 
 /** Node reads on and throws away what nobody takes; here is only watched for how long. */
-function discardRest(request: IncomingMessage, socket: Socket, isLast: boolean): void {
+function discardRest(request: IncomingMessage, isLast: boolean, lingerMs: number): void {
+  const { socket } = request
   const startMs = performance.now()
   let movedMs = startMs
   let bytesRead = socket.bytesRead
@@ -45,7 +49,7 @@ function discardRest(request: IncomingMessage, socket: Socket, isLast: boolean):
     const nowMs = performance.now()
     if (socket.bytesRead !== bytesRead) movedMs = nowMs
     bytesRead = socket.bytesRead
-    if (nowMs - movedMs > SILENCE_MS || nowMs - startMs > LINGER_MS) end(true)
+    if (nowMs - movedMs > SILENCE_MS || nowMs - startMs > lingerMs) end(true)
   }, WATCH_EVERY_MS).unref()
   const onEnd = () => end(isLast)
   const onClose = () => end(false)

@@ -41,7 +41,7 @@ export function createHttpServer(fetch: Fetch, limits: Config['limits'], tls: Tl
       ),
   })
   const listener = guard.guard((request, response) => {
-    lingerAfterEarlyAnswer(request, response)
+    lingerAfterEarlyAnswer(request, response, limits.bodyMs)
     return answer(request, response)
   })
   const options = {

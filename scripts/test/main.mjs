@@ -1,0 +1,39 @@
+// npm test: every test of the gateway, then the files that took longest. Other words go to tap:
+// `npm test -- test/geo/mesh.test.ts`. `npm run test:browser` runs the tests of test/browser, which need Chromium.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import path from 'node:path'
+
+/** Folder in which tap leaves the output of each file of tests. */
+const RESULTS = '.tap/test-results'
+/** Files named at the end. */
+const SHOWN = 10
+
+const words = process.argv.slice(2)
+const isBrowser = words.includes('--browser')
+const args = words.filter((word) => word !== '--browser')
+if (isBrowser) args.push('--include=test/browser/*.test.ts', '--exclude=test/support/**', '--jobs=2')
+
+rmSync(RESULTS, { recursive: true, force: true })
+const startedAt = performance.now()
+const { status } = spawnSync(process.execPath, ['node_modules/tap/dist/esm/run.mjs', ...args], {
+  stdio: 'inherit',
+})
+const tookS = (performance.now() - startedAt) / 1000
+const files = durations().sort((a, b) => b.tookMs - a.tookMs)
+console.log(`# ${files.length} files of tests in ${tookS.toFixed(0)} s; the longest:`)
+for (const { file, tookMs } of files.slice(0, SHOWN))
+  console.log(`# ${(tookMs / 1000).toFixed(1).padStart(6)} s  ${file}`)
+process.exitCode = status ?? 1
+
+/** Durations of the files that ran, from the last line that each of them printed. */
+function durations() {
+  if (!existsSync(RESULTS)) return []
+  return readdirSync(RESULTS, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.tap'))
+    .map((name) => {
+      const text = readFileSync(path.join(RESULTS, name), 'utf8')
+      const tookMs = Number(/\n# time=([\d.]+)ms\s*$/.exec(text)?.[1] ?? 0)
+      return { file: name.replace(/\.tap$/, ''), tookMs }
+    })
+}
