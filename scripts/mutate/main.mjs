@@ -18,7 +18,9 @@ process.env.PATH = `${path.dirname(process.execPath)}:${process.env.PATH}` // th
 const words = process.argv.slice(2)
 const rooms = words.filter((word) => !word.startsWith('--'))
 const option = (name) => words.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3)
-const faults = rooms.filter((room) => !existsSync(path.join('src', room))).map((room) => `src/${room} is missing`)
+const faults = rooms
+  .filter((room) => !existsSync(path.join('src', room)))
+  .map((room) => `src/${room} is missing`)
 if (rooms.length === 0) faults.push('name at least one folder or file below src/')
 const testFiles = globSync([...rooms.flatMap(testsOf), ...(option('tests')?.split(',') ?? [])])
   .filter((file) => file.endsWith('.test.ts'))
@@ -38,7 +40,14 @@ const stryker = new Stryker({
   ignorers: ['sample'],
   tap: {
     testFiles,
-    nodeArgs: ['--no-warnings', '--import', './scripts/test/load-typescript.mjs', '-r', '{{hookFile}}', '{{testFile}}'],
+    nodeArgs: [
+      '--no-warnings',
+      '--import',
+      './scripts/test/load-typescript.mjs',
+      '-r',
+      '{{hookFile}}',
+      '{{testFile}}',
+    ],
     forceBail: true,
   },
   coverageAnalysis: 'perTest',
