@@ -134,7 +134,7 @@ async function fill(
   )
   // where nothing can be written nothing can be removed either
   const isStill = isReadOnlyDisk(layout.stateDb)
-  const giveBack = isStill ? () => undefined : await createSweepLease(layout.leaseDb).keep()
+  const giveBack = isStill ? async () => undefined : await createSweepLease(layout.leaseDb).keep()
   try {
     await requireFree(place.root, sizeOfDatabases(layout), reserveOf(options))
     const pairs = databases.map((name) => ({ from: path.join(layout.root, name), to: path.join(part, name) }))
@@ -151,7 +151,7 @@ async function fill(
       { models, tableFiles },
       { ...options, reserveBytes: reserveOf(options) },
     )
-    giveBack()
+    await giveBack()
     const own = await keepOwn(part, databases, options)
     const ownBytes = own.reduce((sum, one) => sum + one.sizeBytes, 0)
     return {
@@ -173,7 +173,7 @@ async function fill(
       blobsKnown: bytes.blobsKnown,
     }
   } finally {
-    giveBack()
+    await giveBack()
   }
 }
 

@@ -9,10 +9,9 @@ import { shapeOf } from '../geo/shape.js'
 import { buildMap } from '../mapbuild/build-map.js'
 import { writeGraphFile } from '../mapbuild/graph/write-graph.js'
 import { openKeyring } from '../storage/keyring.js'
-import { openState } from '../storage/sqlite/access/state.js'
 import { type DataDb, openDataDb } from '../storage/sqlite/connection/data-db.js'
 import { retryBusy, transaction } from '../storage/sqlite/connection/database.js'
-import { createModelStores } from '../storage/sqlite/models/model-store.js'
+import { openState } from '../storage/sqlite/state.js'
 import { findTable, registerTable } from '../storage/sqlite/tables/catalog.js'
 import { putRecords } from '../storage/sqlite/tables/put.js'
 import type { Column } from '../storage/tables.js'
@@ -58,7 +57,7 @@ async function buildDemoMap(layout: DataLayout, version: string): Promise<void> 
 async function makeStore(layout: DataLayout): Promise<void> {
   const state = await openState(layout.stateDb)
   try {
-    await createModelStores(state.stateDb, state.clock).create(DEMO_STORE) // changes nothing when it is there
+    await state.modelStores.create(DEMO_STORE) // changes nothing if it exists
   } finally {
     await state.close()
   }

@@ -4,7 +4,7 @@ import { type Check, type CheckState, error, ok, type Patient, worst } from '../
 import { checkSettings } from '../doctor/settings.js'
 import { type DataLayout, layoutOf } from '../files/layout.js'
 import { WRITTEN_AT_US } from '../storage/clock.js'
-import { openState } from '../storage/sqlite/access/state.js'
+import { openState } from '../storage/sqlite/state.js'
 import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson } from './io.js'
 import { createProgress } from './progress.js'
 import { findSettings } from './settings.js'

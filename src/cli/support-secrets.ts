@@ -2,7 +2,7 @@ import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { DataLayout } from '../files/layout.js'
 import { createKeyring, readKeyFile } from '../storage/keyring.js'
 import { openPlain } from '../storage/sqlite/connection/snapshot.js'
-import { UPSTREAM_SECRET_CONTEXT } from '../storage/sqlite/models/upstream.js'
+import { UPSTREAM_SECRET_CONTEXT } from '../storage/upstreams.js'
 
 export const MASK = '[secret]'
 

@@ -36,8 +36,8 @@ export function addSyncCommands(program: Command, io: CliIo, deps: CliDeps): voi
         isPaused ? 'stops sending and fetching until resumed' : 'goes on with sending and fetching',
       )
       .action(async (_options, command: Command) =>
-        verb(command, async ({ control, state }, isJson) => {
-          await control.setPaused(isPaused)
+        verb(command, async ({ state }, isJson) => {
+          await state.control.setPaused(isPaused)
           await state.audit.note({ act: isPaused ? 'sync-pause' : 'sync-resume' })
           if (isJson) printJson(io, { paused: isPaused })
           else io.stdout.write(isPaused ? 'Paused: models wait on this device.\n' : 'Resumed.\n')
@@ -47,7 +47,7 @@ export function addSyncCommands(program: Command, io: CliIo, deps: CliDeps): voi
 }
 
 async function status(io: CliIo, data: ModelData, isJson: boolean): Promise<void> {
-  const found = await readSyncStatus({ ...data, nowUs: data.state.clock.nowUs() })
+  const found = await readSyncStatus({ ...data.state, nowUs: data.state.clock.nowUs() })
   if (isJson) printJson(io, found)
   else io.stdout.write(statusText(found))
 }
@@ -82,17 +82,17 @@ async function retry(
   isJson: boolean,
 ): Promise<void> {
   if (transferId !== undefined) {
-    const transfer = await data.transfers.retry(transferId)
+    const transfer = await data.state.transfers.retry(transferId)
     if (transfer === undefined) throw unknown(transferId)
     if (transfer.state === 'delivered') throw new Error(`transfer ${transferId} was delivered already`)
   }
-  await data.control.askNow()
+  await data.state.control.askNow()
   if (isJson) printJson(io, { retried: transferId ?? 'all' })
   else io.stdout.write('A running gateway tries within a second.\n')
 }
 
 async function cancel(io: CliIo, data: ModelData, transferId: number, isJson: boolean): Promise<void> {
-  const transfer = await data.transfers.cancel(transferId)
+  const transfer = await data.state.transfers.cancel(transferId)
   if (transfer === undefined) throw unknown(transferId)
   if (transfer.state === 'delivered') throw new Error(`transfer ${transferId} was delivered already`)
   await data.state.audit.note({ act: 'sync-cancel', transferId })

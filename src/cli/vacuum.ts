@@ -34,9 +34,9 @@ async function vacuum(
 ): Promise<void> {
   const { writer, lock } = data
   // a backup holds the log: what is rewritten meanwhile would lie there a second time
-  const giveBack = lease.remove()
+  const giveBack = await lease.remove()
   if (giveBack === undefined) throw new Error('a backup is being made: run vacuum again when it is done')
-  giveBack()
+  await giveBack()
   const progress = createProgress(io.stderr)
   const { versions, tables } = await vacuumVersions({
     db: writer,

@@ -23,9 +23,9 @@ import type { DiskSpace } from '../files/disk-space.js'
 import type { DataLayout } from '../files/layout.js'
 import type { Log } from '../log.js'
 import { type RegisteredModels, registerModels, unknownStore } from '../models/register-model.js'
-import type { SessionStore } from '../storage/sqlite/access/session.js'
+import type { ModelRecord } from '../storage/models.js'
+import type { SessionStore } from '../storage/sessions.js'
 import type { DataDb } from '../storage/sqlite/connection/data-db.js'
-import type { ModelRecord } from '../storage/sqlite/models/model.js'
 import type { WorkerClient } from '../worker/client.js'
 import type { ModelServices } from './model-services.js'
 
@@ -251,7 +251,7 @@ async function listModels(
   if (store === undefined) throw unknownStore(name)
   const env = { timeZoneMin, nowUs: BigInt(nowUs()) }
   try {
-    const found = await models.context.lists.models(store.storeId, {
+    const found = await models.context.models.list(store.storeId, {
       conds: query,
       order,
       limit,

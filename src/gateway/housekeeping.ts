@@ -1,6 +1,6 @@
 import type { Log } from '../log.js'
-import type { SessionStore } from '../storage/sqlite/access/session.js'
-import type { State } from '../storage/sqlite/access/state.js'
+import type { SessionStore } from '../storage/sessions.js'
+import type { State } from '../storage/state.js'
 
 const EVERY_MS = 60_000
 

@@ -35,16 +35,9 @@ import { createPins } from '../models/pins.js'
 import type { RegisterDeps } from '../models/register-model.js'
 import { createUploads, type Uploads } from '../models/uploads.js'
 import type { Api } from '../rpc/dispatch.js'
-import type { Keyring } from '../storage/keyring.js'
-import type { State } from '../storage/sqlite/access/state.js'
 import { createSweepLease } from '../storage/sqlite/connection/lease.js'
-import { createModelRows } from '../storage/sqlite/models/model.js'
-import { createLists } from '../storage/sqlite/models/model-list.js'
-import { createModelStores } from '../storage/sqlite/models/model-store.js'
-import { createTransferRows } from '../storage/sqlite/models/transfer.js'
-import { createSyncControl } from '../storage/sqlite/models/transfer-control.js'
-import { createUploadRows, type UploadRecord } from '../storage/sqlite/models/transfer-upload.js'
-import { createUpstreamRows } from '../storage/sqlite/models/upstream.js'
+import type { ModelTables, State } from '../storage/state.js'
+import type { UploadRecord } from '../storage/uploads.js'
 import type { AttemptDeps } from '../sync/attempt.js'
 import { type Outbox, startOutbox } from '../sync/outbox.js'
 import { FL_PATH, MODEL_STORE_PATH } from '../sync/peer.js'
@@ -63,7 +56,6 @@ export interface ModelServicesOptions {
   layout: DataLayout
   log: Log
   state: State
-  keyring: Keyring
   disk: DiskSpace
   timeZoneMin: number
   version: string
@@ -90,19 +82,6 @@ export interface ModelServices {
   close(): Promise<void>
 }
 
-/** Rows of models and transfers; also for a command line beside a running gateway. */
-export function openModelRows({ stateDb, clock }: State, keyring: Keyring) {
-  return {
-    models: createModelRows(stateDb, clock),
-    modelStores: createModelStores(stateDb, clock),
-    lists: createLists(stateDb),
-    upstreams: createUpstreamRows(stateDb, clock, keyring),
-    transfers: createTransferRows(stateDb, clock),
-    uploadRows: createUploadRows(stateDb, clock),
-    control: createSyncControl(stateDb),
-  }
-}
-
 /** The models' blob store of a data directory. */
 export function openModelBlobs(layout: DataLayout, disk: DiskSpace): BlobStore {
   const { modelsDir: dir, tempDir } = layout
@@ -112,7 +91,7 @@ export function openModelBlobs(layout: DataLayout, disk: DiskSpace): BlobStore {
 /** Opens the model store, starts the outbox, and begins to check what is stored, without waiting for it. */
 export async function openModelServices(options: ModelServicesOptions): Promise<ModelServices> {
   const { config, layout, state, disk } = options
-  const rows = openModelRows(state, options.keyring)
+  const rows = state
   const newStores = withNameLimit(rows.modelStores, config)
   const blobs = openModelBlobs(layout, disk)
   const parts = createPartFiles(layout.partsDir)
@@ -134,7 +113,7 @@ export async function openModelServices(options: ModelServicesOptions): Promise<
   const requireSpace = (bytes: number) => disk.require(bytes)
   const uploads = createUploads({
     ...register,
-    uploads: rows.uploadRows,
+    uploads: rows.uploads,
     parts,
     maxOpenPerKey: config.modelStore.maxOpenUploads,
     requireSpace,
@@ -201,14 +180,13 @@ function withNameLimit(stores: Rows['modelStores'], { limits, modelStore }: Conf
 
 function roomContext(
   options: ModelServicesOptions,
-  { models, modelStores, lists, upstreams, transfers }: Rows,
+  { models, modelStores, upstreams, transfers }: Rows,
   outbox: Outbox,
   deps: { register: RegisterDeps; uploads: Uploads; nodeId: string },
 ): ModelServices['context'] {
   return {
     models,
     modelStores,
-    lists,
     upstreams,
     transfers,
     outbox,
@@ -220,7 +198,7 @@ function roomContext(
   }
 }
 
-export type Rows = ReturnType<typeof openModelRows>
+export type Rows = ModelTables
 
 /** What tells other gateways that this is one of them. */
 function peerFacts(nodeId: string): object {

@@ -10,7 +10,7 @@ const PING_MS = 2000
 
 export interface ReadinessDeps {
   /** `read` reads a page and throws when that fails */
-  databases: readonly { file: string; read(): unknown }[]
+  databases: readonly { file: string; read(): Promise<void> }[]
   /** reason why the last round of housekeeping, which writes, failed; null when it did not */
   writeFault(): string | null
   disk: Pick<DiskSpace, 'freeBytes'>
@@ -30,7 +30,7 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<PartState[]>
   const opened = deps.databases.map(({ file }) => inodeOf(file))
   let running: Promise<PartState[]> | undefined
   const check = async () => [
-    databasePart(deps, opened),
+    await databasePart(deps, opened),
     await diskPart(deps),
     await searchPart(deps),
     partOf('maps', deps.mapFaults()),
@@ -49,18 +49,23 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<PartState[]>
  * Checks that each database is readable and still the file at its path. SQLite does not notice that its file was moved
  * away or replaced, and what it writes then is lost at the next start.
  */
-function databasePart({ databases, writeFault }: ReadinessDeps, opened: readonly number[]): PartState {
-  const faults = databases.flatMap(({ file, read }, i) => {
+async function databasePart(
+  { databases, writeFault }: ReadinessDeps,
+  opened: readonly number[],
+): Promise<PartState> {
+  const faults: string[] = []
+  for (const [i, { file, read }] of databases.entries()) {
     const name = path.basename(file)
-    if (inodeOf(file) !== opened[i])
-      return [`${name} is no longer the file that was opened: restart the gateway`]
-    try {
-      read()
-      return []
-    } catch {
-      return [`${name} cannot be read`]
+    if (inodeOf(file) !== opened[i]) {
+      faults.push(`${name} is no longer the file that was opened: restart the gateway`)
+      continue
     }
-  })
+    try {
+      await read()
+    } catch {
+      faults.push(`${name} cannot be read`)
+    }
+  }
   const fault = writeFault()
   return partOf('database', fault === null ? faults : [...faults, fault])
 }

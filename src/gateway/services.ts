@@ -6,10 +6,11 @@ import { parseOffset } from '../datetime.js'
 import { createDiskSpace, type DiskSpace } from '../files/disk-space.js'
 import type { PartState } from '../http/routes.js'
 import { openKeyring } from '../storage/keyring.js'
-import { openState, type State } from '../storage/sqlite/access/state.js'
 import { type Db, statement } from '../storage/sqlite/connection/database.js'
 import { createDatasetTables, withDatasets } from '../storage/sqlite/datasets/table.js'
 import { createFeatureSources, type FeatureSources } from '../storage/sqlite/features/source.js'
+import { openState } from '../storage/sqlite/state.js'
+import type { State } from '../storage/state.js'
 import type { GatewayContext } from './apis.js'
 import { openBackups } from './backups.js'
 import { openDataprocServices } from './dataproc-services.js'
@@ -50,17 +51,17 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
   const { config, layout, log } = options
   const { pageRows } = config.limits
   const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
-  const state = await openState(layout.stateDb)
+  const keyring = openKeyring(layout.keyFile)
+  const state = await openState(layout.stateDb, { keyring })
   const nowUs = () => state.clock.nowUs()
   const disk = createDiskSpace(layout.root, config.limits.diskReserveBytes)
-  const keyring = openKeyring(layout.keyFile)
   const threads = createThreads(options)
   const { searcher, jobs } = threads
 
   const loading = await openLoaderServices({ ...options, timeZoneMin, disk, keyring, jobs, nowUs })
   const { data } = loading
   const datasets = openDatasets({ ...options, loading, jobs, disk, keyring, timeZoneMin, nowUs })
-  const models = await openModelServices({ ...options, state, keyring, disk, timeZoneMin })
+  const models = await openModelServices({ ...options, state, disk, timeZoneMin })
   const { sessions } = state
   const runs = { ...options, data, disk, jobs, models, sessions, timeZoneMin, nowUs }
   const dataproc = await openDataprocServices(runs)
@@ -133,8 +134,8 @@ function readinessOf(
   const { state, loading, disk, threads, models, maps, housekeeping } = parts
   return createReadiness({
     databases: [
-      { file: layout.stateDb, read: () => readSchema(state.stateDb.db) },
-      { file: layout.dataDb, read: () => readSchema(loading.data.reader) },
+      { file: layout.stateDb, read: state.check },
+      { file: layout.dataDb, read: async () => void readSchema(loading.data.reader) },
     ],
     writeFault: housekeeping.fault,
     disk,

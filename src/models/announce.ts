@@ -1,6 +1,6 @@
 import type { StagedBlob } from '../files/blob-store.js'
-import type { ModelRecord } from '../storage/sqlite/models/model.js'
-import type { UploadRecord } from '../storage/sqlite/models/transfer-upload.js'
+import type { ModelRecord } from '../storage/models.js'
+import type { UploadRecord } from '../storage/uploads.js'
 import { type RegisterDeps, registerModel, unknownStore } from './register-model.js'
 import type { NewUpload, Uploads } from './uploads.js'
 

@@ -1,4 +1,5 @@
-import { FREE_LEASE, type SweepLease } from '../storage/sqlite/connection/lease.js'
+import type { SweepLease } from '../storage/sweep-lease.js'
+import { FREE_LEASE } from '../storage/sweep-lease.js'
 
 /**
  * Keeps bytes that are in place while their row is still being written from being removed as if nobody named them.
@@ -33,14 +34,14 @@ export function createPins(lease: Pick<SweepLease, 'remove'> = FREE_LEASE): Pins
       if (counts.has(sha256) || removals.has(sha256)) return false
       const removal = (async () => {
         if ((await isNamed()) || counts.has(sha256)) return false
-        const giveBack = lease.remove()
+        const giveBack = await lease.remove()
         if (giveBack === undefined) return false
         try {
           if (await isNamed()) return false // by another process, before the lease was ours
           await remove()
           return true
         } finally {
-          giveBack()
+          await giveBack()
         }
       })()
       removals.set(sha256, removal)

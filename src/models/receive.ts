@@ -3,7 +3,7 @@ import { PutAggregatedParams, PutFeedbackParams, PutParams } from '../api/model-
 import type { Caller } from '../auth/caller.js'
 import type { StagedBlob } from '../files/blob-store.js'
 import { parseParams } from '../rpc/define-method.js'
-import type { ModelRecord } from '../storage/sqlite/models/model.js'
+import type { ModelRecord } from '../storage/models.js'
 import { type ModelFacts, type RegisterDeps, refuseLoop, registerModel } from './register-model.js'
 
 /** Uploads by name: what their data part must hold, and the state of the model that they register. */

@@ -1,13 +1,7 @@
 import { AppError } from '../errors.js'
 import type { BlobStore, StagedBlob } from '../files/blob-store.js'
-import type {
-  AddOptions,
-  ModelRecord,
-  ModelRows,
-  ModelState,
-  NewModel,
-} from '../storage/sqlite/models/model.js'
-import type { ModelStores } from '../storage/sqlite/models/model-store.js'
+import type { ModelStores } from '../storage/model-stores.js'
+import type { AddOptions, ModelRecord, ModelRows, ModelState, NewModel } from '../storage/models.js'
 import type { Pins } from './pins.js'
 
 /** What comes with a model's bytes. */

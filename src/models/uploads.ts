@@ -8,9 +8,9 @@ import {
   type StagedBlob,
 } from '../files/blob-store.js'
 import type { PartFiles } from '../files/part-files.js'
-import type { ModelRecord } from '../storage/sqlite/models/model.js'
-import type { UploadRecord, UploadRows } from '../storage/sqlite/models/transfer-upload.js'
-import { appendToPart } from '../sync/part-sink.js'
+import { appendToPart } from '../files/part-sink.js'
+import type { ModelRecord } from '../storage/models.js'
+import type { UploadRecord, UploadRows } from '../storage/uploads.js'
 import { type ModelFacts, type RegisterDeps, registerModel } from './register-model.js'
 
 /** What an upload registers when it is whole. */

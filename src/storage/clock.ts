@@ -1,29 +1,34 @@
 /**
- * The wall clock of a device that may have no battery for it: after a power cut it can stand at 1970, or at the time
- * of the last shutdown, until the network tells it better.
+ * Wall clock of a device that may have no battery for it. After a power cut it can show 1970, or the time of the last shutdown,
+ * until the network sets it.
  */
 export interface TrustedClock {
-  /** wall clock, µs since 1970 UTC; readings within one millisecond differ by a microsecond each */
+  /** Returns the wall clock, µs since 1970 UTC. Readings within one millisecond differ by a microsecond each. */
   nowUs(): number
   /**
-   * False while the wall clock stands before the latest time known to have passed. Nothing may be expired then,
-   * and health says so.
+   * Returns false while the wall clock is before the latest time known to have passed. Nothing may expire then, and the health
+   * report contains it.
    */
   isTrusted(): boolean
-  /** the latest time known to have passed: where a new term begins, so that a clock set right later does not end it at once */
+  /**
+   * Returns the latest time known to have passed. New terms begin there, so that a clock that is set right later does not end
+   * them at once.
+   */
   latestUs(): number
-  /** true when the instant has passed beyond doubt; null never passes */
+  /** Reports whether an instant has certainly passed. null never passes. */
   hasPassed(atUs: number | null): boolean
 }
 
-/** Time is not before this was written, whatever the wall clock says. */
+/** Time of writing of this program, µs: no reading before it is believed. */
 export const WRITTEN_AT_US = Date.UTC(2026, 10, 1) * 1000
 
-/** A network clock is set back by less than this in ordinary corrections. */
+/** Ordinary corrections of a network clock are smaller than this, µs. */
 const TOLERANCE_US = 5_000_000
 
 /**
- * @param recordedUs latest time that an earlier run recorded, 0 when there was none
+ * Creates a trusted clock.
+ *
+ * @param recordedUs latest time recorded by an earlier run, 0 for none
  * @param wallMs wall clock in ms
  */
 export function createClock(recordedUs: number, wallMs: () => number = Date.now): TrustedClock {
@@ -33,7 +38,7 @@ export function createClock(recordedUs: number, wallMs: () => number = Date.now)
 
   const nowUs = () => {
     const ms = wallMs()
-    // 999 readings a millisecond stay apart; the thousandth and later ones share its last microsecond
+    // the first 999 readings of a millisecond differ; later ones repeat its last microsecond
     lastUs = ms === lastMs ? Math.min(lastUs + 1, ms * 1000 + 999) : ms * 1000
     lastMs = ms
     if (lastUs > highestUs) highestUs = lastUs

@@ -2,33 +2,33 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs'
 import path from 'node:path'
 
-/** Encrypts what must not be readable on a stolen disk: encrypted columns, secrets of upstream nodes. */
+/** Encrypts values that must not be readable on a stolen disk: encrypted columns and secrets of upstreams. */
 export interface Keyring {
-  /** @param context what the value belongs to; the same must be given to `decrypt`, so values cannot be swapped */
+  /** @param context place of the value; `decrypt` needs the same one, so that stored values cannot be swapped */
   encrypt(text: string, context: string): Uint8Array
-  /** @throws Error when the key is another one, or the bytes were changed or belong elsewhere */
+  /** @throws Error for another key, changed bytes or another context */
   decrypt(stored: Uint8Array, context: string): string
 }
 
-/** AES-256-GCM as NIST SP 800-38D has it: 96-bit random nonce, 128-bit tag. */
+/** AES-256-GCM as in NIST SP 800-38D: random nonce of 96 bits, tag of 128 bits. */
 const CIPHER = 'aes-256-gcm'
 const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-/** first byte of every stored value, so that another form can follow one day */
+/** First byte of every stored value; a later format will have another number. */
 const VERSION = 1
 const FILE_HEAD = 'fieldgate-key-1 '
 
 /**
- * Opens the key file, and makes one with a fresh random key when there is none.
+ * Opens a key file; creates one with a random key if it is missing.
  *
- * @throws Error when the file is there but is no key file: a lost key must never be replaced silently
+ * @throws Error for a file that is not a key file: a lost key must never be replaced silently
  */
 export function openKeyring(file: string): Keyring {
-  return createKeyring(readKeyFile(file) ?? makeKey(file))
+  return createKeyring(readKeyFile(file) ?? createKeyFile(file))
 }
 
-/** @param key 32 bytes */
+/** Creates a keyring over a key of 32 bytes. */
 export function createKeyring(key: Uint8Array): Keyring {
   return {
     encrypt(text, context) {
@@ -38,8 +38,11 @@ export function createKeyring(key: Uint8Array): Keyring {
       return Buffer.concat([Buffer.of(VERSION), nonce, cipher.getAuthTag(), body])
     },
     decrypt(stored, context) {
-      if (stored[0] !== VERSION || stored.length < 1 + NONCE_BYTES + TAG_BYTES)
-        throw new Error(`an encrypted value has the form ${stored[0]}, expected ${VERSION}`)
+      if (stored[0] !== VERSION)
+        throw new Error(`found an encrypted value of version ${stored[0]}, expected ${VERSION}`)
+      const minBytes = 1 + NONCE_BYTES + TAG_BYTES
+      if (stored.length < minBytes)
+        throw new Error(`found an encrypted value of ${stored.length} bytes, expected at least ${minBytes}`)
       const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.length)
       const nonce = bytes.subarray(1, 1 + NONCE_BYTES)
       const tag = bytes.subarray(1 + NONCE_BYTES, 1 + NONCE_BYTES + TAG_BYTES)
@@ -51,7 +54,7 @@ export function createKeyring(key: Uint8Array): Keyring {
   }
 }
 
-/** The 32 bytes of a key file; undefined when there is none. @throws Error when it is no key file */
+/** Reads the 32 bytes of a key file; undefined if the file is missing. @throws Error for a file that is not a key file */
 export function readKeyFile(file: string): Buffer | undefined {
   let text: string
   try {
@@ -63,13 +66,13 @@ export function readKeyFile(file: string): Buffer | undefined {
   const key = Buffer.from(text.trim().slice(FILE_HEAD.length), 'base64')
   if (!text.startsWith(FILE_HEAD) || key.length !== KEY_BYTES)
     throw new Error(
-      `${file} is not a key file: restore it from a backup, what it encrypted cannot be read without it`,
+      `${file} is not a key file: restore it from a backup, encrypted values cannot be read without it`,
     )
   return key
 }
 
-/** Written whole under another name and linked into place: two starts at once end up with one key. */
-function makeKey(file: string): Buffer {
+/** Creates a key file. It is written under another name and then linked, so that two starts at once share one key. */
+function createKeyFile(file: string): Buffer {
   const key = randomBytes(KEY_BYTES)
   const temp = `${file}.${randomBytes(6).toString('hex')}`
   const handle = openSync(temp, 'wx', 0o600)

@@ -1,11 +1,11 @@
 import { AppError, isAppError } from '../errors.js'
 import { type BlobFacts, digestOf } from '../files/blob-store.js'
+import { appendToPart } from '../files/part-sink.js'
 import { registerModel } from '../models/register-model.js'
-import type { ModelRecord } from '../storage/sqlite/models/model.js'
+import type { ModelRecord } from '../storage/models.js'
 import type { Attempt, AttemptDeps } from './attempt.js'
 import { refused, stopped } from './faults.js'
 import type { Reply } from './http-client.js'
-import { appendToPart } from './part-sink.js'
 import { listRemote, type RemoteModel } from './peer.js'
 
 const MAX_IDLE_BREAKS = 3

@@ -1,4 +1,4 @@
-import type { TransferKind } from '../storage/sqlite/models/transfer.js'
+import type { TransferKind } from '../storage/transfers.js'
 
 /** Counters of the outbox since the start. */
 export interface SyncMetrics {

@@ -1,5 +1,5 @@
-import type { TransferRecord, TransferRows } from '../storage/sqlite/models/transfer.js'
-import type { SyncControl } from '../storage/sqlite/models/transfer-control.js'
+import type { SyncControl } from '../storage/sync-control.js'
+import type { TransferRecord, TransferRows } from '../storage/transfers.js'
 import type { Progress } from './attempt.js'
 import { type AttemptFault, classify, stopped } from './faults.js'
 import {
@@ -100,7 +100,7 @@ export async function startOutbox(deps: OutboxDeps): Promise<Outbox> {
     isPaused: await deps.control.isPaused(),
     isStopped: false,
     unrecorded: new Set(),
-    seen: { changes: deps.control.changeCount(), wakes: await deps.control.wakeCount() },
+    seen: { changes: await deps.control.changeCount(), wakes: await deps.control.wakeCount() },
     wake() {
       if (isScheduling) isAskedAgain = true
       else void turn()
@@ -177,7 +177,7 @@ async function schedule(engine: Engine): Promise<number> {
 
 /** A command line beside this process may have paused, resumed, retried or cancelled. */
 async function noticeOthers(engine: Engine): Promise<void> {
-  const changes = engine.control.changeCount()
+  const changes = await engine.control.changeCount()
   const wakes = await engine.control.wakeCount()
   engine.isPaused = await engine.control.isPaused()
   if (wakes !== engine.seen.wakes) askNow(engine)

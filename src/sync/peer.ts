@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isAppError } from '../errors.js'
-import type { ModelRecord } from '../storage/sqlite/models/model.js'
-import type { UpstreamRecord } from '../storage/sqlite/models/upstream.js'
+import type { ModelRecord } from '../storage/models.js'
+import type { UpstreamRecord } from '../storage/upstreams.js'
 import { garbage } from './faults.js'
 import type { UpstreamClient } from './http-client.js'
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { AppError, isAppError } from '../errors.js'
-import type { ModelRecord } from '../storage/sqlite/models/model.js'
+import type { ModelRecord } from '../storage/models.js'
 import { type Attempt, type AttemptDeps, pacedBytes } from './attempt.js'
 import { garbage, refused } from './faults.js'
 import { parseObject, type Reply } from './http-client.js'

@@ -1,6 +1,6 @@
 import { AppError, isAppError } from '../errors.js'
 import { digestOf } from '../files/blob-store.js'
-import type { ModelRecord } from '../storage/sqlite/models/model.js'
+import type { ModelRecord } from '../storage/models.js'
 import { type Attempt, type AttemptDeps, pacedBytes } from './attempt.js'
 import { garbage, refused } from './faults.js'
 import { ownPath, parseObject, type Reply } from './http-client.js'

@@ -1,6 +1,6 @@
 import { AppError } from '../errors.js'
-import type { TransferRecord } from '../storage/sqlite/models/transfer.js'
-import type { UpstreamRecord, UpstreamRows } from '../storage/sqlite/models/upstream.js'
+import type { TransferRecord } from '../storage/transfers.js'
+import type { UpstreamRecord, UpstreamRows } from '../storage/upstreams.js'
 import type { Attempt, AttemptDeps, Progress } from './attempt.js'
 import { baseUrlOf } from './endpoint.js'
 import { fetchModel } from './fetch-model.js'

@@ -1,6 +1,6 @@
-import type { TransferRows } from '../storage/sqlite/models/transfer.js'
-import type { SyncControl } from '../storage/sqlite/models/transfer-control.js'
-import type { UpstreamRows } from '../storage/sqlite/models/upstream.js'
+import type { SyncControl } from '../storage/sync-control.js'
+import type { TransferRows } from '../storage/transfers.js'
+import type { UpstreamRows } from '../storage/upstreams.js'
 
 /** The outbox at a glance, and what would be lost if the device died now. */
 export interface SyncStatus {

@@ -4,11 +4,12 @@ import { AppError, isAppError } from '../errors.js'
 import type { BlobStore } from '../files/blob-store.js'
 import type { Keyring } from '../storage/keyring.js'
 import { asyncTransaction, type Db } from '../storage/sqlite/connection/database.js'
-import { createSweepLease, type SweepLease } from '../storage/sqlite/connection/lease.js'
+import { createSweepLease } from '../storage/sqlite/connection/lease.js'
 import { dropTable, findTable } from '../storage/sqlite/tables/catalog.js'
 import { usedDigests } from '../storage/sqlite/tables/files.js'
 import { putRecords } from '../storage/sqlite/tables/put.js'
 import { MAX_SEGMENT_ROWS, mergeSegments } from '../storage/sqlite/tables/segment-index.js'
+import type { SweepLease } from '../storage/sweep-lease.js'
 import type { IfExists, LoaderTable, PutOptions, PutResult } from '../storage/tables.js'
 import { throwIfCancelled, type Work, type WorkHandler } from '../worker/host.js'
 import { readElements } from './ingest/read-elements.js'
@@ -120,7 +121,7 @@ export async function sweepFiles({
   lease,
 }: Pick<JobStore, 'db' | 'files'> & { lease: Pick<SweepLease, 'remove'> }): Promise<{ removed: number }> {
   return await asyncTransaction(db, async () => {
-    const giveBack = lease.remove()
+    const giveBack = await lease.remove()
     if (giveBack === undefined) return { removed: 0 }
     try {
       const used = new Set(usedDigests(db))
@@ -132,7 +133,7 @@ export async function sweepFiles({
       }
       return { removed }
     } finally {
-      giveBack()
+      await giveBack()
     }
   })
 }

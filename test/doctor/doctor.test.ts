@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
-import { openState } from '../../src/storage/sqlite/access/state.js'
+import { openState } from '../../src/storage/sqlite/state.js'
 import { connect, FL, MODELS, putModel } from '../support/models.js'
 import { cli } from '../support/run-cli.js'
 import { startGateway } from '../support/start-gateway.js'

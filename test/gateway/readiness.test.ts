@@ -10,7 +10,7 @@ import { layoutOf } from '../../src/files/layout.js'
 import { createGateway } from '../../src/gateway/app.js'
 import { createReadiness, type ReadinessDeps } from '../../src/gateway/readiness.js'
 import { createLog } from '../../src/log.js'
-import { openState } from '../../src/storage/sqlite/access/state.js'
+import { openState } from '../../src/storage/sqlite/state.js'
 import { startGateway } from '../support/start-gateway.js'
 
 interface Ready {
@@ -135,7 +135,7 @@ t.test('readyz: starting, while another program holds a database; then ready', a
 t.test('readyz: what cannot be caused from outside, by the parts themselves', async (t) => {
   const file = path.join(t.testdir({ 'state.db': '' }), 'state.db')
   const well: ReadinessDeps = {
-    databases: [{ file, read: () => 1 }],
+    databases: [{ file, read: async () => undefined }],
     writeFault: () => null,
     disk: { freeBytes: async () => 2 },
     reserveBytes: 1,

@@ -3,10 +3,8 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { createBlobStore } from '../../src/files/blob-store.js'
-import { openModelRows } from '../../src/gateway/model-services.js'
 import { createPins } from '../../src/models/pins.js'
 import { checkModels, scrubOnce, sweepBlobs } from '../../src/models/upkeep.js'
-import { createKeyring } from '../../src/storage/keyring.js'
 import { chunksOf } from '../support/blob-store-conformance.js'
 import { memoryState } from '../support/memory-state.js'
 import { model } from '../support/model-rows-conformance.js'
@@ -16,7 +14,7 @@ async function setUp(t: Parameters<typeof memoryState>[0] & { testdir(): string 
   mkdirSync(path.join(root, 'tmp'))
   const dir = path.join(root, 'blobs')
   const blobs = createBlobStore({ dir, tempDir: path.join(root, 'tmp') })
-  const { models } = openModelRows(await memoryState(t), createKeyring(randomBytes(32)))
+  const { models } = await memoryState(t)
   const lines: string[] = []
   const log = { info: (_: object, m: string) => lines.push(m), warn: (_: object, m: string) => lines.push(m) }
   let damaged = 0

@@ -2,7 +2,6 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
-import { openState } from '../../src/storage/sqlite/access/state.js'
 import { allCitations } from '../../src/storage/sqlite/citations/catalog.js'
 import { computeSums } from '../../src/storage/sqlite/citations/checksum.js'
 import { openDataDb } from '../../src/storage/sqlite/connection/data-db.js'
@@ -12,6 +11,7 @@ import {
   schemaVersionOf,
 } from '../../src/storage/sqlite/connection/database-facts.js'
 import { type DatabaseName, KNOWN_VERSIONS } from '../../src/storage/sqlite/connection/versions.js'
+import { openState } from '../../src/storage/sqlite/state.js'
 
 /** Databases of every released version, made once by `scripts/make-fixture-database.mjs`. */
 const FOLDER = 'test/fixtures/databases'

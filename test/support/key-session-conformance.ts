@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import { hashSecret } from '../../src/auth/secret.js'
-import type { State } from '../../src/storage/sqlite/access/state.js'
+import type { State } from '../../src/storage/state.js'
 import { START_MS } from './memory-state.js'
 
 /** The stores of keys and sessions, as a hub may keep them in another database, on a clock that stands still. */

@@ -1,21 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
-import type { ModelRows, NewModel } from '../../src/storage/sqlite/models/model.js'
-import type { Lists } from '../../src/storage/sqlite/models/model-list.js'
-import type { ModelStores } from '../../src/storage/sqlite/models/model-store.js'
-import type { TransferRows } from '../../src/storage/sqlite/models/transfer.js'
-import type { UploadRows } from '../../src/storage/sqlite/models/transfer-upload.js'
-import type { UpstreamRows } from '../../src/storage/sqlite/models/upstream.js'
+import type { ModelStores } from '../../src/storage/model-stores.js'
+import type { ModelRows, NewModel } from '../../src/storage/models.js'
+import type { TransferRows } from '../../src/storage/transfers.js'
+import type { UploadRows } from '../../src/storage/uploads.js'
+import type { UpstreamRows } from '../../src/storage/upstreams.js'
 import { rejectsWith } from './rejects-with.js'
 
 /** The stores of models and transfers, as a hub may keep them in another database. */
 export interface ModelStorage {
   models: ModelRows
   modelStores: ModelStores
-  lists: Lists
   upstreams: UpstreamRows
   transfers: TransferRows
-  uploadRows: UploadRows
+  uploads: UploadRows
 }
 
 const env = { timeZoneMin: 0, nowUs: 0n }
@@ -131,12 +129,12 @@ export async function testModelStorage(t: Test, open: (t: Test) => Promise<Model
   })
 
   await t.test('lists: conditions, order, limit and offset; ties by registration', async (t) => {
-    const { models, lists, modelStores } = await open(t)
+    const { models, modelStores } = await open(t)
     for (let i = 0; i < 6; i++)
       await models.add(model({ kind: `k${i % 2}`, sizeBytes: i, state: i < 3 ? 10 : 30 }), PUSH)
     const storeId = (await modelStores.find('rain'))?.storeId ?? 0
     const sizes = async (query: object) =>
-      (await lists.models(storeId, { ...query, env })).map((m) => m.sizeBytes)
+      (await models.list(storeId, { ...query, env })).map((m) => m.sizeBytes)
     t.same(await sizes({}), [0, 1, 2, 3, 4, 5])
     t.same(await sizes({ conds: { '=': ['model_state', 30] }, order: '-model_size', limit: 1 }), [5])
     t.same(await sizes({ order: ['model_kind', '-model_size'] }), [4, 2, 0, 5, 3, 1])
@@ -218,20 +216,20 @@ export async function testModelStorage(t: Test, open: (t: Test) => Promise<Model
   })
 
   await t.test('uploads: found again by key, bytes and facts; done with the model', async (t) => {
-    const { models, uploadRows } = await open(t)
+    const { models, uploads } = await open(t)
     const uploadId = randomUUID()
-    await uploadRows.create({ uploadId, keyId: 'k', sha256: SHA, sizeBytes: 5, params: '{"a":1}' })
-    t.match(await uploadRows.findSame('k', SHA, '{"a":1}'), { uploadId, offsetBytes: 0 })
-    t.equal(await uploadRows.findSame('other', SHA, '{"a":1}'), undefined)
-    await uploadRows.advance(uploadId, 5)
+    await uploads.create({ uploadId, keyId: 'k', sha256: SHA, sizeBytes: 5, params: '{"a":1}' })
+    t.match(await uploads.findSame('k', SHA, '{"a":1}'), { uploadId, offsetBytes: 0 })
+    t.equal(await uploads.findSame('other', SHA, '{"a":1}'), undefined)
+    await uploads.advance(uploadId, 5)
     t.equal(await models.isNamed(SHA), true, 'whole but not yet registered: the sweep leaves the bytes')
-    t.equal(await uploadRows.countOpen('k'), 1)
+    t.equal(await uploads.countOpen('k'), 1)
     const added = await models.add(model(), { ...PUSH, uploadId })
-    t.equal((await uploadRows.find(uploadId))?.modelId, added?.model.modelId)
-    t.equal(await uploadRows.countOpen('k'), 0)
-    t.equal((await uploadRows.listIdle(Number.MAX_SAFE_INTEGER, 10)).length, 1)
-    await uploadRows.remove(uploadId)
-    t.same(await uploadRows.ids(), [])
+    t.equal((await uploads.find(uploadId))?.modelId, added?.model.modelId)
+    t.equal(await uploads.countOpen('k'), 0)
+    t.equal((await uploads.listIdle(Number.MAX_SAFE_INTEGER, 10)).length, 1)
+    await uploads.remove(uploadId)
+    t.same(await uploads.ids(), [])
   })
 
   await t.test('models: damage is marked by digest, and new bytes heal it', async (t) => {

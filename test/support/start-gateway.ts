@@ -6,7 +6,7 @@ import { loadConfig, type Settings } from '../../src/config.js'
 import { layoutOf } from '../../src/files/layout.js'
 import { createGateway, type Gateway } from '../../src/gateway/app.js'
 import { createLog } from '../../src/log.js'
-import { openState } from '../../src/storage/sqlite/access/state.js'
+import { openState } from '../../src/storage/sqlite/state.js'
 import { workerEntry } from './worker-entry.js'
 
 export interface KeyPair {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { createPins } from '../../src/models/pins.js'
-import type { TransferRecord } from '../../src/storage/sqlite/models/transfer.js'
+import type { TransferRecord } from '../../src/storage/transfers.js'
 import { backoffMs, retryAfterS } from '../../src/sync/backoff.js'
 import { baseUrlOf } from '../../src/sync/endpoint.js'
 import { type AttemptFault, classify, garbage, refused, unreachable } from '../../src/sync/faults.js'

@@ -131,11 +131,10 @@ t.test('peers: an upload goes on after a restart of the receiver, from the offse
 t.test('peers: pause keeps everything here, resume lets it go, cancel ends it', async (t) => {
   const [edge, upstream] = (await startMany(t, 2)) as [TestGateway, TestGateway]
   await connect(edge, upstream)
-  const { openState } = await import('../../src/storage/sqlite/access/state.js')
-  const { createSyncControl } = await import('../../src/storage/sqlite/models/transfer-control.js')
+  const { openState } = await import('../../src/storage/sqlite/state.js')
   const beside = await openState(path.join(edge.dataDir, 'state.db')) // as the command line does
   t.teardown(() => beside.close())
-  const control = createSyncControl(beside.stateDb)
+  const { control } = beside
   await control.setPaused(true)
   await new Promise((resolve) => setTimeout(resolve, 1500))
   const { body: one } = await putModel(edge, randomBytes(100))

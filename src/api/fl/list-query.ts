@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { ListQuery } from '../../storage/sqlite/models/model-list.js'
+import type { ListQuery } from '../../storage/list-query.js'
 import type { FlContext } from './context.js'
 import type { ListParams } from './schema.js'
 

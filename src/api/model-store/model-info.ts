@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { datetimeObject } from '../../datetime.js'
-import type { ModelRecord } from '../../storage/sqlite/models/model.js'
-import type { ModelStoreRecord } from '../../storage/sqlite/models/model-store.js'
+import type { ModelStoreRecord } from '../../storage/model-stores.js'
+import type { ModelRecord } from '../../storage/models.js'
 import type { ListedModelInfo, ModelInfo, StoreInfo } from './schema.js'
 
 /**

@@ -52,8 +52,8 @@ export const listStores = defineMethod({
   errors: ['BAD_CONDITION'],
   params: ListParams,
   result: z.array(StoreInfo),
-  async handle(params, context: Pick<ModelStoreContext, 'lists' | 'timeZoneMin' | 'clock'>) {
-    const stores = await context.lists.stores(listQuery(params, context))
+  async handle(params, context: Pick<ModelStoreContext, 'modelStores' | 'timeZoneMin' | 'clock'>) {
+    const stores = await context.modelStores.list(listQuery(params, context))
     return stores.map((store) => toStoreInfo(store, context.timeZoneMin))
   },
 })

@@ -1,7 +1,7 @@
 import { hashSecret } from '../../auth/secret.js'
 import { AppError } from '../../errors.js'
 import { defineMethod } from '../../rpc/define-method.js'
-import type { SessionStore } from '../../storage/sqlite/access/session.js'
+import type { SessionStore } from '../../storage/sessions.js'
 import type { CallContext, SharedContext } from '../context.js'
 import { DEFAULT_LIFE_S, OpenSessionParams, OpenSessionResult } from './schema.js'
 

@@ -4,15 +4,17 @@ import { parseOffset } from '../../datetime.js'
 import type { BlobStore } from '../../files/blob-store.js'
 import { createDiskSpace } from '../../files/disk-space.js'
 import { layoutOf } from '../../files/layout.js'
-import { openModelBlobs, openModelRows } from '../../gateway/model-services.js'
+import { openModelBlobs } from '../../gateway/model-services.js'
 import { openKeyring } from '../../storage/keyring.js'
-import { openState, type State } from '../../storage/sqlite/access/state.js'
-import { createSweepLease, type SweepLease } from '../../storage/sqlite/connection/lease.js'
+import { createSweepLease } from '../../storage/sqlite/connection/lease.js'
+import { openState } from '../../storage/sqlite/state.js'
+import type { State } from '../../storage/state.js'
+import type { SweepLease } from '../../storage/sweep-lease.js'
 import type { CliDeps, GlobalOptions } from '../io.js'
 import { type RunSettings, readSettings } from '../settings.js'
 
 /** What verbs of the model store and the outbox work with. */
-export type ModelData = ReturnType<typeof openModelRows> & {
+export interface ModelData {
   state: State
   blobs: BlobStore
   settings: RunSettings
@@ -35,13 +37,12 @@ export async function withModelData<O>(
     )
   }
   deps.makeFilesPrivate()
-  const state = await openState(layout.stateDb)
+  const state = await openState(layout.stateDb, { keyring: openKeyring(layout.keyFile) })
   try {
     const disk = createDiskSpace(layout.root, settings.config.limits.diskReserveBytes)
-    const rows = openModelRows(state, openKeyring(layout.keyFile))
     const timeZoneMin = parseOffset(settings.config.service.timeZone) ?? 0
     const lease = createSweepLease(layout.leaseDb)
-    await act({ ...rows, state, settings, timeZoneMin, lease, blobs: openModelBlobs(layout, disk) }, options)
+    await act({ state, settings, timeZoneMin, lease, blobs: openModelBlobs(layout, disk) }, options)
   } finally {
     await state.close()
   }

@@ -8,7 +8,7 @@ import { toModelInfo } from '../../api/model-store/index.js'
 import { formatDatetimeShort } from '../../datetime.js'
 import { createPins } from '../../models/pins.js'
 import { type ModelFacts, type RegisterDeps, registerModel } from '../../models/register-model.js'
-import type { ModelRecord } from '../../storage/sqlite/models/model.js'
+import type { ModelRecord } from '../../storage/models.js'
 import type { CliDeps, CliIo } from '../io.js'
 import { printJson } from '../io.js'
 import { type ModelData, sizeText, withModelData } from './model-data.js'
@@ -95,8 +95,8 @@ async function put(
 async function registerDeps(data: ModelData): Promise<RegisterDeps> {
   const { modelStore, sync } = data.settings.config
   return {
-    models: data.models,
-    stores: data.modelStores,
+    models: data.state.models,
+    stores: data.state.modelStores,
     blobs: data.blobs,
     pins: createPins(data.lease),
     nodeId: await data.state.meta.claimNodeId(randomUUID()),
@@ -110,7 +110,7 @@ async function registerDeps(data: ModelData): Promise<RegisterDeps> {
 }
 
 async function get(io: CliIo, data: ModelData, modelId: string, output: string | undefined): Promise<void> {
-  const model = await data.models.find(modelId)
+  const model = await data.state.models.find(modelId)
   if (model === undefined)
     throw new Error(`no model has the id ${modelId}: \`fieldgate model list --store NAME\` prints them`)
   const bytes = await data.blobs.open(model.sha256)
@@ -126,7 +126,7 @@ async function get(io: CliIo, data: ModelData, modelId: string, output: string |
 async function list(io: CliIo, data: ModelData, store: string | undefined, isJson: boolean): Promise<void> {
   const env = { timeZoneMin: data.timeZoneMin, nowUs: BigInt(data.state.clock.nowUs()) }
   if (store === undefined) {
-    const stores = await data.lists.stores({ env })
+    const stores = await data.state.modelStores.list({ env })
     if (isJson)
       printJson(
         io,
@@ -135,10 +135,10 @@ async function list(io: CliIo, data: ModelData, store: string | undefined, isJso
     else for (const { name, longForm } of stores) io.stdout.write(`${name}  (${longForm})\n`)
     return
   }
-  const found = await data.modelStores.find(store.replace(/^ddc:/, ''))
+  const found = await data.state.modelStores.find(store.replace(/^ddc:/, ''))
   if (found === undefined)
     throw new Error(`no model store is named ${store}: \`fieldgate model list\` prints them`)
-  const models = await data.lists.models(found.storeId, { env })
+  const models = await data.state.models.list(found.storeId, { env })
   if (isJson)
     printJson(
       io,

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { hashSecret, isWellFormedSecret } from '../../../src/auth/secret.js'
-import { openState } from '../../../src/storage/sqlite/access/state.js'
+import { openState } from '../../../src/storage/sqlite/state.js'
 import { cli } from '../../support/run-cli.js'
 
 /** A data directory of a test, and how its verbs are called. */

@@ -1,23 +1,9 @@
 import { eq, sql } from 'drizzle-orm'
+import type { MetaStore } from '../../meta.js'
 import { type StateDb, writeState } from '../connection/state-db.js'
 import { meta } from '../connection/state-schema.js'
 
-/** Single facts about this gateway. */
-export interface MetaStore {
-  /** the node's UUID; undefined before the first `claimNodeId` */
-  nodeId(): Promise<string | undefined>
-  /** makes `nodeId` the node's UUID unless it has one, and returns the one it has */
-  claimNodeId(nodeId: string): Promise<string>
-  /** latest time recorded, µs; 0 when there is none */
-  lastSeenUs(): Promise<number>
-  /** records a time; an earlier one than is recorded changes nothing */
-  recordTime(us: number): Promise<void>
-  /** a fact that other rooms keep here; undefined when there is none of the name */
-  noted(name: string): Promise<string | undefined>
-  note(name: string, value: string): Promise<void>
-}
-
-/** Rows of name and value: a fact is added without a migration. */
+/** Creates the meta store of `state.db`: rows of name and value, so that a new fact needs no migration. */
 export function createMetaStore(state: StateDb): MetaStore {
   const { orm } = state
   const name = sql.placeholder('name')

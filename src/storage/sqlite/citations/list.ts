@@ -1,6 +1,7 @@
+import type { ListQuery } from '../../list-query.js'
 import type { Db } from '../connection/database.js'
+import { type ListFields, listTail, queryOnce } from '../connection/list-tail.js'
 import { type Dataset, findDatasetById } from '../datasets/catalog.js'
-import { all, type ListFields, type ListQuery, listTail } from '../models/model-list.js'
 import { type Citation, findCitationById } from './catalog.js'
 
 const DATASET_FIELDS: ListFields = {
@@ -31,7 +32,7 @@ const CITATION_FIELDS: ListFields = {
 /** Datasets that match, by id unless another order is asked for. @throws AppError BAD_CONDITION */
 export function listDatasets(db: Db, query: ListQuery): Dataset[] {
   const tail = listTail(DATASET_FIELDS, 'd.dataset_id', query)
-  const rows = all<{ id: number }>(
+  const rows = queryOnce<{ id: number }>(
     db,
     `SELECT d.dataset_id AS id FROM dataset AS d WHERE ${tail.sql}`,
     tail.values,
@@ -45,5 +46,7 @@ export function listCitations(db: Db, query: ListQuery): Citation[] {
   const sql = `SELECT c.citation_id AS id FROM citation AS c JOIN versioned_table AS v USING (versioned_id)
     LEFT JOIN dataset AS d USING (dataset_id) LEFT JOIN loader_table AS l ON l.table_id = v.loader_table_id
     WHERE ${tail.sql}`
-  return all<{ id: number }>(db, sql, tail.values).flatMap(({ id }) => findCitationById(db, id)?.info ?? [])
+  return queryOnce<{ id: number }>(db, sql, tail.values).flatMap(
+    ({ id }) => findCitationById(db, id)?.info ?? [],
+  )
 }

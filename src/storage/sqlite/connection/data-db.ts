@@ -3,25 +3,25 @@ import { createWriteLock, type Db, openDatabase, type WriteLock } from './databa
 import { backupBeforeMigration } from './migration-backup.js'
 import { addSqlFunctions } from './sql-functions.js'
 
-/** data.db as one thread holds it. */
+/** `data.db` as opened by one thread. */
 export interface DataDb {
-  /** sees committed rows only; nothing is written through it */
+  /** sees committed rows only; never used for writing */
   readonly reader: Db
-  /** for one writer at a time: whoever holds `lock` */
+  /** used by the holder of `lock` alone */
   readonly writer: Db
-  /** taken by every writer of this process, on whatever thread its work is done */
+  /** taken by every writer of this process, on any thread */
   readonly lock: WriteLock
   close(): void
 }
 
-export interface DataDbOptions {
+interface DataDbOptions {
   /** page cache of the writer, KiB */
   cacheKib?: number
 }
 
 /**
- * Opens data.db for a thread that reads and writes. Two connections, so that a long transaction, which lets the event
- * loop turn between its slices, is not seen by readers before it is committed. In memory there can be only one.
+ * Opens `data.db` for a thread that reads and writes. There are two connections, so that readers do not see a long transaction,
+ * which lets the event loop turn between its slices, before its commit. A database in memory has a single connection.
  */
 export function openDataDb(file: string, options: DataDbOptions = {}): DataDb {
   const writer = openDatabase(file, DATA_MIGRATIONS, { ...options, beforeMigrate: backupBeforeMigration })
@@ -38,17 +38,17 @@ export function openDataDb(file: string, options: DataDbOptions = {}): DataDb {
   }
 }
 
-/** Opens data.db for reading alone; the file must be there, with its schema up to date. */
+/** Opens `data.db` read-only. The file must exist with its schema up to date. */
 export function openDataReader(file: string): Db {
   const db = openDatabase(file, DATA_MIGRATIONS, { readonly: true })
   addSqlFunctions(db)
   return db
 }
 
-/** Pages of the log before they are moved into the file: 32 MiB, so that a page that changes often is moved less often. */
+/** Pages of the log before a checkpoint: 32 MiB, so that a page that changes often is written to the file less often. */
 const BULK_CHECKPOINT_PAGES = 8192
 
-/** Opens data.db for a thread that does nothing but load; its caller holds the write lock for each transaction. */
+/** Opens `data.db` for a thread that only loads records; its caller holds the write lock during each transaction. */
 export function openBulkWriter(file: string): Db {
   const db = openDatabase(file, DATA_MIGRATIONS, { beforeMigrate: backupBeforeMigration })
   db.pragma(`wal_autocheckpoint = ${BULK_CHECKPOINT_PAGES}`)

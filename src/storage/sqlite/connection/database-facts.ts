@@ -1,14 +1,14 @@
 import { type Db, identifier } from './database.js'
 import { openPlain } from './snapshot.js'
 
-/** What can be said of a database file without knowing what its tables mean. */
+/** Facts of a database file that do not depend on the meaning of its tables. */
 export interface DatabaseFacts {
   schemaVersion: number
-  /** rows of every table, SQLite's own ones left out */
+  /** table → number of rows, without SQLite's own tables */
   rows: Record<string, number>
 }
 
-/** Counts the rows of a database file; it is opened for reading alone and left as it is. */
+/** Reads the facts of a database file. Opens it read-only and changes nothing. Cost: a scan of every table. */
 export function readDatabaseFacts(file: string): DatabaseFacts {
   const db = openPlain(file, true)
   try {
@@ -18,11 +18,15 @@ export function readDatabaseFacts(file: string): DatabaseFacts {
   }
 }
 
+/** Returns the schema version that is stored in a database. */
 export function schemaVersionOf(db: Db): number {
   return Number(db.pragma('user_version', { simple: true }))
 }
 
-/** The tables that an R*Tree keeps its nodes in are counted, the virtual one is not: it would be read through node by node. */
+/**
+ * Counts the rows of every table. Virtual tables are left out: counting an R*Tree reads every node, and its node tables are
+ * counted themselves.
+ */
 export function countRows(db: Db): Record<string, number> {
   const names = db
     .prepare<[], string>(
@@ -40,12 +44,15 @@ export function countRows(db: Db): Record<string, number> {
 }
 
 /**
- * Looks through a file's structure.
+ * Checks the structure of a database file.
  *
- * @param depth `quick` leaves out what takes longest, comparing indexes with their rows
- * @returns what SQLite found wrong, at most 20 lines
+ * @param depth `quick` leaves out the comparison of indexes with their rows, which takes longest
+ * @returns faults in SQLite's words, at most 20; empty for a sound file
  */
 export function checkDatabase(db: Db, depth: 'quick' | 'full'): string[] {
-  const rows = db.pragma(depth === 'quick' ? 'quick_check(20)' : 'integrity_check(20)') as object[]
-  return rows.map((row) => String(Object.values(row)[0])).filter((line) => line !== 'ok')
+  return db
+    .prepare<[], string>(depth === 'quick' ? 'PRAGMA quick_check(20)' : 'PRAGMA integrity_check(20)')
+    .pluck()
+    .all()
+    .filter((line) => line !== 'ok')
 }

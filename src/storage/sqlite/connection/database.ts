@@ -1,37 +1,31 @@
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import { AppError, messageOf } from '../../../errors.js'
-import { nativeBinding } from './native.js'
+import { isBusy, isFull, isUnreadable, openFile } from './open-file.js'
 
 export type Db = Database.Database
 export type Statement = Database.Statement
 
-/** SQL scripts in the order they are applied; the list only ever grows. Its length is the schema version. */
+/** SQL scripts in the order of their application; append only. Their number is the schema version. */
 export type Migrations = readonly string[]
 
 export interface OpenOptions {
   readonly?: boolean
-  /** page cache in KiB; SQLite's default of 16 MB a connection is too much for a board */
+  /** page cache, KiB; SQLite's default of 16 MB per connection is too much for a board */
   cacheKib?: number
-  /** called before a schema change on a database that already had one, with its write lock held (a backup goes here) */
+  /** called before a schema change of a database that had a schema, under its write lock; makes the backup */
   beforeMigrate?: (file: string, from: number) => void
 }
 
 /**
  * Opens a database file, or `:memory:`, and brings its schema up to date.
  *
- * WAL with `synchronous=FULL`: an acknowledged commit survives a power cut (NORMAL loses some). The busy timeout is
- * 0, because SQLite would sleep inside the event loop; writers take turns by `createWriteLock` instead.
+ * WAL with `synchronous=FULL`: an acknowledged commit survives a power cut (NORMAL would lose some). The busy timeout is 0,
+ * because SQLite would wait inside the event loop; writers take turns by `createWriteLock` instead.
  *
- * @throws Error naming both versions when the file was written by a newer Fieldgate, and the file when it is no database
+ * @throws Error naming both versions if a newer Fieldgate wrote the file, and the file if it is not a database
  */
 export function openDatabase(file: string, migrations: Migrations, options: OpenOptions = {}): Db {
-  const native = nativeBinding()
-  const db = new Database(file, {
-    readonly: options.readonly ?? false,
-    timeout: 0,
-    // the declared type knows only a path; the addon object is documented and the only way inside a bundle
-    ...(native === undefined ? {} : { nativeBinding: native as unknown as string }),
-  })
+  const db = openFile(file, { readonly: options.readonly ?? false })
   db.defaultSafeIntegers(false)
   try {
     return setUp(db, file, migrations, options)
@@ -57,12 +51,12 @@ function setUp(db: Db, file: string, migrations: Migrations, options: OpenOption
   return db
 }
 
-/** Each takes some kilobytes. A gateway uses a few hundred; a client that lists columns in ever other orders would make more. */
+/** Kept statements per connection, some kilobytes each. A gateway uses a few hundred. */
 const MAX_STATEMENTS = 1000
 
 /**
- * The kept statement for a text: a fresh `prepare` costs 30 µs, a kept one nothing. Texts should come from a bounded set (one per
- * table and shape): past 1000 the oldest goes.
+ * Returns the prepared statement of a text: 30 µs the first time, nothing later. The texts should come from a bounded set (one
+ * per table and shape); past 1000 the oldest statement is dropped.
  */
 export function statement<Row = unknown>(db: Db, sql: string): Database.Statement<unknown[], Row> {
   let kept = statements.get(db)
@@ -77,24 +71,34 @@ export function statement<Row = unknown>(db: Db, sql: string): Database.Statemen
     const [oldest] = kept.keys()
     if (kept.size > MAX_STATEMENTS && oldest !== undefined) kept.delete(oldest)
   }
-  return found as Database.Statement<unknown[], Row>
+  return found as Database.Statement<unknown[], Row> // the caller knows the columns that its text selects
 }
 
 const statements = new WeakMap<Db, Map<string, Statement>>()
 
-/** How many are kept, for tests. */
+/** Returns the number of kept statements, for tests. */
 export function keptStatements(db: Db): number {
   return statements.get(db)?.size ?? 0
 }
 
-/** Forgets the kept statements whose text mentions a table that is going away. */
+/** Drops the kept statements whose text contains the name of a table, before the table is dropped. */
 export function forgetStatements(db: Db, tableName: string): void {
   const kept = statements.get(db)
   if (kept === undefined) return
   for (const sql of kept.keys()) if (sql.includes(tableName)) kept.delete(sql)
 }
 
-/** Runs `work` in one immediate transaction; anything thrown rolls it back. ENOSPC becomes `DISK_FULL`. */
+/** Returns a row that the running transaction has written. @throws Error if there is none, which cannot happen */
+export function writtenRow<T>(row: T | undefined): T {
+  if (row === undefined) throw new Error('a row written in this transaction was not found')
+  return row
+}
+
+/**
+ * Runs `work` in one immediate transaction. Any error rolls it back.
+ *
+ * @throws AppError DISK_FULL, and whatever `work` throws
+ */
 export function transaction<T>(db: Db, work: () => T): T {
   try {
     return db.transaction(work).immediate()
@@ -104,8 +108,10 @@ export function transaction<T>(db: Db, work: () => T): T {
 }
 
 /**
- * The same for work that lets the event loop turn. Nobody else may use the connection meanwhile: whoever calls this
- * holds the write lock. Waits while another program writes.
+ * Runs asynchronous `work` in one immediate transaction. The caller holds the write lock, because nothing else may use the
+ * connection meanwhile. Waits while another program writes.
+ *
+ * @throws AppError DISK_FULL, BUSY, and whatever `work` throws
  */
 export async function asyncTransaction<T>(db: Db, work: () => Promise<T>): Promise<T> {
   await retryBusy(() => db.exec('BEGIN IMMEDIATE'))
@@ -119,32 +125,32 @@ export async function asyncTransaction<T>(db: Db, work: () => Promise<T>): Promi
   }
 }
 
-/** A quoted SQL identifier. */
+/** Quotes an SQL identifier. */
 export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** Takes turns: at most one writer of this process holds the file's write lock, the others wait without blocking. */
+/** Lock that one writer of this process holds at a time; the others wait without blocking the event loop. */
 export interface WriteLock {
   run<T>(work: () => T | Promise<T>): Promise<T>
 }
 
-/** Waiters are served in the order they came. */
+/** Creates a write lock that serves waiters in the order of their calls. */
 export function createWriteLock(): WriteLock {
   let last: Promise<unknown> = Promise.resolve()
   return {
     run(work) {
       const mine = last.then(work)
-      last = mine.catch(() => undefined) // the next in line does not care how this one ended
+      last = mine.catch(() => undefined) // the next waiter starts whether or not this one fails
       return mine
     },
   }
 }
 
 /**
- * Tries `work` until the file's write lock, held by another process (a command line beside a running gateway), is
- * free: waits 5 ms, then 20 ms at a time, without blocking the event loop. Longer waits would miss the short pauses between
- * the transactions of a bulk load.
+ * Retries `work` while another process, for example a command-line program, holds the write lock of the file. Waits 5 ms, then
+ * 20 ms at a time, without blocking the event loop. Longer waits would miss the short gaps between the transactions of a bulk
+ * load.
  *
  * @throws AppError BUSY after `limitMs`
  */
@@ -168,7 +174,7 @@ function migrate(
   migrations: Migrations,
   beforeMigrate: OpenOptions['beforeMigrate'],
 ): void {
-  const from = db.pragma('user_version', { simple: true }) as number
+  const from = Number(db.pragma('user_version', { simple: true }))
   if (from > migrations.length) {
     throw new Error(
       `${file} has schema version ${from}, this Fieldgate knows ${migrations.length}: install a newer Fieldgate or restore an older backup`,
@@ -176,25 +182,12 @@ function migrate(
   }
   if (from === migrations.length) return
   db.transaction(() => {
-    // read again: another process may have been quicker
-    const now = db.pragma('user_version', { simple: true }) as number
+    const now = Number(db.pragma('user_version', { simple: true })) // read again under the lock: another process may have migrated meanwhile
     if (now === migrations.length) return
     if (now > 0) beforeMigrate?.(file, now)
     for (const sql of migrations.slice(now)) db.exec(sql)
     db.pragma(`user_version = ${migrations.length}`)
   }).immediate()
-}
-
-function isUnreadable(error: unknown): boolean {
-  return error instanceof Database.SqliteError && /^SQLITE_(?:NOTADB|CORRUPT|CANTOPEN|IOERR)/.test(error.code)
-}
-
-function isFull(error: unknown): boolean {
-  return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_FULL')
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')
 }
 
 function translate(error: unknown): unknown {

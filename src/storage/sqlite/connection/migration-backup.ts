@@ -13,22 +13,22 @@ import path from 'node:path'
 import { messageOf } from '../../../errors.js'
 import { openPlain } from './snapshot.js'
 
-/** Kept free beside what a migration needs. */
+/** Space left free in addition to what the backup and the migration need. */
 const MARGIN_BYTES = 16 * 1024 * 1024
-/** The copy, and a log that may hold every page once before it goes into the file. */
+/** Copies of the database written: the backup, and a log that may contain every page once. */
 const COPIES = 2
 
-/** Folder beside the databases that holds each of them as it was before its last migration. */
-export const UPGRADES_DIR = 'upgrades'
+/** Folder beside the databases with a copy of each from before its last migration. */
+const UPGRADES_DIR = 'upgrades'
 
-/** Room that a directory's file system has for this user, bytes. */
-export type FreeSpace = (dir: string) => number
+/** Returns the free bytes that the file system of a directory has for this user. */
+type FreeSpace = (dir: string) => number
 
 /**
- * Keeps a database as it is before its schema changes: `upgrades/state.db.v2` is `state.db` of schema version 2. Only the
- * newest of each database stays. The caller holds the write lock, so nothing is written between the copy and the migration.
+ * Copies a database before its schema changes: `upgrades/state.db.v2` is `state.db` of schema version 2. Only the newest copy
+ * of each database is kept. The caller holds the write lock, so nothing is written between the copy and the migration.
  *
- * @throws Error with both figures when the disk has too little room for the copy and the migration; nothing is changed then
+ * @throws Error with found and expected space if the disk has too little; nothing is changed then
  */
 export function backupBeforeMigration(file: string, from: number, freeSpace: FreeSpace = statFree): void {
   const dir = path.join(path.dirname(file), UPGRADES_DIR)
@@ -45,7 +45,7 @@ export function backupBeforeMigration(file: string, from: number, freeSpace: Fre
   } catch (error) {
     rmSync(part, { force: true })
     throw new Error(
-      `${file} was not migrated, for its backup ${copy} could not be made: ${messageOf(error)}; make room, and start again`,
+      `${file} was not migrated because its backup ${copy} failed: ${messageOf(error)}; make room, and start again`,
       { cause: error },
     )
   }
@@ -68,7 +68,7 @@ function statFree(dir: string): number {
   return bavail * bsize
 }
 
-/** A second connection: the one that migrates is in its transaction already, and a reader sees what was before that. */
+/** Copies by a second connection, which sees the database as it was before the transaction of the migration. */
 function copyInto(file: string, to: string): void {
   const reader = openPlain(file, true)
   try {

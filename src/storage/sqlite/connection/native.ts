@@ -6,20 +6,19 @@ import { unpackAddon } from './unpack-addon.js'
 const ADDON = 'better_sqlite3.node'
 
 /**
- * The SQLite addon that came with the program, or undefined when the package's own lookup should find it.
+ * Returns the SQLite addon that comes with the program; undefined to leave the lookup to the package.
  *
- * esbuild cannot carry a native addon: `npm run build` puts `better_sqlite3.node` beside `fieldgate.cjs`, and the
- * single executable holds it inside. The addon object is handed to better-sqlite3, because its lookup by package path
- * does not work inside a bundle.
+ * esbuild cannot bundle a native addon: `npm run build` puts `better_sqlite3.node` beside `fieldgate.cjs`, and the single
+ * executable contains it. better-sqlite3 receives the loaded addon, because its lookup by package path fails inside a bundle.
  *
- * @throws Error in one line when the executable finds no directory to unpack it to
+ * @throws Error in one line if the executable finds no directory to unpack the addon to
  */
 export function nativeBinding(): object | undefined {
   binding ??= load()
   return binding
 }
 
-/** A directory of the gateway's own that the single executable may unpack the addon to, when no temporary one will do. */
+/** Names a directory that the single executable may unpack the addon to if no temporary directory is suitable. */
 export function offerNativeDir(dir: string): void {
   offeredDir = dir
 }
@@ -44,7 +43,7 @@ function dlopen(file: string): object {
   return addon.exports
 }
 
-/** `__dirname` exists in the CommonJS bundle only; under the test loader the package lookup is right. */
+/** Returns a path beside the bundle. `__dirname` exists only there; under the test loader the package finds its addon. */
 function beside(name: string): string | undefined {
   return typeof __dirname === 'string' ? path.join(__dirname, name) : undefined
 }

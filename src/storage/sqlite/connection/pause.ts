@@ -1,14 +1,14 @@
 import { AppError } from '../../../errors.js'
 
-/** Waits only when there is reason to: undefined means go on. */
+/** Returns a promise if the caller should pause, undefined if it may go on. */
 export type Pause = () => Promise<void> | undefined
 
 /**
- * Lets the event loop turn when work has gone on for a while.
+ * Creates a pause that lets the event loop turn after each slice of work.
  *
- * @param sliceMs longest stretch of work
- * @param restMs pause after it, for work that nobody waits for; 0 lets others in and goes on
- * @throws AppError CANCELLED (from the returned function) when `signal` has fired
+ * @param sliceMs longest slice
+ * @param restMs length of the pause, for background work; 0 for one turn of the event loop
+ * @throws AppError CANCELLED (from the returned function) after `signal` has fired
  */
 export function createPause(signal: AbortSignal | undefined, sliceMs: number, restMs = 0): Pause {
   let startedAt = performance.now()

@@ -8,12 +8,11 @@ import {
   fsyncSync,
   openSync,
 } from 'node:fs'
-import Database from 'better-sqlite3'
 import { AppError } from '../../../errors.js'
 import { type Db, retryBusy } from './database.js'
-import { nativeBinding } from './native.js'
+import { isFull, openFile } from './open-file.js'
 
-/** A database and the file that its copy goes to. */
+/** A database and the destination of its copy. */
 export interface SnapshotPair {
   readonly from: string
   readonly to: string
@@ -21,87 +20,80 @@ export interface SnapshotPair {
 
 export interface SnapshotOptions {
   signal?: AbortSignal | undefined
-  /** how fast is read, bytes a second; 0 for no limit. Above it the thread sleeps, so only on one of its own */
+  /** read rate, bytes per second; 0 for no limit. A limit blocks the thread, so it needs a thread of its own */
   bytesPerSecond: number
   onProgress?(doneBytes: number, totalBytes: number): void
 }
 
-/** Most pages of one step: 1 MiB at SQLite's usual page size. */
+/** Most pages copied in one step: 1 MiB at SQLite's usual page size. */
 const STEP_PAGES = 256
-/** Steps a second where reading is held back: between two of them the thread sleeps, and can be told to end. */
+/** Steps per second under a rate limit. The thread sleeps between two steps and notices there that it was stopped. */
 const STEPS_PER_S = 10
-/** Written bytes before they are made to go to disk: a gateway beside it must not wait for gigabytes at its next commit. */
+/** Bytes written before they are synced, so that the next commit of a gateway does not wait for gigabytes. */
 const SYNC_BYTES = 8 * 1024 * 1024
-/** Longest wait for the writers of one file: a bulk load is one transaction. */
+/** Longest wait for a writer: a bulk load is one transaction. */
 const WRITER_WAIT_MS = 30 * 60_000
 
 /**
- * Copies databases as they were at one instant, while other connections, of this or of other processes, go on writing.
+ * Copies databases as they were at one instant, while other connections of any process go on writing.
  *
- * For an instant the write locks of all files are held: then no commit lies between the first database's snapshot and
- * the last one's. The locks go as soon as a read transaction is open on each file, a few milliseconds later; WAL keeps
- * what the readers see while writers go on. The copies are plain files without a log beside them, synced.
+ * The write locks of all files are held for an instant, so that no commit lies between the snapshots of two files. They are
+ * released as soon as each file has an open read transaction, a few milliseconds later; WAL preserves what the readers see. The
+ * copies are synced files without a log beside them.
  *
- * The log of a database cannot be emptied while it is copied: it grows by what is written meanwhile.
+ * The log of a database cannot be emptied while it is copied: it grows by everything written meanwhile.
  *
- * On a disk that turned read-only, as worn ones do, SQLite cannot open them at all; there nobody writes, and the files are
- * copied with their logs.
+ * SQLite cannot open a database on a disk that became read-only, as worn disks do. Nothing writes there, so the files are copied
+ * together with their logs.
  *
  * @throws AppError DISK_FULL, CANCELLED, BUSY
  */
 export async function copyDatabases(pairs: readonly SnapshotPair[], options: SnapshotOptions): Promise<void> {
   if (pairs.every(({ from }) => isReadOnlyDisk(from))) {
-    for (const pair of pairs) copyUnwritten(pair)
+    for (const pair of pairs) copyReadOnly(pair)
     return
   }
   const readers = await openAtOneInstant(pairs.map(({ from }) => from))
   try {
     const totalBytes = readers.reduce((sum, db) => sum + sizeOf(db), 0)
-    let before = 0
-    for (const [index, { to }] of pairs.entries()) {
-      const reader = readers[index] as Db
-      const { onProgress } = options
+    let beforeBytes = 0
+    for (const [index, reader] of readers.entries()) {
+      const to = pairs[index]?.to ?? ''
       await copyOne(reader, to, {
         ...options,
-        onProgress: (done) => onProgress?.(before + done, totalBytes),
+        onProgress: (done) => options.onProgress?.(beforeBytes + done, totalBytes),
       })
-      before += sizeOf(reader)
+      beforeBytes += sizeOf(reader)
       closeLog(to)
     }
   } catch (error) {
-    throw translate(error)
+    throw isFull(error) ? new AppError('DISK_FULL', {}, { cause: error }) : error
   } finally {
     for (const reader of readers) reader.close()
   }
 }
 
-/** True where the whole file system is read-only, not where somebody lacks the right. */
+/** Reports whether the file system of a file is read-only, as opposed to a file without write permission. */
 export function isReadOnlyDisk(file: string): boolean {
   try {
     accessSync(file, constants.W_OK)
     return false
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EROFS'
+    return error instanceof Error && 'code' in error && error.code === 'EROFS'
   }
 }
 
-/** Opens a file as it is: no migration, no change of its settings. */
+/** Opens an existing file as it is: without migration or changes of its settings. */
 export function openPlain(file: string, readonly: boolean): Db {
-  const native = nativeBinding()
-  return new Database(file, {
-    readonly,
-    fileMustExist: true,
-    timeout: 0,
-    ...(native === undefined ? {} : { nativeBinding: native as unknown as string }),
-  })
+  return openFile(file, { readonly, fileMustExist: true })
 }
 
-/** @returns a reader of each file, all of them within a transaction that sees the same instant */
+/** Returns a reader per file, in the same order, each in a read transaction that sees the same instant. */
 async function openAtOneInstant(files: readonly string[]): Promise<Db[]> {
   const writers: Db[] = []
   const readers: Db[] = []
   try {
-    // the file whose writers take longest comes first, so that the other's never wait for it: data.db before state.db
+    // data.db before state.db: its writers take longest, and those of state.db never wait for them
     for (const file of files.toSorted()) {
       const writer = openPlain(file, false)
       writers.push(writer)
@@ -111,7 +103,7 @@ async function openAtOneInstant(files: readonly string[]): Promise<Db[]> {
       const reader = openPlain(file, true)
       readers.push(reader)
       reader.exec('BEGIN')
-      reader.prepare('SELECT count(*) FROM sqlite_schema').get() // the read is what fixes the snapshot
+      reader.prepare('SELECT count(*) FROM sqlite_schema').get() // the first read fixes the snapshot
     }
     return readers
   } catch (error) {
@@ -122,8 +114,8 @@ async function openAtOneInstant(files: readonly string[]): Promise<Db[]> {
   }
 }
 
-/** The copy takes the log in when it is opened. */
-function copyUnwritten({ from, to }: SnapshotPair): void {
+/** Copies a database together with its log; opening the copy merges the two. */
+function copyReadOnly({ from, to }: SnapshotPair): void {
   copyFileSync(from, to)
   if (existsSync(`${from}-wal`)) copyFileSync(`${from}-wal`, `${to}-wal`)
   closeLog(to)
@@ -151,7 +143,7 @@ async function copyOne(reader: Db, to: string, options: SnapshotOptions): Promis
   })
 }
 
-/** Without a log beside it a copy can be read on a disk that nobody may write to. */
+/** Merges the log into a copy and removes it, so that the copy can be read on a read-only disk. Syncs the file. */
 function closeLog(file: string): void {
   const db = openPlain(file, false)
   try {
@@ -177,10 +169,4 @@ function sleepSync(ms: number): void {
 
 function sizeOf(db: Db): number {
   return Number(db.pragma('page_count', { simple: true })) * Number(db.pragma('page_size', { simple: true }))
-}
-
-function translate(error: unknown): unknown {
-  return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_FULL')
-    ? new AppError('DISK_FULL', {}, { cause: error })
-    : error
 }

@@ -3,7 +3,7 @@ import { decimalSortKey } from '../../columns/column-types-decimal.js'
 import { timetzSortKey } from '../../columns/column-types-time.js'
 import type { Db } from './database.js'
 
-/** Areas that running statements compare rows with, by handle. */
+/** Areas that running statements compare rows with: handle → area. */
 interface AreaRegistry {
   readonly areas: Map<number, PreparedArea>
   nextHandle: number
@@ -12,8 +12,8 @@ interface AreaRegistry {
 const registries = new WeakMap<Db, AreaRegistry>()
 
 /**
- * Registers what conditions call: `geo_intersects(wkb, handle)`, `geo_within(wkb, handle)`, `timetz_sort_key(text)`,
- * `decimal_sort_key(text)`.
+ * Registers the SQL functions of conditions: `geo_intersects(wkb, handle)`, `geo_within(wkb, handle)`,
+ * `timetz_sort_key(text)`, `decimal_sort_key(text)`. A second call for a connection does nothing.
  */
 export function addSqlFunctions(db: Db): void {
   if (registries.has(db)) return
@@ -43,7 +43,7 @@ export function addSqlFunctions(db: Db): void {
   )
 }
 
-/** Keeps an area for statements; `dropArea` must follow when the last of them has run. */
+/** Keeps an area for statements and returns its handle. `dropArea` must follow the last statement that uses it. */
 export function keepArea(db: Db, area: PreparedArea): number {
   const registry = registryOf(db)
   const handle = registry.nextHandle++
@@ -51,10 +51,12 @@ export function keepArea(db: Db, area: PreparedArea): number {
   return handle
 }
 
+/** Returns a kept area; undefined for an unknown handle. */
 export function areaOfHandle(db: Db, handle: number): PreparedArea | undefined {
   return registryOf(db).areas.get(handle)
 }
 
+/** Drops a kept area. */
 export function dropArea(db: Db, handle: number): void {
   registryOf(db).areas.delete(handle)
 }

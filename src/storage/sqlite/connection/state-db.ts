@@ -4,13 +4,13 @@ import { type Db, openDatabase, retryBusy, transaction } from './database.js'
 import { backupBeforeMigration } from './migration-backup.js'
 import { STATE_MIGRATIONS } from './state-migrations.js'
 
-/** An open `state.db`: the connection, and drizzle over the same one. */
+/** An open `state.db`: the connection, and drizzle over the same connection. */
 export interface StateDb {
   readonly db: Db
   readonly orm: BetterSQLite3Database
 }
 
-/** Opens `state.db`, readable by this user alone, and brings its schema up to date. `:memory:` for tests. */
+/** Opens `state.db` with mode 0600 and brings its schema up to date. Tests pass `:memory:`. */
 export async function openStateDb(file: string): Promise<StateDb> {
   // SQLite gives its -wal and -shm files the mode of the database file
   if (file !== ':memory:') closeSync(openSync(file, 'a', 0o600))
@@ -20,7 +20,7 @@ export async function openStateDb(file: string): Promise<StateDb> {
   return { db, orm: drizzle(db) }
 }
 
-/** Runs a small write in a transaction, and again while another program holds the file. */
+/** Runs a small write in a transaction; retries while another program holds the file. @throws AppError BUSY, DISK_FULL */
 export function writeState<T>({ db }: StateDb, work: () => T): Promise<T> {
   return retryBusy(() => transaction(db, work))
 }

@@ -1,6 +1,6 @@
 import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-/** The tables of `state.db` as drizzle sees them. What may stand in them is said in `state-migrations.ts`. */
+/** Tables of `state.db` as drizzle sees them. Their constraints are in `state-migrations.ts`. */
 export const meta = sqliteTable('meta', {
   name: text('name').primaryKey(),
   value: text('value').notNull(),

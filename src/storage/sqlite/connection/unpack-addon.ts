@@ -15,18 +15,18 @@ import os from 'node:os'
 import path from 'node:path'
 import { messageOf } from '../../../errors.js'
 
-/** Owner only, not writable: nobody may put another program in place of it. */
+/** Readable and executable by the owner alone, and not writable: the program cannot be replaced through it. */
 const FILE_MODE = 0o500
 
 /**
- * Makes a file of the addon and loads it: the system loads shared objects from files only. The file is kept under its
- * digest, and a kept one is used when its bytes are still the same ones.
+ * Writes the addon to a file and loads it, because the operating system loads shared objects from files only. The file is
+ * named by its digest and reused while its bytes are unchanged.
  *
- * Tried in order: `FIELDGATE_NATIVE_DIR`, the unit's cache and runtime directories, the temporary directory, and
- * `offeredDir`. A directory that cannot be written, or whose file system forbids programs (noexec), is passed over.
+ * Tried in order: `FIELDGATE_NATIVE_DIR`, the cache and runtime directories of the systemd unit, the temporary directory, and
+ * `offeredDir`. A directory that cannot be written, or whose file system forbids programs (noexec), is skipped.
  *
- * @param sha256 of `bytes`, when the build noted it
- * @throws Error in one line with what was wrong with each directory
+ * @param sha256 digest of `bytes`, if the build recorded it
+ * @throws Error in one line with the fault of each directory
  */
 export function unpackAddon(
   bytes: Uint8Array,
@@ -59,9 +59,9 @@ function directories(offeredDir: string | undefined): string[] {
   return all.filter((dir): dir is string => dir !== undefined && dir !== '')
 }
 
-/** @throws Error when another user could put files there */
+/** Creates the directory if it is missing. @throws Error if another user could put files there */
 function makeSafe(dir: string): void {
-  // one level only: what it lies in must be there
+  // one level only: the parent must exist
   if (!existsSync(dir)) mkdirSync(dir, { mode: 0o700 })
   const found = lstatSync(dir)
   const isOurs = found.uid === 0 || found.uid === process.getuid?.()
@@ -69,7 +69,7 @@ function makeSafe(dir: string): void {
     throw new Error(`${dir} can be written by others`)
 }
 
-/** @returns path of a file with exactly these bytes */
+/** Returns the path of a file with exactly these bytes, writing it if needed. */
 function keep(dir: string, bytes: Uint8Array, digest: string): string {
   const file = path.join(dir, `better_sqlite3-${digest.slice(0, 32)}.node`)
   if (isKept(file, digest)) return file
@@ -93,7 +93,7 @@ function isKept(file: string, digest: string): boolean {
   try {
     return digestOf(readFileSync(file)) === digest
   } catch {
-    return false // not there yet, or not readable: it is written anew
+    return false // missing or unreadable: written again
   }
 }
 

@@ -1,7 +1,7 @@
 import { DATA_MIGRATIONS } from './data-migrations.js'
 import { STATE_MIGRATIONS } from './state-migrations.js'
 
-/** Schema versions that this program makes and reads. */
+/** Schema versions that this program writes and reads. */
 export const KNOWN_VERSIONS = {
   'state.db': STATE_MIGRATIONS.length,
   'data.db': DATA_MIGRATIONS.length,
@@ -9,7 +9,9 @@ export const KNOWN_VERSIONS = {
 
 export type DatabaseName = keyof typeof KNOWN_VERSIONS
 
-/** Why a database of a version cannot be served by this program; null when it can, an older one after its migration. */
+/**
+ * Returns why this program cannot serve a database of a schema version; null if it can. An older version is migrated first.
+ */
 export function restorableFault(name: DatabaseName, version: number): string | null {
   const known = KNOWN_VERSIONS[name]
   if (version <= known) return null

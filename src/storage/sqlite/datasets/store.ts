@@ -1,5 +1,6 @@
 import type { Log } from '../../../log.js'
 import type { ValueEnv } from '../../columns/column-type.js'
+import type { ListQuery } from '../../list-query.js'
 import {
   type Citation,
   type CitationSums,
@@ -28,7 +29,6 @@ import {
   transaction,
 } from '../connection/database.js'
 import { createPause } from '../connection/pause.js'
-import type { ListQuery } from '../models/model-list.js'
 import { findTable } from '../tables/catalog.js'
 import {
   createDataset,

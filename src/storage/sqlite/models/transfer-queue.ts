@@ -1,15 +1,13 @@
 import type { TrustedClock } from '../../clock.js'
+import type { QueuedModel } from '../../transfers.js'
 import { statement } from '../connection/database.js'
 import type { StateDb } from '../connection/state-db.js'
 
-/** The parts of a model that a transfer needs to be queued. */
-export interface QueuedModel {
-  modelId: string
-  storeId: number
-  sizeBytes: number
-}
-
-/** Queues a feedback to every enabled upstream of the model's store. The caller holds the transaction. */
+/**
+ * Queues a feedback to every enabled upstream of the model's store. The caller holds the transaction.
+ *
+ * @returns ids of the transfers
+ */
 export function queueFeedbacks(state: StateDb, clock: TrustedClock, model: QueuedModel): number[] {
   const upstreams = statement<{ upstream_id: number }>(
     state.db,
@@ -19,8 +17,10 @@ export function queueFeedbacks(state: StateDb, clock: TrustedClock, model: Queue
 }
 
 /**
- * Queues a feedback, or finds the one that is there. One that failed is queued again; one that was delivered stays so:
- * there is never a second copy upstream. The caller holds the transaction.
+ * Queues the feedback of a model to an upstream, or finds the existing one. A failed one is queued again; a delivered one stays
+ * delivered, so that the upstream never receives a second copy. The caller holds the transaction.
+ *
+ * @returns id of the transfer
  */
 export function queueFeedback(
   { db }: StateDb,
@@ -42,7 +42,11 @@ export function queueFeedback(
   return Number(lastInsertRowid)
 }
 
-/** Makes a failed transfer wait again. What is known of it (where it stands, whether it may have arrived) stays. */
+/**
+ * Queues a failed transfer again. Its progress, and whether it may have arrived, are kept. The caller holds the transaction.
+ *
+ * @returns number of changed rows, 0 or 1
+ */
 export function requeue(db: StateDb['db'], transferId: number): number {
   return statement(
     db,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'
 import t from 'tap'
 import { createClock, WRITTEN_AT_US } from '../../../../src/storage/clock.js'
-import { openState } from '../../../../src/storage/sqlite/access/state.js'
+import { openState } from '../../../../src/storage/sqlite/state.js'
 import { memoryState, START_MS } from '../../../support/memory-state.js'
 
 const HOUR_MS = 3_600_000
@@ -48,7 +48,7 @@ t.test('state: two connections take turns, as a command line beside a running ga
 t.test('state: a gateway records the time, at most every ten minutes and at its end', async (t) => {
   const file = `${t.testdir()}/state.db`
   let wallMs = START_MS
-  const state = await openState(file, () => wallMs)
+  const state = await openState(file, { wallMs: () => wallMs })
   await state.housekeep()
   const first = await state.meta.lastSeenUs()
   t.ok(first >= START_MS * 1000)
@@ -60,7 +60,7 @@ t.test('state: a gateway records the time, at most every ten minutes and at its 
   t.ok((await state.meta.lastSeenUs()) >= first + 600_000_000, 'ten minutes later')
   wallMs += 1000
   await state.close()
-  const next = await openState(file, () => wallMs)
+  const next = await openState(file, { wallMs: () => wallMs })
   t.ok((await next.meta.lastSeenUs()) >= wallMs * 1000, 'at the end')
   await next.close()
 })
@@ -68,11 +68,11 @@ t.test('state: a gateway records the time, at most every ten minutes and at its 
 t.test('state: a wall clock before the recorded time is noticed after a restart', async (t) => {
   const file = `${t.testdir()}/state.db`
   let wallMs = START_MS
-  const before = await openState(file, () => wallMs)
+  const before = await openState(file, { wallMs: () => wallMs })
   await before.housekeep()
   await before.close()
   wallMs -= HOUR_MS
-  const after = await openState(file, () => wallMs)
+  const after = await openState(file, { wallMs: () => wallMs })
   t.equal(after.clock.isTrusted(), false)
   wallMs += 2 * HOUR_MS
   t.equal(after.clock.isTrusted(), true, 'set right')

@@ -1,34 +1,8 @@
 import type { TrustedClock } from '../../clock.js'
+import type { ModelStoreRecord, ModelStores, StoreInUse } from '../../model-stores.js'
 import { statement } from '../connection/database.js'
+import { type ListFields, listTail, queryOnce } from '../connection/list-tail.js'
 import { type StateDb, writeState } from '../connection/state-db.js'
-
-/** A named collection of models. */
-export interface ModelStoreRecord {
-  storeId: number
-  name: string
-  /** unique name with the creation time, `name_1735754645.67` */
-  longForm: string
-  createdAtUs: number
-}
-
-/** Why a store stays: what it still holds that is not upstream yet. */
-export interface StoreInUse {
-  waitingTransfers: number
-}
-
-/** Model stores. Names may be given in the short or the long form. */
-export interface ModelStores {
-  /** undefined when the name is taken */
-  create(name: string): Promise<ModelStoreRecord | undefined>
-  find(name: string): Promise<ModelStoreRecord | undefined>
-  byId(storeId: number): Promise<ModelStoreRecord | undefined>
-  /**
-   * Removes a store with its models and upstreams, unless a transfer of it still waits.
-   *
-   * @returns the store that went, what keeps it, or undefined when it is unknown
-   */
-  remove(name: string): Promise<ModelStoreRecord | StoreInUse | undefined>
-}
 
 interface StoreRow {
   store_id: number
@@ -37,20 +11,34 @@ interface StoreRow {
   created_at_us: number
 }
 
+const FIELDS: ListFields = {
+  id: { sql: 's.store_id', type: 'int8' },
+  model_store_ddc: { sql: 's.name', type: 'text' },
+  long_form: { sql: 's.long_form', type: 'text' },
+  created_at: { sql: 's.created_at_us', type: 'timestamptz' },
+}
+
+/** Creates the model stores of `state.db`. */
 export function createModelStores(state: StateDb, clock: TrustedClock): ModelStores {
+  const { db } = state
   return {
     create: (name) => writeState(state, () => insertStore(state, clock, name)),
-    find: async (name) => storeRow(state, name),
+    find: async (name) => findStore(state, name),
     async byId(storeId) {
-      const row = statement<StoreRow>(state.db, 'SELECT * FROM model_store WHERE store_id = ?').get(storeId)
+      const row = statement<StoreRow>(db, 'SELECT * FROM model_store WHERE store_id = ?').get(storeId)
       return row === undefined ? undefined : toStoreRecord(row)
+    },
+    async list(query) {
+      const tail = listTail(FIELDS, 's.store_id', query)
+      const rows = queryOnce<StoreRow>(db, `SELECT s.* FROM model_store s WHERE ${tail.sql}`, tail.values)
+      return rows.map(toStoreRecord)
     },
     remove: (name) => writeState(state, () => removeStore(state, name)),
   }
 }
 
-/** A store by short or long form. */
-export function storeRow({ db }: StateDb, name: string): ModelStoreRecord | undefined {
+/** Finds a store by its short or long form; the short form wins. */
+export function findStore({ db }: StateDb, name: string): ModelStoreRecord | undefined {
   const row = statement<StoreRow>(
     db,
     'SELECT * FROM model_store WHERE name = :name OR long_form = :name ORDER BY name = :name DESC LIMIT 1',
@@ -58,7 +46,7 @@ export function storeRow({ db }: StateDb, name: string): ModelStoreRecord | unde
   return row === undefined ? undefined : toStoreRecord(row)
 }
 
-export function toStoreRecord(row: StoreRow): ModelStoreRecord {
+function toStoreRecord(row: StoreRow): ModelStoreRecord {
   return {
     storeId: row.store_id,
     name: row.name,
@@ -67,12 +55,17 @@ export function toStoreRecord(row: StoreRow): ModelStoreRecord {
   }
 }
 
-/** Inserts a store; undefined when the name is taken. Two long forms never meet: a taken one moves on by 1 µs. */
+/**
+ * Inserts a store. Its long form is unique: if it is taken, the creation time is advanced by 1 µs. The caller holds the
+ * transaction.
+ *
+ * @returns undefined if the name is taken
+ */
 export function insertStore(state: StateDb, clock: TrustedClock, name: string): ModelStoreRecord | undefined {
-  if (storeRow(state, name) !== undefined) return undefined
+  if (findStore(state, name) !== undefined) return undefined
   for (let atUs = clock.nowUs(); ; atUs++) {
     const longForm = `${name}_${epochText(atUs)}`
-    if (storeRow(state, longForm) !== undefined) continue
+    if (findStore(state, longForm) !== undefined) continue
     const { lastInsertRowid } = statement(
       state.db,
       'INSERT INTO model_store (name, long_form, created_at_us) VALUES (?, ?, ?)',
@@ -86,7 +79,7 @@ export function insertStore(state: StateDb, clock: TrustedClock, name: string): 
   }
 }
 
-/** Epoch seconds with their fraction, trailing zeros dropped: `1735754645.67`. */
+/** Formats epoch seconds with up to six decimals, without trailing zeros: `1735754645.67`. */
 function epochText(us: number): string {
   const whole = Math.floor(us / 1_000_000)
   const fraction = String(us - whole * 1_000_000)
@@ -97,7 +90,7 @@ function epochText(us: number): string {
 
 function removeStore(state: StateDb, name: string): ModelStoreRecord | StoreInUse | undefined {
   const { db } = state
-  const store = storeRow(state, name)
+  const store = findStore(state, name)
   if (store === undefined) return undefined
   const { storeId } = store
   const waiting = statement<{ n: number }>(

@@ -1,59 +1,59 @@
 import { randomBytes } from 'node:crypto'
 import path from 'node:path'
 import t from 'tap'
-import { openModelRows } from '../../../../src/gateway/model-services.js'
 import { createKeyring } from '../../../../src/storage/keyring.js'
-import { openState } from '../../../../src/storage/sqlite/access/state.js'
+import { openState } from '../../../../src/storage/sqlite/state.js'
 import { memoryState } from '../../../support/memory-state.js'
 import { model, testModelStorage, upstream } from '../../../support/model-rows-conformance.js'
 
 t.test('model storage on SQLite in memory', async (t) => {
-  await testModelStorage(t, async (t) => openModelRows(await memoryState(t), createKeyring(randomBytes(32))))
+  await testModelStorage(t, memoryState)
 })
 
-t.test('upstreams: the secret is nowhere in the file, and another key cannot read it', async (t) => {
+t.test('upstreams: the secret is not in the file in the clear, and another key cannot read it', async (t) => {
   const file = path.join(t.testdir(), 'state.db')
-  const state = await openState(file)
+  const state = await openState(file, { keyring: createKeyring(randomBytes(32)) })
   t.teardown(() => state.close())
-  const rows = openModelRows(state, createKeyring(randomBytes(32)))
-  const storeId = (await rows.modelStores.create('rain'))?.storeId ?? 0
-  await rows.upstreams.create(upstream({ storeId, secret: 'the-secret-of-all' }))
+  const storeId = (await state.modelStores.create('rain'))?.storeId ?? 0
+  await state.upstreams.create(upstream({ storeId, secret: 'the-secret-of-all' }))
   const [row] = state.stateDb.db.prepare('SELECT hex(secret) AS hex FROM upstream').all() as { hex: string }[]
   t.notMatch(Buffer.from(row?.hex ?? '', 'hex').toString('latin1'), /the-secret/)
-  const thief = openModelRows(state, createKeyring(randomBytes(32)))
-  await t.rejects(thief.upstreams.find(1))
+  const otherKey = await openState(file, { keyring: createKeyring(randomBytes(32)) })
+  t.teardown(() => otherKey.close())
+  await t.rejects(otherKey.upstreams.find(1))
+  const withoutKey = await openState(file)
+  t.teardown(() => withoutKey.close())
+  await t.rejects(withoutKey.upstreams.find(1), /without a key/)
 })
 
-t.test('models: a damaged row is put aside with its reason, and the others are still there', async (t) => {
+t.test('models: a damaged row is hidden with its reason, and the others are still listed', async (t) => {
   const state = await memoryState(t)
-  const rows = openModelRows(state, createKeyring(randomBytes(32)))
   const ids: string[] = []
   for (let i = 0; i < 3; i++)
-    ids.push((await rows.models.add(model(), { autoCreate: true, push: false }))?.model.modelId ?? '')
+    ids.push((await state.models.add(model(), { autoCreate: true, push: false }))?.model.modelId ?? '')
   const { db } = state.stateDb
   db.pragma('ignore_check_constraints = ON') // as a disk would do it
   db.prepare(`UPDATE model SET meta = '{"a":' WHERE model_id = ?`).run(ids[1])
-  const { faults } = await rows.models.quarantineBadRows(0, 100)
+  const { faults } = await state.models.quarantineBadRows(0, 100)
   t.match(faults, [{ modelId: ids[1], reason: 'its model_meta is not a JSON object' }])
-  t.same((await rows.models.quarantineBadRows(0, 100)).faults, [], 'told once')
-  const listed = await rows.lists.models(1, { env: { timeZoneMin: 0, nowUs: 0n } })
+  t.same((await state.models.quarantineBadRows(0, 100)).faults, [], 'reported once')
+  const listed = await state.models.list(1, { env: { timeZoneMin: 0, nowUs: 0n } })
   t.same(
     listed.map((m) => m.modelId),
     [ids[0], ids[2]],
   )
-  t.match(await rows.models.counts(), { quarantined: 1 })
+  t.match(await state.models.counts(), { quarantined: 1 })
 })
 
 t.test('sync control: pause, wake and rate are seen by another connection', async (t) => {
   const file = path.join(t.testdir(), 'state.db')
   const [one, two] = [await openState(file), await openState(file)]
   t.teardown(() => Promise.all([one.close(), two.close()]))
-  const keyring = createKeyring(randomBytes(32))
-  const [a, b] = [openModelRows(one, keyring).control, openModelRows(two, keyring).control]
-  const before = b.changeCount()
+  const [a, b] = [one.control, two.control]
+  const before = await b.changeCount()
   await a.setPaused(true)
   await a.askNow()
   await a.setRate(1234.5)
-  t.not(b.changeCount(), before)
+  t.not(await b.changeCount(), before)
   t.same([await b.isPaused(), await b.wakeCount(), await b.rate()], [true, 1, 1235])
 })

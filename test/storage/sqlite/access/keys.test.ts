@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { hashSecret } from '../../../../src/auth/secret.js'
-import { openState } from '../../../../src/storage/sqlite/access/state.js'
+import { openState } from '../../../../src/storage/sqlite/state.js'
 import { testKeys } from '../../../support/key-session-conformance.js'
 import { memoryState } from '../../../support/memory-state.js'
 

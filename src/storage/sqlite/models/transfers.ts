@@ -1,97 +1,17 @@
 import type { TrustedClock } from '../../clock.js'
-import { statement } from '../connection/database.js'
+import type {
+  Backlog,
+  Lane,
+  TransferKind,
+  TransferNote,
+  TransferRecord,
+  TransferRows,
+  TransferState,
+} from '../../transfers.js'
+import { statement, writtenRow } from '../connection/database.js'
+import { type ListFields, listTail, queryOnce } from '../connection/list-tail.js'
 import { type StateDb, writeState } from '../connection/state-db.js'
-import { all, type ListFields, type ListQuery, listTail } from './model-list.js'
-import { type QueuedModel, queueFeedback, requeue } from './transfer-queue.js'
-
-export type TransferKind = 'feedback' | 'fetch'
-export type TransferState = 'queued' | 'sending' | 'delivered' | 'failed'
-
-/** A row of the outbox. */
-export interface TransferRecord {
-  transferId: number
-  kind: TransferKind
-  /** null for a fetch that has not brought a model yet */
-  modelId: string | null
-  storeId: number
-  upstreamId: number
-  state: TransferState
-  attempts: number
-  bytesSent: number
-  /** null while a fetch does not know */
-  sizeBytes: number | null
-  /** told for information; waiting is counted on the monotonic clock */
-  nextAttemptUs: number | null
-  lastError: string | null
-  lastErrorName: string | null
-  createdAtUs: number
-  finishedAtUs: number | null
-  /** an attempt may have reached the upstream although no answer came back */
-  mayBeReceived: boolean
-  resumeUrl: string | null
-  /** JSON text of the model_info that the upstream answered */
-  answer: string | null
-}
-
-/** What an attempt ended with, apart from success. */
-export interface TransferFault {
-  name: string
-  message: string
-}
-
-/** A line of FIFO order: feedbacks, or fetches, of one upstream. */
-export interface Lane {
-  upstreamId: number
-  kind: TransferKind
-}
-
-/** What is not upstream yet, per lane. */
-export interface Backlog extends Lane {
-  count: number
-  bytes: number
-  oldestUs: number
-}
-
-/** The outbox. Small and async, so that a hub can keep it in another database. */
-export interface TransferRows {
-  /** one transaction: finds or queues the feedback of a model to an upstream */
-  queueFeedback(model: QueuedModel, upstreamId: number): Promise<TransferRecord>
-  /** the fetch that waits for this upstream, or a new one */
-  queueFetch(storeId: number, upstreamId: number): Promise<TransferRecord>
-  find(transferId: number): Promise<TransferRecord | undefined>
-  list(query: ListQuery): Promise<TransferRecord[]>
-  /** lanes with something queued */
-  lanes(): Promise<Lane[]>
-  /** queued transfers of a lane, in order */
-  waiting(lane: Lane, limit: number): Promise<TransferRecord[]>
-  /** counts the attempt. False when it is not queued any more */
-  begin(transferId: number): Promise<boolean>
-  /** remembers where a running transfer stands */
-  note(transferId: number, change: TransferNote): Promise<void>
-  /** back to the queue after an attempt; `fault` null when it was no failure (pause, shutdown) */
-  putBack(transferId: number, fault: TransferFault | null, nextAttemptUs: number | null): Promise<void>
-  fail(transferId: number, fault: TransferFault): Promise<void>
-  deliver(transferId: number, answer: string): Promise<void>
-  /** undefined when unknown; a delivered one stays as it is */
-  retry(transferId: number): Promise<TransferRecord | undefined>
-  cancel(transferId: number): Promise<TransferRecord | undefined>
-  /** ends everything that waits for an upstream that went away */
-  cancelOfUpstream(upstreamId: number): Promise<number>
-  /** after a start: what was being sent waits again */
-  recover(): Promise<number>
-  backlog(): Promise<Backlog[]>
-  counts(): Promise<Record<TransferState, number>>
-  /** ids that the upstream gave to what was delivered there */
-  deliveredIds(upstreamId: number, remoteIds: readonly string[]): Promise<Set<string>>
-}
-
-export interface TransferNote {
-  bytesSent?: number
-  sizeBytes?: number
-  mayBeReceived?: boolean
-  resumeUrl?: string | null
-  answer?: string
-}
+import { queueFeedback, requeue } from './transfer-queue.js'
 
 interface TransferRow {
   transfer_id: number
@@ -131,21 +51,23 @@ const FIELDS: ListFields = {
   finished_at: { sql: 't.finished_at_us', type: 'timestamptz' },
 }
 
+/** Condition of a transfer that is neither delivered nor failed. */
 const WAITS = `state IN ('queued', 'sending')`
 
+/** Creates the outbox of `state.db`. */
 export function createTransferRows(state: StateDb, clock: TrustedClock): TransferRows {
   return { ...transferReads(state), ...transferWrites(state, clock) }
 }
 
-type Reads = 'find' | 'list' | 'lanes' | 'waiting' | 'backlog' | 'counts' | 'deliveredIds'
+type ReadName = 'find' | 'list' | 'lanes' | 'waiting' | 'backlog' | 'counts' | 'deliveredIds'
 
-function transferReads(state: StateDb): Pick<TransferRows, Reads> {
+function transferReads(state: StateDb): Pick<TransferRows, ReadName> {
   const { db } = state
   return {
     find: async (transferId) => findTransfer(state, transferId),
     async list(query) {
       const tail = listTail(FIELDS, 't.transfer_id', query)
-      const rows = all<TransferRow>(db, `SELECT t.* FROM transfer t WHERE ${tail.sql}`, tail.values)
+      const rows = queryOnce<TransferRow>(db, `SELECT t.* FROM transfer t WHERE ${tail.sql}`, tail.values)
       return rows.map(toTransferRecord)
     },
     lanes: async () => statement<Lane>(db, LANES).all(),
@@ -163,13 +85,13 @@ function transferReads(state: StateDb): Pick<TransferRows, Reads> {
   }
 }
 
-function transferWrites(state: StateDb, clock: TrustedClock): Omit<TransferRows, Reads> {
+function transferWrites(state: StateDb, clock: TrustedClock): Omit<TransferRows, ReadName> {
   const { db } = state
   const write = <T>(work: () => T) => writeState(state, work)
   const change = (sql: string, ...values: unknown[]) => statement(db, sql).run(...values).changes
   return {
     queueFeedback: (model, upstreamId) =>
-      write(() => there(findTransfer(state, queueFeedback(state, clock, model, upstreamId)))),
+      write(() => writtenRow(findTransfer(state, queueFeedback(state, clock, model, upstreamId)))),
     queueFetch: (storeId, upstreamId) => write(() => queueFetch(state, clock, storeId, upstreamId)),
     begin: (transferId) => write(() => change(BEGIN, transferId) === 1),
     note: (transferId, noted) => write(() => noteTransfer(state, transferId, noted)),
@@ -193,20 +115,12 @@ function transferWrites(state: StateDb, clock: TrustedClock): Omit<TransferRows,
         change(FAIL, 'cancelled by an operator', 'CANCELLED', clock.nowUs(), transferId)
         return findTransfer(state, transferId)
       }),
-    cancelOfUpstream: (upstreamId) =>
-      write(() =>
-        change(
-          `UPDATE transfer SET state = 'failed', last_error = 'its upstream information was deleted',
-             last_error_name = 'NO_UPSTREAM', finished_at_us = ? WHERE upstream_id = ? AND ${WAITS}`,
-          clock.nowUs(),
-          upstreamId,
-        ),
-      ),
+    cancelOfUpstream: (upstreamId) => write(() => change(FAIL_OF_UPSTREAM, clock.nowUs(), upstreamId)),
     recover: () => write(() => change(`UPDATE transfer SET state = 'queued' WHERE state = 'sending'`)),
   }
 }
 
-/** Looks at the first row of each lane only: a long outbox must not cost time at every step. */
+/** Lanes with a queued transfer. EXISTS reads one row per lane, so the cost does not grow with the outbox. */
 const LANES = `SELECT u.upstream_id AS "upstreamId", k.column1 AS kind
   FROM upstream u CROSS JOIN (VALUES ('feedback'), ('fetch')) k
   WHERE EXISTS (SELECT 1 FROM transfer t WHERE t.upstream_id = u.upstream_id AND t.kind = k.column1
@@ -216,9 +130,11 @@ const BEGIN = `UPDATE transfer SET state = 'sending', attempts = attempts + 1, n
   WHERE transfer_id = ? AND state = 'queued'`
 const PUT_BACK = `UPDATE transfer SET state = 'queued', next_attempt_us = ?, last_error = coalesce(?, last_error),
   last_error_name = coalesce(?, last_error_name) WHERE transfer_id = ? AND state = 'sending'`
-/** A delivered transfer is never taken back: its condition on the state stands in both statements. */
+/** A delivered transfer stays delivered: both statements exclude it by its state. */
 const FAIL = `UPDATE transfer SET state = 'failed', last_error = ?, last_error_name = ?, finished_at_us = ?,
   next_attempt_us = NULL WHERE transfer_id = ? AND ${WAITS}`
+const FAIL_OF_UPSTREAM = `UPDATE transfer SET state = 'failed', last_error = 'its upstream information was deleted',
+  last_error_name = 'NO_UPSTREAM', finished_at_us = ? WHERE upstream_id = ? AND ${WAITS}`
 const DELIVER = `UPDATE transfer SET state = 'delivered', answer = ?, finished_at_us = ?, bytes_sent = coalesce(size_bytes, bytes_sent),
   next_attempt_us = NULL, last_error = NULL, last_error_name = NULL, resume_url = NULL
   WHERE transfer_id = ? AND state <> 'delivered'`
@@ -250,7 +166,7 @@ function toTransferRecord(row: TransferRow): TransferRecord {
   }
 }
 
-/** At most one fetch of an upstream waits: a second caller joins it. */
+/** Returns the waiting fetch of an upstream, or inserts one. The caller holds the transaction. */
 function queueFetch(
   state: StateDb,
   clock: TrustedClock,
@@ -268,7 +184,7 @@ function queueFetch(
     `INSERT INTO transfer (kind, store_id, upstream_id, state, created_at_us) VALUES ('fetch', ?, ?, 'queued', ?)`,
   ).run(storeId, upstreamId, clock.nowUs())
   const row = statement<TransferRow>(db, 'SELECT * FROM transfer WHERE transfer_id = ?').get(lastInsertRowid)
-  return toTransferRecord(there(row))
+  return toTransferRecord(writtenRow(row))
 }
 
 function noteTransfer({ db }: StateDb, transferId: number, noted: TransferNote): void {
@@ -308,9 +224,4 @@ function deliveredIds({ db }: StateDb, upstreamId: number, remoteIds: readonly s
        AND answer ->> '$.model_id' IN (SELECT value FROM json_each(?))`,
   ).all(upstreamId, JSON.stringify(remoteIds))
   return new Set(rows.map(({ id }) => id))
-}
-
-function there<T>(row: T | undefined): T {
-  if (row === undefined) throw new Error('a transfer that was just written is not there')
-  return row
 }

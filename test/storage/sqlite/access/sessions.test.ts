@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openState } from '../../../../src/storage/sqlite/access/state.js'
+import { openState } from '../../../../src/storage/sqlite/state.js'
 import { openSession, sessionKey, testSessions } from '../../../support/key-session-conformance.js'
 import { memoryState } from '../../../support/memory-state.js'
 

@@ -1,40 +1,14 @@
 import type { TrustedClock } from '../../clock.js'
 import type { Keyring } from '../../keyring.js'
-import { statement } from '../connection/database.js'
+import {
+  type NewUpstream,
+  UPSTREAM_SECRET_CONTEXT,
+  type UpstreamRecord,
+  type UpstreamRows,
+} from '../../upstreams.js'
+import { statement, writtenRow } from '../connection/database.js'
+import { type ListFields, listTail, queryOnce } from '../connection/list-tail.js'
 import { type StateDb, writeState } from '../connection/state-db.js'
-import { all, type ListFields, type ListQuery, listTail } from './model-list.js'
-
-/** Where models of a store are fed back to. The secret is in the clear here: never log a record. */
-export interface UpstreamRecord {
-  upstreamId: number
-  storeId: number
-  storeName: string
-  /** as given: a full `https://host/api/v2/fl/jsonrpc`, or a base URL */
-  endpoint: string
-  apikey: string
-  secret: string
-  upstreamStore: string
-  alias: string
-  description: string
-  isEnabled: boolean
-  createdAtUs: number
-  updatedAtUs: number
-}
-
-export type NewUpstream = Omit<UpstreamRecord, 'upstreamId' | 'storeName' | 'createdAtUs' | 'updatedAtUs'>
-export type UpstreamChange = Partial<NewUpstream>
-
-/** Upstream information. Secrets are encrypted at rest. */
-export interface UpstreamRows {
-  create(upstream: NewUpstream): Promise<UpstreamRecord>
-  find(upstreamId: number): Promise<UpstreamRecord | undefined>
-  /** of a store, in the order they were made */
-  ofStore(storeId: number): Promise<UpstreamRecord[]>
-  list(query: ListQuery): Promise<UpstreamRecord[]>
-  update(upstreamId: number, change: UpstreamChange): Promise<UpstreamRecord | undefined>
-  /** the record that went */
-  remove(upstreamId: number): Promise<UpstreamRecord | undefined>
-}
 
 interface UpstreamRow {
   upstream_id: number
@@ -66,9 +40,12 @@ const FIELDS: ListFields = {
 }
 
 const SELECT = 'SELECT u.*, s.name AS store_name FROM upstream u JOIN model_store s USING (store_id)'
-/** A stored secret opens only as what it is: another encrypted value put in its place does not. */
-export const UPSTREAM_SECRET_CONTEXT = 'upstream.secret'
+const INSERT = `INSERT INTO upstream (store_id, endpoint, apikey, secret, upstream_store, alias, description, enabled,
+  created_at_us, updated_at_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const UPDATE = `UPDATE upstream SET store_id = ?, endpoint = ?, apikey = ?, secret = ?, upstream_store = ?, alias = ?,
+  description = ?, enabled = ?, updated_at_us = ? WHERE upstream_id = ?`
 
+/** Creates the rows of upstreams of `state.db`. */
 export function createUpstreamRows(state: StateDb, clock: TrustedClock, keyring: Keyring): UpstreamRows {
   const { db } = state
   const toRecord = (row: UpstreamRow) => toUpstreamRecord(row, keyring)
@@ -80,12 +57,9 @@ export function createUpstreamRows(state: StateDb, clock: TrustedClock, keyring:
     create: (upstream) =>
       writeState(state, () => {
         const nowUs = clock.nowUs()
-        const { lastInsertRowid } = statement(
-          db,
-          `INSERT INTO upstream (store_id, endpoint, apikey, secret, upstream_store, alias, description, enabled,
-             created_at_us, updated_at_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        ).run(...valuesOf(upstream, keyring), nowUs, nowUs)
-        return found(find(Number(lastInsertRowid)))
+        const insert = statement(db, INSERT)
+        const { lastInsertRowid } = insert.run(...valuesOf(upstream, keyring), nowUs, nowUs)
+        return writtenRow(find(Number(lastInsertRowid)))
       }),
     find: async (upstreamId) => find(upstreamId),
     ofStore: async (storeId) =>
@@ -94,17 +68,14 @@ export function createUpstreamRows(state: StateDb, clock: TrustedClock, keyring:
         .map(toRecord),
     async list(query) {
       const tail = listTail(FIELDS, 'u.upstream_id', query)
-      return all<UpstreamRow>(db, `${SELECT} WHERE ${tail.sql}`, tail.values).map(toRecord)
+      return queryOnce<UpstreamRow>(db, `${SELECT} WHERE ${tail.sql}`, tail.values).map(toRecord)
     },
     update: (upstreamId, change) =>
       writeState(state, () => {
         const old = find(upstreamId)
         if (old === undefined) return undefined
-        statement(
-          db,
-          `UPDATE upstream SET store_id = ?, endpoint = ?, apikey = ?, secret = ?, upstream_store = ?, alias = ?,
-             description = ?, enabled = ?, updated_at_us = ? WHERE upstream_id = ?`,
-        ).run(...valuesOf({ ...old, ...change }, keyring), clock.nowUs(), upstreamId)
+        const values = valuesOf({ ...old, ...change }, keyring)
+        statement(db, UPDATE).run(...values, clock.nowUs(), upstreamId)
         return find(upstreamId)
       }),
     remove: (upstreamId) =>
@@ -116,6 +87,7 @@ export function createUpstreamRows(state: StateDb, clock: TrustedClock, keyring:
   }
 }
 
+/** Values of the columns `store_id` to `enabled`, in the order of `INSERT` and `UPDATE`. */
 function valuesOf(upstream: NewUpstream, keyring: Keyring): unknown[] {
   return [
     upstream.storeId,
@@ -144,9 +116,4 @@ function toUpstreamRecord(row: UpstreamRow, keyring: Keyring): UpstreamRecord {
     createdAtUs: row.created_at_us,
     updatedAtUs: row.updated_at_us,
   }
-}
-
-function found<T>(row: T | undefined): T {
-  if (row === undefined) throw new Error('an upstream that was just written is not there')
-  return row
 }

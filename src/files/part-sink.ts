@@ -1,6 +1,6 @@
 import { AppError } from '../errors.js'
-import type { Digester } from '../files/blob-store.js'
-import type { PartWriter } from '../files/part-files.js'
+import type { Digester } from './blob-store.js'
+import type { PartWriter } from './part-files.js'
 
 /** Bytes written between two commits of the offset: what a power cut makes the other side send again. */
 const COMMIT_BYTES = 8 * 1024 * 1024

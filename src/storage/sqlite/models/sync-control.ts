@@ -1,20 +1,8 @@
+import type { SyncControl } from '../../sync-control.js'
 import { statement } from '../connection/database.js'
 import { type StateDb, writeState } from '../connection/state-db.js'
 
-/** Switches and figures of the outbox that a command line beside the gateway reads and sets. */
-export interface SyncControl {
-  isPaused(): Promise<boolean>
-  setPaused(isPaused: boolean): Promise<void>
-  /** counts up when an operator asks for a try now */
-  wakeCount(): Promise<number>
-  askNow(): Promise<void>
-  /** bytes a second of the last transfers, 0 when none was measured */
-  rate(): Promise<number>
-  setRate(bytesPerSecond: number): Promise<void>
-  /** changes when another program has written to the database; costs microseconds */
-  changeCount(): number
-}
-
+/** Creates the switches of the outbox, kept as facts of `meta`. */
 export function createSyncControl(state: StateDb): SyncControl {
   const { db } = state
   const read = (name: string) =>
@@ -33,6 +21,6 @@ export function createSyncControl(state: StateDb): SyncControl {
     askNow: () => write('sync_wake', String(Number(read('sync_wake') ?? 0) + 1)),
     rate: async () => Number(read('sync_rate') ?? 0),
     setRate: (bytesPerSecond) => write('sync_rate', String(Math.round(bytesPerSecond))),
-    changeCount: () => db.pragma('data_version', { simple: true }) as number,
+    changeCount: async () => Number(db.pragma('data_version', { simple: true })), // a few microseconds
   }
 }

@@ -1,0 +1,135 @@
+import type { ListQuery } from './list-query.js'
+
+/** 10 registered on this node, 20 received as feedback, 30 aggregated, 40 fetched from an upstream */
+export type ModelState = 10 | 20 | 30 | 40
+
+/** A registered model. Its bytes are in the blob store under `sha256`. */
+export interface ModelRecord {
+  /** position in the order of registration */
+  seq: number
+  modelId: string
+  storeId: number
+  storeName: string
+  storeLongForm: string
+  kind: string
+  description: string
+  /** JSON text of an object, as supplied */
+  meta: string
+  /** hex */
+  md5: string
+  /** hex */
+  sha256: string
+  sizeBytes: number
+  state: ModelState
+  /** nodes that passed the model on before this one */
+  hopCount: number
+  /** round of the federated learning */
+  round: number
+  lng: number
+  lat: number
+  /** beginning and end of the upload */
+  startUs: number
+  endUs: number
+  /** name of the key that registered it */
+  tenantId: string
+  /** node and id of the first registration; null for a model first registered here */
+  originNode: string | null
+  originModelId: string | null
+  /** ids of the nodes that passed it on, first one first */
+  chain: string[]
+  /** the bytes on disk are missing or differ from `sha256` */
+  isDamaged: boolean
+}
+
+export type NewModel = Omit<
+  ModelRecord,
+  'seq' | 'storeId' | 'storeName' | 'storeLongForm' | 'originNode' | 'originModelId' | 'isDamaged'
+> & {
+  /** name of the store, short or long form */
+  store: string
+  origin: { node: string; modelId: string } | null
+}
+
+/** Effects of a registration beyond its row, all in the same transaction. */
+export interface AddOptions {
+  /** creates an unknown store */
+  autoCreate: boolean
+  /** queues a feedback to every enabled upstream of the store */
+  push: boolean
+  /** fetch that brought the model: becomes delivered */
+  fetchId?: number
+  /** resumable upload that brought the model: becomes finished */
+  uploadId?: string
+}
+
+export interface AddedModel {
+  model: ModelRecord
+  /** the origin was registered before: `model` is the earlier one and nothing was written */
+  isRepeat: boolean
+  /** feedbacks that were queued */
+  transferIds: number[]
+}
+
+/** A row that cannot be shown, with the reason. */
+export interface ModelFault {
+  seq: number
+  modelId: string
+  reason: string
+}
+
+/** A digest in use. */
+export interface ModelDigest {
+  sha256: string
+  sizeBytes: number
+  isDamaged: boolean
+}
+
+export interface ModelCounts {
+  models: number
+  bytes: number
+  damaged: number
+  quarantined: number
+}
+
+/** Rows of models. */
+export interface ModelRows {
+  /** Adds a model; returns undefined if the store is unknown and `autoCreate` is false. */
+  add(model: NewModel, options: AddOptions): Promise<AddedModel | undefined>
+  /** Adds several models in one transaction; undefined, and none of them, if a store is unknown. */
+  addAll(models: readonly { model: NewModel; options: AddOptions }[]): Promise<AddedModel[] | undefined>
+  find(modelId: string): Promise<ModelRecord | undefined>
+  /** Finds a model, also one that was deleted while a transfer still needs it. */
+  findForTransfer(modelId: string): Promise<ModelRecord | undefined>
+  /** Finds the model as which an origin was first registered, also a deleted one. */
+  findByOrigin(node: string, modelId: string, storeId: number): Promise<ModelRecord | undefined>
+  /** Returns the model of a state that was registered last. */
+  newest(storeId: number, state: ModelState): Promise<ModelRecord | undefined>
+  /** @throws AppError BAD_CONDITION with the position of the fault */
+  list(storeId: number, query: ListQuery): Promise<ModelRecord[]>
+  /**
+   * Hides a model from callers at once. Its row is removed as soon as no transfer waits for it.
+   *
+   * @returns the removed model; undefined for an unknown id
+   */
+  remove(modelId: string): Promise<ModelRecord | undefined>
+  /** Removes the rows of deleted models that no transfer waits for. Returns their number. */
+  purge(): Promise<number>
+  /** Returns any model with these bytes, provided that they are not damaged. */
+  findByDigest(sha256: string): Promise<ModelRecord | undefined>
+  /** Reports whether a model or a complete upload refers to the bytes. */
+  isNamed(sha256: string): Promise<boolean>
+  /** Returns at most `limit` digests in use that sort after `after`, in order. */
+  digests(after: string, limit: number): Promise<ModelDigest[]>
+  /** Marks, or unmarks, all models with these bytes as damaged. Returns the number of changed models. */
+  setDamaged(sha256: string, isDamaged: boolean): Promise<number>
+  /**
+   * Checks at most `limit` rows after `afterSeq` and hides those that cannot be shown.
+   *
+   * @returns `lastSeq` of the last checked row, null at the end of the table
+   */
+  quarantineBadRows(
+    afterSeq: number,
+    limit: number,
+  ): Promise<{ lastSeq: number | null; faults: ModelFault[] }>
+  counts(): Promise<ModelCounts>
+}

@@ -1,0 +1,96 @@
+import { createClock } from '../clock.js'
+import type { Keyring } from '../keyring.js'
+import type { State } from '../state.js'
+import { createAuditNotes } from './access/audit.js'
+import { createKeyStore } from './access/keys.js'
+import { createMetaStore } from './access/meta.js'
+import { createSessionStore } from './access/sessions.js'
+import { statement } from './connection/database.js'
+import { openStateDb, type StateDb } from './connection/state-db.js'
+import { createModelStores } from './models/model-stores.js'
+import { createModelRows } from './models/models.js'
+import { createSyncControl } from './models/sync-control.js'
+import { createTransferRows } from './models/transfers.js'
+import { createUploadRows } from './models/uploads.js'
+import { createUpstreamRows } from './models/upstreams.js'
+
+/** Interval of the recorded time, by which a clock that falls back is noticed after a restart. */
+const RECORD_EVERY_US = 10 * 60 * 1_000_000
+/** Ended sessions removed by one `housekeep`. */
+const SWEEP_SESSIONS = 1000
+
+export interface OpenStateOptions {
+  /** encrypts the secrets of upstreams; without it reading or writing an upstream fails */
+  keyring?: Keyring
+  /** wall clock in ms, for tests */
+  wallMs?: () => number
+}
+
+/** State kept in a SQLite file. */
+export interface SqliteState extends State {
+  /** for tests, which read and damage rows */
+  readonly stateDb: StateDb
+}
+
+/**
+ * Opens `state.db`. Tests pass `:memory:`.
+ *
+ * @throws Error as `openDatabase` does
+ */
+export async function openState(file: string, options: OpenStateOptions = {}): Promise<SqliteState> {
+  const stateDb = await openStateDb(file)
+  const { db } = stateDb
+  const meta = createMetaStore(stateDb)
+  let recordedUs = await meta.lastSeenUs()
+  let isServing = false // command-line programs do not keep house and leave the recorded time alone
+  const clock = createClock(recordedUs, options.wallMs)
+  const keys = createKeyStore(stateDb, clock)
+  const sessions = createSessionStore(stateDb, clock)
+
+  const recordTime = async () => {
+    const nowUs = clock.nowUs()
+    if (!clock.isTrusted() || nowUs - recordedUs < RECORD_EVERY_US) return
+    await meta.recordTime(nowUs)
+    recordedUs = nowUs
+  }
+  return {
+    stateDb,
+    clock,
+    meta,
+    keys,
+    sessions,
+    audit: createAuditNotes(stateDb, () => clock.nowUs()),
+    models: createModelRows(stateDb, clock),
+    modelStores: createModelStores(stateDb, clock),
+    upstreams: createUpstreamRows(stateDb, clock, options.keyring ?? NO_KEYRING),
+    transfers: createTransferRows(stateDb, clock),
+    uploads: createUploadRows(stateDb, clock),
+    control: createSyncControl(stateDb),
+    async check() {
+      statement(db, 'SELECT count(*) FROM sqlite_schema').get() // read from the file, not from a cache of this process
+    },
+    async housekeep(onSessionEnded = async () => true) {
+      isServing = true
+      await keys.flushUses()
+      await recordTime()
+      const gone: string[] = []
+      for (const sessionId of await sessions.listEnded(SWEEP_SESSIONS)) {
+        if (await onSessionEnded(sessionId)) gone.push(sessionId)
+      }
+      if (gone.length > 0) await sessions.remove(gone)
+    },
+    async close() {
+      if (!db.open) return
+      await keys.flushUses()
+      if (isServing && clock.isTrusted()) await meta.recordTime(clock.nowUs())
+      db.close()
+    },
+  }
+}
+
+/** Keyring of a state that was opened without a key. */
+const NO_KEYRING: Keyring = { encrypt: missingKey, decrypt: missingKey }
+
+function missingKey(): never {
+  throw new Error('the state was opened without a key for the secrets of upstreams')
+}

@@ -1,0 +1,40 @@
+import type { AuditNotes } from './audit.js'
+import type { TrustedClock } from './clock.js'
+import type { KeyStore } from './keys.js'
+import type { MetaStore } from './meta.js'
+import type { ModelStores } from './model-stores.js'
+import type { ModelRows } from './models.js'
+import type { SessionStore } from './sessions.js'
+import type { SyncControl } from './sync-control.js'
+import type { TransferRows } from './transfers.js'
+import type { UploadRows } from './uploads.js'
+import type { UpstreamRows } from './upstreams.js'
+
+/** Rows of the model store and the outbox. */
+export interface ModelTables {
+  readonly models: ModelRows
+  readonly modelStores: ModelStores
+  readonly upstreams: UpstreamRows
+  readonly transfers: TransferRows
+  readonly uploads: UploadRows
+  readonly control: SyncControl
+}
+
+/** State of a gateway: its identity, the callers it knows, its models and its outbox. */
+export interface State extends ModelTables {
+  readonly clock: TrustedClock
+  readonly meta: MetaStore
+  readonly keys: KeyStore
+  readonly sessions: SessionStore
+  readonly audit: AuditNotes
+  /** Reads one page of the database. @throws Error if it cannot be read */
+  check(): Promise<void>
+  /**
+   * Writes the last uses of keys, records the time, and removes ended sessions. Called about once a minute.
+   *
+   * @param onSessionEnded removes whatever belongs to a session before its row; false keeps the row for the next call
+   */
+  housekeep(onSessionEnded?: (sessionId: string) => Promise<boolean>): Promise<void>
+  /** Writes pending uses of keys and closes the database. A second call does nothing. */
+  close(): Promise<void>
+}
