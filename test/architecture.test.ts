@@ -57,6 +57,13 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'storage/sqlite/datasets',
     'geo',
   ],
+  // reads every noun's rows, for backups and checks of the whole
+  'storage/sqlite/maintenance': [
+    'storage',
+    'storage/sqlite/connection',
+    'storage/sqlite/tables',
+    'storage/sqlite/citations',
+  ],
   'storage/sqlite/features': [
     'storage',
     'storage/columns',

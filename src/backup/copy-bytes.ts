@@ -3,40 +3,43 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type BlobStore, createBlobStore } from '../files/blob-store.js'
 import type { DataLayout } from '../files/layout.js'
 import type { Manifest } from './manifest.js'
-import { listPlainFiles, type NamedModel, type PlainFile } from './names.js'
+import { listPlainFiles, type PlainFile, type StoredNames } from './names.js'
 import { type BackupPlace, openBytes } from './place.js'
 import { requireFree } from './space.js'
 
-export interface CopyOptions {
+interface CopyOptions {
   readonly layout: DataLayout
   readonly reserveBytes: number
+  /** reading speed; 0 for no limit */
   readonly bytesPerSecond: number
   readonly signal?: AbortSignal | undefined
   onProgress?(fraction: number, what: string): void
 }
 
-/** What the copied rows name. */
-export interface NamedBytes {
-  readonly models: readonly NamedModel[]
-  readonly tableFiles: readonly string[]
-}
-
-export interface CopiedBytes extends Pick<Manifest, 'models' | 'tableFiles' | 'files' | 'lost'> {
+/** Entries of the manifest for the bytes of one backup, and their sums. */
+interface CopiedBytes extends Pick<Manifest, 'models' | 'tableFiles' | 'files' | 'lost'> {
   writtenBytes: number
   totalBytes: number
   blobs: number
+  /** blobs that the place held before */
   blobsKnown: number
 }
 
-/** Share of the progress bar that the databases took. */
+/** Share of the progress bar that copying the databases took. */
 const STARTS_AT = 0.4
-/** A file that changes while it is read is read again. */
+/** Attempts to read a file that changes while it is read; the last one counts. */
 const TRIES = 3
 
-/** Brings bytes to a place of backups that are not there yet. The caller holds the lease. */
+/**
+ * Copies bytes that a place of backups does not hold yet. The caller keeps bytes from being removed meanwhile
+ * (`SweepLease`).
+ *
+ * @param named bytes that rows refer to
+ * @throws Error with both figures when the disk of the place has too little space
+ */
 export async function copyBytes(
   place: BackupPlace,
-  named: NamedBytes,
+  named: Pick<StoredNames, 'models' | 'tableFiles'>,
   options: CopyOptions,
 ): Promise<CopiedBytes> {
   const { layout } = options
@@ -80,19 +83,23 @@ interface Work {
   readonly options: CopyOptions
   readonly done: CopiedBytes
   readonly startedMs: number
-  /** of what is not there yet, for the progress bar */
+  /** size of the bytes that the place does not hold yet, for the progress bar */
   neededBytes: number
 }
 
-/** What a table's file weighs is not in its row: those are counted as they come. */
-async function sizeOfNew(target: BlobStore, named: NamedBytes, plain: readonly PlainFile[]): Promise<number> {
+/** Size of models and plain files to copy. Rows of tables do not record the sizes of their files, so those are not included. */
+async function sizeOfNew(
+  target: BlobStore,
+  named: Pick<StoredNames, 'models'>,
+  plain: readonly PlainFile[],
+): Promise<number> {
   let sum = plain.reduce((total, { sizeBytes }) => total + sizeBytes, 0)
   for (const { sha256, sizeBytes } of named.models)
     if ((await target.stat(sha256)) === undefined) sum += sizeBytes
   return sum
 }
 
-/** @returns the size; undefined when the bytes were lost already, which is told in the manifest */
+/** @returns the size; undefined when the bytes are lost, which the manifest then lists */
 async function copyBlob(
   work: Work,
   source: BlobStore,
@@ -108,29 +115,29 @@ async function copyBlob(
     done.lost.push({ sha256, kind, reason })
     return undefined
   }
-  // bytes that the gateway lost since are still whole in an earlier backup
+  // bytes that the gateway has lost since may be intact in an earlier backup
   if (known !== undefined && (found === undefined || found.sizeBytes === known.sizeBytes)) {
     count(done, known.sizeBytes, true)
     return known.sizeBytes
   }
   const bytes = await source.open(sha256)
-  if (bytes === undefined) return lose(isKnownDamage ? 'damaged, and put aside' : 'not there')
+  if (bytes === undefined) return lose(isKnownDamage ? 'damaged, and quarantined' : 'missing')
   const staged = await target.stage(paced(work, bytes))
   if (staged.sha256 !== sha256) {
     await staged.drop()
-    return lose(`damaged: found bytes of the digest ${staged.sha256}`)
+    return lose(`damaged: found bytes with the digest ${staged.sha256}`)
   }
   await staged.keep()
   count(done, staged.sizeBytes, false)
   return staged.sizeBytes
 }
 
-/** Files that are kept by their path may be replaced while they are read, so what was read is what counts. */
+/** Copies a file that may be replaced while it is read. The manifest lists the digest of the bytes that were read. */
 async function copyPlain(work: Work, { path, file, isExecutable }: PlainFile): Promise<void> {
   for (let tries = 1; ; tries++) {
     work.options.signal?.throwIfAborted()
     const before = stampOf(file)
-    if (before === undefined) return // removed since the list was made
+    if (before === undefined) return // removed since the folder was listed
     const staged = await work.target.stage(paced(work, createReadStream(file)))
     if (stampOf(file) !== before && tries < TRIES) {
       await staged.drop()
@@ -158,7 +165,7 @@ function count(done: CopiedBytes, sizeBytes: number, isKnown: boolean): void {
   else done.writtenBytes += sizeBytes
 }
 
-/** Bytes as they pass, no faster than is allowed. */
+/** Passes bytes on at no more than `bytesPerSecond`, and reports progress. */
 async function* paced(work: Work, source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const { bytesPerSecond, signal, onProgress } = work.options
   let passed = 0

@@ -4,35 +4,38 @@ import path from 'node:path'
 import { isAppError } from '../errors.js'
 import { digestOf, isDiskFull, syncFolder } from '../files/blob-store.js'
 import type { DataLayout } from '../files/layout.js'
-import { readDatabaseFacts } from '../storage/sqlite/connection/database-facts.js'
-import { createSweepLease } from '../storage/sqlite/connection/lease.js'
-import { copyDatabases, isReadOnlyDisk } from '../storage/sqlite/connection/snapshot.js'
+import type { DatabaseName, Databases, Maintenance } from '../storage/maintenance.js'
 import { copyBytes } from './copy-bytes.js'
 import { backupName, listBackups, type Manifest, type OwnName, writeManifest } from './manifest.js'
-import { readStateNames, readTableFileNames } from './names.js'
+import { readStoredNames } from './names.js'
 import { type BackupPlace, openPlace, PART, placeOf } from './place.js'
 import { retain } from './retain.js'
 import { freeBytesOf, requireFree } from './space.js'
 
-export interface BackupOptions {
+/** Backup to make, as it can be sent to another thread. */
+export interface BackupJob {
   /** the gateway's data directory */
   readonly layout: DataLayout
-  /** where backups are kept */
+  /** directory of backups */
   readonly dir: string
   /** the settings file, null when there is none */
   readonly configFile: string | null
-  /** files that the settings name outside the data directory: told, not kept */
+  /** files outside the data directory that settings refer to: listed in the manifest, not copied */
   readonly outside: readonly string[]
   /** of this program */
   readonly version: string
   readonly nowUs: number
   readonly isClockTrusted: boolean
-  /** backups that stay, this one counted; 0 keeps all */
+  /** number of backups to keep, this one included; 0 keeps all */
   readonly keep: number
-  /** bytes that must stay free, where backups lie on the gateway's own disk */
+  /** bytes that must stay free where backups are on the gateway's own disk */
   readonly reserveBytes: number
-  /** how fast is read, bytes a second; 0 for no limit */
+  /** reading speed; 0 for no limit */
   readonly bytesPerSecond: number
+}
+
+export interface BackupOptions extends BackupJob {
+  readonly maintenance: Maintenance
   readonly signal?: AbortSignal | undefined
   onProgress?(fraction: number, what: string): void
 }
@@ -41,53 +44,54 @@ export interface BackupResult {
   name: string
   dir: string
   nodeId: string
-  /** copied this time: databases and bytes that were not there */
+  /** databases, and bytes that the place did not hold before */
   writtenBytes: number
-  /** what a restore would write */
+  /** size of a restored data directory */
   totalBytes: number
-  /** files of bytes that this backup names, and how many of them were there already */
+  /** number of blobs that this backup refers to */
   blobs: number
+  /** blobs that the place held before */
   blobsKnown: number
-  /** bytes that were lost or damaged in the data directory already */
+  /** bytes that rows refer to and that the data directory had lost before the backup */
   lost: Manifest['lost']
-  /** names of backups that went, because only so many are kept */
+  /** names of backups that were removed because of `keep` */
   removed: string[]
-  /** why bytes that nothing names any more were left in place, null when they were not */
+  /** why bytes that no backup refers to were not removed, null when they were */
   retentionFault: string | null
 }
 
 /**
- * Makes a backup beside a running gateway, or without one.
+ * Makes a backup, whether a gateway is running or not.
  *
- * The order is rows first, then the bytes they name. Both databases are copied as they were at one instant
- * (`copyDatabases`). Bytes lie under their digest and never change, and are on disk before their row is, so every byte
- * that the copied rows name is there at that instant. They can only go, and nobody may remove any while the lease is held:
- * it is taken before the instant, so a removal that began earlier is over, and rows of that instant no longer named what
- * it took. Bytes first would not do: what is put between the two would be named by a row and missing.
+ * Rows come first, then the bytes they refer to. Both databases are copied as they are at one instant. Blobs are named
+ * by digest, never change, and are on disk before their row is, so all bytes that the copied rows refer to exist at
+ * that instant. They can only be removed, and the lease prevents that: it is taken before the instant, so a removal
+ * that began earlier has ended, and rows of that instant no longer refer to what it removed. Bytes first would not
+ * work: a model added between the two steps would have a row and no bytes.
  *
- * A backup has its name only when everything it needs is on disk. What is cut off before is a folder that ends in
- * `.part`, and bytes that the next backup finds there.
+ * A backup gets its name only when everything it needs is on disk. An interrupted backup leaves a folder ending in
+ * `.part`, which the next backup removes, and bytes, which the next backup uses.
  *
- * @throws Error in one line that says what is in the way; nothing half is left then
+ * @throws Error in one line that says what failed; no incomplete backup is left then
  */
 export async function makeBackup(options: BackupOptions): Promise<BackupResult> {
   const { layout, dir } = options
   if (!existsSync(layout.stateDb)) {
-    throw new Error(`${layout.root} holds no gateway's data: give the --data-dir of a gateway`)
+    throw new Error(`${layout.root} is not the data directory of a gateway: give its --data-dir`)
   }
   const place = placeOf(dir)
   refuseInside(place, layout)
-  const lock = openPlace(place)
+  const lock = await openPlace(place, options.maintenance.locks)
   try {
-    return await makeWhole(place, options)
+    return await makeNext(place, options)
   } catch (error) {
     throw await translate(error, place)
   } finally {
-    lock.release()
+    await lock.release()
   }
 }
 
-async function makeWhole(place: BackupPlace, options: BackupOptions): Promise<BackupResult> {
+async function makeNext(place: BackupPlace, options: BackupOptions): Promise<BackupResult> {
   const { backups } = listBackups(place)
   const sequence = 1 + Math.max(0, ...backups.map(({ manifest }) => manifest.sequence))
   const name = backupName(sequence, options.nowUs)
@@ -99,7 +103,7 @@ async function makeWhole(place: BackupPlace, options: BackupOptions): Promise<Ba
     const [last] = backups
     if (last !== undefined && last.manifest.nodeId !== manifest.nodeId)
       throw new Error(
-        `${place.root} holds backups of the node ${last.manifest.nodeId}, this is ${manifest.nodeId}: choose another directory`,
+        `${place.root} holds backups of the node ${last.manifest.nodeId}, this node is ${manifest.nodeId}: choose another directory`,
       )
     await writeManifest(part, manifest)
     await syncFolder(part)
@@ -122,68 +126,77 @@ interface Filled {
   blobsKnown: number
 }
 
+/** Share of the progress bar that copying the databases takes. */
+const DATABASE_SHARE = 0.4
+
+/** Fills the folder of a backup, all but its manifest. */
 async function fill(
   part: string,
   place: BackupPlace,
   options: BackupOptions,
   sequence: number,
 ): Promise<Filled> {
-  const { layout, signal } = options
-  const databases = (['state.db', 'data.db'] as const).filter((name) =>
-    existsSync(path.join(layout.root, name)),
-  )
-  // where nothing can be written nothing can be removed either
-  const isStill = isReadOnlyDisk(layout.stateDb)
-  const giveBack = isStill ? async () => undefined : await createSweepLease(layout.leaseDb).keep()
-  try {
-    await requireFree(place.root, sizeOfDatabases(layout), reserveOf(options))
-    const pairs = databases.map((name) => ({ from: path.join(layout.root, name), to: path.join(part, name) }))
-    await copyDatabases(pairs, {
-      signal,
-      bytesPerSecond: options.bytesPerSecond,
-      onProgress: (done, total) =>
-        options.onProgress?.((done / Math.max(1, total)) * DATABASE_SHARE, 'databases'),
-    })
-    const { nodeId, models } = readStateNames(path.join(part, 'state.db'))
-    const tableFiles = databases.includes('data.db') ? readTableFileNames(path.join(part, 'data.db')) : []
-    const bytes = await copyBytes(
-      place,
-      { models, tableFiles },
-      { ...options, reserveBytes: reserveOf(options) },
-    )
-    await giveBack()
-    const own = await keepOwn(part, databases, options)
-    const ownBytes = own.reduce((sum, one) => sum + one.sizeBytes, 0)
-    return {
-      manifest: {
-        format: 1,
-        sequence,
-        madeAtUs: options.nowUs,
-        isClockTrusted: options.isClockTrusted,
-        nodeId,
-        version: options.version,
-        own,
-        databases: databases.map((name) => ({ name, ...readDatabaseFacts(path.join(part, name)) })),
-        ...{ models: bytes.models, tableFiles: bytes.tableFiles, files: bytes.files, lost: bytes.lost },
-        outside: [...options.outside],
-      },
-      writtenBytes: bytes.writtenBytes + ownBytes,
-      totalBytes: bytes.totalBytes + ownBytes,
-      blobs: bytes.blobs,
-      blobsKnown: bytes.blobsKnown,
-    }
-  } finally {
-    await giveBack()
+  const { nowUs, isClockTrusted, version, outside } = options
+  const { databases } = options.maintenance
+  const copied = await copyRowsAndBytes(part, place, options)
+  const names = await databases.list(part)
+  const own = await keepOwn(part, names, options)
+  const ownBytes = own.reduce((sum, one) => sum + one.sizeBytes, 0)
+  const facts = []
+  for (const name of names) facts.push({ name, ...(await databases.facts(part, name)) })
+  const { nodeId, models, tableFiles, files, lost, blobs, blobsKnown } = copied
+  return {
+    manifest: {
+      format: 1,
+      sequence,
+      madeAtUs: nowUs,
+      isClockTrusted,
+      nodeId,
+      version,
+      own,
+      databases: facts,
+      models,
+      tableFiles,
+      files,
+      lost,
+      outside: [...outside],
+    },
+    writtenBytes: copied.writtenBytes + ownBytes,
+    totalBytes: copied.totalBytes + ownBytes,
+    blobs,
+    blobsKnown,
   }
 }
 
-/** What the progress bar gives to the databases. */
-const DATABASE_SHARE = 0.4
+/** Copies the databases, then the bytes that their rows refer to; no bytes are removed meanwhile. */
+async function copyRowsAndBytes(part: string, place: BackupPlace, options: BackupOptions) {
+  const { layout, maintenance, signal, bytesPerSecond, onProgress } = options
+  const { databases, locks } = maintenance
+  const { root } = layout
+  const reserveBytes = reserveOf(options)
+  // a read-only disk allows no lock file, and nothing can be removed from it
+  const isReadOnly = await databases.isReadOnlyDisk(root)
+  const release = isReadOnly ? async () => undefined : await locks.sweepLease(root).keep()
+  try {
+    const names = await databases.list(root)
+    await requireFree(place.root, await sizeOfDatabases(root, names, databases), reserveBytes)
+    await databases.copy(root, names, part, {
+      signal,
+      bytesPerSecond,
+      onProgress: (done, total) => onProgress?.((done / Math.max(1, total)) * DATABASE_SHARE, 'databases'),
+    })
+    const named = await readStoredNames(part, maintenance)
+    const copied = await copyBytes(place, named, { ...options, reserveBytes })
+    return { nodeId: named.nodeId, ...copied }
+  } finally {
+    await release()
+  }
+}
 
-/** The copied databases, the key file and the settings, each with its digest. */
+/** Copies the key file and the settings beside the copied databases. @returns all of them with their digests */
 async function keepOwn(
   part: string,
-  databases: readonly ('state.db' | 'data.db')[],
+  databases: readonly DatabaseName[],
   { layout, configFile, signal }: BackupOptions,
 ): Promise<Manifest['own']> {
   const copies: [from: string | null, name: OwnName][] = [
@@ -196,7 +209,7 @@ async function keepOwn(
     const to = path.join(part, name)
     await copyFile(from, to)
     const handle = await open(to, 'r+')
-    await handle.chmod(0o600).catch(() => undefined) // a FAT disk has no such rights
+    await handle.chmod(0o600).catch(() => undefined) // a FAT file system has no permissions
     await handle.sync()
     await handle.close()
     names.push(name)
@@ -210,34 +223,41 @@ async function keepOwn(
   return own
 }
 
-/** Backups in the data directory would be swept, or copied into themselves. */
+/** Backups inside the data directory would be removed as unknown files, or copied into themselves. */
 function refuseInside({ root }: BackupPlace, layout: DataLayout): void {
   const relative = path.relative(layout.root, root)
   const isInside = relative === '' || (!relative.startsWith('..') && !path.isAbsolute(relative))
   if (isInside)
     throw new Error(
-      `${root} lies in the data directory ${layout.root}: choose a directory elsewhere, best on another disk`,
+      `${root} is inside the data directory ${layout.root}: choose a directory outside it, preferably on another disk`,
     )
 }
 
-function sizeOfDatabases({ stateDb, dataDb }: DataLayout): number {
-  return [stateDb, dataDb, `${stateDb}-wal`, `${dataDb}-wal`].reduce(
-    (sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0),
-    0,
-  )
+async function sizeOfDatabases(
+  root: string,
+  names: readonly DatabaseName[],
+  databases: Databases,
+): Promise<number> {
+  let sum = 0
+  for (const name of names) {
+    const { mainBytes, logBytes } = await databases.sizes(root, name)
+    sum += mainBytes + logBytes
+  }
+  return sum
 }
 
-/** On another disk nobody needs the reserve. */
+/** The reserve applies only where backups share the gateway's disk. */
 function reserveOf({ layout, dir, reserveBytes }: BackupOptions): number {
   return statSync(dir).dev === statSync(layout.root).dev ? reserveBytes : 0
 }
 
+/** Replaces errors of a full disk and of a cancelled backup by errors that say so; others stay as they are. */
 async function translate(error: unknown, place: BackupPlace): Promise<unknown> {
   const isFull = isDiskFull(error) || (isAppError(error) && error.errorName === 'DISK_FULL')
   if (isFull) {
     const freeBytes = await freeBytesOf(place.root)
     return new Error(
-      `the disk of ${place.root} became full: no backup was made (${freeBytes} bytes are free without it); make room, or choose another directory`,
+      `the disk of ${place.root} is full: no backup was made (found ${freeBytes} bytes free); free some space, or choose another directory`,
       { cause: error },
     )
   }

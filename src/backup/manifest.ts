@@ -9,10 +9,10 @@ import { type BackupPlace, PART } from './place.js'
 const Digest = z.string().regex(/^[0-9a-f]{64}$/)
 const Bytes = z.int().min(0)
 
-/** What lies in the folder of the backup itself. */
+/** Files in the folder of a backup, beside its manifest. */
 const OWN_NAMES = ['state.db', 'data.db', 'secret.key', 'edge.config.json'] as const
 
-/** A path within the data directory: it becomes one at `restore`, so it leads nowhere else. */
+/** Path relative to the data directory. A restore writes to it, so it must not lead outside. */
 const RelativePath = z
   .string()
   .max(4096)
@@ -26,13 +26,13 @@ const RelativePath = z
 
 const ManifestSchema = z.strictObject({
   format: z.literal(1),
-  /** grows by one with each backup of a place; times can be wrong */
+  /** grows by one with each backup of a place; the order of backups, because times can be wrong */
   sequence: z.int().min(1),
   madeAtUs: z.int(),
-  /** false when the wall clock stood before the last recorded time */
+  /** false when the wall clock showed a time before the last recorded one */
   isClockTrusted: z.boolean(),
   nodeId: z.string().max(100),
-  /** of the program that made it */
+  /** of the program that made the backup */
   version: z.string().max(100),
   own: z.array(z.strictObject({ name: z.enum(OWN_NAMES), sha256: Digest, sizeBytes: Bytes })),
   databases: z.array(
@@ -49,24 +49,24 @@ const ManifestSchema = z.strictObject({
   files: z.array(
     z.strictObject({ path: RelativePath, sha256: Digest, sizeBytes: Bytes, isExecutable: z.boolean() }),
   ),
-  /** bytes that rows name and that were lost or damaged already when the backup was made */
+  /** bytes that rows refer to and that were missing or damaged when the backup was made */
   lost: z.array(z.strictObject({ sha256: Digest, kind: z.enum(['model', 'file']), reason: z.string() })),
-  /** files that the settings name outside the data directory: not in the backup */
+  /** files outside the data directory that settings refer to: not in the backup */
   outside: z.array(z.string()),
 })
 
 export type Manifest = z.output<typeof ManifestSchema>
 export type OwnName = (typeof OWN_NAMES)[number]
 
-/** One backup of a place. */
+/** A backup with its manifest. */
 export interface StoredBackup {
-  /** its folder's name */
+  /** name of its folder */
   readonly name: string
   readonly dir: string
   readonly manifest: Manifest
 }
 
-/** A folder of a place that cannot be used. */
+/** A folder among the backups whose manifest cannot be read. */
 export interface BadBackup {
   readonly name: string
   readonly fault: string
@@ -74,13 +74,13 @@ export interface BadBackup {
 
 const FILE = 'manifest.json'
 
-/** `00000012-20261121T234556Z`: in the order of their making, whatever the clock said. */
+/** `00000012-20261121T234556Z`: names sort in the order in which backups were made, whatever the clock showed. */
 export function backupName(sequence: number, madeAtUs: number): string {
   const at = new Date(madeAtUs / 1000).toISOString().replace(/[-:]|\.\d+/g, '')
   return `${String(sequence).padStart(8, '0')}-${at}`
 }
 
-/** Writes the manifest into a folder; synced. Its first line is the SHA-256 of the second. */
+/** Writes and syncs the manifest of a folder. Its first line holds the SHA-256 of the second. */
 export async function writeManifest(dir: string, manifest: Manifest): Promise<void> {
   const body = JSON.stringify(manifest)
   const handle = await open(path.join(dir, FILE), 'wx', 0o600)
@@ -92,26 +92,28 @@ export async function writeManifest(dir: string, manifest: Manifest): Promise<vo
   }
 }
 
-/** @throws Error that says what is wrong with it */
-export function readManifest(dir: string): Manifest {
+/** @throws Error in one line that says why the manifest cannot be used */
+function readManifest(dir: string): Manifest {
   const file = path.join(dir, FILE)
   const lines = readFileSync(file, 'utf8').split('\n')
   const [, sha256] = /^\{"sha256":"([0-9a-f]{64})","manifest":$/.exec(lines[0] ?? '') ?? []
   const body = lines[1] ?? ''
-  if (sha256 === undefined) throw new Error(`${file} is no manifest of a backup`)
+  if (sha256 === undefined) throw new Error(`${file} is not the manifest of a backup`)
   if (digestOfText(body) !== sha256)
-    throw new Error(`${file} is damaged: found the digest ${digestOfText(body)}, expected ${sha256}`)
+    throw new Error(`${file} is damaged: found the SHA-256 ${digestOfText(body)}, expected ${sha256}`)
   const value: unknown = JSON.parse(body)
-  const format = (value as { format?: unknown }).format
+  const format = typeof value === 'object' && value !== null && 'format' in value ? value.format : undefined
   if (typeof format === 'number' && format > 1)
-    throw new Error(`${file} has the format ${format}, this Fieldgate reads 1: install a newer Fieldgate`)
+    throw new Error(
+      `${file} has the format ${format}, this Fieldgate reads format 1: install a newer Fieldgate`,
+    )
   const parsed = ManifestSchema.safeParse(value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   throw new Error(`${file} cannot be used: ${issue?.path.join('.')}: ${issue?.message}`)
 }
 
-/** Every backup of a place, oldest first; folders that are not whole are left out. */
+/** Lists the backups of a place, oldest first, and the unreadable ones; incomplete folders are left out. */
 export function listBackups(place: BackupPlace): { backups: StoredBackup[]; bad: BadBackup[] } {
   const names = existsSync(place.backupsDir) ? readdirSync(place.backupsDir).sort() : []
   const backups: StoredBackup[] = []
@@ -128,7 +130,7 @@ export function listBackups(place: BackupPlace): { backups: StoredBackup[]; bad:
   return { backups: backups.sort((a, b) => a.manifest.sequence - b.manifest.sequence), bad }
 }
 
-/** The newest backup of a place, or the one of a name. @throws Error in one line when there is none */
+/** Finds the newest backup of a place, or the named one. @throws Error in one line when there is none */
 export function chooseBackup(place: BackupPlace, name?: string): StoredBackup {
   const { backups, bad } = listBackups(place)
   const damaged = bad.find((one) => one.name === name)
@@ -137,11 +139,11 @@ export function chooseBackup(place: BackupPlace, name?: string): StoredBackup {
   if (found !== undefined) return found
   if (name !== undefined)
     throw new Error(
-      `${place.root} holds no backup ${name}, it holds ${backups.map((one) => one.name).join(', ') || 'none'}`,
+      `${place.root} holds no backup named ${name}: expected one of ${backups.map((one) => one.name).join(', ') || '(none)'}`,
     )
   const [first] = bad
   if (first !== undefined) throw new Error(`no backup in ${place.root} can be used: ${first.fault}`)
-  throw new Error(`${place.root} holds no backup: give the directory that \`fieldgate backup\` was given`)
+  throw new Error(`${place.root} holds no backup: give the directory that was given to \`fieldgate backup\``)
 }
 
 function digestOfText(text: string): string {

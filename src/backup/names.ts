@@ -1,73 +1,59 @@
 import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { DataLayout } from '../files/layout.js'
-import { openDataReader } from '../storage/sqlite/connection/data-db.js'
-import { DATA_MIGRATIONS } from '../storage/sqlite/connection/data-migrations.js'
-import type { Db } from '../storage/sqlite/connection/database.js'
-import { schemaVersionOf } from '../storage/sqlite/connection/database-facts.js'
-import { openPlain } from '../storage/sqlite/connection/snapshot.js'
-import { STATE_MIGRATIONS } from '../storage/sqlite/connection/state-migrations.js'
-import { usedDigests } from '../storage/sqlite/tables/files.js'
+import type { DatabaseName, Databases, Maintenance, NamedModel } from '../storage/maintenance.js'
 
-/** Bytes that a model's row names. */
-export interface NamedModel {
-  sha256: string
-  sizeBytes: number
-  /** the gateway knows already that they are not what they were */
-  isDamaged: boolean
+/** Node and bytes that the rows of a copy refer to. */
+export interface StoredNames {
+  readonly nodeId: string
+  readonly models: readonly NamedModel[]
+  /** digests of files in table columns, sorted */
+  readonly tableFiles: readonly string[]
 }
 
-/** What the rows of `state.db` say of the node and its models. */
-export interface StateNames {
-  nodeId: string
-  models: NamedModel[]
+/**
+ * Reads the node's id and the digests that rows refer to.
+ *
+ * @param dir folder with copies of the databases; `data.db` may be missing
+ * @throws Error naming both versions when a copy has another schema than this program's
+ */
+export async function readStoredNames(dir: string, { databases, facts }: Maintenance): Promise<StoredNames> {
+  await requireKnownSchema(dir, 'state.db', databases)
+  const nodeId = await facts.nodeId(dir)
+  if (nodeId === undefined)
+    throw new Error(`${path.join(dir, 'state.db')} names no node: run \`fieldgate init\` first`)
+  const models = await facts.models(dir)
+  if (!(await databases.list(dir)).includes('data.db')) return { nodeId, models, tableFiles: [] }
+  await requireKnownSchema(dir, 'data.db', databases)
+  return { nodeId, models, tableFiles: await facts.fileDigests(dir) }
 }
 
-/** @param file a copy of `state.db`. @throws Error naming both versions when it is not of this program's schema */
-export function readStateNames(file: string): StateNames {
-  const db = openPlain(file, true)
-  try {
-    requireVersion(db, file, STATE_MIGRATIONS.length)
-    const nodeId = db.prepare<[], string>("SELECT value FROM meta WHERE name = 'node_id'").pluck().get()
-    if (nodeId === undefined) throw new Error(`${file} names no node: run \`fieldgate init\` first`)
-    const models = db
-      .prepare<[], { sha256: string; sizeBytes: number; isDamaged: number }>(
-        `SELECT sha256, max(size_bytes) AS sizeBytes, max(damaged_at_us IS NOT NULL) AS isDamaged
-         FROM model GROUP BY sha256 ORDER BY sha256`,
-      )
-      .all()
-    return { nodeId, models: models.map((row) => ({ ...row, isDamaged: row.isDamaged === 1 })) }
-  } finally {
-    db.close()
-  }
+async function requireKnownSchema(dir: string, name: DatabaseName, databases: Databases): Promise<void> {
+  const found = await databases.schemaVersion(dir, name)
+  const known = databases.knownVersions[name]
+  if (found === known) return
+  const advice =
+    found > known
+      ? 'use the Fieldgate version that serves this data directory'
+      : 'start the gateway once with this Fieldgate, or use the version that wrote it'
+  throw new Error(`${name} has schema version ${found}, this Fieldgate reads ${known}: ${advice}`)
 }
 
-/** Digests of the files that rows of a copy of `data.db` name, in order. */
-export function readTableFileNames(file: string): string[] {
-  const db = openDataReader(file)
-  try {
-    requireVersion(db, file, DATA_MIGRATIONS.length)
-    return [...new Set(usedDigests(db))].sort()
-  } finally {
-    db.close()
-  }
-}
-
-/** A file of the data directory that is kept by its path. */
+/** A file of the data directory that is named by its path, not by a digest. */
 export interface PlainFile {
-  /** below the data directory, with `/` */
+  /** relative to the data directory, separated by `/` */
   path: string
   file: string
   sizeBytes: number
   isExecutable: boolean
 }
 
-/** What modules keep beyond their runs; the rest of that folder is for a run or a session. */
+/** Files that modules keep between runs; the other folders of `dataproc/` belong to one run or one session. */
 const APPLICATIONS = path.join('dataproc', 'applications')
 
 /**
- * Maps, modules, and what those keep beyond their runs. Links and other things that are no files are left out: they would lead out of the
- * data directory.
+ * Lists maps, modules and the files that modules keep between runs. Symbolic links and special files are left out,
+ * because they can point outside the data directory.
  */
 export function listPlainFiles({ root, modulesDir, mapsDir }: DataLayout): PlainFile[] {
   const maps = filesBelow(root, mapsDir).filter((one) => one.path.endsWith('.graph'))
@@ -81,7 +67,7 @@ function filesBelow(root: string, dir: string): PlainFile[] {
     .flatMap((entry) => {
       const file = path.join(entry.parentPath, entry.name)
       const found = statSync(file, { throwIfNoEntry: false })
-      if (found === undefined) return []
+      if (found === undefined) return [] // removed since the folder was listed
       const { size, mode } = found
       return [
         {
@@ -93,16 +79,4 @@ function filesBelow(root: string, dir: string): PlainFile[] {
       ]
     })
     .sort((a, b) => (a.path < b.path ? -1 : 1))
-}
-
-function requireVersion(db: Db, file: string, known: number): void {
-  const found = schemaVersionOf(db)
-  if (found === known) return
-  const advice =
-    found > known
-      ? 'use the Fieldgate that the gateway runs'
-      : 'start the gateway once with this Fieldgate, or use the one that made it'
-  throw new Error(
-    `${path.basename(file)} has schema version ${found}, this Fieldgate reads ${known}: ${advice}`,
-  )
 }

@@ -3,22 +3,23 @@ import path from 'node:path'
 import { messageOf } from '../errors.js'
 import { type BlobStore, createBlobStore } from '../files/blob-store.js'
 import { makeDirectory } from '../files/layout.js'
-import { type DirectoryLock, lockDirectory } from '../storage/sqlite/connection/lock.js'
+import type { DirectoryLock, DirectoryLocks } from '../storage/maintenance.js'
 
 /**
- * Where backups lie: a folder for each, and the bytes that all of them share, by digest. A folder that is not whole ends
- * in `.part`, and is renamed when everything in it, and everything it names, is on disk.
+ * Directory of backups: one folder per backup, and the bytes that all of them share, named by digest. The name of an
+ * incomplete folder ends in `.part`; it is renamed when all of its files, and all bytes it refers to, are on disk.
  */
 export interface BackupPlace {
   readonly root: string
   readonly backupsDir: string
   readonly bytesDir: string
   readonly tempDir: string
-  readonly lockDb: string
 }
 
+/** Ending of the names of incomplete folders. */
 export const PART = '.part'
 
+/** Paths of a directory of backups; nothing is created. */
 export function placeOf(dir: string): BackupPlace {
   const root = path.resolve(dir)
   return {
@@ -26,68 +27,60 @@ export function placeOf(dir: string): BackupPlace {
     backupsDir: path.join(root, 'backups'),
     bytesDir: path.join(root, 'bytes'),
     tempDir: path.join(root, 'tmp'),
-    lockDb: path.join(root, 'lock.db'),
   }
 }
 
 /**
- * Makes the folders where they are missing, takes the place for one backup, and removes what a cut-off one left.
+ * Creates missing folders, locks the place for one backup, and removes what an interrupted backup left.
  *
- * @throws Error in one line: it cannot be made or written, it holds something else, or a backup is being made there
+ * @throws Error in one line: the place cannot be created or written, holds other files, or is locked
  */
-export function openPlace(place: BackupPlace): DirectoryLock {
+export async function openPlace(place: BackupPlace, locks: DirectoryLocks): Promise<DirectoryLock> {
   refuseForeign(place)
   try {
     for (const dir of [place.backupsDir, place.bytesDir, place.tempDir]) makeDirectory(dir)
   } catch (error) {
-    throw new Error(`${place.root} cannot be written: ${messageOf(error)}; choose another directory`, {
-      cause: error,
-    })
+    throw unwritable(place, error)
   }
-  const lock = lockToWrite(place)
+  const lock = await lockForWriting(place, locks)
   for (const name of readdirSync(place.tempDir)) removeAll(path.join(place.tempDir, name))
   for (const name of readdirSync(place.backupsDir))
     if (name.endsWith(PART)) removeAll(path.join(place.backupsDir, name))
   return lock
 }
 
-function lockToWrite(place: BackupPlace): DirectoryLock {
-  try {
-    return lockPlace(place)
-  } catch (error) {
-    if (!isUnwritable(error)) throw error
-    throw new Error(`${place.root} cannot be written: ${messageOf(error)}; choose another directory`, {
-      cause: error,
-    })
-  }
+async function lockForWriting(place: BackupPlace, locks: DirectoryLocks): Promise<DirectoryLock> {
+  const attempt = await locks.lock(place.root)
+  if ('lock' in attempt) return attempt.lock
+  throw attempt.fault === 'held' ? lockedError(place, attempt.cause) : unwritable(place, attempt.cause)
 }
 
-/** Keeps backups and their retention out while a place is read; nothing where it cannot be written anyway. */
-export function lockForReading(place: BackupPlace): DirectoryLock {
-  try {
-    return lockPlace(place)
-  } catch (error) {
-    if (isUnwritable(error)) return { release: () => undefined }
-    throw error
-  }
+/**
+ * Keeps other processes from writing backups while a place is read. Where the place is read-only no lock is needed.
+ *
+ * @throws Error in one line when another process holds the lock
+ */
+export async function lockForReading(place: BackupPlace, locks: DirectoryLocks): Promise<DirectoryLock> {
+  const attempt = await locks.lock(place.root)
+  if ('lock' in attempt) return attempt.lock
+  if (attempt.fault === 'unwritable') return { release: async () => undefined }
+  throw lockedError(place, attempt.cause)
 }
 
-function isUnwritable(error: unknown): boolean {
-  const code = (error as NodeJS.ErrnoException).code ?? ''
-  return /^(?:EROFS|EACCES|EPERM|SQLITE_READONLY.*|SQLITE_CANTOPEN.*)$/.test(code)
+/** Opens the bytes of a place. Free space is checked by the callers, once for all bytes. */
+export function openBytes({ bytesDir: dir, tempDir }: BackupPlace): BlobStore {
+  return createBlobStore({ dir, tempDir })
 }
 
-/** The bytes of a place. @param requireSpace asked before bytes are written */
-export function openBytes(place: BackupPlace, requireSpace?: (bytes: number) => Promise<void>): BlobStore {
-  const { bytesDir: dir, tempDir } = place
-  return createBlobStore({ dir, tempDir, ...(requireSpace === undefined ? {} : { requireSpace }) })
+function lockedError({ root }: BackupPlace, cause: unknown): Error {
+  return new Error(`another program uses the backups in ${root}: try again when it has ended`, { cause })
 }
 
-function lockPlace({ root, lockDb }: BackupPlace): DirectoryLock {
-  return lockDirectory(lockDb, `another program works on the backups in ${root}: try again when it has ended`)
+function unwritable({ root }: BackupPlace, cause: unknown): Error {
+  return new Error(`${root} cannot be written: ${messageOf(cause)}; choose another directory`, { cause })
 }
 
-/** A mistyped directory must not be filled with folders, and a gateway's own must not hold its backup by that name. */
+/** A mistyped directory must not be filled with folders. @throws Error when `root` holds files that are no backups */
 function refuseForeign({ root, backupsDir }: BackupPlace): void {
   const found = statSync(root, { throwIfNoEntry: false })
   if (found === undefined || existsSync(backupsDir)) return
@@ -95,7 +88,7 @@ function refuseForeign({ root, backupsDir }: BackupPlace): void {
   const names = readdirSync(root).filter((name) => name !== 'lost+found')
   if (names.length > 0)
     throw new Error(
-      `${root} holds other things (${names.slice(0, 3).join(', ')}): expected an empty directory, or one with backups`,
+      `${root} holds other files (${names.slice(0, 3).join(', ')}): expected an empty directory, or one with backups`,
     )
 }
 

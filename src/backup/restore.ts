@@ -5,19 +5,18 @@ import { pipeline } from 'node:stream/promises'
 import { isAppError, messageOf } from '../errors.js'
 import { type BlobStore, createBlobStore, digestOf, isDiskFull, syncFolder } from '../files/blob-store.js'
 import { type DataLayout, layoutOf, makeDirectory, RESTORE_PART } from '../files/layout.js'
-import { readDatabaseFacts } from '../storage/sqlite/connection/database-facts.js'
-import { openPlain } from '../storage/sqlite/connection/snapshot.js'
-import { restorableFault } from '../storage/sqlite/connection/versions.js'
+import { type Databases, type Maintenance, newerSchemaFault } from '../storage/maintenance.js'
 import type { Manifest, StoredBackup } from './manifest.js'
 import { type BackupPlace, openBytes } from './place.js'
 import { requireFree } from './space.js'
 import { type Verified, verifyBackup } from './verify.js'
 
-export interface RestoreOptions {
-  /** where the gateway's data goes */
+interface RestoreOptions {
+  /** data directory to create */
   readonly layout: DataLayout
-  /** looks at everything and writes nothing */
+  /** true checks the backup and writes nothing */
   readonly isDryRun: boolean
+  readonly maintenance: Maintenance
   readonly signal?: AbortSignal | undefined
   onProgress?(fraction: number, what: string): void
 }
@@ -25,28 +24,29 @@ export interface RestoreOptions {
 export interface RestoreResult extends Verified {
   nodeId: string
   madeAtUs: number
-  /** what a restore writes */
+  /** size of the restored data directory */
   totalBytes: number
   lost: Manifest['lost']
   outside: string[]
-  /** where the settings file of that gateway lies now; null when the backup has none */
+  /** path of the restored settings file; null when the backup has none */
   configFile: string | null
 }
 
-/** What may lie in an empty directory: of the file system, and of the single executable, which unpacks its addon there. */
+/** Entries that an empty data directory may hold: of the file system, and of the single executable, which unpacks its addon. */
 const NOT_DATA = new Set(['lost+found', 'native'])
 
-/** Name that the settings file gets: nothing reads it there by itself. */
-export const RESTORED_CONFIG = 'restored.edge.config.json'
+/** Name of the restored settings file: no program reads this name by itself. */
+const RESTORED_CONFIG = 'restored.edge.config.json'
 
 /**
- * Makes a data directory out of a backup. The backup is read through first; every byte is compared with its digest while
- * it is written, and the rows are counted again in what was written.
+ * Creates a data directory from a backup. The backup is verified first; the digest of each file is compared while it is
+ * written, and the rows of the written databases are counted again.
  *
- * Everything is made in a folder of the data directory and moved up at the end, `state.db` last. While that folder is
- * there no gateway starts (`makeDirectories`), so a restore that was cut off cannot be taken for a whole one.
+ * All files are written to a folder inside the data directory and moved up at the end, `state.db` last. While that folder
+ * exists no gateway starts (`makeDirectories`), so an interrupted restore cannot be mistaken for a complete one.
  *
- * @throws Error in one line: the directory holds data, the backup is damaged, the disk is too small. Nothing stays then
+ * @throws Error in one line: the directory holds data, the backup is damaged, the disk is too small. No files are left
+ *   then
  */
 export async function restoreBackup(
   place: BackupPlace,
@@ -57,10 +57,11 @@ export async function restoreBackup(
   const { manifest } = backup
   const isNew = !existsSync(layout.root)
   refuseData(layout)
-  refuseNewer(manifest)
+  refuseNewer(manifest, options.maintenance.databases)
   const totalBytes = sizeOf(manifest)
   await requireFree(existingParent(layout.root), totalBytes, 0)
   const verified = await verifyBackup(place, backup, {
+    maintenance: options.maintenance,
     isBytesReadLater: !options.isDryRun,
     signal,
     ...(options.isDryRun && options.onProgress !== undefined ? { onProgress: options.onProgress } : {}),
@@ -68,7 +69,7 @@ export async function restoreBackup(
   const [fault] = verified.faults
   if (fault !== undefined && !options.isDryRun)
     throw new Error(
-      `the backup ${backup.name} has ${verified.faults.length} fault(s), nothing was restored: ${fault}; \`fieldgate verify\` prints all`,
+      `the backup ${backup.name} has ${verified.faults.length} fault(s), nothing was restored: ${fault}; \`fieldgate verify\` prints all of them`,
     )
   const { nodeId, madeAtUs, lost, outside } = manifest
   const hasConfig = manifest.own.some(({ name }) => name === 'edge.config.json')
@@ -86,35 +87,41 @@ export async function restoreBackup(
 
 async function write(place: BackupPlace, backup: StoredBackup, options: RestoreOptions): Promise<void> {
   const { layout, signal } = options
+  const { databases, facts } = options.maintenance
   const part = path.join(layout.root, RESTORE_PART)
-  if (existsSync(part)) clear(layout, false) // what a restore that was cut off left
+  if (existsSync(part)) clear(layout, false) // of an interrupted restore
   makeDirectory(part)
   const staged = layoutOf(part)
   mkdirSync(staged.tempDir, { mode: 0o700 })
   const from = openBytes(place)
   const total = Math.max(1, sizeOf(backup.manifest))
   let done = 0
-  const tell = (sizeBytes: number) => {
+  const report = (sizeBytes: number) => {
     done += sizeBytes
     signal?.throwIfAborted()
     options.onProgress?.(done / total, 'files')
   }
   const { models, tableFiles, files } = backup.manifest
-  await copyBlobs(from, createBlobStore({ dir: staged.modelsDir, tempDir: staged.tempDir }), models, tell)
-  await copyBlobs(from, createBlobStore({ dir: staged.filesDir, tempDir: staged.tempDir }), tableFiles, tell)
+  await copyBlobs(from, createBlobStore({ dir: staged.modelsDir, tempDir: staged.tempDir }), models, report)
+  await copyBlobs(
+    from,
+    createBlobStore({ dir: staged.filesDir, tempDir: staged.tempDir }),
+    tableFiles,
+    report,
+  )
   for (const { path: name, sha256, sizeBytes, isExecutable } of files) {
     const bytes = await from.open(sha256)
-    if (bytes === undefined) throw new Error(`the bytes ${sha256} of ${name} are gone`)
+    if (bytes === undefined) throw new Error(`the bytes ${sha256} of ${name} are missing from the backup`)
     await writeFile(bytes, path.join(part, name), isExecutable ? 0o700 : 0o600, sha256)
-    tell(sizeBytes)
+    report(sizeBytes)
   }
   for (const { name, sha256, sizeBytes } of backup.manifest.own) {
     const to = path.join(part, name === 'edge.config.json' ? RESTORED_CONFIG : name)
     await writeFile(createReadStream(path.join(backup.dir, name)), to, 0o600, sha256)
-    tell(sizeBytes)
+    report(sizeBytes)
   }
-  proveRows(part, backup.manifest)
-  forgetUnfinished(staged.stateDb)
+  await compareRows(part, backup.manifest, databases)
+  await facts.restartUnfinishedUploads(part)
   rmSync(staged.tempDir, { recursive: true })
   await moveUp(layout, part)
 }
@@ -123,22 +130,22 @@ async function copyBlobs(
   from: BlobStore,
   to: BlobStore,
   entries: Manifest['models'],
-  tell: (sizeBytes: number) => void,
+  report: (sizeBytes: number) => void,
 ): Promise<void> {
   for (const [sha256, sizeBytes] of entries) {
     const bytes = await from.open(sha256)
-    if (bytes === undefined) throw new Error(`the bytes ${sha256} are gone from the backup`)
+    if (bytes === undefined) throw new Error(`the bytes ${sha256} are missing from the backup`)
     const staged = await to.stage(bytes)
     if (staged.sha256 !== sha256) {
       await staged.drop()
       throw new Error(`the backup's bytes ${sha256} are damaged: found the SHA-256 ${staged.sha256}`)
     }
     await staged.keep()
-    tell(sizeBytes)
+    report(sizeBytes)
   }
 }
 
-/** Writes one file, synced, and reads back what is there. */
+/** Writes and syncs a file, reads it back, and compares its digest. @throws Error when the digests differ */
 async function writeFile(
   source: AsyncIterable<Uint8Array>,
   to: string,
@@ -153,10 +160,10 @@ async function writeFile(
     throw new Error(`${to}: found the SHA-256 ${found.sha256} after writing, expected ${sha256}`)
 }
 
-/** The rows of what was written, counted again. */
-function proveRows(part: string, manifest: Manifest): void {
+/** Counts the rows of the written databases. @throws Error when a count differs from the manifest */
+async function compareRows(part: string, manifest: Manifest, databases: Databases): Promise<void> {
   for (const { name, rows } of manifest.databases) {
-    const found = readDatabaseFacts(path.join(part, name)).rows
+    const found = (await databases.facts(part, name)).rows
     for (const [table, expected] of Object.entries(rows))
       if (found[table] !== expected)
         throw new Error(
@@ -165,16 +172,7 @@ function proveRows(part: string, manifest: Manifest): void {
   }
 }
 
-/** Bytes of uploads that were not whole are in no backup: their senders begin anew. */
-function forgetUnfinished(stateDb: string): void {
-  const db = openPlain(stateDb, false)
-  try {
-    db.prepare('UPDATE upload SET offset_bytes = 0 WHERE model_id IS NULL').run()
-  } finally {
-    db.close()
-  }
-}
-
+/** Moves the written files to their places. `state.db` is last: a directory without it is not a gateway's. */
 async function moveUp(layout: DataLayout, part: string): Promise<void> {
   const names = readdirSync(part).sort((a, b) => Number(a === 'state.db') - Number(b === 'state.db'))
   for (const name of names) renameSync(path.join(part, name), path.join(layout.root, name))
@@ -183,7 +181,7 @@ async function moveUp(layout: DataLayout, part: string): Promise<void> {
   await syncFolder(layout.root)
 }
 
-/** @throws Error unless the directory is empty, not there, or holds what a cut-off restore left */
+/** @throws Error unless the directory is missing, empty, or holds an interrupted restore */
 function refuseData({ root }: DataLayout): void {
   if (!existsSync(root)) return
   let names: string[]
@@ -200,14 +198,15 @@ function refuseData({ root }: DataLayout): void {
   )
 }
 
-function refuseNewer({ databases }: Manifest): void {
-  for (const { name, schemaVersion } of databases) {
-    const fault = restorableFault(name, schemaVersion)
+/** @throws Error when a database has a newer schema than this program reads */
+function refuseNewer(manifest: Manifest, { knownVersions }: Databases): void {
+  for (const { name, schemaVersion } of manifest.databases) {
+    const fault = newerSchemaFault(name, schemaVersion, knownVersions[name])
     if (fault !== null) throw new Error(fault)
   }
 }
 
-/** A restore begins in an empty directory: all that is there now is its own. */
+/** Removes what this restore wrote. It began in an empty directory, so every other entry is its own. */
 function clear({ root }: DataLayout, isNew: boolean): void {
   if (!existsSync(root)) return
   if (isNew) {
@@ -234,15 +233,16 @@ function existingParent(dir: string): string {
   return existsSync(dir) || path.dirname(dir) === dir ? dir : existingParent(path.dirname(dir))
 }
 
+/** Replaces errors of the disk, of permissions and of a cancelled restore by errors that say what to do. */
 function translate(error: unknown, root: string): unknown {
   if (isDiskFull(error) || (isAppError(error) && error.errorName === 'DISK_FULL'))
     return new Error(
-      `the disk of ${root} is full: nothing was restored; make room, or choose another --data-dir`,
+      `the disk of ${root} is full: nothing was restored; free some space, or choose another --data-dir`,
       {
         cause: error,
       },
     )
-  const { code } = error as NodeJS.ErrnoException
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'EACCES' || code === 'EROFS' || code === 'EPERM')
     return new Error(`${root} cannot be written: ${messageOf(error)}; choose another --data-dir`, {
       cause: error,

@@ -5,11 +5,13 @@ import { listBackups, type Manifest } from './manifest.js'
 import { type BackupPlace, openBytes, PART } from './place.js'
 
 /**
- * Removes all but the newest backups of a place, and the bytes that none of the rest names. The caller holds the place's lock.
+ * Removes all but the newest backups of a place, and the bytes that no remaining backup refers to. The caller holds the
+ * lock of the place.
  *
- * A manifest that cannot be read may name anything: while there is one, no bytes go.
+ * An unreadable manifest may refer to any bytes: while there is one, no bytes are removed.
  *
- * @param keep how many stay; 0 for all
+ * @param keep number of backups to keep; 0 keeps all
+ * @returns names of the removed backups, and why no bytes were removed (null when they were)
  */
 export async function retain(
   place: BackupPlace,
@@ -19,7 +21,7 @@ export async function retain(
   const { backups, bad } = listBackups(place)
   const removed: string[] = []
   for (const { name, dir } of backups.slice(0, -keep)) {
-    const part = `${dir}${PART}` // never taken for whole, wherever the removal is cut off
+    const part = `${dir}${PART}` // an interrupted removal leaves an incomplete folder, never a backup with files missing
     await rename(dir, part)
     await syncFolder(place.backupsDir)
     await rm(part, { recursive: true, force: true })
@@ -28,17 +30,17 @@ export async function retain(
   const [first] = bad
   if (first !== undefined)
     return { removed, retentionFault: `${path.join(place.backupsDir, first.name)}: ${first.fault}` }
-  if (removed.length > 0) await removeUnnamed(place)
+  if (removed.length > 0) await removeUnusedBytes(place)
   return { removed, retentionFault: null }
 }
 
-async function removeUnnamed(place: BackupPlace): Promise<void> {
-  const named = new Set(listBackups(place).backups.flatMap(({ manifest }) => digestsOf(manifest)))
+async function removeUnusedBytes(place: BackupPlace): Promise<void> {
+  const used = new Set(listBackups(place).backups.flatMap(({ manifest }) => digestsOf(manifest)))
   const bytes = openBytes(place)
-  for await (const sha256 of bytes.list()) if (!named.has(sha256)) await bytes.remove(sha256)
+  for await (const sha256 of bytes.list()) if (!used.has(sha256)) await bytes.remove(sha256)
 }
 
-/** Every digest whose bytes a backup needs. */
+/** Digests of all bytes that a restore of a backup needs. */
 export function digestsOf({ models, tableFiles, files }: Manifest): string[] {
   return [
     ...models.map(([sha256]) => sha256),

@@ -1,24 +1,27 @@
 import { messageOf } from '../errors.js'
 import type { BackupResult } from './make-backup.js'
 
-/** What is known of the backups that this gateway makes by itself. Times are µs. */
+/** State of a gateway's backups. Times are µs. */
 export interface BackupStatus {
   isScheduled: boolean
   isRunning: boolean
   lastSuccessUs: number | null
   lastAttemptUs: number | null
-  /** why the last attempt made none, null when it made one */
+  /** why the last attempt failed, null when it succeeded */
   lastError: string | null
   lastWrittenBytes: number
   lastTotalBytes: number
   lastDurationMs: number
 }
 
-/** What is kept of the last attempt, in `state.db`, for `doctor` and for the next start. */
+/** Name under which the record of the last backup is noted among the facts of the node. */
+export const LAST_BACKUP = 'last_backup'
+
+/** Record of the last attempt, stored for `doctor` and for the next start. Times are µs. */
 export interface BackupRecord {
   atUs: number
   dir: string
-  /** of the last one that was made; null before the first */
+  /** time of the last successful backup; null before the first */
   successUs: number | null
   error: string | null
   writtenBytes: number
@@ -27,20 +30,20 @@ export interface BackupRecord {
 }
 
 export interface BackupSchedule {
-  /** command lines make backups too, so it is looked up */
+  /** reads the stored record, because command lines make backups too */
   status(): Promise<BackupStatus>
-  /** ends a backup under way, which leaves nothing behind */
+  /** cancels a running backup, and waits until its files are removed */
   stop(): Promise<void>
 }
 
 export interface ScheduleDeps {
   dir: string
   everyMs: number
-  /** until the first one, when that is due already: the start has other things to do */
+  /** delay of the first backup when it is due at the start, which has other work to do */
   firstWaitMs: number
-  /** how long ago the newest backup was made; null when there is none, or a wrong clock leaves it open */
+  /** age of the newest backup; null when there is none, or when a wrong clock leaves it unknown */
   ageMs: number | null
-  /** what was written down last, here or by a command line */
+  /** newest stored record, written here or by a command line */
   last(): Promise<BackupRecord | null>
   nowUs(): number
   /** monotonic */
@@ -50,16 +53,22 @@ export interface ScheduleDeps {
   log: { info(fields: object, message: string): void; error(fields: object, message: string): void }
 }
 
-/** The hour of the next one is looked at this often: a timer cannot run for weeks. */
+/** Interval at which the due time is checked: one timer cannot run for weeks. */
 const TICK_MS = 15_000
-/** After a failure it is tried again so soon, or at its usual time when that comes earlier. */
+/** Delay of the next attempt after a failure, unless the regular interval is shorter. */
 const RETRY_MS = 3_600_000
 
-/** Makes backups at a distance of time that is counted on the monotonic clock: a wall clock that jumps skips none. */
+/**
+ * Makes backups at a fixed interval. The interval is measured on the monotonic clock, so that a change of the wall clock
+ * skips no backup.
+ *
+ * @param tickMs interval at which the due time is checked
+ */
 export function startSchedule(deps: ScheduleDeps, tickMs = TICK_MS): BackupSchedule {
   const stopping = new AbortController()
   let running: Promise<void> | undefined
-  let mine: BackupRecord | null = null
+  /** of the last attempt of this process; null before the first */
+  let ownRecord: BackupRecord | null = null
   let durationMs = 0
   let dueMs =
     deps.nowMs() +
@@ -67,10 +76,10 @@ export function startSchedule(deps: ScheduleDeps, tickMs = TICK_MS): BackupSched
 
   const attempt = async () => {
     const startedMs = deps.nowMs()
-    const next = await attemptOnce(deps, await newest(deps, mine), stopping.signal)
+    const next = await attemptOnce(deps, await newest(deps, ownRecord), stopping.signal)
     if (next === undefined) return // the gateway is stopping
     durationMs = deps.nowMs() - startedMs
-    mine = next
+    ownRecord = next
     dueMs = startedMs + (next.error === null ? deps.everyMs : Math.min(RETRY_MS, deps.everyMs))
   }
   const timer = setInterval(() => {
@@ -84,7 +93,7 @@ export function startSchedule(deps: ScheduleDeps, tickMs = TICK_MS): BackupSched
     status: async () => ({
       isScheduled: true,
       isRunning: running !== undefined,
-      ...statusOf(await newest(deps, mine)),
+      ...statusOf(await newest(deps, ownRecord)),
       lastDurationMs: Math.round(durationMs),
     }),
     async stop() {
@@ -95,7 +104,7 @@ export function startSchedule(deps: ScheduleDeps, tickMs = TICK_MS): BackupSched
   }
 }
 
-/** What a gateway without a schedule says: the command line may have made backups. */
+/** Schedule of a gateway that makes no backups itself: its status shows backups made by command lines. */
 export function noSchedule(last: ScheduleDeps['last']): BackupSchedule {
   return {
     status: async () => ({
@@ -108,7 +117,12 @@ export function noSchedule(last: ScheduleDeps['last']): BackupSchedule {
   }
 }
 
-/** What a backup leaves to be known of it. */
+/** Reads a record that was noted under `LAST_BACKUP`; null for `undefined`, before the first backup. */
+export function readRecord(text: string | undefined): BackupRecord | null {
+  return text === undefined ? null : (JSON.parse(text) as BackupRecord) // written by this program alone
+}
+
+/** Record of a successful backup. */
 export function recordOf(result: BackupResult, dir: string, atUs: number): BackupRecord {
   const { writtenBytes, totalBytes, lost } = result
   return { atUs, dir, successUs: atUs, error: null, writtenBytes, totalBytes, lost: lost.length }
@@ -138,29 +152,29 @@ async function attemptOnce(
         lost,
         retentionFault,
       },
-      'a backup was made',
+      'backup made',
     )
   } catch (error) {
     if (signal.aborted) return undefined
     const empty = { successUs: null, writtenBytes: 0, totalBytes: 0, lost: 0 }
     record = { ...empty, ...before, atUs, dir: deps.dir, error: messageOf(error) }
-    deps.log.error({ audit: true, act: 'backup', dir: deps.dir, err: error }, 'no backup was made')
+    deps.log.error({ audit: true, act: 'backup', dir: deps.dir, err: error }, 'backup failed')
   }
   try {
     await deps.record(record)
   } catch (error) {
-    deps.log.error({ err: error }, 'the outcome of a backup could not be written down')
+    deps.log.error({ err: error }, 'the record of a backup could not be stored')
   }
   return record
 }
 
-/** What was written down, unless what this process knows could not be. */
+/** Newer one of the stored record and the record of this process, which may not have been stored. */
 async function newest(
   deps: Pick<ScheduleDeps, 'last'>,
-  mine: BackupRecord | null,
+  ownRecord: BackupRecord | null,
 ): Promise<BackupRecord | null> {
-  const noted = await deps.last()
-  return mine !== null && (noted === null || mine.atUs > noted.atUs) ? mine : noted
+  const stored = await deps.last()
+  return ownRecord !== null && (stored === null || ownRecord.atUs > stored.atUs) ? ownRecord : stored
 }
 
 function statusOf(record: BackupRecord | null) {

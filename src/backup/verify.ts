@@ -1,160 +1,150 @@
-import { createReadStream, existsSync } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import path from 'node:path'
 import { messageOf } from '../errors.js'
 import { digestOf } from '../files/blob-store.js'
-import { allCitations } from '../storage/sqlite/citations/catalog.js'
-import { computeSums } from '../storage/sqlite/citations/checksum.js'
-import { openDataReader } from '../storage/sqlite/connection/data-db.js'
-import type { Db } from '../storage/sqlite/connection/database.js'
-import { checkDatabase, countRows, schemaVersionOf } from '../storage/sqlite/connection/database-facts.js'
-import { openPlain } from '../storage/sqlite/connection/snapshot.js'
-import { KNOWN_VERSIONS } from '../storage/sqlite/connection/versions.js'
+import type { Databases, Maintenance, StoredFacts } from '../storage/maintenance.js'
 import type { Manifest, StoredBackup } from './manifest.js'
-import { readStateNames, readTableFileNames } from './names.js'
+import { readStoredNames } from './names.js'
 import { type BackupPlace, openBytes } from './place.js'
 import { digestsOf } from './retain.js'
 
-/** What a backup was found to be. */
+/** Result of verifying a backup. */
 export interface Verified {
   name: string
-  /** lines that say what is wrong and where; empty when a restore gives what was backed up */
+  /** one line per fault with its file, at most 100; empty when a restore gives exactly what was backed up */
   faults: string[]
   rows: number
   blobs: number
   bytes: number
-  /** citations whose checksum was worked out again and is the recorded one */
+  /** citations whose checksum was computed again and equals the recorded one */
   citations: number
 }
 
-export interface VerifyOptions {
-  /** leaves reading the bytes of models and files to the caller, who reads them anyway; that they are there is seen */
-  isBytesReadLater?: boolean
-  signal?: AbortSignal | undefined
+interface VerifyOptions {
+  readonly maintenance: Maintenance
+  /** true checks that the bytes of models and files exist with their sizes, and leaves their digests to the caller */
+  readonly isBytesReadLater?: boolean
+  readonly signal?: AbortSignal | undefined
   onProgress?(fraction: number, what: string): void
 }
 
 const MAX_FAULTS = 100
 
+/** Adds a line to the faults. */
+type Report = (line: string) => void
+
 /**
- * Reads a backup through: digests of every file, the structure and the row counts of the databases, whether everything
- * that rows name is there, and the checksums of citations. Writes nothing.
+ * Reads a whole backup: digests of every file, structure and row counts of the databases, presence of all bytes that
+ * rows refer to, and checksums of citations. Writes nothing.
  */
 export async function verifyBackup(
   place: BackupPlace,
   { name, dir, manifest }: StoredBackup,
-  options: VerifyOptions = {},
+  options: VerifyOptions,
 ): Promise<Verified> {
+  const { databases, facts } = options.maintenance
   const faults: string[] = []
-  const say = (line: string) => void (faults.length < MAX_FAULTS && faults.push(line))
+  const report = (line: string) => void (faults.length < MAX_FAULTS && faults.push(line))
   const result: Verified = { name, faults, rows: 0, blobs: 0, bytes: 0, citations: 0 }
-  await verifyOwn(dir, manifest, say)
-  // what SQLite says of a file that is known to be another one would only be in the way
+  await verifyOwn(dir, manifest, report)
+  // a database with a wrong digest is reported once; faults found inside it would add nothing
   if (faults.length === 0) {
-    for (const { name: file, schemaVersion, rows } of manifest.databases) {
-      result.rows += verifyDatabase(path.join(dir, file), schemaVersion, rows, say)
+    for (const expected of manifest.databases) {
+      result.rows += await verifyDatabase(dir, expected, databases, report)
       options.signal?.throwIfAborted()
     }
   }
-  // of an older schema the rows are read after its migration; until then the list of the manifest stands
-  const isReadable = manifest.databases.every((one) => one.schemaVersion === KNOWN_VERSIONS[one.name])
+  // rows of an older schema can be read only after its migration; until then the lists of the manifest count
+  const isReadable = manifest.databases.every(
+    (one) => one.schemaVersion === databases.knownVersions[one.name],
+  )
   if (faults.length === 0 && isReadable) {
-    verifyNames(dir, manifest, say)
-    result.citations = await verifyCitations(dir, manifest, say, options)
+    await verifyNames(dir, manifest, options.maintenance, report)
+    if (manifest.databases.some((one) => one.name === 'data.db'))
+      result.citations = await verifyCitations(dir, facts, report, options.signal)
   }
-  await verifyBytes(place, manifest, result, say, options)
+  await verifyBytes(place, manifest, result, report, options)
   return result
 }
 
-type Say = (line: string) => void
-
-async function verifyOwn(dir: string, manifest: Manifest, say: Say): Promise<void> {
+async function verifyOwn(dir: string, manifest: Manifest, report: Report): Promise<void> {
   for (const { name, sha256, sizeBytes } of manifest.own) {
     const file = path.join(dir, name)
     try {
       const found = await digestOf(createReadStream(file))
       if (found.sha256 !== sha256)
-        say(
-          `${file}: found ${found.sizeBytes} bytes of the SHA-256 ${found.sha256}, expected ${sizeBytes} of ${sha256}`,
+        report(
+          `${file}: found ${found.sizeBytes} bytes with the SHA-256 ${found.sha256}, expected ${sizeBytes} with ${sha256}`,
         )
     } catch (error) {
-      say(`${file}: ${messageOf(error)}`)
+      report(`${file}: ${messageOf(error)}`)
     }
   }
 }
 
-/** @returns rows of all tables */
-function verifyDatabase(
-  file: string,
-  schemaVersion: number,
-  expected: Record<string, number>,
-  say: Say,
-): number {
-  const db = openForChecks(file)
+/** @returns the number of rows in all tables */
+async function verifyDatabase(
+  dir: string,
+  { name, schemaVersion, rows: expected }: Manifest['databases'][number],
+  databases: Databases,
+  report: Report,
+): Promise<number> {
+  const file = path.join(dir, name)
   try {
-    for (const line of checkDatabase(db, 'full')) say(`${file}: ${line}`)
-    const version = schemaVersionOf(db)
-    if (version !== schemaVersion) say(`${file}: found schema version ${version}, expected ${schemaVersion}`)
-    const rows = countRows(db)
+    for (const line of await databases.check(dir, name, 'full')) report(`${file}: ${line}`)
+    const { schemaVersion: version, rows } = await databases.facts(dir, name)
+    if (version !== schemaVersion)
+      report(`${file}: found schema version ${version}, expected ${schemaVersion}`)
     for (const table of new Set([...Object.keys(rows), ...Object.keys(expected)])) {
       if (rows[table] !== expected[table])
-        say(
+        report(
           `${file}: the table ${table} has ${rows[table] ?? 'no'} rows, expected ${expected[table] ?? 'no table'}`,
         )
     }
     return Object.values(rows).reduce((sum, count) => sum + count, 0)
   } catch (error) {
-    say(`${file}: ${messageOf(error)}`)
+    report(`${file}: ${messageOf(error)}`)
     return 0
-  } finally {
-    db.close()
   }
 }
 
-/** Indexes of `data.db` are made with functions of ours: without them they cannot be checked. */
-function openForChecks(file: string): Db {
-  return path.basename(file) === 'data.db' ? openDataReader(file) : openPlain(file, true)
-}
-
-/** What the rows name is what the manifest lists, or is known to have been lost. */
-function verifyNames(dir: string, manifest: Manifest, say: Say): void {
-  try {
-    const { nodeId, models } = readStateNames(path.join(dir, 'state.db'))
-    if (nodeId !== manifest.nodeId)
-      say(`${dir}: found rows of the node ${nodeId}, expected ${manifest.nodeId}`)
-    const data = path.join(dir, 'data.db')
-    const tableFiles = existsSync(data) ? readTableFileNames(data) : []
-    const listed = new Set([...digestsOf(manifest), ...manifest.lost.map(({ sha256 }) => sha256)])
-    for (const sha256 of [...models.map((model) => model.sha256), ...tableFiles])
-      if (!listed.has(sha256)) say(`${dir}: a row names the bytes ${sha256}, the manifest does not list them`)
-  } catch (error) {
-    say(messageOf(error))
-  }
-}
-
-async function verifyCitations(
+/** Checks that the manifest lists all bytes that rows refer to, as present or as lost. */
+async function verifyNames(
   dir: string,
   manifest: Manifest,
-  say: Say,
-  options: VerifyOptions,
-): Promise<number> {
-  if (!manifest.databases.some(({ name }) => name === 'data.db')) return 0
-  const db = openDataReader(path.join(dir, 'data.db'))
+  maintenance: Maintenance,
+  report: Report,
+): Promise<void> {
   try {
-    let right = 0
-    for (const citation of allCitations(db)) {
-      options.signal?.throwIfAborted()
-      const { longForm, checksum } = citation.info
-      if (checksum === null) continue // it was not worked out yet; the restored gateway does it
-      const found = await computeSums(db, citation)
-      if (found.checksum === checksum) right++
-      else say(`the citation ${longForm}: found the checksum ${found.checksum}, expected ${checksum}`)
-    }
-    return right
+    const { nodeId, models, tableFiles } = await readStoredNames(dir, maintenance)
+    if (nodeId !== manifest.nodeId)
+      report(`${dir}: found rows of the node ${nodeId}, expected ${manifest.nodeId}`)
+    const listed = new Set([...digestsOf(manifest), ...manifest.lost.map(({ sha256 }) => sha256)])
+    for (const sha256 of [...models.map((model) => model.sha256), ...tableFiles])
+      if (!listed.has(sha256))
+        report(`${dir}: a row refers to the bytes ${sha256}, which the manifest does not list`)
   } catch (error) {
-    say(messageOf(error))
+    report(messageOf(error))
+  }
+}
+
+/** @returns the number of citations whose checksum is the recorded one */
+async function verifyCitations(
+  dir: string,
+  facts: StoredFacts,
+  report: Report,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  let matching = 0
+  try {
+    for await (const { longForm, found, expected } of facts.checkCitations(dir, signal)) {
+      if (found === expected) matching++
+      else report(`the citation ${longForm}: found the checksum ${found}, expected ${expected}`)
+    }
+    return matching
+  } catch (error) {
+    report(messageOf(error))
     return 0
-  } finally {
-    db.close()
   }
 }
 
@@ -162,7 +152,7 @@ async function verifyBytes(
   place: BackupPlace,
   manifest: Manifest,
   result: Verified,
-  say: Say,
+  report: Report,
   options: VerifyOptions,
 ): Promise<void> {
   const bytes = openBytes(place)
@@ -176,8 +166,8 @@ async function verifyBytes(
     options.signal?.throwIfAborted()
     const fault = await faultOf(bytes, sha256, sizeBytes, options.isBytesReadLater === true)
     if (fault !== null)
-      say(
-        `${path.join(place.bytesDir, sha256.slice(0, 2), sha256)}: ${fault}; remove it, and the next backup brings it again`,
+      report(
+        `${path.join(place.bytesDir, sha256.slice(0, 2), sha256)}: ${fault}; remove this file, and the next backup copies it again`,
       )
     result.blobs++
     result.bytes += sizeBytes
@@ -185,6 +175,7 @@ async function verifyBytes(
   }
 }
 
+/** @returns what is wrong with one blob; null when it is intact */
 async function faultOf(
   bytes: ReturnType<typeof openBytes>,
   sha256: string,
@@ -198,7 +189,7 @@ async function faultOf(
     if (isSizeOnly) return null
     const source = await bytes.open(sha256)
     const facts = source === undefined ? undefined : await digestOf(source)
-    return facts?.sha256 === sha256 ? null : `found bytes of the SHA-256 ${facts?.sha256 ?? '(none)'}`
+    return facts?.sha256 === sha256 ? null : `found bytes with the SHA-256 ${facts?.sha256 ?? '(none)'}`
   } catch (error) {
     return messageOf(error)
   }

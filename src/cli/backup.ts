@@ -1,10 +1,10 @@
 import path from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { type BackupResult, makeBackup } from '../backup/make-backup.js'
-import { recordOf } from '../backup/schedule.js'
+import { LAST_BACKUP, recordOf } from '../backup/schedule.js'
 import { layoutOf } from '../files/layout.js'
-import { LAST_BACKUP, outsideFiles } from '../gateway/backups.js'
-import { isReadOnlyDisk } from '../storage/sqlite/connection/snapshot.js'
+import { outsideFiles } from '../gateway/backups.js'
+import { createMaintenance } from '../storage/sqlite/maintenance/maintenance.js'
 import { openState } from '../storage/sqlite/state.js'
 import { readClock } from './clock.js'
 import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson, usageError } from './io.js'
@@ -17,13 +17,13 @@ interface BackupFlags extends GlobalOptions {
   keep?: number
 }
 
-/** `backup`: beside a running gateway, or without one. */
+/** Adds `backup`: makes a backup, whether a gateway is running or not. */
 export function addBackupCommand(program: Command, io: CliIo, deps: CliDeps): void {
   program
     .command('backup')
-    .description('makes a backup of everything the gateway keeps, also while it runs')
-    .argument('[dir]', 'where backups are kept (default: backup.dir of the settings)')
-    .option('--keep <count>', 'removes all but so many of the newest backups there', readKeep)
+    .description('backs up the data directory, also while the gateway is running')
+    .argument('[dir]', 'directory of backups (default: backup.dir of the settings)')
+    .option('--keep <count>', 'number of newest backups to keep; older ones are removed', readKeep)
     .action(async (dir: string | undefined, _options, command: Command) => {
       await backup(dir, command.optsWithGlobals<BackupFlags>(), io, deps)
     })
@@ -39,33 +39,42 @@ async function backup(
   const dir = given === undefined ? config.backup.dir : path.resolve(deps.cwd, given)
   if (dir === undefined) throw usageError('expected a directory for the backup, or the setting backup.dir')
   const layout = layoutOf(dataDir)
+  const maintenance = createMaintenance()
   deps.makeFilesPrivate()
   const stop = new AbortController()
   const stopListening = deps.onSignal('SIGINT', () => stop.abort())
   const progress = createProgress(io.stderr)
   try {
-    const clock = readClock(layout)
+    const clock = await readClock(layout, maintenance)
     const nowUs = clock.nowUs()
+    const outside = outsideFiles(config)
     const result = await makeBackup({
-      ...{ layout, dir, configFile: file, version: deps.version, nowUs, isClockTrusted: clock.isTrusted() },
-      outside: outsideFiles(config),
+      layout,
+      dir,
+      configFile: file,
+      outside,
+      version: deps.version,
+      nowUs,
+      isClockTrusted: clock.isTrusted(),
       keep: flags.keep ?? 0,
       reserveBytes: config.limits.diskReserveBytes,
       bytesPerSecond: 0,
+      maintenance,
       signal: stop.signal,
       onProgress: (fraction, what) => progress.show(fraction, what),
     })
     progress.clear()
-    if (!isReadOnlyDisk(layout.stateDb)) await writeDown(layout.stateDb, result, dir, nowUs, io)
-    tell(io, result, flags.json === true, outsideFiles(config))
+    if (!(await maintenance.databases.isReadOnlyDisk(layout.root)))
+      await recordBackup(layout.stateDb, result, dir, nowUs, io)
+    print(io, result, flags.json === true, outside)
   } finally {
     progress.clear()
     stopListening()
   }
 }
 
-/** For `doctor`. A backup that was made is one, also where this cannot be written. */
-async function writeDown(
+/** Stores the record that `doctor` reads. A failure is a warning: the backup itself is complete. */
+async function recordBackup(
   stateDb: string,
   result: BackupResult,
   dir: string,
@@ -81,26 +90,31 @@ async function writeDown(
       await state.close()
     }
   } catch (error) {
-    io.stderr.write(`fieldgate: the backup was made, but doctor will not know of it: ${oneLine(error)}\n`)
+    io.stderr.write(
+      `fieldgate: warning: the backup was made, but could not be recorded for doctor: ${oneLine(error)}\n`,
+    )
   }
 }
 
-function tell(io: CliIo, result: BackupResult, isJson: boolean, outside: string[]): void {
+function print(io: CliIo, result: BackupResult, isJson: boolean, outside: string[]): void {
   if (isJson) {
     printJson(io, { ...result, outside })
     return
   }
   const { dir, blobs, blobsKnown, writtenBytes, totalBytes, removed, lost, retentionFault } = result
   io.stdout.write(
-    `${dir}\n${sizeText(totalBytes)} in ${group(blobs)} files and the databases; ${sizeText(writtenBytes)} written, ${group(blobsKnown)} files were there already.\n`,
+    `${dir}\n${sizeText(totalBytes)} in ${group(blobs)} files and the databases; ${sizeText(writtenBytes)} written, ${group(blobsKnown)} files were in earlier backups.\n`,
   )
   if (removed.length > 0) io.stdout.write(`Removed: ${removed.join(', ')}\n`)
-  for (const file of outside) io.stdout.write(`Not in it, for it lies outside the data directory: ${file}\n`)
+  for (const file of outside)
+    io.stdout.write(`Not included, because it is outside the data directory: ${file}\n`)
   for (const { sha256, kind, reason } of lost)
-    io.stderr.write(`fieldgate: warning: the bytes of a ${kind} were lost before: ${sha256} (${reason})\n`)
+    io.stderr.write(
+      `fieldgate: warning: the bytes of a ${kind} were lost before this backup: ${sha256} (${reason})\n`,
+    )
   if (retentionFault !== null)
     io.stderr.write(
-      `fieldgate: warning: bytes of removed backups stay, for one cannot be read: ${oneLine(retentionFault)}\n`,
+      `fieldgate: warning: bytes of removed backups were kept, because a backup cannot be read: ${oneLine(retentionFault)}\n`,
     )
 }
 

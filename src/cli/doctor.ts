@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
 import { examine } from '../doctor/examine.js'
-import { type Check, type CheckState, error, ok, type Patient, worst } from '../doctor/finding.js'
+import { type Check, type CheckContext, type CheckState, error, ok, worst } from '../doctor/finding.js'
 import { checkSettings } from '../doctor/settings.js'
 import { type DataLayout, layoutOf } from '../files/layout.js'
 import { WRITTEN_AT_US } from '../storage/clock.js'
+import { createMaintenance } from '../storage/sqlite/maintenance/maintenance.js'
 import { openState } from '../storage/sqlite/state.js'
 import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson } from './io.js'
 import { createProgress } from './progress.js'
@@ -17,27 +18,27 @@ interface DoctorFlags extends GlobalOptions {
 /** Exit codes of `doctor`, for monitoring. */
 const EXIT_CODE: Record<CheckState, number> = { ok: 0, warning: 1, error: 2 }
 
-/** `doctor`: what is wrong, and what to do about it. */
+/** Adds `doctor`: checks the settings, the data directory and what they refer to. */
 export function addDoctorCommand(program: Command, io: CliIo, deps: CliDeps): void {
   program
     .command('doctor')
     .description(
-      'looks at everything the gateway stands on and says what to do; exit code 0 ok, 1 warning, 2 error',
+      'checks settings, data, disk, maps, upstreams and backups, and says what to do; exit code 0 ok, 1 warning, 2 error',
     )
-    .option('--offline', 'calls no upstream')
+    .option('--offline', 'makes no request to upstreams')
     .option(
       '--reset-clock',
-      'forgets a recorded time that was wrong: the clock of now counts from the next start on',
+      'replaces a wrong recorded time by the current time; takes effect at the next start',
     )
     .action(async (_options, command: Command) => {
       const flags = command.optsWithGlobals<DoctorFlags>()
       if (flags.resetClock === true) await resetClock(flags, io, deps)
       const checks = await runDoctor(flags, io, deps)
-      tell(io, checks, flags.json === true)
+      print(io, checks, flags.json === true)
     })
 }
 
-/** Every check, that of the settings first; with faults in those the rest cannot be made. */
+/** Runs all checks, that of the settings first. When the settings have faults, the others cannot be run. */
 export async function runDoctor(
   flags: Pick<DoctorFlags, 'offline' | 'config' | 'dataDir'>,
   io: Pick<CliIo, 'stderr'>,
@@ -49,29 +50,33 @@ export async function runDoctor(
     const findings = settings.faults.map((fault) =>
       error(
         `${fault.path}: ${fault.message}`,
-        `mend it in ${where}; \`fieldgate config check\` tells all faults`,
+        `correct it in ${where}; \`fieldgate config check\` lists all faults`,
       ),
     )
     return [{ name: 'config', state: 'error', findings }]
   }
   const { config, file, dataDir } = settings
   const progress = createProgress(io.stderr)
-  const patient: Patient = {
-    ...{ config, configFile: file, layout: layoutOf(dataDir), version: deps.version },
+  const context: CheckContext = {
+    config,
+    configFile: file,
+    layout: layoutOf(dataDir),
+    maintenance: createMaintenance(),
+    version: deps.version,
     nowUs: Date.now() * 1000,
     isOnline: flags.offline !== true,
     onProgress: (what) => progress.show(0, what),
   }
   try {
-    const findings = [ok(file ?? 'no settings file, defaults'), ...checkSettings(patient)]
+    const findings = [ok(file ?? 'no settings file; defaults are used'), ...checkSettings(context)]
     const config = { name: 'config', state: worst(findings.map(({ state }) => state)), findings }
-    return [config, ...(await examine(patient))]
+    return [config, ...(await examine(context))]
   } finally {
     progress.clear()
   }
 }
 
-function tell(io: CliIo, checks: Check[], isJson: boolean): void {
+function print(io: CliIo, checks: Check[], isJson: boolean): void {
   const state = worst(checks.map((check) => check.state))
   io.setExitCode(EXIT_CODE[state])
   if (isJson) {
@@ -87,16 +92,20 @@ function tell(io: CliIo, checks: Check[], isJson: boolean): void {
 }
 
 /**
- * A device whose clock ran ahead for a while has recorded a time that is still to come: until then nothing would expire.
- * A gateway that runs keeps its own idea until it is started again.
+ * Replaces the recorded time by the current one. A clock that once ran ahead leaves a recorded time in the future, and
+ * until then nothing expires. A running gateway keeps the time it has in memory until its next start.
+ *
+ * @throws Error when the clock shows a time before this program's release
  */
 async function resetClock(flags: DoctorFlags, io: CliIo, deps: CliDeps): Promise<void> {
   const settings = findSettings(flags, deps)
-  if ('faults' in settings) return // the check of the settings tells
+  if ('faults' in settings) return // runDoctor reports them
   const layout: DataLayout = layoutOf(settings.dataDir)
   const nowUs = Date.now() * 1000
   if (nowUs < WRITTEN_AT_US)
-    throw new Error(`the clock says ${new Date(nowUs / 1000).toISOString()}, which cannot be: set it first`)
+    throw new Error(
+      `the clock shows ${new Date(nowUs / 1000).toISOString()}, which is before this program was released: set the clock first`,
+    )
   const state = await openState(layout.stateDb)
   try {
     const before = await state.meta.lastSeenUs()
@@ -106,6 +115,6 @@ async function resetClock(flags: DoctorFlags, io: CliIo, deps: CliDeps): Promise
     await state.close()
   }
   io.stderr.write(
-    'fieldgate: the recorded time is that of now; a running gateway takes it over at its next start\n',
+    'fieldgate: the recorded time is now the current time; a running gateway uses it from its next start\n',
   )
 }

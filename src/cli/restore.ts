@@ -6,6 +6,7 @@ import { lockForReading, placeOf } from '../backup/place.js'
 import { type RestoreResult, restoreBackup } from '../backup/restore.js'
 import { formatDatetimeShort, parseOffset } from '../datetime.js'
 import { layoutOf } from '../files/layout.js'
+import { createMaintenance } from '../storage/sqlite/maintenance/maintenance.js'
 import { openState } from '../storage/sqlite/state.js'
 import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson } from './io.js'
 import { group } from './maps/map-facts.js'
@@ -18,16 +19,16 @@ interface RestoreFlags extends GlobalOptions {
   dryRun?: boolean
 }
 
-/** `restore`: a data directory out of a backup. */
+/** Adds `restore`: creates a data directory from a backup. */
 export function addRestoreCommand(program: Command, io: CliIo, deps: CliDeps): void {
   program
     .command('restore')
     .description(
-      'makes a data directory out of a backup; overwrites nothing, and proves digests and row counts',
+      'creates a data directory from a backup, verifying digests and row counts; overwrites nothing',
     )
-    .argument('<dir>', 'where backups are kept')
-    .option('--backup <name>', 'which one (default: the newest)')
-    .option('--dry-run', 'reads everything through and writes nothing')
+    .argument('<dir>', 'directory of backups')
+    .option('--backup <name>', 'name of the backup (default: the newest)')
+    .option('--dry-run', 'verifies the backup and writes nothing')
     .action(async (dir: string, _options, command: Command) => {
       await restore(dir, command.optsWithGlobals<RestoreFlags>(), io, deps)
     })
@@ -38,8 +39,9 @@ async function restore(dir: string, flags: RestoreFlags, io: CliIo, deps: CliDep
   const layout = layoutOf(settings.dataDir)
   const place = placeOf(path.resolve(deps.cwd, dir))
   const backup = chooseBackup(place, flags.backup)
+  const maintenance = createMaintenance()
   deps.makeFilesPrivate()
-  const lock = lockForReading(place)
+  const lock = await lockForReading(place, maintenance.locks)
   const stop = new AbortController()
   const stopListening = deps.onSignal('SIGINT', () => stop.abort())
   const progress = createProgress(io.stderr)
@@ -47,16 +49,17 @@ async function restore(dir: string, flags: RestoreFlags, io: CliIo, deps: CliDep
     const result = await restoreBackup(place, backup, {
       layout,
       isDryRun: flags.dryRun === true,
+      maintenance,
       signal: stop.signal,
       onProgress: (fraction, what) => progress.show(fraction, what),
     })
     progress.clear()
     if (flags.dryRun !== true) await noteRestore(layout.stateDb, result)
-    tell(io, result, flags, settings)
+    print(io, result, flags, settings)
   } finally {
     progress.clear()
     stopListening()
-    lock.release()
+    await lock.release()
   }
 }
 
@@ -69,31 +72,36 @@ async function noteRestore(stateDb: string, { name, nodeId }: RestoreResult): Pr
   }
 }
 
-function tell(io: CliIo, result: RestoreResult, flags: RestoreFlags, { dataDir, config }: RunSettings): void {
-  const isWhole = result.faults.length === 0
-  if (!isWhole) io.setExitCode(1)
+function print(
+  io: CliIo,
+  result: RestoreResult,
+  flags: RestoreFlags,
+  { dataDir, config }: RunSettings,
+): void {
+  const isIntact = result.faults.length === 0
+  if (!isIntact) io.setExitCode(1)
   if (flags.json === true) {
-    printJson(io, { ok: isWhole, dryRun: flags.dryRun === true, dataDir, ...result })
+    printJson(io, { ok: isIntact, dryRun: flags.dryRun === true, dataDir, ...result })
     return
   }
   for (const fault of result.faults) io.stderr.write(`fieldgate: ${oneLine(fault)}\n`)
   const at = formatDatetimeShort(result.madeAtUs, parseOffset(config.service.timeZone) ?? 0)
   const what = `${group(result.rows)} rows, ${group(result.blobs)} files, ${group(result.citations)} citation checksums`
   if (flags.dryRun === true) {
-    if (isWhole) io.stdout.write(`The backup ${result.name} is whole (${what}).\n`)
+    if (isIntact) io.stdout.write(`The backup ${result.name} is intact (${what}).\n`)
     io.stdout.write(
       `A restore would write ${sizeText(result.totalBytes)} to ${dataDir}; nothing was written.\n`,
     )
     return
   }
   io.stdout.write(
-    `${dataDir} is the node ${result.nodeId} again, as it was at ${at} (${what}, all as recorded).\n` +
-      'Never let the gateway that it was made of run beside it: both would be the same node.\n',
+    `Restored the node ${result.nodeId} to ${dataDir}, as of ${at} (${what}; all match the backup).\n` +
+      'Do not run the original gateway as well: both would have the same node id.\n',
   )
   if (result.configFile !== null && existsSync(result.configFile))
-    io.stdout.write(`Its settings are in ${result.configFile}; nothing reads them there.\n`)
+    io.stdout.write(`Its settings file is ${result.configFile}; it is not used from there.\n`)
   for (const file of result.outside)
-    io.stdout.write(`Its settings name a file that is in no backup: ${file}\n`)
+    io.stdout.write(`Its settings refer to a file that is not in the backup: ${file}\n`)
   for (const { sha256, kind, reason } of result.lost)
     io.stderr.write(
       `fieldgate: warning: the bytes of a ${kind} were lost before the backup: ${sha256} (${reason})\n`,

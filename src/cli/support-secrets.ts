@@ -1,15 +1,15 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { DataLayout } from '../files/layout.js'
 import { createKeyring, readKeyFile } from '../storage/keyring.js'
-import { openPlain } from '../storage/sqlite/connection/snapshot.js'
-import { UPSTREAM_SECRET_CONTEXT } from '../storage/upstreams.js'
+import type { StoredFacts } from '../storage/maintenance.js'
 
+/** Text that replaces a secret. */
 export const MASK = '[secret]'
 
-/** Replaces what must not leave the device in a text. */
+/** Replaces secrets in a text. */
 export type Masker = (text: string) => string
 
-/** Shapes of secrets that are known here, or come from elsewhere: of this program's keys, of headers, of addresses. */
+/** Patterns of secrets: key secrets of this program, credentials in headers and URLs, values named like secrets, private keys. */
 const SHAPES: readonly [shape: RegExp, by: string][] = [
   [/fgs_[A-Za-z0-9_-]{20,}/g, MASK],
   [/\b(basic|bearer)\s+[A-Za-z0-9+/=._~-]{8,}/gi, `$1 ${MASK}`],
@@ -22,11 +22,11 @@ const SHAPES: readonly [shape: RegExp, by: string][] = [
 ]
 
 /**
- * Masks the secrets of a data directory wherever they stand in a text (the key file's, those of upstreams, and the digests of
- * keys and session tokens), and everything that has the shape of one.
+ * Creates a masker of known secrets, and of everything that matches a pattern of a secret.
+ *
+ * @param known from `knownSecrets`
  */
-export function createMasker(layout: DataLayout): Masker {
-  const known = knownSecrets(layout)
+export function createMasker(known: readonly string[]): Masker {
   return (text) => {
     let masked = text
     for (const secret of known) masked = masked.replaceAll(secret, MASK)
@@ -35,8 +35,16 @@ export function createMasker(layout: DataLayout): Masker {
   }
 }
 
-/** In every spelling in which they could turn up. Longest first, so that no part of one is left. */
-export function knownSecrets({ stateDb, keyFile }: DataLayout): string[] {
+/**
+ * Secrets of a data directory in every encoding that a text could hold: the key file, the secrets of upstreams, and the
+ * digests of key secrets and session tokens. Longest first, so that masking a short one leaves no part of a longer one.
+ *
+ * @throws Error when the key file or a stored secret cannot be read
+ */
+export async function knownSecrets(
+  { root, stateDb, keyFile }: DataLayout,
+  facts: StoredFacts,
+): Promise<string[]> {
   const found = new Set<string>()
   const add = (bytes: Uint8Array) => {
     const buffer = Buffer.from(bytes)
@@ -45,28 +53,23 @@ export function knownSecrets({ stateDb, keyFile }: DataLayout): string[] {
   const key = existsSync(keyFile) ? readKeyFile(keyFile) : undefined
   if (key !== undefined) add(key)
   if (existsSync(stateDb)) {
-    const db = openPlain(stateDb, true)
-    try {
-      for (const digest of db.prepare<[], Buffer>('SELECT digest FROM api_key_secret').pluck().all())
-        add(digest)
-      for (const hash of db.prepare<[], Buffer>('SELECT token_hash FROM session').pluck().all()) add(hash)
-      const stored = db.prepare<[], Buffer>('SELECT secret FROM upstream').pluck().all()
-      for (const secret of stored) {
-        add(secret)
-        if (key === undefined) continue
-        const text = createKeyring(key).decrypt(secret, UPSTREAM_SECRET_CONTEXT)
-        found.add(text)
-        found.add(JSON.stringify(text).slice(1, -1))
-        add(Buffer.from(text, 'utf8'))
-      }
-    } finally {
-      db.close()
+    const keyring = key === undefined ? undefined : createKeyring(key)
+    const { bytes, texts } = await facts.secrets(root, keyring)
+    for (const one of bytes) add(one)
+    for (const text of texts) {
+      found.add(text)
+      found.add(JSON.stringify(text).slice(1, -1))
+      add(Buffer.from(text, 'utf8'))
     }
   }
   return [...found].filter((text) => text.length > 3).sort((a, b) => b.length - a.length)
 }
 
-/** The newest error and warning lines of a log file, of which no more than the end is read. */
+/**
+ * Reads the last error and warning lines of a log file.
+ *
+ * @param maxBytes size of the end of the file that is read
+ */
 export function lastFaults(file: string, maxLines: number, maxBytes = 8 * 1024 * 1024): string[] {
   return endOf(file, maxBytes)
     .split('\n')

@@ -3,14 +3,15 @@ import { open, rename, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import type { Command } from 'commander'
-import { layoutOf } from '../files/layout.js'
+import { type DataLayout, layoutOf } from '../files/layout.js'
 import { type TarEntry, tarGz } from '../files/tar.js'
-import { readDatabaseFacts } from '../storage/sqlite/connection/database-facts.js'
+import type { DatabaseFacts, Databases, StoredFacts } from '../storage/maintenance.js'
+import { createMaintenance } from '../storage/sqlite/maintenance/maintenance.js'
 import { runDoctor } from './doctor.js'
 import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson } from './io.js'
 import { sizeText } from './models/model-data.js'
 import { findSettings } from './settings.js'
-import { createMasker, lastFaults, type Masker } from './support-secrets.js'
+import { createMasker, knownSecrets, lastFaults, type Masker } from './support-secrets.js'
 
 interface SupportFlags extends GlobalOptions {
   output?: string
@@ -20,14 +21,17 @@ interface SupportFlags extends GlobalOptions {
 
 const MAX_LINES = 1000
 
-/** `support`: what somebody who helps from afar needs to know, and nothing that opens a door. */
+/** Adds `support`: writes an archive for a fault report. Secrets are masked. */
 export function addSupportCommand(program: Command, io: CliIo, deps: CliDeps): void {
   program
     .command('support')
-    .description('gathers what a report of a fault needs into one archive, without secrets')
-    .option('-o, --output <file>', 'where it goes (default: fieldgate-support-<time>.tar.gz)')
-    .option('--log <file>', 'log whose last warnings and errors go along, such as the output of journalctl')
-    .option('--offline', 'calls no upstream')
+    .description('writes an archive for a fault report: settings, checks, sizes and log, with secrets masked')
+    .option('-o, --output <file>', 'file to write (default: fieldgate-support-<time>.tar.gz)')
+    .option(
+      '--log <file>',
+      'log whose last warnings and errors are included, such as the output of journalctl',
+    )
+    .option('--offline', 'makes no request to upstreams')
     .action(async (_options, command: Command) => {
       await support(command.optsWithGlobals<SupportFlags>(), io, deps)
     })
@@ -37,7 +41,7 @@ async function support(flags: SupportFlags, io: CliIo, deps: CliDeps): Promise<v
   const nowMs = Date.now()
   const stamp = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '')
   const output = path.resolve(deps.cwd, flags.output ?? `fieldgate-support-${stamp}.tar.gz`)
-  if (existsSync(output)) throw new Error(`${output} is there already: choose another name with -o`)
+  if (existsSync(output)) throw new Error(`${output} already exists: choose another name with -o`)
   deps.makeFilesPrivate()
   const entries = await gather(flags, io, deps)
   await writeWhole(output, tarGz(entries, nowMs))
@@ -49,15 +53,13 @@ async function support(flags: SupportFlags, io: CliIo, deps: CliDeps): Promise<v
     )
 }
 
-/** Each part by itself: what cannot be had says why, and keeps nothing else out. */
+/** Makes the files of the archive. A part that fails is replaced by its error, and does not prevent the others. */
 async function gather(flags: SupportFlags, io: CliIo, deps: CliDeps): Promise<TarEntry[]> {
   const settings = findSettings(flags, deps)
   const dataDir = 'faults' in settings ? undefined : settings.dataDir
   const layout = layoutOf(dataDir ?? deps.cwd)
-  const masker = await attempt(() => createMasker(layout))
-  // where the secrets cannot be read nothing of the databases can be either; what others wrote stays out
-  const isBlind = typeof masker !== 'function'
-  const mask = isBlind ? createMasker(layoutOf(os.devNull)) : (masker as Masker)
+  const { databases, facts } = createMaintenance()
+  const { mask, hasSecrets } = await makeMasker(layout, facts)
   const parts: [name: string, make: () => unknown][] = [
     ['versions.json', () => versions(deps)],
     [
@@ -68,11 +70,11 @@ async function gather(flags: SupportFlags, io: CliIo, deps: CliDeps): Promise<Ta
           : { file: settings.file, origins: settings.origins, config: settings.config },
     ],
     ['doctor.json', () => runDoctor(flags, io, deps)],
-    ['tables.json', () => (dataDir === undefined ? null : tables(layout.root))],
+    ['tables.json', () => (dataDir === undefined ? null : tables(layout.root, databases))],
     ['sizes.json', () => (dataDir === undefined ? null : sizes(layout.root))],
   ]
   const { log } = flags
-  if (log !== undefined && !isBlind)
+  if (log !== undefined && hasSecrets)
     parts.push(['log.txt', () => lastFaults(path.resolve(deps.cwd, log), MAX_LINES).join('\n')])
   const entries: TarEntry[] = []
   for (const [name, make] of parts) {
@@ -81,6 +83,21 @@ async function gather(flags: SupportFlags, io: CliIo, deps: CliDeps): Promise<Ta
     entries.push({ name: `fieldgate-support/${name}`, text: mask(`${text}\n`) })
   }
   return entries
+}
+
+/**
+ * Makes the masker of the archive. When the secrets of the data directory cannot be read, only shapes of secrets can be
+ * masked; texts of other programs, such as the log, must then stay out.
+ */
+async function makeMasker(
+  layout: DataLayout,
+  facts: StoredFacts,
+): Promise<{ mask: Masker; hasSecrets: boolean }> {
+  try {
+    return { mask: createMasker(await knownSecrets(layout, facts)), hasSecrets: true }
+  } catch {
+    return { mask: createMasker([]), hasSecrets: false } // doctor.json names the cause
+  }
 }
 
 async function attempt(make: () => unknown): Promise<unknown> {
@@ -95,7 +112,10 @@ function versions(deps: CliDeps): object {
   const { node, v8, openssl, sqlite } = process.versions
   return {
     fieldgate: deps.version,
-    ...{ node, v8, openssl, sqlite },
+    node,
+    v8,
+    openssl,
+    sqlite,
     platform: `${process.platform}-${process.arch}`,
     kernel: os.release(),
     cpus: os.cpus().length,
@@ -106,13 +126,14 @@ function versions(deps: CliDeps): object {
   }
 }
 
-/** Names and row counts of the databases' tables; never a row. */
-function tables(root: string): object {
-  const names = ['state.db', 'data.db'].filter((name) => existsSync(path.join(root, name)))
-  return Object.fromEntries(names.map((name) => [name, readDatabaseFacts(path.join(root, name))]))
+/** Names and row counts of all tables; never a row. */
+async function tables(root: string, databases: Databases): Promise<object> {
+  const facts: Record<string, DatabaseFacts> = {}
+  for (const name of await databases.list(root)) facts[name] = await databases.facts(root, name)
+  return facts
 }
 
-/** Bytes and files of each entry of the data directory. */
+/** Bytes and number of files of each entry of the data directory. */
 function sizes(root: string): object {
   return Object.fromEntries(readdirSync(root).map((name) => [name, sizeOf(path.join(root, name))]))
 }
@@ -130,7 +151,7 @@ function sizeOf(file: string): { bytes: number; files: number } {
   return sum
 }
 
-/** The file appears whole or not at all. */
+/** Writes a file under a temporary name and renames it, so that it is complete or missing. */
 async function writeWhole(file: string, bytes: Buffer): Promise<void> {
   const part = `${file}.part`
   try {
@@ -144,7 +165,7 @@ async function writeWhole(file: string, bytes: Buffer): Promise<void> {
     await rename(part, file)
   } catch (error) {
     await rm(part, { force: true })
-    throw new Error(`${file} cannot be written: ${oneLine(error)}; choose another place with -o`, {
+    throw new Error(`${file} cannot be written: ${oneLine(error)}; choose another file with -o`, {
       cause: error,
     })
   }

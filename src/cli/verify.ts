@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { type BadBackup, chooseBackup, listBackups } from '../backup/manifest.js'
 import { lockForReading, placeOf } from '../backup/place.js'
 import { type Verified, verifyBackup } from '../backup/verify.js'
+import { createMaintenance } from '../storage/sqlite/maintenance/maintenance.js'
 import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson } from './io.js'
 import { group } from './maps/map-facts.js'
 import { sizeText } from './models/model-data.js'
@@ -13,16 +14,16 @@ interface VerifyFlags extends GlobalOptions {
   all?: boolean
 }
 
-/** `verify`: reads backups through. */
+/** Adds `verify`: reads whole backups and compares them with their manifests. */
 export function addVerifyCommand(program: Command, io: CliIo, deps: CliDeps): void {
   program
     .command('verify')
     .description(
-      'reads a backup through: digests, row counts, citation checksums; exit code 1 when it is damaged',
+      'verifies digests, row counts and citation checksums of a backup; exit code 1 when it is damaged',
     )
-    .argument('<dir>', 'where backups are kept')
-    .option('--backup <name>', 'which one (default: the newest)')
-    .option('--all', 'every backup there')
+    .argument('<dir>', 'directory of backups')
+    .option('--backup <name>', 'name of the backup (default: the newest)')
+    .option('--all', 'verifies every backup of the directory')
     .action(async (dir: string, _options, command: Command) => {
       await verify(path.resolve(deps.cwd, dir), command.optsWithGlobals<VerifyFlags>(), io, deps)
     })
@@ -32,7 +33,8 @@ async function verify(dir: string, flags: VerifyFlags, io: CliIo, deps: CliDeps)
   const place = placeOf(dir)
   const newest = chooseBackup(place, flags.backup)
   const { backups, bad } = listBackups(place)
-  const lock = lockForReading(place)
+  const maintenance = createMaintenance()
+  const lock = await lockForReading(place, maintenance.locks)
   const stop = new AbortController()
   const stopListening = deps.onSignal('SIGINT', () => stop.abort())
   const progress = createProgress(io.stderr)
@@ -40,23 +42,23 @@ async function verify(dir: string, flags: VerifyFlags, io: CliIo, deps: CliDeps)
   try {
     for (const one of flags.all === true ? backups : [newest]) {
       const onProgress = (fraction: number) => progress.show(fraction, one.name)
-      found.push(await verifyBackup(place, one, { signal: stop.signal, onProgress }))
+      found.push(await verifyBackup(place, one, { maintenance, signal: stop.signal, onProgress }))
     }
   } catch (error) {
     throw stop.signal.aborted ? new Error('stopped', { cause: error }) : error
   } finally {
     progress.clear()
     stopListening()
-    lock.release()
+    await lock.release()
   }
-  tell(io, found, flags.all === true ? bad : [], flags.json === true)
+  print(io, found, flags.all === true ? bad : [], flags.json === true)
 }
 
-function tell(io: CliIo, found: Verified[], bad: BadBackup[], isJson: boolean): void {
-  const isWhole = bad.length === 0 && found.every(({ faults }) => faults.length === 0)
-  if (!isWhole) io.setExitCode(1)
+function print(io: CliIo, found: Verified[], bad: BadBackup[], isJson: boolean): void {
+  const isIntact = bad.length === 0 && found.every(({ faults }) => faults.length === 0)
+  if (!isIntact) io.setExitCode(1)
   if (isJson) {
-    printJson(io, { ok: isWhole, backups: found, unreadable: bad })
+    printJson(io, { ok: isIntact, backups: found, unreadable: bad })
     return
   }
   for (const { name, faults, rows, blobs, bytes, citations } of found) {

@@ -1,86 +1,90 @@
 import { statSync } from 'node:fs'
 import { listBackups } from '../backup/manifest.js'
 import { placeOf } from '../backup/place.js'
-import type { BackupRecord } from '../backup/schedule.js'
+import { type BackupRecord, LAST_BACKUP, readRecord } from '../backup/schedule.js'
 import { messageOf } from '../errors.js'
-import { openPlain } from '../storage/sqlite/connection/snapshot.js'
-import { error, type Finding, isoTime, megabytes, ok, type Patient, warning } from './finding.js'
+import { type CheckContext, error, type Finding, isoTime, megabytes, ok, warning } from './finding.js'
 
 const HOUR_US = 3_600_000_000
-/** A gateway of fewer days has nothing yet that would be missed. */
+/** Age up to which a gateway needs no backup yet. */
 const NEW_US = 7 * 24 * HOUR_US
-/** Without a schedule: an operator comes by about so often. */
+/** Without a schedule: age of the last backup that is a warning, five weeks. */
 const OLD_US = 35 * 24 * HOUR_US
 
-export function checkBackups({ layout, config, nowUs }: Patient): Finding[] {
-  const { record, madeAtUs } = readRecord(layout.stateDb)
-  const { dir, everyHours } = config.backup
-  const findings = dir === undefined ? [] : lookAtPlace(dir)
-  if (record?.error != null)
-    findings.push(
-      error(
-        `the backup of ${isoTime(record.atUs)} to ${record.dir} was not made: ${record.error}`,
-        'mend that; it is tried again within the hour, or at once with `fieldgate backup`',
-      ),
-    )
-  if (record !== null && record.lost > 0)
-    findings.push(
-      warning(
-        `${record.lost} files were lost before the last backup and are not in it`,
-        'see the check "blobs"',
-      ),
-    )
-  const successUs = record?.successUs ?? null
-  const limitUs = dir === undefined ? OLD_US : Math.max(2, everyHours * 2) * HOUR_US
-  const advice =
-    dir === undefined
-      ? 'set backup.dir, or run `fieldgate backup DIR`'
-      : 'look at the log for why, or run `fieldgate backup` now'
-  if (successUs === null) {
-    if (nowUs - madeAtUs > NEW_US) findings.push(warning('no backup has ever been made', advice))
-    else
-      findings.push(
-        ok(`no backup yet${dir === undefined ? '; backup.dir would make them by themselves' : ''}`),
-      )
-  } else if (nowUs - successUs > limitUs)
-    findings.push(warning(`the last backup was made at ${isoTime(successUs)}`, advice))
-  else
-    findings.push(
-      ok(
-        `the last backup was made at ${isoTime(successUs)} in ${record?.dir}, ${megabytes(record?.totalBytes ?? 0)}`,
-      ),
-    )
-  return findings
+/** Checks the directory of backups, the outcome of the last backup, and its age. */
+export async function checkBackups(context: CheckContext): Promise<Finding[]> {
+  const { layout, config, maintenance } = context
+  const record = readRecord(await maintenance.facts.noted(layout.root, LAST_BACKUP))
+  const { dir } = config.backup
+  return [
+    ...(dir === undefined ? [] : checkPlace(dir)),
+    ...(record === null ? [] : checkLastAttempt(record)),
+    await checkAge(context, record),
+  ]
 }
 
-function lookAtPlace(dir: string): Finding[] {
+function checkPlace(dir: string): Finding[] {
   if (statSync(dir, { throwIfNoEntry: false })?.isDirectory() !== true)
     return [
       warning(
-        `${dir} (backup.dir) is not there`,
-        'mount the disk, or let the next backup make the directory',
+        `the directory ${dir} (backup.dir) does not exist`,
+        'mount the disk, or let the next backup create the directory',
       ),
     ]
   try {
     return listBackups(placeOf(dir)).bad.map(({ name, fault }) =>
       warning(
         `the backup ${name} cannot be used: ${fault}`,
-        'remove its directory: until then no old bytes are removed',
+        'remove its directory: until then no bytes of old backups are removed',
       ),
     )
   } catch (thrown) {
-    return [error(`${dir} cannot be read: ${messageOf(thrown)}`, 'let the gateway’s user read and write it')]
+    return [
+      error(
+        `${dir} cannot be read: ${messageOf(thrown)}`,
+        'give the user of the gateway permission to read and write it',
+      ),
+    ]
   }
 }
 
-/** How the last backup went, and when the gateway was made. */
-function readRecord(stateDb: string): { record: BackupRecord | null; madeAtUs: number } {
-  const db = openPlain(stateDb, true)
-  try {
-    const text = db.prepare<[], string>("SELECT value FROM meta WHERE name = 'last_backup'").pluck().get()
-    const madeAtUs = Number(db.prepare('SELECT min(created_at_us) FROM api_key').pluck().get() ?? 0)
-    return { record: text === undefined ? null : (JSON.parse(text) as BackupRecord), madeAtUs }
-  } finally {
-    db.close()
+function checkLastAttempt(record: BackupRecord): Finding[] {
+  const findings: Finding[] = []
+  if (record.error !== null)
+    findings.push(
+      error(
+        `the backup to ${record.dir} failed at ${isoTime(record.atUs)}: ${record.error}`,
+        'fix the cause; the next attempt is made within the hour, or at once with `fieldgate backup`',
+      ),
+    )
+  if (record.lost > 0)
+    findings.push(
+      warning(
+        `${record.lost} files were lost before the last backup, which does not contain them`,
+        'see the check "blobs"',
+      ),
+    )
+  return findings
+}
+
+async function checkAge(
+  { layout, config, maintenance, nowUs }: CheckContext,
+  record: BackupRecord | null,
+): Promise<Finding> {
+  const { dir, everyHours } = config.backup
+  const advice =
+    dir === undefined
+      ? 'set backup.dir, or run `fieldgate backup DIR`'
+      : 'find the cause in the log, or run `fieldgate backup` now'
+  const successUs = record?.successUs ?? null
+  if (record === null || successUs === null) {
+    const madeAtUs = await maintenance.facts.firstKeyAtUs(layout.root)
+    return nowUs - madeAtUs > NEW_US
+      ? warning('no backup has been made', advice)
+      : ok(`no backup yet${dir === undefined ? '; with backup.dir set they are made automatically' : ''}`)
   }
+  const limitUs = dir === undefined ? OLD_US : Math.max(2, everyHours * 2) * HOUR_US
+  const made = `the last backup was made at ${isoTime(successUs)}`
+  if (nowUs - successUs > limitUs) return warning(made, advice)
+  return ok(`${made} in ${record.dir}, ${megabytes(record.totalBytes)}`)
 }

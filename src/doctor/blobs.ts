@@ -1,104 +1,92 @@
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { createBlobStore } from '../files/blob-store.js'
-import { openDataReader } from '../storage/sqlite/connection/data-db.js'
-import { schemaVersionOf } from '../storage/sqlite/connection/database-facts.js'
-import { openPlain } from '../storage/sqlite/connection/snapshot.js'
-import { KNOWN_VERSIONS } from '../storage/sqlite/connection/versions.js'
-import { usedDigests } from '../storage/sqlite/tables/files.js'
-import { error, type Finding, ok, type Patient, warning } from './finding.js'
+import type { NamedModel } from '../storage/maintenance.js'
+import { type CheckContext, error, type Finding, ok, warning } from './finding.js'
 
-interface ModelRow {
-  sha256: string
-  size_bytes: number
-  is_damaged: number
+/**
+ * Checks that the bytes that rows refer to exist, for models with their sizes. Contents are not read here: the gateway
+ * verifies their digests in the background.
+ */
+export async function checkBlobs(context: CheckContext): Promise<Finding[]> {
+  return [...(await checkModels(context)), ...(await checkTableFiles(context))]
 }
 
-/** Whether the bytes that rows name are there, with their sizes; the gateway itself reads them through, slowly, for ever. */
-export async function checkBlobs(patient: Patient): Promise<Finding[]> {
-  return [...(await checkModels(patient)), ...(await checkTableFiles(patient))]
-}
-
-async function checkModels({ layout }: Patient): Promise<Finding[]> {
+async function checkModels({ layout, maintenance }: CheckContext): Promise<Finding[]> {
   const { modelsDir: dir, tempDir } = layout
-  const rows = readModels(layout.stateDb)
-  if (rows.models.length > 0 && !existsSync(dir))
-    return [error(`${dir} is not there`, 'restore a backup: the bytes of every model are gone')]
-  const blobs = rows.models.length > 0 ? createBlobStore({ dir, tempDir }) : undefined
-  const damaged = rows.models.filter((row) => row.is_damaged === 1)
+  const models = await maintenance.facts.models(layout.root)
+  if (models.length > 0 && !existsSync(dir))
+    return [
+      error(`the directory ${dir} does not exist`, 'restore a backup: the bytes of all models are lost'),
+    ]
+  const damaged = models.filter((model) => model.isDamaged)
   const missing: string[] = []
-  for (const row of rows.models) {
-    if (row.is_damaged === 1) continue
-    if ((await blobs?.stat(row.sha256))?.sizeBytes !== row.size_bytes) missing.push(row.sha256)
+  if (models.length > 0) {
+    const blobs = createBlobStore({ dir, tempDir })
+    for (const { sha256, sizeBytes, isDamaged } of models)
+      if (!isDamaged && (await blobs.stat(sha256))?.sizeBytes !== sizeBytes) missing.push(sha256)
   }
+  const findings = [
+    ...findingsOf(missing, damaged, dir),
+    ...quarantineFindings(await maintenance.facts.quarantinedModels(layout.root), damaged.length, dir),
+  ]
+  return findings.length > 0 ? findings : [ok(`the bytes of ${models.length} models exist`)]
+}
+
+function findingsOf(missing: readonly string[], damaged: readonly NamedModel[], dir: string): Finding[] {
   const findings: Finding[] = []
-  const again = `put the same file again, or copy it from bytes/<two letters>/ of a backup to ${dir}/<two letters>/ and restart`
+  const again = `upload the same file again, or copy it from bytes/<two letters>/ of a backup to ${dir}/<two letters>/ and restart`
   if (missing.length > 0)
-    findings.push(error(`the bytes of ${list(missing)} are not there, or of another size`, again))
+    findings.push(error(`the bytes of ${list(missing)} are missing, or have another size`, again))
   if (damaged.length > 0)
     findings.push(
       error(
-        `the bytes of ${list(damaged.map((row) => row.sha256))} were damaged and put aside`,
-        `${again}; replace a disk that does this again`,
+        `the bytes of ${list(damaged.map((model) => model.sha256))} were damaged and have been quarantined`,
+        `${again}; if it happens again, replace the disk`,
       ),
     )
-  if (rows.quarantined > 0)
-    findings.push(
-      warning(
-        `${rows.quarantined} rows of models are damaged and hidden`,
-        'restore a backup, or put the models again',
-      ),
-    )
-  const aside = path.join(dir, 'quarantine')
-  if (damaged.length === 0 && existsSync(aside) && readdirSync(aside).length > 0)
-    findings.push(
-      warning(
-        `${aside} holds ${readdirSync(aside).length} damaged files`,
-        'remove them when nobody wants to look at them',
-      ),
-    )
-  return findings.length > 0 ? findings : [ok(`the bytes of ${rows.models.length} models are there`)]
+  return findings
 }
 
-function readModels(stateDb: string): { models: ModelRow[]; quarantined: number } {
-  const db = openPlain(stateDb, true)
-  try {
-    const models = db
-      .prepare<[], ModelRow>(
-        `SELECT sha256, max(size_bytes) AS size_bytes, max(damaged_at_us IS NOT NULL) AS is_damaged
-         FROM model GROUP BY sha256`,
-      )
-      .all()
-    const sql = 'SELECT count(*) FROM model WHERE quarantined IS NOT NULL'
-    return { models, quarantined: Number(db.prepare(sql).pluck().get()) }
-  } finally {
-    db.close()
-  }
+function quarantineFindings(quarantinedRows: number, damagedCount: number, dir: string): Finding[] {
+  const findings: Finding[] = []
+  if (quarantinedRows > 0)
+    findings.push(
+      warning(
+        `${quarantinedRows} rows of models are damaged and hidden`,
+        'restore a backup, or upload the models again',
+      ),
+    )
+  const quarantine = path.join(dir, 'quarantine')
+  const count = existsSync(quarantine) ? readdirSync(quarantine).length : 0
+  if (damagedCount === 0 && count > 0)
+    findings.push(
+      warning(`${quarantine} holds ${count} damaged files`, 'remove them when they are no longer needed'),
+    )
+  return findings
 }
 
-async function checkTableFiles({ layout }: Patient): Promise<Finding[]> {
+async function checkTableFiles({ layout, maintenance }: CheckContext): Promise<Finding[]> {
+  const { databases, facts } = maintenance
   if (!existsSync(layout.dataDb)) return []
-  const db = openDataReader(layout.dataDb)
-  const used = new Set<string>()
-  try {
-    if (schemaVersionOf(db) !== KNOWN_VERSIONS['data.db']) return []
-    for (const sha256 of usedDigests(db)) used.add(sha256)
-  } finally {
-    db.close()
-  }
-  if (used.size === 0) return []
+  // another schema version is a finding of the check "database"; its rows cannot be read here
+  if ((await databases.schemaVersion(layout.root, 'data.db')) !== databases.knownVersions['data.db'])
+    return []
+  const used = await facts.fileDigests(layout.root)
+  if (used.length === 0) return []
   const files = createBlobStore({ dir: layout.filesDir, tempDir: layout.tempDir })
   const missing: string[] = []
   for (const sha256 of used) if ((await files.stat(sha256)) === undefined) missing.push(sha256)
-  if (missing.length === 0) return [ok(`the ${used.size} files that tables name are there`)]
+  if (missing.length === 0) return [ok(`the ${used.length} files of table columns exist`)]
   return [
     error(
-      `files that tables name are not there: ${list(missing)}`,
+      `files of table columns are missing: ${list(missing)}`,
       `copy them from bytes/<two letters>/ of a backup to ${layout.filesDir}/<two letters>/`,
     ),
   ]
 }
 
+/** At most three digests, and the number of all. */
 function list(digests: readonly string[]): string {
   const shown = digests.slice(0, 3).join(', ')
   return digests.length > 3 ? `${digests.length} models or files (${shown}, …)` : shown

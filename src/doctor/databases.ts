@@ -1,61 +1,56 @@
-import { existsSync, statSync } from 'node:fs'
-import path from 'node:path'
-import { openDataReader } from '../storage/sqlite/connection/data-db.js'
-import { checkDatabase, schemaVersionOf } from '../storage/sqlite/connection/database-facts.js'
-import { isDirectoryLocked } from '../storage/sqlite/connection/lock.js'
-import { openPlain } from '../storage/sqlite/connection/snapshot.js'
-import { type DatabaseName, KNOWN_VERSIONS, restorableFault } from '../storage/sqlite/connection/versions.js'
-import { error, type Finding, megabytes, ok, type Patient, warning } from './finding.js'
+import { type DatabaseName, newerSchemaFault } from '../storage/maintenance.js'
+import { type CheckContext, error, type Finding, megabytes, ok, warning } from './finding.js'
 
-/** A log is emptied when nobody reads any more; far above `journal_size_limit` somebody has been reading for long. */
+/**
+ * Size of a log that is a warning. The gateway empties the log when no reader is active, so a log of this size, far
+ * above the limit that it is cut to, means that one has been active for long.
+ */
 const LARGE_LOG_BYTES = 512 * 1024 * 1024
 
-export function checkDatabases(patient: Patient): Finding[] {
-  const { layout } = patient
-  const isServed = existsSync(layout.lockDb) && isDirectoryLocked(layout.lockDb)
+/** Checks whether a gateway is running, and the schema version, structure and log of each database. */
+export async function checkDatabases(context: CheckContext): Promise<Finding[]> {
+  const { root } = context.layout
+  const { databases, locks } = context.maintenance
   const findings = [
-    ok(isServed ? 'a gateway serves this data directory' : 'no gateway serves this data directory'),
+    ok(
+      (await locks.isLocked(root))
+        ? 'a gateway serves this data directory'
+        : 'no gateway serves this data directory',
+    ),
   ]
-  for (const file of [layout.stateDb, layout.dataDb]) {
-    if (existsSync(file)) findings.push(...lookAt(file, patient))
-    else findings.push(ok(`${path.basename(file)} is not there yet: the first start makes it`))
+  const found = await databases.list(root)
+  for (const name of ['state.db', 'data.db'] as const) {
+    if (found.includes(name)) findings.push(...(await checkDatabase(name, context)))
+    else findings.push(ok(`${name} does not exist yet: the first start creates it`))
   }
   return findings
 }
 
-function lookAt(file: string, { onProgress }: Patient): Finding[] {
-  const name = path.basename(file) as DatabaseName
+async function checkDatabase(name: DatabaseName, context: CheckContext): Promise<Finding[]> {
+  const { layout, maintenance, onProgress } = context
+  const { databases } = maintenance
   onProgress?.(name)
-  // indexes of data.db are made with functions of ours
-  const db = name === 'data.db' ? openDataReader(file) : openPlain(file, true)
-  try {
-    const version = schemaVersionOf(db)
-    const known = KNOWN_VERSIONS[name]
-    const newer = restorableFault(name, version)
-    if (newer !== null) return [error(newer, 'install the newer Fieldgate again, or restore an older backup')]
-    const faults = checkDatabase(db, 'quick')
-    if (faults.length > 0)
-      return [
-        error(
-          `${name} is damaged: ${faults.slice(0, 3).join('; ')}`,
-          'stop the gateway, move its data directory away, and restore the newest backup that `fieldgate verify` calls whole; then replace the disk',
-        ),
-      ]
-    const size = megabytes(statSync(file).size)
-    const migration = version < known ? `, will be migrated to ${known} at the next start` : ''
-    return [ok(`${name}: schema version ${version}${migration}, ${size}, whole`), ...lookAtLog(file)]
-  } finally {
-    db.close()
-  }
-}
-
-function lookAtLog(file: string): Finding[] {
-  const bytes = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
-  if (bytes < LARGE_LOG_BYTES) return []
-  return [
-    warning(
-      `${file}-wal has grown to ${megabytes(bytes)}: something has been reading for long`,
-      'wait for a backup or an export that is under way, else restart the gateway',
-    ),
-  ]
+  const version = await databases.schemaVersion(layout.root, name)
+  const known = databases.knownVersions[name]
+  const newer = newerSchemaFault(name, version, known)
+  if (newer !== null) return [error(newer, 'install the newer Fieldgate again, or restore an older backup')]
+  const faults = await databases.check(layout.root, name, 'quick')
+  if (faults.length > 0)
+    return [
+      error(
+        `${name} is damaged: ${faults.slice(0, 3).join('; ')}`,
+        'stop the gateway, move its data directory away, restore the newest backup that `fieldgate verify` reports as ok, and replace the disk',
+      ),
+    ]
+  const { mainBytes, logBytes } = await databases.sizes(layout.root, name)
+  const migration = version < known ? `, will be migrated to ${known} at the next start` : ''
+  const findings = [ok(`${name}: schema version ${version}${migration}, ${megabytes(mainBytes)}, intact`)]
+  if (logBytes >= LARGE_LOG_BYTES)
+    findings.push(
+      warning(
+        `the log of ${name} has grown to ${megabytes(logBytes)}: a reader has been active for a long time`,
+        'wait until the running backup or export has ended, or restart the gateway',
+      ),
+    )
+  return findings
 }

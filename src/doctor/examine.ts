@@ -5,73 +5,71 @@ import { checkBlobs } from './blobs.js'
 import { checkClock } from './clock.js'
 import { checkDatabases } from './databases.js'
 import { checkDisk } from './disk.js'
-import { type Check, error, type Finding, ok, type Patient, worst } from './finding.js'
+import { type Check, type CheckContext, error, type Finding, ok, worst } from './finding.js'
 import { checkKeys } from './keys.js'
 import { checkMaps } from './maps.js'
 import { checkModules } from './modules.js'
 import { checkPermissions } from './permissions.js'
 import { checkUpstreams } from './upstreams.js'
 
-type Examine = (patient: Patient) => Finding[] | Promise<Finding[]>
+type RunCheck = (context: CheckContext) => Finding[] | Promise<Finding[]>
 
-const RIGHT_USER = 'run doctor as the user that the gateway runs as, or as root'
-
-/** In the order in which one fault explains another. */
-const CHECKS: readonly [name: string, examine: Examine, needsData: boolean][] = [
-  ['disk', checkDisk, false],
-  ['permissions', checkPermissions, true],
-  ['database', checkDatabases, true],
-  ['clock', checkClock, true],
-  ['keys', checkKeys, true],
-  ['blobs', checkBlobs, true],
-  ['maps', checkMaps, false],
-  ['upstreams', checkUpstreams, true],
-  ['backups', checkBackups, true],
-  ['modules', checkModules, false],
+/** Checks in an order in which causes come before their consequences. */
+const CHECKS: readonly { name: string; run: RunCheck; needsData: boolean }[] = [
+  { name: 'disk', run: checkDisk, needsData: false },
+  { name: 'permissions', run: checkPermissions, needsData: true },
+  { name: 'database', run: checkDatabases, needsData: true },
+  { name: 'clock', run: checkClock, needsData: true },
+  { name: 'keys', run: checkKeys, needsData: true },
+  { name: 'blobs', run: checkBlobs, needsData: true },
+  { name: 'maps', run: checkMaps, needsData: false },
+  { name: 'upstreams', run: checkUpstreams, needsData: true },
+  { name: 'backups', run: checkBackups, needsData: true },
+  { name: 'modules', run: checkModules, needsData: false },
 ]
 
-/** Looks at everything a gateway stands on, whether it runs or not. No check keeps another one from being made. */
-export async function examine(patient: Patient): Promise<Check[]> {
+/** Runs all checks, whether the gateway is running or not. A check that fails does not prevent the others. */
+export async function examine(context: CheckContext): Promise<Check[]> {
   const checks: Check[] = []
-  const hasData = existsSync(patient.layout.stateDb)
-  for (const [name, look, needsData] of CHECKS) {
-    patient.onProgress?.(name)
-    const findings = needsData && !hasData ? noData(name, patient) : await guarded(look, patient)
+  const hasData = existsSync(context.layout.stateDb)
+  for (const { name, run, needsData } of CHECKS) {
+    context.onProgress?.(name)
+    const findings = needsData && !hasData ? noData(name, context) : await guarded(run, context)
     checks.push({ name, state: worst(findings.map(({ state }) => state)), findings })
   }
   return checks
 }
 
-/** Said once; the other checks that need data have nothing to look at. */
-function noData(check: string, { layout }: Patient): Finding[] {
-  if (check !== 'database') return [ok('not looked at, for there is no data')]
-  return [missing(layout.root)]
+/** Findings without a data directory: one error, under `database`; the other checks are skipped. */
+function noData(check: string, { layout }: CheckContext): Finding[] {
+  return check === 'database' ? [missing(layout.root)] : [ok('skipped: there is no data')]
 }
 
 function missing(root: string): Finding {
   const fault = accessFault(root)
-  if (fault !== null) return error(`${root} cannot be looked into: ${fault}`, RIGHT_USER)
+  if (fault !== null)
+    return error(`${root} cannot be read: ${fault}`, 'run doctor as the user of the gateway, or as root')
   return error(
-    `${root} holds no gateway's data`,
-    'give the --data-dir of the gateway, or make one with `fieldgate init`',
+    `${root} is not the data directory of a gateway`,
+    'give the --data-dir of the gateway, or create one with `fieldgate init`',
   )
 }
 
-/** A check that cannot be made is a finding too: what stops it would stop the gateway. */
-async function guarded(look: Examine, patient: Patient): Promise<Finding[]> {
+/** Runs a check. An exception becomes a finding: its cause would stop the gateway, too. */
+async function guarded(run: RunCheck, context: CheckContext): Promise<Finding[]> {
   try {
-    return await look(patient)
+    return await run(context)
   } catch (thrown) {
-    const { code } = thrown as NodeJS.ErrnoException
-    const isRights = code === 'EACCES' || code === 'EPERM' || code === 'SQLITE_CANTOPEN'
-    const advice = isRights
+    const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
+    const isPermission = code === 'EACCES' || code === 'EPERM' || code === 'SQLITE_CANTOPEN'
+    const advice = isPermission
       ? 'see the check "permissions"'
-      : 'see the other checks; when they are all right, report this as a fault of Fieldgate'
-    return [error(`the check could not be made: ${messageOf(thrown)}`, advice)]
+      : 'see the other checks; when all of them are ok, report this as a fault of Fieldgate'
+    return [error(`the check failed: ${messageOf(thrown)}`, advice)]
   }
 }
 
-/** Why a directory that is there cannot be read; null when it can, or is not there. */
+/** Why an existing directory cannot be read; null when it can, or does not exist. */
 function accessFault(dir: string): string | null {
   if (!existsSync(dir)) return null
   try {

@@ -2,30 +2,31 @@ import { existsSync, statSync } from 'node:fs'
 import { messageOf } from '../errors.js'
 import { checkGraphFile } from '../files/graph-file-check.js'
 import { mapFiles } from '../files/layout.js'
-import { error, type Finding, megabytes, ok, type Patient } from './finding.js'
+import { type CheckContext, error, type Finding, megabytes, ok } from './finding.js'
 
-export function checkMaps({ layout, config, onProgress }: Patient): Finding[] {
+/** Checks the map files of the data directory and of `routing.maps`: size, header and checksums. Reads whole files. */
+export function checkMaps({ layout, config, onProgress }: CheckContext): Finding[] {
   const files = [...(existsSync(layout.mapsDir) ? mapFiles(layout) : []), ...config.routing.maps]
   if (files.length === 0)
-    return [ok('no map is there: routes are not answered until `fieldgate map build` made one')]
+    return [ok('there is no map: routes cannot be computed until `fieldgate map build` has created one')]
   return files.map((file) => {
     onProgress?.(file)
-    return lookAt(file, config.routing.maxMapBytes)
+    return checkMap(file, config.routing.maxMapBytes)
   })
 }
 
-function lookAt(file: string, maxBytes: number): Finding {
-  const again = 'build it again with `fieldgate map build`, or copy it from a backup; then send SIGHUP'
+function checkMap(file: string, maxBytes: number): Finding {
+  const advice = 'build it again with `fieldgate map build`, or copy it from a backup; then send SIGHUP'
   try {
     const { size } = statSync(file)
     if (size > maxBytes)
       return error(
-        `${file} has ${size} bytes, routing.maxMapBytes allows ${maxBytes}`,
-        'raise routing.maxMapBytes when there is memory for it, or build a smaller map',
+        `${file} has ${size} bytes, expected at most ${maxBytes} (routing.maxMapBytes)`,
+        'raise routing.maxMapBytes if there is enough memory, or build a smaller map',
       )
     const fault = checkGraphFile(file)
-    return fault === null ? ok(`${file}: ${megabytes(size)}, whole`) : error(`${file} ${fault}`, again)
+    return fault === null ? ok(`${file}: ${megabytes(size)}, intact`) : error(`${file} ${fault}`, advice)
   } catch (thrown) {
-    return error(`${file} cannot be read: ${messageOf(thrown)}`, again)
+    return error(`${file} cannot be read: ${messageOf(thrown)}`, advice)
   }
 }

@@ -1,34 +1,35 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { messageOf } from '../errors.js'
-import { error, type Finding, type Patient, warning } from './finding.js'
+import { type CheckContext, error, type Finding, warning } from './finding.js'
 
+/** Time before the expiry of the certificate from which it is a warning: two weeks. */
 const SOON_MS = 14 * 24 * 3_600_000
 
-/** What the schema cannot say of the settings: files that they name, and what is dangerous together. */
-export function checkSettings({ config, nowUs }: Patient): Finding[] {
+/** Checks settings that the schema cannot check: the certificate, and a public address without TLS. */
+export function checkSettings({ config, nowUs }: CheckContext): Finding[] {
   const { host, tlsCertFile } = config.server
-  const findings: Finding[] = []
-  if (tlsCertFile !== undefined) findings.push(...lookAtCertificate(tlsCertFile, nowUs / 1000))
-  else if (!/^(?:127\.|::1$|localhost$)/.test(host))
-    findings.push(
-      warning(
-        `server.host is ${host} without TLS: keys and secrets cross the network in the clear`,
-        'set server.tlsCertFile and server.tlsKeyFile, or let a proxy speak https and set server.host to 127.0.0.1',
-      ),
-    )
-  return findings
+  if (tlsCertFile !== undefined) return checkCertificate(tlsCertFile, nowUs / 1000)
+  if (/^(?:127\.|::1$|localhost$)/.test(host)) return []
+  return [
+    warning(
+      `server.host is ${host} without TLS: keys and secrets cross the network unencrypted`,
+      'set server.tlsCertFile and server.tlsKeyFile, or use a reverse proxy with https and set server.host to 127.0.0.1',
+    ),
+  ]
 }
 
-function lookAtCertificate(file: string, nowMs: number): Finding[] {
+function checkCertificate(file: string, nowMs: number): Finding[] {
   try {
     const { validToDate } = new X509Certificate(readFileSync(file))
     const leftMs = validToDate.getTime() - nowMs
     const what = `the certificate ${file} ${leftMs < 0 ? 'expired' : 'expires'} at ${validToDate.toISOString()}`
-    const advice = 'put a new one there and send SIGHUP'
+    const advice = 'replace it and send SIGHUP'
     if (leftMs < 0) return [error(what, advice)]
     return leftMs < SOON_MS ? [warning(what, advice)] : []
   } catch (thrown) {
-    return [error(`the certificate ${file} cannot be read: ${messageOf(thrown)}`, 'mend server.tlsCertFile')]
+    return [
+      error(`the certificate ${file} cannot be read: ${messageOf(thrown)}`, 'correct server.tlsCertFile'),
+    ]
   }
 }

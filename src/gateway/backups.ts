@@ -1,16 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { BackupOptions, BackupResult } from '../backup/make-backup.js'
+import type { BackupJob, BackupResult } from '../backup/make-backup.js'
 import { listBackups, type Manifest } from '../backup/manifest.js'
 import { placeOf } from '../backup/place.js'
-import { type BackupRecord, type BackupSchedule, noSchedule, startSchedule } from '../backup/schedule.js'
+import {
+  type BackupSchedule,
+  LAST_BACKUP,
+  noSchedule,
+  readRecord,
+  startSchedule,
+} from '../backup/schedule.js'
 import type { Config } from '../config.js'
 import type { State } from '../storage/state.js'
 import { createWorkerClient } from '../worker/client.js'
 import type { ServicesOptions } from './options.js'
 import { spawn } from './threads.js'
 
-/** Name of the entry in `state.db` that holds the outcome of the last backup. */
-export const LAST_BACKUP = 'last_backup'
 const HOUR_MS = 3_600_000
 /** Delay of a backup that is due at the start, so that it does not compete with the start. */
 const FIRST_WAIT_MS = 60_000
@@ -18,9 +22,6 @@ const FIRST_WAIT_MS = 60_000
 const STOP_MS = 5000
 /** A copy makes short-lived buffers only: V8's own choice would keep 90 MB for them. */
 const YOUNG_MB = 12
-
-/** Message to the backup thread. */
-export type BackupJob = Omit<BackupOptions, 'signal' | 'onProgress'>
 
 /** Schedules the gateway's own backups by `backup.dir`, `backup.everyHours` and `backup.keep`. */
 export function openBackups(options: ServicesOptions, state: State): BackupSchedule {
@@ -47,11 +48,6 @@ export function outsideFiles({ server, sync, routing, dataproc }: Config): strin
   const { tlsCertFile, tlsKeyFile } = server
   const named = [tlsCertFile, tlsKeyFile, sync.caFile, dataproc.modulesDir, ...routing.maps]
   return named.filter((file) => file !== undefined)
-}
-
-/** Reads what this program wrote, which needs no check: it is shown and nothing depends on it. */
-function readRecord(text: string | undefined): BackupRecord | null {
-  return text === undefined ? null : (JSON.parse(text) as BackupRecord)
 }
 
 function jobOf(

@@ -2,15 +2,16 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
+import type { DatabaseName } from '../../src/storage/maintenance.js'
 import { allCitations } from '../../src/storage/sqlite/citations/catalog.js'
 import { computeSums } from '../../src/storage/sqlite/citations/checksum.js'
 import { openDataDb } from '../../src/storage/sqlite/connection/data-db.js'
 import {
   checkDatabase,
   countRows,
+  KNOWN_VERSIONS,
   schemaVersionOf,
-} from '../../src/storage/sqlite/connection/database-facts.js'
-import { type DatabaseName, KNOWN_VERSIONS } from '../../src/storage/sqlite/connection/versions.js'
+} from '../../src/storage/sqlite/maintenance/database-facts.js'
 import { openState } from '../../src/storage/sqlite/state.js'
 
 /** Databases of every released version, made once by `scripts/make-fixture-database.mjs`. */

@@ -12,8 +12,8 @@ import {
 import path from 'node:path'
 import t from 'tap'
 import { openDatabase } from '../../../../src/storage/sqlite/connection/database.js'
-import { readDatabaseFacts } from '../../../../src/storage/sqlite/connection/database-facts.js'
 import { backupBeforeMigration } from '../../../../src/storage/sqlite/connection/migration-backup.js'
+import { readDatabaseFacts } from '../../../../src/storage/sqlite/maintenance/database-facts.js'
 import { workerEntry } from '../../../support/worker-entry.js'
 
 const V1 = ['CREATE TABLE a (id INTEGER PRIMARY KEY) STRICT']

@@ -1,8 +1,8 @@
 import path from 'node:path'
 import t from 'tap'
 import { openDatabase, retryBusy } from '../../../../src/storage/sqlite/connection/database.js'
-import { readDatabaseFacts } from '../../../../src/storage/sqlite/connection/database-facts.js'
 import { copyDatabases, openPlain } from '../../../../src/storage/sqlite/connection/snapshot.js'
+import { readDatabaseFacts } from '../../../../src/storage/sqlite/maintenance/database-facts.js'
 import { rejectsWith } from '../../../support/rejects-with.js'
 
 const SCHEMA = ['CREATE TABLE n (id INTEGER PRIMARY KEY, pad BLOB) STRICT']

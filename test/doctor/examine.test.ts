@@ -12,8 +12,8 @@ interface Check {
   findings: { state: string; message: string; advice: string | null }[]
 }
 
-/** A data directory, and what doctor says of it. */
-async function patient(t: Test) {
+/** Creates a data directory; returns it with a function that runs doctor on it. */
+async function prepared(t: Test) {
   const cwd = t.testdir()
   await cli(cwd, ['init'])
   const doctor = async (...argv: string[]) => {
@@ -25,15 +25,15 @@ async function patient(t: Test) {
   return { cwd, doctor, file: (name: string) => path.join(cwd, 'data', name) }
 }
 
-/** Every fault says what to do. */
+/** Asserts that every fault has advice. */
 function allAdvised(t: Test, checks: Check[]) {
   for (const { name, findings } of checks)
     for (const { state, message, advice } of findings)
       if (state !== 'ok') t.ok(advice !== null && advice.length > 10, `${name}: ${message}`)
 }
 
-t.test('doctor: a fresh gateway is well, whether it runs or not', async (t) => {
-  const { cwd, doctor } = await patient(t)
+t.test('doctor: a new gateway has no faults, running or not', async (t) => {
+  const { cwd, doctor } = await prepared(t)
   const { code, state, checks, find } = await doctor()
   t.same([code, state], [0, 'ok'])
   t.same(
@@ -61,8 +61,8 @@ t.test('doctor: a fresh gateway is well, whether it runs or not', async (t) => {
   t.equal(running.code, 0, running.stdout)
 })
 
-t.test('doctor: faults of the settings, and of what they name', async (t) => {
-  const { cwd, doctor } = await patient(t)
+t.test('doctor: faults of the settings, and of files they refer to', async (t) => {
+  const { cwd, doctor } = await prepared(t)
   writeFileSync(path.join(cwd, 'edge.config.json'), JSON.stringify({ server: { prot: 1 }, nonsense: 2 }))
   const bad = await doctor()
   t.same([bad.code, bad.find('config').findings.length], [2, 2])
@@ -77,11 +77,11 @@ t.test('doctor: faults of the settings, and of what they name', async (t) => {
   allAdvised(t, missing.checks)
 })
 
-t.test('doctor: each thing that breaks is named, with what to do', async (t) => {
-  const { cwd, doctor, file } = await patient(t)
+t.test('doctor: every broken part is reported, with advice', async (t) => {
+  const { cwd, doctor, file } = await prepared(t)
   const elsewhere = await doctor('--data-dir', path.join(cwd, 'nothing'))
   t.equal(elsewhere.code, 2)
-  t.match(elsewhere.find('database').findings[0]?.message, /holds no gateway's data/)
+  t.match(elsewhere.find('database').findings[0]?.message, /is not the data directory of a gateway/)
 
   writeFileSync(file('maps/town.graph'), 'no map')
   mkdirSync(file('modules/empty'))
@@ -104,8 +104,8 @@ t.test('doctor: each thing that breaks is named, with what to do', async (t) => 
   allAdvised(t, rotten.checks)
 })
 
-t.test('doctor: a newer database is told with both versions', async (t) => {
-  const { doctor, file, cwd } = await patient(t)
+t.test('doctor: a newer database is reported with both versions', async (t) => {
+  const { doctor, file, cwd } = await prepared(t)
   const { openPlain } = await import('../../src/storage/sqlite/connection/snapshot.js')
   const db = openPlain(file('state.db'), false)
   db.pragma('user_version = 99')
@@ -114,7 +114,7 @@ t.test('doctor: a newer database is told with both versions', async (t) => {
   t.equal(code, 2)
   t.match(
     find('database').findings.at(1)?.message,
-    /state\.db has schema version 99, this Fieldgate knows \d/,
+    /state\.db has schema version 99, this Fieldgate reads versions up to \d/,
   )
   for (const argv of [
     ['key', 'list'],
@@ -127,7 +127,7 @@ t.test('doctor: a newer database is told with both versions', async (t) => {
   }
 })
 
-t.test('doctor: lost bytes of models, and keys that end', async (t) => {
+t.test('doctor: missing bytes of models, keys about to expire, no admin key', async (t) => {
   const gateway = await startGateway(t)
   const { body } = await putModel(gateway, new Uint8Array(1000))
   const cwd = path.dirname(gateway.dataDir)
@@ -150,7 +150,7 @@ t.test('doctor: lost bytes of models, and keys that end', async (t) => {
   )
 })
 
-t.test('doctor: an upstream that answers, one that does not, and a key file that is another', async (t) => {
+t.test('doctor: an upstream that answers, one that does not, and a replaced key file', async (t) => {
   const upstream = await startGateway(t)
   const settings = { sync: { allowLoopback: true, allowInsecure: ['127.0.0.1'], push: 'manual' } }
   const edge = await startGateway(t, { settings, dataDir: path.join(t.testdir(), 'edge/data') })
@@ -158,24 +158,24 @@ t.test('doctor: an upstream that answers, one that does not, and a key file that
   writeFileSync(path.join(cwd, 'edge.config.json'), JSON.stringify(settings))
   await edge.call(MODELS, 'model_store.create', { model_store_ddc: 'rain' })
   await connect(edge, upstream)
-  const look = async (...argv: string[]) => {
+  const check = async (...argv: string[]) => {
     const { stdout } = await cli(cwd, ['doctor', '--json', ...argv])
     return (JSON.parse(stdout).checks as Check[]).find(({ name }) => name === 'upstreams')
   }
-  t.match(await look(), { state: 'ok', findings: [{ message: /answers as a gateway/ }] })
+  t.match(await check(), { state: 'ok', findings: [{ message: /answers as a gateway/ }] })
   await upstream.gateway.stop()
-  t.match(await look(), { state: 'warning', findings: [{ message: /does not answer/ }] })
-  t.match(await look('--offline'), { state: 'ok' })
+  t.match(await check(), { state: 'warning', findings: [{ message: /does not answer/ }] })
+  t.match(await check('--offline'), { state: 'ok' })
   writeFileSync(
     path.join(edge.dataDir, 'secret.key'),
     `fieldgate-key-1 ${Buffer.alloc(32, 1).toString('base64')}\n`,
   )
-  t.match(await look('--offline'), { state: 'error', findings: [{ message: /cannot be read with/ }] })
+  t.match(await check('--offline'), { state: 'error', findings: [{ message: /cannot be decrypted with/ }] })
   t.ok(FL)
 })
 
-t.test('doctor: --reset-clock forgets a recorded time that is still to come', async (t) => {
-  const { cwd, doctor, file } = await patient(t)
+t.test('doctor: --reset-clock replaces a recorded time in the future', async (t) => {
+  const { cwd, doctor, file } = await prepared(t)
   const farUs = Date.now() * 1000 + 20 * 365 * 24 * 3_600_000_000
   const note = await openState(file('state.db'))
   await note.meta.note('last_seen_us', String(farUs))
@@ -184,67 +184,76 @@ t.test('doctor: --reset-clock forgets a recorded time that is still to come', as
   t.match(before.find('clock'), { state: 'error', findings: [{ advice: /--reset-clock/ }] })
   const reset = await doctor('--reset-clock')
   t.equal(reset.code, 0)
-  t.match(reset.stderr, /takes it over at its next start/)
+  t.match(reset.stderr, /uses it from its next start/)
   t.equal((await doctor()).find('clock').state, 'ok')
   t.equal((await cli(cwd, ['doctor'])).code, 0)
 })
 
-t.test('doctor: backups that failed, are old, or were never made', async (t) => {
-  const { cwd, doctor, file } = await patient(t)
+t.test('doctor: backups that failed, are old, or lack files', async (t) => {
+  const { cwd, doctor, file } = await prepared(t)
   const state = await openState(file('state.db'))
   t.teardown(() => state.close())
   const hourUs = 3_600_000_000
   const nowUs = Date.now() * 1000
   const record = {
-    ...{ atUs: nowUs, dir: '/mnt/b', successUs: nowUs, error: null, writtenBytes: 1, totalBytes: 2, lost: 0 },
+    atUs: nowUs,
+    dir: '/mnt/b',
+    successUs: nowUs,
+    error: null,
+    writtenBytes: 1,
+    totalBytes: 2,
+    lost: 0,
   }
-  const tell = async (change: object) => {
+  const reportFor = async (change: object) => {
     await state.meta.note('last_backup', JSON.stringify({ ...record, ...change }))
     return (await doctor()).find('backups')
   }
-  t.equal((await tell({})).state, 'ok')
-  t.match(await tell({ error: 'no room' }), { state: 'error', findings: [{ message: /no room/ }] })
-  t.equal((await tell({ successUs: nowUs - 40 * 24 * hourUs })).state, 'warning')
-  t.equal((await tell({ lost: 2 })).state, 'warning')
+  t.equal((await reportFor({})).state, 'ok')
+  t.match(await reportFor({ error: 'no room' }), { state: 'error', findings: [{ message: /no room/ }] })
+  t.equal((await reportFor({ successUs: nowUs - 40 * 24 * hourUs })).state, 'warning')
+  t.equal((await reportFor({ lost: 2 })).state, 'warning')
   writeFileSync(path.join(cwd, 'edge.config.json'), JSON.stringify({ backup: { dir: 'b', everyHours: 1 } }))
-  const late = await tell({ successUs: nowUs - 3 * hourUs })
+  const late = await reportFor({ successUs: nowUs - 3 * hourUs })
   t.same(
     late.findings.map(({ state: of }) => of),
     ['warning', 'warning'],
-    'the directory is not there, and the last one is old',
+    'the directory does not exist, and the last backup is old',
   )
 })
 
-t.test('doctor: how runs of modules are kept apart, as the gateway found it', async (t) => {
-  const { doctor, file } = await patient(t)
+t.test('doctor: isolation of module runs, as the gateway recorded it', async (t) => {
+  const { doctor, file } = await prepared(t)
   mkdirSync(file('modules/one'), { recursive: true })
   writeFileSync(file('modules/one/go.sh'), '#!/bin/sh\n')
   chmodSync(file('modules/one/go.sh'), 0o755)
   const scripts = { go: { path: 'go.sh', type: 'prediction' } }
   writeFileSync(file('modules/one/definition.json'), JSON.stringify({ name: 'one', scripts }))
-  const told = async (record?: object) => {
+  const report = async (record?: object) => {
     mkdirSync(file('dataproc'), { recursive: true })
     if (record !== undefined) writeFileSync(file('dataproc/isolation.json'), JSON.stringify(record))
     const { find, checks } = await doctor()
     allAdvised(t, checks)
     return find('modules')
   }
-  t.match(await told(), { state: 'ok', findings: [{ message: /is found out when the gateway starts/ }, {}] })
-  const kept = { mode: 'auto', kind: 'namespaces', hasOwnProc: true, reason: null }
-  t.match(await told(kept), { state: 'ok', findings: [{ message: /each sees its own files only$/ }, {}] })
-  t.match(await told({ ...kept, hasOwnProc: false }), {
+  t.match(await report(), {
     state: 'ok',
-    findings: [{ message: /command lines of other processes show/ }, {}],
+    findings: [{ message: /is determined when the gateway starts/ }, {}],
   })
-  t.match(await told({ ...kept, kind: 'none', reason: 'unshare failed' }), {
+  const kept = { mode: 'auto', kind: 'namespaces', hasOwnProc: true, reason: null }
+  t.match(await report(kept), { state: 'ok', findings: [{ message: /each sees its own files only$/ }, {}] })
+  t.match(await report({ ...kept, hasOwnProc: false }), {
+    state: 'ok',
+    findings: [{ message: /command lines of other processes are visible/ }, {}],
+  })
+  t.match(await report({ ...kept, kind: 'none', reason: 'unshare failed' }), {
     state: 'warning',
     findings: [
-      { message: 'the gateway cannot keep runs apart: unshare failed', advice: /modules\.conf to the unit/ },
+      { message: 'the gateway cannot isolate runs: unshare failed', advice: /modules\.conf to the unit/ },
       {},
     ],
   })
-  t.match(await told({ ...kept, mode: 'namespaces' }), {
-    findings: [{ message: /is found out when the gateway starts/ }, {}],
+  t.match(await report({ ...kept, mode: 'namespaces' }), {
+    findings: [{ message: /is determined when the gateway starts/ }, {}],
   })
-  t.match(await told([]), { state: 'ok' }, 'a damaged record is none')
+  t.match(await report([]), { state: 'ok' }, 'a damaged record is none')
 })

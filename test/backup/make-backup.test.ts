@@ -43,7 +43,7 @@ const RECORD_DEF = {
   },
 }
 
-/** A gateway with a row of everything, and a way to run verbs on it. */
+/** Starts a gateway with rows of every kind; returns it with functions that run command lines on it. */
 async function filled(t: Test) {
   const cwd = t.testdir()
   const gateway = await startGateway(t, { dataDir: path.join(cwd, 'data') })
@@ -102,7 +102,7 @@ async function waitForSums(gateway: TestGateway) {
   }
 }
 
-/** Everything below a directory: path → digest, or the mode of a directory. */
+/** Files below a directory: path → digest. */
 function contents(dir: string): Record<string, string> {
   const entries = readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -115,7 +115,7 @@ function contents(dir: string): Record<string, string> {
   )
 }
 
-t.test('backup: a running gateway, read through and restored, is the same gateway', async (t) => {
+t.test('backup: a backup of a running gateway verifies, and restores to the same gateway', async (t) => {
   const { cwd, gateway, run, target, backup } = await filled(t)
   const made = await backup()
   t.match(made, { blobs: 5, blobsKnown: 0, lost: [], removed: [], retentionFault: null })
@@ -124,8 +124,8 @@ t.test('backup: a running gateway, read through and restored, is the same gatewa
 
   const dry = await run('restore', target, '--data-dir', 'again', '--dry-run')
   t.equal(dry.code, 0, dry.stderr)
-  t.match(dry.stdout, /is whole .*nothing was written/s)
-  t.notOk(existsSync(path.join(cwd, 'again')), 'a dry run makes nothing')
+  t.match(dry.stdout, /is intact .*nothing was written/s)
+  t.notOk(existsSync(path.join(cwd, 'again')), 'a dry run creates nothing')
 
   const restored = await run('restore', target, '--data-dir', 'again', '--json')
   t.equal(restored.code, 0, restored.stderr)
@@ -135,7 +135,11 @@ t.test('backup: a running gateway, read through and restored, is the same gatewa
   const kept = Object.keys(before).filter((name) => /^(?:models|files|maps|modules|secret)/.test(name))
   t.equal(kept.length, 6)
   for (const name of kept) t.equal(after[name], before[name], name)
-  t.equal(statSync(path.join(dir, 'modules/risk/run.sh')).mode & 0o777, 0o700, 'what could be run can be')
+  t.equal(
+    statSync(path.join(dir, 'modules/risk/run.sh')).mode & 0o777,
+    0o700,
+    'executable files stay executable',
+  )
   t.notOk(existsSync(path.join(dir, RESTORE_PART)))
 
   const second = await startGateway(t, { dataDir: dir })
@@ -149,24 +153,27 @@ t.test('backup: a running gateway, read through and restored, is the same gatewa
   t.match(JSON.parse(cite.stdout), [{ state: 'ok' }])
 })
 
-t.test('backup: a second one copies no bytes again, and old ones go with what only they name', async (t) => {
-  const { gateway, target, backup } = await filled(t)
-  await backup()
-  const again = await backup()
-  t.match(again, { blobs: 5, blobsKnown: 5 })
-  const [model] = await call(gateway, MODELS, 'model_store.model.get_info', { model_store_ddc: 'rain' })
-  await call(gateway, MODELS, 'model_store.model.delete', { model_id: model.model_id })
-  const bytes = path.join(target, 'bytes', model.model_sha256.slice(0, 2), model.model_sha256)
-  t.ok(existsSync(bytes))
-  const last = await backup('--keep', '1')
-  t.equal(last.removed.length, 2)
-  t.equal(last.blobs, 4)
-  t.notOk(existsSync(bytes), 'no backup names it any more')
-  const { backups, bad } = listBackups(placeOf(target))
-  t.same([backups.map((one) => one.name), bad], [[last.name], []])
-})
+t.test(
+  'backup: a second backup copies no bytes again; --keep removes backups and their unused bytes',
+  async (t) => {
+    const { gateway, target, backup } = await filled(t)
+    await backup()
+    const again = await backup()
+    t.match(again, { blobs: 5, blobsKnown: 5 })
+    const [model] = await call(gateway, MODELS, 'model_store.model.get_info', { model_store_ddc: 'rain' })
+    await call(gateway, MODELS, 'model_store.model.delete', { model_id: model.model_id })
+    const bytes = path.join(target, 'bytes', model.model_sha256.slice(0, 2), model.model_sha256)
+    t.ok(existsSync(bytes))
+    const last = await backup('--keep', '1')
+    t.equal(last.removed.length, 2)
+    t.equal(last.blobs, 4)
+    t.notOk(existsSync(bytes), 'no backup refers to it')
+    const { backups, bad } = listBackups(placeOf(target))
+    t.same([backups.map((one) => one.name), bad], [[last.name], []])
+  },
+)
 
-t.test('backup: bytes stay while one is made, and go at the next sweep', async (t) => {
+t.test('backup: no bytes are removed while a backup is made; the next sweep removes them', async (t) => {
   const { gateway, run } = await filled(t)
   const { createSweepLease } = await import('../../src/storage/sqlite/connection/lease.js')
   const lease = createSweepLease(layoutOf(gateway.dataDir).leaseDb)
@@ -186,7 +193,7 @@ t.test('backup: bytes stay while one is made, and go at the next sweep', async (
   await (await later)()
 })
 
-t.test('backup: what a cut-off one left is neither listed nor restored, and goes', async (t) => {
+t.test('backup: an interrupted backup is neither listed nor restored; the next one removes it', async (t) => {
   const { run, target, backup } = await filled(t)
   const { dir, name } = await backup()
   cpSync(dir, path.join(target, 'backups/00000002-20260101T000000Z.part'), { recursive: true })
@@ -197,13 +204,13 @@ t.test('backup: what a cut-off one left is neither listed nor restored, and goes
   t.same(readdirSync(path.join(target, 'tmp')), [])
 })
 
-t.test('verify, restore: damage is told with its place, and nothing is restored', async (t) => {
+t.test('verify, restore: damage is reported with its file, and nothing is restored', async (t) => {
   const { cwd, run, target, backup } = await filled(t)
   const { dir } = await backup()
   const digest = createHash('sha256').update(PHOTO).digest('hex')
   const blob = path.join(target, 'bytes', digest.slice(0, 2), digest)
   const damages: [string, () => void, RegExp][] = [
-    ['other bytes', () => writeFileSync(blob, randomBytes(PHOTO.length)), /found bytes of the SHA-256/],
+    ['other bytes', () => writeFileSync(blob, randomBytes(PHOTO.length)), /found bytes with the SHA-256/],
     ['a short file', () => writeFileSync(blob, 'x'), /found 1 bytes, expected 5000/],
     ['a missing file', () => rmSync(blob), /found no bytes, expected 5000/],
     [
@@ -221,7 +228,7 @@ t.test('verify, restore: damage is told with its place, and nothing is restored'
     t.match(verified.stderr, message, what)
     const restored = await run('restore', target, '--data-dir', 'again')
     t.equal(restored.code, 1, what)
-    t.notOk(existsSync(path.join(cwd, 'again')), `${what}: nothing stays`)
+    t.notOk(existsSync(path.join(cwd, 'again')), `${what}: no files are left`)
     writeFileSync(blob, copies.blob)
     writeFileSync(path.join(dir, 'secret.key'), copies.key)
     t.same(contents(target), whole)
@@ -236,10 +243,10 @@ t.test('verify, restore: damage is told with its place, and nothing is restored'
   const manifest = path.join(dir, 'manifest.json')
   writeFileSync(manifest, readFileSync(manifest, 'utf8').replace('"nodeId":"', '"nodeId":"x'))
   const changed = await run('verify', target)
-  t.match(changed.stderr, /manifest\.json is damaged: found the digest/)
+  t.match(changed.stderr, /manifest\.json is damaged: found the SHA-256/)
 })
 
-t.test('restore: overwrites nothing, and begins anew where one was cut off', async (t) => {
+t.test('restore: overwrites nothing, and starts over after an interrupted restore', async (t) => {
   const { cwd, run, target, backup } = await filled(t)
   await backup()
   const refused = await run('restore', target)
@@ -258,16 +265,16 @@ t.test('restore: overwrites nothing, and begins anew where one was cut off', asy
   t.equal((await run('key', 'list', '--data-dir', dir)).code, 0)
 })
 
-t.test('backup: places that cannot be used are refused with what to do', async (t) => {
+t.test('backup: unusable directories are refused with advice', async (t) => {
   const { cwd, gateway, run, target, backup } = await filled(t)
   mkdirSync(path.join(cwd, 'photos'))
   writeFileSync(path.join(cwd, 'photos/cat.jpg'), '')
   writeFileSync(path.join(cwd, 'file'), '')
   const cases: [string[], RegExp][] = [
-    [['backup', path.join(gateway.dataDir, 'b')], /lies in the data directory/],
-    [['backup', 'photos'], /holds other things \(cat\.jpg\)/],
+    [['backup', path.join(gateway.dataDir, 'b')], /is inside the data directory/],
+    [['backup', 'photos'], /holds other files \(cat\.jpg\)/],
     [['backup', 'file'], /is a file/],
-    [['backup', target, '--data-dir', 'nothing'], /holds no gateway's data/],
+    [['backup', target, '--data-dir', 'nothing'], /is not the data directory of a gateway/],
     [['verify', 'photos'], /holds no backup/],
     [['restore', 'nothing', '--data-dir', 'x'], /holds no backup/],
   ]
@@ -278,9 +285,9 @@ t.test('backup: places that cannot be used are refused with what to do', async (
   }
   t.equal((await run('backup')).code, 2, 'neither a directory nor backup.dir')
   await backup()
-  const held = lockDirectory(placeOf(target).lockDb)
-  t.match((await run('backup', target)).stderr, /another program works on the backups/)
-  t.match((await run('verify', target)).stderr, /another program works on the backups/)
+  const held = lockDirectory(path.join(target, 'lock.db'))
+  t.match((await run('backup', target)).stderr, /another program uses the backups/)
+  t.match((await run('verify', target)).stderr, /another program uses the backups/)
   held.release()
   await cli(cwd, ['init', '--data-dir', 'other'])
   const other = await run('backup', target, '--data-dir', 'other')
@@ -288,7 +295,7 @@ t.test('backup: places that cannot be used are refused with what to do', async (
   t.match(other.stderr, /holds backups of the node/)
 })
 
-t.test('backup: too little room is said with both figures, and nothing stays', async (t) => {
+t.test('backup: too little space is reported with both figures, and no files are left', async (t) => {
   const { cwd, run, target } = await filled(t)
   writeFileSync(
     path.join(cwd, 'edge.config.json'),
@@ -300,19 +307,16 @@ t.test('backup: too little room is said with both figures, and nothing stays', a
   t.same(readdirSync(path.join(target, 'backups')), [])
 })
 
-t.test(
-  'backup: bytes that were lost before are named, and known ones are taken from an earlier backup',
-  async (t) => {
-    const { gateway, backup, run, target } = await filled(t)
-    const digest = createHash('sha256').update(PHOTO).digest('hex')
-    const blob = path.join(gateway.dataDir, 'models', digest.slice(0, 2), digest)
-    renameSync(blob, `${blob}.gone`)
-    const lossy = await backup()
-    t.match(lossy.lost, [{ sha256: digest, kind: 'model', reason: 'not there' }])
-    t.equal((await run('verify', target)).code, 0, 'a loss that is known is no fault of the backup')
-    renameSync(`${blob}.gone`, blob)
-    t.same((await backup()).lost, [])
-    rmSync(blob)
-    t.same((await backup()).lost, [], 'the place has them')
-  },
-)
+t.test('backup: lost bytes are listed, and taken from an earlier backup where it has them', async (t) => {
+  const { gateway, backup, run, target } = await filled(t)
+  const digest = createHash('sha256').update(PHOTO).digest('hex')
+  const blob = path.join(gateway.dataDir, 'models', digest.slice(0, 2), digest)
+  renameSync(blob, `${blob}.gone`)
+  const lossy = await backup()
+  t.match(lossy.lost, [{ sha256: digest, kind: 'model', reason: 'missing' }])
+  t.equal((await run('verify', target)).code, 0, 'bytes lost before the backup are no fault of the backup')
+  renameSync(`${blob}.gone`, blob)
+  t.same((await backup()).lost, [])
+  rmSync(blob)
+  t.same((await backup()).lost, [], 'an earlier backup has them')
+})

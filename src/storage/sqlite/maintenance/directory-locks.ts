@@ -1,0 +1,38 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import type { DirectoryLocks } from '../../maintenance.js'
+import { createSweepLease } from '../connection/lease.js'
+import { isDirectoryLocked, lockDirectory } from '../connection/lock.js'
+import { isBusy } from '../connection/open-file.js'
+
+/** Locks by `lock.db` and `lease.db` of a directory. */
+export function createDirectoryLocks(): DirectoryLocks {
+  const lockFile = (dir: string) => path.join(dir, 'lock.db')
+  return {
+    async lock(dir) {
+      try {
+        const { release } = lockDirectory(lockFile(dir))
+        return { lock: { release: async () => release() } }
+      } catch (cause) {
+        if (isUnwritable(cause)) return { fault: 'unwritable', cause }
+        if (isHeld(cause)) return { fault: 'held', cause }
+        throw cause
+      }
+    },
+    isLocked: async (dir) => existsSync(lockFile(dir)) && isDirectoryLocked(lockFile(dir)),
+    sweepLease: (dir) => createSweepLease(path.join(dir, 'lease.db')),
+  }
+}
+
+function isUnwritable(error: unknown): boolean {
+  return /^(?:EROFS|EACCES|EPERM|SQLITE_READONLY.*|SQLITE_CANTOPEN.*)$/.test(codeOf(error))
+}
+
+/** `lockDirectory` wraps the busy error of SQLite in one that names the file. */
+function isHeld(error: unknown): boolean {
+  return error instanceof Error && isBusy(error.cause)
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}

@@ -1,0 +1,129 @@
+import path from 'node:path'
+import type { Keyring } from '../../keyring.js'
+import type { StoredFacts, StoredKey, StoredSecrets, StoredUpstream } from '../../maintenance.js'
+import { UPSTREAM_SECRET_CONTEXT } from '../../upstreams.js'
+import { allCitations } from '../citations/catalog.js'
+import { computeSums } from '../citations/checksum.js'
+import { openDataReader } from '../connection/data-db.js'
+import type { Db } from '../connection/database.js'
+import { openPlain } from '../connection/snapshot.js'
+import { usedDigests } from '../tables/files.js'
+import { withDatabase } from './database-facts.js'
+
+/** Facts from the rows of `state.db` and `data.db`. */
+export function createStoredFacts(): StoredFacts {
+  return {
+    nodeId: async (dir) => readMeta(dir, 'node_id'),
+    lastSeenUs: async (dir) => Number(readMeta(dir, 'last_seen_us') ?? 0),
+    firstKeyAtUs: async (dir) => readNumber(dir, 'SELECT min(created_at_us) FROM api_key'),
+    noted: async (dir, name) => readMeta(dir, name),
+    keys: async (dir) => withDatabase(dir, 'state.db', readKeys),
+    models: async (dir) =>
+      withDatabase(dir, 'state.db', (db) =>
+        db
+          .prepare<[], { sha256: string; sizeBytes: number; isDamaged: number }>(
+            `SELECT sha256, max(size_bytes) AS sizeBytes, max(damaged_at_us IS NOT NULL) AS isDamaged
+             FROM model GROUP BY sha256 ORDER BY sha256`,
+          )
+          .all()
+          .map((row) => ({ ...row, isDamaged: row.isDamaged === 1 })),
+      ),
+    quarantinedModels: async (dir) =>
+      readNumber(dir, 'SELECT count(*) FROM model WHERE quarantined IS NOT NULL'),
+    fileDigests: async (dir) => withDatabase(dir, 'data.db', (db) => [...new Set(usedDigests(db))].sort()),
+    upstreams: async (dir, keyring) => withDatabase(dir, 'state.db', (db) => readUpstreams(db, keyring)),
+    secrets: async (dir, keyring) => withDatabase(dir, 'state.db', (db) => readSecrets(db, keyring)),
+    checkCitations,
+    async restartUnfinishedUploads(dir) {
+      const db = openPlain(path.join(dir, 'state.db'), false)
+      try {
+        db.prepare('UPDATE upload SET offset_bytes = 0 WHERE model_id IS NULL').run()
+      } finally {
+        db.close()
+      }
+    },
+  }
+}
+
+function readMeta(dir: string, name: string): string | undefined {
+  return withDatabase(dir, 'state.db', (db) =>
+    db.prepare<[string], string>('SELECT value FROM meta WHERE name = ?').pluck().get(name),
+  )
+}
+
+/** @returns 0 where the query gives NULL */
+function readNumber(dir: string, sql: string): number {
+  return withDatabase(dir, 'state.db', (db) => Number(db.prepare(sql).pluck().get() ?? 0))
+}
+
+function readKeys(db: Db): StoredKey[] {
+  return db
+    .prepare<[], { keyId: string; name: string; scopes: string; expiresAtUs: number | null }>(
+      `SELECT key_id AS keyId, name, scopes, expires_at_us AS expiresAtUs
+       FROM api_key WHERE revoked_at_us IS NULL`,
+    )
+    .all()
+    .map((row) => ({ ...row, scopes: JSON.parse(row.scopes) }))
+}
+
+interface UpstreamRow extends Omit<StoredUpstream, 'secret' | 'isEnabled'> {
+  secret: Uint8Array
+  isEnabled: number
+}
+
+function readUpstreams(db: Db, keyring: Keyring | undefined): StoredUpstream[] {
+  const rows = db
+    .prepare<[], UpstreamRow>(
+      `SELECT u.endpoint, u.apikey, u.secret, u.enabled AS isEnabled,
+       count(t.transfer_id) FILTER (WHERE t.state IN ('queued', 'sending')) AS waiting,
+       count(t.transfer_id) FILTER (WHERE t.state = 'failed') AS failed,
+       min(t.created_at_us) FILTER (WHERE t.state IN ('queued', 'sending')) AS oldestWaitingUs,
+       max(t.last_error) FILTER (WHERE t.state IN ('queued', 'failed')) AS lastError
+       FROM upstream u LEFT JOIN transfer t USING (upstream_id) GROUP BY u.upstream_id ORDER BY u.upstream_id`,
+    )
+    .all()
+  return rows.map((row) => ({
+    ...row,
+    secret: decrypted(row.secret, keyring),
+    isEnabled: row.isEnabled === 1,
+  }))
+}
+
+/** The cipher's error is dropped: `undefined` says all that a caller can act on. */
+function decrypted(stored: Uint8Array, keyring: Keyring | undefined): string | undefined {
+  try {
+    return keyring?.decrypt(stored, UPSTREAM_SECRET_CONTEXT)
+  } catch {
+    return undefined
+  }
+}
+
+function readSecrets(db: Db, keyring: Keyring | undefined): StoredSecrets {
+  const read = (sql: string) => db.prepare<[], Buffer>(sql).pluck().all()
+  const upstreams = read('SELECT secret FROM upstream')
+  return {
+    bytes: [
+      ...read('SELECT digest FROM api_key_secret'),
+      ...read('SELECT token_hash FROM session'),
+      ...upstreams,
+    ],
+    texts:
+      keyring === undefined
+        ? []
+        : upstreams.map((stored) => keyring.decrypt(stored, UPSTREAM_SECRET_CONTEXT)),
+  }
+}
+
+async function* checkCitations(dir: string, signal?: AbortSignal) {
+  const db = openDataReader(path.join(dir, 'data.db'))
+  try {
+    for (const citation of allCitations(db)) {
+      signal?.throwIfAborted()
+      const { longForm, checksum } = citation.info
+      if (checksum === null) continue // not computed yet: the gateway that serves the database does it
+      yield { longForm, found: (await computeSums(db, citation)).checksum, expected: checksum }
+    }
+  } finally {
+    db.close()
+  }
+}
