@@ -1,4 +1,4 @@
-/** Longitude, latitude and optionally height: degrees (WGS 84) and metres, in this order (RFC 7946). */
+/** Longitude, latitude and optionally height, in this order (RFC 7946): degrees (WGS 84) and metres. */
 export type Position = [number, number] | [number, number, number]
 
 export interface Point {
@@ -17,7 +17,7 @@ export interface MultiLineString {
   type: 'MultiLineString'
   coordinates: Position[][]
 }
-/** First ring outside, the others holes; each closed (first position = last). */
+/** Polygon of one outer ring, then its holes; each ring is closed (first position = last). */
 export interface Polygon {
   type: 'Polygon'
   coordinates: Position[][]
@@ -45,5 +45,13 @@ export interface Feature<G = Geometry | null, P = Record<string, unknown>> {
   properties: P
 }
 
-/** [west, south, east, north], degrees. */
+/** A box by its sides, in any unit. */
+export interface Extent {
+  readonly west: number
+  readonly south: number
+  readonly east: number
+  readonly north: number
+}
+
+/** A box as GeoJSON has it (RFC 7946 section 5): [west, south, east, north], degrees. */
 export type Bbox = [number, number, number, number]

@@ -7,7 +7,7 @@ import type { CellSet } from './cell-set.js'
 import { type CellSieve, createCellSieve, siftCells } from './cell-sieve.js'
 import { addFound, assemble, createFound, type Found } from './found-pieces.js'
 import { levelOfBox, MIXED, walkGrid } from './grid-walk.js'
-import { type Covered, coverLine, type MeasuredLine } from './line-cover.js'
+import { type Covered, coverLine, createCovered, type MeasuredLine } from './line-cover.js'
 import { createRectGrid, type RectGrid } from './rect-grid.js'
 import {
   addPiece,
@@ -20,134 +20,146 @@ import {
 } from './stack-levels.js'
 
 /**
- * Lays cells on the roads of a map: which stretches of which segments have which level.
+ * Builds the overlay of a map and a set of cells: the pieces of each segment that a cell covers, with their levels.
  *
- * The tree of segments is walked where cells are, each branch with the cells that meet it. Rectangles that share their
- * borders, as mesh squares do, are then met as fields of one grid. A line is unpacked only when a border may cross it.
- * So the time goes with the cells and the roads that they cover, not with the map.
+ * The tree of segment boxes is walked from the root, each branch with the cells that meet its box. Rectangles that share
+ * their borders, as mesh squares do, are one grid. A line is unpacked only when a border may cross it. So the cost
+ * follows the cells and the roads that they cover, not the size of the map.
+ *
+ * @throws Error when the map has no index of its segments
  */
 export function buildOverlay(graph: Graph, cells: CellSet): Overlay {
   const found = createFound(Math.min(graph.segmentCount, cells.level.length * SEGMENTS_PER_CELL))
-  if (cells.level.length > 0) layOn(graph, cells, cells, found)
+  if (cells.level.length > 0) findPieces(graph, cells, undefined, found)
   return assemble(found)
 }
 
 /**
- * The same as `buildOverlay(graph, cells)`, when few cells are others than those of a former overlay: only roads near
- * those are laid out again.
+ * Returns the same as `buildOverlay(graph, cells)`, at the cost of the changed cells only: segments near none of them
+ * keep their pieces from the former overlay.
  *
- * @param changed all cells that came or went
+ * @param former overlay of the cells before the change
+ * @param changed all cells that were added or removed
  */
 export function rebuildOverlay(graph: Graph, former: Overlay, cells: CellSet, changed: CellSet): Overlay {
   if (changed.level.length === 0) return former
   const found = createFound(Math.min(graph.segmentCount, changed.level.length * SEGMENTS_PER_CELL))
-  layOn(graph, cells, changed, found)
+  findPieces(graph, cells, changed, found)
   return assemble(found, former)
 }
 
-/** A mesh square of 250 m holds so many in a town: a guess saves growing. */
+/** Estimate: a mesh square of 250 m has about 8 segments in a town. A good estimate saves growing the arrays. */
 const SEGMENTS_PER_CELL = 8
 
-/** Bytes that an overlay holds. */
+/** Returns the bytes that an overlay holds in memory. */
 export function overlayBytes({ segments, firstPiece, pieceEndMm, pieceLevel }: Overlay): number {
   return segments.byteLength + firstPiece.byteLength + pieceEndMm.byteLength + pieceLevel.byteLength
 }
 
-/** Where cells are. */
-interface Cover {
+/** Cells of a set, indexed by place. */
+interface CellIndex {
   /** all rectangles, where they share their borders */
   readonly rects: RectGrid | undefined
-  /** the other cells */
+  /** all other cells; also the rectangles when `rects` is undefined */
   readonly others: CellSieve
 }
 
-/** What the walk needs for one segment after the other. */
-interface Laying {
+/** Input and working memory of the search for pieces, one segment after the other. */
+interface Work {
   readonly graph: Graph
   readonly cells: CellSet
-  readonly cover: Cover
+  readonly index: CellIndex
+  /** line of the segment for the grid */
   readonly flat: FlatLine
+  /** line of the segment for all other cells */
   readonly line: MeasuredLine
   readonly covered: Covered
   readonly stretches: Stretches
+  /** result: pieces of the segment */
   readonly pieces: Pieces
 }
 
-/** A walk through the tree of segments, with the cells that are near. */
+/** A walk through the tree of segments. */
 interface Walk {
   readonly tree: SegmentTree
-  /** the cells whose surroundings are looked at, undefined = all are */
-  readonly where: Cover | undefined
-  readonly laying: Laying
+  /** only segments near these cells are searched, and listed even without pieces; undefined = near any cell */
+  readonly changed: CellIndex | undefined
+  readonly work: Work
   readonly found: Found
 }
 
-/**
- * Finds the pieces of every segment near some cells.
- *
- * @param where cells whose surroundings are looked at; a segment there that has no pieces is listed only when these are
- * not all cells
- */
-function layOn(graph: Graph, cells: CellSet, where: CellSet, found: Found): void {
+/** Children of one node of the tree, with the lists of cells that meet the node's box. */
+interface Branch {
+  /** level of the children; leaves are 0 */
+  readonly level: number
+  /** first child */
+  readonly first: number
+  /** list in the sieve of all cells */
+  readonly from: number
+  readonly end: number
+  /** list in the sieve of the changed cells; empty when there is none */
+  readonly changedFrom: number
+  readonly changedEnd: number
+}
+
+/** Finds the pieces of every segment near some cells: near the changed ones, or near any when `changed` is undefined. */
+function findPieces(graph: Graph, cells: CellSet, changed: CellSet | undefined, found: Found): void {
   const tree = openSegmentTree(graph)
   if (tree === undefined) throw new Error('the map has no index of its segments')
-  const walk: Walk = {
-    tree,
-    where: where === cells ? undefined : coverOf(where),
-    laying: createLaying(graph, cells),
-    found,
-  }
+  const walk: Walk = { tree, changed: changed && indexCells(changed), work: createWork(graph, cells), found }
   const { levelEnds } = tree
-  const root = levelEnds[levelEnds.length - 1]! - 1
-  const end = walk.laying.cover.others.cells.length
-  walkBranches(walk, levelEnds.length - 1, root, 0, end, 0, walk.where?.others.cells.length ?? 0)
+  walkBranch(walk, {
+    level: levelEnds.length - 1,
+    first: levelEnds[levelEnds.length - 1]! - 1,
+    from: 0,
+    end: walk.work.index.others.cells.length,
+    changedFrom: 0,
+    changedEnd: walk.changed?.others.cells.length ?? 0,
+  })
 }
 
-/**
- * Goes through the children of one branch.
- *
- * @param level of the tree that they are on, leaves 0
- * @param first of them
- * @param from list of cells near the branch, up to `end`; `whereFrom` and `whereEnd` likewise, of those in `where`
- * @see flatbush, `search`: parents lead to the place of their first child times 4
- */
-function walkBranches(
-  walk: Walk,
-  level: number,
-  first: number,
-  from: number,
-  end: number,
-  whereFrom: number,
-  whereEnd: number,
-): void {
-  const { tree, where, laying, found } = walk
-  const { rects, others } = laying.cover
+/** @see flatbush, `search`: an inner node's index is the place of its first child times 4 */
+function walkBranch(walk: Walk, { level, first, from, end, changedFrom, changedEnd }: Branch): void {
+  const { tree, changed, work, found } = walk
+  const { rects, others } = work.index
   const { boxes, indices, nodeSize, levelEnds } = tree
   const last = Math.min(first + nodeSize, levelEnds[level]!)
-  for (let at = first; at < last; at++) {
-    const x0 = boxes[at * 4]!
-    const y0 = boxes[at * 4 + 1]!
-    const x1 = boxes[at * 4 + 2]!
-    const y1 = boxes[at * 4 + 3]!
-    let whereTop = whereEnd
-    if (where !== undefined) {
-      whereTop = siftCells(where.others, whereFrom, whereEnd, x0, y0, x1, y1)
-      if (whereTop === whereEnd && levelOfMaybe(where.rects, x0, y0, x1, y1) === 0) continue
+  for (let child = first; child < last; child++) {
+    const at = child * 4
+    let changedTop = changedEnd
+    if (changed !== undefined) {
+      changedTop = siftCells(changed.others, changedFrom, changedEnd, boxes, at)
+      if (changedTop === changedEnd && levelInGrid(changed.rects, boxes, at) === 0) continue
     }
-    const top = siftCells(others, from, end, x0, y0, x1, y1)
-    const rectLevel = levelOfMaybe(rects, x0, y0, x1, y1)
-    if (top === end && rectLevel === 0 && where === undefined) continue
-    if (level > 0) walkBranches(walk, level - 1, indices[at]! >>> 2, end, top, whereEnd, whereTop)
-    else if (layOnSegment(laying, indices[at]!, x0, y0, x1, y1, rectLevel, end, top) || where !== undefined)
-      addFound(found, indices[at]!, laying.pieces)
+    const top = siftCells(others, from, end, boxes, at)
+    const rectLevel = levelInGrid(rects, boxes, at)
+    if (top === end && rectLevel === 0 && changed === undefined) continue
+    if (level > 0) {
+      walkBranch(walk, {
+        level: level - 1,
+        first: indices[child]! >>> 2,
+        from: end,
+        end: top,
+        changedFrom: changedEnd,
+        changedEnd: changedTop,
+      })
+      continue
+    }
+    work.line.west = boxes[at]!
+    work.line.south = boxes[at + 1]!
+    work.line.east = boxes[at + 2]!
+    work.line.north = boxes[at + 3]!
+    if (findOnSegment(work, indices[child]!, rectLevel, end, top) || changed !== undefined)
+      addFound(found, indices[child]!, work.pieces)
   }
 }
 
-function levelOfMaybe(rects: RectGrid | undefined, x0: number, y0: number, x1: number, y1: number): number {
-  return rects === undefined ? 0 : levelOfBox(rects, x0, y0, x1, y1)
+/** Level of the grid in a box, `MIXED` when it has several, 0 without a grid. */
+function levelInGrid(rects: RectGrid | undefined, boxes: Int32Array, at: number): number {
+  return rects === undefined ? 0 : levelOfBox(rects, boxes, at)
 }
 
-function coverOf(cells: CellSet): Cover {
+function indexCells(cells: CellSet): CellIndex {
   const rects = createRectGrid(cells)
   const others: number[] = []
   for (let cell = 0; cell < cells.level.length; cell++) {
@@ -156,88 +168,72 @@ function coverOf(cells: CellSet): Cover {
   return { rects, others: createCellSieve(cells.box, others) }
 }
 
-function createLaying(graph: Graph, cells: CellSet): Laying {
+function createWork(graph: Graph, cells: CellSet): Work {
   return {
     graph,
     cells,
-    cover: coverOf(cells),
+    index: indexCells(cells),
     flat: createFlatLine(),
     line: { xy: [], offsets: [], west: 0, south: 0, east: 0, north: 0 },
-    covered: { size: 0, ends: [] },
+    covered: createCovered(),
     stretches: createStretches(),
     pieces: createPieces(),
   }
 }
 
 /**
- * The pieces of one segment; none, and false, if no cell covers a stretch of it.
+ * Finds the pieces of one segment, whose box is that of `work.line`.
  *
- * @param x0 box of the segment, y0, x1, y1 likewise
- * @param rectLevel what the grid of rectangles has in that box
+ * @param rectLevel level of the grid of rectangles in that box
  * @param from list of the other cells whose boxes meet it, up to `end`
+ * @returns false when no cell covers any of it; then it has no pieces
  */
-function layOnSegment(
-  laying: Laying,
-  segment: number,
-  x0: number,
-  y0: number,
-  x1: number,
-  y1: number,
-  rectLevel: number,
-  from: number,
-  end: number,
-): boolean {
-  const { graph, cover, pieces } = laying
+function findOnSegment(work: Work, segment: number, rectLevel: number, from: number, end: number): boolean {
+  const { graph, index, pieces } = work
   pieces.count = 0
   const lengthMm = graph.segmentLengthMm[segment]!
   if (lengthMm === 0) return false // two junctions at one place: there is nothing to drive
   if (rectLevel !== MIXED) addPiece(pieces, lengthMm, rectLevel)
   else {
-    readFlatLine(graph, segment, laying.flat)
-    walkGrid(cover.rects!, laying.flat, lengthMm, pieces)
+    readFlatLine(graph, segment, work.flat)
+    walkGrid(index.rects!, work.flat, lengthMm, pieces)
   }
-  if (from < end) addNear(laying, from, end, segment, lengthMm, x0, y0, x1, y1)
+  if (from < end) addNear(work, segment, lengthMm, from, end)
   if (pieces.count > 1 || pieces.level[0]! > 0) return true
   pieces.count = 0
   return false
 }
 
 /**
- * Puts the cells of a list over a segment's pieces.
+ * Adds the cells of a list to the pieces of a segment.
  *
- * Stretches are rounded to whole millimetres, as routes measure: one below half a millimetre is none.
+ * Stretches are rounded to whole millimetres, the unit of routes; one below half a millimetre is dropped.
  */
-function addNear(
-  laying: Laying,
-  from: number,
-  end: number,
-  segment: number,
-  lengthMm: number,
-  x0: number,
-  y0: number,
-  x1: number,
-  y1: number,
-): void {
-  const { cells, cover, line, covered, stretches, pieces } = laying
+function addNear(work: Work, segment: number, lengthMm: number, from: number, end: number): void {
+  const { cells, index, line, covered, stretches, pieces } = work
   const { box, shape, level } = cells
-  const { stack, cells: cellAt } = cover.others
+  const { stack, cells: cellAt } = index.others
   let isRead = false
   listStretches(pieces, stretches)
-  for (let index = from; index < end; index++) {
-    const cell = cellAt[stack[index]!]!
+  for (let listed = from; listed < end; listed++) {
+    const cell = cellAt[stack[listed]!]!
     const at = cell * 4
     if (
       shape[cell] === null &&
-      x0 >= box[at]! &&
-      y0 >= box[at + 1]! &&
-      x1 < box[at + 2]! &&
-      y1 < box[at + 3]!
+      line.west >= box[at]! &&
+      line.south >= box[at + 1]! &&
+      line.east < box[at + 2]! &&
+      line.north < box[at + 3]!
     ) {
-      addStretch(stretches, 0, lengthMm, level[cell]!) // wholly in a rectangle: its line need not be known
+      addStretch(stretches, 0, lengthMm, level[cell]!) // wholly inside a rectangle: the line itself is not needed
       continue
     }
-    if (!isRead) readMeasured(laying, segment, lengthMm, x0, y0, x1, y1)
-    isRead = true
+    if (!isRead) {
+      // routes measure by the same offsets, so a cut lies exactly where a route that ends there does
+      readLine(work.graph, segment, line.xy)
+      cornerOffsets(line.xy, lengthMm, line.offsets)
+      isRead = true
+    }
     coverLine(cells, cell, line, covered)
     for (let i = 0; i < covered.size; i += 2) {
       const fromMm = Math.round(covered.ends[i]!)
@@ -248,29 +244,11 @@ function addNear(
   stackLevels(stretches, lengthMm, pieces)
 }
 
-/** Pieces of level 0 are what is left where no stretch is. */
+/** Replaces `stretches` with the pieces above level 0. */
 function listStretches({ count, end, level }: Pieces, stretches: Stretches): void {
   stretches.count = 0
   for (let piece = 0; piece < count; piece++) {
     if (level[piece]! > 0)
       addStretch(stretches, piece === 0 ? 0 : end[piece - 1]!, end[piece]!, level[piece]!)
   }
-}
-
-/** Unpacks the line; how its length is shared out is routing's, so that a cut lies where a route that ends there does. */
-function readMeasured(
-  { graph, line }: Laying,
-  segment: number,
-  lengthMm: number,
-  x0: number,
-  y0: number,
-  x1: number,
-  y1: number,
-): void {
-  readLine(graph, segment, line.xy)
-  cornerOffsets(line.xy, lengthMm, line.offsets)
-  line.west = x0
-  line.south = y0
-  line.east = x1
-  line.north = y1
 }

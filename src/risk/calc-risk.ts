@@ -1,11 +1,18 @@
 import Flatbush from 'flatbush'
 import type { Sliced } from '../routing/search/sliced.js'
-import { type Covered, coverLine, type MeasuredLine } from './line-cover.js'
-import { addStretch, createPieces, createStretches, type Stretches, stackLevels } from './stack-levels.js'
+import { type Covered, coverLine, createCovered, type MeasuredLine } from './line-cover.js'
+import {
+  addStretch,
+  createPieces,
+  createStretches,
+  type Pieces,
+  type Stretches,
+  stackLevels,
+} from './stack-levels.js'
 import type { TimedCells } from './timed-cells.js'
 import { type Leg, lineOfLeg } from './travel.js'
 
-/** Exposure of a part of a journey, or of all of it. */
+/** Exposure of a journey or of a part of it: level of risk multiplied by time. */
 export interface Exposure {
   /** Σ level · hours over the themes */
   total: number
@@ -18,15 +25,17 @@ export interface Exposure {
   hours: number
 }
 
+/** Exposure of a journey, and of each of its legs. */
 export interface TravelRisk extends Exposure {
   readonly legs: readonly (Exposure & { readonly leg: Leg })[]
 }
 
 /**
- * What a journey is exposed to: each leg is cut at the borders of the cells, and at the times when cells begin and end
- * to hold; within a theme the highest level of a piece counts, the themes add up.
+ * Calculates the exposure of a journey. Each leg is cut at the borders of the cells and at the times when cells begin
+ * and cease to be valid. Within a theme the highest level of a piece counts; themes add up. Waiting between two legs
+ * does not count.
  *
- * Waiting between two legs is no part of the journey.
+ * @param themes theme → its cells
  */
 export function calcRisk(legs: readonly Leg[], themes: ReadonlyMap<string, TimedCells>): TravelRisk {
   const work = calcRiskSliced(legs, themes)
@@ -36,15 +45,19 @@ export function calcRisk(legs: readonly Leg[], themes: ReadonlyMap<string, Timed
   }
 }
 
-/** The same, a leg a slice. */
+/** Does the work of `calcRisk` in slices, one for each leg. */
 export function* calcRiskSliced(
   legs: readonly Leg[],
   themes: ReadonlyMap<string, TimedCells>,
 ): Sliced<TravelRisk> {
-  const finders = new Map([...themes].map(([theme, timed]) => [theme, createFinder(timed)] as const))
+  const work: Work = {
+    themes: [...themes].map(([theme, timed]) => ({ theme, timed, find: createFinder(timed) })),
+    covered: createCovered(),
+    pieces: createPieces(),
+  }
   const parts: (Exposure & { readonly leg: Leg })[] = []
   for (const leg of legs) {
-    parts.push({ ...exposureOf(leg, themes, finders), leg })
+    parts.push({ ...exposureOf(leg, work), leg })
     yield
   }
   const whole = { ...createExposure(), legs: parts }
@@ -61,43 +74,50 @@ export function* calcRiskSliced(
   return whole
 }
 
-/** Average level by time, 0 for a journey that takes none. */
+/** Returns the average level by time; 0 for a journey that takes no time. */
 export function averageLevel({ levelHours, hours }: Exposure): number {
   return hours > 0 ? levelHours / hours : 0
 }
 
-/** Cells whose box meets the box of a line. */
+/** Returns the cells whose box meets the box of a line. */
 type Finder = (line: MeasuredLine) => number[]
+
+/** Themes of a journey, and working memory. */
+interface Work {
+  readonly themes: readonly { readonly theme: string; readonly timed: TimedCells; readonly find: Finder }[]
+  readonly covered: Covered
+  readonly pieces: Pieces
+}
 
 function createExposure(): Exposure {
   return { total: 0, byTheme: new Map(), maxLevel: 0, levelHours: 0, lengthM: 0, hours: 0 }
 }
 
-/** Everything is counted in shares of the leg, and multiplied by its hours once: level 2 for 1.5 h is 3 exactly. */
-function exposureOf(
-  leg: Leg,
-  themes: ReadonlyMap<string, TimedCells>,
-  finders: ReadonlyMap<string, Finder>,
-): Exposure {
+/** Exposure of a leg. Sums are in shares of the leg, multiplied by its hours once: level 2 for 1.5 h is exactly 3. */
+function exposureOf(leg: Leg, { themes, covered, pieces }: Work): Exposure {
   const exposure = { ...createExposure(), lengthM: leg.lengthM, hours: leg.hours }
   const line = lineOfLeg(leg)
   const all = createStretches()
-  for (const [theme, timed] of themes) {
+  for (const { theme, timed, find } of themes) {
     const found = createStretches()
-    if (leg.hours > 0)
-      for (const cell of finders.get(theme)!(line)) addCellStretches(leg, line, timed, cell, found)
-    const levelHours = sumLevels(found).levels * leg.hours
+    for (const cell of leg.hours > 0 ? find(line) : []) {
+      const valid = validShares(leg, timed, cell)
+      if (valid.from >= 1 || valid.to <= 0) continue
+      coverLine(timed.cells, cell, line, covered)
+      addValid(covered, valid, timed.cells.level[cell]!, found)
+    }
+    const levelHours = sumLevels(found, pieces).levels * leg.hours
     exposure.byTheme.set(theme, levelHours)
     exposure.total += levelHours
     append(all, found)
   }
-  const highest = sumLevels(all)
+  const highest = sumLevels(all, pieces)
   exposure.levelHours = highest.levels * leg.hours
   exposure.maxLevel = highest.max
   return exposure
 }
 
-/** Below this many cells a look at each box is quicker than an index. */
+/** Below this many cells, comparing each box is faster than an index. */
 const LEAST_INDEXED = 64
 
 function createFinder({ cells }: TimedCells): Finder {
@@ -120,33 +140,31 @@ function createFinder({ cells }: TimedCells): Finder {
   return ({ west, south, east, north }) => index.search(west, south, east, north)
 }
 
-const covered: Covered = { size: 0, ends: [] }
+const US_PER_HOUR = 3.6e9
 
-/** Where the leg is in the cell while the cell holds, as shares of the leg. */
-function addCellStretches(
-  leg: Leg,
-  line: MeasuredLine,
-  { cells, originUs, fromUs, untilUs }: TimedCells,
-  cell: number,
+/** Time in which a cell is valid, as shares of a leg that takes time: 0 is its start, 1 its end. */
+function validShares(leg: Leg, { originUs, fromUs, untilUs }: TimedCells, cell: number) {
+  const startUs = Number(leg.startUs - originUs)
+  const durationUs = leg.hours * US_PER_HOUR
+  return { from: (fromUs[cell]! - startUs) / durationUs, to: (untilUs[cell]! - startUs) / durationUs }
+}
+
+/** Adds the covered stretches of a leg, in shares of it, as far as they are in the valid time. */
+function addValid(
+  covered: Covered,
+  valid: { from: number; to: number },
+  level: number,
   found: Stretches,
 ): void {
-  const startUs = Number(leg.startUs - originUs)
-  const durationUs = leg.hours * 3.6e9
-  const validFrom = (fromUs[cell]! - startUs) / durationUs
-  const validTo = (untilUs[cell]! - startUs) / durationUs
-  if (validFrom >= 1 || validTo <= 0) return
-  coverLine(cells, cell, line, covered)
   for (let at = 0; at < covered.size; at += 2) {
-    const from = Math.max(covered.ends[at]!, validFrom)
-    const to = Math.min(covered.ends[at + 1]!, validTo)
-    if (from < to) addStretch(found, from, to, cells.level[cell]!)
+    const from = Math.max(covered.ends[at]!, valid.from)
+    const to = Math.min(covered.ends[at + 1]!, valid.to)
+    if (from < to) addStretch(found, from, to, level)
   }
 }
 
-const pieces = createPieces()
-
-/** Σ level · share over the highest levels, and the highest of all. */
-function sumLevels(stretches: Stretches): { levels: number; max: number } {
+/** Σ level · share over the highest levels, and the highest level. @param pieces working memory */
+function sumLevels(stretches: Stretches, pieces: Pieces): { levels: number; max: number } {
   stackLevels(stretches, 1, pieces)
   let levels = 0
   let max = 0
@@ -159,7 +177,7 @@ function sumLevels(stretches: Stretches): { levels: number; max: number } {
   return { levels, max }
 }
 
-/** For the highest level among the themes their stretches are stacked together. */
+/** Appends the stretches of one theme to those of all. */
 function append(all: Stretches, found: Stretches): void {
   for (let at = 0; at < found.count; at++) addStretch(all, found.from[at]!, found.to[at]!, found.level[at]!)
 }

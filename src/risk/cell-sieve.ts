@@ -1,21 +1,26 @@
 /**
- * The cells that meet a branch of a tree of boxes, branch by branch: below a branch only those that meet it are looked
- * at, so each cell is compared with the boxes around it and with no others, whatever the size of the map.
+ * Cells that meet a branch of a tree of boxes, branch by branch. Below a branch only the cells that meet it are
+ * compared, so each cell is compared with the boxes around it and no others, whatever the size of the map.
  *
- * Lists of cells lie one after the other as on a stack: that of a branch stands after that of the branch above it, and
- * is written over when the next one beside it is looked at. Within, cells are known by their **place** along a curve
- * through the plane, so that what is looked at together lies together in memory.
+ * Lists of cells lie on a stack: the list of a branch follows that of the branch above it, and is overwritten by that of
+ * the next sibling. A list holds the **place** of each cell along a space-filling curve, so that cells that are compared
+ * together lie together in memory.
  */
 export interface CellSieve {
   /** place → cell */
   readonly cells: Uint32Array
-  /** place → west, south, east, north in whole 1e-7 degree, rounded inwards: boxes of roads are whole, so nothing is lost */
+  /** place → west, south, east, north; whole 1e-7 degree, rounded inwards: boxes of roads are whole, so this is exact */
   readonly box: Int32Array
-  /** lists of places; longer lists replace it. The first list goes from 0 to the number of cells */
+  /** lists of places, replaced when they need more room. The first list goes from 0 to the number of cells */
   stack: Uint32Array
 }
 
-/** @param listed the cells that are looked for */
+/**
+ * Creates a sieve whose first list holds all of its cells. Cost: linear in the cells.
+ *
+ * @param boxes cell → west, south, east, north, 1e-7 degree
+ * @param listed cells that the sieve holds
+ */
 export function createCellSieve(boxes: readonly number[], listed: readonly number[]): CellSieve {
   const cells = alongCurve(boxes, listed)
   const count = cells.length
@@ -32,16 +37,17 @@ export function createCellSieve(boxes: readonly number[], listed: readonly numbe
   return { cells, box, stack }
 }
 
-/** Cells beyond the Earth are as good as at its edge. */
+/** Clamps a coordinate to 32 bits, which hold all coordinates on Earth (±1.8e9). */
 function within(e7: number): number {
   return Math.max(-0x80000000, Math.min(0x7fffffff, e7))
 }
 
-/** Squares a side of the grid whose squares the curve goes through, as bits of a number. */
+/** The curve runs through a grid of 2^8 × 2^8 squares. */
 const GRID_BITS = 8
 
 /**
- * Sorts cells by the square that their south-western corner lies in: squares in the order of their interleaved bits.
+ * Sorts cells by the square of their south-western corner; squares are in Morton order (interleaved bits). Counting
+ * sort, linear.
  *
  * @see G. M. Morton, "A computer oriented geodetic data base and a new technique in file sequencing", 1966
  */
@@ -71,7 +77,7 @@ function alongCurve(boxes: readonly number[], listed: readonly number[]): Uint32
   return sorted
 }
 
-/** Puts a zero before each of eight bits. */
+/** Puts a zero bit before each of eight bits. */
 function spread(bits: number): number {
   const apart = (bits | (bits << 4)) & 0x0f0f
   const wide = (apart | (apart << 2)) & 0x3333
@@ -79,26 +85,29 @@ function spread(bits: number): number {
 }
 
 /**
- * Lists those of a list whose box meets a box, touching included, in the same order.
+ * Lists those cells of a list whose box meets another box, touching included, in the same order.
  *
- * @param west in whole 1e-7 degree, and so the other sides
- * @param from of the list, which ends before `end`
- * @returns the end of the new list, which begins at `end`
+ * @param from begin of the list on the stack; it ends before `end`
+ * @param boxes west, south, east, north of boxes, whole 1e-7 degree
+ * @param at index in `boxes` of the box to compare with
+ * @returns end of the new list, which begins at `end`
  */
 export function siftCells(
   sieve: CellSieve,
   from: number,
   end: number,
-  west: number,
-  south: number,
-  east: number,
-  north: number,
+  boxes: Int32Array,
+  at: number,
 ): number {
+  const west = boxes[at]!
+  const south = boxes[at + 1]!
+  const east = boxes[at + 2]!
+  const north = boxes[at + 3]!
   if (end + end - from > sieve.stack.length) sieve.stack = grown(sieve.stack, end + end - from)
   const { box, stack } = sieve
   let top = end
-  for (let at = from; at < end; at++) {
-    const place = stack[at]!
+  for (let listed = from; listed < end; listed++) {
+    const place = stack[listed]!
     const side = place * 4
     if (box[side]! <= east && box[side + 2]! >= west && box[side + 1]! <= north && box[side + 3]! >= south)
       stack[top++] = place
@@ -106,7 +115,7 @@ export function siftCells(
   return top
 }
 
-/** Twice as long as needed: a stack grows once or twice. */
+/** Returns a copy with twice the needed length, so that a stack grows once or twice. */
 function grown(stack: Uint32Array, needed: number): Uint32Array {
   const larger = new Uint32Array(needed * 2)
   larger.set(stack)

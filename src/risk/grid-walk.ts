@@ -2,21 +2,23 @@ import { type FlatLine, measureFlatLine } from '../routing/graph/flat-line.js'
 import { placeIn, type RectGrid } from './rect-grid.js'
 import { addPiece, type Pieces } from './stack-levels.js'
 
-/** The fields of a rectangle grid differ in the box that was asked for. */
+/** Result of `levelOfBox` when the fields in the box have different levels. */
 export const MIXED = -1
-/** A box over more fields than this is not looked through. */
+/** A box over more fields than this counts as mixed without reading them. */
 const MAX_FIELDS = 4096
 
-/** The level that all of a box has, or `MIXED`. */
-export function levelOfBox(
-  { x, y, level, width }: RectGrid,
-  west: number,
-  south: number,
-  east: number,
-  north: number,
-): number {
-  const left = placeIn(x, west)
-  const bottom = placeIn(y, south)
+/**
+ * Level that a grid has everywhere in a box, borders included.
+ *
+ * @param boxes west, south, east, north of boxes, 1e-7 degree
+ * @param at index in `boxes` of the box
+ * @returns 0 to 10, or `MIXED`
+ */
+export function levelOfBox({ x, y, level, width }: RectGrid, boxes: Int32Array, at: number): number {
+  const left = placeIn(x, boxes[at]!)
+  const bottom = placeIn(y, boxes[at + 1]!)
+  const east = boxes[at + 2]!
+  const north = boxes[at + 3]!
   let right = left
   while (x.at[right + 1]! <= east) right++
   let top = bottom
@@ -24,21 +26,26 @@ export function levelOfBox(
   const first = level[bottom * width + left]!
   if ((right - left + 1) * (top - bottom + 1) > MAX_FIELDS) return MIXED
   for (let row = bottom; row <= top; row++) {
-    for (let at = row * width + left, end = row * width + right; at <= end; at++) {
-      if (level[at] !== first) return MIXED
+    for (let field = row * width + left, end = row * width + right; field <= end; field++) {
+      if (level[field] !== first) return MIXED
     }
   }
   return first
 }
 
 /**
- * The pieces of a line by the fields that it runs through, ends rounded to whole millimetres. The line is measured only
- * when the level changes on it.
+ * Cuts a line into pieces by the fields of a grid that it runs through, ends rounded to whole millimetres. The line is
+ * measured only when the level changes on it.
  *
- * Fields are half-open as cells are. A line that turns back from a border it stands on has a stretch of no length in
- * the field beyond it, which is no piece.
+ * Fields are half-open like cells. Where a line touches a border and turns back, its stretch in the field beyond has no
+ * length and is no piece.
  *
- * @param pieces filled; reused by the caller
+ * Cost: one step for each corner and for each border that the line crosses.
+ *
+ * @param line corners in 1e-7 degree; its offsets are filled when they are needed
+ * @param lengthMm length of the line, mm
+ * @param pieces receives the pieces
+ * @see J. Amanatides, A. Woo, "A Fast Voxel Traversal Algorithm for Ray Tracing", 1987
  */
 export function walkGrid(
   { x, y, level, width }: RectGrid,
@@ -63,7 +70,7 @@ export function walkGrid(
   for (let corner = 1; corner < corners; corner++) {
     const bx = xy[corner * 2]!
     const by = xy[corner * 2 + 1]!
-    // from one border to the next, whichever axis meets its own first, until the field that the corner lies in
+    // steps to the neighbouring field across the border that the segment meets first, until the corner's field is reached
     while (bx < west || bx >= east || by < south || by >= north) {
       const shareX = bx >= east ? (east - ax) / (bx - ax) : bx < west ? (west - ax) / (bx - ax) : 2
       const shareY = by >= north ? (north - ay) / (by - ay) : by < south ? (south - ay) / (by - ay) : 2

@@ -1,14 +1,14 @@
-import { cutsOfSegment, hasEdgeNear } from '../geo/cuts.js'
-import { isInAreasHalfOpen } from '../geo/locate.js'
-import { cutsOfRing, hasRingEdgeNear, isInRingHalfOpen, type Ring } from '../geo/ring.js'
-import type { Shape } from '../geo/shape.js'
+import { createSegmentCuts, cutByBorders, hasEdgeNear, type SegmentCuts } from '../geo/cuts.js'
+import { isInAreaHalfOpen } from '../geo/locate.js'
+import type { Area } from '../geo/ring.js'
+import type { Extent } from '../geo/types.js'
 import type { CellSet } from './cell-set.js'
 
-/** A line with its corners' distances from its beginning, and its box; all arrays are reused by the owner. */
-export interface MeasuredLine {
+/** A line with the distances of its corners from its beginning, and its box. The owner reuses the arrays. */
+export interface MeasuredLine extends Extent {
   /** x, y, x, y …, 1e-7 degree */
   readonly xy: number[]
-  /** corner → distance from the beginning, any unit */
+  /** corner → distance from the beginning; the caller chooses the unit */
   readonly offsets: number[]
   west: number
   south: number
@@ -16,40 +16,46 @@ export interface MeasuredLine {
   north: number
 }
 
-/** Pairs of distances along a line, from and to, ascending and not touching each other; `ends` is never shortened. */
+/** Stretches of a line that lie inside a cell, with the working memory of `coverLine`. Reused from call to call. */
 export interface Covered {
   /** numbers in use: two for each stretch */
   size: number
+  /** from, to, from, to …: distances along the line, ascending, stretches apart from each other; never shortened */
   readonly ends: number[]
+  /** working memory */
+  readonly cuts: SegmentCuts
+}
+
+/** Returns an empty `Covered` for `coverLine`. */
+export function createCovered(): Covered {
+  return { size: 0, ends: [], cuts: createSegmentCuts() }
 }
 
 /**
- * The covered of a line that lie in a cell.
+ * Finds the stretches of a line that lie inside a cell.
  *
- * Cells are half-open: a line that runs along a border is in the cell to the east of it, or to the north, and so in
- * exactly one of two neighbours. A cell that is only touched covers nothing, for a stretch has a length.
+ * Cells are half-open: a line along a border is inside the cell to the east of it, or to the north, and so inside
+ * exactly one of two neighbours. A cell that the line only touches covers nothing, because a stretch has a length.
  *
- * @param covered filled; reused by the caller
+ * @param cell index in `cells`
+ * @param covered receives the stretches, in the unit of `line.offsets`
  */
 export function coverLine(cells: CellSet, cell: number, line: MeasuredLine, covered: Covered): void {
+  const { xy, offsets } = line
   covered.size = 0
-  const shape = cells.shape[cell]!
-  if (shape === null) coverByRectangle(cells.box, cell * 4, line, covered)
-  else if (isRing(shape)) {
-    if (hasRingEdgeNear(shape, line.west, line.south, line.east, line.north))
-      coverByRing(shape, cells.box, cell * 4, line, covered)
-    else if (isInRingHalfOpen(shape, line.xy[0]!, line.xy[1]!)) addWhole(line, covered)
-  } else if (hasEdgeNear(shape, line.west, line.south, line.east, line.north))
-    coverByShape(shape, line, covered)
-  else if (isInAreasHalfOpen(shape, line.xy[0]!, line.xy[1]!)) addWhole(line, covered)
+  const area = cells.shape[cell]!
+  if (area === null) coverByRectangle(cells.box, cell * 4, line, covered)
+  else if (hasEdgeNear(area, line)) coverByArea(area, cells.box, cell * 4, line, covered)
+  // no border comes near the line: it is inside when its first corner is
+  else if (isInAreaHalfOpen(area, xy[0]!, xy[1]!)) add(covered, offsets[0]!, offsets[offsets.length - 1]!)
 }
 
-/** A line that no border comes near, and whose first corner is inside, is inside. */
-function addWhole({ offsets }: MeasuredLine, covered: Covered): void {
-  add(covered, offsets[0]!, offsets[offsets.length - 1]!)
-}
-
-/** Half-open by comparisons alone: the western and southern border belong to the cell. */
+/**
+ * Stretches inside a rectangle along the axes. Half-open by comparisons alone: the western and the southern border
+ * belong to the rectangle.
+ *
+ * @param at index of its west side in `box`; south, east and north follow
+ */
 function coverByRectangle(box: readonly number[], at: number, line: MeasuredLine, covered: Covered): void {
   const { xy, offsets } = line
   const west = box[at]!
@@ -62,8 +68,7 @@ function coverByRectangle(box: readonly number[], at: number, line: MeasuredLine
   for (let corner = 1; corner < corners; corner++) {
     const bx = xy[corner * 2]!
     const by = xy[corner * 2 + 1]!
-    // most pieces are wholly in or wholly beside the cell: no division is needed to see that
-    if (
+    const isInside =
       ax >= west &&
       ax < east &&
       bx >= west &&
@@ -72,85 +77,62 @@ function coverByRectangle(box: readonly number[], at: number, line: MeasuredLine
       ay < north &&
       by >= south &&
       by < north
-    )
-      add(covered, offsets[corner - 1]!, offsets[corner]!)
-    else if (
-      !(
-        (ax < west && bx < west) ||
-        (ax >= east && bx >= east) ||
-        (ay < south && by < south) ||
-        (ay >= north && by >= north)
-      )
-    )
-      clip(covered, offsets, corner, ax, ay, bx, by, west, south, east, north)
+    const isBeside =
+      (ax < west && bx < west) ||
+      (ax >= east && bx >= east) ||
+      (ay < south && by < south) ||
+      (ay >= north && by >= north)
+    // most segments are wholly inside or wholly beside the cell, which is known without a division
+    if (isInside) add(covered, offsets[corner - 1]!, offsets[corner]!)
+    else if (!isBeside) clip(line, corner, box, at, covered)
     ax = bx
     ay = by
   }
 }
 
-/** @see Y.-D. Liang, B. A. Barsky, "A new concept and method for line clipping", 1984 */
+/**
+ * Adds the part of the segment that ends at `corner` inside a rectangle.
+ *
+ * @see Y.-D. Liang, B. A. Barsky, "A new concept and method for line clipping", 1984
+ */
 function clip(
-  covered: Covered,
-  offsets: readonly number[],
+  { xy, offsets }: MeasuredLine,
   corner: number,
-  ax: number,
-  ay: number,
-  bx: number,
-  by: number,
-  west: number,
-  south: number,
-  east: number,
-  north: number,
+  box: readonly number[],
+  at: number,
+  covered: Covered,
 ): void {
-  const dx = bx - ax
-  const dy = by - ay
+  const ax = xy[corner * 2 - 2]!
+  const ay = xy[corner * 2 - 1]!
+  const dx = xy[corner * 2]! - ax
+  const dy = xy[corner * 2 + 1]! - ay
   let low = 0
   let high = 1
   if (dx !== 0) {
-    low = Math.max(low, ((dx > 0 ? west : east) - ax) / dx)
-    high = Math.min(high, ((dx > 0 ? east : west) - ax) / dx)
+    low = Math.max(low, (box[dx > 0 ? at : at + 2]! - ax) / dx)
+    high = Math.min(high, (box[dx > 0 ? at + 2 : at]! - ax) / dx)
   }
   if (dy !== 0) {
-    low = Math.max(low, ((dy > 0 ? south : north) - ay) / dy)
-    high = Math.min(high, ((dy > 0 ? north : south) - ay) / dy)
+    low = Math.max(low, (box[dy > 0 ? at + 1 : at + 3]! - ay) / dy)
+    high = Math.min(high, (box[dy > 0 ? at + 3 : at + 1]! - ay) / dy)
   }
-  if (low < high) addFraction(covered, offsets, corner, low, high)
+  if (low < high) addShare(covered, offsets, corner, low, high)
 }
 
-const cuts: number[] = []
-
-/** Each piece of the line is cut wherever a border meets it; the middle of each part tells for the whole part. */
-function coverByShape(shape: Shape, { xy, offsets }: MeasuredLine, covered: Covered): void {
-  const corners = offsets.length
-  for (let corner = 1; corner < corners; corner++) {
-    const ax = xy[corner * 2 - 2]!
-    const ay = xy[corner * 2 - 1]!
-    const bx = xy[corner * 2]!
-    const by = xy[corner * 2 + 1]!
-    // none for a piece without extent: its one place tells
-    let count = cutsOfSegment(shape, ax, ay, bx, by, cuts)
-    if (count > 1) sortFirst(cuts, count)
-    cuts[count++] = 1
-    let low = 0
-    for (let index = 0; index < count; index++) {
-      const high = cuts[index]!
-      if (high <= low) continue
-      const middle = (low + high) / 2
-      if (isInAreasHalfOpen(shape, ax + (bx - ax) * middle, ay + (by - ay) * middle))
-        addFraction(covered, offsets, corner, low, high)
-      low = high
-    }
-  }
-}
-
-/** The same for a ring. @param at of its box in `box` */
-function coverByRing(
-  ring: Ring,
+/**
+ * Stretches inside a ring or a shape. Each segment is cut wherever a border meets it; between two cuts nothing changes,
+ * so the middle decides for the whole part.
+ *
+ * @param at index of the west side of the area's box in `box`; south, east and north follow
+ */
+function coverByArea(
+  area: Area,
   box: readonly number[],
   at: number,
   { xy, offsets }: MeasuredLine,
   covered: Covered,
 ): void {
+  const { cuts } = covered
   const corners = offsets.length
   const west = box[at]!
   const south = box[at + 1]!
@@ -161,51 +143,54 @@ function coverByRing(
     const ay = xy[corner * 2 - 1]!
     const bx = xy[corner * 2]!
     const by = xy[corner * 2 + 1]!
-    const isApart =
+    const isBeside =
       (ax < west && bx < west) ||
       (ax > east && bx > east) ||
       (ay < south && by < south) ||
       (ay > north && by > north)
-    if (isApart) continue
-    let count = cutsOfRing(ring, ax, ay, bx, by, cuts)
-    if (count > 1) sortFirst(cuts, count)
-    cuts[count++] = 1
+    if (isBeside) continue
+    cuts.ax = ax
+    cuts.ay = ay
+    cuts.bx = bx
+    cuts.by = by
+    cutByBorders(area, cuts)
+    if (cuts.count > 1) sortCuts(cuts)
+    cuts.at[cuts.count] = 1 // the end of the last part
     let low = 0
-    for (let index = 0; index < count; index++) {
-      const high = cuts[index]!
+    for (let index = 0; index <= cuts.count; index++) {
+      const high = cuts.at[index]!
       if (high <= low) continue
       const middle = (low + high) / 2
-      if (isInRingHalfOpen(ring, ax + (bx - ax) * middle, ay + (by - ay) * middle))
-        addFraction(covered, offsets, corner, low, high)
+      if (isInAreaHalfOpen(area, ax + (bx - ax) * middle, ay + (by - ay) * middle))
+        addShare(covered, offsets, corner, low, high)
       low = high
     }
   }
 }
 
-function isRing(shape: Shape | Ring): shape is Ring {
-  return Array.isArray(shape)
-}
+/** Cuts up to this number are sorted by insertion, which is faster for few. */
+const FEW_CUTS = 32
 
-/** The first `count` numbers, ascending; few as a rule. */
-function sortFirst(numbers: number[], count: number): void {
-  if (count > 32) {
-    Float64Array.from(numbers.slice(0, count))
-      .sort()
-      .forEach((value, at) => {
-        numbers[at] = value
-      })
+/** Sorts the cuts in use, ascending. */
+function sortCuts({ at, count }: SegmentCuts): void {
+  if (count > FEW_CUTS) {
+    const sorted = Float64Array.from(at.slice(0, count)).sort()
+    for (let index = 0; index < count; index++) at[index] = sorted[index]!
     return
   }
   for (let next = 1; next < count; next++) {
-    const value = numbers[next]!
-    let at = next
-    for (; at > 0 && numbers[at - 1]! > value; at--) numbers[at] = numbers[at - 1]!
-    numbers[at] = value
+    const value = at[next]!
+    let place = next
+    for (; place > 0 && at[place - 1]! > value; place--) at[place] = at[place - 1]!
+    at[place] = value
   }
 }
 
-/** Ends of a piece are taken as they are, so that the stretches of neighbours meet exactly. */
-function addFraction(
+/**
+ * Adds a part of the segment that ends at `corner`, from share `low` to share `high`. At the ends of the segment the
+ * offsets are taken as they are, so that stretches of neighbouring segments meet exactly.
+ */
+function addShare(
   covered: Covered,
   offsets: readonly number[],
   corner: number,
@@ -217,7 +202,7 @@ function addFraction(
   add(covered, low <= 0 ? start : start + length * low, high >= 1 ? offsets[corner]! : start + length * high)
 }
 
-/** A stretch that begins where the one before ends makes it longer. */
+/** Adds a stretch, or makes the last one longer when it ends where this one begins. */
 function add(covered: Covered, from: number, to: number): void {
   const { size, ends } = covered
   if (size > 0 && ends[size - 1]! >= from) {

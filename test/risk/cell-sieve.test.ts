@@ -41,7 +41,7 @@ t.test('property: siftCells lists each cell of a list whose box meets a box, lis
       let [from, end] = [0, listed.length]
       let expected = listed
       for (const one of branches) {
-        const top = siftCells(sieve, from, end, ...one)
+        const top = siftCells(sieve, from, end, Int32Array.from(one), 0)
         deepStrictEqual(cellsFrom(from, end), expected, 'the list above stays')
         expected = expected.filter((cell) => meet(list[cell]!, one))
         ;[from, end] = [end, top]
@@ -53,5 +53,6 @@ t.test('property: siftCells lists each cell of a list whose box meets a box, lis
 
 t.test('siftCells: cells beyond what 32 bits hold are met at the edge', async () => {
   const sieve = createCellSieve([-9e9, -9e9, 9e9, 9e9], [0])
-  ok(siftCells(sieve, 0, 1, 1_799_999_999, 899_999_999, 1_800_000_000, 900_000_000) === 2)
+  const edge = Int32Array.of(0, 0, 0, 0, 1_799_999_999, 899_999_999, 1_800_000_000, 900_000_000)
+  ok(siftCells(sieve, 0, 1, edge, 4) === 2)
 })

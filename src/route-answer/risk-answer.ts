@@ -1,4 +1,4 @@
-import { averageLevel, type Exposure, type TravelRisk } from './calc-risk.js'
+import { averageLevel, type Exposure, type TravelRisk } from '../risk/calc-risk.js'
 
 /** `routing.calc_risk` on the wire: exposure in level · hours, lengths in metres, times in hours. */
 export interface RiskAnswer {
