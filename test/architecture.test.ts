@@ -17,7 +17,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'routing/cch': ['routing/search', 'routing/graph'],
   risk: ['geo', 'routing/graph', 'routing/search'],
   // what searches answer, and the thread that makes them
-  'route-answer': ['routing/graph', 'routing/search', 'geo'],
+  'route-answer': ['routing/graph', 'routing/search', 'geo', 'risk'],
   tiles: ['routing/graph', 'routing/search', 'geo'],
   'route-engine': ['routing/**', 'risk', 'geo', 'route-answer', 'tiles', 'storage', 'files', 'worker'],
   // from an extract to a graph, one folder a step: each uses the ones before it
