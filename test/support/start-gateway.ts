@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import path from 'node:path'
 import { formatSecret, hashSecret } from '../../src/auth/secret.js'
-import { prepareDataDir } from '../../src/cli/prepare.js'
+import { prepareDataDir } from '../../src/cli/serving/prepare.js'
 import { loadConfig, type Settings } from '../../src/config.js'
 import { layoutOf } from '../../src/files/layout.js'
 import { createGateway, type Gateway } from '../../src/gateway/app.js'

@@ -9,7 +9,7 @@ import { openState } from '../../storage/sqlite/state.js'
 import type { State } from '../../storage/state.js'
 import { parseDuration } from '../duration.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from '../io.js'
-import { newKeyPair } from '../prepare.js'
+import { newKeyPair } from '../serving/prepare.js'
 import { type RunSettings, readSettings } from '../settings.js'
 
 /** The name goes to `tenant_id` of models, so it has the length of a name and not of a text. */

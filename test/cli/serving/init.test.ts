@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { hashSecret, isWellFormedSecret } from '../../src/auth/secret.js'
-import { openState } from '../../src/storage/sqlite/state.js'
-import { cli } from '../support/run-cli.js'
+import { hashSecret, isWellFormedSecret } from '../../../src/auth/secret.js'
+import { openState } from '../../../src/storage/sqlite/state.js'
+import { cli } from '../../support/run-cli.js'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 

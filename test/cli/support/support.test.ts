@@ -3,12 +3,12 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
-import { createMasker, knownSecrets } from '../../src/cli/support-secrets.js'
-import { layoutOf } from '../../src/files/layout.js'
-import { createMaintenance } from '../../src/storage/sqlite/maintenance/maintenance.js'
-import { connect, MODELS } from '../support/models.js'
-import { cli } from '../support/run-cli.js'
-import { startGateway } from '../support/start-gateway.js'
+import { createMasker, knownSecrets } from '../../../src/cli/support/secrets.js'
+import { layoutOf } from '../../../src/files/layout.js'
+import { createMaintenance } from '../../../src/storage/sqlite/maintenance/maintenance.js'
+import { connect, MODELS } from '../../support/models.js'
+import { cli } from '../../support/run-cli.js'
+import { startGateway } from '../../support/start-gateway.js'
 
 t.test('support: tells much, and none of the secrets of the data directory or of the log', async (t) => {
   const cwd = t.testdir()

@@ -1,13 +1,13 @@
 import path from 'node:path'
 import type { Command } from 'commander'
-import { type BadBackup, chooseBackup, listBackups } from '../backup/manifest.js'
-import { lockForReading, placeOf } from '../backup/place.js'
-import { type Verified, verifyBackup } from '../backup/verify.js'
-import { createMaintenance } from '../storage/sqlite/maintenance/maintenance.js'
-import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson } from './io.js'
-import { group } from './maps/map-facts.js'
-import { sizeText } from './models/model-data.js'
-import { createProgress } from './progress.js'
+import { type BadBackup, chooseBackup, listBackups } from '../../backup/manifest.js'
+import { lockForReading, placeOf } from '../../backup/place.js'
+import { type Verified, verifyBackup } from '../../backup/verify.js'
+import { createMaintenance } from '../../storage/sqlite/maintenance/maintenance.js'
+import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson } from '../io.js'
+import { group } from '../maps/map-facts.js'
+import { sizeText } from '../models/model-data.js'
+import { createProgress } from '../progress.js'
 
 interface VerifyFlags extends GlobalOptions {
   backup?: string

@@ -5,10 +5,10 @@ import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createNotifier, watchdogMs } from '../../src/cli/sd-notify.js'
-import { printed, startCli } from '../support/run-cli.js'
-import { missing } from '../support/tools.js'
-import { workerEntry } from '../support/worker-entry.js'
+import { createNotifier, watchdogMs } from '../../../src/cli/serving/sd-notify.js'
+import { printed, startCli } from '../../support/run-cli.js'
+import { missing } from '../../support/tools.js'
+import { workerEntry } from '../../support/worker-entry.js'
 
 /** A `systemd-notify` on a PATH of its own that writes down what it was told. */
 function fakeProgram(t: Test) {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { layoutOf } from '../files/layout.js'
-import { type CliDeps, type CliIo, type GlobalOptions, printJson } from './io.js'
+import { layoutOf } from '../../files/layout.js'
+import { type CliDeps, type CliIo, type GlobalOptions, printJson } from '../io.js'
+import { readSettings } from '../settings.js'
 import { type Prepared, prepareDataDir } from './prepare.js'
-import { readSettings } from './settings.js'
 
 /** `init`: what `serve` does at its first start, for installers that start the gateway later or by other means. */
 export function addInitCommand(program: Command, io: CliIo, deps: CliDeps): void {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import type { Log } from '../log.js'
+import type { Log } from '../../log.js'
 
 /** The service manager's ear. Every function settles when the manager has been told, or could not be, and never throws. */
 export interface Notifier {

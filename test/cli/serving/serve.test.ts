@@ -4,8 +4,8 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { cli, printed, type RunningCli, startCli } from '../support/run-cli.js'
-import { post } from '../support/start-gateway.js'
+import { cli, printed, type RunningCli, startCli } from '../../support/run-cli.js'
+import { post } from '../../support/start-gateway.js'
 
 const SESSION = '/api/v1/session/jsonrpc'
 

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { formatSecret, hashSecret } from '../auth/secret.js'
-import { type DataLayout, makeDirectories } from '../files/layout.js'
-import { openState } from '../storage/sqlite/state.js'
-import type { State } from '../storage/state.js'
+import { formatSecret, hashSecret } from '../../auth/secret.js'
+import { type DataLayout, makeDirectories } from '../../files/layout.js'
+import { openState } from '../../storage/sqlite/state.js'
+import type { State } from '../../storage/state.js'
 
 /** A key and its secret, which is never seen again. */
 export interface KeyPair {

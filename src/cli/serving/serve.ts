@@ -1,15 +1,15 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { messageOf } from '../errors.js'
-import { type DataLayout, layoutOf, makeDirectories } from '../files/layout.js'
-import { createGateway, type Gateway } from '../gateway/app.js'
-import type { Log } from '../log.js'
-import { lockDirectory } from '../storage/sqlite/connection/lock.js'
+import { messageOf } from '../../errors.js'
+import { type DataLayout, layoutOf, makeDirectories } from '../../files/layout.js'
+import { createGateway, type Gateway } from '../../gateway/app.js'
+import type { Log } from '../../log.js'
+import { lockDirectory } from '../../storage/sqlite/connection/lock.js'
+import { type CliDeps, type CliIo, type GlobalOptions, printJson } from '../io.js'
+import { findSettings, type RunSettings, readSettings } from '../settings.js'
 import { prepareDemo } from './demo.js'
 import { demoHeaders, demoLines } from './demo-lines.js'
-import { type CliDeps, type CliIo, type GlobalOptions, printJson } from './io.js'
 import { type Prepared, prepareDataDir } from './prepare.js'
 import { createNotifier, type Notifier } from './sd-notify.js'
-import { findSettings, type RunSettings, readSettings } from './settings.js'
 
 /** Flags of `serve`; they win over the environment and the settings file, also at a reload. */
 interface ServeOptions extends GlobalOptions {

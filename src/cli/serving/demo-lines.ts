@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { hashSecret } from '../auth/secret.js'
-import type { Config } from '../config.js'
-import { DEMO } from '../demo/town.js'
-import type { DataLayout } from '../files/layout.js'
-import { boxPolygon } from '../geo/bbox.js'
-import { openState } from '../storage/sqlite/state.js'
+import { hashSecret } from '../../auth/secret.js'
+import type { Config } from '../../config.js'
+import { DEMO } from '../../demo/town.js'
+import type { DataLayout } from '../../files/layout.js'
+import { boxPolygon } from '../../geo/bbox.js'
+import { openState } from '../../storage/sqlite/state.js'
 import { FLOOD } from './demo.js'
 
 /** Level 10 is 10,000 times as slow: a way through it is taken only where there is no other. */

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
-import type { DataLayout } from '../files/layout.js'
-import { createKeyring, readKeyFile } from '../storage/keyring.js'
-import type { StoredFacts } from '../storage/maintenance.js'
+import type { DataLayout } from '../../files/layout.js'
+import { createKeyring, readKeyFile } from '../../storage/keyring.js'
+import type { StoredFacts } from '../../storage/maintenance.js'
 
 /** Text that replaces a secret. */
 export const MASK = '[secret]'
