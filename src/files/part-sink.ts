@@ -2,73 +2,84 @@ import { AppError } from '../errors.js'
 import type { Digester } from './blob-store.js'
 import type { PartWriter } from './part-files.js'
 
-/** Bytes written between two commits of the offset: what a power cut makes the other side send again. */
+/** Bytes between two commits of the offset; a power cut loses at most these, and the sender repeats them. */
 const COMMIT_BYTES = 8 * 1024 * 1024
-/** On a slow link an offset is committed at least this often. */
+/** Longest time between two commits on a slow link. */
 const COMMIT_MS = 5000
 /** Small chunks are gathered to this size before they are written. */
 const WRITE_BYTES = 256 * 1024
 
-export interface SinkOptions {
+/** Destination of appended bytes. */
+export interface PartSink {
   writer: PartWriter
-  /** follows every byte that is kept; undefined when the digests will be made by reading the file */
+  /** follows every byte that is kept; undefined if the digests are computed from the file later */
   digester: Digester | undefined
+  /** offset at which `writer` stands */
   offsetBytes: number
-  /** where the part must end */
+  /** size of the complete part */
   sizeBytes: number
-  /** records that everything before an offset is on disk */
+  /** records that the bytes before an offset are on disk */
   commit(offsetBytes: number): Promise<void>
   /** @throws AppError DISK_FULL */
   requireSpace(bytes: number): Promise<void>
 }
 
 /**
- * Appends what comes to a part. An offset is committed only after fsync. When the source fails, what came before is
- * flushed and committed first, so that nothing has to be sent twice.
+ * Appends a source to a part. An offset is committed only after fsync. If the source fails, the bytes before the failure are
+ * written and committed first, so that nothing has to be sent twice.
  *
  * @returns the new offset
- * @throws what the source throws; AppError BODY_TOO_LARGE beyond `sizeBytes`, DISK_FULL
+ * @throws whatever the source throws; AppError BODY_TOO_LARGE beyond `sizeBytes`, DISK_FULL
  */
-export async function appendToPart(source: AsyncIterable<Uint8Array>, options: SinkOptions): Promise<number> {
-  const { writer, digester, sizeBytes } = options
-  let offset = options.offsetBytes
-  let committed = offset
+export async function appendToPart(source: AsyncIterable<Uint8Array>, sink: PartSink): Promise<number> {
+  const appender = createAppender(sink)
+  try {
+    for await (const chunk of source) await appender.add(chunk)
+  } catch (error) {
+    await appender.flush()
+    throw error
+  }
+  return await appender.flush()
+}
+
+function createAppender({ writer, digester, offsetBytes, sizeBytes, commit, requireSpace }: PartSink) {
+  let written = offsetBytes
+  let committed = offsetBytes
   let committedAtMs = performance.now()
   let held: Uint8Array[] = []
   let heldBytes = 0
-  const flush = async () => {
+  const write = async () => {
     if (heldBytes === 0) return
-    await options.requireSpace(heldBytes)
+    await requireSpace(heldBytes)
     await writer.write(held)
     for (const chunk of held) digester?.update(chunk)
-    offset += heldBytes
+    written += heldBytes
     held = []
     heldBytes = 0
   }
-  const commit = async () => {
-    if (offset === committed) return
+  const commitWritten = async () => {
+    if (written === committed) return
     await writer.sync()
-    await options.commit(offset)
-    committed = offset
+    await commit(written)
+    committed = written
     committedAtMs = performance.now()
   }
-  try {
-    for await (const chunk of source) {
-      if (offset + heldBytes + chunk.byteLength > sizeBytes) throw tooLong(sizeBytes)
+  return {
+    async add(chunk: Uint8Array) {
+      if (written + heldBytes + chunk.byteLength > sizeBytes) throw tooLong(sizeBytes)
       held.push(chunk)
       heldBytes += chunk.byteLength
       const isLate = performance.now() - committedAtMs > COMMIT_MS
-      if (heldBytes >= WRITE_BYTES || isLate) await flush()
-      if (offset - committed >= COMMIT_BYTES || isLate) await commit()
-    }
-  } catch (error) {
-    await flush()
-    await commit()
-    throw error
+      if (heldBytes >= WRITE_BYTES || isLate) await write()
+      if (written - committed >= COMMIT_BYTES || isLate) await commitWritten()
+    },
+    /** Writes and commits the held bytes. Returns the offset behind them. */
+    async flush() {
+      await write()
+      await commitWritten()
+      return written
+    },
   }
-  await flush()
-  await commit()
-  return offset
 }
 
 function tooLong(sizeBytes: number): AppError {

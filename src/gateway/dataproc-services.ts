@@ -22,12 +22,13 @@ import { AppError, isAppError } from '../errors.js'
 import type { DiskSpace } from '../files/disk-space.js'
 import type { DataLayout } from '../files/layout.js'
 import type { Log } from '../log.js'
-import { type RegisteredModels, registerModels, unknownStore } from '../models/register-model.js'
+import { unknownStore } from '../models/faults.js'
+import { type RegisteredModels, registerModels } from '../models/register-model.js'
 import type { ModelRecord } from '../storage/models.js'
 import type { SessionStore } from '../storage/sessions.js'
 import type { DataDb } from '../storage/sqlite/connection/data-db.js'
 import type { WorkerClient } from '../worker/client.js'
-import type { ModelServices } from './model-services.js'
+import type { ModelServices } from './models.js'
 
 export interface DataprocServicesOptions {
   config: Config

@@ -1,51 +1,66 @@
+import { AppError } from '../errors.js'
 import type { StagedBlob } from '../files/blob-store.js'
 import type { ModelRecord } from '../storage/models.js'
 import type { UploadRecord } from '../storage/uploads.js'
-import { type RegisterDeps, registerModel, unknownStore } from './register-model.js'
+import { unknownStore } from './faults.js'
+import { type RegisterDeps, refuseLoop, registerModel } from './register-model.js'
 import type { NewUpload, Uploads } from './uploads.js'
 
+export interface AnnounceDeps {
+  register: RegisterDeps
+  uploads: Uploads
+  /** `limits.modelBytes` */
+  maxModelBytes: number
+}
+
 /**
- * Answers bytes that were announced: the model when its origin was registered before, or when the bytes are here
- * under another model's name; else the upload where to send them, one that was begun before if there is one.
+ * Decides what happens to announced bytes, before they are sent. The model is returned if its origin was registered before, and
+ * registered if another model has the same bytes. Otherwise the sender gets an upload to continue or to begin.
  *
- * @throws AppError UNKNOWN_STORE, TOO_MANY_UPLOADS, DISK_FULL
+ * @throws AppError UNKNOWN_STORE, LOOP, BODY_TOO_LARGE, TOO_MANY_UPLOADS, DISK_FULL
  */
 export async function announceUpload(
-  deps: RegisterDeps,
-  uploads: Uploads,
+  { register, uploads, maxModelBytes }: AnnounceDeps,
   upload: NewUpload,
 ): Promise<{ model: ModelRecord } | { upload: UploadRecord }> {
-  const { facts } = upload
-  const store = await deps.stores.find(facts.store)
-  if (store === undefined && !deps.autoCreate) throw unknownStore(facts.store)
+  const { facts, sizeBytes } = upload
+  if (sizeBytes > maxModelBytes) {
+    const message = `Found ${sizeBytes} bytes, expected at most ${maxModelBytes} (limits.modelBytes)`
+    throw new AppError('BODY_TOO_LARGE', { maxBytes: maxModelBytes }, { message })
+  }
+  refuseLoop(register.nodeId, facts)
+  const store = await register.stores.find(facts.store)
+  if (store === undefined && !register.autoCreate) throw unknownStore(facts.store)
   if (store !== undefined && facts.origin !== null) {
-    const first = await deps.models.findByOrigin(facts.origin.node, facts.origin.modelId, store.storeId)
+    const { node, modelId } = facts.origin
+    const first = await register.models.findByOrigin(node, modelId, store.storeId)
     if (first !== undefined) return { model: first }
   }
-  const staged = await stageKnown(deps, upload)
+  const staged = await stageStored(register, upload)
   if (staged !== undefined) {
-    const startUs = deps.clock.nowUs()
-    return { model: await registerModel(deps, staged, { ...facts, startUs }) }
+    const startUs = register.clock.nowUs()
+    return { model: await registerModel(register, staged, { ...facts, startUs }) }
   }
   return { upload: (await uploads.findSame(upload)) ?? (await uploads.create(upload)) }
 }
 
-/** Bytes that another model brought, undefined when they are not here or not what they should be. */
-async function stageKnown(
+/** Stages bytes that another model has; undefined if they are missing or differ from the announcement. */
+async function stageStored(
   { models, blobs }: RegisterDeps,
   { sha256, sizeBytes }: NewUpload,
 ): Promise<StagedBlob | undefined> {
-  const alike = await models.findByDigest(sha256)
-  if (alike === undefined || alike.sizeBytes !== sizeBytes) return undefined
+  const other = await models.findByDigest(sha256)
+  if (other === undefined || other.sizeBytes !== sizeBytes) return undefined
   const found = await blobs.stat(sha256)
   if (found?.sizeBytes !== sizeBytes) return undefined
   return {
     sha256,
-    md5: alike.md5,
+    md5: other.md5,
     sizeBytes,
     async keep() {
-      // pinned by now: if the sweep took the bytes just before, the sender is asked again
-      if ((await blobs.stat(sha256)) === undefined) throw new Error('bytes that were just here are gone')
+      // the bytes are pinned here; if the sweep removed them just before, the sender has to announce them again
+      if ((await blobs.stat(sha256)) === undefined)
+        throw new Error('the announced bytes were removed meanwhile')
     },
     drop: async () => undefined,
   }

@@ -1,13 +1,17 @@
-import type { SweepLease } from '../storage/sweep-lease.js'
-import { FREE_LEASE } from '../storage/sweep-lease.js'
+import { FREE_LEASE, type SweepLease } from '../storage/sweep-lease.js'
 
 /**
- * Keeps bytes that are in place while their row is still being written from being removed as if nobody named them.
+ * Pins of bytes whose row is still being written. Without one the sweep would remove them, because no row refers to them yet.
  */
 export interface Pins {
-  /** waits for a removal of the same bytes that has begun. @returns takes the pin away */
+  /** Pins bytes; waits for a removal of the same bytes that has begun. Returns a function that removes the pin. */
   pin(sha256: string): Promise<() => void>
-  /** removes bytes unless they are pinned or named, or a backup is being made. @returns whether they went */
+  /**
+   * Removes bytes unless they are pinned, a row refers to them, or a backup needs them.
+   *
+   * @param isNamed reports whether a row refers to the bytes
+   * @returns whether the bytes were removed
+   */
   removeUnnamed(
     sha256: string,
     isNamed: () => Promise<boolean>,
@@ -16,14 +20,15 @@ export interface Pins {
   isPinned(sha256: string): boolean
 }
 
-/** @param lease what keeps bytes from being removed by, and under the eyes of, other processes */
+/** Creates the pins of this process. @param lease excludes backups and removals of other processes */
 export function createPins(lease: Pick<SweepLease, 'remove'> = FREE_LEASE): Pins {
+  /** digest → number of pins */
   const counts = new Map<string, number>()
   const removals = new Map<string, Promise<boolean>>()
   return {
     async pin(sha256) {
       counts.set(sha256, (counts.get(sha256) ?? 0) + 1)
-      await removals.get(sha256)?.catch(() => false) // how it ended is its own caller's affair
+      await removals.get(sha256)?.catch(() => false) // its failure is reported to its own caller
       return () => {
         const left = (counts.get(sha256) ?? 1) - 1
         if (left === 0) counts.delete(sha256)
@@ -34,14 +39,14 @@ export function createPins(lease: Pick<SweepLease, 'remove'> = FREE_LEASE): Pins
       if (counts.has(sha256) || removals.has(sha256)) return false
       const removal = (async () => {
         if ((await isNamed()) || counts.has(sha256)) return false
-        const giveBack = await lease.remove()
-        if (giveBack === undefined) return false
+        const release = await lease.remove()
+        if (release === undefined) return false
         try {
-          if (await isNamed()) return false // by another process, before the lease was ours
+          if (await isNamed()) return false // another process wrote a row before the lease was granted
           await remove()
           return true
         } finally {
-          await giveBack()
+          await release()
         }
       })()
       removals.set(sha256, removal)

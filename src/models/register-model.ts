@@ -2,10 +2,11 @@ import { AppError } from '../errors.js'
 import type { BlobStore, StagedBlob } from '../files/blob-store.js'
 import type { ModelStores } from '../storage/model-stores.js'
 import type { AddOptions, ModelRecord, ModelRows, ModelState, NewModel } from '../storage/models.js'
+import { unknownStore } from './faults.js'
 import type { Pins } from './pins.js'
 
-/** What comes with a model's bytes. */
-export interface ModelFacts {
+/** Facts about a model that its sender supplies. */
+export interface SuppliedFacts {
   /** name of the store, short or long form */
   store: string
   kind: string
@@ -13,17 +14,23 @@ export interface ModelFacts {
   meta: Record<string, unknown>
   state: ModelState
   round: number
-  tenantId: string
-  /** where it was first registered: taken once, however often it comes. null for what is new here */
+  /** first registration of the model; null for one that is new here. The same origin is registered once */
   origin: ModelOrigin | null
-  /** hops from where it was first registered */
+  /** nodes that passed the model on before this one */
   hopCount: number
-  /** nodes it came through, the first one first */
+  /** ids of these nodes, first one first */
   chain: readonly string[]
-  /** when the upload began, µs */
+}
+
+/** Facts about a model and its upload. */
+export interface ModelFacts extends SuppliedFacts {
+  /** name of the key that registers it */
+  tenantId: string
+  /** beginning of the upload, µs */
   startUs: number
 }
 
+/** Node and id of the first registration of a model. */
 export interface ModelOrigin {
   node: string
   modelId: string
@@ -37,24 +44,24 @@ export interface RegisterDeps {
   nodeId: string
   clock: { nowUs(): number }
   newId(): string
-  /** lng, lat told with models that are registered here */
+  /** lng, lat of models that are registered here */
   location: readonly [number, number]
+  /** creates unknown stores */
   autoCreate: boolean
-  /** states that go to the upstreams by themselves */
+  /** states whose models are fed back to the upstreams without a request */
   pushStates: ReadonlySet<ModelState>
-  /** told after the commit that transfers wait */
-  onQueued(transferIds: readonly number[]): void
+  /** called after a commit that queued transfers */
+  onQueued(): void
 }
 
-export interface RegisterOptions {
-  fetchId?: number
-  uploadId?: string
-}
+/** Work that the registration of a model completes, in the same transaction. */
+type RegisterOptions = Pick<AddOptions, 'fetchId' | 'uploadId'>
 
 /**
- * Registers staged bytes as a model: bytes first, then one transaction for the row, its origin and its transfers.
- * On any fault the bytes are dropped and nothing stays.
+ * Registers staged bytes as a model: first the bytes, then the row, its origin and its transfers in one transaction. After an
+ * error the bytes are dropped and nothing is left behind.
  *
+ * @returns the new model, or the earlier one of the same origin
  * @throws AppError UNKNOWN_STORE, LOOP, DISK_FULL
  */
 export async function registerModel(
@@ -66,25 +73,29 @@ export async function registerModel(
   const unpin = await deps.pins.pin(staged.sha256)
   let isKept = false
   try {
-    const first = await checkOrigin(deps, facts)
+    const first = await findFirst(deps, facts)
     if (first !== undefined && options.uploadId === undefined) {
       await staged.drop()
       return first
     }
     await staged.keep()
     isKept = true
-    return await writeRow(deps, staged, facts, options)
+    const { model, options: rowOptions } = newRow(deps, staged, facts, options)
+    const added = await deps.models.add(model, rowOptions)
+    if (added === undefined) throw unknownStore(facts.store)
+    if (added.transferIds.length > 0) deps.onQueued()
+    return added.model
   } catch (error) {
     if (!isKept) await staged.drop()
     throw error
   } finally {
     unpin()
-    // bytes without a row (it could not be written, or the same came twice at once) go at once
-    if (isKept) await dropUnnamed(deps, staged.sha256)
+    // bytes without a row: it could not be written, or the same origin was registered at the same time
+    if (isKept) await removeUnnamed(deps, staged.sha256)
   }
 }
 
-async function dropUnnamed({ models, blobs, pins }: RegisterDeps, sha256: string): Promise<void> {
+async function removeUnnamed({ models, blobs, pins }: RegisterDeps, sha256: string): Promise<void> {
   await pins.removeUnnamed(
     sha256,
     () => models.isNamed(sha256),
@@ -92,15 +103,15 @@ async function dropUnnamed({ models, blobs, pins }: RegisterDeps, sha256: string
   )
 }
 
-/** Models that are registered together, and what is still to be told. */
+/** Models registered together whose transfers have not begun. */
 export interface RegisteredModels {
   models: ModelRecord[]
-  /** lets their transfers begin */
+  /** starts their transfers */
   announce(): void
 }
 
 /**
- * Registers several new models of this node, in one transaction: all of them or none. The bytes are dropped on any fault.
+ * Registers several models that are new here, all of them or none, in one transaction. After an error the bytes are dropped.
  *
  * @throws AppError UNKNOWN_STORE, DISK_FULL
  */
@@ -118,23 +129,23 @@ export async function registerModels(
     const rows = items.map(({ staged, facts }) => newRow(deps, staged, facts, {}))
     const added = await deps.models.addAll(rows)
     if (added === undefined) throw unknownStore(items.map(({ facts }) => facts.store).join(', '))
-    const transferIds = added.flatMap((one) => one.transferIds)
+    const hasTransfers = added.some(({ transferIds }) => transferIds.length > 0)
     return {
       models: added.map(({ model }) => model),
-      announce: () => transferIds.length > 0 && deps.onQueued(transferIds),
+      announce: () => hasTransfers && deps.onQueued(),
     }
   } finally {
     for (const unpin of unpins) unpin()
     for (const { staged } of items) {
-      if (kept.has(staged)) await dropUnnamed(deps, staged.sha256)
+      if (kept.has(staged)) await removeUnnamed(deps, staged.sha256)
       else await staged.drop()
     }
   }
 }
 
-/** @throws AppError LOOP when this node is among those that the model came through */
-export function refuseLoop(nodeId: string, origin: ModelOrigin, chain: readonly string[]): void {
-  if (origin.node !== nodeId && !chain.includes(nodeId)) return
+/** Refuses a model that this node has passed on before. @throws AppError LOOP */
+export function refuseLoop(nodeId: string, { origin, chain }: SuppliedFacts): void {
+  if (origin === null || (origin.node !== nodeId && !chain.includes(nodeId))) return
   throw new AppError(
     'LOOP',
     { origin: origin.node, modelId: origin.modelId },
@@ -142,27 +153,13 @@ export function refuseLoop(nodeId: string, origin: ModelOrigin, chain: readonly 
   )
 }
 
-/** @returns the model that this origin was registered as before */
-async function checkOrigin(deps: RegisterDeps, facts: ModelFacts): Promise<ModelRecord | undefined> {
+/** Returns the model as which the origin was registered before. */
+async function findFirst(deps: RegisterDeps, facts: ModelFacts): Promise<ModelRecord | undefined> {
   const store = await deps.stores.find(facts.store)
   if (store === undefined && !deps.autoCreate) throw unknownStore(facts.store)
-  if (facts.origin === null) return undefined
-  refuseLoop(deps.nodeId, facts.origin, facts.chain)
-  if (store === undefined) return undefined
+  refuseLoop(deps.nodeId, facts)
+  if (facts.origin === null || store === undefined) return undefined
   return await deps.models.findByOrigin(facts.origin.node, facts.origin.modelId, store.storeId)
-}
-
-async function writeRow(
-  deps: RegisterDeps,
-  staged: StagedBlob,
-  facts: ModelFacts,
-  options: RegisterOptions,
-): Promise<ModelRecord> {
-  const { model, options: rowOptions } = newRow(deps, staged, facts, options)
-  const added = await deps.models.add(model, rowOptions)
-  if (added === undefined) throw unknownStore(facts.store)
-  if (added.transferIds.length > 0) deps.onQueued(added.transferIds)
-  return added.model
 }
 
 function newRow(
@@ -188,20 +185,11 @@ function newRow(
       lng,
       lat,
       startUs: facts.startUs,
-      endUs: Math.max(deps.clock.nowUs(), facts.startUs),
+      endUs: Math.max(deps.clock.nowUs(), facts.startUs), // the wall clock may be set back during the upload
       tenantId: facts.tenantId,
       origin: facts.origin,
       chain: [...facts.chain],
     },
     options: { autoCreate: deps.autoCreate, push: deps.pushStates.has(facts.state), ...options },
   }
-}
-
-export function unknownStore(name: string): AppError {
-  const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name
-  return new AppError(
-    'UNKNOWN_STORE',
-    { model_store_ddc: shown },
-    { message: `No model store is named ${JSON.stringify(shown)}` },
-  )
 }

@@ -3,21 +3,30 @@ import { type BlobStore, digestOf } from '../files/blob-store.js'
 import type { ModelRows } from '../storage/models.js'
 import type { Pins } from './pins.js'
 
+/** Rate and end of a scrub. */
+export interface ScrubPace {
+  /** read rate, small enough to leave the disk to others */
+  bytesPerSecond: number
+  /** sleeps; resolves or rejects early when the signal fires */
+  wait(ms: number): Promise<void>
+  signal: AbortSignal
+}
+
 export interface UpkeepDeps {
   models: ModelRows
   blobs: BlobStore
   pins: Pins
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void }
-  /** counts what was put aside, for the metrics */
+  /** called with the number of models whose bytes were found damaged */
   onDamaged(count: number): void
 }
 
-/** Rows looked at between two turns of the event loop. */
+/** Rows and digests read at a time; the event loop turns between two reads. */
 const PAGE = 500
 
 /**
- * After a start: hides rows that cannot be shown, and compares each blob's size with its row. Nothing of it throws:
- * one bad row or file is told in the log and never keeps the gateway from serving.
+ * Checks all models after a start: hides rows that cannot be shown, and compares the size of each blob with its row. Does not
+ * throw: a bad row or file is logged and must not keep the gateway from serving.
  */
 export async function checkModels(deps: UpkeepDeps): Promise<void> {
   try {
@@ -28,7 +37,7 @@ export async function checkModels(deps: UpkeepDeps): Promise<void> {
   }
 }
 
-/** Removes bytes that no model names. @returns how many files went */
+/** Removes the bytes that no row refers to, and the rows of deleted models. Returns the number of removed files. */
 export async function sweepBlobs({
   models,
   blobs,
@@ -48,27 +57,24 @@ export async function sweepBlobs({
 }
 
 /**
- * Reads every blob once and compares its digest, at a low rate, so that bit rot is found before the bytes are needed.
+ * Reads every blob once and compares its digest, so that bit rot is found before the bytes are needed.
  *
- * @param bytesPerSecond what the reading may take of the disk
- * @param wait sleeps; rejects or resolves early when the signal fires
+ * @returns numbers of checked and of damaged blobs
  */
 export async function scrubOnce(
   deps: UpkeepDeps,
-  bytesPerSecond: number,
-  wait: (ms: number) => Promise<void>,
-  signal: AbortSignal,
+  pace: ScrubPace,
 ): Promise<{ checked: number; damaged: number }> {
   let checked = 0
   let damaged = 0
   for (let after = ''; ; ) {
     const page = await deps.models.digests(after, PAGE)
     for (const { sha256, isDamaged } of page) {
-      if (signal.aborted) return { checked, damaged }
+      if (pace.signal.aborted) return { checked, damaged }
       after = sha256
       if (isDamaged) continue
       checked++
-      if (!(await scrubBlob(deps, sha256, bytesPerSecond, wait, signal))) damaged++
+      if (!(await scrubBlob(deps, sha256, pace))) damaged++
     }
     if (page.length < PAGE) return { checked, damaged }
   }
@@ -77,7 +83,7 @@ export async function scrubOnce(
 async function checkRows({ models, log, onDamaged }: UpkeepDeps): Promise<void> {
   for (let after = 0; ; ) {
     const { lastSeq, faults } = await models.quarantineBadRows(after, PAGE)
-    for (const fault of faults) log.warn({ ...fault }, 'a damaged model row was put aside')
+    for (const fault of faults) log.warn({ ...fault }, 'damaged model row hidden')
     if (faults.length > 0) onDamaged(faults.length)
     if (lastSeq === null) return
     after = lastSeq
@@ -93,53 +99,47 @@ async function checkSizes(deps: UpkeepDeps): Promise<void> {
       try {
         const found = await deps.blobs.stat(sha256)
         if (found?.sizeBytes === sizeBytes) {
-          if (isDamaged) await heal(deps, sha256)
+          if (isDamaged) await restoreIfWhole(deps, sha256)
         } else if (!isDamaged)
-          await putAside(deps, sha256, `found ${found?.sizeBytes ?? 'no'} bytes, expected ${sizeBytes}`)
+          await quarantine(deps, sha256, `found ${found?.sizeBytes ?? 'no'} bytes, expected ${sizeBytes}`)
       } catch (error) {
-        deps.log.warn({ sha256, err: error }, 'the bytes of a model cannot be looked at')
+        deps.log.warn({ sha256, err: error }, 'model bytes cannot be checked')
       }
     }
     if (page.length < PAGE) return
   }
 }
 
-/** A file that came back, for instance from a backup, counts again once it has been read through. */
-async function heal(deps: UpkeepDeps, sha256: string): Promise<void> {
+/** Unmarks damaged bytes whose file is whole again, for example after a restore: reads it to compare the digest. */
+async function restoreIfWhole(deps: UpkeepDeps, sha256: string): Promise<void> {
   const bytes = await deps.blobs.open(sha256)
   if (bytes === undefined || (await digestOf(bytes)).sha256 !== sha256) return
   await deps.models.setDamaged(sha256, false)
-  deps.log.info({ sha256 }, 'the bytes of a model are whole again')
+  deps.log.info({ sha256 }, 'damaged model bytes are whole again')
 }
 
-async function scrubBlob(
-  deps: UpkeepDeps,
-  sha256: string,
-  bytesPerSecond: number,
-  wait: (ms: number) => Promise<void>,
-  signal: AbortSignal,
-): Promise<boolean> {
+/** Reads one blob. Returns false for a damaged or missing one, which is then quarantined. */
+async function scrubBlob(deps: UpkeepDeps, sha256: string, pace: ScrubPace): Promise<boolean> {
   const bytes = await deps.blobs.open(sha256)
   if (bytes === undefined) {
     if (!(await deps.models.isNamed(sha256))) return true // deleted meanwhile
-    await putAside(deps, sha256, 'found no bytes')
+    await quarantine(deps, sha256, 'found no bytes')
     return false
   }
   try {
-    const { sha256: found } = await digestOf(slowly(bytes, bytesPerSecond, wait, signal))
-    if (found === sha256 || signal.aborted) return true
-    await putAside(deps, sha256, `found bytes of the digest ${found}`)
+    const { sha256: found } = await digestOf(paced(bytes, pace))
+    if (found === sha256 || pace.signal.aborted) return true
+    await quarantine(deps, sha256, `found bytes of the SHA-256 ${found}`)
   } catch (error) {
-    await putAside(deps, sha256, `cannot be read: ${messageOf(error)}`)
+    await quarantine(deps, sha256, `cannot be read: ${messageOf(error)}`)
   }
   return false
 }
 
-async function* slowly(
+/** Yields the chunks of a source at the rate of a scrub, until it is stopped. */
+async function* paced(
   source: AsyncIterable<Uint8Array>,
-  bytesPerSecond: number,
-  wait: (ms: number) => Promise<void>,
-  signal: AbortSignal,
+  { bytesPerSecond, wait, signal }: ScrubPace,
 ): AsyncGenerator<Uint8Array> {
   for await (const chunk of source) {
     if (signal.aborted) return
@@ -148,14 +148,15 @@ async function* slowly(
   }
 }
 
-async function putAside(
+/** Moves damaged bytes away and marks the models that refer to them. */
+async function quarantine(
   { models, blobs, pins, log, onDamaged }: UpkeepDeps,
   sha256: string,
   reason: string,
 ): Promise<void> {
-  if (pins.isPinned(sha256)) return // new bytes are just coming
+  if (pins.isPinned(sha256)) return // replaced by new bytes at this moment
   await blobs.quarantine(sha256)
   const count = await models.setDamaged(sha256, true)
   onDamaged(count)
-  log.warn({ sha256, reason, models: count }, 'damaged bytes of a model were put aside')
+  log.warn({ sha256, reason, models: count }, 'damaged model bytes moved to quarantine')
 }

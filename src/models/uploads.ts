@@ -8,24 +8,25 @@ import {
   type StagedBlob,
 } from '../files/blob-store.js'
 import type { PartFiles } from '../files/part-files.js'
-import { appendToPart } from '../files/part-sink.js'
+import { appendToPart, type PartSink } from '../files/part-sink.js'
 import type { ModelRecord } from '../storage/models.js'
 import type { UploadRecord, UploadRows } from '../storage/uploads.js'
 import { type ModelFacts, type RegisterDeps, registerModel } from './register-model.js'
 
-/** What an upload registers when it is whole. */
-export type UploadFacts = Omit<ModelFacts, 'startUs'>
+/** Facts that an upload registers when it is complete. Kept as JSON, so the order of the keys must not change. */
+type UploadFacts = Omit<ModelFacts, 'startUs'>
 
 export interface NewUpload {
   uploadId: string
   keyId: string
+  /** announced digest, hex */
   sha256: string
   sizeBytes: number
   facts: UploadFacts
 }
 
-/** Digest of the bytes of one append, which then counts whole or not at all. */
-export interface PieceChecksum {
+/** Digest of the bytes of one append, which is kept completely or not at all. */
+interface PieceChecksum {
   algorithm: 'sha1' | 'sha256'
   digest: Uint8Array
 }
@@ -33,68 +34,81 @@ export interface PieceChecksum {
 export interface UploadsDeps extends RegisterDeps {
   uploads: UploadRows
   parts: PartFiles
+  /** unfinished uploads that a key may have */
   maxOpenPerKey: number
+  /** @throws AppError DISK_FULL */
   requireSpace(bytes: number): Promise<void>
 }
 
-/** Resumable uploads: they go on after the connection, or either side, was lost. */
+/** Resumable uploads. They survive a lost connection and a restart of either side. */
 export interface Uploads {
   /** @throws AppError TOO_MANY_UPLOADS, DISK_FULL */
   create(upload: NewUpload): Promise<UploadRecord>
-  /** one that the same key began for the same bytes and facts */
+  /** Finds an unfinished upload of the same key, bytes and facts. */
   findSame(upload: Omit<NewUpload, 'uploadId'>): Promise<UploadRecord | undefined>
   find(uploadId: string): Promise<UploadRecord | undefined>
-  /** @returns the offset after it, which is on disk. @throws AppError DIGEST_MISMATCH for a piece, and see `appendToPart` */
+  /**
+   * Appends bytes to an upload.
+   *
+   * @returns the new offset; the bytes before it are on disk
+   * @throws AppError DIGEST_MISMATCH for a wrong checksum, and the errors of `appendToPart`
+   */
   append(upload: UploadRecord, source: AsyncIterable<Uint8Array>, checksum?: PieceChecksum): Promise<number>
-  /** registers what is whole; again answers the same model. @throws AppError DIGEST_MISMATCH: the upload is gone then */
+  /**
+   * Registers a complete upload. A second call returns the same model.
+   *
+   * @throws AppError DIGEST_MISMATCH and removes the upload if its bytes differ from the announced digest
+   */
   finish(uploadId: string): Promise<ModelRecord>
   remove(uploadId: string): Promise<void>
-  /** waits until what is being appended or finished now is on disk: before the database is closed */
+  /** Waits until running appends and registrations are on disk. Called before the database is closed. */
   settle(): Promise<void>
-  /** removes uploads without activity since an instant, and parts that no row knows */
-  removeIdle(beforeUs: number, isPartKept: (id: string) => boolean): Promise<number>
+  /**
+   * Removes uploads without activity since an instant, and parts without a row.
+   *
+   * @param isPartKept reports parts that belong to something else than an upload
+   * @returns number of removed uploads
+   */
+  removeIdle(beforeUs: number, isPartKept: (partId: string) => boolean): Promise<number>
 }
 
+/** Idle uploads removed by one `removeIdle`. */
+const SWEEP_UPLOADS = 1000
+
+interface Engine extends UploadsDeps {
+  /** digests of the uploads that this process has followed from their first byte */
+  digesters: Map<string, Digester>
+  remove(uploadId: string): Promise<void>
+}
+
+/** Creates the resumable uploads of a gateway. */
 export function createUploads(deps: UploadsDeps): Uploads {
   const { uploads, parts } = deps
-  /** digests of uploads that this process saw from their first byte on */
   const digesters = new Map<string, Digester>()
-  const running = new Set<Promise<unknown>>()
-  const tracked = async <T>(work: Promise<T>): Promise<T> => {
-    running.add(work)
-    try {
-      return await work
-    } finally {
-      running.delete(work)
-    }
-  }
-  const forget = async (uploadId: string) => {
+  const remove = async (uploadId: string) => {
     digesters.delete(uploadId)
     await uploads.remove(uploadId)
     await parts.remove(uploadId)
   }
+  const engine: Engine = { ...deps, digesters, remove }
+  const running = new Set<Promise<unknown>>()
+  const tracked = <T>(work: Promise<T>): Promise<T> => {
+    running.add(work)
+    return work.finally(() => running.delete(work))
+  }
   return {
-    async create({ uploadId, keyId, sha256, sizeBytes, facts }) {
-      if ((await uploads.countOpen(keyId)) >= deps.maxOpenPerKey)
-        throw new AppError('TOO_MANY_UPLOADS', { maxOpenUploads: deps.maxOpenPerKey, retryAfterS: 60 })
-      await deps.requireSpace(sizeBytes)
-      return await uploads.create({ uploadId, keyId, sha256, sizeBytes, params: JSON.stringify(facts) })
-    },
+    create: (upload) => create(engine, upload),
     findSame: ({ keyId, sha256, facts }) => uploads.findSame(keyId, sha256, JSON.stringify(facts)),
     find: (uploadId) => uploads.find(uploadId),
-    append: (upload, source, checksum) => tracked(append(deps, digesters, upload, source, checksum)),
-    async finish(uploadId) {
-      const upload = await uploads.find(uploadId)
-      if (upload === undefined) throw new Error('an upload that was just written is not there')
-      return await tracked(finish(deps, digesters, upload, forget))
-    },
-    remove: forget,
+    append: (upload, source, checksum) => tracked(append(engine, upload, source, checksum)),
+    finish: (uploadId) => tracked(finish(engine, uploadId)),
+    remove,
     async settle() {
       await Promise.allSettled(running)
     },
     async removeIdle(beforeUs, isPartKept) {
-      const idle = await uploads.listIdle(beforeUs, 1000)
-      for (const { uploadId } of idle) await forget(uploadId)
+      const idle = await uploads.listIdle(beforeUs, SWEEP_UPLOADS)
+      for (const { uploadId } of idle) await remove(uploadId)
       const known = new Set(await uploads.ids())
       for (const id of await parts.list()) if (!known.has(id) && !isPartKept(id)) await parts.remove(id)
       return idle.length
@@ -102,35 +116,43 @@ export function createUploads(deps: UploadsDeps): Uploads {
   }
 }
 
+async function create(engine: Engine, upload: NewUpload): Promise<UploadRecord> {
+  const { uploadId, keyId, sha256, sizeBytes, facts } = upload
+  if ((await engine.uploads.countOpen(keyId)) >= engine.maxOpenPerKey)
+    throw new AppError('TOO_MANY_UPLOADS', { maxOpenUploads: engine.maxOpenPerKey, retryAfterS: 60 })
+  await engine.requireSpace(sizeBytes)
+  return await engine.uploads.create({ uploadId, keyId, sha256, sizeBytes, params: JSON.stringify(facts) })
+}
+
 async function append(
-  deps: UploadsDeps,
-  digesters: Map<string, Digester>,
+  engine: Engine,
   upload: UploadRecord,
   source: AsyncIterable<Uint8Array>,
   checksum: PieceChecksum | undefined,
 ): Promise<number> {
+  const { uploads, parts, digesters, requireSpace } = engine
   const { uploadId, offsetBytes, sizeBytes } = upload
-  if (offsetBytes === sizeBytes) return offsetBytes // whole already: it is only asked to be finished
-  const writer = await deps.parts.openAt(uploadId, offsetBytes)
+  if (offsetBytes === sizeBytes) return offsetBytes // complete: only `finish` is missing
+  const writer = await parts.openAt(uploadId, offsetBytes)
   if (writer === undefined) {
-    await deps.uploads.advance(uploadId, 0)
-    throw new Error('a part is shorter than its row says: the upload begins anew')
+    await uploads.advance(uploadId, 0)
+    throw new Error('the part is shorter than its row says: the upload starts again at 0')
   }
   const known = digesters.get(uploadId)
   const digester =
     known?.facts().sizeBytes === offsetBytes ? known : offsetBytes === 0 ? createDigester() : undefined
-  digesters.delete(uploadId) // until it is certain that it followed every byte that was kept
-  const sink = { writer, offsetBytes, sizeBytes, requireSpace: deps.requireSpace }
-  const commit = (offset: number) => deps.uploads.advance(uploadId, offset)
+  digesters.delete(uploadId) // put back only if it has followed exactly the bytes that were kept
+  const commit = (offset: number) => uploads.advance(uploadId, offset)
+  const sink: PartSink = { writer, offsetBytes, sizeBytes, requireSpace, digester, commit }
   try {
     if (checksum !== undefined) {
       const trial = digester?.copy()
-      const offset = await appendChecked(source, { ...sink, digester: trial, commit }, checksum)
+      const offset = await appendChecked(source, { ...sink, digester: trial }, checksum)
       if (trial !== undefined) digesters.set(uploadId, trial)
       return offset
     }
     try {
-      return await appendToPart(source, { ...sink, digester, commit })
+      return await appendToPart(source, sink)
     } finally {
       if (digester !== undefined) digesters.set(uploadId, digester)
     }
@@ -139,30 +161,26 @@ async function append(
   }
 }
 
-/** All or nothing: the offset is committed after the digest was seen to be right. */
+/** Appends all bytes or none: the offset is committed only after the checksum was found right. */
 async function appendChecked(
   source: AsyncIterable<Uint8Array>,
-  sink: Parameters<typeof appendToPart>[1],
-  checksum: PieceChecksum,
+  sink: PartSink,
+  { algorithm, digest }: PieceChecksum,
 ): Promise<number> {
-  const hash = createHash(checksum.algorithm)
-  const watched = async function* () {
+  const hash = createHash(algorithm)
+  const hashed = async function* () {
     for await (const chunk of source) {
       hash.update(chunk)
       yield chunk
     }
   }
   try {
-    const offset = await appendToPart(watched(), { ...sink, commit: async () => undefined })
+    const offset = await appendToPart(hashed(), { ...sink, commit: async () => undefined })
     const found = hash.digest()
-    if (!found.equals(checksum.digest)) {
-      throw new AppError(
-        'DIGEST_MISMATCH',
-        {},
-        {
-          message: `Found bytes of the ${checksum.algorithm} ${found.toString('hex')}, expected those of the checksum sent`,
-        },
-      )
+    if (!found.equals(digest)) {
+      const expected = Buffer.from(digest).toString('hex')
+      const message = `Found bytes of the ${algorithm} ${found.toString('hex')}, expected ${expected}`
+      throw new AppError('DIGEST_MISMATCH', {}, { message })
     }
     await sink.commit(offset)
     return offset
@@ -172,50 +190,47 @@ async function appendChecked(
   }
 }
 
-async function finish(
-  deps: UploadsDeps,
-  digesters: Map<string, Digester>,
-  upload: UploadRecord,
-  forget: (uploadId: string) => Promise<void>,
-): Promise<ModelRecord> {
-  const { uploadId, sizeBytes, sha256 } = upload
+async function finish(engine: Engine, uploadId: string): Promise<ModelRecord> {
+  const upload = await engine.uploads.find(uploadId)
+  if (upload === undefined) throw new Error('the row of a running upload is missing')
+  const { sizeBytes, sha256 } = upload
   if (upload.modelId !== null) {
-    const model = await deps.models.findForTransfer(upload.modelId)
+    const model = await engine.models.findForTransfer(upload.modelId)
     if (model !== undefined) return model
   }
-  const followed = digesters.get(uploadId)?.facts()
-  const found = followed?.sizeBytes === sizeBytes ? followed : await readThrough(deps, upload)
+  const followed = engine.digesters.get(uploadId)?.facts()
+  const found = followed?.sizeBytes === sizeBytes ? followed : await digestPart(engine, upload)
   if (found.sha256 !== sha256 || found.sizeBytes !== sizeBytes) {
-    await forget(uploadId)
+    await engine.remove(uploadId)
     const message = `Found ${found.sizeBytes} bytes of the SHA-256 ${found.sha256}, expected ${sizeBytes} of ${sha256}`
     throw new AppError('DIGEST_MISMATCH', { found: found.sha256, expected: sha256 }, { message })
   }
-  const staged = await stagePart(deps, upload, found)
-  const facts = JSON.parse(upload.params) as UploadFacts
-  const model = await registerModel(deps, staged, { ...facts, startUs: upload.createdAtUs }, { uploadId })
-  digesters.delete(uploadId)
-  await deps.parts.remove(uploadId) // there still when the same origin was registered meanwhile
+  const staged = await stagePart(engine, upload, found)
+  const facts: UploadFacts = JSON.parse(upload.params)
+  const model = await registerModel(engine, staged, { ...facts, startUs: upload.createdAtUs }, { uploadId })
+  engine.digesters.delete(uploadId)
+  await engine.parts.remove(uploadId) // left over if the same origin was registered meanwhile
   return model
 }
 
-/** After a restart nobody followed the first bytes: they are read once, wherever they are by now. */
-async function readThrough(
-  deps: UploadsDeps,
+/** Reads the bytes of an upload whose beginning arrived in an earlier run, from the part or from the blob store. */
+async function digestPart(
+  { parts, blobs }: Engine,
   { uploadId, sizeBytes, sha256 }: UploadRecord,
 ): Promise<BlobFacts> {
   if (sizeBytes === 0) return createDigester().facts()
-  const moved = (await deps.parts.has(uploadId)) ? undefined : await deps.blobs.open(sha256)
-  return await digestOf(moved ?? deps.parts.read(uploadId, sizeBytes))
+  const moved = (await parts.has(uploadId)) ? undefined : await blobs.open(sha256)
+  return await digestOf(moved ?? parts.read(uploadId, sizeBytes))
 }
 
 async function stagePart(
-  deps: UploadsDeps,
+  { parts, blobs }: Engine,
   { uploadId, sizeBytes }: UploadRecord,
   facts: BlobFacts,
 ): Promise<StagedBlob> {
-  if (sizeBytes === 0) await (await deps.parts.openAt(uploadId, 0))?.close()
-  // a crash between the move and the row leaves the bytes in place already
-  if (!(await deps.parts.has(uploadId)))
+  if (sizeBytes === 0) await (await parts.openAt(uploadId, 0))?.close() // nothing was appended: create the empty file
+  // after a crash between the move and the row the bytes are in the blob store already
+  if (!(await parts.has(uploadId)))
     return { ...facts, keep: async () => undefined, drop: async () => undefined }
-  return await deps.blobs.stageFile(deps.parts.pathOf(uploadId), facts)
+  return await blobs.stageFile(parts.pathOf(uploadId), facts)
 }

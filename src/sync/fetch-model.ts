@@ -3,6 +3,7 @@ import { type BlobFacts, digestOf } from '../files/blob-store.js'
 import { appendToPart } from '../files/part-sink.js'
 import { registerModel } from '../models/register-model.js'
 import type { ModelRecord } from '../storage/models.js'
+import type { TransferRows } from '../storage/transfers.js'
 import type { Attempt, AttemptDeps } from './attempt.js'
 import { refused, stopped } from './faults.js'
 import type { Reply } from './http-client.js'
@@ -11,8 +12,19 @@ import { listRemote, type RemoteModel } from './peer.js'
 const MAX_IDLE_BREAKS = 3
 const BREAK_MS = 200
 
-/** Parts of fetches carry this in front of the transfer's id. */
-export const FETCH_PART = 'fetch-'
+/** Returns the id of the part that receives the bytes of a fetch. */
+function fetchPartId(transferId: number): string {
+  return `fetch-${transferId}`
+}
+
+/** Returns the ids of the parts of all waiting fetches. */
+export async function partsOfFetches(transfers: Pick<TransferRows, 'list'>): Promise<Set<string>> {
+  const waiting = await transfers.list({
+    conds: { in: ['state', ['queued', 'sending']] },
+    env: { timeZoneMin: 0, nowUs: 0n },
+  })
+  return new Set(waiting.map(({ transferId }) => fetchPartId(transferId)))
+}
 
 /**
  * Brings the newest aggregated model of the upstream here, with state 40. Bytes that came before a break, or before a
@@ -33,7 +45,7 @@ export async function fetchModel(
   const newest = await deps.register.models.newest(upstream.storeId, 40)
   if (newest !== undefined && !newest.isDamaged && isSame(newest, remote))
     return { model: newest, isKnown: true }
-  const partId = `${FETCH_PART}${transfer.transferId}`
+  const partId = fetchPartId(transfer.transferId)
   const isContinued =
     transfer.answer !== null && (JSON.parse(transfer.answer) as RemoteModel).model_id === remote.model_id
   // a crash may have moved the part into place without its row

@@ -1,4 +1,4 @@
-import type { TransferKind } from '../storage/transfers.js'
+import type { TransferKind, TransferRows } from '../storage/transfers.js'
 
 /** Counters of the outbox since the start. */
 export interface SyncMetrics {
@@ -19,6 +19,7 @@ const MIN_MEASURED_BYTES = 64 * 1024
 /** Weight of the newest transfer in the running mean. */
 const NEWEST_SHARE = 0.3
 
+/** Creates counters at 0. */
 export function createSyncMetrics(): SyncMetrics {
   const counters: Record<string, number> = {
     attempts: 0,
@@ -42,5 +43,24 @@ export function createSyncMetrics(): SyncMetrics {
       return rate
     },
     snapshot: () => ({ ...counters }),
+  }
+}
+
+/** Reads the gauges of the outbox, and its counters: name → value. */
+export async function readSyncGauges(
+  transfers: Pick<TransferRows, 'counts' | 'backlog'>,
+  outbox: { closedReason(): string | null; metrics: Pick<SyncMetrics, 'snapshot'> },
+  nowUs: number,
+): Promise<Record<string, number>> {
+  const [counts, backlog] = await Promise.all([transfers.counts(), transfers.backlog()])
+  const oldestUs = Math.min(...backlog.map((lane) => lane.oldestUs))
+  return {
+    transfers_queued: counts.queued,
+    transfers_sending: counts.sending,
+    transfers_failed: counts.failed,
+    transfer_bytes_waiting: backlog.reduce((sum, lane) => sum + lane.bytes, 0),
+    transfer_oldest_s: backlog.length === 0 ? 0 : Math.max(0, (nowUs - oldestUs) / 1_000_000),
+    sync_open: outbox.closedReason() === null ? 1 : 0,
+    ...outbox.metrics.snapshot(),
   }
 }

@@ -49,16 +49,16 @@ t.test('scrub: bit rot is put aside once, the rest is untouched', async (t) => {
   const { signal } = new AbortController()
   const waits: number[] = []
   const wait = async (ms: number) => void waits.push(ms)
-  t.same(await scrubOnce(deps, 1000, wait, signal), { checked: 2, damaged: 1 })
+  t.same(await scrubOnce(deps, { bytesPerSecond: 1000, wait, signal }), { checked: 2, damaged: 1 })
   t.equal(
     waits.reduce((a, b) => a + b, 0),
     6000,
     '6,000 bytes at 1,000 a second',
   )
-  t.same(await scrubOnce(deps, 1000, wait, signal), { checked: 1, damaged: 0 })
+  t.same(await scrubOnce(deps, { bytesPerSecond: 1000, wait, signal }), { checked: 1, damaged: 0 })
   t.match(await deps.models.counts(), { models: 2, damaged: 1 })
   t.equal(damaged(), 1)
-  t.match(lines, ['damaged bytes of a model were put aside'])
+  t.match(lines, ['damaged model bytes moved to quarantine'])
   t.equal(readdirSync(path.join(dir, 'quarantine')).length, 1)
   t.ok(await deps.blobs.stat(good.sha256))
 })

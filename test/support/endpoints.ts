@@ -34,7 +34,7 @@ const RULES: readonly [pattern: RegExp, scope: Endpoint['scope']][] = [
 /** What stands for a part of a path; several make several endpoints. */
 const PARTS: Record<string, () => readonly string[]> = {
   data_name: () => ['nothing'],
-  method: () => UPLOAD_METHODS,
+  method: () => UPLOAD_METHODS.map(({ name }) => name),
   model_id: () => [randomUUID()],
   upload_id: () => [randomUUID()],
   map: () => ['town'],

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../errors.js'
-import { unknownStore } from '../../models/register-model.js'
+import { unknownStore } from '../../models/faults.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import { baseUrlOf } from '../../sync/endpoint.js'
 import type { FlContext } from './context.js'

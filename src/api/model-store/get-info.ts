@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { unknownStore } from '../../models/register-model.js'
+import { unknownStore } from '../../models/faults.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import type { ModelStoreContext } from './context.js'
 import { toListedInfo } from './model-info.js'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../errors.js'
-import { unknownStore } from '../../models/register-model.js'
+import { unknownStore } from '../../models/faults.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import type { ModelStoreContext } from './context.js'
 import { listQuery } from './get-info.js'

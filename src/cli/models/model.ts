@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { createReadStream, createWriteStream, existsSync } from 'node:fs'
 import path from 'node:path'
 import { Readable } from 'node:stream'
@@ -6,8 +5,8 @@ import { pipeline } from 'node:stream/promises'
 import { type Command, InvalidArgumentError } from 'commander'
 import { toModelInfo } from '../../api/model-store/index.js'
 import { formatDatetimeShort } from '../../datetime.js'
-import { createPins } from '../../models/pins.js'
-import { type ModelFacts, type RegisterDeps, registerModel } from '../../models/register-model.js'
+import { registerDeps } from '../../gateway/models.js'
+import { type ModelFacts, registerModel } from '../../models/register-model.js'
 import type { ModelRecord } from '../../storage/models.js'
 import type { CliDeps, CliIo } from '../io.js'
 import { printJson } from '../io.js'
@@ -70,7 +69,11 @@ async function put(
 ): Promise<void> {
   if (!existsSync(file)) throw new Error(`${file} is not there: give the path of a model file`)
   const startUs = data.state.clock.nowUs()
-  const deps = await registerDeps(data)
+  const deps = await registerDeps(data.state, data.settings.config, {
+    blobs: data.blobs,
+    lease: data.lease,
+    onQueued: () => undefined, // a running gateway polls the outbox
+  })
   const facts: ModelFacts = {
     store: options.store.replace(/^ddc:/, ''),
     kind: options.kind,
@@ -90,23 +93,6 @@ async function put(
   const model = await registerModel(deps, staged, facts).finally(giveBack)
   if (isJson) printJson(io, toModelInfo(model, data.timeZoneMin))
   else io.stdout.write(`${model.modelId}  ${sizeText(model.sizeBytes)}  SHA-256 ${model.sha256}\n`)
-}
-
-async function registerDeps(data: ModelData): Promise<RegisterDeps> {
-  const { modelStore, sync } = data.settings.config
-  return {
-    models: data.state.models,
-    stores: data.state.modelStores,
-    blobs: data.blobs,
-    pins: createPins(data.lease),
-    nodeId: await data.state.meta.claimNodeId(randomUUID()),
-    clock: data.state.clock,
-    newId: randomUUID,
-    location: modelStore.location,
-    autoCreate: modelStore.autoCreate,
-    pushStates: new Set(sync.push === 'auto' ? sync.pushStates : []),
-    onQueued: () => undefined, // a running gateway looks by itself
-  }
 }
 
 async function get(io: CliIo, data: ModelData, modelId: string, output: string | undefined): Promise<void> {

@@ -16,15 +16,21 @@ export interface ModelUploads<D, S> {
   maxDataBytes: number
   maxParts: number
   nowUs(): number
-  isMethod(name: string): boolean
+  /** Returns the upload method of a name; undefined for an unknown name. */
+  findMethod(name: string): UploadMethod<D> | undefined
   /** @throws AppError DISK_FULL */
   requireSpace(bytes: number): Promise<void>
-  /** @throws AppError INVALID_PARAMS, LOOP */
-  readData(method: string, json: unknown): D
   stage(source: AsyncIterable<Uint8Array>): Promise<S>
   /** @returns the model_info; keeps or drops what was staged, whatever happens */
   register(data: D, staged: S, caller: Caller, startUs: number): Promise<object>
   drop(staged: S): Promise<void>
+}
+
+/** A method whose params are the JSON part of an upload. */
+export interface UploadMethod<D> {
+  name: string
+  /** @throws AppError INVALID_PARAMS, LOOP */
+  readData(json: unknown): D
 }
 
 /** Boundaries and part headers around the two parts. */
@@ -39,11 +45,11 @@ export function addUploadRoute<C, D, S>(
 ): void {
   const path = `${api.path}/upload/:method`
   app.post(path, async (c, next) => {
-    const method = c.req.param('method') ?? ''
-    if (!uploads.isMethod(method)) return await next()
-    c.set('countedAs', method)
+    const method = uploads.findMethod(c.req.param('method') ?? '')
+    if (method === undefined) return await next()
+    c.set('countedAs', method.name)
     try {
-      const info = await receive(c, api, deps, uploads)
+      const info = await receive(c, api, deps, uploads, method)
       return c.json(info as never)
     } catch (error) {
       if (!isAppError(error)) deps.onFault(c.get('requestId'), path, error)
@@ -58,13 +64,13 @@ async function receive<C, D, S>(
   api: Api<C>,
   deps: RpcDeps<C>,
   uploads: ModelUploads<D, S>,
+  method: UploadMethod<D>,
 ): Promise<object> {
   const startUs = uploads.nowUs()
   const caller = await signIn(c, deps)
   requireScope(callOf(c, api, caller, deps), 'model:write')
   refuseEncoding(c)
   await deps.limiter.charge(caller.keyId, addressOf(c), 1)
-  const method = c.req.param('method') ?? ''
   const maxBytes = uploads.maxModelBytes + uploads.maxDataBytes + FRAME_BYTES
   const declared = Number(c.req.header('content-length') ?? 0)
   // asked before the client is told to go on: a body that cannot fit is never sent
@@ -78,7 +84,7 @@ async function receive<C, D, S>(
       maxParts: uploads.maxParts,
     },
     {
-      takeData: (bytes) => uploads.readData(method, readJson(bytes, deps.maxDepth)),
+      takeData: (bytes) => method.readData(readJson(bytes, deps.maxDepth)),
       takeFile: (source) => uploads.stage(source),
     },
     (lost) => uploads.drop(lost),

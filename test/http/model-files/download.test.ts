@@ -85,7 +85,7 @@ t.test('download: MODEL_DAMAGED when the bytes were put aside, whole again after
   t.match(await refused.json(), { error: { data: { name: 'MODEL_DAMAGED' } } })
   t.equal((await get(gone.body.model_id)).status, 500)
   t.ok(
-    second.logLines.some((line) => /put aside/.test(String(line.msg))),
+    second.logLines.some((line) => /moved to quarantine/.test(String(line.msg))),
     'the log tells',
   )
   await putModel(second, bytes)

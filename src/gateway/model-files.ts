@@ -1,0 +1,117 @@
+import { findUploadMethod, PUT_FEEDBACK, toModelInfo, UPLOAD_METHODS } from '../api/model-store/index.js'
+import type { Caller } from '../auth/caller.js'
+import type { Config } from '../config.js'
+import { AppError } from '../errors.js'
+import type { StagedBlob } from '../files/blob-store.js'
+import { CHECKSUM_ALGORITHMS, type ResumableUploads, UPLOADS_PATH } from '../http/model-files/tus.js'
+import type { ModelUploads } from '../http/model-files/upload.js'
+import { announceUpload } from '../models/announce.js'
+import { type RegisterDeps, refuseLoop, registerModel, type SuppliedFacts } from '../models/register-model.js'
+import type { Uploads } from '../models/uploads.js'
+import type { TrustedClock } from '../storage/clock.js'
+import type { UploadRecord } from '../storage/uploads.js'
+
+/** Longest wait of a request for another one that holds the same upload. */
+const LOCK_WAIT_MS = 3000
+
+/** Parts of the model store that the routes of model files use. */
+export interface ModelFileDeps {
+  config: Config
+  clock: TrustedClock
+  timeZoneMin: number
+  register: RegisterDeps
+  uploads: Uploads
+  newId(): string
+  requireSpace(bytes: number): Promise<void>
+}
+
+/** Connects multipart uploads to the model store. */
+export function modelUploads(deps: ModelFileDeps): ModelUploads<SuppliedFacts, StagedBlob> {
+  const { register, timeZoneMin } = deps
+  const { limits } = deps.config
+  return {
+    maxModelBytes: limits.modelBytes,
+    maxDataBytes: limits.modelDataBytes,
+    maxParts: limits.modelParts,
+    nowUs: () => deps.clock.nowUs(),
+    requireSpace: deps.requireSpace,
+    findMethod(name) {
+      const method = findUploadMethod(name)
+      if (method === undefined) return undefined
+      return {
+        name,
+        readData(json) {
+          const facts = method.readFacts(json)
+          refuseLoop(register.nodeId, facts) // before the bytes are read
+          return facts
+        },
+      }
+    },
+    stage: (source) => register.blobs.stage(source),
+    drop: (staged) => staged.drop(),
+    async register(facts, staged, caller, startUs) {
+      const model = await registerModel(register, staged, { ...facts, tenantId: caller.keyName, startUs })
+      return toModelInfo(model, timeZoneMin)
+    },
+  }
+}
+
+/** Connects resumable uploads to the model store. */
+export function resumableUploads(deps: ModelFileDeps): ResumableUploads<UploadRecord> {
+  const { config, clock, register, uploads, timeZoneMin } = deps
+  return {
+    maxBytes: config.limits.modelBytes,
+    expiryS: config.modelStore.uploadExpiryS,
+    lockWaitMs: LOCK_WAIT_MS,
+    isClockTrusted: () => clock.isTrusted(),
+    find: (uploadId) => uploads.find(uploadId),
+    async create({ uploadId, sizeBytes, metadata, caller }) {
+      const { data, sha256 } = metadata
+      const method = findUploadMethod(metadata.method)
+      if (method === undefined) throw badMethod(metadata.method)
+      const facts = { ...method.readFacts(data), tenantId: caller.keyName }
+      refuseLoop(register.nodeId, facts)
+      await uploads.create({ uploadId, keyId: caller.keyId, sha256, sizeBytes, facts })
+    },
+    append: (upload, source, checksum) => uploads.append(upload, source, checksum),
+    async finish(uploadId) {
+      const model = await uploads.finish(uploadId)
+      return { modelId: model.modelId, info: toModelInfo(model, timeZoneMin) }
+    },
+    remove: (uploadId) => uploads.remove(uploadId),
+  }
+}
+
+/**
+ * Answers `fl.announce`.
+ *
+ * @throws AppError INVALID_PARAMS, and the errors of `announceUpload`
+ */
+export async function announce(
+  { config, register, uploads, newId, timeZoneMin }: ModelFileDeps,
+  { sha256, sizeBytes, data }: { sha256: string; sizeBytes: number; data: unknown },
+  caller: Caller,
+) {
+  const facts = { ...PUT_FEEDBACK.readFacts(data), tenantId: caller.keyName }
+  const upload = { uploadId: newId(), keyId: caller.keyId, sha256, sizeBytes, facts }
+  const maxModelBytes = config.limits.modelBytes
+  const answer = await announceUpload({ register, uploads, maxModelBytes }, upload)
+  if ('model' in answer) return { have: true as const, model_info: toModelInfo(answer.model, timeZoneMin) }
+  const { uploadId, offsetBytes } = answer.upload
+  return { have: false as const, upload_url: `${UPLOADS_PATH}/${uploadId}`, offset: offsetBytes }
+}
+
+/** Returns the facts of `rpc.discover` by which other gateways recognize this node. */
+export function peerFacts(nodeId: string): object {
+  return {
+    'x-node-id': nodeId,
+    'x-resumable-upload': { path: UPLOADS_PATH, protocol: 'tus 1.0.0', checksum: CHECKSUM_ALGORITHMS },
+    'x-uploads': UPLOAD_METHODS.map(({ name }) => name),
+  }
+}
+
+function badMethod(found: string): AppError {
+  const expected = UPLOAD_METHODS.map(({ name }) => name).join(', ')
+  const message = `Upload-Metadata: found the method ${found.slice(0, 100)}, expected one of ${expected}`
+  return new AppError('BAD_UPLOAD', {}, { message })
+}

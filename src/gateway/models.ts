@@ -1,0 +1,198 @@
+import { randomUUID } from 'node:crypto'
+import type { Hono } from 'hono'
+import type { FlContext } from '../api/fl/index.js'
+import { type ModelStoreContext, toModelInfo } from '../api/model-store/index.js'
+import type { Config } from '../config.js'
+import { type BlobStore, createBlobStore } from '../files/blob-store.js'
+import type { DiskSpace } from '../files/disk-space.js'
+import type { DataLayout } from '../files/layout.js'
+import { createPartFiles, type PartFiles } from '../files/part-files.js'
+import type { HttpEnv } from '../http/env.js'
+import { addDownloadRoute } from '../http/model-files/download.js'
+import { addTusRoutes } from '../http/model-files/tus.js'
+import { addUploadRoute } from '../http/model-files/upload.js'
+import type { RpcDeps } from '../http/rpc-routes.js'
+import type { Log } from '../log.js'
+import { findModelFile } from '../models/download.js'
+import { withNameCheck } from '../models/limited-stores.js'
+import { createPins } from '../models/pins.js'
+import type { RegisterDeps } from '../models/register-model.js'
+import { startUpkeep, type Upkeep } from '../models/upkeep-loop.js'
+import { createUploads, type Uploads } from '../models/uploads.js'
+import type { Api } from '../rpc/dispatch.js'
+import { createSweepLease } from '../storage/sqlite/connection/lease.js'
+import type { State } from '../storage/state.js'
+import type { SweepLease } from '../storage/sweep-lease.js'
+import { partsOfFetches } from '../sync/fetch-model.js'
+import { readSyncGauges } from '../sync/metrics.js'
+import { openOutbox } from '../sync/open-outbox.js'
+import type { Outbox } from '../sync/outbox.js'
+import { FL_PATH, MODEL_STORE_PATH } from '../sync/peer.js'
+import { readSyncStatus, type SyncStatus } from '../sync/status.js'
+import { announce, type ModelFileDeps, modelUploads, peerFacts, resumableUploads } from './model-files.js'
+import { createNameLimit } from './name-limit.js'
+
+export interface ModelServicesOptions {
+  config: Config
+  layout: DataLayout
+  log: Log
+  state: State
+  disk: DiskSpace
+  timeZoneMin: number
+  version: string
+}
+
+/** The model store and the outbox of a gateway. */
+export interface ModelServices {
+  readonly context: Omit<
+    ModelStoreContext & FlContext,
+    'caller' | 'signal' | 'clock' | 'config' | 'timeZoneMin'
+  >
+  readonly outbox: Outbox
+  /** registers the models that modules of this gateway make */
+  readonly register: RegisterDeps
+  /** Adds the routes of multipart uploads, resumable uploads and downloads. */
+  addRoutes<C>(app: Hono<HttpEnv>, api: Api<C>, deps: RpcDeps<C>): void
+  /** Returns the facts that `rpc.discover` adds to the methods of a path. */
+  discoverFacts(path: string): object
+  /** Reads counters and gauges: name → value. */
+  metrics(): Promise<Record<string, number>>
+  status(): Promise<SyncStatus>
+  /** Removes unreferenced bytes. Returns the number of removed files. */
+  sweep(): Promise<number>
+  /** Stops the outbox and the upkeep, and waits for running uploads. */
+  close(): Promise<void>
+}
+
+/** Opens the models' blob store of a data directory. */
+export function openModelBlobs(layout: DataLayout, disk: DiskSpace): BlobStore {
+  const { modelsDir: dir, tempDir } = layout
+  return createBlobStore({ dir, tempDir, requireSpace: (bytes) => disk.require(bytes) })
+}
+
+/**
+ * Returns the dependencies of a registration with the settings of a gateway; also for command-line programs beside one.
+ *
+ * @param onQueued called after a commit that queued transfers
+ */
+export async function registerDeps(
+  state: State,
+  config: Config,
+  { blobs, lease, onQueued }: { blobs: BlobStore; lease: SweepLease; onQueued(): void },
+): Promise<RegisterDeps> {
+  const { modelStore, sync } = config
+  return {
+    models: state.models,
+    stores: state.modelStores,
+    blobs,
+    pins: createPins(lease),
+    nodeId: await state.meta.claimNodeId(randomUUID()),
+    clock: state.clock,
+    newId: randomUUID,
+    location: modelStore.location,
+    autoCreate: modelStore.autoCreate,
+    pushStates: new Set(sync.push === 'auto' ? sync.pushStates : []),
+    onQueued,
+  }
+}
+
+/** Opens the model store, starts the outbox, and starts the upkeep without waiting for its first check. */
+export async function openModelServices(options: ModelServicesOptions): Promise<ModelServices> {
+  const { config, layout, log, state, disk, timeZoneMin } = options
+  const blobs = openModelBlobs(layout, disk)
+  const parts = createPartFiles(layout.partsDir)
+  const requireSpace = (bytes: number) => disk.require(bytes)
+  const names = createNameLimit(config.limits.nameChars)
+  const checkName = (name: string) => names.check('model_store_ddc', name)
+
+  const lease = createSweepLease(layout.leaseDb)
+  // fetched models wake nothing: the outbox schedules again after every attempt
+  const fetching = await registerDeps(state, config, { blobs, lease, onQueued: () => undefined })
+  const stores = withNameCheck(state.modelStores, checkName, config.modelStore.autoCreate)
+  const fetched: RegisterDeps = { ...fetching, stores }
+  const outbox = await openOutbox({ ...options, register: fetched, parts, requireSpace })
+
+  const register: RegisterDeps = { ...fetched, onQueued: outbox.wake }
+  const uploads = openUploads(register, { state, config, parts, requireSpace })
+  const upkeep = startUpkeep({
+    ...register,
+    uploads,
+    clock: state.clock,
+    settings: config.modelStore,
+    keptParts: () => partsOfFetches(state.transfers),
+    log,
+  })
+  const { clock } = state
+  const files = { config, clock, timeZoneMin, register, uploads, newId: randomUUID, requireSpace }
+  return {
+    outbox,
+    register,
+    context: roomContext(options, outbox, files, stores.create),
+    addRoutes(app, api, deps) {
+      addUploadRoute(app, api, deps, modelUploads(files))
+      addDownloadRoute(app, api, deps, (modelId) => findModelFile(state.models, blobs, modelId))
+      addTusRoutes(app, api, deps, resumableUploads(files))
+    },
+    discoverFacts: (path) =>
+      path === FL_PATH || path === MODEL_STORE_PATH ? peerFacts(register.nodeId) : {},
+    metrics: () => readMetrics(state, outbox, upkeep),
+    status: () => readSyncStatus({ ...state, nowUs: clock.nowUs() }),
+    sweep: upkeep.sweep,
+    async close() {
+      await outbox.stop()
+      await upkeep.stop()
+      await uploads.settle()
+    },
+  }
+}
+
+function openUploads(
+  register: RegisterDeps,
+  options: {
+    state: State
+    config: Config
+    parts: PartFiles
+    requireSpace(bytes: number): Promise<void>
+  },
+): Uploads {
+  const { state, config, parts, requireSpace } = options
+  const maxOpenPerKey = config.modelStore.maxOpenUploads
+  return createUploads({ ...register, uploads: state.uploads, parts, maxOpenPerKey, requireSpace })
+}
+
+/** @param createStore the `create` of the API, which checks the name of the store */
+function roomContext(
+  { state, timeZoneMin }: ModelServicesOptions,
+  outbox: Outbox,
+  files: ModelFileDeps,
+  createStore: State['modelStores']['create'],
+): ModelServices['context'] {
+  const { models, modelStores, upstreams, transfers } = state
+  return {
+    models,
+    modelStores: { ...modelStores, create: createStore },
+    upstreams,
+    transfers,
+    outbox,
+    async modelInfo(modelId) {
+      const model = await models.find(modelId)
+      return model === undefined ? undefined : toModelInfo(model, timeZoneMin)
+    },
+    announceUpload: (announced, caller) => announce(files, announced, caller),
+  }
+}
+
+async function readMetrics(state: State, outbox: Outbox, upkeep: Upkeep): Promise<Record<string, number>> {
+  const [models, sync] = await Promise.all([
+    state.models.counts(),
+    readSyncGauges(state.transfers, outbox, state.clock.nowUs()),
+  ])
+  return {
+    models: models.models,
+    model_bytes: models.bytes,
+    models_damaged: models.damaged,
+    models_quarantined: models.quarantined,
+    damage_found: upkeep.damagedCount(),
+    ...sync,
+  }
+}

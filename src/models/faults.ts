@@ -1,0 +1,20 @@
+import { AppError } from '../errors.js'
+
+/** Longest part of a name that an error repeats, in UTF-16 units. */
+const SHOWN_CHARS = 100
+
+/** Returns the error for a model store that does not exist. */
+export function unknownStore(name: string): AppError {
+  const shown = name.length > SHOWN_CHARS ? `${name.slice(0, SHOWN_CHARS)}…` : name
+  return new AppError(
+    'UNKNOWN_STORE',
+    { model_store_ddc: shown },
+    { message: `No model store is named ${JSON.stringify(shown)}` },
+  )
+}
+
+/** Returns the error for a model that does not exist. */
+export function unknownModel(modelId: string): AppError {
+  const shown = modelId.slice(0, SHOWN_CHARS)
+  return new AppError('UNKNOWN_MODEL', { model_id: shown }, { message: `No model has the id ${shown}` })
+}

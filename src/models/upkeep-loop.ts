@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { checkModels, type ScrubPace, scrubOnce, sweepBlobs, type UpkeepDeps } from './upkeep.js'
+import type { Uploads } from './uploads.js'
+
+/** Pause between two scrubs. */
+const SCRUB_PAUSE_MS = 24 * 3600 * 1000
+/** Delay of the first scrub, so that it does not slow down the start. */
+const FIRST_SCRUB_MS = 60_000
+
+export interface UpkeepLoopDeps extends Omit<UpkeepDeps, 'onDamaged'> {
+  uploads: Pick<Uploads, 'removeIdle'>
+  clock: { nowUs(): number; isTrusted(): boolean }
+  settings: { sweepMinutes: number; scrubBytesPerSecond: number; uploadExpiryS: number }
+  /** returns the ids of parts that belong to waiting transfers */
+  keptParts(): Promise<ReadonlySet<string>>
+}
+
+/** Upkeep of the model store. */
+export interface Upkeep {
+  /** Removes unreferenced bytes and idle uploads now. Returns the number of removed blobs. */
+  sweep(): Promise<number>
+  /** Returns the number of models found damaged since the start. */
+  damagedCount(): number
+  stop(): Promise<void>
+}
+
+/** Starts the upkeep: checks all models, then sweeps and scrubs at intervals until it is stopped. */
+export function startUpkeep(loop: UpkeepLoopDeps): Upkeep {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  let damagedCount = 0
+  const deps: UpkeepDeps = {
+    ...loop,
+    onDamaged(count) {
+      damagedCount += count
+    },
+  }
+  const wait = (ms: number) => sleep(ms, undefined, { signal, ref: false }).catch(() => undefined)
+  const repeat = async (subject: string, work: () => Promise<unknown>, pauseMs: number) => {
+    while (!signal.aborted) {
+      try {
+        await work()
+      } catch (error) {
+        if (!signal.aborted) loop.log.warn({ err: error }, `${subject} failed`)
+      }
+      await wait(pauseMs)
+    }
+  }
+  const { sweepMinutes, scrubBytesPerSecond } = loop.settings
+  const pace: ScrubPace = { bytesPerSecond: scrubBytesPerSecond, wait, signal }
+  const sweeping = checkModels(deps).then(() =>
+    repeat('the sweep of models', () => sweep(loop), sweepMinutes * 60_000),
+  )
+  const scrubbing = wait(FIRST_SCRUB_MS).then(() =>
+    repeat('the scrub of models', () => scrubOnce(deps, pace), SCRUB_PAUSE_MS),
+  )
+  return {
+    sweep: () => sweep(loop),
+    damagedCount: () => damagedCount,
+    async stop() {
+      stopping.abort()
+      await Promise.all([sweeping, scrubbing])
+    },
+  }
+}
+
+async function sweep(loop: UpkeepLoopDeps): Promise<number> {
+  const removed = await sweepBlobs(loop)
+  const kept = await loop.keptParts()
+  // an untrusted clock expires nothing
+  const beforeUs = loop.clock.isTrusted() ? loop.clock.nowUs() - loop.settings.uploadExpiryS * 1_000_000 : 0
+  await loop.uploads.removeIdle(beforeUs, (partId) => kept.has(partId))
+  if (removed > 0) loop.log.info({ removed }, 'unreferenced model bytes removed')
+  return removed
+}
