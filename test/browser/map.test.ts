@@ -13,18 +13,18 @@ t.test('console: a table is made, points are imported, and seen on the map', { s
   await page.getByLabel('API key').fill(gateway.admin.apiKey)
   await page.getByLabel('Secret').fill('fgs_wrong')
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByText('do not fit together').waitFor()
+  await page.getByText('The API key or the secret is wrong').waitFor()
   t.match(complaints.splice(0), [/401/], 'the browser itself tells of the refusal')
   await signIn(view, gateway.admin)
 
   await goTo('#/tables')
   await page.getByText('New table').click()
-  await page.getByLabel('Name of the table').fill('sightings')
+  await page.getByLabel('Table name').fill('sightings')
   await page.getByRole('group', { name: 'Column 1' }).getByLabel('Column', { exact: true }).fill('animal')
   await page.getByRole('button', { name: 'Create' }).click()
   await page.getByRole('heading', { name: 'sightings' }).waitFor()
 
-  await page.getByRole('tab', { name: 'Import a file' }).click()
+  await page.getByRole('tab', { name: 'Import file' }).click()
   const csv = 'animal,lng,lat\nfox,10.006,50.006\n"owl, small",10.002,50.002\n'
   await page.getByLabel('File', { exact: true }).setInputFiles({
     ...{ name: 'sightings.csv', mimeType: 'text/csv' },
@@ -35,7 +35,7 @@ t.test('console: a table is made, points are imported, and seen on the map', { s
   await page.getByRole('tab', { name: 'Rows' }).click()
   await page.getByRole('cell', { name: 'owl, small' }).waitFor()
 
-  await page.getByRole('link', { name: 'Show on the map' }).click()
+  await page.getByRole('link', { name: 'Show on map' }).click()
   await page.getByText('Records shown: 2').waitFor()
   // the fox is in the middle of the town, which the map shows: a click there hits it once it is drawn
   const canvas = page.locator('canvas')
@@ -73,7 +73,7 @@ t.test(
         .waitFor()
     await highest('0') // round the water
     const lengthOf = async () =>
-      await page.locator('.totals div', { hasText: 'Length' }).locator('b').textContent()
+      await page.locator('.totals div', { hasText: 'Distance' }).locator('b').textContent()
     const around = await lengthOf()
 
     await page.getByRole('button', { name: 'Ignore' }).click()
@@ -111,7 +111,7 @@ t.test(
     t.match(kml, /<kml xmlns="http:\/\/www\.opengis\.net\/kml\/2\.2">/)
     t.match(kml, /<LineString>/)
 
-    await page.getByText('What can be reached').click()
+    await page.getByText('Isochrones').click()
     const reached = page.waitForResponse(
       (response) => response.request().postData()?.includes('isochrone') === true,
     )

@@ -63,7 +63,7 @@ t.test('console: an upload whose network is cut half way goes on where it stoppe
   const before = link.sentBytes
   link.cutAtBytes = before + FILE_BYTES / 2
   await page.getByRole('button', { name: 'Upload', exact: true }).click()
-  await page.getByText('The network broke').waitFor()
+  await page.getByText('Connection lost').waitFor()
   t.ok(link.isDown)
   link.isDown = false
   await page.getByText('Stored as model').waitFor()
@@ -74,7 +74,7 @@ t.test('console: an upload whose network is cut half way goes on where it stoppe
     link.sentBytes - before < FILE_BYTES * 1.4,
     `went on: ${link.sentBytes - before} bytes were sent in all`,
   )
-  await page.getByRole('region', { name: 'Lineage' }).getByText('Put here').waitFor()
+  await page.getByRole('region', { name: 'Lineage' }).getByText('Registered here').waitFor()
   t.same(
     complaints.filter((text) => !/ERR_(EMPTY_RESPONSE|CONNECTION|SOCKET)/.test(text)),
     [],
@@ -92,10 +92,10 @@ t.test('console: the outbox is watched while it delivers to a second gateway', {
   await edge.call('/api/v2/model_store/jsonrpc', 'model_store.create', { model_store_ddc: 'rain' })
   await goTo('#/outbox')
   await page.getByText('New upstream').click()
-  await page.getByLabel('Address of the other gateway').fill(`${upstream.url}/api/v2/fl/jsonrpc`)
-  await page.getByLabel('API key there').fill(upstream.admin.apiKey)
-  await page.getByLabel('Secret there').fill('wrong')
-  await page.getByLabel('Model store there').fill('rain')
+  await page.getByLabel('Address of the upstream gateway').fill(`${upstream.url}/api/v2/fl/jsonrpc`)
+  await page.getByLabel('API key of the upstream').fill(upstream.admin.apiKey)
+  await page.getByLabel('Secret of the upstream key').fill('wrong')
+  await page.getByLabel('Model store of the upstream').fill('rain')
   await page.getByLabel('Alias').fill('office')
   await page.getByRole('button', { name: 'Create' }).click()
   await page.getByRole('cell', { name: 'office' }).waitFor()
@@ -109,7 +109,7 @@ t.test('console: the outbox is watched while it delivers to a second gateway', {
   await goTo('#/outbox')
   const outbox = page.getByRole('region', { name: 'Outbox' })
   await outbox
-    .getByText(/waits|failed/)
+    .getByText(/waiting|failed/)
     .first()
     .waitFor() // the secret is wrong
   const [info] = (await edge.call('/api/v2/fl/jsonrpc', 'fl.list_upstream_info', {})).body.result
@@ -117,7 +117,7 @@ t.test('console: the outbox is watched while it delivers to a second gateway', {
     id: info.id,
     upstream_secret: upstream.admin.secret,
   })
-  const retry = outbox.getByRole('button', { name: 'Try now' })
+  const retry = outbox.getByRole('button', { name: 'Retry now' })
   // it may go by itself before anybody asks
   await retry.or(outbox.getByText('delivered')).first().waitFor()
   if ((await retry.count()) > 0) await retry.click({ timeout: 5000 }).catch(() => undefined)

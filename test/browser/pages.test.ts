@@ -60,9 +60,9 @@ t.test('console: two citations are compared, and each has a landing page', { ski
   const { page, goTo, complaints } = view
   await signIn(view, gateway.admin)
   await goTo('#/datasets')
-  await page.getByText('Compare two citations').click()
+  await page.getByText('Compare citations').click()
   await page.getByRole('button', { name: 'Compare' }).click()
-  await page.getByText('1 added, 0 removed, 1 changed, 1 the same.').waitFor()
+  await page.getByText('1 added, 0 removed, 1 changed, 1 unchanged.').waitFor()
   await page.getByRole('cell', { name: '2.5 → 3.5' }).waitFor()
   await page
     .getByRole('link', { name: /^report_/ })

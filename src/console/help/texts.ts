@@ -1,11 +1,13 @@
 import type { Language } from '../core/settings.js'
 
+/** A titled recipe of the help page. */
 export interface Section {
   readonly title: string
-  /** paragraphs; one that begins with `$ ` is a command or a call */
+  /** paragraphs; one that begins with `$ ` is a command or a JSON call */
   readonly lines: readonly string[]
 }
 
+/** Texts of the help page in one language. */
 interface HelpTexts {
   readonly quick: readonly string[]
   readonly concepts: readonly string[]
@@ -18,43 +20,43 @@ const FLOOD = `$ {"themes":{"flood":[0,0,0,0,0,0,0,0,0,0,9999]},"start_lonlat":[
 
 const EN: HelpTexts = {
   quick: [
-    'Build a map of your region, start the gateway, and sign in here with the key that the first start printed.',
+    'Build a map of your region, start the gateway, and sign in here with the API key that the first start printed.',
     '$ fieldgate map build REGION.osm.pbf --data-dir ./data\n$ fieldgate serve --data-dir ./data --port 8080',
-    'On the page Map and routes click a start and a goal. Choose a risk theme, move the slider, and watch the way change.',
+    'On the page Map and routes, click a start and a destination. Choose a risk theme and move the time slider: the route changes.',
   ],
   concepts: [
-    'A table holds events: things with a place and a time. A table with a column of levels 0 to 10 is a risk map theme.',
-    'A route is the cheapest way under your own sensitivities: at level i a road takes 1 + x times as long.',
-    'A dataset is a table whose states can be cited; a citation reads the same for good, whatever is written later.',
-    'A model store holds files of models. What is put here goes to the store’s upstream through the outbox; aggregated models come back.',
-    'A key says who you are and what you may do (scopes); a session is a token that stands for a key for some time.',
+    'A table holds events, which have a place and a time. A table with a column of levels from 0 to 10 is a theme of the risk map.',
+    'A route is the path of least cost for your sensitivities: at level i a road counts as taking 1 + x times as long.',
+    'A dataset is a table whose states can be cited. A citation always returns the same rows, whatever is written later.',
+    'A model store holds model files. Uploaded models are sent to the upstream of the store through the outbox; aggregated models come back.',
+    'An API key identifies a caller and has scopes, which are its permissions. A session is a token with the scopes of a key and a limited lifetime.',
   ],
   recipes: [
     {
-      title: 'Register a table and see it on the map',
+      title: 'Create a table and show it on the map',
       lines: [
-        'Tables → New table: a name, the columns, the key. Then open it, Import a file, Show on the map. Over the API:',
+        'Tables → New table: enter the name, the columns and the unique key. Then open the table, choose Import file, and Show on map. With the API:',
         REGISTER,
       ],
     },
     {
       title: 'Avoid a flood',
       lines: [
-        'Map and routes: tick the theme, set the time, choose “Avoid”, then click start and goal. Over the API, routing.dijkstra with:',
+        'Map and routes: select the theme, set the time, choose “Avoid”, then click the start and the destination. With the API, call routing.dijkstra with:',
         FLOOD,
       ],
     },
     {
-      title: 'Sync a model',
+      title: 'Send a model upstream',
       lines: [
-        'Upstreams and outbox → New upstream: address, key and store of the other gateway. Upload a model to the store: the outbox shows it go. From a shell:',
+        'Upstreams and outbox → New upstream: enter the address, the key and the store of the upstream gateway. Upload a model to the store; the outbox shows the transfer. With the command line:',
         '$ fieldgate model put model.bin --store demo --kind detector\n$ fieldgate sync status',
       ],
     },
     {
       title: 'Cite a dataset',
       lines: [
-        'Open a dataset or a table and choose “Cite this state”. The landing page of the citation tells how to name and how to read it.',
+        'Open a dataset or a table and choose “Cite this state”. The landing page of the citation shows how to cite it and how to read its data.',
         '$ fieldgate cite verify && fieldgate cite export LABEL -o state.gpkg',
       ],
     },
@@ -63,49 +65,50 @@ const EN: HelpTexts = {
 
 const JA: HelpTexts = {
   quick: [
-    '地域の地図を作り、ゲートウェイを起動し、初回起動時に表示された鍵でサインインします。',
+    '地域の地図を作成してゲートウェイを起動し、初回起動時に表示された API キーでサインインします。',
     '$ fieldgate map build REGION.osm.pbf --data-dir ./data\n$ fieldgate serve --data-dir ./data --port 8080',
-    '「地図と経路」で出発地と目的地をクリックします。リスクのテーマを選び、スライダーを動かすと経路が変わります。',
+    '「地図と経路」で出発地と目的地をクリックします。リスクのテーマを選択して日時のスライダーを動かすと、経路が変わります。',
   ],
   concepts: [
-    'テーブルは場所と時刻を持つイベントの表です。0～10 のレベル列を持つテーブルはリスクマップのテーマになります。',
-    '経路は利用者の感度のもとで最も安い道です。レベル i の道路は 1 + x 倍の時間がかかるとみなします。',
-    'データセットは状態を引用できる表です。引用は後で何が書かれても同じ内容を読み出します。',
-    'モデルストアはモデルのファイルを保持します。登録したものは送信箱から上流へ送られ、集約モデルが戻ります。',
-    '鍵は利用者と権限 (スコープ) を表し、セッションは一定時間鍵の代わりになるトークンです。',
+    'テーブルには、位置と日時を持つイベントを保存します。0～10 のレベルの列があるテーブルは、リスクマップのテーマになります。',
+    '経路は、指定した感度でコストが最小になる道順です。レベル i の道路の通過時間を 1 + x 倍として計算します。',
+    'データセットは、特定の時点の状態を引用できるテーブルです。引用からは、その後の変更に関係なく、常に同じ行を取得できます。',
+    'モデルストアにはモデルファイルを保存します。アップロードしたモデルは送信トレイを経由してアップストリームに送信され、集約モデルが返されます。',
+    'API キーは呼び出し元を識別し、権限 (スコープ) を持ちます。セッションは、API キーと同じスコープを持つ有効期限付きのトークンです。',
   ],
   recipes: [
     {
-      title: 'テーブルを登録して地図に表示する',
+      title: 'テーブルを作成して地図に表示する',
       lines: [
-        '「テーブル」→「新しいテーブル」で名前・列・キーを決め、ファイルを取り込み、「地図に表示」を選びます。API の場合:',
+        '「テーブル」→「新規テーブル」で、名前、列、ユニークキーを入力します。作成したテーブルを開き、「ファイルをインポート」、「地図に表示」の順に選択します。API の場合:',
         REGISTER,
       ],
     },
     {
       title: '洪水を避ける',
       lines: [
-        '「地図と経路」でテーマを選び、時刻と「回避」を設定し、出発地と目的地をクリックします。API では routing.dijkstra に:',
+        '「地図と経路」でテーマを選択し、日時を設定して「回避」を選び、出発地と目的地をクリックします。API の場合は、次のパラメーターで routing.dijkstra を呼び出します:',
         FLOOD,
       ],
     },
     {
-      title: 'モデルを同期する',
+      title: 'モデルをアップストリームに送信する',
       lines: [
-        '「上流と送信箱」→「新しい上流」で相手のアドレス・鍵・ストアを設定し、モデルをアップロードすると送信箱に表示されます。シェルでは:',
+        '「アップストリームと送信トレイ」→「新規アップストリーム」で、アップストリームのアドレス、API キー、ストアを入力します。ストアにモデルをアップロードすると、送信トレイに転送が表示されます。コマンドラインの場合:',
         '$ fieldgate model put model.bin --store demo --kind detector\n$ fieldgate sync status',
       ],
     },
     {
       title: 'データセットを引用する',
       lines: [
-        'データセットかテーブルを開いて「この状態を引用」を選びます。引用のページに書き方と読み出し方が表示されます。',
+        'データセットまたはテーブルを開き、「この状態を引用」を選択します。引用のランディングページに、引用形式とデータの取得方法が表示されます。',
         '$ fieldgate cite verify && fieldgate cite export LABEL -o state.gpkg',
       ],
     },
   ],
 }
 
+/** Returns the texts of the help page. */
 export function helpTexts(language: Language): HelpTexts {
   return language === 'ja' ? JA : EN
 }

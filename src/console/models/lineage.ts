@@ -4,6 +4,7 @@ import { badge } from '../core/parts.js'
 import { transferBadge } from '../pages/outbox.js'
 import type { ModelInfo, TransferInfo } from './read.js'
 
+/** `model_state` of the wire, in the order of a model's life. */
 const LANES: readonly (readonly [state: number, word: Word])[] = [
   [10, 'state10'],
   [20, 'state20'],
@@ -11,14 +12,20 @@ const LANES: readonly (readonly [state: number, word: Word])[] = [
   [40, 'state40'],
 ]
 
-/** The way of models from their registration to the aggregated one that comes back: a lane a state, by round. */
+/** Name of a `model_state`; the number itself when it has none. */
+export function modelStateText(state: number): string {
+  const word = LANES.find(([known]) => known === state)?.[1]
+  return word === undefined ? String(state) : t(word)
+}
+
+/** Models of a store by state, one lane each, newest round first: from registration to the aggregated model that comes back. */
 export function lineage(models: readonly ModelInfo[], transfers: readonly TransferInfo[]): HTMLElement {
   const lanes = LANES.map(([state, word]) => {
     const own = models.filter(({ model_state }) => model_state === state).sort((a, b) => b.round - a.round)
     return h(
       'section',
       { class: 'lane', 'aria-label': t(word) },
-      h('h3', {}, `${state} · ${t(word)}`),
+      h('h3', {}, t(word)),
       own.length === 0 && h('p', { class: 'soft small' }, t('lineageNone')),
       own.map((model) => card(model, models, transfers)),
     )

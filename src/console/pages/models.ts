@@ -3,7 +3,7 @@ import { formatBytes, formatTime, t } from '../core/i18n.js'
 import type { Page } from '../core/page.js'
 import { badge, button, confirmed, field, loaded, saveFile, statusLine, table } from '../core/parts.js'
 import { call, readAnswer, request, rpcFault } from '../core/rpc.js'
-import { lineage } from '../models/lineage.js'
+import { lineage, modelStateText } from '../models/lineage.js'
 import { type ModelInfo, readModels, readStores, readTransfers } from '../models/read.js'
 import { uploadForm } from '../models/upload.js'
 
@@ -109,7 +109,7 @@ function modelTable(
       h('span', { class: 'mono', title: model.model_id }, model.model_id.slice(0, 8)),
       model.model_kind,
       model.model_description,
-      badge(String(model.model_state), 'accent'),
+      badge(modelStateText(model.model_state), 'accent'),
       formatBytes(model.model_size),
       formatTime(model.end_datetime),
       h('span', { class: 'mono' }, model.model_sha256.slice(0, 12)),
