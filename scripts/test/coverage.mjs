@@ -1,29 +1,40 @@
-// npm run coverage: runs the tests with V8's coverage and prints lines and branches covered for each room, then the branches
-// that no test takes in the rooms given by --branches=ROOM,… Threads of gateways run a bundle and are not counted.
-// With --report only what the last such run left is read.
+// npm run coverage: runs the tests with V8's coverage, worker threads included, and prints lines and branches covered for each
+// room, then the branches that no test takes in the rooms of --branches=ROOM,… With --report only what the last run left in
+// the folder named by NODE_V8_COVERAGE is read. The built program, which some tests start, is not counted.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
+import { Report } from 'c8'
 
-/** Turns tap's coverage on without its demand of 100 %. */
-export const COVERAGE_FLAGS = [
-  '--no-disable-coverage',
-  '--allow-incomplete-coverage',
-  '--coverage-report=json',
-  '--coverage-report=json-summary',
-]
-const REPORT = '.tap/report/coverage-final.json'
+/** Where processes and threads leave what they ran. */
+const RAW = path.resolve(process.env.NODE_V8_COVERAGE ?? 'build/coverage/raw')
+const REPORT = 'build/coverage'
 
 const words = process.argv.slice(2)
 const rooms = words.find((word) => word.startsWith('--branches='))?.slice('--branches='.length)
+delete process.env.NODE_V8_COVERAGE // this process reads, it is not measured
 let status = 0
 if (!words.includes('--report')) {
-  const args = ['scripts/test/main.mjs', '-Rterse', ...COVERAGE_FLAGS]
-  status = spawnSync(process.execPath, args, { stdio: 'inherit' }).status ?? 1
+  rmSync(RAW, { recursive: true, force: true })
+  mkdirSync(RAW, { recursive: true })
+  const env = { ...process.env, NODE_V8_COVERAGE: RAW }
+  status =
+    spawnSync(process.execPath, ['scripts/test/main.mjs', '-Rterse'], { stdio: 'inherit', env }).status ?? 1
 }
-if (existsSync(REPORT)) print(JSON.parse(readFileSync(REPORT, 'utf8')))
-else {
-  console.error(`${REPORT} is missing: run the tests with ${COVERAGE_FLAGS.join(' ')}`)
+if (existsSync(RAW) && readdirSync(RAW).length > 0) {
+  await new Report({
+    tempDirectory: RAW,
+    reportsDirectory: REPORT,
+    reporter: ['json'],
+    include: ['src/**'],
+    exclude: [],
+    excludeNodeModules: true,
+    mergeAsync: true,
+    allowExternal: false,
+  }).run()
+  print(JSON.parse(readFileSync(path.join(REPORT, 'coverage-final.json'), 'utf8')))
+} else {
+  console.error(`coverage: ${RAW} holds nothing: run the tests with NODE_V8_COVERAGE=${RAW}`)
   status = 1
 }
 process.exitCode = status

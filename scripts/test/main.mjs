@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
+import { buildWorker } from '../../test/support/build-worker.ts'
 
 /** Folder in which tap leaves the output of each file of tests. */
 const RESULTS = '.tap/test-results'
@@ -15,9 +16,12 @@ const args = words.filter((word) => word !== '--browser')
 if (isBrowser) args.push('--include=test/browser/*.test.ts', '--exclude=test/support/**', '--jobs=2')
 
 rmSync(RESULTS, { recursive: true, force: true })
+const worker = path.resolve('build/test/worker.cjs')
+buildWorker(worker)
 const startedAt = performance.now()
 const { status } = spawnSync(process.execPath, ['node_modules/tap/dist/esm/run.mjs', ...args], {
   stdio: 'inherit',
+  env: { ...process.env, TEST_WORKER_FILE: worker },
 })
 const tookS = (performance.now() - startedAt) / 1000
 const files = durations().sort((a, b) => b.tookMs - a.tookMs)
