@@ -10,7 +10,7 @@ const [folder = '../shared/data/osm', cuts = '200', flips = '2000'] = process.ar
 /** a build of the smallest extract takes some 50 ms: one that takes this long hangs */
 const SLOW_MS = 10_000
 const dir = mkdtempSync(path.join(os.tmpdir(), 'fieldgate-fuzz-'))
-const { buildMap, createRandom, openExtract, readGraph, unpackBlob, verifyGraph, writeBlob, writeGraph } =
+const { buildMap, createRandom, openExtract, readGraph, unpackBlob, verifyMap, writeBlob, writeGraph } =
   await bundle()
 const OPTIONS = { profile: 'car', country: null, name: 'fuzz', builtBy: 'fieldgate fuzz' }
 let failures = 0
@@ -35,7 +35,7 @@ async function bundle() {
     export { writeBlob } from './src/demo/write-extract.js'
     export { writeGraph } from './src/mapbuild/graph/write-graph.js'
     export { readGraph } from './src/routing/graph/graph-file.js'
-    export { verifyGraph } from './src/routing/graph/graph-verify.js'
+    export { verifyMap } from './src/routing/cch/map-hierarchy.js'
     export { createRandom } from './src/demo/town-builder.js'`
   const stdin = { contents, resolveDir: process.cwd(), loader: 'ts' }
   await build({ stdin, bundle: true, platform: 'node', format: 'esm', outfile, logLevel: 'warning' })
@@ -58,7 +58,7 @@ async function buildTwice(input) {
 function check(bytes) {
   const shared = new SharedArrayBuffer(bytes.length)
   new Uint8Array(shared).set(bytes)
-  return verifyGraph(readGraph(shared))
+  return verifyMap(readGraph(shared))
 }
 
 /** The same extract without compression. */

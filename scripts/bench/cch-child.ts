@@ -5,6 +5,7 @@ import { buildMap } from '../../src/mapbuild/build-map.js'
 import { writeGraphFile } from '../../src/mapbuild/graph/write-graph.js'
 import { buildOverlay } from '../../src/risk/build-overlay.js'
 import { addCell, createCellSet } from '../../src/risk/cell-set.js'
+import { snapPoints } from '../../src/route-engine/locate.js'
 import {
   chooseKind,
   finish,
@@ -12,7 +13,7 @@ import {
   kernelsOf,
   metricBytes,
   startCustomisation,
-  startRepair,
+  startUpdate,
 } from '../../src/routing/cch/customise.js'
 import { depthOf, type Hierarchy, hierarchyBytes } from '../../src/routing/cch/hierarchy.js'
 import { mapHierarchy } from '../../src/routing/cch/map-hierarchy.js'
@@ -22,14 +23,14 @@ import { createHierarchySearch, type Prepared } from '../../src/routing/cch/sear
 import { costsToAll } from '../../src/routing/cch/sweep.js'
 import type { Graph } from '../../src/routing/graph/graph.js'
 import { localScale } from '../../src/routing/graph/local-scale.js'
-import { placePoints } from '../../src/routing/graph/places.js'
 import type { Control, End } from '../../src/routing/search/dijkstra.js'
 import { createDijkstraSearch, type LegSearch } from '../../src/routing/search/leg-search.js'
 import { findMatrix } from '../../src/routing/search/matrix.js'
 import type { Overlay } from '../../src/routing/search/overlay.js'
 import { createProfile, type Profile } from '../../src/routing/search/profile.js'
 import { createSearchState } from '../../src/routing/search/search-state.js'
-import { solveRoute } from '../../src/routing/search/solve.js'
+import { runToEnd } from '../../src/routing/search/sliced-task.js'
+import { routeTextNow } from '../../test/support/routes.js'
 
 const [mode = '', mapFile = '', extract = '', pairCount = '100', warmFile = ''] = process.argv.slice(2)
 const PAIRS = Number(pairCount)
@@ -94,11 +95,11 @@ function printCustomisation(graph: Graph, hierarchy: Hierarchy, free: Prepared):
   }
   for (const { title, profile } of profilesOf(graph).slice(1)) {
     const kind = chooseKind(profile.weights, profile.themes)
-    const first = startRepair(graph, hierarchy, profile.weights, kind, free)
+    const first = startUpdate(graph, hierarchy, profile.weights, kind, free)
     const times = Array.from({ length: rounds }, () =>
       timeOf(() => {
         const { weights } = createProfile(graph, profile.themes)
-        const job = startRepair(graph, hierarchy, weights, kind, free)
+        const job = startUpdate(graph, hierarchy, weights, kind, free)
         return finish(job ?? startCustomisation(hierarchy, weights, kind))
       }),
     )
@@ -159,17 +160,9 @@ function wholeAnswer(graph: Graph, profile: Profile, search: LegSearch, from: nu
     return { role: i === 0 ? 'start_lonlat' : 'goal_lonlat', lng, lat }
   })
   const map = { name: 'bench', graph }
-  const wishes = { reorder: false, withKml: false, alternatives: 1 }
   try {
-    const places = placePoints(map, points, 5000)
-    return solveRoute(
-      wishes,
-      { map, profile, searchWith: () => search },
-      points,
-      places,
-      control(),
-      'geojson',
-    )
+    const places = snapPoints(map, points, 5000)
+    return routeTextNow({ points, snaps: places, profile, searchWith: () => search, control: control() })
   } catch (error) {
     return error // a pair without a way
   }
@@ -196,24 +189,25 @@ function printMany(graph: Graph, free: Prepared): void {
     }
   })
   const map = { name: 'bench', graph }
-  const places = placePoints(map, points, 1000)
+  const places = snapPoints(map, points, 1000)
   const searcher = { profile, search, control: control() }
-  const matrixMs = Array.from({ length: 5 }, () => timeOf(() => findMatrix(searcher, places, places)))
+  const matrixMs = Array.from({ length: 5 }, () =>
+    timeOf(() => runToEnd(findMatrix(searcher, places, places))),
+  )
   console.log(`matrix of 100 × 100 places with times and lengths: ${spread(matrixMs)}`)
-  const wishes = { reorder: true, withKml: false, alternatives: 1 }
   const orderMs = Array.from({ length: 9 }, (_, i) => {
     const some = points.slice(i * 5, i * 5 + 14)
     return timeOf(() => {
       try {
-        const found = placePoints(map, some, 1000)
-        return solveRoute(
-          wishes,
-          { map, profile, searchWith: () => search },
-          some,
-          found,
-          control(),
-          'geojson',
-        )
+        const found = snapPoints(map, some, 1000)
+        return routeTextNow({
+          points: some,
+          snaps: found,
+          profile,
+          searchWith: () => search,
+          control: control(),
+          reorder: true,
+        })
       } catch (error) {
         return error
       }
@@ -242,7 +236,7 @@ function serve(file: string) {
   const free = prepare(hierarchy, createProfile(graph), 'int32')
   const overlay = discsOf(graph, createRandom(11))
   const profile = createProfile(graph, [{ overlay, sensitivity: sensitivityOf(10) }])
-  const job = startRepair(graph, hierarchy, profile.weights, 'int32', free)
+  const job = startUpdate(graph, hierarchy, profile.weights, 'int32', free)
   const metric = finish(job ?? startCustomisation(hierarchy, profile.weights, 'int32'))
   const risky = { ...free, weights: profile.weights, metric }
   const searches = [free, risky].map(createHierarchySearch)

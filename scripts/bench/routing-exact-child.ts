@@ -1,15 +1,16 @@
 // One process: random profiles on a real map, each query compared with layer 1 and summed again on the input graph.
+import { crc32 } from 'node:zlib'
 import { buildMap } from '../../src/mapbuild/build-map.js'
 import { writeGraphShared } from '../../src/mapbuild/graph/write-graph.js'
 import { buildOverlay } from '../../src/risk/build-overlay.js'
 import { addCell, createCellSet } from '../../src/risk/cell-set.js'
-import { chooseKind, finish, startCustomisation, startRepair } from '../../src/routing/cch/customise.js'
+import { snapPoints } from '../../src/route-engine/locate.js'
+import { chooseKind, finish, startCustomisation, startUpdate } from '../../src/routing/cch/customise.js'
 import { mapHierarchy } from '../../src/routing/cch/map-hierarchy.js'
 import type { Metric } from '../../src/routing/cch/metric.js'
 import { createHierarchySearch } from '../../src/routing/cch/search.js'
 import type { Graph } from '../../src/routing/graph/graph.js'
 import { readGraph } from '../../src/routing/graph/graph-file.js'
-import { placePoints } from '../../src/routing/graph/places.js'
 import { endsOf, findLeg, type Leg, stepRange } from '../../src/routing/search/leg.js'
 import { createDijkstraSearch } from '../../src/routing/search/leg-search.js'
 import type { ThemeRisk } from '../../src/routing/search/overlay.js'
@@ -37,7 +38,7 @@ async function main(): Promise<void> {
   console.log(
     `two builds of the same extract: ${first.byteLength} bytes, ${isSame ? 'identical' : 'DIFFERENT'}`,
   )
-  const graph = readGraph(first)
+  const graph = readGraph(first, crc32)
   const random = createRandom(2026)
   const tally: Tally = { equal: 0, none: 0, wrong: 0, badSums: 0, repairs: 0, badRepairs: 0, widened: 0 }
   for (let i = 0; i < Number(profileCount); i++)
@@ -90,7 +91,7 @@ function compareProfile(graph: Graph, profile: Profile, random: () => number, ta
   const metric = finish(startCustomisation(hierarchy, weights, kind))
   const free = freeWeights(graph)
   const base = { metric: finish(startCustomisation(hierarchy, free, 'int32')), weights: free }
-  const repair = startRepair(graph, hierarchy, weights, kind, base)
+  const repair = startUpdate(graph, hierarchy, weights, kind, base)
   if (repair !== undefined) {
     tally.repairs++
     if (!areEqual(finish(repair), metric)) tally.badRepairs++
@@ -111,7 +112,7 @@ function compareProfile(graph: Graph, profile: Profile, random: () => number, ta
       const [lng, lat] = randomPoint(graph, random).lonlat
       return { role: `${role}`, lng, lat }
     })
-    const [from, to] = placePoints({ name: 'porto', graph }, points, 5000).map((place) =>
+    const [from, to] = snapPoints({ name: 'porto', graph }, points, 5000).map((place) =>
       endsOf(profile, place),
     )
     const found = findLeg(profile, search, from!, to!, endless())

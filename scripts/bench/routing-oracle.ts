@@ -3,13 +3,16 @@
 import type { Polygon } from '../../src/geo/types.js'
 import { buildOverlay } from '../../src/risk/build-overlay.js'
 import { addCell, createCellSet } from '../../src/risk/cell-set.js'
-import { type AskedPoint, type NamedGraph, placePoints } from '../../src/routing/graph/places.js'
-import type { Place } from '../../src/routing/graph/snap.js'
+import type { RequestPoint } from '../../src/route-answer/request-point.js'
+import { snapPoints } from '../../src/route-engine/locate.js'
+import type { NamedGraph } from '../../src/routing/graph/graph.js'
+import type { Snap } from '../../src/routing/graph/snap.js'
 import type { Control } from '../../src/routing/search/dijkstra.js'
 import { createDijkstraSearch } from '../../src/routing/search/leg-search.js'
 import { createProfile, type Profile, stretchMs } from '../../src/routing/search/profile.js'
 import { findOrder, findRoute, inOrder } from '../../src/routing/search/route.js'
 import { createSearchState } from '../../src/routing/search/search-state.js'
+import { routeNow } from '../../test/support/routes.js'
 import { type Answer, LEVEL, type Question } from './routing-world.js'
 
 const MAX_SNAP_M = 1000
@@ -48,16 +51,16 @@ export function createOracle(
     profile,
     costMs(question) {
       const points = pointsOf(question)
-      const places = placePoints(map, points, MAX_SNAP_M)
+      const places = snapPoints(map, points, MAX_SNAP_M)
       const searcher = { profile, search, control: endless() }
-      if (question.reorder_waypoints !== true) return findRoute(searcher, places, points).costMs
-      const order = findOrder(searcher, places, points)
-      return findRoute(searcher, inOrder(places, order), inOrder(points, order)).costMs
+      const order = question.reorder_waypoints === true ? findOrder(searcher, places) : undefined
+      if (order !== undefined && 'blockedLeg' in order) return Number.POSITIVE_INFINITY
+      return routeNow(findRoute(searcher, order === undefined ? places : inOrder(places, order.via))).costMs
     },
     answerMs(question, answer) {
-      const asked = placePoints(map, pointsOf(question), MAX_SNAP_M)
+      const asked = snapPoints(map, pointsOf(question), MAX_SNAP_M)
       const { via_order: via } = answer
-      const places = via === undefined ? asked : inOrder(asked, { via, costMs: 0, isOptimal: true })
+      const places = via === undefined ? asked : inOrder(asked, via)
       return sumLegs(profile, places, answer)
     },
     costs(nodes, targets) {
@@ -67,7 +70,7 @@ export function createOracle(
   }
 }
 
-export function pointsOf({ start_lonlat, via = [], goal_lonlat }: Question): AskedPoint[] {
+export function pointsOf({ start_lonlat, via = [], goal_lonlat }: Question): RequestPoint[] {
   return [start_lonlat, ...via, goal_lonlat].map(([lng, lat], i) => ({ role: `${i}`, lng, lat }))
 }
 
@@ -76,7 +79,7 @@ export function endless(): Control {
 }
 
 /** A leg between equal places has no link: such questions are not asked here. */
-function sumLegs(profile: Profile, places: readonly Place[], { geojson }: Answer): number {
+function sumLegs(profile: Profile, places: readonly Snap[], { geojson }: Answer): number {
   let sumMs = 0
   let leg: { link: number; mm: number }[] = []
   let at = 0
@@ -94,8 +97,8 @@ function sumLegs(profile: Profile, places: readonly Place[], { geojson }: Answer
 /** The first link is driven from somewhere to its end, the last from its beginning; a single one between the places. */
 function sumLeg(
   profile: Profile,
-  from: Place,
-  to: Place,
+  from: Snap,
+  to: Snap,
   leg: readonly { link: number; mm: number }[],
 ): number {
   const { segmentLengthMm } = profile.graph
@@ -110,10 +113,10 @@ function sumLeg(
   }, 0)
 }
 
-function singleMs(profile: Profile, from: Place, to: Place, { link, mm }: { link: number; mm: number }) {
+function singleMs(profile: Profile, from: Snap, to: Snap, { link, mm }: { link: number; mm: number }) {
   const wholeMm = profile.graph.segmentLengthMm[link >>> 1]!
-  const offsets = (place: Place) => {
-    const own = place.positions.filter(({ segment }) => segment === link >>> 1)
+  const offsets = (place: Snap) => {
+    const own = place.points.filter(({ segment }) => segment === link >>> 1)
     return [...own.map(({ offsetMm }) => offsetMm), 0, wholeMm]
   }
   for (const a of offsets(from)) {

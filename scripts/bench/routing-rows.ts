@@ -5,13 +5,17 @@ import { meshRange, meshRing } from '../../src/geo/mesh.js'
 import { encodeWkb } from '../../src/geo/wkb.js'
 import { buildOverlay } from '../../src/risk/build-overlay.js'
 import { addCellWkb, createCellSet } from '../../src/risk/cell-set.js'
+import { matrixText } from '../../src/route-answer/matrix-text.js'
+import { snapPoints } from '../../src/route-engine/locate.js'
 import type { LoadedMap } from '../../src/route-engine/maps.js'
-import { type NamedGraph, placePoints } from '../../src/routing/graph/places.js'
+import type { NamedGraph } from '../../src/routing/graph/graph.js'
 import { createDijkstraSearch, type LegSearch } from '../../src/routing/search/leg-search.js'
 import { findMatrix } from '../../src/routing/search/matrix.js'
 import { createProfile } from '../../src/routing/search/profile.js'
 import { createSearchState, type SearchState } from '../../src/routing/search/search-state.js'
-import { findTimedRoute, type Timetable } from '../../src/routing/search/time-dependent.js'
+import { runToEnd } from '../../src/routing/search/sliced-task.js'
+import { findTimedRoute, type Timeline } from '../../src/routing/search/time-dependent.js'
+import { routeNow } from '../../test/support/routes.js'
 import { ngraphRoads } from './routing-ngraph.js'
 import { createOracle, endless, type Oracle, pointsOf } from './routing-oracle.js'
 import {
@@ -354,9 +358,10 @@ function flatMatrix(map: NamedGraph, search: LegSearch, points: readonly Lonlat[
   const ms: number[] = []
   const { costs } = timedNow(ms, () => {
     const asked = points.map(([lng, lat], i) => ({ role: `${i}`, lng, lat }))
-    const places = placePoints(map, asked, 1000)
+    const places = snapPoints(map, asked, 1000)
     const profile = createProfile(map.graph)
-    return findMatrix({ profile, search, control: endless() }, places, places)
+    const matrix = runToEnd(findMatrix({ profile, search, control: endless() }, places, places))
+    return JSON.parse(matrixText(map.name, matrix)) as { costs: (number | null)[][] }
   })
   return { costs, ms: ms[0]! }
 }
@@ -378,7 +383,7 @@ async function overTime(bench: Bench): Promise<void> {
   const profiles = slots.map(
     (cells) => createOracle(map, [{ polygons: cells.map(({ area }) => area), sensitivity }]).profile,
   )
-  const timetable: Timetable = {
+  const timetable: Timeline = {
     slotStartMs: [0, 300_000, 600_000],
     profileOf: (slot) => profiles[slot]!,
   }
@@ -399,13 +404,14 @@ async function overTime(bench: Bench): Promise<void> {
   for (const question of asked) {
     const answer = JSON.parse(await timed(row.ms, () => world.ask(question))) as Answer
     const points = pointsOf(question)
-    const places = placePoints(map, points, 1000)
-    const flat = timedNow(row.flatMs!, () => findTimedRoute(timetable, places, points, endless()))
-    const guided = findTimedRoute(
-      { ...timetable, boundTo: (targets) => world.boundTo(map, targets) },
-      places,
-      points,
-      endless(),
+    const places = snapPoints(map, points, 1000)
+    const flat = timedNow(row.flatMs!, () => routeNow(findTimedRoute(timetable, places, endless())))
+    const guided = routeNow(
+      findTimedRoute(
+        { ...timetable, potentialTo: (targets) => world.potentialTo(map, targets) },
+        places,
+        endless(),
+      ),
     )
     // a link's cost is rounded to a millisecond in the search, not in the answer
     const slackMs = answer.geojson.features.length / 2 + 1

@@ -6,12 +6,13 @@ import { dijkstra } from '../../src/api/routing/dijkstra.js'
 import { matrix } from '../../src/api/routing/matrix.js'
 import { type Config, loadConfig } from '../../src/config.js'
 import { layoutOf, makeDirectories } from '../../src/files/layout.js'
+import { createThemeReader } from '../../src/gateway/workers/theme-reader.js'
 import type { Polygon, Position } from '../../src/geo/types.js'
-import { createAhead } from '../../src/route-engine/ahead.js'
 import { searchCalls } from '../../src/route-engine/calls.js'
 import { createEngine } from '../../src/route-engine/engine.js'
 import { type LoadedMap, openMaps } from '../../src/route-engine/maps.js'
-import { openPrices } from '../../src/route-engine/pricing.js'
+import { createPrefetcher } from '../../src/route-engine/prefetch.js'
+import { createProfiles } from '../../src/route-engine/profiles.js'
 import { openThemes } from '../../src/route-engine/themes.js'
 import type { Graph } from '../../src/routing/graph/graph.js'
 import { localScale } from '../../src/routing/graph/local-scale.js'
@@ -61,7 +62,7 @@ export interface World {
   /** gets free flow ready, as the worker does when it starts and nobody calls */
   warm(): Promise<void>
   /** what guides searches over time: free flow's costs, from the hierarchy */
-  boundTo(map: LoadedMap, targets: readonly End[]): ((node: number) => number) | undefined
+  potentialTo(map: LoadedMap, targets: readonly End[]): ((node: number) => number) | undefined
   close(): void
 }
 
@@ -77,13 +78,18 @@ export function openWorld(dataDir: string): World {
   const tables = openTables(layout.dataDb, 1000)
   const maps = openMaps(config, layout)
   const db = openDataReader(layout.dataDb)
-  const themes = openThemes(config, () => db)
-  const ahead = createAhead(maps, themes, config.routing.riskSlotS, (error) => {
-    throw error
+  const themes = openThemes(config, () => createThemeReader(db))
+  const prefetcher = createPrefetcher({
+    maps,
+    themes,
+    slotS: config.routing.riskSlotS,
+    onFault: (error) => {
+      throw error
+    },
   })
   const engine = createEngine()
-  const prices = openPrices(config, themes, engine, ahead)
-  const calls = searchCalls({ config, maps, themes, prices, engine })
+  const profiles = createProfiles(config, { themes, engine, prefetcher })
+  const calls = searchCalls({ config, maps, themes, profiles, engine })
   const work = { cancel: new Int32Array(new SharedArrayBuffer(4)), emit: () => undefined }
   const searcher = { call: async (name: string, request: unknown) => await calls[name]!(request, work) }
   const signal = new AbortController().signal
@@ -119,15 +125,15 @@ export function openWorld(dataDir: string): World {
       }))
       await tables.put(table, rows)
     },
-    boundTo: (map, targets) => engine.boundTo(map, targets),
+    potentialTo: (map, targets) => engine.potentialTo(map, targets),
     async warm() {
       for (const map of maps.list()) {
-        const profile = prices.profileAt(map, { map: map.name, themes: [], startUs: 0n }, 0n)
-        await engine.ready(profile.weights)
+        const profile = profiles.profileAt(map, { map: map.name, themes: [], startUs: 0n }, 0n)
+        await engine.prepare(profile.weights)
       }
     },
     close() {
-      ahead.stop()
+      prefetcher.stop()
       db.close()
       tables.data.close()
     },

@@ -1,8 +1,9 @@
+import { crc32 } from 'node:zlib'
 import { buildMap } from '../../src/mapbuild/build-map.js'
 import { writeGraphShared } from '../../src/mapbuild/graph/write-graph.js'
 import type { Graph } from '../../src/routing/graph/graph.js'
 import { readGraph } from '../../src/routing/graph/graph-file.js'
-import { runAtOnce } from '../../src/routing/search/sliced.js'
+import { runToEnd } from '../../src/routing/search/sliced-task.js'
 import { EXTENT, unitX, unitY } from '../../src/tiles/mercator.js'
 import { roadTile } from '../../src/tiles/road-tile.js'
 
@@ -14,7 +15,7 @@ void main(process.argv[2] ?? '')
 
 async function main(input: string): Promise<void> {
   const parts = await buildMap({ input, profile: 'car', country: null, name: 'bench', builtBy: 'bench' })
-  const graph = readGraph(writeGraphShared(parts))
+  const graph = readGraph(writeGraphShared(parts), crc32)
   for (let z = 12; z <= 14; z++) measure(graph, z) // warm
   console.log(`${graph.segmentCount} segments; ms of the first making of a tile`)
   console.log('zoom  tiles  not empty  mean kB  max kB   min ms  mean ms ± dev      p95 ms  max ms')
@@ -40,7 +41,7 @@ function measure(graph: Graph, z: number): Figures {
   for (let at = 0; at < all.length; at += step) {
     const tile = all[Math.floor(at)]!
     const startedAt = performance.now()
-    const bytes = runAtOnce(roadTile(graph, tile))
+    const bytes = runToEnd(roadTile(graph, tile))
     if (bytes === undefined) continue
     figures.ms.push(performance.now() - startedAt)
     figures.bytes.push(bytes.length)

@@ -78,7 +78,7 @@ const TARGETS = {
     const shared = new SharedArrayBuffer(bytes.length)
     new Uint8Array(shared).set(bytes)
     const graph = expectAppError(() => lib.readGraph(shared, lib.crc32), ['BAD_MAP_FILE'])
-    if (graph !== undefined) lib.verifyGraph(graph)
+    if (graph !== undefined) lib.verifyMap(graph)
   },
   async multipart(c, note) {
     const body = mutateBytes(c, multipart(c))

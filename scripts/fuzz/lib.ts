@@ -9,8 +9,8 @@ export { parseGeometry } from '../../src/geo/parse-geometry.js'
 export { decodeHexWkb, encodeHexWkb } from '../../src/geo/wkb.js'
 export { decodeWkt, encodeWkt } from '../../src/geo/wkt.js'
 export { readParts } from '../../src/http/model-files/upload-parts.js'
+export { verifyMap } from '../../src/routing/cch/map-hierarchy.js'
 export { readGraph } from '../../src/routing/graph/graph-file.js'
-export { verifyGraph } from '../../src/routing/graph/graph-verify.js'
 export { readJson } from '../../src/rpc/read-json.js'
 
 export const sampleConfig = readFileSync('edge.config.json', 'utf8')

@@ -1,7 +1,7 @@
 import { createFlatLine, type FlatLine, readFlatLine } from '../routing/graph/flat-line.js'
 import { cornerOffsets, readLine } from '../routing/graph/geometry.js'
 import type { Graph } from '../routing/graph/graph.js'
-import { openSegmentTree, type SegmentTree } from '../routing/graph/graph-check.js'
+import { openSegmentTree, type SegmentTree } from '../routing/graph/index-trees.js'
 import type { Overlay } from '../routing/search/overlay.js'
 import type { CellSet } from './cell-set.js'
 import { type CellSieve, createCellSieve, siftCells } from './cell-sieve.js'

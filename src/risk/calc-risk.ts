@@ -1,5 +1,5 @@
 import Flatbush from 'flatbush'
-import type { Sliced } from '../routing/search/sliced.js'
+import type { SlicedTask } from '../routing/search/sliced-task.js'
 import { type Covered, coverLine, createCovered, type MeasuredLine } from './line-cover.js'
 import {
   addStretch,
@@ -49,7 +49,7 @@ export function calcRisk(legs: readonly Leg[], themes: ReadonlyMap<string, Timed
 export function* calcRiskSliced(
   legs: readonly Leg[],
   themes: ReadonlyMap<string, TimedCells>,
-): Sliced<TravelRisk> {
+): SlicedTask<TravelRisk> {
   const work: Work = {
     themes: [...themes].map(([theme, timed]) => ({ theme, timed, find: createFinder(timed) })),
     covered: createCovered(),

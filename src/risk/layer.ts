@@ -1,5 +1,4 @@
 import type { Graph } from '../routing/graph/graph.js'
-import { createByteCache } from '../routing/search/byte-cache.js'
 import type { Overlay } from '../routing/search/overlay.js'
 import { buildOverlay, overlayBytes, rebuildOverlay } from './build-overlay.js'
 import type { CellSet } from './cell-set.js'
@@ -15,7 +14,8 @@ export interface Layer {
   lay(key: string, graph: Graph, cells: CellSet): Overlay
 }
 
-interface Laid {
+/** An overlay with the cells that it was built from. */
+export interface Laid {
   /** a map that was replaced must go */
   readonly graph: WeakRef<Graph>
   readonly cells: CellSet
@@ -27,9 +27,14 @@ const MOST_CHANGED = 1 / 8
 /** A cell with its box and level in plain arrays. */
 const CELL_BYTES = 48
 
-/** @param maxBytes for what was laid last of each key */
-export function createLayer(maxBytes: number): Layer {
-  const last = createByteCache<Laid>(maxBytes)
+/** Cache of the last overlay of each key. */
+export interface LaidCache {
+  get(key: string): Laid | undefined
+  set(key: string, value: Laid, bytes: number): void
+}
+
+/** @param last holds the overlay that was built last for each key */
+export function createLayer(last: LaidCache): Layer {
   return {
     lay(key, graph, cells) {
       const former = last.get(key)

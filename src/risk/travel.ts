@@ -1,8 +1,16 @@
 import { walkGeodesic } from '../geo/geodesic.js'
 import type { Bbox } from '../geo/types.js'
-import type { RiskStretch } from '../routing/search/request.js'
 import { toE7 } from './cell-set.js'
 import type { MeasuredLine } from './line-cover.js'
+
+/** A straight part of a journey whose exposure to risk is computed. */
+export interface RiskStretch {
+  readonly from: readonly [lng: number, lat: number]
+  readonly to: readonly [lng: number, lat: number]
+  /** undefined = the end of the part before */
+  readonly startUs: bigint | undefined
+  readonly kmPerH: number
+}
 
 /** A straight part of a journey, with its times. */
 export interface Leg {

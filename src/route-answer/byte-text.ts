@@ -1,11 +1,16 @@
-/** JSON text in the making, as bytes of UTF-8: some times faster than objects that are made into text afterwards. */
+/**
+ * Buffer of JSON text as bytes of UTF-8. Writing bytes is some times faster than `JSON.stringify` of objects built first.
+ *
+ * Every writer takes the offset of its first byte and returns the offset behind its last one. None checks for room:
+ * call `reserveBytes` first.
+ */
 export interface ByteText {
   bytes: Uint8Array
   size: number
 }
 
 const FIRST_BYTES = 1 << 16
-/** A larger text is not kept for the next one. */
+/** Largest buffer that is kept for the next text. */
 const MAX_KEPT_BYTES = 1 << 22
 
 const ZERO = 0x30
@@ -18,16 +23,17 @@ const HEX = new TextEncoder().encode('0123456789abcdef')
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
+/** Creates an empty text. */
 export function createByteText(): ByteText {
   return { bytes: new Uint8Array(FIRST_BYTES), size: 0 }
 }
 
-/** ASCII that is written often. */
+/** Encodes a constant part of a text. @param text ASCII */
 export function asciiOf(text: string): Uint8Array {
   return encoder.encode(text)
 }
 
-/** Makes room for so many bytes: the writers below check nothing. */
+/** Makes room for `count` more bytes. */
 export function reserveBytes(text: ByteText, count: number): void {
   if (text.size + count <= text.bytes.length) return
   const grown = new Uint8Array(Math.max(text.bytes.length * 2, text.size + count))
@@ -35,7 +41,7 @@ export function reserveBytes(text: ByteText, count: number): void {
   text.bytes = grown
 }
 
-/** The text, which is empty afterwards. */
+/** Returns the text and empties the buffer. */
 export function takeText(text: ByteText): string {
   const taken = decoder.decode(text.bytes.subarray(0, text.size))
   text.size = 0
@@ -43,14 +49,14 @@ export function takeText(text: ByteText): string {
   return taken
 }
 
-/** @param ascii short: a loop is faster than `set` */
+/** Writes ASCII. @param ascii some dozen bytes: for these a loop is faster than `set` */
 export function writeAscii({ bytes }: ByteText, at: number, ascii: Uint8Array): number {
   const { length } = ascii
   for (let i = 0; i < length; i++) bytes[at + i] = ascii[i]!
   return at + length
 }
 
-/** @param value integer, 0 or more; up to 20 bytes @returns where the next byte goes, as all writers do */
+/** Writes an integer, up to 20 bytes. @param value 0 or more */
 export function writeInteger({ bytes }: ByteText, at: number, value: number): number {
   let digits = 1
   for (let limit = 10; limit <= value; limit *= 10) digits++
@@ -66,8 +72,8 @@ export function writeInteger({ bytes }: ByteText, at: number, value: number): nu
 }
 
 /**
- * A decimal fraction as JSON has it, without zeros at its end: the shortest text of the double nearest to `value / unit`,
- * as long as there are no more than 15 digits.
+ * Writes `value / unit` as a decimal fraction without zeros at its end. Up to 15 digits it is the shortest text of the
+ * nearest double, the same as `JSON.stringify` writes.
  *
  * @param value integer
  * @param decimals at most 9
@@ -94,7 +100,11 @@ export function writeDecimal(
   return writeTrimmed(text.bytes, next, part, decimals)
 }
 
-/** Degrees of a coordinate in 1e-7 degree; in 32 bits throughout, for most of a route's text is these. */
+/**
+ * Writes a coordinate in degrees, in 32-bit arithmetic throughout: most of a route's text is coordinates.
+ *
+ * @param valueE7 1e-7 degree
+ */
 export function writeE7(bytes: Uint8Array, begin: number, valueE7: number): number {
   let at = begin
   let rest = valueE7 | 0
@@ -120,7 +130,7 @@ export function writeE7(bytes: Uint8Array, begin: number, valueE7: number): numb
 }
 
 /**
- * 12 decimals, which are too many for one 32-bit number.
+ * Writes `value / 1e12`: 12 decimals, in two halves, since they do not fit a 32-bit number.
  *
  * @param value integer below 2^53, 0 or more
  */
@@ -136,7 +146,7 @@ export function writeTrillionths(text: ByteText, at: number, value: number): num
   return writeTrimmed(text.bytes, next, low, 6)
 }
 
-/** Digits of a fraction without zeros at its end. @param part below 10 to the power of `digits`, not 0 */
+/** Writes the digits of a fraction without zeros at its end. @param part below 10 to the power of `digits`, not 0 */
 function writeTrimmed(bytes: Uint8Array, at: number, part: number, digits: number): number {
   let small = part | 0
   let left = digits
@@ -148,7 +158,7 @@ function writeTrimmed(bytes: Uint8Array, at: number, part: number, digits: numbe
   return at + left
 }
 
-/** So many digits, zeros in front. */
+/** Writes `digits` digits, padded with zeros in front. */
 function writeDigits(bytes: Uint8Array, at: number, value: number, digits: number): void {
   let small = value | 0
   for (let place = at + digits - 1; place >= at; place--) {
@@ -159,9 +169,9 @@ function writeDigits(bytes: Uint8Array, at: number, value: number, digits: numbe
 }
 
 /**
- * A quoted string; takes up to six bytes for each of its own, and two.
+ * Writes a quoted string: up to six bytes for each of its bytes, and two.
  *
- * @param from first byte of the string in `utf8`, `end` the one after its last
+ * @param from offset of the string in `utf8`, `end` the offset behind it
  */
 export function writeUtf8(text: ByteText, at: number, utf8: Uint8Array, from: number, end: number): number {
   const { bytes } = text

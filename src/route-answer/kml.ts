@@ -1,17 +1,17 @@
-import type { AskedPoint } from '../routing/graph/places.js'
-import type { RouteFeature, RouteTotals } from './answer.js'
+import type { RouteFeature, RouteTotals } from './features.js'
+import type { RequestPoint } from './request-point.js'
 
-/** What a KML document shows. */
-export interface KmlRoute {
+/** Input of a KML document. */
+interface KmlRoute {
   readonly legs: readonly (readonly RouteFeature[])[]
   readonly totals: RouteTotals
   /** start, via points and goal in the order of visit */
-  readonly points: readonly AskedPoint[]
+  readonly points: readonly RequestPoint[]
   /** of the map, for instance `© OpenStreetMap contributors` */
   readonly attribution: string
 }
 
-/** Level 0 to 10 → line colour as KML writes it, aabbggrr: from blue over yellow and red to dark purple. */
+/** Level 0 to 10 → line colour in KML's notation aabbggrr, from blue over yellow and red to dark purple. */
 const LEVEL_COLOURS = [
   'ffd77d2b',
   'ff9fc46a',
@@ -27,8 +27,8 @@ const LEVEL_COLOURS = [
 ]
 
 /**
- * A route as a KML 2.2 document: a folder a leg with a line for each run of equal risk, then start, via points and
- * goal. Elements stand in the order that the schema wants.
+ * Writes a route as a KML 2.2 document: a folder for each leg with a line for each run of equal risk, then start, via
+ * points and goal. Elements are in the order that the schema requires.
  *
  * @see OGC 07-147r2, "OGC KML"
  */
@@ -51,7 +51,7 @@ export function routeKml({ legs, totals, points, attribution }: KmlRoute): strin
   return `${lines.join('\n')}\n`
 }
 
-/** Text as XML content: markup escaped, characters that XML 1.0 has no place for replaced by U+FFFD. */
+/** Escapes text as XML content; characters that XML 1.0 does not allow become U+FFFD. */
 export function escapeXml(text: string): string {
   return text
     .toWellFormed()
@@ -59,7 +59,7 @@ export function escapeXml(text: string): string {
     .replace(/[&<>"']/g, (char) => ENTITIES[char] ?? char)
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the very characters to keep out
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the characters to replace
 const UNWRITABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g
 
 const ENTITIES: Record<string, string> = {
@@ -80,13 +80,13 @@ function describe(totals: RouteTotals, attribution: string): string {
   ].join('\n')
 }
 
-/** Whole minutes: what a person in a car reads. */
+/** Formats a time for a driver, in whole minutes. */
 function hoursText(hours: number): string {
   const minutes = Math.round(hours * 60)
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
-/** Styles have no icons: a document must not send its reader to a server for a picture. */
+/** Styles name no icons, so that no viewer fetches a picture from a server. */
 function lineStyle(colour: string, level: number): string {
   return `<Style id="risk${level}"><LineStyle><color>${colour}</color><width>5</width></LineStyle></Style>`
 }
@@ -95,13 +95,13 @@ function pointStyle(id: string, colour: string): string {
   return `<Style id="${id}"><IconStyle><color>${colour}</color><scale>1.1</scale></IconStyle></Style>`
 }
 
-/** A leg between equal places has no line and no folder. */
+/** Writes the folder of a leg; a leg between equal points has no line and no folder. */
 function legFolder(features: readonly RouteFeature[], leg: number): string[] {
   if (features.length === 0) return []
   return ['<Folder>', `<name>Leg ${leg + 1}</name>`, ...runsOfRisk(features).map(linePlacemark), '</Folder>']
 }
 
-/** Links of equal risk one after another: one line on the map. */
+/** Consecutive links of equal risk: one line on the map. */
 interface Run {
   risk: number
   lengthM: number
@@ -139,7 +139,7 @@ function linePlacemark({ risk, lengthM, names, coordinates }: Run): string {
   ].join('\n')
 }
 
-function pointPlacemark({ lng, lat }: AskedPoint, i: number, count: number): string {
+function pointPlacemark({ lng, lat }: RequestPoint, i: number, count: number): string {
   const [style, name] =
     i === 0 ? ['start', 'Start'] : i === count - 1 ? ['goal', 'Goal'] : ['via', `Via ${i}`]
   return [
@@ -151,7 +151,7 @@ function pointPlacemark({ lng, lat }: AskedPoint, i: number, count: number): str
   ].join('\n')
 }
 
-/** Degrees without an exponent: `1e-7` is no number to some readers of KML. */
+/** Formats degrees without an exponent: some KML viewers do not read `1e-7`. */
 function decimal(degrees: number): string {
   return String(Number(degrees.toFixed(7))).includes('e')
     ? degrees.toFixed(7)

@@ -8,106 +8,82 @@ import {
   mayHaveOverflowed,
   metricBytes,
   startCustomisation,
-  startRepair,
+  startUpdate,
 } from '../routing/cch/customise.js'
 import type { Hierarchy } from '../routing/cch/hierarchy.js'
-import { createPotential, type Potential } from '../routing/cch/potential.js'
+import { createPotential } from '../routing/cch/potential.js'
 import { createHierarchySearch, type Prepared, searchBytes } from '../routing/cch/search.js'
 import type { Graph } from '../routing/graph/graph.js'
 import type { End, Weights } from '../routing/search/dijkstra.js'
-import { createDijkstraSearch, type LegSearch } from '../routing/search/leg-search.js'
+import { createDijkstraSearch, type LegSearch, type Potential } from '../routing/search/leg-search.js'
 import { freeWeights } from '../routing/search/profile.js'
 import { createSearchState, type SearchState } from '../routing/search/search-state.js'
 import { throwIfCancelled, type Work } from '../worker/host.js'
 import type { LoadedMap } from './maps.js'
 
-/** Triangles in one go, some 3 ms: as long as a call that is ready may have to wait for one that is not. */
-const SLICE = 400_000
+/** Triangles of one slice of a customisation, some 3 ms: the longest wait of a call whose profile is prepared. */
+const SLICE_TRIANGLES = 400_000
 
-/** Makes hierarchies ready for the weights that searches run under, and searches on whichever layer is right. */
+/** Searches on the maps: on the hierarchy under registered weights, on flat Dijkstra otherwise. */
 export interface Engine {
-  /**
-   * Takes weights that will not change into its care: searches under them go over the map's hierarchy.
-   *
-   * @param bases weights in its care that differ little, the most alike first: what is the same is taken from the
-   * first that is ready
-   * @param onBytes told how many bytes it takes for them, once it does
-   */
-  adopt(
-    map: LoadedMap,
-    weights: Weights,
-    kind: Kind,
-    bases: readonly Weights[],
-    onBytes?: (bytes: number) => void,
-  ): void
-  /** Comes back when searches under the weights are fast; other calls are answered meanwhile. @throws AppError CANCELLED */
-  ready(weights: Weights, work?: Pick<Work, 'cancel'>): Promise<void>
-  /** What the rest of a way to some targets costs without risk; undefined where free flow is not ready. */
-  boundTo(map: LoadedMap, targets: readonly End[]): Potential | undefined
-  /** A search under some weights, made ready at once where it is not; one at a time. */
+  /** Registers weights, which must not change: searches under them run on the map's hierarchy. */
+  register(map: LoadedMap, registration: Registration): void
+  /** Resolves when searches under the weights are fast; other calls run meanwhile. @throws AppError CANCELLED */
+  prepare(weights: Weights, work?: Pick<Work, 'cancel'>): Promise<void>
+  /** Returns the costs to some targets without risk; undefined where free flow is not prepared. */
+  potentialTo(map: LoadedMap, targets: readonly End[]): Potential | undefined
+  /** Returns a search under some weights, for one search at a time. Registered weights are prepared at once if need be. */
   searchWith(map: LoadedMap, weights: Weights): LegSearch
 }
 
-/** Weights in the engine's care. */
+/** Weights to register. */
+export interface Registration {
+  readonly weights: Weights
+  readonly kind: Kind
+  /** registered weights that differ little, the most similar first: the first that is prepared is updated */
+  readonly bases: readonly Weights[]
+  /** called with the bytes of the metric when its memory is allocated */
+  readonly onBytes?: ((bytes: number) => void) | undefined
+}
+
+/** Registered weights. */
 interface Entry {
   readonly hierarchy: Hierarchy
   readonly graph: Graph
   readonly weights: Weights
   readonly kind: Kind
   readonly onBytes: ((bytes: number) => void) | undefined
-  /** let go of once the work has begun */
+  /** emptied once the customisation has begun, so that their memory can be freed */
   bases: readonly Weights[]
   job: Customisation | undefined
   ready: { readonly prepared: Prepared; readonly search: LegSearch } | undefined
 }
 
-/** What is in its care lives as long as the weights do. */
+/** Creates an engine. Metrics live as long as the weights that they were computed from. */
 export function createEngine(): Engine {
   const entries = new WeakMap<Weights, Entry>()
   const states = new WeakMap<Graph, SearchState>()
-  /** One piece of work after another: each takes memory as the map does. */
-  let turn: Promise<void> = Promise.resolve()
-
-  /** Works on an entry; true when it is ready. */
-  const advance = (entry: Entry, maxWork: number): boolean => {
-    if (entry.ready !== undefined) return true
-    if (entry.job === undefined) {
-      entry.job = begin(entry, (weights) => entries.get(weights)?.ready?.prepared)
-      entry.onBytes?.(metricBytes(entry.hierarchy, entry.kind) + searchBytes(entry.hierarchy))
-    }
-    if (!entry.job.advance(maxWork)) return false
-    const prepared = preparedOf(entry, entry.job)
-    entry.ready = { prepared, search: createHierarchySearch(prepared) }
-    entry.job = undefined
-    return true
-  }
+  const prepareInTurn = createQueue()
+  const preparedFor = (weights: Weights) => entries.get(weights)?.ready?.prepared
 
   return {
-    adopt({ graph, hierarchy }, weights, kind, bases, onBytes) {
+    register({ graph, hierarchy }, { weights, kind, bases, onBytes }) {
       if (hierarchy === undefined || entries.has(weights)) return
       const entry = { hierarchy, graph, weights, kind, bases, onBytes, job: undefined, ready: undefined }
       entries.set(weights, entry)
     },
-    async ready(weights, work) {
+    async prepare(weights, work) {
       const entry = entries.get(weights)
       if (entry === undefined || entry.ready !== undefined) return
-      const before = turn
-      let end: () => void = () => undefined
-      turn = new Promise((resolve) => {
-        end = resolve
-      })
-      try {
-        await before
-        while (!advance(entry, SLICE)) {
+      await prepareInTurn(async () => {
+        while (!advance(entry, SLICE_TRIANGLES, preparedFor)) {
           await nextTurn()
           if (work !== undefined) throwIfCancelled(work)
         }
-      } finally {
-        end()
-      }
+      })
     },
-    boundTo({ graph }, targets) {
-      const prepared = entries.get(freeWeights(graph))?.ready?.prepared
+    potentialTo({ graph }, targets) {
+      const prepared = preparedFor(freeWeights(graph))
       if (prepared === undefined || mayHaveOverflowed(prepared.metric, prepared.weights)) return undefined
       const { hierarchy, metric } = prepared
       return createPotential(hierarchy, kernelsOf(kindOf(metric)), metric, targets)
@@ -115,7 +91,7 @@ export function createEngine(): Engine {
     searchWith({ graph }, weights) {
       const entry = entries.get(weights)
       if (entry !== undefined) {
-        while (!advance(entry, Number.POSITIVE_INFINITY));
+        while (!advance(entry, Number.POSITIVE_INFINITY, preparedFor));
         if (entry.ready !== undefined) return entry.ready.search
       }
       let state = states.get(graph)
@@ -128,14 +104,50 @@ export function createEngine(): Engine {
   }
 }
 
-/** From the first base that leaves little to do, or from nothing. */
+/** Creates a function that runs tasks one after another: each customisation needs memory in proportion to its map. */
+function createQueue(): (task: () => Promise<void>) => Promise<void> {
+  let last: Promise<void> = Promise.resolve()
+  return async (task) => {
+    const before = last
+    let end: () => void = () => undefined
+    last = new Promise((resolve) => {
+      end = resolve
+    })
+    try {
+      await before
+      await task()
+    } finally {
+      end()
+    }
+  }
+}
+
+/** Advances the customisation of an entry by about `maxWork` triangles. @returns true when the entry is ready */
+function advance(
+  entry: Entry,
+  maxWork: number,
+  preparedFor: (weights: Weights) => Prepared | undefined,
+): boolean {
+  if (entry.ready !== undefined) return true
+  if (entry.job === undefined) {
+    entry.job = begin(entry, preparedFor)
+    entry.onBytes?.(metricBytes(entry.hierarchy, entry.kind) + searchBytes(entry.hierarchy))
+  }
+  if (!entry.job.advance(maxWork)) return false
+  const prepared = preparedOf(entry, entry.job)
+  entry.ready = { prepared, search: createHierarchySearch(prepared) }
+  entry.job = undefined
+  return true
+}
+
+/** Begins to update the metric of the first base that differs little, or to customise from nothing. */
 function begin(entry: Entry, preparedFor: (weights: Weights) => Prepared | undefined): Customisation {
   const { graph, hierarchy, weights, kind, bases } = entry
   entry.bases = []
-  for (const base of bases) {
-    const prepared = preparedFor(base)
-    const repair = prepared && startRepair(graph, hierarchy, weights, kind, prepared)
-    if (repair !== undefined) return repair
+  for (const weightsOfBase of bases) {
+    const base = preparedFor(weightsOfBase)
+    const update = base && startUpdate(graph, hierarchy, weights, kind, base)
+    if (update !== undefined) return update
   }
   return startCustomisation(hierarchy, weights, kind)
 }

@@ -6,35 +6,37 @@ import { loadGraphFile } from '../files/graph-file-loader.js'
 import { type DataLayout, mapFiles } from '../files/layout.js'
 import type { Hierarchy } from '../routing/cch/hierarchy.js'
 import { mapHierarchy } from '../routing/cch/map-hierarchy.js'
-import type { NamedGraph } from '../routing/graph/places.js'
+import type { NamedGraph } from '../routing/graph/graph.js'
 
-/** A map that is loaded, and how to tell whether its file has changed since. */
+/** A map that is loaded, with a stamp of its file. */
 export interface LoadedMap extends NamedGraph {
   readonly file: string
   readonly stamp: string
-  /** differs for every load: what was computed for an older graph of that name is void */
+  /** different for every load: results computed for an older graph of that name are invalid */
   readonly generation: number
-  /** for fast searches; undefined where the file has no order for it */
+  /** undefined where the file has no contraction order: searches run on layer 1 */
   readonly hierarchy: Hierarchy | undefined
 }
 
-export interface MapFault {
+/** A map file that cannot be used, and the reason. */
+interface MapFault {
   readonly file: string
   readonly message: string
 }
 
+/** Maps that are served. */
 export interface Maps {
   /** in the order of their names */
   list(): readonly LoadedMap[]
-  /** files that could not be used, and why */
+  /** files that cannot be used */
   faults(): readonly MapFault[]
-  /** takes in new and changed files, lets go of those that are gone; unchanged ones are kept as they are */
+  /** loads new and changed files and drops those that are gone; unchanged maps are kept */
   reload(): void
 }
 
 /**
- * Loads every map file that is served: those of the data directory and those that `routing.maps` names. A map's name is
- * its file's, without `.graph`; of two files of one name the first counts. A file that cannot be used is left out.
+ * Loads all maps: files of the data directory and those that `routing.maps` names. The name of a map is its file's name
+ * without `.graph`; of two files with one name the first wins. A file that cannot be used is listed as a fault.
  */
 export function openMaps(config: Config, layout: DataLayout): Maps {
   let maps: LoadedMap[] = []
@@ -44,7 +46,7 @@ export function openMaps(config: Config, layout: DataLayout): Maps {
   const take = (file: string, taken: Map<string, LoadedMap>): void => {
     const name = path.basename(file).replace(/\.graph$/, '')
     const other = taken.get(name)
-    if (other !== undefined) throw new Error(`a map of the same name is served from ${other.file}`)
+    if (other !== undefined) throw new Error(`a map with this name is already loaded from ${other.file}`)
     const stamp = stampOf(file)
     const known = maps.find((map) => map.file === file && map.stamp === stamp)
     taken.set(name, known ?? load(name, file, stamp))
@@ -69,7 +71,7 @@ export function openMaps(config: Config, layout: DataLayout): Maps {
   return { list: () => maps, faults: () => faults, reload }
 }
 
-/** Files are replaced by rename, so a new one has a new inode. */
+/** Returns a stamp that changes with the file: files are replaced by rename, so a new one has a new inode. */
 function stampOf(file: string): string {
   const { ino, size, mtimeMs } = statSync(file)
   return `${ino}:${size}:${mtimeMs}`

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
-import { chooseMap } from '../routing/graph/places.js'
-import { createByteCache } from '../routing/search/byte-cache.js'
 import { roadTile } from '../tiles/road-tile.js'
 import type { Work } from '../worker/host.js'
-import { inTurns } from './in-turns.js'
+import { createByteCache } from './byte-cache.js'
+import { chooseMap } from './locate.js'
 import type { Maps } from './maps.js'
+import { runSliced } from './run-sliced.js'
 
+/** Address of a vector tile. */
 export interface TileRequest {
   readonly map: string
   readonly z: number
@@ -13,22 +14,22 @@ export interface TileRequest {
   readonly y: number
 }
 
-/** A tile that is ready to send. */
+/** A finished tile. */
 export interface MadeTile {
-  /** undefined = no road is there */
+  /** undefined = no road in the tile */
   readonly bytes: Uint8Array | undefined
-  /** the same bytes have the same tag */
+  /** equal bytes have equal tags */
   readonly tag: string
 }
 
-/** What an entry costs beside its bytes. */
+/** Size of a cache entry beside the tile's bytes. */
 const ENTRY_BYTES = 200
 const EMPTY: MadeTile = { bytes: undefined, tag: 'empty' }
 
 /**
- * Makes vector tiles of the maps, and keeps them while they fit.
+ * Creates the handler that draws vector tiles of the maps, with a cache of finished tiles.
  *
- * @returns a handler of the search worker. @throws AppError UNKNOWN_MAP
+ * @returns a handler of the search worker, which throws AppError UNKNOWN_MAP
  */
 export function createTileMaker(
   maps: Maps,
@@ -40,7 +41,7 @@ export function createTileMaker(
     const key = `${map.generation}/${z}/${x}/${y}`
     const known = cache.get(key)
     if (known !== undefined) return known
-    const bytes = await inTurns(roadTile(map.graph, { z, x, y }), work)
+    const bytes = await runSliced(roadTile(map.graph, { z, x, y }), work)
     const made = bytes === undefined ? EMPTY : { bytes, tag: tagOf(bytes) }
     cache.set(key, made, (bytes?.length ?? 0) + ENTRY_BYTES)
     return made

@@ -2,7 +2,7 @@ import { readLine } from '../routing/graph/geometry.js'
 import { type Graph, LINK_FLAG } from '../routing/graph/graph.js'
 import { segmentIndex } from '../routing/graph/segment-index.js'
 import { readString } from '../routing/graph/strings.js'
-import type { Sliced } from '../routing/search/sliced.js'
+import type { SlicedTask } from '../routing/search/sliced-task.js'
 import { clipLine } from './clip.js'
 import { createLineSet, type LineSet } from './line-set.js'
 import { EXTENT, type TileId, tileBox, unitX, unitY } from './mercator.js'
@@ -27,7 +27,7 @@ export const LAYER = 'roads'
  *
  * @returns undefined when no road is in the tile
  */
-export function* roadTile(graph: Graph, tile: TileId): Sliced<Uint8Array | undefined> {
+export function* roadTile(graph: Graph, tile: TileId): SlicedTask<Uint8Array | undefined> {
   const segments = segmentsIn(graph, tile)
   if (segments.length === 0) return undefined
   // a unit is a sixteenth of a screen's pixel at 256 pixels a tile: coarser from afar, where lines are joined
@@ -51,7 +51,12 @@ function segmentsIn(graph: Graph, tile: TileId): Uint32Array {
   ).sort()
 }
 
-function* featuresOf(graph: Graph, tile: TileId, segments: Uint32Array, grid: number): Sliced<TileFeature[]> {
+function* featuresOf(
+  graph: Graph,
+  tile: TileId,
+  segments: Uint32Array,
+  grid: number,
+): SlicedTask<TileFeature[]> {
   const isDetailed = tile.z >= DETAIL_ZOOM && grid === 1
   const features: TileFeature[] = []
   const groups = new Map<string, { properties: TileFeature['properties']; set: LineSet }>()

@@ -8,15 +8,15 @@ import { prepareArea } from '../../src/geo/prepared-area.js'
 import type { Geometry, Position } from '../../src/geo/types.js'
 import { buildOverlay } from '../../src/risk/build-overlay.js'
 import { addCell, createCellSet } from '../../src/risk/cell-set.js'
+import { snapPoints } from '../../src/route-engine/locate.js'
 import { type Graph, LINK_FLAG } from '../../src/routing/graph/graph.js'
 import { verifyGraph } from '../../src/routing/graph/graph-verify.js'
-import { placePoints } from '../../src/routing/graph/places.js'
 import { createDijkstraSearch } from '../../src/routing/search/leg-search.js'
 import type { ThemeRisk } from '../../src/routing/search/overlay.js'
 import { createProfile } from '../../src/routing/search/profile.js'
 import { createSearchState } from '../../src/routing/search/search-state.js'
-import { type RouteAnswer, solveRoute } from '../../src/routing/search/solve.js'
 import { graphOf, nameOf } from '../support/osm-fixture.js'
+import { type RouteAnswer, routeTextNow } from '../support/routes.js'
 import { missing } from '../support/tools.js'
 import { asked } from '../support/town.js'
 
@@ -27,14 +27,12 @@ function routeUnder(graph: Graph, themes: ThemeRisk[]) {
   const state = createSearchState(graph.nodeCount)
   const searchWith = (weights: Parameters<typeof createDijkstraSearch>[1]) =>
     createDijkstraSearch(graph, weights, state)
-  const text = solveRoute(
-    { reorder: false, withKml: false, alternatives: 1 },
-    { map, profile: createProfile(graph, themes), searchWith },
+  const text = routeTextNow({
     points,
-    placePoints(map, points, 1000),
-    { maxSettledNodes: 1e6 },
-    'geojson',
-  )
+    snaps: snapPoints(map, points, 1000),
+    profile: createProfile(graph, themes),
+    searchWith,
+  })
   const answer = JSON.parse(text) as RouteAnswer
   const { features } = answer.geojson as { features: { geometry: { coordinates: Position[] } }[] }
   const line: Geometry = {

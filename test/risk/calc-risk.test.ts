@@ -6,9 +6,9 @@ import type { Geometry, Position } from '../../src/geo/types.js'
 import { encodeWkb } from '../../src/geo/wkb.js'
 import { calcRisk } from '../../src/risk/calc-risk.js'
 import { addTimedCell, createTimedCells, type TimedCells } from '../../src/risk/timed-cells.js'
+import type { RiskStretch } from '../../src/risk/travel.js'
 import { lineOfLeg, planTravel, travelSpan } from '../../src/risk/travel.js'
 import { riskAnswer } from '../../src/route-answer/risk-answer.js'
-import type { RiskStretch } from '../../src/routing/search/request.js'
 
 const HOUR_US = 3_600_000_000n
 const START_US = 1_700_000_000_000_000n

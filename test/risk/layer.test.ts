@@ -4,6 +4,7 @@ import type { Geometry } from '../../src/geo/types.js'
 import { buildOverlay } from '../../src/risk/build-overlay.js'
 import { addCell, createCellSet } from '../../src/risk/cell-set.js'
 import { createLayer } from '../../src/risk/layer.js'
+import { createByteCache } from '../../src/route-engine/byte-cache.js'
 import { makeGraph } from '../support/make-graph.js'
 
 const SIDE = 8
@@ -45,7 +46,7 @@ t.test('property: a layer gives what a new overlay would be, whatever it has see
   const rounds = fc.array(fc.array(change, { maxLength: 20 }), { maxLength: 6 })
   fc.assert(
     fc.property(levels, rounds, (first, list) => {
-      const layer = createLayer(1e6)
+      const layer = createLayer(createByteCache(1e6))
       const now: number[] = [...first]
       t.same(layer.lay('a', graph, state(now)), buildOverlay(graph, state(now)))
       for (const changes of list) {
@@ -58,7 +59,7 @@ t.test('property: a layer gives what a new overlay would be, whatever it has see
 })
 
 t.test('lay: nothing changed gives the very same overlay, another map never', async (t) => {
-  const layer = createLayer(1e6)
+  const layer = createLayer(createByteCache(1e6))
   const levels = new Array<number>(SIDE * SIDE).fill(3)
   const first = layer.lay('a', graph, state(levels))
   t.equal(layer.lay('a', graph, state(levels)), first)
@@ -66,7 +67,7 @@ t.test('lay: nothing changed gives the very same overlay, another map never', as
 })
 
 t.test('lay: what does not fit is laid anew each time', async (t) => {
-  const layer = createLayer(10)
+  const layer = createLayer(createByteCache(10))
   const levels = new Array<number>(SIDE * SIDE).fill(3)
   const first = layer.lay('a', graph, state(levels))
   t.not(layer.lay('a', graph, state(levels)), first)

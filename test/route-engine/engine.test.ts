@@ -118,12 +118,17 @@ t.test(
     const map = { graph: graph as unknown as Graph, hierarchy } as LoadedMap
     const engine = createEngine()
     let bytes = 0
-    engine.adopt(map, graph.weights, 'float64', [], (taken) => {
-      bytes = taken
+    engine.register(map, {
+      weights: graph.weights,
+      kind: 'float64',
+      bases: [],
+      onBytes: (taken) => {
+        bytes = taken
+      },
     })
     const cancel = new Int32Array(new SharedArrayBuffer(4))
-    const stopped = engine.ready(graph.weights, { cancel })
-    const waiting = engine.ready(graph.weights)
+    const stopped = engine.prepare(graph.weights, { cancel })
+    const waiting = engine.prepare(graph.weights)
     cancel[0] = 1
     await rejectsWith(t, stopped, 'CANCELLED')
     let turns = 0

@@ -57,7 +57,7 @@ t.test('openMaps: routing.maps names further files; of two of one name the first
     ['a', 'other'],
   )
   t.match(faults, [
-    { file: same, message: /same name is served from/ },
+    { file: same, message: /a map with this name is already loaded from/ },
     { file: '/nowhere/x.graph', message: /ENOENT/ },
   ])
 })

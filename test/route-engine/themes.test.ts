@@ -31,7 +31,7 @@ t.test(
     ])
     const { themes } = parts
     const overlayAt = (time: string) =>
-      themes.reading(() => themes.overlayOf(themes.find('flood'), map!, us(`2026-01-01 ${time}`)))
+      themes.inSnapshot(() => themes.overlayOf(themes.find('flood'), map!, us(`2026-01-01 ${time}`)))
     const first = overlayAt('12:00:00')
     t.equal(overlayAt('12:29:59'), first)
     t.same(first.slot, { fromUs: us('2026-01-01 12:00:00'), untilUs: us('2026-01-01 12:30:00') })
@@ -108,7 +108,7 @@ t.test(
     await putCells(addTheme('wind'), [{ box: BOX, risk: 2 }])
     const [map] = parts.maps.list()
     const profileAt = (time: string, themes: [string, number[]][]) =>
-      parts.prices.profileAt(map!, { map: undefined, themes, startUs: 0n }, us(`2026-01-01 ${time}`))
+      parts.profiles.profileAt(map!, { map: undefined, themes, startUs: 0n }, us(`2026-01-01 ${time}`))
     const both: [string, number[]][] = [
       ['flood', LEVEL_5],
       ['wind', LEVEL_5],

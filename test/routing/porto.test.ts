@@ -3,11 +3,12 @@ import { isAppError } from '../../src/errors.js'
 import type { Bbox, Position } from '../../src/geo/types.js'
 import { buildOverlay } from '../../src/risk/build-overlay.js'
 import { addCell, createCellSet } from '../../src/risk/cell-set.js'
-import type { RouteFeature } from '../../src/route-answer/answer.js'
+import type { RouteFeature } from '../../src/route-answer/features.js'
+import type { RequestPoint } from '../../src/route-answer/request-point.js'
+import { snapPoints } from '../../src/route-engine/locate.js'
 import type { Graph } from '../../src/routing/graph/graph.js'
 import { localScale } from '../../src/routing/graph/local-scale.js'
-import { type AskedPoint, placePoints } from '../../src/routing/graph/places.js'
-import type { Place } from '../../src/routing/graph/snap.js'
+import type { Snap } from '../../src/routing/graph/snap.js'
 import type { End, Weights } from '../../src/routing/search/dijkstra.js'
 import { directLeg, endsOf } from '../../src/routing/search/leg.js'
 import { createDijkstraSearch } from '../../src/routing/search/leg-search.js'
@@ -15,9 +16,9 @@ import { findSegment, type Overlay } from '../../src/routing/search/overlay.js'
 import { createProfile, type Profile } from '../../src/routing/search/profile.js'
 import { findRoute } from '../../src/routing/search/route.js'
 import { createSearchState } from '../../src/routing/search/search-state.js'
-import { type RouteAnswer, solveRoute } from '../../src/routing/search/solve.js'
 import { plainDijkstra } from '../support/plain-dijkstra.js'
 import { missingPorto, portoGraph } from '../support/real-map.js'
+import { type RouteAnswer, routeNow, routeTextNow } from '../support/routes.js'
 import { throwsWith } from '../support/throws.js'
 
 /** The long form: FIELDGATE_TEST_PAIRS=1000. */
@@ -55,10 +56,10 @@ t.test('Porto: a search whose caller is gone stops on its way', { skip: missingP
     { role: 'start_lonlat', lng: west * 0.6 + east * 0.4, lat: south * 0.8 + north * 0.2 },
     { role: 'goal_lonlat', lng: west * 0.5 + east * 0.5, lat: south * 0.4 + north * 0.6 },
   ]
-  const places = placePoints({ name: 'porto', graph }, points, 5000)
+  const places = snapPoints({ name: 'porto', graph }, points, 5000)
   throwsWith(
     t,
-    () => findRoute({ profile, search, control: { cancel, maxSettledNodes: 1e9 } }, places, points),
+    () => routeNow(findRoute({ profile, search, control: { cancel, maxSettledNodes: 1e9 } }, places)),
     'CANCELLED',
   )
   t.ok(state.settledCount < 10_000, `stopped after ${state.settledCount} nodes`)
@@ -68,7 +69,7 @@ t.test('Porto: a search whose caller is gone stops on its way', { skip: missingP
 function wrongAnswers(
   graph: Graph,
   hazard: Hazard,
-  pairs: { points: AskedPoint[]; places: Place[] }[],
+  pairs: { points: RequestPoint[]; places: Snap[] }[],
 ): string[] {
   const cells = createCellSet()
   for (const { ring, level } of hazard.cells) addCell(cells, { type: 'Polygon', coordinates: [ring] }, level)
@@ -79,10 +80,7 @@ function wrongAnswers(
   const state = createSearchState(graph.nodeCount)
   const searchWith = (weights: Weights) => createDijkstraSearch(graph, weights, state)
   return pairs.flatMap(({ points, places }, i) => {
-    const pricing = { map: { name: 'porto', graph }, profile, searchWith }
-    const wishes = { reorder: false, withKml: false, alternatives: 1 }
-    const control = { maxSettledNodes: 1e9 }
-    const answer = JSON.parse(solveRoute(wishes, pricing, points, places, control, 'geojson')) as RouteAnswer
+    const answer = JSON.parse(routeTextNow({ points, snaps: places, profile, searchWith })) as RouteAnswer
     const { features } = answer.geojson as { features: RouteFeature[] }
     const faults: string[] = []
     const expectedMs = oracleMs(profile, costs, places)
@@ -110,7 +108,7 @@ function wrongAnswers(
 }
 
 /** Cheapest cost by the plain search, with the way ahead inside one link. */
-function oracleMs(profile: Profile, costs: Float64Array, [from, to]: Place[]): number {
+function oracleMs(profile: Profile, costs: Float64Array, [from, to]: Snap[]): number {
   const sources: readonly End[] = endsOf(profile, from!).sources
   const targets: readonly End[] = endsOf(profile, to!).targets
   const aheadMs = directLeg(profile, from!, to!)?.costMs ?? Number.POSITIVE_INFINITY
@@ -216,12 +214,12 @@ function around(graph: Graph, random: () => number, radiusM: number, corners: nu
 }
 
 /** Random points of the map that are near a road, with a way between them. */
-function placedPairs(graph: Graph, random: () => number): { points: AskedPoint[]; places: Place[] }[] {
+function placedPairs(graph: Graph, random: () => number): { points: RequestPoint[]; places: Snap[] }[] {
   const [west, south, east, north] = graph.meta.bbox
   const map = { name: 'porto', graph }
   const free = createProfile(graph)
   const search = createDijkstraSearch(graph, free.weights, createSearchState(graph.nodeCount))
-  const pairs: { points: AskedPoint[]; places: Place[] }[] = []
+  const pairs: { points: RequestPoint[]; places: Snap[] }[] = []
   while (pairs.length < PAIRS) {
     const points = ['start_lonlat', 'goal_lonlat'].map((role) => ({
       role,
@@ -229,7 +227,7 @@ function placedPairs(graph: Graph, random: () => number): { points: AskedPoint[]
       lat: south + random() * (north - south),
     }))
     try {
-      const places = placePoints(map, points, 1000)
+      const places = snapPoints(map, points, 1000)
       const [from, to] = places.map((place) => endsOf(free, place))
       if (search.one(from!.sources, to!.targets, { maxSettledNodes: 1e9 }) !== undefined)
         pairs.push({ points, places })

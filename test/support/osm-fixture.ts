@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { crc32 } from 'node:zlib'
 import { type OsmData, type WriteOptions, writeExtract } from '../../src/demo/write-extract.js'
 import { type BuildOptions, buildMap } from '../../src/mapbuild/build-map.js'
 import { writeGraphShared } from '../../src/mapbuild/graph/write-graph.js'
@@ -47,7 +48,7 @@ export const BUILD: Omit<BuildOptions, 'input'> = {
 /** Builds a map from an extract's bytes, and reads it back from its own. */
 export async function graphOf(bytes: Uint8Array, options: Partial<BuildOptions> = {}): Promise<Graph> {
   const parts = await withFile(bytes, (input) => buildMap({ ...BUILD, ...options, input }))
-  return readGraph(writeGraphShared(parts))
+  return readGraph(writeGraphShared(parts), crc32)
 }
 
 export async function graphOfOsm(

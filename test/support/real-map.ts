@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
+import { crc32 } from 'node:zlib'
 import { buildMap } from '../../src/mapbuild/build-map.js'
 import { writeGraphShared } from '../../src/mapbuild/graph/write-graph.js'
 import type { Graph } from '../../src/routing/graph/graph.js'
@@ -19,5 +20,5 @@ export async function portoGraph(): Promise<Graph> {
     name: 'porto',
     builtBy: 'test',
   })
-  return readGraph(writeGraphShared(parts))
+  return readGraph(writeGraphShared(parts), crc32)
 }

@@ -2,12 +2,14 @@ import path from 'node:path'
 import type { RoutingContext } from '../../src/api/routing/index.js'
 import { loadConfig, type Settings } from '../../src/config.js'
 import { layoutOf, makeDirectories } from '../../src/files/layout.js'
+import { createThemeReader } from '../../src/gateway/workers/theme-reader.js'
 import { writeGraphFile } from '../../src/mapbuild/graph/write-graph.js'
-import { createAhead } from '../../src/route-engine/ahead.js'
-import { type SearchParts, searchCalls } from '../../src/route-engine/calls.js'
+import { searchCalls } from '../../src/route-engine/calls.js'
 import { createEngine } from '../../src/route-engine/engine.js'
 import { openMaps } from '../../src/route-engine/maps.js'
-import { openPrices } from '../../src/route-engine/pricing.js'
+import { createPrefetcher } from '../../src/route-engine/prefetch.js'
+import { createProfiles } from '../../src/route-engine/profiles.js'
+import type { SearchParts } from '../../src/route-engine/search-parts.js'
 import { openThemes } from '../../src/route-engine/themes.js'
 import { rankNodes, sitesOf } from '../../src/routing/cch/order.js'
 import type { Method } from '../../src/rpc/define-method.js'
@@ -65,16 +67,22 @@ export function openSearch(
   const tables = openTables(layout.dataDb)
   const shelf = openMaps(config, layout)
   const db = openDataReader(layout.dataDb)
-  const themes = openThemes(config, () => db)
-  const ahead = createAhead(shelf, themes, config.routing.riskSlotS, (error) => {
-    throw error
+  const themes = openThemes(config, () => createThemeReader(db))
+  const prefetcher = createPrefetcher({
+    maps: shelf,
+    themes,
+    slotS: config.routing.riskSlotS,
+    onFault: (error) => {
+      throw error
+    },
   })
   const engine = createEngine()
-  const parts = { config, maps: shelf, themes, engine, prices: openPrices(config, themes, engine, ahead) }
-  parts.prices.warm(shelf.list())
+  const profiles = createProfiles(config, { themes, engine, prefetcher })
+  const parts = { config, maps: shelf, themes, engine, profiles }
+  profiles.warm(shelf.list())
   const calls = searchCalls(parts)
   t.teardown(() => {
-    ahead.stop()
+    prefetcher.stop()
     db.close()
     tables.data.close()
   })

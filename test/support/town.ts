@@ -1,18 +1,13 @@
-import type { AskedPoint } from '../../src/routing/graph/places.js'
-import { placePoints } from '../../src/routing/graph/places.js'
+import type { RequestPoint } from '../../src/route-answer/request-point.js'
+import { snapPoints } from '../../src/route-engine/locate.js'
 import type { Control, Weights } from '../../src/routing/search/dijkstra.js'
 import { createDijkstraSearch } from '../../src/routing/search/leg-search.js'
 import type { Overlay, ThemeRisk } from '../../src/routing/search/overlay.js'
 import { createProfile } from '../../src/routing/search/profile.js'
 import { createSearchState } from '../../src/routing/search/search-state.js'
-import {
-  type Pricing,
-  type RouteAnswer,
-  type RouteWishes,
-  solveRoute,
-} from '../../src/routing/search/solve.js'
 import { makeGraph, type Network, type Restriction } from './make-graph.js'
 import { seeded } from './random-graph.js'
+import { type RouteAnswer, type RouteQuestion, routeTextNow } from './routes.js'
 
 const STEP = 0.002
 
@@ -53,35 +48,37 @@ export function at(x: number, y: number): [number, number] {
   return [Math.round((10 + x * STEP) * 1e7) / 1e7, Math.round((50 + y * STEP) * 1e7) / 1e7]
 }
 
-/** Answers a request on a network, with everything at its default that is not given. */
+/** Answers a request on a network; what is absent has its default. */
 export function ask(
   network: Network,
   request: {
     points: [number, number][]
-    wishes?: Partial<RouteWishes>
+    wishes?: Pick<Partial<RouteQuestion>, 'reorder' | 'alternatives' | 'withKml'>
     themes?: ThemeRisk[]
     closed?: Overlay
-    pricing?: Partial<Pricing>
     control?: Control
   },
 ): RouteAnswer {
-  const graph = makeGraph(network)
-  const map = { name: 'town', graph }
-  const points = asked(request.points)
-  const state = createSearchState(graph.nodeCount)
-  const pricing: Pricing = {
-    map,
-    profile: createProfile(graph, request.themes, request.closed),
-    searchWith: (weights: Weights) => createDijkstraSearch(graph, weights, state),
-    ...request.pricing,
-  }
-  const wishes = { reorder: false, withKml: false, alternatives: 1, ...request.wishes }
-  const control = request.control ?? { maxSettledNodes: 1e9 }
-  const places = placePoints(map, points, 1000)
-  return JSON.parse(solveRoute(wishes, pricing, points, places, control, 'geojson')) as RouteAnswer
+  return JSON.parse(askText(network, request)) as RouteAnswer
 }
 
-export function asked(points: readonly [number, number][]): AskedPoint[] {
+/** Answers a request on a network as JSON text. */
+export function askText(network: Network, request: Parameters<typeof ask>[1]): string {
+  const graph = makeGraph(network)
+  const points = asked(request.points)
+  const state = createSearchState(graph.nodeCount)
+  return routeTextNow({
+    points,
+    snaps: snapPoints({ name: 'town', graph }, points, 1000),
+    profile: createProfile(graph, request.themes, request.closed),
+    searchWith: (weights: Weights) => createDijkstraSearch(graph, weights, state),
+    control: request.control ?? { maxSettledNodes: 1e9 },
+    ...request.wishes,
+  })
+}
+
+/** Returns points under the names that they have in a request. */
+export function asked(points: readonly [number, number][]): RequestPoint[] {
   return points.map(([lng, lat], i) => ({
     role: i === 0 ? 'start_lonlat' : i === points.length - 1 ? 'goal_lonlat' : `via[${i - 1}]`,
     lng,

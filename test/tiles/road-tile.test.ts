@@ -3,7 +3,7 @@ import { PbfReader } from 'pbf'
 import t from 'tap'
 import { readLine } from '../../src/routing/graph/geometry.js'
 import type { Graph } from '../../src/routing/graph/graph.js'
-import { runAtOnce } from '../../src/routing/search/sliced.js'
+import { runToEnd } from '../../src/routing/search/sliced-task.js'
 import { BUFFER, EXTENT, type TileId, unitX, unitY } from '../../src/tiles/mercator.js'
 import { ROAD_CLASSES } from '../../src/tiles/road-classes.js'
 import { DETAIL_ZOOM, roadTile } from '../../src/tiles/road-tile.js'
@@ -30,7 +30,7 @@ function read(bytes: Uint8Array) {
 }
 
 function make(graph: Graph, tile: TileId): Uint8Array | undefined {
-  return runAtOnce(roadTile(graph, tile))
+  return runToEnd(roadTile(graph, tile))
 }
 
 /** Distance of a point from a line, tile units. */

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { RiskStretch } from '../../routing/search/request.js'
+import type { CalcRiskRequest } from '../../route-engine/requests.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import { type RoutingContext, search } from './context.js'
 import { checkCount, invalid, readInstant } from './read-params.js'
@@ -24,7 +24,10 @@ export const calcRisk = defineMethod({
 })
 
 /** A segment goes on where, and at the speed of, what it does not say itself. */
-function stretchesOf(params: z.output<typeof CalcRiskParams>, timeZoneMin: number): RiskStretch[] {
+function stretchesOf(
+  params: z.output<typeof CalcRiskParams>,
+  timeZoneMin: number,
+): CalcRiskRequest['stretches'] {
   let from: readonly number[] | undefined
   return params.route.map((segment, i) => {
     from = segment.start_lonlat ?? from

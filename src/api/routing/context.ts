@@ -1,5 +1,5 @@
 import type { ErrorName } from '../../errors.js'
-import type { SearchCalls } from '../../routing/search/request.js'
+import type { SearchCalls } from '../../route-engine/requests.js'
 import { type RawJson, rawJson } from '../../rpc/result.js'
 import type { WorkerClient } from '../../worker/client.js'
 import type { CallContext, SharedContext } from '../context.js'

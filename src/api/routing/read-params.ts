@@ -3,7 +3,7 @@ import { AppError } from '../../errors.js'
 import { describeValue, isFault } from '../../geo/fault.js'
 import { parseGeometry } from '../../geo/parse-geometry.js'
 import type { MultiPolygon, Polygon } from '../../geo/types.js'
-import type { AskedPoint } from '../../routing/graph/places.js'
+import type { RequestPoint } from '../../route-answer/request-point.js'
 import type { RoutingContext } from './context.js'
 
 const LEVELS = 11
@@ -42,7 +42,7 @@ export function readRisk(
 }
 
 /** A point of a request under the name that messages use. */
-export function readPoint(lonlat: readonly number[], role: string): AskedPoint {
+export function readPoint(lonlat: readonly number[], role: string): RequestPoint {
   const [lng = 0, lat = 0] = lonlat
   return { role, lng, lat }
 }

@@ -4,8 +4,8 @@ import { loadGraphFile } from '../../files/graph-file-loader.js'
 import { type DataLayout, layoutOf, mapFiles } from '../../files/layout.js'
 import { countryCodes, limitsOf } from '../../mapbuild/profile/countries.js'
 import { PROFILE_NAMES } from '../../mapbuild/profile/profiles.js'
+import { verifyMap } from '../../routing/cch/map-hierarchy.js'
 import type { Graph } from '../../routing/graph/graph.js'
-import { verifyGraph } from '../../routing/graph/graph-verify.js'
 import { fileFault } from '../file-fault.js'
 import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson } from '../io.js'
 import { readSettings } from '../settings.js'
@@ -84,7 +84,7 @@ function printInfo(file: string, { json }: GlobalOptions, io: CliIo): void {
 function check(file: string, { json }: GlobalOptions, io: CliIo): void {
   let faults: string[]
   try {
-    faults = verifyGraph(loadGraphFile(file))
+    faults = verifyMap(loadGraphFile(file))
   } catch (error) {
     faults = [oneLine(fileFault(error, file)).replace(`${file}: `, '')]
   }

@@ -2,37 +2,39 @@ import { existsSync } from 'node:fs'
 import type { MessagePort } from 'node:worker_threads'
 import type { Config } from '../../config.js'
 import type { DataLayout } from '../../files/layout.js'
-import { createAhead } from '../../route-engine/ahead.js'
 import { searchCalls } from '../../route-engine/calls.js'
 import { createEngine } from '../../route-engine/engine.js'
 import { openMaps } from '../../route-engine/maps.js'
-import { openPrices } from '../../route-engine/pricing.js'
+import { createPrefetcher } from '../../route-engine/prefetch.js'
+import { createProfiles } from '../../route-engine/profiles.js'
 import { openThemes } from '../../route-engine/themes.js'
 import { openDataReader } from '../../storage/sqlite/connection/data-db.js'
 import { offerNativeDir } from '../../storage/sqlite/connection/native.js'
 import { serveWork } from '../../worker/host.js'
+import { createThemeReader } from './theme-reader.js'
 
-/** What the main thread hands to this thread at its start. */
+/** Start data of the thread. */
 export interface SearchWorkerData {
   readonly config: Config
   readonly layout: DataLayout
 }
 
-/** The searches' thread: every map, risk overlay and route search lives here, so that the gateway goes on answering. */
+/** Runs the search worker: all maps, risk overlays and searches are in this thread, so that the gateway keeps answering. */
 export function runSearchWorker(port: MessagePort, { config, layout }: SearchWorkerData): void {
   offerNativeDir(layout.nativeDir)
   const maps = openMaps(config, layout)
   const themes = openThemes(config, () =>
-    existsSync(layout.dataDb) ? openDataReader(layout.dataDb) : undefined,
+    existsSync(layout.dataDb) ? createThemeReader(openDataReader(layout.dataDb)) : undefined,
   )
-  const ahead = createAhead(maps, themes, config.routing.riskSlotS, rethrowLater)
+  const { riskSlotS } = config.routing
+  const prefetcher = createPrefetcher({ maps, themes, slotS: riskSlotS, onFault: rethrowLater })
   const engine = createEngine()
-  const prices = openPrices(config, themes, engine, ahead)
-  prices.warm(maps.list())
-  serveWork(port, searchCalls({ config, maps, themes, prices, engine }), { isOverlapping: true })
+  const profiles = createProfiles(config, { themes, engine, prefetcher })
+  profiles.warm(maps.list())
+  serveWork(port, searchCalls({ config, maps, themes, profiles, engine }), { isOverlapping: true })
 }
 
-/** Ends the thread, and so is logged by the main one, which starts it again. */
+/** Ends the thread with an error; the main thread logs it and starts the worker again at the next call. */
 function rethrowLater(error: unknown): void {
   queueMicrotask(() => {
     throw error

@@ -4,7 +4,7 @@ import type { ThemeRisk } from '../search/overlay.js'
 import type { Hierarchy } from './hierarchy.js'
 import { float64Kernels } from './kernels-float64.js'
 import { int32Kernels } from './kernels-int32.js'
-import type { FullRun, Kernels, Metric, RepairRun, Values } from './metric.js'
+import type { FullRun, Kernels, Metric, UpdateRun, Values } from './metric.js'
 import { ROOT } from './tree.js'
 
 /** A customisation that is done in slices, so that searches need not wait for it. Dropping it cancels it. */
@@ -74,7 +74,7 @@ export function startCustomisation(h: Hierarchy, weights: Weights, kind: Kind): 
  * @param roads the graph that both weights belong to
  * @returns undefined when so much differs that a full customisation is faster
  */
-export function startRepair(
+export function startUpdate(
   roads: Topology,
   h: Hierarchy,
   weights: Weights,
@@ -88,7 +88,7 @@ export function startRepair(
   if (countAbove(h, isMarked) > h.nodeCount * MAX_REPAIR_SHARE) return undefined
   const kernels = kernelsOf(kind)
   const metric = createMetric(h, kernels)
-  const run: RepairRun = {
+  const run: UpdateRun = {
     nextRank: 0,
     place: new Int32Array(h.depthCount),
     seenBy: new Int32Array(h.nodeCount).fill(-1),
@@ -104,7 +104,7 @@ export function startRepair(
         copyValues(base.metric, metric, copied, Math.min(copied + COPY_CHUNK, h.arcCount))
         copied += COPY_CHUNK
       }
-      kernels.repairSome(h, weights, metric, run, maxWork)
+      kernels.updateSome(h, weights, metric, run, maxWork)
       return run.nextRank === h.nodeCount
     },
   }

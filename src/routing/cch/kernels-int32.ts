@@ -1,6 +1,6 @@
 import type { Weights } from '../search/dijkstra.js'
 import type { Hierarchy } from './hierarchy.js'
-import type { FullRun, Kernels, Labels, Metric, RepairRun } from './metric.js'
+import type { FullRun, Kernels, Labels, Metric, UpdateRun } from './metric.js'
 import { ROOT } from './tree.js'
 
 // Kind of values. Every other line equals the one in kernels-float64.ts (a test compares them): loops that meet two
@@ -15,9 +15,9 @@ export const int32Kernels: Kernels<Values> = {
   infinite: INFINITE,
   createValues,
   customiseSome,
-  repairSome,
+  updateSome,
   climb,
-  handOver,
+  mergeLabels,
   climbOne,
   meet,
   descend,
@@ -53,11 +53,11 @@ function customiseSome(
 }
 
 /** Where a rank comes out as it was, what is above it needs no look on its account. */
-function repairSome(
+function updateSome(
   h: Hierarchy,
   weights: Weights,
   metric: Metric<Values>,
-  run: RepairRun,
+  run: UpdateRun,
   maxWork: number,
 ): void {
   const { nodeCount, first, headDepth, parent, firstLower, lower } = h
@@ -150,7 +150,7 @@ function relaxTriangles(
 }
 
 /** Marks the upper ends of the arcs of x up to and with `last`: they hold arcs that triangles over x reach. */
-function markHeads(h: Hierarchy, run: RepairRun, x: number, last: number): void {
+function markHeads(h: Hierarchy, run: UpdateRun, x: number, last: number): void {
   const { first, headDepth, parent } = h
   const { isMarked, path } = run
   const begin = first[x]!
@@ -212,7 +212,7 @@ function climb(
   return bestMs
 }
 
-function handOver(labels: Labels<Values>, from: number, to: number, count: number): void {
+function mergeLabels(labels: Labels<Values>, from: number, to: number, count: number): void {
   const { forward, backward, forwardFrom, backwardFrom } = labels
   for (let i = 0; i < count; i++) {
     const forwardMs = forward[from + i]!

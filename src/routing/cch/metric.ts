@@ -42,7 +42,7 @@ export interface FullRun {
 }
 
 /** A customisation that makes over only what a change of some weights touches. */
-export interface RepairRun {
+export interface UpdateRun {
   nextRank: number
   readonly place: Int32Array
   readonly seenBy: Int32Array
@@ -60,7 +60,7 @@ export interface Kernels<V extends Values = Values> {
   /** Full customisation, some `maxWork` triangles further. Done when `run.nextRank` is the number of nodes. */
   customiseSome(h: Hierarchy, weights: Weights, metric: Metric<V>, run: FullRun, maxWork: number): void
   /** The same for a repair; `metric` begins as a copy of the one before the change. */
-  repairSome(h: Hierarchy, weights: Weights, metric: Metric<V>, run: RepairRun, maxWork: number): void
+  updateSome(h: Hierarchy, weights: Weights, metric: Metric<V>, run: UpdateRun, maxWork: number): void
   /**
    * Hands the labels of one way towards the root on to the ranks above, from label `from` down to above `stop`, and
    * makes them infinite behind it.
@@ -79,7 +79,7 @@ export interface Kernels<V extends Values = Values> {
     best: number,
   ): number
   /** Merges `count` labels into those of another way that goes through the same ranks, and makes them infinite. */
-  handOver(labels: Labels<V>, from: number, to: number, count: number): void
+  mergeLabels(labels: Labels<V>, from: number, to: number, count: number): void
   /**
    * Hands the labels of one whole way to the root on to the ranks above, in one direction only, and leaves them all.
    *

@@ -1,11 +1,9 @@
 import type { End } from '../search/dijkstra.js'
+import type { Potential } from '../search/leg-search.js'
 import { depthOf, type Hierarchy } from './hierarchy.js'
 import type { Kernels, Metric } from './metric.js'
 import { followEnds } from './table.js'
 import { ROOT } from './tree.js'
-
-/** Node → cost of the cheapest way from there to a goal, Infinity = no way. */
-export type Potential = (node: number) => number
 
 const UNKNOWN = -1
 

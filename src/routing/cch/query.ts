@@ -69,7 +69,7 @@ export function findCost(
   for (let way = query.wayCount - 1; way >= 0; way--) {
     const offset = way * stride
     bestMs = kernels.climb(h, metric, labels, offset, offset + top[way]!, offset + stop[way]!, bestMs)
-    if (stop[way]! >= 0) kernels.handOver(labels, offset, joins[way]! * stride, stop[way]! + 1)
+    if (stop[way]! >= 0) kernels.mergeLabels(labels, offset, joins[way]! * stride, stop[way]! + 1)
   }
   return bestMs
 }

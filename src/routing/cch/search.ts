@@ -2,19 +2,19 @@ import type { Topology } from '../graph/topology.js'
 import { type End, mustStop, type Weights } from '../search/dijkstra.js'
 import {
   type ArcMeasure,
-  createWayRow,
+  createPathRow,
   type LegSearch,
   type NodePath,
-  type WayRow,
+  type PathRow,
 } from '../search/leg-search.js'
 import { kernelsOf, kindOf, mayHaveOverflowed, SAFE_MS } from './customise.js'
 import type { Hierarchy } from './hierarchy.js'
 import type { Kernels, Metric } from './metric.js'
+import { createPathSums, type PathSums } from './path-sums.js'
 import { createQuery, findCost, readHops } from './query.js'
 import { costsToAll } from './sweep.js'
 import { findMeeting, followEnds, highestOf, type Row } from './table.js'
 import { createUnpacker, unpack, unpackerBytes } from './unpack.js'
-import { createWaySums, type WaySums } from './way-sums.js'
 
 /** A graph with its hierarchy, and costs under one set of weights that are ready for searches. */
 export interface Prepared {
@@ -99,7 +99,7 @@ interface MetricSearch {
   rows(
     targetLists: readonly (readonly End[])[],
     measures: readonly ArcMeasure[],
-  ): (sources: readonly End[]) => WayRow | typeof UNKNOWN
+  ): (sources: readonly End[]) => PathRow | typeof UNKNOWN
   reach(sources: readonly End[], maxCostMs: number): ((node: number) => number) | typeof UNKNOWN
 }
 
@@ -135,7 +135,7 @@ function createSearch({ roads, hierarchy, weights, metric }: Prepared): MetricSe
     rows(targetLists, measures) {
       const columns = targetLists.map((targets) => followEnds(hierarchy, kernels, metric.down, targets))
       const highestMs = highestOf(kernels, columns.flat())
-      const sums = measures.length === 0 ? undefined : createWaySums(unpacker, measures)
+      const sums = measures.length === 0 ? undefined : createPathSums(unpacker, measures)
       return (sources) => {
         const starts = followEnds(hierarchy, kernels, metric.up, sources)
         const row = fillRow(kernels, starts, columns, measures.length, sums)
@@ -152,9 +152,9 @@ function fillRow(
   starts: readonly Row[],
   columns: readonly (readonly Row[])[],
   sumCount: number,
-  sums: WaySums | undefined,
-): WayRow {
-  const row = createWayRow(columns.length, sumCount)
+  sums: PathSums | undefined,
+): PathRow {
+  const row = createPathRow(columns.length, sumCount)
   for (const [at, goals] of columns.entries()) {
     const meeting = findMeeting(kernels, starts, goals)
     if (meeting === undefined) continue

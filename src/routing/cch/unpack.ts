@@ -1,7 +1,7 @@
 import { arcTail, type Topology } from '../graph/topology.js'
 import type { Weights } from '../search/dijkstra.js'
 import { findArc, type Hierarchy } from './hierarchy.js'
-import { createKnownWays, findKnown, type KnownWays, knownWaysBytes, remember } from './known-ways.js'
+import { createHopCache, findKnown, type HopCache, hopCacheBytes, remember } from './hop-cache.js'
 import type { Metric } from './metric.js'
 import type { Hop } from './query.js'
 
@@ -15,7 +15,7 @@ export interface Unpacker {
   readonly knownHop: Int32Array
   readonly knownMiddle: Int32Array
   /** whole ways of hops */
-  readonly ways: KnownWays
+  readonly ways: HopCache
 }
 
 /** Hops near the top of the tree take long to unpack and are part of very many ways: remembers one for so many arcs. */
@@ -37,13 +37,13 @@ export function createUnpacker(
     metric,
     knownHop: new Int32Array(knownCount).fill(-1),
     knownMiddle: new Int32Array(knownCount),
-    ways: createKnownWays(hierarchy.arcCount),
+    ways: createHopCache(hierarchy.arcCount),
   }
 }
 
 /** What it may come to. @param arcCount of the hierarchy */
 export function unpackerBytes(arcCount: number): number {
-  return Math.ceil(arcCount / ARCS_PER_KNOWN) * 8 + knownWaysBytes(arcCount)
+  return Math.ceil(arcCount / ARCS_PER_KNOWN) * 8 + hopCacheBytes(arcCount)
 }
 
 /**
@@ -74,7 +74,7 @@ export function unpack(unpacker: Unpacker, hops: readonly Hop[]): number[] {
 }
 
 /** @returns how many of the arcs cost nothing, as `unpackHop` does */
-function appendKnown(ways: KnownWays, slot: number, arcs: number[]): number {
+function appendKnown(ways: HopCache, slot: number, arcs: number[]): number {
   const first = ways.first[slot]!
   for (let at = first, end = first + ways.count[slot]!; at < end; at++) arcs.push(ways.arcs[at]!)
   return ways.zeroCount[slot]!
@@ -92,7 +92,7 @@ function unpackHop(unpacker: Unpacker, hop: Hop, arcs: number[]): number {
     const upper = stack.pop()!
     const lower = stack.pop()!
     const costMs = (isUp ? metric.up : metric.down)[hopArc]!
-    const own = findOwn(unpacker, lower, hopArc, isUp, costMs)
+    const own = findInputArc(unpacker, lower, hopArc, isUp, costMs)
     if (own >= 0) {
       arcs.push(own)
       if (costMs === 0) zeroArcs++
@@ -110,7 +110,7 @@ function push(stack: number[], lower: number, upper: number, arc: number, isUp: 
 }
 
 /** The graph's first arc between the ends of a hop with its cost, -1 when there is none. */
-export function findOwn(
+export function findInputArc(
   { hierarchy, weights }: Unpacker,
   lower: number,
   hopArc: number,
@@ -136,7 +136,7 @@ function split(
 ): void {
   const { hierarchy: h } = unpacker
   const { first, headDepth } = h
-  const middle = middleOf(unpacker, lower, hopArc, isUp)
+  const middle = findMiddle(unpacker, lower, hopArc, isUp)
   const toLower = findArc(h, middle, headDepth[first[lower]!]! + 1, first[middle]!)
   const toUpper = findArc(h, middle, headDepth[hopArc]!, toLower + 1)
   if (isUp) {
@@ -149,7 +149,7 @@ function split(
 }
 
 /** The rank below both ends of a hop that it leads over. */
-export function middleOf(unpacker: Unpacker, lower: number, hopArc: number, isUp: boolean): number {
+export function findMiddle(unpacker: Unpacker, lower: number, hopArc: number, isUp: boolean): number {
   const { hierarchy: h, metric, knownHop, knownMiddle } = unpacker
   const { first, headDepth, parent, firstLower, lower: lowerOf } = h
   const code = hopArc * 2 + (isUp ? 0 : 1)

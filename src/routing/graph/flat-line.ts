@@ -1,20 +1,24 @@
 import type { Graph } from './graph.js'
 import { planeLengthM } from './plane-length.js'
 
-/** The line of a segment in flat arrays that are used again and again, for loops over many segments. */
+/** Line of a segment in flat arrays that are reused, for loops over many segments. */
 export interface FlatLine {
   corners: number
   /** x, y, x, y … in 1e-7 degree */
   xy: Float64Array
-  /** corner → millimetres from the tail, once `measureFlatLine` was called */
+  /** corner → millimetres from the tail; set by `measureFlatLine` */
   offsetsMm: Float64Array
 }
 
+/** Creates the arrays: room for 64 corners, which grows when a line needs more. */
 export function createFlatLine(): FlatLine {
   return { corners: 0, xy: new Float64Array(128), offsetsMm: new Float64Array(64) }
 }
 
-/** The same as `readLine`. */
+/**
+ * Reads the line of a segment as `readLine` does. The varints are decoded twice in the text, for lng and lat, which is
+ * faster than an inner loop over the axes.
+ */
 export function readFlatLine(graph: Graph, segment: number, line: FlatLine): void {
   const { geometry, firstGeometry, junctionLngE7, junctionLatE7 } = graph
   const tail = graph.segmentTail[segment]!
@@ -51,7 +55,7 @@ export function readFlatLine(graph: Graph, segment: number, line: FlatLine): voi
   line.corners = count >>> 1
 }
 
-/** The same as `cornerOffsets`. */
+/** Computes `offsetsMm` as `cornerOffsets` does. */
 export function measureFlatLine({ corners, xy, offsetsMm }: FlatLine, lengthMm: number): void {
   offsetsMm[0] = 0
   if (corners > 2) {
@@ -67,7 +71,7 @@ export function measureFlatLine({ corners, xy, offsetsMm }: FlatLine, lengthMm: 
   offsetsMm[corners - 1] = lengthMm
 }
 
-/** Inner points take two bytes each at least. */
+/** Makes room for a line: each inner point takes at least two bytes of geometry. */
 function reserve(line: FlatLine, geometryBytes: number): void {
   const most = (geometryBytes >>> 1) + 2
   if (most <= line.offsetsMm.length) return

@@ -1,6 +1,7 @@
 import type { Graph } from './graph.js'
 import { planeLengthM } from './plane-length.js'
 
+/** Arrays of a graph that describe lines. */
 type Shapes = Pick<
   Graph,
   | 'segmentTail'
@@ -12,18 +13,19 @@ type Shapes = Pick<
   | 'segmentLengthMm'
 >
 
-/** A place on a segment: between corner `corner` of its line (0 = tail) and the next, `fraction` of the way. */
-export interface Spot {
+/** A point on a segment's line: between corner `corner` (0 = tail) and the next, at `fraction` of that part. */
+export interface LinePoint {
   readonly corner: number
   /** 0 ≤ fraction < 1; 0 means the corner itself */
   readonly fraction: number
+  /** distance from the tail along the line */
   readonly offsetMm: number
   readonly lngE7: number
   readonly latE7: number
 }
 
 /**
- * The line of a segment from tail to head.
+ * Reads the line of a segment from tail to head.
  *
  * @param line filled with lng, lat, lng, lat … in 1e-7 degree; reused by the caller
  * @returns number of corners, at least 2
@@ -64,9 +66,10 @@ export function readLine(graph: Shapes, segment: number, line: number[]): number
 }
 
 /**
- * Corner → its distance from the tail, millimetres, unrounded: the stored length shared out among the pieces of the
+ * Computes corner → distance from the tail, millimetres, unrounded: the stored length is divided among the parts of the
  * line in proportion to their lengths in the local plane.
  *
+ * @param line of `readLine`
  * @param offsets filled; reused by the caller
  */
 export function cornerOffsets(line: readonly number[], lengthMm: number, offsets: number[]): void {
@@ -74,7 +77,7 @@ export function cornerOffsets(line: readonly number[], lengthMm: number, offsets
   let totalM = 0
   offsets[0] = 0
   if (corners === 2) {
-    offsets[1] = lengthMm // most segments are straight: nothing is to be shared out
+    offsets[1] = lengthMm // most segments are straight
     offsets.length = 2
     return
   }
@@ -89,8 +92,8 @@ export function cornerOffsets(line: readonly number[], lengthMm: number, offsets
   offsets[corners - 1] = lengthMm
 }
 
-/** The end of a segment as a spot. */
-export function endSpot(graph: Shapes, segment: number, isHead: boolean): Spot {
+/** Returns the head or the tail of a segment as a point on its line. */
+export function endPoint(graph: Shapes, segment: number, isHead: boolean): LinePoint {
   const line: number[] = []
   const corners = readLine(graph, segment, line)
   const corner = isHead ? corners - 1 : 0
@@ -103,34 +106,34 @@ export function endSpot(graph: Shapes, segment: number, isHead: boolean): Spot {
   }
 }
 
-/** Line of the segment in work: calls never overlap, and most of an answer is made by them. */
-const scratch: number[] = []
-
 /**
- * The line of a segment between two spots of it, in that order, with its corners between; equal neighbours are left
- * out, but two positions always remain. Degrees, lng lat.
+ * Returns the line of a segment between two of its points, in that order, with the corners between them. Of equal
+ * neighbours one is left out, but two positions always remain.
  *
+ * @param isAgainst the direction of travel is from head to tail
  * @param from undefined = the beginning in the direction of travel, `to` likewise the end
+ * @returns [lng, lat] in degrees
  */
 export function cutLine(
   graph: Shapes,
   segment: number,
   isAgainst: boolean,
-  from: Spot | undefined,
-  to: Spot | undefined,
+  from: LinePoint | undefined,
+  to: LinePoint | undefined,
 ): [number, number][] {
-  const corners = readLine(graph, segment, scratch)
+  const line: number[] = []
+  const corners = readLine(graph, segment, line)
   const positions: [number, number][] = []
   if (from !== undefined) addPosition(positions, from.lngE7, from.latE7)
   if (isAgainst) {
     const last = to === undefined ? 0 : to.corner + 1
     for (let corner = from?.corner ?? corners - 1; corner >= last; corner--) {
-      addPosition(positions, scratch[corner * 2]!, scratch[corner * 2 + 1]!)
+      addPosition(positions, line[corner * 2]!, line[corner * 2 + 1]!)
     }
   } else {
     const last = to === undefined ? corners - 1 : to.corner
     for (let corner = from === undefined ? 0 : from.corner + 1; corner <= last; corner++) {
-      addPosition(positions, scratch[corner * 2]!, scratch[corner * 2 + 1]!)
+      addPosition(positions, line[corner * 2]!, line[corner * 2 + 1]!)
     }
   }
   if (to !== undefined) addPosition(positions, to.lngE7, to.latE7)

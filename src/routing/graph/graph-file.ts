@@ -1,10 +1,9 @@
-import { crc32 as slowCrc32 } from './crc32.js'
 import type { Graph, GraphMeta } from './graph.js'
 import { badMapFile, checkGraph } from './graph-check.js'
 
 /**
  * The map file: a header, a table of sections, the sections. Little endian, each section begins at a multiple of 8,
- * so that its typed array is a view of the file's bytes and loading parses nothing.
+ * so that its typed array is a view of the file's bytes and loading needs no parsing.
  *
  *     0  magic "FGGRAPH\n"                 24  u32 junctions, 28 segments, 32 nodes, 36 arcs
  *     8  u32 version                       40  u32 CRC-32 of header and table, this field taken as 0
@@ -12,12 +11,16 @@ import { badMapFile, checkGraph } from './graph-check.js'
  *     16 u64 bytes of the whole file       48  the table, 32 bytes a section:
  *                                              u32 kind, u32 CRC-32, u64 offset, u64 bytes, u64 0
  *
- * A reader skips kinds it does not know: new sections need no new version, a changed one does.
+ * A reader skips kinds that it does not know: a new section needs no new version, a changed one does.
  */
 export const GRAPH_MAGIC = 'FGGRAPH\n'
+/** Version that this program writes and reads. */
 export const GRAPH_VERSION = 1
+/** Bytes of the header. */
 export const HEADER_BYTES = 48
+/** Bytes of an entry in the table of sections. */
 export const ENTRY_BYTES = 32
+/** Field of the header → its offset. */
 export const AT = {
   version: 8,
   sections: 12,
@@ -29,7 +32,7 @@ export const AT = {
   crc: 40,
 } as const
 
-/** Section → its kind in the file. A number is never used for anything else again. */
+/** Section → its kind in the file. Numbers are never reused. */
 export const SECTION_KIND = {
   meta: 1,
   firstOut: 2,
@@ -54,16 +57,13 @@ export const SECTION_KIND = {
   strings: 21,
   segmentIndex: 22,
   junctionIndex: 23,
-  nodeRank: 25, // 24 held the inverse for a while, before any release
+  nodeRank: 25, // 24 was the inverse, before the first release
 } as const
 
 export type SectionName = keyof typeof SECTION_KIND
 
-/** Sections that a file may lack. */
-export type OptionalSection = 'nodeRank'
-
-/** A CRC-32 (the one of zip and PNG) of some bytes; `node:zlib` has a fast one. */
-export type Crc32 = (bytes: Uint8Array) => number
+/** CRC-32 of some bytes (ISO 3309, as in zip and PNG), for instance `crc32` of `node:zlib`. */
+type Crc32 = (bytes: Uint8Array) => number
 
 interface Section {
   readonly crc: number
@@ -79,20 +79,20 @@ interface Layout {
   readonly sections: ReadonlyMap<number, Section>
 }
 
-/** More sections than this are no map file of ours, whatever its header says. */
+/** Most sections of a map file; there are 24 today. */
 const MAX_SECTIONS = 1024
 
 /**
- * The graph in a map file's bytes, as views of them.
+ * Opens the graph in a map file's bytes, as views of them. 0.3 s for 200 MB, most of it checks.
  *
- * Refuses a wrong magic, a newer version, a short file, a damaged header, a section whose checksum or size is wrong,
- * and numbers that lead out of their arrays, so that no search needs to look at bounds.
+ * Refuses a wrong magic, another version, a short file, a damaged header, a section whose checksum or size is wrong,
+ * and numbers that point outside their arrays, so that searches need no bounds checks.
  *
  * @param buffer the whole file; kept
- * @param crc32 the slow one of this room by default: 2 s for 200 MB, where `node:zlib` needs 0.1 s
+ * @param crc32 checksum function: `routing/` uses no Node built-ins
  * @throws AppError BAD_MAP_FILE
  */
-export function readGraph(buffer: SharedArrayBuffer, crc32: Crc32 = slowCrc32): Graph {
+export function readGraph(buffer: SharedArrayBuffer, crc32: Crc32): Graph {
   const layout = readLayout(buffer, crc32)
   const graph = viewGraph(buffer, layout, crc32)
   checkGraph(graph)
@@ -135,41 +135,43 @@ function checkHeader(buffer: SharedArrayBuffer, view: DataView): void {
     if (found[i] === GRAPH_MAGIC.charCodeAt(i)) continue
     throw badMapFile(
       'magic',
-      `this is not a map file: it begins with ${hex(found)}, a map file with ${hex(magicBytes())}`,
+      `not a map file: found first bytes ${hex(found)}, expected ${hex(magicBytes())}`,
     )
   }
   if (buffer.byteLength < HEADER_BYTES) {
-    throw badMapFile('short', `the map file is cut short: ${buffer.byteLength} bytes, not even its header`)
+    throw badMapFile(
+      'short',
+      `the map file is cut short: found ${buffer.byteLength} bytes, expected a header of ${HEADER_BYTES} bytes`,
+    )
   }
   const version = view.getUint32(AT.version, true)
   if (version !== GRAPH_VERSION) {
-    const what =
-      version > GRAPH_VERSION ? 'was written by a newer program' : 'is of a version that was never in use'
-    throw badMapFile(
-      'version',
-      `the map file ${what}: version ${version}, this program reads ${GRAPH_VERSION}`,
-    )
+    const what = version > GRAPH_VERSION ? 'was written by a newer program' : 'has an unknown version'
+    throw badMapFile('version', `the map file ${what}: found version ${version}, expected ${GRAPH_VERSION}`)
   }
   const fileBytes = readUint64(view, AT.fileBytes)
   if (buffer.byteLength < fileBytes) {
     throw badMapFile(
       'short',
-      `the map file is cut short: ${buffer.byteLength} of ${fileBytes} bytes are there`,
+      `the map file is cut short: found ${buffer.byteLength} bytes, expected ${fileBytes}`,
     )
   }
   if (buffer.byteLength > fileBytes) {
-    throw badMapFile('damaged', `the map file is damaged: ${buffer.byteLength - fileBytes} bytes too many`)
+    throw badMapFile(
+      'damaged',
+      `the map file is damaged: found ${buffer.byteLength} bytes, expected ${fileBytes}`,
+    )
   }
 }
 
 function viewGraph(buffer: SharedArrayBuffer, layout: Layout, crc32: Crc32): Graph {
   const { junctionCount, segmentCount, nodeCount, arcCount } = layout
   const linkCount = segmentCount * 2
-  /** bytes of a section after its checks; `count` undefined = any */
+  /** checks a section; `count` undefined = any number of elements */
   const bytesOf = (name: SectionName, elementBytes: number, count?: number): Section => {
     const section = layout.sections.get(SECTION_KIND[name])
     if (section === undefined)
-      throw badMapFile('damaged', `the map file is damaged: it has no section ${name}`)
+      throw badMapFile('damaged', `the map file is damaged: section ${name} is missing`)
     checkSection(buffer, name, section, elementBytes, count, crc32)
     return section
   }
@@ -243,7 +245,7 @@ function readMeta(bytes: Uint8Array): GraphMeta {
     // a copy, because TextDecoder refuses views of shared memory
     return JSON.parse(new TextDecoder().decode(bytes.slice())) as GraphMeta
   } catch (cause) {
-    throw badMapFile('damaged', 'the map file is damaged: what it says of itself is not JSON', cause)
+    throw badMapFile('damaged', 'the map file is damaged: its description is not JSON', cause)
   }
 }
 

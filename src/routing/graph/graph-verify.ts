@@ -1,18 +1,16 @@
-import { messageOf } from '../../errors.js'
-import { mapHierarchy } from '../cch/map-hierarchy.js'
 import { type Graph, LINK_FLAG, NO_ARC } from './graph.js'
-import { openJunctionTree, openSegmentTree } from './graph-check.js'
+import { openJunctionTree, openSegmentTree } from './index-trees.js'
 import { localScale } from './local-scale.js'
 
-/** A map with more faults than this is described well enough by the first. */
+/** Most faults reported. */
 const MAX_FAULTS = 20
 const MAX_LNG_E7 = 1_800_000_000
 const MAX_LAT_E7 = 900_000_000
 const ALL_FLAGS = LINK_FLAG.MAIN | LINK_FLAG.PRIVATE | LINK_FLAG.FERRY | LINK_FLAG.ROUNDABOUT
 const MAX_UINT32 = 0xffffffff
 /**
- * Lengths are checked against a plane by each hop's own scale: coarse, but no damage hides in it. Far ferries are
- * longer in a plane than they are, by a twentieth at 10 degrees.
+ * Tolerance of lengths, which are checked in the local plane of each part of a line. A ferry of 10 degrees is a twentieth
+ * longer in the plane than on the ellipsoid.
  */
 const LENGTH_TOLERANCE = 0.05
 const LENGTH_SLACK_MM = 2
@@ -20,11 +18,11 @@ const LENGTH_SLACK_MM = 2
 type Report = (fault: string) => void
 
 /**
- * Looks for everything that can be wrong inside a graph whose file reads well: what a program with a fault, rather
- * than a bad disk, would leave. Seconds for a large map.
+ * Checks the contents of a graph whose file could be read: finds what a faulty program, not a bad disk, would write.
+ * Seconds for a large map.
  *
  * @param graph from `readGraph`, which has checked bounds and checksums
- * @returns what is wrong, in words; empty for a sound map
+ * @returns at most 20 faults as text; empty for a sound map
  */
 export function verifyGraph(graph: Graph): string[] {
   const faults: string[] = []
@@ -37,11 +35,10 @@ export function verifyGraph(graph: Graph): string[] {
   verifyJunctions(graph, report)
   verifyShapes(graph, report)
   verifyStrings(graph, report)
-  verifyOrder(graph, report)
   return faults
 }
 
-/** Every arc drives an open link from its node's junction to its head's, and a node's arcs are sorted by link. */
+/** Checks that every arc drives an open link between the junctions of its nodes, and that arcs are sorted by link. */
 function verifyArcs(graph: Graph, report: Report): void {
   const { nodeCount, firstOut, head, arcLink, nodeJunction, linkSpeed } = graph
   for (let node = 0; node < nodeCount; node++) {
@@ -59,12 +56,12 @@ function verifyArcs(graph: Graph, report: Report): void {
   }
 }
 
-/** Junction where a link begins (side 0) or ends (side 1). */
+/** Returns the junction where a link begins (side 0) or ends (side 1). */
 function linkJunction({ segmentTail, segmentHead }: Graph, link: number, side: number): number {
   return ((link ^ side) & 1) === 0 ? segmentTail[link >>> 1]! : segmentHead[link >>> 1]!
 }
 
-/** The arcs of a link are all arcs that drive it, ascending; `linkArcs` has each arc once. */
+/** Checks that the arcs listed for a link are those that drive it, ascending. */
 function verifyLinkArcs({ segmentCount, linkFirstArc, linkArcs, arcLink }: Graph, report: Report): void {
   for (let link = 0; link < segmentCount * 2; link++) {
     let last = -1
@@ -83,15 +80,15 @@ function verifyLinks(
 ): void {
   for (let link = 0; link < segmentCount * 2; link++) {
     if ((linkFlags[link]! & ~ALL_FLAGS) !== 0)
-      report(`link ${link} has flags ${linkFlags[link]} that nothing sets`)
+      report(`link ${link} has flags ${linkFlags[link]} with undefined bits`)
     if (linkStartArc[link] === NO_ARC && (linkFlags[link]! & LINK_FLAG.MAIN) !== 0) {
-      report(`link ${link} is closed and yet of the main network`)
+      report(`link ${link} is closed but belongs to the main network`)
     }
     if ((link & 1) === 0 && linkSpeed[link] === 0 && linkSpeed[link + 1] === 0) {
       report(`segment ${link >>> 1} is closed in both directions`)
     }
-    // longer than once round the Earth, which no road is
-    if (segmentLengthMm[link >>> 1] === MAX_UINT32) report(`segment ${link >>> 1} is longer than can be told`)
+    // the largest length that fits: longer than the circumference of the earth
+    if (segmentLengthMm[link >>> 1] === MAX_UINT32) report(`segment ${link >>> 1} has a length out of range`)
   }
 }
 
@@ -110,32 +107,33 @@ function verifyJunctions(graph: Graph, report: Report): void {
     isListed[junction] = 1
     const isThere =
       tree?.coords[at * 2] === junctionLngE7[junction] && tree?.coords[at * 2 + 1] === junctionLatE7[junction]
-    if (!isThere) report(`the junction index has junction ${junction} in another place`)
+    if (!isThere) report(`the junction index has other coordinates for junction ${junction}`)
   }
   const missing = isListed.indexOf(0)
   if (missing >= 0) report(`the junction index lacks junction ${missing}`)
 }
 
-/** Geometry decodes to places on earth, is as long as the segment says, and lies in the segment's box. */
+/** Checks that geometry decodes to coordinates on earth, has the segment's length, and fits the box of the index. */
 function verifyShapes(graph: Graph, report: Report): void {
   const { segmentCount, segmentLengthMm } = graph
   const boxes = leafBoxes(graph, report)
   for (let segment = 0; segment < segmentCount; segment++) {
-    const shape = measure(graph, segment)
+    const shape = measureShape(graph, segment)
     if (shape === undefined) {
       report(`the geometry of segment ${segment} does not decode`)
       continue
     }
     const lengthMm = segmentLengthMm[segment]!
     const isLong = Math.abs(shape.lengthMm - lengthMm) <= lengthMm * LENGTH_TOLERANCE + LENGTH_SLACK_MM
-    if (!isLong) report(`segment ${segment} is ${Math.round(shape.lengthMm)} mm long but says ${lengthMm}`)
+    if (!isLong)
+      report(`segment ${segment} is ${Math.round(shape.lengthMm)} mm long, expected ${lengthMm} mm`)
     if (shape.box.some((value, side) => value !== boxes[segment * 4 + side])) {
-      report(`the segment index has segment ${segment} in another place`)
+      report(`the segment index has another box for segment ${segment}`)
     }
   }
 }
 
-/** Segment → its box in the index. */
+/** Returns segment → its box in the index. */
 function leafBoxes(graph: Graph, report: Report): Int32Array {
   const boxes = new Int32Array(graph.segmentCount * 4)
   const tree = openSegmentTree(graph)
@@ -152,7 +150,7 @@ function leafBoxes(graph: Graph, report: Report): Int32Array {
   return boxes
 }
 
-/** A branch's box is the box of its children. */
+/** Checks that the box of a branch is the box around its children. */
 function verifyBranches(
   boxes: Int32Array,
   levelEnds: readonly number[],
@@ -176,8 +174,8 @@ function verifyBranches(
   }
 }
 
-/** Undefined when a number does not end inside the geometry, or a point lies outside the earth. */
-function measure(
+/** Returns undefined when a number does not end inside the geometry, or a coordinate is out of range. */
+function measureShape(
   graph: Graph,
   segment: number,
 ): { lengthMm: number; box: [number, number, number, number] } | undefined {
@@ -193,7 +191,7 @@ function measure(
     isLast = cursor.at >= cursor.end
     const nextLng: number = isLast ? junctionLngE7[head]! : lng + readDelta(geometry, cursor)
     const nextLat: number = isLast ? junctionLatE7[head]! : lat + readDelta(geometry, cursor)
-    // not written as a comparison that a NaN would pass
+    // also false for NaN
     if (!(Math.abs(nextLng) <= MAX_LNG_E7 && Math.abs(nextLat) <= MAX_LAT_E7)) return undefined
     const scale = localScale((lat + nextLat) / 2)
     lengthM += Math.hypot((nextLng - lng) * scale.lngM, (nextLat - lat) * scale.latM)
@@ -207,7 +205,7 @@ function measure(
   return { lengthMm: lengthM * 1000, box }
 }
 
-/** NaN when the number runs past the end. */
+/** Reads a zigzag varint. @returns NaN when it does not end inside the geometry */
 function readDelta(geometry: Uint8Array, cursor: { at: number; end: number }): number {
   let bits = 0
   for (let shift = 0; shift < 35 && cursor.at < cursor.end; shift += 7) {
@@ -218,16 +216,7 @@ function readDelta(geometry: Uint8Array, cursor: { at: number; end: number }): n
   return Number.NaN
 }
 
-/** The order is one: every node once, and each subtree of what it makes together. */
-function verifyOrder(graph: Graph, report: Report): void {
-  try {
-    mapHierarchy(graph)
-  } catch (error) {
-    report(messageOf(error))
-  }
-}
-
-/** Names and notes are UTF-8. */
+/** Checks that names and notes are UTF-8. */
 function verifyStrings({ strings, segmentName, linkNotes }: Graph, report: Report): void {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   const view = new DataView(strings.buffer, strings.byteOffset, strings.byteLength)

@@ -1,18 +1,18 @@
 /**
- * The road graph that every search runs on: flat typed arrays, views of one shared buffer.
+ * Road graph that every search runs on: flat typed arrays, views of one shared buffer.
  *
  * Three kinds of things, from real to abstract:
  * - a **junction** is a place (an OSM node) where roads meet or end;
  * - a **segment** is an undirected piece of road between two junctions, with length and geometry. Its two
  *   directions are **links**: `link = segment * 2` runs along the geometry, `segment * 2 + 1` against it.
  *   A link's number is `edge_id` on the wire and is stable in a map file;
- * - a **node** is a junction in one state of memory (which turn restrictions are under way, whether private
- *   roads may still be used), and an **arc** is a link driven from one such state to the next. Most junctions
- *   have one node and most links one arc; only where turns are restricted, or roads are private, are there more.
- *   So turn restrictions and access rules need no special case in any search: they are the graph.
+ * - a **node** is a junction in one turn state (which turn restrictions are in progress, whether private roads may
+ *   still be used), and an **arc** is a link driven from one such state to the next. Most junctions have one node
+ *   and most links one arc; there are more only where turns are restricted or roads are private. So turn
+ *   restrictions and access rules need no special case in any search: they are part of the graph.
  *
- * A route that starts inside a link goes on as `linkStartArc[link]` does; a route may end inside a link by way of
- * any of its arcs (`linkFirstArc`).
+ * A route that starts inside a link continues as `linkStartArc[link]` does; a route may end inside a link on any of
+ * its arcs (`linkFirstArc`).
  */
 export interface Graph {
   readonly junctionCount: number
@@ -52,15 +52,15 @@ export interface Graph {
   readonly linkNotes: Uint32Array
   /** link → bits of `LINK_FLAG` */
   readonly linkFlags: Uint8Array
-  /** link → arc by which a route that starts inside this link goes on, `NO_ARC` where it is not allowed */
+  /** link → arc by which a route that starts inside this link continues, `NO_ARC` where driving is not allowed */
   readonly linkStartArc: Uint32Array
   /** link → its arcs are `linkArcs[linkFirstArc[link] … linkFirstArc[link + 1])`, ascending */
   readonly linkFirstArc: Uint32Array
   readonly linkArcs: Uint32Array
 
   /**
-   * node → its rank in the hierarchy that fast searches go over, 0 = the least important, see `cch/order.ts`.
-   * Undefined in files that were built without
+   * node → rank in the contraction order of `routing/cch`, 0 = contracted first. Undefined in files that were built
+   * without one
    */
   readonly nodeRank?: Uint32Array | undefined
   /** string pool: u32 byte length (little endian), then UTF-8; offset 0 is the empty string */
@@ -71,13 +71,20 @@ export interface Graph {
   readonly junctionIndex: Uint8Array
 
   readonly meta: GraphMeta
-  /** everything above, as one block; shared with workers, counted once */
+  /** the bytes of all arrays above; shared between threads */
   readonly buffer: SharedArrayBuffer
 }
 
-/** No arc: the link must not be driven in this direction. */
+/** A graph under the name of its map file. */
+export interface NamedGraph {
+  readonly name: string
+  readonly graph: Graph
+}
+
+/** Value of `linkStartArc` for a link that must not be driven. */
 export const NO_ARC = 0xffffffff
 
+/** Bits of `Graph.linkFlags`. */
 export const LINK_FLAG = {
   /** can be reached from, and can reach, the main network: snapping prefers it */
   MAIN: 1,
@@ -87,20 +94,20 @@ export const LINK_FLAG = {
   ROUNDABOUT: 8,
 } as const
 
-/** What a map file says of itself; JSON in the file. */
+/** Description of a map in its file, as JSON. */
 export interface GraphMeta {
   name: string
   profile: 'car' | 'foot' | 'bicycle'
-  /** ISO 3166-1 alpha-2 code that default speeds were taken for, null = none */
+  /** ISO 3166-1 alpha-2 code whose default speeds were used, null = none */
   country: string | null
   builtFrom: { file: string; sha256: string; osmTimestamp: string | null }
   builtBy: string
   attribution: string
   licence: string
-  /** GeoJSON Polygon or MultiPolygon that holds the map: points outside are refused */
+  /** GeoJSON Polygon or MultiPolygon: requests for points outside are refused */
   area: { type: 'Polygon' | 'MultiPolygon'; coordinates: number[][][] | number[][][][] }
   /** [west, south, east, north], degrees */
   bbox: [number, number, number, number]
-  /** what was met and left out while building, by kind: for `map info` */
+  /** numbers of things found and left out while building, by kind: for `map info` */
   counts: Record<string, number>
 }

@@ -1,4 +1,4 @@
-/** Metres of one 1e-7 degree around a latitude. */
+/** Length of 1e-7 degree at a latitude, metres. */
 export interface LocalScale {
   readonly lngM: number
   readonly latM: number
@@ -9,8 +9,8 @@ const ECCENTRICITY_2 = 0.006_694_379_990_14
 const RADIANS_PER_E7 = (Math.PI / 180) * 1e-7
 
 /**
- * Lengths on the ellipsoid near a point, by its two radii of curvature: within a few kilometres the plane that they
- * span is right to a part in a million, at a cost of no iteration.
+ * Computes the scale of the local plane at a latitude, from the two radii of curvature of the ellipsoid. Within a few
+ * kilometres lengths in that plane are right to a part in a million, without iteration.
  *
  * @param latE7 within ±90 degrees
  */

@@ -1,8 +1,10 @@
 import { localScale } from './local-scale.js'
 
 /**
- * Length of a straight piece of a road in the local plane at its middle, metres, as `localScale` measures it: by cubics
- * in the latitude instead of trigonometry for each piece, right to some parts in 10^15.
+ * Returns the length of a straight line in the local plane at its middle, metres, as `localScale` gives it: by cubics in
+ * the latitude instead of trigonometry, with a relative error of some 1e-15. About 5 ns.
+ *
+ * @param ax 1e-7 degree, as all parameters: longitude, latitude of both ends
  */
 export function planeLengthM(ax: number, ay: number, bx: number, by: number): number {
   const latE7 = (ay + by) / 2
@@ -16,14 +18,14 @@ export function planeLengthM(ax: number, ay: number, bx: number, by: number): nu
   return Math.sqrt(dx * dx + dy * dy)
 }
 
-/** About 0.1 degree. The error of a cubic falls with the fourth power of it. */
+/** Height of a band, about 0.1 degree. The error of a cubic falls with its fourth power. */
 const BAND_E7 = 2 ** 20
-/** From pole to pole, and one beyond each. */
+/** Number of bands: from pole to pole, and one beyond each. */
 const BANDS = 2 * (Math.ceil(900_000_000 / BAND_E7) + 1)
-/** Of two cubics: metres of 1e-7 degree of longitude, and of latitude, by the distance from the middle of the band. */
+/** Numbers a band: two cubics, metres of 1e-7 degree of longitude and of latitude by the distance from its middle. */
 const COEFFICIENTS = 8
 
-/** Made at the first use, filled where roads are: 110 kB. */
+/** Table of constants, 110 kB: created at the first use, each band computed when a road lies in it. */
 let bands: Float64Array | undefined
 
 function createBands(): Float64Array {
@@ -31,7 +33,7 @@ function createBands(): Float64Array {
   return bands
 }
 
-/** Cubics through the values at four places, which are those that leave the least error between them (Chebyshev's). */
+/** Computes the cubics of a band through the values at four Chebyshev nodes, which keep the error between them least. */
 function fillBand(table: Float64Array, at: number, band: number): void {
   const middle = (band + 0.5) * BAND_E7
   const places = [1, 3, 5, 7].map((k) => (Math.cos((k * Math.PI) / 8) * BAND_E7) / 2)
@@ -52,7 +54,7 @@ function fillBand(table: Float64Array, at: number, band: number): void {
   )
 }
 
-/** Newton's divided differences, multiplied out. */
+/** Interpolates by Newton's divided differences. @returns coefficients of 1, x, x², x³ */
 function cubicThrough(x: readonly number[], values: readonly number[]): number[] {
   const differences = [...values]
   for (let order = 1; order < 4; order++) {

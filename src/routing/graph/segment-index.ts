@@ -3,7 +3,7 @@ import type { Graph } from './graph.js'
 
 const indexes = new WeakMap<Graph, Flatbush>()
 
-/** The index over the segments' boxes, opened once a graph. */
+/** Returns the index over the segments' boxes; it is opened once a graph, without a copy. */
 export function segmentIndex(graph: Graph): Flatbush {
   let index = indexes.get(graph)
   if (index === undefined) {

@@ -1,75 +1,87 @@
 import type Flatbush from 'flatbush'
-import { cornerOffsets, endSpot, readLine, type Spot } from './geometry.js'
+import { cornerOffsets, endPoint, type LinePoint, readLine } from './geometry.js'
 import { type Graph, LINK_FLAG } from './graph.js'
 import { type LocalScale, localScale } from './local-scale.js'
 import { segmentIndex } from './segment-index.js'
 
-/** A spot on a segment, from which its links can be driven. */
-export interface Position extends Spot {
+/** A point on a segment. */
+export interface RoadPoint extends LinePoint {
   readonly segment: number
 }
 
-/** A point of a request, put on the road. */
-export interface Place {
-  /** where it was asked for, degrees */
+/** A point of a request, snapped to the nearest road. */
+export interface Snap {
+  /** the point of the request, degrees */
   readonly lng: number
   readonly lat: number
   readonly distanceM: number
   /**
-   * One spot; or, when the nearest spot is a junction, that junction as seen from each drivable segment that meets
+   * One point; or, when the nearest point is a junction, that junction as an end of each drivable segment that meets
    * there, so that a route may begin or end at it by any of them.
    */
-  readonly positions: readonly Position[]
+  readonly points: readonly RoadPoint[]
 }
 
-/** First radius that is searched; most points lie nearer to a road. */
+/** First radius of the search; most points are closer to a road. */
 const FIRST_RADIUS_M = 60
 const RADIUS_GROWTH = 4
 
 interface Candidate {
-  segment: number
-  distanceM: number
+  readonly segment: number
+  readonly distanceM: number
 }
 
-/** What the search for the nearest segment keeps between calls, so that it allocates little. */
-const scratch = { line: [] as number[], offsets: [] as number[] }
+/** One search for the nearest segment: its point in 1e-7 degree, and scratch for the segment's line. */
+interface NearestSearch {
+  readonly graph: Graph
+  readonly index: Flatbush
+  readonly x: number
+  readonly y: number
+  readonly scale: LocalScale
+  readonly line: number[]
+}
 
 /**
- * Nearest drivable spot to a point.
+ * Finds the nearest drivable point on a road.
  *
- * The nearest link of the main network within `maxSnapM` wins; only where there is none, the nearest other one does.
- * Of equally near segments the smaller number wins.
+ * The nearest link of the main network within `maxSnapM` wins; where there is none, the nearest other link. Of equally
+ * near segments the smaller number wins. Some 10 µs in a city.
  *
+ * @param lng degrees, `lat` likewise
  * @returns undefined when no drivable segment lies within `maxSnapM`
  */
-export function snap(graph: Graph, lng: number, lat: number, maxSnapM: number): Place | undefined {
-  const x = lng * 1e7
+export function snap(graph: Graph, lng: number, lat: number, maxSnapM: number): Snap | undefined {
   const y = lat * 1e7
-  const scale = localScale(y)
-  const index = segmentIndex(graph)
-  let other: Candidate | undefined
-  for (
-    let radiusM = Math.min(FIRST_RADIUS_M, maxSnapM);
-    ;
-    radiusM = Math.min(radiusM * RADIUS_GROWTH, maxSnapM)
-  ) {
-    const near = nearestWithin(graph, index, x, y, scale, radiusM)
-    other = near.other
-    if (near.main !== undefined) return placeOn(graph, index, lng, lat, scale, near.main.segment)
-    if (radiusM >= maxSnapM) break
+  const search: NearestSearch = {
+    graph,
+    index: segmentIndex(graph),
+    x: lng * 1e7,
+    y,
+    scale: localScale(y),
+    line: [],
   }
-  return other === undefined ? undefined : placeOn(graph, index, lng, lat, scale, other.segment)
+  const segment = nearestSegment(search, maxSnapM)
+  if (segment === undefined) return undefined
+  const foot = footOn(search, segment)
+  return { lng, lat, distanceM: foot.distanceM, points: roadPoints(search, segment, foot) }
+}
+
+/** Searches in growing squares until one holds a segment of the main network. */
+function nearestSegment(search: NearestSearch, maxSnapM: number): number | undefined {
+  for (let radiusM = Math.min(FIRST_RADIUS_M, maxSnapM); ; ) {
+    const near = nearestWithin(search, radiusM)
+    if (near.main !== undefined) return near.main.segment
+    if (radiusM >= maxSnapM) return near.other?.segment
+    radiusM = Math.min(radiusM * RADIUS_GROWTH, maxSnapM)
+  }
 }
 
 /** A segment nearer than the radius has a box that meets the square of that radius around the point. */
 function nearestWithin(
-  graph: Graph,
-  index: Flatbush,
-  x: number,
-  y: number,
-  scale: LocalScale,
+  search: NearestSearch,
   radiusM: number,
 ): { main: Candidate | undefined; other: Candidate | undefined } {
+  const { graph, index, x, y, scale } = search
   const dx = Math.ceil(radiusM / Math.max(scale.lngM, 1e-9))
   const dy = Math.ceil(radiusM / scale.latM)
   let main: Candidate | undefined
@@ -77,7 +89,7 @@ function nearestWithin(
   for (const segment of index.search(x - dx, y - dy, x + dx, y + dy)) {
     const flags = drivableFlags(graph, segment)
     if (flags < 0) continue
-    const distanceM = footOn(graph, segment, x, y, scale).distanceM
+    const { distanceM } = footOn(search, segment)
     if (distanceM > radiusM) continue
     const candidate = { segment, distanceM }
     if ((flags & LINK_FLAG.MAIN) !== 0) main = nearer(main, candidate)
@@ -86,7 +98,7 @@ function nearestWithin(
   return { main, other }
 }
 
-/** Flags of the directions that may be driven, or -1 when none may. */
+/** Returns the flags of the directions that may be driven, -1 when neither may. */
 function drivableFlags(graph: Graph, segment: number): number {
   const forward = segment * 2
   const isForward = graph.linkSpeed[forward]! > 0
@@ -100,20 +112,21 @@ function nearer(known: Candidate | undefined, found: Candidate): Candidate {
   return found.distanceM === known.distanceM && found.segment < known.segment ? found : known
 }
 
+/** Nearest point of a line: between corner `corner` and the next, `fraction` of the way (0 to 1). */
 interface Foot {
   corner: number
   fraction: number
   distanceM: number
 }
 
-/** Foot of the perpendicular from a point to a segment's line; of equally near feet the one nearest to the tail. */
-function footOn(graph: Graph, segment: number, x: number, y: number, scale: LocalScale): Foot {
-  const { line } = scratch
+/** Finds the nearest point of a segment's line; of equally near ones the one closest to the tail. */
+function footOn({ graph, x, y, scale, line }: NearestSearch, segment: number): Foot {
   const corners = readLine(graph, segment, line)
-  let best2 = Number.POSITIVE_INFINITY
+  let best2 = Number.POSITIVE_INFINITY // square metres
   let bestCorner = 0
   let bestFraction = 0
   for (let corner = 0; corner + 1 < corners; corner++) {
+    // metres in a plane with the point at its origin
     const ax = (line[corner * 2]! - x) * scale.lngM
     const ay = (line[corner * 2 + 1]! - y) * scale.latM
     const dx = (line[corner * 2 + 2]! - line[corner * 2]!) * scale.lngM
@@ -132,31 +145,22 @@ function footOn(graph: Graph, segment: number, x: number, y: number, scale: Loca
   return { corner: bestCorner, fraction: bestFraction, distanceM: Math.sqrt(best2) }
 }
 
-function placeOn(
-  graph: Graph,
-  index: Flatbush,
-  lng: number,
-  lat: number,
-  scale: LocalScale,
-  segment: number,
-): Place {
-  const foot = footOn(graph, segment, lng * 1e7, lat * 1e7, scale)
-  const spot = spotOf(graph, segment, foot)
-  const isTail = spot.offsetMm === 0
-  const isHead = spot.offsetMm === graph.segmentLengthMm[segment]!
-  const positions =
-    isTail || isHead
-      ? positionsAt(graph, index, isTail ? graph.segmentTail[segment]! : graph.segmentHead[segment]!)
-      : [{ ...spot, segment }]
-  return { lng, lat, distanceM: foot.distanceM, positions }
+function roadPoints(search: NearestSearch, segment: number, foot: Foot): RoadPoint[] {
+  const { graph } = search
+  const point = linePointAt(search, segment, foot)
+  if (point.offsetMm === 0) return junctionPoints(search, graph.segmentTail[segment]!)
+  if (point.offsetMm === graph.segmentLengthMm[segment]!)
+    return junctionPoints(search, graph.segmentHead[segment]!)
+  return [{ ...point, segment }]
 }
 
 /**
- * The spot at a foot. It is first rounded to 1e-7 degree (a centimetre) and its offset taken from the rounded place,
- * so that equal coordinates in an answer always mean equal offsets, and a spot on a corner is that corner.
+ * Returns the point of a segment at a foot. It is first rounded to 1e-7 degree (a centimetre) and its offset taken from
+ * the rounded coordinates, so that equal coordinates in an answer always mean equal offsets, and a point on a corner is
+ * that corner.
  */
-function spotOf(graph: Graph, segment: number, foot: Foot): Spot {
-  const { line, offsets } = scratch
+function linePointAt({ graph, line }: NearestSearch, segment: number, foot: Foot): LinePoint {
+  const offsets: number[] = []
   readLine(graph, segment, line)
   const lengthMm = graph.segmentLengthMm[segment]!
   cornerOffsets(line, lengthMm, offsets)
@@ -165,28 +169,27 @@ function spotOf(graph: Graph, segment: number, foot: Foot): Spot {
   const dLat = line[at + 3]! - line[at + 1]!
   const lngE7 = Math.round(line[at]! + foot.fraction * dLng)
   const latE7 = Math.round(line[at + 1]! + foot.fraction * dLat)
-  // the longer axis tells the fraction of the rounded place best
+  // the longer axis gives the more precise fraction of the rounded point
   const isWide = Math.abs(dLng) >= Math.abs(dLat)
   const whole = isWide ? dLng : dLat
   const fraction = whole === 0 ? 0 : (isWide ? lngE7 - line[at]! : latE7 - line[at + 1]!) / whole
   const corner = fraction === 1 ? foot.corner + 1 : foot.corner
-  const inPiece = fraction === 1 ? 0 : fraction
+  const withinPart = fraction === 1 ? 0 : fraction
   const fromMm = offsets[corner]!
   const toMm = offsets[corner + 1] ?? lengthMm
-  const offsetMm = Math.min(lengthMm, Math.max(0, Math.round(fromMm + inPiece * (toMm - fromMm))))
-  return { corner, fraction: inPiece, offsetMm, lngE7, latE7 }
+  const offsetMm = Math.min(lengthMm, Math.max(0, Math.round(fromMm + withinPart * (toMm - fromMm))))
+  return { corner, fraction: withinPart, offsetMm, lngE7, latE7 }
 }
 
-/** A junction as an end of each drivable segment that meets there (twice for a loop), by segment. */
-function positionsAt(graph: Graph, index: Flatbush, junction: number): Position[] {
+/** Returns a junction as an end of each drivable segment that meets there (twice for a loop), by segment. */
+function junctionPoints({ graph, index }: NearestSearch, junction: number): RoadPoint[] {
   const x = graph.junctionLngE7[junction]!
   const y = graph.junctionLatE7[junction]!
-  const positions: Position[] = []
+  const points: RoadPoint[] = []
   for (const segment of index.search(x, y, x, y).sort((a, b) => a - b)) {
     if (drivableFlags(graph, segment) < 0) continue
-    if (graph.segmentTail[segment] === junction)
-      positions.push({ ...endSpot(graph, segment, false), segment })
-    if (graph.segmentHead[segment] === junction) positions.push({ ...endSpot(graph, segment, true), segment })
+    if (graph.segmentTail[segment] === junction) points.push({ ...endPoint(graph, segment, false), segment })
+    if (graph.segmentHead[segment] === junction) points.push({ ...endPoint(graph, segment, true), segment })
   }
-  return positions
+  return points
 }

@@ -2,7 +2,7 @@ import type { Graph } from './graph.js'
 
 const decoder = new TextDecoder()
 
-/** A string of the pool; '' for offset 0. */
+/** Reads a string of the pool; '' for offset 0. */
 export function readString(graph: Pick<Graph, 'strings'>, offset: number): string {
   if (offset === 0) return ''
   const [from, end] = stringRange(graph, offset)
@@ -10,7 +10,7 @@ export function readString(graph: Pick<Graph, 'strings'>, offset: number): strin
   return decoder.decode(graph.strings.slice(from, end))
 }
 
-/** Where the bytes of a string of the pool are. */
+/** Returns the range of a string's bytes in the pool, empty for offset 0. */
 export function stringRange(
   { strings }: Pick<Graph, 'strings'>,
   offset: number,
@@ -24,7 +24,7 @@ export function stringRange(
   return [offset + 4, offset + 4 + length]
 }
 
-/** Notes of a link: conditional restrictions and the like, in words. */
+/** Reads the notes of a link: conditional restrictions and the like, as text. */
 export function readNotes(graph: Pick<Graph, 'strings' | 'linkNotes'>, link: number): string[] {
   const text = readString(graph, graph.linkNotes[link]!)
   return text === '' ? [] : text.split('\u001f')

@@ -1,11 +1,11 @@
 import type { Graph } from './graph.js'
 
-/** The part of a graph that node-to-node searches walk. */
+/** The part of a graph that searches between nodes need. */
 export type Topology = Pick<Graph, 'nodeCount' | 'arcCount' | 'firstOut' | 'head'>
 
 /**
- * Node that an arc leaves. Not stored: a binary search in `firstOut` for the few arcs of a path is cheaper than
- * four bytes an arc.
+ * Returns the node that an arc leaves. It is not stored: a binary search in `firstOut` for the few arcs of a path is
+ * cheaper than four bytes an arc.
  */
 export function arcTail(topology: Pick<Topology, 'firstOut' | 'nodeCount'>, arc: number): number {
   const { firstOut, nodeCount } = topology
@@ -19,17 +19,12 @@ export function arcTail(topology: Pick<Topology, 'firstOut' | 'nodeCount'>, arc:
   return low
 }
 
-/** The link that drives the same segment the other way. */
-export function reverseLink(link: number): number {
-  return link ^ 1
-}
-
-/** The segment of a link. */
+/** Returns the segment of a link. */
 export function segmentOf(link: number): number {
   return link >>> 1
 }
 
-/** True when a link runs from its segment's head to its tail. */
+/** Returns true when a link runs from its segment's head to its tail. */
 export function isBackward(link: number): boolean {
   return (link & 1) === 1
 }

@@ -1,41 +1,42 @@
 import type { Graph } from '../graph/graph.js'
-import type { Place } from '../graph/snap.js'
+import type { Snap } from '../graph/snap.js'
 import type { Weights } from './dijkstra.js'
-import { endsOf, findLeg, type Leg, stepRange } from './leg.js'
+import { endsOf, findLeg, type Leg, type Step, stepRange } from './leg.js'
 import type { LegSearch } from './leg-search.js'
-import { stretchMs } from './profile.js'
-import { type DrivenStep, type Route, routeOf, type Searcher, stopped } from './route.js'
-import type { Sliced } from './sliced.js'
+import { type Profile, stretchMs } from './profile.js'
+import { type DrivenStep, type Route, routeOf, type Searcher, throwIfStopped } from './route.js'
+import type { SlicedTask } from './sliced-task.js'
 
-/** A further route costs at most this many times the best one. */
-export const MAX_STRETCH = 1.4
-/** A further route shares at most this part of its cost with each route before it. */
+/** Most that a further route costs, as a multiple of the best one. */
+export const MAX_COST_RATIO = 1.4
+/** Most of its cost that a further route shares with any route before it. */
 export const MAX_SHARED = 0.75
-/** Where a further route leaves the best one for a while, it costs at most this many times what it goes around. */
-export const MAX_DETOUR = 2
-/** Links of routes found so far cost half as much again in the next search, and double from the second time on. */
+/** Most that a detour costs, as a multiple of the part of the best route that it replaces. */
+const MAX_DETOUR = 2
+/** Number of routes found that use a segment → factor on its cost in the next search; the last factor holds on. */
 const PENALTY_STEPS = [1, 1.5, 2]
-/** Searches for each further route that is asked for. */
+/** Most searches for each further route wanted. */
 const TRIES = 4
 
 /**
- * Further routes through the same places that differ from the best one and from each other and are not much longer:
- * the penalty method. Links of every route found are made dearer, in both directions, and the search is repeated; what
- * it finds is taken when it keeps the three limits above. The cheapest comes first. A leg of a search is a slice.
+ * Finds further routes through the same points that differ from the best one and from each other and are not much
+ * longer, by the penalty method: the segments of every route found get a higher cost, in both directions, and the search
+ * is repeated. A route is accepted when it keeps the three limits above. A slice is one leg of a search.
  *
- * @param best the cheapest route through the places
- * @param searchWith a search under other weights
- * @param count most routes wanted; fewer come when there are no more that keep the limits
+ * @param best cheapest route through the points
+ * @param searchWith creates a search under other weights
+ * @param count most routes wanted
+ * @returns cheapest first; fewer than wanted when no more keep the limits
  * @throws AppError CANCELLED, SEARCH_TOO_LARGE
  * @see Y. Chen, M. Bell, K. Bogenberger, "Reliable pretrip multipath planning", 2007
  */
 export function* findAlternatives(
   searcher: Searcher,
-  places: readonly Place[],
+  snaps: readonly Snap[],
   best: Route,
   count: number,
   searchWith: (weights: Weights) => LegSearch,
-): Sliced<Route[]> {
+): SlicedTask<Route[]> {
   const { profile, control } = searcher
   if (count <= 0 || best.costMs === 0) return []
   const penalised = Float64Array.from(profile.weights)
@@ -45,18 +46,19 @@ export function* findAlternatives(
   let last = best
   for (let tries = 0; tries < count * TRIES && accepted.length <= count; tries++) {
     penalise(profile.graph, profile.weights, penalised, uses, last)
-    const dearer = { ...profile, weights: penalised, surcharge: surchargeOf(uses) }
-    const found = yield* searchThrough(searcher, { profile: dearer, search, control }, places)
-    if (control.stoppedBy !== undefined) throw stopped(control)
+    const penalisedProfile = { ...profile, weights: penalised, surcharge: surchargeOf(uses) }
+    const found = yield* searchThrough(searcher, { profile: penalisedProfile, search, control }, snaps)
+    throwIfStopped(control)
     if (found === undefined) break
     last = found
-    if (found.costMs > best.costMs * MAX_STRETCH || isLikeOne(searcher, found, accepted)) continue
-    if (hasSillyDetour(searcher, found, best)) continue
+    if (found.costMs > best.costMs * MAX_COST_RATIO || sharesTooMuch(searcher, found, accepted)) continue
+    if (hasLongDetour(searcher, found, best)) continue
     accepted.push(found)
   }
   return accepted.slice(1).sort((a, b) => a.costMs - b.costMs)
 }
 
+/** Counts a route's segments as used, and sets their penalised weights. */
 function penalise(
   graph: Graph,
   weights: Weights,
@@ -77,52 +79,52 @@ function penalise(
   }
 }
 
-/** The same penalties for links that are driven in part, at the ends of legs. */
+/** Returns the same penalties for links driven in part, at the ends of legs. */
 function surchargeOf(uses: ReadonlyMap<number, number>): Map<number, number> {
   return new Map([...uses].map(([segment, used]) => [segment, PENALTY_STEPS[used]!]))
 }
 
-/** A route under penalties, priced without them. */
+/** Searches a route under penalties and measures it without them. */
 function* searchThrough(
-  priced: Searcher,
-  dearer: Searcher,
-  places: readonly Place[],
-): Sliced<Route | undefined> {
-  const { profile, search, control } = dearer
-  const ends = places.map((place) => endsOf(profile, place))
+  { profile: plain }: Searcher,
+  penalised: Searcher,
+  snaps: readonly Snap[],
+): SlicedTask<Route | undefined> {
+  const { profile, search, control } = penalised
+  const ends = snaps.map((snap) => endsOf(profile, snap))
   const legs: Leg[] = []
   for (let i = 0; i + 1 < ends.length; i++) {
     const leg = findLeg(profile, search, ends[i]!, ends[i + 1]!, control)
     if (leg === undefined) return undefined
-    legs.push({ steps: leg.steps, costMs: sum(leg.steps.map((step) => stepMs(priced, step))) })
+    legs.push({ steps: leg.steps, costMs: sum(leg.steps.map((step) => stepMs(plain, step))) })
     yield
   }
-  return routeOf(priced.profile, legs)
+  return routeOf(plain, legs)
 }
 
-/** True when too much of a route's cost lies on links of one that was taken before. */
-function isLikeOne(searcher: Searcher, found: Route, accepted: readonly Route[]): boolean {
+/** Returns true when too much of a route's cost lies on links of one route accepted before. */
+function sharesTooMuch({ profile }: Searcher, found: Route, accepted: readonly Route[]): boolean {
   return accepted.some((other) => {
     const links = new Set(other.legs.flat().map((step) => step.link))
     const shared = found.legs.flat().filter((step) => links.has(step.link))
-    return sum(shared.map((step) => stepMs(searcher, step))) > found.costMs * MAX_SHARED
+    return sum(shared.map((step) => stepMs(profile, step))) > found.costMs * MAX_SHARED
   })
 }
 
-/** True when a route leaves the best one and comes back to it farther on at more than `MAX_DETOUR` times the cost. */
-function hasSillyDetour(searcher: Searcher, found: Route, best: Route): boolean {
-  const { graph } = searcher.profile
+/** Returns true when a route leaves the best one and returns to it farther on at more than `MAX_DETOUR` times its cost. */
+function hasLongDetour({ profile }: Searcher, found: Route, best: Route): boolean {
+  const { graph } = profile
   return found.legs.some((steps, leg) => {
     const bestMsAt = new Map<number, number>()
     let bestMs = 0
     for (const step of best.legs[leg]!) {
-      bestMs += stepMs(searcher, step)
+      bestMs += stepMs(profile, step)
       bestMsAt.set(endJunction(graph, step), bestMs)
     }
     let leftAtMs = 0
     let detourMs = 0
     for (const step of steps) {
-      detourMs += stepMs(searcher, step)
+      detourMs += stepMs(profile, step)
       const backAtMs = bestMsAt.get(endJunction(graph, step))
       if (backAtMs === undefined) continue
       const insteadMs = backAtMs - leftAtMs
@@ -134,12 +136,12 @@ function hasSillyDetour(searcher: Searcher, found: Route, best: Route): boolean 
   })
 }
 
-/** Junction that a link leads to. */
+/** Returns the junction at the end of a step's link. */
 function endJunction(graph: Graph, { link }: DrivenStep): number {
   return (link & 1) === 0 ? graph.segmentHead[link >>> 1]! : graph.segmentTail[link >>> 1]!
 }
 
-function stepMs({ profile }: Searcher, step: Leg['steps'][number]): number {
+function stepMs(profile: Profile, step: Step): number {
   const [fromMm, toMm] = stepRange(profile.graph, step)
   return stretchMs(profile, step.link, fromMm, toMm)
 }

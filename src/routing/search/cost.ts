@@ -1,35 +1,36 @@
-import type { Graph } from '../graph/graph.js'
 import { findSegment, type Overlay, type ThemeRisk } from './overlay.js'
 
-/** What driving a stretch of road meets, piece by piece, summed up. */
+/** Part of a segment between two offsets, with sums over its pieces (parts of one risk level). */
 export interface Stretch {
   lengthMm: number
   /** Σ length · (1 + Σ sensitivity) over the pieces: divided by the speed it is the cost */
   weightedMm: number
   /** Σ level · length, level = highest among the themes */
   levelMm: number
-  /** highest level of any theme on it */
+  /** highest level among the themes */
   maxLevel: number
 }
 
 /**
- * Cost of a stretch, integral milliseconds: rounded once, so equal wherever it is computed.
+ * Returns the cost of a stretch in integral milliseconds. It is rounded once, so every caller gets the same number.
  *
+ * @param weightedMm `Stretch.weightedMm`
  * @param speed 1/10 km/h; 1 km/h is 1e6 mm in 3.6e6 ms, so ms = mm · 36 / speed
  */
 export function costMs(weightedMm: number, speed: number): number {
   return Math.round((weightedMm * 36) / speed)
 }
 
-/** @param speed 1/10 km/h; 1 km is 1e6 mm @returns unrounded */
+/** Returns the driving time in hours, unrounded. @param speed 1/10 km/h; 1 km is 1e6 mm */
 export function hours(mm: number, speed: number): number {
   return mm / (speed * 1e5)
 }
 
 /**
- * Sums up the pieces of a segment between two offsets, where each theme cuts it at its own cell borders.
+ * Sums up the pieces of a segment between two offsets. Each theme divides the segment at its own cell borders, so a
+ * piece ends where any theme's piece ends.
  *
- * @param fromMm from the segment's tail; `fromMm ≤ toMm`
+ * @param fromMm offset from the segment's tail; `fromMm ≤ toMm`
  */
 export function measure(
   themes: readonly ThemeRisk[],
@@ -68,7 +69,7 @@ export function measure(
   return stretch
 }
 
-/** The same for one theme, which is the common case: nothing is kept beside the sums. */
+/** `measure` for one theme, the common case: needs no list of current pieces. */
 function measureOne(
   { overlay, sensitivity }: ThemeRisk,
   segment: number,
@@ -95,7 +96,7 @@ function measureOne(
   return { lengthMm, weightedMm, levelMm, maxLevel }
 }
 
-/** True when a closed piece lies within the stretch (more than touching its ends). */
+/** Returns true when a piece of a level above 0 overlaps the stretch in more than an end. */
 export function meetsClosed(closed: Overlay, segment: number, fromMm: number, toMm: number): boolean {
   const at = findSegment(closed, segment)
   if (at < 0) return false
@@ -108,10 +109,7 @@ export function meetsClosed(closed: Overlay, segment: number, fromMm: number, to
   return false
 }
 
-/** Length of each segment, and speed of each link: all that a cost needs. */
-export type Roads = Pick<Graph, 'segmentLengthMm' | 'linkSpeed'>
-
-/** @returns -1 when no cell touches the segment */
+/** Finds the piece of a segment that contains an offset. @returns -1 when no cell touches the segment */
 function firstPieceAfter(overlay: Overlay, segment: number, atMm: number): number {
   const at = findSegment(overlay, segment)
   if (at < 0) return -1
@@ -120,6 +118,7 @@ function firstPieceAfter(overlay: Overlay, segment: number, atMm: number): numbe
   return piece
 }
 
+/** Moves every theme whose piece ends at `atMm` on to its next piece. */
 function advance(themes: readonly ThemeRisk[], pieces: number[], atMm: number): void {
   for (let theme = 0; theme < themes.length; theme++) {
     const piece = pieces[theme]!

@@ -1,80 +1,84 @@
 import type { Topology } from '../graph/topology.js'
 import { beginRun, MARK_STRIDE, SEEN, SETTLED, type SearchState, TARGET } from './search-state.js'
 
-/** Arc → cost, integral milliseconds ≥ 0; negative = closed. Float64 where a cost may exceed 2^31-1. */
+/** Arc → cost, integral milliseconds ≥ 0; negative = closed. Float64Array where a cost may exceed 2^31 - 1. */
 export type Weights = Int32Array | Float64Array
 
-/** A node where a search may begin or end, and what the way between it and the real end costs. */
+/** A node where a search may begin or end, with the cost between it and the real end, a point inside a link. */
 export interface End {
   readonly node: number
   /** integral, ≥ 0 */
   readonly costMs: number
 }
 
-/** What bounds a search, and what ended the last one before its time. */
+/** Limits of a search, and the limit that stopped it. */
 export interface Control {
-  /** shared with the caller's thread: anything but 0 in element 0 stops the search */
+  /** shared with the caller's thread: a value other than 0 in element 0 stops the search */
   readonly cancel?: Int32Array | undefined
   /** most nodes that one search may settle */
   readonly maxSettledNodes: number
   stoppedBy?: 'cancel' | 'budget'
 }
 
-/** `Atomics.load` costs some 10 ns, 4096 settled nodes about 0.5 ms. */
+/** Roads with their weights, and the scratch of searches on them. */
+export interface WeightedRoads {
+  readonly topology: Topology
+  /** arc → cost, milliseconds */
+  readonly weights: Weights
+  /** of `createSearchState(topology.nodeCount)`; one search at a time */
+  readonly state: SearchState
+}
+
+/** Settled nodes between two checks: `Atomics.load` costs some 10 ns, settling 4096 nodes about 0.5 ms. */
 const CHECK_EVERY = 4096
 
 /**
- * Cheapest way from any of the sources to any of the targets, on flat arrays.
+ * Finds the cheapest path from any of the sources to any of the targets, on flat arrays. About 120 ns a settled node.
  *
- * Of equally cheap ways into a node the one that starts there wins, then the one whose last arc has the smaller number
+ * Of equally cheap paths to a node, one that starts there wins, then the one whose last arc has the smaller number
  * (among those found before the node is settled, so that arcs of cost 0 close no circle of parents). Of equally cheap
  * targets the first wins.
  *
- * @param state left with the tree of this run: walk `parent` from the target's node
- * @param maxCostMs ways that cost more are not looked for
+ * @param roads whose `state` holds the tree of this run afterwards: follow `parent` from the target's node
+ * @param maxCostMs more expensive paths are not searched for
  * @returns position of the best target, -1 when there is none or the search was stopped (`control.stoppedBy`)
  * @see E. W. Dijkstra, "A note on two problems in connexion with graphs", 1959
  */
 export function searchOne(
-  topology: Topology,
-  weights: Weights,
-  state: SearchState,
+  roads: WeightedRoads,
   sources: readonly End[],
   targets: readonly End[],
   control: Control,
   maxCostMs = Number.POSITIVE_INFINITY,
 ): number {
-  const base = beginRun(state)
-  const unsettled = markTargets(state, base, targets)
-  const boundMs = run(topology, weights, state, sources, targets, unsettled, control, maxCostMs)
-  if (boundMs < 0) return -1
-  return bestTarget(state, targets, maxCostMs)
+  const unsettledTargets = begin(roads.state, targets)
+  const boundMs = run(roads, { sources, bounding: targets, unsettledTargets, control, maxCostMs })
+  return boundMs < 0 ? -1 : bestTarget(roads.state, targets, maxCostMs)
 }
 
 /**
- * Cheapest ways from the sources to every target node at once.
+ * Finds the cheapest paths from the sources to every target node; to all nodes when there are no targets.
  *
- * @param state left with the tree of this run: a target is reached when `isSettled`
- * @returns false when the search was stopped
+ * @param roads whose `state` holds the tree of this run afterwards: a target is reached when `isSettled`
+ * @param maxCostMs nodes that cost more are not settled
+ * @returns false when the search was stopped (`control.stoppedBy`)
  */
 export function searchMany(
-  topology: Topology,
-  weights: Weights,
-  state: SearchState,
+  roads: WeightedRoads,
   sources: readonly End[],
   targets: readonly End[],
   control: Control,
   maxCostMs = Number.POSITIVE_INFINITY,
 ): boolean {
-  const base = beginRun(state)
-  const unsettled = markTargets(state, base, targets)
-  return run(topology, weights, state, sources, NO_ENDS, unsettled, control, maxCostMs) >= 0
+  const unsettledTargets = begin(roads.state, targets)
+  return run(roads, { sources, bounding: NO_ENDS, unsettledTargets, control, maxCostMs }) >= 0
 }
 
 const NO_ENDS: readonly End[] = []
 
-/** @returns number of different nodes among the targets */
-function markTargets(state: SearchState, base: number, targets: readonly End[]): number {
+/** Begins a run and marks the target nodes. @returns number of different nodes among the targets */
+function begin(state: SearchState, targets: readonly End[]): number {
+  const base = beginRun(state)
   let count = 0
   for (const target of targets) {
     if (state.mark[target.node] === base + TARGET) continue
@@ -84,21 +88,28 @@ function markTargets(state: SearchState, base: number, targets: readonly End[]):
   return count
 }
 
+/** Input of one run of the loop. */
+interface Run {
+  readonly sources: readonly End[]
+  /** targets whose total cost lowers the bound once their node is settled */
+  readonly bounding: readonly End[]
+  /** different nodes among all targets; the loop ends when they are settled. 0 = settle everything */
+  readonly unsettledTargets: number
+  readonly control: Control
+  readonly maxCostMs: number
+}
+
 /**
  * The loop. Ends when the queue is empty, when every target node is settled, or when nothing below the bound is left.
  *
- * @param bounding targets whose total cost lowers the bound once their node is settled
- * @returns the bound at the end, -1 when stopped
+ * A node may be in the queue several times: an entry whose node is settled is outdated and skipped. Entries leave the
+ * queue in ascending cost, so the first entry of a node that leaves it has the node's final cost.
+ *
+ * @returns the bound at the end, milliseconds; -1 when stopped
  */
 function run(
-  topology: Topology,
-  weights: Weights,
-  state: SearchState,
-  sources: readonly End[],
-  bounding: readonly End[],
-  unsettledTargets: number,
-  control: Control,
-  maxCostMs: number,
+  { topology, weights, state }: WeightedRoads,
+  { sources, bounding, unsettledTargets, control, maxCostMs }: Run,
 ): number {
   const { firstOut, head } = topology
   const { costMs, parent, mark, queue } = state
@@ -115,7 +126,7 @@ function run(
     const nodeMs = queue.peekValue()!
     const node = queue.pop()!
     const nodeMark = mark[node]!
-    if (nodeMark >= settled) continue // an older, dearer entry of the same node
+    if (nodeMark >= settled) continue // outdated: the node was settled at a lower cost
     if (nodeMs > boundMs) break
     mark[node] = nodeMark | SETTLED
     settledCount++
@@ -136,7 +147,7 @@ function run(
     }
     for (let arc = firstOut[node]!, end = firstOut[node + 1]!; arc < end; arc++) {
       const weightMs = weights[arc]!
-      if (weightMs < 0) continue
+      if (weightMs < 0) continue // closed
       const next = head[arc]!
       const nextMs = nodeMs + weightMs
       const nextMark = mark[next]!
@@ -152,7 +163,7 @@ function run(
         queue.push(next, nextMs)
         continue
       }
-      mark[next] = nextMark === base + TARGET ? seen + TARGET : seen
+      mark[next] = nextMark === base + TARGET ? seen + TARGET : seen // the target bit is kept
       costMs[next] = nextMs
       parent[next] = arc
       queue.push(next, nextMs)
@@ -162,6 +173,7 @@ function run(
   return boundMs
 }
 
+/** Puts the sources into the queue; of several at one node the cheapest wins, the first among equals. */
 function seed(state: SearchState, base: number, sources: readonly End[], maxCostMs: number): void {
   const { costMs, parent, mark, queue } = state
   for (let i = 0; i < sources.length; i++) {
@@ -176,7 +188,11 @@ function seed(state: SearchState, base: number, sources: readonly End[], maxCost
   }
 }
 
-/** Says why in `control.stoppedBy`. */
+/**
+ * Checks the limits of a search.
+ *
+ * @returns true when the search must stop; the limit reached is in `control.stoppedBy` then
+ */
 export function mustStop(control: Control, settledCount: number): boolean {
   const { cancel, maxSettledNodes } = control
   if (cancel !== undefined && Atomics.load(cancel, 0) !== 0) control.stoppedBy = 'cancel'

@@ -1,42 +1,44 @@
 import { type ContourPolygon, contourOf, meshOf } from '../../geo/contour.js'
 import type { Graph } from '../graph/graph.js'
 import { localScale } from '../graph/local-scale.js'
-import type { Place } from '../graph/snap.js'
+import type { Snap } from '../graph/snap.js'
 import { endsOf } from './leg.js'
-import { type Searcher, stopped } from './route.js'
-import type { Sliced } from './sliced.js'
+import { type Searcher, throwIfStopped } from './route.js'
+import type { SlicedTask } from './sliced-task.js'
 
-/** What can be reached from a place within a cost. */
+/** Area that can be reached from a point within a cost. */
 export interface Isochrone {
-  /** junctions reached */
+  /** number of junctions reached */
   readonly junctionCount: number
-  /** hold every junction reached and no other one; degrees */
+  /** contain every junction reached and no other; degrees */
   readonly polygons: readonly ContourPolygon[]
 }
 
-/** Towards roads that are not reached the area ends half way, but no farther than this from the last junction. */
+/** The area ends half way to a junction that is not reached, but at most this far from the last one reached. */
 const MAX_OUT_M = 300
-/** Junctions so near to those reached are looked at, 1e-7 degree: some 2 km. */
+/** Margin around the junctions reached in which other junctions are considered, 1e-7 degree: some 2 km. */
 const MARGIN_E7 = 200_000
 
 /**
- * Areas that can be reached from a place. Reached is a junction when a route to it costs no more than the limit: the same
- * cost that routes have, to the millisecond. Junctions at the same coordinates are one: reached when one of them is.
+ * Computes the areas that can be reached from a point. A junction is reached when a route to it costs no more than the
+ * limit, to the millisecond. Junctions at the same coordinates count as one, reached when any of them is. Slices: the
+ * search, then one for each limit.
  *
  * @param limitsMs integral
- * @returns one a limit, in their order
+ * @returns one for each limit, in their order
  * @throws AppError CANCELLED, SEARCH_TOO_LARGE
  */
 export function* findIsochrones(
   { profile, search, control }: Searcher,
-  place: Place,
+  from: Snap,
   limitsMs: readonly number[],
-): Sliced<Isochrone[]> {
+): SlicedTask<Isochrone[]> {
   const { graph } = profile
   const widestMs = limitsMs.reduce((most, ms) => Math.max(most, ms), 0)
-  const costOf = search.reach(endsOf(profile, place).sources, control, widestMs)
-  if (costOf === undefined) throw stopped(control)
-  const reachedMs = junctionCosts(graph, place, costOf)
+  const costOf = search.reach(endsOf(profile, from).sources, control, widestMs)
+  throwIfStopped(control)
+  if (costOf === undefined) throw new Error('the search returned no costs')
+  const reachedMs = junctionCosts(graph, from, costOf)
   yield
   const sites = sitesNear(graph, reachedMs, widestMs)
   const mesh = meshOf(sites.xy, MARGIN_E7)
@@ -54,8 +56,8 @@ export function* findIsochrones(
   return isochrones
 }
 
-/** A junction costs what its cheapest state costs; one that the place lies on costs nothing. */
-function junctionCosts(graph: Graph, place: Place, costOf: (node: number) => number): Float64Array {
+/** Returns junction → cost of its cheapest node; 0 for a junction that the point lies on. */
+function junctionCosts(graph: Graph, from: Snap, costOf: (node: number) => number): Float64Array {
   const { nodeCount, nodeJunction, junctionCount, segmentTail, segmentHead, segmentLengthMm } = graph
   const costMs = new Float64Array(junctionCount).fill(Number.POSITIVE_INFINITY)
   for (let node = 0; node < nodeCount; node++) {
@@ -63,23 +65,23 @@ function junctionCosts(graph: Graph, place: Place, costOf: (node: number) => num
     const nodeMs = costOf(node)
     if (nodeMs < costMs[junction]!) costMs[junction] = nodeMs
   }
-  for (const { segment, offsetMm } of place.positions) {
+  for (const { segment, offsetMm } of from.points) {
     if (offsetMm === 0) costMs[segmentTail[segment]!] = 0
     if (offsetMm === segmentLengthMm[segment]!) costMs[segmentHead[segment]!] = 0
   }
   return costMs
 }
 
-/** Places of junctions, each once. */
+/** Sites of a triangulation: coordinates of junctions, each once. */
 interface Sites {
   /** lng, lat, 1e-7 degree */
   readonly xy: number[]
-  /** of the cheapest junction there */
+  /** site → cost of the cheapest junction there */
   readonly costMs: number[]
   readonly middleE7: number
 }
 
-/** What is reached, and what lies round it: the area ends before that does. */
+/** Lists the junctions reached and those around them, which bound the area. */
 function sitesNear(graph: Graph, reachedMs: Float64Array, limitMs: number): Sites {
   const { junctionLngE7, junctionLatE7 } = graph
   let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity]
@@ -116,7 +118,7 @@ function lengthNear(latE7: number): (dx: number, dy: number) => number {
   return (dx, dy) => Math.hypot(dx * lngM, dy * latM)
 }
 
-/** Cuts of 1e-7 degree by 32 have at most 12 decimals, and so many are sent. */
+/** Contours cut 1e-7 degree into 32 parts, so that a coordinate has at most 12 decimals. */
 function inDegrees(polygon: ContourPolygon): ContourPolygon {
   return polygon.map((ring) => ring.map(([x, y]) => [x / 1e7, y / 1e7]))
 }

@@ -2,7 +2,7 @@ import { arcTail, type Topology } from '../graph/topology.js'
 import { type Control, type End, searchMany, searchOne, type Weights } from './dijkstra.js'
 import { isSettled, type SearchState } from './search-state.js'
 
-/** A cheapest way between two of the nodes that were offered. */
+/** A cheapest path between two of the nodes that were offered. */
 export interface NodePath {
   /** with the costs of the source and of the target */
   readonly costMs: number
@@ -13,12 +13,16 @@ export interface NodePath {
   readonly arcs: number[]
 }
 
+/** Node → lower bound of the cost of the cheapest path from there to a target, Infinity = no path. */
+export type Potential = (node: number) => number
+
 /**
- * What finds ways between nodes under one set of weights: flat Dijkstra, or anything that answers the same.
- * Undefined means that there is no way, or that the search was stopped (`control.stoppedBy`).
+ * Search for cheapest paths between nodes under one set of weights: flat Dijkstra, or the hierarchy of `routing/cch`,
+ * which finds the same costs. An undefined result means that there is no path, or that the search was stopped
+ * (`control.stoppedBy`).
  */
 export interface LegSearch {
-  /** @param maxCostMs ways that cost more are not looked for */
+  /** @param maxCostMs more expensive paths are not searched for */
   one(
     sources: readonly End[],
     targets: readonly End[],
@@ -26,9 +30,9 @@ export interface LegSearch {
     maxCostMs?: number,
   ): NodePath | undefined
   /**
-   * Costs alone, from each list of sources to each list of targets.
+   * Computes costs alone, from each list of sources to each list of targets.
    *
-   * @returns row-major, a row for each list of sources, Infinity = no way; undefined when stopped
+   * @returns row-major, a row for each list of sources, Infinity = no path; undefined when stopped
    */
   costs(
     sourceLists: readonly (readonly End[])[],
@@ -36,30 +40,30 @@ export interface LegSearch {
     control: Control,
   ): Float64Array | undefined
   /**
-   * The same row by row, with what else adds up along the ways.
+   * Computes costs row by row, with sums of other quantities along the cheapest paths.
    *
-   * @param measures arc → what it has of something
-   * @returns gives the row of a list of sources; undefined when stopped
+   * @param measures quantities to sum up
+   * @returns function that computes the row of a list of sources; undefined when stopped
    */
   rows(
     targetLists: readonly (readonly End[])[],
     measures: readonly ArcMeasure[],
-  ): (sources: readonly End[], control: Control) => WayRow | undefined
+  ): (sources: readonly End[], control: Control) => PathRow | undefined
   /**
-   * Costs from the sources to every node at once.
+   * Computes costs from the sources to every node.
    *
-   * @param maxCostMs costs above it may be told as Infinity
-   * @returns node → cost, Infinity = no way, to be asked before the next search begins; undefined when stopped
+   * @param maxCostMs a cost above it may be reported as Infinity
+   * @returns node → cost, Infinity = no path; valid until the next search begins. Undefined when stopped
    */
   reach(sources: readonly End[], control: Control, maxCostMs: number): ((node: number) => number) | undefined
 }
 
-/** What an arc has of something that adds up along a way: length, time on the road. */
+/** Arc → a quantity that adds up along a path, for instance length or driving time. */
 export type ArcMeasure = (arc: number) => number
 
-/** Cheapest ways from some sources to each of several lists of targets. All arrays: list of targets → value. */
-export interface WayRow {
-  /** Infinity = no way */
+/** Cheapest paths from some sources to each of several lists of targets. All arrays: list of targets → value. */
+export interface PathRow {
+  /** Infinity = no path */
   readonly costMs: Float64Array
   /** positions in the lists that were offered */
   readonly source: Int32Array
@@ -68,7 +72,8 @@ export interface WayRow {
   readonly sums: readonly Float64Array[]
 }
 
-export function createWayRow(columns: number, measures: number): WayRow {
+/** Creates a row without any path: 16 bytes a column, and 8 for each measure. */
+export function createPathRow(columns: number, measures: number): PathRow {
   return {
     costMs: new Float64Array(columns).fill(Number.POSITIVE_INFINITY),
     source: new Int32Array(columns),
@@ -77,24 +82,25 @@ export function createWayRow(columns: number, measures: number): WayRow {
   }
 }
 
-/** Layer 1 of the engine: always right, and the measure of whatever is faster. */
+/**
+ * Creates the search of layer 1: flat Dijkstra, the reference that faster searches are compared with.
+ *
+ * @param state scratch of `createSearchState(topology.nodeCount)`; one search at a time
+ */
 export function createDijkstraSearch(topology: Topology, weights: Weights, state: SearchState): LegSearch {
+  const roads = { topology, weights, state }
   return {
     one(sources, targets, control, maxCostMs) {
-      const target = searchOne(topology, weights, state, sources, targets, control, maxCostMs)
+      const target = searchOne(roads, sources, targets, control, maxCostMs)
       return target < 0 ? undefined : readPath(topology, state, targets, target)
     },
     costs(sourceLists, targetLists, control) {
       const costMs = new Float64Array(sourceLists.length * targetLists.length)
       const all = targetLists.flat()
       for (const [row, sources] of sourceLists.entries()) {
-        if (!searchMany(topology, weights, state, sources, all, control)) return undefined
+        if (!searchMany(roads, sources, all, control)) return undefined
         targetLists.forEach((targets, column) => {
-          const target = cheapest(state, targets)
-          costMs[row * targetLists.length + column] =
-            target < 0
-              ? Number.POSITIVE_INFINITY
-              : state.costMs[targets[target]!.node]! + targets[target]!.costMs
+          costMs[row * targetLists.length + column] = cheapestCost(state, targets)
         })
       }
       return costMs
@@ -102,23 +108,23 @@ export function createDijkstraSearch(topology: Topology, weights: Weights, state
     rows(targetLists, measures) {
       const all = targetLists.flat()
       return (sources, control) => {
-        if (!searchMany(topology, weights, state, sources, all, control)) return undefined
-        const row = createWayRow(targetLists.length, measures.length)
+        if (!searchMany(roads, sources, all, control)) return undefined
+        const row = createPathRow(targetLists.length, measures.length)
         for (const [column, targets] of targetLists.entries()) {
           const target = cheapest(state, targets)
-          if (target >= 0) setWay(row, column, readPath(topology, state, targets, target), measures)
+          if (target >= 0) setPath(row, column, readPath(topology, state, targets, target), measures)
         }
         return row
       }
     },
     reach(sources, control, maxCostMs) {
-      if (!searchMany(topology, weights, state, sources, [], control, maxCostMs)) return undefined
+      if (!searchMany(roads, sources, [], control, maxCostMs)) return undefined
       return (node) => (isSettled(state, node) ? state.costMs[node]! : Number.POSITIVE_INFINITY)
     },
   }
 }
 
-function setWay(row: WayRow, column: number, path: NodePath, measures: readonly ArcMeasure[]): void {
+function setPath(row: PathRow, column: number, path: NodePath, measures: readonly ArcMeasure[]): void {
   row.costMs[column] = path.costMs
   row.source[column] = path.source
   row.target[column] = path.target
@@ -129,7 +135,7 @@ function setWay(row: WayRow, column: number, path: NodePath, measures: readonly 
   }
 }
 
-/** Walks the parents back from a target of the last run. */
+/** Follows the parents back from a target of the last run. */
 function readPath(topology: Topology, state: SearchState, targets: readonly End[], target: number): NodePath {
   const { node, costMs } = targets[target]!
   const arcs: number[] = []
@@ -142,6 +148,7 @@ function readPath(topology: Topology, state: SearchState, targets: readonly End[
   return { costMs: state.costMs[node]! + costMs, source: ~arc, target, arcs }
 }
 
+/** @returns position of the cheapest settled target, the first among equals, -1 when none is settled */
 function cheapest(state: SearchState, targets: readonly End[]): number {
   let best = -1
   let bestMs = Number.POSITIVE_INFINITY
@@ -151,4 +158,9 @@ function cheapest(state: SearchState, targets: readonly End[]): number {
     bestMs = state.costMs[node]! + costMs
   })
   return best
+}
+
+function cheapestCost(state: SearchState, targets: readonly End[]): number {
+  const target = targets[cheapest(state, targets)]
+  return target === undefined ? Number.POSITIVE_INFINITY : state.costMs[target.node]! + target.costMs
 }

@@ -1,106 +1,113 @@
 import { type Graph, NO_ARC } from '../graph/graph.js'
-import type { Place, Position } from '../graph/snap.js'
+import type { RoadPoint, Snap } from '../graph/snap.js'
 import { arcTail, isBackward } from '../graph/topology.js'
 import type { Control, End } from './dijkstra.js'
 import type { LegSearch, NodePath } from './leg-search.js'
 import { type Profile, stretchMs } from './profile.js'
 
-/** A link, or the part of it between two spots, as it is driven. */
+/** A link as it is driven, or the part of it between two points. */
 export interface Step {
   readonly link: number
-  /** undefined = from where the link begins */
-  readonly from: Position | undefined
-  /** undefined = to where the link ends */
-  readonly to: Position | undefined
+  /** undefined = the beginning of the link */
+  readonly from: RoadPoint | undefined
+  /** undefined = the end of the link */
+  readonly to: RoadPoint | undefined
 }
 
-/** The way from one place of a request to the next. */
+/** Path from one snapped point of a request to the next, link by link. */
 export interface Leg {
   /** in integral milliseconds, as searched */
   readonly costMs: number
-  /** in the order of travel; stretches of length 0 are left out, so a leg between equal places has none */
+  /** in the order of travel; links driven for 0 mm are left out, so a leg between equal points has no step */
   readonly steps: readonly Step[]
 }
 
-/** Where a leg may begin, or end: a node, the cost between it and the spot, and the link that lies between. */
+/** Node where a leg may begin or end, the point on the road, and the link between the two. */
 export interface LinkEnd extends End {
   readonly link: number
-  readonly position: Position
+  readonly point: RoadPoint
 }
 
-/** What a place offers to legs that begin at it, and to those that end there. */
-export interface PlaceEnds {
-  readonly place: Place
+/** Ends that a snapped point gives to the legs that begin there, and to those that end there. */
+export interface SnapEnds {
+  readonly snap: Snap
   readonly sources: readonly LinkEnd[]
   readonly targets: readonly LinkEnd[]
 }
 
-/** Both directions of every segment that the place is on, as far as they may be driven. */
-export function endsOf(profile: Profile, place: Place): PlaceEnds {
+/**
+ * Lists the nodes where legs from and to a snapped point leave and enter the graph: for both directions of every
+ * segment that the point is on, as far as they may be driven and are not closed in between.
+ */
+export function endsOf(profile: Profile, snap: Snap): SnapEnds {
   const { graph } = profile
   const sources: LinkEnd[] = []
   const targets: LinkEnd[] = []
-  for (const position of place.positions) {
-    for (let link = position.segment * 2; link <= position.segment * 2 + 1; link++) {
+  for (const point of snap.points) {
+    for (let link = point.segment * 2; link <= point.segment * 2 + 1; link++) {
       if (graph.linkStartArc[link] === NO_ARC) continue
-      addSource(profile, link, position, sources)
-      addTargets(profile, link, position, targets)
+      addSource(profile, link, point, sources)
+      addTargets(profile, link, point, targets)
     }
   }
-  return { place, sources, targets }
+  return { snap, sources, targets }
 }
 
 /**
- * Cheapest way from one place to another.
+ * Finds the cheapest path from one snapped point to another.
  *
- * Within one link the way ahead is taken when nothing is cheaper. There is no turning round in the middle of a link:
- * a goal behind the start is reached by going around. Turning round where a leg begins is allowed.
+ * Within one link the direct leg is taken when nothing is cheaper. U-turns in the middle of a link are not allowed: a
+ * goal behind the start is reached by a detour. A leg may begin in either direction, whatever the leg before did.
  *
- * @returns undefined when there is none, or when the search was stopped (`control.stoppedBy`)
+ * @returns undefined when there is no path, or when the search was stopped (`control.stoppedBy`)
  */
 export function findLeg(
   profile: Profile,
   search: LegSearch,
-  from: PlaceEnds,
-  to: PlaceEnds,
+  from: SnapEnds,
+  to: SnapEnds,
   control: Control,
 ): Leg | undefined {
-  const direct = directLeg(profile, from.place, to.place)
+  const direct = directLeg(profile, from.snap, to.snap)
   if (direct !== undefined && direct.costMs === 0) return direct
-  const maxCostMs = direct === undefined ? undefined : direct.costMs - 1 // costs are integral
+  const maxCostMs = direct === undefined ? undefined : direct.costMs - 1 // costs are integral: only a cheaper path counts
   const path = search.one(from.sources, to.targets, control, maxCostMs)
   if (path === undefined) return control.stoppedBy === undefined ? direct : undefined
   return legOf(profile.graph, from, to, path)
 }
 
-function addSource(profile: Profile, link: number, position: Position, sources: LinkEnd[]): void {
+function addSource(profile: Profile, link: number, point: RoadPoint, sources: LinkEnd[]): void {
   const { graph } = profile
-  const lengthMm = graph.segmentLengthMm[position.segment]!
+  const lengthMm = graph.segmentLengthMm[point.segment]!
   const costMs = isBackward(link)
-    ? stretchMs(profile, link, 0, position.offsetMm)
-    : stretchMs(profile, link, position.offsetMm, lengthMm)
-  if (costMs >= 0) sources.push({ node: graph.head[graph.linkStartArc[link]!]!, costMs, link, position })
+    ? stretchMs(profile, link, 0, point.offsetMm)
+    : stretchMs(profile, link, point.offsetMm, lengthMm)
+  if (costMs >= 0) sources.push({ node: graph.head[graph.linkStartArc[link]!]!, costMs, link, point })
 }
 
-/** A route may end inside a link whatever it remembers when it enters it, so each of the link's arcs will do. */
-function addTargets(profile: Profile, link: number, position: Position, targets: LinkEnd[]): void {
+/** A route may end inside a link in any turn state, so the tail of each of the link's arcs is a target. */
+function addTargets(profile: Profile, link: number, point: RoadPoint, targets: LinkEnd[]): void {
   const { graph } = profile
-  const lengthMm = graph.segmentLengthMm[position.segment]!
+  const lengthMm = graph.segmentLengthMm[point.segment]!
   const costMs = isBackward(link)
-    ? stretchMs(profile, link, position.offsetMm, lengthMm)
-    : stretchMs(profile, link, 0, position.offsetMm)
+    ? stretchMs(profile, link, point.offsetMm, lengthMm)
+    : stretchMs(profile, link, 0, point.offsetMm)
   if (costMs < 0) return
   for (let at = graph.linkFirstArc[link]!, end = graph.linkFirstArc[link + 1]!; at < end; at++) {
-    targets.push({ node: arcTail(graph, graph.linkArcs[at]!), costMs, link, position })
+    targets.push({ node: arcTail(graph, graph.linkArcs[at]!), costMs, link, point })
   }
 }
 
-/** The way ahead within one link, when both places are on it in the right order. */
-export function directLeg(profile: Profile, from: Place, to: Place): Leg | undefined {
+/**
+ * Finds the leg within one link when both points are on it in the order of travel; the cheapest of several.
+ *
+ * @returns undefined when there is none, or when it is closed
+ */
+export function directLeg(profile: Profile, from: Snap, to: Snap): Leg | undefined {
   const { graph } = profile
   let best: Leg | undefined
-  for (const start of from.positions) {
-    for (const goal of to.positions) {
+  for (const start of from.points) {
+    for (const goal of to.points) {
       if (start.segment !== goal.segment) continue
       for (let link = start.segment * 2; link <= start.segment * 2 + 1; link++) {
         if (graph.linkStartArc[link] === NO_ARC) continue
@@ -115,20 +122,20 @@ export function directLeg(profile: Profile, from: Place, to: Place): Leg | undef
   return best
 }
 
-function legOf(graph: Graph, from: PlaceEnds, to: PlaceEnds, path: NodePath): Leg {
+function legOf(graph: Graph, from: SnapEnds, to: SnapEnds, path: NodePath): Leg {
   const source = from.sources[path.source]!
   const target = to.targets[path.target]!
   const { arcLink, segmentLengthMm } = graph
-  const steps: Step[] = stepsWithLength(graph, [{ link: source.link, from: source.position, to: undefined }])
+  const steps: Step[] = stepsWithLength(graph, [{ link: source.link, from: source.point, to: undefined }])
   for (const arc of path.arcs) {
     const link = arcLink[arc]!
     if (segmentLengthMm[link >>> 1]! > 0) steps.push({ link, from: undefined, to: undefined })
   }
-  steps.push(...stepsWithLength(graph, [{ link: target.link, from: undefined, to: target.position }]))
+  steps.push(...stepsWithLength(graph, [{ link: target.link, from: undefined, to: target.point }]))
   return { costMs: path.costMs, steps }
 }
 
-/** Leaves out steps of length 0. */
+/** Returns the steps that are longer than 0 mm. */
 export function stepsWithLength<S extends Step>(graph: Graph, steps: readonly S[]): S[] {
   return steps.filter((step) => {
     const [fromMm, toMm] = stepRange(graph, step)
@@ -136,7 +143,7 @@ export function stepsWithLength<S extends Step>(graph: Graph, steps: readonly S[
   })
 }
 
-/** The stretch that a step drives: offsets from its segment's tail, the smaller first. */
+/** Returns the part of its segment that a step covers: offsets from the segment's tail, mm, the smaller first. */
 export function stepRange(graph: Pick<Graph, 'segmentLengthMm'>, step: Step): [fromMm: number, toMm: number] {
   const lengthMm = graph.segmentLengthMm[step.link >>> 1]!
   const { from, to } = step

@@ -1,86 +1,102 @@
-import { roundHours } from '../../route-answer/answer.js'
-import type { Place } from '../graph/snap.js'
+import type { Snap } from '../graph/snap.js'
 import { hours } from './cost.js'
-import { directLeg, endsOf, type PlaceEnds, type Step, stepRange } from './leg.js'
-import type { WayRow } from './leg-search.js'
-import { type Searcher, stopped } from './route.js'
-import { runAtOnce, type Sliced } from './sliced.js'
+import { directLeg, endsOf, type SnapEnds, type Step, stepRange } from './leg.js'
+import type { PathRow } from './leg-search.js'
+import { type Searcher, throwIfStopped } from './route.js'
+import type { SlicedTask } from './sliced-task.js'
 
-/** Many to many, wire names: a row a source; null where there is no way. */
+/** Costs, times and lengths from many points to many points: row-major arrays, a row for each source. */
 export interface Matrix {
-  /** hours, risk weighed in: the searched cost, which is rounded to whole milliseconds a link */
-  costs: (number | null)[][]
-  times: (number | null)[][]
-  lengths: (number | null)[][]
+  readonly rows: number
+  readonly columns: number
+  /** integral milliseconds, Infinity = no path; where there is none, the other arrays hold 0 */
+  readonly costMs: Float64Array
+  /** driving time on the cheapest path */
+  readonly timeH: Float64Array
+  /** length of the cheapest path */
+  readonly lengthMm: Float64Array
 }
 
-/** A way of a matrix, not listed link by link. */
-interface Way {
+/** Cost and sums of a cheapest path. */
+interface PathTotals {
   readonly costMs: number
   readonly lengthMm: number
   readonly timeH: number
 }
 
-const MS_PER_HOUR = 3_600_000
-
-/** @throws AppError CANCELLED, SEARCH_TOO_LARGE */
-export function findMatrix(searcher: Searcher, sources: readonly Place[], targets: readonly Place[]): Matrix {
-  return runAtOnce(findMatrixSliced(searcher, sources, targets))
-}
-
-/** The same, a row a slice. */
-export function* findMatrixSliced(
+/**
+ * Computes costs, times and lengths between all pairs. A slice is one row.
+ *
+ * @throws AppError CANCELLED, SEARCH_TOO_LARGE
+ */
+export function* findMatrix(
   searcher: Searcher,
-  sources: readonly Place[],
-  targets: readonly Place[],
-): Sliced<Matrix> {
+  sources: readonly Snap[],
+  targets: readonly Snap[],
+): SlicedTask<Matrix> {
   const { profile, search, control } = searcher
   const { arcLink, segmentLengthMm, linkSpeed } = profile.graph
   const lengthMm = (arc: number) => segmentLengthMm[arcLink[arc]! >>> 1]!
   const timeH = (arc: number) => hours(lengthMm(arc), linkSpeed[arcLink[arc]!]!)
-  const goals = targets.map((place) => endsOf(profile, place))
-  const goalEnds = goals.map((goal) => goal.targets)
-  const rowOf = search.rows(goalEnds, [lengthMm, timeH])
-  const matrix: Matrix = { costs: [], times: [], lengths: [] }
-  for (const place of sources) {
-    const start = endsOf(profile, place)
+  const goals = targets.map((snap) => endsOf(profile, snap))
+  const rowOf = search.rows(
+    goals.map((goal) => goal.targets),
+    [lengthMm, timeH],
+  )
+  const matrix = createMatrix(sources.length, targets.length)
+  for (const [rowAt, snap] of sources.entries()) {
+    const start = endsOf(profile, snap)
     const row = rowOf(start.sources, control)
-    if (row === undefined) throw stopped(control)
-    const ways = goals.map((goal, column) => wayOf(searcher, start, goal, row, column))
-    const write = (value: (way: Way) => number) => ways.map((way) => (way === undefined ? null : value(way)))
-    matrix.costs.push(write((way) => roundHours(way.costMs / MS_PER_HOUR)))
-    matrix.times.push(write((way) => roundHours(way.timeH)))
-    matrix.lengths.push(write((way) => way.lengthMm / 1000))
+    throwIfStopped(control)
+    for (const [column, goal] of goals.entries()) {
+      const path = row && pathSums(searcher, start, goal, row, column)
+      if (path === undefined) continue
+      const at = rowAt * matrix.columns + column
+      matrix.costMs[at] = path.costMs
+      matrix.timeH[at] = path.timeH
+      matrix.lengthMm[at] = path.lengthMm
+    }
     yield
   }
   return matrix
 }
 
-/** The way that a row tells of, with the stretches between the places and its nodes; the way ahead within one link when not dearer. */
-function wayOf(
-  searcher: Searcher,
-  from: PlaceEnds,
-  to: PlaceEnds,
-  row: WayRow,
+function createMatrix(rows: number, columns: number): Matrix {
+  const size = rows * columns
+  return {
+    rows,
+    columns,
+    costMs: new Float64Array(size).fill(Number.POSITIVE_INFINITY),
+    timeH: new Float64Array(size),
+    lengthMm: new Float64Array(size),
+  }
+}
+
+/** Adds the partly driven links at both ends to a path of a row; the direct leg within one link wins a tie. */
+function pathSums(
+  { profile }: Searcher,
+  from: SnapEnds,
+  to: SnapEnds,
+  row: PathRow,
   column: number,
-): Way | undefined {
-  const direct = directLeg(searcher.profile, from.place, to.place)
+): PathTotals | undefined {
+  const direct = directLeg(profile, from.snap, to.snap)
   const costMs = row.costMs[column]!
   if (direct !== undefined && direct.costMs <= costMs) {
-    const [lengthMm, timeH] = sumOf(searcher, direct.steps)
+    const [lengthMm, timeH] = sumOf(profile, direct.steps)
     return { costMs: direct.costMs, lengthMm, timeH }
   }
   if (costMs === Number.POSITIVE_INFINITY) return undefined
   const source = from.sources[row.source[column]!]!
   const target = to.targets[row.target[column]!]!
-  const [lengthMm, timeH] = sumOf(searcher, [
-    { link: source.link, from: source.position, to: undefined },
-    { link: target.link, from: undefined, to: target.position },
+  const [lengthMm, timeH] = sumOf(profile, [
+    { link: source.link, from: source.point, to: undefined },
+    { link: target.link, from: undefined, to: target.point },
   ])
   return { costMs, lengthMm: lengthMm + row.sums[0]![column]!, timeH: timeH + row.sums[1]![column]! }
 }
 
-function sumOf({ profile: { graph } }: Searcher, steps: readonly Step[]): [lengthMm: number, timeH: number] {
+function sumOf({ graph }: Searcher['profile'], steps: readonly Step[]): [lengthMm: number, timeH: number] {
   let lengthMm = 0
   let timeH = 0
   for (const step of steps) {

@@ -4,14 +4,16 @@ const RANDOM_STARTS = 6
 const SEED = 20_261_121
 /** Longest run of points that Or-opt moves together. */
 const MAX_RUN = 3
-/** Stands for "no way" while orders are compared: more than any real order, and sums of it stay exact. */
+/** Represents "no path" while orders are compared: more than any real order, and sums of it stay exact. */
 const NO_WAY_MS = 2 ** 42
 
 /**
- * A good order of many via points: local search by 2-opt and Or-opt from several starts (the order as given, nearest
- * next, and shuffles from a fixed seed); the best end wins, the earliest start among equals.
+ * Finds a good order of many via points: local search by 2-opt and Or-opt from several starts (the order as given,
+ * nearest neighbour, and shuffles from a fixed seed). The best result wins, the earliest start among equals.
  *
- * Costs differ by direction, so a 2-opt move pays for the turned part too.
+ * Costs differ by direction, so a 2-opt move also changes the cost of the reversed part.
+ *
+ * @returns never more expensive than the order as given; equal input gives an equal order
  */
 export function improveOrder(matrix: CostMatrix): Order {
   const finite: CostMatrix = {
@@ -30,7 +32,7 @@ export function improveOrder(matrix: CostMatrix): Order {
   return { via: best, costMs: costOfOrder(matrix, best), isOptimal: false }
 }
 
-/** Where the local searches begin; the order as given comes first, so the result is never dearer than it. */
+/** Lists the starts of the local searches, the order as given first. */
 function starts(matrix: CostMatrix): number[][] {
   const given = Array.from({ length: matrix.viaCount }, (_, i) => i)
   const random = createRandom(SEED)
@@ -38,7 +40,7 @@ function starts(matrix: CostMatrix): number[][] {
   return [given, nearestNext(matrix), ...shuffles]
 }
 
-/** Always goes to the nearest point that is left. */
+/** Builds the nearest-neighbour order: always on to the cheapest point that is left. */
 function nearestNext({ viaCount, costMs }: CostMatrix): number[] {
   const size = viaCount + 2
   const left = new Set(Array.from({ length: viaCount }, (_, i) => i))
@@ -60,19 +62,19 @@ function nearestNext({ viaCount, costMs }: CostMatrix): number[] {
   return tour
 }
 
-/** Takes every move that makes the tour cheaper, pass after pass, until none does. A pass is O(n²). */
+/** Applies improving moves, pass after pass, until there is none. A pass is O(n²). */
 function descend(matrix: CostMatrix, start: readonly number[]): number[] {
   const size = matrix.viaCount + 2
   const cost = matrix.costMs
   // rows of the matrix in order of visit, with start and goal at the ends
   const tour = [0, ...start.map((point) => point + 1), size - 1]
   let isBetter = true
-  while (isBetter) isBetter = turnParts(tour, cost, size) || moveRuns(tour, cost, size)
+  while (isBetter) isBetter = reverseParts(tour, cost, size) || moveRuns(tour, cost, size)
   return tour.slice(1, -1).map((row) => row - 1)
 }
 
-/** 2-opt: turns `tour[i … j]` round when that is cheaper. */
-function turnParts(tour: number[], cost: Float64Array, size: number): boolean {
+/** 2-opt: reverses `tour[i … j]` when that is cheaper. */
+function reverseParts(tour: number[], cost: Float64Array, size: number): boolean {
   const last = tour.length - 1
   let isBetter = false
   for (let i = 1; i < last - 1; i++) {
@@ -96,7 +98,7 @@ function turnParts(tour: number[], cost: Float64Array, size: number): boolean {
   return isBetter
 }
 
-/** Or-opt: moves a run of up to three points elsewhere when that is cheaper. */
+/** Or-opt: moves a run of up to `MAX_RUN` points elsewhere when that is cheaper. */
 function moveRuns(tour: number[], cost: Float64Array, size: number): boolean {
   let isBetter = false
   const between = (a: number, b: number) => cost[tour[a]! * size + tour[b]!]!
@@ -117,7 +119,7 @@ function moveRuns(tour: number[], cost: Float64Array, size: number): boolean {
   return isBetter
 }
 
-/** @see R. Durstenfeld, "Algorithm 235: random permutation", 1964 */
+/** Returns the points in random order. @see R. Durstenfeld, "Algorithm 235: random permutation", 1964 */
 function shuffled(points: readonly number[], random: () => number): number[] {
   const result = [...points]
   for (let i = result.length - 1; i > 0; i--) {
@@ -129,7 +131,7 @@ function shuffled(points: readonly number[], random: () => number): number[] {
   return result
 }
 
-/** Numbers in [0, 1) from a seed. @see G. Marsaglia, "Xorshift RNGs", 2003 */
+/** Creates a generator of numbers in [0, 1) from a seed. @see G. Marsaglia, "Xorshift RNGs", 2003 */
 function createRandom(seed: number): () => number {
   let state = seed
   return () => {

@@ -1,20 +1,20 @@
 import type { CostMatrix, Order } from './cost-matrix.js'
 import { improveOrder } from './order-heuristic.js'
 
-/** 2^12 sets of 12 last points: 49,152 states, 2 ms; each further point more than doubles both. */
+/** Most via points of an exact order: 2^12 sets of 12 last points are 49,152 states, 2 ms; one more doubles both. */
 export const MAX_EXACT_VIA = 12
 
-/** Cheapest order of the via points: exact up to `MAX_EXACT_VIA`, improved from several starts beyond. */
+/** Finds the cheapest order of the via points: exact up to `MAX_EXACT_VIA`, by local search beyond. */
 export function orderVia(matrix: CostMatrix): Order {
   if (matrix.viaCount <= MAX_EXACT_VIA) return exactOrder(matrix)
   return improveOrder(matrix)
 }
 
 /**
- * Cheapest order over all permutations; of equal ones the first in lexicographic order.
+ * Finds the cheapest of all permutations; of equal ones the first in lexicographic order. O(n² 2ⁿ) time.
  *
- * `rest[set, last]` is the cheapest way to the goal that leaves `last` and still visits the points outside `set`;
- * working from the goal backwards lets the order be read from the front, smallest point first among equals.
+ * `rest[set, last]` is the cheapest path from `last` to the goal over all points outside `set`. Computed backwards from
+ * the goal, it lets the order be read from the front, smallest point first among equals.
  *
  * @see M. Held, R. M. Karp, "A dynamic programming approach to sequencing problems", 1962
  */
@@ -40,6 +40,7 @@ export function exactOrder({ viaCount, costMs }: CostMatrix): Order {
   return readOrder(viaCount, costMs, rest)
 }
 
+/** Reads the order from the front: always the point that the least cost of the rest begins with. */
 function readOrder(viaCount: number, costMs: Float64Array, rest: Float64Array): Order {
   const size = viaCount + 2
   const via: number[] = []

@@ -1,7 +1,7 @@
 /**
- * Risk levels of one theme at one instant, laid on the segments of one map.
+ * Risk levels of one theme at one instant on the segments of one map.
  *
- * Only segments that some cell touches are listed. The pieces of a listed segment tile it from its tail to its
+ * Only segments that some cell touches are listed. The pieces of a listed segment cover it from its tail to its
  * head without gaps, so the last piece ends at the segment's length.
  */
 export interface Overlay {
@@ -9,20 +9,24 @@ export interface Overlay {
   readonly segments: Uint32Array
   /** position in `segments` → its first piece; one entry more than `segments` */
   readonly firstPiece: Uint32Array
-  /** piece → where it ends, millimetres from the segment's tail, ascending within a segment */
+  /** piece → offset of its end from the segment's tail, millimetres; ascending within a segment */
   readonly pieceEndMm: Uint32Array
   /** piece → level 0 to 10 */
   readonly pieceLevel: Uint8Array
 }
 
-/** A theme as a search uses it: where its levels are, and what each level costs. */
+/** Theme of a search: where its levels are, and what each level costs. */
 export interface ThemeRisk {
   readonly overlay: Overlay
-  /** level 0 to 10 → how much longer a piece of that level takes: `time * (1 + sensitivity)`; finite, ≥ 0 */
+  /** level 0 to 10 → relative extra cost: a piece of that level costs `time * (1 + sensitivity)`; finite, ≥ 0 */
   readonly sensitivity: readonly number[]
 }
 
-/** Position of a segment in `overlay.segments`, -1 when no cell touches it. */
+/**
+ * Finds a segment by binary search.
+ *
+ * @returns its position in `overlay.segments`, -1 when no cell touches it
+ */
 export function findSegment(overlay: Overlay, segment: number): number {
   const { segments } = overlay
   let low = 0

@@ -3,24 +3,25 @@ import { costMs, measure, meetsClosed } from './cost.js'
 import type { Weights } from './dijkstra.js'
 import type { Overlay, ThemeRisk } from './overlay.js'
 
-/** All that prices a road: the themes with their sensitivities, closed areas, and the arcs' costs that follow. */
+/** Cost model of one search: themes with their sensitivities, closed areas, and the weights of arcs that follow. */
 export interface Profile {
   readonly graph: Graph
   readonly themes: readonly ThemeRisk[]
-  /** pieces of a level above 0 must not be driven */
+  /** pieces of a level above 0 are closed */
   readonly closed: Overlay | undefined
   readonly weights: Weights
-  /** segment → times as dear, for stretches of it: the weights have it already. Only while alternatives are sought */
+  /** segment → factor on the cost of its stretches; `weights` include it. Only in searches for alternatives */
   readonly surcharge?: ReadonlyMap<number, number>
 }
 
 const MAX_INT32 = 0x7fffffff
 
 /**
- * Prices every arc of a graph.
+ * Computes the weight of every arc of a graph: 1 to 3 ms for a city of 145,000 arcs. Weights without risk are computed
+ * once a graph and shared.
  *
- * Weights are Int32 where the dearest link under the largest sensitivities fits, Float64 otherwise: a level "never,
- * unless there is no other way" (9999) on a long link must not overflow.
+ * Weights are an Int32Array where the most expensive link under the largest sensitivities fits, a Float64Array
+ * otherwise: a sensitivity that means "only if there is no other path" (9999) must not overflow on a long link.
  */
 export function createProfile(graph: Graph, themes: readonly ThemeRisk[] = [], closed?: Overlay): Profile {
   const free = freeWeights(graph)
@@ -35,12 +36,15 @@ export function createProfile(graph: Graph, themes: readonly ThemeRisk[] = [], c
   const weights = fits(graph, themes) ? new Int32Array(graph.arcCount) : new Float64Array(graph.arcCount)
   if (everywhere === 0) weights.set(free)
   else fillUniform(graph, weights, 1 + everywhere)
-  for (const { overlay } of themes) priceListed(graph, themes, overlay, weights)
+  for (const { overlay } of themes) weighListed(graph, themes, overlay, weights)
   if (closed !== undefined) closeListed(graph, closed, weights)
   return { graph, themes, closed, weights }
 }
 
-/** Cost of driving a link between two offsets from its segment's tail; -1 when something closed is in the way. */
+/**
+ * Returns the cost of driving a link between two offsets from its segment's tail, milliseconds; -1 when a closed piece
+ * lies between them.
+ */
 export function stretchMs(profile: Profile, link: number, fromMm: number, toMm: number): number {
   const { graph, closed, themes } = profile
   const segment = link >>> 1
@@ -49,49 +53,49 @@ export function stretchMs(profile: Profile, link: number, fromMm: number, toMm: 
   return costMs(weightedMm * (profile.surcharge?.get(segment) ?? 1), graph.linkSpeed[link]!)
 }
 
-/** Costs without risk; computed once a graph. */
+/** Returns the weights without risk; computed once a graph. */
 export function freeWeights(graph: Graph): Weights {
   return freeFlow(graph).weights
 }
 
 interface FreeFlow {
   readonly weights: Weights
-  /** cost of the dearest link */
-  readonly dearestMs: number
+  /** cost of the most expensive link */
+  readonly highestMs: number
 }
 
 function freeFlow(graph: Graph): FreeFlow {
-  let free = kept.get(graph)
+  let free = freeFlows.get(graph)
   if (free === undefined) {
-    const dearestMs = dearestFreeMs(graph)
-    const weights = dearestMs <= MAX_INT32 ? new Int32Array(graph.arcCount) : new Float64Array(graph.arcCount)
+    const highestMs = highestFreeMs(graph)
+    const weights = highestMs <= MAX_INT32 ? new Int32Array(graph.arcCount) : new Float64Array(graph.arcCount)
     fillUniform(graph, weights, 1)
-    free = { weights, dearestMs }
-    kept.set(graph, free)
+    free = { weights, highestMs }
+    freeFlows.set(graph, free)
   }
   return free
 }
 
-const kept = new WeakMap<Graph, FreeFlow>()
+const freeFlows = new WeakMap<Graph, FreeFlow>()
 
-/** Cost of the dearest link without risk: what decides how wide the numbers must be. */
-function dearestFreeMs(graph: Graph): number {
+/** Returns the cost of the most expensive link without risk, which decides the kind of the arrays. */
+function highestFreeMs(graph: Graph): number {
   const { segmentLengthMm, linkSpeed } = graph
-  let dearestMs = 0
+  let highestMs = 0
   for (let link = 0; link < linkSpeed.length; link++) {
     const speed = linkSpeed[link]!
-    if (speed > 0) dearestMs = Math.max(dearestMs, costMs(segmentLengthMm[link >>> 1]!, speed))
+    if (speed > 0) highestMs = Math.max(highestMs, costMs(segmentLengthMm[link >>> 1]!, speed))
   }
-  return dearestMs
+  return highestMs
 }
 
-/** True when no link can cost more than an Int32 holds, even all of it at each theme's dearest level. */
+/** Returns true when no link can cost more than an Int32 holds, even where each theme has its worst level on all of it. */
 function fits(graph: Graph, themes: readonly ThemeRisk[]): boolean {
   const largest = 1 + sum(themes.map((theme) => Math.max(...theme.sensitivity)))
-  return freeFlow(graph).dearestMs * largest + 1 <= MAX_INT32
+  return freeFlow(graph).highestMs * largest + 1 <= MAX_INT32
 }
 
-/** The same factor everywhere: no cell, or `sensitivity[0]` alone. In step with `costMs`, so that sums agree. */
+/** Sets all weights with one factor: no cell, or `sensitivity[0]` alone. Rounds exactly as `costMs` does. */
 function fillUniform(graph: Graph, weights: Weights, factor: number): void {
   const { arcCount, arcLink, segmentLengthMm, linkSpeed } = graph
   for (let arc = 0; arc < arcCount; arc++) {
@@ -100,27 +104,29 @@ function fillUniform(graph: Graph, weights: Weights, factor: number): void {
   }
 }
 
-/** A segment that several themes list is priced as often, always to the same cost. */
-function priceListed(graph: Graph, themes: readonly ThemeRisk[], overlay: Overlay, weights: Weights): void {
+/** Sets the weights of the listed segments. One that several themes list is set several times, to the same cost. */
+function weighListed(graph: Graph, themes: readonly ThemeRisk[], overlay: Overlay, weights: Weights): void {
   const { segmentLengthMm, linkSpeed, linkFirstArc, linkArcs } = graph
   const { segments } = overlay
   const only = themes.length === 1 ? themes[0] : undefined
   for (let i = 0; i < segments.length; i++) {
     const segment = segments[i]!
     const weightedMm =
-      only === undefined ? measure(themes, segment, 0, segmentLengthMm[segment]!).weightedMm : weigh(only, i)
+      only === undefined
+        ? measure(themes, segment, 0, segmentLengthMm[segment]!).weightedMm
+        : weightedLength(only, i)
     for (let link = segment * 2; link <= segment * 2 + 1; link++) {
       const first = linkFirstArc[link]!
       const end = linkFirstArc[link + 1]!
       if (first === end) continue
-      const priceMs = costMs(weightedMm, linkSpeed[link]!)
-      for (let at = first; at < end; at++) weights[linkArcs[at]!] = priceMs
+      const weightMs = costMs(weightedMm, linkSpeed[link]!)
+      for (let at = first; at < end; at++) weights[linkArcs[at]!] = weightMs
     }
   }
 }
 
-/** What `measure` says of a whole listed segment when there is one theme, which is the common case, without its overhead. */
-function weigh({ overlay, sensitivity }: ThemeRisk, listed: number): number {
+/** `measure(…).weightedMm` of a whole listed segment under one theme, the common case, without the binary search. */
+function weightedLength({ overlay, sensitivity }: ThemeRisk, listed: number): number {
   const { firstPiece, pieceEndMm, pieceLevel } = overlay
   let weightedMm = 0
   let atMm = 0
@@ -132,7 +138,7 @@ function weigh({ overlay, sensitivity }: ThemeRisk, listed: number): number {
   return weightedMm
 }
 
-/** A link is closed as a whole when any piece of it is; its open ends can still be reached by `stretchMs`. */
+/** A link with a closed piece is closed to through traffic; its open ends can still be reached, see `stretchMs`. */
 function closeListed(graph: Graph, closed: Overlay, weights: Weights): void {
   const { segmentLengthMm, linkFirstArc, linkArcs } = graph
   for (const segment of closed.segments) {

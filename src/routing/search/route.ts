@@ -1,54 +1,50 @@
 import { AppError } from '../../errors.js'
-import type { AskedPoint } from '../graph/places.js'
-import type { Place } from '../graph/snap.js'
+import type { Snap } from '../graph/snap.js'
 import { measure, type Stretch } from './cost.js'
 import type { CostMatrix, Order } from './cost-matrix.js'
 import type { Control } from './dijkstra.js'
-import { directLeg, endsOf, findLeg, type Leg, type PlaceEnds, type Step, stepRange } from './leg.js'
+import { directLeg, endsOf, findLeg, type Leg, type SnapEnds, type Step, stepRange } from './leg.js'
 import type { LegSearch } from './leg-search.js'
 import { orderVia } from './order.js'
 import type { Profile } from './profile.js'
-import { runAtOnce, type Sliced } from './sliced.js'
+import type { SlicedTask } from './sliced-task.js'
 
-/** A step with what it meets. */
+/** A step with its length, cost and risk. */
 export interface DrivenStep extends Step, Stretch {}
 
-/** A way through all places of a request, leg by leg. */
+/** Path through all points of a request, leg by leg. */
 export interface Route {
-  /** what was minimised, integral milliseconds */
+  /** the cost that was minimised, integral milliseconds */
   readonly costMs: number
   readonly legs: readonly (readonly DrivenStep[])[]
 }
 
-/** What a route is searched with. */
+/** The first leg without a path, counted from 0 in the order of visit. */
+export interface BlockedLeg {
+  readonly blockedLeg: number
+}
+
+/** Cost model, search and limits of a request. */
 export interface Searcher {
   readonly profile: Profile
   readonly search: LegSearch
   readonly control: Control
 }
 
-/** Cheapest way through the places in the order given. @throws AppError NO_ROUTE naming the leg, or why it stopped */
-export function findRoute(
-  searcher: Searcher,
-  places: readonly Place[],
-  points: readonly AskedPoint[],
-): Route {
-  return runAtOnce(findRouteSliced(searcher, places, points))
-}
-
-/** The same, a leg a slice. */
-export function* findRouteSliced(
-  searcher: Searcher,
-  places: readonly Place[],
-  points: readonly AskedPoint[],
-): Sliced<Route> {
+/**
+ * Finds the cheapest path through the points in the order given. A slice is one leg.
+ *
+ * @throws AppError CANCELLED, SEARCH_TOO_LARGE
+ */
+export function* findRoute(searcher: Searcher, snaps: readonly Snap[]): SlicedTask<Route | BlockedLeg> {
   const { profile, search, control } = searcher
-  const ends = places.map((place) => endsOf(profile, place))
+  const ends = snaps.map((snap) => endsOf(profile, snap))
   const legs: (readonly DrivenStep[])[] = []
   let costMs = 0
   for (let i = 0; i + 1 < ends.length; i++) {
     const leg = findLeg(profile, search, ends[i]!, ends[i + 1]!, control)
-    if (leg === undefined) throw noLeg(control, i, points)
+    throwIfStopped(control)
+    if (leg === undefined) return { blockedLeg: i }
     costMs += leg.costMs
     legs.push(leg.steps.map((step) => measureStep(profile, step)))
     yield
@@ -56,7 +52,7 @@ export function* findRouteSliced(
   return { costMs, legs }
 }
 
-/** Measures legs that were found. */
+/** Adds lengths, costs and risks under a profile to legs that were found. */
 export function routeOf(profile: Profile, legs: readonly Leg[]): Route {
   return {
     costMs: legs.reduce((sum, leg) => sum + leg.costMs, 0),
@@ -64,7 +60,7 @@ export function routeOf(profile: Profile, legs: readonly Leg[]): Route {
   }
 }
 
-/** A step with what it meets under a profile. */
+/** Returns a step with its length, cost and risk under a profile. */
 export function measureStep(profile: Profile, step: Step): DrivenStep {
   const { link, from, to } = step
   let fromMm = 0
@@ -75,31 +71,30 @@ export function measureStep(profile: Profile, step: Step): DrivenStep {
 }
 
 /**
- * Cheapest order of the places between the first and the last.
+ * Finds the cheapest order of the points between the first and the last.
  *
- * @throws AppError NO_ROUTE when no order leads through them all
+ * @returns BlockedLeg when no order leads through them all: the first blocked leg of the order given, 0 when each leg
+ * of it has a path
+ * @throws AppError CANCELLED, SEARCH_TOO_LARGE
  */
-export function findOrder(
-  searcher: Searcher,
-  places: readonly Place[],
-  points: readonly AskedPoint[],
-): Order {
+export function findOrder(searcher: Searcher, snaps: readonly Snap[]): Order | BlockedLeg {
   const { profile, control } = searcher
-  const ends = places.map((place) => endsOf(profile, place))
-  const matrix = costMatrix(searcher, ends)
-  if (control.stoppedBy !== undefined) throw stopped(control)
+  const matrix = costMatrix(
+    searcher,
+    snaps.map((snap) => endsOf(profile, snap)),
+  )
+  throwIfStopped(control)
   const order = orderVia(matrix)
-  if (Number.isFinite(order.costMs)) return order
-  throw noLeg(control, blockedLeg(matrix), points)
+  return Number.isFinite(order.costMs) ? order : { blockedLeg: firstBlockedLeg(matrix) }
 }
 
-/** The places of a request as they are visited under an order. */
-export function inOrder<T>(items: readonly T[], order: Order): T[] {
-  return [items[0]!, ...order.via.map((i) => items[i + 1]!), items[items.length - 1]!]
+/** Returns start, via points and goal of a request in the order of visit. */
+export function inOrder<T>(items: readonly T[], via: readonly number[]): T[] {
+  return [items[0]!, ...via.map((i) => items[i + 1]!), items[items.length - 1]!]
 }
 
-/** Costs from every place but the goal to every place but the start. */
-function costMatrix(searcher: Searcher, ends: readonly PlaceEnds[]): CostMatrix {
+/** Computes the costs from every point but the goal to every point but the start. */
+function costMatrix(searcher: Searcher, ends: readonly SnapEnds[]): CostMatrix {
   const { profile, search, control } = searcher
   const size = ends.length
   const costMs = new Float64Array(size * size).fill(Number.POSITIVE_INFINITY)
@@ -112,35 +107,23 @@ function costMatrix(searcher: Searcher, ends: readonly PlaceEnds[]): CostMatrix 
   )
   for (const [row, from] of froms.entries()) {
     for (const [column, to] of tos.entries()) {
-      const aroundMs = found?.[row * tos.length + column] ?? Number.POSITIVE_INFINITY
-      const aheadMs = directLeg(profile, from.place, to.place)?.costMs ?? Number.POSITIVE_INFINITY
-      costMs[row * size + column + 1] = Math.min(aroundMs, aheadMs)
+      const searchedMs = found?.[row * tos.length + column] ?? Number.POSITIVE_INFINITY
+      const directMs = directLeg(profile, from.snap, to.snap)?.costMs ?? Number.POSITIVE_INFINITY
+      costMs[row * size + column + 1] = Math.min(searchedMs, directMs)
     }
   }
   return { viaCount: size - 2, costMs }
 }
 
-/** The first leg of the order as given that cannot be driven; the first leg when each could. */
-function blockedLeg({ viaCount, costMs }: CostMatrix): number {
+function firstBlockedLeg({ viaCount, costMs }: CostMatrix): number {
   for (let from = 0; from <= viaCount; from++) {
     if (!Number.isFinite(costMs[from * (viaCount + 2) + from + 1]!)) return from
   }
   return 0
 }
 
-/** The error of a leg without a way, or of a search that was stopped. */
-export function noLeg(control: Control, leg: number, points: readonly AskedPoint[]): AppError {
-  if (control.stoppedBy !== undefined) return stopped(control)
-  const [from, to] = [points[leg]!, points[leg + 1]!]
-  return new AppError(
-    'NO_ROUTE',
-    { leg, from: [from.lng, from.lat], to: [to.lng, to.lat] },
-    { message: `Found no way on leg ${leg + 1}, from ${from.role} to ${to.role}` },
-  )
-}
-
-/** The error of a search that was stopped. */
-export function stopped(control: Control): AppError {
-  if (control.stoppedBy === 'cancel') return new AppError('CANCELLED')
-  return new AppError('SEARCH_TOO_LARGE', { maxSettledNodes: control.maxSettledNodes })
+/** @throws AppError CANCELLED or SEARCH_TOO_LARGE when a limit stopped the last search, nothing otherwise */
+export function throwIfStopped({ stoppedBy, maxSettledNodes }: Control): void {
+  if (stoppedBy === 'cancel') throw new AppError('CANCELLED')
+  if (stoppedBy === 'budget') throw new AppError('SEARCH_TOO_LARGE', { maxSettledNodes })
 }

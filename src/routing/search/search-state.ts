@@ -2,16 +2,16 @@ import FlatQueue from 'flatqueue'
 
 /** Scratch of the node-to-node searches over one graph: made once, used by one search at a time. */
 export interface SearchState {
-  /** node → cost of the best way found; valid where `mark` says so */
+  /** node → cost of the best path found, milliseconds; valid where `mark` belongs to the last run */
   readonly costMs: Float64Array
-  /** node → arc by which that way enters it, or `~position` of the source that it starts from */
+  /** node → last arc of that path, or `~position` of the source that it starts from */
   readonly parent: Int32Array
   /** node → run number and bits, see `MARK_STRIDE` */
   readonly mark: Int32Array
   readonly queue: FlatQueue<number>
-  /** number of the last run; what older runs left in the arrays is void */
+  /** number of the last run; values of older runs are invalid */
   run: number
-  /** nodes that the last run settled */
+  /** number of nodes that the last run settled */
   settledCount: number
 }
 
@@ -26,7 +26,7 @@ export const SETTLED = 4
 
 const LAST_RUN = Math.floor(0x7fffffff / MARK_STRIDE) - 1
 
-/** 16 bytes a node. */
+/** Creates the scratch for a graph: 16 bytes a node. */
 export function createSearchState(nodeCount: number): SearchState {
   return {
     costMs: new Float64Array(nodeCount),
@@ -38,7 +38,7 @@ export function createSearchState(nodeCount: number): SearchState {
   }
 }
 
-/** Voids what the run before left. @returns the base of this run's marks */
+/** Starts a run and invalidates the values of the run before. @returns base of this run's marks */
 export function beginRun(state: SearchState): number {
   if (state.run >= LAST_RUN) {
     state.mark.fill(0) // once in 268 million runs
@@ -50,12 +50,7 @@ export function beginRun(state: SearchState): number {
   return state.run * MARK_STRIDE
 }
 
-/** True when the last run found a way to the node. */
-export function isReached(state: SearchState, node: number): boolean {
-  return state.mark[node]! >= state.run * MARK_STRIDE + SEEN
-}
-
-/** True when the last run knows that no cheaper way to the node exists. */
+/** Returns true when the last run settled the node: its cost is final. */
 export function isSettled(state: SearchState, node: number): boolean {
   return state.mark[node]! >= state.run * MARK_STRIDE + SETTLED
 }

@@ -1,161 +1,74 @@
-import {
-  featuresOf,
-  nearestNodeId,
-  type RouteFeature,
-  type RouteTotals,
-  totalsOf,
-} from '../../route-answer/answer.js'
-import { legText } from '../../route-answer/feature-text.js'
-import { routeKml } from '../../route-answer/kml.js'
-import type { Graph } from '../graph/graph.js'
-import type { AskedPoint, NamedGraph } from '../graph/places.js'
-import type { Place } from '../graph/snap.js'
+import type { Snap } from '../graph/snap.js'
 import { findAlternatives } from './alternatives.js'
 import type { Order } from './cost-matrix.js'
 import type { Control, Weights } from './dijkstra.js'
 import type { LegSearch } from './leg-search.js'
 import type { Profile } from './profile.js'
-import { findOrder, findRouteSliced, inOrder, type Route } from './route.js'
-import { runAtOnce, type Sliced } from './sliced.js'
-import { findTimedRouteSliced, type Timetable } from './time-dependent.js'
+import { findOrder, findRoute, inOrder, type Route } from './route.js'
+import type { SlicedTask } from './sliced-task.js'
+import { findTimedRoute, type Timeline } from './time-dependent.js'
 
-/** What a route is asked for, beside its points and prices. */
-export interface RouteWishes {
-  /** visit the via points in the cheapest order instead of the order given */
-  readonly reorder: boolean
-  readonly withKml: boolean
-  /** routes in all; 1 = the best one alone */
-  readonly alternatives: number
-}
-
-/** The roads and their prices, for one request. */
-export interface Pricing {
-  readonly map: NamedGraph
+/** A route request on one map, as numbers. */
+export interface RouteQuery {
+  /** start, via points as given, goal */
+  readonly snaps: readonly Snap[]
   /** at the departure */
   readonly profile: Profile
-  /** for `depart: time_dependent` */
-  readonly timetable?: Timetable | undefined
+  /** profiles over time, for a time-dependent departure */
+  readonly timeline?: Timeline | undefined
+  /** visit the via points in the cheapest order instead of the order given */
+  readonly reorder: boolean
+  /** number of routes wanted; 1 = the best one alone */
+  readonly alternatives: number
+  readonly control: Control
   searchWith(weights: Weights): LegSearch
 }
 
-/** One route as the wire has it. */
-export type RouteAnswer = { kml?: string } & RouteTotals & {
-    start_node: number
-    end_node: number
-    [routeKey: string]: unknown
-  }
+/** Answer to a route request, as numbers. */
+export interface Solution {
+  /** undefined = the via points are visited in the order given */
+  readonly order: Order | undefined
+  readonly best: Route
+  /** further routes, cheapest first; undefined when only one route was wanted */
+  readonly alternatives: readonly Route[] | undefined
+}
+
+/** A leg without a path: its number in the order of visit, and the positions of its ends in `RouteQuery.snaps`. */
+export interface NoRoute {
+  readonly blockedLeg: number
+  readonly from: number
+  readonly to: number
+}
 
 /**
- * Finds and words the answer to a route request.
+ * Answers a route request. A slice is one leg: a request may have a hundred legs, five times over.
  *
- * @param points start, via points as given, goal
- * @param places the same points on the road
- * @param routeKey `service.routeKey`: name of the FeatureCollection in the result
- * @returns JSON text of a `RouteAnswer`; equal requests on equal data give equal bytes
- * @throws AppError NO_ROUTE, CANCELLED, SEARCH_TOO_LARGE
+ * @returns equal answers to equal requests on equal data
+ * @throws AppError CANCELLED, SEARCH_TOO_LARGE
  */
-export function solveRoute(
-  wishes: RouteWishes,
-  pricing: Pricing,
-  points: readonly AskedPoint[],
-  places: readonly Place[],
-  control: Control,
-  routeKey: string,
-): string {
-  return runAtOnce(solveRouteSliced(wishes, pricing, points, places, control, routeKey))
-}
-
-/** The same in slices: a request may be for a hundred legs, five times over. */
-export function* solveRouteSliced(
-  wishes: RouteWishes,
-  pricing: Pricing,
-  points: readonly AskedPoint[],
-  places: readonly Place[],
-  control: Control,
-  routeKey: string,
-): Sliced<string> {
-  const { profile, timetable, searchWith, map } = pricing
+export function* solveRoute(query: RouteQuery): SlicedTask<Solution | NoRoute> {
+  const { snaps, profile, timeline, control, searchWith } = query
   const searcher = { profile, search: searchWith(profile.weights), control }
-  const order = wishes.reorder ? findOrder(searcher, places, points) : undefined
-  const visited = order === undefined ? places : inOrder(places, order)
-  const asked = order === undefined ? points : inOrder(points, order)
+  const given = snaps.map((_, position) => position)
+  const order = query.reorder ? findOrder(searcher, snaps) : undefined
+  if (order !== undefined && 'blockedLeg' in order) return noRoute(order.blockedLeg, given)
+  const visited = order === undefined ? snaps : inOrder(snaps, order.via)
   const best =
-    timetable === undefined
-      ? yield* findRouteSliced(searcher, visited, asked)
-      : yield* findTimedRouteSliced(timetable, visited, asked, control)
-  const word = (route: Route) => wordRoute(map.graph, route, asked, wishes.withKml, routeKey)
-  const answer = { ...(yield* word(best)), ...wordOrder(order, timetable !== undefined) }
-  if (wishes.alternatives <= 1) return textOf(answer)
-  const others = yield* findAlternatives(searcher, visited, best, wishes.alternatives - 1, searchWith)
-  const alternatives: string[] = []
-  for (const other of others) alternatives.push(textOf(yield* word(other)))
-  return textOf({ ...answer, alternatives: `[${alternatives.join(',')}]` })
+    timeline === undefined
+      ? yield* findRoute(searcher, visited)
+      : yield* findTimedRoute(timeline, visited, control)
+  if ('blockedLeg' in best)
+    return noRoute(best.blockedLeg, order === undefined ? given : inOrder(given, order.via))
+  const alternatives =
+    query.alternatives > 1
+      ? yield* findAlternatives(searcher, visited, best, query.alternatives - 1, searchWith)
+      : undefined
+  // with a timeline the order was chosen by the costs at the departure: good, but not proven optimal
+  const known = order && { ...order, isOptimal: order.isOptimal && timeline === undefined }
+  return { order: known, best, alternatives }
 }
 
-/** JSON text of each value, by key. */
-type Worded = Record<string, string>
-
-/** Put together by `+`, which refers to long texts, where `join` would copy them. */
-function textOf(worded: Worded): string {
-  let text = '{'
-  for (const [key, value] of Object.entries(worded)) {
-    text += `${text === '{' ? '' : ','}${JSON.stringify(key)}:${value}`
-  }
-  return `${text}}`
-}
-
-/** A leg a slice. */
-function* wordRoute(
-  graph: Graph,
-  route: Route,
-  points: readonly AskedPoint[],
-  withKml: boolean,
-  routeKey: string,
-): Sliced<Worded> {
-  const legs: string[] = []
-  for (const steps of route.legs) {
-    yield
-    if (steps.length > 0) legs.push(legText(graph, steps))
-  }
-  yield
-  const totals = totalsOf(graph, route)
-  const [start, goal] = [points[0]!, points[points.length - 1]!]
-  return {
-    ...(withKml
-      ? { kml: JSON.stringify(kmlOf(graph, route, featuresOf(graph, route), totals, points)) }
-      : {}),
-    [routeKey]: `{"type":"FeatureCollection","features":[${legs.join(',')}]}`,
-    ...wordNumbers({ ...totals }),
-    start_node: String(nearestNodeId(graph, start.lng, start.lat)),
-    end_node: String(nearestNodeId(graph, goal.lng, goal.lat)),
-  }
-}
-
-function wordNumbers(values: Record<string, number>): Worded {
-  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, JSON.stringify(value)]))
-}
-
-function kmlOf(
-  graph: Graph,
-  route: Route,
-  features: readonly RouteFeature[],
-  totals: RouteTotals,
-  points: readonly AskedPoint[],
-): string {
-  let from = 0
-  const legs = route.legs.map((steps) => {
-    const leg = features.slice(from, from + steps.length)
-    from += steps.length
-    return leg
-  })
-  return routeKml({ legs, totals, points, attribution: graph.meta.attribution })
-}
-
-/** With a time-dependent departure the order was chosen by the prices at the departure: good, but not proven best. */
-function wordOrder(order: Order | undefined, isTimed: boolean): Worded {
-  if (order === undefined) return {}
-  return {
-    order_is_optimal: String(order.isOptimal && !isTimed),
-    via_order: JSON.stringify(order.via),
-  }
+/** @param visited positions of the points in the order of visit */
+function noRoute(blockedLeg: number, visited: readonly number[]): NoRoute {
+  return { blockedLeg, from: visited[blockedLeg]!, to: visited[blockedLeg + 1]! }
 }

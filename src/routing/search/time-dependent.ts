@@ -1,29 +1,29 @@
 import FlatQueue from 'flatqueue'
-import type { Potential } from '../cch/potential.js'
 import type { Graph } from '../graph/graph.js'
-import type { AskedPoint } from '../graph/places.js'
-import type { Place } from '../graph/snap.js'
+import type { Snap } from '../graph/snap.js'
 import { costMs } from './cost.js'
 import { type Control, type End, mustStop } from './dijkstra.js'
 import { directLeg, endsOf, type LinkEnd, type Step, stepRange, stepsWithLength } from './leg.js'
+import type { Potential } from './leg-search.js'
 import { createProfile, freeWeights, type Profile } from './profile.js'
-import { type DrivenStep, measureStep, noLeg, type Route } from './route.js'
-import { runAtOnce, type Sliced } from './sliced.js'
+import { type BlockedLeg, type DrivenStep, measureStep, type Route, throwIfStopped } from './route.js'
+import type { SlicedTask } from './sliced-task.js'
 import { createLabels, type Labels, offer } from './time-labels.js'
 
-/** Risk over time: slots one after another, within each of which nothing changes. */
-export interface Timetable {
-  /** slot → when it begins, milliseconds of driving after the departure; the first is 0. At most `MAX_SLOTS`. */
+/** Profiles over time: consecutive slots, within each of which nothing changes. */
+export interface Timeline {
+  /** slot → its begin, milliseconds of driving after the departure; the first is 0. At most `MAX_SLOTS` are used */
   readonly slotStartMs: readonly number[]
-  /** prices of a slot; asked for once the search gets there */
+  /** profile of a slot; called when a search reaches the slot for the first time */
   profileOf(slot: number): Profile
-  /** node → what the rest of the way to a target costs without risk; undefined = not known, and the search looks all around */
-  boundTo?(targets: readonly End[]): Potential | undefined
+  /** lower bound of the cost from a node to the targets, without risk; undefined = not available, slower searches */
+  potentialTo?(targets: readonly End[]): Potential | undefined
 }
 
-/** More slots are not told apart: the last one holds on. */
+/** Most slots of a search, a label has one byte for them: the last one has no end. */
 export const MAX_SLOTS = 200
 
+/** Settled labels between two checks of the limits. */
 const CHECK_EVERY = 4096
 
 interface TimedLeg {
@@ -32,47 +32,52 @@ interface TimedLeg {
   readonly steps: readonly DrivenStep[]
 }
 
-/** Where the cheapest way found so far enters its last link. */
+/** Cheapest path found so far, at the node where it enters its last link. */
 interface Arrival {
   readonly costMs: number
   readonly label: number
   readonly target: LinkEnd
 }
 
-/**
- * Way through the places when each link costs what its risk is at the moment it is entered. The clock runs at driving
- * speed; waiting is not allowed.
- *
- * What is exact: ways that reach a node within the same slot are compared by cost alone, and of equal ones the earlier
- * wins; a dear way that arrives before a change is kept beside a cheap one that arrives after it. Legs follow one
- * another: each departs when the one before arrives. Under a risk that does not change this is `findRoute`.
- * (Where waiting is not allowed, arriving later can be better. To compare ways by cost and time both within a slot
- * too would need a label for each arrival time, of which a city has millions.)
- *
- * @throws AppError NO_ROUTE, CANCELLED, SEARCH_TOO_LARGE
- */
-export function findTimedRoute(
-  timetable: Timetable,
-  places: readonly Place[],
-  points: readonly AskedPoint[],
-  control: Control,
-): Route {
-  return runAtOnce(findTimedRouteSliced(timetable, places, points, control))
+/** Search for one leg. */
+interface TimedSearch {
+  readonly timeline: Timeline
+  readonly graph: Graph
+  readonly labels: Labels
+  /** ends at the start, under the profile of the departure */
+  readonly sources: readonly LinkEnd[]
+  readonly to: Snap
+  /** milliseconds after the departure of the route */
+  readonly departMs: number
+  readonly control: Control
+  /** paths of this cost and above are not wanted */
+  readonly boundMs: number
 }
 
-/** The same, a leg a slice. */
-export function* findTimedRouteSliced(
-  timetable: Timetable,
-  places: readonly Place[],
-  points: readonly AskedPoint[],
+/**
+ * Finds a path through the points when each link costs what its risk is at the moment it is entered. The clock runs at
+ * driving speed; waiting is not allowed. A slice is one leg.
+ *
+ * Exactness: paths that reach a node within the same slot are compared by cost alone, and of equal ones the earlier
+ * wins; an expensive path that arrives before a change is kept beside a cheap one that arrives after it. Each leg
+ * departs when the leg before it arrives. Under a risk that does not change the result is that of `findRoute`.
+ * (Where waiting is not allowed, arriving later can be better. Comparing paths by cost and time within a slot as well
+ * would need a label for each arrival time, of which a city has millions.)
+ *
+ * @throws AppError CANCELLED, SEARCH_TOO_LARGE
+ */
+export function* findTimedRoute(
+  timeline: Timeline,
+  snaps: readonly Snap[],
   control: Control,
-): Sliced<Route> {
+): SlicedTask<Route | BlockedLeg> {
   const legs: (readonly DrivenStep[])[] = []
   let totalMs = 0
   let clockMs = 0
-  for (let i = 0; i + 1 < places.length; i++) {
-    const leg = findTimedLeg(timetable, places[i]!, places[i + 1]!, clockMs, control)
-    if (leg === undefined) throw noLeg(control, i, points)
+  for (let i = 0; i + 1 < snaps.length; i++) {
+    const leg = findTimedLeg(timeline, snaps[i]!, snaps[i + 1]!, clockMs, control)
+    throwIfStopped(control)
+    if (leg === undefined) return { blockedLeg: i }
     legs.push(leg.steps)
     totalMs += leg.costMs
     clockMs = leg.clockMs
@@ -82,25 +87,27 @@ export function* findTimedRouteSliced(
 }
 
 function findTimedLeg(
-  timetable: Timetable,
-  from: Place,
-  to: Place,
+  timeline: Timeline,
+  from: Snap,
+  to: Snap,
   departMs: number,
   control: Control,
 ): TimedLeg | undefined {
-  const start = timetable.profileOf(slotAt(timetable, departMs))
+  const start = timeline.profileOf(slotAt(timeline, departMs))
   const { graph } = start
   const direct = directLeg(start, from, to)
   const sources = endsOf(start, from).sources
   const labels = createLabels(graph.nodeCount)
-  const arrival = run(timetable, graph, labels, sources, to, departMs, control, direct?.costMs)
+  const boundMs = direct?.costMs ?? Number.POSITIVE_INFINITY
+  const search: TimedSearch = { timeline, graph, labels, sources, to, departMs, control, boundMs }
+  const arrival = run(search)
   if (control.stoppedBy !== undefined) return undefined
   if (arrival === undefined) {
     if (direct === undefined) return undefined
     const steps = direct.steps.map((step) => measureStep(start, step))
     return { costMs: direct.costMs, clockMs: departMs + drivingMs(graph, steps), steps }
   }
-  const driven = readSteps(timetable, graph, labels, sources, arrival, departMs)
+  const driven = readSteps(search, arrival)
   return {
     costMs: arrival.costMs,
     clockMs: departMs + drivingMs(graph, driven),
@@ -109,42 +116,29 @@ function findTimedLeg(
 }
 
 /**
- * A bound taken in full makes arcs on the way free of charge, and labels would settle before all equally cheap ways to
- * them are known. With this much of it they settle as without; in binary all products are exact.
+ * Share of the potential that orders the queue. With all of it, arcs along a cheapest path would have reduced cost 0, and
+ * labels could be settled before all equally cheap paths to them are known. With this share they are settled in the
+ * order of plain Dijkstra; all products are exact in binary.
  */
-const BOUND_SHARE = 1023 / 1024
+const POTENTIAL_SHARE = 1023 / 1024
 
 /**
- * Settles labels, those first whose cost and bound of the rest are least, until nothing cheaper than the best arrival is
- * left.
+ * Settles labels in ascending order of cost plus potential, until nothing cheaper than the best arrival is left (A*).
  *
+ * @returns undefined when no path costs less than `boundMs`, or when stopped
  * @see P. Hart, N. Nilsson, B. Raphael, "A formal basis for the heuristic determination of minimum cost paths", 1968
  */
-function run(
-  timetable: Timetable,
-  graph: Graph,
-  labels: Labels,
-  sources: readonly LinkEnd[],
-  to: Place,
-  departMs: number,
-  control: Control,
-  boundMs = Number.POSITIVE_INFINITY,
-): Arrival | undefined {
+function run(search: TimedSearch): Arrival | undefined {
+  const { timeline, graph, labels, to, control } = search
   const { firstOut, head } = graph
   const drive = freeWeights(graph)
   const queue = new FlatQueue<number>()
-  const targets: (readonly LinkEnd[] | undefined)[] = []
-  const bound = timetable.boundTo?.(endsOf(createProfile(graph), to).targets)
-  const restOf = bound === undefined ? () => 0 : (node: number) => bound(node) * BOUND_SHARE
+  const targets: (readonly LinkEnd[] | undefined)[] = [] // slot → ends at the goal
+  const restOf = potentialOf(search)
   let arrival: Arrival | undefined
-  let bestMs = boundMs
+  let bestMs = search.boundMs
   let settledCount = 0
-  sources.forEach((source, i) => {
-    const clock = departMs + drivingMs(graph, [{ link: source.link, from: source.position, to: undefined }])
-    const restMs = restOf(source.node)
-    if (restMs === Number.POSITIVE_INFINITY) return
-    offer(labels, queue, source.node, slotAt(timetable, clock), source.costMs, restMs, clock, ~i, -1)
-  })
+  offerSources(search, queue, restOf)
   while (queue.length > 0) {
     const leastMs = queue.peekValue()!
     const label = queue.pop()!
@@ -161,7 +155,7 @@ function run(
     const node = labels.node[label]!
     const cost = labels.costMs[label]!
     const slot = labels.slot[label]!
-    const profile = timetable.profileOf(slot)
+    const profile = timeline.profileOf(slot)
     targets[slot] ??= endsOf(profile, to).targets
     for (const target of targets[slot]) {
       if (target.node !== node || cost + target.costMs >= bestMs) continue
@@ -172,51 +166,66 @@ function run(
     const { weights } = profile
     for (let arc = firstOut[node]!, end = firstOut[node + 1]!; arc < end; arc++) {
       const weightMs = weights[arc]!
-      if (weightMs < 0) continue
+      if (weightMs < 0) continue // closed
       const next = head[arc]!
       const restMs = restOf(next)
-      if (restMs === Number.POSITIVE_INFINITY) continue // no way from there
+      if (restMs === Number.POSITIVE_INFINITY) continue // no path from there to the goal
       const nextClock = clock + drive[arc]!
-      const nextSlot = slotAt(timetable, nextClock)
+      const nextSlot = slotAt(timeline, nextClock)
       offer(labels, queue, next, nextSlot, cost + weightMs, restMs, nextClock, arc, label)
     }
   }
   return arrival
 }
 
-/** Walks the parents back; each step is measured in the slot in which it is entered. */
+/** Returns the share of the potential that orders the queue; 0 everywhere where there is none. */
+function potentialOf({ timeline, graph, to }: TimedSearch): Potential {
+  const potential = timeline.potentialTo?.(endsOf(createProfile(graph), to).targets)
+  return potential === undefined ? () => 0 : (node) => potential(node) * POTENTIAL_SHARE
+}
+
+function offerSources(
+  { timeline, graph, labels, sources, departMs }: TimedSearch,
+  queue: FlatQueue<number>,
+  restOf: Potential,
+): void {
+  sources.forEach((source, i) => {
+    const clock = departMs + drivingMs(graph, [{ link: source.link, from: source.point, to: undefined }])
+    const restMs = restOf(source.node)
+    if (restMs === Number.POSITIVE_INFINITY) return
+    offer(labels, queue, source.node, slotAt(timeline, clock), source.costMs, restMs, clock, ~i, -1)
+  })
+}
+
+/** Follows the parents back; each step is measured in the slot in which it is entered. */
 function readSteps(
-  timetable: Timetable,
-  graph: Graph,
-  labels: Labels,
-  sources: readonly LinkEnd[],
+  { timeline, graph, labels, sources, departMs }: TimedSearch,
   arrival: Arrival,
-  departMs: number,
 ): DrivenStep[] {
-  const slotOf = (label: number) => timetable.profileOf(labels.slot[label]!)
-  const { link, position } = arrival.target
-  const steps = [measureStep(slotOf(arrival.label), { link, from: undefined, to: position })]
+  const profileAt = (label: number) => timeline.profileOf(labels.slot[label]!)
+  const { link, point } = arrival.target
+  const steps = [measureStep(profileAt(arrival.label), { link, from: undefined, to: point })]
   let label = arrival.label
   while (labels.parent[label]! >= 0) {
     const step: Step = { link: graph.arcLink[labels.arc[label]!]!, from: undefined, to: undefined }
     label = labels.parent[label]!
-    steps.push(measureStep(slotOf(label), step))
+    steps.push(measureStep(profileAt(label), step))
   }
   const source = sources[~labels.arc[label]!]!
-  // priced at the departure, whatever slot its end falls into
-  const start = timetable.profileOf(slotAt(timetable, departMs))
-  steps.push(measureStep(start, { link: source.link, from: source.position, to: undefined }))
+  // the first link is entered at the departure, whatever slot its end falls into
+  const start = timeline.profileOf(slotAt(timeline, departMs))
+  steps.push(measureStep(start, { link: source.link, from: source.point, to: undefined }))
   return steps.reverse()
 }
 
-/** Slot in which a moment falls. */
-function slotAt({ slotStartMs }: Timetable, clockMs: number): number {
+/** Returns the slot that contains a moment. */
+function slotAt({ slotStartMs }: Timeline, clockMs: number): number {
   let slot = Math.min(slotStartMs.length, MAX_SLOTS) - 1
   while (slot > 0 && slotStartMs[slot]! > clockMs) slot--
   return slot
 }
 
-/** What the clock shows for steps: each rounded to whole milliseconds, as the search does. */
+/** Returns the driving time of steps, each rounded to whole milliseconds as free-flow weights are. */
 function drivingMs(graph: Graph, steps: readonly Step[]): number {
   return steps.reduce((sum, step) => {
     const [fromMm, toMm] = stepRange(graph, step)

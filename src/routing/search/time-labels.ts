@@ -1,8 +1,8 @@
 import type FlatQueue from 'flatqueue'
 
 /**
- * What is known of ways to nodes: a label for each pair of node and slot that was reached. A node is reached in few
- * slots, so its labels are a short list; arrays double when they are full.
+ * Labels of a time-dependent search: one for each pair of node and slot that was reached. A node is reached in few
+ * slots, so its labels are a short linked list; arrays double when they are full. 38 bytes a label, 4 a node.
  */
 export interface Labels {
   count: number
@@ -14,16 +14,17 @@ export interface Labels {
   slot: Uint8Array
   isSettled: Uint8Array
   costMs: Float64Array
-  /** driving time since the departure of the route */
+  /** driving time since the departure of the route, milliseconds */
   clockMs: Float64Array
-  /** arc of arrival; `~position` among the sources where the leg starts */
+  /** last arc of the path; `~position` among the sources where the leg starts */
   arc: Int32Array
-  /** label that the arc comes from, -1 at a source */
+  /** label at the tail of that arc, -1 at a source */
   parent: Int32Array
 }
 
 const FIRST_LABELS = 4096
 
+/** Creates the labels of one search, without any label. */
 export function createLabels(nodeCount: number): Labels {
   return {
     count: 0,
@@ -40,10 +41,11 @@ export function createLabels(nodeCount: number): Labels {
 }
 
 /**
- * Takes a way to a node into its label of that slot, when it is cheaper than the one known there, or as cheap and
- * earlier, or both and by a smaller arc.
+ * Relaxes a path into the label of its node and slot: it replaces the path known there when it is cheaper, or as cheap
+ * and earlier, or equal in both and by a smaller arc. Positional parameters: it runs once for each arc relaxed.
  *
- * @param restMs added to the cost for the label's place in the queue
+ * @param restMs bound of the rest of the path: label costs plus this order the queue
+ * @param arc last arc of the path, `parent` the label at its tail; see `Labels`
  */
 export function offer(
   labels: Labels,

@@ -126,9 +126,9 @@ t.test('map check: ok, or every fault with exit code 1', async (t) => {
   const faults: [Uint8Array, RegExp][] = [
     [
       bytes.subarray(0, 500),
-      /fieldgate: .*x\.graph: the map file is cut short: 500 of \d+ bytes are there\n$/,
+      /fieldgate: .*x\.graph: the map file is cut short: found 500 bytes, expected \d+\n$/,
     ],
-    [Buffer.from('hello, this is something else entirely, and long enough'), /this is not a map file/],
+    [Buffer.from('hello, this is something else entirely, and long enough'), /not a map file: found first bytes/],
     [flipped(bytes, bytes.length - 60), /the map file is damaged: the checksum of section \w+ is wrong\n$/],
   ]
   for (const [damaged, message] of faults) {
@@ -210,7 +210,7 @@ t.test('map: wrong usage ends with 2, a fault with 1; one line on stderr, nothin
     [['map', 'build', 'gone.osm.pbf'], 1, /gone\.osm\.pbf: there is no such file/],
     [['map', 'build', 'bad.osm.pbf'], 1, /bad\.osm\.pbf: byte 0 of the extract: this is no \.osm\.pbf file/],
     [['map', 'info', 'gone.graph'], 1, /gone\.graph: there is no such file/],
-    [['map', 'info', 'bad.osm.pbf'], 1, /this is not a map file/],
+    [['map', 'info', 'bad.osm.pbf'], 1, /not a map file: found first bytes/],
     [['map', 'check'], 2, /file/],
   ]
   for (const [argv, code, message] of rows) {

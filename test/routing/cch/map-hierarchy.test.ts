@@ -1,9 +1,9 @@
+import { crc32 } from 'node:zlib'
 import t from 'tap'
 import { writeGraphShared } from '../../../src/mapbuild/graph/write-graph.js'
-import { mapHierarchy } from '../../../src/routing/cch/map-hierarchy.js'
+import { mapHierarchy, verifyMap } from '../../../src/routing/cch/map-hierarchy.js'
 import { rankNodes, sitesOf } from '../../../src/routing/cch/order.js'
 import { readGraph } from '../../../src/routing/graph/graph-file.js'
-import { verifyGraph } from '../../../src/routing/graph/graph-verify.js'
 import { makeGraph, type Network } from '../../support/make-graph.js'
 
 const NETWORK: Network = {
@@ -26,14 +26,14 @@ const NETWORK: Network = {
 t.test('map file: the order of nodes comes back as it was written', async (t) => {
   const made = makeGraph(NETWORK)
   const nodeRank = rankNodes(made, sitesOf(made, made.meta.bbox))
-  const graph = readGraph(writeGraphShared({ ...made, nodeRank }))
+  const graph = readGraph(writeGraphShared({ ...made, nodeRank }), crc32)
   t.same(graph.nodeRank, nodeRank)
   t.equal(mapHierarchy(graph)?.nodeCount, graph.nodeCount)
-  t.same(verifyGraph(graph), [])
+  t.same(verifyMap(graph), [])
 })
 
 t.test('map file: without an order it loads, and has no hierarchy', async (t) => {
-  const graph = readGraph(writeGraphShared(makeGraph(NETWORK)))
+  const graph = readGraph(writeGraphShared(makeGraph(NETWORK)), crc32)
   t.equal(graph.nodeRank, undefined)
   t.equal(mapHierarchy(graph), undefined)
 })
@@ -41,16 +41,16 @@ t.test('map file: without an order it loads, and has no hierarchy', async (t) =>
 t.test('map file: an order that is none is named, by a search and by the deep check', async (t) => {
   const made = makeGraph(NETWORK)
   const nodeRank = new Uint32Array(made.nodeCount)
-  const graph = readGraph(writeGraphShared({ ...made, nodeRank }))
+  const graph = readGraph(writeGraphShared({ ...made, nodeRank }), crc32)
   t.throws(() => mapHierarchy(graph), {
     message: /damaged: node 1 has rank 0/,
     errorName: 'BAD_MAP_FILE',
   })
-  t.match(verifyGraph(graph), [/node 1 has rank 0/])
+  t.match(verifyMap(graph), [/node 1 has rank 0/])
 })
 
 t.test('map file: an order of the wrong length is refused at load', async (t) => {
   const made = makeGraph(NETWORK)
   const file = writeGraphShared({ ...made, nodeRank: new Uint32Array(made.nodeCount + 1) })
-  t.throws(() => readGraph(file), { message: /section nodeRank has/ })
+  t.throws(() => readGraph(file, crc32), { message: /section nodeRank has/ })
 })

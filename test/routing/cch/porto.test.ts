@@ -1,15 +1,17 @@
+import { crc32 } from 'node:zlib'
 import t from 'tap'
 import type { Polygon } from '../../../src/geo/types.js'
 import { buildMap } from '../../../src/mapbuild/build-map.js'
 import { writeGraphShared } from '../../../src/mapbuild/graph/write-graph.js'
 import { buildOverlay } from '../../../src/risk/build-overlay.js'
 import { addCell, createCellSet } from '../../../src/risk/cell-set.js'
-import { chooseKind, finish, startCustomisation, startRepair } from '../../../src/routing/cch/customise.js'
+import type { RequestPoint } from '../../../src/route-answer/request-point.js'
+import { snapPoints } from '../../../src/route-engine/locate.js'
+import { chooseKind, finish, startCustomisation, startUpdate } from '../../../src/routing/cch/customise.js'
 import { mapHierarchy } from '../../../src/routing/cch/map-hierarchy.js'
 import { createHierarchySearch } from '../../../src/routing/cch/search.js'
 import type { Graph } from '../../../src/routing/graph/graph.js'
 import { readGraph } from '../../../src/routing/graph/graph-file.js'
-import { type AskedPoint, placePoints } from '../../../src/routing/graph/places.js'
 import { endsOf, findLeg, type Leg, stepRange } from '../../../src/routing/search/leg.js'
 import { createDijkstraSearch } from '../../../src/routing/search/leg-search.js'
 import { createProfile, freeWeights, type Profile, stretchMs } from '../../../src/routing/search/profile.js'
@@ -32,7 +34,7 @@ t.test(
       )
     const [buffer, again] = [await build(), await build()]
     t.ok(Buffer.from(buffer).equals(Buffer.from(again)), `${buffer.byteLength} bytes twice`)
-    const graph = readGraph(buffer)
+    const graph = readGraph(buffer, crc32)
     const hierarchy = mapHierarchy(graph)!
     const random = seeded(3)
     const state = createSearchState(graph.nodeCount)
@@ -44,7 +46,7 @@ t.test(
       const { weights } = profile
       const kind = chooseKind(weights, profile.themes)
       const metric = finish(startCustomisation(hierarchy, weights, kind))
-      const repair = startRepair(graph, hierarchy, weights, kind, base)
+      const repair = startUpdate(graph, hierarchy, weights, kind, base)
       if (repair !== undefined) {
         repaired++
         const { up, down } = finish(repair)
@@ -55,7 +57,7 @@ t.test(
       const search = createHierarchySearch(prepared)
       const oracle = createDijkstraSearch(graph, weights, state)
       for (let query = 0; query < QUERIES; query++) {
-        const [from, to] = placePoints({ name: 'porto', graph }, randomPoints(graph, random), 1000).map(
+        const [from, to] = snapPoints({ name: 'porto', graph }, randomPoints(graph, random), 1000).map(
           (place) => endsOf(profile, place),
         )
         const control = { maxSettledNodes: 1e9 }
@@ -96,7 +98,7 @@ function disc(graph: Graph, random: () => number, radius: number, corners: numbe
   return { type: 'Polygon', coordinates: [ring] }
 }
 
-function randomPoints(graph: Graph, random: () => number): AskedPoint[] {
+function randomPoints(graph: Graph, random: () => number): RequestPoint[] {
   return [0, 1].map((role) => {
     const junction = Math.floor(random() * graph.junctionCount)
     const lng = graph.junctionLngE7[junction]! / 1e7 + (random() - 0.5) * 0.0004

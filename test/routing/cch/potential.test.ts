@@ -4,17 +4,18 @@ import { finish, type Kind, kernelsOf, startCustomisation } from '../../../src/r
 import { buildHierarchy } from '../../../src/routing/cch/hierarchy.js'
 import { rankNodes, sitesOf } from '../../../src/routing/cch/order.js'
 import { createPotential } from '../../../src/routing/cch/potential.js'
-import { endSpot } from '../../../src/routing/graph/geometry.js'
+import { endPoint } from '../../../src/routing/graph/geometry.js'
 import type { Graph } from '../../../src/routing/graph/graph.js'
-import type { Place } from '../../../src/routing/graph/snap.js'
+import type { Snap } from '../../../src/routing/graph/snap.js'
 import type { End } from '../../../src/routing/search/dijkstra.js'
 import { createDijkstraSearch } from '../../../src/routing/search/leg-search.js'
 import { createProfile, freeWeights } from '../../../src/routing/search/profile.js'
 import { createSearchState } from '../../../src/routing/search/search-state.js'
-import { findTimedRoute, type Timetable } from '../../../src/routing/search/time-dependent.js'
+import { findTimedRoute, type Timeline } from '../../../src/routing/search/time-dependent.js'
 import { makeGraph } from '../../support/make-graph.js'
 import { endLists, plainGraphs } from '../../support/random-graph.js'
 import { networks, overlayOf, themes } from '../../support/random-network.js'
+import { routeNow } from '../../support/routes.js'
 
 const RUNS = Number(process.env.FIELDGATE_TEST_RUNS ?? 300)
 
@@ -70,18 +71,17 @@ t.test('property: a search over time finds the same way with bounds as without',
       const profiles = slots.map(([, { pieces, sensitivity }]) =>
         createProfile(graph, [{ overlay: overlayOf(pieces), sensitivity }]),
       )
-      const plain: Timetable = { slotStartMs: starts, profileOf: (slot) => profiles[slot]! }
+      const plain: Timeline = { slotStartMs: starts, profileOf: (slot) => profiles[slot]! }
       const places = ends.map(([road, part]) => placeOf(graph, road % graph.segmentCount, part / 1000))
-      const points = places.map((_, i) => ({ role: `${i}`, lng: 0, lat: 0 }))
-      const routeOf = (timetable: Timetable) => {
+      const routeOf = (timetable: Timeline) => {
         try {
-          return findTimedRoute(timetable, places, points, { maxSettledNodes: 1e9 })
+          return routeNow(findTimedRoute(timetable, places, { maxSettledNodes: 1e9 }))
         } catch (error) {
           return `${error}`
         }
       }
       const expected = routeOf(plain)
-      const guided = routeOf({ ...plain, boundTo: boundsOf(graph) })
+      const guided = routeOf({ ...plain, potentialTo: boundsOf(graph) })
       if (typeof expected === 'string' || typeof guided === 'string') {
         if (guided !== expected) throw new Error(`found ${guided}, expected ${expected}`)
         return
@@ -101,12 +101,12 @@ function boundsOf(graph: Graph): (targets: readonly End[]) => (node: number) => 
   return (targets) => createPotential(hierarchy, kernelsOf('int32'), metric, targets)
 }
 
-function placeOf(graph: Graph, segment: number, part: number): Place {
+function placeOf(graph: Graph, segment: number, part: number): Snap {
   const offsetMm = Math.floor(part * graph.segmentLengthMm[segment]!)
   return {
     lng: 0,
     lat: 0,
     distanceM: 0,
-    positions: [{ ...endSpot(graph, segment, false), segment, offsetMm }],
+    points: [{ ...endPoint(graph, segment, false), segment, offsetMm }],
   }
 }

@@ -6,7 +6,7 @@ import {
   type Kind,
   kernelsOf,
   startCustomisation,
-  startRepair,
+  startUpdate,
 } from '../../../src/routing/cch/customise.js'
 import { buildHierarchy } from '../../../src/routing/cch/hierarchy.js'
 import { rankNodes } from '../../../src/routing/cch/order.js'
@@ -78,7 +78,7 @@ t.test('property: a repair equals a full customisation bit for bit, in slices of
       const sliced = startCustomisation(hierarchy, weights, toKind)
       while (!sliced.advance(slice));
       same(sliced.metric, full)
-      const repair = startRepair(graph, hierarchy, weights, toKind, { metric, weights: graph.weights })
+      const repair = startUpdate(graph, hierarchy, weights, toKind, { metric, weights: graph.weights })
       if (repair === undefined) return
       repaired++
       while (!repair.advance(slice));
@@ -112,7 +112,7 @@ t.test('property: costs to all nodes equal those of flat Dijkstra', async () => 
   fc.assert(
     fc.property(cases, ([graph, sources]) => {
       const state = createSearchState(graph.nodeCount)
-      searchMany(graph, graph.weights, state, sources, [], control())
+      searchMany({ topology: graph, weights: graph.weights, state }, sources, [], control())
       for (const kind of KINDS) {
         const { hierarchy, metric } = prepare(graph, kind)
         const kernels = kernelsOf(kind)

@@ -18,8 +18,8 @@ const STREETS: Network = {
 
 t.test('snap: the foot of the perpendicular, its offset along the road, its distance', async (t) => {
   const place = snap(makeGraph(STREETS), 10.0025, 50.0002, 1000)
-  const [position] = place!.positions
-  t.equal(place!.positions.length, 1)
+  const [position] = place!.points
+  t.equal(place!.points.length, 1)
   t.match(position, { segment: 0, corner: 0, lngE7: 100_025_000, latE7: 500_000_000 })
   t.ok(Math.abs(position!.offsetMm - 716_959 / 4) < 60, `offset ${position!.offsetMm} mm`)
   t.ok(Math.abs(place!.distanceM - 22.245) < 0.01, `distance ${place!.distanceM} m`)
@@ -27,8 +27,8 @@ t.test('snap: the foot of the perpendicular, its offset along the road, its dist
 
 t.test('snap: a road of the main network wins over a nearer one that is not, within the limit', async (t) => {
   const graph = makeGraph(STREETS)
-  t.equal(snap(graph, 10.005, 50.0018, 1000)?.positions[0]?.segment, 0)
-  t.equal(snap(graph, 10.005, 50.0018, 100)?.positions[0]?.segment, 1, 'the main one is 200 m away')
+  t.equal(snap(graph, 10.005, 50.0018, 1000)?.points[0]?.segment, 0)
+  t.equal(snap(graph, 10.005, 50.0018, 100)?.points[0]?.segment, 1, 'the main one is 200 m away')
 })
 
 t.test('snap: undefined when no drivable road is near enough', async (t) => {
@@ -51,9 +51,9 @@ t.test('snap: at a junction every road that meets there is a way to begin', asyn
   })
   const place = snap(graph, 10.0101, 50.00001, 1000)!
   const junction = snap(graph, 10.01, 50, 1000)!
-  t.equal(place.positions.length, 1, 'beside the junction: one spot')
+  t.equal(place.points.length, 1, 'beside the junction: one spot')
   t.same(
-    junction.positions.map(({ segment, offsetMm }) => [segment, offsetMm]),
+    junction.points.map(({ segment, offsetMm }) => [segment, offsetMm]),
     [
       [0, graph.segmentLengthMm[0]],
       [1, 0],
@@ -103,7 +103,7 @@ t.test(
           junctions: [from, to],
           roads: [{ from: 0, to: 1, corners, speed: [50, 50] }],
         })
-        const position = snap(graph, lng, lat, 5000)?.positions[0]
+        const position = snap(graph, lng, lat, 5000)?.points[0]
         if (position === undefined) return graph.segmentLengthMm[0] === 0
         const whole = cutLine(graph, 0, false, undefined, undefined)
         const before = cutLine(graph, 0, false, undefined, position)

@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { RouteFeature } from '../../../src/route-answer/answer.js'
-import { MAX_SHARED, MAX_STRETCH } from '../../../src/routing/search/alternatives.js'
-import type { RouteAnswer } from '../../../src/routing/search/solve.js'
+import type { RouteFeature } from '../../../src/route-answer/features.js'
+import { MAX_COST_RATIO, MAX_SHARED } from '../../../src/routing/search/alternatives.js'
+import type { RouteAnswer } from '../../support/routes.js'
 import { ask, at, town } from '../../support/town.js'
 
 t.test('findAlternatives: further routes differ from each other and are not much longer', async (t) => {
@@ -16,7 +16,7 @@ t.test('findAlternatives: further routes differ from each other and are not much
   )
   const routes = [answer, ...others]
   for (const [i, route] of routes.entries()) {
-    t.ok(route.total_cost <= answer.total_cost * MAX_STRETCH)
+    t.ok(route.total_cost <= answer.total_cost * MAX_COST_RATIO)
     t.same(featuresOf(route)[0]?.geometry.coordinates[0], at(0, 0))
     t.same(featuresOf(route).at(-1)?.geometry.coordinates.at(-1), at(4, 4))
     for (const other of routes.slice(0, i)) {

@@ -9,7 +9,13 @@ import {
   type Weights,
 } from '../../../src/routing/search/dijkstra.js'
 import { createDijkstraSearch } from '../../../src/routing/search/leg-search.js'
-import { createSearchState, isReached, isSettled } from '../../../src/routing/search/search-state.js'
+import {
+  createSearchState,
+  isSettled,
+  MARK_STRIDE,
+  SEEN,
+  type SearchState,
+} from '../../../src/routing/search/search-state.js'
 
 interface Case {
   nodeCount: number
@@ -61,7 +67,12 @@ t.test(
       fc.property(cases, (graph) => {
         const { topology, weights } = flat(graph, false)
         const state = createSearchState(graph.nodeCount)
-        const isDone = searchMany(topology, weights, state, graph.sources, graph.targets, { ...free })
+        const isDone = searchMany(
+          { topology: topology, weights: weights, state: state },
+          graph.sources,
+          graph.targets,
+          { ...free },
+        )
         const expected = bellmanFord(graph)
         return (
           isDone &&
@@ -142,10 +153,10 @@ t.test('searchOne: of equally cheap ways the one whose last arc has the smaller 
 t.test('searchOne: stops at the budget and says so, condition more nodes than allowed', async (t) => {
   const control: Control = { maxSettledNodes: 3 }
   const { topology, weights, sources, targets } = line(10)
-  t.equal(searchOne(topology, weights, createSearchState(10), sources, targets, control), -1)
+  t.equal(searchOne({ topology, weights, state: createSearchState(10) }, sources, targets, control), -1)
   t.equal(control.stoppedBy, 'budget')
   const enough: Control = { maxSettledNodes: 11 }
-  t.equal(searchOne(topology, weights, createSearchState(10), sources, targets, enough), 0)
+  t.equal(searchOne({ topology, weights, state: createSearchState(10) }, sources, targets, enough), 0)
   t.equal(enough.stoppedBy, undefined)
 })
 
@@ -154,10 +165,10 @@ t.test('searchOne: stops when the flag is up, within some thousand nodes', async
   const nodeCount = 20_000
   const { topology, weights, sources, targets } = line(nodeCount)
   const control: Control = { cancel, maxSettledNodes: 1e9 }
-  t.equal(searchOne(topology, weights, createSearchState(nodeCount), sources, targets, control), 0)
+  t.equal(searchOne({ topology, weights, state: createSearchState(nodeCount) }, sources, targets, control), 0)
   Atomics.store(cancel, 0, 1)
   const state = createSearchState(nodeCount)
-  t.equal(searchOne(topology, weights, state, sources, targets, control), -1)
+  t.equal(searchOne({ topology: topology, weights: weights, state: state }, sources, targets, control), -1)
   t.equal(control.stoppedBy, 'cancel')
   t.ok(state.settledCount < 10_000, `stopped after ${state.settledCount}`)
 })
@@ -169,9 +180,14 @@ t.test('searchOne: stops once the target is settled and nothing below its cost i
     { node: 20, costMs: 5 },
     { node: 22, costMs: 0 },
   ]
-  t.equal(searchOne(topology, weights, state, sources, targets, { ...free }), 1)
+  t.equal(searchOne({ topology: topology, weights: weights, state: state }, sources, targets, { ...free }), 1)
   t.equal(state.settledCount, 23)
-  t.equal(searchOne(topology, weights, state, sources, targets.slice(0, 1), { ...free }), 0)
+  t.equal(
+    searchOne({ topology: topology, weights: weights, state: state }, sources, targets.slice(0, 1), {
+      ...free,
+    }),
+    0,
+  )
   t.equal(state.settledCount, 21)
 })
 
@@ -254,4 +270,9 @@ function sumOfPath(
     node = topology.head[arc]!
   }
   return node === target.node ? sum : Number.NaN
+}
+
+/** True when the last run found a path to the node, its cost final or not. */
+function isReached(state: SearchState, node: number): boolean {
+  return state.mark[node]! >= state.run * MARK_STRIDE + SEEN
 }

@@ -1,14 +1,14 @@
 import t from 'tap'
 import type { ContourPolygon } from '../../../src/geo/contour.js'
+import { snapPoint } from '../../../src/route-engine/locate.js'
 import type { Graph } from '../../../src/routing/graph/graph.js'
-import { placePoint } from '../../../src/routing/graph/places.js'
 import { searchMany } from '../../../src/routing/search/dijkstra.js'
 import { findIsochrones } from '../../../src/routing/search/isochrone.js'
 import { endsOf } from '../../../src/routing/search/leg.js'
 import { createDijkstraSearch } from '../../../src/routing/search/leg-search.js'
 import { createProfile } from '../../../src/routing/search/profile.js'
 import { createSearchState, isSettled } from '../../../src/routing/search/search-state.js'
-import { runAtOnce } from '../../../src/routing/search/sliced.js'
+import { runToEnd } from '../../../src/routing/search/sliced-task.js'
 import { missingPorto, portoGraph } from '../../support/real-map.js'
 
 const LIMITS_MS = [120_000, 300_000, 720_000, 36_000_000]
@@ -18,11 +18,16 @@ t.test('Porto: areas hold every junction reached and no other', { skip: missingP
   const profile = createProfile(graph)
   const search = createDijkstraSearch(graph, profile.weights, createSearchState(graph.nodeCount))
   const searcher = { profile, search, control: { maxSettledNodes: 1e9 } }
-  const place = placePoint({ name: 'porto', graph }, { role: 'lonlat', lng: -8.61, lat: 41.15 }, 1000)
+  const place = snapPoint({ name: 'porto', graph }, { role: 'lonlat', lng: -8.61, lat: 41.15 }, 1000)
   const state = createSearchState(graph.nodeCount)
-  searchMany(graph, profile.weights, state, endsOf(profile, place).sources, [], { maxSettledNodes: 1e9 })
+  searchMany(
+    { topology: graph, weights: profile.weights, state: state },
+    endsOf(profile, place).sources,
+    [],
+    { maxSettledNodes: 1e9 },
+  )
   const reachedMs = junctionCosts(graph, (node) => (isSettled(state, node) ? state.costMs[node]! : Infinity))
-  for (const [i, { polygons, junctionCount }] of runAtOnce(
+  for (const [i, { polygons, junctionCount }] of runToEnd(
     findIsochrones(searcher, place, LIMITS_MS),
   ).entries()) {
     const limitMs = LIMITS_MS[i]!

@@ -4,9 +4,9 @@ import { finish, type Kind, startCustomisation } from '../../../src/routing/cch/
 import { buildHierarchy } from '../../../src/routing/cch/hierarchy.js'
 import { rankNodes, sitesOf } from '../../../src/routing/cch/order.js'
 import { createHierarchySearch } from '../../../src/routing/cch/search.js'
-import { endSpot } from '../../../src/routing/graph/geometry.js'
+import { endPoint } from '../../../src/routing/graph/geometry.js'
 import type { Graph } from '../../../src/routing/graph/graph.js'
-import type { Place } from '../../../src/routing/graph/snap.js'
+import type { Snap } from '../../../src/routing/graph/snap.js'
 import type { Control } from '../../../src/routing/search/dijkstra.js'
 import { endsOf, findLeg, type Leg, stepRange } from '../../../src/routing/search/leg.js'
 import { createDijkstraSearch, type LegSearch } from '../../../src/routing/search/leg-search.js'
@@ -163,12 +163,12 @@ function legBetween(profile: Profile, search: LegSearch, start: Spot, goal: Spot
   )
 }
 
-function placeAt(graph: Graph, spot: Spot): Place {
-  const end = endSpot(graph, spot.segment, false)
+function placeAt(graph: Graph, spot: Spot): Snap {
+  const end = endPoint(graph, spot.segment, false)
   return {
     lng: 0,
     lat: 0,
     distanceM: 0,
-    positions: [{ ...end, segment: spot.segment, offsetMm: spot.offsetMm }],
+    points: [{ ...end, segment: spot.segment, offsetMm: spot.offsetMm }],
   }
 }

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { RouteFeature } from '../../../src/route-answer/answer.js'
+import type { RouteFeature } from '../../../src/route-answer/features.js'
 import type { ThemeRisk } from '../../../src/routing/search/overlay.js'
-import type { RouteAnswer } from '../../../src/routing/search/solve.js'
 import { makeGraph } from '../../support/make-graph.js'
 import { overlayOf } from '../../support/random-network.js'
+import type { RouteAnswer } from '../../support/routes.js'
 import { throwsWith } from '../../support/throws.js'
 import { ask, at, town } from '../../support/town.js'
 

@@ -1,23 +1,25 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { endSpot } from '../../../src/routing/graph/geometry.js'
+import { endPoint } from '../../../src/routing/graph/geometry.js'
 import type { Graph } from '../../../src/routing/graph/graph.js'
-import type { Place } from '../../../src/routing/graph/snap.js'
+import type { Snap } from '../../../src/routing/graph/snap.js'
 import { endsOf, findLeg } from '../../../src/routing/search/leg.js'
 import { createDijkstraSearch } from '../../../src/routing/search/leg-search.js'
 import { createProfile } from '../../../src/routing/search/profile.js'
 import { createSearchState } from '../../../src/routing/search/search-state.js'
-import { findTimedRoute, type Timetable } from '../../../src/routing/search/time-dependent.js'
+import { runToEnd } from '../../../src/routing/search/sliced-task.js'
+import { findTimedRoute, type Timeline } from '../../../src/routing/search/time-dependent.js'
 import { makeGraph } from '../../support/make-graph.js'
 import { networks, overlayOf, themes } from '../../support/random-network.js'
+import { routeNow } from '../../support/routes.js'
 import { throwsWith } from '../../support/throws.js'
-import { asked, at, town } from '../../support/town.js'
+import { at, town } from '../../support/town.js'
 
 const SENSITIVITY = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]
 const control = () => ({ maxSettledNodes: 1e9 })
 
 /** Level 10 on the given segments in each slot. */
-function timetableOf(graph: Graph, slots: { startMs: number; risky: number[] }[]): Timetable {
+function timetableOf(graph: Graph, slots: { startMs: number; risky: number[] }[]): Timeline {
   const profiles = slots.map(({ risky }) => {
     const overlay = overlayOf(
       new Map(risky.map((segment) => [segment, [[graph.segmentLengthMm[segment]!, 10]]])),
@@ -27,9 +29,9 @@ function timetableOf(graph: Graph, slots: { startMs: number; risky: number[] }[]
   return { slotStartMs: slots.map(({ startMs }) => startMs), profileOf: (slot) => profiles[slot]! }
 }
 
-function placeOn(graph: Graph, segment: number, offsetMm: number): Place {
-  const end = endSpot(graph, segment, false)
-  return { lng: 0, lat: 0, distanceM: 0, positions: [{ ...end, segment, offsetMm }] }
+function placeOn(graph: Graph, segment: number, offsetMm: number): Snap {
+  const end = endPoint(graph, segment, false)
+  return { lng: 0, lat: 0, distanceM: 0, points: [{ ...end, segment, offsetMm }] }
 }
 
 t.test(
@@ -38,10 +40,9 @@ t.test(
     const graph = makeGraph(town(4))
     const from = placeOn(graph, 0, 1000)
     const to = placeOn(graph, 2, graph.segmentLengthMm[2]! - 1000)
-    const points = asked([at(0, 0), at(3, 0)])
     const linkMs = Math.round((graph.segmentLengthMm[0]! * 36) / 500)
     const edges = (slots: { startMs: number; risky: number[] }[]) =>
-      findTimedRoute(timetableOf(graph, slots), [from, to], points, control())
+      routeNow(findTimedRoute(timetableOf(graph, slots), [from, to], control()))
         .legs.flat()
         .map((step) => step.link)
     t.same(edges([{ startMs: 0, risky: [1] }]).length, 5, 'around while it lasts')
@@ -63,7 +64,7 @@ t.test('findTimedRoute: a via point is left when it is reached', async (t) => {
     { startMs: 0, risky: [] },
     { startMs: linkMs * 1.2, risky: [2] },
   ])
-  const { legs } = findTimedRoute(timetable, places, asked([at(0, 0), at(1.5, 0), at(3, 0)]), control())
+  const { legs } = routeNow(findTimedRoute(timetable, places, control()))
   t.same(
     legs[0]!.map((step) => step.link),
     [0, 2],
@@ -75,23 +76,18 @@ t.test('findTimedRoute: a via point is left when it is reached', async (t) => {
   )
 })
 
-t.test('findTimedRoute: NO_ROUTE, CANCELLED and SEARCH_TOO_LARGE', async (t) => {
+t.test('findTimedRoute: a blocked leg, CANCELLED and SEARCH_TOO_LARGE', async (t) => {
   const network = town(3)
   network.junctions.push(at(0, 3), at(1, 3))
   network.roads.push({ from: 9, to: 10, speed: [30, 30] })
   const graph = makeGraph(network)
   const timetable = timetableOf(graph, [{ startMs: 0, risky: [] }])
   const island = placeOn(graph, network.roads.length - 1, 10)
-  const points = asked([at(0, 0), at(0.5, 3)])
-  throwsWith(
-    t,
-    () => findTimedRoute(timetable, [placeOn(graph, 0, 10), island], points, control()),
-    'NO_ROUTE',
-  )
+  t.same(runToEnd(findTimedRoute(timetable, [placeOn(graph, 0, 10), island], control())), { blockedLeg: 0 })
   const far = [placeOn(graph, 0, 10), placeOn(graph, 5, 10)]
-  throwsWith(t, () => findTimedRoute(timetable, far, points, { maxSettledNodes: 2 }), 'SEARCH_TOO_LARGE')
+  throwsWith(t, () => routeNow(findTimedRoute(timetable, far, { maxSettledNodes: 2 })), 'SEARCH_TOO_LARGE')
   const cancel = new Int32Array(new SharedArrayBuffer(4)).fill(1)
-  throwsWith(t, () => findTimedRoute(timetable, far, points, { maxSettledNodes: 2, cancel }), 'CANCELLED')
+  throwsWith(t, () => routeNow(findTimedRoute(timetable, far, { maxSettledNodes: 2, cancel })), 'CANCELLED')
 })
 
 t.test(
@@ -118,10 +114,7 @@ t.test(
         const slotStartMs = [0, 50, 100, 1000, 5000, 100_000]
         const timetable = { slotStartMs, profileOf: () => profile }
         try {
-          return (
-            findTimedRoute(timetable, [from, to], asked([at(0, 0), at(1, 1)]), control()).costMs ===
-            plain?.costMs
-          )
+          return routeNow(findTimedRoute(timetable, [from, to], control())).costMs === plain?.costMs
         } catch {
           return plain === undefined
         }
@@ -145,7 +138,7 @@ t.test('property: the cost is that of the route found, link by link at the times
       const timetable = timetableOf(graph, timeline)
       const from = placeOn(graph, a, Math.round(graph.segmentLengthMm[a]! / 3))
       const to = placeOn(graph, b, Math.round(graph.segmentLengthMm[b]! / 2))
-      const route = findTimedRoute(timetable, [from, to], asked([at(0, 0), at(1, 1)]), control())
+      const route = routeNow(findTimedRoute(timetable, [from, to], control()))
       let clockMs = 0
       let costMs = 0
       for (const step of route.legs.flat()) {

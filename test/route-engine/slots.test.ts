@@ -1,5 +1,5 @@
 import t from 'tap'
-import { slotAt, slotStarts } from '../../../src/routing/search/slots.js'
+import { slotAt, slotStarts } from '../../src/route-engine/slots.js'
 
 t.test('slotAt: half-open between two changes, unbounded at the ends', async (t) => {
   const changes = [10n, 20n, 30n]

@@ -6,7 +6,7 @@ import { isBackward, segmentOf } from '../routing/graph/topology.js'
 import { hours } from '../routing/search/cost.js'
 import type { DrivenStep, Route } from '../routing/search/route.js'
 
-/** One link, or the driven part of it: a Feature of the answer, wire names. */
+/** A link of a route, or the driven part of it, as a GeoJSON Feature in wire names. */
 export interface RouteFeature {
   type: 'Feature'
   geometry: { type: 'LineString'; coordinates: [number, number][] }
@@ -22,7 +22,7 @@ export interface RouteFeature {
   }
 }
 
-/** Sums over a route, wire names. Lengths in metres, times in hours. */
+/** Sums over a route in wire names. Lengths in metres, times in hours. */
 export interface RouteTotals {
   length: number
   time: number
@@ -32,19 +32,19 @@ export interface RouteTotals {
 }
 
 /**
- * The links of a route in the order of travel.
+ * Returns the links of a route in the order of travel, leg by leg. For KML and tests: `legText` writes the same as text.
  *
- * Lengths are whole millimetres, so they add up exactly; hours are rounded to 12 decimals (4 ns), so that sums of
- * parts agree with the totals to 9 decimals on the longest of routes.
+ * Lengths are whole millimetres, so they add up exactly. Hours are rounded to 12 decimals (4 ns), so that sums of parts
+ * agree with the totals to 9 decimals on the longest of routes.
  */
-export function featuresOf(graph: Graph, route: Route): RouteFeature[] {
+export function featuresOf(graph: Graph, route: Route): RouteFeature[][] {
   const names = new Map<number, string>() // many links of a route share one
-  return route.legs.flatMap((steps) =>
+  return route.legs.map((steps) =>
     steps.map((step, i) => featureOf(graph, step, i === steps.length - 1, names)),
   )
 }
 
-/** `total_cost` is the published sum over the route's own pieces, Σ length / speed · (1 + Σ sensitivity). */
+/** Sums up a route. `total_cost` is the documented sum over its pieces, Σ length / speed · (1 + Σ sensitivity). */
 export function totalsOf(graph: Graph, route: Route): RouteTotals {
   let lengthMm = 0
   let timeH = 0
@@ -68,17 +68,17 @@ export function totalsOf(graph: Graph, route: Route): RouteTotals {
   }
 }
 
-/** OSM id of the junction nearest to a point. */
+/** Returns the OSM id of the junction nearest to a point. */
 export function nearestNodeId(graph: Graph, lng: number, lat: number): number {
   return graph.junctionOsmId[nearestJunction(graph, lng, lat)]!
 }
 
-/** 12 decimals. */
+/** Rounds to 12 decimals. */
 export function roundHours(value: number): number {
   return Math.round(value * 1e12) / 1e12
 }
 
-/** Whole millimetres. */
+/** Rounds to whole millimetres. */
 export function roundMetres(metres: number): number {
   return Math.round(metres * 1000) / 1000
 }

@@ -1,16 +1,17 @@
-/** Values by key, kept while together they fit a number of bytes; the one not used for longest goes first. */
+/** Cache of values by key, bounded by bytes; the least recently used value is dropped first. */
 export interface ByteCache<V> {
   get(key: string): V | undefined
-  /** A value larger than the whole cache is not kept. */
+  /** Adds or replaces a value; one larger than the whole cache is not kept. */
   set(key: string, value: V, bytes: number): void
-  /** Forgets every value whose key begins so. */
+  /** Drops every value whose key begins with a prefix. */
   deletePrefix(prefix: string): void
   bytes(): number
   size(): number
 }
 
+/** Creates an empty cache. @param maxBytes total of the sizes given to `set` */
 export function createByteCache<V>(maxBytes: number): ByteCache<V> {
-  const entries = new Map<string, { value: V; bytes: number }>() // in the order of their last use
+  const entries = new Map<string, { value: V; bytes: number }>() // in the order of last use
   let total = 0
 
   const remove = (key: string): void => {

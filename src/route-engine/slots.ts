@@ -1,13 +1,13 @@
 /** A half-open span of time in which nothing changes, µs UTC. */
 export interface Slot {
-  /** undefined = always before */
+  /** undefined = no beginning */
   readonly fromUs: bigint | undefined
-  /** undefined = for ever after */
+  /** undefined = no end */
   readonly untilUs: bigint | undefined
 }
 
 /**
- * The slot that an instant falls into.
+ * Finds the slot that contains an instant.
  *
  * @param changes instants at which something begins or ends, ascending
  */
@@ -16,14 +16,15 @@ export function slotAt(changes: readonly bigint[], instantUs: bigint): Slot {
   let high = changes.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    if (changes[middle]! <= instantUs) low = middle + 1
+    const change = changes[middle]
+    if (change !== undefined && change <= instantUs) low = middle + 1
     else high = middle
   }
   return { fromUs: changes[low - 1], untilUs: changes[low] }
 }
 
 /**
- * The instants, from a departure on, that begin a new slot for any of several series of changes.
+ * Lists the instants, from a departure on, at which a slot begins in any of several series of changes.
  *
  * @returns ascending, the departure first, at most `limit`
  */

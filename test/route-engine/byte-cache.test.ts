@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createByteCache } from '../../../src/routing/search/byte-cache.js'
+import { createByteCache } from '../../src/route-engine/byte-cache.js'
 
 t.test('createByteCache: what was not used for longest goes first', async (t) => {
   const cache = createByteCache<string>(10)

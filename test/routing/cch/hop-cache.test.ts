@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { createKnownWays, findKnown, remember } from '../../../src/routing/cch/known-ways.js'
+import { createHopCache, findKnown, remember } from '../../../src/routing/cch/hop-cache.js'
 
 t.test('property: a way that is known is the one that was remembered last for its hop', async (t) => {
-  const known = createKnownWays(400) // 100 arcs: it is emptied again and again
+  const known = createHopCache(400) // 100 arcs: it is emptied again and again
   const expected = new Map<number, { way: number[]; zeroCount: number }>()
   let found = 0
   const one = fc.record({
@@ -33,7 +33,7 @@ t.test('property: a way that is known is the one that was remembered last for it
 })
 
 t.test('remember: neither what is short nor what is longer than all may be', async (t) => {
-  const known = createKnownWays(40)
+  const known = createHopCache(40)
   remember(known, 1, [1, 2, 3], 0, 0)
   remember(
     known,

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { featuresOf } from '../../src/route-answer/answer.js'
-import { legText } from '../../src/route-answer/feature-text.js'
+import { featuresOf } from '../../src/route-answer/features.js'
+import { createLegWriter, legText } from '../../src/route-answer/leg-text.js'
 import type { Graph } from '../../src/routing/graph/graph.js'
-import type { Position } from '../../src/routing/graph/snap.js'
+import type { RoadPoint } from '../../src/routing/graph/snap.js'
 import type { DrivenStep } from '../../src/routing/search/route.js'
 import { makeGraph } from '../support/make-graph.js'
 import { at, town } from '../support/town.js'
@@ -38,6 +38,7 @@ function roads(): Graph {
 
 t.test('property: the text of a route is that of its features', async () => {
   const graph = roads()
+  const writer = createLegWriter()
   const spot = fc.record({ corner: fc.nat(1), fraction: fc.constantFrom(0, 0.5), part: fc.nat(1000) })
   const step = fc.record({
     link: fc.nat(graph.segmentCount * 2 - 1),
@@ -50,8 +51,8 @@ t.test('property: the text of a route is that of its features', async () => {
     fc.property(fc.array(fc.array(step, { maxLength: 6 }), { maxLength: 3 }), (drawn) => {
       const legs = drawn.map((steps) => steps.map((one) => drivenStep(graph, one)))
       const route = { costMs: 0, legs }
-      const texts = legs.filter((steps) => steps.length > 0).map((steps) => legText(graph, steps))
-      const [found, expected] = [JSON.parse(`[${texts.join(',')}]`), featuresOf(graph, route)]
+      const texts = legs.filter((steps) => steps.length > 0).map((steps) => legText(writer, graph, steps))
+      const [found, expected] = [JSON.parse(`[${texts.join(',')}]`), featuresOf(graph, route).flat()]
       return JSON.stringify(found) === JSON.stringify(expected)
     }),
     { numRuns: 500 },
@@ -67,7 +68,7 @@ interface Drawn {
 }
 
 function drivenStep(graph: Graph, { link, maxLevel, lengthMm, from, to }: Drawn): DrivenStep {
-  const position = (spot: Drawn['from']): Position | undefined =>
+  const position = (spot: Drawn['from']): RoadPoint | undefined =>
     spot && {
       segment: link >>> 1,
       corner: spot.corner,

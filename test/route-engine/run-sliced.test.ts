@@ -2,20 +2,20 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import { dijkstra } from '../../src/api/routing/dijkstra.js'
 import { searchCalls } from '../../src/route-engine/calls.js'
-import { inTurns } from '../../src/route-engine/in-turns.js'
-import type { WatchedTimetable } from '../../src/route-engine/pricing.js'
-import type { RouteRequest } from '../../src/routing/search/request.js'
-import type { Sliced } from '../../src/routing/search/sliced.js'
+import type { RouteRequest } from '../../src/route-engine/requests.js'
+import { runSliced } from '../../src/route-engine/run-sliced.js'
+import type { WatchedTimeline } from '../../src/route-engine/timeline.js'
+import type { SlicedTask } from '../../src/routing/search/sliced-task.js'
 import { rejectsWith } from '../support/rejects-with.js'
 import { openSearch } from '../support/search.js'
 import { at, town } from '../support/town.js'
 
 const SENSITIVITY = [0, 0, 0, 0, 0, 10, 10, 10, 10, 10, 10]
 
-t.test('inTurns: others have their turn between slices, and a cancelled call ends there', async (t) => {
+t.test('runSliced: others have their turn between slices, and a cancelled call ends there', async (t) => {
   const cancel = new Int32Array(new SharedArrayBuffer(4))
   const order: string[] = []
-  const running = inTurns(sleepless(3, order), { cancel })
+  const running = runSliced(sleepless(3, order), { cancel })
   for (let i = 0; i < 3; i++) {
     order.push('other')
     await nextTurn()
@@ -24,20 +24,20 @@ t.test('inTurns: others have their turn between slices, and a cancelled call end
   t.same(order.slice(0, 5), ['slice', 'other', 'slice', 'other', 'slice'])
 
   const ended: string[] = []
-  const stopped = inTurns(sleepless(3, ended), { cancel })
+  const stopped = runSliced(sleepless(3, ended), { cancel })
   Atomics.store(cancel, 0, 1)
   await rejectsWith(t, stopped, 'CANCELLED')
   t.same(ended, ['slice'])
 })
 
-t.test('inTurns: work of short slices is done in one go', async (t) => {
+t.test('runSliced: work of short slices is done in one go', async (t) => {
   let others = 0
-  function* quick(): Sliced<number> {
+  function* quick(): SlicedTask<number> {
     yield
     yield
     return others
   }
-  const running = inTurns(quick(), { cancel: new Int32Array(1) })
+  const running = runSliced(quick(), { cancel: new Int32Array(1) })
   others++
   t.equal(await running, 0)
 })
@@ -59,7 +59,7 @@ t.test('a search over time during which a table changes begins again', async (t)
   }
   const [map] = parts.maps.list()
   if (map === undefined) return
-  const early = parts.prices.timetable(map, request)
+  const early = parts.profiles.timeline(map, request)
   early.profileOf(0)
   t.notOk(early.isMixed())
   await putCells(flood, [cell(30, 50)])
@@ -68,15 +68,15 @@ t.test('a search over time during which a table changes begins again', async (t)
 
   // three tries meet a change, then it is done in one go
   let opened = 0
-  const prices = {
-    ...parts.prices,
-    timetable: (...asked: Parameters<typeof parts.prices.timetable>): WatchedTimetable => {
+  const profiles = {
+    ...parts.profiles,
+    timeline: (...asked: Parameters<typeof parts.profiles.timeline>): WatchedTimeline => {
       opened++
-      return { ...parts.prices.timetable(...asked), isMixed: () => true }
+      return { ...parts.profiles.timeline(...asked), isMixed: () => true }
     },
   }
   const cancel = new Int32Array(new SharedArrayBuffer(4))
-  const { route } = searchCalls({ ...parts, prices })
+  const { route } = searchCalls({ ...parts, profiles })
   const text = await route?.(request, { cancel, emit: () => undefined })
   t.equal(opened, 4)
   const params = {
@@ -90,7 +90,7 @@ t.test('a search over time during which a table changes begins again', async (t)
 })
 
 /** Slices that each take longer than a turn. */
-function* sleepless(count: number, order: string[]): Sliced<number> {
+function* sleepless(count: number, order: string[]): SlicedTask<number> {
   for (let i = 0; i < count; i++) {
     order.push('slice')
     const untilMs = performance.now() + 8

@@ -1,13 +1,13 @@
 import type { ArcMeasure } from '../search/leg-search.js'
 import { findArc, type Hierarchy } from './hierarchy.js'
 import type { Meeting, Row } from './table.js'
-import { findOwn, middleOf, type Unpacker } from './unpack.js'
+import { findInputArc, findMiddle, type Unpacker } from './unpack.js'
 
 /**
  * Sums along cheapest ways without listing their arcs: what a hop has is worked out once, and most ways share most of
  * their hops.
  */
-export interface WaySums {
+export interface PathSums {
   /** Writes one sum for each measure to place `at` of the measures' arrays. */
   write(meeting: Meeting, sums: readonly Float64Array[], at: number): void
 }
@@ -24,11 +24,11 @@ interface Entries {
 }
 
 /** @param maxKnown hops and ways that are remembered at once, some 50 bytes each */
-export function createWaySums(
+export function createPathSums(
   unpacker: Unpacker,
   measures: readonly ArcMeasure[],
   maxKnown = MAX_KNOWN,
-): WaySums {
+): PathSums {
   const { hierarchy: h, metric } = unpacker
   const entries = createEntries(measures.length)
   const hops = new Map<number, number>() // code of a hop → its entry
@@ -39,14 +39,14 @@ export function createWaySums(
     const known = hops.get(code)
     if (known !== undefined) return known
     const costMs = (isUp ? metric.up : metric.down)[hopArc]!
-    const own = findOwn(unpacker, lower, hopArc, isUp, costMs)
+    const own = findInputArc(unpacker, lower, hopArc, isUp, costMs)
     const entry = own >= 0 ? addMeasures(entries, measures, own) : entryOfTriangle(lower, hopArc, isUp)
     hops.set(code, entry)
     return entry
   }
 
   const entryOfTriangle = (lower: number, hopArc: number, isUp: boolean): number => {
-    const middle = middleOf(unpacker, lower, hopArc, isUp)
+    const middle = findMiddle(unpacker, lower, hopArc, isUp)
     const begin = h.first[middle]!
     const toLower = findArc(h, middle, h.headDepth[h.first[lower]!]! + 1, begin)
     const toUpper = findArc(h, middle, h.headDepth[hopArc]!, begin)

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { findLinkText, keepLinkText, linkTextsOf } from '../../src/route-answer/link-texts.js'
+import { cacheLinkText, findLinkText, linkTextCacheOf } from '../../src/route-answer/link-text-cache.js'
 import { makeGraph } from '../support/make-graph.js'
 import { town } from '../support/town.js'
 
 t.test('property: a text that is found is the one that was kept last for its link', async (t) => {
   const graph = makeGraph(town(3))
-  const texts = linkTextsOf(graph)
+  const texts = linkTextCacheOf(graph)
   const one = fc.record({ link: fc.nat(200), size: fc.integer({ min: 1, max: 2000 }), fill: fc.nat(255) })
   const expected = new Map<number, { size: number; fill: number; riskAt: number }>()
   let found = 0
@@ -14,7 +14,7 @@ t.test('property: a text that is found is the one that was kept last for its lin
     fc.property(fc.array(one, { maxLength: 60 }), (list) => {
       for (const { link, size, fill } of list) {
         const source = new Uint8Array(size + 7).fill(fill, 3, size + 3)
-        keepLinkText(texts, link, source, 3, size + 3, 3 + (size >> 1))
+        cacheLinkText(texts, link, source.subarray(3, size + 3), size >> 1)
         expected.set(link, { size, fill, riskAt: size >> 1 })
       }
       for (const [link, { size, fill, riskAt }] of expected) {
@@ -32,8 +32,8 @@ t.test('property: a text that is found is the one that was kept last for its lin
   t.ok(found > 1000, `${found} found`)
 })
 
-t.test('keepLinkText: what is longer than a text may be is not kept', async (t) => {
-  const texts = linkTextsOf(makeGraph(town(3)))
-  keepLinkText(texts, 1, new Uint8Array(5000), 0, 5000, 0)
+t.test('cacheLinkText: what is longer than a text may be is not kept', async (t) => {
+  const texts = linkTextCacheOf(makeGraph(town(3)))
+  cacheLinkText(texts, 1, new Uint8Array(5000), 0)
   t.equal(findLinkText(texts, 1), -1)
 })

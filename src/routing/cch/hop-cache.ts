@@ -2,7 +2,7 @@
  * Ways that long hops were found to stand for: few hops near the top of the tree are part of most cheapest ways.
  * Bounded, and emptied when it is full; what it holds changes no answer.
  */
-export interface KnownWays {
+export interface HopCache {
   /** slot → hop, `arc * 2`, plus 1 when it leads down; -1 = none */
   readonly hop: Int32Array
   /** slot → place of its way in `arcs`, and how many arcs it has */
@@ -25,7 +25,7 @@ const SHARE = 1 / 4
 const FIRST_ARCS = 2 ** 12
 
 /** @param arcCount of the hierarchy */
-export function createKnownWays(arcCount: number): KnownWays {
+export function createHopCache(arcCount: number): HopCache {
   const slots = Math.min(MAX_SLOTS, 2 ** Math.ceil(Math.log2(arcCount / 32 + 1)))
   const maxArcs = Math.min(MAX_ARCS, Math.ceil(arcCount * SHARE))
   return {
@@ -40,19 +40,19 @@ export function createKnownWays(arcCount: number): KnownWays {
 }
 
 /** Bytes that it may come to. */
-export function knownWaysBytes(arcCount: number): number {
+export function hopCacheBytes(arcCount: number): number {
   return Math.min(MAX_ARCS, arcCount * SHARE) * 4 + Math.min(MAX_SLOTS, arcCount / 16) * 16
 }
 
 /** The slot that holds a hop, -1 = none. */
-export function findKnown({ hop }: KnownWays, code: number): number {
+export function findKnown({ hop }: HopCache, code: number): number {
   const slot = slotOf(code, hop.length)
   return hop[slot] === code ? slot : -1
 }
 
 /** Remembers the way of a hop: what `arcs` has from `from` on. */
 export function remember(
-  known: KnownWays,
+  known: HopCache,
   code: number,
   arcs: readonly number[],
   from: number,

@@ -1,0 +1,93 @@
+import { noRouteError } from '../route-answer/errors.js'
+import type { LegWriter } from '../route-answer/leg-text.js'
+import { routeText } from '../route-answer/route-text.js'
+import { freeWeights, type Profile } from '../routing/search/profile.js'
+import { runToEnd, type SlicedTask } from '../routing/search/sliced-task.js'
+import { solveRoute } from '../routing/search/solve.js'
+import type { Work } from '../worker/host.js'
+import { chooseMap, snapPoints } from './locate.js'
+import { closedOverlay } from './profiles.js'
+import type { RouteRequest } from './requests.js'
+import { runSliced } from './run-sliced.js'
+import { controlOf, inSnapshot, type SearchParts } from './search-parts.js'
+import type { WatchedTimeline } from './timeline.js'
+
+/** Attempts of a time-dependent search in slices before it runs in one go. */
+const MAX_SLICED_ATTEMPTS = 3
+
+/** Costs of the roads at the departure, and over time where that is asked for. */
+interface Costs {
+  readonly profile: Profile
+  readonly timeline?: WatchedTimeline
+}
+
+/**
+ * Answers `routing.dijkstra`. The profile is computed first, from one state of the tables. Other calls are answered while
+ * the profile is prepared and between the legs of the search.
+ *
+ * @returns JSON text of the result
+ * @throws AppError OUTSIDE_MAP, UNKNOWN_MAP, UNKNOWN_THEME, NO_ROUTE, CANCELLED, SEARCH_TOO_LARGE
+ */
+export async function answerRoute(
+  parts: SearchParts,
+  writer: LegWriter,
+  request: RouteRequest,
+  work: Work,
+): Promise<string> {
+  const { config, maps, themes, profiles, engine } = parts
+  const map = chooseMap(maps.list(), request.map, request.points)
+  const snaps = snapPoints(map, request.points, config.routing.maxSnapM)
+  const closed = closedOverlay(map.graph, request.avoid)
+
+  function* answer({ profile, timeline }: Costs): SlicedTask<string> {
+    const solution = yield* solveRoute({
+      snaps,
+      profile,
+      timeline,
+      reorder: request.reorder,
+      alternatives: request.alternatives,
+      control: controlOf(config, work),
+      searchWith: (weights) => engine.searchWith(map, weights),
+    })
+    if ('blockedLeg' in solution) throw noRouteError(solution, request.points)
+    const { routeKey } = config.service
+    const { points, withKml } = request
+    return yield* routeText(solution, { graph: map.graph, points, withKml, routeKey, writer })
+  }
+
+  const profileNow = () => profiles.profileAt(map, request, request.startUs, closed)
+  const read = <T>(work: () => T): T => inSnapshot(themes, request, work)
+  if (request.isTimeDependent) {
+    await engine.prepare(freeWeights(map.graph), work) // free-flow costs guide the search
+    const open = () => ({ profile: profileNow(), timeline: profiles.timeline(map, request, closed) })
+    return await answerOverTime({ read, open, answer, work })
+  }
+  const profile = read(profileNow)
+  await engine.prepare(profile.weights, work)
+  return await runSliced(answer({ profile }), work)
+}
+
+interface TimedAttempts {
+  /** runs a function on one state of the tables */
+  read<T>(work: () => T): T
+  open(): Required<Costs>
+  answer(costs: Required<Costs>): SlicedTask<string>
+  readonly work: Work
+}
+
+/**
+ * A time-dependent search reads profiles on the way. When a table changes meanwhile the search is repeated; after some
+ * attempts it runs in one go, within one read transaction.
+ */
+async function answerOverTime({ read, open, answer, work }: TimedAttempts): Promise<string> {
+  for (let attempt = 0; attempt < MAX_SLICED_ATTEMPTS; attempt++) {
+    const costs = read(open)
+    try {
+      const text = await runSliced(answer(costs), work)
+      if (!costs.timeline.isMixed()) return text
+    } catch (error) {
+      if (!costs.timeline.isMixed()) throw error
+    }
+  }
+  return read(() => runToEnd(answer(open())))
+}

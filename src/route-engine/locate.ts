@@ -1,0 +1,69 @@
+import { type PreparedArea, prepareArea } from '../geo/prepared-area.js'
+import type { Geometry } from '../geo/types.js'
+import { onDifferentMaps, outsideArea, tooFarFromRoad, unknownMap } from '../route-answer/errors.js'
+import type { RequestPoint } from '../route-answer/request-point.js'
+import type { Graph, GraphMeta, NamedGraph } from '../routing/graph/graph.js'
+import { type Snap, snap } from '../routing/graph/snap.js'
+
+/**
+ * Chooses the map of a request: by name, else the first one whose area contains all its points.
+ *
+ * @param maps in the order of their names
+ * @throws AppError UNKNOWN_MAP, OUTSIDE_MAP for the first point that no area contains
+ */
+export function chooseMap<M extends NamedGraph>(
+  maps: readonly M[],
+  name: string | undefined,
+  points: readonly RequestPoint[],
+): M {
+  if (name !== undefined || maps.length === 0) {
+    const named = maps.find((map) => map.name === name)
+    if (named !== undefined) return named
+    throw unknownMap(name, maps)
+  }
+  for (const map of maps) {
+    if (points.every((point) => isInArea(map.graph, point))) return map
+  }
+  const outside = points.find((point) => !maps.some((map) => isInArea(map.graph, point)))
+  throw outside === undefined ? differentMaps(maps, points) : outsideArea(outside, maps)
+}
+
+/** Snaps the points of a request to the roads of a map. @throws AppError OUTSIDE_MAP for the first that cannot be */
+export function snapPoints(map: NamedGraph, points: readonly RequestPoint[], maxSnapM: number): Snap[] {
+  return points.map((point) => snapPoint(map, point, maxSnapM))
+}
+
+/**
+ * Snaps a point to the roads of a map.
+ *
+ * @param maxSnapM greatest distance to a drivable road
+ * @throws AppError OUTSIDE_MAP when the point lies outside the map's area, or too far from a road
+ */
+export function snapPoint(map: NamedGraph, point: RequestPoint, maxSnapM: number): Snap {
+  if (!isInArea(map.graph, point)) throw outsideArea(point, [map])
+  const found = snap(map.graph, point.lng, point.lat, maxSnapM)
+  if (found === undefined) throw tooFarFromRoad(map, point, maxSnapM)
+  return found
+}
+
+/** Each point lies on some map: finds the first that is not on the map of the first point. */
+function differentMaps(maps: readonly NamedGraph[], points: readonly RequestPoint[]): Error {
+  const first = points[0]
+  const map = maps.find(({ graph }) => first !== undefined && isInArea(graph, first))
+  const other = points.find((point) => map !== undefined && !isInArea(map.graph, point))
+  if (first === undefined || map === undefined || other === undefined)
+    return new Error('one map contains all points')
+  return onDifferentMaps(other, { map, point: first }, maps)
+}
+
+/** The border counts as inside. */
+function isInArea({ meta }: Graph, { lng, lat }: RequestPoint): boolean {
+  let area = areas.get(meta)
+  if (area === undefined) {
+    area = prepareArea(meta.area as Geometry) // `map build` writes GeoJSON there, and `checkGraph` its type
+    areas.set(meta, area)
+  }
+  return area.intersectsPoint(lng, lat)
+}
+
+const areas = new WeakMap<GraphMeta, PreparedArea>()

@@ -1,0 +1,75 @@
+import { isAppError } from '../errors.js'
+import type { LoadedMap, Maps } from './maps.js'
+import type { ThemeOverlay, Themes } from './themes.js'
+
+/** Idle time before work ahead begins, ms: calls that wait are answered first. */
+const QUIET_MS = 50
+/** Most keys of work that is not repeated; when there are more, all are forgotten. */
+const MAX_KEYS = 1000
+
+/** Runs work ahead of its need while the worker is idle, for instance overlays of the next slot of themes in use. */
+export interface Prefetcher {
+  /** Records that a theme was used at an instant, µs UTC. */
+  noteUse(theme: string, map: LoadedMap, used: ThemeOverlay, instantUs: bigint): void
+  /** Runs some work once for each key. */
+  whenIdle(key: string, work: () => void | Promise<void>): void
+  stop(): void
+}
+
+/** Settings and parts of a prefetcher. */
+interface PrefetchOptions {
+  readonly maps: Maps
+  readonly themes: Themes
+  /** `routing.riskSlotS`: a slot that begins later than this after the instant in use is not prepared */
+  readonly slotS: number
+  /** called with errors of work ahead; the calls that asked for it are not disturbed */
+  readonly onFault: (error: unknown) => void
+}
+
+/** Creates a prefetcher; its timer does not keep the process alive. */
+export function createPrefetcher({ maps, themes, slotS, onFault }: PrefetchOptions): Prefetcher {
+  const seen = new Set<string>()
+  const waiting = new Map<string, () => void | Promise<void>>()
+  let timer: NodeJS.Timeout | undefined
+
+  const runNext = async (): Promise<void> => {
+    const [next] = waiting
+    timer = undefined
+    if (next === undefined) return
+    waiting.delete(next[0])
+    try {
+      await next[1]()
+    } catch (error) {
+      // a theme that was dropped meanwhile needs no overlay
+      if (!isAppError(error) || error.errorName !== 'UNKNOWN_THEME') onFault(error)
+    }
+    arm()
+  }
+  const arm = (): void => {
+    clearTimeout(timer)
+    timer = waiting.size > 0 ? setTimeout(() => void runNext(), QUIET_MS) : undefined
+    timer?.unref()
+  }
+  const whenIdle = (key: string, work: () => void | Promise<void>): void => {
+    if (seen.has(key)) return
+    if (seen.size >= MAX_KEYS) seen.clear()
+    seen.add(key)
+    waiting.set(key, work)
+    arm()
+  }
+
+  return {
+    noteUse(theme, map, { key, slot: { untilUs } }, instantUs) {
+      if (untilUs === undefined || untilUs - instantUs > BigInt(slotS) * 1_000_000n) return
+      whenIdle(key, () => {
+        if (!maps.list().includes(map)) return // the map was replaced meanwhile
+        themes.inSnapshot(() => themes.overlayOf(themes.find(theme), map, untilUs))
+      })
+    },
+    whenIdle,
+    stop() {
+      clearTimeout(timer)
+      waiting.clear()
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import { chooseKind, metricBytes } from '../routing/cch/customise.js'
+import type { Weights } from '../routing/search/dijkstra.js'
+import { freeWeights, type Profile } from '../routing/search/profile.js'
+import { createByteCache } from './byte-cache.js'
+import type { Engine } from './engine.js'
+import type { LoadedMap } from './maps.js'
+import type { ProfileRequest } from './requests.js'
+
+/** Most combinations of themes and sensitivities whose last profile is known, far more than the cache of profiles holds. */
+const MAX_SIMILAR = 1000
+
+/** Cache of profiles, whose weights it registers with the engine. The bytes of a profile include those of its metric. */
+export interface ProfileStore {
+  get(key: string): Profile | undefined
+  /** Adds a profile under a key. @returns the profile */
+  keep(map: LoadedMap, request: ProfileRequest, key: string, profile: Profile): Profile
+  /** Registers the weights of a profile that is not kept. @param similar weights that differ little */
+  register(map: LoadedMap, profile: Profile, similar: readonly Weights[]): void
+  /** Returns figures for metrics. */
+  stats(): { profileBytes: number; profileCount: number }
+}
+
+/** @param maxBytes `routing.profileCacheBytes` */
+export function createProfileStore(maxBytes: number, engine: Pick<Engine, 'register'>): ProfileStore {
+  const cache = createByteCache<Profile>(maxBytes)
+  /** themes and sensitivities on a map → key of the profile used last, at whatever instant and state of the tables */
+  const lastKeyOf = createByteCache<string>(MAX_SIMILAR)
+
+  /** A profile that does not fit the cache would be customised for each request: flat Dijkstra is faster there. */
+  const register = (
+    map: LoadedMap,
+    { graph, themes, weights }: Profile,
+    similar: readonly Weights[],
+    onBytes?: (bytes: number) => void,
+  ): void => {
+    if (map.hierarchy === undefined) return
+    const free = freeWeights(graph)
+    const isFree = weights === free
+    const kind = chooseKind(weights, isFree ? [] : themes)
+    if (weights.byteLength + metricBytes(map.hierarchy, kind) > maxBytes) return
+    // free-flow weights live as long as their map, and every other customisation may start from them
+    if (isFree) engine.register(map, { weights, kind, bases: [] })
+    else engine.register(map, { weights, kind, bases: [...similar, free], onBytes })
+  }
+
+  return {
+    get: (key) => cache.get(key),
+    keep(map, request, key, profile) {
+      const similarKey = `${map.generation}|${JSON.stringify(request.themes)}`
+      const similar = cache.get(lastKeyOf.get(similarKey) ?? '')
+      const ownBytes =
+        key.length + (profile.weights === freeWeights(map.graph) ? 0 : profile.weights.byteLength)
+      cache.set(key, profile, ownBytes)
+      lastKeyOf.set(similarKey, key, 1)
+      register(map, profile, similar === undefined ? [] : [similar.weights], (bytes) => {
+        if (cache.get(key) === profile) cache.set(key, profile, ownBytes + bytes)
+      })
+      return profile
+    },
+    register: (map, profile, similar) => register(map, profile, similar),
+    stats: () => ({ profileBytes: cache.bytes(), profileCount: cache.size() }),
+  }
+}

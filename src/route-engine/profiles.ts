@@ -1,0 +1,116 @@
+import type { Config } from '../config.js'
+import type { Geometry } from '../geo/types.js'
+import { buildOverlay } from '../risk/build-overlay.js'
+import { addCell, createCellSet } from '../risk/cell-set.js'
+import type { Graph } from '../routing/graph/graph.js'
+import type { Overlay } from '../routing/search/overlay.js'
+import { createProfile, type Profile } from '../routing/search/profile.js'
+import type { Engine } from './engine.js'
+import type { LoadedMap } from './maps.js'
+import type { Prefetcher } from './prefetch.js'
+import { createProfileStore } from './profile-store.js'
+import type { ProfileRequest } from './requests.js'
+import type { Themes } from './themes.js'
+import { createTimeline, type WatchedTimeline } from './timeline.js'
+
+const US_PER_S = 1_000_000n
+/** Level of a closed cell: any level above 0 closes. */
+const CLOSED_LEVEL = 10
+
+/** Profiles of maps under risk, cached with their metrics up to `routing.profileCacheBytes`. */
+export interface Profiles {
+  /** @throws AppError UNKNOWN_THEME */
+  profileAt(map: LoadedMap, request: ProfileRequest, instantUs: bigint, closed?: Overlay): Profile
+  /** Returns the profiles from the departure of a request on. @throws AppError UNKNOWN_THEME */
+  timeline(map: LoadedMap, request: ProfileRequest, closed?: Overlay): WatchedTimeline
+  /** Prepares maps for searches without risk when the worker is idle. */
+  warm(maps: readonly LoadedMap[]): void
+  /** Returns figures for metrics. */
+  stats(): { profileBytes: number; profileCount: number }
+}
+
+interface DatedProfile {
+  readonly profile: Profile
+  /** end of the slot in which the profile is valid, µs UTC; undefined = never */
+  readonly untilUs: bigint | undefined
+}
+
+/** Other parts of the worker that profiles are computed from. */
+interface ProfileParts {
+  readonly themes: Themes
+  readonly engine: Pick<Engine, 'register' | 'prepare' | 'potentialTo'>
+  readonly prefetcher: Pick<Prefetcher, 'noteUse' | 'whenIdle'>
+}
+
+/** Creates the cache of profiles, and registers every profile's weights with the engine. */
+export function createProfiles(config: Config, { themes, engine, prefetcher }: ProfileParts): Profiles {
+  const { riskSlotS } = config.routing
+  const store = createProfileStore(config.routing.profileCacheBytes, engine)
+
+  const datedProfile = (
+    map: LoadedMap,
+    request: ProfileRequest,
+    instantUs: bigint,
+    closed?: Overlay,
+  ): DatedProfile => {
+    const risks = request.themes.map(([name, sensitivity]) => {
+      const used = themes.overlayOf(themes.find(name), map, instantUs)
+      prefetcher.noteUse(name, map, used, instantUs)
+      return { overlay: used.overlay, used, sensitivity }
+    })
+    const untilUs = earliest(risks.map((risk) => risk.used.slot.untilUs))
+    // equal overlays and sensitivities give equal weights; the key of an overlay contains the map's generation
+    const key = `${map.generation}|${JSON.stringify(risks.map((risk) => [risk.used.key, risk.sensitivity]))}`
+    const known = store.get(key)
+    if (closed !== undefined) {
+      const profile = createProfile(map.graph, risks, closed)
+      store.register(map, profile, known === undefined ? [] : [known.weights])
+      return { profile, untilUs }
+    }
+    return { profile: known ?? store.keep(map, request, key, createProfile(map.graph, risks)), untilUs }
+  }
+
+  /** Prepares the profile of the next slot when the worker is idle and the slot begins soon. */
+  const prepareNext = (map: LoadedMap, request: ProfileRequest, instantUs: bigint, untilUs: bigint): void => {
+    if (untilUs - instantUs > BigInt(riskSlotS) * US_PER_S) return
+    prefetcher.whenIdle(`${map.generation}|${JSON.stringify(request.themes)}|${untilUs}`, async () => {
+      const { profile } = themes.inSnapshot(() => datedProfile(map, request, untilUs))
+      await engine.prepare(profile.weights)
+    })
+  }
+
+  return {
+    profileAt(map, request, instantUs, closed) {
+      const { profile, untilUs } = datedProfile(map, request, instantUs, closed)
+      if (closed === undefined && untilUs !== undefined) prepareNext(map, request, instantUs, untilUs)
+      return profile
+    },
+    timeline(map, request, closed) {
+      const profileAt = (instantUs: bigint) => datedProfile(map, request, instantUs, closed).profile
+      const timeline = createTimeline(themes, request, profileAt)
+      return { ...timeline, potentialTo: (targets) => engine.potentialTo(map, targets) }
+    },
+    warm(maps) {
+      for (const map of maps) {
+        const profile = createProfile(map.graph)
+        store.register(map, profile, [])
+        prefetcher.whenIdle(`${map.generation}`, () => engine.prepare(profile.weights))
+      }
+    },
+    stats: store.stats,
+  }
+}
+
+/** Returns closed areas as an overlay; undefined when there are none. */
+export function closedOverlay(graph: Graph, areas: readonly Geometry[]): Overlay | undefined {
+  if (areas.length === 0) return undefined
+  const cells = createCellSet()
+  for (const area of areas) addCell(cells, area, CLOSED_LEVEL)
+  return buildOverlay(graph, cells)
+}
+
+function earliest(instants: readonly (bigint | undefined)[]): bigint | undefined {
+  let first: bigint | undefined
+  for (const us of instants) if (us !== undefined && (first === undefined || us < first)) first = us
+  return first
+}

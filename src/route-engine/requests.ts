@@ -1,0 +1,64 @@
+import type { MultiPolygon, Polygon } from '../geo/types.js'
+import type { RiskStretch } from '../risk/travel.js'
+import type { RequestPoint } from '../route-answer/request-point.js'
+
+/** Themes of a request to the search worker. All requests are checked before, and are plain values that cross threads. */
+export interface ProfileRequest {
+  readonly map: string | undefined
+  /** theme → 11 sensitivities, in the order of the request */
+  readonly themes: readonly (readonly [theme: string, sensitivity: readonly number[]])[]
+  /** µs UTC */
+  readonly startUs: bigint
+}
+
+/** Request for a route, from `routing.dijkstra`. */
+export interface RouteRequest extends ProfileRequest {
+  /** start, via points as given, goal */
+  readonly points: readonly RequestPoint[]
+  /** closed areas */
+  readonly avoid: readonly (Polygon | MultiPolygon)[]
+  readonly isTimeDependent: boolean
+  /** visit the via points in the cheapest order instead of the order given */
+  readonly reorder: boolean
+  readonly withKml: boolean
+  /** number of routes wanted; 1 = the best one alone */
+  readonly alternatives: number
+}
+
+/** Request for costs between many points. */
+export interface MatrixRequest extends ProfileRequest {
+  readonly sources: readonly RequestPoint[]
+  readonly targets: readonly RequestPoint[]
+}
+
+/** Request for areas that can be reached from a point. */
+export interface IsochroneRequest extends ProfileRequest {
+  readonly point: RequestPoint
+  /** hours */
+  readonly costs: readonly number[]
+  /** closed areas */
+  readonly avoid: readonly (Polygon | MultiPolygon)[]
+}
+
+/** Request for the nearest point on a road. */
+export interface NearestRequest {
+  readonly map: string | undefined
+  readonly point: RequestPoint
+}
+
+/** Request for the exposure to risk along a journey. */
+export interface CalcRiskRequest {
+  readonly themes: readonly string[]
+  readonly stretches: readonly RiskStretch[]
+  readonly startUs: bigint
+}
+
+/** Calls of the search worker: name → request. Each answers the JSON text of the method's result. */
+export interface SearchCalls {
+  route: RouteRequest
+  matrix: MatrixRequest
+  isochrone: IsochroneRequest
+  nearest: NearestRequest
+  maps: null
+  calcRisk: CalcRiskRequest
+}

@@ -1,0 +1,24 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { SlicedTask } from '../routing/search/sliced-task.js'
+import { throwIfCancelled, type Work } from '../worker/host.js'
+
+/** Longest time for which a task keeps the event loop, ms; checked after each slice. */
+const TURN_MS = 5
+
+/**
+ * Runs a task slice by slice and lets the event loop turn in between, so that other calls are answered.
+ *
+ * @returns result of the task; its errors are passed on
+ * @throws AppError CANCELLED
+ */
+export async function runSliced<T>(task: SlicedTask<T>, work: Pick<Work, 'cancel'>): Promise<T> {
+  let startedMs = performance.now()
+  for (;;) {
+    const slice = task.next()
+    if (slice.done === true) return slice.value
+    if (performance.now() - startedMs < TURN_MS) continue
+    await nextTurn()
+    throwIfCancelled(work)
+    startedMs = performance.now()
+  }
+}

@@ -1,0 +1,17 @@
+/**
+ * A long computation as a generator: it yields between slices of some milliseconds (one search or so), and whoever
+ * drives it may run other work there. Scratch memory that tasks share is valid only within one slice.
+ */
+export type SlicedTask<T> = Generator<undefined, T, undefined>
+
+/**
+ * Runs all slices of a task without a pause.
+ *
+ * @returns the result of the task; errors of the task are passed on
+ */
+export function runToEnd<T>(task: SlicedTask<T>): T {
+  for (;;) {
+    const slice = task.next()
+    if (slice.done === true) return slice.value
+  }
+}

@@ -1,0 +1,37 @@
+import { noRouteError } from '../../src/route-answer/errors.js'
+import type { RouteTotals } from '../../src/route-answer/features.js'
+import { createLegWriter } from '../../src/route-answer/leg-text.js'
+import type { RequestPoint } from '../../src/route-answer/request-point.js'
+import { routeText } from '../../src/route-answer/route-text.js'
+import type { BlockedLeg, Route } from '../../src/routing/search/route.js'
+import { runToEnd, type SlicedTask } from '../../src/routing/search/sliced-task.js'
+import { type RouteQuery, solveRoute } from '../../src/routing/search/solve.js'
+
+/** Result of `routing.dijkstra` in wire names. */
+export type RouteAnswer = { kml?: string } & RouteTotals & {
+    start_node: number
+    end_node: number
+    [routeKey: string]: unknown
+  }
+
+/** A route request with its points; what is absent has the default of the method. */
+export type RouteQuestion = Pick<RouteQuery, 'snaps' | 'profile' | 'searchWith'> &
+  Partial<RouteQuery> & { readonly points: readonly RequestPoint[]; readonly withKml?: boolean }
+
+/** Answers a route request without a pause. @returns JSON text @throws AppError as the method does */
+export function routeTextNow({ points, withKml = false, ...query }: RouteQuestion): string {
+  const control = { maxSettledNodes: 1e9 }
+  const solution = runToEnd(solveRoute({ reorder: false, alternatives: 1, control, ...query }))
+  if ('blockedLeg' in solution) throw noRouteError(solution, points)
+  const { graph } = query.profile
+  return runToEnd(
+    routeText(solution, { graph, points, withKml, routeKey: 'geojson', writer: createLegWriter() }),
+  )
+}
+
+/** Runs a search for a route that must exist. @throws Error when a leg has no path */
+export function routeNow(task: SlicedTask<Route | BlockedLeg>): Route {
+  const route = runToEnd(task)
+  if ('blockedLeg' in route) throw new Error(`leg ${route.blockedLeg} has no path`)
+  return route
+}
