@@ -19,8 +19,7 @@ export function noRouteError({ blockedLeg, from, to }: NoRoute, points: readonly
 /** Creates the error of a map name that no map has, or of a request while there is no map. */
 export function unknownMap(name: string | undefined, maps: readonly NamedGraph[]): AppError {
   const known = maps.map((map) => map.name)
-  const found =
-    name === undefined ? 'Found no map' : `Found map ${JSON.stringify(name.slice(0, MAX_NAME))}`
+  const found = name === undefined ? 'Found no map' : `Found map ${JSON.stringify(name.slice(0, MAX_NAME))}`
   const expected =
     known.length === 0 ? 'expected a map built with `map build`' : `expected one of ${known.join(', ')}`
   return new AppError('UNKNOWN_MAP', { map: name ?? null, known }, { message: `${found}; ${expected}` })

@@ -128,7 +128,10 @@ t.test('map check: ok, or every fault with exit code 1', async (t) => {
       bytes.subarray(0, 500),
       /fieldgate: .*x\.graph: the map file is cut short: found 500 bytes, expected \d+\n$/,
     ],
-    [Buffer.from('hello, this is something else entirely, and long enough'), /not a map file: found first bytes/],
+    [
+      Buffer.from('hello, this is something else entirely, and long enough'),
+      /not a map file: found first bytes/,
+    ],
     [flipped(bytes, bytes.length - 60), /the map file is damaged: the checksum of section \w+ is wrong\n$/],
   ]
   for (const [damaged, message] of faults) {
