@@ -96,7 +96,11 @@ function changelog() {
       const released = /^\d/.test(title) ? title.split(/\s/)[0] : version
       const points = lines.join('\n').split(/^(?=- )|\n\n/m)
       const text = points.map((point) => point.replace(/^- /, '').split(/\s+/).filter(Boolean).join(' '))
-      const wrapped = text.filter(Boolean).map((line) => `  * ${wrap(line).join('\n    ')}`)
+      const wrapped = text
+        .filter(Boolean)
+        .map((line) =>
+          line.startsWith('### ') ? `  [ ${line.slice(4)} ]` : `  * ${wrap(line).join('\n    ')}`,
+        )
       return `fieldgate (${released}) unstable; urgency=medium\n\n${wrapped.join('\n')}\n\n -- ${MAINTAINER}  ${stamp}\n`
     })
     .join('\n')
