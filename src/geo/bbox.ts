@@ -1,6 +1,7 @@
+import { type Coordinates, isPosition } from './coordinates.js'
 import type { Bbox, Geometry } from './types.js'
 
-/** Box around a geometry, undefined when it is empty. */
+/** Returns the box around a geometry; undefined when it is empty. Linear in its positions. */
 export function bboxOf(geometry: Geometry): Bbox | undefined {
   const box: Bbox = [Infinity, Infinity, -Infinity, -Infinity]
   if (geometry.type === 'GeometryCollection') {
@@ -14,12 +15,12 @@ export function bboxOf(geometry: Geometry): Bbox | undefined {
   return box[0] <= box[2] ? box : undefined
 }
 
-/** Boxes that share at least a point. */
+/** Returns true when two boxes share at least a point. */
 export function boxesTouch(a: Bbox, b: Bbox): boolean {
   return a[0] <= b[2] && b[0] <= a[2] && a[1] <= b[3] && b[1] <= a[3]
 }
 
-/** The box as a polygon, counterclockwise from the south-west corner. */
+/** Returns a box as a polygon, counterclockwise from the south-west corner. */
 export function boxPolygon([west, south, east, north]: Bbox): Geometry {
   const ring: [number, number][] = [
     [west, south],
@@ -31,19 +32,18 @@ export function boxPolygon([west, south, east, north]: Bbox): Geometry {
   return { type: 'Polygon', coordinates: [ring] }
 }
 
-type Nested = readonly number[] | readonly Nested[]
-
-/** Goes down to the positions, whatever the nesting of the type. */
-function include(box: Bbox, coordinates: Nested): void {
-  const [x, y] = coordinates
-  if (typeof x === 'number') {
-    if (x < box[0]) box[0] = x
-    if (x > box[2]) box[2] = x
-    if ((y as number) < box[1]) box[1] = y as number
-    if ((y as number) > box[3]) box[3] = y as number
+/** Widens a box to hold all positions, at any depth of nesting. */
+function include(box: Bbox, coordinates: Coordinates): void {
+  if (!isPosition(coordinates)) {
+    for (const inner of coordinates) include(box, inner)
     return
   }
-  for (const inner of coordinates as readonly Nested[]) include(box, inner)
+  const x = coordinates[0]!
+  const y = coordinates[1]!
+  if (x < box[0]) box[0] = x
+  if (x > box[2]) box[2] = x
+  if (y < box[1]) box[1] = y
+  if (y > box[3]) box[3] = y
 }
 
 function grow(box: Bbox, other: Bbox): void {

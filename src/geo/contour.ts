@@ -1,55 +1,52 @@
 import Delaunator from 'delaunator'
 
-/**
- * Points joined to triangles. The first `count` are those that were given; four more stand round them in a frame.
- * Triangles run counterclockwise.
- */
-export interface Mesh {
-  /** x, y of each point; integers */
+/** Triangulation of points and of a frame of four more around them. Triangles run counterclockwise. */
+export interface Triangulation {
+  /** x, y of each point, integers; the frame comes last */
   readonly xy: Float64Array
+  /** points without the frame */
   readonly count: number
-  /** half-edge → point that it begins at; three half-edges a triangle */
+  /** half-edge → point where it begins; three half-edges make a triangle */
   readonly triangles: Uint32Array
-  /** half-edge → the same edge as the triangle beside it has it, -1 at the frame */
+  /** half-edge → the half-edge of the neighbouring triangle along the same edge, -1 at the frame */
   readonly halfedges: Int32Array
 }
 
-/** Outer ring, counterclockwise, then its holes, clockwise; each closed. */
+/** Outer ring, counterclockwise, then its holes, clockwise; each is closed. */
 export type ContourPolygon = [x: number, y: number][][]
 
 /**
- * Delaunay triangulation of points and of a frame a margin away from them.
+ * Builds the Delaunay triangulation of points and of a frame around them. Cost: O(n log n).
  *
  * @param xy x, y of each point, integers within ±2^32; no two points in one place
- * @param margin integer, 1 or more
+ * @param margin distance of the frame from the points, integer, 1 or more
  */
-export function meshOf(xy: readonly number[], margin: number): Mesh {
+export function triangulate(xy: readonly number[], margin: number): Triangulation {
   const all = [...xy, ...frameOf(xy, margin)]
-  // delaunator counts with y downwards: its triangles would run clockwise
+  // delaunator's y axis points down: with y up its triangles would run clockwise
   const { triangles, halfedges } = new Delaunator(all.map((value, i) => (i % 2 === 0 ? value : -value)))
   return { xy: Float64Array.from(all), count: xy.length / 2, triangles, halfedges }
 }
 
 /**
- * Area that holds the inner points and none of the others: every triangle edge between an inner point and another one
- * is cut, at 1/2, 1/4 … 1/32 of the way from the inner point, and the cuts are joined triangle by triangle. Corners of
- * triangles being integers, cuts are exact in double and in twelve decimals, so no rounding can put a point on the wrong
- * side, or make rings touch or cross.
+ * Draws the area that holds the inner points and no other. Every triangle edge from an inner to another point is cut, at
+ * 1/2, 1/4 … 1/32 of the way from the inner point, and the cuts are joined triangle by triangle. Corners are integers, so
+ * cuts are exact in doubles and in twelve decimals: no rounding puts a point on the wrong side, or makes rings touch.
  *
  * @param isInner point → 1 = in the area
  * @param maxOut cuts lie no farther than this from the inner point, unless 1/32 of the way is longer
  * @param lengthOf length of an edge in the unit of `maxOut`, from its extent in x and y
  */
 export function contourOf(
-  mesh: Mesh,
+  net: Triangulation,
   isInner: Uint8Array,
   maxOut: number,
   lengthOf: (dx: number, dy: number) => number,
 ): ContourPolygon[] {
-  const { triangles, halfedges } = mesh
-  const inner = (halfedge: number) => isInner[triangles[halfedge] ?? mesh.count] === 1
+  const { triangles, halfedges } = net
+  const inner = (halfedge: number) => isInner[triangles[halfedge] ?? net.count] === 1
   const leavesArea = (halfedge: number) => inner(halfedge) && !inner(nextOf(halfedge))
-  const groups = groupsOf(mesh, inner)
+  const groups = groupsOf(net, inner)
   const polygons = new Map<number, ContourPolygon>()
   const isDone = new Uint8Array(triangles.length)
   for (let first = 0; first < triangles.length; first++) {
@@ -58,7 +55,7 @@ export function contourOf(
     let at = first
     do {
       isDone[at] = 1
-      ring.push(cutOf(mesh, at, maxOut, lengthOf))
+      ring.push(cutOf(net, at, maxOut, lengthOf))
       let back = nextOf(at) // the half-edge of this triangle that comes back into the area
       while (inner(back) || !inner(nextOf(back))) back = nextOf(back)
       at = halfedges[back] ?? first
@@ -72,7 +69,7 @@ export function contourOf(
   return [...polygons.values()].map(outerFirst)
 }
 
-/** Corners of the box around points, a margin away. */
+/** Corners of the box around points, widened by a margin. */
 function frameOf(xy: readonly number[], margin: number): number[] {
   let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity]
   for (let i = 0; i < xy.length; i += 2) {
@@ -82,18 +79,20 @@ function frameOf(xy: readonly number[], margin: number): number[] {
     north = Math.max(north, xy[i + 1] ?? north)
   }
   if (west > east) [west, south, east, north] = [0, 0, 0, 0]
-  return [
-    ...[west - margin, south - margin, east + margin, south - margin],
-    ...[east + margin, north + margin, west - margin, north + margin],
-  ]
+  west -= margin
+  south -= margin
+  east += margin
+  north += margin
+  return [west, south, east, south, east, north, west, north]
 }
 
+/** Next half-edge of the same triangle. */
 function nextOf(halfedge: number): number {
   return halfedge % 3 === 2 ? halfedge - 2 : halfedge + 1
 }
 
-/** Inner points that edges between inner points join are one piece of the area. @returns a forest: point → parent */
-function groupsOf({ triangles }: Mesh, inner: (halfedge: number) => boolean): Uint32Array {
+/** Groups inner points that edges between inner points connect: each is one polygon. @returns forest: point → parent */
+function groupsOf({ triangles }: Triangulation, inner: (halfedge: number) => boolean): Uint32Array {
   const parent = Uint32Array.from(
     { length: triangles.reduce((max, p) => Math.max(max, p), 0) + 1 },
     (_, p) => p,
@@ -111,14 +110,15 @@ function groupsOf({ triangles }: Mesh, inner: (halfedge: number) => boolean): Ui
 function rootOf(parent: Uint32Array, point: number): number {
   let root = point
   for (let up = parent[root] ?? root; up !== root; up = parent[root] ?? root) {
-    parent[root] = parent[up] ?? up // halves the way for the next one
+    parent[root] = parent[up] ?? up // path halving
     root = up
   }
   return root
 }
 
+/** Point where the edge of a half-edge, which leaves the area, is cut. */
 function cutOf(
-  { xy, triangles }: Mesh,
+  { xy, triangles }: Triangulation,
   halfedge: number,
   maxOut: number,
   lengthOf: (dx: number, dy: number) => number,
@@ -132,7 +132,7 @@ function cutOf(
   return [x + dx * share, y + dy * share]
 }
 
-/** A piece has one outer ring: the one that reaches farthest to the west. */
+/** Puts the outer ring of a polygon first: the one that reaches farthest west. */
 function outerFirst(rings: ContourPolygon): ContourPolygon {
   const west = rings.map((ring) => ring.reduce((least, [x]) => Math.min(least, x), Infinity))
   const outer = west.indexOf(west.reduce((least, x) => Math.min(least, x), Infinity))

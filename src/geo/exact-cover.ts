@@ -1,12 +1,13 @@
 import { KIND, type Shape } from './shape.js'
 
 /**
- * Are the lines and areas of one shape covered by another? For the cases where borders touch, exactly.
+ * Decides exactly whether one shape covers the lines and areas of another, also where borders touch.
  *
  * Every edge is cut wherever an edge of either shape meets it. Between two cuts nothing changes, so the middle of each
- * piece stands for all of it: a piece of a line must lie on or in the cover, and on each side of each piece of a ring
- * the area of the covered must be area of the cover. Cuts are fractions of big integers, so nothing is rounded.
- * Slow, some microseconds for each pair of edges that meet: callers try everything cheaper first.
+ * piece decides for all of it: a piece of a line must lie on or in the cover, and on each side of a piece of a ring,
+ * area of the covered must be area of the cover. Cuts are fractions of big integers, so nothing is rounded.
+ *
+ * Cost: some microseconds for each pair of edges that meet. Callers try everything cheaper first.
  *
  * @returns `border` when covered, but with no piece inside the cover (lines along the border of an area)
  */
@@ -27,7 +28,7 @@ export function coversEdges(cover: Shape, covered: Shape): 'no' | 'border' | 'in
   return ringsLeaveNoGap(cover, covered, scale) ? (isInside ? 'inside' : 'border') : 'no'
 }
 
-/** Rings of the cover that run through the covered: both sides must be covered there. */
+/** Checks the rings of the cover that run through the covered: both sides must be covered there. */
 function ringsLeaveNoGap(cover: Shape, covered: Shape, scale: Scale): boolean {
   if (covered.polygonCount === 0) return true
   for (const edge of edgesNear(cover, covered)) {
@@ -40,13 +41,14 @@ function ringsLeaveNoGap(cover: Shape, covered: Shape, scale: Scale): boolean {
   return true
 }
 
-/** Doubles as integers: value · 2^shift. */
+/** Conversion of doubles to big integers: value · 2^shift is an integer. */
 interface Scale {
   readonly shift: number
+  /** largest absolute coordinate */
   readonly maxAbs: number
 }
 
-/** A piece of a line or ring between two positions, as given. */
+/** Edge of a line or ring between two positions. */
 interface Edge {
   readonly ax: number
   readonly ay: number
@@ -55,19 +57,20 @@ interface Edge {
   readonly isRing: boolean
 }
 
-/** A point with rational coordinates `nx / den`, `ny / den` (scaled), and a double near it. */
+/** Point with rational coordinates `nx / den`, `ny / den` (scaled), and a double close to it. */
 interface Middle {
   readonly nx: bigint
   readonly ny: bigint
   readonly den: bigint
   readonly x: number
   readonly y: number
-  /** the double is no farther off than this; Infinity = it says nothing */
+  /** largest error of the double; Infinity when it overflowed */
   readonly tolerance: number
 }
 
-/** Bit 1: area on the side to the east (on a horizontal edge, to the north); bit 2: on the other side. */
+/** Surroundings of a point. */
 interface Sides {
+  /** bit 0: area on the side to the east (of a horizontal edge, to the north); bit 1: area on the other side */
   readonly sides: number
   readonly isOnEdge: boolean
   readonly isOnLine: boolean
@@ -82,7 +85,7 @@ function scaleOf(a: Shape, b: Shape): Scale {
   return { shift: Math.max(one.shift, other.shift), maxAbs: Math.max(one.maxAbs, other.maxAbs) }
 }
 
-/** Kept, for one area is compared with many rows. */
+/** Scale of each shape, kept as long as the shape: one area is compared with many others. */
 const scales = new WeakMap<Shape, Scale>()
 
 function ownScale(shape: Shape): Scale {
@@ -99,7 +102,7 @@ function ownScale(shape: Shape): Scale {
   return scale
 }
 
-/** Binary digits after the point that a double needs. */
+/** Binary digits after the point that a double needs, or some more. */
 function fractionBits(value: number): number {
   if (Number.isInteger(value)) return 0
   const exponent = Math.floor(Math.log2(Math.abs(value)))
@@ -108,7 +111,7 @@ function fractionBits(value: number): number {
   return bits + 1
 }
 
-/** A double as a big integer, exactly: `shift` is enough for every coordinate of both shapes. */
+/** Converts a double to a big integer, exactly: `shift` is large enough for every coordinate of both shapes. */
 function toInteger(value: number, { shift }: Scale): bigint {
   if (value === 0) return 0n
   const exponent = Math.max(-1074, Math.floor(Math.log2(Math.abs(value))) - 53)
@@ -119,13 +122,13 @@ function toInteger(value: number, { shift }: Scale): bigint {
   return power >= 0 ? mantissa << BigInt(power) : mantissa >> BigInt(-power)
 }
 
-/** Edges of a shape whose box meets that of another, those without length left out. */
+/** Edges of a shape near another one. */
 function* edgesNear(shape: Shape, other: Shape): Generator<Edge> {
   const [west, south, east, north] = other.bbox ?? [0, 0, 0, 0]
   yield* edgesInBox(shape, west, south, east, north)
 }
 
-/** Edges of lines and rings in the leaves that a box meets; those without length are left out. */
+/** Edges of lines and rings in the leaves that meet a box; edges without length are skipped. */
 function* edgesInBox(
   shape: Shape,
   west: number,
@@ -153,7 +156,7 @@ function* edgesInBox(
   }
 }
 
-/** The middles of the pieces into which the edges of both shapes cut one edge. */
+/** Middles of the pieces into which the edges of both shapes cut one edge. */
 function piecesOf(edge: Edge, a: Shape, b: Shape, scale: Scale): Middle[] {
   const px = toInteger(edge.ax, scale)
   const py = toInteger(edge.ay, scale)
@@ -173,7 +176,7 @@ function piecesOf(edge: Edge, a: Shape, b: Shape, scale: Scale): Middle[] {
       const qy = toInteger(other.ay, scale) - py
       const ex = toInteger(other.bx, scale) - px - qx
       const ey = toInteger(other.by, scale) - py - qy
-      addCuts(cuts, dx, dy, qx, qy, ex, ey)
+      addCuts(cuts, { dx, dy, qx, qy, ex, ey })
     }
   }
   cuts.sort((left, right) => sign(left.num * right.den - right.num * left.den))
@@ -184,31 +187,34 @@ function piecesOf(edge: Edge, a: Shape, b: Shape, scale: Scale): Middle[] {
     if (low.num * high.den === high.num * low.den) continue
     const num = low.num * high.den + high.num * low.den
     const den = 2n * low.den * high.den
-    middles.push(middleAt(edge, px * den + dx * num, py * den + dy * num, num, den, scale))
+    const double = doubleAt(edge, num, den, scale)
+    middles.push({ nx: px * den + dx * num, ny: py * den + dy * num, den, ...double })
   }
   return middles
 }
 
-/** A place on an edge: 0 is its beginning, 1 its end. */
+/** Place on an edge: 0 is its beginning, 1 its end. */
 interface Fraction {
   num: bigint
   /** above zero */
   den: bigint
 }
 
-/** Where the segment from (qx, qy) along (ex, ey) meets the one from (0, 0) along (dx, dy), as fractions of the latter. */
-function addCuts(
-  cuts: Fraction[],
-  dx: bigint,
-  dy: bigint,
-  qx: bigint,
-  qy: bigint,
-  ex: bigint,
-  ey: bigint,
-): void {
+/** Two segments: from (0, 0) along (dx, dy), and from (qx, qy) along (ex, ey). */
+interface SegmentPair {
+  readonly dx: bigint
+  readonly dy: bigint
+  readonly qx: bigint
+  readonly qy: bigint
+  readonly ex: bigint
+  readonly ey: bigint
+}
+
+/** Adds the places where the second segment meets the first, as fractions of the first. */
+function addCuts(cuts: Fraction[], { dx, dy, qx, qy, ex, ey }: SegmentPair): void {
   const cross = dx * ey - dy * ex
   if (cross !== 0n) {
-    addFraction(cuts, qx * ey - qy * ex, cross) // a cut beyond the other's ends does no harm
+    addFraction(cuts, qx * ey - qy * ex, cross) // a cut beyond the ends of the second does no harm
     return
   }
   if (qx * dy !== qy * dx) return // parallel
@@ -222,21 +228,20 @@ function addFraction(cuts: Fraction[], num: bigint, den: bigint): void {
   if (fraction.num > 0n && fraction.num < fraction.den) cuts.push(fraction)
 }
 
-/** The doubles are good to some units in the last place; the tolerance is a thousand times that. */
-function middleAt(edge: Edge, nx: bigint, ny: bigint, num: bigint, den: bigint, scale: Scale): Middle {
+/** Double near a place on an edge. Its error is some units in the last place; the tolerance is a thousand times that. */
+function doubleAt(edge: Edge, num: bigint, den: bigint, scale: Scale): Pick<Middle, 'x' | 'y' | 'tolerance'> {
   const t = Number(num) / Number(den)
   const x = edge.ax + (edge.bx - edge.ax) * t
   const y = edge.ay + (edge.by - edge.ay) * t
   const isKnown = Number.isFinite(x) && Number.isFinite(y)
-  const tolerance = isKnown ? scale.maxAbs * 1e-13 : Infinity
-  return { nx, ny, den, x: isKnown ? x : 0, y: isKnown ? y : 0, tolerance }
+  return isKnown ? { x, y, tolerance: scale.maxAbs * 1e-13 } : { x: 0, y: 0, tolerance: Infinity }
 }
 
 function sign(value: bigint): number {
   return value < 0n ? -1 : value > 0n ? 1 : 0
 }
 
-/** What a shape has around a point that no end or crossing of an edge lies on. */
+/** Surroundings of a point in a shape. The point must not be an end or crossing of edges. */
 function sidesAt(shape: Shape, middle: Middle, scale: Scale): Sides {
   const { kind, skip, nodeCount } = shape
   let sides = 0
@@ -259,7 +264,7 @@ function sidesAt(shape: Shape, middle: Middle, scale: Scale): Sides {
   return { sides, isOnEdge, isOnLine, isInsidePolygon }
 }
 
-/** Edges of one part that lie east of the point on its own latitude, and edges that it lies on. */
+/** Counts the edges of one part that cross the ray from a point to the east, and those that it lies on. */
 function countAround(
   shape: Shape,
   part: number,
@@ -280,7 +285,7 @@ function countAround(
     }
     if (kind[node] === KIND.LEAF) {
       for (let i = first[node]! * 2, stop = last[node]! * 2; i < stop; i += 2) {
-        const place = placeOfEdge(middle, xy[i]!, xy[i + 1]!, xy[i + 2]!, xy[i + 3]!, scale)
+        const place = placeOfEdge(middle, xy, i, scale)
         if (place === 'on') on++
         else if (place === 'east') crossings++
       }
@@ -290,23 +295,25 @@ function countAround(
   return { crossings, on }
 }
 
-/** `east`: the edge crosses the ray from the point to the east. */
-function placeOfEdge(
-  middle: Middle,
-  ax: number,
-  ay: number,
-  bx: number,
-  by: number,
-  scale: Scale,
-): 'on' | 'east' | 'off' {
+/**
+ * Compares an edge with the ray from a point to the east.
+ *
+ * @param at index of the edge's first x in `xy`
+ * @returns `on` when the point lies on the edge, `east` when the edge crosses the ray
+ */
+function placeOfEdge(middle: Middle, xy: Float64Array, at: number, scale: Scale): 'on' | 'east' | 'off' {
   const { x, y, tolerance } = middle
+  const ax = xy[at]!
+  const ay = xy[at + 1]!
+  const bx = xy[at + 2]!
+  const by = xy[at + 3]!
   if (
     Math.max(ay, by) < y - tolerance ||
     Math.min(ay, by) > y + tolerance ||
     Math.max(ax, bx) < x - tolerance
   )
     return 'off'
-  // far enough to the east, and from the point's latitude, that doubles tell
+  // far enough to the east, and from the point's latitude, that doubles decide
   if (Math.min(ax, bx) > x + tolerance && Math.abs(ay - y) > tolerance && Math.abs(by - y) > tolerance)
     return ay > y === by > y ? 'off' : 'east'
   const { den, nx, ny } = middle

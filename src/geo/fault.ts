@@ -1,21 +1,23 @@
-/** Why a geometry was refused: the place, what stands there (shortened), and what should. */
+/** Reason why a geometry was refused. */
 export interface GeometryFault {
+  /** place of the fault: a JSON path, or an offset into the text or bytes */
   path: string
+  /** value at that place, shortened */
   found: string
   expected: string
 }
 
-/** Tells a refusal from a geometry, which never has `expected`. */
+/** Returns true for a fault; a geometry never has a member `expected`. */
 export function isFault(value: object): value is GeometryFault {
   return 'expected' in value
 }
 
-/** One line for an error message. */
+/** Returns a fault as one line for an error message. */
 export function faultText(fault: GeometryFault): string {
   return `${fault.path}: found ${fault.found}, expected ${fault.expected}`
 }
 
-/** A value in a few words, never longer than a line however large it is. */
+/** Describes a value of any size in a few words. */
 export function describeValue(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return `an array of ${value.length}`

@@ -4,22 +4,26 @@ import { KIND, type Shape, shapeOf } from './shape.js'
 import type { Bbox, Geometry } from './types.js'
 
 /**
- * Do two geometries share a point? Exact, in the plane of longitude and latitude; borders and ends belong to a
- * geometry, an empty one touches nothing (as ST_Intersects of PostGIS). A self-crossing ring is taken even-odd.
+ * Returns true when two geometries share a point. Exact, in the plane of longitude and latitude. Borders and ends belong
+ * to a geometry, and an empty one intersects nothing, as in ST_Intersects of PostGIS. A self-crossing ring counts
+ * even-odd.
  */
 export function intersects(a: Geometry, b: Geometry): boolean {
   return shapesIntersect(shapeOf(a), shapeOf(b))
 }
 
-/** The same for shapes that are kept. */
+/**
+ * Does the work of `intersects` for shapes. Cost: the edges of one whose box meets the other's, times the logarithm of
+ * the other's.
+ */
 export function shapesIntersect(a: Shape, b: Shape): boolean {
   if (a.bbox === undefined || b.bbox === undefined || !boxesTouch(a.bbox, b.bbox)) return false
-  // either some point or vertex lies in the other, or two edges touch: nothing else can be
+  // they intersect when a point or a vertex of one lies in the other, or two edges touch
   if (anyPlaceTouches(a, b) || anyPlaceTouches(b, a)) return true
   return a.edgeCount < b.edgeCount ? anyEdgeTouches(a, b, b.bbox) : anyEdgeTouches(b, a, a.bbox)
 }
 
-/** Points of `a`, and one vertex of each of its lines and rings: is any in `b`? */
+/** Returns true when a point of `a`, or the first vertex of one of its lines or rings, lies in `b`. */
 function anyPlaceTouches(a: Shape, b: Shape): boolean {
   const { xy, starts, kind, first, skip, nodeCount } = a
   if (b.polygonCount > 0) {
@@ -37,7 +41,7 @@ function anyPlaceTouches(a: Shape, b: Shape): boolean {
   return false
 }
 
-/** @param within box of `b`: runs outside it are left out */
+/** Returns true when an edge of `a` in the box of `b` touches `b`. */
 function anyEdgeTouches(a: Shape, b: Shape, [west, south, east, north]: Bbox): boolean {
   const { box, skip, kind, first, last, xy, nodeCount } = a
   let node = 0

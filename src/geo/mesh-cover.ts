@@ -7,8 +7,8 @@ import { KIND, type Shape, shapeOf } from './shape.js'
 import type { Bbox } from './types.js'
 
 /**
- * Do the areas of a shape and a rectangle share more than a border: is a part of it, with a width and a height, in
- * both? Exact, for polygons whose rings are borders of an area.
+ * Returns true when the areas of a shape and a rectangle overlap: they share a part with a width and a height, not only a
+ * border. Exact, for polygons whose rings are borders of an area.
  */
 export function overlapsBox(shape: Shape, box: Bbox): boolean {
   const [west, south, east, north] = box
@@ -18,8 +18,9 @@ export function overlapsBox(shape: Shape, box: Bbox): boolean {
 }
 
 /**
- * Visits each cell of a range that the areas of a shape overlap. Time goes with the length of the borders, not with
- * the number of cells outside: a block of cells that no ring enters is wholly in or wholly out.
+ * Visits each cell of a range that overlaps the areas of a shape, as `overlapsBox` says for one cell.
+ *
+ * Cost: the length of the borders and the cells inside; a block of cells that no ring enters is wholly in or wholly out.
  */
 export function visitOverlappedCells(
   shape: Shape,
@@ -31,8 +32,8 @@ export function visitOverlappedCells(
   visitBlock(shape, intersection(near, range), visit)
 }
 
-/** Columns and rows of both; may be empty (east < west). */
-export function intersection(a: MeshRange, b: MeshRange): MeshRange {
+/** Columns and rows of both ranges; may be empty (east < west or north < south). */
+function intersection(a: MeshRange, b: MeshRange): MeshRange {
   return {
     degree: a.degree,
     west: Math.max(a.west, b.west),
@@ -42,7 +43,7 @@ export function intersection(a: MeshRange, b: MeshRange): MeshRange {
   }
 }
 
-/** Visits each cell of a range that a geometry touches, borders included: for points and lines, which have no area. */
+/** Visits each cell of a range that a shape touches, borders included: for points and lines, which have no area. */
 export function visitTouchedCells(
   shape: Shape,
   range: MeshRange,
@@ -52,7 +53,7 @@ export function visitTouchedCells(
   visitTouchedBlock(shape, intersection(meshRange(range.degree, shape.bbox), range), visit)
 }
 
-/** A block that the geometry does not touch is done with at once. */
+/** Halves a block until the shape does not touch it, or it is one cell. */
 function visitTouchedBlock(
   shape: Shape,
   block: MeshRange,
@@ -63,7 +64,7 @@ function visitTouchedBlock(
   else for (const half of halves(block)) visitTouchedBlock(shape, half, visit)
 }
 
-/** Halved until no ring enters a block, or it is one cell. */
+/** Halves a block until no ring enters it, or it is one cell, which a ring that enters it overlaps. */
 function visitBlock(shape: Shape, block: MeshRange, visit: (column: number, row: number) => void): void {
   if (isEmpty(block)) return
   const box = rangeBox(block)
@@ -81,7 +82,7 @@ function isEmpty({ west, south, east, north }: MeshRange): boolean {
   return east < west || north < south
 }
 
-/** A block of more than one cell, cut across its longer side. */
+/** Cuts a block of more than one cell across its longer side. */
 function halves(block: MeshRange): [MeshRange, MeshRange] {
   const { west, south, east, north } = block
   if (east - west >= north - south) {
@@ -103,9 +104,10 @@ function visitAll(block: MeshRange, visit: (column: number, row: number) => void
     for (let column = block.west; column <= block.east; column++) visit(column, row)
 }
 
-/** Does any ring come inside the open rectangle? One that runs along its border does not. */
-function anyRingEnters(shape: Shape, [west, south, east, north]: Bbox): boolean {
+/** Returns true when a ring enters an open rectangle; one along its border does not. */
+function anyRingEnters(shape: Shape, rectangle: Bbox): boolean {
   const { box, skip, kind, first, last, xy, nodeCount } = shape
+  const [west, south, east, north] = rectangle
   let node = 0
   while (node < nodeCount) {
     const at = node * 4
@@ -116,7 +118,7 @@ function anyRingEnters(shape: Shape, [west, south, east, north]: Bbox): boolean 
     }
     if (kind[node] === KIND.LEAF) {
       for (let i = first[node]! * 2, end = last[node]! * 2; i < end; i += 2)
-        if (entersRectangle(xy[i]!, xy[i + 1]!, xy[i + 2]!, xy[i + 3]!, west, south, east, north)) return true
+        if (entersRectangle(xy[i]!, xy[i + 1]!, xy[i + 2]!, xy[i + 3]!, rectangle)) return true
     }
     node++
   }

@@ -1,12 +1,13 @@
 import { describeValue, type GeometryFault } from './fault.js'
 import type { Geometry } from './types.js'
 
-/** Bounds on one geometry, so that a hostile one costs no more than a large honest one. */
+/** Limits of one geometry, so that a hostile one costs no more than a large honest one. */
 export const GEOMETRY_LIMITS = {
+  /** rings and members of collections count as well */
   maxPositions: 1_000_000,
   /** collections within collections */
   maxDepth: 16,
-  /** beyond this the exact predicates could overflow */
+  /** larger coordinates could overflow in the exact predicates */
   maxAbsCoordinate: 1e100,
 } as const
 
@@ -25,20 +26,22 @@ const COORDINATE_DEPTH: Record<string, number> = {
 /**
  * Checks a GeoJSON geometry (RFC 7946).
  *
- * Empty `coordinates` are accepted for every type but Point (an empty geometry). Positions have two or three numbers;
- * with srid 4326 longitude is within ±180 and latitude within ±90, so a geometry never crosses the antimeridian: it has
- * to be cut there, as RFC 7946 section 3.1.9 asks. Members other than `type` and the coordinates are dropped.
+ * Empty `coordinates` make an empty geometry; only a Point must have them. Positions have two or three numbers. With srid
+ * 4326 longitude is within ±180 and latitude within ±90, so a geometry never crosses the antimeridian: it must be cut
+ * there, as RFC 7946 section 3.1.9 asks. Members other than `type` and the coordinates are dropped.
+ *
+ * Cost: linear in the positions; coordinates are not copied.
  *
  * @param path JSON path of `json`, for the fault
- * @returns the geometry (it shares the coordinate arrays of `json`), or the first fault
+ * @returns the geometry, which shares the coordinate arrays of `json`, or the first fault
  */
 export function parseGeometry(json: unknown, path: string, srid = SRID_WGS84): Geometry | GeometryFault {
   const state: State = { isWgs84: srid === SRID_WGS84, positionCount: 0, fault: undefined }
   const geometry = readGeometry(state, json, path, 0)
-  return state.fault ?? (geometry as Geometry)
+  return state.fault ?? (geometry as Geometry) // without a fault there is a geometry
 }
 
-/** What is known of one geometry while it is checked. The first fault ends the work. */
+/** State of checking one geometry. The first fault ends it. */
 interface State {
   readonly isWgs84: boolean
   positionCount: number
@@ -48,11 +51,10 @@ interface State {
 function readGeometry(state: State, json: unknown, path: string, depth: number): Geometry | undefined {
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     return refuse(state, path, json, 'a GeoJSON geometry object')
-  const { type, coordinates, geometries } = json as Record<string, unknown>
+  const { type, coordinates, geometries }: { type?: unknown; coordinates?: unknown; geometries?: unknown } =
+    json
   if (type === 'GeometryCollection') return readCollection(state, geometries, path, depth)
-  const levels =
-    typeof type === 'string' && Object.hasOwn(COORDINATE_DEPTH, type) ? COORDINATE_DEPTH[type] : undefined
-  if (levels === undefined)
+  if (typeof type !== 'string' || !Object.hasOwn(COORDINATE_DEPTH, type))
     return refuse(
       state,
       `${path}.type`,
@@ -61,11 +63,11 @@ function readGeometry(state: State, json: unknown, path: string, depth: number):
     )
   const at = `${path}.coordinates`
   if (!Array.isArray(coordinates)) return refuse(state, at, coordinates, 'an array')
-  checkLevel(state, coordinates, at, levels, type as string)
-  return state.fault === undefined ? ({ type, coordinates } as Geometry) : undefined
+  checkLevel(state, coordinates, at, COORDINATE_DEPTH[type]!, type)
+  return state.fault === undefined ? ({ type, coordinates } as Geometry) : undefined // just checked
 }
 
-/** Members are checked like geometries of their own, with the collection's bounds. */
+/** Checks the members of a collection; positions count for the whole geometry. */
 function readCollection(
   state: State,
   geometries: unknown,
@@ -83,7 +85,7 @@ function readCollection(
   if (!Array.isArray(geometries)) return refuse(state, at, geometries, 'an array of geometries')
   const members: Geometry[] = []
   for (let index = 0; index < geometries.length; index++) {
-    countPosition(state, at) // an empty member must not be free
+    countPosition(state, at) // an empty member counts too
     const member = readGeometry(state, geometries[index], `${at}[${index}]`, depth + 1)
     if (member === undefined || state.fault !== undefined) return undefined
     members.push(member)
@@ -91,7 +93,7 @@ function readCollection(
   return { type: 'GeometryCollection', geometries: members }
 }
 
-/** @param levels arrays above a position: 1 is a line, a ring or the points of a MultiPoint */
+/** Checks nested coordinates. @param levels arrays above a position: 1 is a line, a ring or points of a MultiPoint */
 function checkLevel(state: State, value: unknown, path: string, levels: number, type: string): void {
   if (levels === 0) {
     checkPosition(state, value, path)
@@ -107,7 +109,7 @@ function checkLevel(state: State, value: unknown, path: string, levels: number, 
   }
 }
 
-/** A line, or a ring of a (multi)polygon. */
+/** Checks a line, or a ring of a polygon or multipolygon. */
 function checkChain(state: State, chain: unknown[], path: string, type: string): void {
   const isRing = type === 'Polygon' || type === 'MultiPolygon'
   if (type === 'LineString' && chain.length === 0) return // an empty geometry
@@ -123,11 +125,11 @@ function checkChain(state: State, chain: unknown[], path: string, type: string):
     if (!isPlain(state, position)) checkPosition(state, position, `${path}[${index}]`)
     if (state.fault !== undefined) return
   }
-  if (isRing && !isSame(chain[0] as number[], chain[chain.length - 1] as number[]))
+  if (isRing && !isSame(chain[0], chain[chain.length - 1]))
     refuse(state, path, 'a ring whose last position differs from its first', 'a closed ring')
 }
 
-/** The common case in one test and without a path being made: two finite numbers in range. */
+/** Returns true for two finite numbers in range: the common case, checked without building a path. */
 function isPlain(state: State, position: unknown): boolean {
   if (!Array.isArray(position) || position.length !== 2) return false
   const [x, y] = position
@@ -137,7 +139,7 @@ function isPlain(state: State, position: unknown): boolean {
   return typeof x === 'number' && typeof y === 'number' && Math.abs(x) <= maxX && Math.abs(y) <= maxY
 }
 
-/** The slow way, which says what is wrong. */
+/** Checks any position, and records what is wrong with it. */
 function checkPosition(state: State, position: unknown, path: string): void {
   if (!Array.isArray(position)) {
     refuse(state, path, position, 'a position [lng, lat] or [lng, lat, height]')
@@ -155,12 +157,14 @@ function checkPosition(state: State, position: unknown, path: string): void {
     }
     const limit = axisLimit(state, axis)
     if (Math.abs(value) > limit) {
-      const name = state.isWgs84 ? (['longitude', 'latitude', 'height'][axis] as string) : 'coordinate'
+      const name = state.isWgs84 ? AXIS_NAMES[axis] : 'coordinate'
       refuse(state, `${path}[${axis}]`, value, `a ${name} from -${limit} to ${limit}`)
       return
     }
   }
 }
+
+const AXIS_NAMES = ['longitude', 'latitude', 'height']
 
 function axisLimit(state: State, axis: number): number {
   if (!state.isWgs84 || axis === 2) return GEOMETRY_LIMITS.maxAbsCoordinate
@@ -172,13 +176,17 @@ function countPosition(state: State, path: string): void {
     refuse(state, path, 'more positions', `at most ${GEOMETRY_LIMITS.maxPositions} in one geometry`)
 }
 
-/** A ring is closed by height too. */
-function isSame(a: readonly number[], b: readonly number[]): boolean {
-  return a[0] === b[0] && a[1] === b[1] && a[2] === b[2]
+/** Compares two positions, heights included. */
+function isSame(a: unknown, b: unknown): boolean {
+  return Array.isArray(a) && Array.isArray(b) && a[0] === b[0] && a[1] === b[1] && a[2] === b[2]
 }
 
-/** Keeps the first fault only. */
+/**
+ * Records a fault, unless there is one already.
+ *
+ * @param found a value of the JSON, or words that describe it
+ */
 function refuse(state: State, path: string, found: unknown, expected: string): undefined {
   const isWords = typeof found === 'string' && / /.test(found) && !path.endsWith('.type')
-  state.fault ??= { path, found: isWords ? (found as string) : describeValue(found), expected }
+  state.fault ??= { path, found: isWords ? found : describeValue(found), expected }
 }

@@ -7,30 +7,31 @@ import { isWithinShape } from './within.js'
 import { decodeWkb } from './wkb.js'
 
 /**
- * One geometry that many rows are compared with. The comparisons are exact; a point in WKB costs a walk down the tree
- * and no allocation.
+ * A geometry that many others are compared with. Comparisons are exact; a point in WKB costs a walk down the tree and no
+ * allocation.
  */
 export interface PreparedArea {
-  /** undefined when the geometry is empty: then nothing intersects it */
+  /** undefined when the geometry is empty; then nothing intersects it */
   readonly bbox: Bbox | undefined
   readonly geometry: Geometry
   intersectsGeometry(geometry: Geometry): boolean
-  /** @param wkb as `encodeWkb` writes it; anything unreadable does not intersect */
+  /** Does the same for WKB as `encodeWkb` writes it; false when it cannot be read. */
   intersectsWkb(wkb: Uint8Array): boolean
   intersectsPoint(x: number, y: number): boolean
-  /** Is the other geometry within this one (ST_Within of PostGIS)? */
+  /** Returns true when the other geometry is within this one (ST_Within of PostGIS). */
   containsGeometry(geometry: Geometry): boolean
   containsWkb(wkb: Uint8Array): boolean
 }
 
-/** Makes a geometry ready; linear in its size, plus a sort of its parts. */
+/** Prepares a geometry. Cost: linear in its positions, plus a sort of its parts. */
 export function prepareArea(geometry: Geometry): PreparedArea {
   const shape = shapeOf(geometry)
+  const readDouble = createDoubleReader()
   return {
     bbox: shape.bbox,
     geometry,
     intersectsGeometry: (other) => shapesIntersect(shape, shapeOf(other)),
-    intersectsWkb: (wkb) => intersectsWkb(shape, wkb),
+    intersectsWkb: (wkb) => intersectsWkb(shape, wkb, readDouble),
     intersectsPoint: (x, y) => touchesPoint(shape, x, y),
     containsGeometry: (other) => isWithinShape(shapeOf(other), shape),
     containsWkb(wkb) {
@@ -42,19 +43,22 @@ export function prepareArea(geometry: Geometry): PreparedArea {
 
 const POINT_BYTES = 21
 
-function intersectsWkb(shape: Shape, wkb: Uint8Array): boolean {
+function intersectsWkb(shape: Shape, wkb: Uint8Array, readDouble: DoubleReader): boolean {
   if (wkb.length === POINT_BYTES && wkb[0] === 1 && wkb[1] === 1 && wkb[2] === 0)
     return touchesPoint(shape, readDouble(wkb, 5), readDouble(wkb, 13))
   const geometry = decodeWkb(wkb)
   return !isFault(geometry) && shapesIntersect(shape, shapeOf(geometry))
 }
 
-// one double, eight bytes: reading through it allocates nothing, whatever the alignment of the bytes
-const double = new Float64Array(1)
-const doubleBytes = new Uint8Array(double.buffer)
+/** Reads a little-endian double. */
+type DoubleReader = (bytes: Uint8Array, at: number) => number
 
-/** Little endian; so is every machine that V8 runs on. */
-function readDouble(bytes: Uint8Array, at: number): number {
-  for (let index = 0; index < 8; index++) doubleBytes[index] = bytes[at + index]!
-  return double[0]!
+/** Returns a reader that allocates nothing, at any alignment. It relies on a little-endian machine, as all of V8's are. */
+function createDoubleReader(): DoubleReader {
+  const double = new Float64Array(1)
+  const doubleBytes = new Uint8Array(double.buffer)
+  return (bytes, at) => {
+    for (let index = 0; index < 8; index++) doubleBytes[index] = bytes[at + index]!
+    return double[0]!
+  }
 }

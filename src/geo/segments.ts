@@ -1,7 +1,8 @@
 import { orient2d } from 'robust-predicates'
+import type { Bbox } from './types.js'
 
 /**
- * Do two closed segments share a point? Exact; a segment may be a single point.
+ * Returns true when the closed segments a–b and c–d share a point. Exact; a segment may be a single point.
  *
  * @see J. R. Shewchuk, "Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates", 1997
  */
@@ -15,7 +16,7 @@ export function segmentsTouch(
   dx: number,
   dy: number,
 ): boolean {
-  // boxes first: it is cheap, and it is the whole answer when all four points are on one line
+  // boxes first: cheap, and sufficient when all four points are on one line
   if (Math.max(ax, bx) < Math.min(cx, dx) || Math.max(cx, dx) < Math.min(ax, bx)) return false
   if (Math.max(ay, by) < Math.min(cy, dy) || Math.max(cy, dy) < Math.min(ay, by)) return false
   const sideC = orient2d(ax, ay, bx, by, cx, cy)
@@ -26,7 +27,7 @@ export function segmentsTouch(
   return !((sideA > 0 && sideB > 0) || (sideA < 0 && sideB < 0))
 }
 
-/** Is a point on a closed segment? Exact. */
+/** Returns true when the point p is on the closed segment a–b. Exact. */
 export function isOnSegment(px: number, py: number, ax: number, ay: number, bx: number, by: number): boolean {
   if (px < Math.min(ax, bx) || px > Math.max(ax, bx)) return false
   if (py < Math.min(ay, by) || py > Math.max(ay, by)) return false
@@ -34,23 +35,19 @@ export function isOnSegment(px: number, py: number, ax: number, ay: number, bx: 
 }
 
 /**
- * Does a segment pass through the open rectangle, that is, come inside it and not merely touch its border? Exact.
- * The rectangle must have a width and a height.
+ * Returns true when the segment a–b enters the open rectangle; touching its border is not enough. Exact.
+ *
+ * @param box [west, south, east, north], with a width and a height
  */
-export function entersRectangle(
-  ax: number,
-  ay: number,
-  bx: number,
-  by: number,
-  west: number,
-  south: number,
-  east: number,
-  north: number,
-): boolean {
+export function entersRectangle(ax: number, ay: number, bx: number, by: number, box: Bbox): boolean {
+  const west = box[0]
+  const south = box[1]
+  const east = box[2]
+  const north = box[3]
   if (ax > west && ax < east && ay > south && ay < north) return true
   if ((ax <= west && bx <= west) || (ax >= east && bx >= east)) return false
   if ((ay <= south && by <= south) || (ay >= north && by >= north)) return false
-  // both ends are outside and the boxes overlap: it comes inside just when two corners lie strictly on its two sides
+  // both ends are outside and the boxes overlap: it enters exactly when corners lie strictly on both of its sides
   const sw = orient2d(ax, ay, bx, by, west, south)
   const ne = orient2d(ax, ay, bx, by, east, north)
   const nw = orient2d(ax, ay, bx, by, west, north)

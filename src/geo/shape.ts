@@ -1,37 +1,40 @@
 import type { Bbox, Geometry, Position } from './types.js'
 
-/** What a node of a shape's tree stands for. */
+/** Kinds of nodes in a shape's tree. */
 export const KIND = {
   /** several parts */
   GROUP: 0,
   POINT: 1,
   LINE: 2,
-  /** rings follow as runs */
+  /** its rings follow as runs or leaves */
   POLYGON: 3,
-  /** consecutive positions of one line or ring, more than a leaf's worth */
+  /** consecutive positions of one line or ring, more than a leaf holds */
   RUN: 4,
-  /** the same, to be looked at position by position */
+  /** the same, few enough to be read one by one */
   LEAF: 5,
 } as const
 
 /**
- * A geometry made ready for exact questions: flat coordinates under a tree of boxes.
+ * A geometry prepared for exact predicates: flat coordinates under a tree of boxes.
  *
- * Nodes stand in pre-order, and `skip` of a node is the first node after everything below it, so a search is one loop
+ * Nodes are in pre-order, and `skip` of a node is the first node after everything below it, so a search is one loop
  * without a stack: `node = touches(node) ? node + 1 : skip[node]`. Lines and rings are halved until a run is short;
- * consecutive positions lie close together, so no sorting is needed. Parts are put in Morton order first.
+ * consecutive positions lie close together, so they need no sorting. Parts are in Morton order.
  */
 export interface Shape {
   readonly nodeCount: number
   /** node → west, south, east, north */
   readonly box: Float64Array
+  /** node → first node after its descendants */
   readonly skip: Uint32Array
+  /** node → one of `KIND` */
   readonly kind: Uint8Array
-  /** node → its first and last position (both included), counted in `xy` */
+  /** node → its first and last position, both included: indexes of pairs in `xy`; of groups and parts undefined */
   readonly first: Uint32Array
   readonly last: Uint32Array
+  /** position → x, y: degrees, or the unit of `scale` */
   readonly xy: Float64Array
-  /** first position of each line and ring: one place of every connected piece that is not a point */
+  /** first position of each line and ring: one place of every connected part that is not a point */
   readonly starts: Uint32Array
   readonly pointCount: number
   readonly lineCount: number
@@ -41,13 +44,15 @@ export interface Shape {
   readonly bbox: Bbox | undefined
 }
 
-/** Edges that are looked at one by one: fewer would make more boxes than they save comparisons. */
+/** Edges of a leaf at most. With fewer, the boxes cost more than the comparisons that they save. */
 const LEAF_EDGES = 8
-/** Parts below one box, before the box above them is halved. */
+/** Children of a group at most; more are halved. */
 const GROUP_PARTS = 4
 
 /**
- * Makes a shape; the geometry must be valid (rings closed, finite coordinates). Heights are ignored.
+ * Builds the shape of a valid geometry (rings closed, coordinates finite). Heights are ignored.
+ *
+ * Cost: linear in the positions, plus a sort of the parts.
  *
  * @param scale applied to each longitude and latitude, for shapes in another unit
  */
@@ -70,14 +75,14 @@ export function shapeOf(geometry: Geometry, scale?: (degrees: number) => number)
   }
 }
 
-/** A point, a line, or a polygon with its rings. */
+/** A point, a line, or a polygon, as chains of positions. */
 interface Part {
   kind: number
   chains: readonly (readonly Position[])[]
   size: number
 }
 
-/** Takes a geometry apart; collections and multi-geometries disappear, so every question knows three kinds of things. */
+/** Splits a geometry into parts: collections and multi-geometries disappear, so predicates know three kinds only. */
 function collect(geometry: Geometry, parts: Part[]): void {
   switch (geometry.type) {
     case 'Point':
@@ -103,7 +108,7 @@ function collect(geometry: Geometry, parts: Part[]): void {
   }
 }
 
-/** An empty line or polygon is no part, and a line without length is a point. */
+/** Adds a line or polygon. An empty one is dropped, and a line without length becomes a point. */
 function addChains(parts: Part[], kind: number, chains: readonly (readonly Position[])[]): void {
   const size = chains.reduce((sum, chain) => sum + chain.length, 0)
   if (size === 0) return
@@ -112,7 +117,7 @@ function addChains(parts: Part[], kind: number, chains: readonly (readonly Posit
   parts.push(isPoint ? { kind: KIND.POINT, chains: [[[x, y]]], size: 1 } : { kind, chains, size })
 }
 
-/** Near parts get near places in the list: Morton order of their first positions on a grid of 2^16 cells a side. */
+/** Sorts parts so that close ones are neighbours: Morton order of their first positions on a grid of 2^16 × 2^16 cells. */
 function sortByPlace(parts: Part[]): void {
   const places = parts.map((part) => part.chains[0]![0]!)
   const xs = places.map((place) => place[0])
@@ -128,7 +133,7 @@ function sortByPlace(parts: Part[]): void {
   for (let index = 0; index < keyed.length; index++) parts[index] = keyed[index]!.part
 }
 
-/** Not `Math.min(...values)`: a million arguments overflow the stack. */
+/** Returns the least and the greatest value. Not `Math.min(...values)`: a million arguments overflow the stack. */
 function extent(values: readonly number[]): [number, number] {
   let min = Infinity
   let max = -Infinity
@@ -139,12 +144,16 @@ function extent(values: readonly number[]): [number, number] {
   return [min, max]
 }
 
-/** Interleaves the bits of two 16-bit integers; values outside are cut to 16 bits. */
-export function morton(x: number, y: number): number {
+/** Interleaves the lower 16 bits of two integers. */
+function morton(x: number, y: number): number {
   return (spread(x) | (spread(y) << 1)) >>> 0
 }
 
-/** Puts a zero between each two bits. @see S. E. Anderson, "Bit Twiddling Hacks", interleaving by binary magic numbers */
+/**
+ * Puts a zero before each of 16 bits.
+ *
+ * @see S. E. Anderson, "Bit Twiddling Hacks", interleave bits by binary magic numbers
+ */
 function spread(value: number): number {
   let bits = value & 0xffff
   bits = (bits | (bits << 8)) & 0x00ff00ff
@@ -153,7 +162,7 @@ function spread(value: number): number {
   return (bits | (bits << 1)) & 0x55555555
 }
 
-/** The arrays of a shape while they are filled, at the largest size that they can come to. */
+/** Arrays of a shape while they are filled, at their largest possible size. */
 interface Builder {
   nodeCount: number
   edgeCount: number
@@ -169,7 +178,7 @@ interface Builder {
 }
 
 function createBuilder(positionCount: number, partCount: number, scale: Builder['scale']): Builder {
-  // halving keeps every leaf above LEAF_EDGES / 2 edges save in short chains, which have one node of their own
+  // halved leaves have more than LEAF_EDGES / 2 edges; short chains have one leaf each
   const maxNodes = 4 * partCount + positionCount
   return {
     nodeCount: 0,
@@ -186,7 +195,7 @@ function createBuilder(positionCount: number, partCount: number, scale: Builder[
   }
 }
 
-/** Parts `from` to `to`, in groups of groups when there are many; a single part needs no group above it. */
+/** Adds the parts `from` to `to`, in nested groups when they are many; a single part needs no group. */
 function addGroup(builder: Builder, parts: readonly Part[], from: number, to: number): void {
   if (to - from === 0) return
   if (to - from === 1) {
@@ -204,7 +213,7 @@ function addGroup(builder: Builder, parts: readonly Part[], from: number, to: nu
   closeOver(builder, node)
 }
 
-/** A part with its positions. Holes stand beside the outer ring: inside and outside are told by counting all crossings. */
+/** Adds a part with its positions. Holes are runs like the outer ring: the even-odd rule needs no difference. */
 function addPart(builder: Builder, part: Part): void {
   const node = openNode(builder, part.kind)
   for (const chain of part.chains) {
@@ -229,7 +238,7 @@ function addPart(builder: Builder, part: Part): void {
   closeOver(builder, node)
 }
 
-/** Positions `first` to `last` of one line or ring: a leaf when they are few, else two halves below a node of their own. */
+/** Adds the positions `first` to `last` of one line or ring: a leaf when they are few, else a run of two halves. */
 function addRun(builder: Builder, first: number, last: number): void {
   if (last - first <= LEAF_EDGES) {
     closeOnPositions(builder, openNode(builder, KIND.LEAF), first, last)
@@ -244,14 +253,14 @@ function addRun(builder: Builder, first: number, last: number): void {
   builder.last[node] = last
 }
 
-/** A node is numbered before what is below it; its box and skip are known when that is done. */
+/** Opens a node before its descendants; its box and skip are set when it is closed. */
 function openNode(builder: Builder, kind: number): number {
   const node = builder.nodeCount++
   builder.kind[node] = kind
   return node
 }
 
-/** Box around positions; nothing is below. */
+/** Closes a node without descendants, with the box around its positions. */
 function closeOnPositions(builder: Builder, node: number, first: number, last: number): void {
   const { xy, box } = builder
   let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity]
@@ -272,7 +281,7 @@ function closeOnPositions(builder: Builder, node: number, first: number, last: n
   builder.skip[node] = builder.nodeCount
 }
 
-/** Box around the boxes below. */
+/** Closes a node with the box around its children. */
 function closeOver(builder: Builder, node: number): void {
   const { box, skip, nodeCount } = builder
   const at = node * 4

@@ -1,6 +1,6 @@
 import type { Geometry } from './types.js'
 
-/** A geometry by what its parts are: those with area, and points and lines. Either may be an empty collection. */
+/** Splits a geometry into its areas, and its points and lines. Either may be an empty collection. */
 export function splitByDimension(geometry: Geometry): { areas: Geometry; flat: Geometry } {
   const areas: Geometry[] = []
   const flat: Geometry[] = []

@@ -5,15 +5,15 @@ import { KIND, type Shape, shapeOf } from './shape.js'
 import type { Geometry } from './types.js'
 
 /**
- * Is no point of `a` outside `b`, and some point inside both? Exact (ST_Within of PostGIS: a geometry that lies wholly
- * on the border of an area is not within it). An empty geometry is within nothing. A collection is the union of its
- * members, and its inside the union of their insides.
+ * Returns true when no point of `a` is outside `b`, and some point is inside both. Exact, as ST_Within of PostGIS: a
+ * geometry that lies wholly on the border of an area is not within it. An empty geometry is within nothing. A collection
+ * is the union of its members, and its interior the union of their interiors.
  */
 export function within(a: Geometry, b: Geometry): boolean {
   return isWithinShape(shapeOf(a), shapeOf(b))
 }
 
-/** The same for shapes that are kept. */
+/** Does the work of `within` for shapes. Cheap when no borders touch; else see `coversEdges`. */
 export function isWithinShape(a: Shape, b: Shape): boolean {
   if (a.bbox === undefined || b.bbox === undefined) return false
   const [west, south, east, north] = a.bbox
@@ -21,13 +21,13 @@ export function isWithinShape(a: Shape, b: Shape): boolean {
   if (!allPlacesCovered(a, b)) return false
   const isInside = anyPointInside(a, b)
   if (a.edgeCount === 0) return isInside
-  // a line or ring whose vertices are covered and that meets no edge is wholly inside one area
+  // vertices are covered and no edge is met: each line or ring lies wholly inside one area
   if (!anyContact(a, b)) return true
   const cover = coversEdges(b, a)
   return cover !== 'no' && (isInside || cover === 'inside')
 }
 
-/** Points and vertices: cheap, and most rows that are not within fail here. */
+/** Returns true when `b` covers all points and vertices of `a`: cheap, and false for most geometries not within. */
 function allPlacesCovered(a: Shape, b: Shape): boolean {
   const { xy } = a
   for (let at = 0; at < xy.length; at += 2) if (!touchesPoint(b, xy[at]!, xy[at + 1]!)) return false
@@ -44,7 +44,7 @@ function anyPointInside(a: Shape, b: Shape): boolean {
   return false
 }
 
-/** In the inside of an area, on a point, or on a line and not at an end (an end met an even number of times is none). */
+/** Returns true inside an area, on a point, and on a line but not at an end; two ends that meet are no end. */
 function isPointInside(shape: Shape, x: number, y: number): boolean {
   if (locateInAreas(shape, x, y) === INSIDE) return true
   const { kind, skip, first, last, xy, nodeCount } = shape
@@ -74,7 +74,7 @@ function isOnRun(xy: Float64Array, first: number, last: number, x: number, y: nu
   return false
 }
 
-/** Does an edge of `a` touch one of `b`, or does a ring or line of `b` begin in an area of `a`? */
+/** Returns true when an edge of `a` touches one of `b`, or a ring or line of `b` begins in an area of `a`. */
 function anyContact(a: Shape, b: Shape): boolean {
   const { kind, first, last, xy, nodeCount } = a
   for (let node = 0; node < nodeCount; node++) {

@@ -1,3 +1,4 @@
+import { hasHeight } from './coordinates.js'
 import type { GeometryFault } from './fault.js'
 import { GEOMETRY_LIMITS } from './parse-geometry.js'
 import type { Geometry, Position } from './types.js'
@@ -19,16 +20,17 @@ const EWKB_M = 0x40000000
 const EWKB_SRID = 0x20000000
 
 /**
- * ISO WKB, little endian. When any position has a height the whole geometry is written with Z, and a position without
- * one gets NaN there (GEOS reads that as "no height"), so reading gives back what was written.
+ * Writes ISO WKB, little endian. When any position has a height the whole geometry is written with Z, and a position
+ * without one gets NaN (GEOS reads it as "no height"), so reading restores what was written.
  *
- * @param allocate makes the bytes; who writes many geometries hands out parts of a larger buffer
+ * @param allocate returns the bytes to fill, for instance a part of a larger buffer when many geometries are written
+ * @see OGC 06-103r4, "Simple feature access - Part 1", section 8
  */
 export function encodeWkb(
   geometry: Geometry,
   allocate: (size: number) => Uint8Array = (size) => new Uint8Array(size),
 ): Uint8Array {
-  const hasZ = hasHeight(geometry)
+  const hasZ = hasAnyHeight(geometry)
   const bytes = allocate(sizeOf(geometry, hasZ ? 24 : 16))
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   write({ view, at: 0, hasZ }, geometry)
@@ -36,8 +38,10 @@ export function encodeWkb(
 }
 
 /**
- * Reads ISO WKB or EWKB (an SRID in it is skipped) of either byte order. Measures (M) are refused: they could not be kept.
- * Only the form is checked here; whether coordinates are in range and rings closed is up to `parseGeometry`.
+ * Reads ISO WKB or EWKB (an SRID is skipped) in either byte order. Measures (M) are refused, because `Geometry` has none.
+ * Only the form is checked; `parseGeometry` checks ranges and rings.
+ *
+ * @returns the geometry, or the first fault; never throws
  */
 export function decodeWkb(bytes: Uint8Array): Geometry | GeometryFault {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -45,17 +49,21 @@ export function decodeWkb(bytes: Uint8Array): Geometry | GeometryFault {
   const geometry = readGeometry(reader, 0, undefined)
   if (reader.fault === undefined && reader.at !== bytes.length)
     fail(reader, `${bytes.length - reader.at} bytes more`, 'the end of the geometry')
-  return reader.fault ?? (geometry as Geometry)
+  return reader.fault ?? (geometry as Geometry) // without a fault there is a geometry
 }
 
-/** Upper-case hex WKB, as PostGIS prints it. */
+/** Writes upper-case hex WKB, as PostGIS prints it. */
 export function encodeHexWkb(geometry: Geometry): string {
   let text = ''
   for (const byte of encodeWkb(geometry)) text += byte.toString(16).padStart(2, '0')
   return text.toUpperCase()
 }
 
-/** Reads hex WKB or EWKB in either case, with or without a leading `\x`. */
+/**
+ * Reads hex WKB or EWKB in either case, with or without a leading `\x`.
+ *
+ * @returns the geometry, or the first fault
+ */
 export function decodeHexWkb(text: string): Geometry | GeometryFault {
   const hex = text.startsWith('\\x') ? text.slice(2) : text
   if (hex.length % 2 !== 0 || !/^[0-9a-f]+$/i.test(hex))
@@ -69,20 +77,12 @@ export function decodeHexWkb(text: string): Geometry | GeometryFault {
   return decodeWkb(bytes)
 }
 
-function hasHeight(geometry: Geometry): boolean {
-  if (geometry.type === 'GeometryCollection') return geometry.geometries.some(hasHeight)
-  return someHeight(geometry.coordinates)
+function hasAnyHeight(geometry: Geometry): boolean {
+  if (geometry.type === 'GeometryCollection') return geometry.geometries.some(hasAnyHeight)
+  return hasHeight(geometry.coordinates)
 }
 
-type Nested = readonly number[] | readonly Nested[]
-
-function someHeight(coordinates: Nested): boolean {
-  if (typeof coordinates[0] === 'number') return coordinates.length > 2
-  for (const inner of coordinates as readonly Nested[]) if (someHeight(inner)) return true
-  return false
-}
-
-/** Bytes of a geometry, so that it is written into one buffer of the right size. */
+/** Returns the bytes that a geometry takes. @param positionSize 16, or 24 with height */
 function sizeOf(geometry: Geometry, positionSize: number): number {
   switch (geometry.type) {
     case 'Point':
@@ -96,7 +96,7 @@ function sizeOf(geometry: Geometry, positionSize: number): number {
   }
 }
 
-/** Members of a collection or of a multi-geometry. */
+/** Returns the members of a collection or of a multi-geometry. */
 function partsOf(geometry: Geometry): Geometry[] {
   switch (geometry.type) {
     case 'MultiPoint':
@@ -112,10 +112,12 @@ function partsOf(geometry: Geometry): Geometry[] {
   }
 }
 
-/** Where the next byte goes, and whether positions have heights: the same for all of one geometry. */
+/** Target of the bytes of one geometry. */
 interface Writer {
   readonly view: DataView
+  /** offset of the next byte */
   at: number
+  /** positions have heights */
   readonly hasZ: boolean
 }
 
@@ -136,7 +138,7 @@ function write(out: Writer, geometry: Geometry): void {
   }
 }
 
-/** @param skip bytes before it that are written already: the byte order mark */
+/** Writes a count or a type. @param skip bytes before it that are written already: the byte order mark */
 function writeCount(out: Writer, count: number, skip = 0): void {
   out.view.setUint32(out.at + skip, count, true)
   out.at += 4 + skip
@@ -154,18 +156,20 @@ function writePosition(out: Writer, [x, y, z]: Position): void {
   out.at += out.hasZ ? 24 : 16
 }
 
-/** Where the next byte comes from. Byte order and position size are those of the geometry being read. */
+/** Source of the bytes. Byte order and position size are those of the geometry being read. */
 interface Reader {
   readonly view: DataView
+  /** offset of the next byte */
   at: number
   isLittle: boolean
   /** bytes of a position: 16, or 24 with height */
   size: number
+  /** positions, rings and members announced */
   count: number
   fault: GeometryFault | undefined
 }
 
-/** @param only the type that a member of a multi-geometry must have */
+/** Reads one geometry. @param only type that a member of a multi-geometry must have; undefined = any */
 function readGeometry(reader: Reader, depth: number, only: string | undefined): Geometry | undefined {
   const type = readHead(reader)
   if (type === undefined) return undefined
@@ -184,19 +188,20 @@ function readGeometry(reader: Reader, depth: number, only: string | undefined): 
     default: {
       const member = type.slice('Multi'.length)
       const read = () => readGeometry(reader, depth + 1, member)
+      // members have the type `only`, so they have coordinates, nested as deep as the type asks
       const parts = readList(reader, 9, read) as { coordinates: unknown }[]
       return { type, coordinates: parts.map((part) => part.coordinates) } as Geometry
     }
   }
 }
 
-/** A point has no count before it that would have been checked. */
+/** Reads a point, whose size no count has checked. */
 function readPoint(reader: Reader): Geometry | undefined {
   if (!has(reader, reader.size)) return undefined
   return { type: 'Point', coordinates: readPosition(reader) }
 }
 
-/** Byte order and type; leaves `reader` at what follows. */
+/** Reads byte order, type and SRID. */
 function readHead(reader: Reader): Geometry['type'] | undefined {
   if (!has(reader, 5)) return undefined
   const order = reader.view.getUint8(reader.at)
@@ -224,9 +229,9 @@ function readChain(reader: Reader): Position[] {
 }
 
 /**
- * Rings of a polygon, or members of a multi-geometry or collection.
+ * Reads the rings of a polygon, or the members of a multi-geometry or collection.
  *
- * @param leastSize bytes of the smallest thing that may be in it
+ * @param leastSize bytes of the smallest possible item
  */
 function readList<T>(reader: Reader, leastSize: number, read: () => T | undefined): T[] {
   const count = readCount(reader, leastSize)
@@ -242,7 +247,7 @@ function readList<T>(reader: Reader, leastSize: number, read: () => T | undefine
   return items
 }
 
-/** A count is believed only when that many things of the least size can follow. */
+/** Reads a count. It is accepted only when the bytes left can hold that many items of the least size. */
 function readCount(reader: Reader, leastSize: number): number {
   if (!has(reader, 4)) return 0
   const count = reader.view.getUint32(reader.at, reader.isLittle)
@@ -265,7 +270,7 @@ function readPosition(reader: Reader): Position {
   return Number.isNaN(z) ? [x, y] : [x, y, z]
 }
 
-/** Checks that bytes are there before they are read: a DataView would throw. */
+/** Checks that bytes are left before they are read, because a DataView throws. */
 function has(reader: Reader, size: number): boolean {
   const left = reader.view.byteLength - reader.at
   if (left >= size) return true
@@ -273,7 +278,7 @@ function has(reader: Reader, size: number): boolean {
   return false
 }
 
-/** Keeps the first fault; everything after it follows from it. */
+/** Records a fault, unless there is one already, from which this one may follow. */
 function fail(reader: Reader, found: string, expected: string): undefined {
   reader.fault ??= { path: `WKB byte ${reader.at}`, found, expected }
 }

@@ -1,3 +1,4 @@
+import { type Coordinates, hasHeight, isPosition } from './coordinates.js'
 import type { GeometryFault } from './fault.js'
 import { GEOMETRY_LIMITS } from './parse-geometry.js'
 import type { Geometry, Position } from './types.js'
@@ -12,7 +13,10 @@ const TYPES: Record<string, Geometry['type']> = {
   GEOMETRYCOLLECTION: 'GeometryCollection',
 }
 
-/** WKT, `POINT Z (1 2 3)` with heights. A position without height among others that have one is written without it. */
+/**
+ * Writes WKT, with heights as `POINT Z (1 2 3)`. A position without a height is written without one, also among others
+ * that have one.
+ */
 export function encodeWkt(geometry: Geometry): string {
   const tag = geometry.type.toUpperCase()
   if (geometry.type === 'GeometryCollection') {
@@ -26,8 +30,11 @@ export function encodeWkt(geometry: Geometry): string {
 }
 
 /**
- * Reads WKT or EWKT (`SRID=4326;POINT(1 2)`; the SRID is skipped), any case, `POINT Z` or `POINTZ`, and both spellings of
- * a multipoint. Measures (M) are refused. Only the form is checked: see `parseGeometry` for ranges and rings.
+ * Parses WKT or EWKT (`SRID=4326;POINT(1 2)`; the SRID is skipped), in any case, with `POINT Z` or `POINTZ`, and both
+ * spellings of a multipoint. Measures (M) are refused. Only the form is checked; `parseGeometry` checks ranges and rings.
+ *
+ * @returns the geometry, or the first fault
+ * @see OGC 06-103r4, "Simple feature access - Part 1", section 7
  */
 export function decodeWkt(text: string): Geometry | GeometryFault {
   const reader: Reader = { text, at: 0, count: 0, fault: undefined }
@@ -36,32 +43,27 @@ export function decodeWkt(text: string): Geometry | GeometryFault {
   const geometry = readGeometry(reader, 0)
   skipSpace(reader)
   if (reader.fault === undefined && reader.at < text.length) fail(reader, 'the end of the text')
-  return reader.fault ?? (geometry as Geometry)
+  return reader.fault ?? (geometry as Geometry) // without a fault there is a geometry
 }
 
-type Nested = readonly number[] | readonly Nested[]
-
-/** Brackets for each level of nesting; numbers as JavaScript prints them, which is the shortest form that reads back. */
-function nestedText(coordinates: Nested): string {
+/** Brackets for each level of nesting; numbers in the shortest form that parses to the same double. */
+function nestedText(coordinates: Coordinates): string {
   if (coordinates.length === 0) return 'EMPTY'
-  if (typeof coordinates[0] === 'number') return coordinates.join(' ')
-  return `(${(coordinates as readonly Nested[]).map(nestedText).join(', ')})`
+  if (isPosition(coordinates)) return coordinates.join(' ')
+  return `(${coordinates.map(nestedText).join(', ')})`
 }
 
-function hasHeight(coordinates: Nested): boolean {
-  if (typeof coordinates[0] === 'number') return coordinates.length > 2
-  return (coordinates as readonly Nested[]).some(hasHeight)
-}
-
-/** The text, and how far it was read. */
+/** Text and position of the parser. */
 interface Reader {
   readonly text: string
+  /** next character */
   at: number
+  /** positions, rings and members read */
   count: number
   fault: GeometryFault | undefined
 }
 
-/** The tag may be followed by Z, with or without a space; what follows that is `(` or EMPTY. */
+/** Reads a tag, Z with or without a space, and then brackets or EMPTY. */
 function readGeometry(reader: Reader, depth: number): Geometry | undefined {
   const tag = /\s*([A-Z]+?)(?:Z|\s+Z)?(?=\s*(?:\(|EMPTY\b))/iy
   tag.lastIndex = reader.at
@@ -73,14 +75,13 @@ function readGeometry(reader: Reader, depth: number): Geometry | undefined {
   reader.at = tag.lastIndex
   const isEmpty = takeEmpty(reader)
   if (type === 'GeometryCollection') {
-    const geometries = isEmpty ? [] : readList(reader, () => readGeometry(reader, depth + 1))
-    return { type, geometries: geometries as Geometry[] }
+    return { type, geometries: isEmpty ? [] : readList(reader, () => readGeometry(reader, depth + 1)) }
   }
   if (isEmpty) return type === 'Point' ? fail(reader, 'a point with coordinates') : { type, coordinates: [] }
-  return { type, coordinates: readCoordinates(reader, type) } as Geometry
+  return { type, coordinates: readCoordinates(reader, type) } as Geometry // nested as deep as the type asks
 }
 
-/** As many levels of brackets as GeoJSON has of arrays, save for the point, whose position stands in brackets. */
+/** Reads as many levels of brackets as GeoJSON has arrays; a point has one level more, around its position. */
 function readCoordinates(reader: Reader, type: Geometry['type']): unknown {
   switch (type) {
     case 'Point':
@@ -96,7 +97,7 @@ function readCoordinates(reader: Reader, type: Geometry['type']): unknown {
   }
 }
 
-/** `( item, item … )` or `EMPTY`, which rings and members may be too. */
+/** Reads `( item, item … )` or `EMPTY`, which may also be a ring or a member. */
 function readList<T>(reader: Reader, read: () => T | undefined, most = Infinity): T[] {
   const items: T[] = []
   if (takeEmpty(reader)) return items
@@ -115,7 +116,7 @@ function readList<T>(reader: Reader, read: () => T | undefined, most = Infinity)
   return items
 }
 
-/** `MULTIPOINT ((1 2), (3 4))` is the standard, `MULTIPOINT (1 2, 3 4)` what older programs write. */
+/** Reads a point of `MULTIPOINT ((1 2), (3 4))`, the standard, or `MULTIPOINT (1 2, 3 4)`, the form of older programs. */
 function readBracketedPosition(reader: Reader): Position | undefined {
   if (!take(reader, '(')) return readPosition(reader)
   const position = readPosition(reader)
@@ -123,7 +124,7 @@ function readBracketedPosition(reader: Reader): Position | undefined {
   return position
 }
 
-/** Numbers up to the next comma or bracket. A sticky expression reads in place: no part of the text is copied. */
+/** Reads numbers up to the next comma or bracket, with a sticky expression: it works in place and copies no text. */
 function readPosition(reader: Reader): Position | undefined {
   const form = /\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)(?=[\s,)])/iy
   const numbers: number[] = []
@@ -133,11 +134,12 @@ function readPosition(reader: Reader): Position | undefined {
     reader.at = form.lastIndex
   }
   if (numbers.length !== 2 && numbers.length !== 3) return fail(reader, 'a position of 2 or 3 numbers')
-  // 1e400 has the form of a number and is none
+  // 1e400 has the form of a number but overflows
   if (!numbers.every(Number.isFinite)) return fail(reader, 'numbers within the range of a double')
-  return numbers as Position
+  return numbers as Position // two or three
 }
 
+/** Skips a character when it is next; false when it is not. */
 function take(reader: Reader, char: string): boolean {
   skipSpace(reader)
   if (reader.text[reader.at] !== char) return false
@@ -145,6 +147,7 @@ function take(reader: Reader, char: string): boolean {
   return true
 }
 
+/** Skips `EMPTY` when it is next; false when it is not. */
 function takeEmpty(reader: Reader): boolean {
   const form = /\s*EMPTY\b/iy
   form.lastIndex = reader.at
@@ -157,6 +160,7 @@ function skipSpace(reader: Reader): void {
   while (/\s/.test(reader.text[reader.at] ?? '')) reader.at++
 }
 
+/** Records a fault at the current position, unless there is one already. */
 function fail(reader: Reader, expected: string): undefined {
   const rest = reader.text.slice(reader.at, reader.at + 24)
   reader.fault ??= {

@@ -1,35 +1,43 @@
 import { isFault } from '../geo/fault.js'
-import { MAX_RING_POSITIONS, type Ring } from '../geo/ring.js'
-import { type Shape, shapeOf } from '../geo/shape.js'
+import { type Area, MAX_RING_POSITIONS } from '../geo/ring.js'
+import { shapeOf } from '../geo/shape.js'
 import { splitByDimension } from '../geo/split.js'
 import type { Geometry } from '../geo/types.js'
 import { decodeWkb } from '../geo/wkb.js'
 
+/** Highest level of risk; 0 is none. */
 export const MAX_LEVEL = 10
 
 /**
- * Risk cells of one theme, flat, in 1e-7 degree like the roads.
+ * Risk cells of one theme in flat arrays, in 1e-7 degree like the roads.
  *
- * Only the areas of a cell cover anything: a point or a line has no width that a road could run in. Levels outside
- * 0 … 10 are clamped and counted. Cells of level 0 say what is true without them and are not kept.
+ * Only areas cover roads: points and lines of a cell's geometry have no width and are dropped. Levels outside 0 … 10 are
+ * clamped and counted. Cells of level 0 change nothing and are not kept.
  */
 export interface CellSet {
   /** cell → west, south, east, north */
   readonly box: number[]
+  /** cell → 1 to 10 */
   readonly level: number[]
-  /** cell → its area: a ring where it is one of few corners, null for a rectangle along the axes, which is its box */
-  readonly shape: (Shape | Ring | null)[]
+  /** cell → its area: a ring when it has few corners, null for a rectangle along the axes, which is its box */
+  readonly shape: (Area | null)[]
   /** levels that were outside 0 … 10 */
   clampedCount: number
   /** geometries that could not be read */
   unreadableCount: number
 }
 
+/** Returns an empty set. */
 export function createCellSet(): CellSet {
   return { box: [], level: [], shape: [], clampedCount: 0, unreadableCount: 0 }
 }
 
-/** @returns whether the cell was kept */
+/**
+ * Adds a cell.
+ *
+ * @param geometry degrees; only its areas count
+ * @returns false when the cell was not kept: it has no area, or level 0
+ */
 export function addCell(cells: CellSet, geometry: Geometry, level: number): boolean {
   const clamped = clampLevel(cells, level)
   if (clamped === 0) return false
@@ -41,11 +49,17 @@ export function addCell(cells: CellSet, geometry: Geometry, level: number): bool
   return addShape(cells, geometry, clamped)
 }
 
-/** The same for a geometry as it is stored: a mesh square costs no allocation, a small polygon one. */
+/**
+ * Adds a cell with a geometry in WKB, as it is stored. Polygons of one small ring, as mesh squares are, are read without
+ * decoding; a geometry that cannot be read is counted and dropped.
+ *
+ * @returns false when the cell was not kept
+ */
 export function addCellWkb(cells: CellSet, wkb: Uint8Array, level: number): boolean {
   const clamped = clampLevel(cells, level)
   if (clamped === 0) return false
-  if (readCorners(wkb) && (addRectangle(cells, corners, clamped) || addRing(cells, corners, clamped)))
+  const corners = readCorners(wkb)
+  if (corners !== undefined && (addRectangle(cells, corners, clamped) || addRing(cells, corners, clamped)))
     return true
   const geometry = decodeWkb(wkb)
   if (!isFault(geometry)) return addShape(cells, geometry, clamped)
@@ -54,28 +68,26 @@ export function addCellWkb(cells: CellSet, wkb: Uint8Array, level: number): bool
 }
 
 /**
- * Degrees to 1e-7 degree. Rounded to 1e-11 degree (a micrometre): a decimal that stands on a road's coordinate must
- * stay on it, and 41.15 · 1e7 is not a whole number in doubles.
+ * Converts degrees to 1e-7 degree, rounded to 1e-11 degree (a micrometre): a decimal that equals a road's coordinate must
+ * stay equal, and 41.15 · 1e7 is not a whole number in doubles.
  */
 export function toE7(degrees: number): number {
   return Math.round(degrees * 1e11) / 1e4
 }
 
-/** A level is a whole number; a fraction, which no integer column has, would count as clamped. */
+/** Rounds and clamps a level; any change is counted. Levels come from integer columns, so a fraction is a fault too. */
 function clampLevel(cells: CellSet, level: number): number {
   const clamped = Math.min(MAX_LEVEL, Math.max(0, Math.round(level)))
   if (clamped !== level) cells.clampedCount++
   return clamped
 }
 
+/** Byte order and type, number of rings, number of positions. */
 const HEADER_BYTES = 5 + 4 + 4
 const POSITION_BYTES = 16
-const corners: number[] = []
-const buffer = new Uint8Array(MAX_RING_POSITIONS * POSITION_BYTES)
-const doubles = new Float64Array(buffer.buffer)
 
-/** Fills `corners` from little-endian WKB of a polygon with one ring of few positions; false for anything else. */
-function readCorners(wkb: Uint8Array): boolean {
+/** x, y, x, y … of little-endian WKB of a polygon with one ring of few positions; undefined for anything else. */
+function readCorners(wkb: Uint8Array): number[] | undefined {
   const positions = wkb[9]!
   const isFit =
     positions <= MAX_RING_POSITIONS &&
@@ -84,41 +96,43 @@ function readCorners(wkb: Uint8Array): boolean {
     wkb[1] === 3 &&
     wkb[2] === 0 &&
     wkb[5] === 1
-  if (!isFit) return false
-  for (let at = HEADER_BYTES; at < wkb.length; at++) buffer[at - HEADER_BYTES] = wkb[at]!
-  for (let at = 0; at < positions * 2; at++) corners[at] = doubles[at]!
-  corners.length = positions * 2
-  return true
+  if (!isFit) return undefined
+  const view = new DataView(wkb.buffer, wkb.byteOffset + HEADER_BYTES, positions * POSITION_BYTES)
+  const corners: number[] = []
+  for (let at = 0; at < positions * POSITION_BYTES; at += 8) corners.push(view.getFloat64(at, true))
+  return corners
 }
 
-/** @param xy five positions of a closed ring, degrees; false when they are not a rectangle along the axes */
+/**
+ * Adds a rectangle along the axes; false for any other ring.
+ *
+ * @param xy five positions of a closed ring, degrees
+ */
 function addRectangle(cells: CellSet, xy: readonly number[], level: number): boolean {
   if (xy.length !== 10) return false
-  const [x0, y0, x1, y1, x2, y2, x3, y3] = xy as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ]
-  const isEastFirst = y0 === y1 && x1 === x2 && y2 === y3 && x3 === x0
-  const isNorthFirst = x0 === x1 && y1 === y2 && x2 === x3 && y3 === y0
+  const x0 = xy[0]!
+  const y0 = xy[1]!
+  const x2 = xy[4]!
+  const y2 = xy[5]!
+  const isEastFirst = y0 === xy[3] && xy[2] === x2 && y2 === xy[7] && xy[6] === x0
+  const isNorthFirst = x0 === xy[2] && xy[3] === y2 && x2 === xy[6] && xy[7] === y0
   if (!isEastFirst && !isNorthFirst) return false
   const west = toE7(Math.min(x0, x2))
   const east = toE7(Math.max(x0, x2))
   const south = toE7(Math.min(y0, y2))
   const north = toE7(Math.max(y0, y2))
-  if (west >= east || south >= north) return true // no area: it covers nothing
+  if (west >= east || south >= north) return true // no area: it covers nothing and needs no other form
   cells.box.push(west, south, east, north)
   cells.level.push(level)
   cells.shape.push(null)
   return true
 }
 
-/** @param xy positions, degrees; false when they are not a closed ring of few */
+/**
+ * Adds a ring of few positions; false for an open or a larger one.
+ *
+ * @param xy positions, degrees
+ */
 function addRing(cells: CellSet, xy: readonly number[], level: number): boolean {
   const count = xy.length
   if (count < 8 || count > MAX_RING_POSITIONS * 2) return false
@@ -141,7 +155,7 @@ function addRing(cells: CellSet, xy: readonly number[], level: number): boolean 
   return true
 }
 
-/** Anything else: polygons of many corners or with holes, multipolygons, areas in collections. */
+/** Adds any other geometry: polygons of many corners or with holes, multipolygons, areas in collections. */
 function addShape(cells: CellSet, geometry: Geometry, level: number): boolean {
   const shape = shapeOf(splitByDimension(geometry).areas, toE7)
   if (shape.bbox === undefined) return false

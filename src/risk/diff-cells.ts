@@ -1,12 +1,13 @@
-import type { Ring } from '../geo/ring.js'
-import type { Shape } from '../geo/shape.js'
+import { type Area, isRing } from '../geo/ring.js'
 import { type CellSet, createCellSet } from './cell-set.js'
 
 /**
- * The cells that are in only one of two sets, as often as they are there more: where these are not, both sets say the
- * same. Their order does not matter, but equal orders are compared sooner.
+ * Finds the cells that are in only one of two sets, as multisets: a cell that is once in one and three times in the other
+ * is listed twice. Order does not matter, but sets that begin alike are compared faster.
  *
- * @returns undefined when there are more than `most`
+ * Cost: linear in the cells.
+ *
+ * @returns undefined when more than `most` cells differ
  */
 export function diffCells(before: CellSet, after: CellSet, most: number): CellSet | undefined {
   const beforeCount = before.level.length
@@ -29,9 +30,9 @@ export function diffCells(before: CellSet, after: CellSet, most: number): CellSe
   return changed
 }
 
-/** Cells of a set by what they are: chains of those whose hashes share a slot. */
+/** Hash table of cells, with chains. */
 interface Table {
-  /** the first cell that is in it */
+  /** first cell in the table; those before are equal in both sets */
   readonly from: number
   readonly mask: number
   /** slot → cell, counted from `from`, plus 1 */
@@ -46,7 +47,7 @@ function createTable(cells: CellSet, from: number): Table {
   const mask = 2 ** Math.ceil(Math.log2(count * 2 + 2)) - 1
   const first = new Uint32Array(mask + 1)
   const next = new Uint32Array(count)
-  // last to first, so that chains begin with the first
+  // last to first, so that a chain begins with its first cell
   for (let at = count - 1; at >= 0; at--) {
     const slot = hash(cells, from + at) & mask
     next[at] = first[slot]!
@@ -55,7 +56,10 @@ function createTable(cells: CellSet, from: number): Table {
   return { from, mask, first, next, isTaken: new Uint8Array(count) }
 }
 
-/** Marks an equal cell that is not taken yet. Those at the front of a chain are taken out of it. */
+/**
+ * Takes an equal cell that is not taken yet; false when there is none. Taken cells at the front of a chain leave it, so
+ * that many equal cells do not cost quadratic time.
+ */
 function takeTwin(
   { from, mask, first, next, isTaken }: Table,
   before: CellSet,
@@ -75,7 +79,7 @@ function takeTwin(
 
 function hash({ box, level }: CellSet, cell: number): number {
   const at = cell * 4
-  // degrees · 1e7 with fractions: an eighth keeps near cells apart
+  // in eighths of 1e-7 degree, close cells get different hashes
   const x = Math.imul((box[at]! * 8) | 0, 0x9e3779b1)
   const y = Math.imul((box[at + 1]! * 8) | 0, 0x85ebca6b)
   const mixed = x ^ y ^ Math.imul(level[cell]!, 0xc2b2ae35)
@@ -90,9 +94,9 @@ function isSame(a: CellSet, at: number, b: CellSet, bt: number): boolean {
   return one === other || (one !== null && other !== null && isSameShape(one, other))
 }
 
-/** What lies where in the tree follows from these. */
-function isSameShape(a: Shape | Ring, b: Shape | Ring): boolean {
-  if (!('xy' in a) || !('xy' in b)) return !('xy' in a) && !('xy' in b) && areEqual(a, b)
+/** Compares positions and the form of the tree; boxes and counts follow from these. */
+function isSameShape(a: Area, b: Area): boolean {
+  if (isRing(a) || isRing(b)) return isRing(a) && isRing(b) && areEqual(a, b)
   return (
     a.nodeCount === b.nodeCount &&
     areEqual(a.xy, b.xy) &&

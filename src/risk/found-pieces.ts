@@ -1,18 +1,20 @@
 import type { Overlay } from '../routing/search/overlay.js'
 import type { Pieces } from './stack-levels.js'
 
-/** Segments in the order they are met, each once, with their pieces; the arrays grow. */
+/** Segments in the order in which they were found, each once, with their pieces. The arrays grow. */
 export interface Found {
   count: number
   pieceCount: number
   segment: Uint32Array
-  /** position in `segment` → end of its pieces; they begin where those of the one before end */
+  /** index in `segment` → end of its pieces; they begin where those of the one before end */
   lastPiece: Uint32Array
+  /** piece → its end, mm from the beginning of the segment */
   endMm: Uint32Array
+  /** piece → level, 0 to 10 */
   level: Uint8Array
 }
 
-/** @param expected segments; more may come */
+/** Returns an empty list. @param expected number of segments; more may be added */
 export function createFound(expected: number): Found {
   const size = Math.max(64, expected)
   return {
@@ -25,7 +27,7 @@ export function createFound(expected: number): Found {
   }
 }
 
-/** @param pieces none for a segment that no cell covers any more */
+/** Appends a segment. @param pieces its pieces; none for a segment that no cell covers any more */
 export function addFound(found: Found, segment: number, pieces: Pieces): void {
   const { pieceCount, count } = found
   if (count === found.segment.length) {
@@ -49,8 +51,9 @@ export function addFound(found: Found, segment: number, pieces: Pieces): void {
   found.count++
 }
 
-/** Doubling: all copying together costs no more than twice the final size. */
+/** Returns a longer copy. Callers double the size, so all copies together cost at most twice the final size. */
 function grown<A extends Uint32Array | Uint8Array>(array: A, size: number): A {
+  // the constructor of an array makes arrays of its own type, which TypeScript does not express
   const larger = new (array.constructor as new (size: number) => A)(size)
   larger.set(array)
   return larger
@@ -64,8 +67,10 @@ const EMPTY: Overlay = {
 }
 
 /**
- * The overlay as searches read it, segments ascending: what was found, and of a former overlay all segments that were
- * not met again.
+ * Merges found pieces and a former overlay into an overlay, segments ascending. A found segment replaces the former one;
+ * found without pieces it is removed.
+ *
+ * Cost: linear in both, plus a radix sort of the found segments.
  */
 export function assemble(found: Found, former: Overlay = EMPTY): Overlay {
   const { count, segment, lastPiece, endMm, level } = found
@@ -113,7 +118,7 @@ export function assemble(found: Found, former: Overlay = EMPTY): Overlay {
 const DIGIT_BITS = 11
 const DIGITS = 2 ** DIGIT_BITS
 
-/** Positions of what was found, by segment, ascending: sorted digit by digit, least significant first. */
+/** Indexes of the found segments, ascending by segment: a radix sort, least significant digit first. */
 function placesBySegment({ count, segment }: Found): Uint32Array {
   let places = new Uint32Array(count)
   let sorted = new Uint32Array(count)

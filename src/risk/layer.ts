@@ -1,30 +1,31 @@
+import { isRing } from '../geo/ring.js'
 import type { Graph } from '../routing/graph/graph.js'
 import type { Overlay } from '../routing/search/overlay.js'
 import { buildOverlay, overlayBytes, rebuildOverlay } from './build-overlay.js'
 import type { CellSet } from './cell-set.js'
 import { diffCells } from './diff-cells.js'
 
-/** Lays cells on roads again and again, as they change. */
+/** Builder of overlays that keeps the last overlay of each theme, so that a few changed cells cost little. */
 export interface Layer {
   /**
-   * The same as `buildOverlay`; sooner when few cells changed since the last time.
+   * Returns the same as `buildOverlay`, faster when few cells changed since the last call with the key.
    *
-   * @param key of one theme on one map
+   * @param key identifies a theme on a map
    */
   lay(key: string, graph: Graph, cells: CellSet): Overlay
 }
 
-/** An overlay with the cells that it was built from. */
+/** Overlay of one key, and what it was built from. */
 export interface Laid {
-  /** a map that was replaced must go */
+  /** weak, so that a map that was replaced can be collected */
   readonly graph: WeakRef<Graph>
   readonly cells: CellSet
   readonly overlay: Overlay
 }
 
-/** When more than this part of the cells changed, all is laid out anew. */
+/** When more than this share of the cells changed, the overlay is built from scratch. */
 const MOST_CHANGED = 1 / 8
-/** A cell with its box and level in plain arrays. */
+/** Box, level and shape reference of a cell: six numbers of 8 bytes. */
 const CELL_BYTES = 48
 
 /** Cache of the last overlay of each key. */
@@ -33,13 +34,13 @@ export interface LaidCache {
   set(key: string, value: Laid, bytes: number): void
 }
 
-/** @param last holds the overlay that was built last for each key */
+/** Creates a layer. @param last holds the overlay that was built last for each key */
 export function createLayer(last: LaidCache): Layer {
   return {
     lay(key, graph, cells) {
       const former = last.get(key)
       const isOfGraph = former?.graph.deref() === graph
-      const overlay = (isOfGraph ? mend(graph, former, cells) : undefined) ?? buildOverlay(graph, cells)
+      const overlay = (isOfGraph ? update(graph, former, cells) : undefined) ?? buildOverlay(graph, cells)
       const laid = { graph: new WeakRef(graph), cells, overlay }
       last.set(key, laid, overlayBytes(overlay) + cellBytes(cells))
       return overlay
@@ -47,8 +48,8 @@ export function createLayer(last: LaidCache): Layer {
   }
 }
 
-/** @returns undefined when that would not be sooner */
-function mend(graph: Graph, { cells: before, overlay }: Laid, cells: CellSet): Overlay | undefined {
+/** Updates the former overlay; undefined when too many cells changed for that to be faster. */
+function update(graph: Graph, { cells: before, overlay }: Laid, cells: CellSet): Overlay | undefined {
   const most = Math.floor(Math.max(before.level.length, cells.level.length) * MOST_CHANGED)
   const changed = diffCells(before, cells, most)
   return changed && rebuildOverlay(graph, overlay, cells, changed)
@@ -58,7 +59,7 @@ function cellBytes({ level, shape }: CellSet): number {
   let bytes = level.length * CELL_BYTES
   for (const one of shape) {
     if (one === null) continue
-    bytes += 'xy' in one ? one.xy.byteLength * 2 : one.length * 8 // a shape's tree takes as much again
+    bytes += isRing(one) ? one.length * 8 : one.xy.byteLength * 2 // the tree of a shape takes as much as its positions
   }
   return bytes
 }

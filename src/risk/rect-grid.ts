@@ -1,8 +1,8 @@
 import type { CellSet } from './cell-set.js'
 
 /**
- * All rectangles of a cell set as one table of levels: their borders cut the plane into columns and rows, of any width,
- * and each field has the highest level over it. Mesh squares share their borders, so for them the table is small.
+ * All rectangles of a cell set as one table of levels. Their borders cut the plane into columns and rows of any width,
+ * and each field has the highest level of the rectangles over it. Mesh squares share borders, so their table is small.
  */
 export interface RectGrid {
   readonly x: Borders
@@ -12,22 +12,27 @@ export interface RectGrid {
   readonly width: number
 }
 
-/** Borders along one axis. */
-export interface Borders {
+/** Borders along one axis, 1e-7 degree. */
+interface Borders {
   /** -Infinity, the borders ascending, each once, Infinity */
   readonly at: Float64Array
-  /** equal steps along the axis → number of borders before the step */
+  /** step along the axis, all equally wide → number of borders before it */
   readonly before: Uint32Array
+  /** the first border, where the first step begins */
   readonly origin: number
   readonly stepsPerUnit: number
 }
 
-/** The table may have this many fields, and filling it may touch as many: some 4 ms, and 4 MiB for a while. */
+/** Fields of the table at most, and fields that filling it may touch: about 4 ms, and 4 MiB. */
 const MAX_FIELDS = 2 ** 22
 /** Steps for each border: with borders at equal distances no step holds two. */
 const STEPS_PER_BORDER = 4
 
-/** @returns undefined when the rectangles do not share their borders, or overlap a lot: such a table would be large */
+/**
+ * Creates the grid of the rectangles in a cell set; other cells are skipped.
+ *
+ * @returns undefined when the table would be too large: the rectangles do not share borders, or overlap a lot
+ */
 export function createRectGrid({ box, level: levels, shape }: CellSet): RectGrid | undefined {
   const count = levels.length
   const x = createBorders(box, shape, 0)
@@ -56,8 +61,8 @@ export function createRectGrid({ box, level: levels, shape }: CellSet): RectGrid
 }
 
 /**
- * How many borders are at a value or before it: the column, or row, that the value lies in, half-open. So
- * `at[place] <= value < at[place + 1]`.
+ * Column, or row, that a value lies in, half-open: `at[place] <= value < at[place + 1]`. Constant time where borders are
+ * about equally spaced.
  */
 export function placeIn({ at, before, origin, stepsPerUnit }: Borders, value: number): number {
   const last = before.length - 1
@@ -67,7 +72,7 @@ export function placeIn({ at, before, origin, stepsPerUnit }: Borders, value: nu
   return place
 }
 
-/** @param axis 0 for west and east, 1 for south and north */
+/** Collects the borders of the rectangles. @param axis 0 for west and east, 1 for south and north */
 function createBorders(box: readonly number[], shape: CellSet['shape'], axis: number): Borders {
   const all = new Float64Array(shape.length * 2)
   let count = 0
@@ -84,7 +89,7 @@ function createBorders(box: readonly number[], shape: CellSet['shape'], axis: nu
   const steps = sorted.length * STEPS_PER_BORDER
   const stepsPerUnit = sorted.length > 1 ? steps / (sorted[sorted.length - 1]! - origin) : 0
   const before = new Uint32Array(steps + 1)
-  // by the same arithmetic as values are placed: it never falls as values grow, so a border of an earlier step is before
+  // same arithmetic as in `placeIn`; it is monotonic, so every border that falls into an earlier step lies before
   let border = 0
   for (let step = 1; step <= steps; step++) {
     while (border < sorted.length && Math.floor((sorted[border]! - origin) * stepsPerUnit) < step) border++
@@ -93,7 +98,7 @@ function createBorders(box: readonly number[], shape: CellSet['shape'], axis: nu
   return { at, before, origin, stepsPerUnit }
 }
 
-/** Sorted, each once: most are repeats, which a look-up tells sooner than sorting would. */
+/** Sorts values and drops repeats, by hashing before sorting: most borders repeat, and hashing is faster than sorting. */
 function distinct(values: Float64Array): Float64Array {
   const bits = Math.ceil(Math.log2(values.length * 2 + 2))
   const mask = 2 ** bits - 1
@@ -101,7 +106,7 @@ function distinct(values: Float64Array): Float64Array {
   let count = 0
   for (let at = 0; at < values.length; at++) {
     const value = values[at]!
-    // upper bits of a product are mixed best; an eighth of 1e-7 degree keeps near borders apart
+    // the upper bits of a product are mixed best; in eighths of 1e-7 degree, close borders get different hashes
     let slot = Math.imul((value * 8) | 0, 0x9e3779b1) >>> (32 - bits)
     while (slots[slot] !== Infinity && slots[slot] !== value) slot = (slot + 1) & mask
     if (slots[slot] === value) continue

@@ -1,21 +1,26 @@
 import { addCellWkb, type CellSet, createCellSet } from './cell-set.js'
 
-/** Risk cells of one theme with the times they hold for, half-open. */
+/** Risk cells of one theme with their times of validity, half-open. */
 export interface TimedCells {
   readonly cells: CellSet
-  /** what times are counted from, µs UTC: near the times in question, so that doubles hold them exactly */
+  /** µs UTC from which times are counted: close to the journey, so that doubles hold them exactly */
   readonly originUs: bigint
-  /** cell → µs from the origin, -Infinity when it always held */
+  /** cell → µs from the origin, -Infinity when it has no begin */
   readonly fromUs: number[]
-  /** cell → µs from the origin, Infinity when it never ends */
+  /** cell → µs from the origin, Infinity when it has no end */
   readonly untilUs: number[]
 }
 
+/** Returns an empty set. @param originUs µs UTC */
 export function createTimedCells(originUs: bigint): TimedCells {
   return { cells: createCellSet(), originUs, fromUs: [], untilUs: [] }
 }
 
-/** @param startUs null = it always held, likewise `endUs` */
+/**
+ * Adds a cell, unless it has no area or level 0.
+ *
+ * @param startUs begin of its validity, µs UTC, null = none; `endUs` likewise
+ */
 export function addTimedCell(
   timed: TimedCells,
   wkb: Uint8Array,

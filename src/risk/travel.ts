@@ -1,9 +1,8 @@
 import { walkGeodesic } from '../geo/geodesic.js'
-import type { Bbox } from '../geo/types.js'
 import { toE7 } from './cell-set.js'
 import type { MeasuredLine } from './line-cover.js'
 
-/** A straight part of a journey whose exposure to risk is computed. */
+/** Part of a journey along one geodesic, as the caller gives it. */
 export interface RiskStretch {
   readonly from: readonly [lng: number, lat: number]
   readonly to: readonly [lng: number, lat: number]
@@ -12,7 +11,7 @@ export interface RiskStretch {
   readonly kmPerH: number
 }
 
-/** A straight part of a journey, with its times. */
+/** Part of a journey along one geodesic at constant speed, with its times. */
 export interface Leg {
   readonly from: readonly [lng: number, lat: number]
   readonly to: readonly [lng: number, lat: number]
@@ -26,7 +25,7 @@ export interface Leg {
 
 const US_PER_HOUR = 3.6e9
 
-/** Fills in when each stretch begins and ends: one without a start begins when the one before ends. */
+/** Plans a journey: a stretch without a start of its own begins when the one before ends. */
 export function planTravel(stretches: readonly RiskStretch[], startUs: bigint): Leg[] {
   let atUs = startUs
   return stretches.map(({ from, to, kmPerH, startUs: ownUs }) => {
@@ -38,7 +37,7 @@ export function planTravel(stretches: readonly RiskStretch[], startUs: bigint): 
   })
 }
 
-/** The times that a journey takes place in: from the first start until the last end, µs UTC. */
+/** Time span of a journey, from the first start to the last end, µs UTC. */
 export function travelSpan(legs: readonly Leg[]): { fromUs: bigint; untilUs: bigint } {
   let fromUs = legs[0]?.startUs ?? 0n
   let untilUs = fromUs
@@ -49,21 +48,16 @@ export function travelSpan(legs: readonly Leg[]): { fromUs: bigint; untilUs: big
   return { fromUs, untilUs }
 }
 
-/** Box around a line of a journey, degrees: which cells may matter. */
-export function lineBox(line: MeasuredLine): Bbox {
-  return [line.west / 1e7, line.south / 1e7, line.east / 1e7, line.north / 1e7]
-}
-
-/** A geodesic bends away from the straight line of the map by less than a metre within this length, up to 60° latitude. */
+/** Length within which a geodesic and the straight line on the map differ by less than a metre, up to 60° latitude. */
 const CHORD_M = 5000
 
 /**
- * The shortest line of a leg as short straight pieces of the map, in 1e-7 degree; offsets are shares of its length, 0 to
- * 1. Where it crosses the antimeridian it leaps from one edge of the map to the other without length.
+ * Converts the geodesic of a leg to short straight pieces on the map, in 1e-7 degree. Offsets are shares of its length,
+ * 0 to 1. At the antimeridian the line jumps from one edge of the map to the other, which adds no length.
  */
 export function lineOfLeg(leg: Leg): MeasuredLine {
   const walk = walkGeodesic([...leg.from], [...leg.to])
-  const chords = Math.max(1, Math.ceil(walk.lengthM / CHORD_M)) // 4001 to the other side of the Earth
+  const chords = Math.max(1, Math.ceil(walk.lengthM / CHORD_M)) // at most 4001, to the other side of the Earth
   const line: MeasuredLine = {
     xy: [],
     offsets: [],
@@ -76,13 +70,13 @@ export function lineOfLeg(leg: Leg): MeasuredLine {
   for (let chord = 1; chord <= chords; chord++) {
     const share = chord / chords
     const [lng, lat] = chord === chords ? leg.to : walk.at(walk.lengthM * share)
-    const [lastX, lastY] = line.xy.slice(-2) as [number, number]
-    const lastLng = lastX / 1e7
+    const lastLng = line.xy[line.xy.length - 2]! / 1e7
+    const lastLat = line.xy[line.xy.length - 1]! / 1e7
     if (Math.abs(lng - lastLng) > 180) {
       const edge = lastLng > 0 ? 180 : -180
       const gap = 360 - Math.abs(lng - lastLng)
       const part = gap === 0 ? 0 : Math.abs(edge - lastLng) / gap
-      const edgeLat = lastY / 1e7 + (lat - lastY / 1e7) * part
+      const edgeLat = lastLat + (lat - lastLat) * part
       const edgeShare = (chord - 1 + part) / chords
       addCorner(line, edge, edgeLat, edgeShare)
       addCorner(line, -edge, edgeLat, edgeShare)
@@ -92,7 +86,7 @@ export function lineOfLeg(leg: Leg): MeasuredLine {
   return line
 }
 
-/** Corners are in the unit of the cells, on the same lattice of 1e-11 degree. */
+/** Adds a corner, rounded like the cells' coordinates. @param share offset of the corner */
 function addCorner(line: MeasuredLine, lng: number, lat: number, share: number): void {
   const x = toE7(lng)
   const y = toE7(lat)

@@ -1,7 +1,7 @@
 import { averageLevel, type Exposure, type TravelRisk } from '../risk/calc-risk.js'
 
-/** `routing.calc_risk` on the wire: exposure in level · hours, lengths in metres, times in hours. */
-export interface RiskAnswer {
+/** Result of `routing.calc_risk` on the wire: exposure in level · hours, lengths in metres, times in hours. */
+interface RiskAnswer {
   exposure: ExposureAnswer
   max_risk: number
   avr_risk: number
@@ -11,7 +11,7 @@ export interface RiskAnswer {
   segments: (SegmentAnswer & Omit<RiskAnswer, 'segments'>)[]
 }
 
-/** Themes stand apart from the total: one may be named `total`. */
+/** Exposure in total and by theme; in an object of their own, because a theme may be named `total`. */
 interface ExposureAnswer {
   total: number
   themes: Record<string, number>
@@ -24,7 +24,12 @@ interface SegmentAnswer {
   speed: number
 }
 
-/** @param formatTime µs UTC as the wire prints it */
+/**
+ * Converts the exposure of a journey to the result of `routing.calc_risk`.
+ *
+ * @param startUs start of the journey, µs UTC; its end when it has no legs
+ * @param formatTime prints µs UTC as the wire has it
+ */
 export function riskAnswer(
   risk: TravelRisk,
   startUs: bigint,
@@ -44,7 +49,7 @@ export function riskAnswer(
   }
 }
 
-/** What the whole and each segment have. */
+/** Fields that the journey and each segment have. */
 function commonAnswer(exposure: Exposure) {
   return {
     exposure: {
@@ -58,7 +63,7 @@ function commonAnswer(exposure: Exposure) {
   }
 }
 
-/** 12 digits after the point: level 2 for 1.5 h is 3, not 2.9999999999999996. */
+/** Rounds to 12 decimals: level 2 for 1.5 h is 3, not 2.9999999999999996. */
 function roundTo12(value: number): number {
   return Number(value.toFixed(12))
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { type ContourPolygon, contourOf, meshOf } from '../../src/geo/contour.js'
+import { type ContourPolygon, contourOf, triangulate } from '../../src/geo/contour.js'
 
 const MARGIN = 5
 
@@ -70,7 +70,7 @@ function areaOf(
   maxOut = Number.POSITIVE_INFINITY,
 ): ContourPolygon[] {
   const flags = Uint8Array.from([...isInner, 0, 0, 0, 0])
-  return contourOf(meshOf(points.flat(), MARGIN), flags, maxOut, Math.hypot)
+  return contourOf(triangulate(points.flat(), MARGIN), flags, maxOut, Math.hypot)
 }
 
 /** Even-odd over all rings of a polygon. */

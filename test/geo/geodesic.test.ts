@@ -1,5 +1,5 @@
 import t from 'tap'
-import { distanceM, lineLengthM, walkGeodesic } from '../../src/geo/geodesic.js'
+import { distanceM, walkGeodesic } from '../../src/geo/geodesic.js'
 
 t.test('distanceM: known lengths on the ellipsoid', async (t) => {
   t.ok(Math.abs(distanceM([0, 0], [1, 0]) - 111_319.4907932264) < 1e-6, 'a degree of the equator')
@@ -7,18 +7,6 @@ t.test('distanceM: known lengths on the ellipsoid', async (t) => {
   // the example of GeographicLib: Wellington to Salamanca
   t.ok(Math.abs(distanceM([174.81, -41.32], [-5.5, 40.96]) - 19_959_679.267) < 1e-2)
   t.equal(distanceM([8.6, 41.1], [8.6, 41.1]), 0)
-})
-
-t.test('lineLengthM: the sum of the pieces', async (t) => {
-  t.equal(
-    lineLengthM([
-      [0, 0],
-      [1, 0],
-      [1, 1],
-    ]),
-    distanceM([0, 0], [1, 0]) + distanceM([1, 0], [1, 1]),
-  )
-  t.equal(lineLengthM([[0, 0]]), 0)
 })
 
 t.test('walkGeodesic: places at their distances, also across the antimeridian', async (t) => {

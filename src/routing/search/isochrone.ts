@@ -1,4 +1,4 @@
-import { type ContourPolygon, contourOf, meshOf } from '../../geo/contour.js'
+import { type ContourPolygon, contourOf, triangulate } from '../../geo/contour.js'
 import type { Graph } from '../graph/graph.js'
 import { localScale } from '../graph/local-scale.js'
 import type { Snap } from '../graph/snap.js'
@@ -41,7 +41,7 @@ export function* findIsochrones(
   const reachedMs = junctionCosts(graph, from, costOf)
   yield
   const sites = sitesNear(graph, reachedMs, widestMs)
-  const mesh = meshOf(sites.xy, MARGIN_E7)
+  const mesh = triangulate(sites.xy, MARGIN_E7)
   const isochrones: Isochrone[] = []
   for (const limitMs of limitsMs) {
     yield
