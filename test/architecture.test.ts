@@ -32,6 +32,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // rows: ports and what every engine shares; SQL behind them
   storage: ['storage/columns', 'geo'],
   'storage/columns': ['geo'],
+  // forms in which rows leave and enter; a GeoPackage is an SQLite file, whichever engine keeps the rows
+  'storage/formats': ['storage', 'storage/columns', 'storage/sqlite/connection', 'geo'],
   'storage/sqlite': ['storage/**', 'geo'],
   'storage/sqlite/connection': ['storage', 'storage/columns', 'geo'],
   'storage/sqlite/access': ['storage', 'storage/sqlite/connection'],
@@ -42,24 +44,36 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'storage/sqlite/connection',
   ],
   'storage/sqlite/tables': ['storage', 'storage/columns', 'storage/sqlite/connection', 'geo'],
-  'storage/sqlite/datasets': [
+  // tables that keep their former rows, and reading a state of them: what datasets and citations have in common
+  'storage/sqlite/versions': [
     'storage',
     'storage/columns',
     'storage/sqlite/connection',
     'storage/sqlite/tables',
     'geo',
   ],
-  'storage/sqlite/citations': [
+  'storage/sqlite/datasets': [
     'storage',
     'storage/columns',
     'storage/sqlite/connection',
     'storage/sqlite/tables',
+    'storage/sqlite/versions',
+    'geo',
+  ],
+  'storage/sqlite/citations': [
+    'storage',
+    'storage/columns',
+    'storage/formats',
+    'storage/sqlite/connection',
+    'storage/sqlite/tables',
+    'storage/sqlite/versions',
     'storage/sqlite/datasets',
     'geo',
   ],
   // reads every noun's rows, for backups and checks of the whole
   'storage/sqlite/maintenance': [
     'storage',
+    'storage/formats',
     'storage/sqlite/connection',
     'storage/sqlite/tables',
     'storage/sqlite/citations',
@@ -67,8 +81,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'storage/sqlite/features': [
     'storage',
     'storage/columns',
+    'storage/formats',
     'storage/sqlite/connection',
     'storage/sqlite/tables',
+    'storage/sqlite/versions',
     'storage/sqlite/datasets',
     'storage/sqlite/citations',
     'geo',
@@ -78,10 +94,22 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // the nouns: what happens when one is written or read
   tables: ['storage', 'storage/columns', 'files', 'worker', 'geo'],
   'tables/ingest': ['tables', 'storage', 'storage/columns', 'files', 'worker', 'geo'],
-  datasets: ['storage', 'storage/columns', 'files', 'worker', 'geo'],
+  datasets: ['storage', 'storage/columns', 'storage/formats', 'files', 'worker', 'geo'],
   models: ['storage', 'files'],
   sync: ['models', 'storage', 'files'],
-  dataproc: ['tables', 'datasets', 'models', 'storage', 'storage/columns', 'files', 'worker', 'geo'],
+  dataproc: [
+    ...[
+      'tables',
+      'datasets',
+      'models',
+      'storage',
+      'storage/columns',
+      'storage/formats',
+      'files',
+      'worker',
+      'geo',
+    ],
+  ],
   // the wire
   rpc: [],
   auth: ['rpc'], // types of scopes
@@ -98,7 +126,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   ogc: ['geo', 'storage', 'storage/columns'], // documents and queries over sources of features; http carries them
   // operation
-  backup: ['storage', 'files'],
+  backup: ['storage', 'storage/formats', 'files'],
   doctor: ['backup', 'storage', 'files', 'sync', 'dataproc'],
   update: [], // a signed release in place of the executable
   clients: [], // written for other programs: they talk to the gateway over HTTP alone

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { vacuumVersions } from '../storage/sqlite/citations/vacuum.js'
+import { createPause } from '../storage/pause.js'
+import { createVacuum } from '../storage/sqlite/citations/vacuum.js'
 import { type Db, retryBusy } from '../storage/sqlite/connection/database.js'
-import { createPause } from '../storage/sqlite/connection/pause.js'
 import { sweepFiles } from '../tables/jobs.js'
 import { type CiteData, withCiteData } from './data/cite-data.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson } from './io.js'
@@ -38,12 +38,10 @@ async function vacuum(
   if (giveBack === undefined) throw new Error('a backup is being made: run vacuum again when it is done')
   await giveBack()
   const progress = createProgress(io.stderr)
-  const { versions, tables } = await vacuumVersions({
-    db: writer,
-    lock,
-    pause: createPause(undefined, SLICE_MS, REST_MS),
-    onProgress: (done) => progress.show(0, `${group(done.versions)} row versions`),
-  })
+  const { versions, tables } = await createVacuum(data).run(
+    createPause(undefined, SLICE_MS, REST_MS),
+    (done) => progress.show(0, `${group(done.versions)} row versions`),
+  )
   const { removed } = await lock.run(() => sweepFiles({ db: writer, files, lease }))
   if (compact === true) {
     progress.show(0.9, 'writing the database anew')

@@ -1,5 +1,5 @@
 import { AppError } from '../errors.js'
-import type { OnConflict } from '../storage/sqlite/datasets/put.js'
+import type { OnConflict } from '../storage/datasets.js'
 import type { ModuleDefinition, ScriptDefinition, SlotDefinition } from './definition.js'
 
 /** Which rows or models are handed over; the condition is checked where it is compiled. */

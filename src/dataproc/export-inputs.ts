@@ -1,9 +1,9 @@
+import type { RowStates } from '../storage/citations.js'
+import { unknownDataset } from '../storage/datasets.js'
+import { writeState } from '../storage/formats/export.js'
 import type { Keyring } from '../storage/keyring.js'
-import { writeState } from '../storage/sqlite/citations/export.js'
-import type { Db } from '../storage/sqlite/connection/database.js'
-import { findDataSource } from './data-source.js'
 
-/** Records that a run is handed, and where to. Plain data: another thread writes them. */
+/** Records to hand to a run. Plain data: another thread writes the files. */
 export interface ExportItem {
   readonly label: string
   /** `data_ddc` */
@@ -15,11 +15,11 @@ export interface ExportItem {
     offset?: number | undefined
   }
   readonly csvFile: string
-  /** written when there is geometry */
+  /** written only for records with geometry */
   readonly geopackageFile: string
 }
 
-/** What was written. */
+/** Files that were written for an input. */
 export interface ExportedInput {
   readonly label: string
   readonly rows: number
@@ -28,45 +28,45 @@ export interface ExportedInput {
 }
 
 export interface ExportDeps {
-  /** sees committed rows only, and is used by nobody else meanwhile */
-  readonly reader: Db
+  /** one snapshot for all inputs of a run */
+  readonly states: RowStates
   readonly keyring: Pick<Keyring, 'decrypt'>
+  /** `service.timeZone`, minutes east of UTC */
   readonly timeZoneMin: number
+  /** µs UTC */
   readonly nowUs: number
+  /** reads the bytes of a stored file by its digest */
   readFile(digest: string): Promise<Uint8Array>
   /** called after each page. @throws AppError CANCELLED, DISK_FULL */
   onRows(): void
 }
 
 /**
- * Writes the inputs of a run, all of one state of the database.
+ * Writes the inputs of a run: CSV, and GeoPackage for records with geometry.
  *
  * @throws AppError UNKNOWN_DATASET, BAD_CONDITION, CANCELLED
  */
 export async function exportInputs(items: readonly ExportItem[], deps: ExportDeps): Promise<ExportedInput[]> {
-  const { reader } = deps
-  reader.exec('BEGIN') // one snapshot: writers go on, and are not seen
-  try {
-    const exported: ExportedInput[] = []
-    for (const item of items) exported.push(await exportInput(item, deps))
-    return exported
-  } finally {
-    reader.exec('COMMIT')
-  }
+  const exported: ExportedInput[] = []
+  for (const item of items) exported.push(await exportInput(item, deps))
+  return exported
 }
 
 async function exportInput(item: ExportItem, deps: ExportDeps): Promise<ExportedInput> {
-  const { reader: db, timeZoneMin, nowUs, keyring, readFile, onRows } = deps
-  const source = findDataSource(db, item.name, nowUs)
+  const { states, timeZoneMin, nowUs, keyring, readFile, onRows } = deps
+  const source = await states.find(item.name, nowUs)
+  if (source === undefined) throw unknownDataset(item.name)
   const at = `$.input.${item.label}`
   const options = {
-    ...{ db, keyring, readFile, onRows },
+    keyring,
+    readFile,
+    onRows,
     env: { timeZoneMin, nowUs: BigInt(nowUs) },
     query: item.query,
     paths: { conds: `${at}.query`, order: `${at}.order`, columns: at },
   }
   const rows = await writeState(source, 'csv', item.csvFile, options)
-  const { columns } = source.state
+  const { columns } = source
   const hasGeopackage = columns.some(({ srid }) => srid !== null)
   if (hasGeopackage) await writeState(source, 'gpkg', item.geopackageFile, options)
   return {

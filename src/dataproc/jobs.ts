@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../errors.js'
 import type { BlobStore } from '../files/blob-store.js'
 import { readBlob } from '../files/read-blob.js'
+import type { Snapshot } from '../storage/citations.js'
 import type { Keyring } from '../storage/keyring.js'
-import type { Db } from '../storage/sqlite/connection/database.js'
+import type { RowBatches } from '../storage/row-batch.js'
 import type { PutOptions } from '../storage/tables.js'
 import type { WorkerClient } from '../worker/client.js'
 import { throwIfCancelled, type WorkHandler } from '../worker/host.js'
@@ -11,15 +12,15 @@ import { type ExportedInput, type ExportItem, exportInputs } from './export-inpu
 import { type PutItem, putOutputs } from './put-outputs.js'
 
 export interface DataprocJobStore {
-  /** the writing connection of this thread; its caller holds the write lock */
-  readonly db: Db
+  /** over the writing connection of this thread; the caller of a job holds the write lock */
+  readonly batches: RowBatches
   readonly keyring: Keyring
   readonly timeZoneMin: number
   readonly files: Pick<BlobStore, 'open'>
-  /** how loader tables take records, apart from what a job decides */
+  /** Returns how loader tables store records. */
   putOptions(nowUs: number): Omit<PutOptions, 'ifExists'>
-  /** a connection that sees committed rows only */
-  openReader(): Db
+  /** Opens a snapshot for the inputs of one run. */
+  openSnapshot(): Snapshot
 }
 
 interface ExportJob {
@@ -46,30 +47,34 @@ const GATE_LOOK_MS = 1
 export function dataprocJobs(store: DataprocJobStore): Record<string, WorkHandler> {
   return {
     async 'dataproc.export'({ items, nowUs }: ExportJob, work): Promise<ExportedInput[]> {
-      const reader = store.openReader()
+      const states = store.openSnapshot()
       try {
         return await exportInputs(items, {
-          ...{ reader, nowUs, keyring: store.keyring, timeZoneMin: store.timeZoneMin },
+          states,
+          nowUs,
+          keyring: store.keyring,
+          timeZoneMin: store.timeZoneMin,
           readFile: (digest) => readBlob(store.files, digest),
           onRows: () => throwIfCancelled(work),
         })
       } finally {
-        reader.close()
+        await states.close()
       }
     },
     async 'dataproc.put'({ items, nowUs, gate }: PutJob, work): Promise<number[]> {
-      const { db, timeZoneMin } = store
+      const { batches, timeZoneMin } = store
       const check = () => throwIfCancelled(work)
-      const counts = await putOutputs(items, {
-        ...{ db, timeZoneMin, nowUs, throwIfCancelled: check },
+      return await putOutputs(items, {
+        batches,
+        timeZoneMin,
+        nowUs,
+        throwIfCancelled: check,
         loader: { ...store.putOptions(nowUs), throwIfCancelled: check },
         async beforeCommit() {
           work.emit('prepared')
           await passGate(gate)
         },
       })
-      db.pragma('wal_checkpoint(PASSIVE)')
-      return counts
     },
   }
 }

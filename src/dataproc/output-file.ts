@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { AppError, isAppError, messageOf } from '../errors.js'
-import { csvRows, type Field } from '../storage/sqlite/datasets/import-csv.js'
+import { csvRows, type Field } from '../storage/formats/read-csv.js'
 
 /** Rows that are put at a time: memory does not grow with the file. */
 const BATCH_ROWS = 1000

@@ -1,16 +1,13 @@
 import { AppError, isAppError, messageOf } from '../errors.js'
 import { faultText, isFault } from '../geo/fault.js'
 import { readGeometry } from '../storage/columns/column-types-bytes.js'
-import { asyncTransaction, type Db } from '../storage/sqlite/connection/database.js'
-import type { Field } from '../storage/sqlite/datasets/import-csv.js'
-import { type OnConflict, putDatasetRecords } from '../storage/sqlite/datasets/put.js'
-import { requireDataset } from '../storage/sqlite/datasets/rows.js'
-import { findTable } from '../storage/sqlite/tables/catalog.js'
-import { putRecordsWithin } from '../storage/sqlite/tables/put.js'
-import type { PutOptions } from '../storage/tables.js'
+import type { OnConflict } from '../storage/datasets.js'
+import type { Field } from '../storage/formats/read-csv.js'
+import type { RowBatch, RowBatches } from '../storage/row-batch.js'
+import type { IfExists, PutOptions } from '../storage/tables.js'
 import { badOutput, openCsvOutput } from './output-file.js'
 
-/** A CSV file that a run put out, and where its rows go. Plain data: another thread puts them. */
+/** CSV file of a run, and the table that its rows are written to. Plain data: another thread writes them. */
 export interface PutItem {
   readonly label: string
   readonly kind: 'dataset' | 'loader'
@@ -20,125 +17,116 @@ export interface PutItem {
 }
 
 export interface PutDeps {
-  /** the writing connection; its caller holds the write lock */
-  readonly db: Db
+  readonly batches: RowBatches
+  /** `service.timeZone`, minutes east of UTC */
   readonly timeZoneMin: number
+  /** µs UTC */
   readonly nowUs: number
-  /** how loader tables take records */
+  /** how loader tables store records */
   readonly loader: Omit<PutOptions, 'ifExists'>
   /** @throws AppError CANCELLED */
   throwIfCancelled(): void
-  /** the rows are in place, and seen by nobody. @throws anything that shall take them back */
+  /** called when the rows are written and not yet committed; what it throws rolls them back */
   beforeCommit(): Promise<void>
 }
 
-const IF_EXISTS = { error: 'error', update: 'override', nothing: 'skip' } as const
+const IF_EXISTS: Record<OnConflict, IfExists> = { error: 'error', update: 'override', nothing: 'skip' }
 
 /**
- * Puts the rows of every file, in one transaction: all of them or none.
+ * Writes the rows of every file in one transaction: all of them or none.
  *
- * @returns rows put, in the order of the items
- * @throws AppError BAD_OUTPUT naming label, record and column; DISK_FULL, CANCELLED
+ * @returns rows written, in the order of the items
+ * @throws AppError BAD_OUTPUT with label, record and column; UNKNOWN_DATASET, UNKNOWN_TABLE, DISK_FULL, CANCELLED
  */
 export async function putOutputs(items: readonly PutItem[], deps: PutDeps): Promise<number[]> {
-  return await asyncTransaction(deps.db, async () => {
+  return await deps.batches.run(async (batch) => {
     const counts: number[] = []
-    for (const item of items) counts.push(await putFile(item, deps))
+    for (const item of items) counts.push(await putFile(item, batch, deps))
     await deps.beforeCommit()
     return counts
   })
 }
 
-async function putFile(item: PutItem, deps: PutDeps): Promise<number> {
-  const csv = await openCsvOutput(item.label, item.file)
-  const put =
-    item.kind === 'dataset' ? datasetPutter(item, csv.names, deps) : loaderPutter(item, csv.names, deps)
+async function putFile(item: PutItem, batch: RowBatch, deps: PutDeps): Promise<number> {
+  const { names, batches } = await openCsvOutput(item.label, item.file)
+  const open = item.kind === 'dataset' ? openDatasetPutter : openLoaderPutter
+  const put = await open(item, names, batch, deps)
   let done = 0
   let written = 0
-  for await (const batch of csv.batches) {
+  for await (const rows of batches) {
     deps.throwIfCancelled()
     try {
-      written += await put(batch)
+      written += await put(rows)
     } catch (error) {
       throw atRecord(item.label, error, done)
     }
-    done += batch.length
+    done += rows.length
   }
   return written
 }
 
+/** Writes rows of a file. @returns rows written */
 type Putter = (rows: readonly Field[][]) => Promise<number>
 
-function datasetPutter(
+async function openDatasetPutter(
   { label, name, onConflict }: PutItem,
   names: readonly string[],
-  deps: PutDeps,
-): Putter {
-  const { db, nowUs, timeZoneMin } = deps
-  const { columns } = requireDataset(db, name).table
-  const unknown = names.find((one) => !columns.some((column) => column.name === one))
-  if (unknown !== undefined)
-    throw unknownColumn(
-      label,
-      unknown,
-      columns.map((column) => column.name),
-    )
+  batch: RowBatch,
+  { nowUs, timeZoneMin, throwIfCancelled }: PutDeps,
+): Promise<Putter> {
+  const { columns, put } = await batch.dataset(name)
+  const known = columns.map((column) => column.name)
+  const unknown = names.find((one) => !known.includes(one))
+  if (unknown !== undefined) throw unknownColumn(label, unknown, known)
   const slots = columns.map((column) => names.indexOf(column.name))
-  const options = {
-    onConflict,
-    nowUs,
-    env: { timeZoneMin, nowUs: BigInt(nowUs) },
-    pause: () => {
-      deps.throwIfCancelled()
-      return undefined
-    },
+  const pause = () => {
+    throwIfCancelled()
+    return undefined
   }
   return async (rows) => {
-    const records = rows.map((row, at) =>
-      columns.map(({ udtName }, slot) => {
-        const text = row[slots[slot] ?? -1] ?? null
-        return text !== null && udtName.startsWith('json') ? parseJson(text, at) : text
+    const records = rows.map((row, index) =>
+      columns.map(({ udtName }, at) => {
+        const text = row[slots[at] ?? -1] ?? null
+        return text !== null && udtName.startsWith('json') ? parseJson(text, index) : text
       }),
     )
-    return await putDatasetRecords(db, requireDataset(db, name), records, options)
+    return await put({ records, onConflict, nowUs, timeZoneMin }, pause)
   }
 }
 
-/** The place is WKT in `location`, or in degrees in `lng` and `lat` where the table has no such columns. */
-function loaderPutter({ label, name, onConflict }: PutItem, names: readonly string[], deps: PutDeps): Putter {
-  const { db, loader } = deps
-  const table = findTable(db, name)
-  if (table === undefined)
-    throw new AppError('UNKNOWN_TABLE', { data_name: name }, { message: `The table ${name} is gone` })
+/** The place is WKT in `location`, or degrees in `lng` and `lat` where the table has no such columns. */
+async function openLoaderPutter(
+  { label, name, onConflict }: PutItem,
+  names: readonly string[],
+  batch: RowBatch,
+  { loader }: PutDeps,
+): Promise<Putter> {
+  const { table, put } = await batch.table(name)
   const has = (one: string) => table.columnByName.has(one)
-  const byDegrees =
+  const isByDegrees =
     !names.includes('location') &&
     names.includes('lng') &&
     names.includes('lat') &&
     !has('lng') &&
     !has('lat')
-  const places = byDegrees ? ['lng', 'lat'] : ['location']
+  const places = isByDegrees ? ['lng', 'lat'] : ['location']
   const unknown = names.find((one) => !has(one) && !places.includes(one))
   if (unknown !== undefined) throw unknownColumn(label, unknown, [...table.columnByName.keys()])
   const [lng, lat, location] = [names.indexOf('lng'), names.indexOf('lat'), names.indexOf('location')]
-  const given = names
-    .map((one, slot): [string, number] => [one, slot])
-    .filter(([one]) => !places.includes(one))
+  const properties = [...names.entries()].filter(([, one]) => !places.includes(one))
+  const ifExists = IF_EXISTS[onConflict]
   return async (rows) => {
     const records = rows.map((row) => ({
       type: 'Feature',
-      geometry: byDegrees ? pointOf(row[lng] ?? null, row[lat] ?? null) : geometryOf(row[location] ?? null),
-      properties: Object.fromEntries(given.map(([one, slot]) => [one, row[slot] ?? null])),
+      geometry: isByDegrees ? pointOf(row[lng] ?? null, row[lat] ?? null) : geometryOf(row[location] ?? null),
+      properties: Object.fromEntries(properties.map(([slot, one]) => [one, row[slot] ?? null])),
     }))
-    const { counters } = await putRecordsWithin(db, table, records, {
-      ...loader,
-      ifExists: IF_EXISTS[onConflict],
-    })
+    const counters = await put(records, { ...loader, ifExists })
     return counters.insert + counters.update
   }
 }
 
-/** What is no number stays text, for the check of the record to refuse. */
+/** A text that is no number is kept: the check of the record refuses it. */
 function pointOf(lng: Field, lat: Field): unknown {
   if (lng === null && lat === null) return null
   const numberOf = (text: Field) =>
@@ -156,12 +144,8 @@ function parseJson(text: string, index: number): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    const reason = `found no JSON: ${messageOf(error)}`
-    throw new AppError(
-      'BAD_RECORD',
-      { index, column: null, reason },
-      { message: `records[${index}]: ${reason}` },
-    )
+    const reason = `found invalid JSON: ${messageOf(error)}`
+    throw new AppError('BAD_RECORD', { index, column: null, reason }, { message: reason })
   }
 }
 
@@ -173,11 +157,13 @@ function unknownColumn(label: string, found: string, known: readonly string[]): 
   )
 }
 
-/** Records are counted within their batch: told is their place in the file. */
+/** Returns the error of a record with its position in the file. @param before records of earlier batches */
 function atRecord(label: string, error: unknown, before: number): unknown {
   if (!isAppError(error) || typeof error.data.index !== 'number') return error
-  const record = before + error.data.index + 1
-  const reason = error.message.replace(/^record(?:_set|s)\[\d+\](?:, |: )?/, '').slice(0, 500)
-  const data = { output: label, record, column: error.data.column ?? null, reason }
+  const { index, column = null, reason: detail } = error.data
+  const record = before + index + 1
+  const text = typeof detail === 'string' ? detail : error.message
+  const reason = (typeof column === 'string' ? `${column}: ${text}` : text).slice(0, 500)
+  const data = { output: label, record, column, reason }
   return new AppError('BAD_OUTPUT', data, { message: `Output ${label}, record ${record}: ${reason}` })
 }

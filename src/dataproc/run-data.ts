@@ -42,7 +42,7 @@ export interface OutputModel {
 /** What runs read and where their results go; the gateway hands it over. */
 export interface RunStores {
   /** @throws AppError UNKNOWN_DATASET */
-  sourceKind(name: string): 'dataset' | 'loader' | 'citation'
+  sourceKind(name: string): Promise<'dataset' | 'loader' | 'citation'>
   exportInputs(items: readonly ExportItem[], signal: AbortSignal): Promise<ExportedInput[]>
   /** @throws AppError UNKNOWN_STORE, BAD_CONDITION */
   listModels(store: string, query: SlotQuery, path: string): Promise<InputModel[]>
@@ -79,13 +79,13 @@ export async function resolveCall(
   const tables = new Map<string, 'dataset' | 'loader'>()
   for (const [label, value] of Object.entries(call.input)) {
     if (value.data_ddc !== undefined) {
-      const kind = stores.sourceKind(value.data_ddc)
+      const kind = await stores.sourceKind(value.data_ddc)
       caller.requireScope(kind === 'loader' ? 'loader' : 'dataset', 'read')
     } else models.set(label, await findModels(label, value, caller, stores))
   }
   for (const [label, value] of Object.entries(call.output)) {
     if (value.data_ddc !== undefined) {
-      const kind = stores.sourceKind(value.data_ddc)
+      const kind = await stores.sourceKind(value.data_ddc)
       if (kind === 'citation') throw citedOutput(label, value.data_ddc)
       caller.requireScope(kind, 'write')
       tables.set(label, kind)

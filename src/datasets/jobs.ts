@@ -1,35 +1,43 @@
-import { type CitationSums, findCitationById } from '../storage/sqlite/citations/catalog.js'
-import { type ChecksumPass, createChecksumPass } from '../storage/sqlite/citations/checksum.js'
-import { asyncTransaction, type Db } from '../storage/sqlite/connection/database.js'
-import { deleteRecords, putRecords } from '../storage/sqlite/datasets/rows.js'
-import type { BulkWork, DeleteJob, PutJob } from '../storage/sqlite/datasets/store.js'
+import type { ChecksumPass, CitationStore, CitationSums } from '../storage/citations.js'
+import type { DatasetStore, DeleteJob, PutJob } from '../storage/datasets.js'
 import type { WorkerClient } from '../worker/client.js'
 import { throwIfCancelled, type Work, type WorkHandler } from '../worker/host.js'
 
-/** Bulk loads wait this long at most behind a checksum. */
-const STEP_MS = 100
-
-/** What a step of a checksum answers: `gone` when the citation is there no more. */
-type StepResult = CitationSums | 'more' | 'gone'
-
-export interface DatasetJobStore {
-  /** the writing connection of this thread; its caller holds the write lock */
-  readonly db: Db
-  /** a connection that sees committed rows only; asked for once */
-  openReader(): Db
+/** Work on datasets that another thread does. */
+export interface BulkWork {
+  /** The caller holds the write lock. See `DatasetStore.put`. */
+  put(job: PutJob, signal?: AbortSignal): Promise<number>
+  /** The caller holds the write lock. See `DatasetStore.deleteRecords`. */
+  deleteRecords(job: DeleteJob, signal?: AbortSignal): Promise<number>
+  /** Computes the sums of a citation; undefined when it was removed. Needs no lock. */
+  checksum(citationId: number): Promise<CitationSums | undefined>
 }
 
-/** The datasets' bulk work, for the job worker. Checksums are made a step at a time, so that writes are let in between. */
-export function datasetJobs(store: DatasetJobStore): Record<string, WorkHandler> {
-  const { db } = store
+/** Longest step of a checksum: bulk loads wait at most this long behind it. */
+const STEP_MS = 100
+
+/** Result of one step of a checksum; `gone` when the citation was removed. */
+type StepResult = CitationSums | 'more' | 'gone'
+
+/** Ports of the job thread. */
+export interface DatasetJobStores {
+  /** over the writing connection of this thread; the caller of a job holds the write lock */
+  readonly rows: Pick<DatasetStore, 'put' | 'deleteRecords'>
+  /** called once, at the first checksum */
+  openCitations(): Pick<CitationStore, 'findById' | 'openChecksum'>
+}
+
+/** Returns the handlers of the job thread. A checksum is computed step by step, so that writes run in between. */
+export function datasetJobs(stores: DatasetJobStores): Record<string, WorkHandler> {
+  const { rows } = stores
   return {
-    'dataset.put': (job: PutJob, work) => write(db, work, (pause) => putRecords(db, job, pause)),
-    'dataset.delete': (job: DeleteJob, work) => write(db, work, (pause) => deleteRecords(db, job, pause)),
-    'dataset.checksum': checksumHandler(store),
+    'dataset.put': (job: PutJob, work) => rows.put(job, checkOnly(work)),
+    'dataset.delete': (job: DeleteJob, work) => rows.deleteRecords(job, checkOnly(work)),
+    'dataset.checksum': checksumHandler(stores),
   }
 }
 
-/** The main thread's way to it. */
+/** Returns the client of these handlers, for the main thread. */
 export function bulkWorkBy(jobs: Pick<WorkerClient, 'call'>): BulkWork {
   return {
     put: (job, signal) => jobs.call('dataset.put', job, signal === undefined ? {} : { signal }),
@@ -44,31 +52,28 @@ export function bulkWorkBy(jobs: Pick<WorkerClient, 'call'>): BulkWork {
   }
 }
 
-/** The log is moved into the file here, so that no small commit of the main thread has to do it. */
-async function write(db: Db, work: Work, act: (pause: () => undefined) => Promise<number>): Promise<number> {
-  const count = await asyncTransaction(db, () =>
-    act(() => {
-      throwIfCancelled(work)
-      return undefined
-    }),
-  )
-  db.pragma('wal_checkpoint(PASSIVE)')
-  return count
+/** A pause that only looks for cancellation: nobody else waits for this thread. */
+function checkOnly(work: Work): () => undefined {
+  return () => {
+    throwIfCancelled(work)
+    return undefined
+  }
 }
 
-function checksumHandler(store: DatasetJobStore): WorkHandler {
-  let reader: Db | undefined
+function checksumHandler({ openCitations }: DatasetJobStores): WorkHandler {
+  let citations: ReturnType<DatasetJobStores['openCitations']> | undefined
   let current: { citationId: number; pass: ChecksumPass } | undefined
   return async ({ citationId }: { citationId: number }): Promise<StepResult> => {
-    reader ??= store.openReader()
-    const citation = findCitationById(reader, citationId)
-    if (current?.citationId !== citationId || citation === undefined) {
-      await current?.pass.abandon()
+    citations ??= openCitations()
+    const isGone = (await citations.findById(citationId)) === undefined
+    if (current !== undefined && (current.citationId !== citationId || isGone)) {
+      await current.pass.abandon()
       current = undefined
     }
-    if (citation === undefined) return 'gone'
-    current ??= { citationId, pass: createChecksumPass(reader, citation) }
-    const sums = await current.pass.step(STEP_MS)
+    const pass = isGone ? undefined : (current?.pass ?? (await citations.openChecksum(citationId)))
+    if (pass === undefined) return 'gone'
+    current = { citationId, pass }
+    const sums = await pass.step(STEP_MS)
     if (sums === undefined) return 'more'
     current = undefined
     return sums

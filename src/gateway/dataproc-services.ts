@@ -6,7 +6,6 @@ import type { DataprocContext } from '../api/dataproc/index.js'
 import { toModelInfo } from '../api/model-store/index.js'
 import type { Config } from '../config.js'
 import { createModuleCatalog } from '../dataproc/catalog.js'
-import { findDataSource } from '../dataproc/data-source.js'
 import { removeTree } from '../dataproc/disk-usage.js'
 import { createModuleEngine } from '../dataproc/engine.js'
 import { type Command, findIsolation, type Isolation } from '../dataproc/isolation.js'
@@ -24,8 +23,10 @@ import type { DataLayout } from '../files/layout.js'
 import type { Log } from '../log.js'
 import { unknownStore } from '../models/faults.js'
 import { type RegisteredModels, registerModels } from '../models/register-model.js'
+import { unknownDataset } from '../storage/datasets.js'
 import type { ModelRecord } from '../storage/models.js'
 import type { SessionStore } from '../storage/sessions.js'
+import { createRowStates } from '../storage/sqlite/citations/row-states.js'
 import type { DataDb } from '../storage/sqlite/connection/data-db.js'
 import type { WorkerClient } from '../worker/client.js'
 import type { ModelServices } from './models.js'
@@ -170,8 +171,13 @@ function isolationOnce(
 function runStores(options: DataprocServicesOptions): RunStores {
   const { config, data, disk, jobs, models, nowUs } = options
   const work = dataprocWorkBy(jobs)
+  const states = createRowStates(data.reader)
   return {
-    sourceKind: (name) => findDataSource(data.reader, name, nowUs()).kind,
+    async sourceKind(name) {
+      const state = await states.find(name, nowUs())
+      if (state === undefined) throw unknownDataset(name)
+      return state.kind
+    },
     exportInputs: (items, signal) => work.exportInputs(items, nowUs(), signal),
     listModels: (store, query, at) => listModels(options, store, query, at),
     async requireStore(store) {

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { createDatasets, type Datasets } from '../datasets/datasets.js'
 import { bulkWorkBy } from '../datasets/jobs.js'
 import type { DiskSpace } from '../files/disk-space.js'
 import type { Keyring } from '../storage/keyring.js'
-import { createDatasetStore, type DatasetStore } from '../storage/sqlite/datasets/store.js'
+import { openDatasetStores } from '../storage/sqlite/dataset-stores.js'
 import type { WorkerClient } from '../worker/client.js'
 import type { LoaderServices } from './loader-services.js'
 import { createNameLimit } from './name-limit.js'
@@ -19,11 +20,13 @@ export interface DatasetsOptions extends Pick<ServicesOptions, 'config' | 'log'>
 }
 
 /** Opens the datasets and citations, whose new names are held to `limits.nameChars`. */
-export function openDatasets(options: DatasetsOptions): DatasetStore {
+export function openDatasets(options: DatasetsOptions): Datasets {
   const { config, log, loading, jobs, disk, keyring, timeZoneMin, nowUs } = options
   const { limits } = config
-  const datasets = createDatasetStore({
-    data: loading.data,
+  const { data } = loading
+  const datasets = createDatasets({
+    stores: openDatasetStores(data),
+    lock: data.lock,
     readFile: loading.readFile,
     bulk: bulkWorkBy(jobs),
     requireSpace: (bytes) => disk.require(bytes),

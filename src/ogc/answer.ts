@@ -1,5 +1,5 @@
 import { AppError } from '../errors.js'
-import type { FeatureSource } from '../storage/sqlite/features/source.js'
+import type { FeatureSource } from '../storage/features.js'
 import { apiDocument } from './api-document.js'
 import { findCollection, listCollections } from './collection.js'
 import { type Counter, createCounter } from './count.js'
@@ -84,16 +84,17 @@ async function route(request: OgcRequest, options: OgcOptions, kept: Kept): Prom
       return answerDocument(
         request,
         OPENAPI_TYPE,
-        apiOf(request, options),
+        await apiOf(request, options),
         'API',
         () =>
           html`<p>The <a href="${request.baseUrl}/api?f=json">OpenAPI document</a> names every path and parameter.</p>`,
       )
-    case 'collections':
+    case 'collections': {
+      const sources = await listCollections(options.sources, request.may)
       return answerDocument(
         request,
         JSON_TYPE,
-        (page) => collectionsPage(page, listCollections(options.sources, request.may)),
+        (page) => collectionsPage(page, sources),
         'Collections',
         ({ collections }) =>
           html`<table><tbody>${collections.map(
@@ -101,6 +102,7 @@ async function route(request: OgcRequest, options: OgcOptions, kept: Kept): Prom
               html`<tr><th scope="row"><a href="${request.baseUrl}/collections/${encodeURIComponent(id)}?f=html">${title}</a></th><td>${description}</td></tr>`,
           )}</tbody></table>`,
       )
+    }
     default:
       throw unknownPath(request)
   }
@@ -114,7 +116,7 @@ async function answerCollection(
   part: string | undefined,
   featureId: string | undefined,
 ): Promise<OgcAnswer> {
-  const source = findCollection(options.sources, id, request.may)
+  const source = await findCollection(options.sources, id, request.may)
   if (part === 'items') {
     const page = pageFor(request, [GEOJSON_TYPE, JSON_TYPE])
     if (featureId !== undefined) return await answerItem(request, page, source, featureId)
@@ -148,16 +150,16 @@ async function answerCollection(
 }
 
 /** A document in the form that is asked for. */
-function answerDocument<D extends object>(
+async function answerDocument<D extends object>(
   request: OgcRequest,
   jsonType: string,
-  make: (page: Page) => D,
+  make: (page: Page) => D | Promise<D>,
   title: string,
   toHtml: (document: D) => Html,
-): OgcAnswer {
+): Promise<OgcAnswer> {
   requireKnown(request.query, ['f'])
   const page = pageFor(request, [...new Set([jsonType, JSON_TYPE])])
-  const document = make(page)
+  const document = await make(page)
   if (page.format === 'json') return { type: jsonType, body: JSON.stringify(document), headers: {} }
   return { type: HTML_TYPE, body: pageOf(title, trailTo(request), toHtml(document)), headers: {} }
 }
@@ -166,9 +168,9 @@ function pageFor({ query, accept, baseUrl }: OgcRequest, jsonTypes: readonly str
   return { baseUrl, format: chooseFormat(query.get('f'), accept, jsonTypes) }
 }
 
-function apiOf(request: OgcRequest, options: OgcOptions): (page: Page) => object {
-  return ({ baseUrl, format }) =>
-    format === 'html' ? {} : apiDocument(baseUrl, listCollections(options.sources, request.may), options)
+async function apiOf(request: OgcRequest, options: OgcOptions): Promise<(page: Page) => object> {
+  const sources = await listCollections(options.sources, request.may)
+  return ({ baseUrl, format }) => (format === 'html' ? {} : apiDocument(baseUrl, sources, options))
 }
 
 function landingHtml({ description, links }: { description: string; links: readonly Link[] }): Html {

@@ -1,4 +1,4 @@
-import type { FeatureSource } from '../storage/sqlite/features/source.js'
+import type { FeatureSource } from '../storage/features.js'
 import { collectionId, queryables } from './collection.js'
 import { CRS_URIS, CRS84 } from './crs.js'
 import { propertySchema } from './documents.js'

@@ -1,10 +1,5 @@
 import { AppError } from '../errors.js'
-import type {
-  FeatureColumn,
-  FeatureKind,
-  FeatureSource,
-  FeatureSources,
-} from '../storage/sqlite/features/source.js'
+import type { FeatureColumn, FeatureKind, FeatureSource, FeatureSources } from '../storage/features.js'
 import type { OgcRequest } from './types.js'
 
 /** Words before the dot of a collection's id; what follows is the name, with whatever dots it has. */
@@ -19,15 +14,23 @@ export function collectionId({ kind, name }: Pick<FeatureSource, 'kind' | 'name'
 }
 
 /** Every collection that the caller may read. */
-export function listCollections(sources: FeatureSources, may: OgcRequest['may']): FeatureSource[] {
-  return KINDS.filter((kind) => mayRead(kind, may)).flatMap((kind) => sources.list(kind))
+export async function listCollections(
+  sources: FeatureSources,
+  may: OgcRequest['may'],
+): Promise<FeatureSource[]> {
+  const lists = KINDS.filter((kind) => mayRead(kind, may)).map((kind) => sources.list(kind))
+  return (await Promise.all(lists)).flat()
 }
 
 /** @throws AppError NOT_FOUND, also for what the caller may not read */
-export function findCollection(sources: FeatureSources, id: string, may: OgcRequest['may']): FeatureSource {
+export async function findCollection(
+  sources: FeatureSources,
+  id: string,
+  may: OgcRequest['may'],
+): Promise<FeatureSource> {
   const kind = KINDS.find((one) => id.startsWith(`${one}.`))
   const found =
-    kind !== undefined && mayRead(kind, may) ? sources.find(kind, id.slice(kind.length + 1)) : undefined
+    kind !== undefined && mayRead(kind, may) ? await sources.find(kind, id.slice(kind.length + 1)) : undefined
   if (found !== undefined) return found
   const message = `Collection: found ${JSON.stringify(id.slice(0, 100))}, expected one that /ogc/collections lists`
   throw new AppError('NOT_FOUND', {}, { message })

@@ -1,5 +1,5 @@
 import { AppError, isAppError } from '../errors.js'
-import type { FeatureSource } from '../storage/sqlite/features/source.js'
+import type { FeatureSource } from '../storage/features.js'
 import { collectionId } from './collection.js'
 import type { ItemsQuery } from './items-query.js'
 
@@ -17,7 +17,7 @@ export function createCounter(): Counter {
   const kept = new Map<string, number>()
   return {
     async count(source, query, signal) {
-      const key = JSON.stringify([collectionId(source), source.version(), query.key])
+      const key = JSON.stringify([collectionId(source), await source.version(), query.key])
       const known = kept.get(key)
       if (known !== undefined) return known
       // a client that pages has its number from the first page

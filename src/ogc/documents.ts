@@ -1,5 +1,5 @@
 import { formatDatetimeShort } from '../datetime.js'
-import type { FeatureColumn, FeatureSource } from '../storage/sqlite/features/source.js'
+import type { FeatureColumn, FeatureSource } from '../storage/features.js'
 import { collectionId, queryables } from './collection.js'
 import { CRS_URIS, CRS84 } from './crs.js'
 import { GEOJSON_TYPE, JSON_TYPE, type Link, OPENAPI_TYPE, type Page, SCHEMA_TYPE } from './types.js'
@@ -43,15 +43,15 @@ export function conformancePage(page: Page) {
   return { links: selfLinks(page, `${page.baseUrl}/conformance`), conformsTo: CONFORMANCE }
 }
 
-export function collectionsPage(page: Page, sources: readonly FeatureSource[]) {
+export async function collectionsPage(page: Page, sources: readonly FeatureSource[]) {
   return {
     links: selfLinks(page, `${page.baseUrl}/collections`),
     crs: CRS_URIS,
-    collections: sources.map((source) => collectionDocument(page, source)),
+    collections: await Promise.all(sources.map((source) => collectionDocument(page, source))),
   }
 }
 
-export function collectionDocument(page: Page, source: FeatureSource) {
+export async function collectionDocument(page: Page, source: FeatureSource) {
   const id = collectionId(source)
   const href = `${page.baseUrl}/collections/${encodeURIComponent(id)}`
   const schema = { href: `${href}/schema`, type: SCHEMA_TYPE, title: 'Schema of the features' }
@@ -60,7 +60,7 @@ export function collectionDocument(page: Page, source: FeatureSource) {
     title: source.name,
     description: source.description,
     itemType: 'feature',
-    extent: extentOf(source),
+    extent: await extentOf(source),
     crs: CRS_URIS,
     storageCrs: CRS84,
     links: [
@@ -81,8 +81,8 @@ export function collectionDocument(page: Page, source: FeatureSource) {
 
 const QUERYABLES = 'http://www.opengis.net/def/rel/ogc/1.0/queryables'
 
-function extentOf(source: FeatureSource) {
-  const { bbox, interval } = source.extent()
+async function extentOf(source: FeatureSource) {
+  const { bbox, interval } = await source.extent()
   const print = (us: bigint | null) =>
     us === null ? null : formatDatetimeShort(us, 0).replace('+00:00', 'Z')
   return {

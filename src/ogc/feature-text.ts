@@ -1,4 +1,4 @@
-import type { FeatureColumn } from '../storage/sqlite/features/source.js'
+import type { FeatureColumn } from '../storage/features.js'
 import type { TableRow } from '../storage/tables.js'
 import { type Crs, projectGeometry } from './crs.js'
 import type { Link } from './types.js'

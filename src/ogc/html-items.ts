@@ -1,4 +1,4 @@
-import type { FeatureSource } from '../storage/sqlite/features/source.js'
+import type { FeatureSource } from '../storage/features.js'
 import type { TableRow } from '../storage/tables.js'
 import { collectionId } from './collection.js'
 import { type Html, html, PAGE_TAIL, pageHead, pageOf } from './html.js'

@@ -3,7 +3,7 @@ import { AppError } from '../errors.js'
 import { boxPolygon } from '../geo/bbox.js'
 import { prepareArea } from '../geo/prepared-area.js'
 import type { Bbox, Geometry } from '../geo/types.js'
-import type { FeatureColumn, FeatureQuery, FeatureSource } from '../storage/sqlite/features/source.js'
+import type { FeatureColumn, FeatureQuery, FeatureSource } from '../storage/features.js'
 import { queryables, RESERVED } from './collection.js'
 import { CRS_URIS, CRS84, type Crs, findCrs, toLngLatBox } from './crs.js'
 

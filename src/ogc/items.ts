@@ -1,6 +1,6 @@
 import { formatDatetimeShort } from '../datetime.js'
 import { AppError } from '../errors.js'
-import type { FeatureSource } from '../storage/sqlite/features/source.js'
+import type { FeatureSource } from '../storage/features.js'
 import type { TableRow } from '../storage/tables.js'
 import { collectionId } from './collection.js'
 import type { Counter } from './count.js'

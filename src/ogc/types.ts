@@ -1,4 +1,4 @@
-import type { FeatureSources } from '../storage/sqlite/features/source.js'
+import type { FeatureSources } from '../storage/features.js'
 
 /** A request below `/ogc`, whatever carried it. */
 export interface OgcRequest {

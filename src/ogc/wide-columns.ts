@@ -1,4 +1,4 @@
-import type { FeatureSource } from '../storage/sqlite/features/source.js'
+import type { FeatureSource } from '../storage/features.js'
 import { collectionId } from './collection.js'
 
 /** Tells which int8 columns hold more than an int32 can, and knows it until the rows change. */
@@ -18,7 +18,7 @@ export function createWideColumns(): WideColumns {
     async find(source, signal) {
       const names = source.columns.filter(({ udtName }) => udtName === 'int8').map(({ name }) => name)
       if (names.length === 0) return new Map()
-      const key = JSON.stringify([collectionId(source), source.version()])
+      const key = JSON.stringify([collectionId(source), await source.version()])
       const known = kept.get(key)
       if (known !== undefined) return known
       const wide = new Map<string, string>()

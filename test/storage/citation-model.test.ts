@@ -4,17 +4,21 @@ import fc from 'fast-check'
 import t from 'tap'
 import { isAppError } from '../../src/errors.js'
 import type { Geometry } from '../../src/geo/types.js'
+import type { OnConflict } from '../../src/storage/datasets.js'
 import { createKeyring } from '../../src/storage/keyring.js'
-import { findCitation } from '../../src/storage/sqlite/citations/catalog.js'
-import { computeSums } from '../../src/storage/sqlite/citations/checksum.js'
-import { vacuumVersions } from '../../src/storage/sqlite/citations/vacuum.js'
 import { transaction } from '../../src/storage/sqlite/connection/database.js'
-import { createPause } from '../../src/storage/sqlite/connection/pause.js'
-import type { OnConflict } from '../../src/storage/sqlite/datasets/put.js'
 import { findTable, registerTable } from '../../src/storage/sqlite/tables/catalog.js'
 import { putRecords } from '../../src/storage/sqlite/tables/put.js'
 import type { IfExists } from '../../src/storage/tables.js'
-import { allRecords, columns, type Datasets, definition, openDatasets } from '../support/datasets.js'
+import {
+  allRecords,
+  columns,
+  definition,
+  type OpenedDatasets,
+  openDatasets,
+  sumsOf,
+  vacuum,
+} from '../support/datasets.js'
 import { NOW_US, TIME_ZONE_MIN } from '../support/tables.js'
 
 /*
@@ -119,7 +123,7 @@ interface Cited {
 
 interface World {
   file: string
-  opened: Datasets
+  opened: OpenedDatasets
   tables: Record<Source, Row[]>
   cited: Cited[]
 }
@@ -154,7 +158,7 @@ t.test('property: every citation reads what it read when made, whatever happens 
   t.ok(steps > 200, `${steps} steps`)
 })
 
-function open(file: string): Datasets {
+function open(file: string): OpenedDatasets {
   const opened = openDatasets(file, 3)
   opened.data.writer.pragma('synchronous = OFF') // no power is cut here
   return opened
@@ -188,7 +192,7 @@ async function makeTables({ opened }: World): Promise<void> {
   )
 }
 
-async function makeDataset({ store }: Datasets, name: 'keyed' | 'plain'): Promise<void> {
+async function makeDataset({ store }: OpenedDatasets, name: 'keyed' | 'plain'): Promise<void> {
   await store.create(
     definition(name, columns('k int', 'v text?', 'g geometry?'), name === 'keyed' ? ['k'] : []),
   )
@@ -246,11 +250,9 @@ async function run(world: World, one: Step): Promise<void> {
 }
 
 async function runPlain(world: World, what: 'vacuum' | 'restart' | 'tick'): Promise<void> {
-  const { data, clock } = world.opened
+  const { clock } = world.opened
   if (what === 'tick') clock.us += 1
-  if (what === 'vacuum') {
-    await vacuumVersions({ db: data.writer, lock: data.lock, pause: createPause(undefined, 5) })
-  }
+  if (what === 'vacuum') await vacuum(world.opened)
   if (what === 'restart') {
     const { us } = clock
     await world.opened.close()
@@ -260,14 +262,12 @@ async function runPlain(world: World, what: 'vacuum' | 'restart' | 'tick'): Prom
 }
 
 async function cite(world: World, source: Source, label: string): Promise<void> {
-  const { store, data } = world.opened
+  const { store } = world.opened
   const { longForm, createdAtUs, transactionTimeUs } = await store.cite(label, source)
   if (world.cited.some((other) => other.longForm === longForm)) throw new Error(`${longForm} is given twice`)
   if (longForm !== `${label}_${createdAtUs / 1e6}`) throw new Error(`${longForm} is not ${createdAtUs / 1e6}`)
   if (transactionTimeUs > createdAtUs) throw new Error('the transaction is later than the citation')
-  const found = findCitation(data.reader, longForm)
-  if (found === undefined) throw new Error('not there')
-  const { checksum } = await computeSums(data.reader, found)
+  const { checksum } = await sumsOf(world.opened, longForm)
   world.cited.push({ label, longForm, source, rows: structuredClone(world.tables[source]), checksum })
 }
 
@@ -284,7 +284,7 @@ async function uncite(world: World, nth: number, isShort: boolean): Promise<void
 
 /** The whole, in pages, by key, by place, in another order, its checksum; and the short form reads as the newest. */
 async function check({ opened, cited }: World, citation: Cited): Promise<void> {
-  const { store, data } = opened
+  const { store } = opened
   const expected = citation.rows.map((row) => printed(citation.source, row))
   const read = (query: object) => allRecords(store, citation.longForm, query)
   const only = { columns: citation.source === 'events' ? ['k', 'v', 'location'] : ['k', 'v', 'g'] }
@@ -309,9 +309,7 @@ async function check({ opened, cited }: World, citation: Cited): Promise<void> {
     newest.rows.map(({ k }) => ({ k })),
     'short form',
   )
-  const found = findCitation(data.reader, citation.longForm)
-  if (found === undefined) throw new Error('gone')
-  same((await computeSums(data.reader, found)).checksum, citation.checksum, 'checksum')
+  same((await sumsOf(opened, citation.longForm)).checksum, citation.checksum, 'checksum')
 }
 
 function printed(source: Source, { k, v, g }: Row): Record<string, unknown> {

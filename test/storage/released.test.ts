@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
+import { computeSums } from '../../src/storage/formats/checksum.js'
 import type { DatabaseName } from '../../src/storage/maintenance.js'
-import { allCitations } from '../../src/storage/sqlite/citations/catalog.js'
-import { computeSums } from '../../src/storage/sqlite/citations/checksum.js'
+import { createCitationReader } from '../../src/storage/sqlite/citations/store.js'
 import { openDataDb } from '../../src/storage/sqlite/connection/data-db.js'
 import {
   checkDatabase,
@@ -48,8 +48,8 @@ for (const version of readdirSync(FOLDER).sort()) {
         t.equal(existsSync(path.join(dir, `upgrades/${name}.v${schemaVersion}`)), isMigrated)
       }
       const found: Record<string, string> = {}
-      for (const citation of allCitations(data.reader))
-        found[citation.info.longForm] = (await computeSums(data.reader, citation)).checksum
+      for (const citation of await createCitationReader(data.reader).all())
+        found[citation.info.longForm] = (await computeSums(citation)).checksum
       t.same(found, expected.citations)
       t.equal((await state.keys.list()).length, 3)
     },

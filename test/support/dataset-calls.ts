@@ -2,10 +2,10 @@ import path from 'node:path'
 import type { DatasetContext } from '../../src/api/dataset/index.js'
 import { DATASET_METHODS } from '../../src/api/dataset/index.js'
 import { isMarked } from '../../src/rpc/result.js'
-import { type Datasets, openDatasets } from './datasets.js'
+import { type OpenedDatasets, openDatasets } from './datasets.js'
 import { TIME_ZONE_MIN } from './tables.js'
 
-export interface DatasetCalls extends Datasets {
+export interface DatasetCalls extends OpenedDatasets {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into results of every shape
   call(method: string, params?: unknown): Promise<any>
   /** everything that data.db holds, as text */

@@ -1,18 +1,21 @@
 import { randomUUID } from 'node:crypto'
+import { createDatasets, type Datasets, type DatasetsOptions } from '../../src/datasets/datasets.js'
 import { createLog } from '../../src/log.js'
+import type { CitationStore, CitationSums, VacuumCounts } from '../../src/storage/citations.js'
+import { type DatasetColumn, parseDataType } from '../../src/storage/columns/data-type.js'
+import type { DatasetStore } from '../../src/storage/datasets.js'
+import { computeSums } from '../../src/storage/formats/checksum.js'
 import { createKeyring } from '../../src/storage/keyring.js'
+import { createPause } from '../../src/storage/pause.js'
+import { createVacuum } from '../../src/storage/sqlite/citations/vacuum.js'
 import { type DataDb, openDataDb } from '../../src/storage/sqlite/connection/data-db.js'
-import { type DatasetColumn, parseDataType } from '../../src/storage/sqlite/datasets/column.js'
-import {
-  createDatasetStore,
-  type DatasetStore,
-  type DatasetStoreOptions,
-} from '../../src/storage/sqlite/datasets/store.js'
+import { openDatasetStores } from '../../src/storage/sqlite/dataset-stores.js'
 import { NOW_US, TIME_ZONE_MIN } from './tables.js'
 
-export interface Datasets {
+export interface OpenedDatasets {
   data: DataDb
-  store: DatasetStore
+  stores: { datasets: DatasetStore; citations: CitationStore }
+  store: Datasets
   /** the clock of the store, µs; stands until it is set */
   clock: { us: number }
   close(): Promise<void>
@@ -22,12 +25,14 @@ export interface Datasets {
 export function openDatasets(
   file = ':memory:',
   pageRows = 7,
-  more: Partial<DatasetStoreOptions> = {},
-): Datasets {
+  more: Partial<DatasetsOptions> = {},
+): OpenedDatasets {
   const data = openDataDb(file)
   const clock = { us: NOW_US }
-  const store = createDatasetStore({
-    data,
+  const stores = openDatasetStores(data)
+  const store = createDatasets({
+    stores,
+    lock: data.lock,
     log: createLog('silent'),
     nowUs: () => clock.us,
     newId: randomUUID,
@@ -39,6 +44,7 @@ export function openDatasets(
   })
   return {
     data,
+    stores,
     store,
     clock,
     async close() {
@@ -64,11 +70,25 @@ export function definition(name: string, defined: DatasetColumn[], keyColumns: s
 
 /** Every record of a reading. */
 export async function allRecords(
-  store: DatasetStore,
+  store: Datasets,
   label: string,
-  query: Parameters<DatasetStore['read']>[1] = {},
+  query: Parameters<Datasets['read']>[1] = {},
 ): Promise<Record<string, unknown>[]> {
   const records: Record<string, unknown>[] = []
   for await (const page of await store.read(label, query)) records.push(...page)
   return records
+}
+
+/** Sums of a citation, computed from its rows. */
+export async function sumsOf({ stores }: OpenedDatasets, label: string): Promise<CitationSums> {
+  const citation = await stores.citations.find(label)
+  if (citation === undefined) throw new Error(`no citation ${label}`)
+  return await computeSums(citation)
+}
+
+export async function vacuum(
+  { data }: OpenedDatasets,
+  onProgress?: (done: VacuumCounts) => void,
+): Promise<VacuumCounts> {
+  return await createVacuum(data).run(createPause(undefined, 5), onProgress)
 }

@@ -1,6 +1,6 @@
-import type { DatasetStore } from '../../storage/sqlite/datasets/store.js'
+import type { Datasets } from '../../datasets/datasets.js'
 import type { CallContext, SharedContext } from '../context.js'
 
-/** What the room of datasets needs of the context. */
+/** Part of the call context that the methods of datasets use. */
 export type DatasetContext = Pick<CallContext, 'caller' | 'signal'> &
-  Pick<SharedContext, 'timeZoneMin'> & { readonly datasets: DatasetStore }
+  Pick<SharedContext, 'timeZoneMin'> & { readonly datasets: Datasets }

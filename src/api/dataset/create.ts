@@ -1,4 +1,4 @@
-import { readDefinition } from '../../datasets/read-definition.js'
+import { readDefinition } from '../../datasets/definition.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import type { DatasetContext } from './context.js'
 import { toDatasetInfo } from './info.js'

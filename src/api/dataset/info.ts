@@ -1,9 +1,10 @@
 import type { z } from 'zod'
 import { datetimeObject } from '../../datetime.js'
-import type { Citation } from '../../storage/sqlite/citations/catalog.js'
-import type { Dataset } from '../../storage/sqlite/datasets/catalog.js'
+import type { Dataset } from '../../storage/datasets.js'
+import type { Citation } from '../../storage/states.js'
 import type { CitationInfo, DatasetInfo } from './schema.js'
 
+/** Returns a dataset in its wire form. */
 export function toDatasetInfo(dataset: Dataset, timeZoneMin: number): z.input<typeof DatasetInfo> {
   return {
     id: dataset.datasetId,
@@ -19,6 +20,7 @@ export function toDatasetInfo(dataset: Dataset, timeZoneMin: number): z.input<ty
   }
 }
 
+/** Returns a citation in its wire form. */
 export function toCitationInfo(citation: Citation, timeZoneMin: number): z.input<typeof CitationInfo> {
   return {
     id: citation.citationId,

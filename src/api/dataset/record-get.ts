@@ -1,12 +1,12 @@
+import type { RecordPages } from '../../datasets/datasets.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import { streamed } from '../../rpc/result.js'
-import type { RecordPages } from '../../storage/sqlite/citations/reader.js'
 import type { DatasetContext } from './context.js'
 import { GetRecordsParams, GetRecordsResult } from './schema.js'
 
 export const getRecords = defineMethod({
   name: 'dataset.record.get',
-  summary: 'Records of the state that was cited, whatever was written since',
+  summary: 'Returns records of the cited state',
   scope: 'dataset:read',
   errors: ['UNKNOWN_CITATION', 'BAD_CONDITION'],
   params: GetRecordsParams,
@@ -24,7 +24,7 @@ export const getRecords = defineMethod({
   },
 })
 
-/** A JSON array, a chunk a page. */
+/** Yields a JSON array, one chunk per page. */
 async function* arrayText(pages: RecordPages): AsyncGenerator<string> {
   let before = '['
   for await (const page of pages) {

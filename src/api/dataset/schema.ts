@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { DATA_TYPE_NAMES } from '../../storage/sqlite/datasets/column.js'
+import { isName, NAME_RULE } from '../../datasets/name.js'
+import { DATA_TYPE_NAMES } from '../../storage/columns/data-type.js'
+import { ON_CONFLICT } from '../../storage/datasets.js'
 
-/** Names of datasets, columns and citations. */
-export const NAME = /^[\p{L}\p{M}\p{Nd}_.-]{1,63}$/u
-export const NAME_RULE = '1 to 63 letters, digits or any of _ - .'
 /** SQLite takes no more in one comparison of rows. */
 export const MAX_COLUMNS = 500
 const MAX_RECORDS = 1_000_000
@@ -24,7 +23,7 @@ const newName = (what: string) =>
     .string()
     .max(200)
     .transform((text) => text.replace(/^ddc:/, ''))
-    .refine((text) => NAME.test(text), `expected ${NAME_RULE}`)
+    .refine((text) => isName(text), `expected ${NAME_RULE}`)
     .describe(`${what}: ${NAME_RULE}`)
 
 const ColumnName = z.string().max(63)
@@ -94,7 +93,7 @@ export const PutParams = z.strictObject({
     .max(MAX_RECORDS)
     .describe('each an array of values in the order of the columns'),
   on_conflict: z
-    .enum(['error', 'update', 'nothing'])
+    .enum(ON_CONFLICT)
     .default('error')
     .describe('what happens to a record whose key is there already'),
 })

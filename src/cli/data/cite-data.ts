@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
+import { createDatasets, type DatasetStores, type Datasets } from '../../datasets/datasets.js'
 import { parseOffset } from '../../datetime.js'
 import { type BlobStore, createBlobStore } from '../../files/blob-store.js'
 import { layoutOf } from '../../files/layout.js'
@@ -10,26 +11,27 @@ import { type Keyring, openKeyring } from '../../storage/keyring.js'
 import { type DataDb, openDataDb } from '../../storage/sqlite/connection/data-db.js'
 import { retryBusy } from '../../storage/sqlite/connection/database.js'
 import { createSweepLease } from '../../storage/sqlite/connection/lease.js'
-import { createDatasetStore, type DatasetStore } from '../../storage/sqlite/datasets/store.js'
+import { openDatasetStores } from '../../storage/sqlite/dataset-stores.js'
 import type { SweepLease } from '../../storage/sweep-lease.js'
 import type { CliDeps, GlobalOptions } from '../io.js'
 import { readSettings } from '../settings.js'
 
-/** What verbs of citations work with. */
+/** Parts that the verbs of citations use. */
 export interface CiteData {
   readonly data: DataDb
+  readonly stores: DatasetStores
   readonly keyring: Keyring
   readonly files: BlobStore
   readonly timeZoneMin: number
-  /** what keeps the bytes of a backup that is being made */
+  /** guards the bytes that a running backup reads */
   readonly lease: SweepLease
-  /** bytes of a stored file by its digest */
+  /** reads the bytes of a stored file by its digest */
   readFile(digest: string): Promise<Uint8Array>
-  /** opened at the first call: it begins with checksums that are due */
-  datasets(): DatasetStore
+  /** opened at the first call: opening starts the checksums that are due */
+  datasets(): Datasets
 }
 
-/** Opens data.db, also beside a running gateway, for one verb. */
+/** Opens data.db for one verb; a gateway may be running. */
 export async function withCiteData<O>(
   command: Command,
   deps: CliDeps,
@@ -48,21 +50,27 @@ export async function withCiteData<O>(
   const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
   const readFile = (digest: string) => readBlob(files, digest)
   const clock = createClock(0)
-  let store: DatasetStore | undefined
+  const stores = openDatasetStores(data)
+  let opened: Datasets | undefined
   const datasets = () => {
-    store ??= createDatasetStore({
-      ...{ data, keyring, timeZoneMin, readFile, newId: randomUUID },
+    opened ??= createDatasets({
+      stores,
+      lock: data.lock,
+      keyring,
+      timeZoneMin,
+      readFile,
+      newId: randomUUID,
       log: deps.createLog(config.log.level),
       nowUs: () => clock.nowUs(),
       pageRows: config.limits.pageRows,
     })
-    return store
+    return opened
   }
   try {
     const lease = createSweepLease(layout.leaseDb)
-    await act({ data, keyring, files, timeZoneMin, lease, readFile, datasets }, options)
+    await act({ data, stores, keyring, files, timeZoneMin, lease, readFile, datasets }, options)
   } finally {
-    await store?.close()
+    await opened?.close()
     data.close()
   }
 }

@@ -1,11 +1,11 @@
 import path from 'node:path'
 import type { Command } from 'commander'
-import { allCitations, type FoundCitation, findCitation } from '../../storage/sqlite/citations/catalog.js'
-import { computeSums } from '../../storage/sqlite/citations/checksum.js'
-import { EXPORT_FORMATS, type ExportFormat, exportCitation } from '../../storage/sqlite/citations/export.js'
-import { openImport } from '../../storage/sqlite/datasets/import.js'
-import type { ImportFile } from '../../storage/sqlite/datasets/import-file.js'
-import type { OnConflict } from '../../storage/sqlite/datasets/put.js'
+import type { CitedState } from '../../storage/citations.js'
+import { ON_CONFLICT, type OnConflict } from '../../storage/datasets.js'
+import { computeSums } from '../../storage/formats/checksum.js'
+import { EXPORT_FORMATS, type ExportFormat, exportState } from '../../storage/formats/export.js'
+import type { ImportFile } from '../../storage/formats/import-file.js'
+import { openImport } from '../../storage/formats/open-import.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from '../io.js'
 import { group } from '../maps/map-facts.js'
 import { createProgress } from '../progress.js'
@@ -23,7 +23,6 @@ interface ImportFlags extends GlobalOptions {
 
 /** Records of one transaction of an import. */
 const IMPORT_ROWS = 5000
-const ON_CONFLICT: readonly OnConflict[] = ['error', 'update', 'nothing']
 const FORMAT_OF_EXTENSION: Record<string, ExportFormat> = {
   '.gpkg': 'gpkg',
   '.geojson': 'geojson',
@@ -67,17 +66,18 @@ export function addCiteCommands(program: Command, io: CliIo, deps: CliDeps): voi
 
 async function verify(
   io: CliIo,
-  { data }: CiteData,
+  { stores }: CiteData,
   label: string | undefined,
   isJson: boolean,
 ): Promise<void> {
-  const citations = label === undefined ? allCitations(data.reader) : [requireCitation(data, label)]
+  const citations =
+    label === undefined ? await stores.citations.all() : [await requireCitation(stores, label)]
   const progress = createProgress(io.stderr)
   const facts = []
   for (const [index, citation] of citations.entries()) {
     const { longForm, checksum } = citation.info
     progress.show(index / citations.length, longForm)
-    const sums = await computeSums(data.reader, citation)
+    const sums = await computeSums(citation)
     const state = checksum === null ? 'pending' : checksum === sums.checksum ? 'ok' : 'different'
     if (state === 'different') io.setExitCode(1)
     facts.push({ long_form: longForm, state, rows: sums.rowCount, checksum, found: sums.checksum })
@@ -94,19 +94,21 @@ async function verify(
 async function exportFile(
   io: CliIo,
   deps: CliDeps,
-  { data, keyring, timeZoneMin, readFile }: CiteData,
+  { stores, keyring, timeZoneMin, readFile }: CiteData,
   label: string,
   flags: ExportFlags,
 ): Promise<void> {
   const output = path.resolve(deps.cwd, flags.output)
   const format = formatOf(flags)
-  const citation = requireCitation(data, label)
+  const citation = await requireCitation(stores, label)
   const progress = createProgress(io.stderr)
   const stop = new AbortController()
   const stopListening = deps.onSignal('SIGINT', () => stop.abort())
   try {
-    const rows = await exportCitation(citation, format, output, {
-      ...{ db: data.reader, keyring, readFile, signal: stop.signal },
+    const rows = await exportState(citation, format, output, {
+      keyring,
+      readFile,
+      signal: stop.signal,
       env: { timeZoneMin, nowUs: 0n },
       onRows: (count) => progress.show(count / (citation.rowCount ?? Infinity), `${group(count)} rows`),
     })
@@ -197,9 +199,9 @@ async function putAll(
   }
 }
 
-function requireCitation({ reader }: CiteData['data'], label: string): FoundCitation {
-  const citation = findCitation(reader, label)
+async function requireCitation({ citations }: CiteData['stores'], label: string): Promise<CitedState> {
+  const citation = await citations.find(label)
   if (citation === undefined)
-    throw new Error(`no citation is called ${label}: \`fieldgate cite verify\` lists them`)
+    throw new Error(`no citation is named ${label}: \`fieldgate cite verify\` lists them`)
   return citation
 }

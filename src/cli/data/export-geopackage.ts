@@ -1,8 +1,8 @@
 import { encodeWkb } from '../../geo/wkb.js'
 import { isFault, type Stored } from '../../storage/columns/column-type.js'
 import { typeOf } from '../../storage/columns/column-types.js'
-import { writeGeopackage } from '../../storage/sqlite/citations/geopackage.js'
-import { stateColumnOfLoader } from '../../storage/sqlite/datasets/column.js'
+import { writeGeopackage } from '../../storage/formats/write-geopackage.js'
+import { loaderStateColumn } from '../../storage/sqlite/versions/versioned-table.js'
 import type { Column, LoaderTable, TableRow } from '../../storage/tables.js'
 import type { TableData } from './table-data.js'
 
@@ -37,7 +37,7 @@ export async function writeTableGeopackage(
       transactionTimeUs: nowUs(),
       checksum: null,
     },
-    columns: columns.map((column) => ({ ...stateColumnOfLoader(column), isEncrypted: false })),
+    columns: columns.map((column) => ({ ...loaderStateColumn(column), isEncrypted: false })),
     keyColumns: table.uniqueColumns,
     env,
     pages: rows(),

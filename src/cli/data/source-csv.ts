@@ -1,4 +1,4 @@
-import { csvRows, type Field } from '../../storage/sqlite/datasets/import-csv.js'
+import { csvRows, type Field } from '../../storage/formats/read-csv.js'
 import { type ByteSource, batched, type FeatureSource, type PlaceColumns } from './feature-source.js'
 
 const LNG_NAMES = ['lng', 'lon', 'long', 'longitude', 'x']

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
-import { stateColumn } from '../../storage/sqlite/datasets/column.js'
-import { openGeopackage } from '../../storage/sqlite/datasets/import-geopackage.js'
+import { stateColumn } from '../../storage/columns/state-column.js'
+import { openGeopackage } from '../../storage/formats/read-geopackage.js'
 import { batched, type FeatureSource } from './feature-source.js'
 
 /** What locations of a table are in. */

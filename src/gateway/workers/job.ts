@@ -7,8 +7,12 @@ import { createBlobStore } from '../../files/blob-store.js'
 import { createDiskSpace } from '../../files/disk-space.js'
 import type { DataLayout } from '../../files/layout.js'
 import { openKeyring } from '../../storage/keyring.js'
+import { openSnapshot } from '../../storage/sqlite/citations/row-states.js'
+import { createCitationReader } from '../../storage/sqlite/citations/store.js'
 import { openBulkWriter, openDataReader } from '../../storage/sqlite/connection/data-db.js'
 import { offerNativeDir } from '../../storage/sqlite/connection/native.js'
+import { createBulkDatasetRows } from '../../storage/sqlite/datasets/store.js'
+import { createRowBatches } from '../../storage/sqlite/row-batches.js'
 import { MAX_SEGMENT_ROWS } from '../../storage/sqlite/tables/segment-index.js'
 import { loaderJobs } from '../../tables/jobs.js'
 import { newPathId } from '../../tables/path-id.js'
@@ -33,16 +37,18 @@ export function runJobWorker(port: MessagePort, { config, layout }: JobWorkerDat
   const db = openBulkWriter(layout.dataDb)
   const keyring = openKeyring(layout.keyFile)
   const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
-  const openReader = () => openDataReader(layout.dataDb)
   serveWork(port, {
     ...loaderJobs({ db, keyring, files, leaseFile: layout.leaseDb, timeZoneMin }),
-    ...datasetJobs({ db, openReader }),
+    ...datasetJobs({
+      rows: createBulkDatasetRows(db),
+      openCitations: () => createCitationReader(openDataReader(layout.dataDb)),
+    }),
     ...dataprocJobs({
-      db,
+      batches: createRowBatches(db),
       keyring,
       timeZoneMin,
       files,
-      openReader,
+      openSnapshot: () => openSnapshot(layout.dataDb),
       putOptions: (nowUs) => ({
         env: { timeZoneMin, nowUs: BigInt(nowUs), keyring, newPathId },
         putFile: (bytes) => putFile(files, bytes),

@@ -299,7 +299,7 @@ t.test('dataproc: rows and models of a run are stored together, or not at all', 
   ])
   const twice = { ...call, output: { ...call.output, d: { data_ddc: 'd', on_conflict: 'error' } } }
   t.match((await gateway.exec('both', 'good', twice)).body.error, {
-    message: /Output d, record 1: .*k 7.* is there already/,
+    message: /Output d, record 1: .*k 7.* already exists/,
   })
   t.equal(
     (await result(gateway, MODELS, 'model_store.model.get_info', { model_store_ddc: 'fresh' })).length,

@@ -80,12 +80,12 @@ const BAD_CALLS: BadCall[] = [
 
   ['dataset.delete', {}, 'INVALID_PARAMS', /\$\.dataset_name/],
   ['dataset.delete', { dataset_name: 7 }, 'INVALID_PARAMS', /\$\.dataset_name/],
-  ['dataset.delete', { dataset_name: 'D' }, 'UNKNOWN_DATASET', /called "D"/],
-  ['dataset.delete', { dataset_name: 'c' }, 'UNKNOWN_DATASET', /called "c"/],
-  ['dataset.delete', { dataset_name: "d' OR '1'='1" }, 'UNKNOWN_DATASET', /called/],
+  ['dataset.delete', { dataset_name: 'D' }, 'UNKNOWN_DATASET', /named "D"/],
+  ['dataset.delete', { dataset_name: 'c' }, 'UNKNOWN_DATASET', /named "c"/],
+  ['dataset.delete', { dataset_name: "d' OR '1'='1" }, 'UNKNOWN_DATASET', /named/],
 
   ['dataset.get_columns', {}, 'INVALID_PARAMS', /\$\.dataset_label/],
-  ['dataset.get_columns', { dataset_label: 'nobody' }, 'UNKNOWN_DATASET', /called "nobody"/],
+  ['dataset.get_columns', { dataset_label: 'nobody' }, 'UNKNOWN_DATASET', /named "nobody"/],
 
   ['dataset.list', { limit: -1 }, 'INVALID_PARAMS', /\$\.limit/],
   ['dataset.list', { offset: 1.5 }, 'INVALID_PARAMS', /\$\.offset/],
@@ -146,37 +146,37 @@ const BAD_CALLS: BadCall[] = [
       ],
     },
     'BAD_RECORD',
-    /records\[1\], k: found null/,
+    /records\[1\]: k: found null/,
   ],
   [
     'dataset.record.put',
     { dataset_name: 'd', records: [[2147483648, 'x', null]] },
     'BAD_RECORD',
-    /records\[0\], k: found 2147483648, expected a whole number/,
+    /records\[0\]: k: found 2147483648, expected a whole number/,
   ],
   [
     'dataset.record.put',
     { dataset_name: 'd', records: [[9, 'longer than ten', null]] },
     'BAD_RECORD',
-    /records\[0\], v: found 15 characters, expected at most 10/,
+    /records\[0\]: v: found 15 characters, expected at most 10/,
   ],
   [
     'dataset.record.put',
     { dataset_name: 'd', records: [[9, 7, null]] },
     'BAD_RECORD',
-    /records\[0\], v: found 7, expected a string/,
+    /records\[0\]: v: found 7, expected a string/,
   ],
   [
     'dataset.record.put',
     { dataset_name: 'd', records: [[9, 'x', ring([0, 0], [1, 1], [0, 0])]] },
     'BAD_RECORD',
-    /records\[0\], g: found 3 positions/,
+    /records\[0\]: g: found 3 positions/,
   ],
   [
     'dataset.record.put',
     { dataset_name: 'd', records: [[9, 'x', 'POINT(200 0)']] },
     'BAD_RECORD',
-    /records\[0\], g: found 200.*longitude/,
+    /records\[0\]: g: found 200.*longitude/,
   ],
   [
     'dataset.record.put',
@@ -188,7 +188,7 @@ const BAD_CALLS: BadCall[] = [
       ],
     },
     'RECORD_EXISTS',
-    /records\[1\]: a record with k 1 is there already/,
+    /records\[1\]: a record with k 1 already exists/,
   ],
   [
     'dataset.record.put',
@@ -213,7 +213,7 @@ const BAD_CALLS: BadCall[] = [
       on_conflict: 'update',
     },
     'BAD_RECORD',
-    /records\[1\], g/,
+    /records\[1\]: g/,
   ],
 
   ['dataset.record.delete', {}, 'INVALID_PARAMS', /\$\.dataset_name/],

@@ -88,7 +88,7 @@ t.test('cite export and import: by the end of the file name, into a new dataset'
   t.same(JSON.parse(again.stdout), { dataset: 'copy', made: false, written: 0 })
   t.match(await run('cite', 'import', 'out.csv', '--dataset', 'copy'), {
     code: 1,
-    stderr: /records\[0\]: a record with id 1 is there already/,
+    stderr: /records\[0\]: a record with id 1 already exists/,
   })
   t.match(await run('cite', 'import', 'out.csv', '--dataset', 'none'), {
     code: 1,
@@ -113,8 +113,8 @@ t.test('cite: faults in one line, wrong usage with exit code 2', async (t) => {
   writeFileSync(path.join(dir, 'other.csv'), 'id,colour\r\n1,red\r\n')
   writeFileSync(path.join(dir, 'x.geojson'), '{"type":"Point"}')
   const cases: [string[], number, RegExp][] = [
-    [['cite', 'verify', 'nobody'], 1, /no citation is called nobody/],
-    [['cite', 'export', 'nobody', '-o', 'x.csv'], 1, /no citation is called nobody/],
+    [['cite', 'verify', 'nobody'], 1, /no citation is named nobody/],
+    [['cite', 'export', 'nobody', '-o', 'x.csv'], 1, /no citation is named nobody/],
     [['cite', 'export', 'paper'], 2, /output/],
     [['cite', 'export', 'paper', '-o', 'x.shp'], 2, /--output: found x\.shp, expected/],
     [
@@ -122,7 +122,7 @@ t.test('cite: faults in one line, wrong usage with exit code 2', async (t) => {
       2,
       /--format: found shp, expected one of gpkg/,
     ],
-    [['cite', 'import', 'x.shp', '--dataset', 'roads'], 1, /expected one that ends with/],
+    [['cite', 'import', 'x.shp', '--dataset', 'roads'], 1, /expected an extension of/],
     [['cite', 'import', 'x.csv', '--dataset', 'roads'], 1, /is empty, expected a line of column names/],
     [['cite', 'import', 'bad.csv', '--dataset', 'roads'], 1, /record 2: found 1 values, expected 2/],
     [['cite', 'import', 'other.csv', '--dataset', 'roads'], 1, /"colour", which the dataset lacks/],

@@ -19,9 +19,9 @@ export const DATAPROC_BAD_CALLS: BadCalls = {
     [run({ method: 'gone' }), 'BAD_MODULE', /gone\.sh: is not there/],
     [run({ params: [] }), 'INVALID_PARAMS', /\$\.params/],
     [input({}), 'INVALID_PARAMS', /\$\.input\.a/],
-    [input({ data_ddc: 'nothing' }), 'UNKNOWN_DATASET', /called "nothing"/],
+    [input({ data_ddc: 'nothing' }), 'UNKNOWN_DATASET', /named "nothing"/],
     [input({ model_store_ddc: 'nothing' }), 'UNKNOWN_STORE', /named "nothing"/],
     [input({ model_store_ddc: 'rain', query: { '=': ['x', 1] } }), 'BAD_CONDITION', /\$\.input\.a\.query/],
-    [output({ data_ddc: 'nothing' }), 'UNKNOWN_DATASET', /called "nothing"/],
+    [output({ data_ddc: 'nothing' }), 'UNKNOWN_DATASET', /named "nothing"/],
   ],
 }

@@ -1,45 +1,28 @@
 import { AppError } from '../../../errors.js'
+import type { CitationSums } from '../../citations.js'
+import type { Citation } from '../../states.js'
 import type { LoaderTable } from '../../tables.js'
 import { type Db, statement } from '../connection/database.js'
-import { beginTransaction, findDataset, findDatasetById, lastTransaction } from '../datasets/catalog.js'
+import { findDataset, findDatasetById } from '../datasets/catalog.js'
 import { takeLongForm, withoutPrefix } from '../datasets/name.js'
 import { findTable } from '../tables/catalog.js'
 import { ROW_ID, tableSql } from '../tables/ddl.js'
-import type { TableState } from './plan.js'
-import { createVersionsSql, endVersions, type VersionedTable, versionedLoader } from './versions.js'
+import { createVersionsSql, endVersions } from '../versions/history.js'
+import { beginTransaction, lastTransaction } from '../versions/transactions.js'
+import { type TableState, type VersionedTable, versionedLoader } from '../versions/versioned-table.js'
 
-/** A citation as it is told to callers. */
-export interface Citation {
-  citationId: number
-  shortForm: string
-  longForm: string
-  datasetName: string
-  datasetRealname: string
-  /** when the newest change it sees was made; never after `createdAtUs` */
-  transactionTimeUs: number
-  createdAtUs: number
-  /** SHA-256 over the cited rows in hex; null until it is worked out */
-  checksum: string | null
-}
-
-/** A citation with what reading through it needs. */
+/** Citation with the facts that reading it needs. */
 export interface FoundCitation {
   info: Citation
   state: TableState
-  /** see citation-row-index.ts; null until the checksum is worked out */
+  /** see formats/row-index.ts; null until the checksum is computed */
   rowIndex: Uint8Array | null
+  /** null until the checksum is computed */
   rowCount: number | null
 }
 
-/** What is worked out after a citation was made. */
-export interface CitationSums {
-  checksum: string
-  rowCount: number
-  rowIndex: Uint8Array
-}
-
 /**
- * Cites the state of a dataset or a loader table as it is committed now. Within a transaction; its cost does not depend on
+ * Cites the committed state of a dataset or loader table. To be called within a transaction. The cost does not depend on
  * the number of rows.
  *
  * @throws AppError UNKNOWN_DATASET
@@ -47,13 +30,14 @@ export interface CitationSums {
 export function createCitation(db: Db, label: string, source: string, nowUs: number): Citation {
   const cited = findSource(db, source) ?? beginVersions(db, source)
   if (cited === undefined) {
-    const message = `No dataset or loader table is called ${JSON.stringify(source.slice(0, 100))}`
-    throw new AppError('UNKNOWN_DATASET', { source: source.slice(0, 100) }, { message })
+    const shown = source.slice(0, 100)
+    const message = `No dataset or loader table is named ${JSON.stringify(shown)}`
+    throw new AppError('UNKNOWN_DATASET', { source: shown }, { message })
   }
   const { table } = cited
   const { longForm, createdAtUs } = takeLongForm(db, label, nowUs)
   const tx = lastTransaction(db)
-  beginTransaction(db, createdAtUs) // later changes that bring no number of their own are later than the citation
+  beginTransaction(db, createdAtUs) // changes that take no number of their own now count as later than the citation
   const changedAtUs = lastChangeUs(db, table) ?? createdAtUs
   const { lastInsertRowid } = statement(
     db,
@@ -65,17 +49,17 @@ export function createCitation(db: Db, label: string, source: string, nowUs: num
     createdAtUs,
     table.versionedId,
     tx,
-    Math.min(changedAtUs, createdAtUs), // the clock may have been set back
+    Math.min(changedAtUs, createdAtUs), // the clock may have been set back since the change
     lastRowId(db, table),
     table.columns.length,
   )
   statement(db, 'UPDATE versioned_table SET cited_tx = ? WHERE versioned_id = ?').run(tx, table.versionedId)
   const made = findCitationById(db, Number(lastInsertRowid))
-  if (made === undefined) throw new Error('a citation was not found right after it was made')
+  if (made === undefined) throw new Error('the citation that was just inserted is missing')
   return made.info
 }
 
-/** By long form, else the newest of a short form. */
+/** Finds a citation by its long form, else the newest of a short form; each also with the prefix `ddc:`. */
 export function findCitation(db: Db, label: string): FoundCitation | undefined {
   const plain = withoutPrefix(label)
   const byLongForm = statement<CitationRow>(db, `${SELECT} WHERE c.long_form = ?`).get(plain)
@@ -84,25 +68,27 @@ export function findCitation(db: Db, label: string): FoundCitation | undefined {
   return row === undefined ? undefined : toFound(db, row)
 }
 
+/** Finds a citation by its id. */
 export function findCitationById(db: Db, citationId: number): FoundCitation | undefined {
   const row = statement<CitationRow>(db, `${SELECT} WHERE c.citation_id = ?`).get(citationId)
   return row === undefined ? undefined : toFound(db, row)
 }
 
+/** Returns whether a citation exists. */
 export function isCitation(db: Db, citationId: number): boolean {
   return statement(db, 'SELECT 1 FROM citation WHERE citation_id = ?').get(citationId) !== undefined
 }
 
-/** Every citation, oldest first. */
+/** Returns every citation, oldest first. */
 export function allCitations(db: Db): FoundCitation[] {
   const rows = statement<CitationRow>(db, `${SELECT} ORDER BY c.citation_id`).all()
   return rows.map((row) => toFound(db, row))
 }
 
 /**
- * Removes the citation of a long form, or all of a short form. Within a transaction.
+ * Removes the citation of a long form, or every citation of a short form. To be called within a transaction.
  *
- * @returns those removed, oldest first; empty when there was none
+ * @returns those removed, oldest first; empty when none has the label
  */
 export function removeCitations(db: Db, label: string): Citation[] {
   const plain = withoutPrefix(label)
@@ -115,19 +101,13 @@ export function removeCitations(db: Db, label: string): Citation[] {
   return removeByIds(db, ids.length > 0 ? ids : byShortForm.all(plain))
 }
 
-/** Removes every citation of a table. Within a transaction. */
-export function removeCitationsOf(db: Db, table: VersionedTable): Citation[] {
-  const sql = 'SELECT citation_id FROM citation WHERE versioned_id = ? ORDER BY citation_id'
-  return removeByIds(db, statement<number>(db, sql).pluck().all(table.versionedId))
-}
-
-/** Citations whose checksum is still to be worked out, oldest first. */
+/** Returns the ids of citations whose checksum is not computed, oldest first. */
 export function pendingCitations(db: Db): number[] {
   const sql = 'SELECT citation_id FROM citation WHERE checksum IS NULL ORDER BY citation_id'
   return statement<number>(db, sql).pluck().all()
 }
 
-/** Within a transaction; a citation that has gone meanwhile is left gone. */
+/** Stores the sums of a citation that has none; does nothing when it was removed. To be called within a transaction. */
 export function recordSums(db: Db, citationId: number, sums: CitationSums): void {
   statement(
     db,
@@ -135,8 +115,8 @@ export function recordSums(db: Db, citationId: number, sums: CitationSums): void
   ).run(sums.checksum, sums.rowCount, sums.rowIndex, citationId)
 }
 
-/** The versions of a dataset, or of a loader table that is cited already. */
-export function findSource(db: Db, source: string): { table: VersionedTable } | undefined {
+/** Finds a dataset, or a loader table that is cited already. */
+function findSource(db: Db, source: string): { table: VersionedTable } | undefined {
   const dataset = findDataset(db, source)
   if (dataset !== undefined) return dataset
   const loader = findTable(db, source)
@@ -150,7 +130,7 @@ export function findSource(db: Db, source: string): { table: VersionedTable } | 
   return { table: versionedLoader(loader, versionedId) }
 }
 
-/** Every table that keeps versions. */
+/** Returns every table whose former rows are kept. */
 export function allVersioned(db: Db): VersionedTable[] {
   const rows = statement<{ versioned_id: number; loader_table_id: number | null; dataset_id: number | null }>(
     db,
@@ -159,7 +139,7 @@ export function allVersioned(db: Db): VersionedTable[] {
   return rows.map((row) => tableOf(db, { ...row, long_form: `versioned table ${row.versioned_id}` }))
 }
 
-/** From the first citation on a loader table keeps what is overwritten. */
+/** Starts keeping the former rows of a loader table, at its first citation. */
 function beginVersions(db: Db, source: string): { table: VersionedTable } | undefined {
   const loader = findTable(db, source)
   if (loader === undefined) return undefined
@@ -196,7 +176,7 @@ function lastRowId(db: Db, table: VersionedTable): number {
     const sql = 'SELECT next_row_id - 1 FROM dataset WHERE table_name = ?'
     return statement<number>(db, sql).pluck().get(table.tableName) ?? 0
   }
-  // one step down the table, however large it is
+  // one descent of the B-tree, whatever its size
   return (
     statement<number | null>(db, `SELECT max(${ROW_ID}) FROM ${tableSql(table)}`)
       .pluck()
@@ -204,7 +184,7 @@ function lastRowId(db: Db, table: VersionedTable): number {
   )
 }
 
-/** When a table's rows were last changed, µs; undefined when nobody wrote it down. */
+/** Returns the time of the last change of a table's rows, µs UTC; undefined when it was not recorded. */
 function lastChangeUs(db: Db, table: VersionedTable): number | undefined {
   const sql =
     table.kind === 'dataset'
@@ -271,7 +251,7 @@ function tableOf(
   const dataset = dataset_id === null ? undefined : findDatasetById(db, dataset_id)?.table
   const loader = loader_table_id === null ? undefined : findTableById(db, loader_table_id)
   const table = dataset ?? (loader === undefined ? undefined : versionedLoader(loader, versioned_id))
-  if (table === undefined) throw new Error(`the table that ${long_form} cites is not in the catalogue`)
+  if (table === undefined) throw new Error(`${long_form}: the cited table is not in the catalogue`)
   return table
 }
 

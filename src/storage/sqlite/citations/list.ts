@@ -1,20 +1,10 @@
 import type { ListQuery } from '../../list-query.js'
+import type { Citation } from '../../states.js'
 import type { Db } from '../connection/database.js'
 import { type ListFields, listTail, queryOnce } from '../connection/list-tail.js'
-import { type Dataset, findDatasetById } from '../datasets/catalog.js'
-import { type Citation, findCitationById } from './catalog.js'
+import { findCitationById } from './catalog.js'
 
-const DATASET_FIELDS: ListFields = {
-  id: { sql: 'd.dataset_id', type: 'int8' },
-  usename: { sql: 'd.usename', type: 'text' },
-  ddc_type: { sql: "'table'", type: 'text' },
-  short_form: { sql: 'd.short_form', type: 'text' },
-  long_form: { sql: 'd.long_form', type: 'text' },
-  realname: { sql: "('provenance.' || d.table_name)", type: 'text' },
-  created_at: { sql: 'd.created_at_us', type: 'timestamptz' },
-}
-
-const CITATION_FIELDS: ListFields = {
+const FIELDS: ListFields = {
   id: { sql: 'c.citation_id', type: 'int8' },
   short_form: { sql: 'c.short_form', type: 'text' },
   long_form: { sql: 'c.long_form', type: 'text' },
@@ -29,20 +19,9 @@ const CITATION_FIELDS: ListFields = {
   checksum_state: { sql: "CASE WHEN c.checksum IS NULL THEN 'pending' ELSE 'done' END", type: 'text' },
 }
 
-/** Datasets that match, by id unless another order is asked for. @throws AppError BAD_CONDITION */
-export function listDatasets(db: Db, query: ListQuery): Dataset[] {
-  const tail = listTail(DATASET_FIELDS, 'd.dataset_id', query)
-  const rows = queryOnce<{ id: number }>(
-    db,
-    `SELECT d.dataset_id AS id FROM dataset AS d WHERE ${tail.sql}`,
-    tail.values,
-  )
-  return rows.flatMap(({ id }) => findDatasetById(db, id)?.info ?? [])
-}
-
-/** Citations that match, oldest first unless another order is asked for. @throws AppError BAD_CONDITION */
+/** Returns the citations that match, oldest first unless the query gives an order. @throws AppError BAD_CONDITION */
 export function listCitations(db: Db, query: ListQuery): Citation[] {
-  const tail = listTail(CITATION_FIELDS, 'c.citation_id', query)
+  const tail = listTail(FIELDS, 'c.citation_id', query)
   const sql = `SELECT c.citation_id AS id FROM citation AS c JOIN versioned_table AS v USING (versioned_id)
     LEFT JOIN dataset AS d USING (dataset_id) LEFT JOIN loader_table AS l ON l.table_id = v.loader_table_id
     WHERE ${tail.sql}`

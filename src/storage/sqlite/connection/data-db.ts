@@ -1,5 +1,6 @@
+import { createWriteLock, type WriteLock } from '../../write-lock.js'
 import { DATA_MIGRATIONS } from './data-migrations.js'
-import { createWriteLock, type Db, openDatabase, type WriteLock } from './database.js'
+import { type Db, openDatabase } from './database.js'
 import { backupBeforeMigration } from './migration-backup.js'
 import { addSqlFunctions } from './sql-functions.js'
 

@@ -130,23 +130,6 @@ export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** Lock that one writer of this process holds at a time; the others wait without blocking the event loop. */
-export interface WriteLock {
-  run<T>(work: () => T | Promise<T>): Promise<T>
-}
-
-/** Creates a write lock that serves waiters in the order of their calls. */
-export function createWriteLock(): WriteLock {
-  let last: Promise<unknown> = Promise.resolve()
-  return {
-    run(work) {
-      const mine = last.then(work)
-      last = mine.catch(() => undefined) // the next waiter starts whether or not this one fails
-      return mine
-    },
-  }
-}
-
 /**
  * Retries `work` while another process, for example a command-line program, holds the write lock of the file. Waits 5 ms, then
  * 20 ms at a time, without blocking the event loop. Longer waits would miss the short gaps between the transactions of a bulk

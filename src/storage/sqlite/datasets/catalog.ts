@@ -1,47 +1,26 @@
 import { AppError } from '../../../errors.js'
-import {
-  createVersionsSql,
-  type DatasetRow,
-  discardTable,
-  endVersions,
-  type VersionedTable,
-  versionedDataset,
-} from '../citations/versions.js'
+import type { DatasetColumn } from '../../columns/data-type.js'
+import { stateColumn } from '../../columns/state-column.js'
+import { type Dataset, type DatasetDefinition, unknownDataset } from '../../datasets.js'
 import { type Db, statement } from '../connection/database.js'
-import type { DatasetColumn } from './column.js'
+import { createVersionsSql, discardTable, endVersions } from '../versions/history.js'
+import { beginTransaction } from '../versions/transactions.js'
+import type { VersionedTable } from '../versions/versioned-table.js'
 import { createDatasetSql, datasetTables } from './ddl.js'
 import { takeLongForm, withoutPrefix } from './name.js'
 
-/** A dataset as it is told to callers. */
-export interface Dataset {
-  datasetId: number
-  shortForm: string
-  longForm: string
-  createdAtUs: number
-  usename: string
-  realname: string
-}
-
-/** What a caller defines; its columns and names have been checked. */
-export interface DatasetDefinition {
-  name: string
-  columns: readonly DatasetColumn[]
-  keyColumns: readonly string[]
-  usename: string
-}
-
-/** A dataset with its table. */
+/** Dataset with its table. */
 export interface FoundDataset {
   info: Dataset
   table: VersionedTable
-  /** rows that were ever put, those that went too */
+  /** rows that were ever put, deleted ones included */
   rowsGiven: number
 }
 
 /**
- * Makes a dataset. Within a transaction.
+ * Creates a dataset. To be called within a transaction.
  *
- * @param id a fresh UUID, the table is named by it
+ * @param id fresh UUID; the table is named after it
  * @throws AppError ALREADY_EXISTS
  */
 export function createDataset(
@@ -50,12 +29,10 @@ export function createDataset(
   { id, nowUs }: { id: string; nowUs: number },
 ): Dataset {
   const { name, columns, keyColumns, usename } = definition
-  if (statement(db, 'SELECT 1 FROM dataset WHERE short_form = ?').get(name) !== undefined)
-    throw new AppError(
-      'ALREADY_EXISTS',
-      { dataset_name: name },
-      { message: `There is a dataset ${name} already` },
-    )
+  if (statement(db, 'SELECT 1 FROM dataset WHERE short_form = ?').get(name) !== undefined) {
+    const message = `The dataset ${name} already exists`
+    throw new AppError('ALREADY_EXISTS', { dataset_name: name }, { message })
+  }
   const { longForm, createdAtUs } = takeLongForm(db, name, nowUs)
   const row = {
     short_form: name,
@@ -78,7 +55,7 @@ export function createDataset(
   return toDataset({ ...row, dataset_id: datasetId })
 }
 
-/** By name, long form or realname, each also behind `ddc:`. */
+/** Finds a dataset by name, long form or realname, each also with the prefix `ddc:`. */
 export function findDataset(db: Db, label: string): FoundDataset | undefined {
   const row = statement<CatalogRow>(
     db,
@@ -88,36 +65,51 @@ export function findDataset(db: Db, label: string): FoundDataset | undefined {
   return row === undefined ? undefined : found(db, row)
 }
 
-/** Every dataset, by name. */
+/** @throws AppError UNKNOWN_DATASET */
+export function requireDataset(db: Db, label: string): FoundDataset {
+  const dataset = findDataset(db, label)
+  if (dataset === undefined) throw unknownDataset(label)
+  return dataset
+}
+
+/** Returns every dataset, ordered by name. */
 export function allDatasets(db: Db): FoundDataset[] {
   const rows = statement<CatalogRow>(db, `${SELECT} ORDER BY d.short_form`).all()
   return rows.map((row) => found(db, row))
 }
 
-/** The table behind an id, with everything that is known of it. */
+/** Finds a dataset by its id. */
 export function findDatasetById(db: Db, datasetId: number): FoundDataset | undefined {
   const row = statement<CatalogRow>(db, `${SELECT} WHERE d.dataset_id = ?`).get(datasetId)
   return row === undefined ? undefined : found(db, row)
 }
 
-/** Removes a dataset whose citations have gone. Within a transaction; its rows go with the next sweep. */
+/** Removes a dataset with its citations. To be called within a transaction; its rows are dropped by the next vacuum. */
 export function removeDataset(db: Db, { info, table }: FoundDataset): void {
+  statement(db, 'DELETE FROM citation WHERE versioned_id = ?').run(table.versionedId)
   endVersions(db, table)
   for (const name of datasetTables(table)) discardTable(db, name)
   statement(db, 'DELETE FROM dataset WHERE dataset_id = ?').run(info.datasetId)
 }
 
-/** A number for the changes that follow in this transaction. */
-export function beginTransaction(db: Db, nowUs: number): number {
-  return Number(statement(db, 'INSERT INTO row_transaction (at_us) VALUES (?)').run(nowUs).lastInsertRowid)
+/** Row of the catalogue. */
+interface DatasetRow {
+  dataset_id: number
+  short_form: string
+  long_form: string
+  created_at_us: number
+  usename: string
+  table_name: string
+  columns: string
+  key_columns: string
 }
 
-/** The number of the newest transaction. */
-export function lastTransaction(db: Db): number {
-  return statement<number>(db, 'SELECT max(tx) FROM row_transaction').pluck().get() ?? 0
-}
+type CatalogRow = DatasetRow & { next_row_id: number; versioned_id: number }
 
-export function toDataset(row: DatasetRow): Dataset {
+const SELECT = `SELECT d.dataset_id, d.short_form, d.long_form, d.created_at_us, d.usename, d.table_name, d.columns,
+  d.key_columns, d.next_row_id, v.versioned_id FROM dataset AS d JOIN versioned_table AS v USING (dataset_id)`
+
+function toDataset(row: DatasetRow): Dataset {
   return {
     datasetId: row.dataset_id,
     shortForm: row.short_form,
@@ -128,17 +120,22 @@ export function toDataset(row: DatasetRow): Dataset {
   }
 }
 
-export function unknownDataset(label: string): AppError {
-  const message = `No dataset is called ${JSON.stringify(label.slice(0, 100))}`
-  return new AppError('UNKNOWN_DATASET', { dataset_name: label.slice(0, 100) }, { message })
+function versionedDataset(row: DatasetRow, versionedId: number): VersionedTable {
+  const columns: DatasetColumn[] = JSON.parse(row.columns)
+  const keyColumns: string[] = JSON.parse(row.key_columns)
+  return {
+    versionedId,
+    kind: 'dataset',
+    name: row.short_form,
+    realname: `provenance.${row.table_name}`,
+    tableName: row.table_name,
+    columns: columns.map(stateColumn),
+    keyColumns,
+    loader: undefined,
+  }
 }
 
-type CatalogRow = DatasetRow & { next_row_id: number; versioned_id: number }
-
-const SELECT = `SELECT d.dataset_id, d.short_form, d.long_form, d.created_at_us, d.usename, d.table_name, d.columns,
-  d.key_columns, d.next_row_id, v.versioned_id FROM dataset AS d JOIN versioned_table AS v USING (dataset_id)`
-
-/** Tables are worked out once for each state of their row: definitions hardly ever change, calls are many. */
+/** Cache of parsed catalogue rows: definitions change rarely, calls are many. An entry holds while its columns are the same. */
 const kept = new WeakMap<Db, Map<number, { columns: string; dataset: Omit<FoundDataset, 'rowsGiven'> }>>()
 
 function found(db: Db, row: CatalogRow): FoundDataset {

@@ -1,35 +1,34 @@
-import { FROM_TX, type VersionedTable, versionNames } from '../citations/versions.js'
+import type { StateColumn } from '../../columns/state-column.js'
 import { identifier } from '../connection/database.js'
 import { ROW_ID } from '../tables/ddl.js'
-import type { StateColumn } from './column.js'
+import { FROM_TX, versionNames } from '../tables/version-names.js'
+import type { VersionedTable } from '../versions/versioned-table.js'
 
 /**
- * Statements that make a dataset's table of current rows, with its unique key and an R*Tree for each geometry column.
- * How each column is stored is said in comments, which SQLite keeps.
+ * Returns the statements that create a dataset's table of current rows, its unique key and an R*Tree for each geometry
+ * column. Comments in the SQL, which SQLite keeps, describe how each column is stored.
  */
 export function createDatasetSql(table: VersionedTable): string[] {
   const { current } = versionNames(table)
   const lines = table.columns.map((column) => `  ${columnSql(column)}`)
   const keys = table.keyColumns.map(identifier)
-  return [
-    `CREATE TABLE ${current} ( -- dataset ${table.name.replaceAll('\n', ' ')}
+  const create = `CREATE TABLE ${current} ( -- dataset ${table.name.replaceAll('\n', ' ')}
 ${lines.join('\n')}
   ${ROW_ID} INTEGER PRIMARY KEY, -- order of arrival
   ${FROM_TX} INTEGER NOT NULL -- transaction that wrote this version of the row
-) STRICT`,
-    ...(keys.length === 0
-      ? []
-      : [`CREATE UNIQUE INDEX ${identifier(`${table.tableName}_key`)} ON ${current} (${keys.join(', ')})`]),
-    ...spatialSlots(table).flatMap((slot) => createSpatialSql(table, slot)),
-  ]
+) STRICT`
+  const spatial = spatialSlots(table).flatMap((slot) => createSpatialSql(table, slot))
+  if (keys.length === 0) return [create, ...spatial]
+  const key = `CREATE UNIQUE INDEX ${identifier(`${table.tableName}_key`)} ON ${current} (${keys.join(', ')})`
+  return [create, key, ...spatial]
 }
 
-/** Positions of the geometry columns. */
+/** Returns the positions of the geometry columns. */
 export function spatialSlots(table: VersionedTable): number[] {
   return table.columns.flatMap((column, slot) => (column.srid === null ? [] : [slot]))
 }
 
-/** Quoted names of the tables of a dataset that hold its current rows and places. */
+/** Returns the quoted names of the tables that hold a dataset's current rows and their places. */
 export function datasetTables(table: VersionedTable): string[] {
   const names = versionNames(table)
   return [names.current, ...spatialSlots(table).flatMap((slot) => [names.rtree(slot), names.past(slot)])]
@@ -37,7 +36,7 @@ export function datasetTables(table: VersionedTable): string[] {
 
 const BOX = 'min_x, max_x, min_y, max_y'
 
-/** Places of current rows, by row id; and former places of rows that have a history, which citations still need. */
+/** Returns statements for the places of current rows, by row id, and for former places that citations still need. */
 function createSpatialSql(table: VersionedTable, slot: number): string[] {
   const names = versionNames(table)
   return [
@@ -46,16 +45,17 @@ function createSpatialSql(table: VersionedTable, slot: number): string[] {
   ]
 }
 
-/** Writes of one geometry column's places; rows are given by id. */
+/** Statements that maintain the places of one geometry column. */
 export interface SpatialSql {
-  /** @param row_id, min_x, max_x, min_y, max_y */
+  /** bound: row_id, min_x, max_x, min_y, max_y */
   insert: string
-  /** keeps the places of rows (a JSON array of ids) that have a history */
+  /** copies the places of rows that have a history to the former ones; bound: a JSON array of ids */
   keep: string
-  /** takes rows (a JSON array of ids) out of the current places */
+  /** removes rows from the current places; bound: a JSON array of ids */
   remove: string
 }
 
+/** Returns the statements that maintain the places of a geometry column. @param slot its position */
 export function spatialSql(table: VersionedTable, slot: number): SpatialSql {
   const names = versionNames(table)
   const ids = '(SELECT value FROM json_each(?))'

@@ -1,34 +1,36 @@
-import type { TableState } from '../citations/plan.js'
-import { matchingIds, type StateReading } from '../citations/state.js'
-import { type VersionedTable, versionNames } from '../citations/versions.js'
+import type { ReadOptions } from '../../states.js'
 import { type Db, statement } from '../connection/database.js'
 import { ROW_ID } from '../tables/ddl.js'
-import { beginTransaction, type FoundDataset } from './catalog.js'
+import { versionNames } from '../tables/version-names.js'
+import { matchingIds } from '../versions/read-state.js'
+import { beginTransaction } from '../versions/transactions.js'
+import { currentState, type VersionedTable } from '../versions/versioned-table.js'
+import type { FoundDataset } from './catalog.js'
 import { spatialSlots, spatialSql } from './ddl.js'
 
-/** The rows that a table has now. */
-export function currentState(table: VersionedTable): TableState {
-  return { table, tx: 'current', lastRowId: Number.MAX_SAFE_INTEGER, columns: table.columns }
+export interface DeleteOptions extends ReadOptions {
+  /** condition of a caller, not yet checked; undefined for every row */
+  readonly condition: unknown
+  /** µs UTC */
+  readonly nowUs: number
 }
 
 /**
- * Deletes the current rows that match, in a transaction of the caller's.
+ * Deletes the current rows that match. To be called within a transaction.
  *
- * @param reading over the writing connection
- * @returns how many went
+ * @param db the writing connection
+ * @returns rows deleted
  * @throws AppError BAD_CONDITION
  */
 export async function deleteDatasetRecords(
-  reading: StateReading,
+  db: Db,
   { info, table }: FoundDataset,
-  condition: unknown,
-  nowUs: number,
+  options: DeleteOptions,
 ): Promise<number> {
-  const { db } = reading
   let deleted = 0
-  for await (const ids of matchingIds(reading, currentState(table), condition)) {
+  for await (const ids of matchingIds({ ...options, db }, currentState(table), options.condition)) {
     if (deleted === 0) {
-      const tx = beginTransaction(db, nowUs)
+      const tx = beginTransaction(db, options.nowUs)
       statement(db, 'UPDATE dataset SET last_tx = ? WHERE dataset_id = ?').run(tx, info.datasetId)
     }
     deleteRows(db, table, JSON.stringify(ids))
@@ -37,13 +39,13 @@ export async function deleteDatasetRecords(
   return deleted
 }
 
-/** @param ids JSON array */
+/** @param ids JSON array of row ids */
 function deleteRows(db: Db, table: VersionedTable, ids: string): void {
   const { current } = versionNames(table)
   statement(db, `DELETE FROM ${current} WHERE ${ROW_ID} IN (SELECT value FROM json_each(?))`).run(ids)
   for (const slot of spatialSlots(table)) {
     const sql = spatialSql(table, slot)
-    statement(db, sql.keep).run(ids) // what history the rows have is there by now
+    statement(db, sql.keep).run(ids) // the triggers of the deletion have filled the history by now
     statement(db, sql.remove).run(ids)
   }
 }

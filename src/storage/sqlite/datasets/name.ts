@@ -1,15 +1,16 @@
 import { type Db, statement } from '../connection/database.js'
 
-/** A name with the instant that makes it unique. */
+/** Name with the time that makes it unique. */
 export interface LongForm {
   longForm: string
+  /** µs UTC */
   createdAtUs: number
 }
 
 /**
- * Name, `_`, and the creation time in epoch seconds, its fraction without zeros at the end. When the name was taken in
- * the same microsecond, or ever before, the next free one is the creation time: the number and `created_at` always agree.
- * Within a transaction.
+ * Takes a long form: the name, `_`, and the creation time in epoch seconds, its fraction without trailing zeros. When that
+ * long form was ever taken before, the next free microsecond becomes the creation time, so that the name and `created_at`
+ * always agree. To be called within a transaction.
  */
 export function takeLongForm(db: Db, shortForm: string, nowUs: number): LongForm {
   const take = statement(db, 'INSERT INTO taken_name (long_form) VALUES (?) ON CONFLICT DO NOTHING')
@@ -19,7 +20,7 @@ export function takeLongForm(db: Db, shortForm: string, nowUs: number): LongForm
   }
 }
 
-/** The optional prefix of names that stand for tables. */
+/** Returns a name without its optional prefix `ddc:`. */
 export function withoutPrefix(label: string): string {
   return label.startsWith('ddc:') ? label.slice('ddc:'.length) : label
 }

@@ -1,30 +1,31 @@
 import type { Stored, ValueEnv } from '../../columns/column-type.js'
-import { FROM_TX, type VersionedTable, versionNames } from '../citations/versions.js'
+import type { OnConflict } from '../../datasets.js'
+import type { Pause } from '../../pause.js'
 import { type Db, identifier, statement } from '../connection/database.js'
 import { ROW_ID } from '../tables/ddl.js'
-import { beginTransaction, type FoundDataset } from './catalog.js'
+import { FROM_TX, versionNames } from '../tables/version-names.js'
+import { beginTransaction } from '../versions/transactions.js'
+import type { VersionedTable } from '../versions/versioned-table.js'
+import type { FoundDataset } from './catalog.js'
 import { type SpatialSql, spatialSlots, spatialSql } from './ddl.js'
 import { keyExists, readDatasetRecord, storedBox } from './record.js'
-
-/** What to do with a record whose key is there already. */
-export type OnConflict = 'error' | 'update' | 'nothing'
 
 export interface PutDatasetOptions {
   onConflict: OnConflict
   env: ValueEnv
-  /** when the transaction began, for its row in the order of commits */
+  /** time of the transaction in the order of commits, µs UTC */
   nowUs: number
-  /** called between records: lets others in, and throws when nobody wants the result any more */
-  pause(): Promise<void> | undefined
+  /** called between records */
+  pause: Pause
 }
 
 /**
- * Writes records in a transaction of the caller's.
+ * Writes records. To be called within a transaction.
  *
- * A record that changes nothing of its row leaves the row's version as it is, so putting the same file again costs no
- * storage; it counts as written all the same.
+ * A record that equals its row leaves the row's version as it is, so that putting the same file again takes no storage; it
+ * counts as written.
  *
- * @returns how many were written; with `nothing` those whose key stood already do not count
+ * @returns records written; with `nothing`, records whose key existed do not count
  * @throws AppError BAD_RECORD, RECORD_EXISTS
  */
 export async function putDatasetRecords(
@@ -54,7 +55,7 @@ export async function putDatasetRecords(
 interface DatasetWriter {
   readonly tx: number
   nextRowId(): number
-  /** @returns false when the record was left out */
+  /** @returns false when the record was skipped */
   put(values: readonly Stored[], index: number): boolean
 }
 
@@ -96,10 +97,10 @@ function createDatasetWriter(db: Db, table: VersionedTable, state: WriterState):
   }
 }
 
-/** A current row: its id, then its geometry columns. */
+/** Current row: its id, then its geometry columns. */
 type OldRow = [rowId: number, ...geometries: (Uint8Array | null)[]]
 
-/** The current row of a record's key; undefined for a table without a key. */
+/** Returns a function that finds the current row with the key of a record; undefined for a table without a key. */
 function createFind(
   db: Db,
   table: VersionedTable,
@@ -116,7 +117,7 @@ function createFind(
   return (values) => find.get(keySlots.map((slot) => values[slot])) as OldRow | undefined
 }
 
-/** Overwrites a row with a record of the same key. Key columns stay, so a row has one key through all its versions. */
+/** Returns a function that overwrites a row with a record of the same key. Key columns are kept: all versions share one key. */
 function createUpdate(
   db: Db,
   table: VersionedTable,
@@ -142,11 +143,11 @@ function createUpdate(
   }
 }
 
-/** One geometry column's part of the spatial index. */
+/** Spatial index of one geometry column. */
 interface Place {
   readonly slot: number
   add(rowId: number, values: readonly Stored[]): void
-  /** after the row was overwritten: its history, if any, is there already */
+  /** called after the row was overwritten: the triggers have filled its history by then */
   move(rowId: number, values: readonly Stored[]): void
 }
 

@@ -5,12 +5,13 @@ import type { Bbox } from '../../../geo/types.js'
 import { isFault, type Stored, type ValueEnv } from '../../columns/column-type.js'
 import { decodeStored } from '../../columns/column-types-bytes.js'
 import { plainDecimal } from '../../columns/column-types-decimal.js'
-import type { VersionedTable } from '../citations/versions.js'
+import type { VersionedTable } from '../versions/versioned-table.js'
 
 /**
- * Checks a record, an array in column order.
+ * Checks a record and converts it to stored values.
  *
- * @param index its place in the call, for the message
+ * @param record values in the order of the columns
+ * @param index position of the record in the call, for errors
  * @returns one stored value per column
  * @throws AppError BAD_RECORD, `data` = `{ index, column, reason }`
  */
@@ -43,27 +44,24 @@ export function readDatasetRecord(
   return values
 }
 
-export function badRecord(index: number, column: string | null, reason: string): AppError {
-  const at = column === null ? '' : `, ${column}`
-  return new AppError(
-    'BAD_RECORD',
-    { index, column, reason },
-    { message: `records[${index}]${at}: ${reason}` },
-  )
+/** Returns the error for a record that does not fit its dataset. */
+function badRecord(index: number, column: string | null, reason: string): AppError {
+  const message = column === null ? reason : `${column}: ${reason}`
+  return new AppError('BAD_RECORD', { index, column, reason }, { message })
 }
 
-/** A record whose key stands already, in the table or earlier in the call. */
+/** Returns the error for a record whose key exists, in the table or earlier in the call. */
 export function keyExists(table: VersionedTable, values: readonly Stored[], index: number): AppError {
   const key = table.keyColumns.map((name) => {
     const value = values[table.columns.findIndex((column) => column.name === name)]
     const shown = typeof value === 'bigint' ? String(value) : describeValue(value)
     return `${name} ${value instanceof Uint8Array ? `of ${value.length} bytes` : shown}`
   })
-  const message = `records[${index}]: a record with ${key.join(', ')} is there already`
+  const message = `a record with ${key.join(', ')} already exists`
   return new AppError('RECORD_EXISTS', { index, key_columns: table.keyColumns }, { message })
 }
 
-/** Box of a stored geometry; undefined when it is null or empty. */
+/** Returns the box of a stored geometry; undefined when it is null or empty. */
 export function storedBox(wkb: Stored): Bbox | undefined {
   return wkb instanceof Uint8Array ? bboxOf(decodeStored(wkb)) : undefined
 }

@@ -1,22 +1,16 @@
 import type { Bbox } from '../../../geo/types.js'
+import type { FeatureExtent } from '../../features.js'
 import type { LoaderTable } from '../../tables.js'
-import type { TableState } from '../citations/plan.js'
 import { type Db, identifier, statement } from '../connection/database.js'
 import { indexSql } from '../tables/ddl.js'
 import { NOWHERE, readPacked, UNBOUNDED_DAY } from '../tables/entries.js'
-
-/** Where and when the rows of a table are; a little more than that where the index knows it only roughly. */
-export interface FeatureExtent {
-  readonly bbox: Bbox | undefined
-  /** µs UTC; null for an end that is open; undefined where nothing is known of times */
-  readonly interval: readonly [bigint | null, bigint | null] | undefined
-}
+import type { TableState } from '../versions/versioned-table.js'
 
 const US_PER_DAY = 86_400_000_000n
-/** Farther out than any coordinate: what lies there is the box of rows without a location. */
+/** Beyond every coordinate: only the box of rows without a location lies there. */
 const FAR = NOWHERE / 2
 
-/** From the boxes of a loader table's index: some 250 rows a box. */
+/** Returns the extent of a loader table from the boxes of its index, one for about 250 rows. */
 export function extentOfTable(db: Db, table: LoaderTable): FeatureExtent {
   type Run = [id: number, west: number, east: number, south: number, north: number, from: number, to: number]
   const runs = statement<Run>(
@@ -40,7 +34,12 @@ export function extentOfTable(db: Db, table: LoaderTable): FeatureExtent {
   }
 }
 
-/** From the root of the R*Tree of a dataset's column, whose boxes hold every other: one page, whatever the size. */
+/**
+ * Returns the extent of a state. For a dataset it is read from the root of the R*Tree, whose boxes contain all others: one
+ * page, whatever the size.
+ *
+ * @param slot position of the geometry column, undefined for none
+ */
 export function extentOfState(db: Db, state: TableState, slot: number | undefined): FeatureExtent {
   const { table } = state
   if (table.loader !== undefined) return extentOfTable(db, table.loader)
@@ -55,7 +54,8 @@ export function extentOfState(db: Db, state: TableState, slot: number | undefine
 }
 
 /**
- * A node: depth and count of its cells (2 bytes each, big endian), then cells of an id (8 bytes) and four floats.
+ * Extends a box by the cells of an R*Tree node. A node is its depth and its number of cells (2 bytes each, big endian), then
+ * the cells: an id (8 bytes) and four floats.
  *
  * @see https://sqlite.org/rtree.html#the_on_disk_format
  */
@@ -69,7 +69,7 @@ function growByRoot(box: Bbox, node: Uint8Array | undefined): void {
   }
 }
 
-/** Rows with and without a location stand in one run: each is looked at. */
+/** Extends a box by the rows of a run that holds rows with and without a location. */
 function growByEntries(box: Bbox, packed: Uint8Array | undefined): void {
   if (packed === undefined) return
   const { boxes, count } = readPacked(packed)
@@ -90,7 +90,7 @@ function grow(box: Bbox, west: number, south: number, east: number, north: numbe
   box[3] = Math.max(box[3], north)
 }
 
-/** The index counts days in single precision: the bounds are told as whole days. */
+/** The index counts days in single precision, so the bounds are whole days. */
 function startOf(day: number): bigint | null {
   return day <= -UNBOUNDED_DAY ? null : BigInt(Math.floor(day)) * US_PER_DAY
 }

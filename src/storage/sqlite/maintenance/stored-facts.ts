@@ -1,9 +1,9 @@
 import path from 'node:path'
+import { computeSums } from '../../formats/checksum.js'
 import type { Keyring } from '../../keyring.js'
 import type { StoredFacts, StoredKey, StoredSecrets, StoredUpstream } from '../../maintenance.js'
 import { UPSTREAM_SECRET_CONTEXT } from '../../upstreams.js'
-import { allCitations } from '../citations/catalog.js'
-import { computeSums } from '../citations/checksum.js'
+import { createCitationReader } from '../citations/store.js'
 import { openDataReader } from '../connection/data-db.js'
 import type { Db } from '../connection/database.js'
 import { openPlain } from '../connection/snapshot.js'
@@ -117,11 +117,11 @@ function readSecrets(db: Db, keyring: Keyring | undefined): StoredSecrets {
 async function* checkCitations(dir: string, signal?: AbortSignal) {
   const db = openDataReader(path.join(dir, 'data.db'))
   try {
-    for (const citation of allCitations(db)) {
+    for (const citation of await createCitationReader(db).all()) {
       signal?.throwIfAborted()
       const { longForm, checksum } = citation.info
       if (checksum === null) continue // not computed yet: the gateway that serves the database does it
-      yield { longForm, found: (await computeSums(db, citation)).checksum, expected: checksum }
+      yield { longForm, found: (await computeSums(citation)).checksum, expected: checksum }
     }
   } finally {
     db.close()

@@ -1,17 +1,15 @@
 import t from 'tap'
-import { type VacuumCounts, vacuumVersions } from '../../../../src/storage/sqlite/citations/vacuum.js'
-import { createPause } from '../../../../src/storage/sqlite/connection/pause.js'
-import { allRecords, columns, type Datasets, definition, openDatasets } from '../../../support/datasets.js'
+import type { VacuumCounts } from '../../../../src/storage/citations.js'
+import {
+  allRecords,
+  columns,
+  definition,
+  type OpenedDatasets,
+  openDatasets,
+  vacuum,
+} from '../../../support/datasets.js'
 
-const vacuum = ({ data }: Datasets, onProgress?: (counts: VacuumCounts) => void) =>
-  vacuumVersions({
-    db: data.writer,
-    lock: data.lock,
-    pause: createPause(undefined, 5),
-    ...(onProgress === undefined ? {} : { onProgress }),
-  })
-
-const tableNames = ({ data }: Datasets) =>
+const tableNames = ({ data }: OpenedDatasets) =>
   data.reader
     .prepare(
       "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'prov_%' AND name NOT LIKE '%rtree%_%' ESCAPE '\\' ORDER BY 1",
@@ -29,7 +27,7 @@ async function filled(t: Tap, rowCount = 10) {
 
 type Tap = { testdir(): string; teardown(work: () => unknown): unknown }
 
-const put = ({ store }: Datasets, v: string, rowCount = 10) =>
+const put = ({ store }: OpenedDatasets, v: string, rowCount = 10) =>
   store.put(
     'd',
     Array.from({ length: rowCount }, (_, k) => [k, v, `POINT(${k} ${v.length})`]),

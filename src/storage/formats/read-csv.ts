@@ -1,0 +1,93 @@
+import { createReadStream } from 'node:fs'
+import type { StateColumn } from '../columns/state-column.js'
+import type { ImportFile } from './import-file.js'
+
+/** A CSV file with a line of names (RFC 4180). Nothing between the commas is null, `""` an empty text. */
+export async function openCsv(file: string): Promise<ImportFile> {
+  const rows = csvRows(chunksOf(file))
+  const head = await rows.next()
+  if (head.done === true) throw new Error(`${file} is empty, expected a line of column names`)
+  const names = head.value.map((name) => name ?? '')
+  return {
+    columns: undefined,
+    keyColumns: [],
+    async *records(columns) {
+      const unknown = names.find((name) => !columns.some((column) => column.name === name))
+      if (unknown !== undefined)
+        throw new Error(`${file} has the column ${JSON.stringify(unknown)}, which the dataset lacks`)
+      const slots = columns.map(({ name }) => names.indexOf(name))
+      let line = 1
+      for await (const row of rows) {
+        line++
+        if (row.length !== names.length)
+          throw new Error(`${file}, record ${line}: found ${row.length} values, expected ${names.length}`)
+        yield columns.map((column, at) => importedValue(column, row[slots[at] ?? -1] ?? null))
+      }
+    },
+    close: () => void rows.return(undefined),
+  }
+}
+
+function importedValue({ udtName }: StateColumn, text: string | null): unknown {
+  return text !== null && udtName.startsWith('json') ? (JSON.parse(text) as unknown) : text
+}
+
+async function* chunksOf(file: string): AsyncGenerator<string> {
+  for await (const chunk of createReadStream(file, { encoding: 'utf8' })) yield chunk as string
+}
+
+export type Field = string | null
+
+/**
+ * Rows of CSV text that comes in pieces.
+ *
+ * @param maxRowChars a row that is longer, as one is whose quote is never closed, must not take the memory
+ * @throws Error for what is no CSV
+ */
+export async function* csvRows(
+  chunks: AsyncIterable<string>,
+  maxRowChars = Number.POSITIVE_INFINITY,
+): AsyncGenerator<Field[], undefined, undefined> {
+  let rest = ''
+  let isFirst = true
+  for await (const chunk of chunks) {
+    rest += isFirst ? chunk.replace(/^\uFEFF/, '') : chunk
+    isFirst = false
+    for (let end = rowEnd(rest); end !== -1; end = rowEnd(rest)) {
+      yield fieldsOf(rest.slice(0, end))
+      rest = rest.slice(end).replace(/^\r?\n/, '')
+    }
+    if (rest.length > maxRowChars)
+      throw new Error(`found a row of more than ${maxRowChars} characters: is a quote not closed?`)
+  }
+  if (rest !== '') yield fieldsOf(rest.replace(/\r$/, ''))
+}
+
+/** Where the first row ends, -1 while it may go on. */
+function rowEnd(text: string): number {
+  let isQuoted = false
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at)
+    if (char === QUOTE)
+      isQuoted = !isQuoted // a doubled quote turns twice
+    else if (char === LF && !isQuoted) return text.charCodeAt(at - 1) === CR ? at - 1 : at
+  }
+  return -1
+}
+
+const QUOTE = 0x22
+const LF = 0x0a
+const CR = 0x0d
+
+function fieldsOf(row: string): Field[] {
+  const fields: Field[] = []
+  const form = /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/gy
+  for (;;) {
+    const match = form.exec(row)
+    if (match === null)
+      throw new Error(`found ${JSON.stringify(row.slice(0, 60))}, expected values between commas`)
+    const [, quoted, plain, end] = match
+    fields.push(quoted === undefined ? (plain === '' ? null : (plain ?? null)) : quoted.replaceAll('""', '"'))
+    if (end === '') return fields
+  }
+}

@@ -1,0 +1,173 @@
+import Database from 'better-sqlite3'
+import { type DatasetColumn, parseDataType } from '../columns/data-type.js'
+import type { StateColumn } from '../columns/state-column.js'
+import { type Db, identifier } from '../sqlite/connection/database.js'
+import { nativeBinding } from '../sqlite/connection/native.js'
+import { type ColumnText, type ImportFile, parseColumns } from './import-file.js'
+
+const PAGE_ROWS = 500
+
+interface Layer {
+  name: string
+  /** column of the geometry, null for none */
+  geometry: string | null
+  srid: number
+  /** the integer primary key, which is no column of the dataset */
+  fid: string
+}
+
+/**
+ * The first layer of a GeoPackage. One of `cite export` says in its metadata what its columns were; of any other the types
+ * are those of the file.
+ *
+ * @throws Error in one line when there is no layer
+ */
+export function openGeopackage(file: string): ImportFile {
+  const native = nativeBinding()
+  const db = new Database(file, {
+    readonly: true,
+    fileMustExist: true,
+    ...(native === undefined ? {} : { nativeBinding: native as unknown as string }),
+  })
+  const layer = findLayer(db, file)
+  const citation = findCitation(db)
+  return {
+    columns: citation === undefined ? columnsOfLayer(db, layer) : parseColumns(citation.columns),
+    keyColumns: citation?.key_columns ?? [],
+    records: (columns) => readRecords(db, layer, columns),
+    close: () => void db.close(),
+  }
+}
+
+function findLayer(db: Db, file: string): Layer {
+  const row = db
+    .prepare<unknown[], { name: string; geometry: string | null; srid: number | null }>(
+      `SELECT c.table_name AS name, g.column_name AS geometry, g.srs_id AS srid FROM gpkg_contents AS c
+       LEFT JOIN gpkg_geometry_columns AS g USING (table_name)
+       WHERE c.data_type IN ('features', 'attributes') ORDER BY c.data_type = 'features' DESC, c.rowid LIMIT 1`,
+    )
+    .get()
+  if (row === undefined) throw new Error(`${file} has no table of features or attributes`)
+  const fid = tableInfo(db, row.name).find(({ pk }) => pk === 1)?.name ?? 'rowid'
+  return { name: row.name, geometry: row.geometry, srid: row.srid ?? 4326, fid }
+}
+
+interface CitationText {
+  columns: ColumnText[]
+  key_columns: string[]
+}
+
+function findCitation(db: Db): CitationText | undefined {
+  const hasMetadata =
+    db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'gpkg_metadata'").get() !== undefined
+  if (!hasMetadata) return undefined
+  const texts = db
+    .prepare<unknown[], string>(
+      "SELECT metadata FROM gpkg_metadata WHERE mime_type = 'application/json' ORDER BY id",
+    )
+    .pluck()
+    .all()
+  for (const text of texts) {
+    const { citation } = JSON.parse(text) as { citation?: CitationText }
+    if (citation !== undefined) return citation
+  }
+  return undefined
+}
+
+function tableInfo(db: Db, table: string): { name: string; type: string; notnull: number; pk: number }[] {
+  return db.pragma(`table_info(${identifier(table)})`) as ReturnType<typeof tableInfo>
+}
+
+const TYPE_NAMES: Record<string, string> = {
+  BOOLEAN: 'boolean',
+  TINYINT: 'smallint',
+  SMALLINT: 'smallint',
+  MEDIUMINT: 'integer',
+  INT: 'bigint',
+  INTEGER: 'bigint',
+  FLOAT: 'real',
+  DOUBLE: 'double precision',
+  REAL: 'double precision',
+  DATE: 'date',
+  DATETIME: 'timestamptz',
+  BLOB: 'bytea',
+}
+
+function columnsOfLayer(db: Db, { name, geometry, srid, fid }: Layer): DatasetColumn[] {
+  return tableInfo(db, name)
+    .filter((column) => column.name !== fid)
+    .map((column) => {
+      const isGeometry = column.name === geometry
+      const typeText = isGeometry
+        ? `geometry(Geometry,${srid > 0 ? srid : 4326})`
+        : (TYPE_NAMES[column.type.replace(/\(.*/, '').toUpperCase()] ?? 'text')
+      const type = parseDataType(typeText)
+      if (type === undefined) throw new Error(`the column ${column.name} has the type ${column.type}`)
+      return { name: column.name, type, isNullable: column.notnull === 0 }
+    })
+}
+
+async function* readRecords(
+  db: Db,
+  layer: Layer,
+  columns: readonly StateColumn[],
+): AsyncGenerator<unknown[]> {
+  const there = new Set(tableInfo(db, layer.name).map(({ name }) => name))
+  const select = columns.map(({ name }) => (there.has(name) ? identifier(name) : 'NULL'))
+  const fid = identifier(layer.fid)
+  const page = db
+    .prepare<unknown[], [bigint, ...unknown[]]>(
+      `SELECT ${[fid, ...select].join(', ')} FROM ${identifier(layer.name)} WHERE ${fid} > ? ORDER BY ${fid} LIMIT ?`,
+    )
+    .raw()
+    .safeIntegers()
+  const isNan = nanPlaces(db, layer.name)
+  for (let after = -(2n ** 62n); ; ) {
+    const rows = page.all(after, PAGE_ROWS)
+    for (const [rowId, ...values] of rows) {
+      after = rowId
+      yield columns.map((column, at) => {
+        const value = values[at]
+        if (value === null) return isNan(column.name, rowId) ? 'NaN' : null
+        return importedValue(column, value, column.name === layer.geometry)
+      })
+    }
+    if (rows.length < PAGE_ROWS) return
+  }
+}
+
+/** Places whose null stands for NaN. */
+function nanPlaces(db: Db, table: string): (column: string, rowId: bigint) => boolean {
+  const isThere = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'gpkg_metadata_reference'").get()
+  if (isThere === undefined) return () => false
+  const find = db
+    .prepare<unknown[], number>(
+      `SELECT 1 FROM gpkg_metadata_reference AS r JOIN gpkg_metadata AS m ON m.id = r.md_file_id
+       WHERE r.reference_scope = 'row/col' AND r.table_name = ? AND r.column_name = ? AND r.row_id_value = ?
+       AND m.metadata = '{"value":"NaN"}'`,
+    )
+    .pluck()
+  const hasAny = db.prepare("SELECT 1 FROM gpkg_metadata_reference WHERE reference_scope = 'row/col'").get()
+  return (column, rowId) => hasAny !== undefined && find.get(table, column, rowId) === 1
+}
+
+/** A value as `dataset.record.put` takes it. */
+function importedValue(column: StateColumn, value: unknown, isGeometry: boolean): unknown {
+  if (value instanceof Uint8Array) {
+    if (isGeometry) return Buffer.from(wkbOf(value)).toString('hex')
+    return Buffer.from(value).toString('base64')
+  }
+  if (typeof value === 'bigint') return column.udtName === 'bool' ? value !== 0n : String(value)
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value)
+  return column.udtName.startsWith('json') ? (JSON.parse(value as string) as unknown) : value
+}
+
+const ENVELOPE_BYTES = [0, 32, 48, 48, 64]
+
+/** The WKB behind the header of a GeoPackageBinary. */
+function wkbOf(blob: Uint8Array): Uint8Array {
+  if (blob[0] !== 0x47 || blob[1] !== 0x50) throw new Error('a geometry does not begin with GP')
+  const envelope = ENVELOPE_BYTES[((blob[3] ?? 0) >> 1) & 7]
+  if (envelope === undefined) throw new Error('a geometry has an envelope of an unknown kind')
+  return blob.subarray(8 + envelope)
+}

@@ -1,0 +1,238 @@
+import Database from 'better-sqlite3'
+import { bboxOf } from '../../geo/bbox.js'
+import type { Bbox, Geometry } from '../../geo/types.js'
+import { encodeWkt } from '../../geo/wkt.js'
+import type { Stored, ValueEnv } from '../columns/column-type.js'
+import { decodeStored } from '../columns/column-types-bytes.js'
+import type { StateColumn } from '../columns/state-column.js'
+import { type Db, identifier } from '../sqlite/connection/database.js'
+import { nativeBinding } from '../sqlite/connection/native.js'
+import type { ExportedState, ExportRow } from './exported-state.js'
+import { GEOPACKAGE_SCHEMA, SRS_ROWS } from './geopackage-schema.js'
+import { describeCitation } from './write-geojson.js'
+
+/** 'GPKG' */
+const APPLICATION_ID = 0x47504b47
+/** GeoPackage 1.3 */
+const USER_VERSION = 10_300
+
+/**
+ * Writes a state as a GeoPackage: a feature table named as the dataset (an attribute table when it has no geometry), its
+ * first geometry column as the geometry, further ones as WKT. Times with a zone are DATETIME in UTC, exact decimals and
+ * JSON are text.
+ *
+ * What is cited, the columns' own types, and each NaN (SQLite has none) are told in `gpkg_metadata`, the standard's own
+ * place for them.
+ *
+ * @param file must not exist
+ * @see OGC 12-128r18, GeoPackage Encoding Standard 1.3.1
+ */
+export async function writeGeopackage(file: string, state: ExportedState): Promise<void> {
+  const native = nativeBinding()
+  const db = new Database(file, native === undefined ? {} : { nativeBinding: native as unknown as string })
+  try {
+    db.pragma(`application_id = ${APPLICATION_ID}`)
+    db.pragma(`user_version = ${USER_VERSION}`)
+    db.pragma('journal_mode = MEMORY') // a file that is not whole is thrown away
+    db.exec('BEGIN')
+    db.exec(GEOPACKAGE_SCHEMA)
+    const table = createTable(db, state)
+    const writer = createRowWriter(db, state, table)
+    for await (const rows of state.pages) for (const row of rows) writer.add(row)
+    describeTable(db, state, table, writer.found())
+    db.exec('COMMIT')
+  } finally {
+    db.close()
+  }
+}
+
+interface GeopackageTable {
+  readonly name: string
+  readonly fid: string
+  /** position of the geometry column, -1 for none */
+  readonly place: number
+}
+
+/** What only the rows could tell. */
+interface Found {
+  extent: Bbox | undefined
+  hasHeights: boolean
+}
+
+function createTable(db: Db, { citation, columns }: ExportedState): GeopackageTable {
+  const isReserved = /^(?:gpkg_|rtree_|sqlite_)/i.test(citation.datasetName)
+  const name = isReserved ? `_${citation.datasetName}` : citation.datasetName
+  const taken = new Set(columns.map((column) => column.name.toLowerCase()))
+  let fid = 'fid'
+  for (let n = 1; taken.has(fid); n++) fid = `fid_${n}`
+  const place = columns.findIndex(({ srid }) => srid !== null)
+  const lines = columns.map((column, at) => {
+    const type = at === place ? geometryType(column) : columnType(column)
+    // NaN is null in SQLite, so a column that may hold it cannot refuse null
+    const isNullable = column.isNullable || column.udtName.startsWith('float')
+    return `${identifier(column.name)} ${type}${isNullable ? '' : ' NOT NULL'}`
+  })
+  const head = `${identifier(fid)} INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL`
+  db.exec(`CREATE TABLE ${identifier(name)} (${[head, ...lines].join(', ')})`)
+  return { name, fid, place }
+}
+
+function createRowWriter(db: Db, { columns, env }: ExportedState, table: GeopackageTable) {
+  const names = [table.fid, ...columns.map(({ name }) => name)].map(identifier)
+  const insert = db.prepare(
+    `INSERT INTO ${identifier(table.name)} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
+  )
+  const noteNan = createNanNotes(db, table)
+  const found: Found = { extent: undefined, hasHeights: false }
+  return {
+    add({ rowId, values }: ExportRow) {
+      insert.run(
+        rowId,
+        ...columns.map((column, at) => {
+          const stored = values[at] as Stored
+          if (stored === null) return null
+          if (at === table.place) return geometryBlob(stored as Uint8Array, column.srid ?? 0, found)
+          return columnValue(column, stored, env)
+        }),
+      )
+      for (const [at, column] of columns.entries()) {
+        if (values[at] === 'NaN' && column.udtName.startsWith('float')) noteNan(column.name, rowId)
+      }
+    },
+    found: () => found,
+  }
+}
+
+/** One metadata row says NaN; each place that holds it is a reference of scope `row/col`. */
+function createNanNotes(db: Db, table: GeopackageTable): (column: string, rowId: number) => void {
+  const define = db.prepare(
+    `INSERT OR IGNORE INTO gpkg_metadata (id, md_scope, md_standard_uri, mime_type, metadata)
+     VALUES (2, 'attribute', 'https://www.rfc-editor.org/rfc/rfc8259', 'application/json', '{"value":"NaN"}')`,
+  )
+  const refer = db.prepare(
+    `INSERT INTO gpkg_metadata_reference (reference_scope, table_name, column_name, row_id_value, md_file_id)
+     VALUES ('row/col', ?, ?, ?, 2)`,
+  )
+  return (column, rowId) => {
+    define.run()
+    refer.run(table.name, column, rowId)
+  }
+}
+
+function describeTable(db: Db, state: ExportedState, table: GeopackageTable, found: Found): void {
+  const column = state.columns[table.place]
+  const srid = column?.srid ?? 0
+  const srs = db.prepare('INSERT OR IGNORE INTO gpkg_spatial_ref_sys VALUES (?, ?, ?, ?, ?, ?)')
+  for (const row of SRS_ROWS) srs.run(...row)
+  srs.run(`EPSG:${srid}`, srid, 'EPSG', srid, 'undefined', null)
+  const { citation } = state
+  db.prepare(
+    `INSERT INTO gpkg_contents (table_name, data_type, identifier, description, last_change, min_x, min_y, max_x, max_y, srs_id)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  ).run(
+    table.name,
+    column === undefined ? 'attributes' : 'features',
+    table.name,
+    citation.longForm === citation.datasetName
+      ? citation.datasetName // a table as it is, of `data export`
+      : `${citation.datasetName} as cited by ${citation.longForm}`,
+    new Date(citation.createdAtUs / 1000).toISOString(),
+    ...(found.extent ?? [null, null, null, null]),
+    srid,
+  )
+  if (column !== undefined) {
+    db.prepare('INSERT INTO gpkg_geometry_columns VALUES (?, ?, ?, ?, ?, 0)').run(
+      table.name,
+      column.name,
+      geometryType(column),
+      srid,
+      found.hasHeights ? 2 : 0, // heights are allowed, or prohibited
+    )
+  }
+  db.prepare(
+    `INSERT INTO gpkg_metadata (id, md_scope, md_standard_uri, mime_type, metadata)
+     VALUES (1, 'dataset', 'https://www.rfc-editor.org/rfc/rfc8259', 'application/json', ?)`,
+  ).run(JSON.stringify({ citation: describeCitation(state) }))
+  db.prepare(
+    "INSERT INTO gpkg_metadata_reference (reference_scope, table_name, md_file_id) VALUES ('table', ?, 1)",
+  ).run(table.name)
+}
+
+function geometryType({ typeText }: StateColumn): string {
+  return /^geometry\((\w+),/.exec(typeText)?.[1]?.toUpperCase() ?? 'GEOMETRY'
+}
+
+function columnType(column: StateColumn): string {
+  const { udtName, rules } = column
+  if (column.isFile) return 'BLOB'
+  switch (udtName) {
+    case 'bool':
+      return 'BOOLEAN'
+    case 'int2':
+      return 'SMALLINT'
+    case 'int4':
+      return 'MEDIUMINT'
+    case 'int8':
+      return 'INTEGER'
+    case 'float4':
+      return 'FLOAT'
+    case 'float8':
+      return 'DOUBLE'
+    case 'date':
+      return 'DATE'
+    case 'timestamptz':
+      return 'DATETIME'
+    case 'bytea':
+    case 'raster':
+      return 'BLOB'
+    default:
+      return rules.length === null ? 'TEXT' : `TEXT(${rules.length})`
+  }
+}
+
+function columnValue(column: StateColumn, stored: Exclude<Stored, null>, env: ValueEnv): unknown {
+  if (column.srid !== null) return encodeWkt(decodeStored(stored as Uint8Array))
+  if (stored === 'NaN' && column.udtName.startsWith('float')) return null
+  switch (column.udtName) {
+    case 'timestamptz': // milliseconds as the standard has it, microseconds where there are some
+      return utcText(String(column.type.print(stored, { ...env, timeZoneMin: 0 })))
+    case 'timestamp':
+      return column.type.print(stored, env)
+    case 'float4':
+    case 'float8':
+      return Number(stored)
+    default:
+      return stored
+  }
+}
+
+/** `2025-01-02T03:04:05.678Z` of what is printed with `+00:00`. */
+function utcText(printed: string): string {
+  const [head = '', fraction = ''] = printed.slice(0, -'+00:00'.length).split('.')
+  return `${head}.${fraction.padEnd(3, '0').replace(/^(\d{3})0+$/, '$1')}Z`
+}
+
+/** GeoPackageBinary: a header with the box, then the WKB as it is stored. */
+function geometryBlob(wkb: Uint8Array, srid: number, found: Found): Uint8Array {
+  const geometry: Geometry = decodeStored(wkb)
+  const box = bboxOf(geometry)
+  const envelopeBytes = box === undefined ? 0 : 32
+  const blob = Buffer.alloc(8 + envelopeBytes + wkb.length)
+  blob.write('GP', 0, 'latin1')
+  // little endian; an envelope of x and y, or none and the mark of an empty geometry
+  blob[3] = box === undefined ? 0b1_0001 : 0b0_0011
+  blob.writeInt32LE(srid, 4)
+  if (box !== undefined) {
+    const [west, south, east, north] = box
+    for (const [at, bound] of [west, east, south, north].entries()) blob.writeDoubleLE(bound, 8 + at * 8)
+    found.extent = joined(found.extent, box)
+  }
+  blob.set(wkb, 8 + envelopeBytes)
+  found.hasHeights ||= new DataView(wkb.buffer, wkb.byteOffset).getUint32(1, true) > 1000
+  return blob
+}
+
+function joined(a: Bbox | undefined, b: Bbox): Bbox {
+  if (a === undefined) return b
+  return [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[2], b[2]), Math.max(a[3], b[3])]
+}

@@ -1,0 +1,204 @@
+import type { Geometry } from '../../../geo/types.js'
+import type { Stored, ValueEnv } from '../../columns/column-type.js'
+import { typeOf } from '../../columns/column-types.js'
+import { setProperty } from '../../columns/set-property.js'
+import type { StateColumn } from '../../columns/state-column.js'
+import type { FeatureQuery, FeatureSource, FeatureSources } from '../../features.js'
+import { decryptValue } from '../../formats/decrypt-value.js'
+import type { Keyring } from '../../keyring.js'
+import { createPause } from '../../pause.js'
+import type { StatePaths, StateQuery, StateRow } from '../../states.js'
+import type { LoaderTable, TableReader, TableRow } from '../../tables.js'
+import { allCitations, type FoundCitation, findCitation, isCitation } from '../citations/catalog.js'
+import { type Db, statement } from '../connection/database.js'
+import { allDatasets, type FoundDataset, findDataset } from '../datasets/catalog.js'
+import { countTable } from '../tables/count.js'
+import { countState, readState, type StateReading } from '../versions/read-state.js'
+import { currentState, type TableState } from '../versions/versioned-table.js'
+import { extentOfState, extentOfTable } from './extent.js'
+
+export interface FeatureSourcesOptions {
+  readonly tables: TableReader
+  /** `service.timeZone`, minutes east of UTC */
+  readonly timeZoneMin: number
+  /** most rows of a page */
+  readonly pageRows: number
+  readonly keyring: Pick<Keyring, 'decrypt'>
+  /** µs UTC */
+  nowUs(): number
+}
+
+const START = 'start_datetime'
+const END = 'end_datetime'
+/** Longest stretch of work without letting the event loop turn, ms. */
+const SLICE_MS = 5
+const PATHS: StatePaths = { conds: 'query', order: 'query', columns: 'query' }
+
+/** Opens the feature sources of data.db. @param db a connection that sees committed rows only */
+export function createFeatureSources(db: Db, options: FeatureSourcesOptions): FeatureSources {
+  const { tables } = options
+  return {
+    async find(kind, name) {
+      if (kind === 'table') {
+        const table = await tables.find(name)
+        // methods accept other spellings; a collection has one address
+        return table?.dataName === name ? sourceOfTable(db, table, options) : undefined
+      }
+      if (kind === 'dataset') {
+        const dataset = findDataset(db, name)
+        return dataset?.info.shortForm === name ? sourceOfDataset(db, dataset, options) : undefined
+      }
+      const citation = findCitation(db, name)
+      return citation?.info.longForm === name ? sourceOfCitation(db, citation, options) : undefined
+    },
+    async list(kind) {
+      if (kind === 'table') return (await tables.list()).map((table) => sourceOfTable(db, table, options))
+      if (kind === 'dataset') return allDatasets(db).map((found) => sourceOfDataset(db, found, options))
+      return allCitations(db).map((found) => sourceOfCitation(db, found, options))
+    },
+  }
+}
+
+function sourceOfTable(db: Db, table: LoaderTable, options: FeatureSourcesOptions): FeatureSource {
+  const shown = table.columns.filter(({ name, file }) => name !== 'location' && file === null)
+  const names = shown.map(({ name }) => name)
+  return {
+    kind: 'table',
+    name: table.dataName,
+    description: `Data loader table ${table.schema}.${table.tableName}`,
+    columns: shown.map(({ name, udtName, isNullable, isEncrypted }) => ({
+      name,
+      udtName,
+      isNullable,
+      isQueryable: !isEncrypted && typeOf(udtName).sortKey !== null,
+    })),
+    hasGeometry: true,
+    hasPeriod: true,
+    version: async () => `${table.tableId}.${await options.tables.dataVersion(table)}`,
+    extent: async () => extentOfTable(db, table),
+    pages: (query, signal) =>
+      options.tables.pages(table, { ...query, columns: names, isNowhereIn: true }, signal, PATHS),
+    count: (query, signal) =>
+      countTable(db, table, { ...query, isNowhereIn: true }, envOf(options), PATHS, signal),
+  }
+}
+
+function sourceOfDataset(
+  db: Db,
+  { info, table }: FoundDataset,
+  options: FeatureSourcesOptions,
+): FeatureSource {
+  const lastTx = 'SELECT last_tx FROM dataset WHERE dataset_id = ?'
+  return {
+    ...sourceOfState(db, currentState(table), options),
+    kind: 'dataset',
+    name: info.shortForm,
+    description: `Current records of the dataset ${info.longForm}`,
+    version: async () => `${info.datasetId}.${statement<number>(db, lastTx).pluck().get(info.datasetId)}`,
+  }
+}
+
+function sourceOfCitation(
+  db: Db,
+  { info, state, rowCount }: FoundCitation,
+  options: FeatureSourcesOptions,
+): FeatureSource {
+  const check = () => {
+    if (!isCitation(db, info.citationId)) throw new Error(`the citation ${info.longForm} was removed`)
+  }
+  const source = sourceOfState(db, state, options, check)
+  return {
+    ...source,
+    kind: 'citation',
+    name: info.longForm,
+    description: `Records of ${info.datasetName} as they were cited`,
+    version: async () => String(info.citationId), // a cited state never changes
+    count: (query, signal) =>
+      Object.keys(query).length === 0 && rowCount !== null
+        ? Promise.resolve(rowCount)
+        : source.count(query, signal),
+  }
+}
+
+type StateSource = Omit<FeatureSource, 'kind' | 'name' | 'description' | 'version'>
+
+function sourceOfState(
+  db: Db,
+  state: TableState,
+  options: FeatureSourcesOptions,
+  check: () => void = () => undefined,
+): StateSource {
+  const place = state.columns.find(({ srid }) => srid !== null)
+  const shown = state.columns.filter((column) => column !== place && !column.isFile)
+  const hasPeriod = [START, END].every((name) =>
+    shown.some((column) => column.name === name && column.udtName === 'timestamptz'),
+  )
+  const columns = (place === undefined ? shown : [...shown, place]).map(({ name }) => name)
+  const reading = (signal: AbortSignal | undefined): StateReading => ({
+    db,
+    env: envOf(options),
+    pageRows: options.pageRows,
+    pause: createPause(signal, SLICE_MS),
+    paths: PATHS,
+    check,
+  })
+  const toStateQuery = ({ area, span, ...rest }: FeatureQuery): StateQuery => ({
+    ...rest,
+    columns,
+    within:
+      area === undefined || place === undefined ? undefined : { column: place.name, area, isNullIn: true },
+    span: span === undefined || !hasPeriod ? undefined : { start: START, end: END, ...span },
+  })
+  return {
+    columns: shown.map(({ name, udtName, isNullable, isEncrypted, type }) => ({
+      name,
+      udtName,
+      isNullable,
+      isQueryable: !isEncrypted && type.sortKey !== null,
+    })),
+    hasGeometry: place !== undefined,
+    hasPeriod,
+    extent: async () =>
+      extentOfState(db, state, place === undefined ? undefined : state.columns.indexOf(place)),
+    pages: (query, signal) => printPages(reading(signal), state, toStateQuery(query), place, options),
+    count: (query, signal) => countState(reading(signal), state, toStateQuery(query)),
+  }
+}
+
+async function* printPages(
+  reading: StateReading,
+  state: TableState,
+  query: StateQuery,
+  place: StateColumn | undefined,
+  { keyring }: FeatureSourcesOptions,
+): AsyncGenerator<TableRow[]> {
+  const { columns, pages } = readState(reading, state, query)
+  const print = (column: StateColumn, stored: Stored) => {
+    if (stored === null) return null
+    return column.isEncrypted
+      ? decryptValue(state.table.name, column.name, stored, keyring)
+      : column.type.print(stored, reading.env)
+  }
+  for await (const rows of pages) yield rows.map((row) => toRow(columns, row, place, print))
+}
+
+function toRow(
+  columns: readonly StateColumn[],
+  [rowId, ...values]: StateRow,
+  place: StateColumn | undefined,
+  print: (column: StateColumn, stored: Stored) => unknown,
+): TableRow {
+  let geometry: Geometry | null = null
+  const properties: Record<string, unknown> = {}
+  for (const [at, column] of columns.entries()) {
+    const value = print(column, values[at] ?? null)
+    if (column === place)
+      geometry = value as Geometry | null // a geometry column prints GeoJSON
+    else setProperty(properties, column.name, value)
+  }
+  return { rowId: Number(rowId), geometry, properties }
+}
+
+function envOf({ timeZoneMin, nowUs }: FeatureSourcesOptions): ValueEnv {
+  return { timeZoneMin, nowUs: BigInt(nowUs()) }
+}

@@ -1,0 +1,266 @@
+import type { ReadOptions, StatePaths, StateQuery, StateResult, StateRow } from '../../states.js'
+import { TRANSACTION_RANGE } from '../../states.js'
+import { type Db, statement } from '../connection/database.js'
+import { findCandidates, findCandidatesOrNowhere } from '../tables/candidates.js'
+import { lastOf } from '../tables/last-of.js'
+import { createSorter } from '../tables/sort.js'
+import { planState, requireColumn, type StatePlan } from './plan.js'
+import {
+  beganAtSql,
+  boxIdsSql,
+  keyIdsSql,
+  mergedSql,
+  nextIdsSql,
+  previousIdsSql,
+  rowIdSql,
+  sortSql,
+  stateSql,
+} from './state-sql.js'
+import type { TableState } from './versioned-table.js'
+
+/** Conditions under which a state is read from SQLite. */
+export interface StateReading extends ReadOptions {
+  /** a connection that sees committed rows only */
+  readonly db: Db
+  /** called before each page. @throws AppError when the state can no longer be read */
+  check?(): void
+  /**
+   * Finds the start of an offset among the matching rows, or a place shortly before it; called for readings in the order of
+   * row ids.
+   *
+   * @param isWhole every row of the state matches
+   * @returns undefined when no start is known
+   */
+  seek?(offset: number, isWhole: boolean): Start | undefined
+}
+
+/** Place in a state from which rows are read. */
+export interface Start {
+  /** id after which to read */
+  afterId: number
+  /** matching rows to skip from there */
+  skip: number
+}
+
+const DEFAULT_PATHS: StatePaths = { conds: '$.condition', order: '$.order', columns: '$.columns' }
+/** Row ids tested in one step when a condition may leave few of them: about 4 ms. */
+const STEP_IDS = 2000
+/** Most candidates taken from an index; with more the whole state is read instead. */
+const MAX_CANDIDATES = 50_000
+
+/**
+ * Reads the rows of a state that match, in the order of their ids unless the query gives one.
+ *
+ * @throws AppError BAD_CONDITION, INVALID_PARAMS for an unknown column: before it returns
+ */
+export function readState(reading: StateReading, state: TableState, query: StateQuery): StateResult {
+  const plan = planOf(reading, state, query)
+  return { columns: plan.columns, pages: readPages(reading, plan) }
+}
+
+/** Yields the ids of the rows that match, ascending, step by step. @throws AppError BAD_CONDITION at the first step */
+export async function* matchingIds(
+  reading: StateReading,
+  state: TableState,
+  conds: unknown,
+): AsyncGenerator<number[]> {
+  const plan = planOf(reading, state, { conds })
+  try {
+    if (plan.box === 'empty') return
+    const read = prepare<[bigint]>(reading.db, plan, plan.where, rowIdSql(state))
+    for await (const ids of idSteps(reading, plan, 0)) {
+      const found = read(ids).map(([id]) => Number(id))
+      if (found.length > 0) yield found
+    }
+  } finally {
+    plan.release()
+  }
+}
+
+/** Counts the rows that match; the query's order and limits are ignored. @throws AppError BAD_CONDITION */
+export async function countState(
+  reading: StateReading,
+  state: TableState,
+  query: StateQuery,
+): Promise<number> {
+  const plan = planOf(reading, state, query)
+  let count = 0
+  try {
+    if (plan.box === 'empty') return 0
+    const read = prepare<[bigint]>(reading.db, plan, plan.where, 'count(*)')
+    for await (const ids of idSteps(reading, plan, 0)) count += Number(read(ids)[0]?.[0] ?? 0)
+    return count
+  } finally {
+    plan.release()
+  }
+}
+
+function planOf({ db, env, paths = DEFAULT_PATHS }: StateReading, state: TableState, query: StateQuery) {
+  return planState(db, state, query, { env, paths })
+}
+
+async function* readPages(reading: StateReading, plan: StatePlan): AsyncGenerator<StateRow[]> {
+  let left = plan.query.limit ?? Infinity
+  try {
+    if (plan.box === 'empty' || left === 0) return
+    for await (const rows of pagesOf(reading, plan)) {
+      const page = rows.slice(0, left)
+      left -= page.length
+      if (page.length > 0) yield page
+      if (left === 0) return
+    }
+  } finally {
+    plan.release()
+  }
+}
+
+function pagesOf(reading: StateReading, plan: StatePlan): AsyncGenerator<StateRow[]> {
+  if (plan.order.length > 0) return readSorted(reading, plan)
+  const { isFromEnd, limit = Infinity } = plan.query
+  const rows = readById(reading, plan)
+  return isFromEnd === true ? lastOf(rows, limit, reading.pageRows) : rows
+}
+
+async function* readById(reading: StateReading, plan: StatePlan): AsyncGenerator<StateRow[]> {
+  const { offset = 0, afterId = 0 } = plan.query
+  const start = offset === 0 ? undefined : reading.seek?.(offset, plan.where === '1')
+  let skip = start?.skip ?? offset
+  const read = prepare<StateRow>(reading.db, plan, plan.where, selectOf(plan))
+  const count = prepare<[bigint]>(reading.db, plan, plan.where, 'count(*)')
+  for await (const ids of idSteps(reading, plan, start?.afterId ?? afterId)) {
+    if (skip >= ids.length) {
+      skip -= Number(count(ids)[0]?.[0] ?? 0) // never below 0: at most every id matches
+      continue
+    }
+    const rows = read(ids)
+    yield rows.slice(skip)
+    skip = Math.max(0, skip - rows.length)
+  }
+}
+
+/** Sorts ids by their keys first, then reads the rows page by page. Memory: one id and its keys per matching row. */
+async function* readSorted(reading: StateReading, plan: StatePlan): AsyncGenerator<StateRow[]> {
+  const { db, pageRows, pause } = reading
+  const { offset = 0, limit = Infinity } = plan.query
+  const sorter = createSorter(
+    plan.order.map((term) => term.isDescending),
+    offset + limit,
+  )
+  const keys = plan.order.map(({ column }) => sortSql(plan.state, requireColumn(plan.state, column)))
+  const readKeys = prepare<StateRow>(db, plan, plan.where, [rowIdSql(plan.state), ...keys].join(', '))
+  for await (const ids of idSteps(reading, plan, 0)) {
+    for (const [rowId, ...values] of readKeys(ids)) sorter.add({ rowId: Number(rowId), keys: values })
+  }
+  for (let skip = offset; skip > 0; skip -= pageRows) {
+    sorter.take(Math.min(skip, pageRows))
+    await pause()
+  }
+  const read = prepare<StateRow>(db, { ...plan, params: [] }, '1', selectOf(plan))
+  for (let page = sorter.take(pageRows); page.length > 0; page = sorter.take(pageRows)) {
+    await pause()
+    reading.check?.()
+    yield read(page)
+  }
+}
+
+/** Yields the ids of rows that may match, ascending in each step; when the query reads from the end, the last step first. */
+async function* idSteps(
+  reading: StateReading,
+  plan: StatePlan,
+  afterId: number,
+): AsyncGenerator<ArrayLike<number>> {
+  const { db, pause, pageRows } = reading
+  const { state } = plan
+  const { beforeId = Infinity, isFromEnd = false, offset = 0, limit = Infinity } = plan.query
+  const until = Math.min(state.lastRowId, beforeId - 1)
+  const found = await findIds(reading, plan)
+  const all = offset === 0 ? Math.max(1, Math.min(pageRows, limit)) : pageRows
+  const count = plan.where === '1' ? all : STEP_IDS
+  if (found !== undefined) {
+    const ids = found.filter((id) => id > afterId && id <= until)
+    for (let done = 0; done < ids.length; done += count) {
+      await pause()
+      reading.check?.()
+      yield isFromEnd
+        ? ids.subarray(Math.max(0, ids.length - done - count), ids.length - done)
+        : ids.subarray(done, done + count)
+    }
+    return
+  }
+  const step = statement<number>(db, isFromEnd ? previousIdsSql(state) : nextIdsSql(state)).pluck()
+  for (let bounds = { after: afterId, until }; ; ) {
+    await pause()
+    reading.check?.()
+    const ids = step.all({ ...bounds, count })
+    const last = ids.at(-1)
+    if (last === undefined) return
+    yield isFromEnd ? ids.reverse() : ids
+    if (ids.length < count) return
+    bounds = isFromEnd ? { ...bounds, until: last - 1 } : { ...bounds, after: last }
+  }
+}
+
+/** Returns candidates from the key's or a spatial index, undefined when neither narrows the search. */
+async function findIds({ db, pause }: StateReading, plan: StatePlan): Promise<Float64Array | undefined> {
+  const { state, keyTerms, box } = plan
+  const count = MAX_CANDIDATES + 1
+  if (keyTerms.length > 0) {
+    const params = keyTerms.flatMap((term) => term.params)
+    const ids = db
+      .prepare<unknown[], number>(keyIdsSql(state, keyTerms))
+      .pluck()
+      .all({ count }, ...params, ...params)
+    if (ids.length < count) return uniqueAscending(ids, state)
+  }
+  if (box === undefined || box === 'empty') return undefined
+  const { slot, bbox } = box
+  const [west, south, east, north] = bbox
+  const { loader } = state.table
+  if (loader === undefined) {
+    const ids = statement<number>(db, boxIdsSql(state, slot)).pluck().all({ west, south, east, north, count })
+    return ids.length < count ? uniqueAscending(ids, state) : undefined
+  }
+  if (state.columns[slot]?.name !== 'location') return undefined // the only column of a loader table's index
+  const find = plan.query.within?.isNullIn === true ? findCandidatesOrNowhere : findCandidates
+  const steps = find(db, loader, bbox, undefined)
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return uniqueAscending(step.value, state)
+    await pause()
+  }
+}
+
+function uniqueAscending(ids: ArrayLike<number>, { lastRowId }: TableState): Float64Array {
+  const sorted = Float64Array.from(ids).sort()
+  let kept = 0
+  for (const id of sorted) {
+    if (id <= lastRowId && (kept === 0 || id !== sorted[kept - 1])) sorted[kept++] = id
+  }
+  return sorted.subarray(0, kept)
+}
+
+/**
+ * Prepares a statement over rows by id. A text with a caller's condition is not kept: the number of such texts has no
+ * bound.
+ */
+function prepare<Row>(
+  db: Db,
+  plan: StatePlan,
+  where: string,
+  select: string,
+): (ids: ArrayLike<number>) => Row[] {
+  const sql = stateSql(plan.state, where, select)
+  const made = (where === '1' ? statement<Row>(db, sql) : db.prepare<unknown[], Row>(sql))
+    .raw()
+    .safeIntegers()
+  const { tx } = plan.state
+  const named = tx === 'current' ? {} : { tx }
+  return (ids) => made.all({ ...named, ids: JSON.stringify(Array.from(ids)) }, ...plan.params) as Row[]
+}
+
+function selectOf({ state, columns }: StatePlan): string {
+  const values = columns.map((column) =>
+    column.name === TRANSACTION_RANGE ? beganAtSql(state) : mergedSql(state, column),
+  )
+  return [rowIdSql(state), ...values].join(', ')
+}
