@@ -109,7 +109,7 @@ export interface DatasetMethods {
     }
     result: number
   }
-  /** Records of the state that was cited, whatever was written since (scope dataset:read) */
+  /** Returns records of the cited state (scope dataset:read) */
   'dataset.record.get': {
     params: {
       /** long form of a citation, or a short form: the newest of it; a leading ddc: is dropped */
