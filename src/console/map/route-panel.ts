@@ -5,8 +5,9 @@ import { call } from '../core/rpc.js'
 import { facts } from '../core/session.js'
 import { isochroneForm } from './isochrone.js'
 import { routeAnswer } from './route-answer.js'
-import { mapState, type RouteFeature, type RouteResult } from './state.js'
-import { type MapView, pinLabel } from './view.js'
+import { mapState, pinLabel, type RouteFeature, type RouteResult } from './state.js'
+// a type only: view.js brings the map library, which only the map page loads
+import type { MapView } from './view.js'
 
 /** Changes come in bursts while somebody drags or slides. */
 const SETTLE_MS = 150

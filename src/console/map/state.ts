@@ -52,6 +52,12 @@ export function riskColour(level: number): string {
   return RISK_COLOURS[Math.max(0, Math.min(10, Math.round(level)))] ?? RISK_COLOURS[0]
 }
 
+/** Label of a point of a route: A for the start, B for the destination, numbers for via points. */
+export function pinLabel(index: number, count: number): string {
+  if (index === 0) return 'A'
+  return index === count - 1 ? 'B' : String(index)
+}
+
 export interface ServedMap {
   name: string
   bbox: [number, number, number, number]

@@ -13,7 +13,7 @@ import { h } from '../core/dom.js'
 import { t } from '../core/i18n.js'
 import { readAnswer, request, rpcFault } from '../core/rpc.js'
 import { isDark } from '../core/settings.js'
-import { mapState, type ServedMap } from './state.js'
+import { mapState, pinLabel, type ServedMap } from './state.js'
 import { mapStyle, type Overlay, PROTOCOL } from './style.js'
 
 declare const __MAP_WORKER__: string
@@ -97,12 +97,6 @@ export function createMapView(box: HTMLElement, events: MapEvents): MapView {
     },
     close: () => map.remove(),
   }
-}
-
-/** A letter for the ends, a number for a via point. */
-export function pinLabel(index: number, count: number): string {
-  if (index === 0) return 'A'
-  return index === count - 1 ? 'B' : String(index)
 }
 
 /** The worker's file is served beside the page; tiles are asked for with the session's header. */

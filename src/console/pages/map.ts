@@ -19,17 +19,20 @@ export function mapPage(rest: readonly string[]): Page {
   let view: MapView | undefined
   let isClosed = false
   const open = async () => {
+    const notice = h('p', { class: 'notice', role: 'status' }, t('loading'))
+    fill(status, notice)
     try {
-      // the library is most of the page's bytes: it comes when a map is wanted
+      // the map library is most of the console's bytes: it is loaded with this page only
       const { createMapView } = await import('../map/view.js')
       const [{ maps }, tables] = await Promise.all([
         call<{ maps: ServedMap[] }>('routing.list_maps', {}),
         readTables().catch((error: unknown) => {
-          fill(status, faultNotice(error)) // roads can be looked at without the tables
+          fill(status, faultNotice(error)) // the map works without the tables
           return []
         }),
       ])
       if (isClosed) return
+      notice.remove()
       const shown = await show(createMapView, maps, tables)
       view = shown
     } catch (error) {

@@ -1,16 +1,17 @@
 import { fill, h } from '../core/dom.js'
 import { formatNumber, t } from '../core/i18n.js'
 import { button, faultText, field, select, statusLine } from '../core/parts.js'
-import { readAnswer, request, rpcFault } from '../core/rpc.js'
+import { isFault, readAnswer, request, rpcFault } from '../core/rpc.js'
 import type { TableInfo } from '../core/tables.js'
 import { localText } from '../map/risk-panel.js'
-import { type Feature, readFeatures } from './read-file.js'
+import { placeOfFault, recordLine } from './import-record.js'
+import { type Feature, type FileFeatures, readFeatures } from './read-file.js'
 import type { Counters } from './record-form.js'
 
-/** Records of one part: small enough that the bar moves, large enough that the way there does not count. */
+/** Records of one request: small enough that the progress bar moves, large enough that round trips do not matter. */
 const PART_RECORDS = 2000
 
-/** A file into a table, part by part. */
+/** Form that imports a file into a table, in parts. */
 export function importForm({ data_name }: TableInfo): HTMLElement {
   const file = h('input', {
     type: 'file',
@@ -38,14 +39,15 @@ export function importForm({ data_name }: TableInfo): HTMLElement {
     }
     status.say('')
     try {
-      const features = readFeatures(chosen.name, await chosen.text())
-      const progress = h('progress', { max: features.length, value: 0, 'aria-label': t('importStart') })
+      const found = await readChosen(chosen)
+      const count = found.features.length
+      const progress = h('progress', { max: count, value: 0, 'aria-label': t('importStart') })
       const label = h('p', { class: 'small' })
       const cancel = button(t('cancel'), () => stop?.abort(), 'small')
       fill(bar, progress, label, cancel)
-      await send(features, options, stop.signal, status, (done) => {
+      await send(found, options, stop.signal, status, (done) => {
         progress.value = done
-        label.textContent = t('importProgress', { n: formatNumber(done), m: formatNumber(features.length) })
+        label.textContent = t('importProgress', { n: formatNumber(done), m: formatNumber(count) })
       })
     } catch (error) {
       status.bad(error instanceof Error && !('faultName' in error) ? error.message : error)
@@ -64,14 +66,26 @@ export function importForm({ data_name }: TableInfo): HTMLElement {
   )
 }
 
+async function readChosen(file: File): Promise<FileFeatures> {
+  const text = await file.text()
+  try {
+    return readFeatures(file.name, text)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(t('badFile', { reason }), { cause: error })
+  }
+}
+
 interface Options {
   dataName: string
   ifExists: string
+  /** time of features that have none */
   timeIso: string
 }
 
+/** Sends the features part by part, and reports the sums or where the import stopped. */
 async function send(
-  features: readonly Feature[],
+  { features, lines }: FileFeatures,
   options: Options,
   signal: AbortSignal,
   status: ReturnType<typeof statusLine>,
@@ -91,7 +105,7 @@ async function send(
       onProgress(done)
     }
   } catch (error) {
-    const why = error instanceof DOMException ? '' : `${faultText(error)} `
+    const why = error instanceof DOMException ? '' : `${importFaultText(error, done, lines)} `
     return status.bad(`${why}${t('importStopped', { n: formatNumber(done) })}`)
   }
   status.good(
@@ -106,17 +120,11 @@ async function send(
 
 async function sendPart(part: readonly Feature[], options: Options, signal: AbortSignal): Promise<Counters> {
   const { dataName, ifExists, timeIso } = options
-  const lines = part.map((feature) =>
-    JSON.stringify({
-      ...feature,
-      properties: { start_datetime: timeIso, end_datetime: timeIso, ...withoutNulls(feature.properties) },
-    }),
-  )
   const path = `/api/v1/dataloaderapi/stream/${encodeURIComponent(dataName)}?if_exists=${ifExists}`
   const response = await request(path, {
     method: 'POST',
     headers: { 'Content-Type': 'application/x-ndjson' },
-    body: lines.join('\n'),
+    body: part.map((feature) => recordLine(feature, timeIso)).join('\n'),
     signal,
   })
   const answer = await readAnswer(response)
@@ -124,12 +132,13 @@ async function sendPart(part: readonly Feature[], options: Options, signal: Abor
   return ('result' in answer ? answer.result : answer) as Counters
 }
 
-/** A time that is null counts as none. */
-function withoutNulls(properties: Record<string, unknown>): Record<string, unknown> {
-  const { start_datetime, end_datetime, ...rest } = properties
-  return {
-    ...rest,
-    ...(start_datetime === null || start_datetime === undefined ? {} : { start_datetime }),
-    ...(end_datetime === null || end_datetime === undefined ? {} : { end_datetime }),
-  }
+/** Text of a refused part: with the line of the file where the gateway names one of its request. */
+function importFaultText(error: unknown, sentBefore: number, lines: readonly number[] | undefined): string {
+  if (!isFault(error)) return faultText(error)
+  const place = placeOfFault(error.data, sentBefore, lines)
+  if (place === undefined) return faultText(error)
+  const reason = String(error.data.reason ?? error.message)
+  return 'line' in place
+    ? t('importFaultLine', { n: formatNumber(place.line), reason })
+    : t('importFaultRecord', { n: formatNumber(place.record), reason })
 }

@@ -164,6 +164,8 @@ export const EN = {
     '{n} records read: {inserted} inserted, {updated} overwritten, {skipped} skipped because they exist.',
   importStopped:
     'Stopped after {n} records, which are stored. Correct the file and import it again; existing records are skipped.',
+  importFaultLine: 'Line {n}: {reason}.',
+  importFaultRecord: 'Record {n}: {reason}.',
   badFile: 'The file cannot be read: {reason}',
   openOnMap: 'Show on map',
   defaultValue: 'Default',

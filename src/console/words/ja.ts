@@ -167,6 +167,8 @@ export const JA: Words = {
     '{n} 件を読み込みました: 追加 {inserted} 件、上書き {updated} 件、既存のためスキップ {skipped} 件',
   importStopped:
     '{n} 件で停止しました。停止前のレコードは保存されています。ファイルを修正して再度インポートしてください。既存のレコードはスキップされます。',
+  importFaultLine: '{n} 行目: {reason}。',
+  importFaultRecord: 'レコード {n}: {reason}。',
   badFile: 'ファイルを読み込めません: {reason}',
   openOnMap: '地図に表示',
   defaultValue: 'デフォルト値',
