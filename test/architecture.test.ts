@@ -92,8 +92,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   files: ['routing/graph'], // map files are read and checked here
   worker: [], // calls to another thread
   // the nouns: what happens when one is written or read
-  tables: ['storage', 'storage/columns', 'files', 'worker', 'geo'],
-  'tables/ingest': ['tables', 'storage', 'storage/columns', 'files', 'worker', 'geo'],
+  tables: ['tables/ingest', 'storage', 'storage/columns', 'files', 'worker', 'geo'],
+  'tables/ingest': [], // bytes to JSON values: knows neither tables nor records
   datasets: ['storage', 'storage/columns', 'storage/formats', 'files', 'worker', 'geo'],
   models: ['storage', 'files'],
   sync: ['models', 'storage', 'files'],

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { createPause } from '../storage/pause.js'
 import { createVacuum } from '../storage/sqlite/citations/vacuum.js'
 import { type Db, retryBusy } from '../storage/sqlite/connection/database.js'
+import { createTableStore } from '../storage/sqlite/tables/store.js'
 import { sweepFiles } from '../tables/jobs.js'
 import { type CiteData, withCiteData } from './data/cite-data.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson } from './io.js'
@@ -32,7 +33,7 @@ async function vacuum(
   { data, files, lease }: CiteData,
   { compact, json }: VacuumFlags,
 ): Promise<void> {
-  const { writer, lock } = data
+  const { writer } = data
   // a backup holds the log: what is rewritten meanwhile would lie there a second time
   const giveBack = await lease.remove()
   if (giveBack === undefined) throw new Error('a backup is being made: run vacuum again when it is done')
@@ -42,7 +43,7 @@ async function vacuum(
     createPause(undefined, SLICE_MS, REST_MS),
     (done) => progress.show(0, `${group(done.versions)} row versions`),
   )
-  const { removed } = await lock.run(() => sweepFiles({ db: writer, files, lease }))
+  const { removed } = await sweepFiles({ tables: createTableStore(data), files, lease })
   if (compact === true) {
     progress.show(0.9, 'writing the database anew')
     await retryBusy(() => writer.exec('VACUUM'))

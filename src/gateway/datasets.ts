@@ -5,9 +5,9 @@ import type { DiskSpace } from '../files/disk-space.js'
 import type { Keyring } from '../storage/keyring.js'
 import { openDatasetStores } from '../storage/sqlite/dataset-stores.js'
 import type { WorkerClient } from '../worker/client.js'
-import type { LoaderServices } from './loader-services.js'
 import { createNameLimit } from './name-limit.js'
 import type { ServicesOptions } from './options.js'
+import type { LoaderServices } from './tables.js'
 
 export interface DatasetsOptions extends Pick<ServicesOptions, 'config' | 'log'> {
   /** tables that citations are made of, and their files */

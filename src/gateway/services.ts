@@ -17,11 +17,11 @@ import { openBackups } from './backups.js'
 import { openDataprocServices } from './dataproc-services.js'
 import { openDatasets } from './datasets.js'
 import { type Housekeeping, startHousekeeping, withPromptCleaning } from './housekeeping.js'
-import { type LoaderServices, openLoaderServices } from './loader-services.js'
 import { createMapLoading, type MapLoading } from './maps.js'
 import { type ModelServices, openModelServices } from './models.js'
 import type { ServicesOptions } from './options.js'
 import { createReadiness } from './readiness.js'
+import { type LoaderServices, openLoaderServices } from './tables.js'
 import { createThreads, type Threads } from './threads.js'
 
 /** Parts of the gateway that outlive a request. */

@@ -6,7 +6,7 @@ import { addTimedCell, createTimedCells, type TimedCells } from '../risk/timed-c
 import { unknownTheme } from '../route-answer/errors.js'
 import type { Overlay } from '../routing/search/overlay.js'
 import type { LoaderTable, Span } from '../storage/tables.js'
-import { findThemeTable } from '../storage/themes.js'
+import { holdsLevels, themeTableNames } from '../storage/themes.js'
 import { createByteCache } from './byte-cache.js'
 import type { LoadedMap } from './maps.js'
 import { type Slot, slotAt } from './slots.js'
@@ -76,8 +76,10 @@ export function openThemes(config: Config, openReader: () => ThemeReader | undef
     },
     find(name) {
       const source = reader()
-      const table = source && findThemeTable(source.findTable, config.riskmap, name)
-      const version = table && source.versionOf(table)
+      const table = themeTableNames(config.riskmap, name)
+        .map((dataName) => source?.findTable(dataName))
+        .find((one) => one !== undefined && holdsLevels(one, levelColumn))
+      const version = table && source?.versionOf(table)
       if (source === undefined || table === undefined || version === undefined) {
         throw unknownTheme(name, source?.findTable(name) === undefined ? undefined : levelColumn)
       }

@@ -77,6 +77,11 @@ function reserved(name: string, udtName: UdtName, srid: number | null): Column {
   }
 }
 
+/** True for a property of records that carries the path of a file and is not a column. */
+export function isPathProperty(table: LoaderTable, name: string): boolean {
+  return table.columns.some(({ file }) => file?.relativePathProperty === name)
+}
+
 /** Half-open span of time, µs UTC. */
 export interface Span {
   readonly fromUs: bigint
@@ -125,11 +130,11 @@ export interface TableRow {
 /** Reads tables. Each call sees the rows and tables that are committed by then, by whatever writer. */
 export interface TableReader {
   /** Finds by `data_name`, `table_name` or `schema.table_name`, each also with the prefix `ddc:`. */
-  find(name: string): LoaderTable | undefined
+  find(name: string): Promise<LoaderTable | undefined>
   /** Returns every table, ordered by `data_name`. */
-  list(): LoaderTable[]
+  list(): Promise<LoaderTable[]>
   /** Returns a number that grows with every call that changes rows of the table; -1 when the table does not exist. */
-  dataVersion(table: LoaderTable): number
+  dataVersion(table: LoaderTable): Promise<number>
   /**
    * Reads the matching rows page by page as they are asked for. Nothing is locked between two pages; a row that changes
    * meanwhile is read as it is then.
@@ -144,6 +149,12 @@ export interface TableReader {
     signal?: AbortSignal,
     paths?: QueryPaths,
   ): AsyncGenerator<TableRow[]>
+  /**
+   * Counts the matching rows; order, offset and limit are ignored.
+   *
+   * @throws AppError BAD_CONDITION, CANCELLED
+   */
+  count(table: LoaderTable, query: TableQuery, signal?: AbortSignal, paths?: QueryPaths): Promise<number>
 }
 
 /** Options of a table reader. */
@@ -198,8 +209,8 @@ export interface PutOptions {
   readonly env: RecordEnv
   /** Keeps the bytes of a file and returns their digest; they are on disk when it resolves. */
   putFile(bytes: Uint8Array): Promise<string>
-  /** most rows whose index entries this call may rewrite besides its own, which takes about 0.7 µs each */
-  readonly maxMergeRows: number
+  /** most rows whose index entries this call may rewrite besides its own, about 0.7 µs each; absent for no limit */
+  readonly maxMergeRows?: number
   /** longest stretch of work between two turns of the event loop, ms; absent for no limit */
   readonly sliceMs?: number
   /** the call brings many rows: the engine may tidy up after it */
@@ -220,4 +231,50 @@ export interface FilePlace {
   readonly prefixId: number
   readonly pathId: string
   readonly name: string
+}
+
+/** Writes tables, and finds what a write depends on. Writers of one process take turns. */
+export interface TableStore {
+  /** Finds as `TableReader.find` does. */
+  find(name: string): Promise<LoaderTable | undefined>
+  /** Returns every table, ordered by `data_name`. */
+  list(): Promise<LoaderTable[]>
+  /**
+   * Creates a table.
+   *
+   * @param nowUs µs UTC
+   * @throws AppError ALREADY_REGISTERED, also for a name that differs in the case of ASCII letters only; BUSY
+   */
+  register(definition: TableDefinition, nowUs: number): Promise<LoaderTable>
+  /**
+   * Removes a table with its rows. The bytes of its files remain until the next sweep.
+   *
+   * @throws AppError UNKNOWN_TABLE, TABLE_CITED while a citation names it, BUSY
+   */
+  drop(table: TableRef): Promise<void>
+  /** Releases what is kept of a table that another thread has dropped. */
+  forget(table: LoaderTable): void
+  /**
+   * Stores records in one transaction: all of them or none.
+   *
+   * @throws AppError BAD_RECORD (`data`: `{ index, column, reason }`) or RECORD_EXISTS (`data`: `{ index,
+   *   unique_columns }`) for the first record that does not fit, `index` counted from 0 in this call; UNKNOWN_TABLE when
+   *   the table was dropped meanwhile; BUSY, CANCELLED, DISK_FULL
+   */
+  put(table: TableRef, records: Iterable<unknown>, options: PutOptions): Promise<PutResult>
+  /**
+   * Does one due merge of a table's index in a transaction of its own.
+   *
+   * @returns false when none was due, or the table does not exist
+   */
+  mergeIndex(dataName: string): Promise<boolean>
+  /** Runs `work` while no other writer of this process writes: for writes that another thread does. */
+  inTurn<T>(work: () => Promise<T>): Promise<T>
+  /** Returns the digest of the file stored at a place, the newest row's when several rows have one. */
+  findFile(table: LoaderTable, place: FilePlace): Promise<string | undefined>
+  /**
+   * Runs `work` with the digests of all stored files that a row names, former rows seen by citations included. No record
+   * is stored meanwhile, so a file that none of them names can be removed.
+   */
+  withUsedFiles<T>(work: (used: ReadonlySet<string>) => Promise<T>): Promise<T>
 }

@@ -38,13 +38,13 @@ export function holdsLevels(table: LoaderTable, levelColumn: string): boolean {
  *
  * @returns undefined when no table of its names has an integer column of levels
  */
-export function findThemeTable(
-  find: (name: string) => LoaderTable | undefined,
+export async function findThemeTable(
+  find: (name: string) => Promise<LoaderTable | undefined>,
   names: ThemeNames,
   theme: string,
-): LoaderTable | undefined {
+): Promise<LoaderTable | undefined> {
   for (const name of themeTableNames(names, theme)) {
-    const table = find(name)
+    const table = await find(name)
     if (table !== undefined && holdsLevels(table, names.levelColumn)) return table
   }
   return undefined

@@ -1,169 +1,183 @@
-import type { SpooledRecords } from '../api/dataloader/context.js'
 import { AppError } from '../errors.js'
 import type { BlobStore } from '../files/blob-store.js'
 import { readBlob } from '../files/read-blob.js'
 import type { Log } from '../log.js'
 import type { Keyring } from '../storage/keyring.js'
-import type { DataDb } from '../storage/sqlite/connection/data-db.js'
-import { forgetStatements, retryBusy, transaction } from '../storage/sqlite/connection/database.js'
-import { findTable, listTables, registerTable } from '../storage/sqlite/tables/catalog.js'
-import { findFile } from '../storage/sqlite/tables/files.js'
-import { putRecords } from '../storage/sqlite/tables/put.js'
-import type { Counters, IfExists, LoaderTable, PutResult, TableDefinition } from '../storage/tables.js'
+import type {
+  Counters,
+  FilePlace,
+  IfExists,
+  LoaderTable,
+  PutResult,
+  TableDefinition,
+  TableRef,
+  TableStore,
+} from '../storage/tables.js'
 import type { WorkerClient } from '../worker/client.js'
 import type { LineBatch } from './ingest/read-lines.js'
-import type { PutJob } from './jobs.js'
+import type { PutJob, SpooledRecords } from './jobs.js'
 import { newPathId } from './path-id.js'
 import { putFile } from './put-file.js'
 
+/** Dependencies of a loader. */
 export interface LoaderDeps {
-  readonly data: DataDb
-  /** the job worker's end */
+  readonly tables: TableStore
+  /** client of the job thread */
   readonly jobs: Pick<WorkerClient, 'call'>
   readonly files: Pick<BlobStore, 'stage' | 'open'>
   readonly keyring: Keyring
+  /** `service.timeZone`, minutes east of UTC */
   readonly timeZoneMin: number
   /** µs UTC */
   nowUs(): number
-  /** @throws AppError DISK_FULL when so many bytes would leave less than the reserve */
+  /** @throws AppError DISK_FULL when that many bytes would leave less free space than the reserve */
   requireSpace(bytes: number): Promise<void>
   readonly log: Pick<Log, 'error'>
 }
 
-export interface FilePlace {
-  prefixId: number
-  pathId: string
-  name: string
-}
-
-/** Where records go, and how. */
+/** Target of a call that stores records. */
 export interface PutTarget {
   table: LoaderTable
   ifExists: IfExists
-  /** fires when the caller is gone: what has not been committed is given up */
+  /** fires when the caller is gone: what has not been committed is rolled back */
   signal?: AbortSignal
 }
 
 /**
- * Tables and their records, for the methods of the data loader. What writes waits its turn for data.db.
+ * Tables and their records, for the methods of the data loader. Writers take turns.
  *
- * Errors of all that store records: BAD_RECORD, RECORD_EXISTS, DISK_FULL, UNKNOWN_TABLE when the table went meanwhile,
- * BUSY, CANCELLED.
+ * Errors of all methods that store records: BAD_RECORD, RECORD_EXISTS, DISK_FULL, BUSY, CANCELLED, and UNKNOWN_TABLE
+ * when the table is dropped meanwhile.
  */
 export interface Loader {
   /** @throws AppError UNKNOWN_TABLE */
-  find(name: string): LoaderTable
-  list(): LoaderTable[]
+  find(name: string): Promise<LoaderTable>
+  /** Returns every table, ordered by `data_name`. */
+  list(): Promise<LoaderTable[]>
   /** @throws AppError ALREADY_REGISTERED */
   register(definition: TableDefinition): Promise<LoaderTable>
+  /** Stores records in one transaction. `data.index` of an error counts the records from 0. */
   add(target: PutTarget, records: readonly unknown[]): Promise<Counters>
+  /** Stores records of a file as `add` does. @throws AppError PARSE_ERROR for an element that is not JSON, too */
   addSpooled(target: PutTarget, spooled: SpooledRecords): Promise<Counters>
-  /** takes over the batch's bytes */
+  /** Stores records of a batch of lines as `add` does; takes over its bytes. `data.line` of an error counts its lines. */
   addLines(target: PutTarget, batch: LineBatch): Promise<Counters>
   /** @throws AppError UNKNOWN_TABLE, TABLE_CITED */
   drop(name: string): Promise<LoaderTable>
+  /** Returns the bytes of a stored file; undefined when none is stored at the place. */
   readFile(table: LoaderTable, place: FilePlace): Promise<Uint8Array | undefined>
-  /** removes files that no row names any more. @returns how many went */
+  /** Removes files that no row names. @returns number of removed files */
   sweepFiles(): Promise<number>
 }
 
 /**
- * Up to so many records are stored by the main thread, for the job worker would take longer to start than they take; a
- * commit of more would stop the event loop too long.
+ * Most records that the main thread stores itself: for fewer the job thread would take longer to start than they take,
+ * and a commit of more would block the event loop too long.
  */
 const INLINE_RECORDS = 500
-/** Rows that a merge of the spatial index may rewrite on the main thread: 3 ms. */
+/** Most rows that an index merge on the main thread may rewrite: 3 ms. */
 const INLINE_MERGE_ROWS = 4096
+/** Longest stretch of work on the main thread, ms. */
 const SLICE_MS = 5
 
+/** Creates the loader of the main thread. */
 export function createLoader(deps: LoaderDeps): Loader {
-  const { data, jobs, files } = deps
+  const { tables, jobs, files } = deps
   const mergeLater = createMerger(deps)
-  const find = (name: string): LoaderTable => {
-    const table = findTable(data.reader, name)
+  const find = async (name: string): Promise<LoaderTable> => {
+    const table = await tables.find(name)
     if (table === undefined) throw unknownTable(name)
     return table
   }
   return {
     find,
-    list: () => listTables(data.reader),
+    list: () => tables.list(),
     async register(definition) {
       await deps.requireSpace(0)
-      return await data.lock.run(() =>
-        retryBusy(() => transaction(data.writer, () => registerTable(data.writer, definition, deps.nowUs()))),
-      )
+      return await tables.register(definition, deps.nowUs())
     },
     async add(target, records) {
       if (records.length > INLINE_RECORDS) {
         const json = JSON.stringify(records)
-        return await runPut(deps, 'loader.records', target, { json }, json.length)
+        return await putByJob(deps, target, { name: 'loader.records', payload: { json }, bytes: json.length })
       }
       await deps.requireSpace(0)
-      const { counters, isMergeDue } = await data.lock.run(() => putInline(deps, target, records))
+      const { counters, isMergeDue } = await putInline(deps, target, records)
       if (isMergeDue) mergeLater(target.table)
       return counters
     },
     addSpooled: (target, spooled) =>
-      runPut(deps, 'loader.spooled', target, { spooled }, spooled.end - spooled.start),
+      putByJob(deps, target, {
+        name: 'loader.spooled',
+        payload: { spooled },
+        bytes: spooled.end - spooled.start,
+      }),
     addLines: (target, batch) =>
-      runPut(deps, 'loader.lines', target, { batch }, batch.bytes.length, [
-        batch.bytes.buffer as ArrayBuffer,
-      ]),
+      putByJob(deps, target, {
+        name: 'loader.lines',
+        payload: { batch },
+        bytes: batch.bytes.length,
+        transfer: [batch.bytes.buffer],
+      }),
     async drop(name) {
-      const table = find(name)
-      const job = { dataName: table.dataName, tableId: table.tableId }
-      await data.lock.run(() => jobs.call('loader.drop', job))
-      for (const db of [data.reader, data.writer]) forgetStatements(db, table.tableName)
+      const table = await find(name)
+      await tables.inTurn(() => jobs.call('loader.drop', refOf(table)))
+      tables.forget(table)
       return table
     },
     async readFile(table, place) {
-      const digest = findFile(data.reader, table, place)
+      const digest = await tables.findFile(table, place)
       return digest === undefined ? undefined : await readBlob(files, digest)
     },
     async sweepFiles() {
-      return (await data.lock.run(() => jobs.call<{ removed: number }>('loader.sweep', null))).removed
+      return (await tables.inTurn(() => jobs.call<{ removed: number }>('loader.sweep', null))).removed
     },
   }
 }
 
-/** Has the job worker merge a table's spatial index, once at a time. Nobody waits for it. */
-function createMerger({ data, jobs, log }: LoaderDeps): (table: LoaderTable) => void {
+/** Creates a function that has the job thread merge the index of a table, one merge per table at a time. */
+function createMerger({ tables, jobs, log }: LoaderDeps): (table: LoaderTable) => void {
   const merging = new Set<number>()
   return (table) => {
     if (merging.has(table.tableId)) return
     merging.add(table.tableId)
-    data.lock
-      .run(() => jobs.call('loader.merge', { dataName: table.dataName }))
+    tables
+      .inTurn(() => jobs.call('loader.merge', { dataName: table.dataName }))
       .catch((error: unknown) => log.error({ err: error }, 'a spatial index could not be merged'))
       .finally(() => merging.delete(table.tableId))
   }
 }
 
-/** Has the job worker store records. @param bytes about what they take on disk */
-async function runPut(
-  { data, jobs, nowUs, requireSpace }: LoaderDeps,
-  name: string,
+/** A job that stores records, apart from its target. */
+interface PutCall {
+  readonly name: string
+  readonly payload: object
+  /** approximate size on disk */
+  readonly bytes: number
+  /** buffers that the job thread takes over */
+  readonly transfer?: ArrayBuffer[]
+}
+
+/** Has the job thread store records. */
+async function putByJob(
+  { tables, jobs, nowUs, requireSpace }: LoaderDeps,
   { table, ifExists, signal }: PutTarget,
-  what: object,
-  bytes: number,
-  transfer: ArrayBuffer[] = [],
+  { name, payload, bytes, transfer = [] }: PutCall,
 ): Promise<Counters> {
   await requireSpace(bytes)
-  const job: PutJob = { dataName: table.dataName, tableId: table.tableId, ifExists, nowUs: nowUs() }
+  const job: PutJob = { ...refOf(table), ifExists, nowUs: nowUs() }
   const options = signal === undefined ? { transfer } : { signal, transfer }
-  const { counters } = await data.lock.run(() => jobs.call<PutResult>(name, { ...job, ...what }, options))
+  const { counters } = await tables.inTurn(() => jobs.call<PutResult>(name, { ...job, ...payload }, options))
   return counters
 }
 
-/** On the main thread, in slices, through the connection that no reader uses. */
+/** Stores records on the main thread, in slices. */
 async function putInline(
-  deps: LoaderDeps,
+  { tables, timeZoneMin, keyring, files, nowUs }: LoaderDeps,
   { table, ifExists, signal }: PutTarget,
   records: readonly unknown[],
 ): Promise<PutResult> {
-  const { data, timeZoneMin, keyring, files, nowUs } = deps
-  if (findTable(data.writer, table.dataName)?.tableId !== table.tableId) throw unknownTable(table.dataName)
-  return await putRecords(data.writer, table, records, {
+  return await tables.put(table, records, {
     ifExists,
     env: { timeZoneMin, nowUs: BigInt(nowUs()), keyring, newPathId },
     putFile: (bytes) => putFile(files, bytes),
@@ -175,11 +189,20 @@ async function putInline(
   })
 }
 
+function refOf({ tableId, dataName }: LoaderTable): TableRef {
+  return { tableId, dataName }
+}
+
+/** Longest part of a name that an error repeats, characters. */
+const MAX_SHOWN = 80
+const MAX_SHOWN_IN_DATA = 200
+
+/** Makes the error for a name that no table has. */
 export function unknownTable(name: string): AppError {
-  const shown = JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name)
+  const shown = JSON.stringify(name.length > MAX_SHOWN ? `${name.slice(0, MAX_SHOWN)}…` : name)
   return new AppError(
     'UNKNOWN_TABLE',
-    { data_name: name.slice(0, 200) },
-    { message: `No table is named ${shown}` },
+    { data_name: name.slice(0, MAX_SHOWN_IN_DATA) },
+    { message: `No table has the name ${shown}` },
   )
 }

@@ -1,24 +1,22 @@
-import { ColumnDef, type ColumnDefInput, MAX_TEXT_LENGTH, NAME, NAME_RULE } from '../api/dataloader/schema.js'
-import { faultText } from '../rpc/define-method.js'
 import { isFault } from '../storage/columns/column-type.js'
 import { typeOf } from '../storage/columns/column-types.js'
 import { type Column, RESERVED_COLUMNS } from '../storage/tables.js'
-import { checkFileColumns, FILE_KEYS, fileColumnsOf } from './record-def-files.js'
+import { type ColumnDef, type DefinitionFault, MAX_TEXT_LENGTH, NAME, NAME_RULE } from './column-def.js'
+import { checkFileColumns, FILE_KEYS, fileColumnsOf } from './file-columns.js'
 
-/** One fault of a definition. */
-export interface DefinitionFault {
-  path: (string | number)[]
-  message: string
-}
-
+/** Definition of a table, with the names of the contract. */
 export interface DefinitionInput {
-  data_name: string
-  schema: string
-  record_def: Record<string, unknown>
-  unique_columns: string[]
+  readonly data_name: string
+  readonly schema: string
+  /** column name → definition, unchecked */
+  readonly record_def: Readonly<Record<string, unknown>>
+  readonly unique_columns: readonly string[]
 }
 
-/** Defaults are read with these; `now()` is worked out at each call. */
+/** Reads the definition of one column by itself; the paths of faults begin at the column. */
+export type ReadColumnDef = (json: unknown) => { def: ColumnDef } | { faults: readonly DefinitionFault[] }
+
+/** Defaults are checked in this environment; the value of `now()` is that of each call. */
 const DEFAULT_ENV = { timeZoneMin: 0, nowUs: 0n }
 
 const SRID_WGS84 = 4326
@@ -26,48 +24,52 @@ const SRID_WGS84 = 4326
 /**
  * Checks a table definition as a whole.
  *
+ * @param readColumn reads the definition of one column
  * @returns the columns in their order, or every fault
  */
 export function readDefinition(
   input: DefinitionInput,
+  readColumn: ReadColumnDef,
 ): { columns: Column[] } | { faults: DefinitionFault[] } {
   const faults: DefinitionFault[] = []
   checkTableName(input.data_name, 'data_name', faults)
   checkTableName(input.schema, 'schema', faults)
-  const defs = new Map<string, ColumnDefInput>()
+  const defs = new Map<string, ColumnDef>()
   for (const [name, json] of Object.entries(input.record_def)) {
     checkColumnName(name, defs, faults)
-    const parsed = ColumnDef.safeParse(json, { reportInput: true })
-    if (parsed.success) defs.set(name, parsed.data)
-    for (const issue of parsed.error?.issues ?? []) {
-      faults.push({
-        path: ['record_def', name, ...(issue.path as (string | number)[])],
-        message: faultText(issue),
-      })
+    const read = readColumn(json)
+    if ('def' in read) defs.set(name, read.def)
+    else {
+      for (const { path, message } of read.faults)
+        faults.push({ path: ['record_def', name, ...path], message })
     }
   }
   for (const [name, def] of defs) checkColumn(name, def, faults)
   checkFileColumns(defs, faults)
-  checkUnique(input.unique_columns, input.record_def, defs, faults)
+  checkUnique(input, defs, faults)
   if (faults.length > 0) return { faults }
   return { columns: [...defs].map(([name, def]) => columnOf(name, def)) }
 }
 
-/** As it is stored: what was left out has its default. */
-function columnOf(name: string, def: ColumnDefInput): Column {
+/** Returns a column as it is stored, with the defaults of members that the definition omits. */
+function columnOf(name: string, def: ColumnDef): Column {
   return {
     name,
     udtName: def.udt_name,
     isNullable: def.is_nullable,
     columnDefault: def.column_default ?? null,
     length: def.length ?? null,
-    srid: def.udt_name === 'geometry' ? (def.srid ?? SRID_WGS84) : null,
+    srid: sridOf(def),
     isEncrypted: def.need_crypto,
     file: fileColumnsOf(def),
   }
 }
 
-/** SQLite keeps names that begin with sqlite_ for itself. */
+function sridOf({ udt_name, srid }: ColumnDef): number | null {
+  return udt_name === 'geometry' ? (srid ?? SRID_WGS84) : null
+}
+
+/** The prefix sqlite_ is reserved by the database. */
 function checkTableName(name: string, key: 'data_name' | 'schema', faults: DefinitionFault[]): void {
   if (!NAME.test(name)) faults.push({ path: [key], message: `found ${shown(name)}, expected ${NAME_RULE}` })
   else if (/^sqlite_/i.test(name))
@@ -77,7 +79,7 @@ function checkTableName(name: string, key: 'data_name' | 'schema', faults: Defin
     })
 }
 
-/** SQLite does not tell column names apart by the case of ASCII letters, and neither would a table that is exported. */
+/** Names that differ in the case of ASCII letters only are the same name to many databases, and to files. */
 function checkColumnName(
   name: string,
   earlier: ReadonlyMap<string, unknown>,
@@ -87,32 +89,32 @@ function checkColumnName(
   if (!NAME.test(name)) faults.push({ path, message: `found the name ${shown(name)}, expected ${NAME_RULE}` })
   const reserved = RESERVED_COLUMNS.find((column) => isSameName(column.name, name))
   if (reserved !== undefined)
-    faults.push({ path, message: `${reserved.name} is a reserved column, it is made by itself` })
+    faults.push({ path, message: `found the reserved column ${reserved.name}, which every table has` })
   const twin = [...earlier.keys()].find((other) => isSameName(other, name))
   if (twin !== undefined)
     faults.push({
       path,
-      message: `differs from ${shown(twin)} by the case of letters only, expected another name`,
+      message: `found a name that differs from ${shown(twin)} in the case of letters only, expected another name`,
     })
 }
 
-/** What of a column depends on its type alone. */
-function checkColumn(name: string, def: ColumnDefInput, faults: DefinitionFault[]): void {
+/** Checks what depends on the type of the column alone. */
+function checkColumn(name: string, def: ColumnDef, faults: DefinitionFault[]): void {
   const type = typeOf(def.udt_name)
   const fault = (key: string, message: string) => faults.push({ path: ['record_def', name, key], message })
   const length = def.length ?? null
   if (length !== null && type.lengthUnit === null)
     fault(
       'length',
-      `found a length on ${def.udt_name}, expected it on varchar, bpchar, text, bytea or file only`,
+      `found a length on ${def.udt_name}, expected one on varchar, bpchar, text, bytea or file only`,
     )
   if (length !== null && type.lengthUnit === 'characters' && length > MAX_TEXT_LENGTH)
     fault('length', `found ${length}, expected at most ${MAX_TEXT_LENGTH} characters`)
   if (def.srid !== undefined && def.srid !== null && def.udt_name !== 'geometry')
-    fault('srid', `found a srid on ${def.udt_name}, expected it on geometry only`)
+    fault('srid', `found a srid on ${def.udt_name}, expected one on geometry only`)
   if (def.udt_name !== 'file') {
     for (const key of FILE_KEYS)
-      if (def[key] !== undefined) fault(key, `found on ${def.udt_name}, expected on type file only`)
+      if (def[key] !== undefined) fault(key, `found ${key} on ${def.udt_name}, expected it on file only`)
   }
   if (def.need_crypto) checkCrypto(def, fault)
   else if (typeof def.column_default === 'string') checkDefault(def, def.column_default, fault)
@@ -120,35 +122,31 @@ function checkColumn(name: string, def: ColumnDefInput, faults: DefinitionFault[
 
 type AddFault = (key: string, message: string) => void
 
-/** The platform's rules: a length would have to count characters that are no longer seen. */
-function checkCrypto(def: ColumnDefInput, fault: AddFault): void {
+/** The platform's rules: a length would count characters of encrypted text. */
+function checkCrypto(def: ColumnDef, fault: AddFault): void {
   if (def.udt_name !== 'varchar' && def.udt_name !== 'text')
-    fault('need_crypto', `found on ${def.udt_name}, expected on varchar or text only`)
+    fault('need_crypto', `found need_crypto on ${def.udt_name}, expected it on varchar or text only`)
   if (def.length !== undefined && def.length !== null)
-    fault('length', 'found beside need_crypto, expected one of the two')
+    fault('length', 'found a length beside need_crypto, expected one of the two')
   if (def.column_default !== undefined && def.column_default !== null)
-    fault('column_default', 'found beside need_crypto, expected one of the two')
+    fault('column_default', 'found a default beside need_crypto, expected one of the two')
 }
 
-/** By the type's own reading, so that a default can never fail when records come. */
-function checkDefault(def: ColumnDefInput, text: string, fault: AddFault): void {
+/** Reads the default as a record would carry it, so that a default never fails when records are stored. */
+function checkDefault(def: ColumnDef, text: string, fault: AddFault): void {
   if (def.udt_name === 'file') {
-    fault('column_default', 'found a default on type file, expected none: each file comes with its record')
+    fault('column_default', 'found a default on type file, expected none')
     return
   }
-  const rules = {
-    length: def.length ?? null,
-    srid: def.udt_name === 'geometry' ? (def.srid ?? SRID_WGS84) : null,
-  }
+  const rules = { length: def.length ?? null, srid: sridOf(def) }
   const value = typeOf(def.udt_name).read(text, rules, DEFAULT_ENV)
   if (isFault(value)) fault('column_default', `found ${value.found}, expected ${value.expected}`)
 }
 
-/** Encrypted values differ each time, so no key can be made of them. */
+/** An encrypted value differs each time it is encrypted, so it cannot be part of a key. */
 function checkUnique(
-  names: readonly string[],
-  recordDef: Record<string, unknown>,
-  defs: ReadonlyMap<string, ColumnDefInput>,
+  { unique_columns: names, record_def: recordDef }: DefinitionInput,
+  defs: ReadonlyMap<string, ColumnDef>,
   faults: DefinitionFault[],
 ): void {
   if (names.length === 0)
@@ -159,14 +157,14 @@ function checkUnique(
     if (!isKnown)
       faults.push({
         path,
-        message: `found ${shown(name)}, expected a column of record_def or a reserved one`,
+        message: `found ${shown(name)}, expected a column of record_def or a reserved column`,
       })
     else if (names.indexOf(name) !== index)
-      faults.push({ path, message: `found ${shown(name)} a second time` })
+      faults.push({ path, message: `found ${shown(name)} twice, expected it once` })
     else if (defs.get(name)?.need_crypto === true)
       faults.push({
         path,
-        message: `found the encrypted column ${shown(name)}, expected one that can be compared`,
+        message: `found the encrypted column ${shown(name)}, expected one that is not encrypted`,
       })
   }
 }
@@ -175,7 +173,7 @@ function isSameName(a: string, b: string): boolean {
   return lowerAscii(a) === lowerAscii(b)
 }
 
-/** SQLite folds these letters and no others. */
+/** Folds ASCII letters and no others, as SQLite compares names. */
 function lowerAscii(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
 }

@@ -7,6 +7,9 @@ import { type BlobStore, createBlobStore } from '../../src/files/blob-store.js'
 import type { Api, Dispatch } from '../../src/rpc/dispatch.js'
 import { createKeyring } from '../../src/storage/keyring.js'
 import { type DataDb, openBulkWriter, openDataDb } from '../../src/storage/sqlite/connection/data-db.js'
+import { createSweepLease } from '../../src/storage/sqlite/connection/lease.js'
+import { createTableStore } from '../../src/storage/sqlite/tables/store.js'
+import { createWriteLock } from '../../src/storage/write-lock.js'
 import { loaderJobs } from '../../src/tables/jobs.js'
 import { createLoader, type Loader } from '../../src/tables/loader.js'
 import type { WorkerClient } from '../../src/worker/client.js'
@@ -49,13 +52,16 @@ export function openTestLoader(t: TestLike, settings: Record<string, unknown> = 
   const jobNames: string[] = []
   const jobs = inThisThread(
     loaderJobs({
-      ...{ db: bulk, keyring, files, timeZoneMin: TIME_ZONE_MIN },
-      leaseFile: path.join(dir, 'lease.db'),
+      tables: createTableStore({ reader: bulk, writer: bulk, lock: createWriteLock() }),
+      keyring,
+      files,
+      timeZoneMin: TIME_ZONE_MIN,
+      lease: createSweepLease(path.join(dir, 'lease.db')),
     }),
     jobNames,
   )
   const loader = createLoader({
-    data,
+    tables: createTableStore(data),
     jobs,
     files,
     keyring,

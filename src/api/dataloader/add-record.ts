@@ -1,7 +1,7 @@
 import { defineMethod } from '../../rpc/define-method.js'
+import { withPlace } from '../../tables/record-fault.js'
 import type { DataLoaderContext } from './context.js'
-import { toCounters } from './counters.js'
-import { AddRecordParams, CountersResult } from './schema.js'
+import { AddRecordParams, CountersResult, toCounters } from './schema.js'
 
 export const addRecord = defineMethod({
   name: 'loaderwebapi.add_record',
@@ -14,11 +14,15 @@ export const addRecord = defineMethod({
     { data_name, options, record_set },
     { loader, signal, spooledRecords }: Pick<DataLoaderContext, 'loader' | 'signal' | 'spooledRecords'>,
   ) {
-    const target = { table: loader.find(data_name), ifExists: options.if_exists, signal }
-    const counters =
-      spooledRecords === undefined
-        ? await loader.add(target, record_set)
-        : await loader.addSpooled(target, spooledRecords)
-    return toCounters(counters)
+    const target = { table: await loader.find(data_name), ifExists: options.if_exists, signal }
+    try {
+      const counters =
+        spooledRecords === undefined
+          ? await loader.add(target, record_set)
+          : await loader.addSpooled(target, spooledRecords)
+      return toCounters(counters)
+    } catch (error) {
+      throw withPlace(error, (index) => `record_set[${index}]`)
+    }
   },
 })

@@ -1,7 +1,6 @@
 import { defineMethod } from '../../rpc/define-method.js'
 import type { DataLoaderContext } from './context.js'
-import { toLoaderEntry } from './loader-entry.js'
-import { DropLoaderParams, DropLoaderResult } from './schema.js'
+import { DropLoaderParams, DropLoaderResult, toLoaderEntry } from './schema.js'
 
 export const dropLoader = defineMethod({
   name: 'loaderwebapi.drop_loader',

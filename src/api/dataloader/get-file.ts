@@ -12,9 +12,9 @@ export const getFile = defineMethod({
   result: GetFileResult,
   async handle({ data_name, prefix_id, path_id, file_name }, { loader }: Pick<DataLoaderContext, 'loader'>) {
     const place = { prefixId: prefix_id, pathId: path_id, name: file_name }
-    const bytes = await loader.readFile(loader.find(data_name), place)
+    const bytes = await loader.readFile(await loader.find(data_name), place)
     if (bytes === undefined) {
-      const message = `No file of ${data_name} is stored at prefix_id ${prefix_id}, path_id and file_name given`
+      const message = `${data_name} has no file with this prefix_id, path_id and file_name`
       throw new AppError('UNKNOWN_FILE', { data_name, prefix_id, path_id, file_name }, { message })
     }
     return { file_data: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64') }

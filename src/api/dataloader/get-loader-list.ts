@@ -1,7 +1,6 @@
 import { defineMethod } from '../../rpc/define-method.js'
 import type { DataLoaderContext } from './context.js'
-import { toLoaderEntry } from './loader-entry.js'
-import { GetLoaderListParams, GetLoaderListResult } from './schema.js'
+import { GetLoaderListParams, GetLoaderListResult, toLoaderEntry } from './schema.js'
 
 export const getLoaderList = defineMethod({
   name: 'loaderwebapi.get_loader_list',
@@ -9,8 +8,8 @@ export const getLoaderList = defineMethod({
   scope: 'loader:read',
   params: GetLoaderListParams,
   result: GetLoaderListResult,
-  handle(_params, { loader }: Pick<DataLoaderContext, 'loader'>) {
-    const data = loader.list().map(toLoaderEntry)
+  async handle(_params, { loader }: Pick<DataLoaderContext, 'loader'>) {
+    const data = (await loader.list()).map(toLoaderEntry)
     return { data, data_num: data.length, message: 'ok' as const }
   },
 })

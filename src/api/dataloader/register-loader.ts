@@ -1,23 +1,22 @@
-import { AppError } from '../../errors.js'
-import { defineMethod, pathText } from '../../rpc/define-method.js'
-import { type DefinitionFault, readDefinition } from '../../tables/record-def.js'
+import { invalidParams } from '../../errors.js'
+import { defineMethod, faultText, pathText } from '../../rpc/define-method.js'
+import { readDefinition } from '../../tables/record-def.js'
 import type { DataLoaderContext } from './context.js'
-import { RegisterLoaderParams, RegisterLoaderResult } from './schema.js'
-
-/** Faults that one answer tells. */
-const MAX_FAULTS = 100
+import { ColumnDefinition, RegisterLoaderParams, RegisterLoaderResult } from './schema.js'
 
 export const registerLoader = defineMethod({
   name: 'loaderwebapi.register_loader',
-  summary: 'Defines a table, makes it, and answers what it is called',
+  summary: 'Defines and creates a table, and returns its schema and name',
   scope: 'loader:write',
   errors: ['ALREADY_REGISTERED'],
   params: RegisterLoaderParams,
   result: RegisterLoaderResult,
   async handle(params, { loader }: Pick<DataLoaderContext, 'loader'>) {
     const input = { ...params, data_name: params.data_name.replace(/^ddc:/, '') }
-    const definition = readDefinition(input)
-    if ('faults' in definition) throw invalid(definition.faults)
+    const definition = readDefinition(input, readColumn)
+    if ('faults' in definition) {
+      throw invalidParams(definition.faults.map(({ path, message }) => ({ path: pathText(path), message })))
+    }
     const { schema, tableName } = await loader.register({
       dataName: input.data_name,
       schema: input.schema,
@@ -28,14 +27,14 @@ export const registerLoader = defineMethod({
   },
 })
 
-/** The same shape as faults of the schema have. */
-function invalid(faults: readonly DefinitionFault[]): AppError {
-  const told = faults.slice(0, MAX_FAULTS).map(({ path, message }) => ({ path: pathText(path), message }))
-  const [first] = told
-  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : ''
-  return new AppError(
-    'INVALID_PARAMS',
-    { faults: told },
-    { message: `Invalid params: ${first?.path}: ${first?.message}${more}` },
-  )
+/** Reads one column of `record_def` by its schema. */
+function readColumn(json: unknown): ReturnType<Parameters<typeof readDefinition>[1]> {
+  const parsed = ColumnDefinition.safeParse(json, { reportInput: true })
+  if (parsed.success) return { def: parsed.data }
+  return {
+    faults: parsed.error.issues.map((issue) => ({
+      path: issue.path.map((key) => (typeof key === 'number' ? key : String(key))),
+      message: faultText(issue),
+    })),
+  }
 }

@@ -1,39 +1,35 @@
 import { z } from 'zod'
-import { UDT_NAMES } from '../../storage/columns/column-types.js'
+import { isFault } from '../../storage/columns/column-type.js'
+import { typeOf, UDT_NAMES } from '../../storage/columns/column-types.js'
+import { type Column, type Counters, IF_EXISTS, type LoaderTable } from '../../storage/tables.js'
+import { MAX_BYTE_LENGTH, MAX_TEXT_LENGTH, NAME_RULE } from '../../tables/column-def.js'
 
-/** Names of tables, schemas and columns. */
-export const NAME = /^[\p{L}\p{M}\p{Nd}_.-]{1,63}$/u
-export const NAME_RULE = '1 to 63 letters, digits or any of _ - .'
-
-/** PostgreSQL's largest length of `varchar`; also the most of a `bytea` or `file` column. */
-const MAX_LENGTH = 10_485_760
-const MAX_BYTES = 1_000_000_000
 const MAX_COLUMNS = 1000
 
-/** A name to look a table up by; what it may look like matters at registration only. */
+/** Name of a table in a call; its form is checked at registration only. */
 export const DataName = z
   .string()
   .max(200)
-  .describe('name of a table, as registered; a leading ddc: is dropped')
+  .describe('name of a table, as registered; a leading ddc: is removed')
 
 const CompanionColumn = z.string().max(63)
 
-/** One column of `record_def`; what depends on the type or on other columns is checked in `record-def.ts`. */
-export const ColumnDef = z.strictObject({
+/** One column of `record_def`; `tables/record-def.ts` checks what depends on the type or on other columns. */
+export const ColumnDefinition = z.strictObject({
   udt_name: z.enum(UDT_NAMES).describe('type of the column'),
   is_nullable: z.boolean().default(false),
   column_default: z
     .string()
     .max(1_000_000)
     .nullish()
-    .describe('value of records that carry none, as text; now() for the time of the call'),
+    .describe('value for records that do not set the column, as text; now() is the time of the call'),
   length: z
     .int()
     .min(1)
-    .max(MAX_BYTES)
+    .max(MAX_BYTE_LENGTH)
     .nullish()
-    .describe(`most characters (varchar, bpchar, text: at most ${MAX_LENGTH}) or bytes (bytea, file)`),
-  srid: z.int().min(0).max(999_999).nullish().describe('of geometry columns; 4326 unless given'),
+    .describe(`most characters (varchar, bpchar, text: at most ${MAX_TEXT_LENGTH}) or bytes (bytea, file)`),
+  srid: z.int().min(0).max(999_999).nullish().describe('EPSG code of a geometry column; 4326 when absent'),
   need_crypto: z.boolean().default(false).describe('stored encrypted, for varchar and text'),
   file_name_column: CompanionColumn.optional().describe(
     'of type file: string column for the name of the file',
@@ -44,16 +40,11 @@ export const ColumnDef = z.strictObject({
   ),
   file_pathid_column: CompanionColumn.optional().describe('of type file: string column for the path id'),
   file_relativepath_property: CompanionColumn.optional().describe(
-    'of type file: property by which records may tell the relative path; no column',
+    'of type file: property in which records may carry the relative path; not a column',
   ),
 })
 
-export type ColumnDefInput = z.output<typeof ColumnDef>
-
-/** Text lengths are bounded as in PostgreSQL. */
-export const MAX_TEXT_LENGTH = MAX_LENGTH
-
-/** Not a zod record: that would drop a column named `__proto__` without a word. Each column is checked by `record-def.ts`. */
+/** Not a zod record, which would silently drop a column named `__proto__`. Each column is checked by itself. */
 const RecordDef = z
   .custom<Record<string, unknown>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -64,17 +55,17 @@ const RecordDef = z
     type: 'object',
     description: 'column name → definition',
     maxProperties: MAX_COLUMNS,
-    additionalProperties: bare(z.toJSONSchema(ColumnDef, { io: 'input', target: 'draft-7' })),
+    additionalProperties: bare(z.toJSONSchema(ColumnDefinition, { io: 'input', target: 'draft-7' })),
   })
 
-/** A schema within another does not name its dialect again. */
+/** Removes the dialect: a schema within another does not name it again. */
 function bare({ $schema: _, ...schema }: Record<string, unknown>): Record<string, unknown> {
   return schema
 }
 
 export const RegisterLoaderParams = z.strictObject({
   data_name: z.string().max(200).describe(`name of the table: ${NAME_RULE}`),
-  schema: z.string().max(200).default('event').describe('schema that the table is told with'),
+  schema: z.string().max(200).default('event').describe('schema shown before the name of the table'),
   record_def: RecordDef,
   unique_columns: z
     .array(z.string().max(200))
@@ -86,19 +77,19 @@ export const RegisterLoaderResult = z.strictObject({ schema: z.string(), table_n
 
 export const InitRecordParams = z.strictObject({
   data_name: DataName,
-  record_set_size: z.int().min(0).max(1_000_000).describe('features wanted; at most limits.initRecords'),
+  record_set_size: z.int().min(0).max(1_000_000).describe('number of features; at most limits.initRecords'),
 })
 
-/** GeoJSON, told loosely: results are made by hand and not checked again. */
+/** GeoJSON, described loosely: the text of the result is not parsed again. */
 export const FeatureCollectionResult = z.looseObject({
   type: z.literal('FeatureCollection'),
   features: z.array(z.unknown()),
 })
 
 export const IfExistsOption = z
-  .enum(['override', 'skip', 'error'])
+  .enum(IF_EXISTS)
   .default('skip')
-  .describe('what happens to a record whose key is there already')
+  .describe('action for a record whose key already exists')
 
 export const AddRecordParams = z.strictObject({
   data_name: DataName,
@@ -108,7 +99,7 @@ export const AddRecordParams = z.strictObject({
 
 export const CountersResult = z.strictObject({
   count_upload: z.int().describe('records sent'),
-  count_duplicate: z.int().describe('records whose key was there already, or came earlier in the call'),
+  count_duplicate: z.int().describe('records whose key existed, or came earlier in the call'),
   count_insert: z.int(),
   count_update: z.int(),
   count: z.int().describe('count_insert + count_update'),
@@ -152,3 +143,46 @@ export const GetFileParams = z.strictObject({
   file_name: z.string().max(10_000),
 })
 export const GetFileResult = z.strictObject({ file_data: z.string().describe('base64') })
+
+/** Returns counters in the contract's form. */
+export function toCounters({ upload, duplicate, insert, update }: Counters): z.output<typeof CountersResult> {
+  return {
+    count_upload: upload,
+    count_duplicate: duplicate,
+    count_insert: insert,
+    count_update: update,
+    count: insert + update,
+    message: `Of the ${upload} records uploaded, ${update} were overwritten and ${insert} were inserted.`,
+  }
+}
+
+/** Returns a table in the contract's form: `record_def` has the terms of PostgreSQL's information schema. */
+export function toLoaderEntry(table: LoaderTable): z.output<typeof LoaderEntry> {
+  const columns = table.columns.map(
+    (column, index) => [column.name, toColumnEntry(column, index + 1)] as const,
+  )
+  return {
+    data_name: table.dataName,
+    table_name: `${table.schema}.${table.tableName}`,
+    unique_columns: [...table.uniqueColumns],
+    record_def: Object.fromEntries(columns), // keeps a column named `__proto__` as an ordinary key
+  }
+}
+
+function toColumnEntry(column: Column, position: number): z.output<typeof LoaderEntry>['record_def'][string] {
+  return {
+    column_default: defaultText(column),
+    data_type: typeOf(column.udtName).dataType,
+    is_nullable: column.isNullable ? 'YES' : 'NO',
+    position,
+    udt_name: column.udtName,
+  }
+}
+
+function defaultText(column: Column): string | null {
+  if (column.columnDefault === null) return null
+  const type = typeOf(column.udtName)
+  const value = type.read(column.columnDefault, column, { timeZoneMin: 0, nowUs: 0n })
+  if (isFault(value) || value === null) throw new Error(`the default of ${column.name} does not fit its type`)
+  return type.renderDefault(column.columnDefault, value)
+}

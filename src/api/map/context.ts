@@ -1,6 +1,6 @@
 import type { TableReader } from '../../storage/tables.js'
 import type { CallContext, SharedContext } from '../context.js'
 
-/** What the room of event data and risk maps needs of the context. */
+/** Part of the context that the methods of event data and risk maps use. */
 export type MapContext = Pick<CallContext, 'signal'> &
   Pick<SharedContext, 'config' | 'timeZoneMin'> & { readonly tables: Pick<TableReader, 'find' | 'pages'> }

@@ -1,12 +1,12 @@
 import type { z } from 'zod'
-import { AppError } from '../../errors.js'
 import { prepareArea } from '../../geo/prepared-area.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import { streamed } from '../../rpc/result.js'
 import type { LoaderTable, TableQuery } from '../../storage/tables.js'
-import { collectionText } from './collection.js'
+import { unknownTable } from '../../tables/loader.js'
+import { collectionText } from '../feature-collection.js'
+import { readPeriod } from '../period.js'
 import type { MapContext } from './context.js'
-import { readPeriod } from './read-period.js'
 import { EventdataParams, EventdataResult } from './schema.js'
 
 export const eventdata = defineMethod({
@@ -17,30 +17,27 @@ export const eventdata = defineMethod({
   params: EventdataParams,
   result: EventdataResult,
   paramsIn: 'array',
-  handle(params, context: MapContext) {
+  async handle(params, context: MapContext) {
     const name = params.properties.table
-    const table = context.tables.find(name)
+    const table = await context.tables.find(name)
     if (table === undefined) throw unknownTable(name)
     return streamed(collectionText(undefined, readFeatures(table, queryOf(params, context), context)))
   },
 })
 
-/** A member that is not asked for is left out, not undefined: the reader tells the two apart. */
+/** Returns the query of a call; an absent member is left out instead of set to undefined. */
 function queryOf(params: z.output<typeof EventdataParams>, { timeZoneMin }: MapContext): TableQuery {
   const { columns, conds, limit, offset, order } = params.properties
+  const query: TableQuery = { columns, conds, order }
   const span = readPeriod(params.properties, timeZoneMin)
-  return {
-    columns,
-    conds,
-    order,
-    ...(params.geometry === null ? {} : { area: prepareArea(params.geometry) }),
-    ...(span === undefined ? {} : { span }),
-    ...(limit === undefined ? {} : { limit }),
-    ...(offset === undefined ? {} : { offset }),
-  }
+  if (params.geometry !== null) query.area = prepareArea(params.geometry)
+  if (span !== undefined) query.span = span
+  if (limit !== undefined) query.limit = limit
+  if (offset !== undefined) query.offset = offset
+  return query
 }
 
-/** `table` stands first among the properties; a column of that name, which is legal, takes its place. */
+/** Yields texts of Features. The property `table` comes first; a column of that name replaces it. */
 async function* readFeatures(
   table: LoaderTable,
   query: TableQuery,
@@ -52,10 +49,4 @@ async function* readFeatures(
       JSON.stringify({ type: 'Feature', geometry, properties: { table: name, ...properties } }),
     )
   }
-}
-
-function unknownTable(name: string): AppError {
-  const shown = name.slice(0, 100)
-  const message = `found ${JSON.stringify(shown)}, expected the name of a registered table`
-  return new AppError('UNKNOWN_TABLE', { data_name: shown }, { message: `Unknown table: ${message}` })
 }

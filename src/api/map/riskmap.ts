@@ -1,16 +1,15 @@
 import type { MeshDegree } from '../../geo/mesh.js'
-import { type PreparedArea, prepareArea } from '../../geo/prepared-area.js'
+import { prepareArea } from '../../geo/prepared-area.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import { streamed } from '../../rpc/result.js'
-import type { LoaderTable } from '../../storage/tables.js'
-import { findThemeTable } from '../../storage/themes.js'
-import { collectionText } from './collection.js'
+import { type MeshOptions, readMeshCells } from '../../tables/mesh-riskmap.js'
+import { findRiskSources, type RiskCell, type RiskQuery, readStoredCells } from '../../tables/riskmap.js'
+import { collectionText } from '../feature-collection.js'
+import { readPeriodFrom } from '../period.js'
 import type { MapContext } from './context.js'
-import { readMeshCells } from './mesh-riskmap.js'
-import { type Period, readPeriod } from './read-period.js'
-import { featureText, levelOf } from './risk-feature.js'
 import { RiskmapParams, RiskmapResult } from './schema.js'
 
+/** Length of a period without an end: one second. */
 const DEFAULT_PERIOD_US = 1_000_000n
 const COLLECTION_NAME = 'requestExtraRiskmapResponse'
 
@@ -22,53 +21,33 @@ export const riskmap = defineMethod({
   params: RiskmapParams,
   result: RiskmapResult,
   paramsIn: 'array',
-  handle({ geometry, properties }, context: MapContext) {
+  async handle({ geometry, properties }, { tables, config, timeZoneMin, signal }: MapContext) {
     const { themes, target_theme_mesh_degree: degree } = properties
-    const question: RiskQuestion = {
+    const query: RiskQuery = {
       area: geometry === null ? undefined : prepareArea(geometry),
-      period: readPeriod(properties, context.timeZoneMin, DEFAULT_PERIOD_US) as Period,
-      sources: sourcesOf(themes, context),
-      levelColumn: context.config.riskmap.levelColumn,
+      period: readPeriodFrom(properties, timeZoneMin, DEFAULT_PERIOD_US),
+      sources: await findRiskSources(tables, config.riskmap, themes),
+      levelColumn: config.riskmap.levelColumn,
     }
-    const batches =
+    const cells =
       degree === undefined
-        ? readStoredCells(question, context)
-        : readMeshCells(question, degree as MeshDegree, context)
-    return streamed(collectionText(COLLECTION_NAME, batches))
+        ? readStoredCells(tables, query, signal)
+        : readMeshCells(tables, query, meshOptions(degree, config.limits.meshCells), signal)
+    return streamed(collectionText(COLLECTION_NAME, featureTexts(cells)))
   },
 })
 
-/** What is asked of risk maps, checked. */
-export interface RiskQuestion {
-  /** undefined = everywhere */
-  readonly area: PreparedArea | undefined
-  readonly period: Period
-  readonly sources: readonly { readonly theme: string; readonly table: LoaderTable }[]
-  readonly levelColumn: string
+/** @param degree 1 to 5, as the schema requires */
+function meshOptions(degree: number, maxCells: number): MeshOptions {
+  return { degree: degree as MeshDegree, maxCells }
 }
 
-/** Each theme once, in the order asked for; unknown ones have no cells. */
-function sourcesOf(themes: readonly string[], { tables, config }: MapContext): RiskQuestion['sources'] {
-  return [...new Set(themes)].flatMap((theme) => {
-    const table = findThemeTable(tables.find, config.riskmap, theme)
-    return table === undefined ? [] : [{ theme, table }]
-  })
+async function* featureTexts(cells: AsyncIterable<RiskCell[]>): AsyncGenerator<string[]> {
+  for await (const batch of cells) yield batch.map(featureText)
 }
 
-/** Rows without a level or a geometry are no cells. Read in the order of the themes, then of arrival. */
-async function* readStoredCells(
-  { area, period, sources, levelColumn }: RiskQuestion,
-  { tables, signal }: MapContext,
-): AsyncGenerator<string[]> {
-  const columns = ['start_datetime', levelColumn]
-  for (const { theme, table } of sources) {
-    const query = { columns, span: period, ...(area === undefined ? {} : { area }) }
-    for await (const page of tables.pages(table, query, signal)) {
-      yield page.flatMap(({ geometry, properties }) => {
-        const level = levelOf(properties[levelColumn])
-        if (geometry === null || level === undefined) return []
-        return [featureText(JSON.stringify(geometry), theme, properties.start_datetime, level)]
-      })
-    }
-  }
+/** `datetime` is the start of the cell's slot, null when the cell has always been valid. */
+function featureText({ geometry, theme, start, level }: RiskCell): string {
+  const properties = { theme, datetime: start, risk: level }
+  return JSON.stringify({ type: 'Feature', geometry, properties })
 }

@@ -11,7 +11,7 @@ const Datetime = z
     z.string().min(1).max(64),
     z.strictObject({ _type: z.literal('datetime'), val: z.string().min(1).max(64) }),
   ])
-  .describe('YYYY-MM-DD hh:mm:ss with an offset such as +09; without one, service.timeZone holds')
+  .describe('YYYY-MM-DD hh:mm:ss with an offset such as +09; service.timeZone applies when there is none')
 
 /** Any GeoJSON geometry, or null for everywhere. */
 const SearchArea = z
@@ -32,8 +32,8 @@ const SearchArea = z
     return z.NEVER
   })
 
-/** A Feature that asks: its id and box are accepted and mean nothing. */
-const asking = <P extends z.ZodType>(properties: P) =>
+/** A Feature that describes a query; its id and bbox are accepted and ignored. */
+const queryFeature = <P extends z.ZodType>(properties: P) =>
   z.strictObject({
     type: z.literal('Feature'),
     id: z.union([z.string().max(MAX_NAME), z.number()]).optional(),
@@ -42,19 +42,19 @@ const asking = <P extends z.ZodType>(properties: P) =>
     properties,
   })
 
-export const EventdataParams = asking(
+export const EventdataParams = queryFeature(
   z.strictObject({
     table: z.string().min(1).max(MAX_NAME).describe('event.<data_name>_tbl_0, or the data_name'),
     columns: z
       .array(z.string().min(1).max(MAX_NAME))
       .max(MAX_COLUMNS)
       .default([])
-      .describe('columns wanted; [] for all'),
+      .describe('columns to return; [] for all'),
     conds: z.unknown().optional().meta({ type: 'object', description: 'condition; {} or absent for none' }),
     start_datetime: Datetime.optional().describe('rows that end later; absent: no bound'),
     end_datetime: Datetime.optional().describe('rows that start earlier; absent: no bound'),
     limit: z.int().min(0).optional().describe('most rows; absent: all'),
-    offset: z.int().min(0).optional().describe('rows to pass over; absent: 0'),
+    offset: z.int().min(0).optional().describe('rows to skip; absent: 0'),
     order: z
       .union([z.string().min(1).max(MAX_NAME), z.array(z.string().min(1).max(MAX_NAME)).max(MAX_COLUMNS)])
       .optional()
@@ -62,20 +62,20 @@ export const EventdataParams = asking(
   }),
 )
 
-export const RiskmapParams = asking(
+export const RiskmapParams = queryFeature(
   z.strictObject({
-    start_datetime: Datetime.describe('beginning of the period, which is half-open'),
-    end_datetime: Datetime.optional().describe('end of the period; absent: one second after its beginning'),
+    start_datetime: Datetime.describe('start of the period, which is half-open'),
+    end_datetime: Datetime.optional().describe('end of the period; absent: one second after the start'),
     themes: z
       .array(z.string().min(1).max(MAX_NAME))
       .max(1000)
-      .describe('risk map themes; unknown ones are empty'),
+      .describe('risk map themes; an unknown theme has no cells'),
     target_theme_mesh_degree: z
       .int()
       .min(1)
       .max(5)
       .optional()
-      .describe('cells of the standard grid of this degree; absent: the cells as they are stored'),
+      .describe('degree of the standard grid of the cells; absent: the cells as they are stored'),
   }),
 )
 
@@ -87,7 +87,9 @@ export const EventdataResult = z.strictObject({
     z.strictObject({
       type: z.literal('Feature'),
       geometry: AnyGeometry.nullable(),
-      properties: z.looseObject({ table: z.unknown() }).describe('table, and each column that was asked for'),
+      properties: z
+        .looseObject({ table: z.unknown() })
+        .describe('table, and the columns that were requested'),
     }),
   ),
 })
@@ -101,14 +103,14 @@ export const RiskmapResult = z.strictObject({
       geometry: AnyGeometry,
       properties: z.strictObject({
         theme: z.string(),
-        datetime: z.string().nullable().describe('start of the slot, ISO 8601; null: it always held'),
+        datetime: z.string().nullable().describe('start of the time slot, ISO 8601; null: always valid'),
         risk: z.int().min(0).max(10),
       }),
     }),
   ),
 })
 
-/** `.coordinates[0][1]` as a path of zod. */
+/** Converts `.coordinates[0][1]` to a path of zod. */
 function pathOf(text: string): (string | number)[] {
   return [...text.matchAll(/\.(\w+)|\[(\d+)\]/g)].map(([, name, index]) => name ?? Number(index))
 }

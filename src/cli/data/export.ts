@@ -36,7 +36,7 @@ const FORMAT_OF_EXTENSION: Record<string, ExportFormat> = {
   '.gpkg': 'gpkg',
 }
 
-/** `data export`: the file appears whole or not at all; memory does not grow with the table. */
+/** Runs `data export`. The file appears whole or not at all; memory does not grow with the table. */
 export async function runDataExport(flags: ExportFlags, io: CliIo, deps: CliDeps): Promise<void> {
   const output = path.resolve(deps.cwd, flags.output)
   const format = formatOf(flags)
@@ -49,14 +49,14 @@ export async function runDataExport(flags: ExportFlags, io: CliIo, deps: CliDeps
   let rows = 0
   try {
     await withTableData(flags, deps, async (tables) => {
-      const table = tables.reader.find(flags.table)
+      const table = await tables.reader.find(flags.table)
       if (table === undefined) throw new Error(`there is no table ${flags.table}`)
-      const total = totalOf(tables, table)
+      const total = await tables.reader.count(table, {})
       const onRows = (count: number) => {
         rows += count
         progress.show(rows / total, `${group(rows)} records`)
       }
-      await write(tables, table, format, temp, { query, onRows, signal: stop.signal })
+      await write(tables, table, { format, file: temp, query, onRows, signal: stop.signal })
     })
     await syncedRename(temp, output)
     progress.clear()
@@ -71,20 +71,21 @@ export async function runDataExport(flags: ExportFlags, io: CliIo, deps: CliDeps
   }
 }
 
-/** What to write, and whom to tell. */
-interface Wanted {
+/** File to write, and the rows of it. */
+interface ExportTarget {
+  format: ExportFormat
+  file: string
   query: TableQuery
+  /** Called with the number of rows of each page. */
   onRows(count: number): void
   signal: AbortSignal
 }
 
-/** Pages are counted as they are written, so the bar tells the truth. */
+/** Writes the file. Pages are counted as they are written, so that the progress bar is right. */
 async function write(
   tables: TableData,
   table: LoaderTable,
-  format: ExportFormat,
-  file: string,
-  { query, onRows, signal }: Wanted,
+  { format, file, query, onRows, signal }: ExportTarget,
 ): Promise<void> {
   const paths = { conds: '--conds', order: '--order', columns: '--columns' }
   async function* pages(): AsyncGenerator<TableRow[]> {
@@ -94,10 +95,10 @@ async function write(
     }
   }
   if (format === 'gpkg') return await writeTableGeopackage(file, table, pages(), tables)
-  await pipeline(Readable.from(textOf(format, table, pages())), createWriteStream(file, { flags: 'wx' }))
+  await pipeline(Readable.from(chunksOf(format, table, pages())), createWriteStream(file, { flags: 'wx' }))
 }
 
-function textOf(
+function chunksOf(
   format: Exclude<ExportFormat, 'gpkg'>,
   table: LoaderTable,
   pages: AsyncIterable<TableRow[]>,
@@ -110,7 +111,7 @@ async function* featureLines(pages: AsyncIterable<TableRow[]>): AsyncGenerator<s
   for await (const page of pages) yield page.map((row) => `${featureText(row)}\n`).join('')
 }
 
-/** A Feature a line, so that other programs may read it line by line too. */
+/** Yields a FeatureCollection with one Feature per line, so that other programs can read it line by line. */
 async function* collection(pages: AsyncIterable<TableRow[]>): AsyncGenerator<string> {
   let before = '{"type":"FeatureCollection","features":[\n'
   for await (const page of pages) {
@@ -122,12 +123,6 @@ async function* collection(pages: AsyncIterable<TableRow[]>): AsyncGenerator<str
 
 function featureText({ geometry, properties }: TableRow): string {
   return JSON.stringify({ type: 'Feature', geometry, properties })
-}
-
-/** Row ids count up from one and rows are never removed: the last one is the number of rows. */
-function totalOf({ data }: TableData, table: LoaderTable): number {
-  const name = `"${table.tableName.replaceAll('"', '""')}"`
-  return Number(data.reader.prepare(`SELECT coalesce(max("row id"), 0) FROM ${name}`).pluck().get())
 }
 
 function formatOf({ format, output }: ExportFlags): ExportFormat {
@@ -142,10 +137,10 @@ function formatOf({ format, output }: ExportFlags): ExportFormat {
 }
 
 function queryOf({ conds, bbox }: ExportFlags): TableQuery {
-  return {
-    ...(conds === undefined ? {} : { conds: readConds(conds) }),
-    ...(bbox === undefined ? {} : { area: prepareArea(boxPolygon(readBox(bbox))) }),
-  }
+  const query: TableQuery = {}
+  if (conds !== undefined) query.conds = readConds(conds)
+  if (bbox !== undefined) query.area = prepareArea(boxPolygon(readBox(bbox)))
+  return query
 }
 
 function readConds(text: string): unknown {
@@ -167,7 +162,7 @@ function readBox(text: string): Bbox {
   return [west, south, east, north]
 }
 
-/** A power cut leaves the old file or the new one, nothing between. */
+/** Renames a file so that a power cut leaves either the old file or the new one. */
 async function syncedRename(temp: string, file: string): Promise<void> {
   await sync(temp)
   await rename(temp, file)

@@ -1,20 +1,23 @@
-import { addCounters, NO_ROWS } from '../../api/dataloader/counters.js'
-import { IfExistsOption } from '../../api/dataloader/schema.js'
 import { AppError, isAppError } from '../../errors.js'
 import { faultText, isFault } from '../../geo/fault.js'
 import { readGeometry } from '../../storage/columns/column-types-bytes.js'
-import { retryBusy, transaction } from '../../storage/sqlite/connection/database.js'
-import { findTable, registerTable } from '../../storage/sqlite/tables/catalog.js'
-import { putRecords } from '../../storage/sqlite/tables/put.js'
-import { isRelativePathKey } from '../../storage/sqlite/tables/record-files.js'
-import type { Counters, LoaderTable } from '../../storage/tables.js'
+import {
+  addCounters,
+  type Counters,
+  IF_EXISTS,
+  type IfExists,
+  isPathProperty,
+  type LoaderTable,
+  NO_RECORDS,
+} from '../../storage/tables.js'
+import type { ColumnDef } from '../../tables/column-def.js'
 import { readDefinition } from '../../tables/record-def.js'
 import { fileFault } from '../file-fault.js'
 import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson, usageError } from '../io.js'
 import { group } from '../maps/map-facts.js'
 import { createProgress } from '../progress.js'
 import type { FeatureSource, PlaceColumns } from './feature-source.js'
-import { inferRecordDef } from './infer.js'
+import { inferColumns } from './infer.js'
 import { openFeatures } from './source.js'
 import { type TableData, withTableData } from './table-data.js'
 
@@ -25,18 +28,19 @@ export interface ImportFlags extends GlobalOptions, PlaceColumns {
   ignoreUnknown?: boolean
 }
 
-/** `data import`: batches of some thousand records, each a transaction, so that a gateway beside it has its turns. */
+/**
+ * Runs `data import`. Batches of some thousand records are stored in a transaction each, so that a gateway that runs
+ * beside it can write in between.
+ */
 export async function runDataImport(
   file: string,
   flags: ImportFlags,
   io: CliIo,
   deps: CliDeps,
 ): Promise<void> {
-  const ifExists = IfExistsOption.safeParse(flags.ifExists)
-  if (!ifExists.success)
-    throw usageError(
-      `--if-exists: found ${flags.ifExists}, expected ${IfExistsOption.unwrap().options.join(', ')}`,
-    )
+  const ifExists = IF_EXISTS.find((name) => name === flags.ifExists)
+  if (ifExists === undefined)
+    throw usageError(`--if-exists: found ${flags.ifExists}, expected ${IF_EXISTS.join(', ')}`)
   const source = await open(file, flags)
   const progress = createProgress(io.stderr)
   const stop = new AbortController()
@@ -44,17 +48,18 @@ export async function runDataImport(
   const startedAt = performance.now()
   try {
     const result = await withTableData(flags, deps, async (tables) => {
-      let table = findTable(tables.data.writer, flags.table)
+      let table = await tables.store.find(flags.table)
       const isNew = table === undefined
-      let counters = NO_ROWS
+      let counters = NO_RECORDS
       for await (const batch of batchesOf(source, file)) {
         if (stop.signal.aborted) throw stopped(counters)
-        table ??= await makeTable(tables, flags, batch)
-        counters = addCounters(counters, await putBatch(tables, table, batch, flags, ifExists.data, counters))
+        table ??= await createTable(tables, flags, batch)
+        const records = recordsOf(table, batch, flags)
+        counters = addCounters(counters, await putBatch(tables, table, records, ifExists, counters.upload))
         progress.show(source.fraction(), `${group(counters.upload)} records`)
       }
       if (table === undefined)
-        throw new Error(`there is no table ${flags.table}, and the file has no record to make it by`)
+        throw new Error(`there is no table ${flags.table}, and the file has no record to derive it from`)
       return { table, isNew, counters }
     })
     progress.clear()
@@ -74,7 +79,7 @@ async function open(file: string, flags: ImportFlags): Promise<FeatureSource> {
   }
 }
 
-/** Faults of the file come with its name; those of the table, which are thrown where the batches go, pass by. */
+/** Reads batches; errors of reading the file name the file. */
 async function* batchesOf(source: FeatureSource, file: string): AsyncGenerator<unknown[]> {
   try {
     yield* source.batches()
@@ -83,78 +88,73 @@ async function* batchesOf(source: FeatureSource, file: string): AsyncGenerator<u
   }
 }
 
-/** One transaction. A fault names the record as it is counted in the file. */
+/**
+ * Stores one batch in a transaction.
+ *
+ * @param before number of records before the batch, so that an error names the record as it is counted in the file
+ */
 async function putBatch(
-  { data, putOptions }: TableData,
+  { store, putOptions }: TableData,
   table: LoaderTable,
-  batch: readonly unknown[],
-  flags: ImportFlags,
-  ifExists: 'override' | 'skip' | 'error',
-  before: Counters,
+  records: readonly unknown[],
+  ifExists: IfExists,
+  before: number,
 ): Promise<Counters> {
-  const records = batch.map((feature) => toRecord(table, feature, flags.ignoreUnknown === true))
   try {
-    const { counters } = await putRecords(data.writer, table, records, { ...putOptions, ifExists })
+    const { counters } = await store.put(table, records, { ...putOptions, ifExists })
     return counters
   } catch (error) {
     if (!isAppError(error) || typeof error.data.index !== 'number') throw error
-    const record = before.upload + error.data.index + 1
-    const reason = oneLine(error).replace(/^record_set\[\d+\](?:, |: )?/, '')
-    const message = `record ${record}: ${reason}; the ${group(before.upload)} records before its batch are stored`
+    const record = before + error.data.index + 1
+    const message = `record ${record}: ${oneLine(error)}; the ${group(before)} records before its batch are stored`
     throw new Error(message, { cause: error })
   }
 }
 
-/** The feature as `add_record` takes it: places that are text become geometries, what has no column may be left out. */
+function recordsOf(table: LoaderTable, batch: readonly unknown[], { ignoreUnknown }: ImportFlags): unknown[] {
+  return batch.map((feature) => toRecord(table, feature, ignoreUnknown === true))
+}
+
+/** Returns the feature as a record: a geometry that is text is parsed, and unknown properties may be left out. */
 function toRecord(table: LoaderTable, feature: unknown, ignoresUnknown: boolean): unknown {
   if (typeof feature !== 'object' || feature === null) return feature
-  const { geometry, properties } = feature as {
-    geometry?: unknown
-    properties?: Record<string, unknown> | null
-  }
+  const { geometry, properties }: { geometry?: unknown; properties?: unknown } = feature
   const record = { ...feature, geometry: typeof geometry === 'string' ? geometryOf(geometry) : geometry }
   if (!ignoresUnknown || typeof properties !== 'object' || properties === null) return record
   const known = Object.entries(properties).filter(
-    ([name]) => (table.columnByName.has(name) && name !== 'location') || isRelativePathKey(table, name),
+    ([name]) => (table.columnByName.has(name) && name !== 'location') || isPathProperty(table, name),
   )
   return { ...record, properties: Object.fromEntries(known) }
 }
 
-/** CSV and GeoPackage bring their places as text. */
+/** Parses a geometry of CSV or GeoPackage. A fault is returned as text, which the check of the record quotes. */
 function geometryOf(text: string): unknown {
   const geometry = readGeometry(text, undefined)
-  // a place that cannot be read is told of as what it is; the check of the record refuses any text
   return isFault(geometry) ? faultText(geometry) : geometry
 }
 
-/** Makes the table by the first records, when the key was named. */
-async function makeTable(
-  { data, nowUs }: TableData,
+/** Creates the table with columns derived from the first records, when the key is named. */
+async function createTable(
+  { store, nowUs }: TableData,
   { table: name, unique }: ImportFlags,
   batch: readonly unknown[],
 ): Promise<LoaderTable> {
   if (unique === undefined)
     throw new Error(
-      `there is no table ${name}: register it, or name its key with --unique and it is made by the file`,
+      `there is no table ${name}: register it, or name its key with --unique to create it from the file`,
     )
   const uniqueColumns = unique.split(',').map((column) => column.trim())
-  const input = {
-    data_name: name,
-    schema: 'event',
-    record_def: inferRecordDef(batch, uniqueColumns),
-    unique_columns: uniqueColumns,
-  }
-  const definition = readDefinition(input)
+  const defs = inferColumns(batch, uniqueColumns)
+  const definition = readDefinition(
+    { data_name: name, schema: 'event', record_def: Object.fromEntries(defs), unique_columns: uniqueColumns },
+    (def) => ({ def: def as ColumnDef }), // `defs` holds nothing else
+  )
   if ('faults' in definition) {
     const list = definition.faults.map(({ path, message }) => `${path.slice(0, 2).join('.')}: ${message}`)
-    throw new Error(`the table cannot be made by the file: ${list.slice(0, 5).join('; ')}`)
+    throw new Error(`the table cannot be created from the file: ${list.slice(0, 5).join('; ')}`)
   }
   const { columns } = definition
-  return await retryBusy(() =>
-    transaction(data.writer, () =>
-      registerTable(data.writer, { dataName: name, schema: 'event', columns, uniqueColumns }, nowUs()),
-    ),
-  )
+  return await store.register({ dataName: name, schema: 'event', columns, uniqueColumns }, nowUs())
 }
 
 function report(
@@ -170,16 +170,16 @@ function report(
   }
   const skipped = upload - insert - update
   io.stdout.write(
-    `${table.dataName}${isNew ? ', which was made' : ''}: ${group(insert)} records inserted, ${group(update)} overwritten, ` +
+    `${table.dataName}${isNew ? ' (created)' : ''}: ${group(insert)} records inserted, ${group(update)} overwritten, ` +
       `${group(skipped)} skipped, in ${seconds.toFixed(1)} s\n`,
   )
 }
 
-/** Ctrl-C ends it between two batches, so what was told as put is put. */
+/** Ctrl-C ends the import between two batches, so all records that were reported are stored. */
 function stopped({ upload }: Counters): AppError {
   return new AppError(
     'CANCELLED',
     {},
-    { message: `stopped; ${group(upload)} records were put, the rest was not` },
+    { message: `stopped; ${group(upload)} records are stored, the rest is not` },
   )
 }

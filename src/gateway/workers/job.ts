@@ -10,10 +10,12 @@ import { openKeyring } from '../../storage/keyring.js'
 import { openSnapshot } from '../../storage/sqlite/citations/row-states.js'
 import { createCitationReader } from '../../storage/sqlite/citations/store.js'
 import { openBulkWriter, openDataReader } from '../../storage/sqlite/connection/data-db.js'
+import { createSweepLease } from '../../storage/sqlite/connection/lease.js'
 import { offerNativeDir } from '../../storage/sqlite/connection/native.js'
 import { createBulkDatasetRows } from '../../storage/sqlite/datasets/store.js'
 import { createRowBatches } from '../../storage/sqlite/row-batches.js'
-import { MAX_SEGMENT_ROWS } from '../../storage/sqlite/tables/segment-index.js'
+import { createTableStore } from '../../storage/sqlite/tables/store.js'
+import { createWriteLock } from '../../storage/write-lock.js'
 import { loaderJobs } from '../../tables/jobs.js'
 import { newPathId } from '../../tables/path-id.js'
 import { putFile } from '../../tables/put-file.js'
@@ -37,8 +39,16 @@ export function runJobWorker(port: MessagePort, { config, layout }: JobWorkerDat
   const db = openBulkWriter(layout.dataDb)
   const keyring = openKeyring(layout.keyFile)
   const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
+  const store = {
+    // the main thread holds the turn of a job that writes, and jobs run one after another
+    tables: createTableStore({ reader: db, writer: db, lock: createWriteLock() }),
+    keyring,
+    files,
+    lease: createSweepLease(layout.leaseDb),
+    timeZoneMin,
+  }
   serveWork(port, {
-    ...loaderJobs({ db, keyring, files, leaseFile: layout.leaseDb, timeZoneMin }),
+    ...loaderJobs(store),
     ...datasetJobs({
       rows: createBulkDatasetRows(db),
       openCitations: () => createCitationReader(openDataReader(layout.dataDb)),
@@ -52,7 +62,6 @@ export function runJobWorker(port: MessagePort, { config, layout }: JobWorkerDat
       putOptions: (nowUs) => ({
         env: { timeZoneMin, nowUs: BigInt(nowUs), keyring, newPathId },
         putFile: (bytes) => putFile(files, bytes),
-        maxMergeRows: MAX_SEGMENT_ROWS,
       }),
     }),
   })

@@ -2,7 +2,7 @@ import { AppError, messageOf } from '../../errors.js'
 
 /** Lines of a stream, whole ones, as they came. */
 export interface LineBatch {
-  bytes: Uint8Array
+  bytes: Uint8Array<ArrayBuffer>
   /** what ends each line: newline, or the record separator of RFC 8142 */
   separator: '\n' | '\u001e'
 }

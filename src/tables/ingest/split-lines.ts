@@ -116,7 +116,7 @@ function withoutBom(chunk: Uint8Array): Uint8Array {
 }
 
 /** In a buffer of its own, so that it can be handed to another thread. */
-function join(parts: readonly Uint8Array[], size: number): Uint8Array {
+function join(parts: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(size)
   let at = 0
   for (const part of parts) {

@@ -222,7 +222,7 @@ t.test('drop_loader: the entry that went; the name is free again', async (t) => 
 t.test('drop_loader: refused while a citation names the table', async (t) => {
   const opened = await openSample(t)
   const { writer, reader } = opened.data
-  const { tableId } = opened.loader.find('x')
+  const { tableId } = await opened.loader.find('x')
   writer.prepare('INSERT INTO versioned_table (loader_table_id) VALUES (?)').run(tableId)
   writer
     .prepare(

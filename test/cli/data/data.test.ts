@@ -109,7 +109,7 @@ t.test('data import: records of a key that is there are skipped, overwritten, or
   t.match(await sample.import('a.ndjson', LINES, '--if-exists', 'override'), { code: 0, update: 3 })
   t.match(await sample.import('a.ndjson', LINES, '--if-exists', 'error'), {
     code: 1,
-    stderr: /record 1: a record with k 1 is there already/,
+    stderr: /record 1: a record with k 1 already exists/,
   })
   t.match(await sample.import('a.ndjson', LINES, '--if-exists', 'no'), {
     code: 2,
@@ -125,7 +125,7 @@ t.test('data import: a table is made by the file when its key is named', async (
   t.match(JSON.parse(made.stdout), { table: 'new', made: true, insert: 2 })
   const tables = openTables(layoutOf(path.join(sample.dir, 'data')).dataDb)
   t.teardown(() => tables.data.close())
-  const table = tables.reader.find('new')
+  const table = await tables.reader.find('new')
   t.same(
     table?.columns.slice(3).map(({ name, udtName, isNullable }) => [name, udtName, isNullable]),
     [

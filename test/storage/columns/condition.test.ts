@@ -262,7 +262,7 @@ t.test('conditions: every operator on every type, with SQL nulls', async (t) => 
 
 t.test('conditions: BAD_CONDITION names the place, and what stands there', async (t) => {
   const { tables } = await openSample()
-  const table = tables.reader.find('sample')
+  const table = await tables.reader.find('sample')
   if (table === undefined) throw new Error('no table')
   const paths = { conds: '$.c', order: '$.order', columns: '$.columns' }
   for (const [conds, path, expected] of BAD) {
@@ -283,7 +283,7 @@ t.test('conditions: BAD_CONDITION names the place, and what stands there', async
 
 t.test('order: columns, descending, ties by arrival; what cannot be sorted is refused', async (t) => {
   const { tables } = await openSample()
-  const table = tables.reader.find('sample')
+  const table = await tables.reader.find('sample')
   if (table === undefined) throw new Error('no table')
   const order = async (terms: unknown) =>
     (await tables.read(table, { order: terms })).map(({ properties }) => properties.n)

@@ -50,10 +50,10 @@ export const LOADER_BAD_CALLS: BadCalls = {
     [add([good], { options: { if_exists: 'replace' } }), 'INVALID_PARAMS', /if_exists/],
     [add([good], { data_name: 'nobody' }), 'UNKNOWN_TABLE', /nobody/],
     [add([good, 5]), 'BAD_RECORD', /record_set\[1\]/],
-    [add([good, feature([139, 35], { k: 'x' })]), 'BAD_RECORD', /record_set\[1\], k/],
-    [add([good, feature([139, 35], { k: 2 ** 31 })]), 'BAD_RECORD', /record_set\[1\], k/],
-    [add([good, feature([139, 35], { k: null })]), 'BAD_RECORD', /record_set\[1\], k/],
-    [add([good, feature([139, 35], { k: 101, name: 'too long' })]), 'BAD_RECORD', /record_set\[1\], name/],
+    [add([good, feature([139, 35], { k: 'x' })]), 'BAD_RECORD', /record_set\[1\]: k/],
+    [add([good, feature([139, 35], { k: 2 ** 31 })]), 'BAD_RECORD', /record_set\[1\]: k/],
+    [add([good, feature([139, 35], { k: null })]), 'BAD_RECORD', /record_set\[1\]: k/],
+    [add([good, feature([139, 35], { k: 101, name: 'too long' })]), 'BAD_RECORD', /record_set\[1\]: name/],
     [add([good, feature([139, 35], { k: 101, more: 1 })]), 'BAD_RECORD', /record_set\[1\].*more/],
     [
       add([good, { type: 'Feature', geometry: { type: 'Point' }, properties: { k: 101 } }]),
@@ -63,7 +63,7 @@ export const LOADER_BAD_CALLS: BadCalls = {
     [
       add([good, feature([139, 35], { k: 101, start_datetime: '2025-02-30' })]),
       'BAD_RECORD',
-      /record_set\[1\], start_datetime/,
+      /record_set\[1\]: start_datetime/,
     ],
     [
       add([good, feature([139, 35], { k: 101, start_datetime: '2025-01-02', end_datetime: '2025-01-01' })]),

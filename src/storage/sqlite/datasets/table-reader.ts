@@ -8,7 +8,7 @@ import { createPause } from '../../pause.js'
 import type { StateQuery, StateRow } from '../../states.js'
 import type { Column, LoaderTable, QueryPaths, TableQuery, TableReader, TableRow } from '../../tables.js'
 import { type Db, statement } from '../connection/database.js'
-import { readState } from '../versions/read-state.js'
+import { countState, readState, type StateReading } from '../versions/read-state.js'
 import { currentState } from '../versions/versioned-table.js'
 import { allDatasets, type FoundDataset, findDataset, requireDataset } from './catalog.js'
 
@@ -40,15 +40,17 @@ const DEFAULT_PATHS: QueryPaths = {
  */
 export function createDatasetTables(db: Db, options: DatasetTablesOptions): TableReader {
   return {
-    find(name) {
+    async find(name) {
       const dataset = findDataset(db, name)
       return dataset === undefined ? undefined : toTable(dataset)
     },
-    list: () => allDatasets(db).flatMap((dataset) => toTable(dataset) ?? []),
-    dataVersion: ({ dataName }) =>
+    list: async () => allDatasets(db).flatMap((dataset) => toTable(dataset) ?? []),
+    dataVersion: async ({ dataName }) =>
       statement<number>(db, 'SELECT last_tx FROM dataset WHERE short_form = ?').pluck().get(dataName) ?? -1,
     pages: ({ dataName }, query, signal, paths = DEFAULT_PATHS) =>
       readPages(db, options, { dataName, query, signal, paths }),
+    count: ({ dataName }, query, signal, paths = DEFAULT_PATHS) =>
+      countRows(db, options, { dataName, query, signal, paths }),
   }
 }
 
@@ -56,10 +58,11 @@ export function createDatasetTables(db: Db, options: DatasetTablesOptions): Tabl
 export function withDatasets(tables: TableReader, datasets: TableReader): TableReader {
   const readerOf = ({ tableId }: LoaderTable) => (tableId < 0 ? datasets : tables)
   return {
-    find: (name) => tables.find(name) ?? datasets.find(name),
-    list: () => [...tables.list(), ...datasets.list()],
+    find: async (name) => (await tables.find(name)) ?? (await datasets.find(name)),
+    list: async () => [...(await tables.list()), ...(await datasets.list())],
     dataVersion: (table) => readerOf(table).dataVersion(table),
     pages: (table, query, signal, paths) => readerOf(table).pages(table, query, signal, paths),
+    count: (table, query, signal, paths) => readerOf(table).count(table, query, signal, paths),
   }
 }
 
@@ -73,19 +76,36 @@ interface TableReading {
 async function* readPages(
   db: Db,
   options: DatasetTablesOptions,
-  { dataName, query, signal, paths }: TableReading,
+  given: TableReading,
 ): AsyncGenerator<TableRow[]> {
+  const { dataset, reading } = openReading(db, options, given)
+  const { columns, pages } = readState(
+    reading,
+    currentState(dataset.table),
+    toStateQuery(dataset, given.query),
+  )
+  const place = placeOf(dataset)
+  for await (const rows of pages) yield rows.map((row) => toTableRow(columns, row, place, reading.env))
+}
+
+async function countRows(db: Db, options: DatasetTablesOptions, given: TableReading): Promise<number> {
+  const { dataset, reading } = openReading(db, options, given)
+  return await countState(reading, currentState(dataset.table), toStateQuery(dataset, given.query))
+}
+
+/** @throws AppError UNKNOWN_DATASET */
+function openReading(
+  db: Db,
+  { timeZoneMin, pageRows, nowUs }: DatasetTablesOptions,
+  { dataName, signal, paths }: TableReading,
+): { dataset: FoundDataset; reading: StateReading } {
   const dataset = requireDataset(db, dataName)
-  const { timeZoneMin, pageRows } = options
-  const env: ValueEnv = { timeZoneMin, nowUs: BigInt(options.nowUs()) }
+  const env: ValueEnv = { timeZoneMin, nowUs: BigInt(nowUs()) }
   const pause = createPause(signal, SLICE_MS)
   const check = () => {
     if (findDataset(db, dataName)?.info.datasetId !== dataset.info.datasetId) throw unknownDataset(dataName)
   }
-  const reading = { db, env, pageRows, pause, check, paths }
-  const { columns, pages } = readState(reading, currentState(dataset.table), toStateQuery(dataset, query))
-  const place = placeOf(dataset)
-  for await (const rows of pages) yield rows.map((row) => toTableRow(columns, row, place, env))
+  return { dataset, reading: { db, env, pageRows, pause, check, paths } }
 }
 
 function toStateQuery(dataset: FoundDataset, query: TableQuery): StateQuery {

@@ -12,7 +12,6 @@ import type { LoaderTable, TableReader, TableRow } from '../../tables.js'
 import { allCitations, type FoundCitation, findCitation, isCitation } from '../citations/catalog.js'
 import { type Db, statement } from '../connection/database.js'
 import { allDatasets, type FoundDataset, findDataset } from '../datasets/catalog.js'
-import { countTable } from '../tables/count.js'
 import { countState, readState, type StateReading } from '../versions/read-state.js'
 import { currentState, type TableState } from '../versions/versioned-table.js'
 import { extentOfState, extentOfTable } from './extent.js'
@@ -78,8 +77,7 @@ function sourceOfTable(db: Db, table: LoaderTable, options: FeatureSourcesOption
     extent: async () => extentOfTable(db, table),
     pages: (query, signal) =>
       options.tables.pages(table, { ...query, columns: names, isNowhereIn: true }, signal, PATHS),
-    count: (query, signal) =>
-      countTable(db, table, { ...query, isNowhereIn: true }, envOf(options), PATHS, signal),
+    count: (query, signal) => options.tables.count(table, { ...query, isNowhereIn: true }, signal, PATHS),
   }
 }
 

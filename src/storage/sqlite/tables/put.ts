@@ -1,19 +1,21 @@
 import { AppError } from '../../../errors.js'
+import { createPause } from '../../pause.js'
 import type { LoaderTable, PutOptions, PutResult } from '../../tables.js'
 import { asyncTransaction, type Db } from '../connection/database.js'
 import { findFile } from './files.js'
 import { type CheckedRow, readRecord } from './record.js'
 import { type FilePart, PREFIX_ID } from './record-files.js'
 import { planRecords, type RecordFault } from './record-plan.js'
+import { MAX_SEGMENT_ROWS } from './segment-index.js'
 import { createRowWriter } from './writer.js'
 
-/** Rows between two looks at the clock and at cancellation: a look costs as much as a small column. */
+/** Rows between two checks of the clock and of cancellation: a check costs as much as a small column. */
 const CHECK_ROWS = 64
 
 /**
  * Stores records in one transaction: all of them or none. The caller holds the write lock.
  *
- * @throws AppError BAD_RECORD (`data` = `{ index, column, reason }`) for the first record that does not fit,
+ * @throws AppError BAD_RECORD (`data`: `{ index, column, reason }`) for the first record that does not fit,
  *   RECORD_EXISTS, CANCELLED, DISK_FULL
  */
 export async function putRecords(
@@ -25,7 +27,7 @@ export async function putRecords(
   return await asyncTransaction(db, () => putRecordsWithin(db, table, records, options))
 }
 
-/** The same in a transaction of the caller's. */
+/** Stores records as `putRecords` does, in a transaction that the caller has begun. */
 export async function putRecordsWithin(
   db: Db,
   table: LoaderTable,
@@ -34,7 +36,7 @@ export async function putRecordsWithin(
 ): Promise<PutResult> {
   const plan = planRecords(table, options.env)
   const writer = createRowWriter(db, table, options.ifExists, options.env)
-  let sliceEndsAt = performance.now() + (options.sliceMs ?? Infinity)
+  const pause = createPause(undefined, options.sliceMs ?? Infinity)
   for (const record of records) {
     const index = writer.counters.upload
     const row = readRecord(plan, record)
@@ -43,27 +45,21 @@ export async function putRecordsWithin(
     writer.put(row)
     if (index % CHECK_ROWS === 0) {
       options.throwIfCancelled?.()
-      if (performance.now() > sliceEndsAt) {
-        await new Promise((resolve) => setImmediate(resolve))
-        sliceEndsAt = performance.now() + (options.sliceMs ?? Infinity)
-      }
+      const turn = pause()
+      if (turn !== undefined) await turn
     }
   }
-  const isMergeDue = writer.finish(options.maxMergeRows)
+  const isMergeDue = writer.finish(options.maxMergeRows ?? MAX_SEGMENT_ROWS)
   return { counters: writer.counters, isMergeDue }
 }
 
-/** The error for a record that does not fit. */
-export function badRecord(index: number, { column, reason }: RecordFault): AppError {
-  const at = column === null ? '' : `, ${column}`
-  return new AppError(
-    'BAD_RECORD',
-    { index, column, reason },
-    { message: `record_set[${index}]${at}: ${reason}` },
-  )
+/** Makes the error for a record that does not fit; callers name its place in their own terms. */
+function badRecord(index: number, { column, reason }: RecordFault): AppError {
+  const message = column === null ? reason : `${column}: ${reason}`
+  return new AppError('BAD_RECORD', { index, column, reason }, { message })
 }
 
-/** Bytes first, then the row: a row never names bytes that are not there. */
+/** Keeps the bytes before the row is stored: a row never names bytes that are missing. */
 async function keepFiles(
   db: Db,
   table: LoaderTable,
@@ -75,16 +71,14 @@ async function keepFiles(
     const digest = 'bytes' in part ? await options.putFile(part.bytes) : findFileDigest(db, table, part)
     if (digest === undefined) {
       const property = table.columns[part.slot]?.file?.relativePathProperty ?? null
-      throw badRecord(index, {
-        column: property,
-        reason: 'found no file stored there, expected one, or its bytes',
-      })
+      const reason = 'found a path at which no file is stored, expected the path of a stored file, or bytes'
+      throw badRecord(index, { column: property, reason })
     }
     row.values[part.slot] = digest
   }
 }
 
-/** A record may point to a file of an earlier one, also of the same call. */
+/** Finds the file that a record refers to: one of an earlier record, which may be part of the same call. */
 function findFileDigest(db: Db, table: LoaderTable, part: FilePart): string | undefined {
   if ('bytes' in part) return undefined
   return findFile(db, table, { prefixId: PREFIX_ID, pathId: part.pathId, name: part.name })

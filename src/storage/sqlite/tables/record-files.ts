@@ -1,7 +1,7 @@
 import { describeValue } from '../../../geo/fault.js'
 import { isFault, type Stored } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
-import type { Column, FileColumns, LoaderTable } from '../../tables.js'
+import type { Column, FileColumns } from '../../tables.js'
 import type { RecordFault, RecordPlan } from './record-plan.js'
 
 /** A file of a record: new bytes to keep, or a place where this table has one already. */
@@ -11,10 +11,6 @@ export type FilePart = { slot: number } & ({ bytes: Uint8Array } | { pathId: str
 export const PREFIX_ID = 1
 
 const MAX_PATH_CHARS = 1024
-
-export function isRelativePathKey(table: LoaderTable, name: string): boolean {
-  return table.columns.some(({ file }) => file?.relativePathProperty === name)
-}
 
 /**
  * Fills the columns beside each file of a record: prefix id 1, the path id (given, or the folder of the relative path, or

@@ -5,8 +5,8 @@ import type { Bbox, Geometry } from '../../../geo/types.js'
 import { encodeWkb } from '../../../geo/wkb.js'
 import { isFault, type Stored } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
-import type { Column } from '../../tables.js'
-import { type FilePart, fillFileColumns, isRelativePathKey } from './record-files.js'
+import { type Column, isPathProperty } from '../../tables.js'
+import { type FilePart, fillFileColumns } from './record-files.js'
 import { cryptoContext, END, LOCATION, type RecordFault, type RecordPlan, START } from './record-plan.js'
 
 /** A record that fits its table. */
@@ -84,7 +84,7 @@ function readProperties(
       const value = json === null ? null : readValue(plan, column, json)
       if (isFault(value)) return { column: name, reason: `found ${value.found}, expected ${value.expected}` }
       values[slot] = value
-    } else if (isRelativePathKey(plan.table, name)) relativePaths.set(name, json)
+    } else if (isPathProperty(plan.table, name)) relativePaths.set(name, json)
     else return unknownProperty(plan, name)
   }
   return undefined

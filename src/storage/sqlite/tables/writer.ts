@@ -114,6 +114,6 @@ function recordExists(table: LoaderTable, row: CheckedRow, index: number, env: V
     if (value instanceof Uint8Array) return `${name} (${value.length} bytes)`
     return `${name} ${describeValue(typeOf((columns[slot] as Column).udtName).print(value, env))}`
   })
-  const message = `record_set[${index}]: a record with ${key.join(', ')} is there already`
+  const message = `a record with ${key.join(', ')} already exists`
   return new AppError('RECORD_EXISTS', { index, unique_columns: uniqueColumns }, { message })
 }

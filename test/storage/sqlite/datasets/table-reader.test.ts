@@ -11,7 +11,7 @@ const area = (...ring: [number, number][]) => prepareArea({ type: 'Polygon', coo
 const TRIANGLE = area([0, 0], [10, 0], [0, 10], [0, 0])
 
 async function rowsOf(tables: TableReader, name: string, query: TableQuery = {}): Promise<TableRow[]> {
-  const table = tables.find(name)
+  const table = await tables.find(name)
   if (table === undefined) throw new Error(`no table ${name}`)
   const rows: TableRow[] = []
   for await (const page of tables.pages(table, query)) rows.push(...page)
@@ -59,16 +59,16 @@ t.test('dataset tables: only datasets with geometry, by each of their names', as
   const { tables, store } = await filled(t)
   const [, info] = await store.list({})
   t.same(
-    tables.list().map(({ dataName }) => dataName),
+    (await tables.list()).map(({ dataName }) => dataName),
     ['d'],
   )
-  t.equal(tables.find('bare'), undefined)
+  t.equal(await tables.find('bare'), undefined)
   for (const name of ['d', 'ddc:d', info?.longForm, info?.realname]) {
-    const table = tables.find(name ?? '')
+    const table = await tables.find(name ?? '')
     t.equal(`${table?.schema}.${table?.tableName}`, info?.realname)
   }
   t.same(
-    tables.find('d')?.columns.map(({ udtName }) => udtName),
+    (await tables.find('d'))?.columns.map(({ udtName }) => udtName),
     ['int4', 'geometry', 'text', 'timestamptz', 'timestamptz'],
   )
 })
@@ -125,11 +125,11 @@ t.test(
   'dataset tables: the version grows with each change; conditions are refused with their place',
   async (t) => {
     const { tables, store } = await filled(t)
-    const table = tables.find('d')
+    const table = await tables.find('d')
     if (table === undefined) throw new Error('no table')
-    const before = tables.dataVersion(table)
+    const before = await tables.dataVersion(table)
     t.equal(await store.put('d', [[9, null, null, null, null]], 'error'), 1)
-    t.ok(tables.dataVersion(table) > before)
+    t.ok((await tables.dataVersion(table)) > before)
     await rejectsWith(t, rowsOf(tables, 'd', { conds: { '=': ['x', 1] } }), 'BAD_CONDITION', {
       message: /\$\.properties\.conds/,
     })
@@ -150,6 +150,9 @@ t.test('dataset tables: loader tables come first, datasets behind them', async (
   t.match((await rowsOf(both, 'd'))[0]?.properties, { n: 7 })
   const [, info] = await store.list({})
   t.equal((await rowsOf(both, info?.realname ?? '')).length, 4)
-  t.equal(both.list().length, 2)
-  t.not(both.dataVersion(table), both.dataVersion(both.find(info?.realname ?? '') ?? table))
+  t.equal((await both.list()).length, 2)
+  t.not(
+    await both.dataVersion(table),
+    await both.dataVersion((await both.find(info?.realname ?? '')) ?? table),
+  )
 })

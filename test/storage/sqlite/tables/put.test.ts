@@ -75,15 +75,15 @@ t.test(
     const tables = openTables()
     const table = tables.register('x', [{ name: 'k', udtName: 'int4' }], ['k'])
     const version = () => tables.reader.dataVersion(table)
-    t.equal(version(), 0)
+    t.equal(await version(), 0)
     await tables.put(table, [feature(null, { k: 1 }), feature(null, { k: 2 })])
-    t.equal(version(), 1)
+    t.equal(await version(), 1)
     await tables.put(table, [feature(null, { k: 1 })], 'skip')
-    t.equal(version(), 1)
+    t.equal(await version(), 1)
     await tables.put(table, [feature(null, { k: 1 })], 'override')
-    t.equal(version(), 2)
+    t.equal(await version(), 2)
     await t.rejects(tables.put(table, [feature(null, { k: 3 }), feature(null, { k: 'x' })]))
-    t.equal(version(), 2)
+    t.equal(await version(), 2)
   },
 )
 
@@ -181,7 +181,7 @@ t.test(
       ]
       await rejectsWith(t, tables.put(table, records, 'override'), 'BAD_RECORD', {
         data: { index: 2, column, reason },
-        message: /^record_set\[2\]/,
+        message: reason,
       })
       t.same(dump(tables, 'x'), before, JSON.stringify(bad)?.slice(0, 80))
     }
@@ -318,7 +318,7 @@ t.test('put: files that do not fit', async (t) => {
     [{ photo: 'AAEC', where: 'a\\b' }, 'where', /relative path/],
     [{ photo: 'AAEC', where: 5 }, 'where', /relative path/],
     [{ photo: 'AAEC', where: `${'a'.repeat(21)}/b` }, 'path', /at most 20/],
-    [{ where: 'trip/none.jpg' }, 'where', /no file stored there/],
+    [{ where: 'trip/none.jpg' }, 'where', /no file is stored/],
   ]
   for (const [properties, column, reason] of cases) {
     await rejectsWith(t, tables.put(table, [feature(null, { id: 1, ...properties })]), 'BAD_RECORD', {

@@ -196,7 +196,7 @@ t.test('reader: finds tables by every name they have', async (t) => {
     'ddc:flood.2025',
     'ddc:event.flood.2025_tbl_0',
   ])
-    t.equal(tables.reader.find(name)?.tableId, table.tableId, name)
+    t.equal((await tables.reader.find(name))?.tableId, table.tableId, name)
   for (const name of [
     'flood',
     'Flood.2025',
@@ -206,10 +206,10 @@ t.test('reader: finds tables by every name they have', async (t) => {
     'ddc:',
     '__proto__',
   ])
-    t.equal(tables.reader.find(name), undefined, name)
+    t.equal(await tables.reader.find(name), undefined, name)
   tables.register('event.flood.2025_tbl_0', [{ name: 'k' }], ['k'])
   t.equal(
-    tables.reader.find('event.flood.2025_tbl_0')?.dataName,
+    (await tables.reader.find('event.flood.2025_tbl_0'))?.dataName,
     'event.flood.2025_tbl_0',
     'a data_name comes first',
   )

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import type { ErrorName } from '../../../src/errors.js'
-import { answerSpooled, answerSpooledParams } from '../../../src/tables/ingest/answer-spooled.js'
-import { openTestLoader, type TestLoader } from '../../support/loader.js'
-import { rejectsWith } from '../../support/rejects-with.js'
-import { feature } from '../../support/tables.js'
+import type { ErrorName } from '../../src/errors.js'
+import { answerSpooled, answerSpooledParams } from '../../src/gateway/spooled-calls.js'
+import { openTestLoader, type TestLoader } from '../support/loader.js'
+import { rejectsWith } from '../support/rejects-with.js'
+import { feature } from '../support/tables.js'
 
 async function openSample(t: Parameters<typeof openTestLoader>[0]) {
   const opened = openTestLoader(t)
@@ -135,7 +135,7 @@ const BAD: [string, unknown, number, number, unknown, RegExp][] = [
     200,
     4003,
     'id',
-    /record_set\[1\], k/,
+    /record_set\[1\]: k/,
   ],
   ['record_set is no array', request(1, 0, 0, { record_set: 5 }), 200, -32602, 1, /record_set/],
   [
@@ -185,11 +185,11 @@ t.test(
       [`${text}{}`, 'PARSE_ERROR', /end of the body/],
       [text.replace('"k":7', '"k":7x'), 'PARSE_ERROR', /element 7 of the list/],
       [`{"record_set":[${'['.repeat(70)}${']'.repeat(70)}]}`, 'INVALID_REQUEST', /deeper than 64/],
-      [[params], 'BODY_TOO_LARGE', /besides the elements/],
+      [[params], 'BODY_TOO_LARGE', /without the elements/],
       [[1], 'INVALID_PARAMS', /expected object/],
       [{ ...params, more: 1 }, 'INVALID_PARAMS', /more/],
       [{ ...params, data_name: 'y' }, 'UNKNOWN_TABLE', /No table/],
-      [{ ...params, data_name: 'n'.repeat(2000) }, 'BODY_TOO_LARGE', /besides the elements/],
+      [{ ...params, data_name: 'n'.repeat(2000) }, 'BODY_TOO_LARGE', /without the elements/],
       [{ ...params, record_set: [...params.record_set, 5] }, 'BAD_RECORD', /record_set\[2000\]/],
       [params, 'INVALID_PARAMS', /record_set/, 'loaderwebapi.drop_loader'],
       [params, 'METHOD_NOT_FOUND', /nope/, 'nope'],

@@ -1,5 +1,6 @@
 import { unlink } from 'node:fs/promises'
 import type { Hono } from 'hono'
+import { addStream } from '../api/dataloader/add-stream.js'
 import type { Config } from '../config.js'
 import { createBlobStore } from '../files/blob-store.js'
 import type { DiskSpace } from '../files/disk-space.js'
@@ -13,23 +14,25 @@ import type { Api } from '../rpc/dispatch.js'
 import type { Keyring } from '../storage/keyring.js'
 import { type DataDb, openDataDb } from '../storage/sqlite/connection/data-db.js'
 import { retryBusy } from '../storage/sqlite/connection/database.js'
-import { createTableReader } from '../storage/sqlite/tables/reader.js'
+import { openTables } from '../storage/sqlite/tables/store.js'
 import type { TableReader } from '../storage/tables.js'
-import { answerSpooled, answerSpooledParams } from '../tables/ingest/answer-spooled.js'
-import { receiveStream } from '../tables/ingest/receive-stream.js'
 import { createLoader, type Loader } from '../tables/loader.js'
 import type { WorkerClient } from '../worker/client.js'
 import type { GatewayContext } from './apis.js'
 import { createNameLimit } from './name-limit.js'
+import { answerSpooled, answerSpooledParams } from './spooled-calls.js'
 
 export interface LoaderServicesOptions {
   config: Config
   layout: DataLayout
   log: Log
+  /** `service.timeZone`, minutes east of UTC */
   timeZoneMin: number
   disk: DiskSpace
   keyring: Keyring
+  /** client of the job thread */
   jobs: WorkerClient
+  /** µs UTC */
   nowUs(): number
 }
 
@@ -38,54 +41,34 @@ export interface LoaderServices {
   readonly data: DataDb
   readonly loader: Loader
   readonly tables: TableReader
-  /** bytes of a stored file by its digest */
+  /** Returns the bytes of a stored file. @throws Error when there are none with this digest */
   readFile(digest: string): Promise<Uint8Array>
-  /** reads the bodies of the data loader's path */
+  /** reader of the bodies of the data loader's path */
   readonly answerBody: BodyAnswerer<GatewayContext>
   addRoutes(app: Hono<HttpEnv>, api: Api<GatewayContext>, rpc: RpcDeps<GatewayContext>): void
   close(): void
 }
 
-/** Opens data.db and what lies on it. */
+/** Opens `data.db` and the services over its tables. */
 export async function openLoaderServices(options: LoaderServicesOptions): Promise<LoaderServices> {
   const { config, layout, log, timeZoneMin, disk, keyring, jobs, nowUs } = options
   const { limits } = config
   const data = await retryBusy(() => openDataDb(layout.dataDb))
   const requireSpace = (bytes: number) => disk.require(bytes)
   const files = createBlobStore({ dir: layout.filesDir, tempDir: layout.tempDir, requireSpace })
-  const made = createLoader({ data, jobs, files, keyring, timeZoneMin, nowUs, requireSpace, log })
-  const names = createNameLimit(limits.nameChars)
-  const loader: Loader = {
-    ...made,
-    async register(definition) {
-      names.check('data_name', definition.dataName)
-      return await made.register(definition)
-    },
-  }
   const readFile = (digest: string) => readBlob(files, digest)
-  const tables = createTableReader(data.reader, {
-    timeZoneMin,
-    pageRows: limits.pageRows,
-    keyring,
-    readFile,
-    nowUs,
-  })
-  const spooled = { jobs, maxEnvelopeBytes: limits.bodyBytes }
+  const { pageRows } = limits
+  const tables = openTables(data, { timeZoneMin, pageRows, keyring, readFile, nowUs })
+  const loader = withNameLimit(
+    createLoader({ tables: tables.store, jobs, files, keyring, timeZoneMin, nowUs, requireSpace, log }),
+    limits.nameChars,
+  )
   return {
     data,
     loader,
-    tables,
+    tables: tables.reader,
     readFile,
-    answerBody: spoolingAnswerer(
-      { maxBytes: limits.loaderBodyBytes, idleMs: limits.bodyIdleMs, totalMs: limits.bodyMs },
-      limits.inlineBodyBytes,
-      layout.tempDir,
-      {
-        answerRpc: (file, call) => answerSpooled(file, call, spooled),
-        answerParams: (file, method, call) => answerSpooledParams(file, method, call, spooled),
-        remove: (file) => unlink(file),
-      },
-    ),
+    answerBody: createBodyAnswerer(config, layout, jobs),
     addRoutes(app, api, rpc) {
       const { streamBatch: batchLines, streamLineBytes: lineBytes, gzipRatio } = limits
       const lineLimits = { batchLines, lineBytes, gzipRatio }
@@ -93,9 +76,39 @@ export async function openLoaderServices(options: LoaderServicesOptions): Promis
         rpc,
         api,
         bodyIdleMs: limits.bodyIdleMs,
-        receiveStream: (request) => receiveStream(loader, request, lineLimits),
+        receiveStream: (request) => addStream(loader, request, lineLimits),
       })
     },
     close: () => data.close(),
   }
+}
+
+/** Refuses to register tables with a longer name. */
+function withNameLimit(loader: Loader, nameChars: number): Loader {
+  const names = createNameLimit(nameChars)
+  return {
+    ...loader,
+    async register(definition) {
+      names.check('data_name', definition.dataName)
+      return await loader.register(definition)
+    },
+  }
+}
+
+function createBodyAnswerer(
+  { limits }: Config,
+  { tempDir }: DataLayout,
+  jobs: WorkerClient,
+): BodyAnswerer<GatewayContext> {
+  const spooled = { jobs, maxEnvelopeBytes: limits.bodyBytes }
+  return spoolingAnswerer(
+    { maxBytes: limits.loaderBodyBytes, idleMs: limits.bodyIdleMs, totalMs: limits.bodyMs },
+    limits.inlineBodyBytes,
+    tempDir,
+    {
+      answerRpc: (file, call) => answerSpooled(file, call, spooled),
+      answerParams: (file, method, call) => answerSpooledParams(file, method, call, spooled),
+      remove: (file) => unlink(file),
+    },
+  )
 }

@@ -1,13 +1,13 @@
 import { closeSync, openSync, readSync } from 'node:fs'
-import type { DataLoaderContext } from '../../api/dataloader/context.js'
-import { AppError, isAppError } from '../../errors.js'
-import { type Answer, callForPiece, type Dispatch, dispatch } from '../../rpc/dispatch.js'
-import { errorText, toRpcError } from '../../rpc/envelope.js'
-import { joined, type Piece } from '../../rpc/pieces.js'
-import { readJson } from '../../rpc/read-json.js'
-import type { WorkerClient } from '../../worker/client.js'
-import type { Loader } from '../loader.js'
-import type { ScannedBody, ScannedRequest } from './scan-body.js'
+import type { DataLoaderContext } from '../api/dataloader/context.js'
+import { AppError, isAppError } from '../errors.js'
+import { type Answer, callForPiece, type Dispatch, dispatch } from '../rpc/dispatch.js'
+import { errorText, toRpcError } from '../rpc/envelope.js'
+import { joined, type Piece } from '../rpc/pieces.js'
+import { readJson } from '../rpc/read-json.js'
+import type { ScannedBody, ScannedRequest } from '../tables/ingest/scan-body.js'
+import type { Loader } from '../tables/loader.js'
+import type { WorkerClient } from '../worker/client.js'
 
 export interface SpooledAnswerDeps {
   readonly jobs: Pick<WorkerClient, 'call'>
@@ -16,8 +16,8 @@ export interface SpooledAnswerDeps {
 }
 
 /**
- * Answers a JSON-RPC body that lies in a file because it is large: each request is dispatched without the elements of its
- * `record_set`, which the job worker reads from the file one by one. The caller removes the file.
+ * Answers a JSON-RPC body that was spooled to a file because it is large: each request is dispatched without the elements
+ * of its `record_set`, which the job thread reads from the file one by one. The caller removes the file.
  */
 export async function answerSpooled<C extends DataLoaderContext>(
   file: string,
@@ -33,7 +33,7 @@ export async function answerSpooled<C extends DataLoaderContext>(
   }
   if (!body.isBatch) return await answerOne(file, body.requests[0] as ScannedRequest, call, deps)
   if (body.requests.length === 0 || body.requests.length > call.maxBatch) {
-    // the dispatcher has the words for it
+    // the dispatcher makes the error
     return await dispatch(Buffer.from(`[${body.requests.map(() => '0').join()}]`), call)
   }
   const pieces: Piece[] = []
@@ -45,7 +45,7 @@ export async function answerSpooled<C extends DataLoaderContext>(
 }
 
 /**
- * The same for the REST form, where the file holds params alone.
+ * Answers the params of a call in REST form, which were spooled to a file.
  *
  * @throws AppError of the body or of the method
  */
@@ -67,7 +67,7 @@ export async function answerSpooledParams<C extends DataLoaderContext>(
   return await callForPiece(method, params, { ...call, context })
 }
 
-/** One request of the file as if it had come alone. */
+/** Answers one request of the file as if it had come alone. */
 async function answerOne<C extends DataLoaderContext>(
   file: string,
   request: ScannedRequest,
@@ -81,11 +81,11 @@ async function answerOne<C extends DataLoaderContext>(
     if (isAppError(error) && error.errorName === 'PARSE_ERROR') parseFault = error
   })
   const answer = await dispatch(envelope, { ...call, context })
-  // an element that is no JSON makes the whole body no JSON: no id is believed then
+  // an element that is not JSON makes the whole body invalid: its id cannot be trusted
   return parseFault === undefined ? answer : refusal(parseFault, call)
 }
 
-/** The context with the place of the records, and with word of what fails in reading them. */
+/** Returns the context with the place of the records; `onFault` is called with errors of storing them. */
 function withRecords<C extends DataLoaderContext>(
   context: C,
   file: string,
@@ -108,7 +108,7 @@ function withRecords<C extends DataLoaderContext>(
   }) as C
 }
 
-/** The request's text with an empty `record_set`; undefined when it is too large even so. */
+/** Returns the text of the request with an empty `record_set`; undefined when it is too large even so. */
 function readEnvelope(file: string, request: ScannedRequest, maxBytes: number): Buffer | undefined {
   const { start, end, recordSet } = request
   const parts: [number, number][] =
@@ -131,7 +131,7 @@ function readEnvelope(file: string, request: ScannedRequest, maxBytes: number): 
   }
 }
 
-/** Faults of the body as a whole: nobody knows an id then. */
+/** Answers a fault of the body as a whole; the id is unknown then. */
 function refusal<C>(error: unknown, call: Dispatch<C>): Answer {
   if (!isAppError(error)) throw error
   const status = error.errorName === 'PARSE_ERROR' ? 400 : 200
@@ -139,6 +139,6 @@ function refusal<C>(error: unknown, call: Dispatch<C>): Answer {
 }
 
 function tooLarge(maxBytes: number): AppError {
-  const message = `A request has more than ${maxBytes} bytes besides the elements of record_set`
+  const message = `A request has more than ${maxBytes} bytes without the elements of record_set`
   return new AppError('BODY_TOO_LARGE', { maxBytes }, { message })
 }

@@ -1,0 +1,76 @@
+import { AppError } from '../../../errors.js'
+import type { LoaderTable, TableReader, TableReaderOptions, TableRef, TableStore } from '../../tables.js'
+import type { WriteLock } from '../../write-lock.js'
+import {
+  asyncTransaction,
+  type Db,
+  forgetStatements,
+  retryBusy,
+  transaction,
+} from '../connection/database.js'
+import { dropTable, findTable, listTables, registerTable } from './catalog.js'
+import { findFile, usedDigests } from './files.js'
+import { putRecordsWithin } from './put.js'
+import { createTableReader } from './reader.js'
+import { MAX_SEGMENT_ROWS, mergeSegments } from './segment-index.js'
+
+/** Connections of one thread to `data.db`. */
+export interface TableConnection {
+  /** sees committed rows only */
+  readonly reader: Db
+  /** used by the holder of `lock` alone */
+  readonly writer: Db
+  /** taken for every write */
+  readonly lock: WriteLock
+}
+
+/** All that the main thread and the command line do with loader tables. */
+export interface Tables {
+  readonly store: TableStore
+  readonly reader: TableReader
+}
+
+/** Opens the ports of loader tables over the connections of a thread; the caller closes the connections. */
+export function openTables(connection: TableConnection, options: TableReaderOptions): Tables {
+  return { store: createTableStore(connection), reader: createTableReader(connection.reader, options) }
+}
+
+/** Opens the writing port alone. */
+export function createTableStore({ reader, writer, lock }: TableConnection): TableStore {
+  const write = <T>(work: () => Promise<T>) => lock.run(() => asyncTransaction(writer, work))
+  return {
+    find: async (name) => findTable(reader, name),
+    list: async () => listTables(reader),
+    register: (definition, nowUs) =>
+      lock.run(() => retryBusy(() => transaction(writer, () => registerTable(writer, definition, nowUs)))),
+    drop: (table) => write(async () => dropTable(writer, requireTable(writer, table))),
+    forget({ tableName }) {
+      for (const db of [reader, writer]) forgetStatements(db, tableName)
+    },
+    put: (table, records, options) =>
+      lock.run(async () => {
+        const result = await asyncTransaction(writer, () =>
+          putRecordsWithin(writer, requireTable(writer, table), records, options),
+        )
+        // the write-ahead log of a large call is as large as the call
+        if (options.isBulk === true) writer.pragma('wal_checkpoint(TRUNCATE)')
+        return result
+      }),
+    mergeIndex: (dataName) =>
+      write(async () => {
+        const table = findTable(writer, dataName)
+        return table !== undefined && mergeSegments(writer, table, MAX_SEGMENT_ROWS)
+      }),
+    inTurn: (work) => lock.run(work),
+    findFile: async (table, place) => findFile(reader, table, place),
+    withUsedFiles: (work) => write(() => work(new Set(usedDigests(writer)))),
+  }
+}
+
+/** Finds a table unless it was dropped, or dropped and registered again, since the caller found it. */
+function requireTable(db: Db, { dataName, tableId }: TableRef): LoaderTable {
+  const table = findTable(db, dataName)
+  if (table?.tableId === tableId) return table
+  const message = `The table ${dataName} was dropped while the call was running`
+  throw new AppError('UNKNOWN_TABLE', { data_name: dataName }, { message })
+}
