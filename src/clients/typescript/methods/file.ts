@@ -4,7 +4,7 @@ export interface FileMethods {
   /** Bytes of a file that a record carries (scope loader:read) */
   'getfileapi.get_file': {
     params: {
-      /** name of a table, as registered; a leading ddc: is dropped */
+      /** name of a table, as registered; a leading ddc: is removed */
       data_name: string
       /** always 1 */
       prefix_id: number

@@ -2,12 +2,12 @@
 import type { Counters, LoaderInfo } from './shared.js'
 
 export interface LoaderMethods {
-  /** Defines a table, makes it, and answers what it is called (scope loader:write) */
+  /** Defines and creates a table, and returns its schema and name (scope loader:write) */
   'loaderwebapi.register_loader': {
     params: {
       /** name of the table: 1 to 63 letters, digits or any of _ - . */
       data_name: string
-      /** schema that the table is told with */
+      /** schema shown before the name of the table */
       schema?: string
       /** column name → definition */
       record_def: {
@@ -33,11 +33,11 @@ export interface LoaderMethods {
             | 'raster'
             | 'bytea'
           is_nullable?: boolean
-          /** value of records that carry none, as text; now() for the time of the call */
+          /** value for records that do not set the column, as text; now() is the time of the call */
           column_default?: string | null
           /** most characters (varchar, bpchar, text: at most 10485760) or bytes (bytea, file) */
           length?: number | null
-          /** of geometry columns; 4326 unless given */
+          /** EPSG code of a geometry column; 4326 when absent */
           srid?: number | null
           /** stored encrypted, for varchar and text */
           need_crypto?: boolean
@@ -49,7 +49,7 @@ export interface LoaderMethods {
           file_prefixid_column?: string
           /** of type file: string column for the path id */
           file_pathid_column?: string
-          /** of type file: property by which records may tell the relative path; no column */
+          /** of type file: property in which records may carry the relative path; not a column */
           file_relativepath_property?: string
         }
       }
@@ -64,9 +64,9 @@ export interface LoaderMethods {
   /** Empty records of a table, to be filled in and added (scope loader:read) */
   'loaderwebapi.init_record': {
     params: {
-      /** name of a table, as registered; a leading ddc: is dropped */
+      /** name of a table, as registered; a leading ddc: is removed */
       data_name: string
-      /** features wanted; at most limits.initRecords */
+      /** number of features; at most limits.initRecords */
       record_set_size: number
     }
     result: {
@@ -78,10 +78,10 @@ export interface LoaderMethods {
   /** Stores records in a table: all of the call, or none when one does not fit (scope loader:write) */
   'loaderwebapi.add_record': {
     params: {
-      /** name of a table, as registered; a leading ddc: is dropped */
+      /** name of a table, as registered; a leading ddc: is removed */
       data_name: string
       options?: {
-        /** what happens to a record whose key is there already */
+        /** action for a record whose key already exists */
         if_exists?: 'override' | 'skip' | 'error'
       }
       /** GeoJSON Features; properties are the columns */
@@ -101,7 +101,7 @@ export interface LoaderMethods {
   /** Removes a table with its records, unless a citation names it (scope loader:write) */
   'loaderwebapi.drop_loader': {
     params: {
-      /** name of a table, as registered; a leading ddc: is dropped */
+      /** name of a table, as registered; a leading ddc: is removed */
       data_name: string
     }
     result: LoaderInfo

@@ -13,7 +13,7 @@ export interface MapMethods {
       properties: {
         /** event.<data_name>_tbl_0, or the data_name */
         table: string
-        /** columns wanted; [] for all */
+        /** columns to return; [] for all */
         columns?: string[]
         /** condition; {} or absent for none */
         conds?: Record<string, unknown>
@@ -23,7 +23,7 @@ export interface MapMethods {
         end_datetime?: string | Datetime
         /** most rows; absent: all */
         limit?: number
-        /** rows to pass over; absent: 0 */
+        /** rows to skip; absent: 0 */
         offset?: number
         /** a column, -column for descending, or an array of those; ties end with the order of arrival */
         order?: string | string[]
@@ -37,7 +37,7 @@ export interface MapMethods {
           type: string
           [name: string]: unknown
         } | null
-        /** table, and each column that was asked for */
+        /** table, and the columns that were requested */
         properties: {
           table: unknown
           [name: string]: unknown
@@ -54,13 +54,13 @@ export interface MapMethods {
       /** GeoJSON geometry of any type, WGS 84; null for everywhere */
       geometry: Record<string, unknown> | null
       properties: {
-        /** beginning of the period, which is half-open */
+        /** start of the period, which is half-open */
         start_datetime: string | Datetime
-        /** end of the period; absent: one second after its beginning */
+        /** end of the period; absent: one second after the start */
         end_datetime?: string | Datetime
-        /** risk map themes; unknown ones are empty */
+        /** risk map themes; an unknown theme has no cells */
         themes: string[]
-        /** cells of the standard grid of this degree; absent: the cells as they are stored */
+        /** degree of the standard grid of the cells; absent: the cells as they are stored */
         target_theme_mesh_degree?: number
       }
     }
@@ -75,7 +75,7 @@ export interface MapMethods {
         }
         properties: {
           theme: string
-          /** start of the slot, ISO 8601; null: it always held */
+          /** start of the time slot, ISO 8601; null: always valid */
           datetime: string | null
           risk: number
         }

@@ -131,7 +131,7 @@ export interface ModelInfo {
 export interface Counters {
   /** records sent */
   count_upload: number
-  /** records whose key was there already, or came earlier in the call */
+  /** records whose key existed, or came earlier in the call */
   count_duplicate: number
   count_insert: number
   count_update: number
