@@ -67,6 +67,7 @@ t.test('docs: every setting, method and scope that a page names exists', (t) => 
   const isKnown = (name: string) =>
     settings.some((path) => path === name || path.startsWith(`${name}.`)) ||
     METHODS.has(name) ||
+    name.endsWith('.ts') ||
     UPLOADS.includes(name)
   const dotted = new RegExp(`(?<![\\w/.@-])((?:${firsts})\\.[a-z]\\w*(?:\\.[a-z]\\w*)*)(?![\\w.*(/-])`, 'g')
   t.same(unknownNames(dotted, isKnown), [])
