@@ -2,18 +2,21 @@ import dns from 'node:dns'
 import net from 'node:net'
 import { buildConnector } from 'undici'
 
-export interface GuardOptions {
+/** Addresses that upstreams may have, and options of a connection. */
+interface GuardOptions {
+  /** `sync.allowPrivate`: networks of one site (RFC 1918, RFC 6598, RFC 4193) */
   allowPrivate: boolean
+  /** `sync.allowLoopback`: this machine */
   allowLoopback: boolean
   connectTimeoutMs: number
-  /** PEM texts trusted beside the public authorities */
+  /** PEM texts of all trusted authorities; undefined for the public ones */
   ca?: string[]
 }
 
-/** Error code of a connection that the guard refused. */
-export const REFUSED_ADDRESS = 'EADDRREFUSED'
+/** Error code of a refused connection. */
+const REFUSED_ADDRESS = 'EADDRREFUSED'
 
-/** Never allowed: this network, link-local (with cloud metadata), shared metadata, documentation, multicast, reserved. */
+/** Addresses that are never allowed: this network, link-local, cloud metadata, documentation, multicast, reserved. */
 const NEVER: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] = [
   ['0.0.0.0', 8, 'ipv4'],
   ['169.254.0.0', 16, 'ipv4'],
@@ -23,16 +26,16 @@ const NEVER: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] = [
   ['203.0.113.0', 24, 'ipv4'],
   ['224.0.0.0', 4, 'ipv4'],
   ['240.0.0.0', 4, 'ipv4'],
-  ['100.100.100.200', 32, 'ipv4'], // metadata of one cloud
+  ['100.100.100.200', 32, 'ipv4'], // metadata service of Alibaba Cloud
   ['::', 128, 'ipv6'],
   ['fe80::', 10, 'ipv6'],
   ['ff00::', 8, 'ipv6'],
   ['2001:db8::', 32, 'ipv6'],
-  ['64:ff9b::', 96, 'ipv6'], // NAT64 reaches any IPv4 address
+  ['64:ff9b::', 96, 'ipv6'], // NAT64, reaches any IPv4 address
   ['64:ff9b:1::', 48, 'ipv6'],
-  ['2002::', 16, 'ipv6'], // 6to4 too
-  ['2001::', 32, 'ipv6'], // and Teredo
-  ['fd00:ec2::254', 128, 'ipv6'], // metadata of another cloud
+  ['2002::', 16, 'ipv6'], // 6to4, likewise
+  ['2001::', 32, 'ipv6'], // Teredo, likewise
+  ['fd00:ec2::254', 128, 'ipv6'], // metadata service of AWS
 ]
 
 const LOOPBACK: typeof NEVER = [
@@ -50,10 +53,10 @@ const PRIVATE: typeof NEVER = [
   ['fec0::', 10, 'ipv6'],
 ]
 
-/** `::a.b.c.d`, which the block list does not take for the IPv4 address that it is. */
+/** IPv4-compatible addresses `::a.b.c.d`, which the block list does not compare as IPv4 addresses. */
 const COMPATIBLE: typeof NEVER = [['::', 96, 'ipv6']]
 
-/** Tells whether an address must not be connected to. What is no address at all must not either. */
+/** Creates a check that reports whether an address is refused. Text that is not an address is refused. */
 export function createAddressCheck(
   options: Pick<GuardOptions, 'allowPrivate' | 'allowLoopback'>,
 ): (address: string) => boolean {
@@ -70,8 +73,8 @@ export function createAddressCheck(
 }
 
 /**
- * Connects for the pool, and looks at the address that is really connected to: after the names were resolved, and for
- * addresses that stand in the URL, for which nobody is asked.
+ * Creates the connector of a connection pool. It checks the addresses that a name resolves to, at the moment of the connection,
+ * and addresses written in the URL, which are not resolved.
  */
 export function createGuardedConnector(options: GuardOptions): buildConnector.connector {
   const isRefused = createAddressCheck(options)
@@ -82,7 +85,7 @@ export function createGuardedConnector(options: GuardOptions): buildConnector.co
       dns.lookup(host, { ...lookupOptions, all: true }, (error, list) => {
         const [first] = list ?? []
         if (error !== null) callback(error, '', 0)
-        // one bad address among good ones is a name that is played with
+        // a mix of allowed and refused addresses is an attempt to rebind the name
         else if (first === undefined || list.some(({ address }) => isRefused(address)))
           callback(refusal(host), '', 0)
         else if (lookupOptions.all === true) callback(null, list)
@@ -104,6 +107,6 @@ function listOf(...groups: (typeof NEVER)[]): net.BlockList {
 }
 
 function refusal(host: string): Error {
-  const message = `the address of ${host} is one that upstreams must not have`
+  const message = `the address of ${host} is not allowed for upstreams`
   return Object.assign(new Error(message), { code: REFUSED_ADDRESS })
 }

@@ -8,7 +8,7 @@ import type { UpstreamClient } from './http-client.js'
 import type { PeerFacts } from './peer.js'
 import type { Throttle } from './throttle.js'
 
-/** What every attempt may use. */
+/** Parts of the gateway that every attempt uses. */
 export interface AttemptDeps {
   register: RegisterDeps
   transfers: TransferRows
@@ -16,14 +16,15 @@ export interface AttemptDeps {
   parts: PartFiles
   nodeId: string
   throttle: Throttle
+  /** @throws AppError DISK_FULL */
   requireSpace(bytes: number): Promise<void>
-  /** why nothing may be sent now (paused, outside the windows), null when it may */
+  /** returns why sending is not allowed now (paused, outside the windows); null if it is allowed */
   closedReason(): string | null
   sleep(ms: number, signal: AbortSignal): Promise<void>
   random(): number
 }
 
-/** One try of one transfer. */
+/** An attempt to complete a transfer. */
 export interface Attempt {
   transfer: TransferRecord
   upstream: UpstreamRecord
@@ -34,19 +35,20 @@ export interface Attempt {
   progress: Progress
 }
 
-/** Where a running transfer stands; read by the status while the attempt runs. */
+/** Progress of a running attempt, read by the status. */
 export interface Progress {
-  /** bytes that the other side has, as far as is known */
+  /** bytes that the receiver has, as far as is known */
   doneBytes: number
-  /** bytes that moved in this attempt, in either direction, with those that were lost */
+  /** bytes moved by this attempt in either direction, lost ones included */
   movedBytes: number
   onMoved(bytes: number): void
 }
 
 /**
- * A blob's bytes as they may be sent: at the allowed bandwidth, and ending when sending is not allowed any more.
+ * Yields bytes at the allowed bandwidth.
  *
- * @param isStoppable false where an interruption would lose what was sent so far
+ * @param isStoppable false if an interruption would lose the bytes sent so far
+ * @throws AppError CANCELLED as soon as sending is no longer allowed
  */
 export async function* pacedBytes(
   deps: Pick<AttemptDeps, 'throttle' | 'closedReason'>,

@@ -1,9 +1,10 @@
 /**
- * Wait before the next try: "full jitter", `random(0, min(cap, base·2^n))`, so that a fleet whose upstream comes back
- * does not call all at once.
+ * Returns the wait before the next attempt: "full jitter", `random(0, min(cap, base·2^n))`, so that the nodes of a fleet do not
+ * call at once when their upstream returns.
  *
- * @param failures failures in a row, 1 or more
- * @param random 0 to 1
+ * @param failures consecutive failures, 1 or more
+ * @param random number from 0 to 1
+ * @returns milliseconds
  * @see M. Brooker, "Exponential Backoff And Jitter", 2015
  */
 export function backoffMs(failures: number, baseMs: number, capMs: number, random: number): number {
@@ -11,7 +12,12 @@ export function backoffMs(failures: number, baseMs: number, capMs: number, rando
   return Math.round(random * Math.min(capMs, baseMs * 2 ** exponent))
 }
 
-/** Seconds of a `Retry-After` header: a number, or an HTTP date against the given clock. undefined when it is neither. */
+/**
+ * Parses a `Retry-After` header: a number of seconds, or an HTTP date.
+ *
+ * @param nowMs wall clock, for dates
+ * @returns seconds; undefined for a missing or malformed header
+ */
 export function retryAfterS(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined
   if (/^\d{1,9}$/.test(header.trim())) return Number(header.trim())

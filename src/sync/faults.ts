@@ -2,34 +2,36 @@ import { AppError, ERRORS, type ErrorName, isAppError, messageOf } from '../erro
 import { retryAfterS } from './backoff.js'
 
 /**
- * What a failed attempt means for those behind it:
- * `final` it will never succeed; `lane` the upstream as a whole cannot take anything now; `transfer` this one was
- * answered with a failure that another one might not meet; `stopped` we ended it ourselves.
+ * Consequence of a failed attempt: `final` it will never succeed; `lane` the upstream accepts nothing now; `transfer` the
+ * upstream refused this transfer but may accept others; `stopped` this gateway ended it.
  */
-export type FaultScope = 'final' | 'lane' | 'transfer' | 'stopped'
+type FaultScope = 'final' | 'lane' | 'transfer' | 'stopped'
 
+/** Reason of a failed attempt. */
 export interface AttemptFault {
   scope: FaultScope
   name: string
-  /** shortened and safe to show */
+  /** at most 200 characters without control characters */
   message: string
-  /** what the upstream asked us to wait */
+  /** wait that the upstream asked for */
   retryAfterS?: number
-  /** HTTP status that the upstream answered with */
+  /** HTTP status of the upstream */
   status?: number
 }
 
-/** Statuses of the 400s that are not about the model itself. */
+/** Statuses from 400 to 499 that are not about the model: retried. */
 const RETRIED_4XX = [401, 408, 409, 425, 429]
-/** Statuses that speak for the whole upstream. */
+/** Statuses that concern every transfer to the upstream. */
 const LANE_STATUSES = [401, 429, 502, 503, 504, 507]
+/** Statuses of a server without the path or the method, or that does not speak JSON-RPC there. */
+const UNSUPPORTED_STATUSES = [400, 404, 405, 406, 415, 501]
 
-/** Thrown inside an attempt that was paused, cancelled, or is out of its window. */
+/** Returns the error of an attempt that was paused, cancelled, or is outside its window. */
 export function stopped(reason: string): AppError {
   return new AppError('CANCELLED', { reason })
 }
 
-/** An upstream that answered with a failure. */
+/** Returns the error for an upstream that answered with a failure. */
 export function refused(
   status: number,
   text: string,
@@ -42,12 +44,16 @@ export function refused(
   return new AppError('UPSTREAM_REFUSED', data, { message })
 }
 
-/** An upstream whose answer is not what the interface says. */
-export function garbage(what: string): AppError {
-  return new AppError('UPSTREAM_REFUSED', { isGarbage: true }, { message: `The upstream answered ${what}` })
+/** Returns the error for an answer that does not have the form of its interface. */
+export function malformed(found: string): AppError {
+  return new AppError(
+    'UPSTREAM_REFUSED',
+    { isMalformed: true },
+    { message: `The upstream answered ${found}` },
+  )
 }
 
-/** An upstream that cannot be reached, or fell silent. */
+/** Returns the error for an upstream that cannot be reached or stopped answering. */
 export function unreachable(cause: unknown): AppError {
   return new AppError(
     'UPSTREAM_UNREACHABLE',
@@ -56,43 +62,53 @@ export function unreachable(cause: unknown): AppError {
   )
 }
 
-/** Sorts anything that an attempt threw. */
+/** Classifies anything that an attempt threw. */
 export function classify(error: unknown): AttemptFault {
   if (!isAppError(error)) return { scope: 'transfer', name: 'INTERNAL', message: shorten(messageOf(error)) }
   const fault = { name: error.errorName, message: shorten(error.message) }
   if (error.errorName === 'CANCELLED') return { ...fault, scope: 'stopped' }
   if (error.errorName === 'UPSTREAM_UNREACHABLE') return { ...fault, scope: 'lane' }
   if (error.errorName === 'UPSTREAM_REFUSED') return { ...fault, ...classifyStatus(error) }
-  // faults of this side: a full disk and a digest that did not fit may pass, the rest will not
+  // faults of this node: a full disk and a wrong digest may pass, the others will not
   if (error.errorName === 'DISK_FULL') return { ...fault, scope: 'lane' }
   if (error.errorName === 'DIGEST_MISMATCH') return { ...fault, scope: 'transfer' }
   return { ...fault, scope: 'final' }
 }
 
-/** A JSON-RPC error object as the HTTP status that its kind has here; what is unknown is taken for a passing failure. */
-export function statusOfRpcError(error: { code?: unknown; data?: unknown }): number {
-  const name = (error.data as { name?: unknown } | undefined)?.name
-  if (typeof name === 'string' && Object.hasOwn(ERRORS, name)) return ERRORS[name as ErrorName].status
-  if (error.code === -32601) return 404
-  if (error.code === -32602 || error.code === -32600) return 400
+/** Reports whether a call failed because the upstream does not offer it. @param also further statuses that mean so */
+export function isUnsupported(error: unknown, also: readonly number[] = []): boolean {
+  if (!isAppError(error) || error.errorName !== 'UPSTREAM_REFUSED') return false
+  const { status, isMalformed } = error.data
+  if (isMalformed === true) return true
+  return typeof status === 'number' && (UNSUPPORTED_STATUSES.includes(status) || also.includes(status))
+}
+
+/** Returns the HTTP status that corresponds to a JSON-RPC error; 500, which is retried, for an unknown one. */
+export function statusOfRpcError({ code, data }: { code?: unknown; data?: unknown }): number {
+  const name = typeof data === 'object' && data !== null && 'name' in data ? data.name : undefined
+  if (typeof name === 'string' && isErrorName(name)) return ERRORS[name].status
+  if (code === -32601) return 404
+  if (code === -32602 || code === -32600) return 400
   return 500
+}
+
+function isErrorName(name: string): name is ErrorName {
+  return Object.hasOwn(ERRORS, name)
 }
 
 function classifyStatus(error: AppError): Pick<AttemptFault, 'scope' | 'status' | 'retryAfterS'> {
   const { status, retryAfterS } = error.data
   if (typeof status !== 'number') return { scope: 'transfer' }
-  const isFinal = status >= 400 && status < 500 && !RETRIED_4XX.includes(status)
-  // a redirect is not followed, and will be one the next time as well
-  const scope =
-    isFinal || (status >= 300 && status < 400)
-      ? 'final'
-      : LANE_STATUSES.includes(status)
-        ? 'lane'
-        : 'transfer'
-  return { scope, status, ...(typeof retryAfterS === 'number' ? { retryAfterS } : {}) }
+  return { scope: scopeOf(status), status, ...(typeof retryAfterS === 'number' ? { retryAfterS } : {}) }
 }
 
-/** Text of an upstream: at most 200 characters, no control characters. */
+function scopeOf(status: number): FaultScope {
+  if (status >= 300 && status < 400) return 'final' // redirects are not followed
+  if (status >= 400 && status < 500 && !RETRIED_4XX.includes(status)) return 'final'
+  return LANE_STATUSES.includes(status) ? 'lane' : 'transfer'
+}
+
+/** Shortens a text of an upstream to 200 characters without control characters. */
 export function shorten(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these must not reach a log or a caller
   const plain = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim()

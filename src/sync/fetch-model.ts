@@ -1,15 +1,17 @@
 import { AppError, isAppError } from '../errors.js'
 import { type BlobFacts, digestOf } from '../files/blob-store.js'
 import { appendToPart } from '../files/part-sink.js'
-import { registerModel } from '../models/register-model.js'
+import { type ModelFacts, registerModel } from '../models/register-model.js'
 import type { ModelRecord } from '../storage/models.js'
-import type { TransferRows } from '../storage/transfers.js'
+import type { TransferRecord, TransferRows } from '../storage/transfers.js'
 import type { Attempt, AttemptDeps } from './attempt.js'
 import { refused, stopped } from './faults.js'
 import type { Reply } from './http-client.js'
 import { listRemote, type RemoteModel } from './peer.js'
 
+/** Consecutive breaks without a byte gained after which an attempt fails. */
 const MAX_IDLE_BREAKS = 3
+/** Longest wait after a break, ms. */
 const BREAK_MS = 200
 
 /** Returns the id of the part that receives the bytes of a fetch. */
@@ -26,12 +28,22 @@ export async function partsOfFetches(transfers: Pick<TransferRows, 'list'>): Pro
   return new Set(waiting.map(({ transferId }) => fetchPartId(transferId)))
 }
 
+/** A download under way. */
+interface Download {
+  deps: AttemptDeps
+  attempt: Attempt
+  remote: RemoteModel
+  partId: string
+  /** bytes of the part that are on disk */
+  offset: number
+}
+
 /**
- * Brings the newest aggregated model of the upstream here, with state 40. Bytes that came before a break, or before a
- * restart, are not asked for again.
+ * Fetches the newest aggregated model of the upstream and registers it with state 40. Bytes that arrived before a break or a
+ * restart are not requested again.
  *
- * @returns the model, and whether it was here already
- * @throws AppError NO_AGGREGATED_MODEL
+ * @returns the model, and whether it was fetched before
+ * @throws AppError NO_AGGREGATED_MODEL, DIGEST_MISMATCH, DISK_FULL, UPSTREAM_REFUSED, UPSTREAM_UNREACHABLE, CANCELLED
  */
 export async function fetchModel(
   deps: AttemptDeps,
@@ -46,40 +58,13 @@ export async function fetchModel(
   if (newest !== undefined && !newest.isDamaged && isSame(newest, remote))
     return { model: newest, isKnown: true }
   const partId = fetchPartId(transfer.transferId)
-  const isContinued =
-    transfer.answer !== null && (JSON.parse(transfer.answer) as RemoteModel).model_id === remote.model_id
-  // a crash may have moved the part into place without its row
-  const hasPart = isContinued && (await deps.parts.has(partId))
-  const state = { offset: hasPart ? transfer.bytesSent : 0 }
-  if (!isContinued) {
-    await deps.transfers.note(transfer.transferId, {
-      answer: JSON.stringify(remote),
-      sizeBytes: remote.model_size,
-      bytesSent: 0,
-    })
-  }
+  const offset = await startOffset(deps, transfer, remote, partId)
   const startUs = deps.register.clock.nowUs()
-  await download(deps, attempt, remote, partId, state)
-  const facts = await checkPart(deps, attempt, remote, partId)
-  const staged = await deps.blobs.stageFile(deps.parts.pathOf(partId), facts)
-  const model = await registerModel(
-    deps.register,
-    staged,
-    {
-      store: upstream.storeName,
-      kind: remote.model_kind,
-      description: remote.model_description,
-      meta: remote.model_meta,
-      state: 40,
-      round: remote.round,
-      tenantId: remote.tenant_id,
-      origin: null,
-      hopCount: remote.hop_count + 1,
-      chain: attempt.peer.nodeId === null ? [] : [attempt.peer.nodeId],
-      startUs,
-    },
-    { fetchId: transfer.transferId },
-  )
+  const download: Download = { deps, attempt, remote, partId, offset }
+  await receive(download)
+  const staged = await deps.blobs.stageFile(deps.parts.pathOf(partId), await checkPart(download))
+  const facts = factsOf(attempt, remote, startUs)
+  const model = await registerModel(deps.register, staged, facts, { fetchId: transfer.transferId })
   await deps.parts.remove(partId)
   return { model, isKnown: false }
 }
@@ -89,53 +74,69 @@ function isSame(model: ModelRecord, remote: RemoteModel): boolean {
   return model.md5 === remote.model_hash.toLowerCase() && model.sizeBytes === remote.model_size
 }
 
-/** Until the part is whole: each break is followed by a new request for the rest, as long as every one brings bytes. */
-async function download(
+/** Returns the number of bytes that an earlier attempt received of the same model; records another model. */
+async function startOffset(
   deps: AttemptDeps,
-  attempt: Attempt,
+  transfer: TransferRecord,
   remote: RemoteModel,
   partId: string,
-  state: { offset: number },
-): Promise<void> {
+): Promise<number> {
+  const { transferId, answer, bytesSent } = transfer
+  const earlier: RemoteModel | undefined = answer === null ? undefined : JSON.parse(answer)
+  // a crash may have moved the part to the blob store without writing the row of its model
+  if (earlier?.model_id === remote.model_id) return (await deps.parts.has(partId)) ? bytesSent : 0
+  const noted = { answer: JSON.stringify(remote), sizeBytes: remote.model_size, bytesSent: 0 }
+  await deps.transfers.note(transferId, noted)
+  return 0
+}
+
+function factsOf({ upstream, peer }: Attempt, remote: RemoteModel, startUs: number): ModelFacts {
+  return {
+    store: upstream.storeName,
+    kind: remote.model_kind,
+    description: remote.model_description,
+    meta: remote.model_meta,
+    state: 40,
+    round: remote.round,
+    tenantId: remote.tenant_id,
+    origin: null,
+    hopCount: remote.hop_count + 1,
+    chain: peer.nodeId === null ? [] : [peer.nodeId],
+    startUs,
+  }
+}
+
+/** Requests the rest of the model until the part is complete, as long as every request gains bytes. */
+async function receive(download: Download): Promise<void> {
+  const { deps, attempt, remote, partId } = download
   let idleBreaks = 0
-  if (remote.model_size === 0) await (await deps.parts.openAt(partId, 0))?.close()
-  while (state.offset < remote.model_size) {
-    const before = state.offset
+  if (remote.model_size === 0) await (await deps.parts.openAt(partId, 0))?.close() // creates the empty file
+  while (download.offset < remote.model_size) {
+    const before = download.offset
     try {
-      await downloadOnce(deps, attempt, remote, partId, state)
+      await receiveOnce(download)
     } catch (error) {
       const isBreak = isAppError(error) && error.errorName === 'UPSTREAM_UNREACHABLE'
       if (!isBreak || attempt.signal.aborted) throw error
-      idleBreaks = state.offset > before ? 0 : idleBreaks + 1
+      idleBreaks = download.offset > before ? 0 : idleBreaks + 1
       if (idleBreaks > MAX_IDLE_BREAKS) throw error
       if (idleBreaks > 0) await deps.sleep(BREAK_MS * deps.random(), attempt.signal)
     }
   }
 }
 
-async function downloadOnce(
-  deps: AttemptDeps,
-  attempt: Attempt,
-  remote: RemoteModel,
-  partId: string,
-  state: { offset: number },
-): Promise<void> {
-  const { client, signal, transfer } = attempt
-  const path = `/api/v2/model_store/models/${encodeURIComponent(remote.model_id)}/file`
-  const headers: Record<string, string> = state.offset === 0 ? {} : { range: `bytes=${state.offset}-` }
-  if (state.offset > 0 && remote.model_sha256 !== undefined) headers['if-range'] = `"${remote.model_sha256}"`
-  const reply = await client.send({ method: 'GET', path, headers, signal })
-  const start = startOf(reply, state.offset)
-  if (start === undefined) {
-    const text = await reply.text()
-    throw refused(reply.status, text, reply.headers)
-  }
+async function receiveOnce(download: Download): Promise<void> {
+  const { deps, attempt, remote, partId } = download
+  const { transferId } = attempt.transfer
+  const reply = await request(download)
+  const start = startOf(reply, download.offset)
+  if (start === undefined) throw refused(reply.status, await reply.text(), reply.headers)
   const writer = await deps.parts.openAt(partId, start)
   if (writer === undefined) {
-    // the part is shorter than was noted: begin anew
+    // the part is shorter than recorded: start again at 0
     await reply.discard()
-    state.offset = 0
-    await deps.transfers.note(transfer.transferId, { bytesSent: 0 })
+    download.offset = 0
+    await deps.transfers.note(transferId, { bytesSent: 0 })
     return
   }
   try {
@@ -146,9 +147,9 @@ async function downloadOnce(
       sizeBytes: remote.model_size,
       requireSpace: deps.requireSpace,
       async commit(offset) {
-        state.offset = offset
+        download.offset = offset
         attempt.progress.doneBytes = offset
-        await deps.transfers.note(transfer.transferId, { bytesSent: offset })
+        await deps.transfers.note(transferId, { bytesSent: offset })
       },
     })
   } finally {
@@ -156,7 +157,17 @@ async function downloadOnce(
   }
 }
 
-/** Where the bytes of a reply begin; undefined when it brings none. A server may answer a range with the whole. */
+async function request({ attempt, remote, offset }: Download): Promise<Reply> {
+  const path = `/api/v2/model_store/models/${encodeURIComponent(remote.model_id)}/file`
+  const headers: Record<string, string> = {}
+  if (offset > 0) {
+    headers.range = `bytes=${offset}-`
+    if (remote.model_sha256 !== undefined) headers['if-range'] = `"${remote.model_sha256}"`
+  }
+  return await attempt.client.send({ method: 'GET', path, headers, signal: attempt.signal })
+}
+
+/** Returns the offset of the first byte of a reply; undefined if it has no bytes. A server may ignore the range. */
 function startOf(reply: Reply, offset: number): number | undefined {
   if (reply.status === 200) return 0
   if (reply.status !== 206) return undefined
@@ -174,13 +185,12 @@ async function* paced(deps: AttemptDeps, attempt: Attempt, reply: Reply): AsyncG
   }
 }
 
-/** @throws AppError DIGEST_MISMATCH: the part is gone then, and the next attempt begins anew */
-async function checkPart(
-  deps: AttemptDeps,
-  attempt: Attempt,
-  remote: RemoteModel,
-  partId: string,
-): Promise<BlobFacts> {
+/**
+ * Compares a complete part with the digest of the upstream.
+ *
+ * @throws AppError DIGEST_MISMATCH and removes the part: the next attempt starts at 0
+ */
+async function checkPart({ deps, attempt, remote, partId }: Download): Promise<BlobFacts> {
   const facts = await digestOf(deps.parts.read(partId, remote.model_size))
   const isRight =
     facts.sizeBytes === remote.model_size &&
@@ -190,7 +200,9 @@ async function checkPart(
   if (isRight) return facts
   await deps.parts.remove(partId)
   await deps.transfers.note(attempt.transfer.transferId, { bytesSent: 0 })
-  const expected = remote.model_sha256 ?? remote.model_hash
-  const message = `Found bytes of the SHA-256 ${facts.sha256}, expected ${expected}`
+  const message =
+    remote.model_sha256 === undefined
+      ? `Found bytes of the MD5 ${facts.md5}, expected ${remote.model_hash}`
+      : `Found bytes of the SHA-256 ${facts.sha256}, expected ${remote.model_sha256}`
   throw new AppError('DIGEST_MISMATCH', {}, { message })
 }

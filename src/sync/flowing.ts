@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream'
 
-/** Read ahead of the consumer up to this much, then the sender waits. */
+/** Bytes read ahead of the consumer before the sender has to wait, and the level at which it may go on. */
 const HIGH_BYTES = 1024 * 1024
 const LOW_BYTES = 256 * 1024
 
 /**
- * The chunks of a stream, none of them lost when it breaks: a stream that is destroyed drops what it still buffers,
- * and on a link that breaks often that would be asked for again and again. So it is kept flowing into a queue of our
- * own, from this call on, and the queue is read to its end before the break is told.
+ * Returns the chunks of a stream without losing any when it breaks. A destroyed stream drops what it has buffered, which a link
+ * that breaks often would have to send again and again. From this call on the stream flows into a queue, which is read to its
+ * end before the error is thrown.
  */
 export function flowing(stream: Readable): AsyncIterableIterator<Uint8Array> {
   const queue: Uint8Array[] = []

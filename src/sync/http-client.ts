@@ -2,59 +2,70 @@ import { readFileSync } from 'node:fs'
 import { rootCertificates } from 'node:tls'
 import { Pool } from 'undici'
 import { createGuardedConnector } from './address-guard.js'
-import { garbage, refused, statusOfRpcError, unreachable } from './faults.js'
+import { malformed, refused, statusOfRpcError, unreachable } from './faults.js'
 import { flowing } from './flowing.js'
 
 export interface ClientSettings {
+  /** longest silence of the upstream */
   idleTimeoutMs: number
   connectTimeoutMs: number
+  /** longest body of an answer that is read at once */
   maxReplyBytes: number
   allowPrivate: boolean
   allowLoopback: boolean
+  /** file with certificates trusted in addition to the public ones */
   caFile?: string | undefined
-  /** lower-case name of our own version, told in User-Agent */
+  /** value of the User-Agent header */
   userAgent: string
 }
 
+/** Pair that authenticates this node at an upstream. */
 export interface Credentials {
   apikey: string
   secret: string
 }
 
-export interface Outgoing {
+interface Outgoing {
   method: 'GET' | 'HEAD' | 'POST' | 'PATCH' | 'DELETE'
-  /** below the base URL; an address that the peer gave must have the same origin */
+  /** path below the base URL */
   path: string
   headers?: Record<string, string>
   body?: string | AsyncIterable<Uint8Array>
   signal: AbortSignal
 }
 
+/** Answer of an upstream. Its body must be read or discarded, or the connection cannot be used again. */
 export interface Reply {
   status: number
   headers: Record<string, string | string[] | undefined>
-  /** the whole body, capped. @throws AppError UPSTREAM_UNREACHABLE, UPSTREAM_REFUSED when it is too long */
+  /** Reads the whole body. @throws AppError UPSTREAM_UNREACHABLE, or UPSTREAM_REFUSED if it is longer than `maxReplyBytes` */
   text(): Promise<string>
-  /** the body as it comes */
+  /** Returns the body as it arrives. */
   chunks(): AsyncIterable<Uint8Array>
-  /** lets the connection go without reading */
+  /** Releases the connection without the body. */
   discard(): Promise<void>
 }
 
-/** Calls to one upstream, over one pool of connections. */
+/** Client of one upstream over a pool of connections. */
 export interface UpstreamClient {
-  /** @throws AppError UPSTREAM_UNREACHABLE for everything that is no answer */
+  /** Sends a request. @throws AppError UPSTREAM_UNREACHABLE if there is no answer */
   send(request: Outgoing): Promise<Reply>
-  /** a JSON-RPC call. @throws AppError UPSTREAM_REFUSED with the status that its error stands for */
+  /** Calls a JSON-RPC method. @throws AppError UPSTREAM_REFUSED with the status that corresponds to the error */
   rpc(path: string, method: string, params: object, signal: AbortSignal): Promise<unknown>
   close(): Promise<void>
 }
 
+/** Rest of a body that is read to keep its connection. */
 const MAX_DISCARDED_BYTES = 64 * 1024
+/** Most connections to one upstream. */
+const CONNECTIONS = 4
 
 /**
- * @param baseUrl of `baseUrlOf`
- * @param credentials null for a server that wants none
+ * Creates a client. Nothing is connected before the first request.
+ *
+ * @param baseUrl result of `baseUrlOf`
+ * @param credentials null for a server that needs none
+ * @throws Error if `caFile` cannot be read
  */
 export function createUpstreamClient(
   baseUrl: string,
@@ -62,26 +73,12 @@ export function createUpstreamClient(
   settings: ClientSettings,
 ): UpstreamClient {
   const base = new URL(baseUrl)
-  const pool = new Pool(base.origin, {
-    connect: createGuardedConnector({
-      allowPrivate: settings.allowPrivate,
-      allowLoopback: settings.allowLoopback,
-      connectTimeoutMs: settings.connectTimeoutMs,
-      ...(settings.caFile === undefined
-        ? {}
-        : { ca: [...rootCertificates, readFileSync(settings.caFile, 'utf8')] }),
-    }),
-    connections: 4,
-    pipelining: 1,
-    // silence, not duration: both run only while nothing moves
-    headersTimeout: settings.idleTimeoutMs,
-    bodyTimeout: settings.idleTimeoutMs,
-    keepAliveTimeout: 10_000,
-  })
+  const pool = createPool(base, settings)
   const signIn = credentials === null ? {} : { apikey: credentials.apikey, secret: credentials.secret }
-  const fixed = { ...signIn, 'user-agent': settings.userAgent }
+  const headers = { ...signIn, 'user-agent': settings.userAgent }
   const client: UpstreamClient = {
-    send: (request) => send(pool, base, fixed, request, settings.maxReplyBytes),
+    send: (request) =>
+      send(pool, base, { ...request, headers: { ...headers, ...request.headers } }, settings.maxReplyBytes),
     async rpc(path, method, params, signal) {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
       const headers = { 'content-type': 'application/json' }
@@ -93,28 +90,37 @@ export function createUpstreamClient(
   return client
 }
 
-/** Path and query of an address that a peer answered, when it is one of its own. */
+function createPool(base: URL, settings: ClientSettings): Pool {
+  const { allowPrivate, allowLoopback, connectTimeoutMs, caFile } = settings
+  const guard = { allowPrivate, allowLoopback, connectTimeoutMs }
+  const ca = caFile === undefined ? undefined : [...rootCertificates, readFileSync(caFile, 'utf8')]
+  return new Pool(base.origin, {
+    connect: createGuardedConnector(ca === undefined ? guard : { ...guard, ca }),
+    connections: CONNECTIONS,
+    pipelining: 1,
+    // both limit silence, not duration: they run only while nothing moves
+    headersTimeout: settings.idleTimeoutMs,
+    bodyTimeout: settings.idleTimeoutMs,
+    keepAliveTimeout: 10_000,
+  })
+}
+
+/** Returns path and query of an address that a peer answered; undefined if it has another origin. */
 export function ownPath(location: string, baseUrl: string): string | undefined {
   const url = URL.parse(location, baseUrl)
   return url === null || url.origin !== new URL(baseUrl).origin ? undefined : `${url.pathname}${url.search}`
 }
 
-async function send(
-  pool: Pool,
-  base: URL,
-  fixed: Record<string, string>,
-  request: Outgoing,
-  maxReplyBytes: number,
-): Promise<Reply> {
+async function send(pool: Pool, base: URL, request: Outgoing, maxReplyBytes: number): Promise<Reply> {
   const prefix = base.pathname.replace(/\/$/, '')
   try {
     const { statusCode, headers, body } = await pool.request({
       method: request.method,
       path: request.path.startsWith(`${prefix}/`) ? request.path : `${prefix}${request.path}`,
-      headers: { ...fixed, ...request.headers },
-      body: (request.body ?? null) as string | null, // an async iterable is accepted too, the declared type lacks it
+      headers: request.headers ?? {},
+      body: (request.body ?? null) as string | null, // async iterables are supported; the declared type lacks them
       signal: request.signal,
-      reset: false, // a HEAD would close its connection otherwise
+      reset: false, // undici would close the connection after a HEAD
     })
     const chunks = flowing(body)
     return {
@@ -135,12 +141,13 @@ async function readCapped(body: AsyncIterable<Uint8Array>, maxBytes: number): Pr
   let total = 0
   for await (const chunk of translated(body)) {
     total += chunk.byteLength
-    if (total > maxBytes) throw garbage(`more than ${maxBytes} bytes`)
+    if (total > maxBytes) throw malformed(`more than ${maxBytes} bytes`)
     held.push(chunk)
   }
   return Buffer.concat(held).toString('utf8')
 }
 
+/** Yields the chunks; an error of the connection becomes UPSTREAM_UNREACHABLE. */
 async function* translated(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* chunks
@@ -149,7 +156,7 @@ async function* translated(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Ui
   }
 }
 
-/** A short rest is read, so that the connection can be used again; a long one is not worth it. */
+/** Reads a short rest, so that the connection can be used again, and gives up on a long one. */
 async function discard(chunks: AsyncIterable<Uint8Array>): Promise<void> {
   let total = 0
   try {
@@ -158,7 +165,7 @@ async function discard(chunks: AsyncIterable<Uint8Array>): Promise<void> {
       if (total > MAX_DISCARDED_BYTES) return
     }
   } catch {
-    // nobody wanted these bytes
+    // the bytes are not needed, so neither is the reason why they ended
   }
 }
 
@@ -166,22 +173,31 @@ function rpcResult(status: number, text: string, headers: Reply['headers']): unk
   const json = parseObject(text)
   const error = json?.error
   if (typeof error === 'object' && error !== null) {
-    const message = String((error as { message?: unknown }).message ?? '')
+    const message = 'message' in error ? String(error.message ?? '') : ''
     throw refused(status === 200 ? statusOfRpcError(error) : status, message, headers)
   }
   if (status !== 200) throw refused(status, '', headers)
-  if (json === undefined || !('result' in json)) throw garbage('something that is no JSON-RPC answer')
+  if (json === undefined || !('result' in json)) throw malformed('something other than JSON-RPC')
   return json.result
 }
 
-/** A JSON object, undefined for anything else. */
+/** Parses a JSON object; undefined for anything else. */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined
+    return isObject(value) ? value : undefined
   } catch {
     return undefined
   }
+}
+
+/** Reports whether a JSON value is an object. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Returns the message of an error object in an answer; otherwise the text of the answer. */
+export function errorMessageIn(text: string): string {
+  const error = parseObject(text)?.error
+  return isObject(error) && 'message' in error ? String(error.message) : text
 }

@@ -2,40 +2,45 @@ import type { Lane, TransferRecord } from '../storage/transfers.js'
 import { backoffMs } from './backoff.js'
 import type { AttemptFault } from './faults.js'
 
-/** Failures with an answer after which a transfer lets those behind it pass. */
+/** Failures with an answer of the upstream after which later transfers may overtake a transfer. */
 const SET_ASIDE_AFTER = 3
-/** A transfer that failed more often is not tried again at each success of another, only when its own wait is over. */
+/** A transfer with fewer failures is retried after each success of its lane; one with more waits its own time. */
 const EAGER_UNTIL = 10
-/** Longest wait that an upstream may ask for. */
+/** Longest wait that an upstream may ask for, s. */
 const MAX_RETRY_AFTER_S = 86_400
 
+/** State of a lane in memory. A restart forgets it: every wait is over then. */
 export interface LaneState {
   lane: Lane
-  /** failures since something was delivered */
+  /** failures since the last delivery */
   failures: number
-  /** monotonic */
+  /** end of the wait, on the monotonic clock */
   waitUntilMs: number
   isRunning: boolean
-  /** monotonic; lanes take turns */
+  /** start of the last attempt, on the monotonic clock; lanes take turns by it */
   lastRunMs: number
+  /** transfer → its failures */
   stuck: Map<number, Stuck>
 }
 
-/** A transfer that was answered with failures of its own. */
+/** A transfer whose failures say nothing about others. */
 interface Stuck {
   failures: number
   notBeforeMs: number
 }
 
+/** Bounds of the waits between attempts, see `backoffMs`. */
 export interface WaitSettings {
   baseMs: number
   capMs: number
 }
 
+/** Returns the key of a lane in a map. */
 export function laneKey({ upstreamId, kind }: Lane): string {
   return `${upstreamId} ${kind}`
 }
 
+/** Returns the state of a lane without failures. */
 export function newLane(lane: Lane): LaneState {
   return {
     lane,
@@ -48,11 +53,10 @@ export function newLane(lane: Lane): LaneState {
 }
 
 /**
- * Which of a lane's transfers is next: the first one, unless it was set aside; one that was set aside when its own
- * wait is over or nothing else is there.
+ * Chooses the next transfer of a lane: the first one that was not set aside, or whose own wait is over.
  *
- * @param waiting in order
- * @returns undefined with the time when the next one may be tried
+ * @param waiting queued transfers, in order
+ * @returns the transfer, or the time when the next one may be tried
  */
 export function nextOf(
   state: LaneState,
@@ -68,19 +72,24 @@ export function nextOf(
   return { notBeforeMs: earliestMs }
 }
 
-/** Takes note of a failure. @returns how long the transfer waits at least, ms */
+/** A failed attempt. */
+export interface Failure {
+  transferId: number
+  fault: AttemptFault
+  /** the receiver has more bytes than before: the link works, and the next attempt continues there */
+  hasProgressed: boolean
+  /** monotonic clock */
+  nowMs: number
+}
+
+/** Records a failed attempt. Returns the shortest wait of its transfer, ms. */
 export function noteFailure(
   state: LaneState,
-  transferId: number,
-  fault: AttemptFault,
-  hasProgressed: boolean,
-  settings: WaitSettings,
-  nowMs: number,
+  { transferId, fault, hasProgressed, nowMs }: Failure,
+  { baseMs, capMs }: WaitSettings,
   random: () => number,
 ): number {
-  // bytes moved: the link lives, and the next try begins where this one ended
   state.failures = hasProgressed ? 1 : state.failures + 1
-  const { baseMs, capMs } = settings
   const askedMs = Math.min(fault.retryAfterS ?? 0, MAX_RETRY_AFTER_S) * 1000
   const waitMs = Math.max(askedMs, backoffMs(state.failures, baseMs, capMs, random()))
   state.waitUntilMs = nowMs + waitMs
@@ -93,7 +102,7 @@ export function noteFailure(
   return ownMs
 }
 
-/** The upstream took something: whoever waits may try at once. */
+/** Records a delivery: the waits of the lane end, because its upstream accepts transfers. */
 export function noteSuccess(state: LaneState, transferId: number): void {
   state.failures = 0
   state.waitUntilMs = 0
@@ -101,7 +110,7 @@ export function noteSuccess(state: LaneState, transferId: number): void {
   for (const stuck of state.stuck.values()) if (stuck.failures < EAGER_UNTIL) stuck.notBeforeMs = 0
 }
 
-/** An operator asks: waits are over, failures forgotten. */
+/** Ends all waits of a lane and forgets its failures, at the request of an operator. */
 export function clearWaits(state: LaneState): void {
   state.failures = 0
   state.waitUntilMs = 0

@@ -1,17 +1,17 @@
 import type { TransferKind, TransferRows } from '../storage/transfers.js'
 
-/** Counters of the outbox since the start. */
+/** Counters of the outbox since the start of the gateway. */
 export interface SyncMetrics {
   count(what: 'attempts' | 'delivered' | 'failed'): void
   countFault(name: string): void
   addBytes(kind: TransferKind, bytes: number): void
   /**
-   * Takes a delivered transfer into the measured rate; small ones say nothing of a link.
+   * Includes a delivered transfer in the measured rate. Transfers below 64 KiB are ignored: latency dominates them.
    *
-   * @returns the rate, bytes a second, when it changed
+   * @returns the new rate, bytes per second; undefined if it did not change
    */
   measure(bytes: number, ms: number): number | undefined
-  /** flat names and values, for a page of metrics */
+  /** Returns the counters: name → value. */
   snapshot(): Record<string, number>
 }
 

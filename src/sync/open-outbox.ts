@@ -4,8 +4,9 @@ import type { Config } from '../config.js'
 import type { PartFiles } from '../files/part-files.js'
 import type { RegisterDeps } from '../models/register-model.js'
 import type { State } from '../storage/state.js'
+import type { OutboxDeps } from './engine.js'
 import type { ClientSettings } from './http-client.js'
-import { type Outbox, type OutboxDeps, startOutbox } from './outbox.js'
+import { type Outbox, startOutbox } from './outbox.js'
 import { createRunner } from './run-attempt.js'
 import { createThrottle } from './throttle.js'
 import { isWithinWindows } from './windows.js'
@@ -47,7 +48,10 @@ export async function openOutbox(options: OpenOutboxOptions): Promise<Outbox> {
   return await startOutbox({
     transfers: state.transfers,
     control: state.control,
-    runner: createRunner(attempts, state.upstreams, clientSettings(sync, options.version)),
+    runner: createRunner(attempts, {
+      upstreams: state.upstreams,
+      settings: clientSettings(sync, options.version),
+    }),
     waits: { baseMs: sync.retryBaseS * 1000, capMs: sync.retryCapS * 1000 },
     concurrency: sync.concurrency,
     closedReason,

@@ -1,18 +1,17 @@
 import { z } from 'zod'
-import { isAppError } from '../errors.js'
 import type { ModelRecord } from '../storage/models.js'
 import type { UpstreamRecord } from '../storage/upstreams.js'
-import { garbage } from './faults.js'
+import { isUnsupported, malformed } from './faults.js'
 import type { UpstreamClient } from './http-client.js'
 
 export const FL_PATH = '/api/v2/fl/jsonrpc'
 export const MODEL_STORE_PATH = '/api/v2/model_store/jsonrpc'
 
-/** What an upstream is. */
+/** Kind of an upstream. */
 export interface PeerFacts {
-  /** it takes resumable uploads and `put_feedback`: another gateway */
+  /** another gateway: takes resumable uploads and `put_feedback` */
   isPeer: boolean
-  /** its node id, null for others */
+  /** its node id; null for other servers */
   nodeId: string | null
 }
 
@@ -38,7 +37,7 @@ const RemoteInfo = z.looseObject({
   tenant_id: z.string().max(1000).default(''),
 })
 
-/** A model as an upstream tells of it. */
+/** A model as an upstream describes it. */
 export type RemoteModel = z.output<typeof RemoteInfo>
 
 const Announced = z.union([
@@ -53,7 +52,7 @@ const Announced = z.union([
   }),
 ])
 
-/** Asks an upstream what it is. What answers otherwise than a gateway of ours is taken for a plain server. */
+/** Asks an upstream for its kind. A server that does not answer like a gateway counts as a plain server. */
 export async function discover(client: UpstreamClient, signal: AbortSignal): Promise<PeerFacts> {
   try {
     const found = Discovered.safeParse(await client.rpc(FL_PATH, 'rpc.discover', {}, signal))
@@ -63,23 +62,23 @@ export async function discover(client: UpstreamClient, signal: AbortSignal): Pro
       found.data['x-resumable-upload'] !== undefined && uploads.includes('model_store.model.put_feedback')
     return { isPeer, nodeId: found.data['x-node-id'] ?? null }
   } catch (error) {
-    if (isPlainServer(error)) return { isPeer: false, nodeId: null }
+    if (isUnsupported(error)) return { isPeer: false, nodeId: null }
     throw error
   }
 }
 
-/** Names the bytes before sending them. @returns the model when the peer has it, else where to send it */
+/** Announces bytes before sending them. Returns the model if the peer has the bytes, otherwise where to send them. */
 export async function announce(
   client: UpstreamClient,
   params: { sha256: string; size: number; data: object },
   signal: AbortSignal,
 ): Promise<z.output<typeof Announced>> {
   const parsed = Announced.safeParse(await client.rpc(FL_PATH, 'fl.announce', params, signal))
-  if (!parsed.success) throw garbage('something else than fl.announce answers')
+  if (!parsed.success) throw malformed('something other than a result of fl.announce')
   return parsed.data
 }
 
-/** Models of the upstream's store. @throws AppError UPSTREAM_REFUSED also when there is no such method */
+/** Lists models of the store at the upstream. @throws AppError UPSTREAM_REFUSED, also if it has no such method */
 export async function listRemote(
   client: UpstreamClient,
   upstream: Pick<UpstreamRecord, 'upstreamStore'>,
@@ -91,11 +90,14 @@ export async function listRemote(
     .array(RemoteInfo)
     .max(10_000)
     .safeParse(await client.rpc(MODEL_STORE_PATH, 'model_store.model.get_info', params, signal))
-  if (!parsed.success) throw garbage('something else than model_store.model.get_info answers')
+  if (!parsed.success) throw malformed('something other than a result of model_store.model.get_info')
   return parsed.data
 }
 
-/** The data part that carries a model to a peer: with where it came from, so that it is taken once and loops are seen. */
+/**
+ * Returns the data part that carries a model to another gateway: with its origin, by which the peer registers it once and refuses
+ * loops.
+ */
 export function feedbackData(model: ModelRecord, upstream: UpstreamRecord, nodeId: string): object {
   return {
     ...plainData(model, upstream),
@@ -109,7 +111,7 @@ export function feedbackData(model: ModelRecord, upstream: UpstreamRecord, nodeI
   }
 }
 
-/** The data part as the public interface has it. */
+/** Returns the data part of the public interface. */
 export function plainData(model: ModelRecord, upstream: UpstreamRecord): object {
   return {
     model_store_ddc: upstream.upstreamStore,
@@ -117,11 +119,4 @@ export function plainData(model: ModelRecord, upstream: UpstreamRecord): object 
     model_description: model.description,
     model_meta: JSON.parse(model.meta),
   }
-}
-
-/** Answers that say: no such path, no such method, not JSON-RPC. Anything else says nothing of what the server is. */
-function isPlainServer(error: unknown): boolean {
-  if (!isAppError(error) || error.errorName !== 'UPSTREAM_REFUSED') return false
-  const { status, isGarbage } = error.data
-  return isGarbage === true || (typeof status === 'number' && [400, 404, 405, 406, 415, 501].includes(status))
 }

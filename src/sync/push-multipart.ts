@@ -1,22 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import { AppError, isAppError } from '../errors.js'
+import { AppError } from '../errors.js'
 import type { ModelRecord } from '../storage/models.js'
 import { type Attempt, type AttemptDeps, pacedBytes } from './attempt.js'
-import { garbage, refused } from './faults.js'
-import { parseObject, type Reply } from './http-client.js'
+import { isUnsupported, malformed, refused } from './faults.js'
+import { errorMessageIn, isObject, parseObject, type Reply } from './http-client.js'
 import { feedbackData, listRemote, MODEL_STORE_PATH, plainData, type RemoteModel } from './peer.js'
 
-/** Models of the same digest that are looked at when an answer was lost. */
+/** Models of the same digest that are compared when an answer was lost. */
 const MAX_SAME = 100
 
-/** A model up to this size goes to another gateway in one request: asking where to send it would take longer. */
+/** Largest model that is sent to another gateway in one request; announcing a smaller one would take longer. */
 export const SMALL_BYTES = 32 * 1024
 
 /**
- * Sends a model to a server that knows only the public interface: one multipart upload. When an earlier attempt may
- * have arrived, the upstream is asked for it first, so that a lost answer does not become a second model.
+ * Sends a model to a server with the public interface only: one multipart upload. If an earlier attempt may have arrived, the
+ * upstream is searched for its model first, so that a lost answer does not lead to a second copy.
  *
- * @returns the model_info that the upstream answered, JSON text
+ * @returns JSON text of the model_info that the upstream answered
+ * @throws AppError UPSTREAM_REFUSED, UPSTREAM_UNREACHABLE, MODEL_DAMAGED, CANCELLED
  */
 export async function pushMultipart(
   deps: AttemptDeps,
@@ -25,29 +26,39 @@ export async function pushMultipart(
 ): Promise<string> {
   const { transferId, mayBeReceived } = attempt.transfer
   if (mayBeReceived) {
-    const found = await lookUp(deps, attempt, model)
+    const found = await findReceived(deps, attempt, model)
     if (found !== undefined) return JSON.stringify(found)
   }
-  // before the first byte: after a crash nobody could tell any more
+  // recorded before the first byte: after a crash it would be unknown
   await deps.transfers.note(transferId, { mayBeReceived: true })
-  const sending = { isBegun: false }
+  let isBegun = false
   try {
-    const reply = await upload(deps, attempt, model, 'put', plainData(model, attempt.upstream), sending)
-    // a refusal of the 400s is certain: the model is not there. Behind a 500 it may be
+    const data = plainData(model, attempt.upstream)
+    const onBegin = () => {
+      isBegun = true
+    }
+    const reply = await upload(deps, attempt, model, { method: 'put', data, onBegin })
+    // a status from 400 to 499 means that the model was not registered; after a 5xx it may have been
     if (reply.status >= 400 && reply.status < 500)
       await deps.transfers.note(transferId, { mayBeReceived: false })
     return readReply(reply)
   } catch (error) {
-    // nothing left this machine: there is nothing to look for next time
-    if (!sending.isBegun) await deps.transfers.note(transferId, { mayBeReceived })
+    // nothing was sent, so there is nothing to search for next time
+    if (!isBegun) await deps.transfers.note(transferId, { mayBeReceived })
     throw error
   }
 }
 
-/** Sends a small model to another gateway. It may be sent again: the receiver knows its origin. */
+/**
+ * Sends a small model to another gateway in one request. It may be sent twice, because the receiver knows its origin.
+ *
+ * @returns JSON text of the model_info that the peer answered
+ */
 export async function pushSmall(deps: AttemptDeps, attempt: Attempt, model: ModelRecord): Promise<string> {
   const data = feedbackData(model, attempt.upstream, deps.nodeId)
-  return readReply(await upload(deps, attempt, model, 'put_feedback', data, { isBegun: false }))
+  return readReply(
+    await upload(deps, attempt, model, { method: 'put_feedback', data, onBegin: () => undefined }),
+  )
 }
 
 type WholeReply = Pick<Reply, 'status' | 'headers'> & { text: string }
@@ -56,15 +67,13 @@ async function upload(
   deps: AttemptDeps,
   attempt: Attempt,
   model: ModelRecord,
-  method: 'put' | 'put_feedback',
-  data: object,
-  sending: { isBegun: boolean },
+  { method, data, onBegin }: { method: 'put' | 'put_feedback'; data: object; onBegin(): void },
 ): Promise<WholeReply> {
   const source = await deps.blobs.open(model.sha256)
   if (source === undefined) throw new AppError('MODEL_DAMAGED', { model_id: model.modelId })
   const body = multipartBody(data, model.sizeBytes)
   const chunks = async function* () {
-    sending.isBegun = true
+    onBegin()
     yield body.head
     yield* pacedBytes(deps, source, attempt, false)
     yield body.tail
@@ -85,21 +94,16 @@ async function upload(
 
 function readReply({ status, headers, text }: WholeReply): string {
   const json = parseObject(text)
-  // some servers wrap the model_info in a JSON-RPC answer
-  const info =
-    typeof json?.result === 'object' && json.result !== null ? (json.result as Record<string, unknown>) : json
+  const info = isObject(json?.result) ? json.result : json // some servers wrap the model_info in a JSON-RPC answer
   if (status >= 200 && status < 300) {
     if (typeof info?.model_id === 'string') return JSON.stringify(info)
-    throw garbage('something else than a model_info')
+    throw malformed('something other than a model_info')
   }
-  const error = json?.error
-  const message =
-    typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : text
-  throw refused(status, message, headers)
+  throw refused(status, errorMessageIn(text), headers)
 }
 
-/** The model of an earlier attempt, undefined when it is not there or the server cannot be asked. */
-async function lookUp(
+/** Finds the model of an earlier attempt at the upstream; undefined if there is none or the server has no list. */
+async function findReceived(
   deps: AttemptDeps,
   attempt: Attempt,
   model: ModelRecord,
@@ -110,7 +114,7 @@ async function lookUp(
   try {
     found = await listRemote(client, upstream, query, signal)
   } catch (error) {
-    if (cannotBeAsked(error)) return undefined
+    if (isUnsupported(error, [403])) return undefined
     throw error
   }
   const alike = found.filter(
@@ -126,16 +130,7 @@ async function lookUp(
   return alike.find((remote) => !taken.has(remote.model_id))
 }
 
-/** A server that has no such method, or speaks no JSON-RPC there. */
-function cannotBeAsked(error: unknown): boolean {
-  if (!isAppError(error) || error.errorName !== 'UPSTREAM_REFUSED') return false
-  const { status, isGarbage } = error.data
-  return (
-    isGarbage === true || (typeof status === 'number' && [400, 403, 404, 405, 406, 415, 501].includes(status))
-  )
-}
-
-/** JSON text with sorted keys, so that two texts of one value are equal. */
+/** Formats JSON with sorted keys, so that equal values have equal texts. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -143,6 +138,7 @@ function canonical(value: unknown): string {
   return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`).join(',')}}`
 }
 
+/** Returns the text before and after the file of a multipart body, with its content type and whole size. */
 function multipartBody(data: object, fileBytes: number) {
   const boundary = `fieldgate-${randomUUID()}`
   const head = Buffer.from(

@@ -2,23 +2,24 @@ import { AppError, isAppError } from '../errors.js'
 import { digestOf } from '../files/blob-store.js'
 import type { ModelRecord } from '../storage/models.js'
 import { type Attempt, type AttemptDeps, pacedBytes } from './attempt.js'
-import { garbage, refused } from './faults.js'
-import { ownPath, parseObject, type Reply } from './http-client.js'
+import { malformed, refused } from './faults.js'
+import { errorMessageIn, ownPath, parseObject, type Reply } from './http-client.js'
 import { announce, feedbackData } from './peer.js'
 
 const TUS = { 'tus-resumable': '1.0.0' }
-/** Breaks in a row without a byte gained that an attempt bears before it waits for its next turn. */
+/** Consecutive breaks without a byte gained after which an attempt fails. */
 const MAX_IDLE_BREAKS = 3
-/** Wait after a break, so that a link that is down is not hammered, ms. */
+/** Longest wait after a break, ms, so that a link that is down is not retried in a loop. */
 const BREAK_MS = 200
-/** Wrong digests that an attempt bears: the bytes may have been damaged on the way once. */
+/** Wrong digests after which an attempt fails; the first one may be an error of the link. */
 const MAX_MISMATCHES = 2
 
 /**
- * Sends a model to another gateway. The digest is named first: bytes that the peer has are not sent. Then the offset
- * is asked and the rest sent, again and again as long as every break leaves the peer with more bytes than before.
+ * Sends a model to another gateway. The digest is announced first: bytes that the peer has are not sent. After each break the
+ * offset is asked for and the rest is sent, as long as the peer gains bytes.
  *
- * @returns the model_info that the peer answered, JSON text
+ * @returns JSON text of the model_info that the peer answered
+ * @throws AppError UPSTREAM_REFUSED, UPSTREAM_UNREACHABLE, DIGEST_MISMATCH, MODEL_DAMAGED, CANCELLED
  * @see tus 1.0.0, https://tus.io/protocols/resumable-upload
  */
 export async function pushResumable(
@@ -41,24 +42,26 @@ export async function pushResumable(
       if (!isBreak(error) || attempt.signal.aborted) throw error
       state.idleBreaks++
       if (state.idleBreaks > MAX_IDLE_BREAKS) throw error
-      // at once after the first: a link that breaks often would spend its time waiting
+      // the first break is retried at once, because a link that breaks often would spend its time waiting
       if (state.idleBreaks > 1) await deps.sleep(BREAK_MS * deps.random(), attempt.signal)
     }
   }
 }
 
+/** State of an upload over its breaks. */
 interface PushState {
-  /** where the upload goes on, null before it was announced */
+  /** path of the upload at the peer; null before it was announced */
   url: string | null
   offset: number
-  /** highest offset that the peer told */
+  /** highest offset that the peer reported */
   best: number
   /** breaks since `best` grew */
   idleBreaks: number
+  /** uploads that the peer refused for their digest */
   mismatches: number
 }
 
-/** @returns undefined when the upload has to be looked at again */
+/** Sends the rest of an upload. Returns the answer; undefined if the state of the upload has to be asked for again. */
 async function pushOnce(
   deps: AttemptDeps,
   attempt: Attempt,
@@ -69,7 +72,7 @@ async function pushOnce(
     const answer = await begin(deps, attempt, model, state)
     if (answer !== undefined) return answer
   } else if (!(await askOffset(attempt, state))) {
-    state.url = null // forgotten there: it was registered meanwhile, or has to begin anew
+    state.url = null // removed at the peer: registered meanwhile, or to be announced again
     return undefined
   }
   noteProgress(attempt, state)
@@ -77,6 +80,7 @@ async function pushOnce(
   return await sendRest(deps, attempt, model, state)
 }
 
+/** Announces the model. Returns the answer if the peer has its bytes; otherwise sets the path of the upload. */
 async function begin(
   deps: AttemptDeps,
   attempt: Attempt,
@@ -91,13 +95,13 @@ async function begin(
   )
   if (announced.have) return JSON.stringify(announced.model_info)
   const path = ownPath(announced.upload_url, attempt.baseUrl)
-  if (path === undefined) throw garbage('an upload address that is not its own')
+  if (path === undefined) throw malformed('an upload address of another origin')
   state.url = path
   state.offset = announced.offset
   return undefined
 }
 
-/** False when the peer does not know the upload any more. */
+/** Asks for the offset of the upload. Returns false if the peer no longer knows it. */
 async function askOffset(attempt: Attempt, state: PushState): Promise<boolean> {
   const { client, signal } = attempt
   const reply = await client.send({ method: 'HEAD', path: state.url ?? '', headers: TUS, signal })
@@ -105,7 +109,7 @@ async function askOffset(attempt: Attempt, state: PushState): Promise<boolean> {
   if (reply.status === 404 || reply.status === 410) return false
   const offset = Number(reply.headers['upload-offset'] ?? Number.NaN)
   if (reply.status !== 200 && reply.status !== 204) throw refused(reply.status, '', reply.headers)
-  if (!Number.isSafeInteger(offset) || offset < 0) throw garbage('no Upload-Offset')
+  if (!Number.isSafeInteger(offset) || offset < 0) throw malformed('no Upload-Offset')
   state.offset = offset
   return true
 }
@@ -150,11 +154,11 @@ async function readPatchReply(
   const { status, headers } = reply
   const text = await reply.text()
   if (status === 200) {
-    if (typeof parseObject(text)?.model_id !== 'string') throw garbage('no model_info after the last byte')
+    if (typeof parseObject(text)?.model_id !== 'string') throw malformed('no model_info after the last byte')
     return text
   }
   if (status === 204) {
-    // whole, but the answer says nothing of the model: the announcement will
+    // complete, but the answer does not contain the model: the next announcement will
     if (Number(headers['upload-offset']) === model.sizeBytes) state.url = null
     return undefined
   }
@@ -169,25 +173,20 @@ async function readPatchReply(
     if (state.mismatches < MAX_MISMATCHES) return undefined
     throw new AppError('DIGEST_MISMATCH', {}, { message: 'The upstream received other bytes than were sent' })
   }
-  // the offset was another one than was told, or an earlier request of ours still held the upload
+  // the offset has changed, or an earlier request of this node still holds the upload
   if (status === 409 || status === 423) {
     state.idleBreaks++
     if (state.idleBreaks <= MAX_IDLE_BREAKS) return undefined
   }
-  throw refused(status, messageIn(text), headers)
+  throw refused(status, errorMessageIn(text), headers)
 }
 
-/** The peer saw other bytes: either the way damaged them, or this disk did. @throws AppError MODEL_DAMAGED */
+/** Checks the bytes on this disk after the peer received different ones. @throws AppError MODEL_DAMAGED */
 async function checkOwnBytes(deps: AttemptDeps, model: ModelRecord): Promise<void> {
   const bytes = await deps.blobs.open(model.sha256)
   if (bytes !== undefined && (await digestOf(bytes)).sha256 === model.sha256) return
   await deps.register.models.setDamaged(model.sha256, true)
   throw new AppError('MODEL_DAMAGED', { model_id: model.modelId })
-}
-
-function messageIn(text: string): string {
-  const error = parseObject(text)?.error
-  return typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : text
 }
 
 function isBreak(error: unknown): boolean {

@@ -9,72 +9,79 @@ import { discover, type PeerFacts } from './peer.js'
 import { pushMultipart, pushSmall, SMALL_BYTES } from './push-multipart.js'
 import { pushResumable } from './push-resumable.js'
 
-/** A connection pool and what was found out about an upstream, until its settings change or it refuses something. */
-interface Known {
+/** Connection pool and kind of an upstream, kept until its settings change. */
+interface Connection {
   updatedAtUs: number
   baseUrl: string
   client: UpstreamClient
+  /** undefined until it was asked for, and again after a refusal */
   peer: PeerFacts | undefined
 }
 
-/** Runs single attempts. */
+/** Runs attempts. */
 export interface Runner {
   /**
-   * One try of one transfer, to its end.
+   * Runs one attempt of a transfer to its end.
    *
-   * @returns the model_info of the upstream, JSON text; null when the row was finished by the transaction that
-   *   registered a fetched model
-   * @throws AppError, see `classify`
+   * @returns JSON text of the model_info that the upstream answered; null if the registration of a fetched model has completed
+   *   the transfer
+   * @throws AppError that `classify` takes
    */
   run(transfer: TransferRecord, signal: AbortSignal, progress: Progress): Promise<string | null>
-  /** forgets what was found out about an upstream: it is asked again */
+  /** Forgets the kind of an upstream: the next attempt asks for it. */
   forgetPeer(upstreamId: number): void
+  /** Closes all connections. */
   close(): Promise<void>
 }
 
-export function createRunner(
-  deps: AttemptDeps,
-  upstreams: UpstreamRows,
-  settings: ClientSettings & { allowInsecure: readonly string[] },
-): Runner {
-  const known = new Map<number, Known>()
-  const connect = async (upstream: UpstreamRecord): Promise<Known> => {
-    const old = known.get(upstream.upstreamId)
-    if (old !== undefined && old.updatedAtUs === upstream.updatedAtUs) return old
-    await old?.client.close()
-    const baseUrl = baseUrlOf(upstream.endpoint, settings.allowInsecure)
-    const client = createUpstreamClient(baseUrl, upstream, settings)
-    const made = { updatedAtUs: upstream.updatedAtUs, baseUrl, client, peer: undefined }
-    known.set(upstream.upstreamId, made)
-    return made
-  }
+export interface RunnerOptions {
+  upstreams: Pick<UpstreamRows, 'find'>
+  settings: ClientSettings & { allowInsecure: readonly string[] }
+  /** for tests; by default `createUpstreamClient` */
+  createClient?: typeof createUpstreamClient
+}
+
+/** Creates a runner, which keeps one connection pool per upstream. */
+export function createRunner(deps: AttemptDeps, options: RunnerOptions): Runner {
+  const { upstreams } = options
+  const connections = new Map<number, Connection>()
   return {
     async run(transfer, signal, progress) {
       const upstream = await upstreams.find(transfer.upstreamId)
       if (upstream === undefined) throw new AppError('NO_UPSTREAM', { upstream_id: transfer.upstreamId })
-      const connection = await connect(upstream)
+      const connection = await connect(connections, upstream, options)
       const { client, baseUrl } = connection
       connection.peer ??= await discover(client, signal)
-      const attempt: Attempt = {
-        transfer,
-        upstream,
-        baseUrl,
-        client,
-        peer: connection.peer,
-        signal,
-        progress,
-      }
+      const { peer } = connection
+      const attempt: Attempt = { transfer, upstream, baseUrl, client, peer, signal, progress }
       return transfer.kind === 'feedback' ? await push(deps, attempt) : await fetch(deps, attempt)
     },
     forgetPeer(upstreamId) {
-      const entry = known.get(upstreamId)
-      if (entry !== undefined) entry.peer = undefined
+      const connection = connections.get(upstreamId)
+      if (connection !== undefined) connection.peer = undefined
     },
     async close() {
-      await Promise.all([...known.values()].map(({ client }) => client.close()))
-      known.clear()
+      await Promise.all([...connections.values()].map(({ client }) => client.close()))
+      connections.clear()
     },
   }
+}
+
+/** Returns the connection of an upstream; replaces it, after closing it, if the settings of the upstream have changed. */
+async function connect(
+  connections: Map<number, Connection>,
+  upstream: UpstreamRecord,
+  { settings, createClient = createUpstreamClient }: RunnerOptions,
+): Promise<Connection> {
+  const { upstreamId, updatedAtUs } = upstream
+  const old = connections.get(upstreamId)
+  if (old !== undefined && old.updatedAtUs === updatedAtUs) return old
+  await old?.client.close()
+  const baseUrl = baseUrlOf(upstream.endpoint, settings.allowInsecure)
+  const client = createClient(baseUrl, upstream, settings)
+  const made: Connection = { updatedAtUs, baseUrl, client, peer: undefined }
+  connections.set(upstreamId, made)
+  return made
 }
 
 async function push(deps: AttemptDeps, attempt: Attempt): Promise<string> {

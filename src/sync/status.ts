@@ -1,19 +1,19 @@
 import type { SyncControl } from '../storage/sync-control.js'
-import type { TransferRows } from '../storage/transfers.js'
+import type { Backlog, TransferRows } from '../storage/transfers.js'
 import type { UpstreamRows } from '../storage/upstreams.js'
 
-/** The outbox at a glance, and what would be lost if the device died now. */
+/** State of the outbox, with the models that would be lost with this device. */
 export interface SyncStatus {
   isPaused: boolean
   counts: { queued: number; sending: number; delivered: number; failed: number }
   atRisk: {
     models: number
     bytes: number
-    /** age of the oldest one, seconds; null when nothing waits */
+    /** age of the oldest waiting model, seconds; null for none */
     oldestS: number | null
-    /** bytes a second of the last transfers; null when none was measured */
+    /** rate of the last transfers, bytes per second; null if none was measured */
     bytesPerSecond: number | null
-    /** seconds to bring it upstream at that rate */
+    /** seconds to deliver all at that rate; null if the rate is unknown or nothing waits */
     timeLeftS: number | null
   }
   upstreams: {
@@ -28,48 +28,58 @@ export interface SyncStatus {
   }[]
 }
 
-export async function readSyncStatus(deps: {
-  transfers: TransferRows
-  upstreams: UpstreamRows
-  control: SyncControl
+export interface SyncStatusDeps {
+  transfers: Pick<TransferRows, 'backlog' | 'counts' | 'waiting'>
+  upstreams: Pick<UpstreamRows, 'find'>
+  control: Pick<SyncControl, 'isPaused' | 'rate'>
   nowUs: number
-}): Promise<SyncStatus> {
-  const { transfers, nowUs } = deps
-  const [backlog, counts, rate] = await Promise.all([
+}
+
+/** Reads the status of the outbox. Cost: one query per lane with a backlog, besides the counts. */
+export async function readSyncStatus(deps: SyncStatusDeps): Promise<SyncStatus> {
+  const { transfers, control, nowUs } = deps
+  const [backlog, counts, rate, isPaused] = await Promise.all([
     transfers.backlog(),
     transfers.counts(),
-    deps.control.rate(),
+    control.rate(),
+    control.isPaused(),
   ])
-  const ageS = (us: number) => Math.max(0, Math.round((nowUs - us) / 1_000_000))
+  const upstreams = await Promise.all(backlog.map((lane) => upstreamStatus(deps, lane)))
   const feedbacks = backlog.filter(({ kind }) => kind === 'feedback')
-  const bytes = feedbacks.reduce((sum, lane) => sum + lane.bytes, 0)
-  const oldest = feedbacks.map(({ oldestUs }) => oldestUs)
-  const upstreams = await Promise.all(
-    backlog.map(async (lane) => {
-      const upstream = await deps.upstreams.find(lane.upstreamId)
-      const [first] = await transfers.waiting(lane, 1)
-      return {
-        upstreamId: lane.upstreamId,
-        endpoint: upstream?.endpoint ?? '',
-        store: upstream?.storeName ?? '',
-        kind: lane.kind,
-        waiting: lane.count,
-        bytes: lane.bytes,
-        oldestS: ageS(lane.oldestUs),
-        lastError: first?.lastError ?? null,
-      }
-    }),
-  )
+  return { isPaused, counts, atRisk: atRisk(feedbacks, rate, nowUs), upstreams }
+}
+
+async function upstreamStatus(
+  { transfers, upstreams, nowUs }: SyncStatusDeps,
+  lane: Backlog,
+): Promise<SyncStatus['upstreams'][number]> {
+  const upstream = await upstreams.find(lane.upstreamId)
+  const [first] = await transfers.waiting(lane, 1)
   return {
-    isPaused: await deps.control.isPaused(),
-    counts,
-    atRisk: {
-      models: feedbacks.reduce((sum, lane) => sum + lane.count, 0),
-      bytes,
-      oldestS: oldest.length === 0 ? null : ageS(Math.min(...oldest)),
-      bytesPerSecond: rate === 0 ? null : rate,
-      timeLeftS: rate === 0 || bytes === 0 ? null : Math.ceil(bytes / rate),
-    },
-    upstreams,
+    upstreamId: lane.upstreamId,
+    endpoint: upstream?.endpoint ?? '',
+    store: upstream?.storeName ?? '',
+    kind: lane.kind,
+    waiting: lane.count,
+    bytes: lane.bytes,
+    oldestS: ageS(lane.oldestUs, nowUs),
+    lastError: first?.lastError ?? null,
   }
+}
+
+/** @param rate bytes per second, 0 if unknown */
+function atRisk(feedbacks: readonly Backlog[], rate: number, nowUs: number): SyncStatus['atRisk'] {
+  const bytes = feedbacks.reduce((sum, lane) => sum + lane.bytes, 0)
+  const oldestUs = Math.min(...feedbacks.map((lane) => lane.oldestUs))
+  return {
+    models: feedbacks.reduce((sum, lane) => sum + lane.count, 0),
+    bytes,
+    oldestS: feedbacks.length === 0 ? null : ageS(oldestUs, nowUs),
+    bytesPerSecond: rate === 0 ? null : rate,
+    timeLeftS: rate === 0 || bytes === 0 ? null : Math.ceil(bytes / rate),
+  }
+}
+
+function ageS(us: number, nowUs: number): number {
+  return Math.max(0, Math.round((nowUs - us) / 1_000_000))
 }

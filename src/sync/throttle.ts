@@ -1,18 +1,18 @@
-/** Shares a bandwidth among everything that is sent. */
+/** Bandwidth shared by all transfers. */
 export interface Throttle {
-  /** bytes that may go in one piece */
+  /** largest number of bytes to send at once */
   readonly pieceBytes: number
-  /** waits until so many bytes may go */
+  /** Waits until `bytes` may be sent. Rejects when the signal fires. */
   take(bytes: number, signal: AbortSignal): Promise<void>
 }
 
-/** Sent in larger pieces than this when there is no limit. */
+/** Size of a piece without a limit. */
 const PIECE_BYTES = 256 * 1024
-/** With a limit a piece takes a quarter of a second, so that silence is never taken for a broken link. */
+/** With a limit a piece takes a quarter of a second, so that the pause between two is not mistaken for a broken link. */
 const PIECES_PER_SECOND = 4
 
 /**
- * A token bucket that may be overdrawn: whoever takes more than there is waits for it.
+ * Creates a throttle: a token bucket that may be overdrawn, by which the next caller waits.
  *
  * @param bytesPerSecond 0 for no limit
  * @param nowMs monotonic clock

@@ -1,0 +1,32 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { backoffMs, retryAfterS } from '../../src/sync/backoff.js'
+
+t.test('property: backoffMs is full jitter below the cap', async (t) => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 5000 }),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      (failures, random) => {
+        const waitMs = backoffMs(failures, 5000, 1_800_000, random)
+        return waitMs >= 0 && waitMs <= Math.min(1_800_000, 5000 * 2 ** Math.min(failures - 1, 40))
+      },
+    ),
+  )
+  t.same(
+    [1, 2, 3, 10, 20].map((failures) => backoffMs(failures, 5000, 1_800_000, 1)),
+    [5000, 10_000, 20_000, 1_800_000, 1_800_000],
+  )
+})
+
+t.test('retryAfterS: seconds, a date, or neither', async (t) => {
+  t.same(
+    [
+      retryAfterS('7', 0),
+      retryAfterS('Thu, 01 Jan 1970 00:01:00 GMT', 0),
+      retryAfterS('soon', 0),
+      retryAfterS(undefined, 0),
+    ],
+    [7, 60, undefined, undefined],
+  )
+})
