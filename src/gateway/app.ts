@@ -9,7 +9,7 @@ import { callDeps } from './calls.js'
 import { createFamilyReader } from './metrics/reader.js'
 import type { GatewayOptions, ServicesOptions } from './options.js'
 import { reload, renewTlsOnChange } from './reload.js'
-import { createGatewayRoutes } from './routes.js'
+import { createRoutes } from './routes.js'
 import { openServices, type Services } from './services.js'
 import { createVitals } from './vitals.js'
 
@@ -82,13 +82,13 @@ function serve(
     config.dataproc.backend === 'embedded'
       ? undefined
       : openDataprocBackend(config.dataproc.backend, config, version)
-  const rpc = callDeps({ config, log, version, services, metrics, stopSignal: stopping.signal })
-  const app = createGatewayRoutes({
+  const calls = callDeps({ config, log, version, services, metrics, stopSignal: stopping.signal })
+  const app = createRoutes({
     config,
     log,
     version,
     services,
-    rpc,
+    calls,
     metrics,
     backend,
     isDraining: () => isDraining,

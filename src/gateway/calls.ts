@@ -1,7 +1,7 @@
 import type { Config } from '../config.js'
+import type { CallDeps } from '../http/calls.js'
 import type { Metrics } from '../http/metrics.js'
 import { createRateLimiter } from '../http/rate-limit.js'
-import type { RpcDeps } from '../http/rpc-routes.js'
 import type { Log } from '../log.js'
 import { describeApis, type GatewayContext } from './apis.js'
 import { auditHooks } from './audit.js'
@@ -18,7 +18,7 @@ export interface CallsOptions {
 }
 
 /** Makes what every route of calls needs: sign-in, limits, the context of a call, and hooks for logs and figures. */
-export function callDeps(options: CallsOptions): RpcDeps<GatewayContext> {
+export function callDeps(options: CallsOptions): CallDeps<GatewayContext> {
   const { config, log, version, services, metrics, stopSignal } = options
   const { limits } = config
   return {

@@ -1,10 +1,9 @@
 import type { Hono } from 'hono'
 import { AppError } from '../errors.js'
+import type { CallDeps } from '../http/calls.js'
 import type { HttpEnv } from '../http/env.js'
-import type { RpcDeps } from '../http/rpc-routes.js'
 import { addTileRoutes } from '../http/tile-routes.js'
 import type { MadeTile, TileRequest } from '../route-engine/tiles.js'
-import type { Api } from '../rpc/dispatch.js'
 import { MAX_ZOOM } from '../tiles/road-tile.js'
 import type { GatewayContext } from './apis.js'
 import type { Services } from './services.js'
@@ -19,15 +18,13 @@ interface ListedMap {
 /** Adds the routes of vector tiles, which the search worker makes because it holds the maps. */
 export function addMapTiles(
   app: Hono<HttpEnv>,
-  api: Api<GatewayContext>,
-  rpc: RpcDeps<GatewayContext>,
+  calls: CallDeps<GatewayContext>,
   { threads, shared }: Services,
 ): void {
   const { searcher } = threads
   const { timeLimitMs } = shared.config.routing
   addTileRoutes(app, {
-    api,
-    rpc,
+    calls,
     maxZoom: MAX_ZOOM,
     readTile: (address: TileRequest, signal) =>
       searcher.call<MadeTile>('tile', address, { signal, timeLimitMs }),

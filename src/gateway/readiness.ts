@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import path from 'node:path'
 import type { DiskSpace } from '../files/disk-space.js'
-import type { PartState } from '../http/routes.js'
+import type { PartState } from '../http/health-routes.js'
 import type { SyncStatus } from '../sync/status.js'
 import type { WorkerClient } from '../worker/client.js'
 

@@ -1,13 +1,22 @@
 import type { Hono } from 'hono'
+import { readAsset } from '../assets.js'
 import type { Config } from '../config.js'
+import type { ConsoleFacts } from '../console/core/facts.js'
 import type { DataprocBackend } from '../dataproc/backend.js'
+import { addAlertRoutes } from '../http/alert-routes.js'
+import { createApp } from '../http/app.js'
+import type { CallDeps } from '../http/calls.js'
+import { addConsoleRoutes } from '../http/console-routes.js'
+import { addDocumentRoute } from '../http/document-route.js'
 import type { HttpEnv } from '../http/env.js'
+import { addHealthRoutes } from '../http/health-routes.js'
 import type { Metrics } from '../http/metrics.js'
 import { addMetricsRoute, METRICS_PATH } from '../http/metrics-route.js'
+import { addOgcRoutes } from '../http/ogc-routes.js'
 import { addProxyRoutes } from '../http/proxy-routes.js'
-import { createRoutes } from '../http/routes.js'
-import type { RpcDeps } from '../http/rpc-routes.js'
+import { addRpcRoutes } from '../http/rpc-routes.js'
 import type { Log } from '../log.js'
+import { createOgcService } from '../ogc/answer.js'
 import type { Api } from '../rpc/dispatch.js'
 import {
   createApis,
@@ -16,64 +25,103 @@ import {
   type GatewayContext,
   LOADER_PATH,
   MODEL_STORE_PATH,
-  mapApiPath,
 } from './apis.js'
-import { addConsolePage } from './console-page.js'
 import { addMapTiles } from './map-tiles.js'
+import { describeHttp } from './openapi.js'
 import type { Services } from './services.js'
-import { addStandardRoutes } from './standard-routes.js'
 
-export interface GatewayRoutesOptions {
+export interface RoutesOptions {
   readonly config: Config
   readonly log: Log
   readonly version: string
   readonly services: Services
-  readonly rpc: RpcDeps<GatewayContext>
+  readonly calls: CallDeps<GatewayContext>
   readonly metrics: Metrics
   /** absent when modules run on this device */
   readonly backend: DataprocBackend | undefined
   isDraining(): boolean
 }
 
-/** Lists every route of the gateway. */
-export function createGatewayRoutes(options: GatewayRoutesOptions): Hono<HttpEnv> {
-  const { config, log, version, services, rpc, metrics, backend, isDraining } = options
+/** Makes every route of the gateway; this is the list of them. */
+export function createRoutes(options: RoutesOptions): Hono<HttpEnv> {
+  const { config, log, version, services, calls, metrics, backend, isDraining } = options
+  const { readiness, models, loading } = services
   const apis = createApis(config)
-  return createRoutes<GatewayContext>({
-    ...rpc,
-    apis,
-    log,
-    bodyAnswerers: new Map([[LOADER_PATH, services.loading.answerBody]]),
-    openRpc: () => describeApis(apis, version),
-    readiness: services.readiness,
-    isDraining,
-    addRoutes(app) {
-      services.models.addRoutes(app, apiAt(apis, MODEL_STORE_PATH), rpc)
-      services.loading.addRoutes(app, apiAt(apis, LOADER_PATH), rpc)
-      addMetricsRoute(app, rpc, metrics, config.server.openTo.includes(METRICS_PATH))
-      addMapTiles(app, apiAt(apis, mapApiPath(config)), rpc, services)
-      addConsolePage(app, config, version)
-      addStandardRoutes(app, { config, services, apis, rpc, version })
-      if (backend !== undefined) addBackendRoutes(app, rpc, backend, config)
-    },
+  const app = createApp({ log, meter: metrics, isDraining, onFault: calls.onFault })
+
+  // without a key
+  addHealthRoutes(app, { readiness, isDraining })
+  addDocumentRoute(app, '/openrpc.json', () => describeApis(apis, version))
+  addDocumentRoute(app, '/openapi.json', () => describeHttp(config, apis, version))
+  addConsoleRoutes(app, {
+    facts: consoleFacts(config, version),
+    readFile: (name) => readAsset(`console/${name}`),
   })
+
+  // JSON-RPC, and its REST form
+  for (const api of apis) {
+    const answerer = api.path === LOADER_PATH ? loading.answerBody : undefined
+    addRpcRoutes(app, api, calls, answerer)
+  }
+  if (backend !== undefined) addBackendRoutes(app, calls, backend, config)
+  addAlertRoutes(app)
+
+  // bodies that are not JSON-RPC
+  models.addRoutes(app, apiAt(apis, MODEL_STORE_PATH), calls)
+  loading.addRoutes(app, apiAt(apis, LOADER_PATH), calls)
+  addMapTiles(app, calls, services)
+  addFeatureRoutes(app, calls, services, options)
+  addMetricsRoute(app, calls, metrics, config.server.openTo.includes(METRICS_PATH))
+  return app
 }
 
-/** The backend's requests are not read here, so each needs the widest scope of the API. */
+/** Adds OGC API – Features over tables, datasets and citations. */
+function addFeatureRoutes(
+  app: Hono<HttpEnv>,
+  calls: CallDeps<GatewayContext>,
+  { features, shared, state }: Services,
+  { config, version }: Pick<RoutesOptions, 'config' | 'version'>,
+): void {
+  const ogc = createOgcService({
+    sources: features,
+    version,
+    timeZoneMin: shared.timeZoneMin,
+    maxFeatures: config.limits.ogcFeatures,
+    nowUs: () => state.clock.nowUs(),
+  })
+  const { openTo, publicUrl } = config.server
+  addOgcRoutes(app, { calls, isOpen: openTo.includes('/ogc/'), publicUrl, ...ogc })
+}
+
+/** Forwards the dataproc API to its backend. Its requests are not read here, so each needs the widest scope. */
 function addBackendRoutes(
   app: Hono<HttpEnv>,
-  rpc: RpcDeps<GatewayContext>,
+  calls: CallDeps<GatewayContext>,
   backend: DataprocBackend,
   { service, limits, dataproc }: Config,
 ): void {
   addProxyRoutes(app, {
-    rpc,
+    calls,
     path: DATAPROC_PATH,
     scope: 'dataproc:write',
     headerPrefix: service.headerPrefix,
     bodyLimits: { maxBytes: dataproc.requestBytes, idleMs: limits.bodyIdleMs, totalMs: limits.bodyMs },
     send: backend.send,
   })
+}
+
+/** Settings that the console needs before sign-in. */
+function consoleFacts({ service, riskmap, routing }: Config, version: string): ConsoleFacts {
+  return {
+    version,
+    tokenHeader: `${service.headerPrefix}-Session-Token`,
+    routeKey: service.routeKey,
+    timeZone: service.timeZone,
+    levelColumn: riskmap.levelColumn,
+    themes: riskmap.themes,
+    maxVia: routing.maxVia,
+    maxAlternatives: routing.maxAlternatives,
+  }
 }
 
 function apiAt<C>(apis: readonly Api<C>[], path: string): Api<C> {

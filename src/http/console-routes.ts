@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto'
 import type { Hono } from 'hono'
 import { AppError } from '../errors.js'
-import { refusalResponse } from './answer.js'
+import { documentResponse, redirectResponse, refusalResponse, respond } from './answer.js'
 import { namesTag } from './entity-tag.js'
 import type { HttpContext, HttpEnv } from './env.js'
-import { refuseOtherMethods } from './routes.js'
+import { refuseOtherMethods } from './refuse-methods.js'
 
-export interface ConsoleDeps {
-  /** what the page must know before it can call anything */
+interface ConsoleDeps {
+  /** settings that the page needs before sign-in */
   facts: object
-  /** a file of the console; undefined when there is none of this name */
+  /** reads a file of the console; undefined when there is none of this name */
   readFile(name: string): Uint8Array | undefined
 }
 
-/** Nothing but what this gateway itself serves: no inline script or style, no eval, no other host. */
+/** Allows what this gateway serves and nothing else: no inline script or style, no eval, no other host. */
 const POLICY = [
   "default-src 'self'",
   "script-src 'self'",
@@ -35,18 +35,19 @@ const TYPES: Record<string, string> = {
   svg: 'image/svg+xml',
   txt: 'text/plain; charset=utf-8',
 }
-/** `app-1A2B3C4D.js`: another content has another name. */
+/** Names with a hash of the content, such as `app-1A2B3C4D.js`: they may be cached for ever. */
 const HASHED = /-[0-9A-Z]{8}\.\w+$/
 const YEAR_S = 31_536_000
 
-/** The web page at `/console/`. It needs no key: what it shows comes over the API, with the key of who signs in. */
+/** Adds the web page at `/console/`. It needs no key: its data comes over the API, with the key of who signs in. */
 export function addConsoleRoutes(app: Hono<HttpEnv>, deps: ConsoleDeps): void {
-  app.get('/console', (c) => c.redirect('/console/', 308))
-  // who types the bare address into a browser wants something to look at; programs are told that nothing is there
-  app.get('/', async (c, next) =>
-    /text\/html/.test(c.req.header('accept') ?? '') ? c.redirect('/console/') : await next(),
-  )
-  app.get('/console/facts.json', (c) => c.json(deps.facts))
+  app.get('/console', (c) => redirectResponse('/console/', c.get('requestId'), 308))
+  // browsers are sent to the page, programs get 404
+  app.get('/', async (c, next) => {
+    const isBrowser = /text\/html/.test(c.req.header('accept') ?? '')
+    return isBrowser ? redirectResponse('/console/', c.get('requestId'), 302) : await next()
+  })
+  app.get('/console/facts.json', (c) => documentResponse(deps.facts, c.get('requestId')))
   app.get('/console/', (c) => answerFile(c, deps, 'index.html'))
   app.get('/console/:file', (c) => answerFile(c, deps, c.req.param('file')))
   for (const path of ['/console', '/console/', '/console/:file']) refuseOtherMethods(app, path, 'GET, HEAD')
@@ -70,11 +71,11 @@ function answerFile(c: HttpContext, { readFile }: ConsoleDeps, name: string): Re
     'Referrer-Policy': 'no-referrer',
     'Cross-Origin-Opener-Policy': 'same-origin',
   }
-  if (namesTag(c.req.header('if-none-match'), etag)) return new Response(null, { status: 304, headers })
+  if (namesTag(c.req.header('if-none-match'), etag)) return respond(c.get('requestId'), 304, headers, null)
   headers['Content-Type'] = type
   headers['Content-Length'] = String(bytes.length)
   if (zipped !== undefined) headers['Content-Encoding'] = 'gzip'
-  return new Response(bytes as Uint8Array<ArrayBuffer>, { headers })
+  return respond(c.get('requestId'), 200, headers, bytes)
 }
 
 function acceptsGzip(header: string | undefined): boolean {

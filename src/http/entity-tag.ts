@@ -1,7 +1,8 @@
 /**
- * Whether `If-None-Match` names a tag: `*`, or a list of tags; weak ones are compared as if they were strong.
+ * True when the value of `If-None-Match` names a tag. Weak tags are compared as if they were strong.
  *
- * @see RFC 9110 section 13.1.2
+ * @param header `*`, or a list of tags
+ * @see RFC 9110, section 13.1.2
  */
 export function namesTag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false

@@ -1,24 +1,17 @@
 import type { Hono } from 'hono'
-import { AppError, invalidParams, isAppError } from '../errors.js'
-import { type Answer, type Api, type Dispatch, dispatch } from '../rpc/dispatch.js'
+import { AppError, invalidParams } from '../errors.js'
+import { type Answer, type Dispatch, dispatch } from '../rpc/dispatch.js'
 import type { Piece } from '../rpc/pieces.js'
 import { shorten } from '../rpc/shorten.js'
-import { jsonResponse, refusalResponse } from './answer.js'
-import type { HttpContext, HttpEnv } from './env.js'
+import { jsonResponse } from './answer.js'
+import { type CallDeps, endSignal, refusingFaults, requireScope, signIn, streamOptions } from './calls.js'
+import { addressOf, type HttpContext, type HttpEnv } from './env.js'
 import { type BodyLimits, bodyChunks } from './read-body.js'
-import { refuseOtherMethods } from './routes.js'
-import {
-  answerParamsText,
-  type BodyAnswerer,
-  callOf,
-  type RpcDeps,
-  requireScope,
-  signIn,
-  streamOptions,
-} from './rpc-routes.js'
+import { refuseOtherMethods } from './refuse-methods.js'
+import { answerParamsText, type BodyAnswerer } from './rpc-routes.js'
 import { spoolBody } from './spool.js'
 
-/** Media types of newline-delimited features, and of RFC 8142 sequences; `gzip` may be the type or the encoding. */
+/** Media types of newline-delimited features and of RFC 8142 sequences. Gzip may be the type or the encoding. */
 const STREAM_TYPES = new Set([
   '',
   'application/x-ndjson',
@@ -30,37 +23,37 @@ const STREAM_TYPES = new Set([
   'application/octet-stream',
 ])
 
-/** Query keys of the stream endpoint. */
+/** Query keys of the stream route. */
 const STREAM_QUERY: readonly string[] = ['if_exists']
 
 export interface StreamRequest {
   dataName: string
-  /** as sent; the loader checks it */
+  /** as sent, not checked */
   ifExists: string | undefined
   isGzip: boolean
   chunks: AsyncIterable<Uint8Array>
   signal: AbortSignal
 }
 
-export interface LoaderRouteDeps<C> {
-  rpc: RpcDeps<C>
-  api: Api<C>
+interface StreamRouteDeps<C> {
+  rpc: CallDeps<C>
+  api: unknown
   bodyIdleMs: number
-  /** loads the features of a stream; the result is the counters */
+  /** adds the features of a stream to a table. @returns the counters */
   receiveStream(request: StreamRequest): Promise<unknown>
 }
 
-/** Reads bodies that lie in files. */
-export interface FileAnswerer<C> {
+/** Answers calls whose body is in a file. */
+interface FileAnswerer<C> {
   answerRpc(file: string, call: Dispatch<C>): Promise<Answer>
-  /** params alone; a method whose result is a stream must not read the file any more when this comes back */
+  /** answers params alone. The file is removed when this returns: a streamed result must not read it later */
   answerParams(file: string, method: string, call: Dispatch<C>): Promise<Piece>
   remove(file: string): Promise<void>
 }
 
 /**
- * Answers calls whose bodies may be large: up to `inlineBytes` like any other, more through a file that
- * `files` reads and this function has removed.
+ * Makes the answerer of a path with large bodies: up to `inlineBytes` are held in memory, more goes to a file in `tempDir`,
+ * which is removed after the answer.
  */
 export function spoolingAnswerer<C>(
   limits: BodyLimits,
@@ -97,39 +90,37 @@ export function spoolingAnswerer<C>(
   }
 }
 
-/** `POST /api/v1/dataloaderapi/stream/<data_name>?if_exists=…`: features of any number, in constant memory. */
-export function addStreamRoute<C>(app: Hono<HttpEnv>, deps: LoaderRouteDeps<C>): void {
+/** Adds `POST /api/v1/dataloaderapi/stream/<data_name>?if_exists=…`: any number of features, in constant memory. */
+export function addStreamRoute<C>(app: Hono<HttpEnv>, deps: StreamRouteDeps<C>): void {
   const path = '/api/v1/dataloaderapi/stream/:data_name'
-  app.post(path, async (c) => {
-    const requestId = c.get('requestId')
+  app.post(path, (c) => {
     c.set('countedAs', 'dataloader stream')
-    try {
-      return await answerStream(c, deps)
-    } catch (error) {
-      if (!isAppError(error) || error.cause !== undefined) deps.rpc.onFault(requestId, 'stream', error)
-      return refusalResponse(error, requestId)
-    }
+    return refusingFaults(c, deps.rpc, 'stream', () => answerStream(c, c.req.param('data_name'), deps))
   })
   refuseOtherMethods(app, path, 'POST')
 }
 
-async function answerStream<C>(c: HttpContext, deps: LoaderRouteDeps<C>): Promise<Response> {
-  const caller = await signIn(c, deps.rpc)
-  const call = callOf(c, deps.api, caller, deps.rpc)
-  requireScope(call, 'loader:write')
+async function answerStream<C>(
+  c: HttpContext,
+  dataName: string,
+  deps: StreamRouteDeps<C>,
+): Promise<Response> {
+  const { rpc: calls } = deps
+  const caller = await signIn(c, calls)
+  requireScope(caller, 'loader:write')
   requireKnownQuery(c.req.queries())
-  await call.charge(1)
+  await calls.limiter.charge(caller.keyId, addressOf(c), 1)
   const counters = await deps.receiveStream({
-    dataName: c.req.param('data_name') ?? '',
+    dataName,
     ifExists: c.req.query('if_exists'),
     isGzip: isGzip(c),
     chunks: bodyChunks(c, { maxBytes: Number.MAX_SAFE_INTEGER, idleMs: deps.bodyIdleMs }),
-    signal: AbortSignal.any([c.req.raw.signal, deps.rpc.stopSignal]),
+    signal: endSignal(c, calls),
   })
-  return jsonResponse(JSON.stringify(counters), streamOptions(c, 'stream', deps.rpc))
+  return jsonResponse(JSON.stringify(counters), streamOptions(c, 'stream', calls))
 }
 
-/** A mistyped `if_exist=override` must not quietly skip records. @throws AppError INVALID_PARAMS */
+/** Refuses unknown keys: a mistyped `if_exist=override` would skip records without notice. @throws AppError INVALID_PARAMS */
 function requireKnownQuery(query: Record<string, string[]>): void {
   const expected = `expected ${STREAM_QUERY.join(', ')}`
   const faults = Object.entries(query).flatMap(([key, values]) => {
@@ -143,7 +134,7 @@ function requireKnownQuery(query: Record<string, string[]>): void {
   if (faults.length > 0) throw invalidParams(faults)
 }
 
-/** @throws AppError UNSUPPORTED_MEDIA_TYPE */
+/** True when the body is said to be gzip. @throws AppError UNSUPPORTED_MEDIA_TYPE */
 function isGzip(c: HttpContext): boolean {
   const type = (c.req.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
   const encoding = (c.req.header('content-encoding') ?? 'identity').trim().toLowerCase()

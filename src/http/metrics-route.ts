@@ -1,33 +1,29 @@
 import type { Hono } from 'hono'
-import { isAppError } from '../errors.js'
-import { headersOf, refusalResponse, stamp } from './answer.js'
-import { addressOf, type HttpEnv } from './env.js'
+import { respond } from './answer.js'
+import { admit, type CallDeps, refusingFaults } from './calls.js'
+import type { HttpEnv } from './env.js'
 import type { Metrics } from './metrics.js'
-import { refuseOtherMethods } from './routes.js'
-import { type RpcDeps, signIn } from './rpc-routes.js'
+import { refuseOtherMethods } from './refuse-methods.js'
 
 export const METRICS_PATH = '/metrics'
 
-/** `GET /metrics`. Any key may read it (the page holds figures, no data); `isOpen` asks for none. */
+/**
+ * Adds `GET /metrics`. Any key may read it: the page holds figures and no data.
+ *
+ * @param isOpen true when no key is needed
+ */
 export function addMetricsRoute<C>(
   app: Hono<HttpEnv>,
-  deps: RpcDeps<C>,
+  deps: CallDeps<C>,
   metrics: Pick<Metrics, 'page' | 'contentType'>,
   isOpen: boolean,
 ): void {
-  app.get(METRICS_PATH, async (c) => {
-    const requestId = c.get('requestId')
-    try {
-      if (!isOpen) {
-        const { keyId } = await signIn(c, deps)
-        await deps.limiter.charge(keyId, addressOf(c), 1)
-      }
-      const headers = headersOf(requestId, metrics.contentType)
-      return stamp(new Response(await metrics.page(), { headers }))
-    } catch (error) {
-      if (!isAppError(error)) deps.onFault(requestId, METRICS_PATH, error)
-      return refusalResponse(error, requestId)
-    }
-  })
+  app.get(METRICS_PATH, (c) =>
+    refusingFaults(c, deps, METRICS_PATH, async () => {
+      if (!isOpen) await admit(c, deps, 'none')
+      const headers = { 'Content-Type': metrics.contentType }
+      return respond(c.get('requestId'), 200, headers, await metrics.page())
+    }),
+  )
   refuseOtherMethods(app, METRICS_PATH, 'GET, HEAD')
 }

@@ -1,11 +1,11 @@
 import type { Hono } from 'hono'
-import { type Caller, isAllowed } from '../auth/caller.js'
-import { AppError, ERRORS, isAppError } from '../errors.js'
+import { isAllowed } from '../auth/caller.js'
+import { AppError, ERRORS } from '../errors.js'
 import { discard, resultPiece } from '../rpc/pieces.js'
 import { streamed } from '../rpc/result.js'
-import { contentResponse, refusalHeaders } from './answer.js'
+import { contentResponse, type HeaderRecord, refusalHeaders, respond, toAppError } from './answer.js'
+import { type CallDeps, endSignal, refusingFaults, signIn, streamOptions } from './calls.js'
 import { addressOf, type HttpContext, type HttpEnv } from './env.js'
-import { type RpcDeps, signIn, streamOptions } from './rpc-routes.js'
 
 interface OgcRequest {
   segments: readonly string[]
@@ -16,75 +16,77 @@ interface OgcRequest {
   may: { tables: boolean; datasets: boolean }
 }
 
-interface OgcAnswer {
+interface OgcAnswer<Body = string | AsyncGenerator<string>> {
   readonly type: string
-  readonly body: string | AsyncGenerator<string>
+  readonly body: Body
   readonly headers: Readonly<Record<string, string>>
 }
 
-export interface OgcRouteDeps<C> {
-  readonly rpc: RpcDeps<C>
-  /** nobody needs a key */
+interface OgcRouteDeps<C> {
+  readonly calls: CallDeps<C>
+  /** true when no key is needed */
   readonly isOpen: boolean
-  /** address under which clients reach the gateway; undefined for the one that the request names */
+  /** address at which clients reach the gateway; undefined for the one that the request names */
   readonly publicUrl: string | undefined
   /** @throws AppError */
   answer(request: OgcRequest): Promise<OgcAnswer>
   refuse(
     request: Pick<OgcRequest, 'query' | 'accept' | 'baseUrl'>,
     fault: { code: string; description: string; requestId: string },
-  ): OgcAnswer
+  ): OgcAnswer<string>
 }
 
 const ROOT = '/ogc'
 const ALLOWED = 'GET, HEAD, OPTIONS'
 
-/** Everything below `/ogc`. Reading is all that it does. */
+/** Adds every path below `/ogc`, for reading alone. */
 export function addOgcRoutes<C>(app: Hono<HttpEnv>, deps: OgcRouteDeps<C>): void {
   for (const path of [ROOT, `${ROOT}/*`]) {
-    app.get(path, (c) => respond(c, deps))
-    app.options(path, () => new Response(null, { status: 204, headers: { Allow: ALLOWED } }))
+    app.get(path, (c) => answerRequest(c, deps))
+    app.options(path, (c) => respond(c.get('requestId'), 204, { Allow: ALLOWED }, null))
     app.all(path, (c) => {
       const message = `Found ${c.req.method}, expected GET`
-      const response = refusalOf(c, deps, new AppError('METHOD_NOT_ALLOWED', {}, { message }))
-      response.headers.set('Allow', ALLOWED)
-      return response
+      const error = new AppError('METHOD_NOT_ALLOWED', {}, { message })
+      return refusalOf(c, deps, error, { Allow: ALLOWED })
     })
   }
 }
 
-async function respond<C>(c: HttpContext, deps: OgcRouteDeps<C>): Promise<Response> {
+async function answerRequest<C>(c: HttpContext, deps: OgcRouteDeps<C>): Promise<Response> {
   c.set('countedAs', 'ogc')
-  try {
+  const answer = async () => {
     const may = await permissions(c, deps)
     const { segments, query } = readUrl(c)
     const { type, body, headers } = await deps.answer({
-      ...{ segments, query, may },
+      segments,
+      query,
+      may,
       accept: c.req.header('accept'),
       baseUrl: baseUrlOf(c, deps),
-      signal: AbortSignal.any([c.req.raw.signal, deps.rpc.stopSignal]),
+      signal: endSignal(c, deps.calls),
     })
-    // the first part is read before the status goes out
+    // reads the first part before the status is sent, so that an early fault has its own status
     const piece = typeof body === 'string' ? body : await resultPiece(streamed(body))
     const isHead = c.req.method === 'HEAD'
-    if (isHead) await discard(piece) // nobody would read it to its end
-    const options = streamOptions(c, ROOT, deps.rpc)
+    if (isHead) await discard(piece)
+    const options = streamOptions(c, ROOT, deps.calls)
     return contentResponse(200, { ...headers, 'Content-Type': type }, isHead ? '' : piece, options)
-  } catch (error) {
-    if (!isAppError(error) || error.cause !== undefined)
-      deps.rpc.onFault(c.get('requestId'), c.req.path, error)
-    return refusalOf(c, deps, isAppError(error) ? error : new AppError('INTERNAL'))
   }
+  const refuse = (error: unknown) => refusalOf(c, deps, toAppError(error))
+  return await refusingFaults(c, deps.calls, c.req.path, answer, refuse)
 }
 
 /** @throws AppError UNAUTHENTICATED, FORBIDDEN, RATE_LIMITED */
-async function permissions<C>(c: HttpContext, { rpc, isOpen }: OgcRouteDeps<C>): Promise<OgcRequest['may']> {
+async function permissions<C>(
+  c: HttpContext,
+  { calls, isOpen }: OgcRouteDeps<C>,
+): Promise<OgcRequest['may']> {
   if (isOpen) {
-    await rpc.limiter.charge('open', addressOf(c), 1)
+    await calls.limiter.charge('open', addressOf(c), 1)
     return { tables: true, datasets: true }
   }
-  const caller: Caller = await signIn(c, rpc)
-  await rpc.limiter.charge(caller.keyId, addressOf(c), 1)
+  const caller = await signIn(c, calls)
+  await calls.limiter.charge(caller.keyId, addressOf(c), 1)
   const may = {
     tables: isAllowed(caller.scopes, 'loader:read'),
     datasets: isAllowed(caller.scopes, 'dataset:read'),
@@ -94,7 +96,7 @@ async function permissions<C>(c: HttpContext, { rpc, isOpen }: OgcRouteDeps<C>):
   throw new AppError('FORBIDDEN', { scope: 'loader:read' }, { message })
 }
 
-/** @throws AppError BAD_HTTP for a path that is no UTF-8 */
+/** Reads the path below `/ogc` and the query. @throws AppError BAD_HTTP for a path that is not UTF-8 */
 function readUrl(c: HttpContext): { segments: string[]; query: URLSearchParams } {
   const url = new URL(c.req.url)
   try {
@@ -104,7 +106,7 @@ function readUrl(c: HttpContext): { segments: string[]; query: URLSearchParams }
       .filter((part) => part !== '')
     return { segments: segments.map(decodeURIComponent), query: url.searchParams }
   } catch {
-    throw new AppError('BAD_HTTP', {}, { message: 'The path holds a % that is not followed by UTF-8 in hex' })
+    throw new AppError('BAD_HTTP', {}, { message: 'The path has a % that does not begin an escape of UTF-8' })
   }
 }
 
@@ -112,8 +114,13 @@ function baseUrlOf<C>(c: HttpContext, { publicUrl }: OgcRouteDeps<C>): string {
   return `${publicUrl ?? new URL(c.req.url).origin}${ROOT}`
 }
 
-/** The standard's own form of a refusal: a code, and a description of it. */
-function refusalOf<C>(c: HttpContext, deps: OgcRouteDeps<C>, error: AppError): Response {
+/** Makes a refusal in the standard's form: a code and a description. */
+function refusalOf<C>(
+  c: HttpContext,
+  deps: OgcRouteDeps<C>,
+  error: AppError,
+  more: HeaderRecord = {},
+): Response {
   const requestId = c.get('requestId')
   const request = {
     query: new URL(c.req.url).searchParams,
@@ -122,8 +129,6 @@ function refusalOf<C>(c: HttpContext, deps: OgcRouteDeps<C>, error: AppError): R
   }
   const fault = { code: error.errorName, description: error.message, requestId }
   const { type, body, headers } = deps.refuse(request, fault)
-  return new Response(body as string, {
-    status: ERRORS[error.errorName].status,
-    headers: { ...headers, ...refusalHeaders(error, requestId, type) },
-  })
+  const all = { ...headers, ...refusalHeaders(error, type), ...more }
+  return respond(requestId, ERRORS[error.errorName].status, all, body)
 }

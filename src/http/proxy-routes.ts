@@ -1,37 +1,35 @@
 import type { Hono } from 'hono'
-import { isAllowed } from '../auth/caller.js'
-import { AppError, isAppError } from '../errors.js'
 import type { Scope } from '../rpc/define-method.js'
-import { headersOf, refusalResponse } from './answer.js'
+import { respond } from './answer.js'
 import { byteStream } from './body-stream.js'
+import { type CallDeps, endSignal, refusingFaults, requireScope, signIn, streamOptions } from './calls.js'
 import { addressOf, type HttpContext, type HttpEnv } from './env.js'
 import { type BodyLimits, bodyChunks, requireJson } from './read-body.js'
-import { refuseOtherMethods } from './routes.js'
-import { type RpcDeps, signIn, streamOptions } from './rpc-routes.js'
+import { refuseOtherMethods } from './refuse-methods.js'
 
-/** A request on its way to a backend. */
+/** A request that is forwarded to a backend. */
 export interface ForwardedRequest {
-  /** what follows the backend's own address: empty, or `/call/<method>` */
+  /** path below the backend's address: empty, or `/call/<method>` */
   readonly below: string
   readonly headers: Record<string, string>
   readonly body: AsyncIterable<Uint8Array>
   readonly signal: AbortSignal
 }
 
-/** The beginning of a backend's answer. */
+/** Answer of a backend, up to its headers. */
 export interface BackendAnswer {
   readonly status: number
   readonly headers: Record<string, string | string[] | undefined>
-  /** the body as it comes, read once. @throws AppError when it breaks off, stalls, or is too large */
+  /** reads the body, once. @throws AppError when it breaks off, stalls, or is too large */
   chunks(): AsyncIterable<Uint8Array>
-  /** lets the connection go without reading */
+  /** releases the connection without reading the body */
   discard(): Promise<void>
 }
 
-export interface ProxyDeps<C> {
-  readonly rpc: RpcDeps<C>
+interface ProxyDeps<C> {
+  readonly calls: CallDeps<C>
   readonly path: string
-  /** what a key needs: requests are not read, so it is the same for all of them */
+  /** scope of every request, as the methods in them are not read */
   readonly scope: Scope
   /** first word of the session headers */
   readonly headerPrefix: string
@@ -40,7 +38,7 @@ export interface ProxyDeps<C> {
   send(request: ForwardedRequest): Promise<BackendAnswer>
 }
 
-/** Sends the requests of a path, and of its REST form, on to a backend. */
+/** Forwards the requests of a path, and of its REST form, to a backend. */
 export function addProxyRoutes<C>(app: Hono<HttpEnv>, deps: ProxyDeps<C>): void {
   const { path } = deps
   app.post(path, (c) => forward(c, '', deps))
@@ -52,28 +50,26 @@ export function addProxyRoutes<C>(app: Hono<HttpEnv>, deps: ProxyDeps<C>): void 
 }
 
 async function forward<C>(c: HttpContext, below: string, deps: ProxyDeps<C>): Promise<Response> {
-  const { rpc, path, scope, bodyLimits } = deps
-  const requestId = c.get('requestId')
-  // the caller's hang-up, the gateway's stop, and ours when the answer is not read to its end
-  const given = new AbortController()
-  const signal = AbortSignal.any([c.req.raw.signal, rpc.stopSignal, given.signal])
-  try {
-    const caller = await signIn(c, rpc)
-    requireJson(c)
-    if (!isAllowed(caller.scopes, scope))
-      throw new AppError('FORBIDDEN', { scope }, { message: `The key lacks the scope ${scope}` })
-    await rpc.limiter.charge(caller.keyId, addressOf(c), 1)
-    const headers = forwardedHeaders(c, deps.headerPrefix, caller.sessionId)
-    const answer = await sendBody(c, bodyLimits, (body) => deps.send({ below, headers, body, signal }))
-    return await answerOf(c, answer, rpc, path)
-  } catch (error) {
-    given.abort()
-    if (!isAppError(error) || error.cause !== undefined) rpc.onFault(requestId, path, error)
-    return refusalResponse(error, requestId)
-  }
+  const { calls, path, scope, bodyLimits } = deps
+  const failure = new AbortController()
+  const signal = AbortSignal.any([endSignal(c, calls), failure.signal])
+  return await refusingFaults(c, calls, path, async () => {
+    try {
+      const caller = await signIn(c, calls)
+      requireJson(c)
+      requireScope(caller, scope)
+      await calls.limiter.charge(caller.keyId, addressOf(c), 1)
+      const headers = forwardedHeaders(c, deps.headerPrefix, caller.sessionId)
+      const answer = await sendBody(c, bodyLimits, (body) => deps.send({ below, headers, body, signal }))
+      return await answerOf(c, answer, calls, path)
+    } catch (error) {
+      failure.abort() // ends the request to the backend
+      throw error
+    }
+  })
 }
 
-/** A fault of the caller's own body is told as that, and not as what the backend made of it. */
+/** Sends a body. A fault of the caller's body is thrown as itself and not as the failure of the request it caused. */
 async function sendBody<T>(
   c: HttpContext,
   limits: BodyLimits,
@@ -95,7 +91,7 @@ async function sendBody<T>(
   }
 }
 
-/** About this connection and this gateway's keys alone. */
+/** Headers that concern this connection or the keys of this gateway. */
 const NEVER_FORWARDED = new Set([
   'accept-encoding',
   'apikey',
@@ -120,8 +116,8 @@ const NEVER_FORWARDED = new Set([
 ])
 
 /**
- * The caller's headers without those that are none of the backend's business. Whoever says which session it is, is us alone:
- * some backends take `Svc_Session_Id` for the same header, so underscores do not help a caller.
+ * Headers for the backend: the caller's, without those above, and the session id. A caller cannot set the session id:
+ * names are compared with `_` as `-`, since some backends take `Svc_Session_Id` for the same header.
  */
 function forwardedHeaders(c: HttpContext, prefix: string, sessionId: string | null): Record<string, string> {
   const ours = `${prefix}-session-`.toLowerCase()
@@ -143,25 +139,25 @@ function forwardedHeaders(c: HttpContext, prefix: string, sessionId: string | nu
   return headers
 }
 
-/** Headers of a backend's answer that a caller gets; the rest is about another connection, or about the backend's own keys. */
+/** Headers of a backend's answer that are passed on; others concern its connection or its own keys. */
 const PASSED_BACK = ['content-type', 'content-encoding', 'content-language', 'retry-after']
 
 async function answerOf<C>(
   c: HttpContext,
   answer: BackendAnswer,
-  rpc: RpcDeps<C>,
+  calls: CallDeps<C>,
   path: string,
 ): Promise<Response> {
-  const headers = headersOf(c.get('requestId'), null)
+  const headers: Record<string, string> = {}
   for (const name of PASSED_BACK) {
     const value = answer.headers[name]
     if (typeof value === 'string') headers[name] = value
   }
   if (answer.status === 204) {
     await answer.discard()
-    return new Response(null, { status: 204, headers })
+    return respond(c.get('requestId'), 204, headers, null)
   }
-  // the backend is read as quickly as the caller reads; a caller that stops reading is cut off
-  const body = byteStream(answer.chunks()[Symbol.asyncIterator](), streamOptions(c, path, rpc))
-  return new Response(body, { status: answer.status, headers })
+  // the backend is read as fast as the caller reads; a caller that stops reading is cut off
+  const body = byteStream(answer.chunks()[Symbol.asyncIterator](), streamOptions(c, path, calls))
+  return respond(c.get('requestId'), answer.status, headers, body)
 }

@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { AppError } from '../errors.js'
-import { documentResponse, refusalResponse } from './answer.js'
-import type { PartState } from './routes.js'
+import { refusalResponse } from './answer.js'
+import { aliveResponse, type PartState, readyResponse } from './health-routes.js'
 import { requestIdOf } from './server/request-id.js'
 
 const START: PartState = {
@@ -10,19 +10,14 @@ const START: PartState = {
   reason: 'the databases and the maps are being opened',
 }
 
-/** What is answered before the gateway can: it is alive, not ready, and asks to come again. */
+/** Makes the routes that are served until the gateway is open: it is alive, not ready, and refuses calls with 503. */
 export function createStartingRoutes(): Hono {
   const app = new Hono()
-  app.get('/healthz', () => documentResponse({ status: 'alive' }, requestIdOf(undefined)))
-  app.get('/readyz', () => {
-    const body = { status: 'not ready', draining: false, parts: [START] }
-    return documentResponse(body, requestIdOf(undefined), 503, { 'Retry-After': '1' })
+  app.get('/healthz', () => aliveResponse())
+  app.get('/readyz', () => readyResponse([START], false))
+  app.all('*', (c) => {
+    const error = new AppError('UNAVAILABLE', { retryAfterS: 1 }, { message: 'The gateway is starting' })
+    return refusalResponse(error, requestIdOf(c.req.header('x-request-id')))
   })
-  app.all('*', (c) =>
-    refusalResponse(
-      new AppError('UNAVAILABLE', { retryAfterS: 1 }, { message: 'The gateway is starting' }),
-      requestIdOf(c.req.header('x-request-id')),
-    ),
-  )
   return app
 }

@@ -1,84 +1,64 @@
 import type { Hono } from 'hono'
-import { AppError, isAppError } from '../errors.js'
-import type { Api } from '../rpc/dispatch.js'
-import { refusalResponse } from './answer.js'
+import { AppError } from '../errors.js'
+import { documentResponse, respond } from './answer.js'
+import { admit, type CallDeps, endSignal, refusingFaults } from './calls.js'
 import { namesTag } from './entity-tag.js'
-import { addressOf, type HttpContext, type HttpEnv } from './env.js'
-import { refuseOtherMethods } from './routes.js'
-import { callOf, type RpcDeps, requireScope, signIn } from './rpc-routes.js'
+import type { HttpContext, HttpEnv } from './env.js'
+import { refuseOtherMethods } from './refuse-methods.js'
 
-/** A tile's place in the pyramid of a map. */
-export interface TileAddress {
+/** Place of a tile in the pyramid of a map. */
+interface TileAddress {
   map: string
   z: number
   x: number
   y: number
 }
 
-export interface TileRouteDeps<C> {
-  rpc: RpcDeps<C>
-  api: Api<C>
+interface TileRouteDeps<C> {
+  calls: CallDeps<C>
   maxZoom: number
-  /** `bytes` undefined = nothing is there. @throws AppError UNKNOWN_MAP, BUSY, TIME_LIMIT */
+  /** `bytes` is undefined for an empty tile. @throws AppError UNKNOWN_MAP, BUSY, TIME_LIMIT */
   readTile(address: TileAddress, signal: AbortSignal): Promise<{ bytes: Uint8Array | undefined; tag: string }>
-  /** what a map is, for its TileJSON. @throws AppError UNKNOWN_MAP */
+  /** facts of a map for its TileJSON. @throws AppError UNKNOWN_MAP */
   describe(map: string): Promise<{ bbox: readonly number[]; attribution: string }>
 }
 
 const TILE_PATH = '/tiles/:map/:z/:x/:file'
 const TILEJSON_PATH = '/tiles/:map/tiles.json'
-/** Readers may show a tile for so long without asking; after that its tag tells whether it is still the one. */
+/** Time for which a client may use a tile without a request, s; after that its tag shows whether it changed. */
 const FRESH_S = 300
 
 /**
- * `GET /tiles/<map>/<z>/<x>/<y>.mvt`, vector tiles of a map's roads, and `GET /tiles/<map>/tiles.json`, which tells
- * readers about them.
+ * Adds `GET /tiles/<map>/<z>/<x>/<y>.mvt`, vector tiles of a map's roads, and `GET /tiles/<map>/tiles.json`, their
+ * description.
  *
  * @see https://github.com/mapbox/tilejson-spec/tree/master/3.0.0
  */
 export function addTileRoutes<C>(app: Hono<HttpEnv>, deps: TileRouteDeps<C>): void {
-  app.get(TILEJSON_PATH, (c) => guarded(c, deps, () => answerTileJson(c, deps)))
-  app.get(TILE_PATH, (c) => guarded(c, deps, (signal) => answerTile(c, deps, signal)))
+  app.get(TILEJSON_PATH, (c) => refusingFaults(c, deps.calls, TILEJSON_PATH, () => answerTileJson(c, deps)))
+  app.get(TILE_PATH, (c) => refusingFaults(c, deps.calls, TILE_PATH, () => answerTile(c, deps)))
   refuseOtherMethods(app, TILEJSON_PATH, 'GET, HEAD')
   refuseOtherMethods(app, TILE_PATH, 'GET, HEAD')
 }
 
-async function guarded<C>(
-  c: HttpContext,
-  { rpc, api }: TileRouteDeps<C>,
-  answer: (signal: AbortSignal) => Promise<Response>,
-): Promise<Response> {
-  try {
-    const caller = await signIn(c, rpc)
-    requireScope(callOf(c, api, caller, rpc), 'route:read')
-    await rpc.limiter.charge(caller.keyId, addressOf(c), 1)
-    return await answer(AbortSignal.any([c.req.raw.signal, rpc.stopSignal]))
-  } catch (error) {
-    if (!isAppError(error)) rpc.onFault(c.get('requestId'), TILE_PATH, error)
-    return refusalResponse(error, c.get('requestId'))
-  }
-}
-
-async function answerTile<C>(c: HttpContext, deps: TileRouteDeps<C>, signal: AbortSignal): Promise<Response> {
-  const { bytes, tag } = await deps.readTile(addressOfTile(c, deps.maxZoom), signal)
+async function answerTile<C>(c: HttpContext, deps: TileRouteDeps<C>): Promise<Response> {
+  await admit(c, deps.calls, 'route:read')
+  const requestId = c.get('requestId')
+  const { bytes, tag } = await deps.readTile(addressOfTile(c, deps.maxZoom), endSignal(c, deps.calls))
   const etag = `"${tag}"`
   const headers = { ETag: etag, 'Cache-Control': `private, max-age=${FRESH_S}` }
-  if (namesTag(c.req.header('if-none-match'), etag)) return new Response(null, { status: 304, headers })
-  if (bytes === undefined) return new Response(null, { status: 204, headers })
-  return new Response(bytes as Uint8Array<ArrayBuffer>, {
-    headers: {
-      ...headers,
-      'Content-Type': 'application/vnd.mapbox-vector-tile',
-      'Content-Length': String(bytes.length),
-    },
-  })
+  if (namesTag(c.req.header('if-none-match'), etag)) return respond(requestId, 304, headers, null)
+  if (bytes === undefined) return respond(requestId, 204, headers, null)
+  const type = { 'Content-Type': 'application/vnd.mapbox-vector-tile' }
+  return respond(requestId, 200, { ...headers, ...type }, bytes)
 }
 
 async function answerTileJson<C>(c: HttpContext, deps: TileRouteDeps<C>): Promise<Response> {
+  await admit(c, deps.calls, 'route:read')
   const map = c.req.param('map') ?? ''
   const { bbox, attribution } = await deps.describe(map)
   const { origin } = new URL(c.req.url)
-  return c.json({
+  const document = {
     tilejson: '3.0.0',
     name: map,
     tiles: [`${origin}/tiles/${encodeURIComponent(map)}/{z}/{x}/{y}.mvt`],
@@ -92,10 +72,11 @@ async function answerTileJson<C>(c: HttpContext, deps: TileRouteDeps<C>): Promis
         fields: { class: 'String', name: 'String', kmh: 'Number', oneway: 'Number', private: 'Boolean' },
       },
     ],
-  })
+  }
+  return documentResponse(document, c.get('requestId'))
 }
 
-/** @throws AppError NOT_FOUND that says what of the address is wrong */
+/** Reads the address of a tile. @throws AppError NOT_FOUND with the expected form */
 function addressOfTile(c: HttpContext, maxZoom: number): TileAddress {
   const zoomText = c.req.param('z') ?? ''
   const column = c.req.param('x') ?? ''

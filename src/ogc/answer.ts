@@ -33,7 +33,10 @@ export interface OgcService {
   /** @throws AppError NOT_FOUND, INVALID_PARAMS, NOT_ACCEPTABLE, BAD_CONDITION */
   answer(request: OgcRequest): Promise<OgcAnswer>
   /** a refusal in the form that the request asks for */
-  refuse(request: Pick<OgcRequest, 'query' | 'accept' | 'baseUrl'>, fault: OgcFault): OgcAnswer
+  refuse(
+    request: Pick<OgcRequest, 'query' | 'accept' | 'baseUrl'>,
+    fault: OgcFault,
+  ): OgcAnswer & { body: string }
 }
 
 /** What a refusal tells. */
@@ -214,7 +217,7 @@ function unknownPath({ segments }: OgcRequest): AppError {
 function refusal(
   { query, accept, baseUrl }: Pick<OgcRequest, 'query' | 'accept' | 'baseUrl'>,
   fault: OgcFault,
-): OgcAnswer {
+): OgcAnswer & { body: string } {
   const isHtml =
     query.get('f') === 'html' || (query.get('f') === null && (accept ?? '').includes('text/html'))
   if (!isHtml) return { type: JSON_TYPE, body: JSON.stringify(fault), headers: {} }

@@ -1,49 +1,47 @@
 import type { Hono } from 'hono'
-import { AppError, isAppError } from '../../errors.js'
-import type { Api } from '../../rpc/dispatch.js'
-import { refusalResponse } from '../answer.js'
+import { AppError } from '../../errors.js'
+import { refusalOfStatus, respond } from '../answer.js'
 import { byteStream, type StreamOptions } from '../body-stream.js'
+import { admit, type CallDeps, refusingFaults, streamOptions } from '../calls.js'
 import { namesTag } from '../entity-tag.js'
-import { addressOf, type HttpContext, type HttpEnv } from '../env.js'
-import { refuseOtherMethods } from '../routes.js'
-import { callOf, type RpcDeps, requireScope, signIn, streamOptions } from '../rpc-routes.js'
+import type { HttpContext, HttpEnv } from '../env.js'
+import { refuseOtherMethods } from '../refuse-methods.js'
 
-/** Bytes that can be sent: opened only when they will be. */
+/** A file that can be sent. */
 export interface Downloadable {
   /** hex */
   sha256: string
   sizeBytes: number
-  /** half-open range. @throws AppError MODEL_DAMAGED when the bytes are not there */
+  /** opens the bytes from `start` up to `end`, without it. @throws AppError MODEL_DAMAGED when they are missing */
   open(range: { start: number; end: number }): Promise<AsyncIterableIterator<Uint8Array>>
 }
 
-export const MODEL_FILE_PATH = '/api/v2/model_store/models/:model_id/file'
+const MODEL_FILE_PATH = '/api/v2/model_store/models/:model_id/file'
 
-/** Route of `GET …/models/<model_id>/file`. */
+/**
+ * Adds `GET …/models/<model_id>/file`: the bytes of a model, whole or a range.
+ *
+ * @param find @throws AppError UNKNOWN_MODEL, MODEL_DAMAGED
+ */
 export function addDownloadRoute<C>(
   app: Hono<HttpEnv>,
-  api: Api<C>,
-  deps: RpcDeps<C>,
+  _api: unknown,
+  deps: CallDeps<C>,
   find: (modelId: string) => Promise<Downloadable>,
 ): void {
-  app.get(MODEL_FILE_PATH, async (c) => {
+  app.get(MODEL_FILE_PATH, (c) => {
     c.set('countedAs', 'model download')
-    try {
-      const caller = await signIn(c, deps)
-      requireScope(callOf(c, api, caller, deps), 'model:read')
-      await deps.limiter.charge(caller.keyId, addressOf(c), 1)
+    return refusingFaults(c, deps, MODEL_FILE_PATH, async () => {
+      await admit(c, deps, 'model:read')
       const modelId = c.req.param('model_id')
       return await sendFile(c, modelId, await find(modelId), streamOptions(c, MODEL_FILE_PATH, deps))
-    } catch (error) {
-      if (!isAppError(error)) deps.onFault(c.get('requestId'), MODEL_FILE_PATH, error)
-      return refusalResponse(error, c.get('requestId'))
-    }
+    })
   })
   refuseOtherMethods(app, MODEL_FILE_PATH, 'GET, HEAD')
 }
 
 /**
- * The bytes, a part of them, or the news that the caller has them.
+ * Answers with the bytes, a range of them, or 304 when the caller has them.
  *
  * @see RFC 9110 sections 13 and 14 (conditions and ranges), RFC 9530 (digests)
  */
@@ -54,6 +52,7 @@ async function sendFile(
   options: StreamOptions,
 ): Promise<Response> {
   const { sha256, sizeBytes } = file
+  const requestId = c.get('requestId')
   const etag = `"${sha256}"`
   const digest = `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`
   const headers: Record<string, string> = {
@@ -62,27 +61,26 @@ async function sendFile(
     'Cache-Control': 'private, no-cache',
     'Repr-Digest': digest,
   }
-  if (namesTag(c.req.header('if-none-match'), etag)) return new Response(null, { status: 304, headers })
+  if (namesTag(c.req.header('if-none-match'), etag)) return respond(requestId, 304, headers, null)
   const range = rangeOf(c, etag, sizeBytes)
   if (range === 'unsatisfiable') {
     const message = `Range: found ${c.req.header('range')?.slice(0, 100)}, expected a part of ${sizeBytes} bytes`
-    const refusal = refusalResponse(new AppError('BAD_HTTP', { sizeBytes }, { message }), c.get('requestId'))
-    refusal.headers.set('Content-Range', `bytes */${sizeBytes}`)
-    return new Response(refusal.body, { status: 416, headers: refusal.headers })
+    const error = new AppError('BAD_HTTP', { sizeBytes }, { message })
+    return refusalOfStatus(error, 416, requestId, { 'Content-Range': `bytes */${sizeBytes}` })
   }
   const { start, end } = range ?? { start: 0, end: sizeBytes }
   headers['Content-Type'] = 'application/octet-stream'
   headers['Content-Length'] = String(end - start)
   headers['Content-Disposition'] = `attachment; filename="${modelId}.dat"`
   if (range === undefined)
-    headers['Content-Digest'] = digest // of a part it would have to be computed first
+    headers['Content-Digest'] = digest // of a range it would have to be computed first
   else headers['Content-Range'] = `bytes ${start}-${end - 1}/${sizeBytes}`
   const status = range === undefined ? 200 : 206
-  if (c.req.method === 'HEAD') return new Response(null, { status, headers })
-  return new Response(byteStream(await file.open({ start, end }), options), { status, headers })
+  const body = c.req.method === 'HEAD' ? null : byteStream(await file.open({ start, end }), options)
+  return respond(requestId, status, headers, body)
 }
 
-/** One range is served; several, an unknown unit, and one whose `If-Range` is stale get the whole. */
+/** Reads `Range`; undefined stands for the whole: for several ranges, an unknown unit, or a stale `If-Range`. */
 function rangeOf(
   c: HttpContext,
   etag: string,
@@ -99,6 +97,6 @@ function rangeOf(
   }
   const start = Number(first)
   const end = last === '' ? sizeBytes : Math.min(Number(last) + 1, sizeBytes)
-  if (last !== '' && Number(last) < start) return undefined // not a range at all
+  if (last !== '' && Number(last) < start) return undefined // no valid range
   return start >= sizeBytes ? 'unsatisfiable' : { start, end }
 }

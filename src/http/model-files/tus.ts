@@ -4,17 +4,16 @@ import { DataStore, ERRORS, Server, Upload } from '@tus/server'
 import type { Hono } from 'hono'
 import type { Caller } from '../../auth/caller.js'
 import { ERRORS as APP_ERRORS, AppError, isAppError } from '../../errors.js'
-import type { Api } from '../../rpc/dispatch.js'
 import { readJson } from '../../rpc/read-json.js'
 import { uploadRefusalResponse } from '../answer.js'
+import { type CallDeps, refusingFaults, requireScope, signIn } from '../calls.js'
 import { addressOf, type HttpContext, type HttpEnv } from '../env.js'
 import { continueIfAsked, refuseEncoding } from '../read-body.js'
-import { callOf, type RpcDeps, requireScope, signIn } from '../rpc-routes.js'
 import { createLocker } from './tus-lock.js'
 import { flowingChunks } from './tus-source.js'
 
 export const UPLOADS_PATH = '/api/v2/model_store/uploads'
-/** sha1 because the protocol asks it of whoever offers checksums */
+/** The protocol requires sha1 of a server that offers checksums. */
 export const CHECKSUM_ALGORITHMS = 'sha1,sha256'
 
 /** A resumable upload as the transport sees it. */
@@ -31,11 +30,11 @@ export interface Checksum {
   digest: Uint8Array
 }
 
-/** What the transport of resumable uploads needs from the rooms behind it. */
+/** Functions behind the routes of resumable uploads. */
 export interface ResumableUploads<U extends PartialUpload> {
   maxBytes: number
   expiryS: number
-  /** how long a newcomer waits for the request that holds an upload */
+  /** time that a request waits for another one that holds the upload, ms */
   lockWaitMs: number
   isClockTrusted(): boolean
   find(uploadId: string): Promise<U | undefined>
@@ -46,45 +45,45 @@ export interface ResumableUploads<U extends PartialUpload> {
     metadata: UploadMetadata
     caller: Caller
   }): Promise<void>
-  /** @returns the offset that is on disk */
+  /** writes bytes. @returns the offset up to which they are on disk */
   append(upload: U, source: AsyncIterable<Uint8Array>, checksum?: Checksum): Promise<number>
-  /** @returns the model_info */
+  /** registers the model of a complete upload. @returns its model_info */
   finish(uploadId: string): Promise<{ modelId: string; info: object }>
   remove(uploadId: string): Promise<void>
 }
 
 export interface UploadMetadata {
-  /** upload method, by default `model_store.model.put_feedback` */
+  /** upload method; `model_store.model.put_feedback` by default */
   method: string
-  /** what the part `data` of that method holds */
+  /** content of the part `data` of that method */
   data: unknown
   sha256: string
 }
 
-/** What belongs to one request; the library hands only the id to its store. */
+/** Facts of one request. The library passes only the id of the upload to its store. */
 interface TusCall {
   caller: Caller
   checksum: Checksum | undefined
-  /** the body, read only if it comes to that */
+  /** begins to read the body */
   chunks(): AsyncIterable<Uint8Array>
-  /** a newcomer wants the upload */
+  /** aborted when another request needs the upload */
   abort: AbortController
 }
 
-/** Routes of resumable uploads, tus 1.0.0. @see https://tus.io/protocols/resumable-upload */
+/** Adds the routes of resumable uploads, tus 1.0.0. @see https://tus.io/protocols/resumable-upload */
 export function addTusRoutes<C, U extends PartialUpload>(
   app: Hono<HttpEnv>,
-  api: Api<C>,
-  deps: RpcDeps<C>,
+  _api: unknown,
+  deps: CallDeps<C>,
   uploads: ResumableUploads<U>,
 ): void {
   const calls = new AsyncLocalStorage<TusCall>()
   const server = createServer(uploads, calls, deps)
   const handle = async (c: HttpContext): Promise<Response> => {
     c.set('countedAs', 'resumable upload')
-    try {
+    const answer = async () => {
       const caller = await signIn(c, deps)
-      requireScope(callOf(c, api, caller, deps), 'model:write')
+      requireScope(caller, 'model:write')
       refuseEncoding(c)
       await deps.limiter.charge(caller.keyId, addressOf(c), 1)
       const response = await calls.run(tusCall(c, caller, deps.bodyLimits.idleMs), () =>
@@ -92,10 +91,8 @@ export function addTusRoutes<C, U extends PartialUpload>(
       )
       if (c.req.method === 'OPTIONS') response.headers.set('Tus-Checksum-Algorithm', CHECKSUM_ALGORITHMS)
       return response
-    } catch (error) {
-      if (!isAppError(error)) deps.onFault(c.get('requestId'), UPLOADS_PATH, error)
-      return uploadRefusalResponse(error, c.get('requestId'))
     }
+    return await refusingFaults(c, deps, UPLOADS_PATH, answer, uploadRefusalResponse)
   }
   app.all(UPLOADS_PATH, handle)
   app.all(`${UPLOADS_PATH}/:id`, handle)
@@ -104,7 +101,7 @@ export function addTusRoutes<C, U extends PartialUpload>(
 function createServer<C, U extends PartialUpload>(
   uploads: ResumableUploads<U>,
   calls: AsyncLocalStorage<TusCall>,
-  deps: RpcDeps<C>,
+  deps: CallDeps<C>,
 ): Server {
   return new Server({
     path: UPLOADS_PATH,
@@ -116,8 +113,8 @@ function createServer<C, U extends PartialUpload>(
     ),
     lockDrainTimeout: uploads.lockWaitMs,
     maxSize: uploads.maxBytes,
-    relativeLocation: true, // a forged Host stays out of Location
-    allowedOrigins: [], // the library's default is every origin
+    relativeLocation: true, // keeps a forged Host out of Location
+    allowedOrigins: [], // the library's default allows every origin
     namingFunction: () => randomUUID(),
     async onUploadFinish(_request, upload) {
       const { modelId, info } = await uploads.finish(upload.id)
@@ -132,7 +129,7 @@ function createServer<C, U extends PartialUpload>(
   })
 }
 
-/** The library's base class with our functions in it: offsets are answered after fsync, digests are checked. */
+/** Makes the library's store out of our functions: an offset is answered after fsync, digests are checked. */
 function createStore<U extends PartialUpload>(
   uploads: ResumableUploads<U>,
   calls: AsyncLocalStorage<TusCall>,
@@ -144,7 +141,7 @@ function createStore<U extends PartialUpload>(
   }
   const owned = async (id: string) => {
     const upload = /^[0-9a-f-]{36}$/.test(id) ? await uploads.find(id) : undefined
-    // another key's upload is not there
+    // uploads of other keys are answered as unknown
     if (upload === undefined || upload.keyId !== current().caller.keyId) throw ERRORS.FILE_NOT_FOUND
     return upload
   }
@@ -163,13 +160,13 @@ function createStore<U extends PartialUpload>(
     },
     async getUpload(id: string) {
       const { uploadId, sizeBytes, offsetBytes, activeAtUs } = await owned(id)
-      // counted from the last activity, and never by a clock that cannot be believed
+      // expires by the last activity, and never by an untrusted clock
       const activeAtMs = uploads.isClockTrusted() ? activeAtUs / 1000 : Date.now()
       const creation_date = new Date(activeAtMs).toISOString()
       return new Upload({ id: uploadId, size: sizeBytes, offset: offsetBytes, creation_date })
     },
     async write(stream: NodeJS.ReadableStream, id: string) {
-      stream.resume() // empty: the body is read from the socket, see `flowingChunks`
+      stream.resume() // it is empty: `flowingChunks` reads the body from the socket
       const { chunks, checksum } = current()
       return await uploads.append(await owned(id), chunks(), checksum)
     },
@@ -180,7 +177,7 @@ function createStore<U extends PartialUpload>(
   })
 }
 
-/** The request without its body, which the library would buffer and lose at a break. */
+/** Makes the request without its body, which the library would buffer and lose when the connection breaks. */
 function bodiless(c: HttpContext): Request {
   return new Request(c.req.url, { method: c.req.method, headers: c.req.raw.headers })
 }
@@ -227,7 +224,7 @@ function readMetadata(metadata: Record<string, string | null> | undefined): Uplo
   return { method, data: readJson(Buffer.from(data, 'utf8'), 64), sha256 }
 }
 
-/** Statuses as tus has them: 460 for a wrong checksum. */
+/** Makes an error of the library, with the statuses of tus: 460 for a wrong checksum. */
 function refusal(error: AppError): { status_code: number; body: string } {
   const { status, code } = APP_ERRORS[error.errorName]
   const body = JSON.stringify({

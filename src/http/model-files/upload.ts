@@ -1,16 +1,14 @@
 import type { Hono } from 'hono'
 import type { Caller } from '../../auth/caller.js'
-import { isAppError } from '../../errors.js'
-import type { Api } from '../../rpc/dispatch.js'
 import { readJson } from '../../rpc/read-json.js'
-import { uploadRefusalResponse } from '../answer.js'
+import { documentResponse, uploadRefusalResponse } from '../answer.js'
+import { type CallDeps, refusingFaults, requireScope, signIn } from '../calls.js'
 import { addressOf, type HttpContext, type HttpEnv } from '../env.js'
 import { bodyChunks, refuseEncoding } from '../read-body.js'
-import { refuseOtherMethods } from '../routes.js'
-import { callOf, type RpcDeps, requireScope, signIn } from '../rpc-routes.js'
+import { refuseOtherMethods } from '../refuse-methods.js'
 import { readParts } from './upload-parts.js'
 
-/** What the transport of model uploads needs from the rooms behind it. `D` checked data, `S` staged bytes. */
+/** Functions behind the upload route. `D` is the checked data part, `S` the staged bytes of the file. */
 export interface ModelUploads<D, S> {
   maxModelBytes: number
   maxDataBytes: number
@@ -21,7 +19,7 @@ export interface ModelUploads<D, S> {
   /** @throws AppError DISK_FULL */
   requireSpace(bytes: number): Promise<void>
   stage(source: AsyncIterable<Uint8Array>): Promise<S>
-  /** @returns the model_info; keeps or drops what was staged, whatever happens */
+  /** registers a model. Takes over `staged`, also when it throws. @returns the model_info */
   register(data: D, staged: S, caller: Caller, startUs: number): Promise<object>
   drop(staged: S): Promise<void>
 }
@@ -33,47 +31,41 @@ export interface UploadMethod<D> {
   readData(json: unknown): D
 }
 
-/** Boundaries and part headers around the two parts. */
+/** Allowance for the boundaries and headers of the two parts. */
 const FRAME_BYTES = 64 * 1024
 
-/** Route of `POST <path>/upload/<method>`: multipart in, the bare model_info out. */
+/** Adds `POST <api>/upload/<method>`: multipart in, the model_info out. @param api the model store API */
 export function addUploadRoute<C, D, S>(
   app: Hono<HttpEnv>,
-  api: Api<C>,
-  deps: RpcDeps<C>,
+  { path: apiPath }: { readonly path: string },
+  deps: CallDeps<C>,
   uploads: ModelUploads<D, S>,
 ): void {
-  const path = `${api.path}/upload/:method`
+  const path = `${apiPath}/upload/:method`
   app.post(path, async (c, next) => {
     const method = uploads.findMethod(c.req.param('method') ?? '')
     if (method === undefined) return await next()
     c.set('countedAs', method.name)
-    try {
-      const info = await receive(c, api, deps, uploads, method)
-      return c.json(info as never)
-    } catch (error) {
-      if (!isAppError(error)) deps.onFault(c.get('requestId'), path, error)
-      return uploadRefusalResponse(error, c.get('requestId'))
-    }
+    const answer = async () => documentResponse(await receive(c, method, deps, uploads), c.get('requestId'))
+    return await refusingFaults(c, deps, path, answer, uploadRefusalResponse)
   })
   refuseOtherMethods(app, path, 'POST')
 }
 
 async function receive<C, D, S>(
   c: HttpContext,
-  api: Api<C>,
-  deps: RpcDeps<C>,
-  uploads: ModelUploads<D, S>,
   method: UploadMethod<D>,
+  deps: CallDeps<C>,
+  uploads: ModelUploads<D, S>,
 ): Promise<object> {
   const startUs = uploads.nowUs()
   const caller = await signIn(c, deps)
-  requireScope(callOf(c, api, caller, deps), 'model:write')
+  requireScope(caller, 'model:write')
   refuseEncoding(c)
   await deps.limiter.charge(caller.keyId, addressOf(c), 1)
   const maxBytes = uploads.maxModelBytes + uploads.maxDataBytes + FRAME_BYTES
   const declared = Number(c.req.header('content-length') ?? 0)
-  // asked before the client is told to go on: a body that cannot fit is never sent
+  // before the client is told to continue: a body that cannot fit is never sent
   if (declared <= maxBytes) await uploads.requireSpace(Number.isFinite(declared) ? declared : 0)
   const { data, staged } = await readParts(
     bodyChunks(c, { maxBytes, idleMs: deps.bodyLimits.idleMs }),

@@ -1,29 +1,36 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 
-/** Connections that nobody uses any more are cut so long after the last answer, ms: time for its bytes to be fetched. */
+/** Time from the last answer to the cut of idle connections, ms: its bytes may still be on their way. */
 const LINGER_MS = 250
 
-export interface Drain {
-  /** to be told of each request before it is answered */
-  onRequest(request: IncomingMessage, response: ServerResponse): void
+/** The part of Node's servers, with TLS or without, that a drain needs. */
+type StoppableServer = Pick<
+  Server,
+  'listening' | 'close' | 'closeAllConnections' | 'closeIdleConnections'
+> & { once(event: 'close', listener: () => void): unknown }
+
+interface Drain {
+  /** records a request, before it is answered */
+  onRequest(response: ServerResponse): void
   /**
-   * Lets the requests of before end while the listener stays open for new ones (which the routes refuse with 503), then closes.
+   * Waits for the requests that run now, while the server still listens for new ones, which the routes refuse with 503. Then
+   * closes the server.
    *
-   * @param drainMs after so long everything is cut
+   * @param drainMs time after which every connection is cut
    */
   stop(drainMs: number): Promise<void>
 }
 
-/** Knows which requests run, so that a server can end without cutting one. */
-export function createDrain(server: Server): Drain {
-  /** requests that are not answered yet */
+/** Counts the running requests of a server, so that it can be stopped without cutting one. */
+export function createDrain(server: StoppableServer): Drain {
+  /** unanswered requests */
   const open = new Set<ServerResponse>()
-  /** of these the ones that came before the drain began */
+  /** those of them that came before the drain began */
   const awaited = new Set<ServerResponse>()
   let isDraining = false
   let onProgress = (): void => undefined
   return {
-    onRequest(_request, response) {
+    onRequest(response) {
       open.add(response)
       if (isDraining) response.shouldKeepAlive = false
       else awaited.add(response)
@@ -36,7 +43,7 @@ export function createDrain(server: Server): Drain {
     stop(drainMs) {
       if (!server.listening) return Promise.resolve()
       isDraining = true
-      // a connection whose answer is still to come ends with it
+      // a connection ends with the answer that it waits for
       for (const response of awaited) if (!response.headersSent) response.shouldKeepAlive = false
       return new Promise((resolve) => {
         let linger: NodeJS.Timeout | undefined
@@ -54,7 +61,7 @@ export function createDrain(server: Server): Drain {
           if (awaited.size > 0) return
           if (server.listening) server.close()
           server.closeIdleConnections()
-          // what is left has sent no request, or only a part of one
+          // the connections that are left have sent no request, or a part of one
           if (open.size === 0) linger ??= setTimeout(() => server.closeAllConnections(), LINGER_MS)
         }
         onProgress()

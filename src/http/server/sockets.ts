@@ -1,35 +1,34 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
-import { AppError, ERRORS } from '../../errors.js'
-import { errorText, toRpcError } from '../../rpc/envelope.js'
-import { requestIdOf } from './request-id.js'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Server, Socket } from 'node:net'
+import { AppError } from '../../errors.js'
+import { plainRefusal } from './plain-refusal.js'
 
-export interface SocketLimits {
+interface SocketLimits {
   connections: number
   pipelined: number
 }
 
-/** Connections beyond the limit that are told so; those beyond them are closed without a word. */
+/** Connections beyond the limit that are refused with an answer; further ones are closed without one. */
 const SPARE_CONNECTIONS = 32
-/** A connection beyond the limit is closed after this long, whatever it sends. */
+/** Time after which a connection beyond the limit is closed, ms. */
 const SPARE_MS = 2000
-/** Requests beyond the limit of one connection that are refused by an answer before it is cut. */
+/** Requests beyond the limit of one connection that are refused with an answer; one more cuts the connection. */
 const SPARE_REQUESTS = 64
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => unknown
 
-export interface SocketGuard {
-  /** the listener behind the limits */
+interface SocketGuard {
+  /** wraps a listener with the limits */
   guard(listener: Listener): Listener
-  /** open ones, at this moment */
+  /** open connections */
   connections(): number
-  /** begins to count */
+  /** starts to count the connections of a server */
   watch(server: Server, isTls: boolean): void
 }
 
 /**
- * Holds what one client may take: connections, and requests that it sends before the earlier ones are answered. Node runs
- * those all at once, so a flood of them in one packet would be a flood of calls.
+ * Makes the limits of connections, and of requests that a client sends before its earlier ones are answered. Node runs
+ * pipelined requests at once, so that many of them in one packet would be as many calls.
  */
 export function createSocketGuard(limits: SocketLimits): SocketGuard {
   const open = new Set<Socket>()
@@ -68,14 +67,8 @@ export function createSocketGuard(limits: SocketLimits): SocketGuard {
 }
 
 function refuse(response: ServerResponse, fault: AppError): void {
-  const requestId = requestIdOf(undefined)
-  response.writeHead(ERRORS[fault.errorName].status, {
-    'Content-Type': 'application/json; charset=utf-8',
-    'X-Request-Id': requestId,
-    'Retry-After': '1',
-    Connection: 'close',
-  })
-  response.end(errorText(null, toRpcError(fault, requestId)))
+  const { status, headers, body } = plainRefusal(fault)
+  response.writeHead(status, { ...headers, 'Retry-After': '1', Connection: 'close' }).end(body)
 }
 
 function tooManyConnections(limit: number): AppError {
@@ -84,6 +77,6 @@ function tooManyConnections(limit: number): AppError {
 }
 
 function tooManyPipelined(limit: number): AppError {
-  const message = `Too many requests before the earlier ones were answered, expected at most ${limit} on a connection (limits.pipelined)`
+  const message = `Too many unanswered requests on one connection, expected at most ${limit} (limits.pipelined)`
   return new AppError('RATE_LIMITED', { retryAfterS: 1 }, { message })
 }

@@ -1,0 +1,143 @@
+import { type AuthStores, authenticate } from '../auth/authenticate.js'
+import { type Caller, isAllowed } from '../auth/caller.js'
+import { AppError, isAppError } from '../errors.js'
+import type { Scope } from '../rpc/define-method.js'
+import type { Api, Dispatch } from '../rpc/dispatch.js'
+import { refusalResponse } from './answer.js'
+import type { StreamOptions } from './body-stream.js'
+import { addressOf, type HttpContext } from './env.js'
+import type { Meter } from './metrics.js'
+import type { RateLimiter } from './rate-limit.js'
+import type { BodyLimits } from './read-body.js'
+
+/** What every route of calls needs: sign-in, limits, the context of a call, and hooks for logs and figures. */
+export interface CallDeps<C> {
+  readonly stores: AuthStores
+  /** lower-case name of the session token header */
+  readonly tokenHeader: string
+  readonly limiter: RateLimiter
+  readonly maxBatch: number
+  readonly maxDepth: number
+  readonly bodyLimits: BodyLimits
+  readonly writeIdleMs: number
+  contextOf(call: { caller: Caller; signal: AbortSignal; requestId: string }): C
+  discover(api: Api<C>): unknown
+  /** receives errors that are no refusal, and refusals with a cause */
+  onFault(requestId: string, method: string, error: unknown): void
+  /** called when a caller hung up before the end of a streamed result, whose source is then closed */
+  onHangUp(requestId: string, method: string): void
+  /** called for each refused sign-in. @param isLockedOut true for the failure that locks the address out */
+  onSignInFailure(c: HttpContext, isLockedOut: boolean): void
+  /** called for each call that succeeded */
+  onDone?(caller: Caller, requestId: string, method: string): void
+  /** absent where nothing is counted */
+  readonly meter?: Meter
+  /** fires when the gateway stops */
+  readonly stopSignal: AbortSignal
+}
+
+/** Authenticates the caller of a request. @throws AppError UNAUTHENTICATED or RATE_LIMITED */
+export async function signIn<C>(c: HttpContext, deps: CallDeps<C>): Promise<Caller> {
+  const address = addressOf(c)
+  await deps.limiter.mayTry(address)
+  try {
+    const caller = await authenticate((name) => c.req.header(name), deps.tokenHeader, deps.stores)
+    c.set('caller', caller)
+    return caller
+  } catch (error) {
+    if (isAppError(error)) {
+      const isLockedOut = await deps.limiter.countFailure(address)
+      deps.meter?.signInFailed()
+      deps.onSignInFailure(c, isLockedOut)
+    }
+    throw error
+  }
+}
+
+/** @throws AppError FORBIDDEN */
+export function requireScope({ scopes }: Caller, scope: Scope): void {
+  if (isAllowed(scopes, scope)) return
+  throw new AppError('FORBIDDEN', { scope }, { message: `The key lacks the scope ${scope}` })
+}
+
+/**
+ * Signs a caller in, requires a scope and charges one call: for routes that are not JSON-RPC.
+ *
+ * @throws AppError UNAUTHENTICATED, FORBIDDEN, RATE_LIMITED
+ */
+export async function admit<C>(c: HttpContext, deps: CallDeps<C>, scope: Scope): Promise<Caller> {
+  const caller = await signIn(c, deps)
+  requireScope(caller, scope)
+  await deps.limiter.charge(caller.keyId, addressOf(c), 1)
+  return caller
+}
+
+/** Makes the dispatch of the calls in one request. */
+export function dispatchOf<C>(c: HttpContext, api: Api<C>, caller: Caller, deps: CallDeps<C>): Dispatch<C> {
+  const requestId = c.get('requestId')
+  let signal: AbortSignal | undefined
+  const callContext = {
+    caller,
+    requestId,
+    // made when a handler first reads it: most never do
+    get signal() {
+      signal ??= endSignal(c, deps)
+      return signal
+    },
+  }
+  return {
+    api,
+    context: deps.contextOf(callContext),
+    requestId,
+    maxBatch: deps.maxBatch,
+    maxDepth: deps.maxDepth,
+    discover: () => deps.discover(api),
+    mayCall: (scope) => isAllowed(caller.scopes, scope),
+    charge: (calls) => deps.limiter.charge(caller.keyId, addressOf(c), calls),
+    onFault: (method, error) => deps.onFault(requestId, method, error),
+    onCall(method, outcome, ms) {
+      deps.meter?.call(method, outcome, ms)
+      if (outcome === 'ok') deps.onDone?.(caller, requestId, method)
+    },
+  }
+}
+
+/** Makes a signal that fires when the caller hangs up or the gateway stops. */
+export function endSignal<C>(c: HttpContext, { stopSignal }: CallDeps<C>): AbortSignal {
+  return AbortSignal.any([c.req.raw.signal, stopSignal])
+}
+
+/** Options of a streamed body on this connection. */
+export function streamOptions<C>(c: HttpContext, method: string, deps: CallDeps<C>): StreamOptions {
+  const requestId = c.get('requestId')
+  return {
+    requestId,
+    writeIdleMs: deps.writeIdleMs,
+    onFault: (error) => deps.onFault(requestId, method, error),
+    onHangUp: () => deps.onHangUp(requestId, method),
+    breakOff: () => c.env?.outgoing?.destroy(),
+  }
+}
+
+/**
+ * Runs a handler and turns what it throws into a refusal. What is no `AppError`, or has a cause, is reported as a fault,
+ * except that the caller hung up.
+ *
+ * @param method name of the route in the log
+ */
+export async function refusingFaults<C>(
+  c: HttpContext,
+  deps: CallDeps<C>,
+  method: string,
+  answer: () => Promise<Response>,
+  refuse: (error: unknown, requestId: string) => Response = refusalResponse,
+): Promise<Response> {
+  try {
+    return await answer()
+  } catch (error) {
+    const requestId = c.get('requestId')
+    const isFault = !isAppError(error) || (error.cause !== undefined && error.errorName !== 'CANCELLED')
+    if (isFault) deps.onFault(requestId, method, error)
+    return refuse(error, requestId)
+  }
+}
