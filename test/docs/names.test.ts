@@ -3,6 +3,7 @@ import t from 'tap'
 import { SCOPES } from '../../src/auth/caller.js'
 import { describeSettings } from '../../src/config.js'
 import { ERRORS } from '../../src/errors.js'
+import { UDT_NAMES } from '../../src/storage/columns/column-types.js'
 import { anchorsOf, type DocPage, docPages, readPage } from '../support/docs.js'
 
 const pages = docPages()
@@ -93,5 +94,15 @@ t.test('docs: every file of the repository that a page names exists', (t) => {
     return existsSync(dir) && readdirSync(dir).length > 0
   }
   t.same(unknownNames(/(?:^|[\s"'])((?:src|test|scripts|docs)\/[\w./*-]*\w)/g, exists), [])
+  t.end()
+})
+
+t.test('docs/tables.md: the table of types names every type of a column', (t) => {
+  const { lines } = readPage('docs/tables.md')
+  const table = lines.filter(({ kind }) => kind === 'table').map(({ text }) => text)
+  t.same(
+    UDT_NAMES.filter((name) => !table.some((row) => row.includes(`\`${name}\``))),
+    [],
+  )
   t.end()
 })
