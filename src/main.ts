@@ -1,11 +1,10 @@
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'
+import { RUN_SCRIPT } from './dataproc/run-script.js'
 
 /** The addon and some of the packages need it; an older Node would crash in the addon instead of saying so. */
 const NODE_MAJOR = 24
-/** Verb of the single executable, which is no Node that takes files: it runs the scripts of dataproc modules. */
-const RUN_SCRIPT = 'run-script'
 
 void main()
 

@@ -1,91 +1,116 @@
-import type { Config } from '../config.js'
-import { AppError, isAppError } from '../errors.js'
-import type { BackendAnswer, ForwardedRequest } from '../http/proxy-routes.js'
-import { createUpstreamClient, type Reply } from '../sync/http-client.js'
+import { AppError, isAppError, messageOf } from '../errors.js'
 
-/** What the contract's own path is, for a backend that is given without one. */
-const USUAL_PATH = '/api/v1/dataproc/jsonrpc'
+/** Request to pass on to a backend. */
+export interface ForwardedRequest {
+  /** path below the backend's own address: empty, or `/call/<method>` */
+  readonly below: string
+  readonly headers: Record<string, string>
+  readonly body: AsyncIterable<Uint8Array>
+  readonly signal: AbortSignal
+}
 
-/** A backend that runs modules elsewhere. */
+/** Head of a backend's answer, with its body. */
+export interface BackendAnswer {
+  readonly status: number
+  readonly headers: Record<string, string | string[] | undefined>
+  /** Yields the body once, as it arrives. @throws AppError when it ends early, stalls, or is too large */
+  chunks(): AsyncIterable<Uint8Array>
+  /** Releases the connection without reading the body. */
+  discard(): Promise<void>
+}
+
+/** Client of one HTTP origin. */
+export interface BackendClient {
+  /** @throws AppError UPSTREAM_UNREACHABLE with the cause when there is no answer */
+  send(request: {
+    method: 'POST'
+    path: string
+    headers: Record<string, string>
+    body: AsyncIterable<Uint8Array>
+    signal: AbortSignal
+  }): Promise<BackendAnswer>
+  close(): Promise<void>
+}
+
+/** Backend that runs modules in place of this gateway. */
 export interface DataprocBackend {
   /** @throws AppError BACKEND_UNREACHABLE, BACKEND_TIMEOUT, BAD_BACKEND_ANSWER, CANCELLED */
   send(request: ForwardedRequest): Promise<BackendAnswer>
   close(): Promise<void>
 }
 
+export interface BackendLimits {
+  /** silence after which a request fails, seconds */
+  readonly timeLimitS: number
+  /** most bytes of an answer */
+  readonly answerBytes: number
+}
+
+/** Path of the contract, for a backend whose address has no path. */
+const DEFAULT_PATH = '/api/v1/dataproc/jsonrpc'
+
 /**
- * Opens the way to the backend of `dataproc.backend`. Redirects are not followed: the session's id must reach nobody else.
+ * Opens the backend of `dataproc.backend`.
  *
- * @param backend address that requests are posted to; the contract's path is added where it has none
+ * @param address URL to post requests to
+ * @param client client of the address's origin. It follows no redirects: the session id must not reach another host
  */
 export function openDataprocBackend(
-  backend: string,
-  { dataproc, sync }: Config,
-  version: string,
+  address: string,
+  client: BackendClient,
+  limits: BackendLimits,
 ): DataprocBackend {
-  const url = new URL(backend)
-  const path = url.pathname === '/' ? USUAL_PATH : url.pathname.replace(/\/+$/, '')
-  const client = createUpstreamClient(url.origin, null, {
-    idleTimeoutMs: dataproc.timeLimitS * 1000,
-    connectTimeoutMs: dataproc.connectTimeoutS * 1000,
-    maxReplyBytes: dataproc.answerBytes,
-    // the operator named it: it is mostly on this machine or this network
-    allowPrivate: true,
-    allowLoopback: true,
-    caFile: sync.caFile,
-    userAgent: `fieldgate/${version}`,
-  })
+  const { pathname, search } = new URL(address)
+  const path = pathname === '/' ? DEFAULT_PATH : pathname.replace(/\/+$/, '')
   return {
     async send({ below, headers, body, signal }) {
-      let reply: Reply
+      const reply = await post(client, { path: `${path}${below}${search}`, headers, body, signal }, limits)
       try {
-        reply = await client.send({
-          method: 'POST',
-          path: `${path}${below}${url.search}`,
-          headers,
-          body,
-          signal,
-        })
-      } catch (error) {
-        throw signal.aborted ? new AppError('CANCELLED') : toBackendFault(error, dataproc.timeLimitS)
-      }
-      try {
-        checkHead(reply, dataproc.answerBytes)
+        checkHead(reply, limits.answerBytes)
       } catch (error) {
         await reply.discard()
         throw error
       }
-      const { status, headers: answered } = reply
-      const chunks = () => watched(reply, signal, dataproc)
-      return { status, headers: answered, chunks, discard: () => reply.discard() }
+      return { ...reply, chunks: () => watched(reply, signal, limits) }
     },
     close: () => client.close(),
   }
 }
 
-/** @throws AppError BAD_BACKEND_ANSWER for what no JSON-RPC server answers */
-function checkHead({ status, headers }: Reply, maxBytes: number): void {
+async function post(
+  client: BackendClient,
+  request: Omit<Parameters<BackendClient['send']>[0], 'method'>,
+  { timeLimitS }: BackendLimits,
+): Promise<BackendAnswer> {
+  try {
+    return await client.send({ ...request, method: 'POST' })
+  } catch (error) {
+    throw request.signal.aborted ? new AppError('CANCELLED') : toBackendFault(error, timeLimitS)
+  }
+}
+
+/** @throws AppError BAD_BACKEND_ANSWER for an answer that no JSON-RPC server gives */
+function checkHead({ status, headers }: BackendAnswer, maxBytes: number): void {
   const type = String(headers['content-type'] ?? '')
   const length = Number(headers['content-length'] ?? 0)
   if (status === 204) return
   if (status === 401 || status === 407)
-    throw badAnswer(`${status}: it wants credentials, expected a backend that trusts this gateway`, {
+    throw badAnswer(`${status} and asks for credentials, expected a backend that trusts this gateway`, {
       status,
     })
   if (status < 200 || (status >= 300 && status < 400))
-    throw badAnswer(`${status}, expected an answer and no redirect`, { status })
-  if (!/^application\/(?:[\w.+-]+\+)?json\b/i.test(type))
-    throw badAnswer(
-      `${status} with content type ${type === '' ? 'none' : type.slice(0, 100)}, expected JSON`,
-      { status },
-    )
+    throw badAnswer(`${status}, expected an answer without redirect`, { status })
+  if (!/^application\/(?:[\w.+-]+\+)?json\b/i.test(type)) {
+    const found = type === '' ? 'without a content type' : `with content type ${type.slice(0, 100)}`
+    throw badAnswer(`${status} ${found}, expected JSON`, { status })
+  }
   if (length > maxBytes) throw tooLarge(maxBytes)
 }
 
 async function* watched(
-  reply: Reply,
+  reply: BackendAnswer,
   signal: AbortSignal,
-  { answerBytes, timeLimitS }: Config['dataproc'],
+  { answerBytes, timeLimitS }: BackendLimits,
 ): AsyncGenerator<Uint8Array> {
   let total = 0
   try {
@@ -99,29 +124,34 @@ async function* watched(
   }
 }
 
-const TIME_OUTS = ['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']
-/** What is no HTTP, and what ends before it is whole. */
+/** Codes of undici for silence. */
+const TIMEOUTS = ['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']
+/** Codes of undici for answers that are no HTTP, or end early. */
 const BAD_ANSWERS = /^UND_ERR_(?:RES_CONTENT_LENGTH_MISMATCH|HEADERS_OVERFLOW|RESPONSE)/
 
-/** Tells apart what the upstream client calls unreachable. */
+/** Returns the error of a backend for UPSTREAM_UNREACHABLE of the client, by its cause; other errors as they are. */
 function toBackendFault(error: unknown, timeLimitS: number): unknown {
   if (!isAppError(error) || error.errorName !== 'UPSTREAM_UNREACHABLE') return error
   const { cause } = error
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-  if (TIME_OUTS.includes(code)) {
-    const message = `The dataproc backend said nothing for ${timeLimitS} s (dataproc.timeLimitS)`
+  if (TIMEOUTS.includes(code)) {
+    const message = `The dataproc backend sent nothing for ${timeLimitS} s (dataproc.timeLimitS)`
     return new AppError('BACKEND_TIMEOUT', { timeLimitS }, { message, cause })
   }
   const isGarbled = cause instanceof Error && cause.name === 'HTTPParserError'
-  if (isGarbled || BAD_ANSWERS.test(code)) return badAnswer('something that is no HTTP', {}, cause)
-  const message = error.message.replace(/^The upstream/, 'The dataproc backend')
+  if (isGarbled || BAD_ANSWERS.test(code)) return badAnswer('with something other than HTTP', {}, cause)
+  const reason = (cause instanceof Error ? cause.message : '') || code || messageOf(error) // of several addresses: no message
+  const message = `The dataproc backend cannot be reached: ${reason}`
   return new AppError('BACKEND_UNREACHABLE', { retryAfterS: 5 }, { message, cause })
 }
 
 function tooLarge(maxBytes: number): AppError {
-  return badAnswer(`more than ${maxBytes} bytes (dataproc.answerBytes)`, { maxBytes })
+  return badAnswer(`with more than ${maxBytes} bytes (dataproc.answerBytes)`, { maxBytes })
 }
 
-function badAnswer(what: string, data: Record<string, unknown>, cause?: unknown): AppError {
-  return new AppError('BAD_BACKEND_ANSWER', data, { message: `The dataproc backend answered ${what}`, cause })
+function badAnswer(found: string, data: Record<string, unknown>, cause?: unknown): AppError {
+  return new AppError('BAD_BACKEND_ANSWER', data, {
+    message: `The dataproc backend answered ${found}`,
+    cause,
+  })
 }

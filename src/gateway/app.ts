@@ -1,11 +1,11 @@
 import type { Config } from '../config.js'
-import { openDataprocBackend } from '../dataproc/backend.js'
 import { emptyTempDir, layoutOf, makeDirectories } from '../files/layout.js'
 import { createMetrics } from '../http/metrics.js'
 import { createHttpServer, type HttpServer } from '../http/server/server.js'
 import { readTls } from '../http/server/tls-pair.js'
 import { createStartingRoutes } from '../http/starting.js'
 import { callDeps } from './calls.js'
+import { openBackend } from './dataproc.js'
 import { createFamilyReader } from './metrics/reader.js'
 import type { GatewayOptions, ServicesOptions } from './options.js'
 import { reload, renewTlsOnChange } from './reload.js'
@@ -78,10 +78,7 @@ function serve(
   let isDraining = false
   const families = createFamilyReader(services, layout, config, server.connections)
   const metrics = createMetrics(families.read)
-  const backend =
-    config.dataproc.backend === 'embedded'
-      ? undefined
-      : openDataprocBackend(config.dataproc.backend, config, version)
+  const backend = openBackend(config, version)
   const calls = callDeps({ config, log, version, services, metrics, stopSignal: stopping.signal })
   const app = createRoutes({
     config,

@@ -2,7 +2,7 @@ import type { FeatureSource } from '../storage/features.js'
 import type { TableRow } from '../storage/tables.js'
 import { collectionId } from './collection.js'
 import { type Html, html, PAGE_TAIL, pageHead, pageOf } from './html.js'
-import type { ItemsPage } from './items.js'
+import type { ItemsPage } from './items-page.js'
 import type { Page } from './types.js'
 
 /** More of a geometry is not shown in a table's cell. */

@@ -6,6 +6,7 @@ import { collectionId } from './collection.js'
 import type { Counter } from './count.js'
 import { featureText } from './feature-text.js'
 import { featureHtml, itemsHtml } from './html-items.js'
+import type { ItemsPage, PageEnd } from './items-page.js'
 import { crsOf, type ItemsQuery, readItemsQuery, requireKnown } from './items-query.js'
 import {
   GEOJSON_TYPE,
@@ -16,27 +17,6 @@ import {
   type OgcRequest,
   type Page,
 } from './types.js'
-
-/** Where a page of features begins and ends, and what lies beyond it. */
-export interface PageEnd {
-  firstId: number | undefined
-  lastId: number | undefined
-  count: number
-  hasMore: boolean
-}
-
-/** What the text of a page of features is made of; rows come while they are read. */
-export interface ItemsPage {
-  readonly source: FeatureSource
-  readonly query: ItemsQuery
-  readonly rows: AsyncGenerator<TableRow[]>
-  /** filled while `rows` are read */
-  readonly end: PageEnd
-  /** to be asked when the rows are read */
-  links(): Link[]
-  numberMatched(): Promise<number | undefined>
-  timeStamp(): string
-}
 
 /** `GET /collections/{id}/items` */
 export function answerItems(

@@ -132,7 +132,7 @@ t.test('dataproc proxy: faults of the backend are told apart', async (t) => {
   t.match(await told(() => undefined), {
     status: 504,
     name: 'BACKEND_TIMEOUT',
-    message: /said nothing for 1 s/,
+    message: /sent nothing for 1 s/,
   })
   t.match(await told((_, outgoing) => outgoing.writeHead(302, { Location: 'http://127.0.0.1:1/' }).end()), {
     status: 502,
