@@ -145,7 +145,7 @@ t.test('dataproc proxy: faults of the backend are told apart', async (t) => {
   })
   t.match(await told((_, outgoing) => outgoing.writeHead(401, json).end('{}')), {
     status: 502,
-    message: /wants credentials/,
+    message: /asks for credentials/,
   })
   t.match(
     await told((_, outgoing) =>
@@ -159,7 +159,7 @@ t.test('dataproc proxy: faults of the backend are told apart', async (t) => {
   t.match(await told((incoming) => incoming.socket.end('SSH-2.0 hello\r\n\r\n')), {
     status: 502,
     name: 'BAD_BACKEND_ANSWER',
-    message: /no HTTP/,
+    message: /other than HTTP/,
   })
   t.match(await told((incoming) => incoming.socket.destroy()), { status: 503, name: 'BACKEND_UNREACHABLE' })
   answer = (_, outgoing) =>
