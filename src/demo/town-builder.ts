@@ -1,22 +1,25 @@
 import { localScale } from '../routing/graph/local-scale.js'
 import type { OsmData, OsmNode, OsmRelation, OsmWay } from './write-extract.js'
 
+/** Tags of an object: key → value. */
 export type TownTags = Readonly<Record<string, string>>
 
-/** Collects the objects of a made-up town, placed in metres east and north of its middle. */
+/** Collector of the objects of a synthetic town, placed in metres east and north of its middle. */
 export interface TownBuilder {
-  /** @returns OSM id */
+  /** Adds a node. @returns OSM id */
   node(eastM: number, northM: number, tags?: TownTags): number
-  /** @returns OSM id */
+  /** Adds a way. @returns OSM id */
   way(refs: readonly number[], tags: TownTags): number
-  /** A turn restriction over one node or one way. */
+  /** Adds a turn restriction via a node or a way. */
   restriction(kind: string, from: number, via: { node: number } | { way: number }, to: number): void
+  /** Returns all objects, in the order in which they were added. */
   data(): OsmData
 }
 
-/** In the Pacific, so that nobody takes the town for a real one. */
+/** Middle of the town: in the Pacific, so that it cannot be mistaken for a real one. */
 const MIDDLE = { lng: 142, lat: 35 }
 
+/** Returns an empty collector. */
 export function createTownBuilder(): TownBuilder {
   const nodes: OsmNode[] = []
   const ways: OsmWay[] = []
@@ -50,7 +53,7 @@ export function createTownBuilder(): TownBuilder {
   }
 }
 
-/** A place of the town as longitude and latitude, rounded to 1e-7 degree as OSM has it. */
+/** Converts a place of the town to longitude and latitude, rounded to 1e-7 degree like OSM's coordinates. */
 export function townLngLat(eastM: number, northM: number): [number, number] {
   const { lngM, latM } = localScale(MIDDLE.lat * 1e7)
   return [
@@ -60,7 +63,7 @@ export function townLngLat(eastM: number, northM: number): [number, number] {
 }
 
 /**
- * Numbers from 0 to 1 that look random and are the same on every machine.
+ * Creates a generator of pseudo-random numbers from 0 to 1, the same on every machine.
  *
  * @see mulberry32, T. Ettinger, 2017 (public domain)
  */

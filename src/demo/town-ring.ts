@@ -2,23 +2,26 @@ import type { TownBuilder } from './town-builder.js'
 
 const HALF_WIDTH_M = 2750
 const HALF_HEIGHT_M = 2250
-/** The ring road is open in the west, where the river comes from: it begins and ends at these angles. */
+/**
+ * The ring road is open in the west, where the river enters: it begins and ends at plus and minus this angle.
+ */
 const OPEN_DEGREES = 172
 const STEP_DEGREES = 4
-/** The new bridge lies around due east. */
+/** The new bridge lies between plus and minus this angle from due east. */
 const BRIDGE_DEGREES = 8
 
-/** Streets that go on to the ring. */
+/** Streets that are connected to the ring. */
 const GATE_COLUMNS = [-5, 0, 5]
 const GATE_ROWS = [-4, 4]
+/** Column or row beyond all streets. */
 const FAR = 20
 
-/** True well inside the ring, where there may be streets. */
+/** Returns true at least 200 m inside the ring, where streets may be. */
 export function isInsideRing(eastM: number, northM: number): boolean {
   return (eastM / (HALF_WIDTH_M - 200)) ** 2 + (northM / (HALF_HEIGHT_M - 200)) ** 2 < 1
 }
 
-/** Adds the ring road with the new bridge, and the roads that lead to it. */
+/** Adds the ring road with the new bridge, and the roads that connect it to the streets. */
 export function addRingRoad(
   town: TownBuilder,
   corner: (column: number, row: number) => number | undefined,
@@ -49,7 +52,7 @@ export function addRingRoad(
   }
 }
 
-/** The outermost crossings of the streets that go on: both ends of each. */
+/** Finds the outermost crossings of the connected streets, at both ends of each. */
 function findGates(corner: (column: number, row: number) => number | undefined) {
   const gates: { column: number; row: number; from: number }[] = []
   const search = (places: { column: number; row: number }[]) => {

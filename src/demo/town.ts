@@ -10,12 +10,12 @@ import { addRingRoad, isInsideRing } from './town-ring.js'
 import { columnTags, rowTags } from './town-streets.js'
 import { writeExtract } from './write-extract.js'
 
-/** Streets run along a grid of this pitch, columns -11 … 11 and rows -9 … 9, as far as the ring. */
-export const PITCH_M = 220
+/** Distance between streets: columns -11 … 11 run north, rows -9 … 9 run east, as far as the ring. */
+const PITCH_M = 220
 export const COLUMNS = 11
 export const ROWS = 9
 
-/** Where the main street meets the first cross street, cars go round. */
+/** Crossing of the main street that is a roundabout. */
 const ROUNDABOUT = { column: 0, row: 4 }
 const ROUNDABOUT_RADIUS_M = 26
 const ROUNDABOUT_CORNERS = 16
@@ -25,16 +25,16 @@ const SEED = 20_261_120
 
 const flood: Polygon = { type: 'Polygon', coordinates: [floodRing()] }
 
-/** What a first run needs to show: a way through the flood, and one round it. */
+/** Data of the demonstration: a flood, and two places whose shortest route crosses it. */
 export const DEMO = {
   mapName: 'demo-town',
   extractName: 'demo-town.osm.pbf',
-  /** lng, lat: north of the river, and south of it; the short way is the old bridge between them */
+  /** lng, lat: north and south of the river; the shortest route takes the old bridge between them */
   start: townLngLat(-440, 1100),
   goal: townLngLat(450, -1240),
-  /** the plain on both sides of the old bridge, under water in the demo */
+  /** the plain on both sides of the old bridge */
   floods: [flood],
-  /** for `buildMap`: nothing of it is OpenStreetMap's */
+  /** for `buildMap`: no data of OpenStreetMap is used */
   attribution: 'synthetic town of Fieldgate',
   licence: 'CC0-1.0',
   /** [west, south, east, north] of the town */
@@ -42,9 +42,9 @@ export const DEMO = {
 } as const
 
 /**
- * A town of some 700 pieces of road, as a real `.osm.pbf` file: a grid with one-way streets and a roundabout on both
- * banks of a river, an old bridge in the middle and a new one on the ring road, a ferry, turn restrictions, gates,
- * private drives. The same bytes every time.
+ * Builds a town of about 700 segments as a complete `.osm.pbf` file: a grid with one-way streets and a
+ * roundabout on both banks of a river, an old bridge in the middle and a new one on the ring road, a ferry,
+ * turn restrictions, gates and private drives. The bytes are always the same.
  */
 export function writeDemoTown(): Uint8Array<ArrayBuffer> {
   const town = createTownBuilder()
@@ -52,22 +52,23 @@ export function writeDemoTown(): Uint8Array<ArrayBuffer> {
   addColumns(town, grid)
   addRows(town, grid)
   addRingRoad(town, (column, row) => grid.corner(column, row, 0, 0))
-  addOddities(town, grid)
+  addSpecialCases(town, grid)
   return writeExtract(town.data(), { bbox: DEMO.bbox, replicatedAtS: Date.UTC(2026, 10, 20) / 1000 })
 }
 
+/** Crossings of the streets. */
 interface Grid {
   /**
-   * Node of a crossing for a street that leaves it eastwards (east = 1), northwards (north = 1) and so on; at the
-   * roundabout that makes a difference. Undefined in the river.
+   * Returns the node of a crossing for a street that leaves it eastwards (east = 1), northwards (north = 1)
+   * and so on, which matters at the roundabout; undefined in the river.
    */
   corner(column: number, row: number, east: number, north: number): number | undefined
-  /** a bend between two neighbouring crossings */
+  /** Adds a bend between two neighbouring crossings. */
   bend(eastM: number, northM: number): number
 }
 
 /** Middle of the river at a place, metres north. */
-export function riverNorthM(eastM: number): number {
+function riverNorthM(eastM: number): number {
   return -60 + 170 * Math.sin(eastM / 900)
 }
 
@@ -92,7 +93,7 @@ function placeGrid(town: TownBuilder): Grid {
   }
 }
 
-/** A circle driven clockwise (traffic keeps left) with an arm in each direction. */
+/** Adds a roundabout that is driven clockwise (traffic keeps left), with an arm in each direction. */
 function addRoundabout(town: TownBuilder, corners: Map<string, number>, eastM: number, northM: number): void {
   const ring: number[] = []
   for (let corner = 0; corner < ROUNDABOUT_CORNERS; corner++) {
@@ -110,7 +111,7 @@ function addRoundabout(town: TownBuilder, corners: Map<string, number>, eastM: n
   town.way([...ring, ring[0] ?? 0], { highway: 'primary', junction: 'roundabout', name: '大手門ロータリー' })
 }
 
-/** Streets that run north end at the river; only the main street crosses it. */
+/** Adds the streets that run north. They end at the river; only the main street crosses it. */
 function addColumns(town: TownBuilder, grid: Grid): void {
   for (let column = -COLUMNS; column <= COLUMNS; column++) {
     const tags = columnTags(column)
@@ -127,13 +128,13 @@ function addColumns(town: TownBuilder, grid: Grid): void {
   }
 }
 
-/** Rows with a crossing on dry land, from south to north. */
+/** Rows of a column with a crossing on dry land, from south to north. */
 function rowsOf(grid: Grid, column: number): number[] {
   const rows = Array.from({ length: 2 * ROWS + 1 }, (_, i) => i - ROWS)
   return rows.filter((row) => grid.corner(column, row, 0, 1) !== undefined)
 }
 
-/** One way for the street, or two where the roundabout cuts it. */
+/** Adds the street of a column on one bank: one way, or two where the roundabout cuts it. */
 function addColumnStreets(
   town: TownBuilder,
   grid: Grid,
@@ -170,8 +171,8 @@ function addRows(town: TownBuilder, grid: Grid): void {
   }
 }
 
-/** A bit of everything that a map must cope with. */
-function addOddities(town: TownBuilder, grid: Grid): void {
+/** Adds one example of each special case that a map must handle. */
+function addSpecialCases(town: TownBuilder, grid: Grid): void {
   const at = (column: number, row: number) => grid.corner(column, row, 0, 0) ?? 0
   const spot = (column: number, row: number, tags?: Readonly<Record<string, string>>) =>
     town.node(column * PITCH_M, row * PITCH_M, tags)
@@ -181,7 +182,7 @@ function addOddities(town: TownBuilder, grid: Grid): void {
     name: '渡し船 River ferry',
     duration: '00:35',
   })
-  // a drive behind a gate, a short cut that a bollard closes, a car park
+  // a drive behind a gate, a short cut closed by a bollard, a car park
   const yard = spot(4.5, 5.5)
   const gate = spot(4.2, 5.2, { barrier: 'gate', access: 'private' })
   town.way([at(4, 5), gate, yard], { highway: 'service', access: 'private', service: 'driveway' })
@@ -190,7 +191,7 @@ function addOddities(town: TownBuilder, grid: Grid): void {
   const aisle = spot(6.6, -4.4)
   town.way([at(6, -4), aisle, at(7, -5)], { highway: 'service', service: 'parking_aisle' })
   town.way([at(7, -4), spot(7.5, -4.5), at(8, -5)], { highway: 'footway', name: 'Station Passage' })
-  // two short ways with a turn restriction each: into the first only straight on, out of the second not back
+  // turn restrictions: only straight on into the second way, no way back from it, no right turn into it
   const [west, middle, east] = [spot(5.3, 6.5), spot(5.5, 6.5), spot(5.7, 6.5)]
   const first = town.way([at(5, 6), west], { highway: 'residential', name: '坂の上' })
   const second = town.way([west, middle], { highway: 'residential', name: '坂の上', maxspeed: '20' })
@@ -202,7 +203,7 @@ function addOddities(town: TownBuilder, grid: Grid): void {
   town.restriction('no_right_turn', branch, { node: west }, second)
 }
 
-/** An ellipse round the old bridge: 950 m along the river, 430 m across. */
+/** Ring of an ellipse around the old bridge: 950 m along the river, 430 m across. */
 function floodRing(): [number, number][] {
   const corners = 24
   const ring: [number, number][] = []

@@ -1,6 +1,7 @@
 import { deflateSync } from 'node:zlib'
 import { PbfWriter } from 'pbf'
 
+/** Node of OpenStreetMap. */
 export interface OsmNode {
   id: number
   /** degrees */
@@ -9,35 +10,39 @@ export interface OsmNode {
   tags?: Readonly<Record<string, string>>
 }
 
+/** Way of OpenStreetMap; `refs` are the ids of its nodes. */
 export interface OsmWay {
   id: number
   refs: readonly number[]
   tags?: Readonly<Record<string, string>>
 }
 
+/** Relation of OpenStreetMap. */
 export interface OsmRelation {
   id: number
   members: readonly { type: 'node' | 'way' | 'relation'; id: number; role: string }[]
   tags?: Readonly<Record<string, string>>
 }
 
+/** Objects of an extract. */
 export interface OsmData {
   nodes: readonly OsmNode[]
   ways: readonly OsmWay[]
   relations?: readonly OsmRelation[]
 }
 
+/** Form of the file, for tests of readers; the defaults are those of most writers. */
 export interface WriteOptions {
   /** one node a message instead of packed lists */
   plainNodes?: boolean
-  /** blobs as they are, not packed by zlib */
+  /** blobs without compression */
   raw?: boolean
-  /** nanodegrees of one unit; what the coordinates lose is rounded */
+  /** nanodegrees of one unit, to which coordinates are rounded; default 100 */
   granularity?: number
-  /** nanodegrees that every coordinate of a block is told relative to */
+  /** nanodegrees that all coordinates of a block are relative to */
   lngOffset?: number
   latOffset?: number
-  /** ways before nodes, as some tools leave them */
+  /** ways before nodes, as in the output of some tools */
   waysFirst?: boolean
   /** seconds since 1970 */
   replicatedAtS?: number
@@ -45,14 +50,14 @@ export interface WriteOptions {
   bbox?: readonly [west: number, south: number, east: number, north: number]
 }
 
-/** As many objects as other writers put in a block. */
+/** Objects of a block, as in the output of other writers. */
 const BLOCK_OBJECTS = 8000
 const NANO = 1e9
 const WRITTEN_BY = 'fieldgate'
 const MEMBER_TYPES = { node: 0, way: 1, relation: 2 } as const
 
 /**
- * Writes an `.osm.pbf` file that other tools read too: sorted by type, dense nodes, zlib.
+ * Writes an `.osm.pbf` file: sorted by type, dense nodes, zlib, unless the options say otherwise.
  *
  * @see https://wiki.openstreetmap.org/wiki/PBF_Format
  */
@@ -75,7 +80,7 @@ export function writeExtract(data: OsmData, options: WriteOptions = {}): Uint8Ar
   return file
 }
 
-/** A blob with its header and length, as it lies in the file. */
+/** Writes a blob with its length and header. @param type `OSMHeader` or `OSMData` */
 export function writeBlob(type: string, content: Uint8Array, options: WriteOptions = {}): Uint8Array {
   const blob = new PbfWriter()
   if (options.raw === true) blob.writeBytesField(1, content)
@@ -114,7 +119,10 @@ function headerBlock({ bbox, replicatedAtS, requiredFeatures }: WriteOptions): U
   return pbf.finish()
 }
 
-/** Strings of one block in the order of their first use; 0 is kept for the end of a dense node's tags. */
+/**
+ * String table of one block, in the order of first use; index 0 is reserved for the end of a dense node's
+ * tags.
+ */
 function createTable() {
   const texts = new Map<string, number>([['', 0]])
   return {
@@ -130,7 +138,7 @@ function createTable() {
 
 type Table = ReturnType<typeof createTable>
 
-/** A block of one group; the group is written first, for only then are its strings known. */
+/** Writes a block of one group. The group comes first, because only then all of its strings are known. */
 function writeBlock(options: WriteOptions, writeGroup: (group: PbfWriter, table: Table) => void): Uint8Array {
   const table = createTable()
   const group = new PbfWriter()

@@ -29,9 +29,10 @@ export function triangulate(xy: readonly number[], margin: number): Triangulatio
 }
 
 /**
- * Draws the area that holds the inner points and no other. Every triangle edge from an inner to another point is cut, at
- * 1/2, 1/4 … 1/32 of the way from the inner point, and the cuts are joined triangle by triangle. Corners are integers, so
- * cuts are exact in doubles and in twelve decimals: no rounding puts a point on the wrong side, or makes rings touch.
+ * Draws the area that holds the inner points and no other. Every triangle edge from an inner to another point
+ * is cut, at 1/2, 1/4 … 1/32 of the way from the inner point, and the cuts are joined triangle by triangle.
+ * Corners are integers, so cuts are exact in doubles and in twelve decimals: no rounding puts a point on the
+ * wrong side, or makes rings touch.
  *
  * @param isInner point → 1 = in the area
  * @param maxOut cuts lie no farther than this from the inner point, unless 1/32 of the way is longer
@@ -91,7 +92,11 @@ function nextOf(halfedge: number): number {
   return halfedge % 3 === 2 ? halfedge - 2 : halfedge + 1
 }
 
-/** Groups inner points that edges between inner points connect: each is one polygon. @returns forest: point → parent */
+/**
+ * Groups inner points that edges between inner points connect: each is one polygon.
+ *
+ * @returns forest: point → parent
+ */
 function groupsOf({ triangles }: Triangulation, inner: (halfedge: number) => boolean): Uint32Array {
   const parent = Uint32Array.from(
     { length: triangles.reduce((max, p) => Math.max(max, p), 0) + 1 },

@@ -3,14 +3,16 @@ import { KIND } from './shape.js'
 import type { Extent } from './types.js'
 
 /**
- * Cuts this close beyond an end of an edge, as a share of its length, still count: rounding must not lose a cut, and a
- * superfluous one does no harm.
+ * Cuts this close beyond an end of an edge, as a share of its length, still count: rounding must not lose a
+ * cut, and a superfluous one does no harm.
  */
 const SLACK = 1e-9
 /** Square of the sine of the angle below which a segment and an edge count as parallel. */
 const PARALLEL = 1e-24
 
-/** A segment, and the places where borders cut it. Created once and reused, so that cutting allocates nothing. */
+/**
+ * A segment, and the places where borders cut it. Created once and reused, so that cutting allocates nothing.
+ */
 export interface SegmentCuts {
   ax: number
   ay: number
@@ -28,8 +30,8 @@ export function createSegmentCuts(): SegmentCuts {
 }
 
 /**
- * Finds the places where borders of an area may cut a segment. Every place where the segment changes sides is among
- * them to within rounding; there may be more. A segment without extent has none.
+ * Finds the places where borders of an area may cut a segment. Every place where the segment changes sides is
+ * among them to within rounding; there may be more. A segment without extent has none.
  *
  * Cost: the edges of a ring; of a shape those in the leaves whose box meets the segment's.
  *
@@ -77,7 +79,8 @@ function cutByRun(xy: ArrayLike<number>, first: number, last: number, cuts: Segm
       const u = (qx * dy - qy * dx) / cross // share of the edge
       if (t > 0 && t < 1 && u >= -SLACK && u <= 1 + SLACK) at[count++] = t
     } else if (lengthSquared > 0) {
-      // parallel: if the edge runs along the segment, the stretch that they share begins and stops at its ends
+      // parallel: if the edge runs along the segment, the stretch that they share begins and stops at its
+      // ends
       const t = (qx * dx + qy * dy) / lengthSquared
       const t2 = ((qx + ex) * dx + (qy + ey) * dy) / lengthSquared
       if (t > 0 && t < 1) at[count++] = t
@@ -88,8 +91,8 @@ function cutByRun(xy: ArrayLike<number>, first: number, last: number, cuts: Segm
 }
 
 /**
- * Returns true when the box of any edge of an area meets an extent, touching included. When it is false, the extent lies
- * wholly inside or wholly outside the area.
+ * Returns true when the box of any edge of an area meets an extent, touching included. When it is false, the
+ * extent lies wholly inside or wholly outside the area.
  */
 export function hasEdgeNear(area: Area, extent: Extent): boolean {
   if (isRing(area)) return hasRunNear(area, 0, area.length / 2 - 1, extent)

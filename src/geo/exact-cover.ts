@@ -3,9 +3,10 @@ import { KIND, type Shape } from './shape.js'
 /**
  * Decides exactly whether one shape covers the lines and areas of another, also where borders touch.
  *
- * Every edge is cut wherever an edge of either shape meets it. Between two cuts nothing changes, so the middle of each
- * piece decides for all of it: a piece of a line must lie on or in the cover, and on each side of a piece of a ring,
- * area of the covered must be area of the cover. Cuts are fractions of big integers, so nothing is rounded.
+ * Every edge is cut wherever an edge of either shape meets it. Between two cuts nothing changes, so the
+ * middle of each piece decides for all of it: a piece of a line must lie on or in the cover, and on each side
+ * of a piece of a ring, area of the covered must be area of the cover. Cuts are fractions of big integers, so
+ * nothing is rounded.
  *
  * Cost: some microseconds for each pair of edges that meet. Callers try everything cheaper first.
  *
@@ -70,7 +71,9 @@ interface Middle {
 
 /** Surroundings of a point. */
 interface Sides {
-  /** bit 0: area on the side to the east (of a horizontal edge, to the north); bit 1: area on the other side */
+  /**
+   * bit 0: area on the side to the east (of a horizontal edge, to the north); bit 1: area on the other side
+   */
   readonly sides: number
   readonly isOnEdge: boolean
   readonly isOnLine: boolean
@@ -111,7 +114,9 @@ function fractionBits(value: number): number {
   return bits + 1
 }
 
-/** Converts a double to a big integer, exactly: `shift` is large enough for every coordinate of both shapes. */
+/**
+ * Converts a double to a big integer, exactly: `shift` is large enough for every coordinate of both shapes.
+ */
 function toInteger(value: number, { shift }: Scale): bigint {
   if (value === 0) return 0n
   const exponent = Math.max(-1074, Math.floor(Math.log2(Math.abs(value))) - 53)
@@ -228,7 +233,10 @@ function addFraction(cuts: Fraction[], num: bigint, den: bigint): void {
   if (fraction.num > 0n && fraction.num < fraction.den) cuts.push(fraction)
 }
 
-/** Double near a place on an edge. Its error is some units in the last place; the tolerance is a thousand times that. */
+/**
+ * Double near a place on an edge. Its error is some units in the last place; the tolerance is a thousand
+ * times that.
+ */
 function doubleAt(edge: Edge, num: bigint, den: bigint, scale: Scale): Pick<Middle, 'x' | 'y' | 'tolerance'> {
   const t = Number(num) / Number(den)
   const x = edge.ax + (edge.bx - edge.ax) * t

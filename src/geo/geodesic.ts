@@ -4,8 +4,8 @@ import type { Position } from './types.js'
 const { WGS84 } = geodesic.Geodesic
 
 /**
- * Length of the shortest line between two points on the WGS 84 ellipsoid, metres, accurate to a few nanometres. Costs
- * about a microsecond.
+ * Length of the shortest line between two points on the WGS 84 ellipsoid, metres, accurate to a few
+ * nanometres. Costs about a microsecond.
  *
  * @param a degrees
  * @see C. F. F. Karney, "Algorithms for geodesics", 2013
@@ -22,8 +22,8 @@ interface GeodesicWalk {
 }
 
 /**
- * Returns the shortest line between two points on the WGS 84 ellipsoid. Between antipodal points, where many lines are
- * shortest, it is one of them.
+ * Returns the shortest line between two points on the WGS 84 ellipsoid. Between antipodal points, where many
+ * lines are shortest, it is one of them.
  *
  * @see C. F. F. Karney, "Algorithms for geodesics", 2013
  */

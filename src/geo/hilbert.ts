@@ -2,10 +2,11 @@
 export const HILBERT_SIDE = 65_536
 
 /**
- * Position of a cell on the Hilbert curve of order 16, which gives cells that lie close together close numbers.
+ * Position of a cell on the Hilbert curve of order 16, which gives cells that lie close together close
+ * numbers.
  *
- * The curve visits the quarters of the square in the order south-west, north-west, north-east, south-east, and each
- * quarter in turn the same way; in the two southern quarters the curve is reflected.
+ * The curve visits the quarters of the square in the order south-west, north-west, north-east, south-east,
+ * and each quarter in turn the same way; in the two southern quarters the curve is reflected.
  *
  * @param x column, 0 to 65535
  * @param y row, 0 to 65535

@@ -4,17 +4,17 @@ import { KIND, type Shape, shapeOf } from './shape.js'
 import type { Bbox, Geometry } from './types.js'
 
 /**
- * Returns true when two geometries share a point. Exact, in the plane of longitude and latitude. Borders and ends belong
- * to a geometry, and an empty one intersects nothing, as in ST_Intersects of PostGIS. A self-crossing ring counts
- * even-odd.
+ * Returns true when two geometries share a point. Exact, in the plane of longitude and latitude. Borders and
+ * ends belong to a geometry, and an empty one intersects nothing, as in ST_Intersects of PostGIS. A
+ * self-crossing ring counts even-odd.
  */
 export function intersects(a: Geometry, b: Geometry): boolean {
   return shapesIntersect(shapeOf(a), shapeOf(b))
 }
 
 /**
- * Does the work of `intersects` for shapes. Cost: the edges of one whose box meets the other's, times the logarithm of
- * the other's.
+ * Does the work of `intersects` for shapes. Cost: the edges of one whose box meets the other's, times the
+ * logarithm of the other's.
  */
 export function shapesIntersect(a: Shape, b: Shape): boolean {
   if (a.bbox === undefined || b.bbox === undefined || !boxesTouch(a.bbox, b.bbox)) return false

@@ -9,7 +9,8 @@ const ON_BORDER = 0
 export const INSIDE = 1
 
 /**
- * Locates a point relative to the polygons of a shape. Exact; rings count even-odd; lines and points have no area.
+ * Locates a point relative to the polygons of a shape. Exact; rings count even-odd; lines and points have no
+ * area.
  *
  * Cost: logarithmic in the edges of ordinary shapes, see `crossingsEast`.
  *
@@ -34,8 +35,9 @@ export function locateInAreas(shape: Shape, x: number, y: number): number {
 }
 
 /**
- * Returns true when a point is in an area by the half-open rule: a point on a border belongs to the area east of it,
- * or north where the border runs east. A point on the common border of two areas then belongs to exactly one. Exact.
+ * Returns true when a point is in an area by the half-open rule: a point on a border belongs to the area east
+ * of it, or north where the border runs east. A point on the common border of two areas then belongs to
+ * exactly one. Exact.
  */
 export function isInAreaHalfOpen(area: Area, x: number, y: number): boolean {
   if (isRing(area)) return isInRing(area, x, y)
@@ -51,7 +53,9 @@ export function isInAreaHalfOpen(area: Area, x: number, y: number): boolean {
   return false
 }
 
-/** Returns true when a point is on a point or line of a shape, or inside or on the border of an area. Exact. */
+/**
+ * Returns true when a point is on a point or line of a shape, or inside or on the border of an area. Exact.
+ */
 export function touchesPoint(shape: Shape, x: number, y: number): boolean {
   const { box, skip, kind, first, last, xy, nodeCount } = shape
   let node = 0
@@ -78,8 +82,8 @@ export function touchesPoint(shape: Shape, x: number, y: number): boolean {
 }
 
 /**
- * Returns true when a closed segment touches a point, a line or a border of a shape; false when it lies wholly inside an
- * area. Exact.
+ * Returns true when a closed segment touches a point, a line or a border of a shape; false when it lies
+ * wholly inside an area. Exact.
  */
 export function touchesSegment(shape: Shape, ax: number, ay: number, bx: number, by: number): boolean {
   const { box, skip, kind, first, last, xy, nodeCount } = shape
@@ -119,8 +123,9 @@ const BORDER = 0x40000000
 /**
  * Counts how often the rings of a polygon cross the ray from a point to the east.
  *
- * A run whose box lies wholly east of the point crosses the ray an odd number of times exactly when its two ends lie on
- * different sides of it, so only the runs around the point are read edge by edge: logarithmic time on ordinary shapes.
+ * A run whose box lies wholly east of the point crosses the ray an odd number of times exactly when its two
+ * ends lie on different sides of it, so only the runs around the point are read edge by edge: logarithmic
+ * time on ordinary shapes.
  *
  * @param polygon node of kind POLYGON
  * @returns parity of the count in the lowest bit; BORDER is set when the point is on a ring
@@ -176,8 +181,8 @@ function crossingsOfRun(xy: Float64Array, first: number, last: number, x: number
 }
 
 /**
- * Half-open rule for a ring. It needs neither the border nor a tree: sharing `crossingsOfRun` made an overlay of small
- * polygons a tenth slower.
+ * Half-open rule for a ring. It needs neither the border nor a tree: sharing `crossingsOfRun` made an overlay
+ * of small polygons a tenth slower.
  */
 function isInRing(ring: Ring, x: number, y: number): boolean {
   let isIn = false

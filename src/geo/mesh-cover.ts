@@ -7,8 +7,8 @@ import { KIND, type Shape, shapeOf } from './shape.js'
 import type { Bbox } from './types.js'
 
 /**
- * Returns true when the areas of a shape and a rectangle overlap: they share a part with a width and a height, not only a
- * border. Exact, for polygons whose rings are borders of an area.
+ * Returns true when the areas of a shape and a rectangle overlap: they share a part with a width and a
+ * height, not only a border. Exact, for polygons whose rings are borders of an area.
  */
 export function overlapsBox(shape: Shape, box: Bbox): boolean {
   const [west, south, east, north] = box
@@ -20,7 +20,8 @@ export function overlapsBox(shape: Shape, box: Bbox): boolean {
 /**
  * Visits each cell of a range that overlaps the areas of a shape, as `overlapsBox` says for one cell.
  *
- * Cost: the length of the borders and the cells inside; a block of cells that no ring enters is wholly in or wholly out.
+ * Cost: the length of the borders and the cells inside; a block of cells that no ring enters is wholly in or
+ * wholly out.
  */
 export function visitOverlappedCells(
   shape: Shape,
@@ -43,7 +44,10 @@ function intersection(a: MeshRange, b: MeshRange): MeshRange {
   }
 }
 
-/** Visits each cell of a range that a shape touches, borders included: for points and lines, which have no area. */
+/**
+ * Visits each cell of a range that a shape touches, borders included: for points and lines, which have no
+ * area.
+ */
 export function visitTouchedCells(
   shape: Shape,
   range: MeshRange,

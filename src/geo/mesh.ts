@@ -4,9 +4,9 @@ import type { Bbox, Position } from './types.js'
 export type MeshDegree = 1 | 2 | 3 | 4 | 5
 
 /**
- * Cells along one degree of longitude and two of latitude, by mesh degree. All grid lines are at whole multiples of 1/n
- * degree (latitude of degree 1: of 2/3), so indexes count from 0° N 0° E and are integers everywhere on Earth; the
- * standard's origin, 0° N 100° E, is a corner of each grid.
+ * Cells along one degree of longitude and two of latitude, by mesh degree. All grid lines are at whole
+ * multiples of 1/n degree (latitude of degree 1: of 2/3), so indexes count from 0° N 0° E and are integers
+ * everywhere on Earth; the standard's origin, 0° N 100° E, is a corner of each grid.
  *
  * @see JIS X 0410, "Grid square code"
  */
@@ -95,7 +95,10 @@ export function rowOf(degree: MeshDegree, lat: number): number {
   return row
 }
 
-/** Rounds to 12 decimals. Each line is computed from integers, so errors do not add up and neighbours share a double. */
+/**
+ * Rounds to 12 decimals. Each line is computed from integers, so errors do not add up and neighbours share a
+ * double.
+ */
 function roundTo12(value: number): number {
   return Number(value.toFixed(12)) + 0
 }

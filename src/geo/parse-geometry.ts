@@ -26,9 +26,10 @@ const COORDINATE_DEPTH: Record<string, number> = {
 /**
  * Checks a GeoJSON geometry (RFC 7946).
  *
- * Empty `coordinates` make an empty geometry; only a Point must have them. Positions have two or three numbers. With srid
- * 4326 longitude is within ±180 and latitude within ±90, so a geometry never crosses the antimeridian: it must be cut
- * there, as RFC 7946 section 3.1.9 asks. Members other than `type` and the coordinates are dropped.
+ * Empty `coordinates` make an empty geometry; only a Point must have them. Positions have two or three
+ * numbers. With srid 4326 longitude is within ±180 and latitude within ±90, so a geometry never crosses the
+ * antimeridian: it must be cut there, as RFC 7946 section 3.1.9 asks. Members other than `type` and the
+ * coordinates are dropped.
  *
  * Cost: linear in the positions; coordinates are not copied.
  *
@@ -93,7 +94,11 @@ function readCollection(
   return { type: 'GeometryCollection', geometries: members }
 }
 
-/** Checks nested coordinates. @param levels arrays above a position: 1 is a line, a ring or points of a MultiPoint */
+/**
+ * Checks nested coordinates.
+ *
+ * @param levels arrays above a position: 1 is a line, a ring or points of a MultiPoint
+ */
 function checkLevel(state: State, value: unknown, path: string, levels: number, type: string): void {
   if (levels === 0) {
     checkPosition(state, value, path)

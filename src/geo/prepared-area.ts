@@ -7,8 +7,8 @@ import { isWithinShape } from './within.js'
 import { decodeWkb } from './wkb.js'
 
 /**
- * A geometry that many others are compared with. Comparisons are exact; a point in WKB costs a walk down the tree and no
- * allocation.
+ * A geometry that many others are compared with. Comparisons are exact; a point in WKB costs a walk down the
+ * tree and no allocation.
  */
 export interface PreparedArea {
   /** undefined when the geometry is empty; then nothing intersects it */
@@ -53,7 +53,10 @@ function intersectsWkb(shape: Shape, wkb: Uint8Array, readDouble: DoubleReader):
 /** Reads a little-endian double. */
 type DoubleReader = (bytes: Uint8Array, at: number) => number
 
-/** Returns a reader that allocates nothing, at any alignment. It relies on a little-endian machine, as all of V8's are. */
+/**
+ * Returns a reader that allocates nothing, at any alignment. It relies on a little-endian machine, as all of
+ * V8's are.
+ */
 function createDoubleReader(): DoubleReader {
   const double = new Float64Array(1)
   const doubleBytes = new Uint8Array(double.buffer)

@@ -1,8 +1,9 @@
 import type { Shape } from './shape.js'
 
 /**
- * One closed ring of few positions: x, y, x, y …, the last position equal to the first. For thousands of small areas: a
- * `Shape` of each would take ten arrays in ten places of memory, which costs more than it saves comparisons.
+ * One closed ring of few positions: x, y, x, y …, the last position equal to the first. For thousands of
+ * small areas: a `Shape` of each would take ten arrays in ten places of memory, which costs more than it
+ * saves comparisons.
  */
 export type Ring = readonly number[]
 

@@ -4,7 +4,8 @@ import type { Bbox } from './types.js'
 /**
  * Returns true when the closed segments a–b and c–d share a point. Exact; a segment may be a single point.
  *
- * @see J. R. Shewchuk, "Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates", 1997
+ * @see J. R. Shewchuk, "Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates",
+ *   1997
  */
 export function segmentsTouch(
   ax: number,
@@ -47,7 +48,8 @@ export function entersRectangle(ax: number, ay: number, bx: number, by: number, 
   if (ax > west && ax < east && ay > south && ay < north) return true
   if ((ax <= west && bx <= west) || (ax >= east && bx >= east)) return false
   if ((ay <= south && by <= south) || (ay >= north && by >= north)) return false
-  // both ends are outside and the boxes overlap: it enters exactly when corners lie strictly on both of its sides
+  // both ends are outside and the boxes overlap: it enters exactly when corners lie strictly on both of its
+  // sides
   const sw = orient2d(ax, ay, bx, by, west, south)
   const ne = orient2d(ax, ay, bx, by, east, north)
   const nw = orient2d(ax, ay, bx, by, west, north)

@@ -17,9 +17,10 @@ export const KIND = {
 /**
  * A geometry prepared for exact predicates: flat coordinates under a tree of boxes.
  *
- * Nodes are in pre-order, and `skip` of a node is the first node after everything below it, so a search is one loop
- * without a stack: `node = touches(node) ? node + 1 : skip[node]`. Lines and rings are halved until a run is short;
- * consecutive positions lie close together, so they need no sorting. Parts are in Morton order.
+ * Nodes are in pre-order, and `skip` of a node is the first node after everything below it, so a search is
+ * one loop without a stack: `node = touches(node) ? node + 1 : skip[node]`. Lines and rings are halved until
+ * a run is short; consecutive positions lie close together, so they need no sorting. Parts are in Morton
+ * order.
  */
 export interface Shape {
   readonly nodeCount: number
@@ -29,7 +30,10 @@ export interface Shape {
   readonly skip: Uint32Array
   /** node → one of `KIND` */
   readonly kind: Uint8Array
-  /** node → its first and last position, both included: indexes of pairs in `xy`; of groups and parts undefined */
+  /**
+   * node → its first and last position, both included: indexes of pairs in `xy`; of groups and parts
+   * undefined
+   */
   readonly first: Uint32Array
   readonly last: Uint32Array
   /** position → x, y: degrees, or the unit of `scale` */
@@ -82,7 +86,10 @@ interface Part {
   size: number
 }
 
-/** Splits a geometry into parts: collections and multi-geometries disappear, so predicates know three kinds only. */
+/**
+ * Splits a geometry into parts: collections and multi-geometries disappear, so predicates know three kinds
+ * only.
+ */
 function collect(geometry: Geometry, parts: Part[]): void {
   switch (geometry.type) {
     case 'Point':
@@ -117,7 +124,10 @@ function addChains(parts: Part[], kind: number, chains: readonly (readonly Posit
   parts.push(isPoint ? { kind: KIND.POINT, chains: [[[x, y]]], size: 1 } : { kind, chains, size })
 }
 
-/** Sorts parts so that close ones are neighbours: Morton order of their first positions on a grid of 2^16 × 2^16 cells. */
+/**
+ * Sorts parts so that close ones are neighbours: Morton order of their first positions on a grid of 2^16 ×
+ * 2^16 cells.
+ */
 function sortByPlace(parts: Part[]): void {
   const places = parts.map((part) => part.chains[0]![0]!)
   const xs = places.map((place) => place[0])
@@ -133,7 +143,10 @@ function sortByPlace(parts: Part[]): void {
   for (let index = 0; index < keyed.length; index++) parts[index] = keyed[index]!.part
 }
 
-/** Returns the least and the greatest value. Not `Math.min(...values)`: a million arguments overflow the stack. */
+/**
+ * Returns the least and the greatest value. Not `Math.min(...values)`: a million arguments overflow the
+ * stack.
+ */
 function extent(values: readonly number[]): [number, number] {
   let min = Infinity
   let max = -Infinity
@@ -213,7 +226,9 @@ function addGroup(builder: Builder, parts: readonly Part[], from: number, to: nu
   closeOver(builder, node)
 }
 
-/** Adds a part with its positions. Holes are runs like the outer ring: the even-odd rule needs no difference. */
+/**
+ * Adds a part with its positions. Holes are runs like the outer ring: the even-odd rule needs no difference.
+ */
 function addPart(builder: Builder, part: Part): void {
   const node = openNode(builder, part.kind)
   for (const chain of part.chains) {
@@ -238,7 +253,10 @@ function addPart(builder: Builder, part: Part): void {
   closeOver(builder, node)
 }
 
-/** Adds the positions `first` to `last` of one line or ring: a leaf when they are few, else a run of two halves. */
+/**
+ * Adds the positions `first` to `last` of one line or ring: a leaf when they are few, else a run of two
+ * halves.
+ */
 function addRun(builder: Builder, first: number, last: number): void {
   if (last - first <= LEAF_EDGES) {
     closeOnPositions(builder, openNode(builder, KIND.LEAF), first, last)

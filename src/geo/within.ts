@@ -5,9 +5,9 @@ import { KIND, type Shape, shapeOf } from './shape.js'
 import type { Geometry } from './types.js'
 
 /**
- * Returns true when no point of `a` is outside `b`, and some point is inside both. Exact, as ST_Within of PostGIS: a
- * geometry that lies wholly on the border of an area is not within it. An empty geometry is within nothing. A collection
- * is the union of its members, and its interior the union of their interiors.
+ * Returns true when no point of `a` is outside `b`, and some point is inside both. Exact, as ST_Within of
+ * PostGIS: a geometry that lies wholly on the border of an area is not within it. An empty geometry is within
+ * nothing. A collection is the union of its members, and its interior the union of their interiors.
  */
 export function within(a: Geometry, b: Geometry): boolean {
   return isWithinShape(shapeOf(a), shapeOf(b))
@@ -27,7 +27,10 @@ export function isWithinShape(a: Shape, b: Shape): boolean {
   return cover !== 'no' && (isInside || cover === 'inside')
 }
 
-/** Returns true when `b` covers all points and vertices of `a`: cheap, and false for most geometries not within. */
+/**
+ * Returns true when `b` covers all points and vertices of `a`: cheap, and false for most geometries not
+ * within.
+ */
 function allPlacesCovered(a: Shape, b: Shape): boolean {
   const { xy } = a
   for (let at = 0; at < xy.length; at += 2) if (!touchesPoint(b, xy[at]!, xy[at + 1]!)) return false
@@ -44,7 +47,9 @@ function anyPointInside(a: Shape, b: Shape): boolean {
   return false
 }
 
-/** Returns true inside an area, on a point, and on a line but not at an end; two ends that meet are no end. */
+/**
+ * Returns true inside an area, on a point, and on a line but not at an end; two ends that meet are no end.
+ */
 function isPointInside(shape: Shape, x: number, y: number): boolean {
   if (locateInAreas(shape, x, y) === INSIDE) return true
   const { kind, skip, first, last, xy, nodeCount } = shape

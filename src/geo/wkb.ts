@@ -20,10 +20,11 @@ const EWKB_M = 0x40000000
 const EWKB_SRID = 0x20000000
 
 /**
- * Writes ISO WKB, little endian. When any position has a height the whole geometry is written with Z, and a position
- * without one gets NaN (GEOS reads it as "no height"), so reading restores what was written.
+ * Writes ISO WKB, little endian. When any position has a height the whole geometry is written with Z, and a
+ * position without one gets NaN (GEOS reads it as "no height"), so reading restores what was written.
  *
- * @param allocate returns the bytes to fill, for instance a part of a larger buffer when many geometries are written
+ * @param allocate returns the bytes to fill, for instance a part of a larger buffer when many geometries are
+ *   written
  * @see OGC 06-103r4, "Simple feature access - Part 1", section 8
  */
 export function encodeWkb(
@@ -38,8 +39,8 @@ export function encodeWkb(
 }
 
 /**
- * Reads ISO WKB or EWKB (an SRID is skipped) in either byte order. Measures (M) are refused, because `Geometry` has none.
- * Only the form is checked; `parseGeometry` checks ranges and rings.
+ * Reads ISO WKB or EWKB (an SRID is skipped) in either byte order. Measures (M) are refused, because
+ * `Geometry` has none. Only the form is checked; `parseGeometry` checks ranges and rings.
  *
  * @returns the geometry, or the first fault; never throws
  */

@@ -14,8 +14,8 @@ const TYPES: Record<string, Geometry['type']> = {
 }
 
 /**
- * Writes WKT, with heights as `POINT Z (1 2 3)`. A position without a height is written without one, also among others
- * that have one.
+ * Writes WKT, with heights as `POINT Z (1 2 3)`. A position without a height is written without one, also
+ * among others that have one.
  */
 export function encodeWkt(geometry: Geometry): string {
   const tag = geometry.type.toUpperCase()
@@ -30,8 +30,9 @@ export function encodeWkt(geometry: Geometry): string {
 }
 
 /**
- * Parses WKT or EWKT (`SRID=4326;POINT(1 2)`; the SRID is skipped), in any case, with `POINT Z` or `POINTZ`, and both
- * spellings of a multipoint. Measures (M) are refused. Only the form is checked; `parseGeometry` checks ranges and rings.
+ * Parses WKT or EWKT (`SRID=4326;POINT(1 2)`; the SRID is skipped), in any case, with `POINT Z` or `POINTZ`,
+ * and both spellings of a multipoint. Measures (M) are refused. Only the form is checked; `parseGeometry`
+ * checks ranges and rings.
  *
  * @returns the geometry, or the first fault
  * @see OGC 06-103r4, "Simple feature access - Part 1", section 7
@@ -81,7 +82,9 @@ function readGeometry(reader: Reader, depth: number): Geometry | undefined {
   return { type, coordinates: readCoordinates(reader, type) } as Geometry // nested as deep as the type asks
 }
 
-/** Reads as many levels of brackets as GeoJSON has arrays; a point has one level more, around its position. */
+/**
+ * Reads as many levels of brackets as GeoJSON has arrays; a point has one level more, around its position.
+ */
 function readCoordinates(reader: Reader, type: Geometry['type']): unknown {
   switch (type) {
     case 'Point':
@@ -116,7 +119,10 @@ function readList<T>(reader: Reader, read: () => T | undefined, most = Infinity)
   return items
 }
 
-/** Reads a point of `MULTIPOINT ((1 2), (3 4))`, the standard, or `MULTIPOINT (1 2, 3 4)`, the form of older programs. */
+/**
+ * Reads a point of `MULTIPOINT ((1 2), (3 4))`, the standard, or `MULTIPOINT (1 2, 3 4)`, the form of older
+ * programs.
+ */
 function readBracketedPosition(reader: Reader): Position | undefined {
   if (!take(reader, '(')) return readPosition(reader)
   const position = readPosition(reader)
@@ -124,7 +130,10 @@ function readBracketedPosition(reader: Reader): Position | undefined {
   return position
 }
 
-/** Reads numbers up to the next comma or bracket, with a sticky expression: it works in place and copies no text. */
+/**
+ * Reads numbers up to the next comma or bracket, with a sticky expression: it works in place and copies no
+ * text.
+ */
 function readPosition(reader: Reader): Position | undefined {
   const form = /\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)(?=[\s,)])/iy
   const numbers: number[] = []

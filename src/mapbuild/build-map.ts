@@ -18,16 +18,17 @@ import type { ProfileName } from './profile/profile.js'
 import { findProfile } from './profile/profiles.js'
 import { readRoads } from './roads/read-roads.js'
 
+/** Input of `buildMap`. */
 export interface BuildOptions {
   /** an `.osm.pbf` file */
   readonly input: string
   readonly profile: ProfileName
-  /** ISO 3166-1 alpha-2, for the speeds that its law gives; null = none */
+  /** ISO 3166-1 alpha-2, for legal speed limits; null = none */
   readonly country: string | null
-  /** cut the map to this area: ways with a node in it stay whole */
+  /** ways without a node inside are left out; the others stay whole */
   readonly area?: Polygon | MultiPolygon | undefined
   readonly name: string
-  /** program and version, for the file's own account of itself */
+  /** program and version, stored in the file */
   readonly builtBy: string
   /** OpenStreetMap's by default */
   readonly attribution?: string
@@ -37,19 +38,27 @@ export interface BuildOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** reading: bytes of the extract, which is read twice; building: stages */
+/**
+ * Stage of a build; progress counts bytes while reading (the extract is read twice), and steps while
+ * building.
+ */
 export type BuildStage = 'reading' | 'building' | 'ordering'
 
 const ATTRIBUTION = '© OpenStreetMap contributors'
 const LICENCE = 'ODbL-1.0'
-/** How far outside its roads a map's area reaches when none is given: as far as points are snapped by default. */
+/** Margin of the area around the roads when none is given: the default distance of snapping. */
 const AREA_MARGIN_M = 1000
 const BUILD_STAGES = 6
 
 /**
- * Makes a road graph from an extract. The same extract and options give the same graph, byte for byte.
+ * Builds a road graph from an extract. The same extract and options give the same graph, byte for byte.
  *
- * Memory follows the roads: about 60 bytes a node of a road while it is read, then the size of the map.
+ * Steps, one folder each: `extract` reads OSM objects; `profile` turns their tags into speed and access;
+ * `roads` collects the ways and nodes that a profile uses; `network` cuts and joins them to segments between
+ * junctions; `graph` makes nodes and arcs of them, with turn rules, and writes the file.
+ *
+ * Memory follows the roads, not the extract: about 60 bytes a node of a road while it is read, then the size
+ * of the map.
  *
  * @throws AppError BAD_EXTRACT when the extract cannot be read or has no road for the profile
  */
@@ -95,15 +104,20 @@ export async function buildMap(options: BuildOptions): Promise<GraphParts> {
   }
 }
 
+/** Reports of progress. Each ends with a pause, and throws when the signal is aborted. */
 interface Stages {
+  /** Reports bytes of one reading. */
   readonly onBytes: (done: number, total: number) => Promise<void>
-  /** ends a stage of building */
+  /** Ends a step of building. */
   next(): Promise<void>
-  /** how much of the order is done */
+  /** Reports the share of the node order that is done. */
   onOrder(fraction: number): Promise<void>
 }
 
-/** Between two steps other work of the thread gets its turn: a bar is drawn, a signal is heard. */
+/**
+ * Creates the reports. Their pauses let other work of the thread run, such as drawing a bar and receiving a
+ * signal.
+ */
 function createStages({ onProgress, signal }: BuildOptions): Stages {
   let stage = 0
   let lastDone = 0
@@ -130,7 +144,10 @@ function createStages({ onProgress, signal }: BuildOptions): Stages {
   }
 }
 
-/** The order of the nodes takes longer than all other stages together: pauses at every hundredth. */
+/**
+ * Computes the order of the nodes, which takes longer than all other stages together, with a pause at every
+ * percent.
+ */
 async function runOrder(expansion: Expansion, sites: Sites, stages: Stages): Promise<Uint32Array> {
   const steps = rankSteps(expansion, sites)
   let pauseAt = 0
@@ -145,7 +162,7 @@ async function runOrder(expansion: Expansion, sites: Sites, stages: Stages): Pro
   return step.value
 }
 
-/** What the extract gives; everything else of it is let go when this returns. */
+/** Reads the extract into a network. Everything else that was read is garbage when this returns. */
 async function readNetwork(
   options: BuildOptions,
   stages: Stages,

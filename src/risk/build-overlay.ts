@@ -20,11 +20,12 @@ import {
 } from './stack-levels.js'
 
 /**
- * Builds the overlay of a map and a set of cells: the pieces of each segment that a cell covers, with their levels.
+ * Builds the overlay of a map and a set of cells: the pieces of each segment that a cell covers, with their
+ * levels.
  *
- * The tree of segment boxes is walked from the root, each branch with the cells that meet its box. Rectangles that share
- * their borders, as mesh squares do, are one grid. A line is unpacked only when a border may cross it. So the cost
- * follows the cells and the roads that they cover, not the size of the map.
+ * The tree of segment boxes is walked from the root, each branch with the cells that meet its box. Rectangles
+ * that share their borders, as mesh squares do, are one grid. A line is unpacked only when a border may cross
+ * it. So the cost follows the cells and the roads that they cover, not the size of the map.
  *
  * @throws Error when the map has no index of its segments
  */
@@ -35,8 +36,8 @@ export function buildOverlay(graph: Graph, cells: CellSet): Overlay {
 }
 
 /**
- * Returns the same as `buildOverlay(graph, cells)`, at the cost of the changed cells only: segments near none of them
- * keep their pieces from the former overlay.
+ * Returns the same as `buildOverlay(graph, cells)`, at the cost of the changed cells only: segments near none
+ * of them keep their pieces from the former overlay.
  *
  * @param former overlay of the cells before the change
  * @param changed all cells that were added or removed
@@ -48,7 +49,9 @@ export function rebuildOverlay(graph: Graph, former: Overlay, cells: CellSet, ch
   return assemble(found, former)
 }
 
-/** Estimate: a mesh square of 250 m has about 8 segments in a town. A good estimate saves growing the arrays. */
+/**
+ * Estimate: a mesh square of 250 m has about 8 segments in a town. A good estimate saves growing the arrays.
+ */
 const SEGMENTS_PER_CELL = 8
 
 /** Returns the bytes that an overlay holds in memory. */
@@ -82,7 +85,9 @@ interface Work {
 /** A walk through the tree of segments. */
 interface Walk {
   readonly tree: SegmentTree
-  /** only segments near these cells are searched, and listed even without pieces; undefined = near any cell */
+  /**
+   * only segments near these cells are searched, and listed even without pieces; undefined = near any cell
+   */
   readonly changed: CellIndex | undefined
   readonly work: Work
   readonly found: Found
@@ -102,7 +107,10 @@ interface Branch {
   readonly changedEnd: number
 }
 
-/** Finds the pieces of every segment near some cells: near the changed ones, or near any when `changed` is undefined. */
+/**
+ * Finds the pieces of every segment near some cells: near the changed ones, or near any when `changed` is
+ * undefined.
+ */
 function findPieces(graph: Graph, cells: CellSet, changed: CellSet | undefined, found: Found): void {
   const tree = openSegmentTree(graph)
   if (tree === undefined) throw new Error('the map has no index of its segments')

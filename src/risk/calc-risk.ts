@@ -31,9 +31,9 @@ export interface TravelRisk extends Exposure {
 }
 
 /**
- * Calculates the exposure of a journey. Each leg is cut at the borders of the cells and at the times when cells begin
- * and cease to be valid. Within a theme the highest level of a piece counts; themes add up. Waiting between two legs
- * does not count.
+ * Calculates the exposure of a journey. Each leg is cut at the borders of the cells and at the times when
+ * cells begin and cease to be valid. Within a theme the highest level of a piece counts; themes add up.
+ * Waiting between two legs does not count.
  *
  * @param themes theme → its cells
  */
@@ -93,7 +93,10 @@ function createExposure(): Exposure {
   return { total: 0, byTheme: new Map(), maxLevel: 0, levelHours: 0, lengthM: 0, hours: 0 }
 }
 
-/** Exposure of a leg. Sums are in shares of the leg, multiplied by its hours once: level 2 for 1.5 h is exactly 3. */
+/**
+ * Exposure of a leg. Sums are in shares of the leg, multiplied by its hours once: level 2 for 1.5 h is
+ * exactly 3.
+ */
 function exposureOf(leg: Leg, { themes, covered, pieces }: Work): Exposure {
   const exposure = { ...createExposure(), lengthM: leg.lengthM, hours: leg.hours }
   const line = lineOfLeg(leg)

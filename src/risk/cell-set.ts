@@ -11,15 +11,17 @@ export const MAX_LEVEL = 10
 /**
  * Risk cells of one theme in flat arrays, in 1e-7 degree like the roads.
  *
- * Only areas cover roads: points and lines of a cell's geometry have no width and are dropped. Levels outside 0 … 10 are
- * clamped and counted. Cells of level 0 change nothing and are not kept.
+ * Only areas cover roads: points and lines of a cell's geometry have no width and are dropped. Levels outside
+ * 0 … 10 are clamped and counted. Cells of level 0 change nothing and are not kept.
  */
 export interface CellSet {
   /** cell → west, south, east, north */
   readonly box: number[]
   /** cell → 1 to 10 */
   readonly level: number[]
-  /** cell → its area: a ring when it has few corners, null for a rectangle along the axes, which is its box */
+  /**
+   * cell → its area: a ring when it has few corners, null for a rectangle along the axes, which is its box
+   */
   readonly shape: (Area | null)[]
   /** levels that were outside 0 … 10 */
   clampedCount: number
@@ -50,8 +52,8 @@ export function addCell(cells: CellSet, geometry: Geometry, level: number): bool
 }
 
 /**
- * Adds a cell with a geometry in WKB, as it is stored. Polygons of one small ring, as mesh squares are, are read without
- * decoding; a geometry that cannot be read is counted and dropped.
+ * Adds a cell with a geometry in WKB, as it is stored. Polygons of one small ring, as mesh squares are, are
+ * read without decoding; a geometry that cannot be read is counted and dropped.
  *
  * @returns false when the cell was not kept
  */
@@ -68,14 +70,17 @@ export function addCellWkb(cells: CellSet, wkb: Uint8Array, level: number): bool
 }
 
 /**
- * Converts degrees to 1e-7 degree, rounded to 1e-11 degree (a micrometre): a decimal that equals a road's coordinate must
- * stay equal, and 41.15 · 1e7 is not a whole number in doubles.
+ * Converts degrees to 1e-7 degree, rounded to 1e-11 degree (a micrometre): a decimal that equals a road's
+ * coordinate must stay equal, and 41.15 · 1e7 is not a whole number in doubles.
  */
 export function toE7(degrees: number): number {
   return Math.round(degrees * 1e11) / 1e4
 }
 
-/** Rounds and clamps a level; any change is counted. Levels come from integer columns, so a fraction is a fault too. */
+/**
+ * Rounds and clamps a level; any change is counted. Levels come from integer columns, so a fraction is a
+ * fault too.
+ */
 function clampLevel(cells: CellSet, level: number): number {
   const clamped = Math.min(MAX_LEVEL, Math.max(0, Math.round(level)))
   if (clamped !== level) cells.clampedCount++
@@ -86,7 +91,9 @@ function clampLevel(cells: CellSet, level: number): number {
 const HEADER_BYTES = 5 + 4 + 4
 const POSITION_BYTES = 16
 
-/** x, y, x, y … of little-endian WKB of a polygon with one ring of few positions; undefined for anything else. */
+/**
+ * x, y, x, y … of little-endian WKB of a polygon with one ring of few positions; undefined for anything else.
+ */
 function readCorners(wkb: Uint8Array): number[] | undefined {
   const positions = wkb[9]!
   const isFit =

@@ -1,15 +1,19 @@
 /**
- * Cells that meet a branch of a tree of boxes, branch by branch. Below a branch only the cells that meet it are
- * compared, so each cell is compared with the boxes around it and no others, whatever the size of the map.
+ * Cells that meet a branch of a tree of boxes, branch by branch. Below a branch only the cells that meet it
+ * are compared, so each cell is compared with the boxes around it and no others, whatever the size of the
+ * map.
  *
- * Lists of cells lie on a stack: the list of a branch follows that of the branch above it, and is overwritten by that of
- * the next sibling. A list holds the **place** of each cell along a space-filling curve, so that cells that are compared
- * together lie together in memory.
+ * Lists of cells lie on a stack: the list of a branch follows that of the branch above it, and is overwritten
+ * by that of the next sibling. A list holds the **place** of each cell along a space-filling curve, so that
+ * cells that are compared together lie together in memory.
  */
 export interface CellSieve {
   /** place → cell */
   readonly cells: Uint32Array
-  /** place → west, south, east, north; whole 1e-7 degree, rounded inwards: boxes of roads are whole, so this is exact */
+  /**
+   * place → west, south, east, north; whole 1e-7 degree, rounded inwards: boxes of roads are whole, so this
+   * is exact
+   */
   readonly box: Int32Array
   /** lists of places, replaced when they need more room. The first list goes from 0 to the number of cells */
   stack: Uint32Array
@@ -46,8 +50,8 @@ function within(e7: number): number {
 const GRID_BITS = 8
 
 /**
- * Sorts cells by the square of their south-western corner; squares are in Morton order (interleaved bits). Counting
- * sort, linear.
+ * Sorts cells by the square of their south-western corner; squares are in Morton order (interleaved bits).
+ * Counting sort, linear.
  *
  * @see G. M. Morton, "A computer oriented geodetic data base and a new technique in file sequencing", 1966
  */

@@ -2,8 +2,8 @@ import { type Area, isRing } from '../geo/ring.js'
 import { type CellSet, createCellSet } from './cell-set.js'
 
 /**
- * Finds the cells that are in only one of two sets, as multisets: a cell that is once in one and three times in the other
- * is listed twice. Order does not matter, but sets that begin alike are compared faster.
+ * Finds the cells that are in only one of two sets, as multisets: a cell that is once in one and three times
+ * in the other is listed twice. Order does not matter, but sets that begin alike are compared faster.
  *
  * Cost: linear in the cells.
  *
@@ -57,8 +57,8 @@ function createTable(cells: CellSet, from: number): Table {
 }
 
 /**
- * Takes an equal cell that is not taken yet; false when there is none. Taken cells at the front of a chain leave it, so
- * that many equal cells do not cost quadratic time.
+ * Takes an equal cell that is not taken yet; false when there is none. Taken cells at the front of a chain
+ * leave it, so that many equal cells do not cost quadratic time.
  */
 function takeTwin(
   { from, mask, first, next, isTaken }: Table,

@@ -51,7 +51,9 @@ export function addFound(found: Found, segment: number, pieces: Pieces): void {
   found.count++
 }
 
-/** Returns a longer copy. Callers double the size, so all copies together cost at most twice the final size. */
+/**
+ * Returns a longer copy. Callers double the size, so all copies together cost at most twice the final size.
+ */
 function grown<A extends Uint32Array | Uint8Array>(array: A, size: number): A {
   // the constructor of an array makes arrays of its own type, which TypeScript does not express
   const larger = new (array.constructor as new (size: number) => A)(size)
@@ -67,8 +69,8 @@ const EMPTY: Overlay = {
 }
 
 /**
- * Merges found pieces and a former overlay into an overlay, segments ascending. A found segment replaces the former one;
- * found without pieces it is removed.
+ * Merges found pieces and a former overlay into an overlay, segments ascending. A found segment replaces the
+ * former one; found without pieces it is removed.
  *
  * Cost: linear in both, plus a radix sort of the found segments.
  */

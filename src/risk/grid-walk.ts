@@ -34,11 +34,11 @@ export function levelOfBox({ x, y, level, width }: RectGrid, boxes: Int32Array, 
 }
 
 /**
- * Cuts a line into pieces by the fields of a grid that it runs through, ends rounded to whole millimetres. The line is
- * measured only when the level changes on it.
+ * Cuts a line into pieces by the fields of a grid that it runs through, ends rounded to whole millimetres.
+ * The line is measured only when the level changes on it.
  *
- * Fields are half-open like cells. Where a line touches a border and turns back, its stretch in the field beyond has no
- * length and is no piece.
+ * Fields are half-open like cells. Where a line touches a border and turns back, its stretch in the field
+ * beyond has no length and is no piece.
  *
  * Cost: one step for each corner and for each border that the line crosses.
  *
@@ -70,7 +70,8 @@ export function walkGrid(
   for (let corner = 1; corner < corners; corner++) {
     const bx = xy[corner * 2]!
     const by = xy[corner * 2 + 1]!
-    // steps to the neighbouring field across the border that the segment meets first, until the corner's field is reached
+    // steps to the neighbouring field across the border that the segment meets first, until the corner's
+    // field is reached
     while (bx < west || bx >= east || by < south || by >= north) {
       const shareX = bx >= east ? (east - ax) / (bx - ax) : bx < west ? (west - ax) / (bx - ax) : 2
       const shareY = by >= north ? (north - ay) / (by - ay) : by < south ? (south - ay) / (by - ay) : 2

@@ -16,11 +16,17 @@ export interface MeasuredLine extends Extent {
   north: number
 }
 
-/** Stretches of a line that lie inside a cell, with the working memory of `coverLine`. Reused from call to call. */
+/**
+ * Stretches of a line that lie inside a cell, with the working memory of `coverLine`. Reused from call to
+ * call.
+ */
 export interface Covered {
   /** numbers in use: two for each stretch */
   size: number
-  /** from, to, from, to …: distances along the line, ascending, stretches apart from each other; never shortened */
+  /**
+   * from, to, from, to …: distances along the line, ascending, stretches apart from each other; never
+   * shortened
+   */
   readonly ends: number[]
   /** working memory */
   readonly cuts: SegmentCuts
@@ -34,8 +40,9 @@ export function createCovered(): Covered {
 /**
  * Finds the stretches of a line that lie inside a cell.
  *
- * Cells are half-open: a line along a border is inside the cell to the east of it, or to the north, and so inside
- * exactly one of two neighbours. A cell that the line only touches covers nothing, because a stretch has a length.
+ * Cells are half-open: a line along a border is inside the cell to the east of it, or to the north, and so
+ * inside exactly one of two neighbours. A cell that the line only touches covers nothing, because a stretch
+ * has a length.
  *
  * @param cell index in `cells`
  * @param covered receives the stretches, in the unit of `line.offsets`
@@ -51,8 +58,8 @@ export function coverLine(cells: CellSet, cell: number, line: MeasuredLine, cove
 }
 
 /**
- * Stretches inside a rectangle along the axes. Half-open by comparisons alone: the western and the southern border
- * belong to the rectangle.
+ * Stretches inside a rectangle along the axes. Half-open by comparisons alone: the western and the southern
+ * border belong to the rectangle.
  *
  * @param at index of its west side in `box`; south, east and north follow
  */
@@ -120,8 +127,8 @@ function clip(
 }
 
 /**
- * Stretches inside a ring or a shape. Each segment is cut wherever a border meets it; between two cuts nothing changes,
- * so the middle decides for the whole part.
+ * Stretches inside a ring or a shape. Each segment is cut wherever a border meets it; between two cuts
+ * nothing changes, so the middle decides for the whole part.
  *
  * @param at index of the west side of the area's box in `box`; south, east and north follow
  */
@@ -187,8 +194,8 @@ function sortCuts({ at, count }: SegmentCuts): void {
 }
 
 /**
- * Adds a part of the segment that ends at `corner`, from share `low` to share `high`. At the ends of the segment the
- * offsets are taken as they are, so that stretches of neighbouring segments meet exactly.
+ * Adds a part of the segment that ends at `corner`, from share `low` to share `high`. At the ends of the
+ * segment the offsets are taken as they are, so that stretches of neighbouring segments meet exactly.
  */
 function addShare(
   covered: Covered,

@@ -1,8 +1,9 @@
 import type { CellSet } from './cell-set.js'
 
 /**
- * All rectangles of a cell set as one table of levels. Their borders cut the plane into columns and rows of any width,
- * and each field has the highest level of the rectangles over it. Mesh squares share borders, so their table is small.
+ * All rectangles of a cell set as one table of levels. Their borders cut the plane into columns and rows of
+ * any width, and each field has the highest level of the rectangles over it. Mesh squares share borders, so
+ * their table is small.
  */
 export interface RectGrid {
   readonly x: Borders
@@ -61,8 +62,8 @@ export function createRectGrid({ box, level: levels, shape }: CellSet): RectGrid
 }
 
 /**
- * Column, or row, that a value lies in, half-open: `at[place] <= value < at[place + 1]`. Constant time where borders are
- * about equally spaced.
+ * Column, or row, that a value lies in, half-open: `at[place] <= value < at[place + 1]`. Constant time where
+ * borders are about equally spaced.
  */
 export function placeIn({ at, before, origin, stepsPerUnit }: Borders, value: number): number {
   const last = before.length - 1
@@ -89,7 +90,8 @@ function createBorders(box: readonly number[], shape: CellSet['shape'], axis: nu
   const steps = sorted.length * STEPS_PER_BORDER
   const stepsPerUnit = sorted.length > 1 ? steps / (sorted[sorted.length - 1]! - origin) : 0
   const before = new Uint32Array(steps + 1)
-  // same arithmetic as in `placeIn`; it is monotonic, so every border that falls into an earlier step lies before
+  // same arithmetic as in `placeIn`; it is monotonic, so every border that falls into an earlier step lies
+  // before
   let border = 0
   for (let step = 1; step <= steps; step++) {
     while (border < sorted.length && Math.floor((sorted[border]! - origin) * stepsPerUnit) < step) border++
@@ -98,7 +100,10 @@ function createBorders(box: readonly number[], shape: CellSet['shape'], axis: nu
   return { at, before, origin, stepsPerUnit }
 }
 
-/** Sorts values and drops repeats, by hashing before sorting: most borders repeat, and hashing is faster than sorting. */
+/**
+ * Sorts values and drops repeats, by hashing before sorting: most borders repeat, and hashing is faster than
+ * sorting.
+ */
 function distinct(values: Float64Array): Float64Array {
   const bits = Math.ceil(Math.log2(values.length * 2 + 2))
   const mask = 2 ** bits - 1
@@ -106,7 +111,8 @@ function distinct(values: Float64Array): Float64Array {
   let count = 0
   for (let at = 0; at < values.length; at++) {
     const value = values[at]!
-    // the upper bits of a product are mixed best; in eighths of 1e-7 degree, close borders get different hashes
+    // the upper bits of a product are mixed best; in eighths of 1e-7 degree, close borders get different
+    // hashes
     let slot = Math.imul((value * 8) | 0, 0x9e3779b1) >>> (32 - bits)
     while (slots[slot] !== Infinity && slots[slot] !== value) slot = (slot + 1) & mask
     if (slots[slot] === value) continue

@@ -4,8 +4,8 @@ import { MAX_LEVEL } from './cell-set.js'
 const FEW = 32
 
 /**
- * Stretches of one line, each with a level, in any order; they may overlap. The arrays may be longer than `count`: they
- * are reused, and shortening an array would make the next use allocate again.
+ * Stretches of one line, each with a level, in any order; they may overlap. The arrays may be longer than
+ * `count`: they are reused, and shortening an array would make the next use allocate again.
  */
 export interface Stretches {
   count: number
@@ -18,7 +18,9 @@ export interface Stretches {
   readonly openOfLevel: Int32Array
 }
 
-/** Pieces that tile a line without gaps: neighbours differ in level, and the last piece ends with the line. */
+/**
+ * Pieces that tile a line without gaps: neighbours differ in level, and the last piece ends with the line.
+ */
 export interface Pieces {
   count: number
   /** piece → its end, distance along the line; it begins where the one before ends, the first at 0 */
@@ -122,7 +124,8 @@ function sortByTo({ count, to, byTo }: Stretches): Uint32Array {
 }
 
 /**
- * Sweeps along the line from one begin or end of a stretch to the next, counting the open stretches of each level.
+ * Sweeps along the line from one begin or end of a stretch to the next, counting the open stretches of each
+ * level.
  *
  * @param byFrom indexes of the stretches by `from`, ascending; `byTo` likewise
  */
@@ -150,8 +153,8 @@ function highestOpen(openOfLevel: Int32Array): number {
 }
 
 /**
- * Adds the piece from the end of the last one to `upTo`. A piece without length is dropped; one of the same level makes
- * the last one longer.
+ * Adds the piece from the end of the last one to `upTo`. A piece without length is dropped; one of the same
+ * level makes the last one longer.
  */
 export function addPiece(pieces: Pieces, upTo: number, newLevel: number): void {
   const { count, end, level } = pieces

@@ -48,12 +48,16 @@ export function travelSpan(legs: readonly Leg[]): { fromUs: bigint; untilUs: big
   return { fromUs, untilUs }
 }
 
-/** Length within which a geodesic and the straight line on the map differ by less than a metre, up to 60° latitude. */
+/**
+ * Length within which a geodesic and the straight line on the map differ by less than a metre, up to 60°
+ * latitude.
+ */
 const CHORD_M = 5000
 
 /**
- * Converts the geodesic of a leg to short straight pieces on the map, in 1e-7 degree. Offsets are shares of its length,
- * 0 to 1. At the antimeridian the line jumps from one edge of the map to the other, which adds no length.
+ * Converts the geodesic of a leg to short straight pieces on the map, in 1e-7 degree. Offsets are shares of
+ * its length, 0 to 1. At the antimeridian the line jumps from one edge of the map to the other, which adds no
+ * length.
  */
 export function lineOfLeg(leg: Leg): MeasuredLine {
   const walk = walkGeodesic([...leg.from], [...leg.to])

@@ -1,6 +1,8 @@
 import { averageLevel, type Exposure, type TravelRisk } from '../risk/calc-risk.js'
 
-/** Result of `routing.calc_risk` on the wire: exposure in level · hours, lengths in metres, times in hours. */
+/**
+ * Result of `routing.calc_risk` on the wire: exposure in level · hours, lengths in metres, times in hours.
+ */
 interface RiskAnswer {
   exposure: ExposureAnswer
   max_risk: number

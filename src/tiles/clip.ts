@@ -4,11 +4,11 @@ const LEAST = -BUFFER
 const MOST = EXTENT + BUFFER
 
 /**
- * The parts of a line that lie in a tile and its buffer, on a grid.
+ * Clips a line to a tile and its buffer, and rounds it to a grid.
  *
  * @param line x, y, x, y … in tile units, unrounded
- * @param grid units that coordinates are rounded to multiples of
- * @param addPart called with each part: x, y … whole numbers, at least two different points
+ * @param grid coordinates are rounded to multiples of this many units
+ * @param addPart receives each part inside: x, y … whole numbers, at least two different points
  * @see Y.-D. Liang, B. Barsky, "A new concept and method for line clipping", 1984
  */
 export function clipLine(line: readonly number[], grid: number, addPart: (part: number[]) => void): void {
@@ -35,16 +35,20 @@ export function clipLine(line: readonly number[], grid: number, addPart: (part: 
   end()
 }
 
-/** What of a stretch lies inside, as shares of its length; the first greater than the second when nothing does. */
+/**
+ * Part of a segment that lies inside, as shares of its length; the first is greater than the second when none
+ * does.
+ */
 function insideSpan(x0: number, y0: number, dx: number, dy: number): [from: number, to: number] {
   let from = 0
   let to = 1
+  // for each border: speed towards it, and distance to it from the inside
   const borders = [-dx, x0 - LEAST, dx, MOST - x0, -dy, y0 - LEAST, dy, MOST - y0]
   for (let i = 0; i < 8; i += 2) {
     const outward = borders[i]!
     const room = borders[i + 1]!
     if (outward === 0) {
-      if (room < 0) return [1, 0] // runs along the border, outside
+      if (room < 0) return [1, 0] // parallel to the border and outside
       continue
     }
     const share = room / outward
@@ -54,7 +58,7 @@ function insideSpan(x0: number, y0: number, dx: number, dy: number): [from: numb
   return [from, to]
 }
 
-/** Points that fall onto the one before are left out. */
+/** Adds a point, unless it falls onto the one before. */
 function addPoint(part: number[], x: number, y: number, grid: number): void {
   const gridX = Math.round(x / grid) * grid
   const gridY = Math.round(y / grid) * grid

@@ -1,33 +1,39 @@
 import { BUFFER, EXTENT } from './mercator.js'
 
-/** Lines of one kind of road, joined where they meet, each stretch once. */
+/** Lines of one kind of road, joined at their ends, without duplicate edges. */
 export interface LineSet {
-  /** x, y … on the grid, at least two points */
+  /** Adds a line. @param part x, y … on the grid, at least two points */
   add(part: readonly number[]): void
-  /** the lines, without points that a straight line does as well */
+  /** Returns the lines, simplified to the grid: x, y … */
   lines(): number[][]
 }
 
-/** More than any coordinate is apart from any other: two make a key below 2^53. */
+/**
+ * Number of different coordinates along an axis: a point makes a key below SPAN², and an edge one below 2^53.
+ */
 const SPAN = EXTENT + 2 * BUFFER + 1
 
 /**
- * From afar thousands of segments fall onto the same few points of the grid. Each stretch between two points is kept
- * once, so what a tile holds is bounded by its grid, whatever the number of roads.
+ * Creates an empty set. At low zooms thousands of segments fall onto few points of the grid; each edge
+ * between two points is kept once, so the size of a tile is bounded by its grid, whatever the number of
+ * roads.
+ *
+ * @param grid tolerance of the simplification, tile units
  */
 export function createLineSet(grid: number): LineSet {
-  const stretches = new Set<number>()
+  const edges = new Set<number>()
   /** point → an open line that begins or ends there */
   const openAt = new Map<number, number[]>()
   const all = new Set<number[]>()
 
+  /** Joins a line with open lines at both of its ends. */
   const addLine = (line: number[]): void => {
     const joined = joinAt(joinAt(line, keyAt(line, 0)), keyAt(line, line.length - 2))
     all.add(joined)
     openAt.set(keyAt(joined, 0), joined)
     openAt.set(keyAt(joined, joined.length - 2), joined)
   }
-  /** The line together with an open one that ends at a point of its own; that one is gone then. */
+  /** Joins a line with an open one that ends at the point, and removes the open one. */
   const joinAt = (line: number[], point: number): number[] => {
     const other = openAt.get(point)
     if (other === undefined || other === line) return line
@@ -42,32 +48,33 @@ export function createLineSet(grid: number): LineSet {
   }
   return {
     add(part) {
-      let fresh: number[] = []
+      let added: number[] = []
       for (let at = 2; at < part.length; at += 2) {
-        if (takeStretch(stretches, part, at)) {
-          if (fresh.length === 0) fresh.push(part[at - 2]!, part[at - 1]!)
-          fresh.push(part[at]!, part[at + 1]!)
-        } else if (fresh.length > 0) {
-          addLine(fresh)
-          fresh = []
+        if (addEdge(edges, part, at)) {
+          if (added.length === 0) added.push(part[at - 2]!, part[at - 1]!)
+          added.push(part[at]!, part[at + 1]!)
+        } else if (added.length > 0) {
+          addLine(added)
+          added = []
         }
       }
-      if (fresh.length > 0) addLine(fresh)
+      if (added.length > 0) addLine(added)
     },
     lines: () => [...all].map((line) => simplify(line, grid)),
   }
 }
 
-/** False when the stretch that ends at `at` is there already, in either direction. */
-function takeStretch(stretches: Set<number>, part: readonly number[], at: number): boolean {
+/** Adds the edge that ends at index `at`; false when it exists already, in either direction. */
+function addEdge(edges: Set<number>, part: readonly number[], at: number): boolean {
   const a = keyAt(part, at - 2)
   const b = keyAt(part, at)
   const key = Math.min(a, b) * SPAN * SPAN + Math.max(a, b)
-  if (stretches.has(key)) return false
-  stretches.add(key)
+  if (edges.has(key)) return false
+  edges.add(key)
   return true
 }
 
+/** Key of the point at an index. */
 function keyAt(line: readonly number[], at: number): number {
   return (line[at]! + BUFFER) * SPAN + line[at + 1]! + BUFFER
 }
@@ -79,29 +86,31 @@ function reversed(line: readonly number[]): number[] {
 }
 
 /**
- * Leaves out points nearer than `tolerance` to the line without them.
+ * Drops points within `tolerance` of the simplified line. Works with a stack of its own: O(n²) at worst.
  *
  * @see D. Douglas, T. Peucker, "Algorithms for the reduction of the number of points", 1973
  */
-export function simplify(line: number[], tolerance: number): number[] {
+function simplify(line: number[], tolerance: number): number[] {
   const last = line.length - 2
   if (last <= 2) return line
   const isKept = new Uint8Array(line.length)
   isKept[0] = 1
   isKept[last] = 1
-  const waiting = [0, last]
-  while (waiting.length > 0) {
-    const to = waiting.pop()!
-    const from = waiting.pop()!
+  const pending = [0, last]
+  while (pending.length > 0) {
+    const to = pending.pop()!
+    const from = pending.pop()!
     const farthest = farthestFrom(line, from, to, tolerance)
     if (farthest < 0) continue
     isKept[farthest] = 1
-    waiting.push(from, farthest, farthest, to)
+    pending.push(from, farthest, farthest, to)
   }
   return line.filter((_, i) => isKept[i & ~1] === 1)
 }
 
-/** Position of the point farthest from a straight line, -1 when none is farther than `tolerance`. */
+/**
+ * Index of the point farthest from the straight line between two others; -1 when none is beyond `tolerance`.
+ */
 function farthestFrom(line: readonly number[], from: number, to: number, tolerance: number): number {
   const x0 = line[from]!
   const y0 = line[from + 1]!

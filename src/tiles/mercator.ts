@@ -1,11 +1,11 @@
-/** Units across a tile, as most writers of vector tiles have it. */
+/** Units across a tile, the usual number of vector tiles. */
 export const EXTENT = 4096
-/** Roads reach so far over the border, so that their strokes do not end at it. Units */
+/** Units that roads extend over the border of a tile, so that their strokes do not end at it. */
 export const BUFFER = 128
-/** Beyond it Web Mercator has no square any more. */
+/** Northern edge of the Web Mercator square, degrees: atan(sinh(π)). */
 const MAX_LAT = 85.051_128_779_806_6
 
-/** A place in the pyramid: x to the east, y to the south, both below `2 ** z`. */
+/** Place of a tile: zoom, column to the east, row to the south, both below `2 ** z`. */
 export interface TileId {
   readonly z: number
   readonly x: number
@@ -13,14 +13,18 @@ export interface TileId {
 }
 
 /** West, south, east, north in 1e-7 degree. */
-export type BoxE7 = readonly [west: number, south: number, east: number, north: number]
+type BoxE7 = readonly [west: number, south: number, east: number, north: number]
 
-/** Tile units of a longitude, unrounded. */
+/** Converts a longitude to tile units, unrounded. */
 export function unitX(lngE7: number, { z, x }: TileId): number {
   return ((lngE7 / 1e7 + 180) / 360) * 2 ** z * EXTENT - x * EXTENT
 }
 
-/** Tile units of a latitude, unrounded, growing to the south. */
+/**
+ * Converts a latitude to tile units, unrounded, growing to the south.
+ *
+ * @see EPSG:3857, "WGS 84 / Pseudo-Mercator"
+ */
 export function unitY(latE7: number, { z, y }: TileId): number {
   const lat = Math.max(-MAX_LAT, Math.min(MAX_LAT, latE7 / 1e7))
   const sin = Math.sin((lat * Math.PI) / 180)
@@ -28,7 +32,7 @@ export function unitY(latE7: number, { z, y }: TileId): number {
   return fromNorth * 2 ** z * EXTENT - y * EXTENT
 }
 
-/** The land under a tile with its buffer. */
+/** Returns the box of a tile with its buffer, rounded outwards. */
 export function tileBox({ z, x, y }: TileId): BoxE7 {
   const over = BUFFER / EXTENT
   const tiles = 2 ** z

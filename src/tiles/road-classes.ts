@@ -1,39 +1,42 @@
 import { type Graph, LINK_FLAG } from '../routing/graph/graph.js'
 
 /**
- * Classes of roads, the most important first. A graph keeps speeds and no tags, so a class is a range of speed: the
- * regulated one of the faster direction, whose defaults follow the kind of road (see `mapbuild/profile/car.ts`).
+ * Classes of roads, the most important first. A graph keeps speeds and no tags, so a class is a range of
+ * speeds: the regulated speed of the faster direction, whose defaults follow the kind of road
+ * (`mapbuild/profile/car.ts`).
  */
 export const ROAD_CLASSES = ['fast', 'main', 'through', 'street', 'lane', 'ferry'] as const
-export type RoadClass = (typeof ROAD_CLASSES)[number]
 
-/** Class → least speed, 1/10 km/h; what is slower belongs to the next one. */
+/** Class → lowest speed, 1/10 km/h. */
 const LEAST_SPEED = [850, 600, 400, 150, 1]
 const FERRY = ROAD_CLASSES.indexOf('ferry')
-/** A segment that must not be driven in either direction: not on the map. */
-export const NO_CLASS = 255
+/** Class of a segment that is closed in both directions: not drawn. */
+const NO_CLASS = 255
 
-/** Zoom → classes that are drawn: all up to this position of `ROAD_CLASSES`; ferries are drawn with `main` ones. */
+/** Zoom → last class that is drawn, as index of `ROAD_CLASSES`; ferries are drawn from `main` on. */
 const LAST_CLASS_AT = [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 3]
 
-/** Worked out once a graph. */
+/** Classes of one graph. */
 interface Classes {
-  /** segment → position of its class, or `NO_CLASS` */
+  /** segment → index of its class, or `NO_CLASS` */
   readonly bySegment: Uint8Array
-  /** the most important one that the graph has */
+  /** the most important class in the graph */
   readonly first: number
 }
 
+/** Classes of each graph, kept as long as the graph. */
 const classesOf = new WeakMap<Graph, Classes>()
 
-/** Segment → position of its class, or `NO_CLASS`. */
+/**
+ * Returns segment → index of its class in `ROAD_CLASSES`, or 255. Linear in the segments for the first call.
+ */
 export function segmentClasses(graph: Graph): Uint8Array {
   return classes(graph).bySegment
 }
 
 /**
- * The last class that a zoom draws. Where a map has none of the faster ones (ways on foot), what it has counts as if
- * it were fast, so that no map is empty from afar.
+ * Returns the last class that is drawn at a zoom. In a map without the faster classes (for people on foot),
+ * its fastest class counts as the first, so that no map is empty at low zooms.
  */
 export function lastClassAt(graph: Graph, zoom: number): number {
   const wanted = LAST_CLASS_AT[zoom] ?? FERRY
@@ -41,7 +44,7 @@ export function lastClassAt(graph: Graph, zoom: number): number {
   return Math.min(FERRY, wanted + (first === NO_CLASS ? 0 : first))
 }
 
-/** Whether a class is drawn at a zoom that draws all up to `last`. */
+/** Returns true when a class is drawn at a zoom whose last class is `last`. */
 export function isDrawn(roadClass: number, last: number): boolean {
   return roadClass === FERRY ? last >= 1 : roadClass <= last
 }

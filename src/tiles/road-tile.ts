@@ -9,28 +9,29 @@ import { EXTENT, type TileId, tileBox, unitX, unitY } from './mercator.js'
 import { isDrawn, lastClassAt, ROAD_CLASSES, segmentClasses } from './road-classes.js'
 import { type TileFeature, writeTile } from './write-tile.js'
 
-/** From this zoom on each segment is a feature of its own, with its number; readers draw deeper zooms from it too. */
+/** First zoom where each segment is a feature with its own id; readers overzoom from it. */
 export const DETAIL_ZOOM = 14
-/** Deepest zoom that is made; at it a unit is 4 cm. */
+/** Last zoom; a unit is 4 cm there. */
 export const MAX_ZOOM = 18
-/** Names are told from this zoom on: before, there is no room for them. */
+/** First zoom with names; lower ones have no room for them. */
 const NAME_ZOOM = 12
-/** A tile that is larger is made anew on a coarser grid. */
+/** A larger tile is built again on a coarser grid. */
 const MAX_BYTES = 400_000
-/** Other calls may have their turn after so many segments. */
+/** Segments of one time slice. */
 const SLICE_SEGMENTS = 512
-export const LAYER = 'roads'
+const LAYER = 'roads'
 
 /**
- * A vector tile of the roads of a map: layer `roads`, lines with `class`, at zooms with room for it `name`, and at detail
- * zooms `id` (the segment), `kmh`, `oneway` (only along the line, or -1 only against it) and `private`.
+ * Draws the vector tile of the roads of a map: layer `roads`, lines with `class`; `name` from zoom 12 on;
+ * from zoom 14 on `id` (the segment), `kmh`, `oneway` (1 only along the line, -1 only against it) and
+ * `private`. Yields between slices.
  *
  * @returns undefined when no road is in the tile
  */
 export function* roadTile(graph: Graph, tile: TileId): SlicedTask<Uint8Array | undefined> {
   const segments = segmentsIn(graph, tile)
   if (segments.length === 0) return undefined
-  // a unit is a sixteenth of a screen's pixel at 256 pixels a tile: coarser from afar, where lines are joined
+  // a unit is 1/16 of a pixel at 256 pixels a tile; coarser at low zooms, where lines are joined
   let grid = tile.z >= DETAIL_ZOOM ? 1 : tile.z >= NAME_ZOOM ? 4 : 8
   for (;;) {
     const features = yield* featuresOf(graph, tile, segments, grid)
@@ -41,7 +42,9 @@ export function* roadTile(graph: Graph, tile: TileId): SlicedTask<Uint8Array | u
   }
 }
 
-/** Segments whose boxes meet the tile and that are drawn at its zoom, ascending: the same tile has the same bytes. */
+/**
+ * Segments in the box of a tile that are drawn at its zoom, ascending, so that equal tiles have equal bytes.
+ */
 function segmentsIn(graph: Graph, tile: TileId): Uint32Array {
   const classes = segmentClasses(graph)
   const last = lastClassAt(graph, tile.z)
@@ -49,6 +52,12 @@ function segmentsIn(graph: Graph, tile: TileId): Uint32Array {
   return Uint32Array.from(
     segmentIndex(graph).search(west, south, east, north, (segment) => isDrawn(classes[segment]!, last)),
   ).sort()
+}
+
+/** Roads of one class, and of one name where names are drawn. */
+interface Group {
+  readonly properties: TileFeature['properties']
+  readonly set: LineSet
 }
 
 function* featuresOf(
@@ -59,14 +68,17 @@ function* featuresOf(
 ): SlicedTask<TileFeature[]> {
   const isDetailed = tile.z >= DETAIL_ZOOM && grid === 1
   const features: TileFeature[] = []
-  const groups = new Map<string, { properties: TileFeature['properties']; set: LineSet }>()
+  const groups = new Map<string, Group>()
   const line: number[] = []
   for (let i = 0; i < segments.length; i++) {
     if (i % SLICE_SEGMENTS === SLICE_SEGMENTS - 1) yield
     const segment = segments[i]!
     projectLine(graph, tile, segment, line)
     if (isDetailed) addDetailed(graph, segment, line, features)
-    else addToGroup(graph, tile.z, segment, line, grid, groups)
+    else {
+      const { set } = groupOf(graph, tile.z, segment, grid, groups)
+      clipLine(line, grid, (part) => set.add(part))
+    }
   }
   for (const { properties, set } of groups.values()) {
     const lines = set.lines()
@@ -75,20 +87,21 @@ function* featuresOf(
   return features
 }
 
+/** Adds a segment as a feature of its own. */
 function addDetailed(graph: Graph, segment: number, line: number[], features: TileFeature[]): void {
   const lines: number[][] = []
   clipLine(line, 1, (part) => void lines.push(part))
   if (lines.length > 0) features.push({ id: segment, properties: detailsOf(graph, segment), lines })
 }
 
-function addToGroup(
+/** Returns the group of a segment, and creates it when it is the first. */
+function groupOf(
   graph: Graph,
   zoom: number,
   segment: number,
-  line: number[],
   grid: number,
-  groups: Map<string, { properties: TileFeature['properties']; set: LineSet }>,
-): void {
+  groups: Map<string, Group>,
+): Group {
   const roadClass = segmentClasses(graph)[segment]!
   const name = zoom >= NAME_ZOOM ? graph.segmentName[segment]! : 0
   const key = `${roadClass} ${name}`
@@ -97,11 +110,10 @@ function addToGroup(
     group = { properties: { class: className(roadClass), ...named(graph, name) }, set: createLineSet(grid) }
     groups.set(key, group)
   }
-  const { set } = group
-  clipLine(line, grid, (part) => set.add(part))
+  return group
 }
 
-/** The line of a segment in tile units, from tail to head. */
+/** Reads the line of a segment in tile units, from tail to head. @param line receives x, y … */
 function projectLine(graph: Graph, tile: TileId, segment: number, line: number[]): void {
   readLine(graph, segment, line)
   for (let at = 0; at < line.length; at += 2) {
@@ -126,6 +138,6 @@ function named(graph: Graph, offset: number): { name?: string } {
   return offset === 0 ? {} : { name: readString(graph, offset) }
 }
 
-function className(position: number): string {
-  return ROAD_CLASSES[position] ?? 'lane'
+function className(index: number): string {
+  return ROAD_CLASSES[index] ?? 'lane'
 }

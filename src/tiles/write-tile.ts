@@ -1,7 +1,7 @@
 import { PbfWriter } from 'pbf'
 import { EXTENT } from './mercator.js'
 
-/** One kind of thing in a tile: lines in tile units, and what is said of them. */
+/** Feature of a tile: lines in tile units with properties. */
 export interface TileFeature {
   /** undefined = none */
   readonly id: number | undefined
@@ -10,13 +10,15 @@ export interface TileFeature {
   readonly lines: readonly (readonly number[])[]
 }
 
+/** Version of the vector tile specification. */
 const VERSION = 2
+/** Geometry type and commands of the specification, section 4.3. */
 const LINESTRING = 2
 const MOVE_TO = 1
 const LINE_TO = 2
 
 /**
- * The bytes of a vector tile with one layer.
+ * Writes a vector tile with one layer.
  *
  * @see https://github.com/mapbox/vector-tile-spec/tree/master/2.1
  */
@@ -35,8 +37,8 @@ function writeLayer(
   pbf.writeStringField(1, layer)
   for (const { id, properties, lines } of features) {
     const tags = Object.entries(properties).flatMap(([key, value]) => [
-      positionOf(keys, key),
-      positionOf(values, value),
+      indexIn(keys, key),
+      indexIn(values, value),
     ])
     pbf.writeMessage(2, writeFeature, { id, tags, geometry: commandsOf(lines) })
   }
@@ -63,15 +65,15 @@ function writeValue(value: string | number | boolean, pbf: PbfWriter): void {
   else pbf.writeDoubleField(3, value)
 }
 
-/** Position of a word in a pool, which takes it up when it is new. */
-function positionOf<T>(pool: Map<T, number>, word: T): number {
-  const known = pool.get(word)
+/** Returns the index of an item in a pool, and adds it when it is new. */
+function indexIn<T>(pool: Map<T, number>, item: T): number {
+  const known = pool.get(item)
   if (known !== undefined) return known
-  pool.set(word, pool.size)
+  pool.set(item, pool.size)
   return pool.size - 1
 }
 
-/** Commands of a geometry: each point is told as its distance from the one before, over all lines. */
+/** Commands of a geometry: each point is relative to the one before, also from line to line. */
 function commandsOf(lines: readonly (readonly number[])[]): number[] {
   const commands: number[] = []
   let x = 0
@@ -89,6 +91,7 @@ function commandsOf(lines: readonly (readonly number[])[]): number[] {
   return commands
 }
 
+/** 0, -1, 1, -2 … → 0, 1, 2, 3 … */
 function zigzag(value: number): number {
   return (value << 1) ^ (value >> 31)
 }

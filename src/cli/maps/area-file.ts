@@ -5,8 +5,8 @@ import { parseGeometry } from '../../geo/parse-geometry.js'
 import type { MultiPolygon, Polygon, Position } from '../../geo/types.js'
 
 /**
- * Reads an area from GeoJSON: a Polygon or MultiPolygon, a Feature of one, or a FeatureCollection of them, which
- * become one area together.
+ * Reads an area from GeoJSON: a Polygon or MultiPolygon, a Feature of one, or a FeatureCollection of them,
+ * which become one area together.
  *
  * @throws Error in one line that says what was found, what was expected, and where
  */

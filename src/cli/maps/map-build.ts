@@ -11,6 +11,7 @@ import { readSettings } from '../settings.js'
 import { readAreaFile } from './area-file.js'
 import { countsOf, group, megabytes } from './map-facts.js'
 
+/** Options of `map build`. */
 export interface BuildFlags extends GlobalOptions {
   output?: string
   profile: ProfileName
@@ -18,15 +19,17 @@ export interface BuildFlags extends GlobalOptions {
   country?: string
 }
 
-/** Share of the bar that reading gets; it is a little more than half of the time. */
-/** Where on the bar each stage begins and ends, by the time that it takes. */
+/** Part of the progress bar of each stage, by the time that it takes. */
 const SHARES: Record<BuildStage, [from: number, to: number]> = {
   reading: [0, 0.45],
   building: [0.45, 0.6],
   ordering: [0.6, 1],
 }
 
-/** `map build`: reads, builds, writes under a temporary name and renames. */
+/**
+ * Runs `map build`: reads the extract, builds the map, writes it under a temporary name and renames it.
+ * SIGINT stops the build and leaves no file.
+ */
 export async function runMapBuild(
   extract: string,
   flags: BuildFlags,
@@ -35,12 +38,7 @@ export async function runMapBuild(
 ): Promise<void> {
   const startedAt = performance.now()
   const { dataDir, config } = readSettings(flags, deps)
-  const input = path.resolve(deps.cwd, extract)
-  const name = nameOf(flags.output ?? extract)
-  const { mapsDir } = layoutOf(dataDir)
-  const output = path.resolve(deps.cwd, flags.output ?? path.join(mapsDir, `${name}.graph`))
-  if (flags.output !== undefined) checkFolder(output)
-  if (output === input) throw usageError('--output: found the extract itself, expected another file')
+  const { input, output, name, mapsDir } = findFiles(extract, flags, dataDir, deps)
   const area = flags.area === undefined ? undefined : readAreaFile(path.resolve(deps.cwd, flags.area))
   const progress = createProgress(io.stderr)
   const stop = new AbortController()
@@ -66,7 +64,7 @@ export async function runMapBuild(
     report(io, flags, { output, bytes, seconds, parts })
     if (bytes > config.routing.maxMapBytes) {
       io.stderr.write(
-        `fieldgate: the map is larger than routing.maxMapBytes (${config.routing.maxMapBytes}): raise it\n`,
+        `fieldgate: the map is larger than routing.maxMapBytes (${config.routing.maxMapBytes}); raise this setting to serve it\n`,
       )
     }
   } finally {
@@ -75,6 +73,18 @@ export async function runMapBuild(
   }
 }
 
+/** Resolves the files of a build, and refuses an output that cannot be written. */
+function findFiles(extract: string, flags: BuildFlags, dataDir: string, deps: CliDeps) {
+  const input = path.resolve(deps.cwd, extract)
+  const name = nameOf(flags.output ?? extract)
+  const { mapsDir } = layoutOf(dataDir)
+  const output = path.resolve(deps.cwd, flags.output ?? path.join(mapsDir, `${name}.graph`))
+  if (flags.output !== undefined) checkFolder(output)
+  if (output === input) throw usageError('--output: found the extract itself, expected another file')
+  return { input, output, name, mapsDir }
+}
+
+/** Prints the size of the new map and the cost of the build. */
 function report(
   io: CliIo,
   flags: BuildFlags,
@@ -93,11 +103,12 @@ function report(
   )
 }
 
-/** `/x/porto.osm.pbf` and `/y/porto.graph` are both porto. */
+/** Name of a map: `porto` for `/x/porto.osm.pbf` and `/y/porto.graph`. */
 function nameOf(file: string): string {
   return path.basename(file).replace(/(\.osm)?\.(pbf|graph)$/i, '') || 'map'
 }
 
+/** Share of the whole build that is done when a fraction of a stage is done. */
 function share(stage: BuildStage, fraction: number): number {
   const [from, to] = SHARES[stage]
   return from + fraction * (to - from)

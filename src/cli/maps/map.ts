@@ -12,30 +12,33 @@ import { readSettings } from '../settings.js'
 import { type BuildFlags, runMapBuild } from './map-build.js'
 import { countsOf, group, megabytes } from './map-facts.js'
 
-/** The verbs of road maps. None needs a gateway or stops one; a running one takes a new map at SIGHUP. */
+/**
+ * Adds the commands for road maps. They need no gateway and stop none; a running one reads new maps at
+ * SIGHUP.
+ */
 export function addMapCommands(program: Command, io: CliIo, deps: CliDeps): void {
   const map = program.command('map').description('road maps')
   map
     .command('build')
-    .description('makes a map from an OpenStreetMap extract')
+    .description('builds a map from an OpenStreetMap extract')
     .argument('<extract>', 'an .osm.pbf file')
-    .option('-o, --output <file>', 'where the map goes (default: maps/NAME.graph in the data directory)')
-    .addOption(new Option('--profile <profile>', 'who travels').choices(PROFILE_NAMES).default('car'))
-    .option('--area <file>', 'GeoJSON polygon that the map is cut to')
-    .option('--country <code>', 'two letters, for the speeds that its law gives, such as JP', readCountry)
+    .option('-o, --output <file>', 'map file to write (default: maps/NAME.graph in the data directory)')
+    .addOption(new Option('--profile <profile>', 'kind of traveller').choices(PROFILE_NAMES).default('car'))
+    .option('--area <file>', 'GeoJSON polygon; ways without a node inside are left out')
+    .option('--country <code>', 'two-letter code, such as JP, for legal speed limits', readCountry)
     .action(async (extract: string, _options, command: Command) => {
       await runMapBuild(extract, command.optsWithGlobals<BuildFlags>(), io, deps)
     })
   map
     .command('info')
-    .description('prints what a map says of itself')
+    .description('prints the properties of a map')
     .argument('<file>', 'a map file')
     .action((file: string, _options, command: Command) => {
       printInfo(path.resolve(deps.cwd, file), command.optsWithGlobals<GlobalOptions>(), io)
     })
   map
     .command('check')
-    .description('reads a map through and tells every fault')
+    .description('checks a map and prints every fault')
     .argument('<file>', 'a map file')
     .action((file: string, _options, command: Command) => {
       check(path.resolve(deps.cwd, file), command.optsWithGlobals<GlobalOptions>(), io)
@@ -72,7 +75,7 @@ function printInfo(file: string, { json }: GlobalOptions, io: CliIo): void {
     ['bbox', meta.bbox.join(', ')],
     ['area', JSON.stringify(meta.area)],
     [
-      'met while building',
+      'build counts',
       Object.entries(meta.counts)
         .map(([what, count]) => `${what} ${count}`)
         .join(', '),
@@ -128,12 +131,12 @@ function describe(file: string) {
   }
 }
 
-/** Where no gateway has run yet there is no folder, and no map in it. */
+/** Map files of the data directory; none before a gateway has created its folder. */
 function namedFiles(layout: DataLayout): string[] {
   try {
     return mapFiles(layout)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
     throw error
   }
 }

@@ -2,10 +2,10 @@ const DIGIT_BITS = 16
 const DIGITS = 1 << DIGIT_BITS
 
 /**
- * The order that sorts keys: `order[i]` is the position of the i-th smallest. Stable; two counting passes, no
- * comparisons.
+ * Returns the order that sorts keys: `order[i]` is the index of the i-th smallest. Stable radix sort with two
+ * passes, linear in the keys.
  *
- * @param from the order to start from, so that keys can be compared one after the other, the least important first
+ * @param from order to start from; to sort by several keys, sort by the least important first
  */
 export function sortOrder(keys: Uint32Array, from?: Uint32Array): Uint32Array {
   const count = keys.length

@@ -1,16 +1,18 @@
 import { createGrowing, filled, reserve } from './growing.js'
 
-/** Builds `Graph.strings`: each different string once, offset 0 is the empty one. */
+/** Builder of `Graph.strings`: each different string once, the empty one at offset 0. */
 export interface StringPool {
-  /** @returns offset of the string, the same for equal strings */
+  /** Adds a string. @returns its offset, the same for equal strings */
   add(text: string): number
-  /** the string at an offset that `add` returned */
+  /** Returns the string at an offset that `add` returned. */
   text(offset: number): string
+  /** Returns a copy of the pool, as the map file has it. */
   bytes(): Uint8Array
 }
 
 const LENGTH_BYTES = 4
 
+/** Creates a pool that holds the empty string. */
 export function createStringPool(): StringPool {
   const pool = createGrowing(Uint8Array, 64 * 1024)
   const offsets = new Map<string, number>([['', 0]])

@@ -4,30 +4,31 @@ import { inflateSync } from 'node:zlib'
 import { PbfReader } from 'pbf'
 import { AppError, messageOf } from '../../errors.js'
 
-/** A piece of an extract as it lies in the file. */
+/** Blob of an extract, still packed. */
 export interface Blob {
-  /** where its length prefix is */
+  /** byte of its length prefix in the file */
   readonly offset: number
+  /** `OSMHeader`, `OSMData` or unknown */
   readonly type: string
   /** the blob message */
   readonly bytes: Uint8Array
 }
 
-/** An extract that is read from beginning to end, more than once if need be. */
+/** An open `.osm.pbf` file. It can be read several times. */
 export interface Extract {
   readonly file: string
   readonly sizeBytes: number
-  /** blobs from `offset` on; each is valid until the next is asked for */
+  /** Yields the blobs from a byte on. @throws AppError BAD_EXTRACT */
   blobsFrom(offset: number): Generator<Blob>
-  /** hex digest of the file; reads it once more */
+  /** Returns the hex digest of the file, which it reads once more. */
   sha256(): string
   close(): void
 }
 
-/** By the format: a blob's header, and a blob, are never larger. */
+/** Limits of the format for a blob's header and a blob. */
 const MAX_HEADER_BYTES = 64 * 1024
 const MAX_BLOB_BYTES = 32 * 1024 * 1024
-/** zlib packs road data 2 to 20 times; a file that swells more is made to fill memory. */
+/** zlib packs road data 2 to 20 times; a much higher ratio is an attack on memory. */
 const MAX_RATIO = 200
 
 /** Field numbers of `Blob` in fileformat.proto. */
@@ -58,9 +59,9 @@ export function openExtract(file: string): Extract {
 }
 
 /**
- * The error of an extract that cannot be used.
+ * Returns the error for an extract that cannot be used.
  *
- * @param offset byte of the file where the fault is, or where the blob begins that holds it
+ * @param offset byte of the fault in the file, or of the blob that holds it
  */
 export function badExtract(offset: number, message: string, cause?: unknown): AppError {
   return new AppError(
@@ -141,9 +142,9 @@ function readBlobHeader(bytes: Uint8Array, offset: number): { type: string; data
 }
 
 /**
- * What a blob holds, unpacked.
+ * Unpacks the content of a blob.
  *
- * @throws AppError BAD_EXTRACT for any packing but zlib, and for bytes that do not unpack to the size they promise
+ * @throws AppError BAD_EXTRACT for any packing but zlib, and for bytes that do not unpack to the stated size
  */
 export function unpackBlob({ bytes, offset }: Blob): Uint8Array {
   const pbf = new PbfReader(bytes)
@@ -185,7 +186,7 @@ function inflate(zlib: Uint8Array, rawSize: number | undefined, offset: number):
   }
   let unpacked: Uint8Array
   try {
-    // one output buffer of the right size; a byte more than promised already fails
+    // one output buffer of the right size; a byte more than stated fails at once
     unpacked = inflateSync(zlib, { maxOutputLength: Math.max(rawSize, 1), chunkSize: Math.max(rawSize, 64) })
   } catch (cause) {
     throw badExtract(offset, `the blob does not unpack (${messageOf(cause)})`, cause)

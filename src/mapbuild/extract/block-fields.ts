@@ -5,18 +5,22 @@ import type { BlockVisitor, Tags } from './osm-objects.js'
 import type { StringTable } from './string-table.js'
 
 const INFO_TIMESTAMP = 2
-/** wire type of messages, strings and packed lists, the only form in which OSM writers write lists */
+/** Wire type of messages, strings and packed lists; all OSM writers pack their lists. */
 const LENGTH_DELIMITED = 2
 
-/** State of reading one block, and scratch that later blocks use again. */
+/** State of reading one block, and working memory that later blocks reuse. */
 export interface Reading {
   pbf: PbfReader
   table: StringTable
+  /** nanodegrees of one unit of the coordinates */
   granularity: number
+  /** nanodegrees */
   latOffset: number
   lngOffset: number
   dateGranularityMs: number
+  /** byte of the blob in the file, for errors */
   offset: number
+  /** kinds of objects seen, bits of `HOLDS` */
   holds: number
   readonly visitor: BlockVisitor
   readonly ids: Growing<Float64Array>
@@ -26,7 +30,7 @@ export interface Reading {
   readonly values: Growing<Uint32Array>
 }
 
-/** Steps into a length-delimited value. @returns where it ends, never behind `limit` */
+/** Enters a length-delimited value. @returns its end, at most `limit` */
 export function enter({ pbf, offset }: Reading, limit: number): number {
   if (pbf.type !== LENGTH_DELIMITED)
     throw badExtract(offset, `found wire type ${pbf.type}, expected a message`)
@@ -35,12 +39,17 @@ export function enter({ pbf, offset }: Reading, limit: number): number {
   return end
 }
 
-/** Fields must end where their message ends. */
+/** Leaves a message; its fields must end exactly where it ends. */
 export function leave({ pbf, offset }: Reading, end: number): void {
   if (pbf.pos !== end) throw badExtract(offset, 'the block is damaged: a field ends behind its message')
 }
 
-/** @param wanted tags are only made when one of these keys is there; empty = always */
+/**
+ * Reads the tags of an object from `keys` and `values`.
+ *
+ * @param wanted only objects with one of these keys get tags; empty = all
+ * @returns undefined when the object has none of the wanted keys
+ */
 export function readTags(
   { keys, values, table, offset }: Reading,
   wanted: readonly string[],
@@ -58,13 +67,14 @@ export function readTags(
   return tags
 }
 
+/** Returns a string of the block's table. @throws AppError BAD_EXTRACT when the table has no such index */
 export function textOf(table: StringTable, index: number, offset: number): string {
   const text = table.text(index)
   if (text === undefined) throw badExtract(offset, `string ${index} is used, the table has ${table.count}`)
   return text
 }
 
-/** Appends packed sint64 values, each the difference to the one before. */
+/** Reads packed sint64 differences, and appends the values. */
 export function readDeltas(reading: Reading, into: Growing<Float64Array>, limit: number): void {
   const { pbf } = reading
   const end = enter(reading, limit)
@@ -76,6 +86,7 @@ export function readDeltas(reading: Reading, into: Growing<Float64Array>, limit:
   leave(reading, end)
 }
 
+/** Reads packed unsigned numbers, and appends them. */
 export function readNumbers(reading: Reading, into: Growing<Uint32Array>, limit: number): void {
   const { pbf } = reading
   const end = enter(reading, limit)
@@ -83,6 +94,7 @@ export function readNumbers(reading: Reading, into: Growing<Uint32Array>, limit:
   leave(reading, end)
 }
 
+/** Reads the metadata of an object, for its time. */
 export function readInfo(reading: Reading, end: number): void {
   const { pbf, visitor, dateGranularityMs } = reading
   for (let field = pbf.nextField(end); field !== 0; field = pbf.nextField(end)) {
@@ -91,6 +103,7 @@ export function readInfo(reading: Reading, end: number): void {
   leave(reading, end)
 }
 
+/** Reads the metadata of dense nodes, for the newest time. */
 export function readDenseInfo(reading: Reading, end: number): void {
   const { pbf, visitor, dateGranularityMs } = reading
   let value = 0

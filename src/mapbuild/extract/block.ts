@@ -16,7 +16,7 @@ import {
 import type { BlockVisitor, Member, Tags } from './osm-objects.js'
 import { readStringTable } from './string-table.js'
 
-/** Kinds of objects that a block holds, as bits, so that a second pass may leave blocks out. */
+/** Kinds of objects in a block, as bits, so that a second pass can skip blocks. */
 export const HOLDS = { nodes: 1, ways: 2, relations: 4 } as const
 
 /** Field numbers in osmformat.proto. */
@@ -41,10 +41,10 @@ const MAX_LAT_E7 = 900_000_000
 const NANO_PER_E7 = 100
 
 /**
- * A reader of OSMData blocks for one visitor.
+ * Creates a reader of OSMData blocks for one visitor.
  *
- * @returns a function that reads a block and says which kinds of objects it holds (bits of `HOLDS`); it throws
- *   AppError BAD_EXTRACT with the given offset for anything that cannot be right
+ * @returns a function that reads a block and returns its kinds of objects (bits of `HOLDS`); it throws
+ *   AppError BAD_EXTRACT with the given offset for a damaged block
  */
 export function createBlockReader(visitor: BlockVisitor): (bytes: Uint8Array, offset: number) => number {
   const scratch = () => createGrowing(Float64Array, 16_384)
@@ -77,7 +77,7 @@ export function createBlockReader(visitor: BlockVisitor): (bytes: Uint8Array, of
   }
 }
 
-/** The groups may stand before what says how to read them, so they are read last. */
+/** Reads a block. Groups may come before the fields that they depend on, so they are read last. */
 function readBlock(reading: Reading): void {
   const { pbf, visitor } = reading
   const groups: number[] = []
@@ -126,7 +126,7 @@ function readGroup(reading: Reading, start: number, end: number): void {
   leave(reading, end)
 }
 
-/** Ids, places and tags come as one list each, and belong together by position. */
+/** Reads dense nodes: ids, coordinates and tags are one list each, in the same order. */
 function readDense(reading: Reading, end: number): void {
   const { pbf, ids, lats, lngs, keys, visitor, offset } = reading
   ids.length = 0
@@ -162,7 +162,7 @@ function readDense(reading: Reading, end: number): void {
   }
 }
 
-/** Keys and values alternate in `keys[from … end)`. */
+/** Tags of one dense node: keys and values alternate in `keys[from … end)`. */
 function denseTags({ keys, table, offset, visitor }: Reading, from: number, end: number): Tags | undefined {
   if (end > keys.length) throw badExtract(offset, 'a node has a key without a value')
   for (let at = from; at < end; at += 2) {
@@ -176,7 +176,7 @@ function denseTags({ keys, table, offset, visitor }: Reading, from: number, end:
   return undefined
 }
 
-/** One node a message, as few writers still do. */
+/** Reads a node with a message of its own, a form that few writers use. */
 function readNode(reading: Reading, end: number): void {
   const { pbf, keys, values, visitor } = reading
   let id = 0
@@ -196,12 +196,12 @@ function readNode(reading: Reading, end: number): void {
   emitNode(reading, id, lng, lat, readTags(reading, visitor.nodeKeys))
 }
 
-/** @param lng in units of the block's granularity, as `lat` */
+/** Hands a node to the visitor. @param lng in units of the block's granularity, like `lat` */
 function emitNode(reading: Reading, id: number, lng: number, lat: number, tags: Tags | undefined): void {
   const { visitor, granularity, lngOffset, latOffset, offset } = reading
   const lngE7 = Math.round((lngOffset + granularity * lng) / NANO_PER_E7)
   const latE7 = Math.round((latOffset + granularity * lat) / NANO_PER_E7)
-  // not written as a comparison that a NaN would pass
+  // negated, so that NaN is refused too
   if (!(Math.abs(lngE7) <= MAX_LNG_E7 && Math.abs(latE7) <= MAX_LAT_E7)) {
     throw badExtract(
       offset,
@@ -211,7 +211,7 @@ function emitNode(reading: Reading, id: number, lng: number, lat: number, tags: 
   visitor.node?.(id, lngE7, latE7, tags)
 }
 
-/** Tags decide whether the refs were read for nothing; ways that no profile drives are most of a full extract. */
+/** Reads a way. Its tags decide whether the visitor gets it; most ways of a full extract are no roads. */
 function readWay(reading: Reading, end: number): void {
   const { pbf, ids, keys, values, visitor } = reading
   let id = 0
@@ -230,7 +230,7 @@ function readWay(reading: Reading, end: number): void {
   if (tags !== undefined) visitor.way?.(id, tags, ids.array, ids.length)
 }
 
-/** Relations are few: their members become objects. */
+/** Reads a relation. Relations are few, so their members may become objects. */
 function readRelation(reading: Reading, end: number): void {
   const { pbf, ids, keys, values, visitor, table, offset } = reading
   const roles = createGrowing(Uint32Array, 8)

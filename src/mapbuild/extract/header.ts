@@ -2,11 +2,11 @@ import { PbfReader } from 'pbf'
 import { AppError, messageOf } from '../../errors.js'
 import { badExtract } from './blobs.js'
 
-/** What an extract says of itself. */
+/** Header of an extract. */
 export interface ExtractHeader {
-  /** [west, south, east, north], degrees; null when it has none */
+  /** [west, south, east, north], degrees; null when missing or impossible */
   bbox: [number, number, number, number] | null
-  /** when the data was replicated, ISO 8601; null when it does not say */
+  /** time of the data, ISO 8601; null when missing */
   replicatedAt: string | null
   writtenBy: string
 }
@@ -40,7 +40,9 @@ export function readExtractHeader(bytes: Uint8Array, offset: number): ExtractHea
   return header
 }
 
-/** A time of the OSM data, null for one that no OSM data has (before 2004, or after year 9999). */
+/**
+ * Formats a time of OSM data as ISO 8601; null for an impossible one (before 2004, or after the year 9999).
+ */
 export function isoTime(epochS: number): string | null {
   const isSane = epochS > 1_072_915_200 && epochS < 253_402_300_800
   return isSane ? new Date(epochS * 1000).toISOString().replace('.000Z', 'Z') : null

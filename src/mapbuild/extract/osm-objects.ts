@@ -1,20 +1,21 @@
-/** Keys and values of an OSM object. */
+/** Tags of an OSM object: key → value. */
 export type Tags = ReadonlyMap<string, string>
 
-/** What is wanted of a block. Objects whose handler is missing are skipped unread. */
+/** Receiver of the objects of a block. Kinds of objects without a handler are skipped unread. */
 export interface BlockVisitor {
-  /** nodes and ways: only those with one of these keys get their tags, ways without are not handed over at all */
+  /** nodes without any of `nodeKeys` come without tags; ways without any of `wayKeys` are skipped */
   readonly nodeKeys: readonly string[]
   readonly wayKeys: readonly string[]
   /** `tags` undefined: none of `nodeKeys` */
   node?(id: number, lngE7: number, latE7: number, tags: Tags | undefined): void
-  /** `refs[0 … refCount)` are node ids, valid during the call */
+  /** `refs[0 … refCount)` are node ids, valid only during the call */
   way?(id: number, tags: Tags, refs: Float64Array, refCount: number): void
   relation?(id: number, tags: Tags, members: readonly Member[]): void
-  /** newest change of any object that is read, seconds since 1970 */
+  /** time of the last change of an object that was read, seconds since 1970 */
   timestamp?(epochS: number): void
 }
 
+/** Member of a relation. */
 export interface Member {
   readonly type: 'node' | 'way' | 'relation'
   readonly id: number

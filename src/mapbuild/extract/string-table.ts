@@ -1,11 +1,13 @@
 import { PbfReader } from 'pbf'
 
-/** The strings of one block. Most are never asked for, so each is decoded when it first is. */
+/** Strings of one block. Most are never used, so each is decoded on first use. */
 export interface StringTable {
   readonly count: number
-  /** undefined when the table has no such string */
+  /** Returns a string; undefined when the table has no such index. */
   text(index: number): string | undefined
-  /** true when the string is one of `keys`, all of which must be among those the table was read for */
+  /**
+   * Returns true when the string is one of `keys`, which must all be among the `known` strings of the table.
+   */
   isWanted(index: number, keys: readonly string[]): boolean
 }
 
@@ -14,7 +16,8 @@ const decoder = new TextDecoder()
 /**
  * Reads a StringTable message.
  *
- * @param known strings that `isWanted` will be asked about
+ * @param known strings that `isWanted` can be asked for
+ * @throws Error when a string ends behind the table
  */
 export function readStringTable(
   bytes: Uint8Array,
@@ -51,7 +54,10 @@ export function readStringTable(
   }
 }
 
-/** Index → string, for the known strings that the table holds; only strings of a fitting length are decoded. */
+/**
+ * Index → string, for the known strings in the table; only strings of the same length as a known one are
+ * decoded.
+ */
 function findKnown(
   bounds: readonly number[],
   known: readonly string[],

@@ -1,28 +1,30 @@
 import type { Segments } from '../network/segments.js'
 
-/** Which links leave each junction. */
+/** Links that leave each junction. */
 export interface Adjacency {
   readonly junctionCount: number
   /** junction → its open links are `links[first[junction] … first[junction + 1])`, ascending */
   readonly first: Uint32Array
   readonly links: Uint32Array
+  /** Returns the open links that leave a junction, as a view. */
   linksOut(junction: number): Uint32Array
-  /** segment ends that meet at a junction; a loop counts twice */
+  /** Returns the number of segment ends at a junction; a loop counts twice. */
   degree(junction: number): number
+  /** Returns true when a link may be driven. */
   isOpen(link: number): boolean
 }
 
-/** Junction that a link leads to. */
+/** Returns the junction that a link leads to. */
 export function linkHead({ tail, head }: Segments, link: number): number {
   return (link & 1) === 0 ? head[link >>> 1]! : tail[link >>> 1]!
 }
 
-/** Junction that a link comes from. */
+/** Returns the junction that a link comes from. */
 export function linkTail(segments: Segments, link: number): number {
   return linkHead(segments, link ^ 1)
 }
 
-/** Counts, sums up, fills in: links of a junction come out ascending. */
+/** Builds the adjacency by counting sort, linear in the links. */
 export function buildAdjacency(segments: Segments, junctionCount: number): Adjacency {
   const { linkSpeed } = segments
   const linkCount = segments.count * 2

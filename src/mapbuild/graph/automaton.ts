@@ -1,29 +1,33 @@
 import type { TurnRule } from '../network/turn-rules.js'
 
-/** The memory of a traveller who has no turn restriction under way. */
+/** State of a traveller who is in the middle of no turn rule. */
 export const ROOT = 0
 
 /**
- * What a traveller must remember to obey turn rules: the longest run of links just driven that begins a rule.
- * One memory stands for all rules under way at once, for the shorter runs are ends of the longest.
+ * Automaton of turn rules. Its state is the longest sequence of links just driven that begins a rule; it
+ * covers all rules begun at once, because shorter sequences are ends of the longest.
  *
  * @see A. V. Aho, M. J. Corasick, "Efficient string matching: an aid to bibliographic search", 1975
  */
 export interface Automaton {
+  /** Returns true when no rule forbids a link in a state. */
   isAllowed(memory: number, link: number): boolean
-  /** memory after driving a link */
+  /** Returns the state after driving a link. */
   next(memory: number, link: number): number
 }
 
+/** State: a sequence of links that begins a rule. */
 interface Memory {
-  /** longest proper end of this run that begins a rule as well */
+  /** longest proper end of this sequence that begins a rule too */
   shorter: number
+  /** link → longer state */
   readonly nexts: Map<number, number>
   readonly forbidden: Set<number>
-  /** empty = anything */
+  /** empty = any link */
   readonly only: Set<number>
 }
 
+/** Builds the automaton of some rules. Linear in the sum of their lengths. */
 export function buildAutomaton(rules: readonly TurnRule[]): Automaton {
   const memories: Memory[] = [createMemory()]
   for (const rule of rules) addRule(memories, rule)
@@ -50,12 +54,14 @@ function addRule(memories: Memory[], { kind, links }: TurnRule): void {
     memory = next
   }
   const target = links[links.length - 1]!
-  // several `only` rules of the same way and place leave their targets to choose from
+  // several `only` rules of the same way and place allow each of their targets
   const set = kind === 'no' ? memories[memory]!.forbidden : memories[memory]!.only
   set.add(target)
 }
 
-/** Breadth first, so that `shorter` of shorter runs is there when it is needed. */
+/**
+ * Sets `shorter` of all states, breadth first, so that it is set for shorter sequences before it is needed.
+ */
 function linkShorter(memories: Memory[]): void {
   const queue = [ROOT]
   for (const memory of queue) {
@@ -76,7 +82,7 @@ function nextMemory(memories: readonly Memory[], from: number, link: number): nu
   }
 }
 
-/** Every rule under way has its say. */
+/** Checks the rules of a state and of all its shorter ends. */
 function isAllowed(memories: readonly Memory[], from: number, link: number): boolean {
   for (let memory = from; memory !== ROOT; memory = memories[memory]!.shorter) {
     const { forbidden, only } = memories[memory]!

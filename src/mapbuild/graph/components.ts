@@ -3,15 +3,18 @@ import type { Expansion } from './expand.js'
 
 const UNSEEN = 0xffffffff
 
-/** Size of the main network, for people. */
-export interface MainNetwork {
+/** Size of the main network, for the report. */
+interface MainNetwork {
   readonly nodes: number
   readonly arcs: number
 }
 
 /**
- * Sets `LINK_FLAG.MAIN` on links from which the main network can be reached and which can be reached from it, so
- * that a point snapped to one of them has routes. The main network is the largest strongly connected component.
+ * Sets `LINK_FLAG.MAIN` on links from which the main network can be reached and which can be reached from it,
+ * so that a point snapped to one of them has routes. The main network is the largest strongly connected
+ * component.
+ *
+ * Cost: linear in nodes and arcs.
  */
 export function flagMainNetwork(expansion: Expansion, linkFlags: Uint8Array): MainNetwork {
   const { nodeCount, arcCount, firstOut, head, linkStartArc, linkFirstArc, linkArcs } = expansion
@@ -34,7 +37,7 @@ export function flagMainNetwork(expansion: Expansion, linkFlags: Uint8Array): Ma
   return countMain(expansion, component, largest)
 }
 
-/** Arcs are counted that begin and end in the main network. */
+/** Counts the nodes of the main network and the arcs between them. */
 function countMain({ firstOut, head }: Expansion, component: Uint32Array, largest: number): MainNetwork {
   let nodes = 0
   let arcs = 0
@@ -47,7 +50,7 @@ function countMain({ firstOut, head }: Expansion, component: Uint32Array, larges
   return { nodes, arcs }
 }
 
-/** Arc → node that it leaves; the graph itself does not keep it. */
+/** Arc → node that it leaves, which the graph does not store. */
 function arcTails({ nodeCount, arcCount, firstOut }: Expansion): Uint32Array {
   const tail = new Uint32Array(arcCount)
   for (let node = 0; node < nodeCount; node++) tail.fill(node, firstOut[node]!, firstOut[node + 1]!)
@@ -55,9 +58,10 @@ function arcTails({ nodeCount, arcCount, firstOut }: Expansion): Uint32Array {
 }
 
 /**
- * Node → number of its strongly connected component; of equally large ones the first found is the largest.
+ * Finds the strongly connected components: node → number, and the number of the largest (the first of equal
+ * ones).
  *
- * Tarjan's algorithm with its own stack: a recursion as deep as a country's roads would end the program.
+ * Tarjan's algorithm with a stack of its own, because recursion as deep as the roads of a country overflows.
  *
  * @see R. E. Tarjan, "Depth-first search and linear graph algorithms", 1972
  */
@@ -69,7 +73,8 @@ function findComponents({ nodeCount, firstOut, head }: Expansion): {
   const seenAt = new Uint32Array(nodeCount).fill(UNSEEN)
   const low = new Uint32Array(nodeCount)
   const nextArc = new Uint32Array(nodeCount)
-  // from the start to where the search is; and all nodes whose component is not known yet, in the order seen
+  // path of the search from its start; and all nodes whose component is not closed yet, in the order of
+  // discovery
   const path = new Uint32Array(nodeCount)
   const open = new Uint32Array(nodeCount)
   let pathLength = 0
@@ -99,7 +104,7 @@ function findComponents({ nodeCount, firstOut, head }: Expansion): {
         else if (component[next] === UNSEEN) low[node] = Math.min(low[node]!, seenAt[next]!)
         continue
       }
-      pathLength-- // all arcs of the node are walked: what it reached counts for the one before
+      pathLength-- // all arcs of the node are walked: its low point counts for its predecessor
       if (pathLength > 0) low[path[pathLength - 1]!] = Math.min(low[path[pathLength - 1]!]!, low[node]!)
       if (low[node] !== seenAt[node]) continue
       const size = closeComponent(node)
@@ -112,7 +117,7 @@ function findComponents({ nodeCount, firstOut, head }: Expansion): {
   }
   return { component, largest }
 
-  /** Everything opened since the root of a component belongs to it. */
+  /** Closes the component of a root: all nodes opened since. @returns its size */
   function closeComponent(root: number): number {
     const before = openLength
     let node: number
@@ -124,7 +129,7 @@ function findComponents({ nodeCount, firstOut, head }: Expansion): {
   }
 }
 
-/** Marks everything that can be reached from what is marked. */
+/** Marks all nodes that can be reached from marked ones. */
 function spread(marked: Uint8Array, first: Uint32Array, next: Uint32Array, nodeCount: number): void {
   const stack = new Uint32Array(nodeCount)
   let length = 0
@@ -140,7 +145,7 @@ function spread(marked: Uint8Array, first: Uint32Array, next: Uint32Array, nodeC
   }
 }
 
-/** Node → the tails of the arcs that lead to it, in the form that `spread` walks. */
+/** Node → tails of the arcs that lead to it, as an adjacency for `spread`. */
 function reverse(head: Uint32Array, tail: Uint32Array, nodeCount: number, arcCount: number) {
   const first = new Uint32Array(nodeCount + 1)
   for (let arc = 0; arc < arcCount; arc++) first[head[arc]! + 1]!++

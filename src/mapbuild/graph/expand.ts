@@ -18,17 +18,18 @@ export interface Expansion {
   readonly linkArcs: Uint32Array
 }
 
-/** Where a route is with private roads: still on those of its start, on public ones, on those of its goal. */
+/** Use of private roads by a route so far: on those of its start, on public roads, on those of its goal. */
 const MODE = { start: 0, public: 1, end: 2 } as const
 const MODES = 3
 const FORBIDDEN = -1
 const UNKNOWN = -1
 
 /**
- * Makes a node of every junction and memory that a route can have there.
+ * Makes a node of every junction and every state in which a route can be there: a state of the turn rules,
+ * and a mode of private roads. Most junctions have one node. Nodes are found from the places where routes
+ * begin, then sorted by junction, so that they are in the order of the junctions.
  *
- * A memory is a run of links that begins a turn rule, and a mode; most junctions have one node, with neither. Nodes
- * are found from the places where routes begin, then sorted by junction, so that they lie as their junctions do.
+ * Cost: linear in nodes and arcs.
  *
  * @param isPrivate link → 1 where it may only be used at the ends of a route
  */
@@ -39,7 +40,7 @@ export function expandNodes(
   isPrivate: Uint8Array,
 ): Expansion {
   const found = discover(segments, adjacency, automaton, isPrivate)
-  // stable: nodes of one junction stay in the order in which they were found
+  // stable: nodes of one junction keep the order in which they were found
   const order = sortOrder(found.nodeJunction)
   const rank = new Uint32Array(order.length)
   for (let i = 0; i < order.length; i++) rank[order[i]!] = i
@@ -75,7 +76,7 @@ export function expandNodes(
   }
 }
 
-/** Breadth first from all places where a route may begin; a node's arcs are made when its turn comes. */
+/** Finds the nodes breadth first from all places where a route may begin, and the arcs that leave them. */
 function discover(segments: Segments, adjacency: Adjacency, automaton: Automaton, isPrivate: Uint8Array) {
   const { junctionCount, first, links } = adjacency
   const nodeJunction = createGrowing(Uint32Array, junctionCount + 16)
@@ -86,7 +87,7 @@ function discover(segments: Segments, adjacency: Adjacency, automaton: Automaton
   const baseNode = new Int32Array(junctionCount * MODES).fill(UNKNOWN)
   const restrictedNode = new Map<number, number>()
   const nodeOf = (junction: number, memory: number, mode: number): number => {
-    // a memory has its place: the head of its last link
+    // a state of turn rules occurs at one junction only: the head of its last link
     const known =
       memory === ROOT
         ? baseNode[junction * MODES + mode]!
@@ -99,7 +100,7 @@ function discover(segments: Segments, adjacency: Adjacency, automaton: Automaton
     else restrictedNode.set(memory * MODES + mode, node)
     return node
   }
-  // a route that begins inside a link drives it from the base node of its own mode
+  // a route that begins inside a link drives it from the base node in the link's mode
   for (let link = 0; link < isPrivate.length; link++) {
     if (!adjacency.isOpen(link)) continue
     const mode = isPrivate[link] === 1 ? MODE.start : MODE.public
@@ -129,13 +130,16 @@ function discover(segments: Segments, adjacency: Adjacency, automaton: Automaton
   }
 }
 
-/** Private roads come first and last: once on public roads and off them again, a route stays off. */
+/**
+ * Mode after a link. Private roads come first and last: a route that left public roads may not return to
+ * them.
+ */
 function nextMode(mode: number, isPrivate: boolean): number {
   if (isPrivate) return mode === MODE.start ? MODE.start : MODE.end
   return mode === MODE.end ? FORBIDDEN : MODE.public
 }
 
-/** Link → its arc from the node with no memory. There is one: no turn rule is under way at the start. */
+/** Link → its arc from the base node. It exists, because no turn rule has begun at the start of a route. */
 function findStartArcs(
   { count, linkSpeed }: Segments,
   firstOut: Uint32Array,
@@ -156,7 +160,7 @@ function findStartArcs(
   return startArc
 }
 
-/** Arcs by link, ascending within each. */
+/** Link → its arcs, ascending. Counting sort. */
 function groupByLink(
   arcLink: Uint32Array,
   linkCount: number,

@@ -2,7 +2,7 @@ import KDBush from 'kdbush'
 
 const NODE_SIZE = 64
 
-/** A kdbush over places, position = junction. */
+/** Builds the kdbush over junctions, index = junction. */
 export function indexJunctions(lngE7: Int32Array, latE7: Int32Array): Uint8Array {
   const index = new KDBush(lngE7.length, NODE_SIZE, Int32Array)
   for (let junction = 0; junction < lngE7.length; junction++) index.add(lngE7[junction]!, latE7[junction]!)

@@ -6,11 +6,13 @@ const NONE = -1
 const SEVERAL = -2
 
 /**
- * Which links the search must treat as private: those that could be a way through.
+ * Finds the private links that could be part of a route through private roads.
  *
- * A group of connected private roads that meets the public ones at a single junction is a dead end: no route passes
- * it, so it needs no memory of its own. That is most of them, for most are drives. Not so where a turn restriction
- * applies at the junction, which turning round in the drive could dodge.
+ * A group of connected private roads that meets public ones at a single junction is a dead end: no route
+ * passes through, so it needs no nodes of its own. Most private roads are such drives. The exception is a
+ * junction with a turn restriction, which turning round in the drive could bypass.
+ *
+ * Cost: almost linear in the links (union-find).
  *
  * @param isRestricted junctions with a turn rule
  * @returns link → 1 where it must be treated as private
@@ -46,7 +48,7 @@ export function findPrivateThroughRoads(
   return isPrivate
 }
 
-/** Group → the one junction where it meets public roads, `NONE`, or `SEVERAL`. */
+/** Group → its only junction with public roads, `NONE`, or `SEVERAL`. */
 function findDoors(groupOf: Int32Array, touchesPublic: Uint8Array): Int32Array {
   const doors = new Int32Array(groupOf.length).fill(NONE)
   for (let junction = 0; junction < groupOf.length; junction++) {
@@ -57,7 +59,11 @@ function findDoors(groupOf: Int32Array, touchesPublic: Uint8Array): Int32Array {
   return doors
 }
 
-/** @see R. E. Tarjan, "Efficiency of a good but not linear set union algorithm", 1975; here with path halving */
+/**
+ * Group of a junction, with path halving.
+ *
+ * @see R. E. Tarjan, "Efficiency of a good but not linear set union algorithm", 1975
+ */
 function findGroup(groupOf: Int32Array, junction: number): number {
   let at = junction
   while (groupOf[at] !== at) {

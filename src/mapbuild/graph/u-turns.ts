@@ -2,12 +2,14 @@ import type { TurnRule } from '../network/turn-rules.js'
 import type { Adjacency } from './adjacency.js'
 
 /**
- * Rules against turning back in the middle of a road, where that could be of use.
+ * Finds rules against turning back in the middle of a road, where a route could gain by it.
  *
- * Without turn restrictions a cheapest route never turns back. With one, it could drive past the junction, turn on
- * the spot where only the speed limit changes, come back and so dodge the restriction. So from every junction with a
- * rule each road is followed over such places, where two roads meet and no more, up to the next real junction or
- * dead end, where turning is allowed.
+ * Without turn restrictions a cheapest route never turns back. With one, it could drive past the junction,
+ * turn where only the speed limit changes, come back and so bypass the restriction. So from every junction
+ * with a rule each road is followed over junctions of exactly two segment ends, up to the next real junction
+ * or dead end, where turning is allowed.
+ *
+ * @param linkHead link → junction that it leads to
  */
 export function findUTurnRules(
   adjacency: Adjacency,
@@ -30,7 +32,9 @@ export function findUTurnRules(
   return [...found.values()].filter(({ links }) => adjacency.isOpen(links[1]!))
 }
 
-/** The link that goes on where exactly one other road does; undefined at real junctions, dead ends and loops. */
+/**
+ * Link that continues where exactly one other road does; undefined at real junctions, dead ends and loops.
+ */
 function onlyWayOn(adjacency: Adjacency, junction: number, link: number): number | undefined {
   if (adjacency.degree(junction) !== 2) return undefined
   for (const next of adjacency.linksOut(junction)) {

@@ -12,7 +12,7 @@ import {
   type SectionName,
 } from '../../routing/graph/graph-file.js'
 
-/** A graph before it is a file: the same arrays, in any buffers. */
+/** A graph that is not in a file yet: the same arrays, in any buffers. */
 export type GraphParts = Omit<Graph, 'buffer'>
 
 interface PlacedSection {
@@ -21,7 +21,7 @@ interface PlacedSection {
   readonly offset: number
 }
 
-/** The bytes of a map file. The same parts give the same bytes. */
+/** Returns the bytes of a map file. The same parts give the same bytes. */
 export function writeGraph(parts: GraphParts): Uint8Array<ArrayBuffer> {
   const { head, sections, fileBytes } = layOut(parts)
   const file = new Uint8Array(fileBytes)
@@ -30,7 +30,7 @@ export function writeGraph(parts: GraphParts): Uint8Array<ArrayBuffer> {
   return file
 }
 
-/** The same, in shared memory as a loaded map is: for tests and for maps that are used at once. */
+/** Returns the bytes of a map file in shared memory, like a loaded map; for tests and benchmarks. */
 export function writeGraphShared(parts: GraphParts): SharedArrayBuffer {
   const { head, sections, fileBytes } = layOut(parts)
   const shared = new SharedArrayBuffer(fileBytes)
@@ -41,10 +41,11 @@ export function writeGraphShared(parts: GraphParts): SharedArrayBuffer {
 }
 
 /**
- * Writes a map file under a temporary name beside it, syncs and renames it, so that a map is there whole or not at
- * all. Section by section: no second copy of the map in memory.
+ * Writes a map file under a temporary name beside it, syncs and renames it, so that the file is complete or
+ * absent. It writes section by section, without a second copy of the map in memory.
  *
  * @returns bytes written
+ * @throws the error of the file system; the temporary file is removed
  */
 export function writeGraphFile(file: string, parts: GraphParts): number {
   const { head, sections, fileBytes } = layOut(parts)
@@ -66,7 +67,7 @@ export function writeGraphFile(file: string, parts: GraphParts): number {
   return fileBytes
 }
 
-/** Header with table, and where each section goes. */
+/** Header with section table, and the offset of each section. */
 function layOut(parts: GraphParts): { head: Uint8Array; sections: PlacedSection[]; fileBytes: number } {
   const names = (Object.keys(SECTION_KIND) as SectionName[]).filter((name) => parts[name] !== undefined)
   const headBytes = HEADER_BYTES + names.length * ENTRY_BYTES
@@ -88,7 +89,7 @@ function bytesOf(parts: GraphParts, name: SectionName): Uint8Array {
 
 const NO_BYTES = new Uint8Array(0)
 
-/** The checksum of the head is taken while its own field is still 0. */
+/** Writes header and section table. The checksum is computed while its own field is 0. */
 function writeHead(
   parts: GraphParts,
   sections: readonly PlacedSection[],
@@ -116,14 +117,14 @@ function writeHead(
   return head
 }
 
-/** The new name itself must survive a power cut too. */
+/** Syncs a directory, so that a new name in it survives a power cut. */
 function syncDirectory(directory: string): void {
   const fd = openSync(directory, 'r')
   fsyncSync(fd)
   closeSync(fd)
 }
 
-/** `writeSync` may write less than asked, and refuses more than 2 GiB at once. */
+/** Writes all bytes. `writeSync` may write less than asked, and refuses more than 2 GiB at once. */
 function writeAll(fd: number, bytes: Uint8Array, position: number): void {
   let done = 0
   while (done < bytes.length) {

@@ -3,9 +3,10 @@ import { NODE_STATE, type RoadData } from '../roads/read-roads.js'
 import type { Pieces } from './pieces.js'
 
 /**
- * Segments to be: pieces that follow each other with nothing to decide in between.
+ * Chains of pieces that follow each other without a junction or a change in between. Each chain becomes a
+ * segment.
  *
- * A step is `piece * 2 + side`, side 0 when the piece is walked along, 1 when against its nodes. A chain runs along
+ * A step is `piece * 2 + side`: side 0 runs along the nodes of the piece, 1 against them. A chain runs along
  * its piece with the smallest number.
  */
 export interface Chains {
@@ -17,7 +18,10 @@ export interface Chains {
 
 const NONE = 0xffffffff
 
-/** Joins pieces at nodes where exactly two ends meet whose roads are alike; loops and parallels stay as they are. */
+/**
+ * Joins pieces at nodes where exactly two ends of roads with equal attributes meet; loops and parallel pieces
+ * stay apart. Linear in the pieces.
+ */
 export function joinPieces(roads: RoadData, pieces: Pieces): Chains {
   const joints = pairEnds(roads, pieces)
   const first = createGrowing(Uint32Array, pieces.count + 1)
@@ -37,19 +41,19 @@ export function joinPieces(roads: RoadData, pieces: Pieces): Chains {
   return { count: first.length - 1, first: filled(first), steps: filled(steps) }
 }
 
-/** Node at the end of a step. */
+/** Returns the node at the end of a step. */
 export function stepEnd({ nodes, from, to }: Pieces, step: number): number {
   return nodes[(step & 1) === 0 ? to[step >>> 1]! : from[step >>> 1]!]!
 }
 
-/** Node at the beginning of a step. */
+/** Returns the node at the beginning of a step. */
 export function stepStart(pieces: Pieces, step: number): number {
   return stepEnd(pieces, step ^ 1)
 }
 
 /**
- * Node → exclusive or of the two steps that leave it, where exactly two do and may be joined. So the one is found
- * from the other, for four bytes a node.
+ * Node → exclusive or of the two steps that leave it, where exactly two do and may be joined; else `NONE`.
+ * Each step is found from the other, at four bytes a node.
  */
 function pairEnds({ nodeState }: RoadData, pieces: Pieces): Uint32Array {
   const joints = new Uint32Array(nodeState.length).fill(NONE)
@@ -62,16 +66,16 @@ function pairEnds({ nodeState }: RoadData, pieces: Pieces): Uint32Array {
   return joints
 }
 
-/** The step that goes on where this one ends, when nothing changes there. */
+/** Step that continues where another ends; `NONE` at a junction or a change of attributes. */
 function nextStep(roads: RoadData, pieces: Pieces, joints: Uint32Array, step: number): number {
   const joint = joints[stepEnd(pieces, step)]!
   if (joint === NONE) return NONE
-  const next = joint ^ (step ^ 1) // the steps that leave the node are our own reverse and the next
+  const next = joint ^ (step ^ 1) // the two steps that leave the node are the reverse of this one and the next
   const isItself = next >>> 1 === step >>> 1 // a ring of one piece ends where it began
   return !isItself && isAlike(roads, pieces, step, next) ? next : NONE
 }
 
-/** Walks back from a piece to where its chain begins; a ring begins at the piece. */
+/** Walks back from a piece to the first step of its chain; a ring begins at the piece. */
 function firstStep(roads: RoadData, pieces: Pieces, joints: Uint32Array, piece: number): number {
   const start = piece * 2
   let step = start
@@ -83,7 +87,7 @@ function firstStep(roads: RoadData, pieces: Pieces, joints: Uint32Array, piece: 
   }
 }
 
-/** Same name, and same speed, flags and notes in each direction of travel. */
+/** Returns true for the same name, and the same speed, flags and notes in each direction of travel. */
 function isAlike(roads: RoadData, { way }: Pieces, a: number, b: number): boolean {
   const wayA = way[a >>> 1]!
   const wayB = way[b >>> 1]!

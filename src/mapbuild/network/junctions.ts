@@ -5,7 +5,10 @@ import { NODE_STATE, type RoadData } from '../roads/read-roads.js'
 import { type Chains, stepEnd, stepStart } from './chains.js'
 import type { Pieces } from './pieces.js'
 
-/** Where chains begin and end, numbered along the Hilbert curve: neighbours in space are neighbours in memory. */
+/**
+ * Junctions: the ends of chains, numbered along the Hilbert curve, so that neighbours in space are close in
+ * memory.
+ */
 export interface Junctions {
   readonly count: number
   /** junction → index of its OSM node */
@@ -17,7 +20,10 @@ export interface Junctions {
 
 const NONE = 0xffffffff
 
-/** A closed barrier gets a junction for each road that ends at it, so that none leads to another. */
+/**
+ * Finds the junctions. A closed barrier gets one for each road that ends at it, so that none leads to
+ * another.
+ */
 export function findJunctions(roads: RoadData, pieces: Pieces, chains: Chains): Junctions {
   const { nodeState } = roads
   const junctionOf = new Uint32Array(nodeState.length).fill(NONE)
@@ -38,7 +44,7 @@ export function findJunctions(roads: RoadData, pieces: Pieces, chains: Chains): 
   return renumber(roads, filled(node), tail, head)
 }
 
-/** Gives junctions their place along the curve as number; of equal places the one found first comes first. */
+/** Numbers junctions along the curve; in one cell, the one found first comes first. */
 function renumber(roads: RoadData, node: Uint32Array, tail: Uint32Array, head: Uint32Array): Junctions {
   const order = sortOrder(curveKeys(roads, node))
   const rank = new Uint32Array(node.length)
@@ -50,7 +56,7 @@ function renumber(roads: RoadData, node: Uint32Array, tail: Uint32Array, head: U
   return { count: node.length, node: Uint32Array.from(order, (from) => node[from]!), tail, head }
 }
 
-/** Cells are the box of all junctions cut 65536 times each way. */
+/** Junction → position on the curve through the box of all junctions, cut into 65536 × 65536 cells. */
 function curveKeys({ nodeLngE7, nodeLatE7 }: RoadData, node: Uint32Array): Uint32Array {
   let west = Number.POSITIVE_INFINITY
   let south = Number.POSITIVE_INFINITY

@@ -1,22 +1,25 @@
 import { distanceM } from '../../geo/geodesic.js'
 
-const SEMI_MAJOR_M = 6_378_137 // WGS 84
+/** WGS 84 */
+const SEMI_MAJOR_M = 6_378_137
 const FLATTENING = 1 / 298.257_223_563
+/** Squares of the first and the second eccentricity. */
 const E2 = FLATTENING * (2 - FLATTENING)
-/** second eccentricity, squared */
 const EP2 = E2 / (1 - E2)
 const RADIANS_PER_E7 = (Math.PI / 180) * 1e-7
 const DEGREES_PER_E7 = 1e-7
 
-/** Up to 2 km of latitude and longitude, and away from the poles, the series is right to 1e-10 and 3 nm. */
+/**
+ * Up to 0.02 degree (2 km) in each axis and 85 degrees of latitude, the series is accurate to 1e-10 and 3 nm.
+ */
 const MAX_STEP_E7 = 200_000
 const MAX_LAT_E7 = 850_000_000
 
 /**
- * Distance on the WGS 84 ellipsoid, metres.
+ * Distance of two places on the WGS 84 ellipsoid, metres.
  *
- * Nearly every hop of a road is short, where Gauss's mid-latitude series gives Karney's result to ten digits in a
- * thirtieth of the time; the rest asks Karney's algorithm itself.
+ * Nearly every hop of a road is short. For those, Gauss's mid-latitude series gives Karney's result to ten
+ * digits in a thirtieth of the time; longer ones use Karney's algorithm.
  *
  * @see R. H. Rapp, "Geometric Geodesy, Part I", 1991, section 3.5
  */

@@ -12,24 +12,28 @@ import { makeSegments, type Segments } from './segments.js'
 import type { TurnRule } from './turn-rules.js'
 import { findRestrictedWays, forceJunctions, resolveRestrictions } from './turn-rules.js'
 
-/** Junctions, segments and turn rules: the map before it is made into nodes and arcs. */
+/** Junctions, segments and turn rules: the map without nodes and arcs. */
 export interface RoadNetwork {
   readonly segments: Segments
   readonly rules: readonly TurnRule[]
   readonly junctionCount: number
+  /** junction → 1e-7 degree, and OSM id of its node */
   readonly junctionLngE7: Int32Array
   readonly junctionLatE7: Int32Array
   readonly junctionOsmId: Float64Array
+  /** string pool, as `Graph.strings` */
   readonly strings: Uint8Array
   readonly outline: Outline
 }
 
 /**
- * Cuts ways at junctions, joins what nothing separates, and says turn restrictions in links.
+ * Makes the network of some roads: cuts ways at junctions (`runs`, `pieces`), joins pieces that nothing
+ * separates (`chains`), numbers junctions and segments, and translates turn restrictions to links.
  *
+ * @param roads its `refs` are overwritten
  * @param area ways without a node inside are left out
  * @param pause called between two long steps
- * @returns undefined when nothing is left; `roads.refs` is used up
+ * @returns undefined when no road is left
  */
 export async function makeNetwork(
   roads: RoadData,
@@ -46,7 +50,7 @@ export async function makeNetwork(
   await pause()
   const outline = createOutline()
   const segments = makeSegments(roads, pieces, chains, junctions, outline)
-  const { rules, notes } = resolveRestrictions(roads, pieces, segments, wayOfId, ends)
+  const { rules, notes } = resolveRestrictions({ roads, pieces, segments, wayOfId, ends })
   addNotes(segments, roads.strings, notes)
   await pause()
   const { node } = junctions
@@ -62,7 +66,7 @@ export async function makeNetwork(
   }
 }
 
-/** Points on the border are inside. */
+/** Marks the nodes inside an area; points on its border count as inside. */
 function markInside({ nodeState, nodeLngE7, nodeLatE7 }: RoadData, area: Polygon | MultiPolygon): void {
   const prepared = prepareArea(area)
   for (let node = 0; node < nodeState.length; node++) {
@@ -73,7 +77,7 @@ function markInside({ nodeState, nodeLngE7, nodeLatE7 }: RoadData, area: Polygon
   }
 }
 
-/** Appends to what the ways' own tags left there. */
+/** Appends notes of turn restrictions to those of the links' own tags. */
 function addNotes({ linkNotes }: Segments, strings: StringPool, notes: Map<number, string[]>): void {
   for (const [link, added] of notes) {
     const known = splitNotes(strings.text(linkNotes[link]!))

@@ -1,22 +1,25 @@
 import type { Polygon, Position } from '../../geo/types.js'
 import { localScale } from '../../routing/graph/local-scale.js'
 
-/** Grows round all points that are added. */
+/** Outline of points. */
 export interface Outline {
+  /** Adds a point. */
   add(lngE7: number, latE7: number): void
-  /** A convex polygon of at most 16 sides that all points are at least `marginM` inside of. */
+  /**
+   * Returns a convex polygon of at most 16 sides with all points inside, at least `marginM` from its border.
+   */
   polygon(marginM: number): Polygon
-  /** [west, south, east, north], degrees */
+  /** Returns [west, south, east, north], degrees. */
   bbox(): [number, number, number, number]
 }
 
 const SIDES = 16
-/** Digits after the point that are kept: 0.1 m, always rounded outwards by the margin's being far larger. */
+/** Corners are rounded to six decimals, 0.1 m, which is far below any margin. */
 const ROUNDING = 1e6
 
 /**
- * How far points reach in 16 directions. Cheaper than the convex hull and as good: what is asked of it is that a
- * map's area is not much larger than its roads.
+ * Creates an outline that keeps how far points reach in 16 directions. Cheaper than a convex hull, and
+ * sufficient: a map's area only needs to be not much larger than its roads.
  */
 export function createOutline(): Outline {
   const reach = new Float64Array(SIDES).fill(Number.NEGATIVE_INFINITY)
@@ -31,7 +34,8 @@ export function createOutline(): Outline {
     },
     polygon(marginM) {
       const { lngM, latM } = localScale((reach[4]! - reach[12]!) / 2)
-      // in degrees a metre of longitude is the longer one: taken for all directions, the margin is never too small
+      // a metre takes more degrees of longitude than of latitude: used for all directions, the margin is
+      // never too small
       const margin = marginM / Math.min(Math.max(lngM, latM / 10), latM)
       return { type: 'Polygon', coordinates: [cornersOf(reach, cos, sin, margin)] }
     },
@@ -45,7 +49,7 @@ export function createOutline(): Outline {
   }
 }
 
-/** Corners where neighbouring sides meet, counter-clockwise, closed. */
+/** Corners where neighbouring sides meet, counterclockwise, closed. */
 function cornersOf(reach: Float64Array, cos: Float64Array, sin: Float64Array, margin: number): Position[] {
   const ring: Position[] = []
   const determinant = Math.sin((2 * Math.PI) / SIDES)

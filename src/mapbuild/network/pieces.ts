@@ -2,7 +2,7 @@ import { createGrowing, filled, push } from '../arrays/growing.js'
 import { NODE_STATE, type RoadData } from '../roads/read-roads.js'
 import type { Runs } from './runs.js'
 
-/** Runs cut at every node where something else can happen: roads meet or end, a barrier, a turn restriction. */
+/** Runs cut at every node where roads meet or end, and at barriers and nodes of turn restrictions. */
 export interface Pieces {
   readonly count: number
   /** piece → way, ascending */
@@ -11,14 +11,18 @@ export interface Pieces {
   readonly from: Uint32Array
   readonly to: Uint32Array
   readonly nodes: Uint32Array
-  /** node → road ends that meet there, 3 = three or more; a road that passes counts as two */
+  /** node → road ends at it, 3 = three or more; a road that passes through counts as two */
   readonly degree: Uint8Array
 }
 
 const MANY = 3
 const CUT = NODE_STATE.CLOSED | NODE_STATE.FORCED
 
-/** Cuts runs into pieces; `roads.nodeState` tells where more than the network itself asks for a cut. */
+/**
+ * Cuts runs into pieces. Linear in their nodes.
+ *
+ * @param roads its `nodeState` has barriers and forced junctions
+ */
 export function cutPieces(roads: RoadData, runs: Runs): Pieces {
   const { nodeState } = roads
   const { first, nodes } = runs
@@ -41,7 +45,10 @@ export function cutPieces(roads: RoadData, runs: Runs): Pieces {
   return { count: way.length, way: filled(way), from: filled(from), to: filled(to), nodes, degree }
 }
 
-/** Ends count once, passages twice: 2 is an ordinary corner of a road, or a place where two roads could be joined. */
+/**
+ * Node → road ends: an end counts once, a passage twice. 2 is a corner of one road, or an end-to-end contact
+ * of two.
+ */
 function countEnds({ count, first, nodes }: Runs, nodeCount: number): Uint8Array {
   const degree = new Uint8Array(nodeCount)
   for (let run = 0; run < count; run++) {

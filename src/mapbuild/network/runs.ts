@@ -2,7 +2,7 @@ import { createGrowing, filled, push } from '../arrays/growing.js'
 import { NODE_STATE, type RoadData } from '../roads/read-roads.js'
 import { hopM } from './lengths.js'
 
-/** Ways cut into stretches whose nodes are all there, no node twice in a row. */
+/** Ways cut into runs of nodes that the extract holds, without repeated nodes. */
 export interface Runs {
   readonly count: number
   /** run → way, ascending */
@@ -12,14 +12,14 @@ export interface Runs {
   readonly nodes: Uint32Array
 }
 
-/** Half the way round the earth in one hop is no road: it crosses the antimeridian, or is damage. */
+/** A hop over 180 degrees of longitude is not a road: it crosses the antimeridian, or is damaged data. */
 const MAX_HOP_LNG_E7 = 1_800_000_000
 
 /**
- * Cuts ways where the extract lacks a node, and leaves out ways with no node inside the area.
+ * Cuts ways where the extract lacks a node, and drops ways without a node inside the area.
  *
- * Works in place: `roads.refs` is overwritten and becomes `nodes`. Ways with a duration get their speeds here, for
- * only now is their length known.
+ * Works in place: `roads.refs` is overwritten and becomes `nodes`. Ways with a duration get their speeds
+ * here, where their length is known. Counts `waysCut` and `waysOutside`.
  *
  * @param isClipped true: keep only ways with a node that is marked INSIDE
  */
@@ -34,7 +34,7 @@ export function cutRuns(roads: RoadData, isClipped: boolean): Runs {
   const closeRun = (of: number) => {
     const start = first.array[first.length - 1]!
     if (length - start < 2) {
-      length = start // a single node is no road
+      length = start // a single node is not a road
       return
     }
     push(way, of)
@@ -71,7 +71,10 @@ export function cutRuns(roads: RoadData, isClipped: boolean): Runs {
   return runs
 }
 
-/** One node inside keeps the whole way, so that roads over the border of an area lead somewhere. */
+/**
+ * Returns true when a node is inside the area. One keeps the whole way, so that roads across the border stay
+ * complete.
+ */
 function hasInside(refs: Uint32Array, from: number, end: number, nodeState: Uint8Array): boolean {
   for (let at = from; at < end; at++) {
     if ((nodeState[refs[at]!]! & NODE_STATE.INSIDE) !== 0) return true
@@ -82,7 +85,7 @@ function hasInside(refs: Uint32Array, from: number, end: number, nodeState: Uint
 const MIN_FERRY_KMH = 1
 const MAX_FERRY_KMH = 120
 
-/** Speed of ways that tell how long they take; a speed that no ship and no train reaches is not believed. */
+/** Sets the speed of ways with a tagged duration, unless it is one that no ship or train reaches. */
 function applyDurations(roads: RoadData, runs: Runs): void {
   if (roads.durations.size === 0) return
   const lengthM = new Map<number, number>()
@@ -98,7 +101,7 @@ function applyDurations(roads: RoadData, runs: Runs): void {
   }
 }
 
-/** Length on the ellipsoid, metres. */
+/** Length of a run on the ellipsoid, metres. */
 function runLengthM({ nodeLngE7, nodeLatE7 }: RoadData, { first, nodes }: Runs, run: number): number {
   let sumM = 0
   for (let at = first[run]! + 1; at < first[run + 1]!; at++) {

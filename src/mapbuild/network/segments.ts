@@ -8,21 +8,25 @@ import { hopM } from './lengths.js'
 import type { Outline } from './outline.js'
 import type { Pieces } from './pieces.js'
 
-/** The network as the graph has it, but for nodes and arcs. */
+/** Segments and links as the graph has them. */
 export interface Segments {
   readonly count: number
+  /** segment → junction at its beginning, and at its end */
   readonly tail: Uint32Array
   readonly head: Uint32Array
   readonly lengthMm: Uint32Array
+  /** segment → its inner points in `geometry`, see `Graph.geometry` */
   readonly firstGeometry: Uint32Array
   readonly geometry: Uint8Array
+  /** segment → offset of its name in the string pool */
   readonly name: Uint32Array
+  /** link → 1/10 km/h, offset of its notes in the string pool, bits of `LINK_FLAG` */
   readonly linkSpeed: Uint16Array
   readonly linkNotes: Uint32Array
   readonly linkFlags: Uint8Array
-  /** flatbush over the boxes */
+  /** flatbush over the boxes of segments */
   readonly index: Uint8Array
-  /** piece → link that drives it along its nodes */
+  /** piece → link along its nodes */
   readonly pieceLink: Uint32Array
 }
 
@@ -30,10 +34,12 @@ const MAX_UINT32 = 0xffffffff
 const INDEX_NODE_SIZE = 16
 
 /**
- * Gives chains their final numbers and attributes.
+ * Makes a segment of each chain, with its attributes.
  *
- * Segments are ordered by the smaller of their junctions, then the larger, then as the extract has them, so that what
- * a search meets together lies together, and the same extract gives the same numbers.
+ * Segments are ordered by the smaller of their junctions, then the larger, then the order of the extract:
+ * segments that a search reads together are close in memory, and the same extract gives the same numbers.
+ *
+ * @param outline receives all points
  */
 export function makeSegments(
   roads: RoadData,
@@ -55,7 +61,7 @@ export function makeSegments(
     const chain = order[segment]!
     tail[segment] = junctions.tail[chain]!
     head[segment] = junctions.head[chain]!
-    // all pieces of a chain are alike, so the first one speaks for it
+    // all pieces of a chain have the same attributes, so the first one gives them
     const first = chains.first[chain]!
     for (let at = first; at < chains.first[chain + 1]!; at++) {
       const step = chains.steps[at]!
@@ -76,7 +82,7 @@ export function makeSegments(
   return { count, tail, head, name, linkSpeed, linkNotes, linkFlags, pieceLink, ...shapes }
 }
 
-/** Chains in the order that they get as segments. */
+/** Chains in the order of their segments. */
 function orderOf({ tail, head }: Junctions, count: number): Uint32Array {
   const low = new Uint32Array(count)
   const high = new Uint32Array(count)
@@ -87,7 +93,7 @@ function orderOf({ tail, head }: Junctions, count: number): Uint32Array {
   return sortOrder(low, sortOrder(high))
 }
 
-/** Length, inner corners and box of every segment, in one walk along its nodes. */
+/** Length, inner points and box of every segment, in one walk along its nodes. */
 function drawShapes(roads: RoadData, pieces: Pieces, chains: Chains, order: Uint32Array, outline: Outline) {
   const { nodeLngE7, nodeLatE7 } = roads
   const count = order.length
@@ -112,7 +118,7 @@ function drawShapes(roads: RoadData, pieces: Pieces, chains: Chains, order: Uint
       south = Math.min(south, nextLat)
       north = Math.max(north, nextLat)
       outline.add(nextLng, nextLat)
-      // a corner on top of the one before adds nothing to the line
+      // a corner at the same place as the one before adds nothing to the line
       const isCorner = corner < corners - 1 && (nextLng !== lng || nextLat !== lat)
       if (isCorner) {
         pushVarint(geometry, nextLng - lng)
@@ -129,7 +135,7 @@ function drawShapes(roads: RoadData, pieces: Pieces, chains: Chains, order: Uint
   return { lengthMm, firstGeometry, geometry: filled(geometry), index: new Uint8Array(index.data) }
 }
 
-/** The nodes of a chain in order. @returns how many */
+/** Reads the nodes of a chain in order. @returns their number */
 function readChain(pieces: Pieces, chains: Chains, chain: number, line: number[]): number {
   let count = 0
   for (let at = chains.first[chain]!; at < chains.first[chain + 1]!; at++) {
@@ -144,7 +150,10 @@ function readChain(pieces: Pieces, chains: Chains, chain: number, line: number[]
   return count
 }
 
-/** Zigzag, then seven bits a byte, the least significant first. Differences fit 32 bits: see `MAX_HOP_LNG_E7`. */
+/**
+ * Appends a zigzag varint: seven bits a byte, least significant first. Deltas fit 32 bits, see
+ * `MAX_HOP_LNG_E7`.
+ */
 function pushVarint(bytes: Growing<Uint8Array>, delta: number): void {
   let bits = ((delta << 1) ^ (delta >> 31)) >>> 0
   while (bits > 0x7f) {

@@ -5,17 +5,20 @@ import type { RawRestriction } from '../roads/restriction-relation.js'
 import type { Pieces } from './pieces.js'
 import type { Segments } from './segments.js'
 
-/** Links in the order of travel: after all but the last, the last must not (`no`) or must (`only`) follow. */
+/**
+ * Turn restriction as links in the order of travel: after the others, the last must not (`no`) or must
+ * (`only`) follow.
+ */
 export interface TurnRule {
   readonly kind: 'no' | 'only'
   /** two or more */
   readonly links: readonly number[]
 }
 
-/** The ways that restrictions speak of: OSM id → way. */
-export type WayOfId = ReadonlyMap<number, number>
+/** Ways of turn restrictions: OSM id → way. */
+type WayOfId = ReadonlyMap<number, number>
 
-/** What is needed to say restrictions in links. */
+/** Input for translating turn restrictions to links. */
 interface Network {
   readonly roads: RoadData
   readonly pieces: Pieces
@@ -24,7 +27,7 @@ interface Network {
   readonly ends: WayEnds
 }
 
-/** Finds the ways that restrictions name, by one pass over all ways. */
+/** Finds the ways that restrictions name, in one pass over all ways. */
 export function findRestrictedWays({ restrictions, wayId, wayCount }: RoadData): WayOfId {
   const wanted = new Set(restrictions.flatMap(({ from, viaWays, to }) => [...from, ...viaWays, ...to]))
   const wayOfId = new Map<number, number>()
@@ -33,13 +36,15 @@ export function findRestrictedWays({ restrictions, wayId, wayCount }: RoadData):
   return wayOfId
 }
 
-/** Way → its first and last node, of ways that lie between two nodes of a restriction. */
-export type WayEnds = ReadonlyMap<number, readonly [number, number]>
+/** Way → its first and last node, for via ways of restrictions. */
+type WayEnds = ReadonlyMap<number, readonly [number, number]>
 
 /**
- * Marks the nodes where restrictions apply, so that they stay junctions.
+ * Marks the nodes where restrictions apply, so that they become junctions.
  *
- * Before `cutRuns`, which overwrites the refs: what is still needed of them is returned.
+ * Must run before `cutRuns`, which overwrites the refs.
+ *
+ * @returns the ends of via ways, which are needed later
  */
 export function forceJunctions(roads: RoadData, wayOfId: WayOfId): WayEnds {
   const { nodeId, nodeState, refs, wayFirstRef } = roads
@@ -64,19 +69,13 @@ export function forceJunctions(roads: RoadData, wayOfId: WayOfId): WayEnds {
 }
 
 /**
- * Says restrictions in links. One that names a way or node which the map does not have, or that does not tell which
- * of two directions it means, is left out and counted.
+ * Translates restrictions to links. One that names a way or node that the map lacks, or that is ambiguous, is
+ * left out and counted.
  *
  * @returns rules for the search, and notes for links where a restriction holds only at times
  */
-export function resolveRestrictions(
-  roads: RoadData,
-  pieces: Pieces,
-  segments: Segments,
-  wayOfId: WayOfId,
-  ends: WayEnds,
-): { rules: TurnRule[]; notes: Map<number, string[]> } {
-  const network = { roads, pieces, segments, wayOfId, ends }
+export function resolveRestrictions(network: Network): { rules: TurnRule[]; notes: Map<number, string[]> } {
+  const { roads } = network
   const rules: TurnRule[] = []
   const notes = new Map<number, string[]>()
   const { counts } = roads
@@ -98,6 +97,7 @@ export function resolveRestrictions(
   return { rules, notes }
 }
 
+/** Adds the conditions of a restriction to the notes of the links that it comes from. */
 function addNotes(
   { roads, segments }: Network,
   { conditions }: RawRestriction,
@@ -117,7 +117,9 @@ function addNotes(
   }
 }
 
-/** Every way of arriving by `from` with every way of leaving by `to`. */
+/**
+ * Link sequences of a restriction via a node: each link that arrives by `from` with each that leaves by `to`.
+ */
 function overNode(network: Network, restriction: RawRestriction): number[][] {
   const { roads } = network
   const node = findId(roads.nodeId, restriction.viaNode!, 0)
@@ -126,20 +128,20 @@ function overNode(network: Network, restriction: RawRestriction): number[][] {
   for (const from of restriction.from) {
     const arriving = linksAt(network, from, node, true)
     if (restriction.isUTurn && restriction.to.includes(from)) {
-      // back along the very way: also where the way was not cut at the node and arrives from both sides
+      // back along the same way: also where the way runs through the node and arrives from both sides
       for (const link of arriving) if (isOpen(network, link ^ 1)) sequences.push([link, link ^ 1])
       continue
     }
     for (const to of restriction.to) {
       const leaving = linksAt(network, to, node, false)
-      // two candidates: the way runs on through the node, and nothing says which side is meant
+      // two candidates: the way runs through the node, and the restriction does not say which side it means
       if (arriving.length === 1 && leaving.length === 1) sequences.push([arriving[0]!, leaving[0]!])
     }
   }
   return sequences
 }
 
-/** Follows the via ways from end to end, whichever way round each of them lies. */
+/** Link sequences of a restriction via ways, in whichever direction each of them is drawn. */
 function overWays(network: Network, restriction: RawRestriction): number[][] {
   const sequences: number[][] = []
   const [firstVia = -1] = restriction.viaWays
@@ -161,7 +163,7 @@ function overWays(network: Network, restriction: RawRestriction): number[][] {
   return sequences
 }
 
-/** The links from a node along ways that follow each other; undefined where one is closed or does not join. */
+/** Links from a node along consecutive ways; undefined where one is closed or not connected. */
 function followWays(
   network: Network,
   ids: readonly number[],
@@ -191,7 +193,7 @@ function linksOf({ pieces, segments }: Network, way: number, isAlong: boolean): 
   return isAlong ? links : links.reverse()
 }
 
-/** Open links of a way that arrive at a node, or that leave it. */
+/** Open links of a way that arrive at a node, or leave it. */
 function linksAt(
   { pieces, segments, wayOfId }: Network,
   wayId: number,
@@ -215,7 +217,7 @@ function isOpen({ segments }: Network, link: number): boolean {
   return segments.linkSpeed[link]! > 0
 }
 
-/** Pieces are in the order of their ways. */
+/** First piece of a way, by binary search: pieces are in the order of their ways. */
 function firstPiece({ way, count }: Pieces, wanted: number): number {
   let low = 0
   let high = count

@@ -16,8 +16,8 @@ const NO = setOf(`
   service foot bicycle horse snowmobile use_sidepath dismount impassable closed`)
 
 /**
- * Access by the tags of an object. The most specific key with a known value wins, and of one key the variant for the
- * direction.
+ * Access by the tags of an object. The most specific key with a known value wins, and of one key the variant
+ * for the direction.
  *
  * @param keys most specific first, for instance motorcar, motor_vehicle, vehicle, access
  * @returns undefined when no tag has a known value

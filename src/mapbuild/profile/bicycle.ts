@@ -117,7 +117,10 @@ function rideKmh(tags: Tags): number | undefined {
   return Math.min(ride ?? RIDE_KMH, lookUp(SURFACE_KMH, tags.get('surface')) ?? RIDE_KMH)
 }
 
-/** One-way rule for bicycles: `oneway:bicycle`, `cycleway=opposite…` and `cycleway:left:oneway=no` allow contraflow. */
+/**
+ * One-way rule for bicycles: `oneway:bicycle`, `cycleway=opposite…` and `cycleway:left:oneway=no` allow
+ * contraflow.
+ */
 function bicycleOneway(tags: Tags): Oneway {
   const own = onewayValue(tags.get('oneway:bicycle'))
   if (own !== undefined) return own

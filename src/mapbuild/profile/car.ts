@@ -15,9 +15,10 @@ const MODES = ['motorcar', 'motor_vehicle', 'vehicle']
 /**
  * Speed by highway class where no limit is tagged, km/h.
  *
- * `speed` on the wire is the regulated speed, and times follow from it. OSRM drives at 0.8 of a tagged limit and at
- * fixed lower speeds where none is tagged. These values are OSRM's speeds divided by 0.8 and rounded, so roads with and
- * without a tagged limit keep OSRM's proportion. All times are then 0.8 of OSRM's: driving at the limit.
+ * `speed` on the wire is the regulated speed, and times follow from it. OSRM drives at 0.8 of a tagged limit
+ * and at fixed lower speeds where none is tagged. These values are OSRM's speeds divided by 0.8 and rounded,
+ * so roads with and without a tagged limit keep OSRM's proportion. All times are then 0.8 of OSRM's: driving
+ * at the limit.
  */
 const CLASS_KMH: Record<string, number> = {
   motorway: 110,
@@ -56,7 +57,8 @@ const LOW_KERBS = setOf('lowered flush rolled no')
 /**
  * Rules for cars.
  *
- * @see OSRM's profiles/car.lua and Valhalla's lua/graph.lua, the sources of these classes, key orders and lists
+ * @see OSRM's profiles/car.lua and Valhalla's lua/graph.lua, the sources of these classes, key orders and
+ *   lists
  */
 export const carProfile: Profile = {
   name: 'car',

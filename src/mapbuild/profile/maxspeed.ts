@@ -20,8 +20,8 @@ const MAX_KMH = 200
 const ORIGIN_TAGS = ['maxspeed:type', 'source:maxspeed', 'zone:maxspeed', 'zone:traffic']
 
 /**
- * Speed limit of a way in one direction, from `maxspeed` and its variants. Limits by lane are ignored, because a route
- * does not choose lanes; conditional limits become notes (`notes.ts`).
+ * Speed limit of a way in one direction, from `maxspeed` and its variants. Limits by lane are ignored,
+ * because a route does not choose lanes; conditional limits become notes (`notes.ts`).
  *
  * @param modes kinds of vehicle with a limit of their own, most specific first
  * @returns km/h, undefined when no tag gives a limit
@@ -40,10 +40,11 @@ export function maxspeedOf(tags: Tags, direction: Direction, modes: readonly str
 }
 
 /**
- * Parses a value of `maxspeed`: `50`, `30 mph`, `5 knots`, `none`, `walk`, `RU:urban`, or a list such as `50;30`, of
- * which the lowest limit counts.
+ * Parses a value of `maxspeed`: `50`, `30 mph`, `5 knots`, `none`, `walk`, `RU:urban`, or a list such as
+ * `50;30`, of which the lowest limit counts.
  *
- * @returns km/h, undefined for a value that cannot be parsed or that is no fixed limit (`signals`, `variable`)
+ * @returns km/h, undefined for a value that cannot be parsed or that is no fixed limit (`signals`,
+ *   `variable`)
  */
 export function parseMaxspeed(text: string | undefined): number | undefined {
   if (text === undefined) return undefined

@@ -20,8 +20,8 @@ const VALUES: Record<string, Oneway> = {
 }
 
 /**
- * One-way rule of a way: from `oneway:<mode>`, then `oneway`, then implied by other tags (roundabouts and motorways are
- * one-way). Unknown values are ignored.
+ * One-way rule of a way: from `oneway:<mode>`, then `oneway`, then implied by other tags (roundabouts and
+ * motorways are one-way). Unknown values are ignored.
  *
  * @param modes for instance motorcar, motor_vehicle, vehicle
  * @see https://wiki.openstreetmap.org/wiki/Key:oneway

@@ -36,7 +36,9 @@ const SMOOTHNESS: Record<string, number> = {
   very_horrible: 5,
 }
 
-/** Highest speed that surface, track type and smoothness of a way allow, km/h; `Infinity` when none is tagged. */
+/**
+ * Highest speed that surface, track type and smoothness of a way allow, km/h; `Infinity` when none is tagged.
+ */
 export function surfaceLimitKmh(tags: Tags): number {
   return Math.min(
     lookUp(SURFACE, tags.get('surface')) ?? Number.POSITIVE_INFINITY,

@@ -1,7 +1,8 @@
 /**
  * Looks up a tag's value in a table.
  *
- * @returns undefined for a value that is not listed, also for `constructor` and other names that every object has
+ * @returns undefined for a value that is not listed, also for `constructor` and other names that every object
+ *   has
  */
 export function lookUp<T>(table: Readonly<Record<string, T>>, value: string | undefined): T | undefined {
   return value !== undefined && Object.hasOwn(table, value) ? table[value] : undefined

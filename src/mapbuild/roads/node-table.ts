@@ -1,7 +1,7 @@
-/** What `findId` returns for an id that is not there. */
+/** Result of `findId` for an unknown id. */
 export const NO_INDEX = 0xffffffff
 
-/** The different ids among `refs`, ascending. Sorts a copy; 8 bytes a ref while it runs. */
+/** Returns the different ids among `refs`, ascending. Sorts a copy of 8 bytes a ref. */
 export function sortedIds(refs: Float64Array): Float64Array {
   const sorted = refs.slice().sort()
   let count = 0
@@ -13,10 +13,12 @@ export function sortedIds(refs: Float64Array): Float64Array {
 }
 
 /**
- * Position of an id in an ascending list. Looks around `near` first, doubling its step, because extracts number
- * neighbours one after the other and are mostly sorted.
+ * Finds the index of an id in an ascending list, by galloping search from `near`: extracts are mostly sorted
+ * and give neighbours consecutive ids. Logarithmic in the distance from `near`.
  *
- * @param near where the last id was found
+ * @param near index of the last id that was found; out of range = search the whole list
+ * @returns `NO_INDEX` when the id is not in the list
+ * @see J. L. Bentley, A. C. Yao, "An almost optimal algorithm for unbounded searching", 1976
  */
 export function findId(ids: Float64Array, id: number, near: number): number {
   let low = 0

@@ -9,22 +9,26 @@ import { findId, NO_INDEX, sortedIds } from './node-table.js'
 import { joinNotes } from './note-text.js'
 import { type RawRestriction, readRestriction } from './restriction-relation.js'
 
-/** The part of an extract that a profile can use: ways as arrays, in the order of the file. */
+/** Part of an extract that a profile uses: ways and nodes in flat arrays, ways in the order of the file. */
 export interface RoadData {
   readonly wayCount: number
   readonly wayId: Float64Array
   /** way → its refs are `refs[wayFirstRef[way] … wayFirstRef[way + 1])` */
   readonly wayFirstRef: Uint32Array
-  /** index of a node, `NO_INDEX` for nodes that the extract leaves out */
+  /** index of a node */
   readonly refs: Uint32Array
+  /** way → speed, 1/10 km/h; 0 = closed */
   readonly forwardSpeed: Uint16Array
   readonly backwardSpeed: Uint16Array
+  /** way → bits of `LINK_FLAG` */
   readonly forwardFlags: Uint8Array
   readonly backwardFlags: Uint8Array
+  /** way → offset in `strings` of its notes */
   readonly forwardNotes: Uint32Array
   readonly backwardNotes: Uint32Array
+  /** way → offset in `strings` */
   readonly wayName: Uint32Array
-  /** ways with a duration of their own, seconds */
+  /** way → seconds, for ways with a tagged duration */
   readonly durations: Map<number, number>
   /** node → OSM id, ascending */
   readonly nodeId: Float64Array
@@ -39,24 +43,26 @@ export interface RoadData {
   readonly counts: Record<string, number>
 }
 
+/** Bits of `RoadData.nodeState`. */
 export const NODE_STATE = {
-  /** the extract has it */
+  /** the extract holds the node */
   PRESENT: 1,
-  /** a barrier that the profile does not pass */
+  /** a barrier that the profile cannot pass */
   CLOSED: 2,
-  /** must stay a junction: turn restrictions look at it */
+  /** must be a junction, because a turn restriction refers to it */
   FORCED: 4,
-  /** inside the area that the map is cut to */
+  /** inside the area of the map */
   INSIDE: 8,
 } as const
 
-/** Called now and then: at most this many bytes are read in between. */
-export type OnProgress = (done: number, total: number) => Promise<void> | void
+/** Receiver of progress in bytes, called after every blob. */
+type OnProgress = (done: number, total: number) => Promise<void> | void
 
 /**
- * Reads an extract twice: ways and turn restrictions first, then the nodes that they use. So objects may come in any
- * order, and memory follows the roads and not the extract.
+ * Reads an extract twice: ways and turn restrictions first, then the nodes that they use. So objects may come
+ * in any order, and memory follows the roads, not the extract.
  *
+ * @param country ISO 3166-1 alpha-2, for legal speed limits; null = none
  * @throws AppError BAD_EXTRACT
  */
 export async function readRoads(
@@ -93,7 +99,7 @@ function* dataBlobs(extract: Extract, offset: number): Generator<Blob> {
   }
 }
 
-/** First reading: ways and turn restrictions, and which blobs hold nodes. */
+/** Does the first reading: ways, turn restrictions, and the list of blobs with nodes. */
 async function readWays(extract: Extract, profile: Profile, country: string | null, onProgress: OnProgress) {
   const table = createWayTable(profile, country)
   const counts: Record<string, number> = table.counts
@@ -132,7 +138,7 @@ async function readWays(extract: Extract, profile: Profile, country: string | nu
   }
 }
 
-/** The header stands first, or the file is none of ours. */
+/** Reads the header, which must come first. */
 function readHeader(extract: Extract): ExtractHeader {
   for (const blob of extract.blobsFrom(0)) {
     if (blob.type === 'OSMHeader') return readExtractHeader(unpackBlob(blob), blob.offset)
@@ -141,7 +147,7 @@ function readHeader(extract: Extract): ExtractHeader {
   throw badExtract(0, 'the file does not begin with an OSMHeader blob')
 }
 
-/** Ways as growing arrays; what a way is, the profile says once. */
+/** Creates the table of ways that the profile uses. */
 function createWayTable(profile: Profile, country: string | null) {
   const wayId = createGrowing(Float64Array)
   const wayFirstRef = createGrowing(Uint32Array)
@@ -156,8 +162,8 @@ function createWayTable(profile: Profile, country: string | null) {
   const durations = new Map<number, number>()
   const strings = createStringPool()
   const counts: Record<string, number> = { waysUsed: 0, waysClosed: 0, waysTooShort: 0 }
-  const count = (what: string) => {
-    counts[what] = (counts[what] ?? 0) + 1
+  const count = (name: string) => {
+    counts[name] = (counts[name] ?? 0) + 1
   }
   const addRule = (rule: WayRule) => {
     if (rule.durationS !== undefined) durations.set(wayId.length, rule.durationS)
@@ -201,7 +207,7 @@ function createWayTable(profile: Profile, country: string | null) {
   }
 }
 
-/** Replaces ids by positions, and lets the ids go. */
+/** Replaces the ids of refs by indexes of nodes, and frees the ids. */
 function indexRefs(refIds: { array: Float64Array; length: number }, nodeId: Float64Array): Uint32Array {
   const refs = new Uint32Array(refIds.length)
   let near = 0
@@ -214,7 +220,7 @@ function indexRefs(refIds: { array: Float64Array; length: number }, nodeId: Floa
   return refs
 }
 
-/** Second reading: places and barriers of the nodes that ways use. */
+/** Does the second reading: coordinates and barriers of the nodes that ways use. */
 async function readNodes(
   extract: Extract,
   profile: Profile,

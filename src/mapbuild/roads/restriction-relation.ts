@@ -2,33 +2,34 @@ import type { Member, Tags } from '../extract/osm-objects.js'
 import { splitClauses } from '../profile/notes.js'
 import type { Profile } from '../profile/profile.js'
 
-/** A turn restriction as OSM has it: ways and nodes by their ids. */
+/** Turn restriction of OSM: ways and nodes by their ids. */
 export interface RawRestriction {
   readonly id: number
   /** no_…: this turn is forbidden; only_…: every other turn is */
   readonly kind: 'no' | 'only'
-  /** from = to is a turn back */
+  /** a turn back into the same way */
   readonly isUTurn: boolean
   readonly from: readonly number[]
   /** one node, or ways in the order of travel */
   readonly viaNode: number | undefined
   readonly viaWays: readonly number[]
   readonly to: readonly number[]
-  /** false: it holds only at times, so it is a note on the way that it comes from, and no rule */
+  /** false: it is valid only at times, so it becomes a note on the `from` way and not a rule */
   readonly isRule: boolean
-  /** when else it holds, or when it does not, as `value @ (condition)` */
+  /** further or only times of validity, as `value @ (condition)` */
   readonly conditions: readonly string[]
 }
 
-/** Why a relation gives no restriction; counted by these names. `other` = it is none, or not for this profile. */
-export type NoRestriction = 'other' | 'restrictionsUnreadable'
+/** Reason why a relation gives no restriction. `other`: it is none, or not for this profile. */
+type NoRestriction = 'other' | 'restrictionsUnreadable'
 
 const KIND = /^(no|only)_[a-z_]+$/
 const LEGACY_TIMES = ['day_on', 'day_off', 'hour_on', 'hour_off']
 
 /**
- * Reads a relation of `type=restriction`, for one profile.
+ * Reads a relation of `type=restriction` for one profile.
  *
+ * @returns the restriction, or the reason why there is none
  * @see https://wiki.openstreetmap.org/wiki/Relation:restriction
  */
 export function readRestriction(
@@ -72,7 +73,7 @@ interface Rule {
   readonly conditions: readonly string[]
 }
 
-/** The kind of the restriction for this profile; undefined when it has none, or excepts the profile. */
+/** Rule of the relation for a profile; undefined when it has none, or exempts the profile. */
 function findRule(tags: Tags, profile: Profile): Rule | undefined {
   for (const key of profile.restrictionTags) {
     const value = tags.get(key)
@@ -82,7 +83,7 @@ function findRule(tags: Tags, profile: Profile): Rule | undefined {
     const times = legacyTimes(tags)
     if (value !== undefined && times !== '') clauses.push(`${value} @ ${times}`)
     return {
-      // of a list, which the wiki discourages, the first
+      // the first of a list, which the OSM wiki discourages
       value: (value ?? clauses[0] ?? '').split(/[;@]/)[0]?.trim() ?? '',
       isRule: value !== undefined && times === '',
       conditions: clauses,
@@ -91,14 +92,17 @@ function findRule(tags: Tags, profile: Profile): Rule | undefined {
   return undefined
 }
 
-/** `except` frees from the general restriction, not from one made for the very vehicle. */
+/**
+ * Returns true when `except` exempts the profile: only from the general restriction, not from one for its own
+ * vehicle.
+ */
 function isExcepted(tags: Tags, key: string, profile: Profile): boolean {
   if (key !== 'restriction') return false
   const words = (tags.get('except') ?? '').split(';').map((word) => word.trim())
   return words.some((word) => profile.exceptWords.includes(word))
 }
 
-/** Times as they were tagged before conditional restrictions, '' when there are none. */
+/** Times in the tags that were used before conditional restrictions; '' when there are none. */
 function legacyTimes(tags: Tags): string {
   return LEGACY_TIMES.filter((key) => tags.has(key))
     .map((key) => `${key} ${tags.get(key)}`)
