@@ -1,6 +1,6 @@
 import { AppError, isAppError, messageOf } from '../errors.js'
 import { faultText, isFault } from '../geo/fault.js'
-import { readGeometry } from '../storage/columns/column-types-bytes.js'
+import { readGeometry } from '../storage/columns/byte-types.js'
 import type { OnConflict } from '../storage/datasets.js'
 import type { Field } from '../storage/formats/read-csv.js'
 import type { RowBatch, RowBatches } from '../storage/row-batch.js'

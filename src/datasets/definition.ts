@@ -54,7 +54,7 @@ function faultOfKey(key: string, isRepeated: boolean, columns: readonly DatasetC
   const column = columns.find(({ name }) => name === key)
   if (column === undefined) return `found ${quoted(key)}, expected the name of one of the columns`
   if (column.isNullable) return `found ${quoted(key)}, which is nullable, expected a column without nulls`
-  if (stateColumn(column).type.sortKey === null)
+  if (stateColumn(column).type.order === null)
     return `found ${quoted(key)} of type ${column.type.udtName}, expected a column that can be compared`
   return undefined
 }

@@ -144,7 +144,7 @@ const BAD: [string, unknown, number, number, unknown, RegExp][] = [
     200,
     1006,
     null,
-    /more than 1000 bytes besides/,
+    /more than 1000 bytes without/,
   ],
 ]
 

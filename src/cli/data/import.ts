@@ -1,6 +1,6 @@
 import { AppError, isAppError } from '../../errors.js'
 import { faultText, isFault } from '../../geo/fault.js'
-import { readGeometry } from '../../storage/columns/column-types-bytes.js'
+import { readGeometry } from '../../storage/columns/byte-types.js'
 import {
   addCounters,
   type Counters,

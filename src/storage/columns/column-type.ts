@@ -1,7 +1,7 @@
-/** What a column holds in SQLite. */
+/** A stored value of a column. */
 export type Stored = null | number | bigint | string | Uint8Array
 
-/** Why a value was refused. */
+/** Reason why a value was refused. */
 export interface ValueFault {
   found: string
   expected: string
@@ -9,52 +9,60 @@ export interface ValueFault {
 
 /** Limits that a column sets to its values. */
 export interface ValueRules {
-  /** characters of text, bytes of `bytea` and `file`; null for any */
+  /** most characters of text, or bytes of `bytea` and `file`; null for no limit */
   readonly length: number | null
-  /** of geometry columns */
+  /** spatial reference system of a geometry column; null for other columns */
   readonly srid: number | null
 }
 
-/** What reading and printing depend on besides the value. */
+/** Facts besides the value that reading and printing depend on. */
 export interface ValueEnv {
-  /** `service.timeZone`, minutes east of UTC: read into and printed with datetimes */
+  /** `service.timeZone`, minutes east of UTC */
   readonly timeZoneMin: number
-  /** instant that a default of `now()` stands for, µs UTC */
+  /** value of `now()`, µs UTC */
   readonly nowUs: bigint
 }
 
+/** JavaScript type of the stored values: `integer` is number or bigint; `float` is number, or the text NaN. */
+export type StoredKind = 'integer' | 'float' | 'text' | 'bytes'
+
 /**
- * One PostgreSQL type as this gateway keeps it. Value rules are PostgreSQL's; JSON null never reaches these functions.
+ * Order of the values of a type: of the stored values themselves, of text without the spaces at its end, or of a key that
+ * `decimalSortKey` or `timetzSortKey` derives.
  */
+export type ValueOrder = 'stored' | 'trimmed' | 'decimal' | 'timetz'
+
+/** Values that a column accepts beside null, for the database to enforce: an inclusive range, 0 and 1, or JSON text. */
+export type ValueDomain = { readonly min: bigint; readonly max: bigint } | 'boolean' | 'json'
+
+/** A PostgreSQL type, with PostgreSQL's rules for its values. JSON null never reaches the functions. */
 export interface ColumnType {
-  /** the information schema's word for it */
+  /** name in the information schema */
   readonly dataType: string
-  readonly sqlType: 'INTEGER' | 'TEXT' | 'BLOB' | 'ANY'
-  /** how it is stored, told in the table's own DDL for those who open it with the `sqlite3` shell */
+  readonly kind: StoredKind
+  /** stored form in words, for readers of the database with other programs */
   readonly form: string
-  /** SQL that must hold of the column, given its quoted name */
-  readonly check?: (column: string) => string
-  readonly collation?: 'RTRIM'
-  /** what `length` counts; null where it is not allowed */
+  readonly domain?: ValueDomain
+  /** unit of `length`; null where no length is allowed */
   readonly lengthUnit: 'characters' | 'bytes' | null
-  /** SQL that sorts as the type does; null when the type has no order (then it is not comparable either) */
-  readonly sortKey: ((sql: string) => string) | null
-  /** JSON value to stored value */
+  /** null for a type that has no order, whose values cannot be compared either */
+  readonly order: ValueOrder | null
+  /** Converts a JSON value to a stored value. */
   read(json: unknown, rules: ValueRules, env: ValueEnv): Stored | ValueFault
-  /** JSON value of a condition to what the column is compared with: not bound by the column's length or range */
+  /** Converts a JSON value of a condition to the value to compare with; the column's length and range do not apply. */
   operand(json: unknown, env: ValueEnv): Stored | ValueFault
-  /** stored value to JSON value */
+  /** Converts a stored value to its JSON value. */
   print(stored: Exclude<Stored, null>, env: ValueEnv): unknown
-  /** a checked default as PostgreSQL prints it in its catalogue */
+  /** Returns a checked default as PostgreSQL's catalogue prints it. */
   renderDefault(given: string, stored: Exclude<Stored, null>): string
 }
 
-/** Tells a refusal from a stored value. */
+/** True for a fault, false for a stored value. */
 export function isFault(value: Stored | ValueFault): value is ValueFault {
   return typeof value === 'object' && value !== null && 'expected' in value
 }
 
-/** A literal in SQL quotes with its type, as PostgreSQL deparses constants: `'abc'::text`. */
+/** Returns a quoted literal with its type, as PostgreSQL prints constants: `'abc'::text`. */
 export function quoteDefault(text: string, dataType: string): string {
   return `'${text.replaceAll("'", "''")}'::${dataType}`
 }

@@ -1,10 +1,10 @@
+import { BYTES_TYPES } from './byte-types.js'
 import type { ColumnType } from './column-type.js'
-import { BYTES_TYPES } from './column-types-bytes.js'
-import { NUMBER_TYPES } from './column-types-number.js'
-import { TEXT_TYPES } from './column-types-text.js'
-import { TIME_TYPES } from './column-types-time.js'
+import { NUMBER_TYPES } from './number-types.js'
+import { TEXT_TYPES } from './text-types.js'
+import { TIME_TYPES } from './time-types.js'
 
-/** Types of loader tables, by `udt_name`. */
+/** Types of the columns of loader tables by `udt_name`. */
 export const LOADER_TYPES = {
   timestamptz: TIME_TYPES.timestamptz,
   timestamp: TIME_TYPES.timestamp,
@@ -26,12 +26,13 @@ export const LOADER_TYPES = {
   bytea: BYTES_TYPES.bytea,
 } as const satisfies Record<string, ColumnType>
 
-/** Names of the types that a loader table's columns may have. */
+/** Name of a type that a column of a loader table may have. */
 export type UdtName = keyof typeof LOADER_TYPES
 
+/** Names of `LOADER_TYPES` in their order. */
 export const UDT_NAMES = Object.keys(LOADER_TYPES) as UdtName[]
 
-/** The type of a column. */
+/** Returns a type by its name. */
 export function typeOf(udtName: UdtName): ColumnType {
   return LOADER_TYPES[udtName]
 }

@@ -33,7 +33,7 @@ function parseTerm(json: unknown, columns: ReadonlyMap<string, ConditionColumn>,
   const name = isDescending ? json.slice(1) : json
   const column = columns.get(name)
   if (column === undefined) refuse(path, describeValue(json), 'the name of a column, or - and a name')
-  if (column.isEncrypted || column.type.sortKey === null)
+  if (column.isEncrypted || column.type.order === null)
     refuse(path, `the column ${name}`, 'a column that can be compared (not encrypted, no geometry, no file)')
   return { column: name, isDescending }
 }

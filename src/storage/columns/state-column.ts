@@ -1,8 +1,8 @@
 import type { ColumnType, ValueRules } from './column-type.js'
 import { LOADER_TYPES } from './column-types.js'
-import { decimalType } from './column-types-decimal.js'
-import { JSON_TYPE } from './column-types-json.js'
 import { type DatasetColumn, type DatasetType, DEFAULT_SRID, GEOMETRY_TYPES } from './data-type.js'
+import { decimalType } from './decimal-type.js'
+import { JSON_TYPE } from './json-type.js'
 
 /** Column of a dataset or loader table, as every reader of its rows sees it. */
 export interface StateColumn {

@@ -117,7 +117,7 @@ t.test('data import: records of a key that is there are skipped, overwritten, or
   })
 })
 
-t.test('data import: a table is made by the file when its key is named', async (t) => {
+t.test('data import: a table is created from the file when its key is named', async (t) => {
   const sample = createSample(t)
   const csv = 'code,count,rate,open,note,lng,lat\n007,1,0.5,true,,139,35\n008,2,3,false,x,139.5,35\n'
   writeFileSync(path.join(sample.dir, 'new.csv'), csv)
@@ -141,7 +141,7 @@ t.test('data import: a table is made by the file when its key is named', async (
   writeFileSync(path.join(sample.dir, 'bad.csv'), 'a:b,c\n1,2\n')
   t.match(await sample.run('import', 'bad.csv', '--table', 'other', '--unique', 'c'), {
     code: 1,
-    stderr: /cannot be made by the file: record_def\.a:b/,
+    stderr: /cannot be created from the file: record_def\.a:b/,
   })
   t.match(await sample.run('import', 'bad.csv', '--table', 'other', '--unique', 'd'), {
     code: 1,

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { isFault, type ValueRules } from '../../../src/storage/columns/column-type.js'
 import { LOADER_TYPES, typeOf, UDT_NAMES, type UdtName } from '../../../src/storage/columns/column-types.js'
-import { timetzSortKey } from '../../../src/storage/columns/column-types-time.js'
+import { timetzSortKey } from '../../../src/storage/columns/time-types.js'
 
 const ENV = { timeZoneMin: 540, nowUs: 1_735_787_045_678_901n } // 2025-01-02T03:04:05.678901Z
 const ANY: ValueRules = { length: null, srid: 4326 }
@@ -175,7 +175,7 @@ t.test('column types: what each accepts and how it prints', async (t) => {
       t.fail(`${udtName} ${JSON.stringify(json)}: ${JSON.stringify(stored)}`)
     else
       t.same(
-        type.print(typeof stored === 'number' && type.sqlType === 'INTEGER' ? BigInt(stored) : stored, ENV),
+        type.print(typeof stored === 'number' && type.kind === 'integer' ? BigInt(stored) : stored, ENV),
         back,
         `${udtName} ${JSON.stringify(json)}`,
       )

@@ -1,7 +1,8 @@
 import { typeOf, type UdtName } from '../../columns/column-types.js'
-import { compileCondition } from '../../columns/condition.js'
+import { parseCondition } from '../../columns/condition.js'
 import { parseOrder } from '../../columns/order.js'
 import type { ListQuery } from '../../list-query.js'
+import { compileCondition } from './condition-sql.js'
 import type { Db } from './database.js'
 
 /** Columns that callers may filter and order by: name on the wire → SQL expression and type. */
@@ -27,11 +28,10 @@ export function listTail(fields: ListFields, tieSql: string, query: ListQuery): 
     ]),
   )
   const sqlOf = (name: string) => fields[name]?.sql ?? 'NULL' // never NULL: only names in `columns` arrive here
-  const condition = compileCondition(
-    query.conds,
-    { columns, env: query.env, sqlOf, addArea: () => 0 },
-    '$.conds',
-  )
+  const condition = compileCondition(parseCondition(query.conds, { columns, env: query.env }, '$.conds'), {
+    sqlOf,
+    keepArea: () => 0, // never called: no column is a geometry
+  })
   const terms = parseOrder(query.order, columns, '$.order').map(
     ({ column, isDescending }) => `${sqlOf(column)}${isDescending ? ' DESC' : ''}`,
   )

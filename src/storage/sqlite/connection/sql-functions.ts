@@ -1,6 +1,6 @@
 import type { PreparedArea } from '../../../geo/prepared-area.js'
-import { decimalSortKey } from '../../columns/column-types-decimal.js'
-import { timetzSortKey } from '../../columns/column-types-time.js'
+import { decimalSortKey } from '../../columns/decimal-type.js'
+import { timetzSortKey } from '../../columns/time-types.js'
 import type { Db } from './database.js'
 
 /** Areas that running statements compare rows with: handle → area. */
@@ -49,11 +49,6 @@ export function keepArea(db: Db, area: PreparedArea): number {
   const handle = registry.nextHandle++
   registry.areas.set(handle, area)
   return handle
-}
-
-/** Returns a kept area; undefined for an unknown handle. */
-export function areaOfHandle(db: Db, handle: number): PreparedArea | undefined {
-  return registryOf(db).areas.get(handle)
 }
 
 /** Drops a kept area. */

@@ -1,4 +1,5 @@
 import type { StateColumn } from '../../columns/state-column.js'
+import { checkSql, collateSql, sqlTypeOf } from '../connection/column-sql.js'
 import { identifier } from '../connection/database.js'
 import { ROW_ID } from '../tables/ddl.js'
 import { FROM_TX, versionNames } from '../tables/version-names.js'
@@ -69,7 +70,6 @@ export function spatialSql(table: VersionedTable, slot: number): SpatialSql {
 
 function columnSql({ name, type, isNullable, typeText }: StateColumn): string {
   const sqlName = identifier(name)
-  const collation = type.collation === undefined ? '' : ` COLLATE ${type.collation}`
-  const check = type.check === undefined ? '' : ` CHECK (${type.check(sqlName)})`
-  return `${sqlName} ${type.sqlType}${collation}${isNullable ? '' : ' NOT NULL'}${check}, -- ${typeText}: ${type.form}`
+  const sqlType = `${sqlTypeOf(type)}${collateSql(type)}${isNullable ? '' : ' NOT NULL'}`
+  return `${sqlName} ${sqlType}${checkSql(type, sqlName)}, -- ${typeText}: ${type.form}`
 }

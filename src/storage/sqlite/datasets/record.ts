@@ -2,9 +2,9 @@ import { AppError } from '../../../errors.js'
 import { bboxOf } from '../../../geo/bbox.js'
 import { describeValue } from '../../../geo/fault.js'
 import type { Bbox } from '../../../geo/types.js'
+import { decodeStored } from '../../columns/byte-types.js'
 import { isFault, type Stored, type ValueEnv } from '../../columns/column-type.js'
-import { decodeStored } from '../../columns/column-types-bytes.js'
-import { plainDecimal } from '../../columns/column-types-decimal.js'
+import { plainDecimal } from '../../columns/decimal-type.js'
 import type { VersionedTable } from '../versions/versioned-table.js'
 
 /**

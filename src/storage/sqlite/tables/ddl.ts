@@ -1,6 +1,7 @@
 import type { ColumnType } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
 import type { Column, LoaderTable } from '../../tables.js'
+import { checkSql, collateSql, sqlTypeOf } from '../connection/column-sql.js'
 import { identifier } from '../connection/database.js'
 
 /** Key of every table. The space keeps it apart from the columns that callers name. */
@@ -39,11 +40,9 @@ export function dropTableSql(table: LoaderTable): string[] {
 function columnSql(column: Column): string {
   const type = typeOf(column.udtName)
   const sqlName = identifier(column.name)
-  const sqlType = column.isEncrypted ? 'BLOB' : type.sqlType
-  const collation = type.collation === undefined || column.isEncrypted ? '' : ` COLLATE ${type.collation}`
+  const sqlType = column.isEncrypted ? 'BLOB' : sqlTypeOf(type) + collateSql(type)
   const notNull = column.isNullable ? '' : ' NOT NULL'
-  const check = type.check === undefined ? '' : ` CHECK (${type.check(sqlName)})`
-  return `${sqlName} ${sqlType}${collation}${notNull}${check}, -- ${noteOf(column, type)}`
+  return `${sqlName} ${sqlType}${notNull}${checkSql(type, sqlName)}, -- ${noteOf(column, type)}`
 }
 
 /** What someone with a shell needs to know to read the column. */

@@ -2,6 +2,7 @@ import type { Stored } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
 import type { Pause } from '../../pause.js'
 import type { Column, TableQuery } from '../../tables.js'
+import { sortValueSql } from '../connection/column-sql.js'
 import { type Db, identifier, statement } from '../connection/database.js'
 import { findCandidates, findCandidatesOrNowhere, type RowIds } from './candidates.js'
 import { ROW_ID, tableSql } from './ddl.js'
@@ -164,9 +165,7 @@ function withinArea(plan: QueryPlan, rows: MatchRow[]): MatchRow[] {
 /** Returns SQL whose values compare in JavaScript as the column compares in SQLite. */
 function sortSql(column: Column | undefined): string {
   if (column === undefined) return 'NULL'
-  const type = typeOf(column.udtName)
-  const sql = type.sortKey?.(`t.${identifier(column.name)}`) ?? 'NULL'
-  return type.collation === 'RTRIM' ? `rtrim(${sql}, ' ')` : sql
+  return sortValueSql(typeOf(column.udtName).order, `t.${identifier(column.name)}`)
 }
 
 /** Ids as one text to bind: `json_each` takes any number of ids in one cached statement, and keeps their order. */

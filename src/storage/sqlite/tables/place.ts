@@ -1,6 +1,6 @@
 import { bboxOf } from '../../../geo/bbox.js'
 import type { Bbox } from '../../../geo/types.js'
-import { decodeStored } from '../../columns/column-types-bytes.js'
+import { decodeStored } from '../../columns/byte-types.js'
 
 /** What of a row decides where it stands in the spatial index. */
 export interface PlaceRow {

@@ -1,6 +1,6 @@
+import { decodeStored } from '../../columns/byte-types.js'
 import type { Stored, ValueEnv } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
-import { decodeStored } from '../../columns/column-types-bytes.js'
 import type { Column, LoaderTable, TableReaderOptions, TableRow } from '../../tables.js'
 import type { MatchRow } from './matches.js'
 import { cryptoContext } from './record-plan.js'

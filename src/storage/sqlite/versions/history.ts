@@ -1,3 +1,4 @@
+import { collateSql, sqlTypeOf } from '../connection/column-sql.js'
 import { type Db, forgetStatements, identifier, statement } from '../connection/database.js'
 import { ROW_ID } from '../tables/ddl.js'
 import { FROM_TX, TO_TX, VERSION_ID, versionNames } from '../tables/version-names.js'
@@ -28,7 +29,7 @@ export function fromTxSql(table: VersionedTable): string {
 export function createVersionsSql(table: VersionedTable): string[] {
   const names = versionNames(table)
   const columns = table.columns.map(
-    ({ name, type, isEncrypted }) => `${identifier(name)} ${isEncrypted ? 'BLOB' : type.sqlType}`,
+    ({ name, type, isEncrypted }) => `${identifier(name)} ${isEncrypted ? 'BLOB' : sqlTypeOf(type)}`,
   )
   const keys = table.keyColumns.map((key) => keyColumnSql(table, key))
   const sql = [
@@ -122,6 +123,5 @@ function loaderTriggersSql(table: VersionedTable): string[] {
 
 function keyColumnSql(table: VersionedTable, key: string): string {
   const type = table.columns.find(({ name }) => name === key)?.type
-  const collation = type?.collation === undefined ? '' : ` COLLATE ${type.collation}`
-  return `${identifier(key)} ${type?.sqlType ?? 'ANY'}${collation}`
+  return `${identifier(key)} ${type === undefined ? 'ANY' : sqlTypeOf(type) + collateSql(type)}`
 }

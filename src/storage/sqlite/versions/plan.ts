@@ -1,16 +1,23 @@
-import { AppError, invalidParams } from '../../../errors.js'
-import { faultText, isFault } from '../../../geo/fault.js'
-import { type PreparedArea, prepareArea } from '../../../geo/prepared-area.js'
+import { invalidParams } from '../../../errors.js'
+import type { PreparedArea } from '../../../geo/prepared-area.js'
 import type { Bbox } from '../../../geo/types.js'
 import type { Stored, ValueEnv } from '../../columns/column-type.js'
-import { readGeometry } from '../../columns/column-types-bytes.js'
-import { plainDecimal } from '../../columns/column-types-decimal.js'
-import { type CompiledCondition, compileCondition, type NeededTerm } from '../../columns/condition.js'
+import {
+  type Condition,
+  type Operand,
+  parseCondition,
+  requiredArea,
+  requiredTerms,
+  requiredValue,
+  type Term,
+} from '../../columns/condition.js'
+import { plainDecimal } from '../../columns/decimal-type.js'
 import { type OrderTerm, parseOrder } from '../../columns/order.js'
 import type { StateColumn } from '../../columns/state-column.js'
 import { type StatePaths, type StateQuery, TRANSACTION_RANGE } from '../../states.js'
+import { compileCondition } from '../connection/condition-sql.js'
 import { type Db, identifier } from '../connection/database.js'
-import { areaOfHandle, dropArea, keepArea } from '../connection/sql-functions.js'
+import { dropArea, keepArea } from '../connection/sql-functions.js'
 import { mergedSql } from './state-sql.js'
 import type { TableState, VersionedTable } from './versioned-table.js'
 
@@ -25,7 +32,7 @@ export interface StatePlan {
   readonly where: string
   readonly params: readonly Exclude<Stored, null>[]
   /** comparisons of key columns that every match satisfies, the first key column among them; empty for none */
-  readonly keyTerms: readonly NeededTerm[]
+  readonly keyTerms: readonly KeyTerm[]
   /** a geometry column and a box that every match touches; `empty` when nothing can match */
   readonly box: { slot: number; bbox: Bbox } | 'empty' | undefined
   /** frees the areas of the condition; must be called when the query has ended */
@@ -57,14 +64,10 @@ export function planState(
     handles.push(handle)
     return handle
   }
-  const compile = (sqlOf: (name: string) => string) =>
-    compileCondition(
-      query.conds,
-      { columns: scope, env, addArea: (json, path) => keep(readArea(json, path)), sqlOf },
-      paths.conds,
-    )
   try {
-    const condition = compile((name) => mergedSql(state, requireColumn(state, name)))
+    const parsed = parseCondition(query.conds, { columns: scope, env }, paths.conds)
+    const sqlOf = (name: string) => mergedSql(state, requireColumn(state, name))
+    const condition = compileCondition(parsed, { sqlOf, keepArea: keep })
     const terms = otherTerms(state, query, keep)
     return {
       state,
@@ -73,8 +76,8 @@ export function planState(
       columns,
       where: [...terms.map(({ sql }) => sql), condition.sql].join(' AND '),
       params: [...terms.flatMap(({ params }) => params), ...condition.params],
-      keyTerms: condition.sql === '1' ? [] : keyTermsOf(state.table, compile(identifier)),
-      box: withinBox(state, query) ?? boxOf(db, state, condition),
+      keyTerms: condition.sql === '1' ? [] : keyTermsOf(state.table, parsed),
+      box: withinBox(state, query) ?? boxOf(state, parsed),
       release,
     }
   } catch (error) {
@@ -103,10 +106,10 @@ const RANGE_COLUMN: StateColumn = {
   name: TRANSACTION_RANGE,
   type: {
     dataType: 'tstzrange',
-    sqlType: 'INTEGER',
+    kind: 'integer',
     form: 'range of transactions',
     lengthUnit: null,
-    sortKey: null,
+    order: null,
     read: () => null,
     operand: () => ({ found: 'a range', expected: 'a column that can be compared' }),
     print: (stored) => stored,
@@ -121,28 +124,37 @@ const RANGE_COLUMN: StateColumn = {
   typeText: 'tstzrange',
 }
 
-/** @throws AppError BAD_CONDITION: a bad geometry inside a condition makes the condition bad */
-function readArea(json: unknown, path: string): PreparedArea {
-  const geometry = readGeometry(json, undefined)
-  if (!isFault(geometry)) return prepareArea(geometry)
-  const fault = { path: `${path}${geometry.path}`, found: geometry.found, expected: geometry.expected }
-  throw new AppError('BAD_CONDITION', fault, { message: `Bad condition at ${faultText(fault)}` })
+/** A comparison of one key column, compiled for the columns of a table without an alias. */
+export interface KeyTerm {
+  readonly column: string
+  readonly sql: string
+  readonly params: readonly Operand[]
 }
 
 /** Returns the comparisons that the index of the unique key can answer. */
-function keyTermsOf(table: VersionedTable, { needed, equals }: CompiledCondition): NeededTerm[] {
-  const terms = table.keyColumns.flatMap((key) => {
+function keyTermsOf(table: VersionedTable, condition: Condition): KeyTerm[] {
+  const required = requiredTerms(condition).filter(isIndexable)
+  const terms = table.keyColumns.flatMap((key): KeyTerm[] => {
     const column = table.columns.find(({ name }) => name === key)
-    if (column?.type.sortKey?.('') === '') return needed.filter((term) => term.column === key)
+    const order = column?.type.order
+    if (order === 'stored' || order === 'trimmed') {
+      return required
+        .filter((term) => term.column.name === key)
+        .map((term) => ({ column: key, ...compileCondition(term, { sqlOf: identifier, keepArea: () => 0 }) }))
+    }
     if (column?.udtName !== 'numeric') return [] // compared by a function, which no index covers
-    const value = equals.get(key) // equal numbers have equal texts in a key
+    const value = requiredValue(condition, key) // equal numbers have equal texts in a key
     if (value === undefined) return []
     return [{ column: key, sql: `${identifier(key)} = ?`, params: [plainDecimal(String(value))] }]
   })
   return terms.some(({ column }) => column === table.keyColumns[0]) ? terms : []
 }
 
-interface Term {
+function isIndexable(term: Term): boolean {
+  return term.kind === 'in' || term.kind === 'between' || (term.kind === 'compare' && term.operator !== '<>')
+}
+
+interface SqlTerm {
   sql: string
   params: Exclude<Stored, null>[]
 }
@@ -152,9 +164,9 @@ function otherTerms(
   state: TableState,
   { within, span }: StateQuery,
   keep: (area: PreparedArea) => number,
-): Term[] {
+): SqlTerm[] {
   const sqlOf = (name: string) => mergedSql(state, requireColumn(state, name))
-  const terms: Term[] = []
+  const terms: SqlTerm[] = []
   if (within !== undefined) {
     const column = sqlOf(within.column)
     const orNull = within.isNullIn === true ? ` OR ${column} IS NULL` : ''
@@ -187,10 +199,9 @@ function withinBox({ columns, table }: TableState, { within }: StateQuery): Stat
   return bbox === undefined ? 'empty' : { slot, bbox }
 }
 
-function boxOf(db: Db, { columns }: TableState, { areas }: CompiledCondition): StatePlan['box'] {
+function boxOf({ columns }: TableState, condition: Condition): StatePlan['box'] {
   for (const [slot, { name }] of columns.entries()) {
-    const [handle] = areas.get(name) ?? []
-    const area = handle === undefined ? undefined : areaOfHandle(db, handle)
+    const area = requiredArea(condition, name)
     if (area !== undefined) return area.bbox === undefined ? 'empty' : { slot, bbox: area.bbox }
   }
   return undefined

@@ -1,4 +1,5 @@
 import type { StateColumn } from '../../columns/state-column.js'
+import { collateSql, sortValueSql } from '../connection/column-sql.js'
 import { identifier } from '../connection/database.js'
 import { ROW_ID } from '../tables/ddl.js'
 import { FROM_TX, TO_TX, VERSION_ID, versionNames } from '../tables/version-names.js'
@@ -72,7 +73,8 @@ export function boxIdsSql({ table, tx }: TableState, slot: number): string {
 export function mergedSql({ tx }: TableState, { name, type }: StateColumn): string {
   const sqlName = identifier(name)
   const merged = tx === 'current' ? `c.${sqlName}` : `coalesce(c.${sqlName}, h.${sqlName})`
-  return type.collation === undefined ? merged : `(${merged}) COLLATE ${type.collation}`
+  const collation = collateSql(type)
+  return collation === '' ? merged : `(${merged})${collation}`
 }
 
 /** Returns SQL for the time when the row's version began, µs; null for rows older than their table's first citation. */
@@ -90,6 +92,5 @@ export function rowIdSql({ tx }: TableState): string {
 
 /** Returns SQL for values of a column that compare in JavaScript as SQLite compares the column. */
 export function sortSql(state: TableState, column: StateColumn): string {
-  const sql = column.type.sortKey?.(mergedSql(state, column)) ?? 'NULL'
-  return column.type.collation === 'RTRIM' ? `rtrim(${sql}, ' ')` : sql
+  return sortValueSql(column.type.order, mergedSql(state, column))
 }

@@ -64,6 +64,6 @@ export function loaderStateColumn(column: Column): StateColumn {
     srid: column.srid,
     isEncrypted: column.isEncrypted,
     isFile: column.file !== null,
-    typeText: isUserDefined ? column.udtName : `${type.dataType}${type.sqlType === 'TEXT' ? length : ''}`,
+    typeText: isUserDefined ? column.udtName : `${type.dataType}${type.kind === 'text' ? length : ''}`,
   }
 }

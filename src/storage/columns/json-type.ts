@@ -1,14 +1,14 @@
 import { describeValue } from '../../geo/fault.js'
 import { type ColumnType, quoteDefault } from './column-type.js'
 
-/** Any JSON value but null, which is the column's own null; kept as compact text. It has no order. */
+/** The type of JSON values, stored as compact text. JSON null is the null of the column. */
 export const JSON_TYPE: ColumnType = {
   dataType: 'json',
-  sqlType: 'TEXT',
+  kind: 'text',
   form: 'JSON text',
-  check: (column) => `json_valid(${column})`,
+  domain: 'json',
   lengthUnit: null,
-  sortKey: null,
+  order: null,
   read(json) {
     const infinite = findInfinite(json)
     if (infinite !== undefined)

@@ -2,8 +2,8 @@ import { describeValue } from '../../geo/fault.js'
 import { type ColumnType, quoteDefault, type Stored, type ValueFault } from './column-type.js'
 
 /**
- * Text. Lengths count characters (code points) as PostgreSQL does. `varchar(n)` and `bpchar(n)` cut trailing spaces
- * beyond n; `bpchar(n)` is padded with spaces to n, and spaces at its end never count in a comparison (RTRIM).
+ * Types of text. Lengths count code points, as in PostgreSQL. `varchar(n)` and `bpchar(n)` drop spaces beyond n;
+ * `bpchar(n)` is padded with spaces to n, and comparisons ignore spaces at its end.
  */
 export const TEXT_TYPES = {
   varchar: textType('character varying', 'character varying', { cutsSpaces: true, pads: false }),
@@ -18,11 +18,10 @@ function textType(
 ): ColumnType {
   return {
     dataType,
-    sqlType: 'TEXT',
+    kind: 'text',
     form: rule.pads ? 'padded with spaces to its length' : 'text',
-    ...(rule.pads ? { collation: 'RTRIM' as const } : {}),
     lengthUnit: 'characters',
-    sortKey: (sql) => sql,
+    order: rule.pads ? 'trimmed' : 'stored',
     read(json, { length }) {
       const text = readText(json)
       if (typeof text !== 'string' || length === null) return text
@@ -39,7 +38,7 @@ function textType(
   }
 }
 
-/** Text that both PostgreSQL and SQLite can hold. */
+/** Accepts text that every database can hold. */
 function readText(json: unknown): Stored | ValueFault {
   if (typeof json !== 'string') return { found: describeValue(json), expected: 'a string' }
   if (json.includes('\0'))
@@ -49,17 +48,17 @@ function readText(json: unknown): Stored | ValueFault {
   return json
 }
 
-/** Without making an array of the characters: text may be megabytes. */
+/** Counts without an array of the characters: text may be megabytes. */
 function codePointCount(text: string): number {
   let count = text.length
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at)
-    if (unit >= 0xd800 && unit < 0xdc00) count-- // a pair of units is one character
+    if (unit >= 0xd800 && unit < 0xdc00) count-- // a surrogate pair is one character
   }
   return count
 }
 
-/** The first `length` characters when only spaces follow them. */
+/** Returns the first `length` characters when only spaces follow; else undefined. */
 function cutSpaces(text: string, length: number): string | undefined {
   let at = 0
   for (let count = 0; count < length; count++) at += (text.codePointAt(at) as number) > 0xffff ? 2 : 1

@@ -2,10 +2,10 @@ import { describeValue } from '../../geo/fault.js'
 import { type ColumnType, quoteDefault, type Stored, type ValueFault } from './column-type.js'
 
 /**
- * Whole numbers, truth values and floating point.
+ * Integers, booleans and floating-point numbers.
  *
- * NaN: SQLite turns it into NULL, so a float column is `ANY` and NaN is the text 'NaN'. Text sorts after every number in
- * SQLite and equals itself, which is just how PostgreSQL orders NaN. The infinities are plain REAL.
+ * NaN is stored as the text 'NaN', because databases store NaN as null or refuse it. It is equal to itself and greater
+ * than all numbers, as in PostgreSQL. The infinities are stored as numbers.
  */
 export const NUMBER_TYPES = {
   int2: integerType('smallint', 2),
@@ -28,11 +28,11 @@ function integerType(dataType: string, sizeBytes: 2 | 4 | 8): ColumnType {
     sizeBytes === 8 ? [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER] : [Number(min), Number(max)]
   return {
     dataType,
-    sqlType: 'INTEGER',
+    kind: 'integer',
     form: 'whole number',
-    ...(sizeBytes === 8 ? {} : { check: (column: string) => `${column} BETWEEN ${min} AND ${max}` }),
+    ...(sizeBytes === 8 ? {} : { domain: { min, max } }),
     lengthUnit: null,
-    sortKey: (sql) => sql,
+    order: 'stored',
     read(json) {
       if (typeof json === 'number' && Number.isInteger(json) && json >= minNumber && json <= maxNumber)
         return json + 0 // -0 is 0
@@ -42,7 +42,7 @@ function integerType(dataType: string, sizeBytes: 2 | 4 | 8): ColumnType {
     },
     operand: numberOperand,
     print: (stored) => (sizeBytes === 8 ? printInt8(BigInt(stored as bigint)) : Number(stored)),
-    // PostgreSQL deparses a plain int4 bare and every other constant with its type
+    // PostgreSQL prints an int4 that is not negative without a type, and every other constant with it
     renderDefault: (_given, stored) =>
       sizeBytes === 4 && Number(stored) >= 0 ? String(stored) : quoteDefault(String(stored), dataType),
   }
@@ -53,24 +53,23 @@ function floatType(dataType: string, isSingle: boolean): ColumnType {
   const expected = `a number that a ${isSingle ? 'single' : 'double'} precision float can hold, or "NaN", "Infinity", "-Infinity"`
   return {
     dataType,
-    sqlType: 'ANY',
+    kind: 'float',
     form: `${dataType}; NaN is the text 'NaN'`,
-    check: (column) => `typeof(${column}) IN ('real', 'integer', 'null') OR ${column} = 'NaN'`,
     lengthUnit: null,
-    sortKey: (sql) => sql,
+    order: 'stored',
     read(json) {
       const value = readFloat(json)
       if (typeof value !== 'number') return value ?? { found: describeValue(json), expected }
       const rounded = round(value)
-      const isAsked = typeof json === 'string' && !Number.isFinite(value)
+      const isInfinity = typeof json === 'string' && !Number.isFinite(value)
       const isLost = !Number.isFinite(rounded) || (rounded === 0 && value !== 0)
-      return isLost && !isAsked ? { found: describeValue(json), expected } : rounded
+      return isLost && !isInfinity ? { found: describeValue(json), expected } : rounded
     },
     operand(json) {
       const value = readFloat(json)
       if (typeof value !== 'number') return value ?? { found: describeValue(json), expected }
       const rounded = round(value)
-      return Number.isFinite(rounded) ? rounded : value // a bound beyond the type's range still bounds
+      return Number.isFinite(rounded) ? rounded : value // a bound beyond the range of the type is still a bound
     },
     print(stored) {
       if (stored === 'NaN') return 'NaN'
@@ -82,7 +81,7 @@ function floatType(dataType: string, isSingle: boolean): ColumnType {
   }
 }
 
-/** PostgreSQL's spellings of truth, prefixes included. */
+/** Accepts PostgreSQL's spellings of booleans and their prefixes. */
 function boolType(): ColumnType {
   const read = (json: unknown): Stored | ValueFault => {
     if (typeof json === 'boolean') return json ? 1 : 0
@@ -93,11 +92,11 @@ function boolType(): ColumnType {
   }
   return {
     dataType: 'boolean',
-    sqlType: 'INTEGER',
+    kind: 'integer',
     form: '1 is true, 0 is false',
-    check: (column) => `${column} IN (0, 1)`,
+    domain: 'boolean',
     lengthUnit: null,
-    sortKey: (sql) => sql,
+    order: 'stored',
     read,
     operand: read,
     print: (stored) => Number(stored) === 1,
@@ -106,8 +105,8 @@ function boolType(): ColumnType {
 }
 
 /**
- * Whole numbers compare with any number: `int2 < 100000` and `int4 > 1.5` are fair questions. Beyond 2^53 it must come as
- * digits: JSON.parse has made another number of it, and the answer would be that one's. Beyond 2^63 that changes nothing.
+ * Reads a number to compare integers with: any number, as in `int2 < 100000` and `int4 > 1.5`. An integer beyond 2^53 must
+ * be a string of digits, because `JSON.parse` may have rounded it; beyond 2^63 the rounding changes no result.
  */
 function numberOperand(json: unknown): Stored | ValueFault {
   if (typeof json === 'number')
@@ -130,13 +129,13 @@ function fault(json: unknown): ValueFault {
   }
 }
 
-/** Bounded before `BigInt` sees it: that takes time with the square of the digits. */
+/** Limits the number of digits first: `BigInt` takes time quadratic in it. */
 function parseInteger(text: string): bigint | undefined {
   const digits = text.trim()
   return /^[+-]?\d{1,40}$/.test(digits) ? BigInt(digits.replace('+', '')) : undefined
 }
 
-/** A number, the text 'NaN', or undefined for what is neither. */
+/** Returns a number or the text 'NaN'; undefined for other values. */
 function readFloat(json: unknown): number | 'NaN' | undefined {
   if (typeof json === 'number') return json
   if (typeof json !== 'string') return undefined
@@ -146,21 +145,21 @@ function readFloat(json: unknown): number | 'NaN' | undefined {
   if (infinity !== null) return infinity[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
   if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text) || text.length > 1000) return undefined
   const value = Number(text)
-  const isUnderflow = value === 0 && /^[^e]*[1-9]/i.test(text) // out of range, as PostgreSQL has it
+  const isUnderflow = value === 0 && /^[^e]*[1-9]/i.test(text) // out of range, as in PostgreSQL
   return Number.isFinite(value) && !isUnderflow ? value : undefined
 }
 
-/** A JSON number where it is exact for every reader, digits in a string beyond. */
+/** Returns a JSON number where every reader gets it exactly, else a string of digits. */
 function printInt8(value: bigint): number | string {
   const isExact = value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER)
   return isExact ? Number(value) : String(value)
 }
 
-/** The shortest decimal that is this float32, as PostgreSQL prints it: 0.1 and not 0.10000000149011612. */
+/** Returns the shortest decimal that rounds to this float32, as PostgreSQL does: 0.1, not 0.10000000149011612. */
 function shortestSingle(value: number): number {
   for (let digits = 1; digits < 9; digits++) {
     const short = Number(value.toPrecision(digits))
     if (Math.fround(short) === value) return short
   }
-  return Number(value.toPrecision(9)) // 9 digits always tell a float32
+  return Number(value.toPrecision(9)) // 9 digits identify every float32
 }

@@ -5,7 +5,7 @@ import { decodeHexWkb, decodeWkb, encodeHexWkb, encodeWkb } from '../../geo/wkb.
 import { decodeWkt } from '../../geo/wkt.js'
 import { type ColumnType, quoteDefault, type Stored, type ValueFault } from './column-type.js'
 
-/** Bytes, and what is kept as bytes. On the wire they are base64 with padding and without line breaks. */
+/** Types stored as bytes, and files. Bytes are base64 on the wire, with padding and without line breaks. */
 export const BYTES_TYPES = {
   bytea: bytesType('bytea', 'bytes', 'bytes'),
   raster: bytesType('USER-DEFINED', 'bytes of a raster', null),
@@ -13,7 +13,7 @@ export const BYTES_TYPES = {
   geometry: geometryType(),
 }
 
-/** Strict base64: what decodes and encodes back to the same text. */
+/** Decodes strict base64: text that encodes back to itself. */
 export function readBase64(json: unknown): Buffer | ValueFault {
   const expected = 'base64 with padding'
   if (typeof json !== 'string') return { found: describeValue(json), expected: `a string of ${expected}` }
@@ -23,14 +23,14 @@ export function readBase64(json: unknown): Buffer | ValueFault {
   return bytes.toString('base64') === json ? bytes : { found: describeValue(json), expected }
 }
 
-/** `raster` is bytes that nobody looks into. */
+/** @param lengthUnit null for `raster`, whose bytes are opaque and have no order */
 function bytesType(dataType: string, form: string, lengthUnit: 'bytes' | null): ColumnType {
   return {
     dataType,
-    sqlType: 'BLOB',
+    kind: 'bytes',
     form,
     lengthUnit,
-    sortKey: dataType === 'bytea' ? (sql) => sql : null,
+    order: lengthUnit === null ? null : 'stored',
     read: (json, { length }) => withinLength(readBase64(json), length),
     operand: (json) => readBase64(json),
     print: (stored) => Buffer.from(stored as Uint8Array).toString('base64'),
@@ -40,16 +40,16 @@ function bytesType(dataType: string, form: string, lengthUnit: 'bytes' | null): 
 }
 
 /**
- * A file: the record carries its bytes, the column keeps their SHA-256, the bytes themselves lie in the blob store.
- * `read` gives the bytes; who stores the record turns them into the digest. Reading back is the table reader's work.
+ * The type of files. A record carries the bytes, the column stores their SHA-256, and the blob store holds the bytes.
+ * `read` returns the bytes; the writer replaces them by the digest, and the reader does the reverse.
  */
 function fileType(): ColumnType {
   return {
     dataType: 'USER-DEFINED',
-    sqlType: 'TEXT',
+    kind: 'text',
     form: "SHA-256 of the file's bytes",
     lengthUnit: 'bytes',
-    sortKey: null,
+    order: null,
     read: (json, { length }) => withinLength(readBase64(json), length),
     operand: () => ({ found: 'a file column', expected: 'a column that can be compared' }),
     print: (stored) => stored,
@@ -57,14 +57,14 @@ function fileType(): ColumnType {
   }
 }
 
-/** GeoJSON, or a string of WKT, EWKT or hex (E)WKB; kept as ISO WKB, heights included. */
+/** The type of geometries: GeoJSON, WKT, EWKT or hex (E)WKB, stored as ISO WKB with heights. */
 function geometryType(): ColumnType {
   return {
     dataType: 'USER-DEFINED',
-    sqlType: 'BLOB',
+    kind: 'bytes',
     form: 'geometry as little-endian WKB',
     lengthUnit: null,
-    sortKey: null,
+    order: null,
     read(json, { srid }) {
       const geometry = readGeometry(json, srid ?? undefined)
       return isGeometryFault(geometry) ? toValueFault(geometry) : encodeWkb(geometry, Buffer.allocUnsafe)
@@ -76,7 +76,7 @@ function geometryType(): ColumnType {
   }
 }
 
-/** The geometry of a stored value. @throws Error when the bytes are damaged */
+/** Decodes a stored geometry. @throws Error when the bytes are damaged */
 export function decodeStored(wkb: Uint8Array): Geometry {
   const geometry = decodeWkb(wkb)
   if (isGeometryFault(geometry))
@@ -85,8 +85,10 @@ export function decodeStored(wkb: Uint8Array): Geometry {
 }
 
 /**
- * A geometry in any of the forms that records may carry. A reference system that EWKT or EWKB states must be the one
- * expected: nothing is reprojected here, and metres read as degrees would be a place on Earth, but not the one meant.
+ * Reads a geometry in any of the forms that records may carry. A reference system that EWKT or EWKB states must be the
+ * expected one: nothing is reprojected, and metres read as degrees would be a wrong location.
+ *
+ * @param srid expected reference system; undefined for WGS 84
  */
 export function readGeometry(json: unknown, srid: number | undefined): Geometry | GeometryFault {
   if (typeof json !== 'string') return parseGeometry(json, '', srid)
@@ -104,11 +106,11 @@ export function readGeometry(json: unknown, srid: number | undefined): Geometry 
 }
 
 const DEFAULT_SRID = 4326
-/** PostGIS's word for "any". */
+/** any reference system, in PostGIS */
 const UNKNOWN_SRID = 0
 const EWKB_HAS_SRID = 0x20000000
 
-/** The SRID at the beginning of EWKT or hex EWKB; undefined where none is stated. */
+/** Returns the SRID that EWKT or hex EWKB states; undefined when it states none. */
 function statedSrid(text: string): number | undefined {
   const inText = /^SRID\s*=\s*(\d{1,6})\s*;/i.exec(text)?.[1]
   if (inText !== undefined) return Number(inText)
@@ -122,13 +124,13 @@ function statedSrid(text: string): number | undefined {
 
 function parseJson(text: string): Geometry | GeometryFault {
   try {
-    return JSON.parse(text) as Geometry // its form is checked by who asked
+    return JSON.parse(text) as Geometry // `parseGeometry` checks it next
   } catch {
     return { path: '', found: describeValue(text), expected: 'GeoJSON, WKT or hex WKB' }
   }
 }
 
-/** Faults of a column tell the column; the place within the geometry follows the finding. */
+/** The position within the geometry becomes part of the finding: faults of a column have no path. */
 function toValueFault({ path, found, expected }: GeometryFault): ValueFault {
   return { found: path === '' ? found : `${found} at ${path.replace(/^\./, '')}`, expected }
 }

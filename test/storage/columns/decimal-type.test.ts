@@ -6,8 +6,8 @@ import {
   decimalType,
   MAX_DECIMAL_DIGITS,
   plainDecimal,
-} from '../../../src/storage/columns/column-types-decimal.js'
-import { JSON_TYPE } from '../../../src/storage/columns/column-types-json.js'
+} from '../../../src/storage/columns/decimal-type.js'
+import { JSON_TYPE } from '../../../src/storage/columns/json-type.js'
 
 const ENV = { timeZoneMin: 0, nowUs: 0n }
 const RULES = { length: null, srid: null }

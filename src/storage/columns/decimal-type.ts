@@ -1,23 +1,23 @@
 import { describeValue } from '../../geo/fault.js'
 import { type ColumnType, quoteDefault, type Stored, type ValueFault } from './column-type.js'
 
-/** Digits of one number, so that a hostile `1e999999` costs nothing. PostgreSQL's own bound is 131,072. */
+/** Most digits of a number, so that `1e999999` costs nothing. PostgreSQL's limit is 131,072. */
 export const MAX_DECIMAL_DIGITS = 1000
 
 /**
- * Exact decimals, kept as the text of their digits: zeros at the end of the fraction stay, as PostgreSQL has it
- * (`1.50` is read back as `1.50`). On the wire a value is a number when a double prints the same text, else a string.
+ * Returns a type of exact decimals, stored as text of their digits. Zeros at the end of the fraction are kept, as in
+ * PostgreSQL: `1.50` is read back as `1.50`. A value is a JSON number when a double prints the same text, else a string.
  *
- * @param precision most digits in all, null for any
- * @param scale digits of the fraction that values are rounded to (half away from zero), null for as many as come
+ * @param precision most digits, null for any number
+ * @param scale digits of the fraction, to which values are rounded half away from zero; null for any number
  */
 export function decimalType(precision: number | null, scale: number | null): ColumnType {
   return {
     dataType: 'numeric',
-    sqlType: 'TEXT',
+    kind: 'text',
     form: 'decimal digits',
     lengthUnit: null,
-    sortKey: (sql) => `decimal_sort_key(${sql})`, // registered with the connection
+    order: 'decimal',
     read(json) {
       const text = readDecimal(json)
       if (typeof text !== 'string' || scale === null || !Number.isFinite(Number(text))) return text
@@ -36,14 +36,14 @@ export function decimalType(precision: number | null, scale: number | null): Col
   }
 }
 
-/** Without zeros at the end of the fraction: equal numbers have equal texts. For key columns. */
+/** Removes zeros at the end of the fraction, so that equal numbers have equal texts. For key columns. */
 export function plainDecimal(text: string): string {
   return text.includes('.') ? text.replace(/\.?0+$/, '') : text
 }
 
 /**
- * Text that sorts as the numbers do, byte by byte: a letter for the sign, the exponent, the digits; of negative numbers
- * everything is turned round. NaN is the greatest, as in PostgreSQL.
+ * Returns text that sorts byte by byte as the numbers do: a letter for the sign, the exponent, the digits; exponent and
+ * digits of negative numbers are complemented. NaN is the greatest, as in PostgreSQL.
  */
 export function decimalSortKey(text: string): string {
   if (text === 'NaN') return 'r'
@@ -64,15 +64,15 @@ function exponentKey(exponent: number): string {
 
 const FORM = /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,6}))?$/i
 
-/** A number, or a string of digits; whole numbers beyond 2^53 must be strings, for a double may have changed them. */
+/** Reads a number or a string of digits. Integers beyond 2^53 must be strings: a double may have changed them. */
 function readDecimal(json: unknown): Stored | ValueFault {
   const expected = `a number, or its digits as a string (beyond 2^53 a string; at most ${MAX_DECIMAL_DIGITS} digits)`
-  const isSure = typeof json === 'number' && (Number.isSafeInteger(json) || !isWhole(json))
-  if (!isSure && typeof json !== 'string') return { found: describeValue(json), expected }
+  const isExact = typeof json === 'number' && (Number.isSafeInteger(json) || !isWhole(json))
+  if (!isExact && typeof json !== 'string') return { found: describeValue(json), expected }
   return decimalText(String(json).trim()) ?? { found: describeValue(json), expected }
 }
 
-/** True for infinity too, which is what JSON makes of 1e400. */
+/** True for infinity, too, to which `JSON.parse` turns 1e400. */
 function isWhole(value: number): boolean {
   return Math.trunc(value) === value
 }
@@ -90,7 +90,7 @@ function decimalText(text: string): string | undefined {
   const zeros = '0'.repeat(Math.abs(shift))
   const digits = shift < 0 ? zeros + whole + fraction : whole + fraction + zeros
   const point = whole.length + (shift < 0 ? zeros.length + shift : shift)
-  // zeros that only the exponent brought do not count as digits of the fraction
+  // zeros that only the exponent adds are not digits of the fraction
   const rest = digits.slice(point, shift > 0 ? Math.max(point, whole.length + fraction.length) : undefined)
   return withSign(sign === '-', digits.slice(0, point), rest)
 }
@@ -104,7 +104,7 @@ function roundDecimal(text: string, scale: number): string {
   return withSign(isNegative, digits.slice(0, digits.length - scale), digits.slice(digits.length - scale))
 }
 
-/** No zeros in front, and no minus before zero. */
+/** Joins the parts without leading zeros, and without a minus sign before zero. */
 function withSign(isNegative: boolean, whole: string, fraction: string): string {
   const text = `${whole.replace(/^0+(?=\d)/, '') || '0'}${fraction === '' ? '' : `.${fraction}`}`
   return isNegative && /[1-9]/.test(text) ? `-${text}` : text

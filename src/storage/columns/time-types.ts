@@ -10,11 +10,10 @@ import { describeValue } from '../../geo/fault.js'
 import { type ColumnType, quoteDefault, type Stored, type ValueEnv, type ValueFault } from './column-type.js'
 
 /**
- * Dates and times, year 1 to 9999.
+ * Types of dates and times, year 1 to 9999.
  *
- * Instants and local timestamps are INTEGER microseconds (`datetime(x / 1000000, 'unixepoch')` prints them in the
- * shell); dates and times of day are text in a form that sorts. As in PostgreSQL, an offset that is given to a type
- * without time zone is read and dropped.
+ * Instants and local timestamps are stored as integer microseconds; dates and times of day as text that sorts. As in
+ * PostgreSQL, types without a time zone accept an offset and ignore it.
  */
 export const TIME_TYPES = {
   timestamptz: timestamptzType(),
@@ -28,22 +27,22 @@ const US_PER_MIN = 60_000_000
 const US_PER_DAY = 1440 * US_PER_MIN
 const ZONE = /\s*(Z|[+-]\d{2}(?::?\d{2})?)$/i
 
-/** Offset of a `timetz` is at most 18 hours, so this many steps of a minute tell any two apart. */
+/** More than the number of different offsets: they are at most 18 hours, in minutes. */
 const ZONE_STEPS = 4096
 
-/** Number that sorts as PostgreSQL sorts `timetz`: by the instant in UTC, then by the zone from east to west. */
+/** Returns a number that sorts as `timetz` does in PostgreSQL: by the instant in UTC, then by offset from east to west. */
 export function timetzSortKey(text: string): number {
   const zoneMin = parseOffset(text.slice(-6)) ?? 0
   const us = timeUs(text.slice(0, -6)) ?? 0
   return (us - zoneMin * US_PER_MIN) * ZONE_STEPS + (ZONE_STEPS / 2 - zoneMin)
 }
 
-/** An instant: the only type whose value depends on the offset it is given with. */
+/** The type of instants, the only one whose value depends on the offset of its text. */
 function timestamptzType(): ColumnType {
-  // rows of one call mostly share their instants, and start mostly equals end: the last text is not read again
+  // most rows of a call have the same instants, and start often equals end: the last result is cached
   let last = { text: '', zoneMin: 0, us: 0n }
   const read = (json: unknown, env: ValueEnv): Stored | ValueFault => {
-    const text = textOf(json)
+    const text = datetimeTextOf(json)
     if (text === undefined)
       return { found: describeValue(json), expected: 'a datetime like 2025-01-02 03:04:05+09' }
     if (text === last.text && env.timeZoneMin === last.zoneMin) return last.us
@@ -54,17 +53,17 @@ function timestamptzType(): ColumnType {
     return us
   }
   return {
-    ...plainTime('timestamp with time zone', 'INTEGER', 'microseconds since 1970 UTC'),
+    ...plainTime('timestamp with time zone', 'integer', 'microseconds since 1970 UTC'),
     read: (json, _rules, env) => read(json, env),
     operand: read,
     print: (stored, env) => formatDatetimeShort(stored as bigint, env.timeZoneMin),
   }
 }
 
-/** Wall-clock time, stored as if it were UTC, so that differences and order come out right. */
+/** The type of wall-clock times, stored as if they were UTC, so that differences and order are right. */
 function timestampType(): ColumnType {
   const read = (json: unknown, env: ValueEnv): Stored | ValueFault => {
-    const text = textOf(json)
+    const text = datetimeTextOf(json)
     if (text === undefined)
       return { found: describeValue(json), expected: 'a datetime like 2025-01-02 03:04:05' }
     if (isNow(text)) return localUs(env)
@@ -72,21 +71,21 @@ function timestampType(): ColumnType {
     return typeof us === 'bigint' ? us : { ...us, found: describeValue(text) }
   }
   return {
-    ...plainTime('timestamp without time zone', 'INTEGER', 'microseconds since 1970-01-01 00:00 local'),
+    ...plainTime('timestamp without time zone', 'integer', 'microseconds since 1970-01-01 00:00 local'),
     read: (json, _rules, env) => read(json, env),
     operand: read,
     print: (stored) => formatDatetimeShort(stored as bigint, 0).slice(0, -'+00:00'.length),
   }
 }
 
-/** Text, because it sorts, and because the shell's date functions read it. */
+/** The type of dates, stored as text because it sorts and other programs can read it. */
 function dateType(): ColumnType {
   const read = (json: unknown, env: ValueEnv): Stored | ValueFault => {
     const fault = {
       found: describeValue(json),
       expected: 'a date like 2025-01-02 that exists, year 0001 to 9999',
     }
-    const text = textOf(json)
+    const text = datetimeTextOf(json)
     if (text === undefined) return fault
     if (isNow(text)) return dateText(localUs(env))
     const match = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](.+))?$/i.exec(text.trim())
@@ -97,14 +96,14 @@ function dateType(): ColumnType {
     return exists && isTimeFine ? `${year}-${month}-${day}` : fault
   }
   return {
-    ...plainTime('date', 'TEXT', 'YYYY-MM-DD'),
+    ...plainTime('date', 'text', 'YYYY-MM-DD'),
     read: (json, _rules, env) => read(json, env),
     operand: read,
     print: (stored) => stored,
   }
 }
 
-/** Text with as many digits of a fraction as it needs: `10:00:00` sorts before `10:00:00.5`. */
+/** The type of times of day, stored with as many digits of the fraction as needed: `10:00:00` sorts before `10:00:00.5`. */
 function timeType(): ColumnType {
   const read = (json: unknown, env: ValueEnv): Stored | ValueFault => {
     const us =
@@ -114,14 +113,14 @@ function timeType(): ColumnType {
       : timeText(us)
   }
   return {
-    ...plainTime('time without time zone', 'TEXT', 'HH:MM:SS.ffffff'),
+    ...plainTime('time without time zone', 'text', 'HH:MM:SS.ffffff'),
     read: (json, _rules, env) => read(json, env),
     operand: read,
     print: (stored) => stored,
   }
 }
 
-/** Keeps the offset it was given; text alone would not sort by the instant. */
+/** The type of times of day with an offset, stored with the given offset; they sort by the instant, not as text. */
 function timetzType(): ColumnType {
   const read = (json: unknown, env: ValueEnv): Stored | ValueFault => {
     const expected = 'a time with offset like 03:04:05.678901+09:00'
@@ -134,40 +133,40 @@ function timetzType(): ColumnType {
     return timeText(us) + formatOffset(zoneMin)
   }
   return {
-    ...plainTime('time with time zone', 'TEXT', 'HH:MM:SS.ffffff+HH:MM'),
-    sortKey: (sql) => `timetz_sort_key(${sql})`, // registered with the connection
+    ...plainTime('time with time zone', 'text', 'HH:MM:SS.ffffff+HH:MM'),
+    order: 'timetz',
     read: (json, _rules, env) => read(json, env),
     operand: read,
     print: (stored) => stored,
   }
 }
 
-/** What all of them have in common. */
-function plainTime(dataType: string, sqlType: 'INTEGER' | 'TEXT', form: string) {
+/** Returns the members that all types of times share. */
+function plainTime(dataType: string, kind: 'integer' | 'text', form: string) {
   return {
     dataType,
-    sqlType,
+    kind,
     form,
     lengthUnit: null,
-    sortKey: (sql: string) => sql,
+    order: 'stored' as const,
     renderDefault: (given: string) => (isNow(given) ? 'now()' : quoteDefault(given, dataType)),
   }
 }
 
-/** Text of a datetime, also within the `_type` object of v2. */
-function textOf(json: unknown): string | undefined {
+/** Returns the text of a datetime: a string, or `{ _type: 'datetime', val }` as version 2 of the contract has it. */
+function datetimeTextOf(json: unknown): string | undefined {
   if (typeof json === 'string') return json
   if (typeof json !== 'object' || json === null) return undefined
   const { _type: type, val } = json as Record<string, unknown>
   return type === 'datetime' && typeof val === 'string' && Object.keys(json).length === 2 ? val : undefined
 }
 
-/** The forms of a default that mean the time of the call. */
+/** True for a default that is the time of the call. */
 function isNow(text: string): boolean {
   return /^\s*(?:now\(\)|now|current_timestamp)\s*$/i.test(text)
 }
 
-/** Text without its offset; text with an impossible offset is left whole, and refused by who reads it. */
+/** Removes a valid offset. An invalid one stays, and the caller refuses the text. */
 function withoutZone(text: string): string {
   const trimmed = text.trim()
   const zone = ZONE.exec(trimmed)
@@ -176,7 +175,7 @@ function withoutZone(text: string): string {
     : trimmed.slice(0, zone.index)
 }
 
-/** µs since midnight of `hh:mm`, `hh:mm:ss` or with a fraction; 24:00:00 is the end of the day, as in PostgreSQL. */
+/** Returns µs since midnight of `hh:mm`, `hh:mm:ss` or `hh:mm:ss.f`. 24:00:00 is the end of the day, as in PostgreSQL. */
 function timeUs(text: string): number | undefined {
   const match = /^(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?$/.exec(text)
   if (match === null) return undefined

@@ -1,0 +1,90 @@
+import type { PreparedArea } from '../../../geo/prepared-area.js'
+import type { Condition, Operand, Term } from '../../columns/condition.js'
+import { sortKeySql } from './column-sql.js'
+
+/** SQL of the columns, and the connection's store of areas. */
+export interface ConditionSql {
+  /** Returns the quoted and qualified SQL of a column. */
+  sqlOf(name: string): string
+  /** Keeps an area for the SQL functions `geo_intersects` and `geo_within`, and returns its handle to bind. */
+  keepArea(area: PreparedArea): number
+}
+
+/** An SQL expression with the values that are bound in it, in their order. */
+export interface CompiledCondition {
+  readonly sql: string
+  readonly params: readonly Operand[]
+}
+
+/** Compiles a condition. `1` is the SQL of a condition that every row satisfies. */
+export function compileCondition(condition: Condition, scope: ConditionSql): CompiledCondition {
+  const params: Operand[] = []
+  return { sql: compileOne(condition, scope, params), params }
+}
+
+function compileOne(condition: Condition, scope: ConditionSql, params: Operand[]): string {
+  switch (condition.kind) {
+    case 'all':
+    case 'any': {
+      const parts = condition.parts.map((part) => compileOne(part, scope, params))
+      return condition.kind === 'all' ? balanced(parts, ' AND ', '1') : balanced(parts, ' OR ', '0')
+    }
+    case 'not':
+      return `NOT (${compileOne(condition.part, scope, params)})`
+    default:
+      return compileTerm(condition, scope, params)
+  }
+}
+
+function compileTerm(term: Term, scope: ConditionSql, params: Operand[]): string {
+  const { name, type } = term.column
+  const sql = scope.sqlOf(name)
+  const key = (text: string) => (type.order === null ? text : sortKeySql(type.order, text))
+  const bind = (value: Operand) => {
+    params.push(value)
+    return key('?')
+  }
+  switch (term.kind) {
+    case 'is_null':
+      return `${sql} IS NULL`
+    case 'intersects':
+    case 'within':
+      params.push(BigInt(scope.keepArea(term.area)))
+      return `geo_${term.kind}(${sql}, ?)`
+    case 'like':
+      params.push(globOf(term.pattern))
+      return `${sql} GLOB ?`
+    case 'in':
+      return `${key(sql)} IN (${term.values.map(bind).join(', ')})`
+    case 'between':
+      return `${key(sql)} BETWEEN ${bind(term.low)} AND ${bind(term.high)}`
+    case 'compare':
+      return `${key(sql)} ${term.operator} ${bind(term.value)}`
+  }
+}
+
+/** Converts a pattern of `LIKE` to one of GLOB, which is case-sensitive as `LIKE` is in PostgreSQL. */
+function globOf(pattern: string): string {
+  return pattern.replaceAll(
+    /\\([\s\S])|([\s\S])/g,
+    (_, escaped: string | undefined, char: string | undefined) => {
+      if (char === '%') return '*'
+      return char === '_' ? '?' : globLiteral(escaped ?? char ?? '')
+    },
+  )
+}
+
+/** Quotes the characters that are special in GLOB. */
+function globLiteral(char: string): string {
+  return char === '*' || char === '?' || char === '[' ? `[${char}]` : char
+}
+
+/** Joins in a balanced tree: SQLite refuses expressions deeper than 1,000. */
+function balanced(parts: readonly string[], joiner: string, whenEmpty: string): string {
+  const [only] = parts
+  if (only === undefined) return whenEmpty
+  if (parts.length === 1) return only
+  const middle = parts.length >> 1
+  const left = balanced(parts.slice(0, middle), joiner, whenEmpty)
+  return `(${left}${joiner}${balanced(parts.slice(middle), joiner, whenEmpty)})`
+}
