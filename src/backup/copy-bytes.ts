@@ -87,7 +87,10 @@ interface Work {
   neededBytes: number
 }
 
-/** Size of models and plain files to copy. Rows of tables do not record the sizes of their files, so those are not included. */
+/**
+ * Size of models and plain files to copy. Rows of tables do not record the sizes of their files, so those are
+ * not included.
+ */
 async function sizeOfNew(
   target: BlobStore,
   named: Pick<StoredNames, 'models'>,
@@ -132,7 +135,10 @@ async function copyBlob(
   return staged.sizeBytes
 }
 
-/** Copies a file that may be replaced while it is read. The manifest lists the digest of the bytes that were read. */
+/**
+ * Copies a file that may be replaced while it is read. The manifest lists the digest of the bytes that were
+ * read.
+ */
 async function copyPlain(work: Work, { path, file, isExecutable }: PlainFile): Promise<void> {
   for (let tries = 1; ; tries++) {
     work.options.signal?.throwIfAborted()

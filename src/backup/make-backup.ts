@@ -63,14 +63,14 @@ export interface BackupResult {
 /**
  * Makes a backup, whether a gateway is running or not.
  *
- * Rows come first, then the bytes they refer to. Both databases are copied as they are at one instant. Blobs are named
- * by digest, never change, and are on disk before their row is, so all bytes that the copied rows refer to exist at
- * that instant. They can only be removed, and the lease prevents that: it is taken before the instant, so a removal
- * that began earlier has ended, and rows of that instant no longer refer to what it removed. Bytes first would not
- * work: a model added between the two steps would have a row and no bytes.
+ * Rows come first, then the bytes they refer to. Both databases are copied as they are at one instant. Blobs
+ * are named by digest, never change, and are on disk before their row is, so all bytes that the copied rows
+ * refer to exist at that instant. They can only be removed, and the lease prevents that: it is taken before
+ * the instant, so a removal that began earlier has ended, and rows of that instant no longer refer to what it
+ * removed. Bytes first would not work: a model added between the two steps would have a row and no bytes.
  *
- * A backup gets its name only when everything it needs is on disk. An interrupted backup leaves a folder ending in
- * `.part`, which the next backup removes, and bytes, which the next backup uses.
+ * A backup gets its name only when everything it needs is on disk. An interrupted backup leaves a folder
+ * ending in `.part`, which the next backup removes, and bytes, which the next backup uses.
  *
  * @throws Error in one line that says what failed; no incomplete backup is left then
  */
@@ -193,7 +193,11 @@ async function copyRowsAndBytes(part: string, place: BackupPlace, options: Backu
   }
 }
 
-/** Copies the key file and the settings beside the copied databases. @returns all of them with their digests */
+/**
+ * Copies the key file and the settings beside the copied databases.
+ *
+ * @returns all of them with their digests
+ */
 async function keepOwn(
   part: string,
   databases: readonly DatabaseName[],
@@ -251,7 +255,9 @@ function reserveOf({ layout, dir, reserveBytes }: BackupOptions): number {
   return statSync(dir).dev === statSync(layout.root).dev ? reserveBytes : 0
 }
 
-/** Replaces errors of a full disk and of a cancelled backup by errors that say so; others stay as they are. */
+/**
+ * Replaces errors of a full disk and of a cancelled backup by errors that say so; others stay as they are.
+ */
 async function translate(error: unknown, place: BackupPlace): Promise<unknown> {
   const isFull = isDiskFull(error) || (isAppError(error) && error.errorName === 'DISK_FULL')
   if (isFull) {

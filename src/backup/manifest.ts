@@ -74,7 +74,9 @@ export interface BadBackup {
 
 const FILE = 'manifest.json'
 
-/** `00000012-20261121T234556Z`: names sort in the order in which backups were made, whatever the clock showed. */
+/**
+ * `00000012-20261121T234556Z`: names sort in the order in which backups were made, whatever the clock showed.
+ */
 export function backupName(sequence: number, madeAtUs: number): string {
   const at = new Date(madeAtUs / 1000).toISOString().replace(/[-:]|\.\d+/g, '')
   return `${String(sequence).padStart(8, '0')}-${at}`

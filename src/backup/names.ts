@@ -48,12 +48,14 @@ export interface PlainFile {
   isExecutable: boolean
 }
 
-/** Files that modules keep between runs; the other folders of `dataproc/` belong to one run or one session. */
+/**
+ * Files that modules keep between runs; the other folders of `dataproc/` belong to one run or one session.
+ */
 const APPLICATIONS = path.join('dataproc', 'applications')
 
 /**
- * Lists maps, modules and the files that modules keep between runs. Symbolic links and special files are left out,
- * because they can point outside the data directory.
+ * Lists maps, modules and the files that modules keep between runs. Symbolic links and special files are left
+ * out, because they can point outside the data directory.
  */
 export function listPlainFiles({ root, modulesDir, mapsDir }: DataLayout): PlainFile[] {
   const maps = filesBelow(root, mapsDir).filter((one) => one.path.endsWith('.graph'))

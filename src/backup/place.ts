@@ -6,8 +6,9 @@ import { makeDirectory } from '../files/layout.js'
 import type { DirectoryLock, DirectoryLocks } from '../storage/maintenance.js'
 
 /**
- * Directory of backups: one folder per backup, and the bytes that all of them share, named by digest. The name of an
- * incomplete folder ends in `.part`; it is renamed when all of its files, and all bytes it refers to, are on disk.
+ * Directory of backups: one folder per backup, and the bytes that all of them share, named by digest. The
+ * name of an incomplete folder ends in `.part`; it is renamed when all of its files, and all bytes it refers
+ * to, are on disk.
  */
 export interface BackupPlace {
   readonly root: string
@@ -56,7 +57,8 @@ async function lockForWriting(place: BackupPlace, locks: DirectoryLocks): Promis
 }
 
 /**
- * Keeps other processes from writing backups while a place is read. Where the place is read-only no lock is needed.
+ * Keeps other processes from writing backups while a place is read. Where the place is read-only no lock is
+ * needed.
  *
  * @throws Error in one line when another process holds the lock
  */
@@ -80,7 +82,11 @@ function unwritable({ root }: BackupPlace, cause: unknown): Error {
   return new Error(`${root} cannot be written: ${messageOf(cause)}; choose another directory`, { cause })
 }
 
-/** A mistyped directory must not be filled with folders. @throws Error when `root` holds files that are no backups */
+/**
+ * A mistyped directory must not be filled with folders.
+ *
+ * @throws Error when `root` holds files that are no backups
+ */
 function refuseForeign({ root, backupsDir }: BackupPlace): void {
   const found = statSync(root, { throwIfNoEntry: false })
   if (found === undefined || existsSync(backupsDir)) return

@@ -32,21 +32,25 @@ export interface RestoreResult extends Verified {
   configFile: string | null
 }
 
-/** Entries that an empty data directory may hold: of the file system, and of the single executable, which unpacks its addon. */
+/**
+ * Entries that an empty data directory may hold: of the file system, and of the single executable, which
+ * unpacks its addon.
+ */
 const NOT_DATA = new Set(['lost+found', 'native'])
 
 /** Name of the restored settings file: no program reads this name by itself. */
 const RESTORED_CONFIG = 'restored.edge.config.json'
 
 /**
- * Creates a data directory from a backup. The backup is verified first; the digest of each file is compared while it is
- * written, and the rows of the written databases are counted again.
+ * Creates a data directory from a backup. The backup is verified first; the digest of each file is compared
+ * while it is written, and the rows of the written databases are counted again.
  *
- * All files are written to a folder inside the data directory and moved up at the end, `state.db` last. While that folder
- * exists no gateway starts (`makeDirectories`), so an interrupted restore cannot be mistaken for a complete one.
+ * All files are written to a folder inside the data directory and moved up at the end, `state.db` last. While
+ * that folder exists no gateway starts (`makeDirectories`), so an interrupted restore cannot be mistaken for
+ * a complete one.
  *
- * @throws Error in one line: the directory holds data, the backup is damaged, the disk is too small. No files are left
- *   then
+ * @throws Error in one line: the directory holds data, the backup is damaged, the disk is too small. No files
+ *   are left then
  */
 export async function restoreBackup(
   place: BackupPlace,

@@ -5,8 +5,8 @@ import { listBackups, type Manifest } from './manifest.js'
 import { type BackupPlace, openBytes, PART } from './place.js'
 
 /**
- * Removes all but the newest backups of a place, and the bytes that no remaining backup refers to. The caller holds the
- * lock of the place.
+ * Removes all but the newest backups of a place, and the bytes that no remaining backup refers to. The caller
+ * holds the lock of the place.
  *
  * An unreadable manifest may refer to any bytes: while there is one, no bytes are removed.
  *

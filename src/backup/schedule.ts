@@ -59,8 +59,8 @@ const TICK_MS = 15_000
 const RETRY_MS = 3_600_000
 
 /**
- * Makes backups at a fixed interval. The interval is measured on the monotonic clock, so that a change of the wall clock
- * skips no backup.
+ * Makes backups at a fixed interval. The interval is measured on the monotonic clock, so that a change of the
+ * wall clock skips no backup.
  *
  * @param tickMs interval at which the due time is checked
  */

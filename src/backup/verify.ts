@@ -22,7 +22,10 @@ export interface Verified {
 
 interface VerifyOptions {
   readonly maintenance: Maintenance
-  /** true checks that the bytes of models and files exist with their sizes, and leaves their digests to the caller */
+  /**
+   * true checks that the bytes of models and files exist with their sizes, and leaves their digests to the
+   * caller
+   */
   readonly isBytesReadLater?: boolean
   readonly signal?: AbortSignal | undefined
   onProgress?(fraction: number, what: string): void
@@ -34,8 +37,8 @@ const MAX_FAULTS = 100
 type Report = (line: string) => void
 
 /**
- * Reads a whole backup: digests of every file, structure and row counts of the databases, presence of all bytes that
- * rows refer to, and checksums of citations. Writes nothing.
+ * Reads a whole backup: digests of every file, structure and row counts of the databases, presence of all
+ * bytes that rows refer to, and checksums of citations. Writes nothing.
  */
 export async function verifyBackup(
   place: BackupPlace,

@@ -3,7 +3,7 @@ import { t } from './core/i18n.js'
 import { field, select } from './core/parts.js'
 import { changeSettings, currentSettings, type Language, type Theme } from './core/settings.js'
 
-/** The two choices of how the page looks. */
+/** Choices of the language and the theme. */
 export function appearance(): HTMLElement {
   const { language, theme } = currentSettings()
   const languages = select(

@@ -6,7 +6,7 @@ import { signInPage } from './sign-in.js'
 
 void start()
 
-/** Whoever is not signed in sees the sign-in page, others the pages. */
+/** Shows the sign-in page or the shell, and switches between them when the session changes. */
 async function start(): Promise<void> {
   loadSettings()
   const root = document.getElementById('app')

@@ -15,7 +15,7 @@ import { outboxPage } from './pages/outbox.js'
 import { sessionsPage } from './pages/sessions.js'
 import { tablesPage } from './pages/tables.js'
 
-/** Pages by the first word of the address, `#/tables/rain`. */
+/** Pages by the first part of the address, as in `#/tables/rain`. */
 const PAGES: Record<string, { word: Word; make: PageMaker }> = {
   map: { word: 'navMap', make: mapPage },
   tables: { word: 'navTables', make: tablesPage },
@@ -28,7 +28,7 @@ const PAGES: Record<string, { word: Word; make: PageMaker }> = {
   help: { word: 'navHelp', make: helpPage },
 }
 
-/** The frame of all pages: the list of them, and the one that the address names. */
+/** Frame of all pages: the navigation, and the page of the current address. */
 export function shell() {
   const links = Object.entries(PAGES).map(([path, { word }]) => h('a', { href: `#/${path}` }, t(word)))
   const main = h('main', { id: 'main', tabindex: -1 })
@@ -92,7 +92,7 @@ function addressParts(): string[] {
     .map(decodeURIComponent)
 }
 
-/** Ends the session at the gateway too; where that cannot be told, it ends here all the same. */
+/** Closes the session at the gateway, and signs out here even if that fails. */
 async function signOut(): Promise<void> {
   const open = session()
   try {

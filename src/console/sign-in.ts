@@ -8,7 +8,7 @@ import { signedIn } from './core/session.js'
 const HOUR_S = 3600
 const SESSION_PATH = '/api/v1/session/jsonrpc'
 
-/** A key pair opens a session; the secret is not kept. */
+/** Sign-in page: opens a session with a key and its secret, which is not stored. */
 export function signInPage(hasEnded: boolean) {
   const keyId = h('input', { name: 'key', required: true, autocomplete: 'username', spellcheck: 'false' })
   const secret = h('input', {
@@ -65,7 +65,9 @@ async function open(keyId: string, secret: string, lifeS: number): Promise<void>
       credentials: 'omit',
       headers: { 'Content-Type': 'application/json', APIKey: keyId, Secret: secret },
       body: JSON.stringify({
-        ...{ jsonrpc: '2.0', id: 1, method: 'session.open_session' },
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'session.open_session',
         params: { expires_in: lifeS },
       }),
     })

@@ -5,8 +5,8 @@ import type { NamedModel } from '../storage/maintenance.js'
 import { type CheckContext, error, type Finding, ok, warning } from './finding.js'
 
 /**
- * Checks that the bytes that rows refer to exist, for models with their sizes. Contents are not read here: the gateway
- * verifies their digests in the background.
+ * Checks that the bytes that rows refer to exist, for models with their sizes. Contents are not read here:
+ * the gateway verifies their digests in the background.
  */
 export async function checkBlobs(context: CheckContext): Promise<Finding[]> {
   return [...(await checkModels(context)), ...(await checkTableFiles(context))]

@@ -2,8 +2,8 @@ import { createClock, WRITTEN_AT_US } from '../storage/clock.js'
 import { type CheckContext, error, type Finding, isoTime, ok } from './finding.js'
 
 /**
- * Compares the wall clock with the latest time that the gateway recorded. While the clock is behind that time, keys,
- * sessions and uploads do not expire.
+ * Compares the wall clock with the latest time that the gateway recorded. While the clock is behind that
+ * time, keys, sessions and uploads do not expire.
  */
 export async function checkClock({ layout, nowUs, maintenance }: CheckContext): Promise<Finding[]> {
   const seenUs = await maintenance.facts.lastSeenUs(layout.root)

@@ -2,8 +2,8 @@ import { type DatabaseName, newerSchemaFault } from '../storage/maintenance.js'
 import { type CheckContext, error, type Finding, megabytes, ok, warning } from './finding.js'
 
 /**
- * Size of a log that is a warning. The gateway empties the log when no reader is active, so a log of this size, far
- * above the limit that it is cut to, means that one has been active for long.
+ * Size of a log that is a warning. The gateway empties the log when no reader is active, so a log of this
+ * size, far above the limit that it is cut to, means that one has been active for long.
  */
 const LARGE_LOG_BYTES = 512 * 1024 * 1024
 

@@ -2,7 +2,10 @@ import { existsSync, statfsSync } from 'node:fs'
 import path from 'node:path'
 import { type CheckContext, error, type Finding, megabytes, ok, warning } from './finding.js'
 
-/** Multiple of `limits.diskReserveBytes` below which free space is a warning; below one reserve writes are refused. */
+/**
+ * Multiple of `limits.diskReserveBytes` below which free space is a warning; below one reserve writes are
+ * refused.
+ */
 const WARN_RESERVES = 4
 /** Shares of free inodes below which they are a warning, and an error. */
 const WARN_INODES = 0.05

@@ -5,8 +5,8 @@ import { type CheckContext, error, type Finding, isoTime, ok, warning } from './
 const SOON_US = 14 * 24 * 3_600_000_000
 
 /**
- * Checks that an admin key is active, and that no active key expires soon. As in the gateway, no key counts as expired
- * while the clock is not trusted.
+ * Checks that an admin key is active, and that no active key expires soon. As in the gateway, no key counts
+ * as expired while the clock is not trusted.
  */
 export async function checkKeys({ layout, nowUs, maintenance }: CheckContext): Promise<Finding[]> {
   const { facts } = maintenance

@@ -4,7 +4,10 @@ import { checkGraphFile } from '../files/graph-file-check.js'
 import { mapFiles } from '../files/layout.js'
 import { type CheckContext, error, type Finding, megabytes, ok } from './finding.js'
 
-/** Checks the map files of the data directory and of `routing.maps`: size, header and checksums. Reads whole files. */
+/**
+ * Checks the map files of the data directory and of `routing.maps`: size, header and checksums. Reads whole
+ * files.
+ */
 export function checkMaps({ layout, config, onProgress }: CheckContext): Finding[] {
   const files = [...(existsSync(layout.mapsDir) ? mapFiles(layout) : []), ...config.routing.maps]
   if (files.length === 0)

@@ -43,8 +43,8 @@ const ISOLATION_ADVICE =
   'under systemd add /usr/share/fieldgate/modules.conf to the unit, elsewhere allow this user to create user namespaces; or install only modules that you trust, and set dataproc.isolation to none'
 
 /**
- * Reports the isolation that the gateway recorded at its start. It is not probed here: `doctor` runs outside the
- * gateway's systemd unit, where other restrictions apply.
+ * Reports the isolation that the gateway recorded at its start. It is not probed here: `doctor` runs outside
+ * the gateway's systemd unit, where other restrictions apply.
  */
 function checkIsolation(dataprocDir: string, mode: string): Finding {
   if (mode === 'none') return ok('runs are not isolated (dataproc.isolation is none)')

@@ -4,9 +4,9 @@ import type { SweepLease } from './sweep-lease.js'
 /**
  * Maintenance of a gateway's databases: copies, checks and facts, for backups, `doctor` and command lines.
  *
- * `dir` is a folder that holds databases: the data directory of a gateway, which may be running, or a folder of a
- * backup. Databases are opened for one call and closed again; except where a function says so, nothing is written
- * and no schema is migrated.
+ * `dir` is a folder that holds databases: the data directory of a gateway, which may be running, or a folder
+ * of a backup. Databases are opened for one call and closed again; except where a function says so, nothing
+ * is written and no schema is migrated.
  */
 export interface Maintenance {
   readonly databases: Databases
@@ -15,8 +15,8 @@ export interface Maintenance {
 }
 
 /**
- * `state.db` holds keys, sessions, models, upstreams and transfers; `data.db` holds tables, datasets and citations.
- * Manifests of backups record these names.
+ * `state.db` holds keys, sessions, models, upstreams and transfers; `data.db` holds tables, datasets and
+ * citations. Manifests of backups record these names.
  */
 export type DatabaseName = 'state.db' | 'data.db'
 
@@ -40,11 +40,14 @@ export interface Databases {
   readonly knownVersions: Readonly<Record<DatabaseName, number>>
   /** names of the databases that exist in `dir`, `state.db` first */
   list(dir: string): Promise<DatabaseName[]>
-  /** True where the file system is read-only, as worn disks become; false where only the permission is missing. */
+  /**
+   * True where the file system is read-only, as worn disks become; false where only the permission is
+   * missing.
+   */
   isReadOnlyDisk(dir: string): Promise<boolean>
   /**
-   * Copies databases as they are at one instant, while other connections, of this and other processes, go on writing.
-   * The copies are synced.
+   * Copies databases as they are at one instant, while other connections, of this and other processes, go on
+   * writing. The copies are synced.
    *
    * @param to folder that receives the copies, under the same names
    * @throws AppError DISK_FULL, CANCELLED, BUSY
@@ -134,7 +137,8 @@ export interface StoredFacts {
   /** @param keyring decrypts the secrets; undefined when the key file cannot be read */
   upstreams(dir: string, keyring: Keyring | undefined): Promise<StoredUpstream[]>
   /**
-   * Every stored secret, for masking: digests of key secrets and session tokens, and the secrets of upstreams.
+   * Every stored secret, for masking: digests of key secrets and session tokens, and the secrets of
+   * upstreams.
    *
    * @throws Error when `keyring` does not decrypt a secret
    */
@@ -164,11 +168,17 @@ export interface DirectoryLocks {
   lock(dir: string): Promise<LockAttempt>
   /** True when another process holds the lock of a directory, as a running gateway does. */
   isLocked(dir: string): Promise<boolean>
-  /** Lease that decides between a backup, which needs the bytes of a directory, and programs that remove bytes. */
+  /**
+   * Lease that decides between a backup, which needs the bytes of a directory, and programs that remove
+   * bytes.
+   */
   sweepLease(dir: string): SweepLease
 }
 
-/** Why a database of a schema version cannot be served by this program; null when it can, if need be after a migration. */
+/**
+ * Why a database of a schema version cannot be served by this program; null when it can, if need be after a
+ * migration.
+ */
 export function newerSchemaFault(name: DatabaseName, version: number, known: number): string | null {
   if (version <= known) return null
   return `${name} has schema version ${version}, this Fieldgate reads versions up to ${known}: install a newer Fieldgate`

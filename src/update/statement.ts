@@ -16,7 +16,10 @@ const HEAD = 'fieldgate-release-1'
 const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
 const MAX_CHARS = 4096
 
-/** Lines of the statement, which are what is signed: the file itself is too large to be held in memory on a board. */
+/**
+ * Lines of the statement, which are what is signed: the file itself is too large to be held in memory on a
+ * board.
+ */
 export function formatStatement({ version, target, sizeBytes, sha256 }: Statement): string {
   return `${HEAD}\nversion: ${version}\ntarget: ${target}\nbytes: ${sizeBytes}\nsha256: ${sha256}\n`
 }
@@ -38,7 +41,10 @@ export function readStatement(text: string, publicKey: string): Statement {
   return { version, target, sizeBytes: Number(sizeBytes), sha256 }
 }
 
-/** Negative when `a` is older than `b`, by their three numbers and then by the rest: a version with a suffix is older. */
+/**
+ * Negative when `a` is older than `b`, by their three numbers and then by the rest: a version with a suffix
+ * is older.
+ */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [a, b].map((text) => /^(\d+)\.(\d+)\.(\d+)(.*)$/.exec(text) ?? [text, 0, 0, 0, text])
   for (const part of [1, 2, 3]) {

@@ -13,7 +13,10 @@ import path from 'node:path'
 import { messageOf } from '../errors.js'
 import type { Statement } from './statement.js'
 
-/** The executable, the one it replaced, and the one that is to come: in one directory, so that a rename is enough. */
+/**
+ * The executable, the one it replaced, and the one that is to come: in one directory, so that a rename is
+ * enough.
+ */
 export interface Places {
   current: string
   previous: string
@@ -26,8 +29,8 @@ export function placesOf(executable: string, pid: number): Places {
 }
 
 /**
- * Copies a release beside the executable. What is written is hashed, so that the bytes that will run are the bytes
- * that were signed, whatever happens to the file meanwhile.
+ * Copies a release beside the executable. What is written is hashed, so that the bytes that will run are the
+ * bytes that were signed, whatever happens to the file meanwhile.
  *
  * @throws Error in one line when they are not the signed ones, or when the disk is full; nothing is left then
  */
@@ -57,7 +60,10 @@ export async function takeIn(file: string, { fresh }: Places, signed: Statement)
   }
 }
 
-/** Puts the new executable in place of the current one, which is kept. At every moment one of them has the name. */
+/**
+ * Puts the new executable in place of the current one, which is kept. At every moment one of them has the
+ * name.
+ */
 export function switchOver({ current, previous, fresh }: Places): void {
   const kept = `${previous}.${process.pid}`
   linkSync(current, kept)

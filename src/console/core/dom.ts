@@ -1,13 +1,17 @@
+/** Child of an element; null, undefined and false add nothing. */
 export type Child = Node | string | number | null | undefined | false
 
-/** Attributes; a function under `onclick` and the like listens, `true` sets a bare attribute, false and undefined leave it out. */
-export type Props = Record<string, unknown>
+/**
+ * Attributes. A function under `onclick` and the like is a listener; `true` sets an empty attribute, false
+ * and undefined none.
+ */
+type Props = Record<string, unknown>
 
 const SVG = 'http://www.w3.org/2000/svg'
-/** Set as properties: their attributes are only what they begin with. */
+/** Names that are set as properties, because their attributes are initial values only. */
 const AS_PROPERTY = new Set(['value', 'checked', 'selected', 'disabled', 'hidden', 'indeterminate'])
 
-/** An element with its attributes and children. Text is always text: nothing is ever read as HTML. */
+/** Creates an HTML element. Strings become text nodes, never HTML. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   props: Props = {},
@@ -19,7 +23,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element
 }
 
-/** The same for SVG. */
+/** Creates an SVG element. */
 export function svg<K extends keyof SVGElementTagNameMap>(
   tag: K,
   props: Props = {},
@@ -31,7 +35,7 @@ export function svg<K extends keyof SVGElementTagNameMap>(
   return element
 }
 
-/** Puts other children in place of an element's own. */
+/** Replaces the children of an element. */
 export function fill(element: Element, ...children: (Child | readonly Child[])[]): void {
   element.replaceChildren()
   append(element, children)
@@ -54,7 +58,7 @@ function setProp(element: Element, name: string, value: unknown): void {
 
 let ids = 0
 
-/** An id that no other element has. */
+/** Returns an id that no other element has. */
 export function freshId(prefix = 'x'): string {
   ids++
   return `${prefix}${ids}`

@@ -1,10 +1,10 @@
-/** What the page must know before it can call anything: `/console/facts.json`. */
+/** Settings of the gateway that the console needs before its first call: `/console/facts.json`. */
 export interface ConsoleFacts {
   version: string
   tokenHeader: string
   routeKey: string
   timeZone: string
-  /** column that makes a table a risk map theme */
+  /** name of the column that makes a table a theme of the risk map */
   levelColumn: string
   /** theme → data_name, where they differ */
   themes: Record<string, string>

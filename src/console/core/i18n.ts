@@ -2,19 +2,21 @@ import { EN, type Words } from '../words/en.js'
 import { JA } from '../words/ja.js'
 import { currentSettings } from './settings.js'
 
+/** Key of a text. */
 export type Word = keyof Words
 
-/** A word in the language of the page; `{name}` in it is replaced. */
+/** Text in the current language, with each `{name}` replaced by its value. */
 export function t(word: Word, values: Record<string, string | number> = {}): string {
   const text: string = (currentSettings().language === 'ja' ? JA : EN)[word]
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole))
 }
 
+/** @param digits most digits after the decimal point */
 export function formatNumber(value: number, digits = 0): string {
   return new Intl.NumberFormat(currentSettings().language, { maximumFractionDigits: digits }).format(value)
 }
 
-/** A moment of the gateway as people of this place write it. */
+/** Formats a time of the gateway for the current language; `–` when there is none. */
 export function formatTime(value: string | number | { val: string } | null | undefined): string {
   if (value === null || value === undefined) return '–'
   const date = new Date(typeof value === 'object' ? value.val : value)
@@ -25,6 +27,7 @@ export function formatTime(value: string | number | { val: string } | null | und
   }).format(date)
 }
 
+/** `1.5 MB`, with powers of 1000; `–` for null. */
 export function formatBytes(bytes: number | null): string {
   if (bytes === null) return '–'
   const units = ['B', 'kB', 'MB', 'GB', 'TB']
@@ -32,7 +35,7 @@ export function formatBytes(bytes: number | null): string {
   return `${formatNumber(bytes / 1000 ** power, power === 0 ? 0 : 1)} ${units[power]}`
 }
 
-/** Hours as 1 h 05 min. */
+/** `1 h 05 min`. */
 export function formatHours(hours: number): string {
   const minutes = Math.round(hours * 60)
   if (minutes < 1) return `${Math.round(hours * 3600)} s`
@@ -41,6 +44,7 @@ export function formatHours(hours: number): string {
   return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, '0')} min`
 }
 
+/** `850 m` or `1.2 km`. */
 export function formatMetres(metres: number): string {
   return metres < 1000 ? `${formatNumber(metres)} m` : `${formatNumber(metres / 1000, 1)} km`
 }

@@ -1,14 +1,19 @@
-/** One page of the console, made anew each time it is gone to. */
+/** A page of the console, created each time it is opened. */
 export interface Page {
   readonly element: HTMLElement
   readonly title: string
-  /** stops what goes on by itself */
+  /** stops timers and releases resources */
   close?(): void
 }
 
+/** Creates a page. @param rest parts of the address after the page's name */
 export type PageMaker = (rest: readonly string[]) => Page
 
-/** Does something now and again every `ms`, not while the tab is hidden. @returns ends it */
+/**
+ * Runs `act` now and then every `ms` after it has finished, not while the tab is hidden.
+ *
+ * @returns a function that stops it
+ */
 export function repeat(ms: number, act: () => Promise<void>): () => void {
   let timer: number | undefined
   let isOver = false

@@ -2,7 +2,7 @@ import { type Child, fill, freshId, h } from './dom.js'
 import { t } from './i18n.js'
 import { isFault } from './rpc.js'
 
-/** A label with its input; the hint is read out with it. */
+/** An input with its label; screen readers read the hint as its description. */
 export function field(label: string, input: HTMLElement, hint?: string): HTMLElement {
   const id = input.id === '' ? freshId('f') : input.id
   input.id = id
@@ -16,6 +16,7 @@ export function field(label: string, input: HTMLElement, hint?: string): HTMLEle
   )
 }
 
+/** A drop-down list. */
 export function select(
   options: readonly (readonly [value: string, label: string])[],
   value = '',
@@ -27,22 +28,27 @@ export function select(
   )
 }
 
+/** A checkbox with its label. */
 export function checkbox(label: string, props: Record<string, unknown> = {}): HTMLLabelElement {
   return h('label', { class: 'check' }, h('input', { type: 'checkbox', ...props }), label)
 }
 
+/** A button that does not submit a form. @param kind classes, such as `main`, `small`, `bad` */
 export function button(label: string, act: () => unknown, kind = '', props: Record<string, unknown> = {}) {
   return h('button', { type: 'button', class: `button ${kind}`, onclick: act, ...props }, label)
 }
 
+/** A short state in a coloured frame. @param kind `good`, `warn`, `bad` or `accent` */
 export function badge(text: string, kind = ''): HTMLElement {
   return h('span', { class: `badge ${kind}` }, text)
 }
 
+/** Text in place of an empty list. */
 export function empty(text: string): HTMLElement {
   return h('p', { class: 'empty' }, text)
 }
 
+/** A list of terms with their values. */
 export function facts(pairs: readonly (readonly [string, Child])[]): HTMLElement {
   return h(
     'dl',
@@ -51,12 +57,12 @@ export function facts(pairs: readonly (readonly [string, Child])[]): HTMLElement
   )
 }
 
-/** Words of a cell that go over several lines rather than being cut. */
+/** Text of a cell that wraps instead of being cut. */
 export function prose(text: string): HTMLElement {
   return h('span', { class: 'prose' }, text)
 }
 
-/** A table that scrolls inside its own frame; the frame can be scrolled by keys. */
+/** A table that scrolls inside its frame, also with the keyboard. */
 export function table(
   caption: string,
   head: readonly string[],
@@ -64,7 +70,7 @@ export function table(
   emptyText = t('noRows'),
 ): HTMLElement {
   if (rows.length === 0) return empty(emptyText)
-  // roles are named because narrow pages show rows as cards, and browsers then forget that it is a table
+  // explicit roles: narrow pages show rows as cards by CSS, and browsers then drop the table roles
   const cell = (content: Child, at: number) =>
     h(
       'td',
@@ -96,7 +102,7 @@ export function table(
   )
 }
 
-/** The fault of a call in words, with what can be done about it where the page knows. */
+/** Text of an error, with advice for a lost connection and a missing scope. */
 export function faultText(error: unknown): string {
   if (!isFault(error)) return `${t('failed')}: ${error instanceof Error ? error.message : String(error)}`
   if (error.faultName === 'NETWORK') return t('networkFault')
@@ -104,6 +110,7 @@ export function faultText(error: unknown): string {
   return `${error.faultName}: ${error.message}`
 }
 
+/** Notice with the text of an error, and a button that retries when `again` is given. */
 export function faultNotice(error: unknown, again?: () => unknown): HTMLElement {
   return h(
     'div',
@@ -113,7 +120,7 @@ export function faultNotice(error: unknown, again?: () => unknown): HTMLElement 
   )
 }
 
-/** A line under a form that says how it went; read out when it changes. */
+/** Status line of a form; screen readers read it when it changes. */
 export function statusLine() {
   const element = h('p', { class: 'notice', role: 'status' })
   const say = (text: string, kind = '') => {
@@ -129,7 +136,7 @@ export function statusLine() {
   }
 }
 
-/** Shows a skeleton, then what was read, or the fault with a way to try again. */
+/** Shows a placeholder while `read` runs, then its elements, or the error with a button that retries. */
 export function loaded(read: () => Promise<Child | Child[]>): HTMLElement {
   const box = h('div', { class: 'stack' })
   const run = async () => {
@@ -146,13 +153,14 @@ export function loaded(read: () => Promise<Child | Child[]>): HTMLElement {
   return box
 }
 
+/** One line of a placeholder. */
 function bone(width: number): HTMLElement {
   const element = h('div', { class: 'skeleton' })
   element.style.width = `${width}%`
   return element
 }
 
-/** Asks before something is lost. */
+/** Asks for a confirmation. @returns whether it was given */
 export function confirmed(question: string, doIt: string): Promise<boolean> {
   return new Promise((resolve) => {
     const titleId = freshId('d')
@@ -181,7 +189,7 @@ export function confirmed(question: string, doIt: string): Promise<boolean> {
   })
 }
 
-/** Tabs with their panels: arrows move between them. */
+/** Tabs with panels; the arrow keys move between the tabs. */
 export function tabs(items: readonly { label: string; show: () => HTMLElement }[]): HTMLElement {
   const panel = h('div', { role: 'tabpanel', id: freshId('p'), tabindex: -1 })
   const choose = (at: number, focus = false) => {
@@ -216,13 +224,14 @@ export function tabs(items: readonly { label: string; show: () => HTMLElement }[
   return h('div', { class: 'stack' }, h('div', { class: 'tabs', role: 'tablist' }, heads), panel)
 }
 
-/** Hands bytes to the browser as a file to keep. */
+/** Lets the browser save content as a file. */
 export function saveFile(name: string, type: string, content: BlobPart): void {
   const url = URL.createObjectURL(new Blob([content], { type }))
   h('a', { href: url, download: name }).click()
   setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }
 
+/** A button that copies a text to the clipboard. */
 export function copyButton(text: () => string): HTMLButtonElement {
   const element = button(
     t('copy'),
@@ -238,7 +247,9 @@ export function copyButton(text: () => string): HTMLButtonElement {
   return element
 }
 
-/** Over plain http browsers have no clipboard for pages: there the old way serves. */
+/**
+ * The clipboard API exists in secure contexts only; on pages of `http://host` the deprecated command is used.
+ */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return await navigator.clipboard.writeText(text)
   const area = h('textarea', { value: text })

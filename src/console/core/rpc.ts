@@ -1,8 +1,8 @@
 import { facts, session, signedOut } from './session.js'
 
-/** What a call can be refused with, in the words of the gateway. */
-export type CallFault = Error & {
-  /** `UNKNOWN_TABLE` and the like; `NETWORK` when no answer came */
+/** Error of a call, with the gateway's message. */
+type CallFault = Error & {
+  /** error name such as `UNKNOWN_TABLE`; `NETWORK` when there was no response */
   faultName: string
   status: number
   data: Record<string, unknown>
@@ -15,7 +15,7 @@ interface OpenRpcMethod {
 
 let paths: Promise<Map<string, string>> | undefined
 
-/** Method → the path it is served at: asked of the gateway, once. */
+/** Method → path, from the OpenRPC document, which is read once. */
 function methodPaths(): Promise<Map<string, string>> {
   paths ??= readPaths().catch((error: unknown) => {
     paths = undefined
@@ -30,9 +30,9 @@ async function readPaths(): Promise<Map<string, string>> {
 }
 
 /**
- * Calls a method with the session of who is signed in.
+ * Calls a method with the current session.
  *
- * @throws CallFault
+ * @throws CallFault, or DOMException when `signal` aborts
  */
 export async function call<R>(method: string, params: unknown, signal?: AbortSignal): Promise<R> {
   const path = (await methodPaths()).get(method)
@@ -48,13 +48,17 @@ export async function call<R>(method: string, params: unknown, signal?: AbortSig
   return answer.result as R
 }
 
-/** Any other request of this gateway, with the session. @throws CallFault when no answer comes, or one of 401 */
+/**
+ * Sends a request with the current session. A response of 401 ends the session.
+ *
+ * @throws CallFault NETWORK without a response
+ */
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers)
   for (const [name, value] of Object.entries(sessionHeaders())) headers.set(name, value)
   let response: Response
   try {
-    // omit: with credentials a browser would ask for a password of its own at a 401
+    // with credentials a browser would show its own password dialog for a 401
     response = await fetch(path, { ...init, headers, credentials: 'omit' })
   } catch (cause) {
     if (cause instanceof DOMException && cause.name === 'AbortError') throw cause
@@ -64,7 +68,7 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
   return response
 }
 
-/** JSON of a GET. @throws CallFault */
+/** Reads JSON with a GET request. @throws CallFault */
 export async function getJson(path: string): Promise<unknown> {
   const response = await request(path)
   if (response.ok) return await response.json()
@@ -72,7 +76,7 @@ export async function getJson(path: string): Promise<unknown> {
   throw rpcFault(response.status, error ?? { code: 0, message: `Found HTTP ${response.status}` })
 }
 
-/** Headers that carry the session. */
+/** Headers that authenticate a request; none when nobody is signed in. */
 export function sessionHeaders(): Record<string, string> {
   const open = session()
   return open === undefined ? {} : { [facts().tokenHeader]: open.token }
@@ -84,20 +88,22 @@ interface WireError {
   data?: Record<string, unknown>
 }
 
-/** Reads a JSON-RPC answer, or says that there is none. */
+/** Reads a JSON-RPC response. @throws CallFault NETWORK when the body is no JSON */
 export async function readAnswer(response: Response): Promise<{ result?: unknown; error?: WireError }> {
   const text = await response.text()
   try {
     return JSON.parse(text)
   } catch {
-    throw fault('NETWORK', response.status, `Found HTTP ${response.status}, expected a JSON-RPC answer`)
+    throw fault('NETWORK', response.status, `Found HTTP ${response.status}, expected a JSON-RPC response`)
   }
 }
 
+/** Error of a call from the `error` of its JSON-RPC response. */
 export function rpcFault(status: number, error: WireError): CallFault {
   return fault(String(error.data?.name ?? error.code), status, error.message, error.data)
 }
 
+/** Creates an error of a call. */
 export function fault(
   faultName: string,
   status: number,
@@ -107,6 +113,7 @@ export function fault(
   return Object.assign(new Error(message), { faultName, status, data })
 }
 
+/** Whether an error is one of a call. */
 export function isFault(error: unknown): error is CallFault {
   return error instanceof Error && 'faultName' in error
 }

@@ -1,6 +1,9 @@
 import type { ConsoleFacts } from './facts.js'
 
-/** Who is signed in. It lives in memory alone: a reload of the page ends it here, sign-out ends it at the gateway. */
+/**
+ * Session of the signed-in user. It is held in memory only: a reload of the page forgets it, sign-out closes
+ * it at the gateway.
+ */
 export interface Session {
   readonly token: string
   readonly keyId: string
@@ -12,31 +15,36 @@ let known: ConsoleFacts | undefined
 let open: Session | undefined
 let onChange: (why: 'signed-in' | 'signed-out' | 'ended') => void = () => undefined
 
-/** Asks the gateway for what the page must know; first of all. */
+/** Loads the facts that every page needs. Called once, before anything is shown. */
 export async function loadFacts(): Promise<void> {
   const response = await fetch('/console/facts.json', { credentials: 'omit' })
   known = (await response.json()) as ConsoleFacts
 }
 
+/** @throws Error before `loadFacts` has finished */
 export function facts(): ConsoleFacts {
-  if (known === undefined) throw new Error('the facts are loaded first')
+  if (known === undefined) throw new Error('the facts have not been loaded')
   return known
 }
 
+/** Current session; undefined when nobody is signed in. */
 export function session(): Session | undefined {
   return open
 }
 
+/** Starts using a session that was opened. */
 export function signedIn(next: Session): void {
   open = next
   onChange('signed-in')
 }
 
+/** Forgets the session. @param why `ended` when the gateway no longer accepts its token */
 export function signedOut(why: 'signed-out' | 'ended'): void {
   open = undefined
   onChange(why)
 }
 
+/** Sets the one listener that is called after each change. */
 export function whenSessionChanges(act: typeof onChange): void {
   onChange = act
 }

@@ -1,7 +1,7 @@
 export type Language = 'en' | 'ja'
 export type Theme = 'system' | 'light' | 'dark'
 
-/** Kept in the browser: nothing but how the page looks. */
+/** Key in the browser's storage, which holds the appearance only, never a secret. */
 const KEY = 'fieldgate-console'
 
 interface Settings {
@@ -13,6 +13,7 @@ let settings: Settings = { language: navigator.language.startsWith('ja') ? 'ja' 
 const listeners = new Set<() => void>()
 const prefersDark = matchMedia('(prefers-color-scheme: dark)')
 
+/** Reads the stored settings and applies them; follows the system's theme from then on. */
 export function loadSettings(): void {
   try {
     settings = { ...settings, ...(JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<Settings>) }
@@ -26,10 +27,12 @@ export function loadSettings(): void {
   })
 }
 
+/** Settings in use. */
 export function currentSettings(): Readonly<Settings> {
   return settings
 }
 
+/** Changes, stores and applies settings, and calls the listeners. */
 export function changeSettings(change: Partial<Settings>): void {
   settings = { ...settings, ...change }
   localStorage.setItem(KEY, JSON.stringify(settings))
@@ -37,12 +40,13 @@ export function changeSettings(change: Partial<Settings>): void {
   for (const act of listeners) act()
 }
 
-/** @returns stops listening */
+/** Calls `act` after each change. @returns a function that stops it */
 export function onSettings(act: () => void): () => void {
   listeners.add(act)
   return () => void listeners.delete(act)
 }
 
+/** Whether the dark theme is in use. */
 export function isDark(): boolean {
   return settings.theme === 'dark' || (settings.theme === 'system' && prefersDark.matches)
 }

@@ -9,7 +9,7 @@ export interface ColumnInfo {
   position: number
 }
 
-/** A table of the data loader, as `get_loader_list` tells it. */
+/** A table of the data loader, as in the result of `get_loader_list`. */
 export interface TableInfo {
   data_name: string
   table_name: string
@@ -23,10 +23,18 @@ export interface EventFeature {
   properties: Record<string, unknown>
 }
 
+/** Reads all tables. @throws CallFault */
 export async function readTables(): Promise<TableInfo[]> {
   return (await call<{ data: TableInfo[] }>('loaderwebapi.get_loader_list', {})).data
 }
 
+/**
+ * Reads records with `mapserv.eventdata`.
+ *
+ * @param properties of the request: `table`, `columns`, `order`, `limit`
+ * @param geometry area of the records; null for all
+ * @throws CallFault, or DOMException when `signal` aborts
+ */
 export async function readEvents(
   properties: Record<string, unknown>,
   geometry: object | null = null,
@@ -36,7 +44,9 @@ export async function readEvents(
   return (await call<{ features: EventFeature[] }>('mapserv.eventdata', params, signal)).features
 }
 
-/** Themes of the risk map: theme → data_name of its table. */
+/**
+ * Themes of the risk map: theme → data_name of its table. Any table with an integer level column is a theme.
+ */
 export function themesOf(tables: readonly TableInfo[]): Map<string, string> {
   const { themes, levelColumn } = facts()
   const found = new Map(
@@ -50,7 +60,13 @@ export function themesOf(tables: readonly TableInfo[]): Map<string, string> {
   return found
 }
 
-export function boxPolygon([west, south, east, north]: readonly [number, number, number, number]): object {
+/**
+ * Polygon of a box: west, south, east, north in degrees, cut at ±180 and ±90, which a view of the map can
+ * exceed.
+ */
+export function clampedPolygon(box: readonly [number, number, number, number]): object {
+  const [west, south] = [Math.max(-180, box[0]), Math.max(-90, box[1])]
+  const [east, north] = [Math.min(180, box[2]), Math.min(90, box[3])]
   const ring = [
     [west, south],
     [east, south],

@@ -17,10 +17,10 @@ import { cellText, pager } from '../tables/rows.js'
 import { type CitationInfo, type Row, readCitations, readRows } from './read.js'
 
 const PAGE_ROWS = 50
-/** Rows of one call while a whole state is downloaded. */
+/** Rows per request while a whole citation is downloaded. */
 const CHUNK_ROWS = 10_000
 
-/** Landing page of a citation: what it is, how to name it, how to read it, and its rows. */
+/** Landing page of a citation: its facts, how to cite and read it, and its rows. */
 export function citationPage(name: string): Page {
   const element = h(
     'div',

@@ -4,12 +4,12 @@ import { badge, faultNotice, field, select, table } from '../core/parts.js'
 import { cellText } from '../tables/rows.js'
 import { type CitationInfo, type Row, readRows } from './read.js'
 
-/** Rows of each citation that are compared: what a browser holds with ease. */
+/** Most rows of each citation that are compared, which a browser can hold in memory. */
 const MOST_ROWS = 20_000
-/** Differences that are put on the page. */
+/** Most differences that are shown. */
 const MOST_SHOWN = 200
 
-/** Two states beside each other: what was added, removed and changed between them. */
+/** Form that compares two citations: added, removed and changed rows. */
 export function compareForm(citations: readonly CitationInfo[]): HTMLElement {
   const names = citations.map(({ long_form }) => [long_form, long_form] as const)
   const [a, b] = [select(names, names[1]?.[0]), select(names, names[0]?.[0])]
@@ -42,7 +42,7 @@ export function compareForm(citations: readonly CitationInfo[]): HTMLElement {
   )
 }
 
-/** @param key column, several with commas; empty = the first column */
+/** @param key columns that identify a row, separated by commas; empty for the first column */
 function difference(before: readonly Row[], after: readonly Row[], key: string): HTMLElement[] {
   const names = Object.keys(before[0] ?? after[0] ?? {})
   const keys = key === '' ? names.slice(0, 1) : key.split(',').map((name) => name.trim())

@@ -8,7 +8,7 @@ const TYPES = [
   ...['timestamp with time zone', 'date', 'json', 'geometry(Point,4326)', 'geometry'],
 ]
 
-/** Defines a dataset: name, columns, key. */
+/** Form that creates a dataset: name, columns, key. */
 export function newDatasetForm(): HTMLElement {
   const name = h('input', { required: true, autocomplete: 'off' })
   const list = h('div', { class: 'stack tight' })

@@ -3,7 +3,9 @@ import { formatNumber, t } from '../core/i18n.js'
 import { field, select, statusLine } from '../core/parts.js'
 import { call } from '../core/rpc.js'
 
-/** Rows as JSON, for tries and small corrections; files go in by `fieldgate cite import`. */
+/**
+ * Form that puts rows given as JSON, for tests and small corrections; `fieldgate cite import` imports files.
+ */
 export function putRowsForm(dataset: string): HTMLElement {
   const rows = h('textarea', { required: true, placeholder: '[[1, "2.40", "POINT(139.7 35.6)"]]' })
   const conflict = select([

@@ -2,6 +2,7 @@ import { call } from '../core/rpc.js'
 
 type Moment = { val: string }
 
+/** A dataset in the result of `dataset.list`. */
 export interface DatasetInfo {
   id: number
   short_form: string
@@ -9,6 +10,7 @@ export interface DatasetInfo {
   created_at: Moment
 }
 
+/** A citation in the result of `dataset.citation.list`. */
 export interface CitationInfo {
   short_form: string
   long_form: string
@@ -21,15 +23,17 @@ export interface CitationInfo {
 
 export type Row = Record<string, unknown>
 
+/** Reads all datasets. @throws CallFault */
 export async function readDatasets(): Promise<DatasetInfo[]> {
   return await call<DatasetInfo[]>('dataset.list', {})
 }
 
-/** Newest first. */
+/** Reads all citations, newest first. @throws CallFault */
 export async function readCitations(): Promise<CitationInfo[]> {
   return (await call<CitationInfo[]>('dataset.citation.list', {})).reverse()
 }
 
+/** Reads a page of the rows of a citation. @throws CallFault */
 export async function readRows(citation: string, offset: number, limit: number): Promise<Row[]> {
   return await call<Row[]>('dataset.record.get', { citation_label: citation, offset, limit })
 }

@@ -6,7 +6,10 @@ import { readCitations, readDatasets } from '../datasets/read.js'
 import { readStores, readUpstreams } from '../models/read.js'
 import type { OpenRpcMethod } from '../pages/api.js'
 
-/** What the gateway is, drawn from what it says of itself: its APIs, and what it keeps at this moment. */
+/**
+ * Diagram of the gateway: its APIs with their numbers of methods, and how many tables, models and so on it
+ * stores now.
+ */
 export async function conceptPicture(methods: readonly OpenRpcMethod[]): Promise<SVGElement> {
   const apis = new Map<string, number>()
   for (const { name } of methods) {
@@ -17,7 +20,7 @@ export async function conceptPicture(methods: readonly OpenRpcMethod[]): Promise
     try {
       return String((await read()).length)
     } catch {
-      return '?' // the key may not read it
+      return '?' // the key has no access
     }
   }
   const [tables, datasets, citations, stores, maps, upstreams] = await Promise.all([
@@ -37,6 +40,7 @@ export async function conceptPicture(methods: readonly OpenRpcMethod[]): Promise
   return draw([...apis], kept, t('picUpstreams', { n: upstreams }))
 }
 
+/** Height of a row, in units of the view box. */
 const ROW = 26
 
 function draw(

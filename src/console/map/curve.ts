@@ -2,16 +2,19 @@ import { h } from '../core/dom.js'
 import { t } from '../core/i18n.js'
 import { button } from '../core/parts.js'
 
-/** Places of a slider: each about twice the one before, up to what is as good as closed. */
+/** Values of a slider, on a roughly logarithmic scale; 9999 practically closes a road. */
 const STEPS = [0, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 9999]
 
+/** Sensitivities of the preset buttons, for the levels 0 to 10. */
 export const PRESETS = {
   presetIgnore: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
   presetCareful: [0, 0.1, 0.2, 0.5, 1, 2, 5, 20, 100, 1000, 9999],
   presetAvoid: [0, 1, 5, 20, 100, 500, 2000, 9999, 9999, 9999, 9999],
 } as const
 
-/** Eleven sliders, one for each level of risk: the sensitivity curve of one theme. */
+const PRESET_NAMES = ['presetIgnore', 'presetCareful', 'presetAvoid'] as const
+
+/** Editor of the sensitivity curve of a theme: one slider for each of the eleven levels. */
 export function curveEditor(
   theme: string,
   curve: number[],
@@ -59,9 +62,7 @@ export function curveEditor(
     h(
       'div',
       { class: 'row' },
-      (Object.keys(PRESETS) as (keyof typeof PRESETS)[]).map((name) =>
-        button(t(name), () => take(PRESETS[name]), 'small'),
-      ),
+      PRESET_NAMES.map((name) => button(t(name), () => take(PRESETS[name]), 'small')),
     ),
     h(
       'div',
@@ -72,6 +73,7 @@ export function curveEditor(
   )
 }
 
+/** Index of the slider value nearest to `value`. */
 function stepOf(value: number): number {
   let nearest = 0
   STEPS.forEach((step, i) => {

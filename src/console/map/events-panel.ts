@@ -1,24 +1,23 @@
 import { h } from '../core/dom.js'
 import { t } from '../core/i18n.js'
 import { checkbox, statusLine } from '../core/parts.js'
-import { boxPolygon, readEvents, type TableInfo } from '../core/tables.js'
-import { clampBox } from './risk-panel.js'
+import { clampedPolygon, readEvents, type TableInfo } from '../core/tables.js'
 import { mapState } from './state.js'
 import type { MapView } from './view.js'
 
-/** Records of one view; more would be a blot on the map and a burden on the device. */
+/** Most records of one table in a view: more would cover the map and load the device. */
 const MOST_EVENTS = 2000
 const COLOURS = ['#8a3ffc', '#1192e8', '#d02670', '#198038', '#b28600', '#6929c4', '#005d5d', '#a2191f']
 
-/** Tables whose records are laid on the map. */
+/** Panel that chooses tables and shows their records on the map. */
 export function eventsPanel(tables: readonly TableInfo[], view: MapView) {
   const fault = statusLine()
   const status = h('p', { class: 'soft small', role: 'status' })
-  let asked: AbortController | undefined
+  let running: AbortController | undefined
   const show = async () => {
-    asked?.abort()
-    asked = new AbortController()
-    const { signal } = asked
+    running?.abort()
+    running = new AbortController()
+    const { signal } = running
     fault.say('')
     try {
       const shown = tables.filter(({ data_name }) => mapState.events.has(data_name))
@@ -33,7 +32,7 @@ export function eventsPanel(tables: readonly TableInfo[], view: MapView) {
   }
   const readTable = async ({ data_name }: TableInfo, on: MapView, signal: AbortSignal) => {
     const properties = { table: data_name, limit: MOST_EVENTS }
-    const features = await readEvents(properties, boxPolygon(clampBox(on.bounds())), signal)
+    const features = await readEvents(properties, clampedPolygon(on.bounds()), signal)
     const _colour = colourOf(data_name, tables)
     return features.map((feature) => ({ ...feature, properties: { ...feature.properties, _colour } }))
   }

@@ -5,7 +5,7 @@ import { call } from '../core/rpc.js'
 import { mapState } from './state.js'
 import type { MapView } from './view.js'
 
-/** What can be reached from the start within so many minutes. */
+/** Form that shows the areas reachable from the start within some numbers of minutes. */
 export function isochroneForm(view: MapView): HTMLElement {
   const minutes = h('input', { name: 'minutes', value: '5, 10, 15', inputmode: 'text' })
   const status = statusLine()

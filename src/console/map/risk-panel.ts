@@ -1,23 +1,25 @@
 import { fill, h } from '../core/dom.js'
 import { formatTime, t } from '../core/i18n.js'
+import { localText } from '../core/inputs.js'
 import { checkbox, field, select, statusLine } from '../core/parts.js'
 import { call } from '../core/rpc.js'
 import { facts } from '../core/session.js'
-import { boxPolygon, readEvents } from '../core/tables.js'
+import { clampedPolygon, readEvents } from '../core/tables.js'
 import { curveEditor, PRESETS } from './curve.js'
 import { mapState } from './state.js'
 import type { MapView } from './view.js'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** Data over a longer time than this is not put on one slider at once. */
+/** Longest time range that one slider covers at first; longer data starts with one day. */
 const LONG_MS = 31 * DAY_MS
+/** Five minutes per step on a range of 24 h. */
 const SLIDER_STEPS = 288
 
 /**
- * Themes, the time slider, and the sensitivities of what is shown.
+ * Panel of the risk map: themes, time slider, and a sensitivity curve for each shown theme.
  *
- * @param onWeights called when what a route depends on has changed
+ * @param onWeights called when a change affects routes
  */
 export function riskPanel(themes: ReadonlyMap<string, string>, view: MapView, onWeights: () => void) {
   const { show, status, fault } = riskLayer(view)
@@ -42,7 +44,7 @@ export function riskPanel(themes: ReadonlyMap<string, string>, view: MapView, on
     else mapState.themes.delete(theme)
     showCurves()
     if (isOn && mapState.spanMs === undefined) {
-      await spanOf(table).catch(fault.bad)
+      await fitSlider(table).catch(fault.bad)
       time.refresh()
     }
     showAll()
@@ -72,14 +74,14 @@ export function riskPanel(themes: ReadonlyMap<string, string>, view: MapView, on
   return { element, show }
 }
 
-/** The cells of the chosen themes in what is seen of the map. */
+/** Layer with the cells of the chosen themes in the visible area. A newer request cancels the one before. */
 function riskLayer(view: MapView) {
   const status = h('p', { class: 'soft small', role: 'status' })
   const fault = statusLine()
-  let asked: AbortController | undefined
+  let running: AbortController | undefined
   const show = async () => {
-    asked?.abort()
-    asked = new AbortController()
+    running?.abort()
+    running = new AbortController()
     const shown = [...mapState.themes.keys()]
     fault.say('')
     if (shown.length === 0) {
@@ -88,7 +90,7 @@ function riskLayer(view: MapView) {
       return
     }
     try {
-      const features = await readCells(shown, view, asked.signal)
+      const features = await readCells(shown, view, running.signal)
       view.setData('risk', features)
       status.textContent = t('riskShown', { n: features.length })
     } catch (error) {
@@ -114,7 +116,7 @@ async function readCells(themes: string[], view: MapView, signal: AbortSignal): 
   const { degree, atMs } = mapState
   const params = {
     type: 'Feature',
-    geometry: boxPolygon(clampBox(view.bounds())),
+    geometry: clampedPolygon(view.bounds()),
     properties: {
       themes,
       start_datetime: new Date(atMs).toISOString(),
@@ -124,17 +126,8 @@ async function readCells(themes: string[], view: MapView, signal: AbortSignal): 
   return (await call<{ features: object[] }>('mapserv.riskmap', params, signal)).features
 }
 
-export function clampBox([west, south, east, north]: readonly [number, number, number, number]): [
-  number,
-  number,
-  number,
-  number,
-] {
-  return [Math.max(-180, west), Math.max(-90, south), Math.min(180, east), Math.min(90, north)]
-}
-
-/** Looks at the first and the last record of a theme, and sets the slider to where its data are. */
-async function spanOf(table: string): Promise<void> {
+/** Sets the slider to the time range of a theme, from its first start to its last end. */
+async function fitSlider(table: string): Promise<void> {
   const ask = async (order: string, column: string) => {
     const [first] = await readEvents({ table, columns: [column], order, limit: 1 })
     return Date.parse(String(first?.properties[column] ?? ''))
@@ -155,7 +148,7 @@ async function spanOf(table: string): Promise<void> {
   }
 }
 
-/** The moment: by hand, or by the slider over a span around it. */
+/** Inputs of the time: an exact time, a slider over a range, and the choice of that range. */
 function timeControls(onChange: () => void) {
   const slider = h('input', {
     type: 'range',
@@ -219,10 +212,4 @@ function timeControls(onChange: () => void) {
       h('div', { class: 'grid' }, field(t('riskTime'), exact), field(t('riskWindow'), span)),
     ],
   }
-}
-
-/** What an input of type `datetime-local` takes. */
-export function localText(ms: number): string {
-  const date = new Date(ms - new Date(ms).getTimezoneOffset() * 60_000)
-  return date.toISOString().slice(0, 16)
 }

@@ -4,26 +4,26 @@ import { badge, button, saveFile, table } from '../core/parts.js'
 import { type RouteFeature, type RouteResult, riskColour } from './state.js'
 import type { MapView } from './view.js'
 
-/** The ways that were found: the chosen one on the map by its risk, its sums, and its roads in a table. */
-export function routeAnswer(ways: readonly RouteResult[], view: MapView): HTMLElement {
+/** Found routes: buttons to choose one; its risk on the map, its totals, and its roads in a table. */
+export function routeAnswer(routes: readonly RouteResult[], view: MapView): HTMLElement {
   const detail = h('div', { class: 'stack' })
   const choose = (chosen: number) => {
-    const way = ways[chosen]
-    if (way === undefined) return
-    view.setData('route', way.features)
+    const route = routes[chosen]
+    if (route === undefined) return
+    view.setData('route', route.features)
     view.setData(
       'others',
-      ways.filter((other) => other !== way).flatMap(({ features }) => features),
+      routes.filter((other) => other !== route).flatMap(({ features }) => features),
     )
     for (const [i, each] of buttons.entries()) each.setAttribute('aria-pressed', String(i === chosen))
-    fill(detail, totals(way), downloads(way), roads(way.features))
+    fill(detail, totals(route), downloads(route), roads(route.features))
   }
-  const buttons = ways.map((_, i) => button(t('ways', { n: i + 1 }), () => choose(i), 'small'))
+  const buttons = routes.map((_, i) => button(t('ways', { n: i + 1 }), () => choose(i), 'small'))
   choose(0)
   return h(
     'div',
     { class: 'stack', 'aria-live': 'polite' },
-    ways.length > 1 && h('div', { class: 'row' }, buttons),
+    routes.length > 1 && h('div', { class: 'row' }, buttons),
     detail,
   )
 }
@@ -66,27 +66,33 @@ function downloads({ kml, features, ...sums }: RouteResult): HTMLElement {
   )
 }
 
-/** Arcs of one road that follow each other with the same risk are one row. */
-function roads(features: readonly RouteFeature[]): HTMLElement {
-  const rows: {
-    name: string
-    length: number
-    time: number
-    risk: number
-    speed: number
-    notes: Set<string>
-    arcs: number
-  }[] = []
+/** A stretch of one road with one risk and one speed. */
+interface RoadRow {
+  name: string
+  /** metres */
+  length: number
+  risk: number
+  /** km/h */
+  speed: number
+  notes: Set<string>
+}
+
+/** Joins consecutive arcs of the same road, risk and speed. */
+function roadRows(features: readonly RouteFeature[]): RoadRow[] {
+  const rows: RoadRow[] = []
   for (const { properties } of features) {
     const last = rows[rows.length - 1]
-    const { name, length, time, risk, speed, notes } = properties
+    const { name, length, risk, speed, notes } = properties
     if (last !== undefined && last.name === name && last.risk === risk && last.speed === speed) {
       last.length += length
-      last.time += time
-      last.arcs++
       for (const note of notes) last.notes.add(note)
-    } else rows.push({ name, length, time, risk, speed, notes: new Set(notes), arcs: 1 })
+    } else rows.push({ name, length, risk, speed, notes: new Set(notes) })
   }
+  return rows
+}
+
+/** Table of the roads of a route. */
+function roads(features: readonly RouteFeature[]): HTMLElement {
   const level = (risk: number) => {
     const swatch = h('span', { class: 'swatch' })
     swatch.style.background = riskColour(risk)
@@ -99,7 +105,7 @@ function roads(features: readonly RouteFeature[]): HTMLElement {
     table(
       t('arcs'),
       [t('road'), t('length'), t('speed'), t('risk'), t('notes')],
-      rows.map((row) => [
+      roadRows(features).map((row) => [
         row.name === '' ? h('span', { class: 'soft' }, t('unnamed')) : row.name,
         formatMetres(row.length),
         formatNumber(row.speed, 1),

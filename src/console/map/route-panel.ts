@@ -1,5 +1,6 @@
 import { fill, h } from '../core/dom.js'
 import { t } from '../core/i18n.js'
+import { readPoint } from '../core/inputs.js'
 import { button, checkbox, field, select, statusLine } from '../core/parts.js'
 import { call } from '../core/rpc.js'
 import { facts } from '../core/session.js'
@@ -9,11 +10,11 @@ import { mapState, pinLabel, type RouteFeature, type RouteResult } from './state
 // a type only: view.js brings the map library, which only the map page loads
 import type { MapView } from './view.js'
 
-/** Changes come in bursts while somebody drags or slides. */
+/** Delay of a search after a change: changes come in bursts while a marker or a slider is dragged. */
 const SETTLE_MS = 150
-const MOST_WAYS_OFFERED = 5
+const MAX_ROUTES = 5
 
-/** Points, wishes and the answer of a route search. */
+/** Panel of the route search: points, options and the found routes. */
 export function routePanel(view: MapView) {
   const list = h('ol', { class: 'points' })
   const { search, searchSoon, element: answer } = routeSearch(view)
@@ -29,7 +30,7 @@ export function routePanel(view: MapView) {
       mapState.points.map((_, index) => pointItem(index, changePoints)),
     )
   }
-  /** Start, goal, then further ones before the goal. */
+  /** The first point is the start, the second the destination; further ones go before the destination. */
   const add = (point: [number, number]) => {
     const { points } = mapState
     changePoints(
@@ -44,7 +45,7 @@ export function routePanel(view: MapView) {
     h('p', { class: 'soft small' }, t('routeHint')),
     list,
     typedPoint(add),
-    wishes(searchSoon),
+    searchOptions(searchSoon),
     h(
       'div',
       { class: 'row' },
@@ -63,11 +64,11 @@ export function routePanel(view: MapView) {
   }
 }
 
-/** Searches, and shows what was found or why nothing was; a newer search ends the one before. */
+/** Search that shows the found routes or the error. A newer search cancels the one before. */
 function routeSearch(view: MapView) {
   const answer = h('div', { class: 'stack' })
   const fault = statusLine()
-  let asked: AbortController | undefined
+  let running: AbortController | undefined
   let timer: number | undefined
   const clear = () => {
     fault.say('')
@@ -76,15 +77,15 @@ function routeSearch(view: MapView) {
     view.setData('others', [])
   }
   const search = async () => {
-    asked?.abort()
+    running?.abort()
     if (mapState.points.length < 2) return clear()
-    asked = new AbortController()
-    const { signal } = asked
+    running = new AbortController()
+    const { signal } = running
     try {
-      const ways = await findWays(signal)
+      const routes = await findRoutes(signal)
       if (signal.aborted) return
       fault.say('')
-      fill(answer, routeAnswer(ways, view))
+      fill(answer, routeAnswer(routes, view))
     } catch (error) {
       if (error instanceof DOMException) return
       clear()
@@ -101,7 +102,7 @@ function routeSearch(view: MapView) {
   }
 }
 
-async function findWays(signal: AbortSignal): Promise<RouteResult[]> {
+async function findRoutes(signal: AbortSignal): Promise<RouteResult[]> {
   const { points, themes, atMs, reorder, timeDependent, alternatives, mapName } = mapState
   const params = {
     themes: Object.fromEntries(themes),
@@ -117,14 +118,15 @@ async function findWays(signal: AbortSignal): Promise<RouteResult[]> {
   }
   type Wire = Omit<RouteResult, 'features'> & Record<string, unknown>
   const result = await call<Wire & { alternatives?: Wire[] }>('routing.dijkstra', [params], signal)
-  const read = (way: Wire): RouteResult => ({
-    ...way,
-    features: (way[facts().routeKey] as { features: RouteFeature[] }).features,
+  const read = (route: Wire): RouteResult => ({
+    ...route,
+    // the setting service.routeKey names the property of the road features
+    features: (route[facts().routeKey] as { features: RouteFeature[] }).features,
   })
   return [result, ...(result.alternatives ?? [])].map(read)
 }
 
-/** One point of the list: its place, and what can be done with it. */
+/** List item of a point: its position, and buttons that move or remove it. */
 function pointItem(index: number, change: (points: [number, number][]) => void): HTMLElement {
   const { points } = mapState
   const [lng, lat] = points[index] ?? [0, 0]
@@ -149,7 +151,7 @@ function pointItem(index: number, change: (points: [number, number][]) => void):
   )
 }
 
-/** For keyboards: a point without a click on the map. */
+/** Form that adds a point without a pointer. */
 function typedPoint(add: (point: [number, number]) => void): HTMLElement {
   const input = h('input', { name: 'point', inputmode: 'text', placeholder: '139.70, 35.68' })
   const status = statusLine()
@@ -174,23 +176,15 @@ function typedPoint(add: (point: [number, number]) => void): HTMLElement {
   )
 }
 
-export function readPoint(text: string): [number, number] | undefined {
-  const [lng = Number.NaN, lat = Number.NaN, ...rest] = text
-    .split(/[\s,;]+/)
-    .filter((part) => part !== '')
-    .map(Number)
-  return rest.length === 0 && Math.abs(lng) <= 180 && Math.abs(lat) <= 90 ? [lng, lat] : undefined
-}
-
-function wishes(onChange: () => void): HTMLElement {
-  const most = Math.min(MOST_WAYS_OFFERED, facts().maxAlternatives)
-  const ways = select(
+function searchOptions(onChange: () => void): HTMLElement {
+  const most = Math.min(MAX_ROUTES, facts().maxAlternatives)
+  const count = select(
     Array.from({ length: most }, (_, i) => [String(i + 1), String(i + 1)] as const),
     String(mapState.alternatives),
   )
-  ways.disabled = mapState.timeDependent
-  ways.addEventListener('change', () => {
-    mapState.alternatives = Number(ways.value)
+  count.disabled = mapState.timeDependent
+  count.addEventListener('change', () => {
+    mapState.alternatives = Number(count.value)
     onChange()
   })
   const flag = (label: string, key: 'reorder' | 'timeDependent') =>
@@ -198,7 +192,7 @@ function wishes(onChange: () => void): HTMLElement {
       checked: mapState[key],
       onchange: (event: Event) => {
         mapState[key] = (event.target as HTMLInputElement).checked
-        ways.disabled = mapState.timeDependent
+        count.disabled = mapState.timeDependent
         onChange()
       },
     })
@@ -207,6 +201,6 @@ function wishes(onChange: () => void): HTMLElement {
     { class: 'stack tight' },
     flag(t('reorder'), 'reorder'),
     flag(t('timeDependent'), 'timeDependent'),
-    field(t('alternatives'), ways),
+    field(t('alternatives'), count),
   )
 }

@@ -1,17 +1,17 @@
-/** What the map page shows. It outlives the page, so that going away and coming back loses nothing. */
-export interface MapState {
+/** State of the map page. It outlives the page, so that leaving and returning loses nothing. */
+interface MapState {
   mapName: string | undefined
-  /** start, via points, goal: lng, lat in degrees */
+  /** start, via points, destination: lng, lat in degrees */
   points: [number, number][]
-  /** risk themes that are shown and weighed → 11 sensitivities */
+  /** risk themes that are shown and used by routes → 11 sensitivities */
   themes: Map<string, number[]>
-  /** event tables that are shown */
+  /** names of the event tables that are shown */
   events: Set<string>
   /** ms since 1970: the time of the risk map and of the start of routes */
   atMs: number
-  /** what the slider covers; undefined until the data was looked at */
+  /** range of the slider; undefined until the first theme was read */
   spanMs: [number, number] | undefined
-  /** 0 = the stored cells */
+  /** degree of the grid, 1 to 5; 0 for the stored cells */
   degree: number
   reorder: boolean
   timeDependent: boolean
@@ -33,7 +33,7 @@ export const mapState: MapState = {
   camera: undefined,
 }
 
-/** Colours of the levels 0 to 10, from calm to danger; told apart by those who see no red or green, too. */
+/** Colours of the levels 0 to 10, distinguishable with colour vision deficiencies, too. */
 export const RISK_COLOURS = [
   '#7fb8c4',
   '#a5c9a5',
@@ -48,6 +48,7 @@ export const RISK_COLOURS = [
   '#7d0f48',
 ] as const
 
+/** Colour of a level, which is rounded and limited to 0 to 10. */
 export function riskColour(level: number): string {
   return RISK_COLOURS[Math.max(0, Math.min(10, Math.round(level)))] ?? RISK_COLOURS[0]
 }
@@ -58,12 +59,14 @@ export function pinLabel(index: number, count: number): string {
   return index === count - 1 ? 'B' : String(index)
 }
 
+/** A map of `routing.list_maps`. */
 export interface ServedMap {
   name: string
   bbox: [number, number, number, number]
   attribution: string
 }
 
+/** An arc of a route. */
 export interface RouteFeature {
   type: 'Feature'
   geometry: { type: 'LineString'; coordinates: [number, number][] }
@@ -78,7 +81,7 @@ export interface RouteFeature {
   }
 }
 
-/** One way of an answer of `routing.dijkstra`. */
+/** A route in the result of `routing.dijkstra`. Lengths in metres, times in hours. */
 export interface RouteResult {
   kml?: string
   length: number

@@ -5,7 +5,7 @@ import type {
 } from 'maplibre-gl'
 import { RISK_COLOURS, type ServedMap } from './state.js'
 
-/** Tiles go through the page, which adds the session: `fieldgate:///tiles/…`. */
+/** Protocol of tile URLs, `fieldgate:///tiles/…`: the page requests them, and adds the session header. */
 export const PROTOCOL = 'fieldgate'
 const DETAIL_ZOOM = 14
 
@@ -47,18 +47,19 @@ const DARK: Colours = {
   riskOpacity: 0.65,
 }
 
-/** The risk of a feature as a colour. */
-export const RISK_COLOUR: DataDrivenPropertyValueSpecification<string> = [
+/** Expression of the library that maps the `risk` of a feature to a colour. */
+const RISK_COLOUR: DataDrivenPropertyValueSpecification<string> = [
   'interpolate',
   ['linear'],
   ['coalesce', ['to-number', ['get', 'risk']], 0],
   ...RISK_COLOURS.flatMap((colour, level) => [level, colour]),
 ] as unknown as DataDrivenPropertyValueSpecification<string>
 
-/** Sources that the page fills itself, lowest first. */
-export const OVERLAYS = ['risk', 'isochrone', 'events', 'others', 'route'] as const
+/** GeoJSON sources whose data the page sets, lowest layer first. */
+const OVERLAYS = ['risk', 'isochrone', 'events', 'others', 'route'] as const
 export type Overlay = (typeof OVERLAYS)[number]
 
+/** Style of the map: roads of a served map, and the overlays. Without a map only the overlays are drawn. */
 export function mapStyle(map: ServedMap | undefined, isDark: boolean): StyleSpecification {
   const colours = isDark ? DARK : LIGHT
   const sources: StyleSpecification['sources'] = Object.fromEntries(
@@ -87,7 +88,7 @@ export function mapStyle(map: ServedMap | undefined, isDark: boolean): StyleSpec
   }
 }
 
-/** Class → width at zooms 8, 12, 16, 20; slow roads lie below fast ones. */
+/** Road classes with their line widths at the zooms 8, 12, 16 and 20, lowest layer first. */
 const CLASSES: [name: string, widths: [number, number, number, number], colour: 'road' | 'main' | 'fast'][] =
   [
     ['lane', [0, 0.3, 2.5, 14], 'road'],
@@ -97,6 +98,7 @@ const CLASSES: [name: string, widths: [number, number, number, number], colour: 
     ['fast', [1.2, 3, 10, 36], 'fast'],
   ]
 
+/** Layers of roads: casings below fills, so that junctions look connected. */
 function roadLayers(colours: Colours): LayerSpecification[] {
   const layer = (
     [name, widths]: (typeof CLASSES)[number],
@@ -141,7 +143,7 @@ function roadLayers(colours: Colours): LayerSpecification[] {
   ]
 }
 
-/** Names are drawn with the device's own fonts: none are sent. */
+/** Layer of road names, drawn with local fonts: the gateway serves none. */
 function nameLayer(colours: Colours): LayerSpecification {
   return {
     id: 'names',
@@ -251,7 +253,7 @@ function routeLayers({ route, halo }: Colours): LayerSpecification[] {
   ]
 }
 
-/** The library puts attributions on the page as HTML; a map file's is text. */
+/** Escapes text for HTML: the library inserts attributions as HTML. */
 function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`)
 }

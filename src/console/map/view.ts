@@ -18,29 +18,30 @@ import { mapStyle, type Overlay, PROTOCOL } from './style.js'
 
 declare const __MAP_WORKER__: string
 
+/** The map of the page. */
 export interface MapView {
-  /** takes another map as the base */
+  /** uses another map as the base */
   setMap(map: ServedMap | undefined): void
   setData(overlay: Overlay, features: readonly object[]): void
-  /** puts the pins where the points are */
+  /** replaces the markers of the points */
   showPoints(points: readonly [number, number][]): void
   fit(bbox: readonly [number, number, number, number]): void
-  /** west, south, east, north of what is seen */
+  /** west, south, east, north of the visible area, degrees */
   bounds(): [number, number, number, number]
   close(): void
 }
 
-export interface MapEvents {
+interface MapEvents {
   onClick(point: [number, number]): void
   onDragged(index: number, point: [number, number]): void
-  /** the map came to rest after it was moved */
+  /** the map has stopped moving */
   onMoved(): void
   onFault(message: string): void
 }
 
 let isSetUp = false
 
-/** Makes the map in a box of the page. */
+/** Creates the map in an element of the page. */
 export function createMapView(box: HTMLElement, events: MapEvents): MapView {
   setUp()
   const data = new Map<Overlay, readonly object[]>()
@@ -62,7 +63,7 @@ export function createMapView(box: HTMLElement, events: MapEvents): MapView {
     if (!showPopup(map, event, ['events-point', 'events-line']))
       events.onClick([round(event.lngLat.lng), round(event.lngLat.lat)])
   })
-  // an area may cover the whole town: a plain click on it is a point of a route
+  // areas can cover the whole view: a left click on one adds a point to the route, a right click opens its popup
   map.on('contextmenu', (event) => void showPopup(map, event, ['events-point', 'events-line', 'events-fill']))
   map.on('moveend', () => {
     const { lng, lat } = map.getCenter()
@@ -99,7 +100,10 @@ export function createMapView(box: HTMLElement, events: MapEvents): MapView {
   }
 }
 
-/** The worker's file is served beside the page; tiles are asked for with the session's header. */
+/**
+ * Sets the library up once: its worker file is served by the gateway, and tiles are requested with the
+ * session's header.
+ */
 function setUp(): void {
   if (isSetUp) return
   isSetUp = true
@@ -116,16 +120,21 @@ function fillAll(map: MapLibreMap, data: ReadonlyMap<Overlay, readonly object[]>
   for (const [overlay, features] of data) fillOne(map, overlay, features)
 }
 
-/** Nothing while a style is being taken in: it is filled when it is there. */
+/**
+ * Sets the data of one overlay. While a style is loading there is no source; `styledata` calls this again.
+ */
 function fillOne(map: MapLibreMap, overlay: Overlay, features: readonly object[]): void {
   const source = map.getSource<GeoJSONSource>(overlay)
   const filled = filledWith.get(source ?? map)
   if (source === undefined || filled === features) return
   filledWith.set(source, features)
+  // features come from the gateway as plain JSON; the library checks them itself
   source.setData({ type: 'FeatureCollection', features } as unknown as GeoJSON.FeatureCollection)
 }
 
-/** What a source holds: a style tells many times that it changed. */
+/**
+ * Data that each source was given last: `styledata` fires many times, and setting data again would redraw it.
+ */
 const filledWith = new WeakMap<object, readonly object[]>()
 
 function pin(
@@ -145,7 +154,7 @@ function pin(
   return marker
 }
 
-/** What an event says of itself. @returns whether one was hit */
+/** Opens a popup with the properties of the event at a position. @returns whether there was one */
 function showPopup(map: MapLibreMap, event: MapMouseEvent, ids: readonly string[]): boolean {
   const layers = ids.filter((id) => map.getLayer(id) !== undefined)
   const [hit] = map.queryRenderedFeatures(event.point, { layers })
@@ -160,7 +169,7 @@ function showPopup(map: MapLibreMap, event: MapMouseEvent, ids: readonly string[
   return true
 }
 
-/** A centimetre is enough. */
+/** Rounds to 1e-7 degree, about a centimetre. */
 function round(degrees: number): number {
   return Math.round(degrees * 1e7) / 1e7
 }

@@ -18,7 +18,10 @@ export function modelStateText(state: number): string {
   return word === undefined ? String(state) : t(word)
 }
 
-/** Models of a store by state, one lane each, newest round first: from registration to the aggregated model that comes back. */
+/**
+ * Models of a store by state, one lane each, newest round first: from registration to the aggregated model
+ * that comes back.
+ */
 export function lineage(models: readonly ModelInfo[], transfers: readonly TransferInfo[]): HTMLElement {
   const lanes = LANES.map(([state, word]) => {
     const own = models.filter(({ model_state }) => model_state === state).sort((a, b) => b.round - a.round)

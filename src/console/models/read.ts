@@ -50,19 +50,22 @@ export interface UpstreamInfo {
 const MOST_MODELS = 500
 const MOST_TRANSFERS = 200
 
+/** Reads all model stores. @throws CallFault */
 export async function readStores(): Promise<StoreInfo[]> {
   return await call<StoreInfo[]>('model_store.list', {})
 }
 
+/** Reads the models of a store. @throws CallFault */
 export async function readModels(store: string): Promise<ModelInfo[]> {
   return await call<ModelInfo[]>('model_store.model.get_info', { model_store_ddc: store, limit: MOST_MODELS })
 }
 
-/** Newest first. */
+/** Reads all transfers, newest first. @throws CallFault */
 export async function readTransfers(): Promise<TransferInfo[]> {
   return await call<TransferInfo[]>('fl.list_transfers', { order: '-id', limit: MOST_TRANSFERS })
 }
 
+/** Reads all upstreams. @throws CallFault */
 export async function readUpstreams(): Promise<UpstreamInfo[]> {
   return await call<UpstreamInfo[]>('fl.list_upstream_info', {})
 }

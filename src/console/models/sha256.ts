@@ -1,6 +1,10 @@
 /**
- * SHA-256 of bytes that come in pieces. The browser's own wants them all at once, and is not there over plain http,
- * which is how a gateway in a van is often reached.
+ * Creates an incremental SHA-256.
+ *
+ * The browser's `crypto.subtle` is no replacement: it exists only in secure contexts, which pages of
+ * `http://host` are not, and it digests one buffer, while models can be larger than the memory of a tab. A
+ * library would be larger than this file; the tests compare it with Node's digest for every length around the
+ * block size.
  *
  * @see FIPS 180-4
  */
@@ -36,7 +40,7 @@ export function createSha256() {
   }
 }
 
-/** First 32 bits of the fractional parts of the roots of the first primes: the standard's constants, computed. */
+/** Constants of the standard: the first 32 bits of the fractional parts of roots of the first primes. */
 function roots(count: number, power: number): number[] {
   const primes: number[] = []
   for (let n = 2; primes.length < count; n++) if (primes.every((prime) => n % prime !== 0)) primes.push(n)

@@ -6,13 +6,13 @@ import { sessionHeaders } from '../core/rpc.js'
 import { createSha256 } from './sha256.js'
 
 const UPLOADS_PATH = '/api/v2/model_store/uploads'
-/** One request of the upload: what is lost at most when the network breaks. */
+/** Bytes per request, and the most that is sent again after a lost connection. */
 const CHUNK_BYTES = 1024 * 1024
 const HASH_STEP_BYTES = 4 * 1024 * 1024
-/** Waits between tries, the last one again and again for a day. */
+/** Delays before each retry; 30 s are repeated for a day. */
 const WAITS_MS = [500, 1000, 2000, 5000, 10_000, ...Array.from({ length: 2880 }, () => 30_000)]
 
-/** A model into a store, by tus 1.0.0: it goes on where it stopped. */
+/** Form that uploads a model by tus 1.0.0, a protocol that resumes interrupted uploads. */
 export function uploadForm(store: string, onDone: () => void): HTMLElement {
   const file = h('input', { type: 'file', required: true })
   const kind = h('input', { required: true, value: 'model' })
@@ -26,7 +26,9 @@ export function uploadForm(store: string, onDone: () => void): HTMLElement {
     if (chosen === undefined) return
     const isAggregated = aggregated.querySelector('input')?.checked === true
     const data = {
-      ...{ model_store_ddc: store, model_kind: kind.value, model_description: description.value },
+      model_store_ddc: store,
+      model_kind: kind.value,
+      model_description: description.value,
       model_meta: { file_name: chosen.name },
     }
     try {
@@ -80,7 +82,7 @@ async function send(
       endpoint: UPLOADS_PATH,
       chunkSize: CHUNK_BYTES,
       retryDelays: WAITS_MS,
-      storeFingerprintForResuming: false, // the session is gone with the page, and the file must be chosen again
+      storeFingerprintForResuming: false, // a reload ends the session, and the file must be chosen again anyway
       headers: sessionHeaders(),
       metadata: { method, data: JSON.stringify(data), sha256 },
       onShouldRetry(error) {
@@ -95,7 +97,7 @@ async function send(
       onChunkComplete(_, accepted) {
         sent = accepted
       },
-      onError: (error) => reject(new Error(wordsOf(error))),
+      onError: (error) => reject(new Error(messageOf(error))),
       onSuccess({ lastResponse }) {
         status.good(t('uploadDone', { id: modelIdOf(lastResponse.getBody()) }))
         resolve()
@@ -127,8 +129,8 @@ async function digestOf(file: File, onProgress: (bytes: number) => void): Promis
   return hash.hex()
 }
 
-/** What the gateway said, where it said something. */
-function wordsOf(error: Error & { originalResponse?: { getBody(): string } | null }): string {
+/** Message of the gateway's response; that of the error when there is none. */
+function messageOf(error: Error & { originalResponse?: { getBody(): string } | null }): string {
   try {
     const { error: found } = JSON.parse(error.originalResponse?.getBody() ?? '') as {
       error: { message: string }

@@ -15,7 +15,7 @@ export interface OpenRpcMethod {
   'x-scope': string
 }
 
-/** Every method as the gateway describes it, and a place to try it. */
+/** API explorer: all methods of the OpenRPC document, each with a form that calls it. */
 export function apiPage([chosen]: readonly string[]): Page {
   const element = h(
     'div',
@@ -84,7 +84,7 @@ function methodView(method: OpenRpcMethod): HTMLElement[] {
   ]
 }
 
-/** The one positional object is told property by property. */
+/** Parameters of a method. The properties of a single positional object are listed one by one. */
 function parameterRows(params: OpenRpcMethod['params']): (string | HTMLElement)[][] {
   const [only] = params
   const inner = params.length === 1 && only?.name === 'params' ? only.schema : undefined
@@ -175,7 +175,7 @@ function tryForm({ name, params, paramStructure, 'x-path': path }: OpenRpcMethod
   )
 }
 
-/** Answers may be large: what is beyond this is left out of the page. */
+/** Characters of a response that are shown; the rest is cut. */
 const MOST_CHARS = 200_000
 
 function pretty(text: string): string {

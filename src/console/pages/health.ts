@@ -5,7 +5,8 @@ import { badge, faultNotice, prose, table } from '../core/parts.js'
 import { request } from '../core/rpc.js'
 
 const EVERY_MS = 3000
-const MOST_READINGS = 100
+/** Points of a chart: five minutes. */
+const MAX_SAMPLES = 100
 
 interface Readiness {
   status: string
@@ -17,7 +18,7 @@ type Metrics = Map<string, number>
 
 interface Chart {
   word: Word
-  /** undefined when the gateway does not tell it */
+  /** undefined when the metric is missing */
   read(now: Metrics, before: Metrics | undefined, seconds: number): number | undefined
   print(value: number): string
 }
@@ -54,7 +55,7 @@ const CHARTS: readonly Chart[] = [
   },
 ]
 
-/** Whether each part is ready, and small charts of what the gateway measures of itself. */
+/** Page of readiness by part, and of charts of the gateway's metrics since the page was opened. */
 export function healthPage(): Page {
   const ready = h('div', { class: 'stack' })
   const charts = h('div', { class: 'grid' })
@@ -75,7 +76,7 @@ export function healthPage(): Page {
     CHARTS.forEach((chart, i) => {
       const value = chart.read(now, before, seconds)
       if (value !== undefined && Number.isFinite(value)) readings[i]?.push(value)
-      if ((readings[i]?.length ?? 0) > MOST_READINGS) readings[i]?.shift()
+      if ((readings[i]?.length ?? 0) > MAX_SAMPLES) readings[i]?.shift()
     })
     before = now
     beforeMs = performance.now()
@@ -131,7 +132,7 @@ function chartCard({ word, print }: Chart, values: readonly number[]): HTMLEleme
   )
 }
 
-/** @param label what the picture says to those who do not see it */
+/** Line chart scaled to its own range. @param label text for screen readers */
 function sparkline(values: readonly number[], low: number, high: number, label: string): SVGElement {
   const [width, height] = [300, 72]
   const room = high - low || Math.max(1e-9, Math.abs(high))
@@ -153,7 +154,7 @@ function sparkline(values: readonly number[], low: number, high: number, label: 
   )
 }
 
-/** Prometheus text format: `name{labels} value`. */
+/** Reads the Prometheus text format: `name{labels} value`. */
 function readMetrics(text: string): Metrics {
   const metrics: Metrics = new Map()
   for (const line of text.split('\n')) {
@@ -168,11 +169,12 @@ function sum(metrics: Metrics, names: RegExp): number | undefined {
   return values.length === 0 ? undefined : values.reduce((total, value) => total + value, 0)
 }
 
+/** Sum of all metrics whose name matches. */
 function sumOf(names: RegExp): Chart['read'] {
   return (now) => sum(now, names)
 }
 
-/** Growth of a counter a second. */
+/** Increase of counters per second, from the two newest readings. */
 function rateOf(names: RegExp): Chart['read'] {
   return (now, before, seconds) => {
     const [is, was] = [sum(now, names), before === undefined ? undefined : sum(before, names)]
@@ -180,6 +182,7 @@ function rateOf(names: RegExp): Chart['read'] {
   }
 }
 
+/** Mean duration of the calls between two readings, s. */
 function meanLatency(now: Metrics, before: Metrics | undefined): number | undefined {
   if (before === undefined) return undefined
   const grown = (names: RegExp) => (sum(now, names) ?? 0) - (sum(before, names) ?? 0)

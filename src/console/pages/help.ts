@@ -10,7 +10,9 @@ import { conceptPicture } from '../help/picture.js'
 import { helpTexts } from '../help/texts.js'
 import type { OpenRpcMethod } from './api.js'
 
-/** Quick start, concepts, recipes, and what to do about an error; `#/help/NAME` goes to one error. */
+/**
+ * Help page: quick start, concepts, recipes, and advice by error name; `#/help/NAME` scrolls to one error.
+ */
 export function helpPage([errorName]: readonly string[]): Page {
   const { language } = currentSettings()
   const { quick, concepts, recipes } = helpTexts(language)
@@ -47,7 +49,7 @@ export function helpPage([errorName]: readonly string[]): Page {
   return { title: t('navHelp'), element }
 }
 
-/** Methods that are named in a row; the others are in the API explorer. */
+/** Most methods that are listed per error; the API explorer has them all. */
 const MOST_METHODS = 4
 
 function line(text: string): HTMLElement {
@@ -63,7 +65,7 @@ function errorTable(methods: readonly OpenRpcMethod[], wanted: string | undefine
       found.set(data.name, entry)
     }
   }
-  // what the transport itself refuses stands at no method
+  // errors of the transport are not listed with any method
   for (const name of ADVISED)
     if (!found.has(name)) found.set(name, { code: 0, message: '', methods: new Set() })
   const { language } = currentSettings()

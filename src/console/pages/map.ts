@@ -10,7 +10,7 @@ import { routePanel } from '../map/route-panel.js'
 import { mapState, RISK_COLOURS, type ServedMap } from '../map/state.js'
 import type { MapView } from '../map/view.js'
 
-/** The map with what lies on it, and the panel that says what does. */
+/** Map page: the map with its overlays, and the panel that controls them. */
 export function mapPage(rest: readonly string[]): Page {
   if (rest[0] !== undefined) mapState.events.add(rest[0])
   const box = h('div')
@@ -99,7 +99,7 @@ function baseChoice(
   return field(t('base'), choice)
 }
 
-/** Which colour is which level. */
+/** Legend of the colours of the levels. */
 function legend(): HTMLElement {
   const bars = RISK_COLOURS.map((colour, level) =>
     svg('rect', { x: level * 10, y: 0, width: 10, height: 10, fill: colour }),

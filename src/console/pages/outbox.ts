@@ -31,12 +31,13 @@ const STATES: Record<TransferInfo['state'], { word: Word; kind: string }> = {
   failed: { word: 'failedState', kind: 'bad' },
 }
 
+/** Badge with the state of a transfer. */
 export function transferBadge(state: TransferInfo['state']): HTMLElement {
   const { word, kind } = STATES[state]
   return badge(t(word), kind)
 }
 
-/** Where models go, and what is on its way: read anew all the time. */
+/** Page of upstreams and transfers; the transfers are refreshed every two seconds. */
 export function outboxPage(): Page {
   const box = h('div', { class: 'stack' })
   const upstreamBox = h('div', { class: 'stack' })
@@ -47,7 +48,7 @@ export function outboxPage(): Page {
     try {
       const transfers = await readTransfers()
       const now = JSON.stringify(transfers)
-      // what did not change is left alone: a reader of the page keeps its place in the table
+      // an unchanged table is left alone, so that a screen reader keeps its position
       if (now !== shown) fill(box, summary(transfers), outboxTable(transfers, upstreams, act))
       shown = now
     } catch (error) {

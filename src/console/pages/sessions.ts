@@ -7,7 +7,7 @@ import { facts, session } from '../core/session.js'
 
 const HOUR_S = 3600
 
-/** What the API knows of sessions; keys are for the command line, and this says so. */
+/** Page of sessions. API keys are managed on the command line only, so it lists those commands. */
 export function sessionsPage(): Page {
   const open = session()
   const element = h(

@@ -1,8 +1,8 @@
 import type { Feature } from './read-file.js'
 
 /**
- * Line of the request body for one feature. A feature without any time gets `timeIso` as its start and its end; a feature
- * with one time keeps the other one null.
+ * Line of the request body for one feature. A feature without any time gets `timeIso` as its start and its
+ * end; a feature with one time keeps the other one null.
  */
 export function recordLine(feature: Feature, timeIso: string): string {
   const { start_datetime: start, end_datetime: end, ...properties } = feature.properties ?? {}

@@ -1,14 +1,17 @@
 import { fill, h } from '../core/dom.js'
 import { formatNumber, t } from '../core/i18n.js'
+import { localText } from '../core/inputs.js'
 import { button, faultText, field, select, statusLine } from '../core/parts.js'
 import { isFault, readAnswer, request, rpcFault } from '../core/rpc.js'
 import type { TableInfo } from '../core/tables.js'
-import { localText } from '../map/risk-panel.js'
 import { placeOfFault, recordLine } from './import-record.js'
 import { type Feature, type FileFeatures, readFeatures } from './read-file.js'
 import type { Counters } from './record-form.js'
 
-/** Records of one request: small enough that the progress bar moves, large enough that round trips do not matter. */
+/**
+ * Records of one request: small enough that the progress bar moves, large enough that round trips do not
+ * matter.
+ */
 const PART_RECORDS = 2000
 
 /** Form that imports a file into a table, in parts. */

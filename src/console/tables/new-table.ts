@@ -3,7 +3,7 @@ import { t } from '../core/i18n.js'
 import { button, checkbox, field, select, statusLine } from '../core/parts.js'
 import { call } from '../core/rpc.js'
 
-/** Types that a form can fill; the API knows more. */
+/** Column types that the form offers; the API accepts more. */
 const TYPES = [
   'varchar',
   'text',
@@ -16,7 +16,7 @@ const TYPES = [
   'date',
   'json',
 ] as const
-/** Columns that every table has. */
+/** Columns that every table has by itself. */
 const RESERVED = ['start_datetime', 'end_datetime']
 const VARCHAR_LENGTH = 200
 
@@ -25,7 +25,7 @@ interface ColumnRow {
   read(): { name: string; type: string; isNullable: boolean; isKey: boolean }
 }
 
-/** Defines a table: name, columns, unique key. */
+/** Form that creates a table: name, columns, unique key. */
 export function newTableForm(): HTMLElement {
   const name = h('input', { name: 'data_name', required: true, autocomplete: 'off' })
   const rows: ColumnRow[] = []

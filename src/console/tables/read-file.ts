@@ -55,7 +55,10 @@ function readLines(text: string): FileFeatures {
   return { features, lines }
 }
 
-/** Reads CSV. The columns lng (lon, longitude, x) and lat (latitude, y) give the point; the others are properties. */
+/**
+ * Reads CSV. The columns lng (lon, longitude, x) and lat (latitude, y) give the point; the others are
+ * properties.
+ */
 function readCsv(text: string): FileFeatures {
   const [first, ...rows] = csvRows(text)
   if (first === undefined) throw new Error('found no lines, expected a line of column names')

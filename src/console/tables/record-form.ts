@@ -1,20 +1,21 @@
 import { h } from '../core/dom.js'
 import { t } from '../core/i18n.js'
+import { localText, readPoint } from '../core/inputs.js'
 import { field, statusLine } from '../core/parts.js'
 import { call } from '../core/rpc.js'
 import type { ColumnInfo, TableInfo } from '../core/tables.js'
-import { localText } from '../map/risk-panel.js'
-import { readPoint } from '../map/route-panel.js'
 
+/** Columns with an input of their own. */
 const OWN = new Set(['geometry', 'start_datetime', 'end_datetime'])
 
+/** Counters in the result of `add_record`; duplicates include updates. */
 export interface Counters {
   count_insert: number
   count_update: number
   count_duplicate: number
 }
 
-/** One record by hand: a field a column. */
+/** Form that adds one record, with an input for each column. */
 export function recordForm({ data_name, record_def }: TableInfo): HTMLElement {
   const columns = Object.entries(record_def)
     .filter(([name]) => !OWN.has(name))
@@ -76,7 +77,10 @@ function inputOf({ udt_name, is_nullable, column_default }: ColumnInfo): HTMLInp
   })
 }
 
-/** What was typed, as the type of the column has it; what does not fit is refused by the gateway, in words. */
+/**
+ * Value of an input in the JSON type of its column. Text that does not fit is sent as it is: the gateway
+ * refuses it with a reason.
+ */
 function typedValue({ udt_name }: ColumnInfo, text: string): unknown {
   if (/^(int[24]|float[48])$/.test(udt_name)) return Number.isNaN(Number(text)) ? text : Number(text)
   if (udt_name === 'bool') return /^(true|t|1|yes)$/i.test(text)
@@ -84,6 +88,7 @@ function typedValue({ udt_name }: ColumnInfo, text: string): unknown {
   return text
 }
 
+/** @throws SyntaxError for text that is neither a point nor JSON */
 function geometryOf(text: string): unknown {
   if (text.trim() === '') return null
   const point = readPoint(text)

@@ -6,7 +6,7 @@ import { type EventFeature, readEvents, type TableInfo } from '../core/tables.js
 const PAGE_ROWS = 50
 const GEOMETRY_CHARS = 60
 
-/** The newest records first, page by page. */
+/** Records of a table, newest first, in pages. */
 export function rowsView({ data_name, record_def }: TableInfo): HTMLElement {
   const box = h('div', { class: 'stack' })
   const show = (offset: number) =>
@@ -33,7 +33,7 @@ export function rowsView({ data_name, record_def }: TableInfo): HTMLElement {
   return box
 }
 
-/** Buttons to the pages before and after. */
+/** Buttons for the previous and the next page. */
 export function pager(
   offset: number,
   count: number,
@@ -51,6 +51,7 @@ export function pager(
   )
 }
 
+/** Text of a value in a table cell. */
 export function cellText(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'object') {

@@ -1,4 +1,7 @@
-/** English texts of the console. `{name}` is replaced by a value. The type `Words` makes `ja.ts` define the same keys. */
+/**
+ * English texts of the console. `{name}` is replaced by a value. The type `Words` makes `ja.ts` define the
+ * same keys.
+ */
 export const EN = {
   navMap: 'Map and routes',
   navTables: 'Tables',

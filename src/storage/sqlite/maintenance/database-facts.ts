@@ -12,7 +12,11 @@ export const KNOWN_VERSIONS: Readonly<Record<DatabaseName, number>> = {
   'data.db': DATA_MIGRATIONS.length,
 }
 
-/** Opens a database for reading and hands it to `read`; the file is left as it is. @throws Error when it cannot be opened */
+/**
+ * Opens a database for reading and hands it to `read`; the file is left as it is.
+ *
+ * @throws Error when it cannot be opened
+ */
 export function withDatabase<T>(dir: string, name: DatabaseName, read: (db: Db) => T): T {
   const file = path.join(dir, name)
   // indexes of data.db call functions that openDataReader adds; without them they can be neither read nor checked
@@ -24,7 +28,9 @@ export function withDatabase<T>(dir: string, name: DatabaseName, read: (db: Db) 
   }
 }
 
-/** Counts the rows of a database file, whatever its schema; the file is opened for reading and left as it is. */
+/**
+ * Counts the rows of a database file, whatever its schema; the file is opened for reading and left as it is.
+ */
 export function readDatabaseFacts(file: string): DatabaseFacts {
   const db = openPlain(file, true)
   try {
@@ -40,8 +46,8 @@ export function schemaVersionOf(db: Db): number {
 }
 
 /**
- * Counts the rows of every table. Of an R*Tree the tables that hold its nodes are counted and the virtual table is not:
- * counting it would read the tree node by node.
+ * Counts the rows of every table. Of an R*Tree the tables that hold its nodes are counted and the virtual
+ * table is not: counting it would read the tree node by node.
  */
 export function countRows(db: Db): Record<string, number> {
   const names = db
