@@ -43,7 +43,7 @@ async function portTaken(program, folder) {
   await new Promise((resolve) => server.once('listening', resolve))
   const { port } = server.address()
   const argv = ['serve', '--data-dir', path.join(folder, 'first'), '--port', String(port)]
-  refused(program, argv, new RegExp(`port ${port} of 127\\.0\\.0\\.1 is taken: choose another --port`))
+  refused(program, argv, new RegExp(`port ${port} of 127\\.0\\.0\\.1 is in use: choose another --port`))
   server.close()
 }
 

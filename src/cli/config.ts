@@ -5,16 +5,16 @@ import { readTls } from '../http/server/tls-pair.js'
 import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson } from './io.js'
 import { findSettings, type RunSettings, readSettings } from './settings.js'
 
-/** The verbs of settings. None of them touches the data directory. */
+/** Adds the verbs of settings. None of them opens the data directory. */
 export function addConfigCommands(program: Command, io: CliIo, deps: CliDeps): void {
-  const config = program.command('config').description('settings')
+  const config = program.command('config').description('checks and prints settings')
   config
     .command('check')
-    .description('tells every fault of the settings, or that there is none')
+    .description('lists all faults of the settings')
     .action((_options, command: Command) => checkConfig(command.optsWithGlobals(), io, deps))
   config
     .command('print')
-    .description('prints each setting with its value and where that came from')
+    .description('prints each setting with its value and its origin')
     .action((_options, command: Command) => printConfig(command.optsWithGlobals(), io, deps))
   config
     .command('schema')
@@ -24,17 +24,21 @@ export function addConfigCommands(program: Command, io: CliIo, deps: CliDeps): v
     })
 }
 
-/** `config check`: a line a fault, so that an editor can list them; everywhere else faults share one line. */
+/**
+ * Runs `config check`. Each fault is a line, so that editors can list them; other verbs join all faults in
+ * one line.
+ */
 function checkConfig(globals: GlobalOptions, io: CliIo, deps: CliDeps): void {
   const settings = findSettings(globals, deps)
   const faults = 'faults' in settings ? settings.faults : faultsOfFiles(settings)
   if (globals.json === true) printJson(io, { ok: faults.length === 0, file: settings.file, faults })
-  else if (faults.length === 0) io.stdout.write(`ok: ${settings.file ?? 'no settings file, defaults'}\n`)
+  else if (faults.length === 0)
+    io.stdout.write(`ok: ${settings.file ?? 'no settings file; defaults are used'}\n`)
   for (const fault of faults) io.stderr.write(`fieldgate: ${oneLine(`${fault.path}: ${fault.message}`)}\n`)
   if (faults.length > 0) io.setExitCode(1)
 }
 
-/** Files that settings name, as `serve` would read them. */
+/** Faults of files that settings refer to, which are read as `serve` would read them. */
 function faultsOfFiles({ config }: RunSettings): ConfigFault[] {
   try {
     readTls(config.server)
@@ -45,7 +49,7 @@ function faultsOfFiles({ config }: RunSettings): ConfigFault[] {
   }
 }
 
-/** `config print`: the effective settings, paths made absolute as `serve` would use them. */
+/** Runs `config print`: the effective settings, with absolute paths. */
 function printConfig(globals: GlobalOptions, io: CliIo, deps: CliDeps): void {
   const settings = readSettings(globals, deps)
   const rows = rowsOf(settings)
@@ -57,14 +61,17 @@ function printConfig(globals: GlobalOptions, io: CliIo, deps: CliDeps): void {
   }
 }
 
-/** Settings by their dotted path, in the order of the schema. */
+/** Settings by dotted path, in the order of the schema. */
 function rowsOf({ config, origins }: RunSettings): Record<string, { value: unknown; origin: string }> {
   return Object.fromEntries(
     Object.entries(origins).map(([path, origin]) => [path, { value: valueAt(config, path), origin }]),
   )
 }
 
-/** A setting's own name may hold a dot (a theme of `riskmap.themes`): the longest key that fits is taken. */
+/**
+ * Value at a dotted path. Names can contain dots themselves (themes of `riskmap.themes`), so every key that
+ * the path begins with is tried.
+ */
 function valueAt(value: unknown, path: string): unknown {
   if (path === '') return value
   if (typeof value !== 'object' || value === null) return undefined

@@ -2,24 +2,24 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { oneLine } from './io.js'
 
-/** The system's codes in words. */
-const WORDS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  ENOTDIR: 'there is no such file',
-  EISDIR: 'this is a directory, expected a file',
-  EACCES: 'the file may not be read by this user',
+/** Texts for error codes of the file system. */
+const TEXTS: Readonly<Record<string, string>> = {
+  ENOENT: 'the file does not exist',
+  ENOTDIR: 'the file does not exist',
+  EISDIR: 'found a directory, expected a file',
+  EACCES: 'this user has no permission to read the file',
 }
 
-/** What went wrong in reading a file that the caller named, with its name before it. */
+/** Error of reading a file, with the name of the file and a plain text for common codes. */
 export function fileFault(error: unknown, file: string): Error {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const text = oneLine(error)
-  if (WORDS[code] === undefined && text.includes(file) && error instanceof Error) return error
-  return new Error(`${file}: ${WORDS[code] ?? text}`, { cause: error })
+  if (TEXTS[code] === undefined && text.includes(file) && error instanceof Error) return error
+  return new Error(`${file}: ${TEXTS[code] ?? text}`, { cause: error })
 }
 
-/** Told before the work is done, not after. @throws Error when the folder of an output file is not there */
+/** Checks an output file before the work is done. @throws Error when its folder does not exist */
 export function checkFolder(file: string): void {
   const folder = path.dirname(file)
-  if (!existsSync(folder)) throw new Error(`--output: the folder ${folder} does not exist: make it first`)
+  if (!existsSync(folder)) throw new Error(`--output: the folder ${folder} does not exist: create it first`)
 }

@@ -2,61 +2,61 @@ import { CommanderError } from 'commander'
 import { messageOf } from '../errors.js'
 import type { Log, LogLevel } from '../log.js'
 
-/** A stream that text goes to; `isTTY` tells a screen, where a progress bar may be drawn, from a file or a pipe. */
+/** Output stream. `isTTY` is true for a terminal, where a progress bar can be drawn. */
 export interface TextOut {
   write(text: string): unknown
   readonly isTTY?: boolean | undefined
   readonly columns?: number | undefined
 }
 
-/** What a verb may do to the world of its caller. Facts go to stdout, everything else to stderr. */
+/** Output of a verb. Results go to stdout, everything else to stderr. */
 export interface CliIo {
   readonly stdout: TextOut
   readonly stderr: TextOut
-  /** 0 ok, 1 failed, 2 wrong usage; the last one counts */
+  /** 0 ok, 1 failed, 2 wrong usage; the last call wins */
   setExitCode(code: number): void
 }
 
-/** What a verb takes from the world of its caller. */
+/** Environment of a verb. */
 export interface CliDeps {
   readonly env: Record<string, string | undefined>
-  /** folder that relative paths of flags and of the environment are taken from */
+  /** folder that relative paths in flags and environment variables start from */
   readonly cwd: string
   /** file that worker threads run: this program itself */
   readonly entryFile: string
   readonly version: string
   createLog(level: LogLevel): Log
-  /** this process, which is there for months, gives back what it does not need */
+  /** keeps the heap of this process small, for a process that runs for months */
   keepHeapSmall(): void
-  /** files made from now on are readable by this user alone */
+  /** makes files created from now on readable by this user only */
   makeFilesPrivate(): void
-  /** @returns stops listening */
+  /** @returns a function that stops listening */
   onSignal(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', act: () => void): () => void
 }
 
-/** Options that every verb takes, before or after its name. Read them with `command.optsWithGlobals()`. */
+/** Options of every verb, before or after its name. Read them with `command.optsWithGlobals()`. */
 export interface GlobalOptions {
   config?: string
   dataDir?: string
   json?: boolean
 }
 
-/** A fault in how the program was called, found after the arguments were parsed: one line on stderr, exit 2. */
+/** Error in the arguments, found after they were parsed: exit code 2. */
 export function usageError(message: string): CommanderError {
   return new CommanderError(2, 'fieldgate.usage', message)
 }
 
-/** The message of anything that was thrown, in one line of at most 1000 characters and without control characters. */
+/** Message of a thrown value as one line of at most 1000 characters, without control characters. */
 export function oneLine(error: unknown): string {
   const text = messageOf(error)
     .replace(/^error: /, '')
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these must not reach a terminal
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to remove
     .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
     .trim()
   return text.length > 1000 ? `${text.slice(0, 1000)}…` : text
 }
 
-/** A fact for scripts: one line of JSON on stdout. */
+/** Writes a result for scripts: one line of JSON on stdout. */
 export function printJson(io: CliIo, fact: unknown): void {
   io.stdout.write(`${JSON.stringify(fact)}\n`)
 }

@@ -19,13 +19,13 @@ import { addUpdateCommand } from './update.js'
 import { addVacuumCommand } from './vacuum.js'
 import { addVersionCommand } from './version.js'
 
-/** Exit codes that scripts may rely on. */
+/** Exit codes, which scripts may rely on. */
 const OK = 0
 const FAILED = 1
 const WRONG_USAGE = 2
 
 /**
- * Runs one verb. Faults end in one line on stderr that says what to do; nothing is thrown.
+ * Runs one verb. An error is written to stderr as one line that says what to do; nothing is thrown.
  *
  * @param argv arguments after the program's name
  * @returns exit code: 0 ok, 1 failed, 2 wrong usage
@@ -48,13 +48,14 @@ export async function runCli(argv: readonly string[], io: CliIo, deps: CliDeps):
   return exitCode
 }
 
-export interface VerbFacts {
+/** A verb as the documentation lists it. */
+interface VerbFacts {
   usage: string
   description: string
   options: { flags: string; description: string }[]
 }
 
-/** The verbs with how they are called, for docs/verbs.md and the man page. */
+/** Lists all verbs with their usage, for docs/verbs.md and the man page. */
 export function listVerbs(io: CliIo, deps: CliDeps): VerbFacts[] {
   const optionsOf = (command: Command) =>
     command.options.map(({ flags, description }) => ({ flags, description }))
@@ -72,13 +73,16 @@ export function listVerbs(io: CliIo, deps: CliDeps): VerbFacts[] {
 function createProgram(io: CliIo, deps: CliDeps): Command {
   const program = new Command('fieldgate')
     .description('Data gateway for small devices in the field')
-    .option('--config <file>', 'settings file (default: FIELDGATE_CONFIG, else ./edge.config.json if there)')
-    .option('--data-dir <dir>', 'directory of everything the gateway keeps')
-    .option('--json', 'facts as JSON on stdout')
-    .version(deps.version, '-V, --version', 'the same as the verb version')
+    .option(
+      '--config <file>',
+      'settings file (default: FIELDGATE_CONFIG, or ./edge.config.json if it exists)',
+    )
+    .option('--data-dir <dir>', 'data directory of the gateway')
+    .option('--json', 'print results as JSON')
+    .version(deps.version, '-V, --version', 'print the version')
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
-    // faults are told by runCli, in one line
+    // runCli writes errors, as one line
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: ignore, outputError: ignore })
   addServeCommand(program, io, deps)
   addInitCommand(program, io, deps)
@@ -115,5 +119,5 @@ function lineOf(error: unknown): string {
 }
 
 function ignore(): void {
-  // what commander would print to stderr is in the error it throws
+  // commander throws an error with the same text, which runCli writes
 }

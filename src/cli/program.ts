@@ -3,7 +3,7 @@ import { createLog } from '../log.js'
 import type { CliDeps, CliIo } from './io.js'
 import { runCli } from './main.js'
 
-/** Put in by the bundler; absent when the sources run as they are. */
+/** Defined by the bundler; undefined when the sources run unbundled. */
 declare const __FIELDGATE_VERSION__: string | undefined
 
 /**
@@ -19,11 +19,11 @@ export function runProgram(argv: readonly string[], entryFile: string): Promise<
 }
 
 /** Version of this program; `0.0.0-dev` outside the bundle. */
-export function programVersion(): string {
+function programVersion(): string {
   return typeof __FIELDGATE_VERSION__ === 'string' ? __FIELDGATE_VERSION__ : '0.0.0-dev'
 }
 
-/** `fieldgate key list | head -1` is no fault of ours. */
+/** Ends the process when the reader of a pipe has ended, as in `fieldgate key list | head -1`. */
 function endOnBrokenPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
   process.exit(0)
@@ -46,9 +46,11 @@ function processDeps(entryFile: string): CliDeps {
 }
 
 /**
- * Of itself V8 lets the space for young objects grow to 128 MB on a large machine, in each thread that is busy. The setting is read
- * whenever it would grow, so it holds for the threads too. It caps nothing: what is needed is had. (Collecting old objects sooner
- * as well, by `--heap-growing-percent=100`, took another 30 MB, and half as long again for the slowest pages of records.)
+ * Keeps V8's space for young objects small. By default it grows to 128 MB on a large machine, in each busy
+ * thread. V8 reads the flag each time before the space would grow, so it also applies to threads. Nothing is
+ * limited: a thread that needs more memory gets it. Collecting old objects sooner as well
+ * (`--heap-growing-percent=100`) saved another 30 MB, but made the slowest pages of records take half as long
+ * again.
  */
 function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1')

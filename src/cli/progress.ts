@@ -1,10 +1,10 @@
 import type { TextOut } from './io.js'
 
-/** A bar on a screen; on anything else nothing is drawn, so logs stay clean. */
+/** Progress bar of a terminal. In files and pipes nothing is drawn. */
 export interface Progress {
   /** @param fraction 0 to 1 */
   show(fraction: number, what: string): void
-  /** takes the bar away again */
+  /** removes the bar */
   clear(): void
 }
 
@@ -12,6 +12,7 @@ const BAR_CELLS = 24
 const LINE_START = '\r'
 const ERASE_LINE = '\u001b[K'
 
+/** Creates a progress bar; it appears with the first `show`. */
 export function createProgress(out: TextOut): Progress {
   let shown = ''
   if (out.isTTY !== true) return { show: () => undefined, clear: () => undefined }
@@ -21,7 +22,7 @@ export function createProgress(out: TextOut): Progress {
       const full = Math.round(bounded * BAR_CELLS)
       const percent = String(Math.floor(bounded * 100)).padStart(3)
       const bar = `[${'#'.repeat(full)}${'.'.repeat(BAR_CELLS - full)}] ${percent} % ${what}`
-      const line = bar.slice(0, (out.columns ?? 80) - 1) // a line that wraps cannot be taken back
+      const line = bar.slice(0, (out.columns ?? 80) - 1) // a wrapped line cannot be overwritten
       if (line === shown) return
       shown = line
       out.write(`${LINE_START}${line}${ERASE_LINE}`)

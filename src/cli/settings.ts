@@ -5,20 +5,20 @@ import { layoutOf } from '../files/layout.js'
 import { offerNativeDir } from '../storage/sqlite/connection/native.js'
 import type { CliDeps, GlobalOptions } from './io.js'
 
-/** Where settings are read from when no file is named. */
-export const DEFAULT_FILE = 'edge.config.json'
+/** Settings file that is used when none is named, in the current folder. */
+const DEFAULT_FILE = 'edge.config.json'
 
-/** The settings that a verb works with; every path in them is absolute. */
+/** Effective settings of a verb; all paths are absolute. */
 export interface RunSettings extends LoadedConfig {
   dataDir: string
 }
 
 /**
- * Puts the settings of a verb together. The file is `--config`, else `FIELDGATE_CONFIG`, else `edge.config.json` of the
- * current folder when there is one.
+ * Reads the settings of a verb. The file is `--config`, or `FIELDGATE_CONFIG`, or `edge.config.json` in the
+ * current folder if it exists.
  *
- * @param flags settings that the verb's own flags give
- * @throws Error in one line with every fault
+ * @param flags settings from the verb's own flags
+ * @throws Error in one line with all faults
  */
 export function readSettings(globals: GlobalOptions, deps: CliDeps, flags: Settings = {}): RunSettings {
   const settings = findSettings(globals, deps, flags)
@@ -27,7 +27,7 @@ export function readSettings(globals: GlobalOptions, deps: CliDeps, flags: Setti
   throw new Error(`the settings have ${settings.faults.length} fault(s): ${list}`)
 }
 
-/** The same, the faults as a list. */
+/** Reads the settings of a verb, like `readSettings`; returns the faults instead of throwing. */
 export function findSettings(
   globals: GlobalOptions,
   deps: CliDeps,
@@ -43,13 +43,16 @@ export function findSettings(
 }
 
 function configFile(globals: GlobalOptions, deps: CliDeps): string | null {
-  const named = globals.config ?? (deps.env.FIELDGATE_CONFIG || undefined) // set to nothing is not set
+  const named = globals.config ?? (deps.env.FIELDGATE_CONFIG || undefined) // an empty variable counts as unset
   if (named !== undefined) return path.resolve(deps.cwd, named)
   const usual = path.join(deps.cwd, DEFAULT_FILE)
   return existsSync(usual) ? usual : null
 }
 
-/** A path in the file (or a default beside it) is meant from the file's folder, any other from the current one. */
+/**
+ * Resolves paths: those of the file, and defaults, from the folder of the file, all others from the current
+ * folder.
+ */
 function withAbsolutePaths({ config, origins, file }: LoadedConfig, cwd: string): Config {
   const absolute = (setting: string, value: string) => {
     const isOfFile = origins[setting] === 'file' || origins[setting] === 'default'

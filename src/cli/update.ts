@@ -8,7 +8,7 @@ import { layoutOf } from '../files/layout.js'
 import { lockDirectory } from '../storage/sqlite/connection/lock.js'
 import { type RunOptions, runToEnd, tryServing, waitReady } from '../update/run.js'
 import { compareVersions, readStatement, type Statement } from '../update/statement.js'
-import { type Places, placesOf, switchBack, switchOver, takeIn } from '../update/switch.js'
+import { copyRelease, type Places, placesOf, switchBack, switchOver } from '../update/switch.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from './io.js'
 import { type RunSettings, readSettings } from './settings.js'
 
@@ -19,28 +19,27 @@ interface UpdateOptions extends GlobalOptions {
   back?: boolean
 }
 
-/** What the steps of an update share. */
+/** Values that the steps of an update share. */
 interface Update {
   settings: RunSettings
   places: Places
   run: RunOptions
-  /** arguments that make another executable find the same settings and data */
+  /** arguments for another executable, so that it uses the same settings and data */
   argv: string[]
   /** writes a line of progress to stderr */
-  tell(line: string): void
+  report(line: string): void
 }
 
+/** Adds `update`: replaces the single executable by a signed release. */
 export function addUpdateCommand(program: Command, io: CliIo, deps: CliDeps): void {
   program
     .command('update')
-    .description(
-      'replaces the executable by a signed release, and puts the old one back when the new one fails',
-    )
+    .description('replaces the executable by a signed release; restores the old one if the new one fails')
     .argument('[file]', 'the release')
-    .option('--signature <file>', 'its signature (default: the file with .sig)')
+    .option('--signature <file>', 'signature of the release (default: the file name with .sig)')
     .option('--executable <file>', 'executable to replace (default: this one)')
-    .option('--allow-older', 'also a release that is not newer than the running version')
-    .option('--back', 'no file: puts the version back that the last update replaced')
+    .option('--allow-older', 'accepts a release that is not newer than the installed version')
+    .option('--back', 'restores the version that the last update replaced; takes no file')
     .action(async (file: string | undefined, _options, command: Command) => {
       await update(file, command.optsWithGlobals<UpdateOptions>(), io, deps)
     })
@@ -57,13 +56,14 @@ async function update(
   const stops = (['SIGINT', 'SIGTERM'] as const).map((name) => deps.onSignal(name, () => stopped.abort()))
   try {
     const steps = prepare(options, io, deps, stopped.signal)
-    requireNobodyServes(steps)
+    requireNotServing(steps)
     const version =
       file === undefined
-        ? await goBack(steps)
-        : await goOn(path.resolve(deps.cwd, file), options, steps, deps)
+        ? await restorePrevious(steps)
+        : await install(path.resolve(deps.cwd, file), options, steps, deps)
     if (options.json === true) printJson(io, { version, executable: steps.places.current })
-    else io.stdout.write(`fieldgate ${version} is in place; the one before is ${steps.places.previous}\n`)
+    else
+      io.stdout.write(`fieldgate ${version} is installed; the previous version is ${steps.places.previous}\n`)
   } finally {
     for (const stop of stops) stop()
   }
@@ -73,7 +73,7 @@ function prepare(options: UpdateOptions, io: CliIo, deps: CliDeps, signal: Abort
   const settings = readSettings(options, deps)
   if (options.executable === undefined && !isSingleExecutable())
     throw new Error(
-      'this is not the single executable: update it as it was installed, or name one by --executable',
+      'this is not the single executable: update it the way it was installed, or name one with --executable',
     )
   const executable = path.resolve(deps.cwd, options.executable ?? process.execPath)
   return {
@@ -81,46 +81,50 @@ function prepare(options: UpdateOptions, io: CliIo, deps: CliDeps, signal: Abort
     places: placesOf(executable, process.pid),
     run: { env: deps.env, owner: ownerOf(settings.dataDir), signal },
     argv: ['--data-dir', settings.dataDir, ...(settings.file === null ? [] : ['--config', settings.file])],
-    tell: (line) => void io.stderr.write(`${line}\n`),
+    report: (line) => void io.stderr.write(`${line}\n`),
   }
 }
 
-/** Root updates a gateway that serves as somebody else. */
+/** Owner of the data directory, when root updates a gateway that runs as another user. */
 function ownerOf(dataDir: string): RunOptions['owner'] {
   const found = statSync(dataDir, { throwIfNoEntry: false })
   if (found === undefined || process.getuid?.() !== 0) return undefined
   return { uid: found.uid, gid: found.gid }
 }
 
-/** Without a service to restart, the new version serves for a moment by itself: it needs the data directory. */
-function requireNobodyServes({ settings }: Update): void {
+/**
+ * Without a service to restart, the new version is started briefly, and needs the data directory for itself.
+ *
+ * @throws Error when a gateway serves the directory
+ */
+function requireNotServing({ settings }: Update): void {
   const { lockDb } = layoutOf(settings.dataDir)
-  // nobody has served there yet; and root must not make the file for another user
+  // without the file no gateway has served there; root must not create it for another user
   if (settings.config.update.restartCommand.length > 0 || !existsSync(lockDb)) return
   try {
     lockDirectory(lockDb).release()
   } catch (error) {
-    const advice = 'set update.restartCommand to what restarts it, or stop it for the update'
+    const advice = 'set update.restartCommand to the command that restarts it, or stop it for the update'
     throw new Error(`${messageOf(error)}; ${advice}`, { cause: error })
   }
 }
 
-/** @returns the version that is in place now */
-async function goOn(file: string, options: UpdateOptions, steps: Update, deps: CliDeps): Promise<string> {
-  const { places, run, tell } = steps
+/** Installs a release. @returns its version */
+async function install(file: string, options: UpdateOptions, steps: Update, deps: CliDeps): Promise<string> {
+  const { places, run, report } = steps
   const statement = readSignature(path.resolve(deps.cwd, options.signature ?? `${file}.sig`), steps)
   const before = await versionOf(places.current, run)
   if (options.allowOlder !== true && compareVersions(statement.version, before) <= 0)
     throw new Error(`found version ${statement.version}, expected one newer than ${before} (--allow-older)`)
   try {
-    await takeIn(file, places, statement)
-    tell(`signature and bytes are right: fieldgate ${statement.version}`)
-    const said = await versionOf(places.fresh, run)
-    if (said !== statement.version)
-      throw new Error(`the release says it is version ${said}, expected ${statement.version} as signed`)
+    await copyRelease(file, places, statement)
+    report(`signature and digest are valid: fieldgate ${statement.version}`)
+    const reported = await versionOf(places.fresh, run)
+    if (reported !== statement.version)
+      throw new Error(`the release reports version ${reported}, expected ${statement.version} as signed`)
     const baseline = await examine(places.current, steps)
     switchOver(places)
-    await keepOrGoBack(before, statement.version, baseline.code, steps)
+    await keepOrRestore(before, statement.version, baseline.code, steps)
   } finally {
     rmSync(places.fresh, { force: true })
   }
@@ -130,7 +134,7 @@ async function goOn(file: string, options: UpdateOptions, steps: Update, deps: C
 function readSignature(file: string, { settings }: Update): Statement {
   const { publicKey } = settings.config.update
   if (publicKey === undefined)
-    throw new Error('update.publicKey is not set: nobody could have signed the release')
+    throw new Error('update.publicKey is not set: the signature of the release cannot be verified')
   try {
     const statement = readStatement(readFileSync(file, 'utf8'), publicKey)
     const here = `${process.platform}-${process.arch}`
@@ -146,31 +150,35 @@ async function versionOf(executable: string, run: RunOptions): Promise<string> {
   const { code, stdout, reason } = await runToEnd(executable, ['version', '--json'], run)
   const found = /"version":"([^"]+)"/.exec(stdout)?.[1]
   if (code !== 0 || found === undefined)
-    throw new Error(`${executable} does not tell its version (ended with ${code ?? 'a signal'}: ${reason})`)
+    throw new Error(`${executable} does not print its version (ended with ${code ?? 'a signal'}: ${reason})`)
   return found
 }
 
-/** `doctor` by an executable: 0 all well, 1 warnings, 2 errors. A version without that verb counts as well. */
+/** Runs `doctor` of an executable: 0 ok, 1 warnings, 2 errors. A version without that verb counts as 0. */
 async function examine(executable: string, { argv, run }: Update): Promise<{ code: number; reason: string }> {
-  // whether an upstream can be reached now says nothing of the version
+  // offline: whether an upstream can be reached does not depend on the version
   const { code, stdout, reason } = await runToEnd(executable, ['doctor', ...argv, '--offline', '--json'], run)
   if (/unknown command 'doctor'/.test(reason)) return { code: 0, reason: '' }
   return { code: code ?? 2, reason: firstError(stdout) ?? reason }
 }
 
-/** What the first error of `doctor --json` says. */
+/** Message of the first error in the output of `doctor --json`; undefined when there is none. */
 function firstError(stdout: string): string | undefined {
   try {
-    const { checks } = JSON.parse(stdout) as { checks: Check[] }
+    const { checks }: { checks: Check[] } = JSON.parse(stdout)
     const findings = checks.flatMap((check) => check.findings)
     return findings.find(({ state }) => state === 'error')?.message
   } catch {
-    return undefined // another version's answer may have another form
+    return undefined // the output of another version may have another form
   }
 }
 
-/** @throws Error that says why the old version is back */
-async function keepOrGoBack(
+/**
+ * Keeps the new version if it works; otherwise restores the old one.
+ *
+ * @throws Error that says why it was restored
+ */
+async function keepOrRestore(
   before: string,
   version: string,
   baselineCode: number,
@@ -181,27 +189,27 @@ async function keepOrGoBack(
   switchBack(steps.places)
   const back = { ...steps, run: { ...steps.run, signal: new AbortController().signal } }
   const again = await serveAgain(before, back)
-  const state = again === undefined ? `${before} is back` : `${before} is back, but ${again}`
+  const state = again === undefined ? `${before} was restored` : `${before} was restored, but ${again}`
   throw new Error(`${version} does not work here (${fault}): ${state}`)
 }
 
-/** What is wrong with the version that is in place, undefined when nothing is. */
+/** Why the installed version does not work; undefined when it works. */
 async function faultOf(version: string, baselineCode: number, steps: Update): Promise<string | undefined> {
   const doctor = await examine(steps.places.current, steps)
-  // what was wrong before the update is no fault of it
+  // errors that existed before the update do not count
   if (doctor.code >= 2 && doctor.code > baselineCode) return `doctor: ${doctor.reason}`
   return await serveAgain(version, steps)
 }
 
-/** Restarts the service, or serves for a moment. @returns why the gateway is not ready */
+/** Restarts the service, or starts the gateway briefly. @returns why it is not ready; undefined when it is */
 async function serveAgain(
   version: string,
-  { settings, places, argv, run, tell }: Update,
+  { settings, places, argv, run, report }: Update,
 ): Promise<string | undefined> {
   const { restartCommand, readyS } = settings.config.update
   const [program, ...args] = restartCommand
   const limit = AbortSignal.any([run.signal, AbortSignal.timeout(readyS * 1000)])
-  tell(`waiting until ${version} is ready`)
+  report(`waiting until ${version} is ready`)
   if (program === undefined) return await tryServing(places.current, argv, readyS * 1000, run)
   const { code, reason } = await runToEnd(program, args, { ...run, owner: undefined })
   if (code !== 0) return `${restartCommand.join(' ')} ended with ${code ?? 'a signal'}: ${reason}`
@@ -215,11 +223,11 @@ function localUrl({ config }: RunSettings): string {
   return `${tlsCertFile === undefined ? 'http' : 'https'}://${literal}:${port}`
 }
 
-/** @returns the version that is in place now */
-async function goBack(steps: Update): Promise<string> {
+/** Restores the version that the last update replaced. @returns that version */
+async function restorePrevious(steps: Update): Promise<string> {
   switchBack(steps.places)
   const version = await versionOf(steps.places.current, steps.run)
   const fault = await serveAgain(version, steps)
-  if (fault !== undefined) throw new Error(`${version} is back, but ${fault}`)
+  if (fault !== undefined) throw new Error(`${version} was restored, but ${fault}`)
   return version
 }

@@ -70,8 +70,8 @@ function jobOf(
 }
 
 /**
- * Makes a backup in a thread that lives as long as the backup: it reads gigabytes and sleeps in between, and neither
- * bulk loads nor searches may wait for it.
+ * Makes a backup in a thread that lives as long as the backup: it reads gigabytes and sleeps in between, and
+ * neither bulk loads nor searches may wait for it.
  */
 async function makeInThread(
   options: ServicesOptions,
@@ -93,8 +93,8 @@ async function makeInThread(
 }
 
 /**
- * Age of the newest backup, ms; null when there is none or a wrong clock leaves it open. A directory that cannot be read
- * does not stop the gateway from starting: the first backup reports the fault.
+ * Age of the newest backup, ms; null when there is none or a wrong clock leaves it open. A directory that
+ * cannot be read does not stop the gateway from starting: the first backup reports the fault.
  */
 function ageOfNewest(dir: string, { clock }: State, log: ServicesOptions['log']): number | null {
   let newest: Manifest | undefined

@@ -4,29 +4,33 @@ import https from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../errors.js'
 
-/** How an executable is run: as whom, with which environment, and when to stop waiting for it. */
+/** Environment of an executable that is run. */
 export interface RunOptions {
   env: Record<string, string | undefined>
-  /** the owner of the data: files of root among them would stop the gateway */
+  /**
+   * owner of the data directory: files of root in it would stop the gateway. Undefined for the current user
+   */
   owner: { uid: number; gid: number } | undefined
   signal: AbortSignal
 }
 
+/** Result of a program that has ended. */
 export interface Ended {
-  /** null when it was ended by a signal or did not start */
+  /** null when a signal ended it, or when it did not start */
   code: number | null
   stdout: string
-  /** last words, one line */
+  /** last line of stderr, without stack traces */
   reason: string
 }
 
 const VERB_LIMIT_MS = 60_000
 const MAX_TEXT = 100_000
+/** Interval of requests while waiting. */
 const ASK_EVERY_MS = 200
-/** One answer may take this long; a gateway that is just starting may be slow. */
+/** Time limit of one response; a gateway that is starting can be slow. */
 const ANSWER_LIMIT_MS = 5000
 
-/** Runs a program to its end, which is made to come after a minute. */
+/** Runs a program and waits until it ends. After a minute it is killed. */
 export async function runToEnd(file: string, argv: readonly string[], options: RunOptions): Promise<Ended> {
   const child = start(file, argv, options)
   const ended = collect(child)
@@ -39,9 +43,9 @@ export async function runToEnd(file: string, argv: readonly string[], options: R
 }
 
 /**
- * Serves with an executable until it is ready, then lets it end.
+ * Starts a gateway with an executable, waits until it is ready, and stops it.
  *
- * @returns undefined when it was ready in time and ended well, else why not
+ * @returns undefined when it was ready in time and ended with 0, otherwise the reason
  */
 export async function tryServing(
   file: string,
@@ -68,17 +72,17 @@ export async function tryServing(
 }
 
 /**
- * Asks a gateway until it is ready.
+ * Waits until a gateway is ready.
  *
- * @param version that it must have, undefined when it is known to be the right one
- * @returns undefined when it was ready before `limit`, else the last reason
+ * @param version expected version; undefined accepts any
+ * @returns undefined when it was ready before `limit`, otherwise the last reason
  */
 export async function waitReady(
   url: string,
   version: string | undefined,
   limit: AbortSignal,
 ): Promise<string | undefined> {
-  let fault = 'nothing answered'
+  let fault = 'there was no response'
   while (!limit.aborted) {
     try {
       const ready = await get(`${url}/readyz`, limit)
@@ -87,18 +91,18 @@ export async function waitReady(
       if (ready.status === 200 && served?.info.version === version) return undefined
       fault =
         ready.status === 200
-          ? `version ${served?.info.version} answers`
+          ? `found version ${served?.info.version}, expected ${version}`
           : `it is not ready: ${ready.body.slice(0, 300)}`
     } catch (error) {
       if (!limit.aborted) fault = messageOf(error)
     }
-    await sleep(ASK_EVERY_MS, undefined, { signal: limit }).catch(() => undefined) // the loop ends by itself
+    await sleep(ASK_EVERY_MS, undefined, { signal: limit }).catch(() => undefined) // aborted: the loop condition ends it
   }
   return fault
 }
 
 function start(file: string, argv: readonly string[], { env, owner }: RunOptions): ChildProcess {
-  // what was unpacked for this program is not for another one
+  // the addon unpacked for this executable does not fit another version
   const { FIELDGATE_SQLITE_ADDON: _own, ...inherited } = env
   return spawn(file, argv, { env: inherited, stdio: ['ignore', 'pipe', 'pipe'], ...owner })
 }
@@ -112,14 +116,14 @@ function collect(child: ChildProcess): Promise<Ended> {
     stderr = `${stderr}${chunk}`.slice(-MAX_TEXT)
   })
   return new Promise((resolve) => {
-    const reason = () => lastWords(stderr)
+    const reason = () => lastLine(stderr)
     child.once('error', (error) => resolve({ code: null, stdout, reason: messageOf(error) }))
     child.once('close', (code) => resolve({ code, stdout, reason: reason() }))
   })
 }
 
-/** The last line that says something: Node's own report of a crash ends with a stack and its version. */
-function lastWords(stderr: string): string {
+/** Last line of stderr that is neither a stack frame nor Node's version, which end its crash reports. */
+function lastLine(stderr: string): string {
   const lines = stderr.split('\n').filter((line) => line.trim() !== '' && !/^(\s+at |Node\.js v)/.test(line))
   return lines.at(-1)?.trim().slice(0, 300) ?? ''
 }
@@ -128,7 +132,7 @@ function whyEnded({ code, reason }: Ended): string {
   return `it ended with ${code ?? 'a signal'} before it was ready: ${reason}`
 }
 
-/** The URL of the line that `serve --json` prints when it can answer, or what was wrong. */
+/** URL in the line that `serve --json` prints once it is ready; a reason when the time is over. */
 function readyUrl(child: ChildProcess, limit: AbortSignal): Promise<string> {
   return new Promise((resolve) => {
     let text = ''
@@ -141,7 +145,10 @@ function readyUrl(child: ChildProcess, limit: AbortSignal): Promise<string> {
   })
 }
 
-/** The machine's own gateway: whatever name its certificate has, this is who is asked. */
+/**
+ * GET request to the gateway of this machine. Its certificate is not verified, because it is for another
+ * name.
+ */
 function get(url: string, limit: AbortSignal): Promise<{ status: number; body: string }> {
   const signal = AbortSignal.any([limit, AbortSignal.timeout(ANSWER_LIMIT_MS)])
   const options = { signal, rejectUnauthorized: false, agent: false }

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 
-/** What a release's signature says of its file. */
+/** Signed statement about the file of a release. */
 export interface Statement {
   version: string
   /** `linux-x64` or `linux-arm64` */
@@ -10,14 +10,14 @@ export interface Statement {
   sha256: string
 }
 
-/** First line, signed with the rest: a statement of another kind by the same key is none of ours. */
+/** First line of the signed text: keeps other texts signed with the same key from being accepted. */
 const HEAD = 'fieldgate-release-1'
-/** DER of an Ed25519 public key up to its 32 bytes. @see RFC 8410, 4 */
+/** DER prefix of an Ed25519 public key, before its 32 bytes. @see RFC 8410, section 4 */
 const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
 const MAX_CHARS = 4096
 
 /**
- * Lines of the statement, which are what is signed: the file itself is too large to be held in memory on a
+ * Formats the text that is signed. It holds the digest: the file itself can be larger than the memory of a
  * board.
  */
 export function formatStatement({ version, target, sizeBytes, sha256 }: Statement): string {
@@ -25,10 +25,10 @@ export function formatStatement({ version, target, sizeBytes, sha256 }: Statemen
 }
 
 /**
- * Reads a `.sig` file: the lines of a statement, and one with its Ed25519 signature in base64.
+ * Reads a `.sig` file, a statement followed by its Ed25519 signature in base64, and verifies the signature.
  *
  * @param publicKey 32 bytes in base64
- * @throws Error in one line when it is no such file, or when another key signed it
+ * @throws Error in one line for another format, or a signature of another key
  */
 export function readStatement(text: string, publicKey: string): Statement {
   const shape =
@@ -37,13 +37,13 @@ export function readStatement(text: string, publicKey: string): Statement {
   if (found === null) throw new Error(`expected the lines of ${HEAD} and their signature`)
   const [, signed = '', version = '', target = '', sizeBytes = '', sha256 = '', signature = ''] = found
   if (!verify(null, Buffer.from(signed), keyOf(publicKey), Buffer.from(signature, 'base64')))
-    throw new Error('the key of update.publicKey did not sign it')
+    throw new Error('the signature was not made with the key of update.publicKey')
   return { version, target, sizeBytes: Number(sizeBytes), sha256 }
 }
 
 /**
- * Negative when `a` is older than `b`, by their three numbers and then by the rest: a version with a suffix
- * is older.
+ * Compares versions: negative when `a` is older than `b`. The three numbers are compared first, then the
+ * suffix; a version with a suffix is older than the same version without one.
  */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [a, b].map((text) => /^(\d+)\.(\d+)\.(\d+)(.*)$/.exec(text) ?? [text, 0, 0, 0, text])

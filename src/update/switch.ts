@@ -14,27 +14,29 @@ import { messageOf } from '../errors.js'
 import type { Statement } from './statement.js'
 
 /**
- * The executable, the one it replaced, and the one that is to come: in one directory, so that a rename is
- * enough.
+ * Paths of the installed, the previous and the new executable: in one directory, so that renames can exchange
+ * them.
  */
 export interface Places {
   current: string
   previous: string
-  /** made by `takeIn` */
+  /** written by `copyRelease` */
   fresh: string
 }
 
+/** Paths beside an executable. @param pid makes the name of the new one unique */
 export function placesOf(executable: string, pid: number): Places {
   return { current: executable, previous: `${executable}.previous`, fresh: `${executable}.${pid}.new` }
 }
 
 /**
- * Copies a release beside the executable. What is written is hashed, so that the bytes that will run are the
- * bytes that were signed, whatever happens to the file meanwhile.
+ * Copies a release beside the executable. The written bytes are hashed, so that the bytes that will run are
+ * the signed ones even if the file changes meanwhile.
  *
- * @throws Error in one line when they are not the signed ones, or when the disk is full; nothing is left then
+ * @throws Error in one line when the digest is not the signed one, or the disk is full; the copy is removed
+ *   then
  */
-export async function takeIn(file: string, { fresh }: Places, signed: Statement): Promise<void> {
+export async function copyRelease(file: string, { fresh }: Places, signed: Statement): Promise<void> {
   const hash = createHash('sha256')
   let sizeBytes = 0
   const fd = openSync(fresh, 'wx', 0o755)
@@ -61,8 +63,8 @@ export async function takeIn(file: string, { fresh }: Places, signed: Statement)
 }
 
 /**
- * Puts the new executable in place of the current one, which is kept. At every moment one of them has the
- * name.
+ * Replaces the current executable by the new one, and keeps it as the previous one. At every moment the path
+ * exists.
  */
 export function switchOver({ current, previous, fresh }: Places): void {
   const kept = `${previous}.${process.pid}`
@@ -72,20 +74,20 @@ export function switchOver({ current, previous, fresh }: Places): void {
   syncDirectory(current)
 }
 
-/** Puts the kept executable back; it stays kept. @throws Error when there is none */
+/** Restores the previous executable, of which a copy stays. @throws Error when there is none */
 export function switchBack({ current, previous }: Places): void {
   const back = `${current}.${process.pid}.back`
   try {
     linkSync(previous, back)
   } catch (error) {
-    throw new Error(`no earlier version is kept as ${previous}: ${messageOf(error)}`, { cause: error })
+    throw new Error(`there is no previous version ${previous}: ${messageOf(error)}`, { cause: error })
   }
   renameSync(back, current)
-  rmSync(back, { force: true }) // rename does nothing when both names are one file already
+  rmSync(back, { force: true }) // rename does nothing when both names are links to one file
   syncDirectory(current)
 }
 
-/** Or the rename could be undone by a power cut. */
+/** Syncs the directory of a file: without it a power cut could undo the rename. */
 function syncDirectory(file: string): void {
   const fd = openSync(path.dirname(file), 'r')
   try {

@@ -13,7 +13,7 @@ t.test('cli: wrong usage is exit code 2 and one line on stderr that says what to
     [['help', 'serv'], /no verb is named "serv": did you mean serve\?/],
     [['help', 'ky'], /did you mean key\?/],
     [['help', 'key', 'rotat'], /no verb of key is named "rotat": did you mean rotate\?/],
-    [['help', 'serve', 'x'], /serve has no verbs of its own, found "x"/],
+    [['help', 'serve', 'x'], /serve has no sub-verbs, found "x"/],
     [['key', 'help', 'nope'], /no verb of key is named "nope": expected one of create, list, rotate, revoke/],
     [['nonsense'], /unknown command 'nonsense'/],
     [['serv'], /unknown command 'serv' \(Did you mean serve\?\)/],

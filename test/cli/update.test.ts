@@ -109,7 +109,7 @@ t.test('update: what is not signed as it is changes nothing', async (t) => {
   const cases: [title: string, message: RegExp, break_: (at: Place, file: string) => void][] = [
     [
       'wrong key',
-      /new\.sig: the key of update\.publicKey did not sign it/,
+      /new\.sig: the signature was not made with the key of update\.publicKey/,
       (at) => at.release('new', '1.1.0', {}, stranger),
     ],
     [
@@ -127,7 +127,7 @@ t.test('update: what is not signed as it is changes nothing', async (t) => {
     ],
     [
       'a line of the statement changed',
-      /did not sign it/,
+      /was not made with the key/,
       (_, file) =>
         writeFileSync(`${file}.sig`, readFileSync(`${file}.sig`, 'utf8').replace('1.1.0', '9.9.9')),
     ],
@@ -150,7 +150,7 @@ t.test('update: what is not signed as it is changes nothing', async (t) => {
     ['same version', /found version 1\.0\.0, expected one newer/, (at) => at.release('new', OLD)],
     [
       'another version than signed',
-      /says it is version 1\.1\.1, expected 1\.1\.0 as signed/,
+      /reports version 1\.1\.1, expected 1\.1\.0 as signed/,
       (at, file) => {
         at.release('new', '1.1.1')
         writeSignature(`${file}.sig`, '1.1.0', readFileSync(file), privateKey)
@@ -171,12 +171,12 @@ t.test('update: a release that does not work is replaced by the old one', async 
   const cases: [Habits, RegExp][] = [
     [
       { serves: 'crashes' },
-      /1\.1\.0 does not work here \(it ended with 3 before it was ready: segmentation fault, or so\): 1\.0\.0 is back\n/,
+      /1\.1\.0 does not work here \(it ended with 3 before it was ready: segmentation fault, or so\): 1\.0\.0 was restored\n/,
     ],
-    [{ serves: 'never ready' }, /\(it was not ready in time\): 1\.0\.0 is back/],
-    [{ serves: 'answers 503' }, /\(it is not ready: \{\}\): 1\.0\.0 is back/],
-    [{ serves: 'ends badly' }, /\(it ended with 1: \): 1\.0\.0 is back/],
-    [{ doctor: 2 }, /\(doctor: doctor of 1\.1\.0 found 2\): 1\.0\.0 is back/],
+    [{ serves: 'never ready' }, /\(it was not ready in time\): 1\.0\.0 was restored/],
+    [{ serves: 'answers 503' }, /\(it is not ready: \{\}\): 1\.0\.0 was restored/],
+    [{ serves: 'ends badly' }, /\(it ended with 1: \): 1\.0\.0 was restored/],
+    [{ doctor: 2 }, /\(doctor: doctor of 1\.1\.0 found 2\): 1\.0\.0 was restored/],
   ]
   for (const [habits, message] of cases) {
     const at = place(t, { readyS: 4 })
@@ -239,7 +239,7 @@ bin/fieldgate serve --port "$2" >/dev/null 2>&1 & echo $! > pid\n`,
     at.release('bad', '1.2.0', { serves: 'crashes' })
     const bad = await at.update('bad')
     t.equal(bad.code, 1)
-    t.match(bad.stderr, /1\.2\.0 does not work here .*: 1\.1\.0 is back\n/)
+    t.match(bad.stderr, /1\.2\.0 does not work here .*: 1\.1\.0 was restored\n/)
     t.match(await served(), { info: { version: '1.1.0' } })
   },
 )
@@ -266,7 +266,7 @@ t.test('update: refuses before anything is changed', async (t) => {
     t.match(await cli(at.dir, ['update', 'x']), { code: 1, stderr: /this is not the single executable/ })
     t.match(await cli(at.dir, ['update', '--back', '--executable', 'bin/fieldgate']), {
       code: 1,
-      stderr: /no earlier version is kept/,
+      stderr: /there is no previous version/,
     })
   })
 })

@@ -3,8 +3,8 @@ import { createClock, type TrustedClock } from '../../storage/clock.js'
 import type { Maintenance } from '../../storage/maintenance.js'
 
 /**
- * The clock as the gateway of a data directory would have it; the directory is not written. Without data, or on a
- * read-only disk, no recorded time is known and the wall clock is trusted.
+ * The clock as the gateway of a data directory would have it; the directory is not written. Without data, or
+ * on a read-only disk, no recorded time is known and the wall clock is trusted.
  */
 export async function readClock({ root }: DataLayout, maintenance: Maintenance): Promise<TrustedClock> {
   const { databases, facts } = maintenance

@@ -7,19 +7,24 @@ import { boxPolygon } from '../../geo/bbox.js'
 import { openState } from '../../storage/sqlite/state.js'
 import { FLOOD } from './demo.js'
 
-/** Level 10 is 10,000 times as slow: a way through it is taken only where there is no other. */
+/**
+ * Sensitivities that make level 10 10,000 times as slow, so that it is used only where there is no other way.
+ */
 const AVOID_FLOOD = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9999]
-/** Some time at which the flood stands. */
+/** A time within the flood. */
 const DURING_FLOOD = '2026-01-01 00:00:00Z'
-/** How long the token in the printed lines works, where the secret of the key is not known any more. */
+/**
+ * Lifetime of the token in the printed commands, for starts after the first, when the secret is no longer
+ * known.
+ */
 const TOKEN_LIFE_S = 86_400
 
-/** How the printed lines sign in. */
-export type DemoHeaders = Record<string, string>
+/** Request headers that authenticate the printed commands. */
+type DemoHeaders = Record<string, string>
 
 /**
- * Headers that let the printed lines sign in: the key pair on the first start, later a session of the same key, whose
- * secret is not known any more. Undefined when every admin key is revoked.
+ * Headers that authenticate the printed commands: the key and its secret at the first start, later a session
+ * of the same key. Undefined when all admin keys are revoked.
  */
 export async function demoHeaders(
   layout: DataLayout,
@@ -44,7 +49,7 @@ export async function demoHeaders(
   return { [`${config.service.headerPrefix}-Session-Token`]: token }
 }
 
-/** Three curl lines: a route, the same round the flood, and the flood itself. */
+/** Three curl commands: a route, the same route avoiding the flood, and the flood itself. */
 export function demoLines(url: string, { service }: Config, headers: DemoHeaders): string {
   const api = `${url}/api/v1/${service.apiName}api/jsonrpc`
   const route = (themes: object) =>
@@ -63,11 +68,11 @@ export function demoLines(url: string, { service }: Config, headers: DemoHeaders
     properties: { start_datetime: DURING_FLOOD, themes: [FLOOD] },
   })
   return [
-    '# the quickest way over the river, through the flood',
+    '# fastest route over the river, through the flood',
     curl(api, headers, route({})),
-    '# the same, round the flood',
+    '# the same route, avoiding the flood',
     curl(api, headers, route({ [FLOOD]: AVOID_FLOOD })),
-    '# the flood itself',
+    '# cells of the flood',
     curl(api, headers, flood),
     '',
   ].join('\n')
@@ -77,7 +82,7 @@ function rpc(method: string, params: unknown): object {
   return { jsonrpc: '2.0', id: 1, method, params }
 }
 
-/** No text of ours holds a single quote. */
+/** The arguments contain no single quotes. */
 function curl(url: string, headers: DemoHeaders, body: object): string {
   const all = { ...headers, 'Content-Type': 'application/json' }
   const flags = Object.entries(all).map(([name, value]) => `-H '${name}: ${value}'`)

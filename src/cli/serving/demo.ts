@@ -18,19 +18,22 @@ import type { Column } from '../../storage/tables.js'
 
 /** The demo's risk map theme, and the table of its cells. */
 export const FLOOD = 'flood'
-/** Cells of some 350 m by 230 m. */
+/** Cells of about 350 m by 230 m. */
 const FLOOD_DEGREE: MeshDegree = 5
 const FLOOD_LEVEL = 10
 const FLOOD_FROM = '2020-01-01T00:00:00Z'
 const FLOOD_UNTIL = '2100-01-01T00:00:00Z'
 
-/** A model store to try uploads with. */
+/** Name of an empty model store, to try uploads. */
 const DEMO_STORE = 'demo'
 
-/** Makes the demo's map, risk theme and model store, each where it is missing. No gateway serves the directory meanwhile. */
+/**
+ * Creates the demo's map, risk theme and model store, each only if it is missing. The caller holds the lock
+ * of the directory.
+ */
 export async function prepareDemo(layout: DataLayout, version: string): Promise<void> {
   await buildDemoMap(layout, version)
-  await makeStore(layout)
+  await createDemoStore(layout)
   const data = await retryBusy(() => openDataDb(layout.dataDb))
   try {
     if (findTable(data.reader, FLOOD) === undefined) await putFlood(data, layout)
@@ -39,7 +42,7 @@ export async function prepareDemo(layout: DataLayout, version: string): Promise<
   }
 }
 
-/** The town is written as any extract comes, and built as any map is. */
+/** Writes the town as an OSM extract and builds a map from it, as `map build` does. */
 async function buildDemoMap(layout: DataLayout, version: string): Promise<void> {
   const graph = path.join(layout.mapsDir, `${DEMO.mapName}.graph`)
   if (existsSync(graph)) return
@@ -53,8 +56,8 @@ async function buildDemoMap(layout: DataLayout, version: string): Promise<void> 
   )
 }
 
-/** Empty: the first upload shows what a store does. */
-async function makeStore(layout: DataLayout): Promise<void> {
+/** Creates an empty model store. */
+async function createDemoStore(layout: DataLayout): Promise<void> {
   const state = await openState(layout.stateDb)
   try {
     await state.modelStores.create(DEMO_STORE) // changes nothing if it exists
@@ -63,7 +66,9 @@ async function makeStore(layout: DataLayout): Promise<void> {
   }
 }
 
-/** Registers the theme and stores its cells, by the same functions as `register_loader` and `add_record`. */
+/**
+ * Registers the theme and stores its cells, with the functions that `register_loader` and `add_record` use.
+ */
 async function putFlood(data: DataDb, layout: DataLayout): Promise<void> {
   const nowUs = Date.now() * 1000
   const table = transaction(data.writer, () =>
@@ -86,12 +91,12 @@ async function putFlood(data: DataDb, layout: DataLayout): Promise<void> {
       keyring: openKeyring(layout.keyFile),
       newPathId: randomUUID,
     },
-    putFile: () => Promise.reject(new Error('the flood has no file columns')),
+    putFile: () => Promise.reject(new Error('the flood table has no file columns')),
     maxMergeRows: 1000,
   })
 }
 
-/** Cells of the standard grid that the water covers, as Features for the table. */
+/** Grid cells that the flood covers, as features for the table. */
 function floodCells(): object[] {
   const cells: object[] = []
   for (const area of DEMO.floods) {

@@ -4,22 +4,22 @@ import { type DataLayout, makeDirectories } from '../../files/layout.js'
 import { openState } from '../../storage/sqlite/state.js'
 import type { State } from '../../storage/state.js'
 
-/** A key and its secret, which is never seen again. */
+/** An API key and its secret, of which only the hash is stored. */
 export interface KeyPair {
   apiKey: string
   secret: string
 }
 
-/** What the first start of a data directory makes. */
+/** Result of preparing a data directory. */
 export interface Prepared {
   nodeId: string
-  /** id of the first key that may administrate; null when every such key is revoked or expired */
+  /** id of the first active admin key; null when all are revoked or expired */
   apiKey: string | null
-  /** of `apiKey`, when it was made just now; null otherwise */
+  /** secret of `apiKey` if it was created by this call; null otherwise */
   secret: string | null
 }
 
-/** Makes the data directory, the node id and a first admin key, each only where it is missing. */
+/** Creates the data directory, the node id and the first admin key, each only if it is missing. */
 export async function prepareDataDir(layout: DataLayout): Promise<Prepared> {
   makeDirectories(layout)
   const state = await openState(layout.stateDb)
@@ -38,6 +38,7 @@ export async function prepareDataDir(layout: DataLayout): Promise<Prepared> {
   }
 }
 
+/** Creates a random key id and secret. */
 export function newKeyPair(): KeyPair {
   return { apiKey: randomUUID(), secret: formatSecret(randomBytes(32)) }
 }

@@ -2,17 +2,20 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { Log } from '../../log.js'
 
-/** The service manager's ear. Every function settles when the manager has been told, or could not be, and never throws. */
+/**
+ * Notifications to the service manager. All functions resolve, also when a notification fails; failures are
+ * logged.
+ */
 export interface Notifier {
   ready(status: string): Promise<void>
   reloading(): Promise<void>
   stopping(): Promise<void>
   /**
-   * Tells the manager that all is well, twice in each of its watchdog periods, as long as `isAlive` says so. A stuck event
-   * loop tells nothing by itself: the process is then started again.
+   * Notifies the watchdog twice in each period while `isAlive` resolves to true. A blocked event loop sends
+   * nothing, and the manager restarts the process.
    *
-   * @param isAlive must settle within the milliseconds it is given
-   * @returns ends it
+   * @param isAlive resolves within the given number of milliseconds
+   * @returns a function that stops it
    */
   startWatchdog(isAlive: (limitMs: number) => Promise<boolean>): () => void
 }
@@ -21,40 +24,43 @@ type Env = Readonly<Record<string, string | undefined>>
 
 const run = promisify(execFile)
 const PROGRAM = 'systemd-notify'
-/** The program ends in milliseconds; one that does not must not pile up. */
-const TELL_MS = 5000
+/** Time limit of one notification, which normally takes milliseconds. */
+const NOTIFY_MS = 5000
 
 /**
- * Talks to systemd by its `systemd-notify` program, for Node has no datagram sockets of the file system. Does nothing where
- * no manager listens.
+ * Creates a notifier that runs `systemd-notify`: Node has no Unix datagram sockets. Without a service manager
+ * it does nothing.
  *
  * @see sd_notify(3), sd_watchdog_enabled(3)
  */
 export function createNotifier(env: Env, log: Pick<Log, 'warn' | 'error'>): Notifier {
   const { NOTIFY_SOCKET, PATH } = env
   let isMissing = false
-  const tell = async (...assignments: string[]) => {
+  const notify = async (...assignments: string[]) => {
     if (NOTIFY_SOCKET === undefined || NOTIFY_SOCKET === '' || isMissing) return
     try {
-      await run(PROGRAM, assignments, { env: { NOTIFY_SOCKET, PATH }, timeout: TELL_MS })
+      await run(PROGRAM, assignments, { env: { NOTIFY_SOCKET, PATH }, timeout: NOTIFY_MS })
     } catch (error) {
       isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
-      log.warn({ err: error, told: assignments[0] }, `${PROGRAM} failed: the service manager was not told`)
+      log.warn(
+        { err: error, notification: assignments[0] },
+        `${PROGRAM} failed: the service manager was not notified`,
+      )
     }
   }
   return {
-    ready: (status) => tell('READY=1', `STATUS=${status}`),
-    reloading: () => tell('RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1000n}`),
-    stopping: () => tell('STOPPING=1', 'STATUS=letting running calls end'),
+    ready: (status) => notify('READY=1', `STATUS=${status}`),
+    reloading: () => notify('RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1000n}`),
+    stopping: () => notify('STOPPING=1', 'STATUS=waiting for running calls to end'),
     startWatchdog(isAlive) {
       const periodMs = watchdogMs(env)
       if (periodMs === undefined || NOTIFY_SOCKET === undefined) return () => undefined
-      return startBeat(periodMs / 2, isAlive, () => tell('WATCHDOG=1'), log)
+      return startBeat(periodMs / 2, isAlive, () => notify('WATCHDOG=1'), log)
     },
   }
 }
 
-/** The manager's period, undefined when it asks for none, or asks another process. */
+/** Period of the watchdog, ms; undefined when there is none, or when it is for another process. */
 export function watchdogMs(
   { WATCHDOG_USEC, WATCHDOG_PID }: Env,
   pid: number = process.pid,
@@ -67,7 +73,7 @@ export function watchdogMs(
 function startBeat(
   everyMs: number,
   isAlive: (limitMs: number) => Promise<boolean>,
-  tell: () => Promise<void>,
+  notify: () => Promise<void>,
   log: Pick<Log, 'error'>,
 ): () => void {
   let isBeating = false
@@ -75,10 +81,10 @@ function startBeat(
     if (isBeating) return
     isBeating = true
     try {
-      if (await isAlive(everyMs / 2)) await tell()
-      else log.error('a worker thread does not answer: the watchdog is not told that all is well')
+      if (await isAlive(everyMs / 2)) await notify()
+      else log.error('a worker thread does not respond: the watchdog is not notified')
     } catch (error) {
-      log.error({ err: error }, 'the watchdog could not look whether all is well')
+      log.error({ err: error }, 'the liveness check of the watchdog failed')
     }
     isBeating = false
   }

@@ -11,26 +11,27 @@ import { demoHeaders, demoLines } from './demo-lines.js'
 import { type Prepared, prepareDataDir } from './prepare.js'
 import { createNotifier, type Notifier } from './sd-notify.js'
 
-/** Flags of `serve`; they win over the environment and the settings file, also at a reload. */
+/** Flags of `serve`; they override the environment and the settings file, also at a reload. */
 interface ServeOptions extends GlobalOptions {
   host?: string
   port?: number
   demo?: boolean
 }
 
+/** Adds `serve`: runs the gateway until a signal stops it. */
 export function addServeCommand(program: Command, io: CliIo, deps: CliDeps): void {
   program
     .command('serve')
-    .description('runs the gateway; the first start makes what init makes')
+    .description('runs the gateway; the first start also does what init does')
     .option('--host <address>', 'address to listen on')
-    .option('--port <port>', 'port to listen on; 0 picks a free one', parsePort)
-    .option('--demo', 'a small town with a flood, to try routes on')
+    .option('--port <port>', 'port to listen on; 0 chooses a free one', parsePort)
+    .option('--demo', 'adds a map of a small town with a flood, to try routes')
     .action(async (_options, command: Command) => {
       await serve(command.optsWithGlobals<ServeOptions>(), io, deps)
     })
 }
 
-/** Serves until SIGTERM or SIGINT, then lets running calls end. */
+/** Serves until SIGTERM or SIGINT, then waits until running calls have ended. */
 async function serve(options: ServeOptions, io: CliIo, deps: CliDeps): Promise<void> {
   const settings = readSettings(options, deps, flagsOf(options))
   deps.makeFilesPrivate()
@@ -38,7 +39,7 @@ async function serve(options: ServeOptions, io: CliIo, deps: CliDeps): Promise<v
   const log = deps.createLog(settings.config.log.level)
   const layout = layoutOf(settings.dataDir)
   makeDirectories(layout)
-  // before anything is opened: two gateways in one directory would remove each other's half-written files
+  // before anything is opened: two gateways in one directory would remove each other's temporary files
   const lock = lockDirectory(layout.lockDb)
   try {
     const prepared = await prepareDataDir(layout)
@@ -48,9 +49,9 @@ async function serve(options: ServeOptions, io: CliIo, deps: CliDeps): Promise<v
     const manager = createNotifier(deps.env, log)
     const stopWatchdog = manager.startWatchdog(gateway.isAlive)
     await manager.ready(`serving ${gateway.url}`)
-    tellReady(gateway, prepared, options, io)
+    printReady(gateway, prepared, options, io)
     if (options.demo === true && options.json !== true)
-      await tellDemo(gateway, prepared, layout, settings, io)
+      await printDemo(gateway, prepared, layout, settings, io)
     const stopReloads = deps.onSignal('SIGHUP', () => void reload(gateway, manager, options, log, deps))
     log.info({ signal: await stopAsked }, 'stopping')
     stopReloads()
@@ -82,35 +83,40 @@ async function startGateway(
   }
 }
 
-/** What the system says of a socket, with what to do about it. */
+/** Text of an error of the socket, with what to do. */
 function advice(error: unknown, host: string, port: number): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'EADDRINUSE')
-    return `port ${port} of ${host} is taken: choose another --port, or 0 for a free one`
+    return `port ${port} of ${host} is in use: choose another --port, or 0 for a free one`
   const isSocket = error instanceof Error && 'syscall' in error && error.syscall === 'listen'
-  if (code === 'EACCES' && isSocket) return `port ${port} needs more rights: choose a --port above 1023`
+  if (code === 'EACCES' && isSocket)
+    return `this user has no permission to listen on port ${port}: choose a --port above 1023`
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return `${host} is no address of this machine: choose another --host`
+    return `${host} is not an address of this machine: choose another --host`
   return messageOf(error)
 }
 
-/** With `--json` exactly one line, when the gateway can answer: scripts wait for it. */
-function tellReady(gateway: Gateway, prepared: Prepared, options: ServeOptions, io: CliIo): void {
+/**
+ * Prints the address once the gateway answers. With `--json` it is exactly one line, which scripts wait for.
+ */
+function printReady(gateway: Gateway, prepared: Prepared, options: ServeOptions, io: CliIo): void {
   const { apiKey, secret } = prepared
   if (options.json === true) {
-    // a secret that was made just now would be lost if it were not told here
+    // a secret created by this start is shown only here
     printJson(io, { event: 'ready', url: gateway.url, ...(secret === null ? {} : { apiKey, secret }) })
     return
   }
   if (secret !== null) {
     io.stdout.write(
-      `First start: this admin key is shown once, keep it.\n  APIKey: ${apiKey}\n  Secret: ${secret}\n`,
+      `First start: this admin key is shown once, copy it.\n  APIKey: ${apiKey}\n  Secret: ${secret}\n`,
     )
   }
-  io.stdout.write(`Fieldgate serves ${gateway.url} (Ctrl-C stops it)\nConsole: ${gateway.url}/console/\n`)
+  io.stdout.write(
+    `Fieldgate serves ${gateway.url} (press Ctrl-C to stop)\nConsole: ${gateway.url}/console/\n`,
+  )
 }
 
-async function tellDemo(
+async function printDemo(
   gateway: Gateway,
   prepared: Prepared,
   layout: DataLayout,
@@ -121,7 +127,10 @@ async function tellDemo(
   if (headers !== undefined) io.stdout.write(`Try:\n${demoLines(gateway.url, config, headers)}`)
 }
 
-/** Listens from before the start on, so that a signal in between is not lost. The second one ends the process at once. */
+/**
+ * Resolves with the first signal, also when it comes during the start. The second one ends the process at
+ * once.
+ */
 function waitForStop(deps: CliDeps, log: Log): Promise<string> {
   return new Promise((resolve) => {
     const stops: (() => void)[] = []
@@ -137,7 +146,10 @@ function waitForStop(deps: CliDeps, log: Log): Promise<string> {
   })
 }
 
-/** Reads the settings again, with the service manager told before and after. A fault in them changes nothing. */
+/**
+ * Reads the settings again, and notifies the service manager before and after. Faulty settings change
+ * nothing.
+ */
 async function reload(
   gateway: Gateway,
   manager: Notifier,
@@ -146,15 +158,20 @@ async function reload(
   deps: CliDeps,
 ): Promise<void> {
   await manager.reloading()
-  await takeOver(gateway, options, log, deps)
+  await applySettings(gateway, options, log, deps)
   await manager.ready(`serving ${gateway.url}`)
 }
 
-async function takeOver(gateway: Gateway, options: ServeOptions, log: Log, deps: CliDeps): Promise<void> {
+async function applySettings(
+  gateway: Gateway,
+  options: ServeOptions,
+  log: Log,
+  deps: CliDeps,
+): Promise<void> {
   try {
     const settings = findSettings(options, deps, flagsOf(options))
     if ('faults' in settings) {
-      log.error({ faults: settings.faults }, 'the settings have faults; the old ones stay')
+      log.error({ faults: settings.faults }, 'the settings have faults; the previous settings stay in use')
       return
     }
     const needRestart = await gateway.reload(settings.config)
@@ -162,14 +179,14 @@ async function takeOver(gateway: Gateway, options: ServeOptions, log: Log, deps:
     else
       log.warn(
         { audit: true, act: 'reload', needRestart },
-        'reloaded; these settings change at the next start only',
+        'reloaded; changes of these settings take effect at the next start',
       )
   } catch (error) {
-    log.error({ err: error }, 'reload failed; the old settings stay')
+    log.error({ err: error }, 'reload failed; the previous settings stay in use')
   }
 }
 
-/** The part of the settings that flags give. */
+/** Settings from the flags. */
 function flagsOf({ host, port }: ServeOptions): { server: { host?: string; port?: number } } {
   return { server: { ...(host === undefined ? {} : { host }), ...(port === undefined ? {} : { port }) } }
 }

@@ -92,8 +92,9 @@ function print(io: CliIo, checks: Check[], isJson: boolean): void {
 }
 
 /**
- * Replaces the recorded time by the current one. A clock that once ran ahead leaves a recorded time in the future, and
- * until then nothing expires. A running gateway keeps the time it has in memory until its next start.
+ * Replaces the recorded time by the current one. A clock that once ran ahead leaves a recorded time in the
+ * future, and until then nothing expires. A running gateway keeps the time it has in memory until its next
+ * start.
  *
  * @throws Error when the clock shows a time before this program's release
  */

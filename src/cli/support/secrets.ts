@@ -9,7 +9,10 @@ export const MASK = '[secret]'
 /** Replaces secrets in a text. */
 export type Masker = (text: string) => string
 
-/** Patterns of secrets: key secrets of this program, credentials in headers and URLs, values named like secrets, private keys. */
+/**
+ * Patterns of secrets: key secrets of this program, credentials in headers and URLs, values named like
+ * secrets, private keys.
+ */
 const SHAPES: readonly [shape: RegExp, by: string][] = [
   [/fgs_[A-Za-z0-9_-]{20,}/g, MASK],
   [/\b(basic|bearer)\s+[A-Za-z0-9+/=._~-]{8,}/gi, `$1 ${MASK}`],
@@ -36,8 +39,9 @@ export function createMasker(known: readonly string[]): Masker {
 }
 
 /**
- * Secrets of a data directory in every encoding that a text could hold: the key file, the secrets of upstreams, and the
- * digests of key secrets and session tokens. Longest first, so that masking a short one leaves no part of a longer one.
+ * Secrets of a data directory in every encoding that a text could hold: the key file, the secrets of
+ * upstreams, and the digests of key secrets and session tokens. Longest first, so that masking a short one
+ * leaves no part of a longer one.
  *
  * @throws Error when the key file or a stored secret cannot be read
  */

@@ -53,7 +53,10 @@ async function support(flags: SupportFlags, io: CliIo, deps: CliDeps): Promise<v
     )
 }
 
-/** Makes the files of the archive. A part that fails is replaced by its error, and does not prevent the others. */
+/**
+ * Makes the files of the archive. A part that fails is replaced by its error, and does not prevent the
+ * others.
+ */
 async function gather(flags: SupportFlags, io: CliIo, deps: CliDeps): Promise<TarEntry[]> {
   const settings = findSettings(flags, deps)
   const dataDir = 'faults' in settings ? undefined : settings.dataDir
@@ -86,8 +89,8 @@ async function gather(flags: SupportFlags, io: CliIo, deps: CliDeps): Promise<Ta
 }
 
 /**
- * Makes the masker of the archive. When the secrets of the data directory cannot be read, only shapes of secrets can be
- * masked; texts of other programs, such as the log, must then stay out.
+ * Makes the masker of the archive. When the secrets of the data directory cannot be read, only shapes of
+ * secrets can be masked; texts of other programs, such as the log, must then stay out.
  */
 async function makeMasker(
   layout: DataLayout,

@@ -185,7 +185,7 @@ t.test('data import: what cannot be read ends in one line, and nothing is stored
   t.equal((await sample.export('out.ndjson')).text, '')
   t.match(await sample.run('import', 'nowhere.csv', '--table', 'x'), {
     code: 1,
-    stderr: /nowhere\.csv: there is no such file/,
+    stderr: /nowhere\.csv: the file does not exist/,
   })
   t.match(await sample.run('import', 'a.csv'), { code: 2, stderr: /--table/ })
 })
@@ -215,7 +215,7 @@ t.test('data export: formats by name, conditions and boxes; nothing is left by a
     ['b.geojson', 'x', ['--conds', '{"=":["z",1]}'], 1, /--conds/],
     ['b.geojson', 'x', ['--bbox', '1,2,3'], 2, /--bbox/],
     ['b.geojson', 'y', [], 1, /no table y/],
-    ['none/b.geojson', 'x', [], 1, /--output: the folder \S+none does not exist: make it first/],
+    ['none/b.geojson', 'x', [], 1, /--output: the folder \S+none does not exist: create it first/],
   ]
   for (const [file, table, flags, code, message] of cases)
     t.match(await sample.export(file, table, ...flags), { code, stderr: message }, file)

@@ -167,9 +167,9 @@ t.test('map list: the maps of the data directory and of routing.maps; broken one
   t.match(JSON.parse(all.stdout), [
     { name: 'town', nodes: 4, osmTimestamp: '2020-09-13T12:26:40Z' },
     { name: 'other', builtFrom: 'town.osm.pbf' },
-    { file: path.join(dir, 'none.graph'), fault: 'there is no such file' },
+    { file: path.join(dir, 'none.graph'), fault: 'the file does not exist' },
   ])
-  t.match(all.stderr, /^fieldgate: .*none\.graph: there is no such file\n$/)
+  t.match(all.stderr, /^fieldgate: .*none\.graph: the file does not exist\n$/)
 })
 
 t.test('map: wrong usage ends with 2, a fault with 1; one line on stderr, nothing written', async (t) => {
@@ -191,7 +191,7 @@ t.test('map: wrong usage ends with 2, a fault with 1; one line on stderr, nothin
     [
       [...build, '-o', 'no/such/folder/x.graph'],
       1,
-      /the folder .*no\/such\/folder does not exist: make it first/,
+      /the folder .*no\/such\/folder does not exist: create it first/,
     ],
     [
       [...build, '-o', 'x.graph', '--area', 'gone.geojson'],
@@ -210,9 +210,9 @@ t.test('map: wrong usage ends with 2, a fault with 1; one line on stderr, nothin
       1,
       /found no area, expected at least one polygon/,
     ],
-    [['map', 'build', 'gone.osm.pbf'], 1, /gone\.osm\.pbf: there is no such file/],
+    [['map', 'build', 'gone.osm.pbf'], 1, /gone\.osm\.pbf: the file does not exist/],
     [['map', 'build', 'bad.osm.pbf'], 1, /bad\.osm\.pbf: byte 0 of the extract: this is no \.osm\.pbf file/],
-    [['map', 'info', 'gone.graph'], 1, /gone\.graph: there is no such file/],
+    [['map', 'info', 'gone.graph'], 1, /gone\.graph: the file does not exist/],
     [['map', 'info', 'bad.osm.pbf'], 1, /not a map file: found first bytes/],
     [['map', 'check'], 2, /file/],
   ]

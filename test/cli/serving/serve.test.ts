@@ -66,7 +66,7 @@ t.test('serve: in words, the key once and the address', async (t) => {
   await printed(running, /Fieldgate serves http:/)
   t.match(
     running.stdout(),
-    /shown once, keep it\.\n {2}APIKey: \S+\n {2}Secret: fgs_\S+\nFieldgate serves http:\/\/127\.0\.0\.1:\d+/,
+    /shown once, copy it\.\n {2}APIKey: \S+\n {2}Secret: fgs_\S+\nFieldgate serves http:\/\/127\.0\.0\.1:\d+/,
   )
   t.equal((await stop(running)).code, 0)
 })
@@ -119,8 +119,8 @@ t.test(
     t.teardown(() => taken.close())
     const { port } = taken.address() as { port: number }
     const table: [argv: string[], line: RegExp][] = [
-      [['--port', String(port)], new RegExp(`port ${port} of 127.0.0.1 is taken: choose another --port`)],
-      [['--host', '203.0.113.7', '--port', '0'], /203\.0\.113\.7 is no address of this machine/],
+      [['--port', String(port)], new RegExp(`port ${port} of 127.0.0.1 is in use: choose another --port`)],
+      [['--host', '203.0.113.7', '--port', '0'], /203\.0\.113\.7 is not an address of this machine/],
     ]
     for (const [argv, line] of table) {
       const { code, stderr } = await cli(cwd, ['serve', ...argv])
@@ -174,7 +174,7 @@ t.test('serve: SIGHUP takes over what it can and names the rest', async (t) => {
   await printed(running, /"needRestart":\["limits\.batch"\]/)
   writeFileSync(file, '{"limits":{"batch":-5}}')
   running.signal('SIGHUP')
-  await printed(running, /the settings have faults; the old ones stay/)
+  await printed(running, /the settings have faults; the previous settings stay/)
   writeFileSync(file, '{')
   running.signal('SIGHUP')
   await printed(running, /is not JSON/)
@@ -184,7 +184,7 @@ t.test('serve: SIGHUP takes over what it can and names the rest', async (t) => {
 t.test('serve --demo: the printed lines answer, and the second route goes round the flood', async (t) => {
   const cwd = t.testdir()
   const running = start(t, cwd, ['--demo'])
-  await printed(running, /# the flood itself\ncurl .*\n/)
+  await printed(running, /# cells of the flood\ncurl .*\n/)
   const answers = []
   for (const { url, headers, body } of curlLines(running.stdout()))
     answers.push(await post(url, body, headers))
@@ -215,7 +215,7 @@ t.test('serve --demo: the printed lines answer, and the second route goes round 
   const maps = path.join(cwd, 'data/maps')
   const before = readdirSync(maps).map((name) => [name, statSync(path.join(maps, name)).mtimeMs])
   const again = start(t, cwd, ['--demo'])
-  await printed(again, /# the flood itself\ncurl .*\n/)
+  await printed(again, /# cells of the flood\ncurl .*\n/)
   t.match(again.stdout(), /Svc-Session-Token/, 'the secret is not known any more')
   for (const { url, headers, body } of curlLines(again.stdout()))
     t.equal((await post(url, body, headers)).status, 200)
