@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import path from 'node:path'
 import { build } from 'esbuild'
 import { buildConsole } from './build-console.mjs'
+import { NODE_FLAGS } from './node-flags.mjs'
 import { slimPackages } from './slim-packages.mjs'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
@@ -27,7 +28,7 @@ const { metafile } = await build({
   ...common,
   plugins: [slimPackages({ mustMatch: true })],
   entryPoints: ['src/main.ts'],
-  banner: { js: '#!/usr/bin/env node' },
+  banner: { js: `#!/usr/bin/env -S node ${NODE_FLAGS.join(' ')}` },
   outfile: 'dist/fieldgate.cjs',
   metafile: true,
 })

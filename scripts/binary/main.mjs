@@ -5,15 +5,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFile
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { inject } from 'postject'
+import { NODE_FLAGS } from '../node-flags.mjs'
 import { baseNode, strippedCopy, targetOf } from './base.mjs'
 
 /** Node's own mark in its executable, where the bundle's presence is noted. */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
-/**
- * Small boards: the young generation stays small, which keeps memory from growing between collections. No cap on the
- * heap: it would bind the threads too, and end the process instead of the request.
- */
-const NODE_FLAGS = ['--max-semi-space-size=1']
 /**
  * Compiled code holds tables ordered by a random seed, and lacks functions that V8's own threads throw out when they come
  * to it, which depends on the machine's other work: with a fixed seed and without threads the same sources make the same bytes.

@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { NODE_FLAGS } from '../node-flags.mjs'
 
 /** Set-up that the crash tests share: gateways as processes of their own, puts, ledgers, and reading what is left. */
 
@@ -91,6 +92,7 @@ export async function freePort() {
 async function start(workspace, node, env) {
   const startMs = performance.now()
   const args = [
+    ...NODE_FLAGS,
     workspace.program,
     'serve',
     '--data-dir',

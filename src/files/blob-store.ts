@@ -3,7 +3,6 @@ import { mkdirSync } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises'
 import path from 'node:path'
 import { AppError } from '../errors.js'
-import { relieve } from './relief.js'
 
 /** What is known of bytes once they were read through. */
 export interface BlobFacts {
@@ -147,7 +146,6 @@ async function writeSynced(
       } finally {
         await written
       }
-      relieve(piece.bytes)
     }
     await handle.sync()
     return digester.facts()
@@ -213,7 +211,6 @@ function readPieces(handle: FileHandle, range?: ByteRange): AsyncIterableIterato
       const { bytesRead } = await handle.read(buffer, 0, buffer.byteLength, at)
       if (bytesRead === 0) return await finish()
       at += bytesRead
-      relieve(bytesRead)
       return { done: false, value: buffer.subarray(0, bytesRead) }
     },
     return: finish,

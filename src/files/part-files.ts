@@ -3,7 +3,6 @@ import { type FileHandle, open, readdir, stat, unlink } from 'node:fs/promises'
 import path from 'node:path'
 import { AppError } from '../errors.js'
 import { ifThere, isDiskFull, syncFolder } from './blob-store.js'
-import { relieve } from './relief.js'
 
 /** Files that grow at their end and go on after a restart. A row elsewhere says how much of each is certain. */
 export interface PartFiles {
@@ -81,7 +80,6 @@ function writerOf(handle: FileHandle, dir: string, startBytes: number): PartWrit
             const { bytesWritten } = await handle.write(chunk, done, chunk.byteLength - done, at)
             done += bytesWritten
             at += bytesWritten
-            relieve(bytesWritten)
           }
         }
       } catch (error) {
@@ -109,7 +107,6 @@ async function* readPart(file: string, end: number): AsyncIterableIterator<Uint8
       const { bytesRead } = await handle.read(buffer, 0, buffer.byteLength, at)
       if (bytesRead === 0) return
       at += bytesRead
-      relieve(bytesRead)
       yield buffer.subarray(0, bytesRead)
     }
   } finally {
