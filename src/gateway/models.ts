@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import type { Hono } from 'hono'
 import type { FlContext } from '../api/fl/index.js'
 import { type ModelStoreContext, toModelInfo } from '../api/model-store/index.js'
 import type { Config } from '../config.js'
@@ -7,11 +6,7 @@ import { type BlobStore, createBlobStore } from '../files/blob-store.js'
 import type { DiskSpace } from '../files/disk-space.js'
 import type { DataLayout } from '../files/layout.js'
 import { createPartFiles, type PartFiles } from '../files/part-files.js'
-import type { HttpEnv } from '../http/env.js'
-import { addDownloadRoute } from '../http/model-files/download.js'
-import { addTusRoutes } from '../http/model-files/tus.js'
-import { addUploadRoute } from '../http/model-files/upload.js'
-import type { RpcDeps } from '../http/rpc-routes.js'
+import type { Downloadable } from '../http/model-files/download.js'
 import type { Log } from '../log.js'
 import { findModelFile } from '../models/download.js'
 import { withNameCheck } from '../models/limited-stores.js'
@@ -19,7 +14,6 @@ import { createPins } from '../models/pins.js'
 import type { RegisterDeps } from '../models/register-model.js'
 import { startUpkeep, type Upkeep } from '../models/upkeep-loop.js'
 import { createUploads, type Uploads } from '../models/uploads.js'
-import type { Api } from '../rpc/dispatch.js'
 import { createSweepLease } from '../storage/sqlite/connection/lease.js'
 import type { State } from '../storage/state.js'
 import type { SweepLease } from '../storage/sweep-lease.js'
@@ -51,8 +45,11 @@ export interface ModelServices {
   readonly outbox: Outbox
   /** registers the models that modules of this gateway make */
   readonly register: RegisterDeps
-  /** Adds the routes of multipart uploads, resumable uploads and downloads. */
-  addRoutes<C>(app: Hono<HttpEnv>, api: Api<C>, deps: RpcDeps<C>): void
+  /** functions behind the routes of multipart and of resumable uploads */
+  readonly uploads: ReturnType<typeof modelUploads>
+  readonly resumableUploads: ReturnType<typeof resumableUploads>
+  /** Finds the bytes of a model. @throws AppError UNKNOWN_MODEL, MODEL_DAMAGED */
+  findFile(modelId: string): Promise<Downloadable>
   /** Returns the facts that `rpc.discover` adds to the methods of a path. */
   discoverFacts(path: string): object
   /** Reads counters and gauges: name → value. */
@@ -128,11 +125,9 @@ export async function openModelServices(options: ModelServicesOptions): Promise<
     outbox,
     register,
     context: roomContext(options, outbox, files, stores.create),
-    addRoutes(app, api, deps) {
-      addUploadRoute(app, api, deps, modelUploads(files))
-      addDownloadRoute(app, api, deps, (modelId) => findModelFile(state.models, blobs, modelId))
-      addTusRoutes(app, api, deps, resumableUploads(files))
-    },
+    uploads: modelUploads(files),
+    resumableUploads: resumableUploads(files),
+    findFile: (modelId) => findModelFile(state.models, blobs, modelId),
     discoverFacts: (path) =>
       path === FL_PATH || path === MODEL_STORE_PATH ? peerFacts(register.nodeId) : {},
     metrics: () => readMetrics(state, outbox, upkeep),

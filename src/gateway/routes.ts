@@ -10,14 +10,17 @@ import { addConsoleRoutes } from '../http/console-routes.js'
 import { addDocumentRoute } from '../http/document-route.js'
 import type { HttpEnv } from '../http/env.js'
 import { addHealthRoutes } from '../http/health-routes.js'
+import { addStreamRoute } from '../http/loader-routes.js'
 import type { Metrics } from '../http/metrics.js'
 import { addMetricsRoute, METRICS_PATH } from '../http/metrics-route.js'
+import { addDownloadRoute } from '../http/model-files/download.js'
+import { addTusRoutes } from '../http/model-files/tus.js'
+import { addUploadRoute } from '../http/model-files/upload.js'
 import { addOgcRoutes } from '../http/ogc-routes.js'
 import { addProxyRoutes } from '../http/proxy-routes.js'
 import { addRpcRoutes } from '../http/rpc-routes.js'
 import type { Log } from '../log.js'
 import { createOgcService } from '../ogc/answer.js'
-import type { Api } from '../rpc/dispatch.js'
 import {
   createApis,
   DATAPROC_PATH,
@@ -67,8 +70,10 @@ export function createRoutes(options: RoutesOptions): Hono<HttpEnv> {
   addAlertRoutes(app)
 
   // bodies that are not JSON-RPC
-  models.addRoutes(app, apiAt(apis, MODEL_STORE_PATH), calls)
-  loading.addRoutes(app, apiAt(apis, LOADER_PATH), calls)
+  addUploadRoute(app, MODEL_STORE_PATH, calls, models.uploads)
+  addTusRoutes(app, calls, models.resumableUploads)
+  addDownloadRoute(app, calls, models.findFile)
+  addStreamRoute(app, { calls, bodyIdleMs: config.limits.bodyIdleMs, receiveStream: loading.addStream })
   addMapTiles(app, calls, services)
   addFeatureRoutes(app, calls, services, options)
   addMetricsRoute(app, calls, metrics, config.server.openTo.includes(METRICS_PATH))
@@ -122,10 +127,4 @@ function consoleFacts({ service, riskmap, routing }: Config, version: string): C
     maxVia: routing.maxVia,
     maxAlternatives: routing.maxAlternatives,
   }
-}
-
-function apiAt<C>(apis: readonly Api<C>[], path: string): Api<C> {
-  const found = apis.find((api) => api.path === path)
-  if (found === undefined) throw new Error(`no API is served at ${path}`)
-  return found
 }

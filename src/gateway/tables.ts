@@ -1,16 +1,13 @@
 import { unlink } from 'node:fs/promises'
-import type { Hono } from 'hono'
 import { addStream } from '../api/dataloader/add-stream.js'
 import type { Config } from '../config.js'
 import { createBlobStore } from '../files/blob-store.js'
 import type { DiskSpace } from '../files/disk-space.js'
 import type { DataLayout } from '../files/layout.js'
 import { readBlob } from '../files/read-blob.js'
-import type { HttpEnv } from '../http/env.js'
-import { addStreamRoute, spoolingAnswerer } from '../http/loader-routes.js'
-import type { BodyAnswerer, RpcDeps } from '../http/rpc-routes.js'
+import { type StreamRequest, spoolingAnswerer } from '../http/loader-routes.js'
+import type { BodyAnswerer } from '../http/rpc-routes.js'
 import type { Log } from '../log.js'
-import type { Api } from '../rpc/dispatch.js'
 import type { Keyring } from '../storage/keyring.js'
 import { type DataDb, openDataDb } from '../storage/sqlite/connection/data-db.js'
 import { retryBusy } from '../storage/sqlite/connection/database.js'
@@ -36,7 +33,7 @@ export interface LoaderServicesOptions {
   nowUs(): number
 }
 
-/** Tables and their records, and the routes for bodies that are too large for memory. */
+/** Tables and their records, and the readers of bodies that are too large for memory. */
 export interface LoaderServices {
   readonly data: DataDb
   readonly loader: Loader
@@ -45,7 +42,8 @@ export interface LoaderServices {
   readFile(digest: string): Promise<Uint8Array>
   /** reader of the bodies of the data loader's path */
   readonly answerBody: BodyAnswerer<GatewayContext>
-  addRoutes(app: Hono<HttpEnv>, api: Api<GatewayContext>, rpc: RpcDeps<GatewayContext>): void
+  /** Adds the features of a stream to a table. Returns the counters. */
+  addStream(request: StreamRequest): Promise<unknown>
   close(): void
 }
 
@@ -63,22 +61,15 @@ export async function openLoaderServices(options: LoaderServicesOptions): Promis
     createLoader({ tables: tables.store, jobs, files, keyring, timeZoneMin, nowUs, requireSpace, log }),
     limits.nameChars,
   )
+  const { streamBatch: batchLines, streamLineBytes: lineBytes, gzipRatio } = limits
+  const lineLimits = { batchLines, lineBytes, gzipRatio }
   return {
     data,
     loader,
     tables: tables.reader,
     readFile,
     answerBody: createBodyAnswerer(config, layout, jobs),
-    addRoutes(app, api, rpc) {
-      const { streamBatch: batchLines, streamLineBytes: lineBytes, gzipRatio } = limits
-      const lineLimits = { batchLines, lineBytes, gzipRatio }
-      addStreamRoute(app, {
-        rpc,
-        api,
-        bodyIdleMs: limits.bodyIdleMs,
-        receiveStream: (request) => addStream(loader, request, lineLimits),
-      })
-    },
+    addStream: (request) => addStream(loader, request, lineLimits),
     close: () => data.close(),
   }
 }

@@ -36,8 +36,7 @@ export interface StreamRequest {
 }
 
 interface StreamRouteDeps<C> {
-  rpc: CallDeps<C>
-  api: unknown
+  calls: CallDeps<C>
   bodyIdleMs: number
   /** adds the features of a stream to a table. @returns the counters */
   receiveStream(request: StreamRequest): Promise<unknown>
@@ -95,7 +94,7 @@ export function addStreamRoute<C>(app: Hono<HttpEnv>, deps: StreamRouteDeps<C>):
   const path = '/api/v1/dataloaderapi/stream/:data_name'
   app.post(path, (c) => {
     c.set('countedAs', 'dataloader stream')
-    return refusingFaults(c, deps.rpc, 'stream', () => answerStream(c, c.req.param('data_name'), deps))
+    return refusingFaults(c, deps.calls, 'stream', () => answerStream(c, c.req.param('data_name'), deps))
   })
   refuseOtherMethods(app, path, 'POST')
 }
@@ -105,7 +104,7 @@ async function answerStream<C>(
   dataName: string,
   deps: StreamRouteDeps<C>,
 ): Promise<Response> {
-  const { rpc: calls } = deps
+  const { calls } = deps
   const caller = await signIn(c, calls)
   requireScope(caller, 'loader:write')
   requireKnownQuery(c.req.queries())

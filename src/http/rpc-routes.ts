@@ -8,8 +8,6 @@ import type { HttpContext, HttpEnv } from './env.js'
 import { type BodyLimits, readBody, requireJson } from './read-body.js'
 import { refuseOtherMethods } from './refuse-methods.js'
 
-export type { CallDeps as RpcDeps } from './calls.js'
-
 /** Reads the bodies of a path and answers them. */
 export interface BodyAnswerer<C> {
   /** answers a JSON-RPC request or batch */

@@ -25,7 +25,6 @@ const MODEL_FILE_PATH = '/api/v2/model_store/models/:model_id/file'
  */
 export function addDownloadRoute<C>(
   app: Hono<HttpEnv>,
-  _api: unknown,
   deps: CallDeps<C>,
   find: (modelId: string) => Promise<Downloadable>,
 ): void {

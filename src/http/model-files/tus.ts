@@ -73,7 +73,6 @@ interface TusCall {
 /** Adds the routes of resumable uploads, tus 1.0.0. @see https://tus.io/protocols/resumable-upload */
 export function addTusRoutes<C, U extends PartialUpload>(
   app: Hono<HttpEnv>,
-  _api: unknown,
   deps: CallDeps<C>,
   uploads: ResumableUploads<U>,
 ): void {

@@ -34,10 +34,10 @@ export interface UploadMethod<D> {
 /** Allowance for the boundaries and headers of the two parts. */
 const FRAME_BYTES = 64 * 1024
 
-/** Adds `POST <api>/upload/<method>`: multipart in, the model_info out. @param api the model store API */
+/** Adds `POST <api>/upload/<method>`: multipart in, the model_info out. @param apiPath path of the model store API */
 export function addUploadRoute<C, D, S>(
   app: Hono<HttpEnv>,
-  { path: apiPath }: { readonly path: string },
+  apiPath: string,
   deps: CallDeps<C>,
   uploads: ModelUploads<D, S>,
 ): void {
