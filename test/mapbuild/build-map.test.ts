@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
-import { LINK_FLAG } from '../../../src/routing/graph/graph.js'
-import { verifyGraph } from '../../../src/routing/graph/graph-verify.js'
-import { readNotes } from '../../../src/routing/graph/strings.js'
+import { LINK_FLAG } from '../../src/routing/graph/graph.js'
+import { verifyGraph } from '../../src/routing/graph/graph-verify.js'
+import { readNotes } from '../../src/routing/graph/strings.js'
 import {
   driveBetween,
   graphOfOsm,
@@ -10,8 +10,8 @@ import {
   nameOf,
   nodeId,
   sketch,
-} from '../../support/osm-fixture.js'
-import { rejectsWith } from '../../support/rejects-with.js'
+} from '../support/osm-fixture.js'
+import { rejectsWith } from '../support/rejects-with.js'
 
 const street = { highway: 'residential' }
 const main = { highway: 'primary' }
