@@ -8,6 +8,7 @@ const steps = [
   ['types of the console', ['node_modules/typescript/bin/tsc', '-p', 'src/console', '--noEmit']],
   ['build', ['scripts/build.mjs']],
   ['docs are fresh', ['scripts/docs.mjs', '--check']],
+  ['generated kernels are fresh', ['scripts/generate-kernels.mjs', '--check']],
   // where the tests have just run on the same tree, only the quick one that holds the layout runs again
   process.env.CHECK_TESTS_RAN === undefined
     ? ['tests', ['scripts/test/main.mjs', '-Rterse']]

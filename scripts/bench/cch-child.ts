@@ -17,7 +17,7 @@ import {
 } from '../../src/routing/cch/customise.js'
 import { depthOf, type Hierarchy, hierarchyBytes } from '../../src/routing/cch/hierarchy.js'
 import { mapHierarchy } from '../../src/routing/cch/map-hierarchy.js'
-import { rankNodes, sitesOf } from '../../src/routing/cch/order.js'
+import { coordinatesOf, rankNodes } from '../../src/routing/cch/order.js'
 import { createQuery, findCost } from '../../src/routing/cch/query.js'
 import { createHierarchySearch, type Prepared } from '../../src/routing/cch/search.js'
 import { costsToAll } from '../../src/routing/cch/sweep.js'
@@ -72,7 +72,7 @@ function measure(): void {
 
 function printSize(graph: Graph, hierarchy: Hierarchy): void {
   const startedAt = performance.now()
-  rankNodes(graph, sitesOf(graph, graph.meta.bbox))
+  rankNodes(graph, coordinatesOf(graph, graph.meta.bbox))
   let triangles = 0
   let depths = 0
   for (let v = 0; v < hierarchy.nodeCount; v++) {

@@ -1,8 +1,8 @@
 import path from 'node:path'
 import { AppError } from '../errors.js'
 import type { MultiPolygon, Polygon } from '../geo/types.js'
-import { rankSteps, sitesOf } from '../routing/cch/order.js'
-import type { Sites } from '../routing/cch/separator.js'
+import { rankSteps, coordinatesOf } from '../routing/cch/order.js'
+import type { Coordinates } from '../routing/cch/separator.js'
 import type { GraphMeta } from '../routing/graph/graph.js'
 import { openExtract } from './extract/blobs.js'
 import { buildAdjacency, linkHead } from './graph/adjacency.js'
@@ -78,7 +78,7 @@ export async function buildMap(options: BuildOptions): Promise<GraphParts> {
   const main = flagMainNetwork(expansion, segments.linkFlags)
   await stages.next()
   const { junctionLngE7, junctionLatE7 } = network
-  const sites = sitesOf({ ...expansion, junctionLngE7, junctionLatE7 }, meta.bbox)
+  const sites = coordinatesOf({ ...expansion, junctionLngE7, junctionLatE7 }, meta.bbox)
   const nodeRank = await runOrder(expansion, sites, stages)
   return {
     junctionCount,
@@ -148,7 +148,7 @@ function createStages({ onProgress, signal }: BuildOptions): Stages {
  * Computes the order of the nodes, which takes longer than all other stages together, with a pause at every
  * percent.
  */
-async function runOrder(expansion: Expansion, sites: Sites, stages: Stages): Promise<Uint32Array> {
+async function runOrder(expansion: Expansion, sites: Coordinates, stages: Stages): Promise<Uint32Array> {
   const steps = rankSteps(expansion, sites)
   let pauseAt = 0
   let step = steps.next()

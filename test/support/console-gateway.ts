@@ -2,7 +2,7 @@ import path from 'node:path'
 import type { Settings } from '../../src/config.js'
 import { layoutOf, makeDirectories } from '../../src/files/layout.js'
 import { writeGraphFile } from '../../src/mapbuild/graph/write-graph.js'
-import { rankNodes, sitesOf } from '../../src/routing/cch/order.js'
+import { coordinatesOf, rankNodes } from '../../src/routing/cch/order.js'
 import { makeGraph } from './make-graph.js'
 import { startGateway, type TestGateway } from './start-gateway.js'
 import { town } from './town.js'
@@ -15,7 +15,7 @@ export async function townGateway(t: TestLike, settings: Settings = {}): Promise
   const layout = layoutOf(dataDir)
   makeDirectories(layout)
   const graph = makeGraph(town(7))
-  const nodeRank = rankNodes(graph, sitesOf(graph, graph.meta.bbox))
+  const nodeRank = rankNodes(graph, coordinatesOf(graph, graph.meta.bbox))
   writeGraphFile(path.join(layout.mapsDir, 'town.graph'), { ...graph, nodeRank })
   return await startGateway(t, { dataDir, settings })
 }

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
-import type { Sites } from '../../src/routing/cch/separator.js'
+import type { Coordinates } from '../../src/routing/cch/separator.js'
 import type { Topology } from '../../src/routing/graph/topology.js'
 import type { End, Weights } from '../../src/routing/search/dijkstra.js'
 
 /** Nodes and weighted arcs without roads around them. */
 export interface PlainGraph extends Topology {
   readonly weights: Weights
-  readonly sites: Sites
+  readonly sites: Coordinates
 }
 
 export interface PlainArc {
@@ -15,7 +15,7 @@ export interface PlainArc {
   ms: number
 }
 
-export function plainGraph(nodeCount: number, arcs: readonly PlainArc[], sites?: Sites): PlainGraph {
+export function plainGraph(nodeCount: number, arcs: readonly PlainArc[], sites?: Coordinates): PlainGraph {
   const sorted = [...arcs].sort((a, b) => a.from - b.from)
   const firstOut = new Uint32Array(nodeCount + 1)
   for (const { from } of sorted) firstOut[from + 1]!++

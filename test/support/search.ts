@@ -11,7 +11,7 @@ import { createPrefetcher } from '../../src/route-engine/prefetch.js'
 import { createProfiles } from '../../src/route-engine/profiles.js'
 import type { SearchParts } from '../../src/route-engine/search-parts.js'
 import { openThemes } from '../../src/route-engine/themes.js'
-import { rankNodes, sitesOf } from '../../src/routing/cch/order.js'
+import { coordinatesOf, rankNodes } from '../../src/routing/cch/order.js'
 import type { Method } from '../../src/rpc/define-method.js'
 import { openDataReader } from '../../src/storage/sqlite/connection/data-db.js'
 import type { LoaderTable } from '../../src/storage/tables.js'
@@ -60,7 +60,7 @@ export function openSearch(
   makeDirectories(layout)
   const addMap = (name: string, network: Network) => {
     const graph = makeGraph(network)
-    const nodeRank = isOrdered ? rankNodes(graph, sitesOf(graph, graph.meta.bbox)) : undefined
+    const nodeRank = isOrdered ? rankNodes(graph, coordinatesOf(graph, graph.meta.bbox)) : undefined
     writeGraphFile(path.join(layout.mapsDir, `${name}.graph`), { ...graph, nodeRank })
   }
   for (const [name, network] of Object.entries(maps)) addMap(name, network)

@@ -1,33 +1,36 @@
 import type { Neighbours } from './neighbours.js'
 
 /**
- * A part of the graph under dissection, nodes numbered from 0, and the scratch of its cuts. The arrays are as long as
- * the largest cell needs; only the beginning of each belongs to this one.
+ * A part of the graph that is dissected, with nodes numbered from 0, and the scratch of its cuts. The arrays are as long
+ * as the largest cell needs; a smaller cell uses only the beginning of each.
  */
 export interface Cell {
   nodeCount: number
+  /** node → its first arc; `nodeCount + 1` entries */
   readonly first: Uint32Array
+  /** arc → node it leads to; every edge is two arcs */
   readonly head: Uint32Array
-  /** arc → the arc of the same edge the other way */
+  /** arc → the opposite arc of the same edge */
   readonly reverse: Uint32Array
-  /** node → 0 or 1 of a cut, 2 = separator */
+  /** node → side of the cut, 0 or 1; 2 = separator */
   readonly side: Uint8Array
-  /** node → where it lies along the direction under trial */
+  /** node → coordinate along the direction of the cut being tried */
   readonly projection: Float64Array
-  /** node → `END` bits: where the flow comes from and goes to */
+  /** node → `SOURCE`, `SINK` or 0, see min-cut.ts */
   readonly end: Uint8Array
-  /** arc → flow, -1 to 1; an arc and its reverse always add up to 0 */
+  /** arc → flow, -1 to 1; the flows of an arc and its opposite add up to 0 */
   readonly flow: Int8Array
-  /** node → distance from the sources in the residual graph, -1 = not reached */
+  /** node → distance in arcs from the sources in the residual graph, -1 = not reached */
   readonly level: Int32Array
   /** node → arc to try next */
   readonly cursor: Uint32Array
-  /** nodes, or arcs of a path */
+  /** nodes of a breadth-first search, or arcs of an augmenting path */
   readonly queue: Uint32Array
+  /** nodes where flow begins */
   readonly sources: Uint32Array
 }
 
-/** For a graph as large as the given one, about 9 bytes an arc and 34 a node. */
+/** Creates the arrays for cells of a graph: about 9 bytes an arc and 34 a node. */
 export function createCell({ nodeCount, node }: Neighbours): Cell {
   return {
     nodeCount: 0,
@@ -46,9 +49,10 @@ export function createCell({ nodeCount, node }: Neighbours): Cell {
 }
 
 /**
- * Makes the cell of the nodes `nodes[begin … end)`, and of the edges among them.
+ * Sets the cell to the nodes `nodes[begin … end)` and the edges among them: local node i is `nodes[begin + i]`. Positional
+ * parameters: it runs once for each of many thousand small cells.
  *
- * @param position node → where it stands in `nodes`
+ * @param position node → its position in `nodes`
  */
 export function fillCell(
   cell: Cell,
@@ -78,7 +82,7 @@ export function fillCell(
       const place = position[graph.node[at]!]!
       if (place < begin || place >= end) continue
       const other = place - begin
-      if (other < local) continue // both arcs of an edge are made at its smaller end
+      if (other < local) continue // both arcs of an edge are created at its smaller end
       const forth = cursor[local]!++
       const back = cursor[other]!++
       head[forth] = other
@@ -90,9 +94,9 @@ export function fillCell(
 }
 
 /**
- * Numbers the connected parts of a cell in `level`.
+ * Numbers the connected components of a cell in `level`, from 0.
  *
- * @returns how many there are
+ * @returns number of components
  */
 export function markComponents(cell: Cell): number {
   const { nodeCount, first, head, level, queue } = cell

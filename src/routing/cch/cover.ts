@@ -2,26 +2,27 @@ import type { Cell } from './cell.js'
 
 const LEFT = 0
 const RIGHT = 1
-/** On `cell.side`: belongs to neither half. */
+/** Value of `cell.side`: the node belongs to neither half. */
 export const SEPARATOR = 2
 
 const NONE = -1
 
-/** Matching between the two halves along cut edges, and the trees that grow from unmatched nodes. */
+/** Matching between the two halves along cut edges, and the search trees from unmatched nodes. */
 interface Matching {
-  /** node → the node of the other half it is matched with */
+  /** node → its partner in the other half, `NONE` = unmatched */
   readonly mate: Int32Array
-  /** node → the node by which the search came to it, `NONE` = not in a tree */
+  /** node → predecessor in its search tree, `NONE` = in no tree */
   readonly cameFrom: Int32Array
 }
 
 /**
- * Turns the fewest nodes that touch all cut edges into the separator: often a node or two fewer than there are on
- * either side of the cut.
+ * Sets the separator to the fewest nodes that cover all cut edges: often a node or two fewer than there are on either
+ * side of the cut.
  *
- * The cut edges are a bipartite graph. A largest matching in it has as many edges as its smallest cover has nodes: the
- * cover is what the trees from unmatched left nodes reach on the right, and what they do not reach on the left.
- * A tree that found no augmenting path never will, so it stays, and each edge is looked at once for all that fail.
+ * The cut edges form a bipartite graph, in which a largest matching has as many edges as a smallest cover has nodes. The
+ * cover consists of the right nodes that the trees from unmatched left nodes reach, and of the left nodes that they do not
+ * reach. A tree without an augmenting path never gets one later, so it is kept, and all such trees together visit each
+ * edge once.
  *
  * @see D. Kőnig, "Gráfok és mátrixok", 1931
  */
@@ -44,7 +45,7 @@ export function coverCut(cell: Cell): void {
   }
 }
 
-/** Nodes of the left half that have a neighbour in the right one. */
+/** Lists the nodes of the left half that have a neighbour in the right one. */
 function leftEnds({ nodeCount, first, head, side }: Cell): number[] {
   const left: number[] = []
   for (let node = 0; node < nodeCount; node++) {
@@ -58,7 +59,7 @@ function leftEnds({ nodeCount, first, head, side }: Cell): number[] {
   return left
 }
 
-/** Searches breadth first for an unmatched right node; matches along the way to it, or leaves the tree standing. */
+/** Searches breadth first for an unmatched right node. Augments the matching along the path, or keeps the tree. */
 function growTree(cell: Cell, { mate, cameFrom }: Matching, root: number): void {
   const { first, head, side } = cell
   const lefts = [root]
@@ -84,7 +85,7 @@ function growTree(cell: Cell, { mate, cameFrom }: Matching, root: number): void 
   }
 }
 
-/** Matches every right node on the way back with the left node it was reached from. */
+/** Matches every right node on the path back with the left node that it was reached from. */
 function matchAlong(mate: Int32Array, cameFrom: Int32Array, last: number): void {
   let right = last
   for (;;) {

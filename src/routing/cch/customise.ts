@@ -7,38 +7,39 @@ import { int32Kernels } from './kernels-int32.js'
 import type { FullRun, Kernels, Metric, UpdateRun, Values } from './metric.js'
 import { ROOT } from './tree.js'
 
-/** A customisation that is done in slices, so that searches need not wait for it. Dropping it cancels it. */
+/** A customisation that runs in slices, so that searches need not wait for it. Dropping it cancels it. */
 export interface Customisation {
-  /** half made until `advance` returns true */
+  /** incomplete until `advance` returns true */
   readonly metric: Metric
   /**
-   * Goes on for about `maxWork` triangles, some 6 ns each.
+   * Processes about `maxWork` triangles, some 6 ns each.
    *
-   * @returns true when the metric is ready
+   * @returns true when the metric is complete
    */
   advance(maxWork: number): boolean
 }
 
+/** Kind of the arrays of a metric. */
 export type Kind = 'int32' | 'float64'
 
-/** What a repair starts from: a metric that is ready, and the weights it was made of. */
+/** Start of an update: a complete metric, and the weights that it was customised with. */
 export interface Base {
   readonly metric: Metric
   readonly weights: Weights
 }
 
 /**
- * A repair looks its triangles up, where a full run counts along, and what it looks at grows towards the top of the
- * tree: beyond a third of the nodes a full run is faster.
+ * Largest share of the ranks that an update may have to visit. An update finds its triangles by binary search, where a
+ * full run advances a cursor, and ranks near the root have the most triangles: beyond a third a full run is faster.
  */
-const MAX_REPAIR_SHARE = 1 / 3
+const MAX_UPDATE_SHARE = 1 / 3
 
+/** Values copied between two checks of the work limit. */
 const COPY_CHUNK = 1 << 18
 
 /**
- * Values for a set of prices: int32 takes half of the memory, and holds 12 days of the worst that the prices know.
- * Where that is more than `MAX_INT32_FACTOR` times the time on the road, the prices mean "never, unless there is no other way", and ways
- * of 12 such days do occur.
+ * Chooses the kind of a metric. int32 takes half of the memory and represents paths of up to 12 weighted days. With
+ * sensitivities above `MAX_INT32_FACTOR`, which mean "only if there is no other path", longer paths do occur.
  */
 export function chooseKind(weights: Weights, themes: readonly Pick<ThemeRisk, 'sensitivity'>[]): Kind {
   if (weights instanceof Float64Array) return 'float64'
@@ -46,15 +47,21 @@ export function chooseKind(weights: Weights, themes: readonly Pick<ThemeRisk, 's
   return factor <= MAX_INT32_FACTOR ? 'int32' : 'float64'
 }
 
+/** Largest factor on the driving time for which int32 is chosen. */
 const MAX_INT32_FACTOR = 100
 
-/** Begins to customise from nothing. */
+/**
+ * Starts a full customisation: 13 ms for a city of 236,000 arcs of the hierarchy, some 10 ns a triangle.
+ *
+ * @param weights arc of the graph → milliseconds, negative = closed; kept until the customisation is complete
+ * @see J. Dibbelt, B. Strasser, D. Wagner, "Customizable contraction hierarchies", 2014
+ */
 export function startCustomisation(h: Hierarchy, weights: Weights, kind: Kind): Customisation {
   const kernels = kernelsOf(kind)
   const metric = createMetric(h, kernels)
   const run: FullRun = {
     nextRank: 0,
-    place: new Int32Array(h.depthCount),
+    arcAt: new Int32Array(h.depthCount),
     cursor: h.first.slice(),
     seenBy: new Int32Array(h.nodeCount).fill(-1),
   }
@@ -68,11 +75,11 @@ export function startCustomisation(h: Hierarchy, weights: Weights, kind: Kind): 
 }
 
 /**
- * Begins to make over what differs from a base, node by node. The metric comes out equal to a full customisation, bit
- * for bit.
+ * Starts an update of a metric for other weights: only ranks whose arcs may change are processed. The result equals that
+ * of a full customisation, bit for bit.
  *
- * @param roads the graph that both weights belong to
- * @returns undefined when so much differs that a full customisation is faster
+ * @param roads graph of both weights
+ * @returns undefined when so many weights differ that a full customisation is faster
  */
 export function startUpdate(
   roads: Topology,
@@ -81,16 +88,16 @@ export function startUpdate(
   kind: Kind,
   base: Base,
 ): Customisation | undefined {
-  // an int32 value that stands for no way may be a cost too high for it, which float64 holds
+  // the value for "no path" in int32 may be a cost that only float64 represents
   if (kind === 'float64' && mayHaveOverflowed(base.metric, base.weights)) return undefined
   if (isScattered(roads, weights, base.weights)) return undefined
   const isMarked = markChanged(roads, h, weights, base.weights)
-  if (countAbove(h, isMarked) > h.nodeCount * MAX_REPAIR_SHARE) return undefined
+  if (countAbove(h, isMarked) > h.nodeCount * MAX_UPDATE_SHARE) return undefined
   const kernels = kernelsOf(kind)
   const metric = createMetric(h, kernels)
   const run: UpdateRun = {
     nextRank: 0,
-    place: new Int32Array(h.depthCount),
+    arcAt: new Int32Array(h.depthCount),
     seenBy: new Int32Array(h.nodeCount).fill(-1),
     isMarked,
     path: new Int32Array(h.depthCount).fill(-1),
@@ -110,39 +117,45 @@ export function startUpdate(
   }
 }
 
-/** Does the rest of a customisation at once. */
+/** Completes a customisation without a pause. @returns its metric */
 export function finish(customisation: Customisation): Metric {
   while (!customisation.advance(Number.POSITIVE_INFINITY));
   return customisation.metric
 }
 
+/** Returns the kind of a metric's arrays. */
 export function kindOf(metric: Metric): Kind {
   return metric.up instanceof Int32Array ? 'int32' : 'float64'
 }
 
+/** Returns the inner loops for a kind. */
 export function kernelsOf(kind: Kind): Kernels {
   return kind === 'int32' ? int32Kernels : float64Kernels
 }
 
-/** 6.2 weighted days: as long as no cost reaches it, the sum of no two overflows int32. */
+/** 6.2 weighted days, milliseconds: the sum of two costs below it is below the int32 value for "no path". */
 export const SAFE_MS = 2 ** 29
 
-/** True when "no way" in a metric may also be a cost too high for it. Looks at every cost, once. */
+/**
+ * Returns true when "no path" in a metric may also be a cost too high for its kind. Reads every cost once a metric.
+ *
+ * @param weights of the metric
+ */
 export function mayHaveOverflowed(metric: Metric, weights: Weights): boolean {
   const { infinite } = kernelsOf(kindOf(metric))
   if (infinite === Number.POSITIVE_INFINITY) return false
-  let isDoubtful = looked.get(metric)
+  let isDoubtful = overflows.get(metric)
   if (isDoubtful === undefined) {
     isDoubtful =
       reaches(weights, SAFE_MS) ||
       reaches(metric.up, SAFE_MS, infinite) ||
       reaches(metric.down, SAFE_MS, infinite)
-    looked.set(metric, isDoubtful)
+    overflows.set(metric, isDoubtful)
   }
   return isDoubtful
 }
 
-const looked = new WeakMap<Metric, boolean>()
+const overflows = new WeakMap<Metric, boolean>()
 
 function reaches(values: Values, limit: number, infinite = Number.POSITIVE_INFINITY): boolean {
   for (let i = 0; i < values.length; i++) {
@@ -152,7 +165,7 @@ function reaches(values: Values, limit: number, infinite = Number.POSITIVE_INFIN
   return false
 }
 
-/** Bytes of a metric over a hierarchy. */
+/** Returns the bytes of a metric over a hierarchy. */
 export function metricBytes(h: Hierarchy, kind: Kind): number {
   return h.arcCount * 2 * (kind === 'int32' ? 4 : 8)
 }
@@ -161,13 +174,14 @@ function createMetric({ arcCount }: Hierarchy, kernels: Kernels): Metric {
   return { up: kernels.createValues(arcCount), down: kernels.createValues(arcCount) }
 }
 
-/** Neighbours have numbers near each other: so many make a neighbourhood, of which one in so many is looked at. */
+/** Nodes of a run. Node numbers follow a space-filling curve, so that a run is a neighbourhood on the map. */
 const RUN = 64
+/** One run in this many is compared. */
 const STRIDE = 8
-/** Fewer tell nothing. */
+/** Fewest runs that allow a conclusion. */
 const MIN_RUNS = 32
 
-/** Do weights differ in most neighbourhoods? Then a repair would come to most of the tree, which is seen soonest so. */
+/** Samples runs of nodes. @returns true when weights differ in most of them: an update would visit most of the tree */
 function isScattered({ nodeCount, firstOut }: Topology, weights: Weights, baseWeights: Weights): boolean {
   let runs = 0
   let changed = 0
@@ -181,7 +195,7 @@ function isScattered({ nodeCount, firstOut }: Topology, weights: Weights, baseWe
   return runs >= MIN_RUNS && changed > runs / 2
 }
 
-/** Marks the lower end of each arc whose weight differs. */
+/** Returns rank → 1 for the lower end of each arc whose weight differs. */
 function markChanged(roads: Topology, h: Hierarchy, weights: Weights, baseWeights: Weights): Uint8Array {
   const { nodeCount, firstOut, head } = roads
   const { rank } = h
@@ -194,7 +208,7 @@ function markChanged(roads: Topology, h: Hierarchy, weights: Weights, baseWeight
   return isMarked
 }
 
-/** Ranks on the ways from marked ones to the roots: as many as a repair may come to. */
+/** Counts the ranks on the paths from marked ones to the roots: the most that an update can visit. */
 function countAbove({ nodeCount, parent }: Hierarchy, isMarked: Uint8Array): number {
   const isAbove = isMarked.slice()
   let count = 0
@@ -206,25 +220,16 @@ function countAbove({ nodeCount, parent }: Hierarchy, isMarked: Uint8Array): num
   return count
 }
 
-/** Copies a stretch between metrics of any kinds. */
+/** Copies arcs `begin … end` between metrics of any kinds. */
 function copyValues(from: Metric, to: Metric, begin: number, end: number): void {
-  for (const way of ['up', 'down'] as const) {
-    if (kindOf(from) === kindOf(to)) to[way].set(from[way].subarray(begin, end), begin)
-    else convertValues(from[way], to[way], kernelsOf(kindOf(from)), kernelsOf(kindOf(to)), begin, end)
-  }
-}
-
-function convertValues(
-  from: Values,
-  to: Values,
-  fromKernels: Kernels,
-  toKernels: Kernels,
-  begin: number,
-  end: number,
-): void {
-  const limit = Math.min(fromKernels.infinite, toKernels.infinite)
-  for (let arc = begin; arc < end; arc++) {
-    const value = from[arc]!
-    to[arc] = value < limit ? value : toKernels.infinite
+  const [fromKind, toKind] = [kindOf(from), kindOf(to)]
+  const { infinite } = kernelsOf(toKind)
+  const limit = Math.min(kernelsOf(fromKind).infinite, infinite)
+  for (const direction of ['up', 'down'] as const) {
+    const [source, target] = [from[direction], to[direction]]
+    if (fromKind === toKind) target.set(source.subarray(begin, end), begin)
+    else {
+      for (let arc = begin; arc < end; arc++) target[arc] = source[arc]! < limit ? source[arc]! : infinite
+    }
   }
 }

@@ -2,19 +2,19 @@ import type { Topology } from '../graph/topology.js'
 import { ROOT } from './tree.js'
 
 /**
- * The arcs that remain when the nodes of a graph are contracted in an order, whatever arcs cost.
+ * Arcs that exist when the nodes of a graph are contracted in a given order, whatever the weights.
  *
- * Nodes are known by **rank**, their place in the order. An arc joins a rank to one above it and stands for both
- * directions: *up* towards the higher rank, *down* towards the lower. All that a rank is joined to lies on its
- * way to the root of the elimination tree, so an arc names its upper end by **depth** in that tree: two bytes instead of
+ * Nodes are identified by **rank**, their position in the order. An arc of the hierarchy joins a rank to a higher one and
+ * represents both directions: *up* to the higher rank, *down* to the lower. All ranks that a rank is joined to lie on its
+ * path to the root of the elimination tree, so an arc gives its upper end by **depth** in that tree: two bytes instead of
  * four, and the labels of a search fit an array as long as the tree is deep.
  *
- * Ranks are in post-order: the subtree of a rank stands right below it without gaps.
+ * Ranks are in post-order: the subtree of a rank is the range of ranks right below it.
  */
 export interface Hierarchy {
   readonly nodeCount: number
   readonly arcCount: number
-  /** one more than the largest depth */
+  /** largest depth + 1 */
   readonly depthCount: number
   /** node of the graph → rank */
   readonly rank: Uint32Array
@@ -26,28 +26,27 @@ export interface Hierarchy {
   readonly headDepth: Uint16Array
   /** rank → its first entry in `lower`; `nodeCount + 1` entries */
   readonly firstLower: Uint32Array
-  /** the lower ranks that an arc of the graph joins each rank to, each once */
+  /** lower ranks that arcs of the graph join each rank to, each once */
   readonly lower: Uint32Array
   /** rank → its first entry in `inputArc`; `nodeCount + 1` entries */
   readonly firstInput: Uint32Array
-  /** the arcs of the graph between each rank and higher ones, loops left out */
+  /** arcs of the graph between each rank and higher ones, without loops */
   readonly inputArc: Uint32Array
-  /** the same → place among the rank's arcs, times 2, plus 1 when it leads down */
+  /** entry of `inputArc` → position among the rank's arcs of the hierarchy * 2, + 1 when it leads down */
   readonly inputSlot: Uint16Array
 }
 
-/** So that a place among the arcs of a rank, doubled, fits 16 bits. Road networks have depths of some hundreds. */
+/** Largest depth: a position among the arcs of a rank, doubled, fits 16 bits. Road networks have depths of some hundreds. */
 const MAX_DEPTH = 0x7fff
-/** A road network has some 4 arcs a node: an order that needs 64 is none, and would eat all memory. */
+/** Most arcs for each node; road networks have some 4. An order that needs more is damaged and would fill the memory. */
 const MAX_ARCS_PER_NODE = 64
 const MAX_SPARE_ARCS = 1_000_000
 
 /**
- * Builds the hierarchy of an order, in two walks over the rows of the factor that it makes of the graph. Some
- * 60 ns an arc of the result.
+ * Builds the hierarchy of an order by symbolic factorisation, in two passes. Some 60 ns an arc of the result.
  *
- * @param rank of `rankNodes`; kept
- * @throws Error when the ranks are no permutation, not in post-order, or join far too much
+ * @param rank node → rank, of `rankNodes`; kept
+ * @throws Error when the ranks are not a permutation or not in post-order, or when they need too many arcs
  * @see J. Dibbelt, B. Strasser, D. Wagner, "Customizable contraction hierarchies", 2014
  */
 export function buildHierarchy(roads: Topology, rank: Uint32Array): Hierarchy {
@@ -71,12 +70,17 @@ export function buildHierarchy(roads: Topology, rank: Uint32Array): Hierarchy {
   }
 }
 
-/** Depth of a rank in the elimination tree; a root has depth 0. */
+/** Returns the depth of a rank in the elimination tree; a root has depth 0. */
 export function depthOf({ first, headDepth }: Hierarchy, rank: number): number {
   return first[rank] === first[rank + 1] ? 0 : headDepth[first[rank]!]! + 1
 }
 
-/** The arc of a rank whose upper end has a depth, from `low` on; -1 when there is none. */
+/**
+ * Finds the arc of a rank whose upper end has a given depth, by binary search.
+ *
+ * @param low first arc of the search: `first[rank]`, or a later one that is known to come before
+ * @returns -1 when there is none
+ */
 export function findArc(hierarchy: Hierarchy, rank: number, depth: number, low: number): number {
   const { first, headDepth } = hierarchy
   let begin = low
@@ -91,7 +95,7 @@ export function findArc(hierarchy: Hierarchy, rank: number, depth: number, low: 
   return -1
 }
 
-/** Bytes of the arrays, those of the map file included. */
+/** Returns the bytes of the arrays, including `rank`, a view of the map file. */
 export function hierarchyBytes(hierarchy: Hierarchy): number {
   return Object.values(hierarchy).reduce<number>(
     (sum, value) => (ArrayBuffer.isView(value) ? sum + value.byteLength : sum),
@@ -105,20 +109,23 @@ function checkPermutation(rank: Uint32Array, nodeCount: number): void {
   for (let node = 0; node < nodeCount; node++) {
     const at = rank[node]!
     if (at >= nodeCount || isTaken[at] === 1) {
-      throw new Error(`node ${node} has rank ${at}, which is out of range or there twice`)
+      throw new Error(`node ${node} has rank ${at}, which is out of range or already taken`)
     }
     isTaken[at] = 1
   }
 }
 
-/** The arcs of the graph as each rank sees those that join it to lower ones. */
+/** Arcs of the graph grouped by their higher rank. */
 interface Rows {
+  /** rank → its first entry */
   readonly first: Uint32Array
+  /** entry → lower rank */
   readonly lower: Uint32Array
-  /** `arc of the graph * 2`, plus 1 when it leads down */
+  /** entry → arc of the graph * 2, + 1 when it leads down */
   readonly code: Uint32Array
 }
 
+/** Groups the arcs of the graph by their higher rank; loops are left out. */
 function lowerEnds({ nodeCount, firstOut, head }: Topology, rank: Uint32Array): Rows {
   const first = new Uint32Array(nodeCount + 1)
   for (let node = 0; node < nodeCount; node++) {
@@ -147,8 +154,8 @@ function lowerEnds({ nodeCount, firstOut, head }: Topology, rank: Uint32Array): 
 }
 
 /**
- * The first walk: parents, and how many arcs each rank gets. From each lower end that the graph gives, the ranks up the
- * tree are those that contraction joins to x.
+ * First pass: computes the parents and the number of arcs of each rank. Contraction joins to x all ranks on the tree paths
+ * from its lower neighbours up to x.
  */
 function countArcs(nodeCount: number, rows: Rows): { parent: Int32Array; first: Uint32Array } {
   const parent = new Int32Array(nodeCount).fill(ROOT)
@@ -168,12 +175,13 @@ function countArcs(nodeCount: number, rows: Rows): { parent: Int32Array; first: 
         v = parent[v]!
       }
     }
-    if (arcCount > maxArcs) throw new Error(`the ranks join more than ${maxArcs} pairs of ${nodeCount} nodes`)
+    if (arcCount > maxArcs) throw new Error(`the ranks need more than ${maxArcs} arcs for ${nodeCount} nodes`)
   }
   for (let v = 0; v < nodeCount; v++) first[v + 1]! += first[v]!
   return { parent, first }
 }
 
+/** @throws Error when the subtree of some rank is not the range of ranks right below it */
 function checkPostOrder(parent: Int32Array): void {
   const nodeCount = parent.length
   const size = new Uint32Array(nodeCount).fill(1)
@@ -188,18 +196,19 @@ function checkPostOrder(parent: Int32Array): void {
   }
 }
 
+/** Returns rank → depth. @throws Error when the tree is deeper than `MAX_DEPTH` */
 function depths(parent: Int32Array): Uint16Array {
   const depth = new Uint16Array(parent.length)
   for (let v = parent.length - 1; v >= 0; v--) {
     const above = parent[v]!
     if (above === ROOT) continue
-    if (depth[above] === MAX_DEPTH) throw new Error(`the ranks make a tree deeper than ${MAX_DEPTH}`)
+    if (depth[above] === MAX_DEPTH) throw new Error(`the elimination tree is deeper than ${MAX_DEPTH}`)
     depth[v] = depth[above]! + 1
   }
   return depth
 }
 
-/** The second walk: as upper ends come in ascending rank, the arcs of each rank are sorted by themselves. */
+/** Second pass: fills the arcs. Upper ends come in ascending rank, so the arcs of each rank are sorted. */
 function fillArcs(rows: Rows, parent: Int32Array, first: Uint32Array, depth: Uint16Array) {
   const nodeCount = parent.length
   const headDepth = new Uint16Array(first[nodeCount]!)
@@ -227,6 +236,7 @@ function fillArcs(rows: Rows, parent: Int32Array, first: Uint32Array, depth: Uin
   return { headDepth, firstInput, inputArc, inputSlot }
 }
 
+/** Returns rank → its first entry in `inputArc`. */
 function countInputs(nodeCount: number, lower: Uint32Array): Uint32Array {
   const first = new Uint32Array(nodeCount + 1)
   for (let i = 0; i < lower.length; i++) first[lower[i]! + 1]!++
@@ -234,7 +244,7 @@ function countInputs(nodeCount: number, lower: Uint32Array): Uint32Array {
   return first
 }
 
-/** Two directions and parallel arcs name the same lower rank several times: once is enough from here on. */
+/** Removes duplicates from the lower ranks, which two directions and parallel arcs cause. */
 function distinctLower({ first, lower }: Rows): { firstLower: Uint32Array; lower: Uint32Array } {
   const nodeCount = first.length - 1
   const firstLower = new Uint32Array(nodeCount + 1)

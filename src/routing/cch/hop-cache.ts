@@ -1,30 +1,31 @@
 /**
- * Ways that long hops were found to stand for: few hops near the top of the tree are part of most cheapest ways.
- * Bounded, and emptied when it is full; what it holds changes no answer.
+ * Cache of unpacked hops: a few hops near the root of the tree are part of most cheapest paths. Bounded, and emptied when
+ * it is full. It holds the arcs that unpacking would find, so it changes no answer.
  */
 export interface HopCache {
-  /** slot → hop, `arc * 2`, plus 1 when it leads down; -1 = none */
+  /** slot → code of a hop: `arc * 2`, + 1 when it leads down; -1 = empty */
   readonly hop: Int32Array
-  /** slot → place of its way in `arcs`, and how many arcs it has */
+  /** slot → position of the hop's path in `arcs`, and number of its arcs */
   readonly first: Int32Array
   readonly count: Int32Array
-  /** slot → arcs of the way that cost nothing */
+  /** slot → number of arcs of cost 0 */
   readonly zeroCount: Int32Array
-  /** grows up to `maxArcs` */
+  /** arcs of the graph, in the order of travel; grows up to `maxArcs` */
   arcs: Int32Array
+  /** used length of `arcs` */
   size: number
   readonly maxArcs: number
 }
 
-/** A shorter way is unpacked as fast as it is looked up. */
+/** Shortest path that is cached: a shorter one is unpacked as fast as it is found here. */
 const MIN_ARCS = 4
 const MAX_SLOTS = 2 ** 13
 const MAX_ARCS = 2 ** 18
-/** Of the arcs of a hierarchy: a small map needs less. */
+/** Largest share of the hierarchy's arcs: the cache of a small map is smaller. */
 const SHARE = 1 / 4
 const FIRST_ARCS = 2 ** 12
 
-/** @param arcCount of the hierarchy */
+/** Creates an empty cache. @param arcCount of the hierarchy */
 export function createHopCache(arcCount: number): HopCache {
   const slots = Math.min(MAX_SLOTS, 2 ** Math.ceil(Math.log2(arcCount / 32 + 1)))
   const maxArcs = Math.min(MAX_ARCS, Math.ceil(arcCount * SHARE))
@@ -39,46 +40,46 @@ export function createHopCache(arcCount: number): HopCache {
   }
 }
 
-/** Bytes that it may come to. */
+/** Returns the bytes of a full cache. @param arcCount of the hierarchy */
 export function hopCacheBytes(arcCount: number): number {
   return Math.min(MAX_ARCS, arcCount * SHARE) * 4 + Math.min(MAX_SLOTS, arcCount / 16) * 16
 }
 
-/** The slot that holds a hop, -1 = none. */
-export function findKnown({ hop }: HopCache, code: number): number {
+/** Finds a hop by its code. @returns its slot, -1 when it is not cached */
+export function findCachedHop({ hop }: HopCache, code: number): number {
   const slot = slotOf(code, hop.length)
   return hop[slot] === code ? slot : -1
 }
 
-/** Remembers the way of a hop: what `arcs` has from `from` on. */
-export function remember(
-  known: HopCache,
+/** Caches the path of a hop: the arcs from position `from` on. */
+export function cacheHop(
+  cache: HopCache,
   code: number,
   arcs: readonly number[],
   from: number,
   zeroCount: number,
 ): void {
   const count = arcs.length - from
-  if (count < MIN_ARCS || count > known.maxArcs) return
-  if (known.size + count > known.maxArcs) {
-    known.hop.fill(-1)
-    known.size = 0
+  if (count < MIN_ARCS || count > cache.maxArcs) return
+  if (cache.size + count > cache.maxArcs) {
+    cache.hop.fill(-1)
+    cache.size = 0
   }
-  if (known.size + count > known.arcs.length) {
-    const grown = new Int32Array(Math.min(known.maxArcs, Math.max(known.arcs.length * 2, known.size + count)))
-    grown.set(known.arcs)
-    known.arcs = grown
+  if (cache.size + count > cache.arcs.length) {
+    const grown = new Int32Array(Math.min(cache.maxArcs, Math.max(cache.arcs.length * 2, cache.size + count)))
+    grown.set(cache.arcs)
+    cache.arcs = grown
   }
-  const slot = slotOf(code, known.hop.length)
-  known.hop[slot] = code
-  known.first[slot] = known.size
-  known.count[slot] = count
-  known.zeroCount[slot] = zeroCount
-  for (let i = 0; i < count; i++) known.arcs[known.size + i] = arcs[from + i]!
-  known.size += count
+  const slot = slotOf(code, cache.hop.length)
+  cache.hop[slot] = code
+  cache.first[slot] = cache.size
+  cache.count[slot] = count
+  cache.zeroCount[slot] = zeroCount
+  for (let i = 0; i < count; i++) cache.arcs[cache.size + i] = arcs[from + i]!
+  cache.size += count
 }
 
-/** @param slots a power of two */
+/** Hashes a code. @param slots a power of two */
 function slotOf(code: number, slots: number): number {
   const mixed = Math.imul(code, 0x9e3779b1)
   return (mixed ^ (mixed >>> 15)) & (slots - 1)

@@ -3,14 +3,15 @@ import type { Hierarchy } from './hierarchy.js'
 import type { FullRun, Kernels, Labels, Metric, UpdateRun } from './metric.js'
 import { ROOT } from './tree.js'
 
-// Kind of values. Every other line equals the one in kernels-float64.ts (a test compares them): loops that meet two
-// kinds of arrays in one process lose a quarter of their speed, so each kind has its own.
+// Kind of values. scripts/generate-kernels.mjs replaces this block to generate kernels-float64.ts: loops that meet two
+// kinds of arrays in one process lose a quarter of their speed, so each kind has its own code.
 type Values = Int32Array
-/** 12.4 weighted days: what is as dear or dearer counts as no way, and the sum of any two stays in 32 bits. */
+/** 12.4 weighted days: this cost and more count as "no path", and the sum of any two stays in 32 bits. */
 const INFINITE = 2 ** 30 - 1
 const createValues = (length: number): Values => new Int32Array(length)
 // End of kind.
 
+/** Kernels for costs in milliseconds as Int32Array. */
 export const int32Kernels: Kernels<Values> = {
   infinite: INFINITE,
   createValues,
@@ -23,7 +24,13 @@ export const int32Kernels: Kernels<Values> = {
   descend,
 }
 
-/** Ranks in ascending order: what the graph gives, then each way over a lower rank that is cheaper. */
+/**
+ * Processes ranks in ascending order. The arcs of a rank x start with the weights of the graph; then every lower triangle
+ * of x, over a lower rank v that has an arc to x, may replace the cost of an arc by that of the path over v.
+ *
+ * The ranks v are on the tree paths from the lower neighbours of x up to x. Their arcs are sorted by depth, deepest
+ * first, so `cursor[v]` always is the arc from v to x, and the arcs behind it lead to ranks above x.
+ */
 function customiseSome(
   h: Hierarchy,
   weights: Weights,
@@ -33,10 +40,10 @@ function customiseSome(
 ): void {
   const { nodeCount, first, headDepth, parent, firstLower, lower } = h
   const { up, down } = metric
-  const { place, cursor, seenBy } = run
+  const { arcAt, cursor, seenBy } = run
   let x = run.nextRank
   for (let work = 0; x < nodeCount && work < maxWork; x++) {
-    work += readInput(h, weights, up, down, place, x)
+    work += readInput(h, weights, up, down, arcAt, x)
     seenBy[x] = x
     for (let at = firstLower[x]!, stop = firstLower[x + 1]!; at < stop; at++) {
       for (let v = lower[at]!; seenBy[v] !== x; v = parent[v]!) {
@@ -45,14 +52,20 @@ function customiseSome(
         const end = first[v + 1]!
         cursor[v] = arc + 1
         work += end - arc
-        relaxTriangles(headDepth, place, up, down, arc, end)
+        relaxTriangles(headDepth, arcAt, up, down, arc, end)
       }
     }
   }
   run.nextRank = x
 }
 
-/** Where a rank comes out as it was, what is above it needs no look on its account. */
+/**
+ * Processes marked ranks in ascending order. A rank whose arcs come out as before does not affect the ranks above it.
+ * Otherwise the upper ends of its arcs up to the last one that changed are marked: they have arcs that a triangle over
+ * this rank may change.
+ *
+ * There is no cursor, since most ranks are skipped: the arc from v to x is found by binary search.
+ */
 function updateSome(
   h: Hierarchy,
   weights: Weights,
@@ -62,9 +75,9 @@ function updateSome(
 ): void {
   const { nodeCount, first, headDepth, parent, firstLower, lower } = h
   const { up, down } = metric
-  const { place, seenBy, isMarked } = run
-  const oldUp = createValues(place.length)
-  const oldDown = createValues(place.length)
+  const { arcAt, seenBy, isMarked } = run
+  const oldUp = createValues(arcAt.length)
+  const oldDown = createValues(arcAt.length)
   let x = run.nextRank
   for (let work = 0; x < nodeCount && work < maxWork; x++) {
     if (isMarked[x] === 0) continue
@@ -76,7 +89,7 @@ function updateSome(
       oldDown[i] = down[arc]!
     }
     const xDepth = headDepth[xFirst]! + 1
-    work += readInput(h, weights, up, down, place, x)
+    work += readInput(h, weights, up, down, arcAt, x)
     seenBy[x] = x
     for (let at = firstLower[x]!, stop = firstLower[x + 1]!; at < stop; at++) {
       for (let v = lower[at]!; seenBy[v] !== x; v = parent[v]!) {
@@ -89,7 +102,7 @@ function updateSome(
           else high = middle
         }
         work += end - low
-        relaxTriangles(headDepth, place, up, down, low, end)
+        relaxTriangles(headDepth, arcAt, up, down, low, end)
       }
     }
     let last = xEnd - 1
@@ -100,13 +113,18 @@ function updateSome(
   run.nextRank = x
 }
 
-/** Sets the arcs of a rank to what the graph gives between their ends. @returns their number */
+/**
+ * Sets the arcs of rank x to the weights of the graph: the cheapest of parallel arcs, infinite where there is none.
+ * Also sets `arcAt`, depth → arc of x.
+ *
+ * @returns number of arcs of x
+ */
 function readInput(
   h: Hierarchy,
   weights: Weights,
   up: Values,
   down: Values,
-  place: Int32Array,
+  arcAt: Int32Array,
   x: number,
 ): number {
   const { first, headDepth, firstInput, inputArc, inputSlot } = h
@@ -115,7 +133,7 @@ function readInput(
   for (let arc = begin; arc < end; arc++) {
     up[arc] = INFINITE
     down[arc] = INFINITE
-    place[headDepth[arc]!] = arc
+    arcAt[headDepth[arc]!] = arc
   }
   for (let i = firstInput[x]!, stop = firstInput[x + 1]!; i < stop; i++) {
     const weight = weights[inputArc[i]!]!
@@ -129,10 +147,14 @@ function readInput(
   return end - begin
 }
 
-/** `arc` joins a rank to the one in work, the arcs after it up to `end` to others above: each pair is a triangle. */
+/**
+ * Relaxes all triangles over a rank v that contain its arc to x. `arc` leads from v to x, the arcs after it up to `end`
+ * to ranks y above x: with `third`, the arc from x to y, each is a triangle. A path x → v → y costs down(v, x) + up(v, y),
+ * a path y → v → x costs down(v, y) + up(v, x).
+ */
 function relaxTriangles(
   headDepth: Uint16Array,
-  place: Int32Array,
+  arcAt: Int32Array,
   up: Values,
   down: Values,
   arc: number,
@@ -141,7 +163,7 @@ function relaxTriangles(
   const upMs = up[arc]!
   const downMs = down[arc]!
   for (let other = arc + 1; other < end; other++) {
-    const third = place[headDepth[other]!]!
+    const third = arcAt[headDepth[other]!]!
     const forthMs = downMs + up[other]!
     if (forthMs < up[third]!) up[third] = forthMs
     const backMs = upMs + down[other]!
@@ -149,7 +171,7 @@ function relaxTriangles(
   }
 }
 
-/** Marks the upper ends of the arcs of x up to and with `last`: they hold arcs that triangles over x reach. */
+/** Marks the upper ends of the arcs of x up to and including `last`. */
 function markHeads(h: Hierarchy, run: UpdateRun, x: number, last: number): void {
   const { first, headDepth, parent } = h
   const { isMarked, path } = run
@@ -161,6 +183,10 @@ function markHeads(h: Hierarchy, run: UpdateRun, x: number, last: number): void 
   for (let arc = begin; arc <= last; arc++) isMarked[path[headDepth[arc]!]!] = 1
 }
 
+/**
+ * @see Kernels.climb. From the deepest label of a branch up: all labels below are relaxed by then, so a label is final when
+ * its turn comes. A label at or above the best path is not relaxed.
+ */
 function climb(
   h: Hierarchy,
   metric: Metric<Values>,
@@ -212,6 +238,7 @@ function climb(
   return bestMs
 }
 
+/** @see Kernels.mergeLabels. Keeps the cheaper of two labels at each depth, in both directions. */
 function mergeLabels(labels: Labels<Values>, from: number, to: number, count: number): void {
   const { forward, backward, forwardFrom, backwardFrom } = labels
   for (let i = 0; i < count; i++) {
@@ -230,6 +257,7 @@ function mergeLabels(labels: Labels<Values>, from: number, to: number, count: nu
   }
 }
 
+/** @see Kernels.climbOne. From the deepest label to the root: a label is final when its turn comes. */
 function climbOne(h: Hierarchy, costs: Values, rank: Int32Array, labels: Values, from: Int32Array): void {
   const { first, headDepth } = h
   for (let depth = rank.length - 1; depth >= 0; depth--) {
@@ -245,6 +273,7 @@ function climbOne(h: Hierarchy, costs: Values, rank: Int32Array, labels: Values,
   }
 }
 
+/** @see Kernels.meet. From the deepest common rank to the root, so that the deepest of equal sums wins. */
 function meet(forward: Values, backward: Values, count: number): number {
   let bestMs = INFINITE
   let best = -1
@@ -257,11 +286,15 @@ function meet(forward: Values, backward: Values, count: number): number {
   return best
 }
 
-/** Parents come before children, so what is on the way to the root of a rank has its final label by then. */
+/**
+ * @see Kernels.descend. Ranks in descending order: parents come before children, so every rank above has its final label.
+ * The labels above a rank are read from `path`, depth → label, which the subtree order of ranks keeps valid: when a rank
+ * comes, the entries above its depth belong to its own path to the root.
+ */
 function descend(h: Hierarchy, metric: Metric<Values>, labels: Values): void {
   const { nodeCount, depthCount, first, headDepth } = h
   const { down } = metric
-  const path = createValues(depthCount) // depth → label
+  const path = createValues(depthCount) // depth → label on the path of the current rank
   for (let v = nodeCount - 1; v >= 0; v--) {
     const begin = first[v]!
     const end = first[v + 1]!

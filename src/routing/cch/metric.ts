@@ -1,73 +1,76 @@
 import type { Weights } from '../search/dijkstra.js'
 import type { Hierarchy } from './hierarchy.js'
 
+/** Costs in milliseconds, all of one kind. */
 export type Values = Int32Array | Float64Array
 
 /**
- * Costs of the arcs of a hierarchy under one set of weights, milliseconds. An arc costs what the cheapest way between
- * its ends costs among those that touch lower ranks only: with that every cheapest way goes up first and then down.
+ * Costs of the arcs of a hierarchy under one set of weights, milliseconds: arc → cost upwards, and downwards. The cost of
+ * an arc is that of the cheapest path between its ends over lower ranks. So some cheapest path between any two nodes
+ * goes up first and then down.
  */
 export interface Metric<V extends Values = Values> {
   readonly up: V
   readonly down: V
 }
 
-/** Labels of a search from any number of nodes to any number of nodes. Equally long arrays, see `Labels.stride`. */
+/** Labels of a search between any number of nodes. Arrays of equal length; for the numbering of labels see `Query`. */
 export interface Labels<V extends Values = Values> {
-  /** cost of the cheapest way known from a source; infinite between searches */
+  /** label → cost of the cheapest path known from a source; infinite between searches */
   readonly forward: V
-  /** cost of the cheapest way known to a target; infinite between searches */
+  /** label → cost of the cheapest path known to a target; infinite between searches */
   readonly backward: V
-  /** label → the label it came from, or `~position` of the source or target that it began with */
+  /** label → label that its path comes from, or `~position` of the source or target that it begins with */
   readonly forwardFrom: Int32Array
   readonly backwardFrom: Int32Array
   /** label → rank */
   readonly rank: Int32Array
   /** label of the best meeting so far, -1 = none */
   meeting: number
-  /** highest label that was handed on since it was set: tells whether any may have overflowed */
+  /** highest label that was relaxed since it was set to 0: shows whether a sum may have overflowed */
   highest: number
 }
 
-/** A customisation from nothing that is under way. */
+/** State of a full customisation. */
 export interface FullRun {
-  /** ranks below this are done */
+  /** ranks below this are complete */
   nextRank: number
-  /** depth → arc of the rank in work */
-  readonly place: Int32Array
-  /** rank → its arc that the next higher rank it is joined to will ask for */
+  /** depth → arc of the current rank with its upper end there */
+  readonly arcAt: Int32Array
+  /** rank → its arc to the next higher rank that will process it */
   readonly cursor: Uint32Array
-  /** rank → rank that last came by */
+  /** rank → current rank when it was last visited */
   readonly seenBy: Int32Array
 }
 
-/** A customisation that makes over only what a change of some weights touches. */
+/** State of an update: a customisation of the ranks that changed weights affect. */
 export interface UpdateRun {
   nextRank: number
-  readonly place: Int32Array
+  readonly arcAt: Int32Array
   readonly seenBy: Int32Array
-  /** rank → 1 when its arcs must be made over */
+  /** rank → 1 when its arcs must be computed again */
   readonly isMarked: Uint8Array
-  /** depth → rank, for the way to the root of the rank in work */
+  /** depth → rank on the path from the current rank to the root */
   readonly path: Int32Array
 }
 
-/** The inner loops for one kind of values. They allocate nothing and check nothing. */
+/** Inner loops for one kind of values. They check nothing; their parameters are positional for speed. */
 export interface Kernels<V extends Values = Values> {
-  /** what stands for "no way"; sums of two are never below it when one of them is not */
+  /** value for "no path"; a sum with it is never below it */
   readonly infinite: number
+  /** Creates an array of zeros. */
   createValues(length: number): V
-  /** Full customisation, some `maxWork` triangles further. Done when `run.nextRank` is the number of nodes. */
+  /** Advances a full customisation by about `maxWork` triangles. Complete when `run.nextRank` is the number of nodes. */
   customiseSome(h: Hierarchy, weights: Weights, metric: Metric<V>, run: FullRun, maxWork: number): void
-  /** The same for a repair; `metric` begins as a copy of the one before the change. */
+  /** Advances an update likewise; `metric` starts as a copy of the metric before the change. */
   updateSome(h: Hierarchy, weights: Weights, metric: Metric<V>, run: UpdateRun, maxWork: number): void
   /**
-   * Hands the labels of one way towards the root on to the ranks above, from label `from` down to above `stop`, and
-   * makes them infinite behind it.
+   * Relaxes the labels of one branch upwards, from label `from` to the one above `stop`, and resets each to infinite after
+   * it is relaxed.
    *
-   * @param offset of the way's labels: a rank of depth d has the label `offset + d`
-   * @param best cost to undercut
-   * @returns the cost of the best meeting, `best` when none undercuts it; where it is in `labels.meeting`
+   * @param offset of the branch's labels: a rank of depth d has the label `offset + d`
+   * @param best only cheaper paths are wanted
+   * @returns cost of the best path through a common rank, `best` when none is cheaper; its label is `labels.meeting`
    */
   climb(
     h: Hierarchy,
@@ -78,19 +81,19 @@ export interface Kernels<V extends Values = Values> {
     stop: number,
     best: number,
   ): number
-  /** Merges `count` labels into those of another way that goes through the same ranks, and makes them infinite. */
+  /** Merges `count` labels into those of another branch through the same ranks, and resets them to infinite. */
   mergeLabels(labels: Labels<V>, from: number, to: number, count: number): void
   /**
-   * Hands the labels of one whole way to the root on to the ranks above, in one direction only, and leaves them all.
+   * Relaxes the labels of one path to the root upwards, in one direction only, and keeps them all.
    *
    * @param costs `metric.up`, or `metric.down` for labels that lead to a target
-   * @param rank depth → rank on the way; as long as the way
-   * @param labels by depth
-   * @param from depth → depth that the label came from
+   * @param rank depth → rank on the path to the root; as long as the path
+   * @param labels depth → cost
+   * @param from depth → depth that the label comes from
    */
   climbOne(h: Hierarchy, costs: V, rank: Int32Array, labels: V, from: Int32Array): void
-  /** The depth below `count` at which two rows of labels have the least sum, the deepest of several; -1 = no way. */
+  /** Finds the depth below `count` with the least sum of two rows of labels, the deepest of several; -1 = no path. */
   meet(forward: V, backward: V, count: number): number
-  /** @param labels by rank: final for every rank that lies above a source, infinite else; all are final afterwards */
+  /** Computes the labels of all ranks downwards. @param labels rank → cost: final above the sources, infinite elsewhere */
   descend(h: Hierarchy, metric: Metric<V>, labels: V): void
 }

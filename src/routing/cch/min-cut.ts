@@ -1,17 +1,20 @@
 import type { Cell } from './cell.js'
 
-/** Bits of `cell.end`. */
+/** Values of `cell.end`. */
 export const SOURCE = 1
 export const SINK = 2
 
 /**
- * Smallest number of edges between the sources and the sinks of a cell, as flow in `cell.flow`.
+ * Computes a maximum flow between the sources and the sinks of a cell, in `cell.flow`: its value is the smallest number of
+ * edges that separates them.
  *
- * Every edge carries one unit either way. Levels begin at those sources that have a neighbour outside: what lies
- * inside could only send flow through them.
+ * Every edge carries one unit in either direction. Levels begin at the sources that have a neighbour outside the sources:
+ * flow from the others could only pass through these.
  *
- * @param limit give up when the flow reaches this: a better cut is known
- * @returns the flow, `limit` when given up
+ * O(√n · m) for unit capacities
+ *
+ * @param limit the search ends when the flow reaches it: a better cut is known
+ * @returns the flow, at most `limit`
  * @see E. A. Dinic, "Algorithm for solution of a problem of maximum flow in networks with power estimation", 1970
  */
 export function maxFlow(cell: Cell, limit: number): number {
@@ -32,14 +35,16 @@ export function maxFlow(cell: Cell, limit: number): number {
 }
 
 /**
- * Splits the cell along the flow that `maxFlow` found. Of the two minimum cuts nearest to the sources and to the sinks
- * the one that halves the cell better.
+ * Divides the cell along the flow of `maxFlow`: of the two minimum cuts nearest to the sources and to the sinks, the more
+ * balanced one.
+ *
+ * @param side node → 0 or 1, set
  */
 export function splitByFlow(cell: Cell, side: Uint8Array): void {
   const { nodeCount, level } = cell
   let sourceSide = 0
   for (let node = 0; node < nodeCount; node++) {
-    side[node] = level[node]! >= 0 ? 0 : 1 // as the last search for a way to the sinks left it
+    side[node] = level[node]! >= 0 ? 0 : 1 // as the last, unsuccessful search of the sinks left it
     if (side[node] === 0) sourceSide++
   }
   const sinkSide = markSinkSide(cell)
@@ -48,7 +53,7 @@ export function splitByFlow(cell: Cell, side: Uint8Array): void {
   for (let node = 0; node < nodeCount; node++) side[node] = level[node]! >= 0 ? 1 : 0
 }
 
-/** Nodes of a kind that have a neighbour of another. @returns how many */
+/** Lists the nodes of a kind that have a neighbour of another kind. @returns their number */
 function findBorder({ nodeCount, first, head, end }: Cell, kind: number, border: Uint32Array): number {
   let count = 0
   for (let node = 0; node < nodeCount; node++) {
@@ -62,7 +67,7 @@ function findBorder({ nodeCount, first, head, end }: Cell, kind: number, border:
   return count
 }
 
-/** Distances from the sources along arcs with room, in `level`. @returns false when no sink can be reached */
+/** Computes levels along arcs with residual capacity. @returns false when no sink can be reached */
 function markLevels(cell: Cell, sourceCount: number): boolean {
   const { nodeCount, first, head, flow, end, level, queue, sources } = cell
   for (let node = 0; node < nodeCount; node++) level[node] = end[node] === SOURCE ? 0 : -1
@@ -71,7 +76,7 @@ function markLevels(cell: Cell, sourceCount: number): boolean {
   for (let at = 0, count = sourceCount; at < count; at++) {
     const node = queue[at]!
     const nextLevel = level[node]! + 1
-    if (nextLevel > sinkLevel) break // farther than the nearest sink: of no use
+    if (nextLevel > sinkLevel) break // farther than the nearest sink
     for (let arc = first[node]!, stop = first[node + 1]!; arc < stop; arc++) {
       const next = head[arc]!
       if (level[next]! >= 0 || flow[arc]! >= 1) continue
@@ -83,7 +88,7 @@ function markLevels(cell: Cell, sourceCount: number): boolean {
   return sinkLevel < nodeCount
 }
 
-/** Sends one unit from a source to some sink along rising levels. @returns false when no way is left */
+/** Sends one unit from a source to some sink along ascending levels. @returns false when no path is left */
 function augment(cell: Cell, source: number): boolean {
   const { first, head, reverse, flow, end, level, cursor, queue: path } = cell
   let node = source
@@ -115,7 +120,7 @@ function augment(cell: Cell, source: number): boolean {
   return true
 }
 
-/** Nodes from which a sink can be reached, level 0 in `level`, all others -1. @returns how many there are */
+/** Sets level 0 for the nodes from which a sink can be reached, -1 for all others. @returns number of the former */
 function markSinkSide(cell: Cell): number {
   const { nodeCount, first, head, reverse, flow, end, level, queue } = cell
   const borderCount = findBorder(cell, SINK, queue)

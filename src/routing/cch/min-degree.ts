@@ -1,16 +1,17 @@
 import type { Neighbours } from './neighbours.js'
 
-/** Cells of this size and below are not cut any more: one bit a node in a 32-bit mask. */
+/** Largest cell that is ordered by degree instead of divided: it has one bit for each node in a 32-bit mask. */
 export const BASE_CELL_SIZE = 30
 
 /**
- * Order of a small cell: always the node of the lowest degree next, its neighbours joined to each other.
+ * Computes the elimination order of a small cell: always the node of the lowest degree next, whose neighbours become
+ * joined to each other.
  *
- * Neighbours outside the cell, which are eliminated later, count too, or the rim would go too early: on a city that saves a tenth
- * of all arcs.
+ * Neighbours outside the cell, which are eliminated later, count too; otherwise nodes at the border would be eliminated too
+ * early. On a city that saves a tenth of all arcs.
  *
- * @param position node → where it stands in `nodes`; the cell is `nodes[begin … end)`
- * @param order receives positions in the cell, counted from its beginning
+ * @param position node → its position in `nodes`; the cell is `nodes[begin … end)`
+ * @param order receives local numbers: positions in the cell, from 0
  * @see C. Ashcraft, J. Liu, "Robust ordering of sparse matrices using multisection", 1998
  */
 export function orderByMinDegree(
@@ -36,13 +37,14 @@ export function orderByMinDegree(
   eliminateAll(nodeCount, inside, outside, order)
 }
 
-/** A bit for each node outside; where there are more than 32, some share one, which is an order all the same. */
+/** Returns the bit of a node outside. With more than 32 some share a bit, which only makes degrees less precise. */
 function numberOf(known: number[], place: number): number {
   const found = known.indexOf(place)
   if (found >= 0) return found
   return known.length < 32 ? known.push(place) - 1 : place & 31
 }
 
+/** @param inside local node → bits of its neighbours in the cell; `outside` likewise of those outside */
 function eliminateAll(
   nodeCount: number,
   inside: Uint32Array,
@@ -81,7 +83,7 @@ function nodeOfLowestDegree(
   return best
 }
 
-/** @see H. S. Warren, "Hacker's Delight", 2nd edition, 2012, 5-1 */
+/** Counts the bits that are set. @see H. S. Warren, "Hacker's Delight", 2nd edition, 2012, 5-1 */
 function bitCount(bits: number): number {
   const pairs = bits - ((bits >>> 1) & 0x55555555)
   const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333)

@@ -1,21 +1,21 @@
 import type { Topology } from '../graph/topology.js'
 
-/** Who neighbours whom, with directions, parallel arcs and loops forgotten: all that an order looks at. */
+/** The undirected simple graph of a road graph: without directions, parallel arcs and loops. Orders depend on it alone. */
 export interface Neighbours {
   readonly nodeCount: number
   /** node → its first neighbour in `node`; `nodeCount + 1` entries */
   readonly first: Uint32Array
-  /** the neighbours of each node, ascending, each once */
+  /** neighbours of each node, ascending, each once */
   readonly node: Uint32Array
 }
 
-/** 8 bytes an arc while it runs, and as much in the result. */
+/** Computes the undirected simple graph. 8 bytes an arc while it runs, and as much in the result. */
 export function neighboursOf({ nodeCount, firstOut, head }: Topology): Neighbours {
   const both = bothWays(nodeCount, firstOut, head)
   return sorted(nodeCount, both)
 }
 
-/** Each arc seen from both of its ends, unsorted, parallels still there. */
+/** Lists each arc at both of its ends, unsorted, with parallels. */
 function bothWays(nodeCount: number, firstOut: Uint32Array, head: Uint32Array) {
   const first = new Uint32Array(nodeCount + 1)
   for (let tail = 0; tail < nodeCount; tail++) {
@@ -40,7 +40,7 @@ function bothWays(nodeCount: number, firstOut: Uint32Array, head: Uint32Array) {
   return { first, node }
 }
 
-/** Handing the lists out again from the smallest node on sorts each of them, and puts equal ones side by side. */
+/** Sorts all lists by transposing them once, and removes duplicates, which are adjacent then. */
 function sorted(
   nodeCount: number,
   both: { readonly first: Uint32Array; readonly node: Uint32Array },

@@ -4,7 +4,7 @@ import type { Meeting, Row } from './table.js'
 import { findInputArc, findMiddle, type Unpacker } from './unpack.js'
 
 /**
- * Sums along cheapest ways without listing their arcs: what a hop has is worked out once, and most ways share most of
+ * Sums along cheapest paths without listing their arcs: the sums of a hop are computed once, and most paths share most of
  * their hops.
  */
 export interface PathSums {
@@ -12,27 +12,28 @@ export interface PathSums {
   write(meeting: Meeting, sums: readonly Float64Array[], at: number): void
 }
 
-const MAX_KNOWN = 500_000
-/** Entry without anything. */
-const NOTHING = 0
+/** Most entries that are kept at once. */
+const MAX_ENTRIES = 500_000
+/** Entry of the empty path. */
+const EMPTY = 0
 
-/** Sums of hops and of parts of rows: entry e has `values[e * width …]`. */
+/** Sums of hops and of parts of rows: entry e is `values[e * width … + width)`. */
 interface Entries {
   readonly width: number
   values: Float64Array
   count: number
 }
 
-/** @param maxKnown hops and ways that are remembered at once, some 50 bytes each */
+/** @param maxEntries hops and parts of rows that are kept at once, some 50 bytes each */
 export function createPathSums(
   unpacker: Unpacker,
   measures: readonly ArcMeasure[],
-  maxKnown = MAX_KNOWN,
+  maxEntries = MAX_ENTRIES,
 ): PathSums {
   const { hierarchy: h, metric } = unpacker
   const entries = createEntries(measures.length)
-  const hops = new Map<number, number>() // code of a hop → its entry
-  const parts = new Map<Row, Int32Array>() // row → depth → entry of the way between there and the row's end
+  const hops = new Map<number, number>() // code of a hop, `arc * 2 + (isUp ? 0 : 1)` → entry
+  const parts = new Map<Row, Int32Array>() // row → depth → entry of the path between there and the row's end
 
   const entryOfHop = (lower: number, hopArc: number, isUp: boolean): number => {
     const code = hopArc * 2 + (isUp ? 0 : 1)
@@ -56,13 +57,13 @@ export function createPathSums(
 
   const entryOfRow = (row: Row, depth: number, isUp: boolean): number => {
     const from = row.from[depth]!
-    if (from < 0) return NOTHING
+    if (from < 0) return EMPTY
     let known = parts.get(row)
     if (known === undefined) {
       known = new Int32Array(row.rank.length)
       parts.set(row, known)
     }
-    if (known[depth] === NOTHING) {
+    if (known[depth] === EMPTY) {
       const before = entryOfRow(row, from, isUp)
       known[depth] = addUp(entries, before, entryOfHop(row.rank[from]!, hopTo(h, row, from, depth), isUp))
     }
@@ -71,7 +72,7 @@ export function createPathSums(
 
   return {
     write({ row, column, depth }, sums, at) {
-      if (entries.count > maxKnown) {
+      if (entries.count > maxEntries) {
         entries.count = 1
         hops.clear()
         parts.clear()
@@ -84,6 +85,7 @@ export function createPathSums(
   }
 }
 
+/** Finds the arc of a row between the ranks of two depths. */
 function hopTo(h: Hierarchy, row: Row, from: number, depth: number): number {
   const lower = row.rank[from]!
   return findArc(h, lower, depth, h.first[lower]!)
@@ -93,12 +95,14 @@ function createEntries(width: number): Entries {
   return { width, values: new Float64Array(1024 * width), count: 1 }
 }
 
+/** Adds the entry of an arc of the graph. */
 function addMeasures(entries: Entries, measures: readonly ArcMeasure[], arc: number): number {
   const entry = newEntry(entries)
   for (const [i, measure] of measures.entries()) entries.values[entry * entries.width + i] = measure(arc)
   return entry
 }
 
+/** Adds the sum of two entries. */
 function addUp(entries: Entries, a: number, b: number): number {
   const entry = newEntry(entries)
   const { values, width } = entries
@@ -106,6 +110,7 @@ function addUp(entries: Entries, a: number, b: number): number {
   return entry
 }
 
+/** Reserves an entry; the array doubles when it is full. */
 function newEntry(entries: Entries): number {
   if ((entries.count + 1) * entries.width > entries.values.length) {
     const grown = new Float64Array(entries.values.length * 2)

@@ -8,11 +8,13 @@ import { ROOT } from './tree.js'
 const UNKNOWN = -1
 
 /**
- * Costs to the nearest of some targets, worked out for a node when they are asked for, and for all above it.
+ * Creates a function that returns the cost from a node to the nearest of some targets. Costs are computed when they are
+ * asked for, for the node and all ranks above it, and kept: 8 bytes a node of the graph.
  *
- * The cheapest way from a node goes up to a higher rank first, so what that one's cost is must be known before; all of
- * them lie on the way to the root. 8 bytes a node of the graph.
+ * The cheapest path from a node goes up to a higher rank first, so the costs of these must be known before; all of them
+ * lie on the node's path to the root.
  *
+ * @returns exact costs under the metric, Infinity = no path
  * @see B. Strasser, T. Zeitz, "A fast and tight heuristic for A* in road networks", 2021
  */
 export function createPotential(
@@ -24,15 +26,16 @@ export function createPotential(
   const { first, headDepth, parent } = h
   const { up } = metric
   const cost = new Float64Array(h.nodeCount).fill(UNKNOWN)
-  const down = new Map<number, number>() // rank → cost of the way that only goes down
+  const down = new Map<number, number>() // rank → cost of the cheapest path that only goes down
   for (const row of followEnds(h, kernels, metric.down, targets)) {
     for (const [depth, rank] of row.rank.entries()) {
       down.set(rank, Math.min(down.get(rank) ?? kernels.infinite, row.labels[depth]!))
     }
   }
-  const path = new Int32Array(h.depthCount) // depth → rank, down to `known` on the way of the node asked last
+  const path = new Int32Array(h.depthCount) // depth → rank; valid down to depth `known`
   let known = -1
 
+  /** Writes the path of a rank to the root, as far as it differs from the last one. @returns depth of the rank */
   const follow = (end: number): number => {
     const endDepth = depthOf(h, end)
     let depth = endDepth

@@ -2,43 +2,46 @@ import type { Cell } from './cell.js'
 import { coverCut } from './cover.js'
 import { maxFlow, SINK, SOURCE, splitByFlow } from './min-cut.js'
 
-/** Where each node of the graph lies: any unit, the same along both axes. */
-export interface Sites {
+/** Coordinates of the nodes of a graph, in any unit, the same on both axes. */
+export interface Coordinates {
   readonly x: Float64Array
   readonly y: Float64Array
 }
 
-/** Share of a cell that a cut leaves on either side at least. */
+/** A cell with the coordinates of its nodes, which are `nodes[begin …]`. */
+interface PlacedCell {
+  readonly cell: Cell
+  readonly coordinates: Coordinates
+  readonly nodes: Uint32Array
+  readonly begin: number
+}
+
+/** Smallest share of a cell on either side of a cut. */
 const END_SHARE = 0.25
+/** Nodes from which quantiles are estimated. */
 const MAX_SAMPLE = 1024
 
 /**
- * Finds a small set of nodes that separates a connected cell into two halves: `cell.side` becomes 0, 1 or 2 = separator.
+ * Finds a small set of nodes that separates a connected cell into two halves, and sets `cell.side` to 0, 1 or 2 =
+ * separator.
  *
- * Inertial flow: the quarter of the cell farthest to one end of a line is pulled apart from the quarter at the other
- * end, and a minimum cut must lie between. West to east and south to north are tried; more directions gain
- * little (4 directions: 3 % fewer triangles in twice the time).
+ * Inertial flow: the quarter of the nodes at one end of a direction are sources, the quarter at the other end sinks, and
+ * a minimum cut lies between them. West to east and south to north are tried; more directions gain little (4 directions:
+ * 3 % fewer triangles in twice the time).
  *
- * @param begin the cell's nodes are `nodes[begin …]`
  * @param kept scratch, as long as `cell.side`
  * @see A. Schild, C. Sommer, "On balanced separators in road networks", 2015
  */
-export function separate(
-  cell: Cell,
-  sites: Sites,
-  nodes: Uint32Array,
-  begin: number,
-  kept: Uint8Array,
-): void {
+export function separate({ cell, coordinates, nodes, begin }: PlacedCell, kept: Uint8Array): void {
   const { nodeCount, side, projection } = cell
   let best = Number.POSITIVE_INFINITY
-  for (const axis of [sites.x, sites.y]) {
+  for (const axis of [coordinates.x, coordinates.y]) {
     for (let node = 0; node < nodeCount; node++) projection[node] = axis[nodes[begin + node]!]!
     if (!markEnds(cell)) continue
     best = tryCut(cell, best, kept)
   }
   if (best === Number.POSITIVE_INFINITY) {
-    projectByReach(cell) // all in one place: copies of one junction, or a graph without coordinates
+    projectByReach(cell) // equal coordinates: copies of one junction, or a graph without coordinates
     markEnds(cell)
     tryCut(cell, best, kept)
   }
@@ -46,13 +49,14 @@ export function separate(
   coverCut(cell)
 }
 
+/** Computes a cut and keeps it when it has fewer edges than `best`. @returns the smaller number of edges */
 function tryCut(cell: Cell, best: number, kept: Uint8Array): number {
   const cut = maxFlow(cell, best)
   if (cut < best) splitByFlow(cell, kept)
   return Math.min(cut, best)
 }
 
-/** Makes sources and sinks of the outer quarters. @returns false when too many nodes share one projection for that */
+/** Marks the outer quarters as sources and sinks. @returns false when too many nodes have one projection */
 function markEnds({ nodeCount, projection, end }: Cell): boolean {
   const sampleCount = Math.min(nodeCount, MAX_SAMPLE)
   const sample = new Float64Array(sampleCount)
@@ -62,14 +66,14 @@ function markEnds({ nodeCount, projection, end }: Cell): boolean {
   const high = sample[Math.ceil(sampleCount * (1 - END_SHARE)) - 1]!
   if (low >= high) return false
   for (let node = 0; node < nodeCount; node++) {
-    const place = projection[node]!
-    if (place <= low) end[node] = SOURCE
-    else end[node] = place >= high ? SINK : 0
+    const at = projection[node]!
+    if (at <= low) end[node] = SOURCE
+    else end[node] = at >= high ? SINK : 0
   }
   return true
 }
 
-/** Numbers the nodes as a breadth-first search from one rim of the cell meets them. */
+/** Numbers the nodes in the order of a breadth-first search from one end of the cell. */
 function projectByReach(cell: Cell): void {
   const { nodeCount, queue, projection } = cell
   reachFrom(cell, 0)
@@ -77,6 +81,7 @@ function projectByReach(cell: Cell): void {
   for (let i = 0; i < nodeCount; i++) projection[queue[i]!] = i
 }
 
+/** Lists the nodes in `queue` in breadth-first order. */
 function reachFrom({ nodeCount, first, head, level, queue }: Cell, from: number): void {
   level.fill(-1, 0, nodeCount)
   level[from] = 0

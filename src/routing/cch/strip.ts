@@ -1,31 +1,31 @@
 import type { Neighbours } from './neighbours.js'
 
-/** What is left of a graph when its nodes of low degree are gone. */
+/** Rest of a graph without its nodes of low degree. */
 export interface Core {
   readonly neighbours: Neighbours
   /** node of the core → node of the graph, ascending */
   readonly node: Uint32Array
 }
 
-/** Two is as far as eliminating never makes a list of neighbours longer, so that it works in place. */
+/** Largest degree that is eliminated: up to 2, lists of neighbours never grow, so that it works in place. */
 const MAX_DEGREE = 2
 
 /**
- * Eliminates nodes of degree two or less until none is left: dead ends vanish, chains become one edge. About half of
- * the nodes of a road network go, which makes the dissection of the rest faster and its hierarchy smaller.
+ * Eliminates nodes of degree two or less until none is left: dead ends vanish, chains become one edge. That removes about
+ * half of the nodes of a road network, so that the dissection of the rest is faster and its hierarchy smaller.
  *
- * It goes in rounds, and in a round no node whose neighbour went: a chain eliminated end to end would become a path
- * in the elimination tree, one taken every other node at a time becomes a tree of logarithmic depth.
+ * Works in rounds. Within a round no node is eliminated after a neighbour: a chain eliminated end to end would become a
+ * path in the elimination tree; by every other node it becomes a tree of logarithmic depth.
  *
  * @param neighbours overwritten
- * @param order receives the eliminated nodes in the order of elimination, from its beginning on
+ * @param order receives the eliminated nodes, from position 0
  */
 export function stripLowDegree(neighbours: Neighbours, order: Uint32Array): Core {
   const { nodeCount, first, node: list } = neighbours
   const degree = new Uint32Array(nodeCount)
   const isGone = new Uint8Array(nodeCount)
-  const touchedIn = new Uint32Array(nodeCount) // round in which a neighbour went
-  const queuedFor = new Uint32Array(nodeCount)
+  const touchedIn = new Uint32Array(nodeCount) // node → round in which a neighbour was eliminated
+  const queuedFor = new Uint32Array(nodeCount) // node → round that it is queued for
   let queue: number[] = []
   for (let node = 0; node < nodeCount; node++) {
     degree[node] = first[node + 1]! - first[node]!
@@ -58,7 +58,7 @@ export function stripLowDegree(neighbours: Neighbours, order: Uint32Array): Core
   return coreOf(neighbours, degree, isGone, nodeCount - count)
 }
 
-/** Takes a node of degree 0, 1 or 2 out of its neighbours' lists; two neighbours become neighbours of each other. */
+/** Removes a node of degree 0 to 2 from its neighbours' lists; two neighbours become neighbours of each other. */
 function eliminate(first: Uint32Array, list: Uint32Array, degree: Uint32Array, node: number): void {
   const begin = first[node]!
   if (degree[node] === 0) return
@@ -77,6 +77,7 @@ function eliminate(first: Uint32Array, list: Uint32Array, degree: Uint32Array, n
   list[positionOf(first, list, degree, b, node)] = a
 }
 
+/** Removes a neighbour from the list of `from`. */
 function remove(
   first: Uint32Array,
   list: Uint32Array,
@@ -89,6 +90,7 @@ function remove(
   degree[from]!--
 }
 
+/** Finds a neighbour in the list of `from`. @returns its position in `list`, -1 when absent */
 function positionOf(
   first: Uint32Array,
   list: Uint32Array,
@@ -103,6 +105,7 @@ function positionOf(
   return -1
 }
 
+/** Renumbers the nodes that remain, in their order. */
 function coreOf(
   { nodeCount, first, node: list }: Neighbours,
   degree: Uint32Array,

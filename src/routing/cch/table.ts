@@ -3,15 +3,15 @@ import { depthOf, type Hierarchy } from './hierarchy.js'
 import type { Kernels, Values } from './metric.js'
 import { ROOT } from './tree.js'
 
-/** Ways between one end of a route and everything on its way to the root. All arrays are by depth, the root first. */
+/** Cheapest paths between one end of a route and every rank above it. Arrays: depth → value, the root first. */
 export interface Row {
   readonly rank: Int32Array
   readonly labels: Values
-  /** depth that a label came from, or `~position` of the end that it began with */
+  /** depth that a label comes from, or `~position` of the end that it begins with */
   readonly from: Int32Array
 }
 
-/** Where a cheapest way turns from up to down. */
+/** Rank at which a cheapest path turns from up to down. */
 export interface Meeting {
   readonly row: Row
   readonly column: Row
@@ -20,10 +20,10 @@ export interface Meeting {
 }
 
 /**
- * Cheapest meeting of the ways from some ends with those to others; what they have in common is some hundred labels that
- * lie side by side, 0.2 µs a pair of rows.
+ * Finds the cheapest path over rows of sources and rows of targets: the least sum of labels at a common rank. The common
+ * ranks of two rows are some hundred adjacent labels, 0.2 µs a pair.
  *
- * @returns undefined = no way
+ * @returns undefined = no path
  */
 export function findMeeting(
   kernels: Kernels,
@@ -43,7 +43,7 @@ export function findMeeting(
 }
 
 /**
- * Follows ends to the root, once: one row for each way there that they lie on. Ends on the way of a lower one share its
+ * Computes the rows of ends: one for each path to the root that is needed. An end on the path of a lower one shares its
  * row.
  *
  * @param costs `metric.up` for sources, `metric.down` for targets
@@ -66,6 +66,7 @@ export function followEnds(h: Hierarchy, kernels: Kernels, costs: Values, ends: 
   return rows
 }
 
+/** Creates the row of a rank: its path to the root, without labels. */
 function createRow(h: Hierarchy, kernels: Kernels, end: number, endDepth: number): Row {
   const labels = kernels.createValues(endDepth + 1)
   labels.fill(kernels.infinite)
@@ -74,7 +75,7 @@ function createRow(h: Hierarchy, kernels: Kernels, end: number, endDepth: number
   return { labels, rank, from: new Int32Array(endDepth + 1) }
 }
 
-/** Two ways to the root are one from where they meet: number of ranks they share. */
+/** Returns the number of ranks that two rows share, by binary search: paths to the root are equal from where they meet. */
 function commonLength(a: Row, b: Row): number {
   let low = 0
   let high = Math.min(a.rank.length, b.rank.length)
@@ -86,7 +87,7 @@ function commonLength(a: Row, b: Row): number {
   return low
 }
 
-/** Highest finite label: tells whether any may have overflowed. */
+/** Returns the highest finite label, which shows whether a sum may have overflowed. */
 export function highestOf(kernels: Kernels, rows: readonly Row[]): number {
   let highestMs = 0
   for (const { labels } of rows) {

@@ -1,14 +1,14 @@
 import type { Neighbours } from './neighbours.js'
 
-/** No parent: a root. */
+/** Parent of a root. */
 export const ROOT = -1
 
 /**
- * Elimination tree of an order: the parent of a node is the first that is eliminated after it of all that it is
- * joined to by then.
+ * Computes the elimination tree of an order: the parent of a node is the first to be eliminated after it among the nodes
+ * that it is joined to by then.
  *
- * For each node in the order, the walk from its earlier neighbours up the tree as known so far meets just those that
- * will be joined to it; where such a walk ends, the node is the parent.
+ * For each node in the order, the walks from its earlier neighbours up the tree built so far visit exactly the nodes that
+ * will be joined to it; the node is the parent of the last one of each walk.
  *
  * @returns node → parent, `ROOT` at the roots
  * @see T. A. Davis, "Direct methods for sparse linear systems", 2006, 4.1
@@ -36,14 +36,15 @@ export function eliminationTree(graph: Neighbours, order: Uint32Array): Int32Arr
 }
 
 /**
- * The same order made over so that every subtree stands together, right before its root. It joins the same
- * pairs of nodes; what walks the tree finds its way by counting.
+ * Reorders an elimination order into post-order, so that every subtree is consecutive, right before its root. It joins the
+ * same pairs of nodes.
  *
  * @param parent of `eliminationTree`
+ * @returns nodes in post-order
  */
 export function postOrder(order: Uint32Array, parent: Int32Array): Uint32Array {
   const nodeCount = order.length
-  const firstChild = new Int32Array(nodeCount + 1).fill(-1) // of the roots at the end
+  const firstChild = new Int32Array(nodeCount + 1).fill(-1) // the last entry is that of the roots
   const nextSibling = new Int32Array(nodeCount).fill(-1)
   for (let rank = nodeCount - 1; rank >= 0; rank--) {
     const node = order[rank]!

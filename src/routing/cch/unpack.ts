@@ -1,28 +1,29 @@
 import { arcTail, type Topology } from '../graph/topology.js'
 import type { Weights } from '../search/dijkstra.js'
 import { findArc, type Hierarchy } from './hierarchy.js'
-import { createHopCache, findKnown, type HopCache, hopCacheBytes, remember } from './hop-cache.js'
+import { cacheHop, createHopCache, findCachedHop, type HopCache, hopCacheBytes } from './hop-cache.js'
 import type { Metric } from './metric.js'
 import type { Hop } from './query.js'
 
-/** Where ways over hops lead in detail, under one metric. */
+/** State of unpacking under one metric: hops of the hierarchy → arcs of the graph. */
 export interface Unpacker {
   readonly roads: Topology
   readonly hierarchy: Hierarchy
   readonly weights: Weights
   readonly metric: Metric
-  /** hop, see `codeOf`, that was found last at a place, -1 = none; and the rank that it leads over */
+  /** slot → code of the hop whose middle was found last there, -1 = none; and that middle rank */
   readonly knownHop: Int32Array
   readonly knownMiddle: Int32Array
-  /** whole ways of hops */
-  readonly ways: HopCache
+  /** unpacked paths of hops */
+  readonly cache: HopCache
 }
 
-/** Hops near the top of the tree take long to unpack and are part of very many ways: remembers one for so many arcs. */
+/** Arcs of the hierarchy for each slot of a known middle: hops near the root are slow to split and part of most paths. */
 const ARCS_PER_KNOWN = 32
-/** What is found sooner is not worth remembering. */
+/** Fewest candidates that make a middle worth keeping. */
 const MIN_TRIES = 8
 
+/** Creates an unpacker; what it keeps grows up to `unpackerBytes`. */
 export function createUnpacker(
   roads: Topology,
   hierarchy: Hierarchy,
@@ -37,53 +38,55 @@ export function createUnpacker(
     metric,
     knownHop: new Int32Array(knownCount).fill(-1),
     knownMiddle: new Int32Array(knownCount),
-    ways: createHopCache(hierarchy.arcCount),
+    cache: createHopCache(hierarchy.arcCount),
   }
 }
 
-/** What it may come to. @param arcCount of the hierarchy */
+/** Returns the bytes of an unpacker with full caches. @param arcCount of the hierarchy */
 export function unpackerBytes(arcCount: number): number {
   return Math.ceil(arcCount / ARCS_PER_KNOWN) * 8 + hopCacheBytes(arcCount)
 }
 
 /**
- * The arcs of the graph that a way over arcs of the hierarchy stands for, in the order of travel.
+ * Returns the arcs of the graph that a path of hops represents, in the order of travel.
  *
- * A hop is either an arc of the graph or as dear as two hops below it. Where several are equally dear the graph's own
- * arc with the smallest number wins, then the triangle that is met first on the way up from the lower end's neighbours.
+ * A hop costs as much as an arc of the graph, or as two hops over a lower rank (a triangle). Of equal ones the arc of the
+ * graph with the smallest number wins, then the triangle that is found first on the tree paths of the lower neighbours.
  *
- * Costs are integral, so that sums are exact and equality finds the triangle.
+ * Weights are integral, so that sums are exact and a triangle is found by equality.
+ *
+ * @throws Error when the metric is not that of the weights
  */
 export function unpack(unpacker: Unpacker, hops: readonly Hop[]): number[] {
-  const { roads, ways } = unpacker
+  const { roads, cache } = unpacker
   const arcs: number[] = []
   let zeroArcs = 0
   for (const hop of hops) {
     const code = hop.arc * 2 + (hop.isUp ? 0 : 1)
-    const slot = findKnown(ways, code)
+    const slot = findCachedHop(cache, code)
     if (slot >= 0) {
-      zeroArcs += appendKnown(ways, slot, arcs)
+      zeroArcs += appendCached(cache, slot, arcs)
       continue
     }
     const from = arcs.length
     const zeroCount = unpackHop(unpacker, hop, arcs)
-    remember(ways, code, arcs, from, zeroCount)
+    cacheHop(cache, code, arcs, from, zeroCount)
     zeroArcs += zeroCount
   }
   return zeroArcs > 1 ? withoutCircles(roads, arcs) : arcs
 }
 
-/** @returns how many of the arcs cost nothing, as `unpackHop` does */
-function appendKnown(ways: HopCache, slot: number, arcs: number[]): number {
-  const first = ways.first[slot]!
-  for (let at = first, end = first + ways.count[slot]!; at < end; at++) arcs.push(ways.arcs[at]!)
-  return ways.zeroCount[slot]!
+/** Appends a cached path. @returns number of its arcs of cost 0 */
+function appendCached(cache: HopCache, slot: number, arcs: number[]): number {
+  const first = cache.first[slot]!
+  for (let at = first, end = first + cache.count[slot]!; at < end; at++) arcs.push(cache.arcs[at]!)
+  return cache.zeroCount[slot]!
 }
 
-/** Adds the arcs that a hop stands for; those below it may be known already. */
+/** Appends the arcs of a hop. @returns number of its arcs of cost 0 */
 function unpackHop(unpacker: Unpacker, hop: Hop, arcs: number[]): number {
-  const { metric, ways } = unpacker
-  const stack: number[] = [] // hops still to be unpacked, four numbers each
+  const { metric, cache } = unpacker
+  const stack: number[] = [] // hops to unpack: lower rank, upper rank, arc, 1 = up
   let zeroArcs = 0
   push(stack, hop.lower, hop.upper, hop.arc, hop.isUp)
   while (stack.length > 0) {
@@ -98,9 +101,9 @@ function unpackHop(unpacker: Unpacker, hop: Hop, arcs: number[]): number {
       if (costMs === 0) zeroArcs++
       continue
     }
-    const slot = findKnown(ways, hopArc * 2 + (isUp ? 0 : 1))
-    if (slot >= 0) zeroArcs += appendKnown(ways, slot, arcs)
-    else split(unpacker, stack, lower, upper, hopArc, isUp)
+    const slot = findCachedHop(cache, hopArc * 2 + (isUp ? 0 : 1))
+    if (slot >= 0) zeroArcs += appendCached(cache, slot, arcs)
+    else pushHalves(unpacker, stack, { lower, upper, arc: hopArc, isUp })
   }
   return zeroArcs
 }
@@ -109,7 +112,12 @@ function push(stack: number[], lower: number, upper: number, arc: number, isUp: 
   stack.push(lower, upper, arc, isUp ? 1 : 0)
 }
 
-/** The graph's first arc between the ends of a hop with its cost, -1 when there is none. */
+/**
+ * Finds the first arc of the graph with the ends, the direction and the cost of a hop.
+ *
+ * @param hopArc arc of the hierarchy from rank `lower`
+ * @returns -1 when there is none: the hop represents two hops over a lower rank
+ */
 export function findInputArc(
   { hierarchy, weights }: Unpacker,
   lower: number,
@@ -125,15 +133,8 @@ export function findInputArc(
   return -1
 }
 
-/** Puts the two hops that a hop stands for on the stack, the first of the way on top. */
-function split(
-  unpacker: Unpacker,
-  stack: number[],
-  lower: number,
-  upper: number,
-  hopArc: number,
-  isUp: boolean,
-): void {
+/** Pushes the two hops that a hop represents, the first in the order of travel on top. */
+function pushHalves(unpacker: Unpacker, stack: number[], { lower, upper, arc: hopArc, isUp }: Hop): void {
   const { hierarchy: h } = unpacker
   const { first, headDepth } = h
   const middle = findMiddle(unpacker, lower, hopArc, isUp)
@@ -148,13 +149,17 @@ function split(
   }
 }
 
-/** The rank below both ends of a hop that it leads over. */
+/**
+ * Finds the middle rank of a hop, which is below both of its ends: the triangle whose two costs add up to that of the hop.
+ *
+ * @throws Error when there is none
+ */
 export function findMiddle(unpacker: Unpacker, lower: number, hopArc: number, isUp: boolean): number {
   const { hierarchy: h, metric, knownHop, knownMiddle } = unpacker
   const { first, headDepth, parent, firstLower, lower: lowerOf } = h
   const code = hopArc * 2 + (isUp ? 0 : 1)
-  const place = code % knownHop.length
-  if (knownHop[place] === code) return knownMiddle[place]!
+  const slot = code % knownHop.length
+  if (knownHop[slot] === code) return knownMiddle[slot]!
   const [toFirst, toSecond] = isUp ? [metric.down, metric.up] : [metric.up, metric.down]
   const costMs = toSecond[hopArc]!
   const lowerDepth = headDepth[first[lower]!]! + 1
@@ -164,20 +169,22 @@ export function findMiddle(unpacker: Unpacker, lower: number, hopArc: number, is
     for (let v = lowerOf[at]!; v !== lower; v = parent[v]!) {
       tries++
       const toUpper = findArc(h, v, upperDepth, first[v]!)
-      if (toUpper < 0) continue // as with three of four
+      if (toUpper < 0) continue // three of four candidates
       const toLower = findArc(h, v, lowerDepth, first[v]!)
       if (toFirst[toLower]! + toSecond[toUpper]! !== costMs) continue
       if (tries >= MIN_TRIES) {
-        knownHop[place] = code
-        knownMiddle[place] = v
+        knownHop[slot] = code
+        knownMiddle[slot] = v
       }
       return v
     }
   }
-  throw new Error(`no triangle of ${costMs} ms above rank ${lower}: the metric is not of these weights`)
+  throw new Error(
+    `found no triangle of ${costMs} ms above rank ${lower}: the metric is not that of these weights`,
+  )
 }
 
-/** Arcs that cost nothing may lead in a circle: cuts it out. */
+/** Removes circles, which arcs of cost 0 may form. */
 function withoutCircles(roads: Topology, arcs: readonly number[]): number[] {
   const { head } = roads
   const kept: number[] = []

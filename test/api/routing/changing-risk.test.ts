@@ -3,7 +3,7 @@ import path from 'node:path'
 import t from 'tap'
 import { dijkstra } from '../../../src/api/routing/dijkstra.js'
 import { writeGraphFile } from '../../../src/mapbuild/graph/write-graph.js'
-import { rankNodes, sitesOf } from '../../../src/routing/cch/order.js'
+import { rankNodes, coordinatesOf } from '../../../src/routing/cch/order.js'
 import { makeGraph } from '../../support/make-graph.js'
 import { openSearch } from '../../support/search.js'
 import { startGateway } from '../../support/start-gateway.js'
@@ -26,7 +26,7 @@ t.test(
     const dataDir = path.join(dir, 'gateway')
     mkdirSync(path.join(dataDir, 'maps'), { recursive: true })
     const graph = makeGraph(unevenTown(9))
-    const nodeRank = rankNodes(graph, sitesOf(graph, graph.meta.bbox))
+    const nodeRank = rankNodes(graph, coordinatesOf(graph, graph.meta.bbox))
     writeGraphFile(path.join(dataDir, 'maps', 'town.graph'), { ...graph, nodeRank })
     const gateway = await startGateway(t, { dataDir })
     await gateway.call(LOADER, 'loaderwebapi.register_loader', {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { createHopCache, findKnown, remember } from '../../../src/routing/cch/hop-cache.js'
+import { cacheHop, createHopCache, findCachedHop } from '../../../src/routing/cch/hop-cache.js'
 
 t.test('property: a way that is known is the one that was remembered last for its hop', async (t) => {
   const known = createHopCache(400) // 100 arcs: it is emptied again and again
@@ -15,11 +15,11 @@ t.test('property: a way that is known is the one that was remembered last for it
   fc.assert(
     fc.property(fc.array(one, { maxLength: 30 }), (list) => {
       for (const { code, before, way, zeroCount } of list) {
-        remember(known, code, [...way.slice(0, before), ...way], Math.min(before, way.length), zeroCount)
+        cacheHop(known, code, [...way.slice(0, before), ...way], Math.min(before, way.length), zeroCount)
         if (way.length >= 4) expected.set(code, { way, zeroCount })
       }
       for (const [code, { way, zeroCount }] of expected) {
-        const slot = findKnown(known, code)
+        const slot = findCachedHop(known, code)
         if (slot < 0) continue
         found++
         const first = known.first[slot]!
@@ -32,15 +32,15 @@ t.test('property: a way that is known is the one that was remembered last for it
   t.ok(found > 50, `${found} found`)
 })
 
-t.test('remember: neither what is short nor what is longer than all may be', async (t) => {
+t.test('cacheHop: neither what is short nor what is longer than all may be', async (t) => {
   const known = createHopCache(40)
-  remember(known, 1, [1, 2, 3], 0, 0)
-  remember(
+  cacheHop(known, 1, [1, 2, 3], 0, 0)
+  cacheHop(
     known,
     2,
     Array.from({ length: 11 }, (_, i) => i),
     0,
     0,
   )
-  t.same([findKnown(known, 1), findKnown(known, 2)], [-1, -1])
+  t.same([findCachedHop(known, 1), findCachedHop(known, 2)], [-1, -1])
 })

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 import t from 'tap'
 import { writeGraphShared } from '../../../src/mapbuild/graph/write-graph.js'
 import { mapHierarchy, verifyMap } from '../../../src/routing/cch/map-hierarchy.js'
-import { rankNodes, sitesOf } from '../../../src/routing/cch/order.js'
+import { coordinatesOf, rankNodes } from '../../../src/routing/cch/order.js'
 import { readGraph } from '../../../src/routing/graph/graph-file.js'
 import { makeGraph, type Network } from '../../support/make-graph.js'
 
@@ -25,7 +25,7 @@ const NETWORK: Network = {
 
 t.test('map file: the order of nodes comes back as it was written', async (t) => {
   const made = makeGraph(NETWORK)
-  const nodeRank = rankNodes(made, sitesOf(made, made.meta.bbox))
+  const nodeRank = rankNodes(made, coordinatesOf(made, made.meta.bbox))
   const graph = readGraph(writeGraphShared({ ...made, nodeRank }), crc32)
   t.same(graph.nodeRank, nodeRank)
   t.equal(mapHierarchy(graph)?.nodeCount, graph.nodeCount)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { finish, type Kind, kernelsOf, startCustomisation } from '../../../src/routing/cch/customise.js'
 import { buildHierarchy } from '../../../src/routing/cch/hierarchy.js'
-import { rankNodes, sitesOf } from '../../../src/routing/cch/order.js'
+import { coordinatesOf, rankNodes } from '../../../src/routing/cch/order.js'
 import { createPotential } from '../../../src/routing/cch/potential.js'
 import { endPoint } from '../../../src/routing/graph/geometry.js'
 import type { Graph } from '../../../src/routing/graph/graph.js'
@@ -96,7 +96,7 @@ t.test('property: a search over time finds the same way with bounds as without',
 })
 
 function boundsOf(graph: Graph): (targets: readonly End[]) => (node: number) => number {
-  const hierarchy = buildHierarchy(graph, rankNodes(graph, sitesOf(graph, graph.meta.bbox)))
+  const hierarchy = buildHierarchy(graph, rankNodes(graph, coordinatesOf(graph, graph.meta.bbox)))
   const metric = finish(startCustomisation(hierarchy, freeWeights(graph), 'int32'))
   return (targets) => createPotential(hierarchy, kernelsOf('int32'), metric, targets)
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { finish, type Kind, startCustomisation } from '../../../src/routing/cch/customise.js'
 import { buildHierarchy } from '../../../src/routing/cch/hierarchy.js'
-import { rankNodes, sitesOf } from '../../../src/routing/cch/order.js'
+import { coordinatesOf, rankNodes } from '../../../src/routing/cch/order.js'
 import { createHierarchySearch } from '../../../src/routing/cch/search.js'
 import { endPoint } from '../../../src/routing/graph/geometry.js'
 import type { Graph } from '../../../src/routing/graph/graph.js'
@@ -133,7 +133,7 @@ function spotOf(graph: Graph, [pick, part]: [number, number]): Spot {
 
 /** Both layers, the second with either kind of costs. */
 function searchesOf({ graph, weights }: Profile): LegSearch[] {
-  const hierarchy = buildHierarchy(graph, rankNodes(graph, sitesOf(graph, graph.meta.bbox)))
+  const hierarchy = buildHierarchy(graph, rankNodes(graph, coordinatesOf(graph, graph.meta.bbox)))
   const over = (kind: Kind) =>
     createHierarchySearch({
       roads: graph,
