@@ -9,7 +9,7 @@ import { at, town } from '../../support/town.js'
 const LEVEL_5 = [0, 0, 0, 0, 0, 9999, 0, 0, 0, 0, 0]
 const SIZE = 7
 
-t.test('property: the area holds the junctions that cost no more, and no other one', async (t) => {
+t.test('isochrone: the area contains the junctions within the cost, and no others', async (t) => {
   const { ask, addTheme, putCells } = openSearch(t, { town: town(SIZE) })
   await putCells(addTheme('flood'), [{ box: [10.003, 50.003, 10.007, 50.006], risk: 5 }])
   const junctions = Array.from({ length: SIZE * SIZE }, (_, i) => at(i % SIZE, Math.floor(i / SIZE)))

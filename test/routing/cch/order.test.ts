@@ -10,7 +10,7 @@ t.test(
     fc.assert(
       fc.property(plainGraphs(40), (graph) => {
         const ranks = rankNodes(graph, graph.sites)
-        const hierarchy = buildHierarchy(graph, ranks) // refuses what is no permutation or not in post-order
+        const hierarchy = buildHierarchy(graph, ranks) // refuses an order that is not a permutation in post-order
         const expected = eliminate(graph, ranks)
         for (let rank = 0; rank < graph.nodeCount; rank++) {
           const uppers = [...hierarchy.headDepth.subarray(hierarchy.first[rank]!, hierarchy.first[rank + 1]!)]
@@ -79,12 +79,12 @@ t.test('order: a star, a clique, a chain, lone nodes, no node at all', async (t)
   t.equal(rankNodes(plainGraph(0, []), lone.sites).length, 0)
 })
 
-t.test('hierarchy: an order that is none is refused', async (t) => {
+t.test('buildHierarchy: an order that is not a permutation in post-order is refused', async (t) => {
   const graph = gridGraph(20, 20, seeded(1))
   const rank = rankNodes(graph, graph.sites)
   t.throws(() => buildHierarchy(graph, rank.slice(1)), /399 nodes have ranks, expected 400/)
   t.throws(() => buildHierarchy(graph, rank.with(7, 400)), /node 7 has rank 400/)
-  t.throws(() => buildHierarchy(graph, rank.with(7, rank[6]!)), /out of range or there twice/)
+  t.throws(() => buildHierarchy(graph, rank.with(7, rank[6]!)), /out of range or already taken/)
   t.throws(
     () =>
       buildHierarchy(

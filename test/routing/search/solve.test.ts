@@ -221,12 +221,6 @@ t.test('property: features join up, and their sums are the totals', async (t) =>
   t.pass('200 requests')
 })
 
-t.test('property: equal requests give equal bytes', async (t) => {
-  const points = [at(0.3, 0), at(3.2, 4), at(1, 2), at(4, 1.1)]
-  const wishes = { reorder: true, withKml: true, alternatives: 3 }
-  t.equal(JSON.stringify(ask(town(), { points, wishes })), JSON.stringify(ask(town(), { points, wishes })))
-})
-
 function featuresOf(answer: RouteAnswer): RouteFeature[] {
   return (answer.geojson as { features: RouteFeature[] }).features
 }
