@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { AppError } from '../errors.js'
 import type { MultiPolygon, Polygon } from '../geo/types.js'
-import { rankSteps, coordinatesOf } from '../routing/cch/order.js'
+import { coordinatesOf, rankSteps } from '../routing/cch/order.js'
 import type { Coordinates } from '../routing/cch/separator.js'
 import type { GraphMeta } from '../routing/graph/graph.js'
 import { openExtract } from './extract/blobs.js'

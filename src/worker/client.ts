@@ -3,41 +3,47 @@ import { AppError, type ErrorName, isAppError, messageOf } from '../errors.js'
 import type { Log } from '../log.js'
 import { CANCEL_ASKED, type FromWorker, type ToWorker, type WireError } from './protocol.js'
 
+/** Limits and extras of one call. */
 export interface CallOptions {
-  /** ends the call: it is rejected with CANCELLED at once, and the worker is told */
+  /** cancels the call: it is rejected with CANCELLED at once, and the worker's cancel flag is set */
   signal?: AbortSignal
-  /** ends the call with TIME_LIMIT */
+  /** rejects the call with TIME_LIMIT after this time, and sets the cancel flag */
   timeLimitMs?: number
+  /** objects of the payload whose memory moves to the worker */
   transfer?: Transferable[]
   onEvent?: (event: unknown) => void
 }
 
+/** The main thread's end of a worker thread. */
 export interface WorkerClient {
   /** @throws AppError of the handler, BUSY, CANCELLED, TIME_LIMIT; Error when the worker died */
   call<R>(name: string, payload: unknown, options?: CallOptions): Promise<R>
-  /** calls that wait or run */
+  /** Returns the number of calls that wait or run. */
   pending(): number
   /**
-   * True when the thread answers within `limitMs`. A thread that is started on demand and does not run now is well; one that
-   * ought to be there is started.
+   * Resolves to true when the thread answers within `limitMs`. A thread that is started on demand and does not run counts as
+   * alive; one that should be running is started.
    */
   isAlive(limitMs: number): Promise<boolean>
-  /** whether the thread was ever needed; a thread nobody called is not started */
+  /** Returns true when the thread was ever started: the first call starts it. */
   wasStarted(): boolean
+  /** Ends the thread; its calls are rejected. */
   stop(): Promise<void>
 }
 
-export interface WorkerClientOptions {
-  /** starts the thread; called at the first call and again after the thread died */
+/** Settings of a worker client. */
+interface WorkerClientOptions {
+  /** starts the thread; called at the first call and after the thread has ended */
   spawn: () => Worker
   log: Log
-  /** calls that may wait or run; one more is refused with BUSY */
+  /** most calls that wait or run; one more is rejected with BUSY */
   maxPending: number
-  /** the thread ends after this long without work; undefined keeps it */
+  /** time without calls after which the thread is ended, ms; undefined = never */
   idleMs?: number
 }
 
 interface Pending {
+  /** ends the call */
   settle(outcome: { result: unknown } | { error: unknown }): void
   onEvent: ((event: unknown) => void) | undefined
 }
@@ -49,7 +55,7 @@ interface Thread {
   idleTimer: NodeJS.Timeout | undefined
 }
 
-/** The main thread's end of a worker: starts it on demand, and again when it died. */
+/** Creates a client that starts its thread on demand, and again after the thread has ended. */
 export function createWorkerClient(options: WorkerClientOptions): WorkerClient {
   let thread: Thread | undefined
   let nextId = 1
@@ -102,7 +108,7 @@ function start<R>(
     const abandon = (error: AppError) => {
       isAbandoned = true
       Atomics.store(cancel, 0, CANCEL_ASKED)
-      reject(error) // the worker's own answer comes later and only ends the bookkeeping
+      reject(error) // the worker's answer arrives later and only frees the entry
     }
     const onAbort = () => abandon(new AppError('CANCELLED'))
     const limit = options.timeLimitMs
@@ -119,7 +125,10 @@ function start<R>(
         thread.pending.delete(id)
         armIdleTimer(thread, idleMs)
         if (isAbandoned)
-          log.debug({ work: name, outcome: wordOf(outcome) }, 'work that nobody waits for ended')
+          log.debug(
+            { work: name, outcome: outcomeName(outcome) },
+            'a call ended after its caller had given up',
+          )
         if ('error' in outcome) reject(outcome.error)
         else resolve(outcome.result as R)
       },
@@ -129,8 +138,8 @@ function start<R>(
   })
 }
 
-/** `done`, or the name of the error: CANCELLED when the thread saw that nobody waits. */
-function wordOf(outcome: { result: unknown } | { error: unknown }): string {
+/** Returns `done` or the name of the error: CANCELLED when the thread saw the cancel flag. */
+function outcomeName(outcome: { result: unknown } | { error: unknown }): string {
   if (!('error' in outcome)) return 'done'
   return isAppError(outcome.error) ? outcome.error.errorName : messageOf(outcome.error)
 }
@@ -165,7 +174,7 @@ function startThread(options: WorkerClientOptions, onGone: (thread: Thread) => v
     else call?.settle({ error: fromWire(message.error) })
   })
   worker.on('error', (error) => {
-    options.log.error({ err: error }, 'a worker thread failed')
+    options.log.error({ err: error }, 'worker thread failed')
     fail(thread, error)
   })
   worker.on('exit', (code) => {

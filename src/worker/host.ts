@@ -2,25 +2,26 @@ import type { MessagePort } from 'node:worker_threads'
 import { AppError, isAppError, messageOf } from '../errors.js'
 import { CANCEL_ASKED, type FromWorker, type ToWorker, type WireError } from './protocol.js'
 
-/** What a handler in a worker is given beside its payload. */
+/** Context of a call in a worker thread. */
 export interface Work {
-  /** element 0 becomes 1 when nobody wants the result any more: kernels look at it now and then */
+  /** cancel flag: element 0 becomes `CANCEL_ASKED` when the caller has given up; long kernels read it at intervals */
   readonly cancel: Int32Array
-  /** sends something to the caller before the result, for instance progress */
+  /** Sends an event to the caller before the result, for instance progress. */
   emit(event: unknown): void
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each handler knows its own payload; the client's types hold the pair together
 export type WorkHandler = (payload: any, work: Work) => unknown
 
-export interface WorkOptions {
-  /** the next handler begins when one waits for something, not when it is done: only its stretches without `await` are alone */
+/** Settings of a worker thread. */
+interface WorkOptions {
+  /** a handler may begin while another one awaits something; default false: handlers run one after another */
   readonly isOverlapping?: boolean
 }
 
 /**
- * Answers calls in a worker thread. Handlers run one after another in the order of the calls: they share the
- * worker's state without locks. A handler may be async, and the next one waits for it.
+ * Answers calls in a worker thread. Handlers run one after another in the order of the calls, an async one to its end, so
+ * they share the worker's state without locks.
  */
 export function serveWork(
   port: MessagePort,
@@ -36,7 +37,7 @@ export function serveWork(
   post(port, { kind: 'ready' })
 }
 
-/** @throws AppError CANCELLED when the flag of `work` is up */
+/** @throws AppError CANCELLED when the cancel flag is set */
 export function throwIfCancelled(work: Pick<Work, 'cancel'>): void {
   if (Atomics.load(work.cancel, 0) === CANCEL_ASKED) throw new AppError('CANCELLED')
 }

@@ -1,11 +1,12 @@
 /**
- * Messages between the main thread and a worker. One call is one `call`, any number of `event`, and one `done` or `failed`.
- * A `ping` is answered before the calls that wait: it asks whether the thread's event loop turns.
+ * Messages to a worker thread. A call is one `call`, any number of `event`, and one `done` or `failed`. A `ping` is answered
+ * before the calls that wait, which shows that the thread's event loop turns.
  */
 export type ToWorker =
   | { kind: 'call'; id: number; name: string; payload: unknown; cancel: Int32Array }
   | { kind: 'ping'; id: number }
 
+/** Messages from a worker thread. */
 export type FromWorker =
   | { kind: 'ready' }
   | { kind: 'pong'; id: number }
@@ -13,7 +14,7 @@ export type FromWorker =
   | { kind: 'done'; id: number; result: unknown }
   | { kind: 'failed'; id: number; error: WireError }
 
-/** An error as it crosses threads: `errorName` null for what is no `AppError`. */
+/** An error between threads: `errorName` is null for errors other than `AppError`. */
 export interface WireError {
   errorName: string | null
   message: string
@@ -21,5 +22,5 @@ export interface WireError {
   stack: string | undefined
 }
 
-/** Value of a cancel flag that asks the work to end. */
+/** Value of a cancel flag that asks the worker to stop. */
 export const CANCEL_ASKED = 1

@@ -23,7 +23,7 @@ export const calcRisk = defineMethod({
   },
 })
 
-/** A segment goes on where, and at the speed of, what it does not say itself. */
+/** Completes segments: a start or a speed that is absent is that of the segment before, or of the request. */
 function stretchesOf(
   params: z.output<typeof CalcRiskParams>,
   timeZoneMin: number,

@@ -4,11 +4,11 @@ import { type RawJson, rawJson } from '../../rpc/result.js'
 import type { WorkerClient } from '../../worker/client.js'
 import type { CallContext, SharedContext } from '../context.js'
 
-/** What the room of routes needs of the context. */
+/** Part of the context that the methods use. */
 export type RoutingContext = Pick<CallContext, 'signal'> &
   Pick<SharedContext, 'config' | 'timeZoneMin'> & { readonly searcher: Pick<WorkerClient, 'call'> }
 
-/** What may be wrong with a search for what can be reached, from many points or from one. */
+/** Errors of the methods that search from points to many others. */
 export const REACH_ERRORS = [
   'OUTSIDE_MAP',
   'UNKNOWN_MAP',
@@ -21,7 +21,9 @@ export const REACH_ERRORS = [
 ] as const satisfies readonly ErrorName[]
 
 /**
- * Has the search worker answer a call. It is given up when the caller hangs up or `routing.timeLimitMs` is over.
+ * Sends a request to the search worker. It is cancelled when the caller disconnects or after `routing.timeLimitMs`.
+ *
+ * @returns JSON text of the method's result
  *
  * @throws AppError of the search, BUSY, CANCELLED, TIME_LIMIT
  */

@@ -6,12 +6,11 @@ import { checkCount, readInstant, readPoint, readPolygons, readThemes } from './
 import { DijkstraParams, DijkstraResult } from './schema.js'
 
 /**
- * Shapes, limits and times are checked here; what lies on which map, what a theme is and which ways there are, the search
- * worker knows.
+ * Checks shapes, limits and times, and sends the request to the search worker, which knows maps and themes.
  */
 export const dijkstra = defineMethod({
   name: 'routing.dijkstra',
-  summary: 'Cheapest way between two points, over via points, around risk',
+  summary: 'Cheapest route between two points, over via points, around risk',
   scope: 'route:read',
   errors: [
     'OUTSIDE_MAP',
@@ -46,14 +45,14 @@ export const dijkstra = defineMethod({
   },
 })
 
-/** Has an error of its own, for the contract names it. */
+/** Checks the number of via points, for which the contract names an error of its own. */
 function checkViaCount(found: number, limit: number): void {
   if (found <= limit) return
   const message = `Found ${found} via points, expected at most ${limit} (routing.maxVia)`
   throw new AppError('TOO_MANY_VIA', { found, limit }, { message })
 }
 
-/** In the order of the request, under the names that messages use. */
+/** Lists start, via points and goal under the names that messages use. */
 function pointsOf(params: z.output<typeof DijkstraParams>) {
   return [
     readPoint(params.start_lonlat, 'start_lonlat'),

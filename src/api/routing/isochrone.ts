@@ -3,7 +3,7 @@ import { REACH_ERRORS, type RoutingContext, search } from './context.js'
 import { readPoint, readPolygons, readRisk } from './read-params.js'
 import { IsochroneParams, IsochroneResult } from './schema.js'
 
-/** The result is plain GeoJSON, so that the REST form can be opened in a map viewer. */
+/** Answers plain GeoJSON, so that a map viewer can open the URL of the REST form. */
 export const isochrone = defineMethod({
   name: 'routing.isochrone',
   summary: 'Areas that can be reached from a point within given costs',

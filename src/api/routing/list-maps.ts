@@ -2,10 +2,10 @@ import { defineMethod } from '../../rpc/define-method.js'
 import { type RoutingContext, search } from './context.js'
 import { ListMapsParams, ListMapsResult } from './schema.js'
 
-/** Asks the search worker, which alone knows which map files could be loaded. */
+/** Asks the search worker, which loads the map files. */
 export const listMaps = defineMethod({
   name: 'routing.list_maps',
-  summary: 'Road maps that routes may be asked on',
+  summary: 'Road maps for routes',
   scope: 'route:read',
   errors: ['BUSY', 'TIME_LIMIT'],
   params: ListMapsParams,

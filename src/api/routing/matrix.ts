@@ -3,10 +3,10 @@ import { REACH_ERRORS, type RoutingContext, search } from './context.js'
 import { checkCount, readPoint, readRisk } from './read-params.js'
 import { MatrixParams, MatrixResult } from './schema.js'
 
-/** One row a source: the whole is built before it is sent, so `routing.maxMatrixPoints` bounds its size. */
+/** The result is built in memory before it is sent: `routing.maxMatrixPoints` bounds its size. */
 export const matrix = defineMethod({
   name: 'routing.matrix',
-  summary: 'Costs, times and lengths of the cheapest ways between many points',
+  summary: 'Costs, times and lengths of the cheapest routes between many points',
   scope: 'route:read',
   errors: REACH_ERRORS,
   params: MatrixParams,

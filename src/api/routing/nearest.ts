@@ -3,10 +3,10 @@ import { type RoutingContext, search } from './context.js'
 import { readPoint } from './read-params.js'
 import { NearestParams, NearestResult } from './schema.js'
 
-/** Snaps as a route would: to see why a route begins where it does. */
+/** Snaps a point as a route does, which shows why a route begins where it does. */
 export const nearest = defineMethod({
   name: 'routing.nearest',
-  summary: 'The spot on a road where a route from a point would begin',
+  summary: 'Nearest point on a road, where a route from a point begins',
   scope: 'route:read',
   errors: ['OUTSIDE_MAP', 'UNKNOWN_MAP', 'BUSY', 'TIME_LIMIT'],
   params: NearestParams,

@@ -1,5 +1,5 @@
 import { parseDatetime } from '../../datetime.js'
-import { AppError } from '../../errors.js'
+import { AppError, invalidParams } from '../../errors.js'
 import { describeValue, isFault } from '../../geo/fault.js'
 import { parseGeometry } from '../../geo/parse-geometry.js'
 import type { MultiPolygon, Polygon } from '../../geo/types.js'
@@ -7,17 +7,17 @@ import type { RequestPoint } from '../../route-answer/request-point.js'
 import type { RoutingContext } from './context.js'
 
 const LEVELS = 11
-/** A larger sensitivity counts as this one: it shuts a road for all purposes, and sums of it stay finite. */
+/** Largest sensitivity; larger ones count as this one. Sums of it stay finite. */
 const MAX_SENSITIVITY = 1e12
 
-/** A datetime of a request. @throws AppError INVALID_PARAMS */
+/** Reads a datetime of a request. @returns µs UTC @throws AppError INVALID_PARAMS */
 export function readInstant(value: string | { val: string }, path: string, timeZoneMin: number): bigint {
   const parsed = parseDatetime(typeof value === 'string' ? value : value.val, timeZoneMin)
   if (typeof parsed === 'bigint') return parsed
   throw invalid(path, `found ${JSON.stringify(parsed.found)}, expected ${parsed.expected}`)
 }
 
-/** What prices of roads come from, in the requests that need no departure. */
+/** Parameters of the risk, in requests where the time may be absent. */
 interface RiskParams {
   map?: string | undefined
   themes: Record<string, unknown>
@@ -25,7 +25,7 @@ interface RiskParams {
 }
 
 /**
- * Map, themes and the time of the risk, which may be left out where there is none.
+ * Reads map, themes and the time of the risk, which may be absent without themes.
  *
  * @throws AppError INVALID_PARAMS, BAD_SENSITIVITY, TOO_MANY_ITEMS
  */
@@ -38,23 +38,23 @@ export function readRisk(
   if (start_datetime !== undefined)
     return { map, themes, startUs: readInstant(start_datetime, '$.start_datetime', timeZoneMin) }
   if (themes.length === 0) return { map, themes, startUs: 0n }
-  throw invalid('$.start_datetime', 'found nothing, expected a datetime, since there are themes')
+  throw invalid('$.start_datetime', 'found nothing, expected a datetime, which themes require')
 }
 
-/** A point of a request under the name that messages use. */
+/** Reads a point of a request, under the name that messages use. */
 export function readPoint(lonlat: readonly number[], role: string): RequestPoint {
   const [lng = 0, lat = 0] = lonlat
   return { role, lng, lat }
 }
 
-/** Themes with their sensitivities. @throws AppError BAD_SENSITIVITY, TOO_MANY_ITEMS */
+/** Reads themes with their sensitivities. @throws AppError BAD_SENSITIVITY, TOO_MANY_ITEMS */
 export function readThemes(themes: Record<string, unknown>, maxThemes: number): [string, number[]][] {
   const entries = Object.entries(themes)
   checkCount('themes', entries.length, maxThemes)
   return entries.map(([theme, values]) => [theme, readSensitivity(theme, values)])
 }
 
-/** Closed areas as checked geometries. @throws AppError INVALID_PARAMS, TOO_MANY_ITEMS */
+/** Reads and checks closed areas. @throws AppError INVALID_PARAMS, TOO_MANY_ITEMS */
 export function readPolygons(polygons: readonly unknown[], maxPolygons: number): (Polygon | MultiPolygon)[] {
   checkCount('avoid_polygons', polygons.length, maxPolygons)
   return polygons.map((polygon, i) => {
@@ -62,11 +62,11 @@ export function readPolygons(polygons: readonly unknown[], maxPolygons: number):
     const geometry = parseGeometry(polygon, path)
     if (isFault(geometry))
       throw invalid(geometry.path, `found ${geometry.found}, expected ${geometry.expected}`)
-    return geometry as Polygon | MultiPolygon
+    return geometry as Polygon | MultiPolygon // the schema has checked `type`
   })
 }
 
-/** @throws AppError TOO_MANY_ITEMS */
+/** Checks the length of a list. @throws AppError TOO_MANY_ITEMS */
 export function checkCount(list: string, found: number, limit: number): void {
   if (found <= limit) return
   throw new AppError(
@@ -76,10 +76,9 @@ export function checkCount(list: string, found: number, limit: number): void {
   )
 }
 
-/** An INVALID_PARAMS for what the schema cannot say. */
+/** Creates the error of one parameter that the schema cannot check. */
 export function invalid(path: string, message: string): AppError {
-  const faults = [{ path, message }]
-  return new AppError('INVALID_PARAMS', { faults }, { message: `Invalid params: ${path}: ${message}` })
+  return invalidParams([{ path, message }])
 }
 
 function readSensitivity(theme: string, values: unknown): number[] {

@@ -3,8 +3,8 @@ import { z } from 'zod'
 const MAX_NAME = 100
 const LEVELS = 11
 
-/** A third number, a height, is accepted and left out. */
-export const Lonlat = z
+/** A third number, the height, is accepted and ignored. */
+const Lonlat = z
   .array(z.number())
   .min(2)
   .max(3)
@@ -18,18 +18,18 @@ export const Datetime = z
     z.string().min(1).max(64),
     z.strictObject({ _type: z.literal('datetime'), val: z.string().min(1).max(64) }),
   ])
-  .describe('YYYY-MM-DD hh:mm:ss with an offset such as +09; without one, service.timeZone holds')
+  .describe('YYYY-MM-DD hh:mm:ss with an offset such as +09; without an offset, service.timeZone applies')
 
 const MapName = z
   .string()
   .min(1)
   .max(MAX_NAME)
   .optional()
-  .describe('map to use; absent: the first, by name, whose area holds all points')
+  .describe('map to use; absent: the first by name whose area contains all points')
 
 const ThemeName = z.string().min(1).max(MAX_NAME)
 
-/** What a sensitivity may be is checked by `readThemes`, whose error the contract names. */
+/** Checked by `readThemes`, since the contract names an error of its own. */
 const Sensitivity = z.unknown().meta({
   type: 'array',
   items: { type: 'number', minimum: 0 },
@@ -44,7 +44,7 @@ export const Themes = z
 
 const AvoidPolygon = z
   .looseObject({ type: z.enum(['Polygon', 'MultiPolygon']), coordinates: z.array(z.unknown()).max(100_000) })
-  .describe('GeoJSON Polygon or MultiPolygon that must not be driven through')
+  .describe('GeoJSON Polygon or MultiPolygon that routes must not cross')
 
 export const DijkstraParams = z
   .strictObject({
@@ -52,19 +52,19 @@ export const DijkstraParams = z
     start_lonlat: Lonlat,
     goal_lonlat: Lonlat,
     start_datetime: Datetime.describe('risk is taken at this time'),
-    via: z.array(Lonlat).max(10_000).default([]).describe('points on the way; at most routing.maxVia'),
+    via: z.array(Lonlat).max(10_000).default([]).describe('via points; at most routing.maxVia'),
     map: MapName,
     reorder_waypoints: z
       .boolean()
       .default(false)
-      .describe('true visits the via points in the order of the lowest total cost'),
-    with_kml: z.boolean().default(false).describe('true adds the route as KML 2.2'),
+      .describe('true: visit the via points in the order of the lowest total cost'),
+    with_kml: z.boolean().default(false).describe('true: add the route as KML 2.2'),
     alternatives: z
       .int()
       .min(1)
       .max(100)
       .default(1)
-      .describe('routes wanted in all; further ones differ and are not much longer'),
+      .describe('number of routes; further ones differ from each other and are not much longer'),
     avoid_polygons: z
       .array(AvoidPolygon)
       .max(100_000)
@@ -73,7 +73,9 @@ export const DijkstraParams = z
     depart: z
       .enum(['fixed', 'time_dependent'])
       .default('fixed')
-      .describe('time_dependent takes the risk at the time each link is reached; waiting is not allowed'),
+      .describe(
+        'time_dependent: the risk of each link is that at the time it is reached; waiting is not allowed',
+      ),
   })
   .refine((params) => params.depart === 'fixed' || params.alternatives === 1, {
     path: ['alternatives'],
@@ -83,32 +85,14 @@ export const DijkstraParams = z
 const meters = z.number().min(0)
 const hours = z.number().min(0)
 
-const RouteFeature = z.strictObject({
-  type: z.literal('Feature'),
-  geometry: z.strictObject({ type: z.literal('LineString'), coordinates: z.array(z.array(z.number())) }),
-  properties: z.strictObject({
-    edge_id: z.int().min(0).describe('link of the map file; stable in it'),
-    length: meters.describe('metres, of the part that is driven'),
-    speed: z.number().min(0).describe('km/h'),
-    risk: z.int().min(0).max(10).describe('highest level among the themes on the part that is driven'),
-    waypoint: z.boolean().describe('true where the link ends at a via point or the goal'),
-    notes: z.array(z.string()).describe('conditional restrictions and the like, in words'),
-    name: z.string().describe('name of the road, empty when it has none'),
-    time: hours.describe('driving time, hours'),
-  }),
-})
-
-export const RouteCollection = z
-  .strictObject({ type: z.literal('FeatureCollection'), features: z.array(RouteFeature) })
-  .describe('links in the order of travel; the key is service.routeKey')
-
+/** Also has the links as a GeoJSON FeatureCollection, under the key `service.routeKey`; see `RouteFeature` of route-answer. */
 const RouteResult = z.looseObject({
   kml: z.string().optional().describe('the route as KML 2.2; with_kml only'),
   length: meters.describe('metres, on the WGS 84 ellipsoid'),
   time: hours.describe('driving time, hours'),
-  total_cost: hours.describe('hours, risk weighed in: Σ length / speed · (1 + Σ sensitivity)'),
+  total_cost: hours.describe('weighted hours: Σ length / speed · (1 + Σ sensitivity)'),
   max_risk: z.int().min(0).max(10),
-  avr_risk: z.number().min(0).max(10).describe('average level by length'),
+  avr_risk: z.number().min(0).max(10).describe('average level, weighted by length'),
   start_node: z.int().describe('OSM id of the junction nearest to the start'),
   end_node: z.int().describe('OSM id of the junction nearest to the goal'),
 })
@@ -117,7 +101,7 @@ export const DijkstraResult = RouteResult.extend({
   order_is_optimal: z
     .boolean()
     .optional()
-    .describe('with reorder_waypoints: true when no order is cheaper, proven up to 12 via points'),
+    .describe('with reorder_waypoints: true when no order is cheaper; proven up to 12 via points'),
   via_order: z
     .array(z.int().min(0))
     .optional()
@@ -126,9 +110,9 @@ export const DijkstraResult = RouteResult.extend({
 })
 
 const SegmentParams = z.strictObject({
-  start_lonlat: Lonlat.optional().describe('absent: the end of the segment before'),
+  start_lonlat: Lonlat.optional().describe('absent: end of the segment before'),
   end_lonlat: Lonlat,
-  start_datetime: Datetime.optional().describe('absent: when the segment before ends'),
+  start_datetime: Datetime.optional().describe('absent: end time of the segment before'),
   speed: z.number().min(0.001).max(100_000).optional().describe('km/h; absent: the speed of the request'),
 })
 
@@ -136,7 +120,7 @@ export const CalcRiskParams = z.strictObject({
   themes: z.array(ThemeName).max(1000).describe('risk map themes'),
   route: z.array(SegmentParams).min(1).max(10_000).describe('straight segments, one after another'),
   start_datetime: Datetime,
-  speed: z.number().min(0.001).max(100_000).optional().describe('km/h, of segments without their own'),
+  speed: z.number().min(0.001).max(100_000).optional().describe('km/h, for segments without their own speed'),
 })
 
 const exposure = z.number().min(0).describe('Σ level · hours')
@@ -146,7 +130,7 @@ const SegmentResult = z.looseObject({ exposure: z.looseObject({ total: exposure 
 export const CalcRiskResult = z.looseObject({
   exposure: z.looseObject({ total: exposure }).describe('risk · hours: total, and themes by name'),
   max_risk: z.int().min(0).max(10),
-  avr_risk: z.number().min(0).max(10).describe('average level by time'),
+  avr_risk: z.number().min(0).max(10).describe('average level, weighted by time'),
   length: meters,
   time: hours,
   end_datetime: z.string().describe('ISO 8601'),
@@ -162,7 +146,7 @@ export const ListMapsResult = z.strictObject({
       profile: z.enum(['car', 'foot', 'bicycle']),
       area: z
         .looseObject({ type: z.enum(['Polygon', 'MultiPolygon']) })
-        .describe('points outside are refused'),
+        .describe('requests for points outside are refused'),
       bbox: z.array(z.number()).describe('[west, south, east, north], degrees'),
       nodes: z.int().min(0).describe('junctions'),
       arcs: z.int().min(0).describe('links that may be driven'),
@@ -177,31 +161,27 @@ export const NearestParams = z.strictObject({ lonlat: Lonlat, map: MapName })
 
 export const NearestResult = z.strictObject({
   map: z.string(),
-  lonlat: z.array(z.number()).describe('the nearest spot on a road that may be driven'),
-  distance: meters.describe('metres from the point asked for'),
+  lonlat: z.array(z.number()).describe('nearest point on a drivable road'),
+  distance: meters.describe('metres from the point of the request'),
   node: z.int().describe('OSM id of the nearest junction'),
   edges: z
     .array(z.strictObject({ edge_id: z.int().min(0), speed: z.number().min(0), name: z.string() }))
-    .describe('links that may be driven from there, both directions'),
+    .describe('links that may be driven from there, in both directions'),
 })
 
 export const MatrixParams = z.strictObject({
   sources: z.array(Lonlat).min(1).max(10_000).describe('at most routing.maxMatrixPoints'),
   targets: z.array(Lonlat).min(1).max(10_000).optional().describe('absent: the sources'),
   themes: Themes.default({}),
-  start_datetime: Datetime.optional().describe('needed when there are themes'),
+  start_datetime: Datetime.optional().describe('required with themes'),
   map: MapName,
 })
 
 export const IsochroneParams = z.strictObject({
   lonlat: Lonlat,
-  costs: z
-    .array(z.number().gt(0).max(10_000))
-    .min(1)
-    .max(10)
-    .describe('hours, risk weighed in: a feature each'),
+  costs: z.array(z.number().gt(0).max(10_000)).min(1).max(10).describe('weighted hours; one feature each'),
   themes: Themes.default({}),
-  start_datetime: Datetime.optional().describe('needed when there are themes'),
+  start_datetime: Datetime.optional().describe('required with themes'),
   map: MapName,
   avoid_polygons: z
     .array(AvoidPolygon)
@@ -218,10 +198,10 @@ export const IsochroneResult = z.strictObject({
         type: z.literal('Feature'),
         geometry: z
           .strictObject({ type: z.literal('MultiPolygon'), coordinates: z.array(z.array(z.unknown())) })
-          .describe('holds every junction reached and no other one'),
+          .describe('contains every junction reached and no other'),
         properties: z.strictObject({
           cost: hours,
-          nodes: z.int().min(0).describe('junctions reached'),
+          nodes: z.int().min(0).describe('number of junctions reached'),
           map: z.string(),
         }),
       }),
@@ -232,11 +212,11 @@ export const IsochroneResult = z.strictObject({
 const matrixOf = (what: string) =>
   z
     .array(z.array(z.number().min(0).nullable()))
-    .describe(`${what}; a row a source, null where there is no way`)
+    .describe(`${what}; a row for each source, null where there is no route`)
 
 export const MatrixResult = z.strictObject({
   map: z.string(),
-  costs: matrixOf('hours, risk weighed in'),
-  times: matrixOf('driving hours on the way of the lowest cost'),
-  lengths: matrixOf('metres on that way'),
+  costs: matrixOf('weighted hours'),
+  times: matrixOf('driving hours on the cheapest route'),
+  lengths: matrixOf('metres on the cheapest route'),
 })

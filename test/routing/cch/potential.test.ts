@@ -87,8 +87,8 @@ t.test('property: a search over time finds the same way with bounds as without',
         return
       }
       found++
-      if (guided.costMs !== expected.costMs)
-        throw new Error(`found ${guided.costMs}, expected ${expected.costMs}`)
+      if (JSON.stringify(guided) !== JSON.stringify(expected))
+        throw new Error(`found ${JSON.stringify(guided)}, expected ${JSON.stringify(expected)}`)
     }),
     { numRuns: RUNS },
   )

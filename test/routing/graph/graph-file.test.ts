@@ -167,7 +167,10 @@ t.test('readGraph: damage to the header, a section, its size or its place', asyn
     /section firstOut has \d+ bytes at \d+, expected 16/,
   )
   await wrong((s) => s.view.setBigUint64(s.entryOf('head') + 8, BigInt(4), true), /section head has/)
-  await wrong((s) => s.view.setBigUint64(s.entryOf('strings') + 16, BigInt(3), true), /string pool does not begin/)
+  await wrong(
+    (s) => s.view.setBigUint64(s.entryOf('strings') + 16, BigInt(3), true),
+    /string pool does not begin/,
+  )
 })
 
 t.test('readGraph: numbers that point outside their arrays', async (t) => {
@@ -217,10 +220,7 @@ t.test('verifyGraph: faults that only give wrong answers', async (t) => {
   t.match(await faultsAfter(({ linkFlags }) => linkFlags.fill(128)), /has flags 128/)
   t.match(await faultsAfter(({ linkFlags }) => linkFlags.fill(1)), /closed but belongs to the main network/)
   t.match(await faultsAfter(({ segmentLengthMm }) => segmentLengthMm.fill(7)), /mm long, expected 7 mm/)
-  t.match(
-    await faultsAfter(({ segmentLengthMm }) => segmentLengthMm.fill(0xffffffff)),
-    /length out of range/,
-  )
+  t.match(await faultsAfter(({ segmentLengthMm }) => segmentLengthMm.fill(0xffffffff)), /length out of range/)
   t.match(await faultsAfter(({ geometry }) => geometry.fill(0x80)), /geometry of segment \d+ does not decode/)
   t.match(await faultsAfter(({ geometry }) => geometry.fill(0)), /has (another box|other coordinates) for/)
   t.match(

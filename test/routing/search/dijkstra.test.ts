@@ -150,11 +150,29 @@ t.test('searchOne: of equally cheap ways the one whose last arc has the smaller 
   t.same(path, { costMs: 3, source: 0, target: 0, arcs: [0, 2] })
 })
 
+t.test('searchOne: of equally cheap sources and targets the first in their list wins', async (t) => {
+  const { topology, weights } = line(3)
+  const ends = [
+    { node: 0, costMs: 1 },
+    { node: 0, costMs: 1 },
+  ]
+  const goals = [
+    { node: 2, costMs: 5 },
+    { node: 2, costMs: 4 },
+    { node: 2, costMs: 4 },
+  ]
+  const search = createDijkstraSearch(topology, weights, createSearchState(3))
+  const path = search.one(ends, goals, { ...free })
+  t.match(path, { source: 0, target: 1 })
+})
+
 t.test('searchOne: stops at the budget and says so, condition more nodes than allowed', async (t) => {
   const control: Control = { maxSettledNodes: 3 }
   const { topology, weights, sources, targets } = line(10)
-  t.equal(searchOne({ topology, weights, state: createSearchState(10) }, sources, targets, control), -1)
+  const state = createSearchState(10)
+  t.equal(searchOne({ topology, weights, state }, sources, targets, control), -1)
   t.equal(control.stoppedBy, 'budget')
+  t.equal(state.settledCount, 3)
   const enough: Control = { maxSettledNodes: 11 }
   t.equal(searchOne({ topology, weights, state: createSearchState(10) }, sources, targets, enough), 0)
   t.equal(enough.stoppedBy, undefined)

@@ -8,7 +8,7 @@ import { createDijkstraSearch } from '../../../src/routing/search/leg-search.js'
 import { createProfile } from '../../../src/routing/search/profile.js'
 import { createSearchState } from '../../../src/routing/search/search-state.js'
 import { runToEnd } from '../../../src/routing/search/sliced-task.js'
-import { findTimedRoute, type Timeline } from '../../../src/routing/search/time-dependent.js'
+import { findTimedRoute, MAX_SLOTS, type Timeline } from '../../../src/routing/search/time-dependent.js'
 import { makeGraph } from '../../support/make-graph.js'
 import { networks, overlayOf, themes } from '../../support/random-network.js'
 import { routeNow } from '../../support/routes.js'
@@ -74,6 +74,57 @@ t.test('findTimedRoute: a via point is left when it is reached', async (t) => {
     false,
     'the risk has begun by then',
   )
+})
+
+t.test('findTimedRoute: a slot begins with its first millisecond', async (t) => {
+  const graph = makeGraph(town(4))
+  const from = placeOn(graph, 0, 1000)
+  const to = placeOn(graph, 2, graph.segmentLengthMm[2]! - 1000)
+  const arriveMs = Math.round(((graph.segmentLengthMm[0]! - 1000) * 36) / 500)
+  const linksWhen = (startMs: number) =>
+    routeNow(
+      findTimedRoute(
+        timetableOf(graph, [
+          { startMs: 0, risky: [] },
+          { startMs, risky: [1] },
+        ]),
+        [from, to],
+        control(),
+      ),
+    ).legs.flat().length
+  t.equal(linksWhen(arriveMs), 5, 'around the risk that begins on arrival')
+  t.equal(linksWhen(arriveMs + 1), 3, 'through before the risk begins')
+})
+
+t.test('findTimedRoute: a leg within one link takes its time too', async (t) => {
+  const graph = makeGraph(town(4))
+  const lengthMm = graph.segmentLengthMm[0]!
+  const snaps = [placeOn(graph, 0, 0), placeOn(graph, 0, lengthMm - 1000), placeOn(graph, 2, 1000)]
+  const timeline = timetableOf(graph, [
+    { startMs: 0, risky: [] },
+    { startMs: Math.round((lengthMm * 36) / 1000), risky: [1] },
+  ])
+  const { legs } = routeNow(findTimedRoute(timeline, snaps, control()))
+  t.equal(legs[0]!.length, 1)
+  t.notOk(
+    legs[1]!.some((step) => step.link === 2),
+    'the risk has begun by then',
+  )
+})
+
+t.test('findTimedRoute: slots beyond the last one that is used are never read', async (t) => {
+  const graph = makeGraph(town(4))
+  const profile = createProfile(graph)
+  const read = new Set<number>()
+  const timeline: Timeline = {
+    slotStartMs: Array.from({ length: 300 }, (_, slot) => slot * 10),
+    profileOf(slot) {
+      read.add(slot)
+      return profile
+    },
+  }
+  routeNow(findTimedRoute(timeline, [placeOn(graph, 0, 0), placeOn(graph, 11, 1000)], control()))
+  t.equal(Math.max(...read), MAX_SLOTS - 1)
 })
 
 t.test('findTimedRoute: a blocked leg, CANCELLED and SEARCH_TOO_LARGE', async (t) => {
@@ -145,6 +196,7 @@ t.test('property: the cost is that of the route found, link by link at the times
         const slot = timeline.findLastIndex(({ startMs }) => startMs <= clockMs)
         const isRisky = timeline[slot]!.risky.includes(step.link >> 1)
         const driveMs = Math.round((step.lengthMm * 36) / 500)
+        if (step.maxLevel !== (isRisky ? 10 : 0)) return false
         costMs += Math.round((step.lengthMm * (isRisky ? 10 : 1) * 36) / 500)
         clockMs += driveMs
       }
