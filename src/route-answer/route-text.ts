@@ -9,7 +9,7 @@ import { type LegWriter, legText } from './leg-text.js'
 import type { RequestPoint } from './request-point.js'
 
 /** Everything beside the solution that the text of an answer depends on. */
-export interface RouteTextInput {
+interface RouteTextInput {
   readonly graph: Graph
   /** start, via points as given, goal */
   readonly points: readonly RequestPoint[]

@@ -1,5 +1,5 @@
 /** Cache of values by key, bounded by bytes; the least recently used value is dropped first. */
-export interface ByteCache<V> {
+interface ByteCache<V> {
   get(key: string): V | undefined
   /** Adds or replaces a value; one larger than the whole cache is not kept. */
   set(key: string, value: V, bytes: number): void

@@ -37,7 +37,7 @@ export interface Engine {
 }
 
 /** Weights to register. */
-export interface Registration {
+interface Registration {
   readonly weights: Weights
   readonly kind: Kind
   /** registered weights that differ little, the most similar first: the first that is prepared is updated */

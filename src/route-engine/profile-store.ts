@@ -10,7 +10,7 @@ import type { ProfileRequest } from './requests.js'
 const MAX_SIMILAR = 1000
 
 /** Cache of profiles, whose weights it registers with the engine. The bytes of a profile include those of its metric. */
-export interface ProfileStore {
+interface ProfileStore {
   get(key: string): Profile | undefined
   /** Adds a profile under a key. @returns the profile */
   keep(map: LoadedMap, request: ProfileRequest, key: string, profile: Profile): Profile

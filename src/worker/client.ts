@@ -77,7 +77,7 @@ export function createWorkerClient(options: WorkerClientOptions): WorkerClient {
       if (target.pending.size >= options.maxPending) {
         return Promise.reject(new AppError('BUSY', { maxPending: options.maxPending, retryAfterS: 1 }))
       }
-      return start<R>(target, nextId++, name, payload, callOptions, options)
+      return start<R>(target, { id: nextId++, name, payload }, callOptions, options)
     },
     pending: () => thread?.pending.size ?? 0,
     wasStarted: () => wasStarted,
@@ -95,9 +95,7 @@ export function createWorkerClient(options: WorkerClientOptions): WorkerClient {
 
 function start<R>(
   thread: Thread,
-  id: number,
-  name: string,
-  payload: unknown,
+  { id, name, payload }: Pick<Extract<ToWorker, { kind: 'call' }>, 'id' | 'name' | 'payload'>,
   options: CallOptions,
   { idleMs, log }: Pick<WorkerClientOptions, 'idleMs' | 'log'>,
 ): Promise<R> {

@@ -21,7 +21,7 @@ function written(write: Writer): string {
   return takeText(text)
 }
 
-t.test('property: numbers are the shortest text of their double', async () => {
+t.test('property: numbers are written as JSON.stringify writes them', async () => {
   const whole = fc.oneof(fc.nat(), fc.maxSafeNat())
   fc.assert(
     fc.property(whole, (value) => written((text) => writeInteger(text, 0, value)) === JSON.stringify(value)),
@@ -50,7 +50,7 @@ t.test('property: numbers are the shortest text of their double', async () => {
   )
 })
 
-t.test('property: strings come back as they are', async () => {
+t.test('property: JSON.parse reads the strings that were written', async () => {
   const strings = fc.string({ unit: 'binary' })
   fc.assert(
     fc.property(strings, strings, (before, string) => {
@@ -65,7 +65,7 @@ t.test('property: strings come back as they are', async () => {
   )
 })
 
-t.test('byte text: grows, is taken once, and gives what it took back', async (t) => {
+t.test('byte text: grows, and is empty and small again after it was taken', async (t) => {
   const text = createByteText()
   const word = asciiOf('0123456789')
   for (let i = 0; i < 1_000_000; i++) {

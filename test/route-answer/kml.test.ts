@@ -45,7 +45,7 @@ t.test('routeKml: fits the grammar of KML 2.2', { skip: missing('xmllint') }, as
       .status,
     0,
   )
-  // the grammar itself is no rubber stamp
+  // the grammar refuses a wrong document
   for (const broken of [
     kml.replace(/(<name>Route<\/name>)\n(<description>[\s\S]*?<\/description>)/, '$2$1'),
     kml.replace('ffd77d2b', '#2b7dd7'),

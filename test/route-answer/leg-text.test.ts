@@ -17,7 +17,7 @@ const strange = [
   '🚧',
 ]
 
-/** Roads with corners, some at one place, with names that need care and notes. */
+/** Roads with corners, some at one place, with names that need escaping, and notes. */
 function roads(): Graph {
   const network = town(4)
   for (const [i, road] of network.roads.entries()) {
@@ -36,15 +36,15 @@ function roads(): Graph {
   return makeGraph(network)
 }
 
-t.test('property: the text of a route is that of its features', async () => {
+t.test('property: legText writes the features of featuresOf', async () => {
   const graph = roads()
   const writer = createLegWriter()
-  const spot = fc.record({ corner: fc.nat(1), fraction: fc.constantFrom(0, 0.5), part: fc.nat(1000) })
+  const point = fc.record({ corner: fc.nat(1), fraction: fc.constantFrom(0, 0.5), part: fc.nat(1000) })
   const step = fc.record({
     link: fc.nat(graph.segmentCount * 2 - 1),
     maxLevel: fc.nat(10),
-    from: fc.option(spot, { nil: undefined }),
-    to: fc.option(spot, { nil: undefined }),
+    from: fc.option(point, { nil: undefined }),
+    to: fc.option(point, { nil: undefined }),
     lengthMm: fc.nat(),
   })
   fc.assert(
@@ -68,13 +68,13 @@ interface Drawn {
 }
 
 function drivenStep(graph: Graph, { link, maxLevel, lengthMm, from, to }: Drawn): DrivenStep {
-  const position = (spot: Drawn['from']): RoadPoint | undefined =>
-    spot && {
+  const position = (point: Drawn['from']): RoadPoint | undefined =>
+    point && {
       segment: link >>> 1,
-      corner: spot.corner,
-      fraction: spot.fraction,
+      corner: point.corner,
+      fraction: point.fraction,
       offsetMm: 0,
-      lngE7: graph.junctionLngE7[graph.segmentTail[link >>> 1]!]! + (spot.part % 3),
+      lngE7: graph.junctionLngE7[graph.segmentTail[link >>> 1]!]! + (point.part % 3),
       latE7: graph.junctionLatE7[graph.segmentTail[link >>> 1]!]!,
     }
   const isWhole = from === undefined && to === undefined

@@ -4,7 +4,7 @@ import { cacheLinkText, findLinkText, linkTextCacheOf } from '../../src/route-an
 import { makeGraph } from '../support/make-graph.js'
 import { town } from '../support/town.js'
 
-t.test('property: a text that is found is the one that was kept last for its link', async (t) => {
+t.test('property: a cached text is the one cached last for its link', async (t) => {
   const graph = makeGraph(town(3))
   const texts = linkTextCacheOf(graph)
   const one = fc.record({ link: fc.nat(200), size: fc.integer({ min: 1, max: 2000 }), fill: fc.nat(255) })
@@ -32,7 +32,7 @@ t.test('property: a text that is found is the one that was kept last for its lin
   t.ok(found > 1000, `${found} found`)
 })
 
-t.test('cacheLinkText: what is longer than a text may be is not kept', async (t) => {
+t.test('cacheLinkText: a text that is too long is not cached', async (t) => {
   const texts = linkTextCacheOf(makeGraph(town(3)))
   cacheLinkText(texts, 1, new Uint8Array(5000), 0)
   t.equal(findLinkText(texts, 1), -1)

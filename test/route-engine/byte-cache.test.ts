@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createByteCache } from '../../src/route-engine/byte-cache.js'
 
-t.test('createByteCache: what was not used for longest goes first', async (t) => {
+t.test('createByteCache: the least recently used value is dropped first', async (t) => {
   const cache = createByteCache<string>(10)
   cache.set('a', 'A', 4)
   cache.set('b', 'B', 4)
@@ -11,7 +11,7 @@ t.test('createByteCache: what was not used for longest goes first', async (t) =>
   t.same([cache.bytes(), cache.size()], [8, 2])
 })
 
-t.test('createByteCache: a value set again counts once; one larger than all is not kept', async (t) => {
+t.test('createByteCache: a value set again counts once; one larger than the cache is not kept', async (t) => {
   const cache = createByteCache<string>(10)
   cache.set('a', 'A', 4)
   cache.set('a', 'A2', 6)
@@ -20,7 +20,7 @@ t.test('createByteCache: a value set again counts once; one larger than all is n
   t.same([cache.get('a'), cache.bytes()], [undefined, 0])
 })
 
-t.test('createByteCache: deletePrefix forgets a family', async (t) => {
+t.test('createByteCache: deletePrefix drops all keys with a prefix', async (t) => {
   const cache = createByteCache<string>(100)
   for (const key of ['1:a', '1:b', '12:a']) cache.set(key, key, 1)
   cache.deletePrefix('1:')

@@ -110,65 +110,59 @@ t.test('a risk table that changes while searches run: every answer is of one of 
   }
 })
 
-t.test(
-  'ready: works in slices, so that others get their turn; a raised flag ends it, and the next goes on',
-  async (t) => {
-    const graph = gridGraph(160, 160, seeded(2))
-    const hierarchy = buildHierarchy(graph, rankNodes(graph, graph.sites))
-    const map = { graph: graph as unknown as Graph, hierarchy } as LoadedMap
-    const engine = createEngine()
-    let bytes = 0
-    engine.register(map, {
-      weights: graph.weights,
-      kind: 'float64',
-      bases: [],
-      onBytes: (taken) => {
-        bytes = taken
-      },
-    })
-    const cancel = new Int32Array(new SharedArrayBuffer(4))
-    const stopped = engine.prepare(graph.weights, { cancel })
-    const waiting = engine.prepare(graph.weights)
-    cancel[0] = 1
-    await rejectsWith(t, stopped, 'CANCELLED')
-    let turns = 0
-    let isDone = false
-    const count = () => {
-      turns++
-      if (!isDone) setImmediate(count)
-    }
-    setImmediate(count)
-    await waiting
-    isDone = true
-    t.ok(turns > 1, `${turns} turns for others`)
-    t.equal(bytes, hierarchy.arcCount * 16 + searchBytes(hierarchy))
-    const ends = [{ node: 7, costMs: 0 }]
-    const control = { maxSettledNodes: 0 }
-    const targets = [{ node: 25_000, costMs: 0 }]
-    t.ok(engine.searchWith(map, graph.weights).one(ends, targets, { maxSettledNodes: 1 }), 'settles no nodes')
-    t.notOk(
-      engine.searchWith(map, graph.weights.slice()).one(ends, targets, control),
-      'other weights: the plain search',
-    )
-  },
-)
+t.test('prepare: runs in slices; a cancel flag ends it, and the next one continues', async (t) => {
+  const graph = gridGraph(160, 160, seeded(2))
+  const hierarchy = buildHierarchy(graph, rankNodes(graph, graph.sites))
+  const map = { graph: graph as unknown as Graph, hierarchy } as LoadedMap
+  const engine = createEngine()
+  let bytes = 0
+  engine.register(map, {
+    weights: graph.weights,
+    kind: 'float64',
+    bases: [],
+    onBytes: (taken) => {
+      bytes = taken
+    },
+  })
+  const cancel = new Int32Array(new SharedArrayBuffer(4))
+  const stopped = engine.prepare(graph.weights, { cancel })
+  const waiting = engine.prepare(graph.weights)
+  cancel[0] = 1
+  await rejectsWith(t, stopped, 'CANCELLED')
+  let turns = 0
+  let isDone = false
+  const count = () => {
+    turns++
+    if (!isDone) setImmediate(count)
+  }
+  setImmediate(count)
+  await waiting
+  isDone = true
+  t.ok(turns > 1, `${turns} turns for others`)
+  t.equal(bytes, hierarchy.arcCount * 16 + searchBytes(hierarchy))
+  const ends = [{ node: 7, costMs: 0 }]
+  const control = { maxSettledNodes: 0 }
+  const targets = [{ node: 25_000, costMs: 0 }]
+  t.ok(engine.searchWith(map, graph.weights).one(ends, targets, { maxSettledNodes: 1 }), 'settles no nodes')
+  t.notOk(
+    engine.searchWith(map, graph.weights.slice()).one(ends, targets, control),
+    'other weights: the plain search',
+  )
+})
 
-t.test(
-  'prices: what is prepared is counted, and does not stay beyond routing.profileCacheBytes',
-  async (t) => {
-    const settings = { routing: { profileCacheBytes: 40_000 } }
-    const { ask, addTheme, putCells, call } = openSearch(t, { town: unevenTown(9) }, settings)
-    await putCells(addTheme('flood'), [{ box: [10.002, 50.001, 10.009, 50.009], risk: 6 }])
-    const stats = () => call('status', null) as { profileBytes: number; profileCount: number }
-    let largest = 0
-    for (let i = 0; i < 30; i++) {
-      const flood = LEVEL_5.map((x) => x * (i + 1))
-      const ends = { start_lonlat: at(0, 0), goal_lonlat: at(8, 8) }
-      await ask(dijkstra, [{ themes: { flood }, ...ends, start_datetime: '2026-01-01 00:00:00' }])
-      largest = Math.max(largest, stats().profileBytes)
-    }
-    t.ok(largest <= 40_000, `${largest} bytes`)
-    t.ok(stats().profileCount > 1, `${stats().profileCount} profiles`)
-    t.ok(stats().profileBytes / stats().profileCount > 288 * 4 * 1.5, 'more than the weights')
-  },
-)
+t.test('profiles: metrics are counted, and dropped beyond routing.profileCacheBytes', async (t) => {
+  const settings = { routing: { profileCacheBytes: 40_000 } }
+  const { ask, addTheme, putCells, call } = openSearch(t, { town: unevenTown(9) }, settings)
+  await putCells(addTheme('flood'), [{ box: [10.002, 50.001, 10.009, 50.009], risk: 6 }])
+  const stats = () => call('status', null) as { profileBytes: number; profileCount: number }
+  let largest = 0
+  for (let i = 0; i < 30; i++) {
+    const flood = LEVEL_5.map((x) => x * (i + 1))
+    const ends = { start_lonlat: at(0, 0), goal_lonlat: at(8, 8) }
+    await ask(dijkstra, [{ themes: { flood }, ...ends, start_datetime: '2026-01-01 00:00:00' }])
+    largest = Math.max(largest, stats().profileBytes)
+  }
+  t.ok(largest <= 40_000, `${largest} bytes`)
+  t.ok(stats().profileCount > 1, `${stats().profileCount} profiles`)
+  t.ok(stats().profileBytes / stats().profileCount > 288 * 4 * 1.5, 'more than the weights')
+})

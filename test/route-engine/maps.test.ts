@@ -9,7 +9,7 @@ interface Status {
   faults: { file: string; message: string }[]
 }
 
-t.test('reload: takes in new files, keeps unchanged ones, lets go of those that are gone', async (t) => {
+t.test('reload: loads new files, keeps unchanged ones, drops those that are gone', async (t) => {
   const { call, parts, addMap, mapsDir } = openSearch(t, { a: town(3), b: town(3) })
   const before = parts.maps.list()
   t.same(
@@ -26,7 +26,7 @@ t.test('reload: takes in new files, keeps unchanged ones, lets go of those that 
   t.not(parts.maps.list()[0]?.generation, before[1]?.generation)
 })
 
-t.test('openMaps: a file that cannot be used is left out and told, the others are served', async (t) => {
+t.test('openMaps: a file that cannot be used is reported as a fault, the others are loaded', async (t) => {
   const { call, mapsDir } = openSearch(t, { a: town(3) })
   writeFileSync(path.join(mapsDir, 'bad.graph'), 'this is no map')
   writeFileSync(path.join(mapsDir, 'notes.txt'), 'not looked at')
@@ -35,7 +35,7 @@ t.test('openMaps: a file that cannot be used is left out and told, the others ar
   t.match(faults, [{ file: path.join(mapsDir, 'bad.graph'), message: /not a map file/ }])
 })
 
-t.test('openMaps: routing.maps names further files; of two of one name the first counts', async (t) => {
+t.test('openMaps: routing.maps names further files; of two with one name the first wins', async (t) => {
   const elsewhere = t.testdir()
   const { mapsDir } = openSearch(t, { a: town(3) })
   const other = path.join(elsewhere, 'other.graph')

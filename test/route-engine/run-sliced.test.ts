@@ -12,7 +12,7 @@ import { at, town } from '../support/town.js'
 
 const SENSITIVITY = [0, 0, 0, 0, 0, 10, 10, 10, 10, 10, 10]
 
-t.test('runSliced: others have their turn between slices, and a cancelled call ends there', async (t) => {
+t.test('runSliced: other work runs between slices, and a cancelled task ends there', async (t) => {
   const cancel = new Int32Array(new SharedArrayBuffer(4))
   const order: string[] = []
   const running = runSliced(sleepless(3, order), { cancel })
@@ -30,7 +30,7 @@ t.test('runSliced: others have their turn between slices, and a cancelled call e
   t.same(ended, ['slice'])
 })
 
-t.test('runSliced: work of short slices is done in one go', async (t) => {
+t.test('runSliced: short slices run without a pause', async (t) => {
   let others = 0
   function* quick(): SlicedTask<number> {
     yield
@@ -42,7 +42,7 @@ t.test('runSliced: work of short slices is done in one go', async (t) => {
   t.equal(await running, 0)
 })
 
-t.test('a search over time during which a table changes begins again', async (t) => {
+t.test('answerRoute: a time-dependent search is repeated when a table changes meanwhile', async (t) => {
   const { parts, addTheme, putCells, ask } = openSearch(t, { town: town() })
   const flood = addTheme('flood')
   await putCells(flood, [cell(0, 30)])
@@ -64,9 +64,9 @@ t.test('a search over time during which a table changes begins again', async (t)
   t.notOk(early.isMixed())
   await putCells(flood, [cell(30, 50)])
   early.profileOf(1)
-  t.ok(early.isMixed(), 'prices of two states')
+  t.ok(early.isMixed(), 'profiles of two states')
 
-  // three tries meet a change, then it is done in one go
+  // three attempts meet a change, then the search runs in one go
   let opened = 0
   const profiles = {
     ...parts.profiles,

@@ -19,32 +19,29 @@ interface Stats {
   clampedLevels: number
 }
 
-t.test(
-  'overlayOf: one overlay a slot, however many instants; a new version of the table drops them all',
-  async (t) => {
-    const { parts, addTheme, putCells, call } = openSearch(t, { town: town() })
-    const flood = addTheme('flood')
-    const [map] = parts.maps.list()
-    await putCells(flood, [
-      { box: BOX, risk: 5, start: '2026-01-01 12:00:00', end: '2026-01-01 13:00:00' },
-      { box: BOX, risk: 6, start: '2026-01-01 12:30:00', end: '2026-01-01 14:00:00' },
-    ])
-    const { themes } = parts
-    const overlayAt = (time: string) =>
-      themes.inSnapshot(() => themes.overlayOf(themes.find('flood'), map!, us(`2026-01-01 ${time}`)))
-    const first = overlayAt('12:00:00')
-    t.equal(overlayAt('12:29:59'), first)
-    t.same(first.slot, { fromUs: us('2026-01-01 12:00:00'), untilUs: us('2026-01-01 12:30:00') })
-    t.not(overlayAt('12:30:00'), first)
-    t.same([...overlayAt('12:30:00').overlay.pieceLevel].includes(6), true)
-    t.same(overlayAt('11:00:00').slot.fromUs, undefined)
-    t.same(overlayAt('15:00:00').slot.untilUs, undefined)
-    t.match(call('status', null), { overlayCount: 4 })
-    await putCells(flood, [{ box: BOX, risk: 1, start: '2026-01-01 10:00:00', end: '2026-01-01 11:00:00' }])
-    t.not(overlayAt('12:10:00'), first)
-    t.match(call('status', null), { overlayCount: 1 })
-  },
-)
+t.test('overlayOf: one overlay for each slot; a new version of the table drops them all', async (t) => {
+  const { parts, addTheme, putCells, call } = openSearch(t, { town: town() })
+  const flood = addTheme('flood')
+  const [map] = parts.maps.list()
+  await putCells(flood, [
+    { box: BOX, risk: 5, start: '2026-01-01 12:00:00', end: '2026-01-01 13:00:00' },
+    { box: BOX, risk: 6, start: '2026-01-01 12:30:00', end: '2026-01-01 14:00:00' },
+  ])
+  const { themes } = parts
+  const overlayAt = (time: string) =>
+    themes.inSnapshot(() => themes.overlayOf(themes.find('flood'), map!, us(`2026-01-01 ${time}`)))
+  const first = overlayAt('12:00:00')
+  t.equal(overlayAt('12:29:59'), first)
+  t.same(first.slot, { fromUs: us('2026-01-01 12:00:00'), untilUs: us('2026-01-01 12:30:00') })
+  t.not(overlayAt('12:30:00'), first)
+  t.same([...overlayAt('12:30:00').overlay.pieceLevel].includes(6), true)
+  t.same(overlayAt('11:00:00').slot.fromUs, undefined)
+  t.same(overlayAt('15:00:00').slot.untilUs, undefined)
+  t.match(call('status', null), { overlayCount: 4 })
+  await putCells(flood, [{ box: BOX, risk: 1, start: '2026-01-01 10:00:00', end: '2026-01-01 11:00:00' }])
+  t.not(overlayAt('12:10:00'), first)
+  t.match(call('status', null), { overlayCount: 1 })
+})
 
 t.test('overlayOf: kept while they fit routing.overlayCacheBytes', async (t) => {
   const { ask, addTheme, putCells, call } = openSearch(
@@ -77,51 +74,45 @@ t.test('overlayOf: kept while they fit routing.overlayCacheBytes', async (t) => 
   )
 })
 
-t.test(
-  'cells: levels outside 0 to 10 are clamped and counted, cells without a level passed over',
-  async (t) => {
-    const { ask, addTheme, putCells, call } = openSearch(t, { town: town() })
-    const flood = addTheme('flood')
-    await putCells(flood, [
-      { box: BOX, risk: 99 },
-      { box: BOX, risk: -3 },
-      { box: BOX, risk: null },
-    ])
-    const request = {
-      themes: { flood: new Array(11).fill(0) },
-      start_lonlat: at(0, 0),
-      goal_lonlat: at(3, 0),
-      start_datetime: '2026-01-01',
-    }
-    t.equal((await ask(dijkstra, [{ ...request, start_datetime: '2026-01-01 00:00' }])).max_risk, 10)
-    t.match(call('status', null), { clampedLevels: 2 })
-  },
-)
+t.test('cells: levels outside 0 to 10 are clamped and counted, cells without a level skipped', async (t) => {
+  const { ask, addTheme, putCells, call } = openSearch(t, { town: town() })
+  const flood = addTheme('flood')
+  await putCells(flood, [
+    { box: BOX, risk: 99 },
+    { box: BOX, risk: -3 },
+    { box: BOX, risk: null },
+  ])
+  const request = {
+    themes: { flood: new Array(11).fill(0) },
+    start_lonlat: at(0, 0),
+    goal_lonlat: at(3, 0),
+    start_datetime: '2026-01-01',
+  }
+  t.equal((await ask(dijkstra, [{ ...request, start_datetime: '2026-01-01 00:00' }])).max_risk, 10)
+  t.match(call('status', null), { clampedLevels: 2 })
+})
 
-t.test(
-  'prices: equal themes, sensitivities and slots share one profile; others have their own',
-  async (t) => {
-    const { parts, addTheme, putCells } = openSearch(t, { town: town() })
-    await putCells(addTheme('flood'), [
-      { box: BOX, risk: 5, start: '2026-01-01 12:00:00', end: '2026-01-01 13:00:00' },
-    ])
-    await putCells(addTheme('wind'), [{ box: BOX, risk: 2 }])
-    const [map] = parts.maps.list()
-    const profileAt = (time: string, themes: [string, number[]][]) =>
-      parts.profiles.profileAt(map!, { map: undefined, themes, startUs: 0n }, us(`2026-01-01 ${time}`))
-    const both: [string, number[]][] = [
-      ['flood', LEVEL_5],
-      ['wind', LEVEL_5],
-    ]
-    const first = profileAt('12:00:00', both)
-    t.equal(profileAt('12:40:00', both), first)
-    t.not(profileAt('13:40:00', both), first)
-    t.not(profileAt('12:40:00', both.slice(0, 1)), first)
-    t.not(profileAt('12:40:00', [['flood', LEVEL_5.map((x) => x / 2)], ['wind', LEVEL_5]]), first) // biome-ignore format: themes
-  },
-)
+t.test('profiles: equal themes, sensitivities and slots share one profile', async (t) => {
+  const { parts, addTheme, putCells } = openSearch(t, { town: town() })
+  await putCells(addTheme('flood'), [
+    { box: BOX, risk: 5, start: '2026-01-01 12:00:00', end: '2026-01-01 13:00:00' },
+  ])
+  await putCells(addTheme('wind'), [{ box: BOX, risk: 2 }])
+  const [map] = parts.maps.list()
+  const profileAt = (time: string, themes: [string, number[]][]) =>
+    parts.profiles.profileAt(map!, { map: undefined, themes, startUs: 0n }, us(`2026-01-01 ${time}`))
+  const both: [string, number[]][] = [
+    ['flood', LEVEL_5],
+    ['wind', LEVEL_5],
+  ]
+  const first = profileAt('12:00:00', both)
+  t.equal(profileAt('12:40:00', both), first)
+  t.not(profileAt('13:40:00', both), first)
+  t.not(profileAt('12:40:00', both.slice(0, 1)), first)
+  t.not(profileAt('12:40:00', [['flood', LEVEL_5.map((x) => x / 2)], ['wind', LEVEL_5]]), first) // biome-ignore format: themes
+})
 
-t.test('ahead: the next slot of a theme in use is laid before it is asked for', async (t) => {
+t.test('prefetch: the overlay of the next slot of a theme in use is built in advance', async (t) => {
   const { ask, addTheme, putCells, call } = openSearch(t, { town: town() }, { routing: { riskSlotS: 600 } })
   await putCells(addTheme('flood'), [
     { box: BOX, risk: 5, start: '2026-01-01 12:00:00', end: '2026-01-01 12:10:00' },

@@ -32,7 +32,7 @@ interface Hazard {
 }
 
 t.test(
-  'Porto: answers cost what the oracle finds, and their own links add up',
+  'Porto: answers have the costs of the oracle, and their links add up',
   { skip: missingPorto },
   async (t) => {
     const graph = await portoGraph()
@@ -45,7 +45,7 @@ t.test(
   },
 )
 
-t.test('Porto: a search whose caller is gone stops on its way', { skip: missingPorto }, async (t) => {
+t.test('Porto: a search stops when its caller has disconnected', { skip: missingPorto }, async (t) => {
   const graph = await portoGraph()
   const profile = createProfile(graph)
   const state = createSearchState(graph.nodeCount)
@@ -65,7 +65,7 @@ t.test('Porto: a search whose caller is gone stops on its way', { skip: missingP
   t.ok(state.settledCount < 10_000, `stopped after ${state.settledCount} nodes`)
 })
 
-/** What is wrong with the answers under a hazard, in words. */
+/** Lists the faults of the answers under a hazard. */
 function wrongAnswers(
   graph: Graph,
   hazard: Hazard,
@@ -107,7 +107,7 @@ function wrongAnswers(
   })
 }
 
-/** Cheapest cost by the plain search, with the way ahead inside one link. */
+/** Returns the least cost by the plain search, or of the direct leg within one link. */
 function oracleMs(profile: Profile, costs: Float64Array, [from, to]: Snap[]): number {
   const sources: readonly End[] = endsOf(profile, from!).sources
   const targets: readonly End[] = endsOf(profile, to!).targets
@@ -118,7 +118,7 @@ function oracleMs(profile: Profile, costs: Float64Array, [from, to]: Snap[]): nu
   )
 }
 
-/** The published formula over a whole link, from the overlay's pieces. */
+/** Returns the cost of a whole link by the documented formula, from the pieces of the overlay. */
 function arcMs(graph: Graph, overlay: Overlay, arc: number): number {
   const link = graph.arcLink[arc]!
   const at = findSegment(overlay, link >> 1)
@@ -139,8 +139,8 @@ function dangerous(overlay: Overlay): Overlay {
 }
 
 /**
- * Hours of an answer's own lines through the cells themselves: no overlay, no pieces. `slack` is what rounding each
- * border to a millimetre may make of it.
+ * Sums up the hours of an answer from its lines and the cells, without overlay and pieces. `slack` bounds the effect of
+ * rounding each border to a millimetre.
  */
 function sumByWalking(
   features: readonly RouteFeature[],
@@ -173,7 +173,7 @@ function sumByWalking(
   return { hours, slack }
 }
 
-/** Where a straight piece crosses a ring, as shares of the piece. */
+/** Lists the crossings of a straight line with a ring, as shares of the line. */
 function crossings(ring: readonly Position[], a: readonly number[], b: readonly number[]): number[] {
   const [dx, dy] = [b[0]! - a[0]!, b[1]! - a[1]!]
   return ring.slice(1).flatMap((to, i) => {
@@ -213,7 +213,7 @@ function around(graph: Graph, random: () => number, radiusM: number, corners: nu
   return { ring, box: boxOf(ring), level }
 }
 
-/** Random points of the map that are near a road, with a way between them. */
+/** Draws pairs of points near roads, with a route between them. */
 function placedPairs(graph: Graph, random: () => number): { points: RequestPoint[]; places: Snap[] }[] {
   const [west, south, east, north] = graph.meta.bbox
   const map = { name: 'porto', graph }

@@ -40,7 +40,7 @@ interface State {
  * Cheapest cost between two sets of spots, by brute force over the roads as they are: states are the last links
  * driven, and each restriction is looked up in them as it is written. Shares nothing with the graph or the search.
  *
- * @returns integral milliseconds, Infinity when there is no way
+ * @returns integral milliseconds, Infinity when there is no path
  */
 export function oracleCost(world: World, starts: readonly Spot[], goals: readonly Spot[]): number {
   let best = Number.POSITIVE_INFINITY
@@ -130,7 +130,7 @@ export function levelAt(theme: Theme, segment: number, mm: number): number {
   return theme.pieces.get(segment)?.find(([endMm]) => endMm > mm)?.[1] ?? 0
 }
 
-/** What is wrong with a chain of drives, null when nothing is: gaps, wrong directions, restrictions, private roads. */
+/** Returns the fault of a chain of drives, null when there is none: gaps, wrong directions, restrictions, private roads. */
 export function faultOf(world: World, drives: readonly Drive[]): string | null {
   let history: number[] = []
   let phase = 0

@@ -33,8 +33,8 @@ export function plainGraph(nodeCount: number, arcs: readonly PlainArc[], sites?:
 export const COSTS = [0, 0, 1, 2, 3, 7, 10, 10, 1000, 65_536, 1_000_003, -1]
 
 /**
- * Graphs of up to `maxNodes` nodes with loops, parallel arcs, one-ways, arcs that cost nothing, closed arcs, lone
- * nodes, several components and nodes in one place.
+ * Graphs of up to `maxNodes` nodes with loops, parallel arcs, one-ways, arcs of cost 0, closed arcs, lone
+ * nodes, several components and nodes with equal coordinates.
  */
 export function plainGraphs(maxNodes: number, costs: readonly number[] = COSTS): fc.Arbitrary<PlainGraph> {
   return fc.integer({ min: 1, max: maxNodes }).chain((nodeCount) => {

@@ -8,10 +8,10 @@ import { readGraph } from '../../src/routing/graph/graph-file.js'
 
 export const PORTO = path.resolve('../shared/data/osm/porto_portugal.osm.pbf')
 
-/** Why tests on the real roads of Porto are left out; false when its extract is there. For tap's `skip` option. */
+/** Reason to skip tests on the real roads of Porto, false when the extract exists. For tap's `skip` option. */
 export const missingPorto: string | false = existsSync(PORTO) ? false : `skipped: ${PORTO} is not there`
 
-/** The roads of Porto, built anew. */
+/** Builds the map of Porto. */
 export async function portoGraph(): Promise<Graph> {
   const parts = await buildMap({
     input: PORTO,

@@ -20,12 +20,12 @@ import { openTables, type Tables } from './tables.js'
 
 type TestLike = { testdir(): string; teardown(work: () => unknown): unknown }
 
-/** The search worker's side without the thread, over a data directory of the test's. */
+/** The search worker without its thread, over a data directory of the test. */
 export interface TestSearch {
   readonly parts: SearchParts
   readonly tables: Tables
   readonly mapsDir: string
-  /** answers a call as the thread would, the JSON parsed */
+  /** answers a call as the thread does, with the JSON parsed */
   call(name: string, request: unknown, cancel?: Int32Array): unknown
   /** runs a method of `api/routing` on top of it */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape

@@ -32,7 +32,7 @@ export function town(size = 5, restrictions: Restriction[] = []): Network {
   return { junctions, roads, restrictions }
 }
 
-/** Streets of different speeds, so that hardly two ways cost the same. */
+/** Streets of different speeds, so that few paths cost the same. */
 export function unevenTown(size: number): Network {
   const random = seeded(9)
   const network = town(size)
@@ -43,7 +43,7 @@ export function unevenTown(size: number): Network {
   return { ...network, roads }
 }
 
-/** Place of a crossing, or of a spot between crossings. */
+/** Coordinates of a crossing, or of a point between crossings. */
 export function at(x: number, y: number): [number, number] {
   return [Math.round((10 + x * STEP) * 1e7) / 1e7, Math.round((50 + y * STEP) * 1e7) / 1e7]
 }

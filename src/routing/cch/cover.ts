@@ -74,6 +74,7 @@ function growTree(cell: Cell, { mate, cameFrom }: Matching, root: number): void 
       rights.push(other)
       const next = mate[other]!
       if (next === NONE) {
+        // an augmenting path: the tree is dropped, since its nodes are matched now
         matchAlong(mate, cameFrom, other)
         for (const seen of lefts) cameFrom[seen] = NONE
         for (const seen of rights) cameFrom[seen] = NONE

@@ -23,7 +23,7 @@ export interface Customisation {
 export type Kind = 'int32' | 'float64'
 
 /** Start of an update: a complete metric, and the weights that it was customised with. */
-export interface Base {
+interface Base {
   readonly metric: Metric
   readonly weights: Weights
 }

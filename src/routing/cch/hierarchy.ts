@@ -167,6 +167,7 @@ function countArcs(nodeCount: number, rows: Rows): { parent: Int32Array; first: 
     seenBy[x] = x
     for (let at = rows.first[x]!, end = rows.first[x + 1]!; at < end; at++) {
       let v = rows.lower[at]!
+      // up the tree until a rank that x has visited: everything above it was visited too
       while (seenBy[v] !== x) {
         seenBy[v] = x
         if (parent[v] === ROOT) parent[v] = x
@@ -225,7 +226,7 @@ function fillArcs(rows: Rows, parent: Int32Array, first: Uint32Array, depth: Uin
       const lowest = rows.lower[at]!
       for (let v = lowest; seenBy[v] !== x; v = parent[v]!) {
         seenBy[v] = x
-        headDepth[free[v]!++] = xDepth
+        headDepth[free[v]!++] = xDepth // the next arc of v leads to x
       }
       const code = rows.code[at]!
       const input = freeInput[lowest]!++

@@ -96,6 +96,7 @@ function augment(cell: Cell, source: number): boolean {
   for (;;) {
     const arc = cursor[node]!
     if (arc === first[node + 1]!) {
+      // dead end: go back and try the next arc there
       if (depth === 0) return false
       depth--
       const back = path[depth]!
@@ -112,6 +113,7 @@ function augment(cell: Cell, source: number): boolean {
     if (end[next] === SINK) break
     node = next
   }
+  // one unit along the path; the residual capacity of the opposite arcs grows
   for (let i = 0; i < depth; i++) {
     const arc = path[i]!
     flow[arc]! += 1

@@ -51,7 +51,7 @@ function sorted(
     for (let at = both.first[from]!, stop = both.first[from + 1]!; at < stop; at++) {
       const to = both.node[at]!
       const last = end[to]!
-      if (last > both.first[to]! && list[last - 1] === from) continue
+      if (last > both.first[to]! && list[last - 1] === from) continue // a parallel arc
       list[last] = from
       end[to] = last + 1
     }

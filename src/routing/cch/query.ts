@@ -103,6 +103,7 @@ function placeEnds(h: Hierarchy, query: Query, sources: readonly End[], targets:
   const rankOf = (end: number) =>
     rank[end < sources.length ? sources[end]!.node : targets[end - sources.length]!.node]!
   const byRank = Array.from({ length: ends }, (_, end) => end)
+  // insertion sort: there are two to eight ends
   for (let i = 1; i < ends; i++) {
     const end = byRank[i]!
     let at = i

@@ -68,11 +68,13 @@ function eliminate(first: Uint32Array, list: Uint32Array, degree: Uint32Array, n
     return
   }
   const b = list[begin + 1]!
+  // a and b are neighbours already: their lists shrink
   if (positionOf(first, list, degree, a, b) >= 0) {
     remove(first, list, degree, a, node)
     remove(first, list, degree, b, node)
     return
   }
+  // otherwise the new edge takes the place of the old one in both lists
   list[positionOf(first, list, degree, a, node)] = b
   list[positionOf(first, list, degree, b, node)] = a
 }

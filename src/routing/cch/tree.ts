@@ -56,8 +56,9 @@ export function postOrder(order: Uint32Array, parent: Int32Array): Uint32Array {
   let count = 0
   let node = firstChild[nodeCount]!
   while (node >= 0) {
-    while (firstChild[node]! >= 0) node = firstChild[node]!
+    while (firstChild[node]! >= 0) node = firstChild[node]! // down to a leaf
     result[count++] = node
+    // up while there is no further sibling: all children are placed
     while (nextSibling[node]! < 0 && parent[node]! !== ROOT) {
       node = parent[node]!
       result[count++] = node

@@ -138,6 +138,7 @@ function pushHalves(unpacker: Unpacker, stack: number[], { lower, upper, arc: ho
   const { hierarchy: h } = unpacker
   const { first, headDepth } = h
   const middle = findMiddle(unpacker, lower, hopArc, isUp)
+  // the lower end is deeper in the tree, so its arc comes first in the sorted arcs of the middle
   const toLower = findArc(h, middle, headDepth[first[lower]!]! + 1, first[middle]!)
   const toUpper = findArc(h, middle, headDepth[hopArc]!, toLower + 1)
   if (isUp) {
@@ -160,11 +161,12 @@ export function findMiddle(unpacker: Unpacker, lower: number, hopArc: number, is
   const code = hopArc * 2 + (isUp ? 0 : 1)
   const slot = code % knownHop.length
   if (knownHop[slot] === code) return knownMiddle[slot]!
+  // upwards the path goes down to the middle, then up from it; downwards the same in the other direction
   const [toFirst, toSecond] = isUp ? [metric.down, metric.up] : [metric.up, metric.down]
   const costMs = toSecond[hopArc]!
   const lowerDepth = headDepth[first[lower]!]! + 1
   const upperDepth = headDepth[hopArc]!
-  let tries = 0
+  let tries = 0 // candidates examined
   for (let at = firstLower[lower]!, end = firstLower[lower + 1]!; at < end; at++) {
     for (let v = lowerOf[at]!; v !== lower; v = parent[v]!) {
       tries++

@@ -33,13 +33,15 @@ export function readFlatLine(graph: Graph, segment: number, line: FlatLine): voi
   xy[1] = latE7
   let count = 2
   while (at < end) {
+    // longitude: seven bits a byte, least significant first; the high bit means that more follow
     let byte = geometry[at++]!
     let bits = byte & 0x7f
     for (let shift = 7; byte >= 0x80; shift += 7) {
       byte = geometry[at++]!
       bits |= (byte & 0x7f) << shift
     }
-    lngE7 += (bits >>> 1) ^ -(bits & 1)
+    lngE7 += (bits >>> 1) ^ -(bits & 1) // zigzag: 0, -1, 1, -2 …
+    // latitude likewise
     byte = geometry[at++]!
     bits = byte & 0x7f
     for (let shift = 7; byte >= 0x80; shift += 7) {

@@ -65,12 +65,15 @@ export type SectionName = keyof typeof SECTION_KIND
 /** CRC-32 of some bytes (ISO 3309, as in zip and PNG), for instance `crc32` of `node:zlib`. */
 type Crc32 = (bytes: Uint8Array) => number
 
+/** Entry of the table of sections. */
 interface Section {
   readonly crc: number
+  /** from the beginning of the file, bytes */
   readonly offset: number
   readonly bytes: number
 }
 
+/** Header and table of sections; `sections` by kind. */
 interface Layout {
   readonly junctionCount: number
   readonly segmentCount: number
@@ -99,6 +102,7 @@ export function readGraph(buffer: SharedArrayBuffer, crc32: Crc32): Graph {
   return graph
 }
 
+/** Reads header and table of sections. @throws AppError BAD_MAP_FILE */
 function readLayout(buffer: SharedArrayBuffer, crc32: Crc32): Layout {
   const view = new DataView(buffer)
   checkHeader(buffer, view)
@@ -164,6 +168,7 @@ function checkHeader(buffer: SharedArrayBuffer, view: DataView): void {
   }
 }
 
+/** Creates the views of all sections. @throws AppError BAD_MAP_FILE for one that is missing or damaged */
 function viewGraph(buffer: SharedArrayBuffer, layout: Layout, crc32: Crc32): Graph {
   const { junctionCount, segmentCount, nodeCount, arcCount } = layout
   const linkCount = segmentCount * 2
@@ -172,7 +177,8 @@ function viewGraph(buffer: SharedArrayBuffer, layout: Layout, crc32: Crc32): Gra
     const section = layout.sections.get(SECTION_KIND[name])
     if (section === undefined)
       throw badMapFile('damaged', `the map file is damaged: section ${name} is missing`)
-    checkSection(buffer, name, section, elementBytes, count, crc32)
+    const expected = count === undefined ? section.bytes : count * elementBytes
+    checkSection(buffer, name, section, { bytes: expected, elementBytes }, crc32)
     return section
   }
   const u32 = (name: SectionName, count?: number) => {
@@ -218,21 +224,21 @@ function viewGraph(buffer: SharedArrayBuffer, layout: Layout, crc32: Crc32): Gra
   }
 }
 
+/** Checks the position, the size and the checksum of a section. @throws AppError BAD_MAP_FILE */
 function checkSection(
   buffer: SharedArrayBuffer,
   name: SectionName,
   section: Section,
-  elementBytes: number,
-  count: number | undefined,
+  expected: { readonly bytes: number; readonly elementBytes: number },
   crc32: Crc32,
 ): void {
   const { offset, bytes, crc } = section
-  const expected = count === undefined ? bytes : count * elementBytes
-  const isPlaced = offset % 8 === 0 && offset + bytes <= buffer.byteLength && bytes % elementBytes === 0
-  if (!isPlaced || bytes !== expected) {
+  const isPlaced =
+    offset % 8 === 0 && offset + bytes <= buffer.byteLength && bytes % expected.elementBytes === 0
+  if (!isPlaced || bytes !== expected.bytes) {
     throw badMapFile(
       'damaged',
-      `the map file is damaged: section ${name} has ${bytes} bytes at ${offset}, expected ${expected}`,
+      `the map file is damaged: section ${name} has ${bytes} bytes at ${offset}, expected ${expected.bytes}`,
     )
   }
   if (crc32(new Uint8Array(buffer, offset, bytes)) !== crc) {

@@ -39,7 +39,7 @@ export function nearestJunction(graph: Graph, lng: number, lat: number): number 
     const isLow = gap <= 0
     if (isLow) walk(left, middle - 1, 1 - axis)
     else walk(middle + 1, right, 1 - axis)
-    if (gap * gap > bestM2) return
+    if (gap * gap > bestM2) return // the other half is farther than the nearest so far
     if (isLow) walk(middle + 1, right, 1 - axis)
     else walk(left, middle - 1, 1 - axis)
   }

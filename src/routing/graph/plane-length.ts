@@ -12,7 +12,7 @@ export function planeLengthM(ax: number, ay: number, bx: number, by: number): nu
   const at = (band + BANDS / 2) * COEFFICIENTS
   const table = bands ?? createBands()
   if (table[at] === 0) fillBand(table, at, band)
-  const t = latE7 - (band + 0.5) * BAND_E7
+  const t = latE7 - (band + 0.5) * BAND_E7 // from the middle of the band
   const dx = (bx - ax) * (table[at]! + t * (table[at + 1]! + t * (table[at + 2]! + t * table[at + 3]!)))
   const dy = (by - ay) * (table[at + 4]! + t * (table[at + 5]! + t * (table[at + 6]! + t * table[at + 7]!)))
   return Math.sqrt(dx * dx + dy * dy)

@@ -21,7 +21,7 @@ export interface Control {
 }
 
 /** Roads with their weights, and the scratch of searches on them. */
-export interface WeightedRoads {
+interface WeightedRoads {
   readonly topology: Topology
   /** arc → cost, milliseconds */
   readonly weights: Weights

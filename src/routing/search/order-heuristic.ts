@@ -78,8 +78,8 @@ function reverseParts(tour: number[], cost: Float64Array, size: number): boolean
   const last = tour.length - 1
   let isBetter = false
   for (let i = 1; i < last - 1; i++) {
-    let ahead = 0
-    let back = 0
+    let ahead = 0 // cost of the part in its present direction
+    let back = 0 // and reversed
     for (let j = i + 1; j < last; j++) {
       ahead += cost[tour[j - 1]! * size + tour[j]!]!
       back += cost[tour[j]! * size + tour[j - 1]!]!
@@ -105,6 +105,7 @@ function moveRuns(tour: number[], cost: Float64Array, size: number): boolean {
   for (let length = 1; length <= MAX_RUN; length++) {
     for (let from = 1; from + length < tour.length; from++) {
       const to = from + length - 1
+      // the run leaves a gap that is closed; it then opens another one
       const saved = between(from - 1, from) + between(to, to + 1) - between(from - 1, to + 1)
       for (let after = 0; after + 1 < tour.length; after++) {
         if (after >= from - 1 && after <= to) continue

@@ -23,7 +23,7 @@ export function exactOrder({ viaCount, costMs }: CostMatrix): Order {
   const goal = viaCount + 1
   const all = (1 << viaCount) - 1
   if (viaCount === 0) return { via: [], costMs: costMs[goal]!, isOptimal: true }
-  const rest = new Float64Array((all + 1) * viaCount)
+  const rest = new Float64Array((all + 1) * viaCount) // set * viaCount + last → cost, milliseconds
   for (let set = all; set > 0; set--) {
     for (let last = 0; last < viaCount; last++) {
       if ((set & (1 << last)) === 0) continue

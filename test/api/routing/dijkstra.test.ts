@@ -76,19 +76,22 @@ t.test('routing.dijkstra: new rows are seen by the next call; each answer is of 
   t.equal((await ask(dijkstra, request)).geojson.features.length, 5)
 })
 
-t.test('routing.dijkstra: a theme is its table, riskmap_<theme>, or what riskmap.themes says', async (t) => {
-  const { ask, addTheme } = openSearch(t, { town: town() }, { riskmap: { themes: { fire: 'hot' } } })
-  addTheme('flood')
-  addTheme('riskmap_wind')
-  addTheme('hot')
-  for (const theme of ['flood', 'wind', 'riskmap_wind', 'fire', 'hot']) {
-    t.ok(await ask(dijkstra, [{ ...base, themes: { [theme]: LEVEL_5 } }]))
-  }
-  await rejectsWith(t, ask(dijkstra, [{ ...base, themes: { snow: LEVEL_5 } }]), 'UNKNOWN_THEME', {
-    data: { theme: 'snow' },
-  })
-  await rejectsWith(t, ask(dijkstra, [{ ...base, themes: { constructor: LEVEL_5 } }]), 'UNKNOWN_THEME')
-})
+t.test(
+  'routing.dijkstra: the table of a theme has its name, or riskmap_<theme>, or that of riskmap.themes',
+  async (t) => {
+    const { ask, addTheme } = openSearch(t, { town: town() }, { riskmap: { themes: { fire: 'hot' } } })
+    addTheme('flood')
+    addTheme('riskmap_wind')
+    addTheme('hot')
+    for (const theme of ['flood', 'wind', 'riskmap_wind', 'fire', 'hot']) {
+      t.ok(await ask(dijkstra, [{ ...base, themes: { [theme]: LEVEL_5 } }]))
+    }
+    await rejectsWith(t, ask(dijkstra, [{ ...base, themes: { snow: LEVEL_5 } }]), 'UNKNOWN_THEME', {
+      data: { theme: 'snow' },
+    })
+    await rejectsWith(t, ask(dijkstra, [{ ...base, themes: { constructor: LEVEL_5 } }]), 'UNKNOWN_THEME')
+  },
+)
 
 t.test('routing.dijkstra: UNKNOWN_THEME also for a table without levels', async (t) => {
   const { ask, tables } = openSearch(t, { town: town() })
@@ -131,7 +134,7 @@ t.test('routing.dijkstra: OUTSIDE_MAP names the point and the area', async (t) =
   })
 })
 
-t.test('routing.dijkstra: the map by name, or the first whose area holds all points', async (t) => {
+t.test('routing.dijkstra: the map by name, or the first whose area contains all points', async (t) => {
   const far = town()
   far.junctions = far.junctions.map(([lng, lat]) => [lng + 1, lat])
   const { ask } = openSearch(t, { a_far: far, b_here: town(), c_here: town(3) })

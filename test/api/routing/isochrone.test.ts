@@ -29,7 +29,7 @@ t.test('isochrone: the area contains the junctions within the cost, and no other
   }
 })
 
-t.test('routing.isochrone: what costs too much within is a hole; closed areas are gone around', async (t) => {
+t.test('routing.isochrone: parts that cost too much are holes; closed areas are avoided', async (t) => {
   const { ask, addTheme, putCells } = openSearch(t, { town: town(SIZE) })
   await putCells(addTheme('flood'), [{ box: [10.005, 50.005, 10.007, 50.007], risk: 5 }])
   const params = {
@@ -52,7 +52,7 @@ t.test('routing.isochrone: what costs too much within is a hole; closed areas ar
   t.match(nothing.features[0], { geometry: { coordinates: [] }, properties: { nodes: 0 } })
 })
 
-t.test('routing.isochrone: equal with and without a hierarchy, also beyond what int32 holds', async (t) => {
+t.test('routing.isochrone: equal with and without a hierarchy, also beyond int32', async (t) => {
   const [fast, plain] = [true, false].map((isOrdered) =>
     openSearch(
       {

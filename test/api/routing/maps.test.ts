@@ -5,7 +5,7 @@ import { rejectsWith } from '../../support/rejects-with.js'
 import { openSearch } from '../../support/search.js'
 import { town } from '../../support/town.js'
 
-t.test('routing.list_maps and routing.nearest: what is served, and where a route would begin', async (t) => {
+t.test('routing.list_maps and routing.nearest: maps, and the nearest point on a road', async (t) => {
   const { ask } = openSearch(t, { town: town() })
   const { maps } = await ask(listMaps, [{}])
   t.match(maps, [{ name: 'town', nodes: 25, arcs: 80, attribution: '© test', built_from: { file: 'test' } }])

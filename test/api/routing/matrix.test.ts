@@ -29,7 +29,7 @@ t.test('routing.matrix: each cell is the route of its row and column', async (t)
   })
 })
 
-t.test('routing.matrix: null where there is no way', async (t) => {
+t.test('routing.matrix: null where there is no route', async (t) => {
   const network = town(3)
   network.junctions.push(at(0, 3), at(1, 3))
   network.roads.push({ from: 9, to: 10, speed: [30, 30] })

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { cacheHop, createHopCache, findCachedHop } from '../../../src/routing/cch/hop-cache.js'
 
-t.test('property: a way that is known is the one that was remembered last for its hop', async (t) => {
-  const known = createHopCache(400) // 100 arcs: it is emptied again and again
+t.test('property: a cached path is the one cached last for its hop', async (t) => {
+  const known = createHopCache(400) // 100 arcs: it is emptied many times
   const expected = new Map<number, { way: number[]; zeroCount: number }>()
   let found = 0
   const one = fc.record({
@@ -32,7 +32,7 @@ t.test('property: a way that is known is the one that was remembered last for it
   t.ok(found > 50, `${found} found`)
 })
 
-t.test('cacheHop: neither what is short nor what is longer than all may be', async (t) => {
+t.test('cacheHop: paths that are too short or too long are not cached', async (t) => {
   const known = createHopCache(40)
   cacheHop(known, 1, [1, 2, 3], 0, 0)
   cacheHop(

@@ -23,7 +23,7 @@ const NETWORK: Network = {
   restrictions: [{ kind: 'no', links: [0, 6] }],
 }
 
-t.test('map file: the order of nodes comes back as it was written', async (t) => {
+t.test('map file: the contraction order is read as it was written', async (t) => {
   const made = makeGraph(NETWORK)
   const nodeRank = rankNodes(made, coordinatesOf(made, made.meta.bbox))
   const graph = readGraph(writeGraphShared({ ...made, nodeRank }), crc32)
@@ -32,13 +32,13 @@ t.test('map file: the order of nodes comes back as it was written', async (t) =>
   t.same(verifyMap(graph), [])
 })
 
-t.test('map file: without an order it loads, and has no hierarchy', async (t) => {
+t.test('map file: loads without an order, and has no hierarchy then', async (t) => {
   const graph = readGraph(writeGraphShared(makeGraph(NETWORK)), crc32)
   t.equal(graph.nodeRank, undefined)
   t.equal(mapHierarchy(graph), undefined)
 })
 
-t.test('map file: an order that is none is named, by a search and by the deep check', async (t) => {
+t.test('map file: an invalid order is reported by loading and by verifyMap', async (t) => {
   const made = makeGraph(NETWORK)
   const nodeRank = new Uint32Array(made.nodeCount)
   const graph = readGraph(writeGraphShared({ ...made, nodeRank }), crc32)

@@ -5,7 +5,7 @@ import { rankNodes, rankSteps } from '../../../src/routing/cch/order.js'
 import { gridGraph, type PlainGraph, plainGraph, plainGraphs, seeded } from '../../support/random-graph.js'
 
 t.test(
-  'property: an order holds every node once and makes the hierarchy that elimination makes',
+  'property: an order contains every node once and gives the hierarchy of textbook elimination',
   async () => {
     fc.assert(
       fc.property(plainGraphs(40), (graph) => {
@@ -95,7 +95,7 @@ t.test('buildHierarchy: an order that is not a permutation in post-order is refu
   )
 })
 
-/** Rank → ranks above that elimination joins it to, by the book. */
+/** Rank → ranks above that elimination joins it to, by the textbook. */
 function eliminate(graph: PlainGraph, rank: Uint32Array): Set<number>[] {
   const joined = Array.from(rank, () => new Set<number>())
   for (let node = 0; node < graph.nodeCount; node++) {

@@ -76,7 +76,7 @@ t.test(
   },
 )
 
-/** Small squares all over, or large discs, of levels 1 to 10. */
+/** Scattered small squares, or large discs, of levels 1 to 10. */
 function randomProfile(graph: Graph, random: () => number, i: number): Profile {
   const cells = createCellSet()
   const [count, radius, corners] = i % 2 === 0 ? [500, 0.0005, 4] : [6, 0.01, 24]

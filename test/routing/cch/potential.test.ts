@@ -19,7 +19,7 @@ import { routeNow } from '../../support/routes.js'
 
 const RUNS = Number(process.env.FIELDGATE_TEST_RUNS ?? 300)
 
-t.test('property: a potential is what the rest of the way costs, whatever node is asked first', async () => {
+t.test('property: a potential is the exact cost to a target, in any order of calls', async () => {
   const cases = plainGraphs(30).chain((graph) =>
     fc.record({
       graph: fc.constant(graph),
@@ -45,7 +45,7 @@ t.test('property: a potential is what the rest of the way costs, whatever node i
   )
 })
 
-t.test('property: a search over time finds the same way with bounds as without', async (t) => {
+t.test('property: a time-dependent search finds the same route with a potential as without', async (t) => {
   let found = 0
   const cases = networks().chain((network) => {
     const lengths = [...makeGraph(network).segmentLengthMm]

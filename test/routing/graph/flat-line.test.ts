@@ -12,7 +12,7 @@ const position = fc.tuple(
   fc.double({ min: -89, max: 89, noNaN: true }),
 )
 
-t.test('property: a flat line is the line, and is measured alike', async (t) => {
+t.test('property: readFlatLine and measureFlatLine agree with readLine and cornerOffsets', async (t) => {
   const line = createFlatLine()
   fc.assert(
     fc.property(position, position, fc.array(position, { maxLength: 90 }), (from, to, corners) => {
@@ -34,7 +34,7 @@ t.test('property: a flat line is the line, and is measured alike', async (t) => 
   )
 })
 
-t.test('property: planeLengthM: what the local scale at the middle gives', async () => {
+t.test('property: planeLengthM agrees with the local scale at the middle', async () => {
   const near = fc.integer({ min: -200_000, max: 200_000 })
   fc.assert(
     fc.property(

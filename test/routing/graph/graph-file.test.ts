@@ -40,7 +40,7 @@ const shared = (bytes: Uint8Array): SharedArrayBuffer => {
   return buffer
 }
 
-/** The file of a small map, and what is needed to damage it well. */
+/** The file of a small map, with functions that damage it. */
 async function sample() {
   const graph = await graphOfOsm(SKETCH)
   const bytes = writeGraph(graph)
@@ -54,7 +54,7 @@ async function sample() {
     bytes,
     view,
     entryOf,
-    /** makes the checksums right again, as a program with a fault would have left them */
+    /** recomputes the checksums, as a faulty program would have written them */
     seal() {
       const count = view.getUint32(AT.sections, true)
       for (let at = HEADER_BYTES; at < HEADER_BYTES + count * ENTRY_BYTES; at += ENTRY_BYTES) {
@@ -66,7 +66,7 @@ async function sample() {
       view.setUint32(AT.crc, zlibCrc32(bytes.subarray(0, HEADER_BYTES + count * ENTRY_BYTES)), true)
       return shared(bytes)
     },
-    /** a section as numbers, to be written over */
+    /** a section as numbers, to overwrite */
     u32(name: keyof typeof SECTION_KIND) {
       const at = entryOf(name)
       const size = Number(view.getBigUint64(at + 16, true))
@@ -89,7 +89,7 @@ const refuses = (t: Test, buffer: SharedArrayBuffer, reason: string, message: Re
   t.match(found, message)
 }
 
-t.test('readGraph: gives back what was written, as views of the buffer', async (t) => {
+t.test('readGraph: returns the written graph, as views of the buffer', async (t) => {
   const { graph, bytes } = await sample()
   const buffer = shared(bytes)
   const read = readGraph(buffer, zlibCrc32)

@@ -25,7 +25,7 @@ t.test('snap: the foot of the perpendicular, its offset along the road, its dist
   t.ok(Math.abs(place!.distanceM - 22.245) < 0.01, `distance ${place!.distanceM} m`)
 })
 
-t.test('snap: a road of the main network wins over a nearer one that is not, within the limit', async (t) => {
+t.test('snap: within the limit a road of the main network wins over a nearer one outside it', async (t) => {
   const graph = makeGraph(STREETS)
   t.equal(snap(graph, 10.005, 50.0018, 1000)?.points[0]?.segment, 0)
   t.equal(snap(graph, 10.005, 50.0018, 100)?.points[0]?.segment, 1, 'the main one is 200 m away')
@@ -39,7 +39,7 @@ t.test('snap: undefined when no drivable road is near enough', async (t) => {
   t.equal(snap(closed, 10.005, 50, 1000), undefined)
 })
 
-t.test('snap: at a junction every road that meets there is a way to begin', async (t) => {
+t.test('snap: a junction is an end of every road that meets there', async (t) => {
   const graph = makeGraph({
     junctions: [[10, 50], [10.01, 50], [10.01, 50.01]], // biome-ignore format: pairs
     roads: [
@@ -63,7 +63,7 @@ t.test('snap: at a junction every road that meets there is a way to begin', asyn
   )
 })
 
-t.test('property: snap finds the nearest point that a fine walk along all roads finds', async (t) => {
+t.test('property: snap agrees with sampling all roads in small steps', async (t) => {
   const degree = fc.integer({ min: 0, max: 200 }).map((n) => n / 10_000)
   const point = fc.tuple(
     degree.map((d) => 24 + d),
@@ -90,7 +90,7 @@ t.test('property: snap finds the nearest point that a fine walk along all roads 
 })
 
 t.test(
-  'property: the position on a road is where its offset says, and cuts there put the road together again',
+  'property: a point of a road agrees with its offset, and the two parts of a cut join up',
   async (t) => {
     const degree = fc.integer({ min: 0, max: 100_000 }).map((n) => n / 1e7)
     const point = fc.tuple(
@@ -131,7 +131,7 @@ t.test(
   },
 )
 
-t.test('property: the nearest junction is the one that looking at all of them finds', async (t) => {
+t.test('property: the nearest junction agrees with a search over all of them', async (t) => {
   const degree = fc.integer({ min: -300, max: 300 })
   const point = fc.tuple(
     degree.map((d) => 139 + d / 1000),
@@ -152,7 +152,7 @@ t.test('property: the nearest junction is the one that looking at all of them fi
   t.pass('500 maps')
 })
 
-/** Distance to a road by looking at many points of it. */
+/** Returns the distance to a road by sampling it. */
 function walk(graph: Graph, segment: number, lng: number, lat: number): number {
   const line: number[] = []
   const corners = readLine(graph, segment, line)

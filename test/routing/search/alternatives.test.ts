@@ -43,7 +43,7 @@ t.test('findAlternatives: none, condition a single road or nothing to drive', as
   t.equal(ask(town(), { points: [at(0, 0), at(2, 0)] }).alternatives, undefined)
 })
 
-t.test('findAlternatives: not one that is much longer', async (t) => {
+t.test('findAlternatives: no route that is much longer', async (t) => {
   const between = (farY: number) => ({
     junctions: [at(0, 0), at(2, 0), at(1, farY)],
     roads: [

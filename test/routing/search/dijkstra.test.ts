@@ -60,36 +60,33 @@ t.test('property: costs equal those of Bellman-Ford, and the path is one of that
   t.pass('2000 graphs')
 })
 
-t.test(
-  'property: the search for many targets settles each at its cost, or leaves it when there is no way',
-  async (t) => {
-    fc.assert(
-      fc.property(cases, (graph) => {
-        const { topology, weights } = flat(graph, false)
-        const state = createSearchState(graph.nodeCount)
-        const isDone = searchMany(
-          { topology: topology, weights: weights, state: state },
-          graph.sources,
-          graph.targets,
-          { ...free },
+t.test('property: searchMany settles each target at its cost, and only targets with a path', async (t) => {
+  fc.assert(
+    fc.property(cases, (graph) => {
+      const { topology, weights } = flat(graph, false)
+      const state = createSearchState(graph.nodeCount)
+      const isDone = searchMany(
+        { topology: topology, weights: weights, state: state },
+        graph.sources,
+        graph.targets,
+        { ...free },
+      )
+      const expected = bellmanFord(graph)
+      return (
+        isDone &&
+        graph.targets.every(({ node }) =>
+          expected[node] === Number.POSITIVE_INFINITY
+            ? !isReached(state, node)
+            : isSettled(state, node) && state.costMs[node] === expected[node],
         )
-        const expected = bellmanFord(graph)
-        return (
-          isDone &&
-          graph.targets.every(({ node }) =>
-            expected[node] === Number.POSITIVE_INFINITY
-              ? !isReached(state, node)
-              : isSettled(state, node) && state.costMs[node] === expected[node],
-          )
-        )
-      }),
-      { numRuns: 1000 },
-    )
-    t.pass('1000 graphs')
-  },
-)
+      )
+    }),
+    { numRuns: 1000 },
+  )
+  t.pass('1000 graphs')
+})
 
-t.test('property: one state serves any number of searches, each as if it were the first', async (t) => {
+t.test('property: a state can be reused by any number of searches', async (t) => {
   fc.assert(
     fc.property(fc.array(cases, { minLength: 2, maxLength: 4 }), (graphs) => {
       const state = createSearchState(9)
@@ -113,7 +110,7 @@ t.test('property: one state serves any number of searches, each as if it were th
   t.pass('500 series')
 })
 
-t.test('property: a limit on the cost hides dearer ways and no others', async (t) => {
+t.test('property: maxCostMs excludes more expensive paths and no others', async (t) => {
   fc.assert(
     fc.property(cases, fc.nat(12), (graph, maxCostMs) => {
       const { topology, weights } = flat(graph, false)
@@ -128,7 +125,7 @@ t.test('property: a limit on the cost hides dearer ways and no others', async (t
   t.pass('1000 graphs')
 })
 
-t.test('searchOne: of equally cheap ways the one whose last arc has the smaller number wins', async (t) => {
+t.test('searchOne: of equally cheap paths the one whose last arc has the smaller number wins', async (t) => {
   const graph: Case = {
     nodeCount: 4,
     arcs: [
@@ -166,7 +163,7 @@ t.test('searchOne: of equally cheap sources and targets the first in their list 
   t.match(path, { source: 0, target: 1 })
 })
 
-t.test('searchOne: stops at the budget and says so, condition more nodes than allowed', async (t) => {
+t.test('searchOne: stops at the budget, condition more nodes than allowed', async (t) => {
   const control: Control = { maxSettledNodes: 3 }
   const { topology, weights, sources, targets } = line(10)
   const state = createSearchState(10)
@@ -178,7 +175,7 @@ t.test('searchOne: stops at the budget and says so, condition more nodes than al
   t.equal(enough.stoppedBy, undefined)
 })
 
-t.test('searchOne: stops when the flag is up, within some thousand nodes', async (t) => {
+t.test('searchOne: stops within some thousand nodes when the cancel flag is set', async (t) => {
   const cancel = new Int32Array(new SharedArrayBuffer(4))
   const nodeCount = 20_000
   const { topology, weights, sources, targets } = line(nodeCount)
@@ -225,7 +222,7 @@ t.test('searchOne: sums beyond 2^31 stay exact', async (t) => {
   t.equal(sum.one([{ node: 0, costMs: 0 }], [{ node: 2, costMs: 0 }], { ...free })?.costMs, 2 ** 32 - 2)
 })
 
-t.test('arcTail: the node an arc leaves, condition nodes without arcs between', async (t) => {
+t.test('arcTail: returns the node that an arc leaves, condition nodes without arcs between', async (t) => {
   const topology = { nodeCount: 5, firstOut: Uint32Array.of(0, 2, 2, 2, 3, 3) }
   t.same(
     [0, 1, 2].map((arc) => arcTail(topology, arc)),

@@ -35,7 +35,7 @@ t.test('Porto: areas hold every junction reached and no other', { skip: missingP
     t.equal(junctionCount, reached.filter(Boolean).length)
     t.ok(junctionCount > 10, `${junctionCount} junctions within ${limitMs} ms`)
     const isInside = insideTest(polygons, graph)
-    // nodes that were mapped twice in one place cannot be told apart by an area
+    // an area cannot separate nodes with equal coordinates
     const reachedAt = new Set(
       reached.flatMap((isReached, junction) => (isReached ? [siteOf(graph, junction)] : [])),
     )
@@ -62,7 +62,7 @@ function junctionCosts(graph: Graph, costOf: (node: number) => number): number[]
   return costs
 }
 
-/** Even-odd over all rings; edges wait in bands of latitude. */
+/** Even-odd over all rings; edges are sorted into bands of latitude. */
 function insideTest(polygons: readonly ContourPolygon[], { meta }: Graph): (x: number, y: number) => boolean {
   const [, south, , north] = meta.bbox
   const bands: [number, number, number, number][][] = Array.from({ length: 2000 }, () => [])

@@ -37,7 +37,7 @@ t.test(
   },
 )
 
-t.test('property: improving finds a permutation that is never dearer than the order as given', async (t) => {
+t.test('property: improveOrder finds a permutation that never costs more than the order given', async (t) => {
   fc.assert(
     fc.property(matrices(9), (matrix) => {
       const given = Array.from({ length: matrix.viaCount }, (_, i) => i)
@@ -62,7 +62,7 @@ t.test('orderVia: exact up to 12 via points, improved beyond, the same at every 
   t.same(improved, orderVia(pointsOnACircle(MAX_EXACT_VIA + 1)))
 })
 
-t.test('improveOrder: 60 points on a circle come out in turn', async (t) => {
+t.test('improveOrder: 60 points on a circle are visited around the circle', async (t) => {
   const matrix = pointsOnACircle(60)
   const order = improveOrder(matrix)
   t.ok(order.costMs <= 2 * 3142 * 1.1, `tour of ${order.costMs}`)

@@ -64,54 +64,51 @@ t.test('createProfile: closed pieces close the whole link, and the stretches tha
   t.equal(stretchMs(profile, 0, 250_000, 260_000), -1)
 })
 
-t.test(
-  'property: every weight and stretch costs what the oracle says, its highest level and sums likewise',
-  async (t) => {
-    const cases = networks().chain((network) => {
-      const lengthMm = [...makeGraph(network).segmentLengthMm]
-      const cut = fc.tuple(fc.nat(1000), fc.nat(1000), fc.nat(1000))
-      return fc.record({
-        network: fc.constant(network),
-        risk: fc.array(themes(lengthMm), { maxLength: 3 }),
-        cut,
-      })
+t.test('property: costs, levels and sums of links and stretches agree with the oracle', async (t) => {
+  const cases = networks().chain((network) => {
+    const lengthMm = [...makeGraph(network).segmentLengthMm]
+    const cut = fc.tuple(fc.nat(1000), fc.nat(1000), fc.nat(1000))
+    return fc.record({
+      network: fc.constant(network),
+      risk: fc.array(themes(lengthMm), { maxLength: 3 }),
+      cut,
     })
-    fc.assert(
-      fc.property(cases, ({ network, risk, cut: [pick, a, b] }) => {
-        const graph = makeGraph(network)
-        const lengthMm = [...graph.segmentLengthMm]
-        const world: World = { network, lengthMm, themes: risk }
-        const laid = risk.map((theme) => ({
-          overlay: overlayOf(theme.pieces),
-          sensitivity: theme.sensitivity,
-        }))
-        const profile = createProfile(graph, laid)
-        const areWeightsRight = [...graph.arcLink].every(
-          (link, arc) =>
-            profile.weights[arc] === driveCost(world, { link, fromMm: 0, toMm: lengthMm[link >> 1]! }),
-        )
-        const segment = pick % graph.segmentCount
-        const [fromMm, toMm] = [a, b]
-          .map((part) => Math.round((part / 1000) * lengthMm[segment]!))
-          .sort((x, y) => x - y)
-        const stretch = measure(laid, segment, fromMm!, toMm!)
-        const speed = 360
-        const levels = Array.from({ length: Math.min(200, toMm! - fromMm!) }, (_, i) => {
-          const mm = fromMm! + ((i + 0.5) * (toMm! - fromMm!)) / Math.min(200, toMm! - fromMm!)
-          return Math.max(0, ...risk.map((theme) => levelAt(theme, segment, mm)))
-        })
-        const seen = Math.max(0, ...levels)
-        const isWhole = toMm! - fromMm! <= 200
-        return (
-          areWeightsRight &&
-          stretch.lengthMm === toMm! - fromMm! &&
-          (isWhole ? stretch.maxLevel === seen : stretch.maxLevel >= seen) &&
-          (!isWhole || stretch.levelMm === levels.reduce((sum, level) => sum + level, 0)) &&
-          costMs(stretch.weightedMm, speed) >= costMs(stretch.lengthMm, speed)
-        )
-      }),
-      { numRuns: 500 },
-    )
-    t.pass('500 networks')
-  },
-)
+  })
+  fc.assert(
+    fc.property(cases, ({ network, risk, cut: [pick, a, b] }) => {
+      const graph = makeGraph(network)
+      const lengthMm = [...graph.segmentLengthMm]
+      const world: World = { network, lengthMm, themes: risk }
+      const laid = risk.map((theme) => ({
+        overlay: overlayOf(theme.pieces),
+        sensitivity: theme.sensitivity,
+      }))
+      const profile = createProfile(graph, laid)
+      const areWeightsRight = [...graph.arcLink].every(
+        (link, arc) =>
+          profile.weights[arc] === driveCost(world, { link, fromMm: 0, toMm: lengthMm[link >> 1]! }),
+      )
+      const segment = pick % graph.segmentCount
+      const [fromMm, toMm] = [a, b]
+        .map((part) => Math.round((part / 1000) * lengthMm[segment]!))
+        .sort((x, y) => x - y)
+      const stretch = measure(laid, segment, fromMm!, toMm!)
+      const speed = 360
+      const levels = Array.from({ length: Math.min(200, toMm! - fromMm!) }, (_, i) => {
+        const mm = fromMm! + ((i + 0.5) * (toMm! - fromMm!)) / Math.min(200, toMm! - fromMm!)
+        return Math.max(0, ...risk.map((theme) => levelAt(theme, segment, mm)))
+      })
+      const seen = Math.max(0, ...levels)
+      const isWhole = toMm! - fromMm! <= 200
+      return (
+        areWeightsRight &&
+        stretch.lengthMm === toMm! - fromMm! &&
+        (isWhole ? stretch.maxLevel === seen : stretch.maxLevel >= seen) &&
+        (!isWhole || stretch.levelMm === levels.reduce((sum, level) => sum + level, 0)) &&
+        costMs(stretch.weightedMm, speed) >= costMs(stretch.lengthMm, speed)
+      )
+    }),
+    { numRuns: 500 },
+  )
+  t.pass('500 networks')
+})

@@ -51,7 +51,7 @@ t.test(
 )
 
 t.test(
-  'solveRoute: a goal ahead in the same street is driven to, one behind a one-way start is gone around to',
+  'solveRoute: a goal ahead in the same street is reached directly, one behind a one-way start by a detour',
   async (t) => {
     const network = town(3)
     network.roads[0]!.speed = [50, 0]
@@ -67,7 +67,7 @@ t.test(
   },
 )
 
-t.test('solveRoute: turning round is done at a via point, where it is the end of two legs', async (t) => {
+t.test('solveRoute: a U-turn is allowed at a via point, between two legs', async (t) => {
   const features = featuresOf(ask(town(), { points: [at(0, 0), at(1.5, 0), at(0, 0)] }))
   t.same(
     features.map(({ properties: p }) => [p.edge_id, p.waypoint]),
@@ -80,7 +80,7 @@ t.test('solveRoute: turning round is done at a via point, where it is the end of
   )
 })
 
-t.test('solveRoute: reorder_waypoints finds the cheapest order and says so', async (t) => {
+t.test('solveRoute: reorder finds the cheapest order and marks it as optimal', async (t) => {
   const points = [at(0, 0), at(4, 0), at(1, 0), at(3, 0), at(2, 0), at(4, 4)]
   const given = ask(town(), { points })
   const answer = ask(town(), { points, wishes: { reorder: true } })
@@ -89,7 +89,7 @@ t.test('solveRoute: reorder_waypoints finds the cheapest order and says so', asy
   t.equal(given.via_order, undefined)
 })
 
-t.test('solveRoute: more than 12 via points are improved, and said not to be proven best', async (t) => {
+t.test('solveRoute: the order of more than 12 via points is not marked as optimal', async (t) => {
   const via = Array.from({ length: 15 }, (_, i) => at((i * 7) % 5, (i * 3) % 5))
   const points = [at(0, 0), ...via, at(4, 4)]
   const answer = ask(town(), { points, wishes: { reorder: true } })
@@ -98,7 +98,7 @@ t.test('solveRoute: more than 12 via points are improved, and said not to be pro
 })
 
 t.test(
-  'solveRoute: risk is gone around when that is cheaper, and shown when it cannot be avoided',
+  'solveRoute: risk is avoided when that is cheaper, and reported when it cannot be avoided',
   async (t) => {
     const network = town()
     const lengthMm = makeGraph(network).segmentLengthMm
@@ -144,7 +144,7 @@ t.test('solveRoute: several themes add up; sensitivity[0] counts where there is 
   t.equal(off.max_risk, 0)
 })
 
-t.test('solveRoute: closed roads are not used, and a start on one has no way', async (t) => {
+t.test('solveRoute: closed roads are not used, and a start on one has no route', async (t) => {
   const network = town()
   const lengthMm = makeGraph(network).segmentLengthMm
   const closed = overlayOf(new Map([[1, [[lengthMm[1]!, 10]]]]))
@@ -166,7 +166,7 @@ t.test('solveRoute: NO_ROUTE names the leg, condition an island', async (t) => {
   t.match(reordered.data, { leg: 1 })
 })
 
-t.test('solveRoute: turn restrictions hold on the way, not after a via point', async (t) => {
+t.test('solveRoute: turn restrictions apply within a leg, not across a via point', async (t) => {
   const links = [0, 14] // the first street of row 0, then column 1 to the north
   const network = town(3, [{ kind: 'no', links }])
   const points = [at(0.1, 0), at(1, 0.9)] as [number, number][]

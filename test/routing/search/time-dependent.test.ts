@@ -142,7 +142,7 @@ t.test('findTimedRoute: a blocked leg, CANCELLED and SEARCH_TOO_LARGE', async (t
 })
 
 t.test(
-  'property: under risk that does not change it costs what the plain search finds, however many slots',
+  'property: under constant risk the cost equals that of findLeg, with any number of slots',
   async (t) => {
     const cases = networks().chain((network) => {
       const lengthMm = makeGraph(network).segmentLengthMm
@@ -155,11 +155,11 @@ t.test(
         const profile = createProfile(graph, [
           { overlay: overlayOf(theme.pieces), sensitivity: theme.sensitivity },
         ])
-        const spot = (pick: number, part: number) => {
+        const point = (pick: number, part: number) => {
           const segment = pick % graph.segmentCount
           return placeOn(graph, segment, Math.round((part / 1000) * graph.segmentLengthMm[segment]!))
         }
-        const [from, to] = [spot(a, b), spot(c, d)]
+        const [from, to] = [point(a, b), point(c, d)]
         const search = createDijkstraSearch(graph, profile.weights, createSearchState(graph.nodeCount))
         const plain = findLeg(profile, search, endsOf(profile, from), endsOf(profile, to), control())
         const slotStartMs = [0, 50, 100, 1000, 5000, 100_000]
