@@ -82,7 +82,7 @@ export interface MapMethods {
       }[]
     }
   }
-  /** Cheapest way between two points, over via points, around risk (scope route:read) */
+  /** Cheapest route between two points, over via points, around risk (scope route:read) */
   'routing.dijkstra': {
     params: {
       /** risk map theme → sensitivities; {} ignores risk. Several themes add up */
@@ -95,15 +95,15 @@ export interface MapMethods {
       goal_lonlat: number[]
       /** risk is taken at this time */
       start_datetime: string | Datetime
-      /** points on the way; at most routing.maxVia */
+      /** via points; at most routing.maxVia */
       via?: number[][]
-      /** map to use; absent: the first, by name, whose area holds all points */
+      /** map to use; absent: the first by name whose area contains all points */
       map?: string
-      /** true visits the via points in the order of the lowest total cost */
+      /** true: visit the via points in the order of the lowest total cost */
       reorder_waypoints?: boolean
-      /** true adds the route as KML 2.2 */
+      /** true: add the route as KML 2.2 */
       with_kml?: boolean
-      /** routes wanted in all; further ones differ and are not much longer */
+      /** number of routes; further ones differ from each other and are not much longer */
       alternatives?: number
       /** closed areas; at most routing.maxAvoidPolygons */
       avoid_polygons?: {
@@ -111,7 +111,7 @@ export interface MapMethods {
         coordinates: unknown[]
         [name: string]: unknown
       }[]
-      /** time_dependent takes the risk at the time each link is reached; waiting is not allowed */
+      /** time_dependent: the risk of each link is that at the time it is reached; waiting is not allowed */
       depart?: 'fixed' | 'time_dependent'
     }
     result: {
@@ -121,16 +121,16 @@ export interface MapMethods {
       length: number
       /** driving time, hours */
       time: number
-      /** hours, risk weighed in: Σ length / speed · (1 + Σ sensitivity) */
+      /** weighted hours: Σ length / speed · (1 + Σ sensitivity) */
       total_cost: number
       max_risk: number
-      /** average level by length */
+      /** average level, weighted by length */
       avr_risk: number
       /** OSM id of the junction nearest to the start */
       start_node: number
       /** OSM id of the junction nearest to the goal */
       end_node: number
-      /** with reorder_waypoints: true when no order is cheaper, proven up to 12 via points */
+      /** with reorder_waypoints: true when no order is cheaper; proven up to 12 via points */
       order_is_optimal?: boolean
       /** with reorder_waypoints: positions in via, in the order of visit */
       via_order?: number[]
@@ -142,10 +142,10 @@ export interface MapMethods {
         length: number
         /** driving time, hours */
         time: number
-        /** hours, risk weighed in: Σ length / speed · (1 + Σ sensitivity) */
+        /** weighted hours: Σ length / speed · (1 + Σ sensitivity) */
         total_cost: number
         max_risk: number
-        /** average level by length */
+        /** average level, weighted by length */
         avr_risk: number
         /** OSM id of the junction nearest to the start */
         start_node: number
@@ -163,18 +163,18 @@ export interface MapMethods {
       themes: string[]
       /** straight segments, one after another */
       route: {
-        /** absent: the end of the segment before */
+        /** absent: end of the segment before */
         start_lonlat?: number[]
         /** [longitude, latitude], degrees, WGS 84 */
         end_lonlat: number[]
-        /** absent: when the segment before ends */
+        /** absent: end time of the segment before */
         start_datetime?: string | Datetime
         /** km/h; absent: the speed of the request */
         speed?: number
       }[]
-      /** YYYY-MM-DD hh:mm:ss with an offset such as +09; without one, service.timeZone holds */
+      /** YYYY-MM-DD hh:mm:ss with an offset such as +09; without an offset, service.timeZone applies */
       start_datetime: string | Datetime
-      /** km/h, of segments without their own */
+      /** km/h, for segments without their own speed */
       speed?: number
     }
     result: {
@@ -185,7 +185,7 @@ export interface MapMethods {
         [name: string]: unknown
       }
       max_risk: number
-      /** average level by time */
+      /** average level, weighted by time */
       avr_risk: number
       length: number
       time: number
@@ -202,14 +202,14 @@ export interface MapMethods {
       [name: string]: unknown
     }
   }
-  /** Road maps that routes may be asked on (scope route:read) */
+  /** Road maps for routes (scope route:read) */
   'routing.list_maps': {
     params: Record<string, never>
     result: {
       maps: {
         name: string
         profile: 'car' | 'foot' | 'bicycle'
-        /** points outside are refused */
+        /** requests for points outside are refused */
         area: {
           type: 'Polygon' | 'MultiPolygon'
           [name: string]: unknown
@@ -231,23 +231,23 @@ export interface MapMethods {
       }[]
     }
   }
-  /** The spot on a road where a route from a point would begin (scope route:read) */
+  /** Nearest point on a road, where a route from a point begins (scope route:read) */
   'routing.nearest': {
     params: {
       /** [longitude, latitude], degrees, WGS 84 */
       lonlat: number[]
-      /** map to use; absent: the first, by name, whose area holds all points */
+      /** map to use; absent: the first by name whose area contains all points */
       map?: string
     }
     result: {
       map: string
-      /** the nearest spot on a road that may be driven */
+      /** nearest point on a drivable road */
       lonlat: number[]
-      /** metres from the point asked for */
+      /** metres from the point of the request */
       distance: number
       /** OSM id of the nearest junction */
       node: number
-      /** links that may be driven from there, both directions */
+      /** links that may be driven from there, in both directions */
       edges: {
         edge_id: number
         speed: number
@@ -255,7 +255,7 @@ export interface MapMethods {
       }[]
     }
   }
-  /** Costs, times and lengths of the cheapest ways between many points (scope route:read) */
+  /** Costs, times and lengths of the cheapest routes between many points (scope route:read) */
   'routing.matrix': {
     params: {
       /** at most routing.maxMatrixPoints */
@@ -266,18 +266,18 @@ export interface MapMethods {
       themes?: {
         [name: string]: number[]
       }
-      /** needed when there are themes */
+      /** required with themes */
       start_datetime?: string | Datetime
-      /** map to use; absent: the first, by name, whose area holds all points */
+      /** map to use; absent: the first by name whose area contains all points */
       map?: string
     }
     result: {
       map: string
-      /** hours, risk weighed in; a row a source, null where there is no way */
+      /** weighted hours; a row for each source, null where there is no route */
       costs: (number | null)[][]
-      /** driving hours on the way of the lowest cost; a row a source, null where there is no way */
+      /** driving hours on the cheapest route; a row for each source, null where there is no route */
       times: (number | null)[][]
-      /** metres on that way; a row a source, null where there is no way */
+      /** metres on the cheapest route; a row for each source, null where there is no route */
       lengths: (number | null)[][]
     }
   }
@@ -286,15 +286,15 @@ export interface MapMethods {
     params: {
       /** [longitude, latitude], degrees, WGS 84 */
       lonlat: number[]
-      /** hours, risk weighed in: a feature each */
+      /** weighted hours; one feature each */
       costs: number[]
       /** risk map theme → sensitivities; {} ignores risk. Several themes add up */
       themes?: {
         [name: string]: number[]
       }
-      /** needed when there are themes */
+      /** required with themes */
       start_datetime?: string | Datetime
-      /** map to use; absent: the first, by name, whose area holds all points */
+      /** map to use; absent: the first by name whose area contains all points */
       map?: string
       /** closed areas; at most routing.maxAvoidPolygons */
       avoid_polygons?: {
@@ -308,14 +308,14 @@ export interface MapMethods {
       /** in the order of costs */
       features: {
         type: 'Feature'
-        /** holds every junction reached and no other one */
+        /** contains every junction reached and no other */
         geometry: {
           type: 'MultiPolygon'
           coordinates: unknown[][]
         }
         properties: {
           cost: number
-          /** junctions reached */
+          /** number of junctions reached */
           nodes: number
           map: string
         }
