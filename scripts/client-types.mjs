@@ -1,23 +1,23 @@
 // JSON Schemas of the gateway's documents as TypeScript types, for the generated client.
 
-/** Types that several methods share, smaller ones first: name, what it is, and where one is found. */
+/** Types that several methods share, smaller ones first: name, description, and a place where the schema is found. */
 const SHARED = [
-  ['Datetime', 'An instant: ISO 8601 with its offset.', 'fl.get_upstream_info', 'created_at'],
-  ['UpstreamInfo', 'Where the models of a store go.', 'fl.get_upstream_info'],
-  ['Transfer', 'A model on its way.', 'fl.get_transfer'],
+  ['Datetime', 'Instant: ISO 8601 with an offset.', 'fl.get_upstream_info', 'created_at'],
+  ['UpstreamInfo', 'Upstream of a model store.', 'fl.get_upstream_info'],
+  ['Transfer', 'Transfer of a model.', 'fl.get_transfer'],
   ['DatasetInfo', 'A dataset.', 'dataset.create'],
   ['CitationInfo', 'A cited state of a dataset.', 'dataset.citation.create'],
   ['LoaderColumn', 'A column of a loader table.', 'loaderwebapi.drop_loader', 'record_def', '*'],
   ['LoaderInfo', 'A loader table.', 'loaderwebapi.drop_loader'],
   ['ModelStoreInfo', 'A model store.', 'model_store.create'],
-  ['ModelInfo', 'A model as uploads answer it.', 'model_store.model.delete'],
-  ['Counters', 'What became of added records.', 'loaderwebapi.add_record'],
+  ['ModelInfo', 'A model, as in the response of an upload.', 'model_store.model.delete'],
+  ['Counters', 'Counters of added records.', 'loaderwebapi.add_record'],
 ]
 
-/** Text of a type → its name, of those in `SHARED`. */
+/** Text of a type → its name in `SHARED`. */
 const names = new Map()
 
-/** @returns { name, about, text } of each shared type; from here on `typeOf` uses the names */
+/** @returns { name, about, text } of each shared type; from now on `typeOf` uses the names */
 export function sharedTypes(methods) {
   names.clear()
   return SHARED.map(([name, about, method, ...steps]) => {
@@ -31,7 +31,7 @@ export function sharedTypes(methods) {
   })
 }
 
-/** By name, params are properties; by position there is one, whose place in an array the gateway does not insist on. */
+/** Schema of the params. Positional params are one object, which the gateway accepts without the array, too. */
 export function paramsSchema({ paramStructure, params }) {
   if (paramStructure === 'by-position' || (params.length === 1 && params[0].name === 'params'))
     return params[0].schema
@@ -45,7 +45,7 @@ export function paramsSchema({ paramStructure, params }) {
   }
 }
 
-/** A JSON Schema as a TypeScript type; what cannot be said in types is left to the gateway. */
+/** Converts a JSON Schema to a TypeScript type. Ranges and formats have no type: the gateway checks them. */
 export function typeOf(schema) {
   if (schema === undefined || typeof schema === 'boolean' || '$ref' in schema) return 'unknown'
   if ('const' in schema) return JSON.stringify(schema.const)
@@ -83,7 +83,7 @@ function objectType({ properties = {}, required = [], additionalProperties }) {
     return `${about}${JSON.stringify(name)}${required.includes(name) ? '' : '?'}: ${typeOf(schema)}`
   })
   const isMap = typeof additionalProperties === 'object' && additionalProperties !== null
-  // a property of any name must not forbid the ones that are named
+  // the index signature must also accept the named properties
   if (isMap)
     members.push(`[name: string]: ${members.length === 0 ? typeOf(additionalProperties) : 'unknown'}`)
   else if (additionalProperties !== false && members.length === 0) return 'Record<string, unknown>'

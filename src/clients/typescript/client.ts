@@ -4,7 +4,7 @@ import { type ErrorName, METHOD_PATHS, type MethodName, type Methods } from './m
 export type * from './methods/shared.js'
 export type { ErrorName, MethodName, Methods } from './methods.js'
 
-/** Where the gateway is, and who calls: a key with its secret, or a session token. */
+/** Address of the gateway, and the credentials: a key with its secret, or a session token. */
 export interface ClientOptions {
   /** `http://127.0.0.1:8080` */
   readonly url: string
@@ -15,20 +15,20 @@ export interface ClientOptions {
   readonly apiName?: string
   /** `service.headerPrefix` of the gateway, `Svc` unless it was changed */
   readonly headerPrefix?: string
-  /** in place of the platform's own */
+  /** replaces the platform's `fetch` */
   readonly fetch?: typeof fetch
 }
 
-/** What the gateway refused, or could not do. Thrown as an `Error` that has these properties too. */
+/** Error of a refused or failed call: an `Error` with these properties. */
 export interface FieldgateError extends Error {
   readonly name: 'FieldgateError'
-  /** symbolic name, for instance `UNKNOWN_TABLE` */
+  /** symbolic name, such as `UNKNOWN_TABLE` */
   readonly errorName: ErrorName
   readonly code: number
-  /** HTTP status of the answer */
+  /** HTTP status of the response */
   readonly status: number
   readonly requestId: string
-  /** what helps to mend the call */
+  /** details of the error, which depend on its name */
   readonly data: Readonly<Record<string, unknown>>
 }
 
@@ -43,7 +43,7 @@ export interface Feature {
   readonly properties: Readonly<Record<string, unknown>>
 }
 
-/** Which features of a collection of `/ogc`; further names are properties that must equal the value. */
+/** Selects features of a collection of `/ogc`. Any other name is a property that must equal its value. */
 export interface FeatureFilter {
   readonly bbox?: readonly number[]
   readonly datetime?: string
@@ -51,6 +51,7 @@ export interface FeatureFilter {
   readonly [property: string]: string | number | boolean | readonly number[] | undefined
 }
 
+/** Client of one gateway. */
 export interface FieldgateClient {
   /** calls a method. @throws FieldgateError */
   call<M extends MethodName>(
@@ -58,17 +59,17 @@ export interface FieldgateClient {
     params: Methods[M]['params'],
     options?: CallOptions,
   ): Promise<Methods[M]['result']>
-  /** opens a session; from then on its token is sent instead of the secret */
+  /** opens a session; later calls send its token instead of the secret. @returns the token */
   signIn(expiresInS?: number): Promise<string>
-  /** ends the session that `signIn` opened, or that the client was made with */
+  /** closes the session of `signIn`, or the one whose token the client was created with */
   signOut(): Promise<void>
-  /** adds features of any number to a table, sent while they are made where the platform can */
+  /** adds any number of features to a table; where the platform can, they are streamed while they are produced */
   addFeatures(
     dataName: string,
     features: Iterable<Feature> | AsyncIterable<Feature>,
     options?: CallOptions & { ifExists?: 'override' | 'skip' | 'error' },
   ): Promise<Counters>
-  /** features of a collection such as `table.rain`, page after page */
+  /** features of a collection such as `table.rain`; reads page by page */
   features(collection: string, filter?: FeatureFilter, options?: CallOptions): AsyncGenerator<Feature>
   /** @param params of `model_store.model.<method>` */
   uploadModel(
@@ -77,15 +78,16 @@ export interface FieldgateClient {
     file: Blob | Uint8Array,
     options?: CallOptions,
   ): Promise<ModelInfo>
-  /** the answer whose body holds the bytes. @param range `bytes=0-99` */
+  /** @returns the response whose body holds the bytes. @param range such as `bytes=0-99` */
   downloadModel(modelId: string, options?: CallOptions & { range?: string }): Promise<Response>
 }
 
-/** True for what the gateway refused; anything else that is thrown is the network's or the platform's. */
+/** Checks whether an error is one of the gateway; others come from the network or the platform. */
 export function isFieldgateError(error: unknown): error is FieldgateError {
   return error instanceof Error && error.name === 'FieldgateError' && 'errorName' in error
 }
 
+/** Creates a client. Nothing is sent before the first call. */
 export function createClient(options: ClientOptions): FieldgateClient {
   const connection = connect(options)
   const call: FieldgateClient['call'] = async (method, params, { signal } = {}) => {
@@ -140,13 +142,13 @@ export function createClient(options: ClientOptions): FieldgateClient {
 }
 
 interface Connection {
-  /** @param path absolute, or a whole URL of the same gateway. @throws FieldgateError for a status of a refusal */
+  /** @param path absolute path of the gateway. @throws FieldgateError for an error status */
   send(path: string, request: Sent): Promise<Response>
   token(): string | undefined
   setToken(token: string | undefined): void
 }
 
-/** What a request can carry; not every platform's types have a name for it. */
+/** Body of a request. Not all platforms define the type `BodyInit`. */
 type Body = string | Blob | FormData | ReadableStream<Uint8Array>
 
 interface Sent {
@@ -186,7 +188,7 @@ function connect(options: ClientOptions): Connection {
         },
         ...(body === undefined ? {} : { body }),
         ...(signal === undefined ? {} : { signal }),
-        ...(body instanceof ReadableStream ? { duplex: 'half' } : {}), // asked for by fetch of a body that streams
+        ...(body instanceof ReadableStream ? { duplex: 'half' } : {}), // fetch requires it for a stream
       }
       const send = options.fetch ?? fetch
       const response = await send(`${base}${path}`, request as unknown as RequestInit)
@@ -202,7 +204,7 @@ function signInHeaders(options: ClientOptions, token: string | undefined): Recor
   return apiKey === undefined || secret === undefined ? {} : { APIKey: apiKey, Secret: secret }
 }
 
-/** A refusal has a JSON-RPC error body, or the standard's own below `/ogc`. */
+/** Error of a response: its body is a JSON-RPC error, or below `/ogc` that of the OGC standard. */
 async function refusal(response: Response): Promise<Error> {
   const text = await response.text()
   const body = parsed(text) as { error?: RpcFault; code?: string; description?: string; requestId?: string }
@@ -218,7 +220,7 @@ function parsed(text: string): object {
   try {
     return JSON.parse(text) as object
   } catch {
-    return {} // a proxy's page, not the gateway's: the status and the text tell of it
+    return {} // not the gateway's but a proxy's page: the error has the status and the text
   }
 }
 
@@ -226,11 +228,15 @@ function toError(status: number, { code, message, data }: RpcFault): FieldgateEr
   const { name: errorName, requestId, ...rest } = data
   return Object.assign(new Error(message), {
     name: 'FieldgateError' as const,
-    ...{ errorName, code, status, requestId, data: rest },
+    errorName,
+    code,
+    status,
+    requestId,
+    data: rest,
   })
 }
 
-/** A stream of lines, or all of them at once where fetch cannot send a stream. */
+/** Body of lines: a stream, or a single blob where fetch cannot send streams. */
 async function bodyOfLines(features: Iterable<Feature> | AsyncIterable<Feature>): Promise<Body> {
   const lines = linesOf(features)
   if (canSendStreams()) {
@@ -251,7 +257,7 @@ async function bodyOfLines(features: Iterable<Feature> | AsyncIterable<Feature>)
   return new Blob(parts)
 }
 
-/** Characters that are gathered before they are sent. */
+/** Characters that are collected into one chunk. */
 const GATHER_CHARS = 65_536
 
 async function* linesOf(features: Iterable<Feature> | AsyncIterable<Feature>): AsyncGenerator<string> {
@@ -265,7 +271,7 @@ async function* linesOf(features: Iterable<Feature> | AsyncIterable<Feature>): A
   if (text !== '') yield text
 }
 
-/** A platform that cannot send streams makes text of one, and says so in the content type. */
+/** Feature test: a platform without streaming bodies converts the stream to text and sets a content type. */
 function canSendStreams(): boolean {
   let isAsked = false
   const probe = {
@@ -279,7 +285,7 @@ function canSendStreams(): boolean {
   const hasType = new Request('http://localhost/', probe as unknown as RequestInit).headers.has(
     'Content-Type',
   )
-  // browsers send streams over HTTP/2 only, which the gateway does not speak itself
+  // browsers send streams over HTTP/2 only, which the gateway does not support
   return isAsked && !hasType && !('document' in globalThis)
 }
 

@@ -11,7 +11,7 @@ import type { SessionMethods } from './methods/session.js'
 
 export type * from './methods/shared.js'
 
-/** Symbolic names of what a call can fail with. */
+/** Symbolic names of the errors of calls. */
 export type ErrorName =
   | 'PARSE_ERROR'
   | 'INTERNAL'
