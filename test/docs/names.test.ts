@@ -106,3 +106,16 @@ t.test('docs/tables.md: the table of types names every type of a column', (t) =>
   )
   t.end()
 })
+
+t.test('docs/security.md: the table of packages names every dependency', (t) => {
+  const { dependencies, optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+  const { lines } = readPage('docs/security.md')
+  const words = lines.filter(({ kind }) => kind === 'table').flatMap(({ text }) => text.split(/[\s,|]+/))
+  const needed = [...Object.keys(dependencies), ...Object.keys(optionalDependencies)]
+  const tools = /^@biomejs\// // only development
+  t.same(
+    needed.filter((name) => !tools.test(name) && !words.includes(name)),
+    [],
+  )
+  t.end()
+})
