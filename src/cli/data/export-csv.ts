@@ -3,8 +3,8 @@ import { encodeWkt } from '../../geo/wkt.js'
 import type { Column, LoaderTable, TableRow } from '../../storage/tables.js'
 
 /**
- * Records as CSV (RFC 4180) that `data import` reads again: a line of names, then a line a record, CR LF. The place is WKT in
- * the column `location`; null is nothing between the commas, an empty text is `""`; bytes and files are base64.
+ * Yields records as CSV (RFC 4180) that `data import` reads: a line of names, then a line per record, ending with CR LF.
+ * Geometries are WKT; null is an empty field, empty text is `""`; bytes and files are base64.
  */
 export async function* csvLines(
   table: LoaderTable,
@@ -22,7 +22,7 @@ function field({ name, udtName }: Column, { geometry, properties }: TableRow): s
   return quote(udtName === 'geometry' ? encodeWkt(value as Geometry) : String(value))
 }
 
-/** Blanks at the ends are quoted too, because readers differ on them. */
+/** Quotes a field where needed, also for spaces at its ends, which some readers drop. */
 function quote(text: string): string {
   return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

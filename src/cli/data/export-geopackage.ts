@@ -6,14 +6,14 @@ import { loaderStateColumn } from '../../storage/sqlite/versions/versioned-table
 import type { Column, LoaderTable, TableRow } from '../../storage/tables.js'
 import type { TableData } from './table-data.js'
 
-/** Writes records as a GeoPackage by the writer of citations; what is encrypted in the table is plain text there. */
+/** Writes records as a GeoPackage, with the writer of citations. Encrypted columns become plain text. */
 export async function writeTableGeopackage(
   file: string,
   table: LoaderTable,
   pages: AsyncIterable<TableRow[]>,
   { timeZoneMin, nowUs }: TableData,
 ): Promise<void> {
-  // the writer takes the first geometry for the feature's
+  // the writer uses the first geometry column as that of the feature
   const columns = [...table.columns].sort(
     (a, b) => Number(b.name === 'location') - Number(a.name === 'location'),
   )
@@ -44,7 +44,7 @@ export async function writeTableGeopackage(
   })
 }
 
-/** What was printed is what can be put, so reading it gives what is stored. */
+/** Converts a printed value back to its stored form: a type reads what it prints. */
 function storedOf(
   column: Column,
   { geometry, properties }: TableRow,
@@ -54,6 +54,6 @@ function storedOf(
   const json = properties[column.name]
   if (json === null || json === undefined) return null
   const stored = typeOf(column.udtName).read(json, column, env)
-  if (isFault(stored)) throw new Error(`a value of ${column.name} does not fit its type: ${stored.found}`)
+  if (isFault(stored)) throw new Error(`found ${stored.found} in ${column.name}, expected ${stored.expected}`)
   return stored
 }

@@ -6,10 +6,10 @@ const LAT_NAMES = ['lat', 'latitude', 'y']
 const GEOMETRY_NAMES = ['location', 'geometry', 'geom', 'the_geom', 'wkt', 'wkb', 'geojson']
 
 /**
- * A CSV file with a line of names: nothing between the commas is null, `""` an empty text. The place comes from a geometry
- * column, else from longitude and latitude, else there is none; columns that tell it are no properties.
+ * Opens a CSV file with a line of names. An empty field is null, `""` is empty text. The geometry comes from a geometry
+ * column, else from longitude and latitude, else it is null; these columns are not properties.
  *
- * @throws Error in one line when a column that is named is not there
+ * @throws Error in one line when a named column does not exist
  */
 export async function openCsvFeatures(source: ByteSource, places: PlaceColumns): Promise<FeatureSource> {
   const rows = csvRows(textOf(source.chunks()))
@@ -38,7 +38,7 @@ export async function openCsvFeatures(source: ByteSource, places: PlaceColumns):
 
 type ToFeature = (row: readonly Field[]) => unknown
 
-/** Works the columns out once; a place that is named by the caller wins over the usual names. */
+/** Finds the columns once; columns that the caller names take precedence over the usual names. */
 function readerOf(file: string, names: readonly string[], places: PlaceColumns): ToFeature {
   const find = (named: string | undefined, usual: readonly string[]) => {
     const at =
@@ -65,7 +65,7 @@ function readerOf(file: string, names: readonly string[], places: PlaceColumns):
   })
 }
 
-/** What is no number stays text, for the check of the record to refuse with its own words. */
+/** Makes a point. Text that is not a number stays text, so that the check of the record reports it. */
 function pointOf(lng: Field, lat: Field): unknown {
   if (lng === null && lat === null) return null
   return { type: 'Point', coordinates: [numberOf(lng), numberOf(lat)] }

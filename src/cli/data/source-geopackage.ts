@@ -3,13 +3,13 @@ import { stateColumn } from '../../storage/columns/state-column.js'
 import { openGeopackage } from '../../storage/formats/read-geopackage.js'
 import { batched, type FeatureSource } from './feature-source.js'
 
-/** What locations of a table are in. */
+/** EPSG code of the locations of a table. */
 const WGS84 = 4326
 
 /**
- * The first layer of a GeoPackage: its geometry is the feature's, its other columns are the properties.
+ * Opens the first layer of a GeoPackage: its geometry is that of the feature, its other columns are the properties.
  *
- * @throws Error in one line when there is no layer, or it is in other coordinates
+ * @throws Error in one line when there is no layer, or its reference system is not WGS 84
  */
 export function openGeopackageFeatures(file: string): FeatureSource {
   const { size } = statSync(file)
@@ -29,7 +29,7 @@ export function openGeopackageFeatures(file: string): FeatureSource {
       yield { type: 'Feature', geometry: values[place] ?? null, properties: Object.fromEntries(properties) }
     }
   }
-  // a row takes some hundred bytes: the bar shows that something moves, not when it ends
+  // rows have a few hundred bytes: the progress is a guess
   return {
     batches: () => batched(features()),
     fraction: () => Math.min(0.99, (count * 300) / size),

@@ -17,20 +17,23 @@ import { openCsvFeatures } from './source-csv.js'
 import { openGeopackageFeatures } from './source-geopackage.js'
 
 const LIMITS = { batchLines: BATCH_ROWS, batchBytes: 8 * 1024 * 1024, lineBytes: 256 * 1024 * 1024 }
-/** Nesting that a file may have: geometries of geometries stop long before. */
+/** Deepest nesting of a file, much more than GeoJSON needs. */
 const MAX_DEPTH = 1000
 
 /**
- * Opens a file by the end of its name; text formats may end with `.gz` besides.
+ * Opens a file by its extension; `.gz` may follow that of text formats with lines.
  *
- * @throws Error in one line when the name or the file does not fit
+ * @throws Error in one line when the extension is unknown or the file cannot be read
  */
 export async function openFeatures(file: string, places: PlaceColumns): Promise<FeatureSource> {
   const name = file.toLowerCase().replace(/\.gz$/, '')
   const isGzip = file.toLowerCase().endsWith('.gz')
   if (/\.(?:ndjson|jsonl|geojsonl|geojsons|geojsonseq)$/.test(name)) return openLines(file, isGzip)
   if (/\.csv$/.test(name)) return await openCsvFeatures(textSource(file, isGzip), places)
-  if (isGzip) throw new Error(`${file}: gzip is read of .ndjson, .geojsonl, .jsonl and .csv; unpack it first`)
+  if (isGzip)
+    throw new Error(
+      `${file}: found gzip, expected it on .ndjson, .geojsonl, .jsonl or .csv only; decompress it first`,
+    )
   if (/\.(?:geo)?json$/.test(name)) return openCollection(file)
   if (/\.gpkg$/.test(name)) return openGeopackageFeatures(file)
   throw new Error(
@@ -38,7 +41,7 @@ export async function openFeatures(file: string, places: PlaceColumns): Promise<
   )
 }
 
-/** Counts packed bytes: their share of the file is what the bar can know. */
+/** Counts the bytes of the file, compressed or not, for the progress bar. */
 function textSource(file: string, isGzip: boolean): ByteSource {
   const { size } = statSync(file)
   let readBytes = 0
@@ -55,7 +58,7 @@ function textSource(file: string, isGzip: boolean): ByteSource {
     try {
       for await (const chunk of source.pipe(gunzip)) yield chunk as Uint8Array
     } catch (error) {
-      throw new Error(`${file} is no whole gzip file: ${messageOf(error)}`, { cause: error })
+      throw new Error(`${file} is not a complete gzip file: ${messageOf(error)}`, { cause: error })
     }
   }
   return {
@@ -65,7 +68,7 @@ function textSource(file: string, isGzip: boolean): ByteSource {
   }
 }
 
-/** Cut into batches by the same code as the stream endpoint's bodies. */
+/** Splits lines as the stream endpoint does. */
 function openLines(file: string, isGzip: boolean): FeatureSource {
   const source = textSource(file, isGzip)
   async function* batches(): AsyncGenerator<unknown[]> {
@@ -79,7 +82,7 @@ function openLines(file: string, isGzip: boolean): FeatureSource {
   return { batches, fraction: source.fraction, close: () => undefined }
 }
 
-/** A fault names the line as it is counted in the file. */
+/** Parses a batch; an error names the line of the file. */
 function recordsOf(batch: NumberedBatch, file: string): unknown[] {
   try {
     return [...readLines(batch)]
@@ -90,14 +93,14 @@ function recordsOf(batch: NumberedBatch, file: string): unknown[] {
   }
 }
 
-/** A FeatureCollection of any size: its features are found first, and then read one by one. */
+/** Opens a FeatureCollection of any size: its features are located first, then read one by one. */
 function openCollection(file: string): FeatureSource {
   const { size } = statSync(file)
   const handle = openSync(file, 'r')
   let offset = 0
   async function* batches(): AsyncGenerator<unknown[]> {
     const place = scanFeatures(handle, MAX_DEPTH)
-    if (place === undefined) throw new Error(`${file} is no GeoJSON FeatureCollection`)
+    if (place === undefined) throw new Error(`${file} is not a GeoJSON FeatureCollection`)
     const onRead = (read: number) => {
       offset = read
     }

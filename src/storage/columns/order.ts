@@ -2,6 +2,7 @@ import { AppError } from '../../errors.js'
 import { describeValue } from '../../geo/fault.js'
 import type { ConditionColumn } from './condition.js'
 
+/** A column to sort by. */
 export interface OrderTerm {
   readonly column: string
   readonly isDescending: boolean
@@ -10,10 +11,10 @@ export interface OrderTerm {
 const MAX_TERMS = 16
 
 /**
- * Reads `order`: a column, `-column` for descending, or an array of those. A name that itself begins with a minus is
- * meant when there is such a column. Ties end with the row id, which the reader adds.
+ * Parses `order`: a column, `-column` for descending, or an array of those. A column whose name begins with a minus takes
+ * precedence. The reader orders ties by row id.
  *
- * @param path where it stands in the params, for instance `$.order`
+ * @param path of the order in the params, for instance `$.order`
  * @throws AppError BAD_CONDITION, `data` = `{ path, found, expected }`
  */
 export function parseOrder(
@@ -34,7 +35,11 @@ function parseTerm(json: unknown, columns: ReadonlyMap<string, ConditionColumn>,
   const column = columns.get(name)
   if (column === undefined) refuse(path, describeValue(json), 'the name of a column, or - and a name')
   if (column.isEncrypted || column.type.order === null)
-    refuse(path, `the column ${name}`, 'a column that can be compared (not encrypted, no geometry, no file)')
+    refuse(
+      path,
+      `the column ${name}`,
+      'a column that has an order (not encrypted, not a geometry, not a file)',
+    )
   return { column: name, isDescending }
 }
 

@@ -3,9 +3,9 @@ import { fstatSync, readSync } from 'node:fs'
 import { AppError } from '../../errors.js'
 
 /*
- * Finds places in JSON text that is too large to be parsed as one: a cursor over a file that holds one chunk of it.
- * Brackets, strings, commas and colons on the way are checked; what stands in a value that is skipped is checked by
- * whoever parses it. Faults are PARSE_ERROR with the byte, or INVALID_REQUEST for too deep a nesting.
+ * Finds positions in JSON text that is too large to be parsed as a whole: a cursor over a file, with one chunk of it in
+ * memory. Brackets, strings, commas and colons on the way are checked; the contents of skipped values are checked when
+ * they are parsed. Errors are PARSE_ERROR with the byte, or INVALID_REQUEST when values are nested too deep.
  */
 
 const QUOTE = 0x22
@@ -16,32 +16,34 @@ const BACKSLASH = 0x5c
 const CLOSE_ARRAY = 0x5d
 export const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
-/** what `peek` says at the end of the file */
+/** result of `peek` at the end of the file */
 export const END = -1
 
 const BOM = Buffer.of(0xef, 0xbb, 0xbf)
 const CHUNK_BYTES = 1024 * 1024
-/** No key that is looked for is longer, escapes included. */
+/** Longest key that is compared, escapes included; longer keys are cut. */
 const MAX_KEY_BYTES = 128
 
+/** Position in a file of JSON text. */
 export interface JsonCursor {
   readonly handle: number
   readonly maxDepth: number
   chunk: Buffer
   /** bytes of the chunk that are in use */
   length: number
+  /** position in the chunk */
   at: number
   /** offset of the chunk in the file */
   base: number
 }
 
-/** @param maxDepth deepest nesting of arrays and objects */
+/** Opens a cursor at the start of a file. @param maxDepth deepest nesting of arrays and objects */
 export function openCursor(handle: number, maxDepth: number): JsonCursor {
   const size = Math.min(CHUNK_BYTES, fstatSync(handle).size)
   return { handle, maxDepth, chunk: Buffer.allocUnsafe(size), length: 0, at: 0, base: 0 }
 }
 
-/** Goes through `{ "key": value, … }`; the cursor stands at the brace, and `visit` moves it over each value. */
+/** Visits the members of the object at the cursor; `visit` must move the cursor past each value. */
 export function forEachMember(cursor: JsonCursor, visit: (key: string) => void): void {
   cursor.at++
   if (peek(cursor) === CLOSE_OBJECT) {
@@ -61,7 +63,7 @@ export function forEachMember(cursor: JsonCursor, visit: (key: string) => void):
   }
 }
 
-/** The same for `[ value, … ]`. */
+/** Visits the elements of the array at the cursor; `visit` must move the cursor past each. */
 export function forEachElement(cursor: JsonCursor, visit: () => void): void {
   cursor.at++
   if (peek(cursor) === CLOSE_ARRAY) {
@@ -77,7 +79,7 @@ export function forEachElement(cursor: JsonCursor, visit: () => void): void {
   }
 }
 
-/** The key at the cursor; a long one is not one that is looked for, and comes back shortened. */
+/** Returns the key at the cursor and moves past it; a key longer than `MAX_KEY_BYTES` is cut. */
 function readKey(cursor: JsonCursor): string {
   const bytes: number[] = []
   skipString(cursor, (byte) => {
@@ -88,11 +90,11 @@ function readKey(cursor: JsonCursor): string {
   try {
     return JSON.parse(`"${text}"`) as string
   } catch {
-    return text // an escape that is wrong or was cut: whoever parses the envelope refuses the first
+    return text // a wrong escape, which the parser of the envelope refuses, or one that was cut
   }
 }
 
-/** @param depth brackets that are open around the value */
+/** Moves past a value. @param depth number of brackets around it */
 export function skipValue(cursor: JsonCursor, depth: number): void {
   const first = peek(cursor)
   if (first === QUOTE) skipString(cursor)
@@ -100,34 +102,34 @@ export function skipValue(cursor: JsonCursor, depth: number): void {
   else skipScalar(cursor)
 }
 
-/** A whole array or object: brackets are matched, what is in strings does not count. */
+/** Moves past an array or object, matching brackets outside strings. */
 function skipNested(cursor: JsonCursor, depth: number): void {
   const closers: number[] = []
   do {
     const byte = moveToBracket(cursor)
     if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
-      closers.push(byte + 2) // both brackets close two code points later
+      closers.push(byte + 2) // the code of a closing bracket is that of the opening one plus 2
       if (depth + closers.length > cursor.maxDepth) throw tooDeep(cursor.base + cursor.at, cursor.maxDepth)
     } else if (closers.pop() !== byte) throw unexpected(cursor, 'the bracket that is open')
     cursor.at++
   } while (closers.length > 0)
 }
 
-/** Moves to the next bracket outside strings. */
+/** Moves to the next bracket outside strings and returns it. */
 function moveToBracket(cursor: JsonCursor): number {
   for (;;) {
     const { chunk, length } = cursor
     let at = cursor.at
-    while (at < length && !isStop(chunk[at] as number)) at++
+    while (at < length && !isStop(chunk[at]!)) at++
     cursor.at = at
     if (at === length) {
       if (!fill(cursor)) throw unexpected(cursor, 'a closing bracket')
     } else if (chunk[at] === QUOTE) skipString(cursor)
-    else return chunk[at] as number
+    else return chunk[at]!
   }
 }
 
-/** A quote or a bracket; square and curly ones differ in one bit. */
+/** True for a quote or a bracket; square and curly brackets differ in one bit. */
 function isStop(byte: number): boolean {
   const folded = byte & 0xdf
   return byte === QUOTE || folded === OPEN_ARRAY || folded === CLOSE_ARRAY
@@ -139,7 +141,7 @@ function skipString(cursor: JsonCursor, take?: (byte: number) => void): void {
   do {
     const { chunk, length } = cursor
     for (let at = cursor.at; at < length; at++) {
-      const byte = chunk[at] as number
+      const byte = chunk[at]!
       if (!isEscaped && byte === QUOTE) {
         cursor.at = at + 1
         return
@@ -151,13 +153,13 @@ function skipString(cursor: JsonCursor, take?: (byte: number) => void): void {
   throw unexpected(cursor, 'a closing quote')
 }
 
-/** A number or a word, up to what ends it. */
+/** Moves past a number, true, false or null. */
 function skipScalar(cursor: JsonCursor): void {
   let count = 0
   do {
     const { chunk, length } = cursor
     for (; cursor.at < length; cursor.at++) {
-      const byte = chunk[cursor.at] as number
+      const byte = chunk[cursor.at]!
       const isEnd = byte <= 0x20 || byte === COMMA || byte === CLOSE_ARRAY || byte === CLOSE_OBJECT
       if (isEnd || byte === QUOTE || byte === COLON || byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
         if (count === 0) throw unexpected(cursor, 'a value')
@@ -169,11 +171,11 @@ function skipScalar(cursor: JsonCursor): void {
   if (count === 0) throw unexpected(cursor, 'a value')
 }
 
-/** The next byte that is no white space, without moving past it. */
+/** Moves to the next byte that is not white space and returns it; `END` at the end of the file. */
 export function peek(cursor: JsonCursor): number {
   do {
     for (; cursor.at < cursor.length; cursor.at++) {
-      const byte = cursor.chunk[cursor.at] as number
+      const byte = cursor.chunk[cursor.at]!
       if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return byte
     }
   } while (fill(cursor))
@@ -181,15 +183,17 @@ export function peek(cursor: JsonCursor): number {
 }
 
 /**
- * Reads the next chunk. A character that is cut by the chunk's end is left for the one after, so that each chunk can be
- * checked by itself.
+ * Reads the next chunk. A character that the end of the chunk cuts is left to the next chunk, so that each chunk is valid
+ * UTF-8 by itself.
+ *
+ * @returns false at the end of the file
  */
 function fill(cursor: JsonCursor): boolean {
   cursor.base += cursor.length
   cursor.at = 0
   cursor.length = readSync(cursor.handle, cursor.chunk, 0, cursor.chunk.length, cursor.base)
   if (cursor.length === 0) return false
-  // a byte order mark is no part of the text
+  // a byte order mark is not part of the text
   if (cursor.base === 0 && cursor.chunk.subarray(0, BOM.length).equals(BOM)) cursor.at = BOM.length
   if (cursor.length === CHUNK_BYTES) cursor.length -= cutBytes(cursor.chunk)
   if (!isUtf8(cursor.chunk.subarray(0, cursor.length)))
@@ -197,10 +201,10 @@ function fill(cursor: JsonCursor): boolean {
   return true
 }
 
-/** Bytes of a character that begins within the last three bytes of a chunk and is not whole. */
+/** Returns the number of bytes of a character that the end of a chunk cuts; 0 when none is cut. */
 function cutBytes(chunk: Buffer): number {
   for (let back = 1; back <= 3; back++) {
-    const byte = chunk[chunk.length - back] as number
+    const byte = chunk[chunk.length - back]!
     if (byte < 0x80) return 0
     if (byte >= 0xc0) {
       const size = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2
@@ -210,17 +214,16 @@ function cutBytes(chunk: Buffer): number {
   return 0
 }
 
-/** Offset in the file of what `peek` says. */
+/** Returns the offset of the cursor in the file. */
 export function offsetOf({ base, at }: JsonCursor): number {
   return base + at
 }
 
+/** Makes the error for a byte that is not JSON here. */
 export function unexpected(cursor: JsonCursor, expected: string): AppError {
   const offset = cursor.base + cursor.at
   const found =
-    cursor.at < cursor.length
-      ? JSON.stringify(String.fromCharCode(cursor.chunk[cursor.at] as number))
-      : 'the end'
+    cursor.at < cursor.length ? JSON.stringify(String.fromCharCode(cursor.chunk[cursor.at]!)) : 'the end'
   return new AppError(
     'PARSE_ERROR',
     { byte: offset },

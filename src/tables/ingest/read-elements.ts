@@ -5,16 +5,17 @@ const WINDOW_BYTES = 4 * 1024 * 1024
 const QUOTE = 0x22
 const COMMA = 0x2c
 const BACKSLASH = 0x5c
-/** [ and ], and { and } without the bit in which they differ from those */
+/** [ and ]; { and } differ from them in one bit */
 const OPEN = 0x5b
 const CLOSE = 0x5d
 
 /**
- * The elements of a JSON array in a file, each parsed by itself, so that only one is in memory.
+ * Yields the elements of a JSON array in a file. Each is parsed by itself, so that only one is in memory.
  *
- * @param start offset behind the opening bracket; `end` of the closing one. `scanBody` has matched the brackets between
- * @param onRead told how far the file was read, now and then
- * @throws AppError PARSE_ERROR
+ * @param start offset after the opening bracket
+ * @param end offset of the closing bracket; `scanBody` has matched the brackets in between
+ * @param onRead called with the offset up to which the file has been read, after each read
+ * @throws AppError PARSE_ERROR with the byte
  */
 export function* readElements(
   handle: number,
@@ -47,19 +48,20 @@ export function* readElements(
   }
 }
 
+/** Part of the file that is in memory; it grows to the size of the largest element. */
 interface Window {
   readonly handle: number
   bytes: Buffer
   /** bytes in use */
   length: number
   at: number
-  /** offset in the file of what follows the window */
+  /** offset in the file after the window */
   next: number
   readonly end: number
   readonly onRead: (offset: number) => void
 }
 
-/** Moves to the next element and returns where in the window it ends; -1 when there is none. Reads on as it must. */
+/** Moves to the next element and returns its end in the window, reading more as needed; -1 when there is none. */
 function findElement(window: Window): number {
   if (!skipSpace(window)) return -1
   for (;;) {
@@ -69,11 +71,11 @@ function findElement(window: Window): number {
   }
 }
 
-/** End of the element at the cursor, -1 when it goes on behind the window. */
+/** Returns the end of the element at the cursor; -1 when it continues after the window. */
 function elementEnd({ bytes, at: start, length }: Window): number {
   let depth = 0
   for (let at = start; at < length; at++) {
-    const byte = bytes[at] as number
+    const byte = bytes[at]!
     if (byte === QUOTE) {
       at = stringEnd(bytes, at, length)
       if (at === -1) return -1
@@ -90,10 +92,10 @@ function isScalarEnd(byte: number): boolean {
   return byte === COMMA || byte <= 0x20
 }
 
-/** Offset of the closing quote. */
+/** Returns the position of the closing quote; -1 when it is after the window. */
 function stringEnd(bytes: Buffer, start: number, length: number): number {
   for (let at = start + 1; at < length; at++) {
-    const byte = bytes[at] as number
+    const byte = bytes[at]!
     if (byte === BACKSLASH) at++
     else if (byte === QUOTE) return at
   }
@@ -103,13 +105,13 @@ function stringEnd(bytes: Buffer, start: number, length: number): number {
 function skipSpace(window: Window): boolean {
   do {
     for (; window.at < window.length; window.at++) {
-      if ((window.bytes[window.at] as number) > 0x20) return true
+      if (window.bytes[window.at]! > 0x20) return true
     }
   } while (readOn(window))
   return false
 }
 
-/** Brings more of the file into the window, behind what of it is not yet done with; grows it when that fills it. */
+/** Reads more of the file after the unread part of the window, which grows when it is full. */
 function readOn(window: Window): boolean {
   if (window.next >= window.end) return false
   const rest = window.bytes.subarray(window.at, window.length)
@@ -121,7 +123,7 @@ function readOn(window: Window): boolean {
   window.length = rest.length
   const wanted = Math.min(window.bytes.length - window.length, window.end - window.next)
   const count = readSync(window.handle, window.bytes, window.length, wanted, window.next)
-  if (count === 0) throw new Error('a spooled body has become shorter')
+  if (count === 0) throw new Error('a spooled body was truncated while it was read')
   window.length += count
   window.next += count
   window.onRead(window.next)

@@ -1,23 +1,23 @@
 import { AppError, messageOf } from '../../errors.js'
 
-/** Lines of a stream, whole ones, as they came. */
+/** Whole lines of a stream. */
 export interface LineBatch {
   bytes: Uint8Array<ArrayBuffer>
-  /** what ends each line: newline, or the record separator of RFC 8142 */
+  /** end of each line: newline, or the record separator of RFC 8142 */
   separator: '\n' | '\u001e'
 }
 
-/** A line and what is wrong with it, thrown before the record can be looked at. */
+/** Fault of a line that is not JSON. */
 interface LineFault {
-  /** counts the lines of the batch, blank ones too, from 0 */
+  /** number of the line in the batch, blank lines included, from 0 */
   line: number
   reason: string
 }
 
 /**
- * The records of a batch of lines; blank lines are passed over.
+ * Yields the records of a batch of lines; blank lines are skipped.
  *
- * @throws AppError BAD_RECORD, `data` = `{ line, column, reason }` with `line` counted in the batch
+ * @throws AppError BAD_RECORD, `data` = `{ line, column, reason }` with `line` counted in the batch from 0
  */
 export function* readLines({ bytes, separator }: LineBatch): Generator<unknown> {
   const text = decode(bytes, separator)
@@ -31,7 +31,7 @@ export function* readLines({ bytes, separator }: LineBatch): Generator<unknown> 
   }
 }
 
-/** Line in the batch of each record, by its index: what a fault of the n-th record has to be told with. */
+/** Returns the line of a record in its batch, from 0. @param index of the record, from 0 */
 export function lineOfRecord({ bytes, separator }: LineBatch, index: number): number {
   const lines = new TextDecoder().decode(bytes).split(separator)
   let seen = -1
@@ -41,7 +41,7 @@ export function lineOfRecord({ bytes, separator }: LineBatch, index: number): nu
   return lines.length
 }
 
-/** The whole batch at once is several times quicker than line by line. */
+/** Decodes the whole batch, which is several times quicker than line by line. */
 function decode(bytes: Uint8Array, separator: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -53,7 +53,7 @@ function decode(bytes: Uint8Array, separator: string): string {
   }
 }
 
-/** Only when there is a fault: decodes line by line. */
+/** Finds the line with bytes that are not UTF-8; called only when there is one. */
 function badUtf8Line(bytes: Uint8Array, separator: string): number {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   const code = separator.charCodeAt(0)
@@ -77,7 +77,7 @@ function parse(text: string, line: number): unknown {
   } catch (error) {
     throw badLine({
       line,
-      reason: `found no JSON (${messageOf(error).slice(0, 200)}), expected a GeoJSON Feature`,
+      reason: `found text that is not JSON (${messageOf(error).slice(0, 200)}), expected a GeoJSON Feature`,
     })
   }
 }

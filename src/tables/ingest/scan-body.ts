@@ -12,16 +12,17 @@ import {
   unexpected,
 } from './json-cursor.js'
 
-/** One request of a body: bytes `start` to `end`, and within them the elements of `params.record_set` if it has some. */
+/** One request of a body: bytes `start` to `end`, and within them the elements of `params.record_set`, if any. */
 export interface ScannedRequest {
   readonly start: number
   readonly end: number
   readonly recordSet: { readonly start: number; readonly end: number } | null
 }
 
+/** Requests of a body. */
 export interface ScannedBody {
   readonly isBatch: boolean
-  /** of a batch with too many requests the first `maxBatch + 1` */
+  /** at most `maxBatch + 1`, the last of which shows that the batch is too large */
   readonly requests: readonly ScannedRequest[]
 }
 
@@ -32,13 +33,12 @@ export interface ScanLimits {
 }
 
 /**
- * Finds the requests of a JSON-RPC body in a file, and in each the place of `params.record_set`, whatever the order of the
- * keys, without holding more than a chunk of it in memory. Of a key that comes twice the last one counts.
+ * Finds the requests of a JSON-RPC body in a file, and the position of `params.record_set` in each, in any order of keys,
+ * with one chunk of the file in memory. Of duplicate keys the last one counts, as in `JSON.parse`.
  *
- * Brackets, strings, commas and colons around what it looks for are checked; what stands in the values is checked by
- * whoever parses them.
+ * Brackets, strings, commas and colons are checked; the contents of values are checked when they are parsed.
  *
- * @throws AppError PARSE_ERROR with the byte at which the body ceased to be JSON; INVALID_REQUEST when it is nested too deep
+ * @throws AppError PARSE_ERROR with the byte at which the body is not JSON; INVALID_REQUEST when it is nested too deep
  */
 export function scanBody(handle: number, limits: ScanLimits): ScannedBody {
   const cursor = openCursor(handle, limits.maxDepth)
@@ -56,7 +56,7 @@ export function scanBody(handle: number, limits: ScanLimits): ScannedBody {
 }
 
 /**
- * The same for a body that holds params alone, as the REST form has it.
+ * Finds the position of `record_set` in a body that is the params alone, as in the REST form.
  *
  * @throws AppError PARSE_ERROR, INVALID_REQUEST
  */
@@ -72,7 +72,7 @@ export function scanParamsBody(handle: number, maxDepth: number): ScannedRequest
   return { start, end, recordSet }
 }
 
-/** A member of the batch that is no object is somebody else's fault to tell. */
+/** Scans one request. The dispatcher refuses a request that is not an object. */
 function scanRequest(cursor: JsonCursor, depth: number): ScannedRequest {
   const isObject = peek(cursor) === OPEN_OBJECT
   const start = offsetOf(cursor)
@@ -91,7 +91,7 @@ function scanRequest(cursor: JsonCursor, depth: number): ScannedRequest {
   return { start, end: offsetOf(cursor), recordSet }
 }
 
-/** The array is skipped as a whole: its elements are found again, one by one, by `readElements`. */
+/** Scans params. The array is skipped as a whole; `readElements` reads its elements one by one. */
 function scanParams(cursor: JsonCursor, depth: number): ScannedRequest['recordSet'] {
   let recordSet: ScannedRequest['recordSet'] = null
   forEachMember(cursor, (key) => {
@@ -104,7 +104,7 @@ function scanParams(cursor: JsonCursor, depth: number): ScannedRequest['recordSe
 }
 
 /**
- * Place of the elements of `features` of a GeoJSON FeatureCollection in a file; undefined when it is no such thing.
+ * Finds the elements of `features` of a GeoJSON FeatureCollection in a file; undefined when the file has none.
  *
  * @throws AppError PARSE_ERROR, INVALID_REQUEST
  */

@@ -1,15 +1,16 @@
 import type { LineBatch } from './read-lines.js'
 
+/** Limits at which batches are cut. */
 export interface SplitLimits {
-  /** lines of a batch */
+  /** most lines of a batch */
   batchLines: number
-  /** bytes of a batch: a batch of long lines is cut earlier */
+  /** size at which a batch is cut even if it has fewer lines, bytes */
   batchBytes: number
-  /** bytes of one line */
+  /** most bytes of a line */
   lineBytes: number
 }
 
-/** A batch and where it stands in the stream; lines count from 1, blank ones too. */
+/** A batch and its position in the stream; lines count from 1, blank lines included. */
 export interface NumberedBatch extends LineBatch {
   firstLine: number
   lastLine: number
@@ -17,23 +18,24 @@ export interface NumberedBatch extends LineBatch {
 
 /** Cuts a stream of bytes into batches of whole lines. */
 export interface LineSplitter {
-  /** @returns batches that are full by it. @throws RangeError when a line is longer than the limit, with its number */
+  /** Adds bytes and returns the batches that are full. @throws RangeError when a line is longer than the limit */
   push(chunk: Uint8Array): NumberedBatch[]
-  /** the whole lines that wait for their batch to fill; undefined when there are none */
+  /** Returns the whole lines of the batch that is not full; undefined when there are none. */
   flush(): NumberedBatch | undefined
-  /** the same and the last line, which may have no end */
+  /** Returns the last batch, with a last line that may have no separator; undefined when it is empty. */
   end(): NumberedBatch | undefined
-  /** number of the line that is being read */
+  /** Returns the number of the line that is being read. */
   line(): number
 }
 
 const NEWLINE = 0x0a
-/** RFC 8142: each record begins with it, so what ends a record is the next one's */
+/** RFC 8142: each record begins with it, so a record ends at the separator of the next one */
 const RECORD_SEPARATOR = 0x1e
 const BOM = [0xef, 0xbb, 0xbf]
 
+/** Creates a splitter. The first byte that is not a space decides between newlines and RFC 8142. */
 export function createLineSplitter(limits: SplitLimits): LineSplitter {
-  let separator = 0 // known with the first byte that is no space
+  let separator = 0 // 0 until the first byte that is not a space
   let whole: Uint8Array[] = []
   let wholeBytes = 0
   let wholeLines = 0
@@ -55,7 +57,7 @@ export function createLineSplitter(limits: SplitLimits): LineSplitter {
     wholeLines = 0
     return batch
   }
-  // the tail and this part are one line; `whole` keeps views, nothing is copied before a batch is full
+  // the tail and this part are one line; `whole` holds views, which are copied when a batch is full
   const closeLine = (part: Uint8Array) => {
     checkLength(part.length)
     whole.push(...tail, part)
@@ -78,7 +80,7 @@ export function createLineSplitter(limits: SplitLimits): LineSplitter {
       const chunk = separator === 0 ? withoutBom(given) : given
       if (separator === 0) {
         separator = separatorOf(chunk)
-        if (separator === RECORD_SEPARATOR) firstLine = 0 // what stands before the first separator is no record
+        if (separator === RECORD_SEPARATOR) firstLine = 0 // text before the first separator is not a record
       }
       const batches: NumberedBatch[] = []
       let start = 0
@@ -100,7 +102,7 @@ export function createLineSplitter(limits: SplitLimits): LineSplitter {
   }
 }
 
-/** Told by the first byte that is no space; 0 when there is none yet. */
+/** Returns the separator by the first byte that is not a space; 0 when there is none. */
 function separatorOf(chunk: Uint8Array): number {
   const first = chunk.find((byte) => byte > 0x20 || byte === RECORD_SEPARATOR)
   if (first === undefined) return 0
@@ -115,7 +117,7 @@ function withoutBom(chunk: Uint8Array): Uint8Array {
   return BOM.every((byte, at) => chunk[at] === byte) ? chunk.subarray(BOM.length) : chunk
 }
 
-/** In a buffer of its own, so that it can be handed to another thread. */
+/** Copies parts into a new buffer, which can be transferred to another thread. */
 function join(parts: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(size)
   let at = 0

@@ -134,7 +134,7 @@ t.test(
 
 /** What is wrong in the line behind three good ones. */
 const BAD_LINES: [string, Uint8Array | string, Record<string, unknown>, RegExp][] = [
-  ['no JSON', '{"type":"Feature"', { column: null }, /found no JSON/],
+  ['no JSON', '{"type":"Feature"', { column: null }, /found text that is not JSON/],
   ['no Feature', '{"type":"FeatureCollection","features":[]}', { column: null }, /expected "Feature"/],
   ['a number', '5', { column: null }, /found 5/],
   ['unknown property', line(9, { zzz: 1 }), { column: 'zzz' }, /unknown property/],

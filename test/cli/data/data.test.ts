@@ -152,18 +152,18 @@ t.test('data import: a table is created from the file when its key is named', as
 /** Files that cannot be read, and what is said. */
 const BAD: [string, string | Uint8Array, RegExp, string[]?][] = [
   ['a.xml', '', /expected \.geojson/],
-  ['a.geojson.gz', gzipSync('{}'), /unpack it first/],
-  ['a.geojson', '{"type":"FeatureCollection"}', /no GeoJSON FeatureCollection/],
-  ['a.geojson', '[]', /no GeoJSON FeatureCollection/],
+  ['a.geojson.gz', gzipSync('{}'), /decompress it first/],
+  ['a.geojson', '{"type":"FeatureCollection"}', /not a GeoJSON FeatureCollection/],
+  ['a.geojson', '[]', /not a GeoJSON FeatureCollection/],
   ['a.geojson', '{"features":[{]}', /a\.geojson: .*not valid JSON/],
   [
     'a.geojson',
     '{"features":[{"type":"Feature","geometry":null,"properties":{"k":1}},{"type":"Feature","geometry":null,"properties":{"k":"x"}}]}',
     /record 2: k: found "x", expected a whole number.*; the 0 records before its batch are stored/,
   ],
-  ['a.ndjson', `${LINES}\n{`, /a\.ndjson, line \d+: found no JSON/],
+  ['a.ndjson', `${LINES}\n{`, /a\.ndjson, line \d+: found text that is not JSON/],
   ['a.ndjson', JSON.stringify(feature(null, { k: 1, z: 1 })), /record 1: z: found the unknown property "z"/],
-  ['a.ndjson.gz', gzipSync(LINES).subarray(0, 40), /no whole gzip file/],
+  ['a.ndjson.gz', gzipSync(LINES).subarray(0, 40), /not a complete gzip file/],
   ['a.csv', '', /is empty/],
   ['a.csv', 'k,name\n1\n', /record 2: found 1 values, expected 2/],
   ['a.csv', 'k,lng,lat\n1,east,35\n', /record 1: location: .*"east"/],

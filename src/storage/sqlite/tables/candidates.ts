@@ -4,20 +4,21 @@ import { type Db, statement } from '../connection/database.js'
 import { indexSql } from './ddl.js'
 import { dayOf, NOWHERE, NOWHERE_BOX, readPacked } from './entries.js'
 
-/** Row ids in ascending order, each once. */
+/** Row ids, ascending, each once. */
 export type RowIds = Float64Array
 
-/** Runs that are looked through before the generator hands over. */
+/** Runs that are read between two yields. */
 const RUNS_PER_STEP = 32
-/** From this many ids on, marking them in a bitmap is quicker than sorting. */
+/** Number of ids from which on marking them in a bitmap is quicker than sorting. */
 const BITMAP_FROM = 32_768
 
 /**
- * Rows whose entry in the spatial index touches a box and overlaps a span: every matching row, and some that only came
- * close (single precision, overwritten rows). Yields between steps of about a millisecond, so that the main thread can
- * let others in.
+ * Finds rows whose entry in the spatial index touches a box and overlaps a span: every matching row, and some that do not
+ * match (entries are in single precision, and overwritten rows keep theirs). Yields after each millisecond or so of work,
+ * so that the event loop can turn.
  *
  * @param box undefined for everywhere, rows without a location included
+ * @returns row ids, ascending
  */
 export function* findCandidates(
   db: Db,
@@ -41,14 +42,14 @@ export function* findCandidates(
       seen.add(run)
       const packed = read.get(run)
       if (packed !== undefined) collect(packed, bounds, found)
-      else isWhole = false // merged into a newer run while others were let in: that one is looked for again
+      else isWhole = false // merged into a newer run between two steps: the list of runs is read again
       if (seen.size % RUNS_PER_STEP === 0) yield
     }
   }
   return sortedOnce(found)
 }
 
-/** The same, with the rows that have no location. */
+/** Finds rows as `findCandidates` does, and rows without a location. */
 export function* findCandidatesOrNowhere(
   db: Db,
   table: LoaderTable,
@@ -56,16 +57,16 @@ export function* findCandidatesOrNowhere(
   span: Span | undefined,
 ): Generator<undefined, RowIds> {
   const found = yield* findCandidates(db, table, box, span)
-  if (box === undefined) return found // everywhere holds them already
+  if (box === undefined) return found // everywhere includes them
   const nowhere = yield* findCandidates(db, table, NOWHERE_BOX, span)
   if (nowhere.length === 0) return found
   const both = new Float64Array(found.length + nowhere.length)
   both.set(found)
   both.set(nowhere, found.length)
-  return sortIds(both) // a row that lost its place has an entry of either kind
+  return sortIds(both) // a row whose location was removed has entries of both kinds
 }
 
-/** The first of these in one go, for threads where nobody waits. */
+/** Finds rows as `findCandidates` does, without yielding: for threads that have nothing else to do. */
 export function findCandidatesNow(
   db: Db,
   table: LoaderTable,
@@ -87,9 +88,9 @@ interface IdList {
 
 type Bounds = [west: number, east: number, south: number, north: number, from: number, until: number]
 
-/** In the order of the R*Tree's columns. No span is all of time. */
+/** Returns bounds in the order of the R*Tree's columns; without a span they include all times. */
 function boundsOf(box: Bbox | undefined, span: Span | undefined): Bounds {
-  const everywhere = NOWHERE * 2 // beyond the box of rows without a location
+  const everywhere = NOWHERE * 2 // includes the box of rows without a location
   const [west, south, east, north] = box ?? [-everywhere, -everywhere, everywhere, everywhere]
   return [
     west,
@@ -101,7 +102,7 @@ function boundsOf(box: Bbox | undefined, span: Span | undefined): Bounds {
   ]
 }
 
-/** Adds the ids of a run's entries that fit; the hot loop of every search by area. */
+/** Adds the ids of a run's entries within the bounds: the inner loop of every search by area. */
 function collect(packed: Uint8Array, bounds: Bounds, found: IdList): void {
   const { ids, boxes, count } = readPacked(packed)
   const [west, east, south, north, from, until] = bounds
@@ -112,32 +113,32 @@ function collect(packed: Uint8Array, bounds: Bounds, found: IdList): void {
   }
   for (let at = 0; at < count; at++) {
     if (
-      (boxes[at] as number) <= east &&
-      (boxes[at + count] as number) >= west &&
-      (boxes[at + count * 2] as number) <= north &&
-      (boxes[at + count * 3] as number) >= south &&
-      (boxes[at + count * 4] as number) <= until &&
-      (boxes[at + count * 5] as number) >= from
+      boxes[at]! <= east &&
+      boxes[at + count]! >= west &&
+      boxes[at + count * 2]! <= north &&
+      boxes[at + count * 3]! >= south &&
+      boxes[at + count * 4]! <= until &&
+      boxes[at + count * 5]! >= from
     ) {
-      const id = ids[at] as number
+      const id = ids[at]!
       found.ids[found.count++] = id
       if (id > found.largest) found.largest = id
     }
   }
 }
 
-/** A row may have several entries, and segments overlap: ids are put in order and repeats go. */
+/** Sorts the ids and removes duplicates: a row may have several entries, and segments overlap. */
 function sortedOnce({ ids, count, largest }: IdList): RowIds {
   const sorted = count < BITMAP_FROM || largest > count * 1024 ? sortIds(ids.subarray(0, count)) : undefined
   if (sorted !== undefined) return sorted
   const bits = new Uint8Array((largest >> 3) + 1)
   for (let at = 0; at < count; at++) {
-    const id = ids[at] as number
-    bits[id >> 3] = (bits[id >> 3] as number) | (1 << (id & 7))
+    const id = ids[at]!
+    bits[id >> 3] = bits[id >> 3]! | (1 << (id & 7))
   }
   let kept = 0
   for (let byte = 0; byte < bits.length; byte++) {
-    for (let rest = bits[byte] as number; rest !== 0; rest &= rest - 1) {
+    for (let rest = bits[byte]!; rest !== 0; rest &= rest - 1) {
       ids[kept++] = byte * 8 + 31 - Math.clz32(rest & -rest)
     }
   }
@@ -148,7 +149,7 @@ function sortIds(ids: Float64Array): Float64Array {
   ids.sort()
   let kept = 0
   for (let at = 0; at < ids.length; at++) {
-    if (at === 0 || ids[at] !== ids[at - 1]) ids[kept++] = ids[at] as number
+    if (at === 0 || ids[at] !== ids[at - 1]) ids[kept++] = ids[at]!
   }
   return ids.subarray(0, kept)
 }

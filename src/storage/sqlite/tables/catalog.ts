@@ -4,15 +4,16 @@ import { RESERVED_COLUMNS, type TableDefinition } from '../../tables.js'
 import { type Db, forgetStatements, statement } from '../connection/database.js'
 import { createTableSql, dropTableSql } from './ddl.js'
 
-/** `<data_name>_tbl_0` */
-export function tableNameOf(dataName: string): string {
+/** Returns `<data_name>_tbl_0`. */
+function tableNameOf(dataName: string): string {
   return `${dataName}_tbl_0`
 }
 
 /**
- * Makes a table. The caller runs it in a transaction.
+ * Creates a table. To be run in a transaction.
  *
- * @throws AppError ALREADY_REGISTERED, also for a name that differs by the case of ASCII letters only
+ * @param nowUs µs UTC
+ * @throws AppError ALREADY_REGISTERED, also for a name that differs in the case of ASCII letters only
  */
 export function registerTable(db: Db, definition: TableDefinition, nowUs: number): LoaderTable {
   const { dataName, schema, columns, uniqueColumns } = definition
@@ -40,31 +41,31 @@ export function registerTable(db: Db, definition: TableDefinition, nowUs: number
   return table
 }
 
-/** By `data_name`, `schema.table_name` or `table_name`, each also behind `ddc:`. */
+/** Finds a table by `data_name`, `table_name` or `schema.table_name`, each also with the prefix `ddc:`. */
 export function findTable(db: Db, name: string): LoaderTable | undefined {
   const plain = name.startsWith('ddc:') ? name.slice('ddc:'.length) : name
   const row =
     statement<TableRecord>(db, `${SELECT} WHERE data_name = ?`).get(plain) ??
     statement<TableRecord>(db, `${SELECT} WHERE table_name = ? COLLATE BINARY`).get(plain) ??
     statement<TableRecord>(db, `${SELECT} WHERE schema || '.' || table_name = ?`).get(plain)
-  return row === undefined ? undefined : keptTable(db, row)
+  return row === undefined ? undefined : cachedTable(db, row)
 }
 
-/** Every table, by `data_name`. */
+/** Returns every table, ordered by `data_name`. */
 export function listTables(db: Db): LoaderTable[] {
   const rows = statement<TableRecord>(db, `${SELECT} ORDER BY data_name`).all()
-  return rows.map((row) => keptTable(db, row))
+  return rows.map((row) => cachedTable(db, row))
 }
 
 /**
- * Removes a table and its rows. The caller runs it in a transaction; bytes of its files go with the next sweep.
+ * Removes a table and its rows. To be run in a transaction. The bytes of its files remain until the next sweep.
  *
- * @throws AppError TABLE_CITED while a citation sees its rows
+ * @throws AppError TABLE_CITED while a citation names the table
  */
 export function dropTable(db: Db, table: LoaderTable): void {
   const citations = citationsOf(db, table)
   if (citations.length > 0) {
-    const message = `Citations name ${table.dataName}: ${citations.join(', ')}; delete them first`
+    const message = `Found citations of ${table.dataName}: ${citations.join(', ')}; delete them first`
     throw new AppError('TABLE_CITED', { data_name: table.dataName, citations }, { message })
   }
   for (const sql of dropTableSql(table)) db.exec(sql)
@@ -73,7 +74,7 @@ export function dropTable(db: Db, table: LoaderTable): void {
   forgetStatements(db, table.tableName)
 }
 
-/** Long forms of the citations that name a table, the first hundred. */
+/** Returns the long forms of the first hundred citations that name a table. */
 function citationsOf(db: Db, table: LoaderTable): string[] {
   return statement<string>(
     db,
@@ -84,7 +85,7 @@ function citationsOf(db: Db, table: LoaderTable): string[] {
     .all(table.tableId)
 }
 
-/** Grows with every call that changed the table's rows; undefined when the table is gone. */
+/** Returns a number that grows with every call that changes rows of the table; undefined when the table does not exist. */
 export function dataVersionOf(db: Db, table: LoaderTable): number | undefined {
   return statement<{ data_version: number }>(
     db,
@@ -92,6 +93,7 @@ export function dataVersionOf(db: Db, table: LoaderTable): number | undefined {
   ).get(table.tableId)?.data_version
 }
 
+/** Increments the number that `dataVersionOf` returns. */
 export function bumpDataVersion(db: Db, table: LoaderTable): void {
   statement(db, 'UPDATE loader_table SET data_version = data_version + 1 WHERE table_id = ?').run(
     table.tableId,
@@ -109,14 +111,14 @@ interface TableRecord {
 
 const SELECT = 'SELECT table_id, data_name, table_name, schema, columns, unique_columns FROM loader_table'
 
-/** Definitions never change and ids are never given twice: each is read from its JSON once. */
-const kept = new WeakMap<Db, Map<number, LoaderTable>>()
+/** Parsed definitions by table id. They never change, and an id is never used again. */
+const cache = new WeakMap<Db, Map<number, LoaderTable>>()
 
-function keptTable(db: Db, row: TableRecord): LoaderTable {
-  let tables = kept.get(db)
+function cachedTable(db: Db, row: TableRecord): LoaderTable {
+  let tables = cache.get(db)
   if (tables === undefined) {
     tables = new Map()
-    kept.set(db, tables)
+    cache.set(db, tables)
   }
   const known = tables.get(row.table_id)
   if (known !== undefined && known.dataName === row.data_name) return known
@@ -125,7 +127,7 @@ function keptTable(db: Db, row: TableRecord): LoaderTable {
   return table
 }
 
-/** The reserved columns are not stored: they are the same in every table. */
+/** Adds the reserved columns, which are the same in every table and not stored. */
 function toTable(row: TableRecord): LoaderTable {
   const columns = [...RESERVED_COLUMNS, ...(JSON.parse(row.columns) as Column[])]
   return {
@@ -139,11 +141,11 @@ function toTable(row: TableRecord): LoaderTable {
   }
 }
 
-/** Tells apart the same name and one that only SQLite takes for the same. */
+/** Distinguishes the same name from one that differs in case: SQLite compares names of tables without it. */
 function alreadyRegistered(dataName: string, other: string): AppError {
   const message =
     other === dataName
-      ? `The table ${dataName} is registered already`
-      : `The name ${dataName} differs from the registered ${other} by the case of letters only, which the database cannot tell apart`
+      ? `A table with the name ${dataName} is registered`
+      : `Found the name ${dataName}, which differs from the registered table ${other} in the case of letters only`
   return new AppError('ALREADY_REGISTERED', { data_name: dataName, registered: other }, { message })
 }

@@ -4,19 +4,20 @@ import { type Db, identifier, statement } from '../connection/database.js'
 import { findCandidatesNow } from './candidates.js'
 import { ROW_ID, tableSql } from './ddl.js'
 
-/** Rows of one statement; with `BULK_BYTES` it bounds what a page takes. */
+/** Rows of one statement. With `BULK_BYTES` it limits the memory of a page. */
 const PAGE_ROWS = 4096
-/** A geometry up to this size is read together with others: a mesh square has 93 bytes. */
+/** Largest geometry that is read together with others; a mesh square has 93 bytes. */
 const BULK_BYTES = 2048
 
 /**
- * Visits the cells of a theme that are valid at an instant: start ≤ instant < end. Synchronous, for the search worker.
+ * Visits the cells of a theme that are valid at an instant: start ≤ instant < end. Synchronous, for the search thread.
  *
- * Most geometries of a page come as one value, one after the other: a value of its own for each would take four times
- * as long as all else.
+ * Most geometries of a page are read as one concatenated value: a value for each would take four times as long as the
+ * rest of the work.
  *
- * @param levelColumn integer column that holds the level; rows without a level or a geometry are passed over
- * @param visit is given views that hold as long as the call
+ * @param levelColumn integer column of levels; rows without a level or a geometry are skipped
+ * @param instantUs µs UTC
+ * @param visit receives views that are valid during the call
  */
 export function readCells(
   db: Db,
@@ -31,7 +32,7 @@ export function readCells(
   const from = `FROM json_each(?) AS "wanted ids" CROSS JOIN ${tableSql(table)} AS t ON t.${ROW_ID} = "wanted ids".value
      WHERE ${SPAN_SQL} AND t.location IS NOT NULL AND ${level} IS NOT NULL`
   const isSmall = `length(t.location) <= ${BULK_BYTES}`
-  // a blob goes into a text and out of it again byte by byte, for the database's encoding is UTF-8
+  // the conversions of blob to text and back copy the bytes, because the encoding of the database is UTF-8
   const readSmall = statement<Page>(
     db,
     `SELECT CAST(group_concat(t.location, '') FILTER (WHERE ${isSmall}) AS BLOB),
@@ -57,11 +58,11 @@ export function readCells(
   }
 }
 
-/** A row of no length counts as its one instant, as in queries of tables. */
+/** A row whose start equals its end counts as that instant, as in queries of tables. Bound: the instant, three times. */
 const SPAN_SQL = `(t.start_datetime IS NULL OR t.start_datetime <= ?) AND (t.end_datetime IS NULL OR t.end_datetime > ?
   OR (t.end_datetime = t.start_datetime AND t.start_datetime >= ?))`
 
-/** Geometries, their lengths and their levels, in one order; null when there are none. */
+/** Concatenated geometries, their lengths and their levels in one order, null when there are none; number of large ones. */
 type Page = [wkbs: Uint8Array | null, lengths: string | null, levels: string | null, largeCount: number]
 
 function visitPage(

@@ -4,19 +4,19 @@ import { dataVersionOf } from './catalog.js'
 import { tableSql } from './ddl.js'
 
 /**
- * Most instants that are kept of a table: 10-minute slots of four months. A table of events has one for each row, and
- * nobody asks it for slots.
+ * Most instants that are kept of a table: 10-minute slots of four months. A table of events has an instant per row, and
+ * is not queried by slot.
  */
 export const MAX_CHANGES = 20_000
 
-/** `loader_table.change_count` */
+/** Values of `loader_table.change_count` that are not a count. */
 const UNKNOWN = -1
 const TOO_MANY = -2
 
 /**
- * The instants at which rows of a table begin or cease to be valid, ascending, µs UTC: between two of them nothing
- * changes. Instants of rows that were overwritten are among them. Read from what writers kept; a table that had rows
- * before that was done is read along.
+ * Returns the instants at which rows of a table begin or end, ascending, µs UTC: between two of them the valid rows are
+ * the same. Instants of rows that were overwritten are among them. They are read from the log that writers keep; a table
+ * with rows that are older than the log is scanned.
  *
  * @returns undefined when there are more than `MAX_CHANGES`
  */
@@ -42,22 +42,23 @@ const SCAN_SQL = (name: string): string =>
 
 /** Instants of the rows of one call. */
 export interface ChangeLog {
-  /** undefined when there were more than are kept */
+  /** undefined when there are more than `MAX_CHANGES` */
   times: Set<bigint> | undefined
 }
 
+/** Creates the log of one call. */
 export function createChangeLog(): ChangeLog {
   return { times: new Set() }
 }
 
-/** @param us null = a row that is valid since ever, or for ever */
+/** Adds an instant. @param us µs UTC; null for an open start or end */
 export function noteChange(log: ChangeLog, us: bigint | null): void {
   if (us === null || log.times === undefined) return
   log.times.add(us)
   if (log.times.size > MAX_CHANGES) log.times = undefined
 }
 
-/** Keeps the instants of a call. Within its transaction, before the table's version grows. */
+/** Stores the instants of a call: in its transaction, before the version of the table is incremented. */
 export function keepChanges(db: Db, table: LoaderTable, { times }: ChangeLog): void {
   const before = changeCount(db, table)
   const isFirst = before === UNKNOWN && dataVersionOf(db, table) === 0

@@ -4,21 +4,22 @@ import type { Column, LoaderTable } from '../../tables.js'
 import { checkSql, collateSql, sqlTypeOf } from '../connection/column-sql.js'
 import { identifier } from '../connection/database.js'
 
-/** Key of every table. The space keeps it apart from the columns that callers name. */
+/** Quoted name of the key of every table. A defined column cannot have it: names have no spaces. */
 export const ROW_ID = identifier('row id')
 
-/** Names of what belongs to a table, quoted. */
+/** Returns the quoted name of a table. */
 export function tableSql(table: Pick<LoaderTable, 'tableName'>): string {
   return identifier(table.tableName)
 }
 
+/** Returns the quoted name of a table's spatial index. */
 export function indexSql(table: Pick<LoaderTable, 'tableName'>): string {
   return identifier(`${table.tableName}_rtree`)
 }
 
 /**
- * The statements that make a table: the table itself, its unique key, an index for each file column, and the R*Tree over
- * runs of its rows (see table-index.ts). How each column is stored is said in comments, which SQLite keeps.
+ * Returns the statements that create a table: the table, its unique key, an index for each file column, and the R*Tree
+ * over runs of its rows (see `segment-index.ts`). Comments, which SQLite keeps, describe how each column is stored.
  */
 export function createTableSql(table: LoaderTable): string[] {
   const lines = table.columns.map((column) => `  ${columnSql(column)}`)
@@ -33,6 +34,7 @@ export function createTableSql(table: LoaderTable): string[] {
   ]
 }
 
+/** Returns the statements that remove a table and its spatial index. */
 export function dropTableSql(table: LoaderTable): string[] {
   return [`DROP TABLE ${indexSql(table)}`, `DROP TABLE ${tableSql(table)}`]
 }
@@ -45,14 +47,14 @@ function columnSql(column: Column): string {
   return `${sqlName} ${sqlType}${notNull}${checkSql(type, sqlName)}, -- ${noteOf(column, type)}`
 }
 
-/** What someone with a shell needs to know to read the column. */
+/** Describes the stored form for readers with the `sqlite3` shell. */
 function noteOf(column: Column, type: ColumnType): string {
   const length = column.length === null ? '' : `(${column.length})`
   const form = column.isEncrypted ? 'encrypted with AES-256-GCM' : type.form
   return `${column.udtName}${length}: ${form}`
 }
 
-/** Where `get_file` looks: by the path id, then the name. */
+/** Indexes files by path id and name, for `get_file`. */
 function fileIndexSql(table: LoaderTable): string[] {
   return table.columns.flatMap(({ name, file }) => {
     if (file === null) return []

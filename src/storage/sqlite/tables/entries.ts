@@ -1,12 +1,12 @@
 import type { Bbox } from '../../../geo/types.js'
 
 /**
- * Places of rows in space and time, one element per row in each array; what the spatial index is made of. Boxes and days
- * are single precision, rounded outward: a filter that never misses, to be followed by an exact test.
+ * Entries of the spatial index: boxes of rows in space and time, one element per row in each array. Boxes and days are in
+ * single precision, rounded outward: a filter without misses, to be followed by an exact test.
  */
 export interface Entries {
   count: number
-  /** row ids; doubles, because they may pass 2^32 */
+  /** row ids; doubles, because they may exceed 2^32 */
   ids: Float64Array
   minLng: Float32Array
   maxLng: Float32Array
@@ -17,16 +17,17 @@ export interface Entries {
   endDay: Float32Array
 }
 
-/** Box of rows without a location: far from every place on Earth, so no area touches it. */
+/** Coordinate of the box of rows without a location, which no area on Earth touches. */
 export const NOWHERE = 1e9
-/** Touches the box of every row without a location, and of no other. */
+/** Box that touches the boxes of all rows without a location, and no other. */
 export const NOWHERE_BOX: Bbox = [NOWHERE / 2, NOWHERE / 2, NOWHERE * 2, NOWHERE * 2]
-/** Day of a null start (negative) or end: the row is valid since ever, or for ever. About the year 29,000. */
+/** Day of a null end, and negated of a null start: about the year 29,000. */
 export const UNBOUNDED_DAY = 1e7
 
 const US_PER_DAY = 86_400_000_000
 const BOX_ARRAYS = 6
 
+/** Creates arrays for a number of entries; `addEntry` enlarges them as needed. */
 export function createEntries(capacity = 256): Entries {
   return {
     count: 0,
@@ -40,7 +41,12 @@ export function createEntries(capacity = 256): Entries {
   }
 }
 
-/** Adds the place of one row. @param box undefined without a location */
+/**
+ * Adds the entry of one row.
+ *
+ * @param box degrees; undefined without a location
+ * @param startUs µs UTC; null for an open start
+ */
 export function addEntry(
   entries: Entries,
   rowId: number,
@@ -60,7 +66,7 @@ export function addEntry(
   entries.endDay[at] = endUs === null ? UNBOUNDED_DAY : roundUp(dayOf(endUs))
 }
 
-/** Same place, whatever the row. */
+/** True when two entries have the same box and days, whatever their rows. */
 export function isSamePlace(a: Entries, atA: number, b: Entries, atB: number): boolean {
   return (
     a.minLng[atA] === b.minLng[atB] &&
@@ -72,30 +78,47 @@ export function isSamePlace(a: Entries, atA: number, b: Entries, atB: number): b
   )
 }
 
-/** Days since 1970 of an instant. */
+/** Converts µs since 1970 UTC to days. */
 export function dayOf(us: bigint): number {
   return Number(us) / US_PER_DAY
 }
 
+/** Memory that packing uses again for each run, instead of a short-lived buffer each. */
+export interface PackBuffer {
+  readonly buffer: ArrayBuffer
+}
+
+/** Creates the memory to pack at most `maxCount` entries at a time. */
+export function createPackBuffer(maxCount: number): PackBuffer {
+  return { buffer: new ArrayBuffer(HEAD_BYTES + maxCount * ROW_BYTES) }
+}
+
 /**
- * Copies entries in a given order into bytes: count, then each array. Read back by `appendPacked`.
+ * Packs entries into bytes: format, count, row ids (doubles), then the six arrays (singles), in the byte order of the
+ * machine. `readPacked` and `appendPacked` read them.
  *
- * @returns a view of a buffer that the next call uses again: whoever keeps it copies it, as SQLite does
+ * @param pack reused by the next call: the result must have been copied by then
+ * @param order positions of entries; those of `order[from]` to `order[to - 1]` are packed
  */
-export function packEntries(entries: Entries, order: Uint32Array, from: number, to: number): Uint8Array {
+export function packEntries(
+  pack: PackBuffer,
+  entries: Entries,
+  order: Uint32Array,
+  { from, to }: { from: number; to: number },
+): Uint8Array {
   const count = to - from
-  const { head, ids, boxes, bytes } = viewsOf(count)
+  const { head, ids, boxes, bytes } = viewsOf(pack.buffer, 0, count)
   head.set([FORMAT, count])
   const { ids: rowIds, minLng, maxLng, minLat, maxLat, startDay, endDay } = entries
   for (let at = 0; at < count; at++) {
-    const source = order[from + at] as number
-    ids[at] = rowIds[source] as number
-    boxes[at] = minLng[source] as number
-    boxes[at + count] = maxLng[source] as number
-    boxes[at + count * 2] = minLat[source] as number
-    boxes[at + count * 3] = maxLat[source] as number
-    boxes[at + count * 4] = startDay[source] as number
-    boxes[at + count * 5] = endDay[source] as number
+    const source = order[from + at]!
+    ids[at] = rowIds[source]!
+    boxes[at] = minLng[source]!
+    boxes[at + count] = maxLng[source]!
+    boxes[at + count * 2] = minLat[source]!
+    boxes[at + count * 3] = maxLat[source]!
+    boxes[at + count * 4] = startDay[source]!
+    boxes[at + count * 5] = endDay[source]!
   }
   return bytes
 }
@@ -103,7 +126,7 @@ export function packEntries(entries: Entries, order: Uint32Array, from: number, 
 /**
  * Adds the entries of packed bytes.
  *
- * @throws Error when they are not what `packEntries` writes
+ * @throws Error when the bytes are not those of `packEntries`
  */
 export function appendPacked(entries: Entries, packed: Uint8Array): void {
   const { ids, boxes, count } = readPacked(packed)
@@ -124,32 +147,43 @@ export function appendPacked(entries: Entries, packed: Uint8Array): void {
   entries.count += count
 }
 
-/** Row ids and the six arrays, one after the other, of packed bytes: views that the next call overwrites. */
+/**
+ * Returns views of packed bytes: row ids, and the six arrays one after the other as `packEntries` orders them.
+ *
+ * @throws Error when the bytes are not those of `packEntries`
+ */
 export function readPacked(packed: Uint8Array): { ids: Float64Array; boxes: Float32Array; count: number } {
   const count = Math.floor((packed.length - HEAD_BYTES) / ROW_BYTES)
-  const { head, ids, boxes, bytes } = viewsOf(Math.max(0, count))
-  if (packed.length !== bytes.length)
-    throw new Error(`a run of the spatial index is damaged: it has ${packed.length} bytes`)
-  bytes.set(packed) // aligned by it, which what SQLite hands out is not
+  const size = HEAD_BYTES + count * ROW_BYTES
+  if (count < 0 || packed.length !== size)
+    throw new Error(`a run of the spatial index is damaged: found ${packed.length} bytes`)
+  const aligned = packed.byteOffset % 8 === 0 ? packed : new Uint8Array(packed) // a copy begins at 0
+  const { head, ids, boxes } = viewsOf(aligned.buffer, aligned.byteOffset, count)
   if (head[0] !== FORMAT || head[1] !== count)
-    throw new Error(`a run of the spatial index is damaged: it begins with ${head.join()}`)
+    throw new Error(
+      `a run of the spatial index is damaged: found the head ${head.join()}, expected ${FORMAT},${count}`,
+    )
   return { ids, boxes, count }
 }
 
 const HEAD_BYTES = 8
 const ROW_BYTES = 8 + 4 * BOX_ARRAYS
 
-/** Used by every packing and unpacking of the thread: a buffer for each would be garbage at once, outside V8's sight. */
-let scratch = new ArrayBuffer(0)
+/** Views of packed bytes; `boxes` has the six arrays one after the other. */
+interface PackedViews {
+  readonly head: Uint32Array
+  readonly ids: Float64Array
+  readonly boxes: Float32Array
+  readonly bytes: Uint8Array
+}
 
-function viewsOf(count: number) {
-  const size = HEAD_BYTES + count * ROW_BYTES
-  if (size > scratch.byteLength) scratch = new ArrayBuffer(size)
+/** @param offset multiple of 8 */
+function viewsOf(buffer: ArrayBufferLike, offset: number, count: number): PackedViews {
   return {
-    head: new Uint32Array(scratch, 0, 2),
-    ids: new Float64Array(scratch, HEAD_BYTES, count),
-    boxes: new Float32Array(scratch, HEAD_BYTES + count * 8, count * BOX_ARRAYS),
-    bytes: new Uint8Array(scratch, 0, size),
+    head: new Uint32Array(buffer, offset, 2),
+    ids: new Float64Array(buffer, offset + HEAD_BYTES, count),
+    boxes: new Float32Array(buffer, offset + HEAD_BYTES + count * 8, count * BOX_ARRAYS),
+    bytes: new Uint8Array(buffer, offset, HEAD_BYTES + count * ROW_BYTES),
   }
 }
 
@@ -167,13 +201,13 @@ function grow(entries: Entries, capacity: number): void {
   }
 }
 
-/** Steps toward and away from zero that are just enough after rounding to nearest, as SQLite's R*Tree does it. */
+/** Factors that step to the next single toward and away from zero at least, as SQLite's R*Tree uses them. */
 const TOWARD_ZERO = 1 - 2 ** -23
 const FROM_ZERO = 1 + 2 ** -23
-/** The least single: next to zero a factor changes nothing. */
+/** Smallest single above zero: near zero a factor changes nothing. */
 const LEAST = 2 ** -149
 
-/** A single close to a value that is not above it. */
+/** Returns a single close to a value and not above it. */
 export function roundDown(value: number): number {
   const single = Math.fround(value)
   if (single <= value) return single
@@ -181,7 +215,7 @@ export function roundDown(value: number): number {
   return lower <= value ? lower : lower - LEAST
 }
 
-/** A single close to a value that is not below it. */
+/** Returns a single close to a value and not below it. */
 export function roundUp(value: number): number {
   const single = Math.fround(value)
   if (single >= value) return single

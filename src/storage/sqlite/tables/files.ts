@@ -1,4 +1,4 @@
-import type { LoaderTable } from '../../tables.js'
+import type { FilePlace, LoaderTable } from '../../tables.js'
 import { type Db, identifier, statement } from '../connection/database.js'
 import { listTables } from './catalog.js'
 import { ROW_ID, tableSql } from './ddl.js'
@@ -7,12 +7,8 @@ import { findHistory } from './history.js'
 /** Digests that are read at a time. */
 const PAGE_ROWS = 1000
 
-/** Digest of the file that a table's rows keep at a place; the newest row's when several do. */
-export function findFile(
-  db: Db,
-  table: LoaderTable,
-  place: { prefixId: number; pathId: string; name: string },
-): string | undefined {
+/** Returns the digest of the file that a row stores at a place; that of the newest row when several do. */
+export function findFile(db: Db, table: LoaderTable, place: FilePlace): string | undefined {
   for (const { name, file } of table.columns) {
     if (file === null) continue
     const sql = `SELECT ${identifier(name)} FROM ${tableSql(table)} WHERE ${identifier(file.pathIdColumn)} = ?
@@ -25,7 +21,7 @@ export function findFile(
 }
 
 /**
- * Every digest that a row's file column names, in tables and in the former rows that citations see. A digest may come
+ * Yields every digest that a file column holds, in tables and in the former rows that citations see. A digest may occur
  * more than once.
  */
 export function* usedDigests(db: Db): Generator<string> {

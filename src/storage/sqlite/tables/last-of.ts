@@ -1,7 +1,7 @@
 /**
- * The last rows of a reading that begins at the end, as pages in ascending order.
+ * Yields the last rows of pages that are read from the end, in ascending order.
  *
- * @param pages each ascending, the last one first; read until there are enough
+ * @param pages last page first, each in ascending order; read until `limit` rows are there
  */
 export async function* lastOf<Row>(
   pages: AsyncGenerator<Row[]>,

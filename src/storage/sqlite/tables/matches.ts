@@ -17,7 +17,7 @@ const WINDOW_PAGES = 10
 /** Most rows of one key value that are read by the unique index; a scan of the table is quicker for more. */
 const MAX_KEY_ROWS = 100_000
 
-/** How matching rows are read. */
+/** Parameters of reading matching rows. */
 export interface MatchReading {
   readonly db: Db
   readonly plan: QueryPlan

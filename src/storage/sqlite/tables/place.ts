@@ -2,14 +2,14 @@ import { bboxOf } from '../../../geo/bbox.js'
 import type { Bbox } from '../../../geo/types.js'
 import { decodeStored } from '../../columns/byte-types.js'
 
-/** What of a row decides where it stands in the spatial index. */
+/** Columns of a row that its entry in the spatial index depends on. */
 export interface PlaceRow {
   location: Uint8Array | null
   start_datetime: bigint | null
   end_datetime: bigint | null
 }
 
-/** Box (undefined for no geometry or an empty one), start and end. */
+/** Returns the box (undefined without a location, or for an empty one), start and end of a row. */
 export function placeOf(row: PlaceRow): [Bbox | undefined, bigint | null, bigint | null] {
   const box = row.location === null ? undefined : bboxOf(decodeStored(row.location))
   return [box, row.start_datetime, row.end_datetime]

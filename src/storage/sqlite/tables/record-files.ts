@@ -4,18 +4,18 @@ import { typeOf } from '../../columns/column-types.js'
 import type { Column, FileColumns } from '../../tables.js'
 import type { RecordFault, RecordPlan } from './record-plan.js'
 
-/** A file of a record: new bytes to keep, or a place where this table has one already. */
+/** A file of a record: new bytes, or the place of a stored file of this table. */
 export type FilePart = { slot: number } & ({ bytes: Uint8Array } | { pathId: string; name: string })
 
-/** The one prefix id there is. */
+/** The only valid prefix id. */
 export const PREFIX_ID = 1
 
 const MAX_PATH_CHARS = 1024
 
 /**
- * Fills the columns beside each file of a record: prefix id 1, the path id (given, or the folder of the relative path, or
- * a new one) and the name (given, or the last part of the relative path). A relative path without bytes means a file that
- * this table has stored there already.
+ * Sets the companion columns of each file of a record: prefix id 1, the path id (given, or the folder of the relative path,
+ * or a new one) and the name (given, or the last part of the relative path). A relative path without bytes refers to a
+ * stored file of this table.
  */
 export function fillFileColumns(
   plan: RecordPlan,
@@ -48,7 +48,7 @@ export function fillFileColumns(
   return parts
 }
 
-/** Sets a column that the record left out or null. */
+/** Sets a column that is missing or null in the record. */
 function fill(
   plan: RecordPlan,
   values: (Stored | undefined)[],
@@ -64,19 +64,19 @@ function fill(
   return undefined
 }
 
-/** Nothing is ever opened by this path; it is checked so that whoever exports files by it is safe. */
+/** Checks a relative path. The gateway opens no file by it; programs that export files by it must be safe. */
 function readRelativePath(
   file: FileColumns,
   json: unknown,
 ): { folder?: string; name?: string } | RecordFault {
   if (json === undefined || json === null) return {}
   const segments = typeof json === 'string' ? json.split('/') : []
-  const isSane =
+  const isValid =
     typeof json === 'string' &&
     json.length <= MAX_PATH_CHARS &&
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are refused
     segments.every((part) => part !== '' && part !== '.' && part !== '..' && !/[\\\u0000-\u001f]/.test(part))
-  if (!isSane) {
+  if (!isValid) {
     const expected = 'a relative path like folder/name without . or .. or empty parts'
     return { column: file.relativePathProperty, reason: `found ${describeValue(json)}, expected ${expected}` }
   }

@@ -11,18 +11,18 @@ import { cryptoContext, END, LOCATION, type RecordFault, type RecordPlan, START 
 
 /** A record that fits its table. */
 export interface CheckedRow {
-  /** one per column, in column order; of `file` columns the digest is put in before the row is stored */
+  /** one per column, in column order; the digest of a file is set before the row is stored */
   readonly values: Stored[]
   readonly box: Bbox | undefined
   readonly startUs: bigint | null
   readonly endUs: bigint | null
-  /** files whose digests are still missing in `values`; mostly none */
+  /** files whose digests are missing in `values` */
   readonly files: readonly FilePart[]
 }
 
 /**
- * Checks a GeoJSON Feature against the table. Members of the Feature besides `type`, `geometry` and `properties` are left
- * aside, as RFC 7946 has it; properties that are no columns are refused.
+ * Checks a GeoJSON Feature against the table. Members other than `type`, `geometry` and `properties` are ignored, as RFC
+ * 7946 allows; properties that are not columns are refused.
  */
 export function readRecord(plan: RecordPlan, json: unknown): CheckedRow | RecordFault {
   if (typeof json !== 'object' || json === null || Array.isArray(json))
@@ -47,16 +47,16 @@ export function readRecord(plan: RecordPlan, json: unknown): CheckedRow | Record
 
 const NO_FILES: readonly FilePart[] = []
 
-/** The Feature's own geometry: GeoJSON in WGS 84 and nothing else, unlike geometry columns. */
+/** Reads the geometry of the Feature: GeoJSON in WGS 84 only, unlike geometry columns. */
 function readLocation(json: unknown): { wkb: Uint8Array | null; box: Bbox | undefined } | RecordFault {
   if (json === null) return { wkb: null, box: undefined }
   const geometry = parseGeometry(json, 'geometry')
   if (isGeometryFault(geometry)) return { column: 'location', reason: faultText(geometry) }
-  // from the pool: a buffer of its own for each of a million rows would be most of the memory that a load takes
+  // allocated from the pool: a separate buffer per row would be most of the memory of a load
   return { wkb: encodeWkb(geometry, Buffer.allocUnsafe), box: boxOf(geometry) }
 }
 
-/** A point, of which most rows are, needs no walk through its coordinates. */
+/** Returns the box of a geometry. Most are points, which need no loop. */
 function boxOf(geometry: Geometry): Bbox | undefined {
   if (geometry.type !== 'Point') return bboxOf(geometry)
   const [lng, lat] = geometry.coordinates
@@ -64,8 +64,8 @@ function boxOf(geometry: Geometry): Bbox | undefined {
 }
 
 /**
- * Puts each property in the slot of its column. A loop over the record's own keys, not over the columns: a property that is
- * no column is met by it, and `__proto__` is a key like any other.
+ * Sets the value of each property's column. The loop is over the record's keys, so that it finds properties that are not
+ * columns, and `__proto__` is an ordinary key.
  */
 function readProperties(
   plan: RecordPlan,
@@ -90,14 +90,14 @@ function readProperties(
   return undefined
 }
 
-/** Encrypted at once: plain text never reaches SQLite, its log included. */
+/** Reads and encrypts a value: plain text never reaches the database or its log. */
 function readValue(plan: RecordPlan, column: Column, json: unknown) {
   const value = typeOf(column.udtName).read(json, column, plan.env)
   if (!column.isEncrypted || typeof value !== 'string') return value
   return plan.env.keyring.encrypt(value, cryptoContext(plan.table, column))
 }
 
-/** Instants that are open at an end are in order with any other. */
+/** Checks that the row does not end before it starts; null is unbounded. */
 function checkOrder(values: readonly (Stored | undefined)[]): RecordFault | undefined {
   const start = values[START]
   const end = values[END]
@@ -105,7 +105,7 @@ function checkOrder(values: readonly (Stored | undefined)[]): RecordFault | unde
   return { column: 'end_datetime', reason: 'found an end before start_datetime, expected start ≤ end' }
 }
 
-/** Explicit null is not replaced by the default, as in PostgreSQL; it is refused where null is. */
+/** Sets defaults of missing values. As in PostgreSQL, an explicit null is not replaced by the default. */
 function fillDefaults(plan: RecordPlan, values: (Stored | undefined)[]): RecordFault | undefined {
   const { columns } = plan.table
   for (let slot = 0; slot < values.length; slot++) {
@@ -122,7 +122,7 @@ function fillDefaults(plan: RecordPlan, values: (Stored | undefined)[]): RecordF
   return undefined
 }
 
-/** A misspelled column would lose its values without a word, so it is a fault and tells what there is. */
+/** A property that is not a column is a fault, so that a misspelled column does not lose its values silently. */
 function unknownProperty(plan: RecordPlan, name: string): RecordFault {
   const shown = describeValue(name)
   if (name === 'location')

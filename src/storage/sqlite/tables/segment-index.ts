@@ -1,32 +1,40 @@
 import type { LoaderTable } from '../../tables.js'
 import { type Db, statement } from '../connection/database.js'
 import { indexSql, ROW_ID, tableSql } from './ddl.js'
-import { addEntry, appendPacked, createEntries, type Entries, isSamePlace, packEntries } from './entries.js'
+import {
+  addEntry,
+  appendPacked,
+  createEntries,
+  createPackBuffer,
+  type Entries,
+  isSamePlace,
+  packEntries,
+} from './entries.js'
 import { type PlaceRow, placeOf } from './place.js'
-import { boundsOf, cutRuns } from './runs.js'
+import { boundsOf, cutRuns, RUN_ROWS } from './runs.js'
 
 /*
- * The spatial index of a table: an R*Tree over runs of rows instead of rows. A run is up to 256 rows that lie close
- * together; its R*Tree row holds the box around them (in space and time) and, as bytes, each row's own id, box and days.
- * A single R*Tree row for each table row would cost more than everything else together.
+ * Spatial index of a table: an R*Tree over runs of rows. A run is up to 256 rows that are close together; its R*Tree row
+ * holds their common box (in space and time) and, as bytes, the id, box and days of each row. An R*Tree row per table row
+ * would cost more than the rest of a load.
  *
- * What one call adds becomes a segment of runs of its own. Segments of like size are merged eight at a time, so a table
- * of a million rows has a dozen of them, each laid out along the Hilbert curve as a whole, and every row was rewritten
- * two or three times. A row that is overwritten elsewhere gets a second entry; the first goes at a merge. So an entry is
- * a hint: the row itself is always tested.
+ * The rows of one call become a segment of runs. Segments of similar size are merged eight at a time, so that a table of
+ * a million rows has a dozen of them, each ordered along the Hilbert curve as a whole, and each row is rewritten two or
+ * three times. A row that is overwritten with another location gets a second entry; a merge removes the first. An entry
+ * is therefore a hint: the row itself is always tested.
  */
 
-/** A segment is never merged beyond this: merging needs 32 bytes a row of memory, here 8 MiB. */
+/** Most rows of a segment. Merging needs 32 bytes of memory per row, 8 MiB for this many. */
 export const MAX_SEGMENT_ROWS = 262_144
-/** Merging is worth it from this many segments of like size on. */
+/** Number of segments of similar size that are merged. */
 const MERGE_COUNT = 8
-/** Least number of segments to merge when not all of them fit. */
+/** Fewest segments to merge when not all of them fit. */
 const MERGE_LEAST = 4
 
 /**
- * Adds entries to a table's index and merges segments while that pays. Within a transaction.
+ * Adds entries to a table's index and does the merges that are due. To be run in a transaction.
  *
- * @param maxMergeRows rows that one merge may rewrite; about 0.7 µs each
+ * @param maxMergeRows most rows that one merge may rewrite, about 0.7 µs each
  * @returns true when a larger merge is due
  */
 export function addToIndex(db: Db, table: LoaderTable, entries: Entries, maxMergeRows: number): boolean {
@@ -35,7 +43,7 @@ export function addToIndex(db: Db, table: LoaderTable, entries: Entries, maxMerg
   return findMerge(db, table, MAX_SEGMENT_ROWS) !== undefined
 }
 
-/** Merges the most pressing segments. Within a transaction. @returns false when none are due */
+/** Does one due merge, that of the smallest segments. To be run in a transaction. @returns false when none is due */
 export function mergeSegments(db: Db, table: LoaderTable, maxRows: number): boolean {
   const due = findMerge(db, table, maxRows)
   if (due === undefined) return false
@@ -46,8 +54,7 @@ export function mergeSegments(db: Db, table: LoaderTable, maxRows: number): bool
   for (const segment of due) {
     for (let run = segment.first_run; run < segment.first_run + segment.run_count; run++) {
       const packed = read.get(run)
-      if (packed === undefined)
-        throw new Error(`run ${run} of the spatial index of ${table.tableName} is gone`)
+      if (packed === undefined) throw new Error(`the spatial index of ${table.tableName} has no run ${run}`)
       appendPacked(entries, packed)
       remove.run(run)
     }
@@ -72,12 +79,13 @@ function writeSegment(db: Db, table: LoaderTable, entries: Entries): void {
   )
   if (entries.count === 0) return
   const { order, cuts } = cutRuns(entries)
+  const pack = createPackBuffer(RUN_ROWS)
   const firstRun = takeRunIds(db, table, cuts.length - 1)
   for (let run = 0; run + 1 < cuts.length; run++) {
     const from = cuts[run] as number
     const to = cuts[run + 1] as number
     const bounds = boundsOf(entries, order, from, to)
-    insert.run(firstRun + run, ...bounds, BigInt(to - from), packEntries(entries, order, from, to))
+    insert.run(firstRun + run, ...bounds, BigInt(to - from), packEntries(pack, entries, order, { from, to }))
   }
   statement(
     db,
@@ -85,14 +93,14 @@ function writeSegment(db: Db, table: LoaderTable, entries: Entries): void {
   ).run(table.tableId, firstRun, cuts.length - 1, entries.count)
 }
 
-/** A run id is never given twice: a search that is under way can tell a run that was merged from a new one. */
+/** Reserves run ids. An id is never used again, so that a running search can distinguish merged runs from new ones. */
 function takeRunIds(db: Db, table: LoaderTable, count: number): number {
   const sql =
     'UPDATE loader_table SET next_run = next_run + @count WHERE table_id = @tableId RETURNING next_run - @count'
   return statement<number>(db, sql).pluck().get({ count, tableId: table.tableId }) as number
 }
 
-/** Segments of one size class, eight of them or as many as fit; the smallest class first. */
+/** Finds at least eight segments of one size class, or as many of them as fit; the smallest class first. */
 function findMerge(db: Db, table: LoaderTable, maxRows: number): Segment[] | undefined {
   const segments = statement<Segment>(
     db,
@@ -116,13 +124,13 @@ function hasMovedRows(db: Db, table: LoaderTable): boolean {
   return (statement<number>(db, sql).pluck().get(table.tableId) ?? 0) > 0
 }
 
-/** A citation reads rows where they once were: their former entries lead it there. */
+/** True when a citation may read former rows of the table, which it finds by their former entries. */
 function isVersioned(db: Db, table: LoaderTable): boolean {
   const sql = 'SELECT 1 FROM versioned_table WHERE loader_table_id = ?'
   return statement<number>(db, sql).pluck().get(table.tableId) !== undefined
 }
 
-/** Entries that still tell their row's place, each row once. */
+/** Returns the entries that are still those of their rows, each row once. */
 function withoutStale(db: Db, table: LoaderTable, entries: Entries): Entries {
   const find = statement<PlaceRow>(
     db,
@@ -136,7 +144,7 @@ function withoutStale(db: Db, table: LoaderTable, entries: Entries): Entries {
     if (row === undefined) continue
     addEntry(fresh, rowId, ...placeOf(row))
     if (isSamePlace(entries, at, fresh, fresh.count - 1)) seen.add(rowId)
-    else fresh.count-- // it has moved, and another entry tells where
+    else fresh.count-- // the row has moved and has another entry
   }
   return fresh
 }

@@ -1,27 +1,27 @@
 import type { Stored } from '../../columns/column-type.js'
 
-/** A matching row before it is read: its id and the values it is sorted by. */
+/** Id of a matching row, and the values it is sorted by. */
 export interface SortRow {
   readonly rowId: number
   readonly keys: readonly Stored[]
 }
 
-/** Rows of one sorted chunk: sorting this many takes about 3 ms. */
+/** Rows of one chunk, which is sorted in about 3 ms. */
 const CHUNK_ROWS = 4096
 
-/** Gathers rows in any order and hands them out sorted, without one long sort at the end. */
+/** Sorts rows without one long sort at the end. */
 export interface Sorter {
   add(row: SortRow): void
-  /** the next row ids in order, at most so many; empty at the end. Nothing may be added after the first call */
+  /** Returns the next row ids in order, at most `count`; empty at the end. No row may be added after the first call. */
   take(count: number): number[]
 }
 
 /**
- * Sorts in chunks and merges them as rows are taken. Null is greater than everything, as in PostgreSQL; ties end with
- * the row id, ascending.
+ * Creates a sorter that sorts chunks and merges them as rows are taken. Null is the greatest value, as in PostgreSQL; ties
+ * are ordered by row id, ascending.
  *
- * @param descending for each key
- * @param most rows that will be taken; fewer are kept in memory then
+ * @param descending direction of each key
+ * @param most number of rows that will be taken; a small number limits the memory
  */
 export function createSorter(descending: readonly boolean[], most: number): Sorter {
   const compare = (a: SortRow, b: SortRow): number => {
@@ -38,7 +38,7 @@ export function createSorter(descending: readonly boolean[], most: number): Sort
   const close = () => {
     open.sort(compare)
     const last = chunks.at(-1)
-    // few are wanted: what cannot be among them goes at once
+    // few rows are wanted: the others are dropped at once
     if (most <= CHUNK_ROWS && last !== undefined) chunks[0] = [...last, ...open].sort(compare).slice(0, most)
     else chunks.push(open)
     open = []
@@ -60,7 +60,7 @@ export function createSorter(descending: readonly boolean[], most: number): Sort
   }
 }
 
-/** Order of two stored values of one column: numbers, then text (of floats that is NaN), then bytes; null last. */
+/** Compares two stored values of a column: numbers, then text (NaN in a float column), then bytes; null last. */
 export function compareStored(a: Stored, b: Stored): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1
   const rank = rankOf(a) - rankOf(b)
@@ -120,7 +120,7 @@ function rankOf(value: Exclude<Stored, null>): number {
   return value instanceof Uint8Array ? 2 : 0
 }
 
-/** By code points, as SQLite and PostgreSQL's "C" order have it; UTF-16 units differ beyond U+FFFF. */
+/** Compares by code points, as SQLite and PostgreSQL's "C" collation do; UTF-16 units differ beyond U+FFFF. */
 function compareText(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
   for (let at = 0; at < length; at++) {
@@ -131,7 +131,7 @@ function compareText(a: string, b: string): number {
   return a.length - b.length
 }
 
-/** Surrogates stand for what lies beyond U+FFFF, so they come after every other unit. */
+/** Moves surrogates after all other units: they encode characters beyond U+FFFF. */
 function fixed(unit: number): number {
   return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit
 }

@@ -9,9 +9,9 @@ type Row = [wkb: Uint8Array, level: number, startUs: bigint | null, endUs: bigin
 const PAGE_ROWS = 4096
 
 /**
- * Visits the cells of a theme that are valid at some time of a span. Synchronous, for the search worker.
+ * Visits the cells of a theme that are valid at some time of a span. Synchronous, for the search thread.
  *
- * @param levelColumn column that holds the level; rows without a level or a geometry are passed over
+ * @param levelColumn integer column of levels; rows without a level or a geometry are skipped
  */
 export function readTimedCells(
   db: Db,

@@ -12,18 +12,18 @@ import { type PlaceRow, placeOf } from './place.js'
 import type { CheckedRow } from './record.js'
 import { addToIndex, MAX_SEGMENT_ROWS } from './segment-index.js'
 
-/** Writes checked rows in a transaction of the caller's. */
+/** Writer of checked rows. The caller has begun a transaction. */
 export interface RowWriter {
   readonly counters: Counters
-  /** @throws AppError RECORD_EXISTS with `ifExists` error; `data.index` counts the rows of this writer */
+  /** @throws AppError RECORD_EXISTS when `ifExists` is `error`; `data.index` counts the rows of this writer */
   put(row: CheckedRow): void
-  /** brings the spatial index and the table's version up to date; @returns true when a larger merge is due */
+  /** Updates the spatial index and the version of the table. @returns true when a larger merge is due */
   finish(maxMergeRows: number): boolean
 }
 
 /**
- * One statement stores a fresh row and tells a known key by having changed nothing: looking first would cost every row a
- * walk down the index. What SQLite counts as equal keys is what PostgreSQL does: the columns' collations see to it.
+ * Creates a writer. One statement inserts a new row and reports an existing key by having changed nothing: a search for the
+ * key first would cost every row a walk down the index. Keys are equal as in PostgreSQL, by the collations of the columns.
  */
 export function createRowWriter(db: Db, table: LoaderTable, ifExists: IfExists, env: ValueEnv): RowWriter {
   const counters = { upload: 0, duplicate: 0, insert: 0, update: 0 }
@@ -53,7 +53,7 @@ export function createRowWriter(db: Db, table: LoaderTable, ifExists: IfExists, 
       }
       noteChange(changes, row.startUs)
       noteChange(changes, row.endUs)
-      // a call may bring more rows than one segment may hold
+      // a call may have more rows than a segment may hold
       if (entries.count === MAX_SEGMENT_ROWS) {
         addToIndex(db, table, entries, 0)
         entries = createEntries(MAX_SEGMENT_ROWS)
@@ -72,7 +72,11 @@ export function createRowWriter(db: Db, table: LoaderTable, ifExists: IfExists, 
   }
 }
 
-/** Replaces the row of the same key, every column of it. The result: has it moved, and got a new entry? */
+/**
+ * Creates a function that replaces all columns of the row with the same key.
+ *
+ * @returns true when the row has another box or span than before, and got a new entry
+ */
 function createOverride(
   db: Db,
   table: LoaderTable,
@@ -91,8 +95,7 @@ function createOverride(
   const places = createEntries(2)
   return (row, entries) => {
     const old = find.get(keySlots.map((slot) => row.values[slot]))
-    if (old === undefined)
-      throw new Error(`the row that stands in the way in ${table.tableName} is not there`)
+    if (old === undefined) throw new Error(`${table.tableName} has no row with the key that an insert found`)
     update.run(row.values, old.id)
     const rowId = Number(old.id)
     places.count = 0
@@ -104,7 +107,7 @@ function createOverride(
   }
 }
 
-/** Tells the key by its stored values; bytes by their number. */
+/** Makes the error for a key that exists, with the values of the key; of bytes only their number. */
 function recordExists(table: LoaderTable, row: CheckedRow, index: number, env: ValueEnv): AppError {
   const { uniqueColumns, columns } = table
   const key = uniqueColumns.map((name) => {

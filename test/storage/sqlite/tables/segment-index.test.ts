@@ -9,6 +9,7 @@ import {
   addEntry,
   appendPacked,
   createEntries,
+  createPackBuffer,
   packEntries,
   readPacked,
   roundDown,
@@ -121,7 +122,10 @@ t.test('property: packed entries come back as they were', async () => {
       for (const [at, { box, start, end }] of places.entries())
         addEntry(entries, at + 2 ** 40, box, start, end)
       const order = Uint32Array.from(places.keys())
-      const packed = packEntries(entries, order, 0, places.length).slice()
+      const packed = packEntries(createPackBuffer(places.length), entries, order, {
+        from: 0,
+        to: places.length,
+      })
       const back = createEntries(1)
       appendPacked(back, packed)
       for (const name of ['ids', 'minLng', 'maxLng', 'minLat', 'maxLat', 'startDay', 'endDay'] as const) {
@@ -137,12 +141,15 @@ t.test('property: packed entries come back as they were', async () => {
 t.test('packed entries: damaged bytes are refused', async (t) => {
   const entries = createEntries()
   addEntry(entries, 1, [0, 0, 1, 1], null, null)
-  const packed = packEntries(entries, Uint32Array.of(0), 0, 1).slice()
+  const packed = packEntries(createPackBuffer(1), entries, Uint32Array.of(0), { from: 0, to: 1 })
   t.throws(() => readPacked(packed.subarray(0, packed.length - 1)), /damaged/)
   t.throws(() => readPacked(new Uint8Array(0)), /damaged/)
   t.throws(() => readPacked(packed.with(0, 0)), /damaged/)
   t.throws(() => readPacked(packed.with(4, 2)), /damaged/)
   t.equal(readPacked(packed).count, 1)
+  const shifted = new Uint8Array(packed.length + 1)
+  shifted.set(packed, 1)
+  t.equal(readPacked(shifted.subarray(1)).count, 1, 'bytes that are not aligned')
 })
 
 t.test(
