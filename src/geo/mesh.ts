@@ -82,14 +82,14 @@ function meshLat(degree: MeshDegree, row: number): number {
 /** Returns the column that holds a longitude; a grid line belongs to the column east of it. */
 export function columnOf(degree: MeshDegree, lng: number): number {
   let column = Math.floor(lng * LNG_CELLS_PER_DEGREE[degree - 1]!) + 0 // no -0
-  while (lng < meshLng(degree, column)) column--
-  while (lng >= meshLng(degree, column + 1)) column++ // rounded lines differ a little from the true ones
+  while (lng < meshLng(degree, column)) column-- // the product was rounded up to a whole number
   return column
 }
 
 /** Returns the row that holds a latitude; a grid line belongs to the row north of it. */
 export function rowOf(degree: MeshDegree, lat: number): number {
   let row = Math.floor((lat * LAT_CELLS_PER_TWO_DEGREES[degree - 1]!) / 2) + 0
+  // lines of latitude are rounded to 12 decimals, so they differ a little from the true ones
   while (lat < meshLat(degree, row)) row--
   while (lat >= meshLat(degree, row + 1)) row++
   return row

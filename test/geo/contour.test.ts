@@ -25,6 +25,8 @@ t.test('contourOf: cuts are half way, but no farther out than asked', async (t) 
   t.same(new Set(far.flat(2).map(([x = 0, y = 0]) => Math.hypot(x, y))), new Set([32]))
   const near = areaOf(points, [1, 0, 0, 0, 0], 10)
   t.same(new Set(near.flat(2).map(([x = 0, y = 0]) => Math.hypot(x, y))), new Set([8]))
+  const least = areaOf(points, [1, 0, 0, 0, 0], 1)
+  t.same(new Set(least.flat(2).map(([x = 0, y = 0]) => Math.hypot(x, y))), new Set([2]), '1/32 at least')
 })
 
 t.test(

@@ -67,6 +67,23 @@ t.test(
   },
 )
 
+t.test('mesh: every line of every grid belongs to the cell east or north of it', async (t) => {
+  const degrees: readonly MeshDegree[] = [1, 2, 3, 4, 5]
+  let wrong = 0
+  for (const level of degrees) {
+    const { west, south, east, north } = meshRange(level, [-180, -90, 180, 90])
+    for (let column = west; column <= east; column++) {
+      const [lng] = meshBox(level, column, 0)
+      if (columnOf(level, lng) !== column) wrong++
+    }
+    for (let row = south; row <= north; row++) {
+      const [, lat] = meshBox(level, 0, row)
+      if (rowOf(level, lat) !== row) wrong++
+    }
+  }
+  t.equal(wrong, 0)
+})
+
 t.test('mesh: ring order is SW, SE, NE, NW, SW', async (t) => {
   t.same(meshRing(1, 139, 53), [
     [139, 35.333333333333],

@@ -2,6 +2,7 @@ import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { isFault } from '../../src/geo/fault.js'
+import { GEOMETRY_LIMITS } from '../../src/geo/parse-geometry.js'
 import type { Geometry } from '../../src/geo/types.js'
 import { decodeHexWkb, decodeWkb, encodeHexWkb, encodeWkb } from '../../src/geo/wkb.js'
 import { anyGeometry, earthPosition } from '../support/geometries.js'
@@ -87,4 +88,11 @@ t.test('wkb: collections nested too deep are refused', async (t) => {
   const bytes = new Uint8Array(9 * 40)
   for (let at = 0; at < bytes.length; at += 9) bytes.set([1, 7, 0, 0, 0, 1, 0, 0, 0], at)
   t.match(decodeWkb(bytes), { found: 'a deeper collection' })
+  const nested = (depth: number): Geometry =>
+    depth === 0
+      ? { type: 'Point', coordinates: [1, 2] }
+      : { type: 'GeometryCollection', geometries: [nested(depth - 1)] }
+  const { maxDepth } = GEOMETRY_LIMITS
+  t.same(decodeWkb(encodeWkb(nested(maxDepth))), nested(maxDepth), 'as deep as allowed')
+  t.match(decodeWkb(encodeWkb(nested(maxDepth + 1))), { found: 'a deeper collection' })
 })

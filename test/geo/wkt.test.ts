@@ -1,6 +1,7 @@
 import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
+import { GEOMETRY_LIMITS } from '../../src/geo/parse-geometry.js'
 import type { Geometry } from '../../src/geo/types.js'
 import { decodeWkt, encodeWkt } from '../../src/geo/wkt.js'
 import { anyGeometry, earthPosition } from '../support/geometries.js'
@@ -68,6 +69,13 @@ t.test('wkt: accepted forms', async (t) => {
     ],
   ]
   for (const [text, expected] of accepted) t.strictSame(decodeWkt(text), expected, text)
+})
+
+t.test('wkt: more positions than allowed are refused', async (t) => {
+  const { maxPositions } = GEOMETRY_LIMITS
+  const points = (count: number) => `MULTIPOINT (${'0 0,'.repeat(count - 1)}0 0)`
+  t.match(decodeWkt(points(maxPositions + 2)), { expected: `at most ${maxPositions} positions` })
+  t.match(decodeWkt(points(maxPositions)), { type: 'MultiPoint' })
 })
 
 t.test('wkt: refused forms name the character', async (t) => {

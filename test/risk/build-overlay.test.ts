@@ -195,6 +195,16 @@ t.test('addCell: levels are clamped and counted, level 0 and empty geometries ar
   t.notOk(addCell(cells, { type: 'MultiPolygon', coordinates: [] }, 5))
   t.notOk(addCellWkb(cells, new Uint8Array([1, 2, 3]), 5))
   t.match(cells, { level: [10], clampedCount: 2, unreadableCount: 1 })
+  t.ok(addCell(cells, box(0, 0, 1, 1), 2.6))
+  t.match(cells, { level: [10, 3], clampedCount: 3 }, 'a fraction is rounded and counted')
+})
+
+t.test('addCellWkb: a polygon whose number of rings does not fit its bytes is unreadable', async (t) => {
+  const cells = createCellSet()
+  const wkb = encodeWkb(box(0, 0, 1, 1))
+  wkb[5] = 2
+  t.notOk(addCellWkb(cells, wkb, 5))
+  t.match(cells, { level: [], unreadableCount: 1 })
 })
 
 t.test('buildOverlay: no cells, no segments', async (t) => {

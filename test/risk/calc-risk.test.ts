@@ -98,6 +98,32 @@ t.test('calcRisk: themes add up, the average takes the highest', async (t) => {
   t.equal(answer.avr_risk, 5)
 })
 
+t.test(
+  'calcRisk: a leg along a border is in the cell to the east, with few and with many cells',
+  async (t) => {
+    const legs = planTravel([stretch([139, 35], [139, 35.1], 10)], START_US)
+    const far = Array.from({ length: 70 }, (_, i) => always(box(100 + i / 10, 0, 100.05 + i / 10, 1), 9))
+    for (const others of [[], far]) {
+      const cells = timed([always(box(139, 34, 140, 36), 2), always(box(138, 34, 139, 36), 7), ...others])
+      t.equal(calcRisk(legs, new Map([['flood', cells]])).maxLevel, 2)
+    }
+  },
+)
+
+t.test('travelSpan: from the first start to the last end, in any order of legs', async (t) => {
+  const at = (hours: number) => START_US + BigInt(hours) * HOUR_US
+  const legs = planTravel(
+    [
+      stretch([139, 35], [139, 35], 10, at(5)),
+      stretch([139, 35], [139, 35], 10, at(2)),
+      stretch([139, 35], [139, 35], 10, at(3)),
+    ],
+    START_US,
+  )
+  t.same(travelSpan(legs), { fromUs: at(2), untilUs: at(5) })
+  t.same(travelSpan([]), { fromUs: 0n, untilUs: 0n })
+})
+
 t.test('planTravel: a missing start is the end before; waiting is no exposure', async (t) => {
   const later = START_US + 10n * HOUR_US
   const legs = planTravel(

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { Geometry } from '../../src/geo/types.js'
 import { buildOverlay } from '../../src/risk/build-overlay.js'
 import { addCell, createCellSet } from '../../src/risk/cell-set.js'
-import { createLayer } from '../../src/risk/layer.js'
+import { createLayer, type Laid } from '../../src/risk/layer.js'
 import { createByteCache } from '../../src/route-engine/byte-cache.js'
 import { makeGraph } from '../support/make-graph.js'
 
@@ -66,7 +66,72 @@ t.test('lay: nothing changed gives the very same overlay, another map never', as
   t.not(layer.lay('a', { ...graph }, state(levels)), first)
 })
 
-t.test('lay: what does not fit is laid anew each time', async (t) => {
+/** A cache that holds everything and records the bytes of what is set. */
+const openCache = () => {
+  const kept = new Map<string, Laid>()
+  const bytes: number[] = []
+  return {
+    kept,
+    bytes,
+    get: (key: string) => kept.get(key),
+    set: (key: string, value: Laid, size: number) => {
+      kept.set(key, value)
+      bytes.push(size)
+    },
+  }
+}
+
+t.test('lay: few changed cells update the former overlay, many build it from scratch', async (t) => {
+  const levels = new Array<number>(SIDE * SIDE).fill(3)
+  const changedTo = (count: number) => levels.map((level, index) => (index < count ? 5 : level))
+  const cache = openCache()
+  const layer = createLayer(cache)
+  layer.lay('a', graph, state(levels))
+  // the former overlay is replaced by one without pieces: what an update keeps of it shows
+  const laid = cache.kept.get('a')
+  if (laid === undefined) throw new Error('nothing was kept')
+  const blank = { ...laid, overlay: buildOverlay(graph, createCellSet()) }
+  cache.kept.set('a', blank)
+  const updated = layer.lay('a', graph, state(changedTo(1)))
+  t.ok(updated.segments.length > 0 && updated.segments.length < SIDE, 'only roads near the change')
+  cache.kept.set('a', blank)
+  t.equal(layer.lay('a', graph, state(changedTo(20))).segments.length, SIDE, 'all roads')
+})
+
+t.test('lay: the cache learns the bytes of overlay and cells, by the form of each cell', async (t) => {
+  const bytesOf = (geometry: Geometry) => {
+    const cache = openCache()
+    const cells = createCellSet()
+    addCell(cells, geometry, 1)
+    createLayer(cache).lay('a', graph, cells)
+    return cache.bytes[0] ?? 0
+  }
+  // far from all roads, so that the overlay is the same for each
+  const ring = (corners: number) => {
+    const open = Array.from({ length: corners }, (_, i): [number, number] => [
+      50 + Math.cos((i / corners) * 2 * Math.PI),
+      50 + Math.sin((i / corners) * 2 * Math.PI),
+    ])
+    return { type: 'Polygon' as const, coordinates: [[...open, open[0] ?? [0, 0]]] }
+  }
+  const rectangle: Geometry = {
+    type: 'Polygon',
+    coordinates: [
+      [
+        [50, 50],
+        [51, 50],
+        [51, 51],
+        [50, 51],
+        [50, 50],
+      ],
+    ],
+  }
+  const least = bytesOf(rectangle)
+  t.equal(bytesOf(ring(5)), least + 6 * 16, 'a ring: its positions')
+  t.equal(bytesOf(ring(40)), least + 41 * 16 * 2, 'a shape: its positions, and as much for its tree')
+})
+
+t.test('lay: an overlay that does not fit the cache is built each time', async (t) => {
   const layer = createLayer(createByteCache(10))
   const levels = new Array<number>(SIDE * SIDE).fill(3)
   const first = layer.lay('a', graph, state(levels))
