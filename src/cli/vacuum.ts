@@ -14,15 +14,15 @@ interface VacuumFlags extends GlobalOptions {
   compact?: boolean
 }
 
-/** Rests between steps, so that a gateway beside it gets the write lock in between. */
+/** Work and pause of a step: a running gateway gets the write lock in the pauses. */
 const SLICE_MS = 20
 const REST_MS = 10
 
 export function addVacuumCommand(program: Command, io: CliIo, deps: CliDeps): void {
   program
     .command('vacuum')
-    .description('removes row versions and files that no citation and no table sees any more')
-    .option('--compact', 'gives the space back to the system; needs as much free space as the database has')
+    .description('removes row versions and files that no citation and no table refers to')
+    .option('--compact', 'returns free space to the system; needs as much free space as the database takes')
     .action(async (_options, command: Command) =>
       withCiteData<VacuumFlags>(command, deps, (data, flags) => vacuum(io, data, flags)),
     )
@@ -34,9 +34,9 @@ async function vacuum(
   { compact, json }: VacuumFlags,
 ): Promise<void> {
   const { writer } = data
-  // a backup holds the log: what is rewritten meanwhile would lie there a second time
+  // a backup pins the write-ahead log: rewritten pages would be stored there a second time
   const giveBack = await lease.remove()
-  if (giveBack === undefined) throw new Error('a backup is being made: run vacuum again when it is done')
+  if (giveBack === undefined) throw new Error('a backup is running; run vacuum again when it has ended')
   await giveBack()
   const progress = createProgress(io.stderr)
   const { versions, tables } = await createVacuum(data).run(
@@ -45,7 +45,7 @@ async function vacuum(
   )
   const { removed } = await sweepFiles({ tables: createTableStore(data), files, lease })
   if (compact === true) {
-    progress.show(0.9, 'writing the database anew')
+    progress.show(0.9, 'rewriting the database')
     await retryBusy(() => writer.exec('VACUUM'))
     writer.pragma('wal_checkpoint(TRUNCATE)')
   }
@@ -54,7 +54,7 @@ async function vacuum(
   if (json === true) return printJson(io, { versions, tables, files: removed, freeBytes, totalBytes })
   io.stdout.write(
     `Removed ${group(versions)} row versions, ${group(tables)} tables and ${group(removed)} files.\n` +
-      `data.db has ${sizeText(totalBytes)}, of which ${sizeText(freeBytes)} are free for new rows.\n`,
+      `data.db takes ${sizeText(totalBytes)}, of which ${sizeText(freeBytes)} are free for new rows.\n`,
   )
 }
 

@@ -1,8 +1,8 @@
-import { AppError } from '../errors.js'
+import { AppError, type Fault, invalidParams } from '../errors.js'
 import type { OnConflict } from '../storage/datasets.js'
 import type { ModuleDefinition, ScriptDefinition, SlotDefinition } from './definition.js'
 
-/** Which rows or models are handed over; the condition is checked where it is compiled. */
+/** Selection of rows or models. The condition is not yet checked. */
 export interface SlotQuery {
   query?: unknown
   order?: unknown
@@ -10,10 +10,10 @@ export interface SlotQuery {
   offset?: number | undefined
 }
 
-/** What one input of a call is. */
+/** Input of a call: rows or models. */
 export type InputValue = SlotQuery & { data_ddc?: string | undefined; model_store_ddc?: string | undefined }
 
-/** Where one output of a call goes. */
+/** Destination of an output of a call. */
 export interface OutputValue {
   data_ddc?: string | undefined
   on_conflict?: OnConflict | undefined
@@ -23,7 +23,7 @@ export interface OutputValue {
   model_meta?: Record<string, unknown> | undefined
 }
 
-/** A call of a module's method, its shape checked. */
+/** Call of a module's method; its shape has been checked. */
 export interface ModuleCall {
   readonly module: string
   readonly method: string
@@ -32,20 +32,20 @@ export interface ModuleCall {
   readonly params: Readonly<Record<string, unknown>>
 }
 
-/** Who calls, as far as it matters to a run. */
+/** Facts about the caller that a run depends on. */
 export interface RunCaller {
   /** null for a caller without a session */
   readonly sessionId: string | null
-  /** told with models that the run registers */
+  /** recorded with the models that the run registers */
   readonly keyName: string
   /** ends the run */
   readonly signal: AbortSignal
-  /** @throws AppError FORBIDDEN unless the caller could read or write that itself */
+  /** @throws AppError FORBIDDEN unless the caller's key allows the access without a module, too */
   requireScope(scope: 'dataset' | 'loader' | 'model', access: 'read' | 'write'): void
 }
 
 /**
- * The script that a call names, when the call gives what the script declares.
+ * Returns the script that a call names, after comparing the inputs and outputs of the call with those that it declares.
  *
  * @throws AppError UNKNOWN_SCRIPT, INVALID_PARAMS with every fault
  */
@@ -65,22 +65,11 @@ export function scriptOf(definition: ModuleDefinition, call: ModuleCall): Script
     ...slotFaults('input', script.input, call.input),
     ...slotFaults('output', script.output, call.output),
   ]
-  const [first] = faults
-  if (first === undefined) return script
-  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : ''
-  throw new AppError(
-    'INVALID_PARAMS',
-    { faults },
-    { message: `Invalid params: ${first.path}: ${first.message}${more}` },
-  )
+  if (faults.length > 0) throw invalidParams(faults)
+  return script
 }
 
-interface Fault {
-  path: string
-  message: string
-}
-
-/** A script that declares nothing takes anything. */
+/** A script that declares no labels accepts any. */
 function slotFaults(
   side: 'input' | 'output',
   declared: Readonly<Record<string, SlotDefinition>>,
@@ -107,6 +96,7 @@ function slotFaults(
   return faults
 }
 
+/** Returns whether an input or output is rows (`data_ddc`) or models (`model_store_ddc`). */
 export function kindOf(value: { data_ddc?: string | undefined }): 'data' | 'model' {
   return value.data_ddc === undefined ? 'model' : 'data'
 }

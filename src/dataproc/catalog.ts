@@ -11,15 +11,15 @@ import {
 } from './definition.js'
 import { type DataprocLayout, isModuleName, modulePath } from './layout.js'
 
-/** A module as it is listed; one with faults can be mended by what they say, and not be run. */
+/** Listed module. One with faults cannot be run. */
 export type ListedModule = ModuleDefinition & { faults?: DefinitionFault[] }
 
-/** The modules of a gateway, read afresh with each call: a module that is copied in can be used at once. */
+/** Modules of a gateway. Every call reads the directory, so that a new module can be used at once. */
 export interface ModuleCatalog {
   list(): Promise<ListedModule[]>
   /** @throws AppError UNKNOWN_MODULE, BAD_MODULE with every fault */
   find(name: string): Promise<ModuleDefinition>
-  /** The file to run. @throws AppError BAD_MODULE when it is not there, leads out of the module, or is no program */
+  /** Returns the file of a script. @throws AppError BAD_MODULE when it is missing, outside the module, or not executable */
   scriptFile(module: string, script: ScriptDefinition): Promise<string>
 }
 
@@ -34,7 +34,7 @@ export function createModuleCatalog(layout: DataprocLayout): ModuleCatalog {
         const read = await readModule(layout, name)
         if (read === undefined) continue
         if ('definition' in read) modules.push(read.definition)
-        else modules.push({ ...NOTHING, name, faults: read.faults })
+        else modules.push({ ...NO_DEFINITION, name, faults: read.faults })
       }
       return modules
     },
@@ -48,9 +48,10 @@ export function createModuleCatalog(layout: DataprocLayout): ModuleCatalog {
   }
 }
 
-const NOTHING = { description: '', supports: [], definitions: {}, scripts: {} }
+/** Definition of a module whose own cannot be read. */
+const NO_DEFINITION = { description: '', supports: [], definitions: {}, scripts: {} }
 
-/** Undefined when there is no folder of the name. */
+/** Returns undefined when no folder has the name. */
 async function readModule(
   layout: DataprocLayout,
   name: string,
@@ -58,18 +59,18 @@ async function readModule(
   const folder = modulePath(layout, name)
   const found = await ifThere(lstat(folder))
   if (found?.isSymbolicLink() === true)
-    return { faults: [{ path: name, message: 'found a link, expected the folder of the module itself' }] }
+    return { faults: [{ path: name, message: 'found a symbolic link, expected a directory' }] }
   if (found?.isDirectory() !== true) return undefined
   try {
     return readDefinition(await readSmallFile(path.join(folder, 'definition.json')), name)
   } catch (error) {
     const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
-    const message = isMissing ? 'is not there' : `cannot be read: ${reasonOf(error)}`
+    const message = isMissing ? 'is missing' : `cannot be read: ${reasonOf(error)}`
     return { faults: [{ path: 'definition.json', message }] }
   }
 }
 
-/** No link, no pipe, and not beyond all measure. */
+/** @throws Error for links, pipes and files over 1 MiB */
 async function readSmallFile(file: string): Promise<string> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
@@ -86,7 +87,7 @@ async function regular(handle: {
   stat(): Promise<{ isFile(): boolean; size: number }>
 }): Promise<{ size: number }> {
   const found = await handle.stat()
-  if (!found.isFile()) throw new Error('found no regular file')
+  if (!found.isFile()) throw new Error('is not a regular file')
   return found
 }
 
@@ -94,24 +95,25 @@ async function scriptFile(folder: string, module: string, script: ScriptDefiniti
   const fault = (message: string) => badModule(module, [{ path: script.path, message }])
   const file = path.join(folder, script.path)
   const real = await ifThere(realpath(file))
-  if (real === undefined) throw fault('is not there')
+  if (real === undefined) throw fault('is missing')
   if (!real.startsWith(`${await realpath(folder)}${path.sep}`))
-    throw fault('leads out of the folder of the module')
-  if (!(await stat(real)).isFile()) throw fault('found no regular file, expected a program')
+    throw fault('is outside the folder of the module')
+  if (!(await stat(real)).isFile()) throw fault('is not a regular file, expected a program')
   if (isNodeScript(real)) return real
   try {
     await access(real, constants.X_OK)
   } catch {
-    throw fault('is not executable: chmod +x it')
+    throw fault('is not executable; run chmod +x on it')
   }
   return real
 }
 
-/** Run by Node, whatever their mode. */
+/** Returns whether Node runs the file; its mode does not matter then. */
 export function isNodeScript(file: string): boolean {
   return /\.[cm]?[jt]s$/.test(file)
 }
 
+/** Returns the error for a name that no module has. */
 export function unknownModule(name: string): AppError {
   const shown = name.slice(0, 100)
   return new AppError(
@@ -128,7 +130,7 @@ function badModule(name: string, faults: DefinitionFault[]): AppError {
   return new AppError('BAD_MODULE', { module: name, faults }, { message })
 }
 
-/** The system's word without the path. */
+/** Returns the system's error code, which holds no path, else the message. */
 function reasonOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : messageOf(error)
 }

@@ -15,8 +15,8 @@ const Label = z.string().refine(isLabel, `expected ${LABEL_RULE}`)
 const Slot = z
   .strictObject({
     description: Text.default(''),
-    kind: z.enum(['data', 'model']).optional().describe('what must be given; either unless said'),
-    optional: z.boolean().default(false).describe('may be left out of a call'),
+    kind: z.enum(['data', 'model']).optional().describe('rows or models; absent for either'),
+    optional: z.boolean().default(false).describe('a call may omit it'),
   })
   .describe('an input or output of a script')
 
@@ -30,22 +30,22 @@ const Script = z.strictObject({
     .describe('executable, or .js or .ts file, in the folder of the module'),
   args: z.array(z.string().max(4096).refine(hasNoNul, 'expected no NUL')).max(100).default([]),
   type: z.enum(SCRIPT_TYPES),
-  input: z.record(Label, Slot).default({}).describe('label → what is handed over; empty: anything'),
-  output: z.record(Label, Slot).default({}).describe('label → what is put back; empty: anything'),
+  input: z.record(Label, Slot).default({}).describe('label → input; empty: any'),
+  output: z.record(Label, Slot).default({}).describe('label → output; empty: any'),
 })
 
-/** What `definition.json` of a module holds. */
+/** Content of a module's `definition.json`. */
 export const ModuleDefinition = z.strictObject({
   name: z.string().refine(isModuleName, `expected ${MODULE_NAME_RULE}`),
   description: Text.default(''),
   supports: z
     .union([z.array(z.unknown()).max(1000), z.record(z.string(), z.unknown())])
     .default([])
-    .describe('for callers; the gateway does not look at it'),
+    .describe('for callers; the gateway does not use it'),
   definitions: z
     .record(z.string(), z.unknown())
     .default({})
-    .describe('for callers; the gateway does not look at it'),
+    .describe('for callers; the gateway does not use it'),
   scripts: z
     .record(z.string().refine(isModuleName, `expected ${MODULE_NAME_RULE}`), Script)
     .describe('method → script'),
@@ -55,9 +55,9 @@ export type ModuleDefinition = z.output<typeof ModuleDefinition>
 export type ScriptDefinition = ModuleDefinition['scripts'][string]
 export type SlotDefinition = z.output<typeof Slot>
 
-/** What is wrong with a definition, and where. */
+/** Fault of a definition. */
 export interface DefinitionFault {
-  /** `definition.json: $.scripts.run.path` */
+  /** file and JSON path: `definition.json: $.scripts.run.path` */
   path: string
   message: string
 }
@@ -65,9 +65,9 @@ export interface DefinitionFault {
 const MAX_FAULTS = 100
 
 /**
- * Checks the text of a `definition.json`.
+ * Parses and checks a `definition.json`.
  *
- * @param folder name of the folder that it lies in, which the module must be called by
+ * @param folder name of its folder, which must be the module's name
  */
 export function readDefinition(
   text: string,
@@ -77,7 +77,7 @@ export function readDefinition(
   try {
     json = JSON.parse(text.replace(/^\uFEFF/, ''))
   } catch (error) {
-    return { faults: [faultAt([], `is not JSON: ${error instanceof Error ? error.message : ''}`)] }
+    return { faults: [faultAt([], `is not valid JSON: ${error instanceof Error ? error.message : ''}`)] }
   }
   const parsed = ModuleDefinition.safeParse(json)
   if (!parsed.success)
@@ -86,7 +86,7 @@ export function readDefinition(
     }
   const { name } = parsed.data
   if (name !== folder)
-    return { faults: [faultAt(['name'], `found ${name}, expected ${folder}, the name of its folder`)] }
+    return { faults: [faultAt(['name'], `found ${name}, expected ${folder}, the name of the folder`)] }
   return { definition: parsed.data }
 }
 
@@ -101,7 +101,7 @@ function faultAt(path: readonly PropertyKey[], message: string): DefinitionFault
   return { path: `definition.json: $${steps.join('')}`.slice(0, 300), message: message.slice(0, 300) }
 }
 
-/** Relative, and every step a name. Links are looked for when the script is run. */
+/** Returns whether a path is relative and every step a name. Links are checked when the script is run. */
 function isInside(path: string): boolean {
   return hasNoNul(path) && path.split('/').every((step) => step !== '' && step !== '.' && step !== '..')
 }

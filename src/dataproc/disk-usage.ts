@@ -3,21 +3,21 @@ import { once } from 'node:events'
 import { lstat, readdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 
-/** What directories hold. */
+/** Disk space and files in directories. */
 export interface DiskUsage {
-  /** as the disk has it, holes left out */
+  /** blocks on disk: holes do not count */
   bytes: number
   files: number
 }
 
-/** Deeper trees and more files cost more to look at than any run has need of. */
+/** Limits of a scan; no run needs more files or deeper trees. */
 const MAX_FILES = 100_000
 const MAX_DEPTH = 64
 
 /**
- * Adds up what lies in directories. Links are not followed; what goes while it is looked at is not counted.
+ * Adds up the files in directories. Links are not followed; files that disappear meanwhile are not counted.
  *
- * @returns with `files` Infinity when there are too many, or too deep
+ * @returns `files` is Infinity when there are more than 100,000, or the tree is deeper than 64
  */
 export async function diskUsage(dirs: readonly string[]): Promise<DiskUsage> {
   const usage: DiskUsage = { bytes: 0, files: 0 }
@@ -36,15 +36,15 @@ export async function diskUsage(dirs: readonly string[]): Promise<DiskUsage> {
 }
 
 /**
- * Removes a tree that somebody else filled: with directories that cannot be entered, and deeper than a path can name.
+ * Removes a tree that untrusted code filled, also with directories without permissions or deeper than a path can name.
  *
- * @throws Error when something is left
+ * @throws Error when a part of it remains
  */
 export async function removeTree(dir: string): Promise<void> {
   try {
     await rm(dir, { recursive: true, force: true })
   } catch {
-    // the system's own programs go down step by step, without long paths
+    // these programs descend directory by directory, without long paths
     await run('chmod', ['-R', 'u+rwX', '--', dir])
     await run('rm', ['-rf', '--', dir])
     if ((await ifReadable(lstat(dir))) !== undefined) throw new Error(`${dir} cannot be removed`)
@@ -56,7 +56,7 @@ async function run(program: string, args: readonly string[]): Promise<void> {
   await once(child, 'close')
 }
 
-/** Undefined for what has gone or may not be looked at. */
+/** Returns undefined for paths that disappeared or cannot be read. */
 async function ifReadable<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work

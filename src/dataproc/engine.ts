@@ -21,23 +21,23 @@ export interface EngineDeps extends CommandDeps {
   readonly slots: Slots
   readonly logs: RunLogs
   readonly sessions: SessionDirectories
-  /** found out once, at the first run */
+  /** probes at the first call */
   isolation(): Promise<Isolation>
   newId(): string
   nowUs(): number
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
 }
 
-/** Runs methods of modules. */
+/** Runs the methods of modules. */
 export interface ModuleEngine {
   /**
-   * Runs one to its end: what it put out is stored when this resolves.
+   * Runs a method to its end. Its outputs are stored when the promise resolves.
    *
    * @throws AppError UNKNOWN_MODULE, UNKNOWN_SCRIPT, BAD_MODULE, MODULE_FAILED, MODULE_LIMIT, BAD_OUTPUT, BUSY, CANCELLED,
-   *   FORBIDDEN, DISK_FULL, and those of what the call names: nothing is stored then
+   *   FORBIDDEN, DISK_FULL, and the errors of unknown inputs and outputs: nothing is stored then
    */
   exec(call: ModuleCall, caller: RunCaller): Promise<void>
-  /** resolves when every run has ended, and is cleared away */
+  /** Resolves when every run has ended and its directory is removed. */
   settled(): Promise<void>
 }
 
@@ -56,7 +56,7 @@ export function createModuleEngine(deps: EngineDeps): ModuleEngine {
   }
 }
 
-/** The session is in use from here on: its directory must not go while the run waits. */
+/** Marks the session as used while the run waits for a slot, so that its directory is kept. */
 async function runInTurn(deps: EngineDeps, one: Run): Promise<void> {
   const { sessionId, signal } = one.caller
   const leaveSession = sessionId === null ? undefined : deps.sessions.use(sessionId)
@@ -72,7 +72,7 @@ async function runInTurn(deps: EngineDeps, one: Run): Promise<void> {
   }
 }
 
-/** What goes on, so that a stop can wait for it. */
+/** Returns the set of running calls, which a stop waits for. */
 function createRunning() {
   const going = new Set<Promise<void>>()
   return {
@@ -99,7 +99,7 @@ interface Run {
   readonly runId: string
 }
 
-/** The directory goes and the log is closed, whatever happens. */
+/** Runs the script. Removes the run's directory and closes its log in any case. */
 async function run(deps: EngineDeps, one: Run): Promise<void> {
   const { call, caller, script, runId } = one
   const startUs = deps.nowUs()
@@ -162,24 +162,24 @@ function requireSuccess(
       { ...facts, limit: stop.limit },
       { message: `${name} ${stop.message}${said}` },
     )
-  // 128 + SIGXFSZ is how a shell tells of a program that met the limit on the size of a file
+  // a shell exits with 128 + SIGXFSZ when its program exceeds the limit on file sizes
   if (signal === 'SIGXFSZ' || exitCode === 128 + 25) {
-    const message = `${name} wrote a file of more than ${diskBytes} bytes, the most it may${said}`
+    const message = `${name} wrote a file of more than ${diskBytes} bytes, the limit${said}`
     throw new AppError('MODULE_LIMIT', { ...facts, limit: 'disk' }, { message })
   }
   if (leftProcesses > 0)
-    throw new AppError('MODULE_FAILED', facts, { message: `${name} left processes that cannot be ended` })
+    throw new AppError('MODULE_FAILED', facts, { message: `${name} left processes that cannot be killed` })
   if (exitCode === 0) return
   const how = exitCode === null ? `was ended by ${signal}` : `ended with exit code ${exitCode}`
   throw new AppError('MODULE_FAILED', facts, { message: `${name} ${how}${said}` })
 }
 
-/** Where the run lay is nobody's business. */
+/** Returns the last lines of stderr without the paths of this device. */
 function lastLines(log: RunLog, { paths, dirs }: RunDirectory): string {
   return log.lastLines().replaceAll(paths.root, '.').replaceAll(dirs.module, '(module)')
 }
 
-/** The log of a run is found by its id. */
+/** Returns the error with the id of the run, by which its log is found. */
 function withRunId(error: unknown, runId: string): unknown {
   if (!isAppError(error)) return error
   return new AppError(
@@ -198,7 +198,7 @@ interface Finish {
   fault: unknown
 }
 
-/** What cannot be cleared away is told in the log: the next start of the gateway tries again. */
+/** Closes the log and removes the directory. Failures are logged; the next start of the gateway removes the rest. */
 async function finish(
   deps: EngineDeps,
   { call, caller, runId }: Run,
@@ -218,11 +218,11 @@ async function finish(
     error,
     message: fault === undefined ? null : messageOf(fault),
   }
-  deps.log.info({ runId, module: call.module, method: call.method, error }, 'a module has run')
+  deps.log.info({ runId, module: call.module, method: call.method, error }, 'module run ended')
   try {
     await log.close(facts)
   } catch (cause) {
-    deps.log.warn({ err: cause, runId }, 'the log of a run is not whole')
+    deps.log.warn({ err: cause, runId }, 'the log of a run is incomplete')
   }
   try {
     await directory?.remove()

@@ -1,22 +1,23 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { Isolation } from './isolation.js'
 
-/** What the gateway found out about its system, for `doctor`, which may run with other rights than the gateway has. */
+/** Isolation that the gateway found, for `doctor`, which may run with other permissions. */
 export interface IsolationRecord {
-  /** the setting that it was found under */
+  /** the setting when it was probed */
   readonly mode: string
   readonly kind: Isolation['kind']
   readonly hasOwnProc: boolean
   readonly reason: string | null
 }
 
+/** Writes the record. */
 export function writeIsolation(file: string, mode: string, isolation: Isolation): void {
   const { kind, hasOwnProc, reason } = isolation
   const record: IsolationRecord = { mode, kind, hasOwnProc, reason }
   writeFileSync(file, JSON.stringify(record), { mode: 0o600 })
 }
 
-/** @returns undefined when nobody found out yet, or the file is damaged */
+/** Reads the record. @returns undefined when the isolation was never probed, or the file is damaged */
 export function readIsolation(file: string): IsolationRecord | undefined {
   try {
     const { mode, kind, hasOwnProc, reason } = JSON.parse(readFileSync(file, 'utf8'))

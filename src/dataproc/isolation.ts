@@ -6,44 +6,44 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { removeTree } from './disk-usage.js'
 
-/** A program with its arguments; no shell reads them. */
+/** Program with its arguments; no shell interprets them. */
 export interface Command {
   readonly file: string
   readonly args: readonly string[]
 }
 
-/** Directories that a run works with, as the gateway sees them. */
+/** Directories of a run, as paths of the gateway. */
 export interface RunDirs {
   /** the run's own directory, and its working directory */
   readonly root: string
   readonly work: string
   readonly session: string
   readonly application: string
-  /** read only behind walls */
+  /** read-only in namespaces */
   readonly module: string
 }
 
-/** How runs are kept apart. */
+/** Isolation of runs. */
 export interface Isolation {
-  /** `none`: a run is a process of the gateway's user, and may look at whatever that user may */
+  /** `none`: a run is a process of the gateway's user and can read everything that this user can */
   readonly kind: 'namespaces' | 'none'
-  /** false where a run has no `/proc` of its own and sees the system's: names of processes, and nothing within them */
+  /** false where a run sees the system's `/proc`: process ids and command lines, but not the contents of processes */
   readonly hasOwnProc: boolean
-  /** why it is not `namespaces`; null when it is, or when nobody asked */
+  /** reason why it is not `namespaces`; null when it is, or when the setting is `none` */
   readonly reason: string | null
-  /** program that sets the kernel's limits; undefined where it is not there, or may not (systemd may forbid it) */
+  /** program that sets the kernel's limits; undefined where it is missing or not permitted (systemd may forbid it) */
   readonly prlimit: string | undefined
-  /** @returns what sets the walls up, and then becomes the command */
+  /** Returns a command that sets up the isolation and then executes the given one. */
   wrap(command: Command, dirs: RunDirs): Command
 }
 
 /**
- * Run as root of a fresh user namespace. The data directory becomes an empty one in which only the run's own directory and
- * the module are left, at their usual places; what else is hidden is covered one by one. On the run's `session` and `application` the lasting directories are laid. What
- * the mounts come from may be `nosuid` and `nodev` for good, so both are said again where they are changed; `bind` changes the
- * mount and leaves the file system's own options alone, which name users that are not known within. The second user
- * namespace gives the usual user back and locks the mounts: what covers the rest cannot be taken away from within. The only
- * shell there is reads this text, never a caller's.
+ * Script that sets up the mounts, run as root of a new user namespace. It replaces the data directory by an empty one that
+ * holds only the run's directory and the module, at their usual paths, and covers the other hidden paths one by one. It mounts
+ * the permanent directories on the run's `session` and `application`. The source mounts may be locked as `nosuid` and `nodev`,
+ * so remounts repeat both; `bind` changes the mount alone and not the options of the file system, which may name users unknown
+ * in the namespace. The second user namespace restores the usual user and locks the mounts: a run cannot unmount the covers.
+ * The only text that a shell interprets is this one, never a caller's.
  *
  * @see user_namespaces(7), mount_namespaces(7): "mounts that come as a single unit from a more privileged mount are locked"
  */
@@ -71,13 +71,13 @@ mount -o remount,bind,ro,nosuid,nodev "$data"
 cd "$run"
 exec unshare --user --mount --map-user="$uid" --map-group="$gid" -- "$@"`
 
-/** A PID namespace besides: when its first process ends, the kernel ends all others, wherever they hide. */
+/** Includes a PID namespace: when its first process ends, the kernel kills all others in it. */
 const UNSHARE = '--user --map-root-user --mount --pid --fork --kill-child --propagation private'.split(' ')
 
 /**
- * Where parts of `/proc` are covered, as in the sandbox of a systemd unit, the kernel lets nobody mount another one. The old one then
- * stays: of processes outside its user namespace a run may see numbers and command lines there (under `ProtectProc=invisible` not
- * even those), but it may not follow their `root`, `cwd` or files.
+ * Ways to isolate, the stronger one first. Where parts of `/proc` are covered, as in the sandbox of a systemd unit, the kernel
+ * refuses a new `/proc`. With the old one a run can see ids and command lines of processes outside its user namespace (not
+ * even those under `ProtectProc=invisible`), but cannot follow their `root`, `cwd` or files.
  *
  * @see mount_too_revealing() in fs/namespace.c, cap_ptrace_access_check() in security/commoncap.c of Linux
  */
@@ -90,19 +90,19 @@ const TRIAL_MS = 20_000
 
 export interface IsolationOptions {
   readonly mode: 'auto' | 'namespaces' | 'none'
-  /** hidden from runs */
+  /** directory to hide from runs */
   readonly dataDir: string
-  /** files and directories elsewhere that are hidden too, absolute; those that are not there do no harm */
+  /** other files and directories to hide, absolute; they need not exist */
   readonly hidden: readonly string[]
-  /** in the data directory; for the trial */
+  /** directory of the trial, in the data directory */
   readonly scratchDir: string
   readonly searchPath: string
 }
 
 /**
- * Finds out what the system allows, by trying it.
+ * Finds the strongest isolation that the system allows, by trial.
  *
- * @throws Error when namespaces are asked for and cannot be had
+ * @throws Error when the mode is `namespaces` and they cannot be created
  */
 export async function findIsolation(options: IsolationOptions): Promise<Isolation> {
   const { mode, scratchDir } = options
@@ -110,7 +110,7 @@ export async function findIsolation(options: IsolationOptions): Promise<Isolatio
   const open = { kind: 'none' as const, hasOwnProc: false, prlimit, wrap: (command: Command) => command }
   if (mode === 'none') return { ...open, reason: null }
   const dataDir = await realpath(options.dataDir)
-  // what holds the data directory cannot be covered without it
+  // a directory above the data directory cannot be covered without covering that, too
   const hidden = options.hidden.filter((one) => path.relative(one, dataDir).startsWith('..'))
   const reasons: string[] = []
   for (const { hasOwnProc, unshareArgs } of WAYS) {
@@ -121,7 +121,7 @@ export async function findIsolation(options: IsolationOptions): Promise<Isolatio
   }
   const reason = [...new Set(reasons)].join('; without a /proc of its own: ')
   if (mode === 'auto') return { ...open, reason }
-  throw new Error(`dataproc.isolation: namespaces cannot be had: ${reason}`)
+  throw new Error(`dataproc.isolation: namespaces cannot be created: ${reason}`)
 }
 
 function wallsAround(
@@ -135,7 +135,7 @@ function wallsAround(
   }
 }
 
-/** @returns null when it works, else why not */
+/** Tries an isolation. @returns null when it works, else the reason */
 async function tryWalls(wrap: Isolation['wrap'], dataDir: string, dir: string): Promise<string | null> {
   const below = (name: string) => path.join(dir, name)
   const root = below('root')
@@ -155,14 +155,14 @@ async function tryWalls(wrap: Isolation['wrap'], dataDir: string, dir: string): 
     await promisify(execFile)(file, [...args], { timeout: TRIAL_MS })
     return null
   } catch (error) {
-    return told(error)
+    return failureOf(error)
   } finally {
     await removeTree(dir)
   }
 }
 
-/** What the programs said; the message holds the whole script besides. */
-function told(error: unknown): string {
+/** Returns the output of the failed program: the message of the error holds the whole script, too. */
+function failureOf(error: unknown): string {
   const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
   if (said !== '') return said.replace(/\s+/g, ' ').slice(0, 300)
   const code = error instanceof Error && 'code' in error ? `: ${String(error.code)}` : ''
@@ -176,11 +176,11 @@ async function findPrlimit(searchPath: string): Promise<string | undefined> {
     await promisify(execFile)(file, ['--core=0', '--', 'true'], { timeout: TRIAL_MS })
     return file
   } catch {
-    return undefined // limits are watched all the same
+    return undefined // the limits are also watched by polling
   }
 }
 
-/** The full path of a program; undefined when there is none of the name. */
+/** Returns the full path of a program; undefined when the search path has none with this name. */
 function findProgram(name: string, searchPath: string): string | undefined {
   return searchPath
     .split(':')

@@ -31,19 +31,20 @@ interface ExportJob {
 interface PutJob {
   items: readonly PutItem[]
   nowUs: number
-  /** element 0: what the main thread says of the commit */
+  /** element 0: decision of the main thread about the commit */
   gate: Int32Array
 }
 
-/** What the main thread says when the rows are in place. */
+/** Decisions of the main thread when the rows are written. */
 const WAIT = 0
 const COMMIT = 1
-const TAKE_BACK = 2
-/** The main thread looks after the same time at most; its own work takes milliseconds. */
+const ROLL_BACK = 2
+/** Longest wait for the decision; the main thread usually takes milliseconds. */
 const GATE_LIMIT_MS = 600_000
-const GATE_LOOK_MS = 1
+/** Interval of polling the decision. */
+const GATE_POLL_MS = 1
 
-/** What runs of modules read and write of data.db, for the job worker. */
+/** Returns the handlers of the job thread that read inputs and write outputs of runs. */
 export function dataprocJobs(store: DataprocJobStore): Record<string, WorkHandler> {
   return {
     async 'dataproc.export'({ items, nowUs }: ExportJob, work): Promise<ExportedInput[]> {
@@ -79,13 +80,13 @@ export function dataprocJobs(store: DataprocJobStore): Record<string, WorkHandle
   }
 }
 
-/** The main thread's way to it. */
+/** Client of these handlers. */
 export interface DataprocWork {
   exportInputs(items: readonly ExportItem[], nowUs: number, signal: AbortSignal): Promise<ExportedInput[]>
   /**
-   * The caller holds the write lock.
+   * Writes the outputs of a run. The caller holds the write lock.
    *
-   * @param beforeCommit called when the rows are in place and seen by nobody; what it throws takes them back
+   * @param beforeCommit called when the rows are written and not yet committed; what it throws rolls them back
    */
   putOutputs(
     items: readonly PutItem[],
@@ -95,6 +96,7 @@ export interface DataprocWork {
   ): Promise<number[]>
 }
 
+/** Returns the client, for the main thread. */
 export function dataprocWorkBy(jobs: Pick<WorkerClient, 'call'>): DataprocWork {
   return {
     exportInputs: (items, nowUs, signal) =>
@@ -109,11 +111,11 @@ export function dataprocWorkBy(jobs: Pick<WorkerClient, 'call'>): DataprocWork {
           Atomics.store(gate, 0, COMMIT)
         } catch (error) {
           fault = { error }
-          Atomics.store(gate, 0, TAKE_BACK)
+          Atomics.store(gate, 0, ROLL_BACK)
         }
       }
       try {
-        // not cut short by the signal: once the rows are in place, how it went must be known
+        // the signal does not end this call: the result must be known once the rows are written
         const job: PutJob = { items, nowUs, gate }
         return await jobs.call<number[]>('dataproc.put', job, { onEvent: () => void onEvent() })
       } catch (error) {
@@ -124,9 +126,9 @@ export function dataprocWorkBy(jobs: Pick<WorkerClient, 'call'>): DataprocWork {
 }
 
 async function passGate(gate: Int32Array): Promise<void> {
-  for (let waitedMs = 0; Atomics.load(gate, 0) === WAIT; waitedMs += GATE_LOOK_MS) {
-    if (waitedMs > GATE_LIMIT_MS) throw new Error('the main thread did not say whether to commit')
-    await sleep(GATE_LOOK_MS)
+  for (let waitedMs = 0; Atomics.load(gate, 0) === WAIT; waitedMs += GATE_POLL_MS) {
+    if (waitedMs > GATE_LIMIT_MS) throw new Error('the main thread did not decide about the commit')
+    await sleep(GATE_POLL_MS)
   }
   if (Atomics.load(gate, 0) !== COMMIT) throw new AppError('CANCELLED')
 }

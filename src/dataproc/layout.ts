@@ -1,26 +1,26 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 
-/** Where dataproc keeps things. The only place where names of modules, labels and ids of runs become paths. */
+/** Directories of dataproc. Only this file turns names of modules, labels and ids into paths. */
 export interface DataprocLayout {
   readonly modulesDir: string
-  /** one directory a run; emptied at start */
+  /** one directory per run; emptied at start */
   readonly runsDir: string
   readonly sessionsDir: string
   readonly applicationsDir: string
   readonly logsDir: string
 }
 
-/** What a run finds in its directory. */
+/** Paths in the directory of a run. */
 export interface RunPaths {
   readonly root: string
   readonly configuration: string
   readonly input: string
   readonly output: string
   readonly work: string
-  /** stands for a directory that outlives the run */
+  /** mount point of, or link to, a directory that outlives the run */
   readonly session: string
-  /** stands for a directory that outlives the run */
+  /** mount point of, or link to, a directory that outlives the session */
   readonly application: string
 }
 
@@ -31,22 +31,22 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 export const MODULE_NAME_RULE = '1 to 63 letters of a to z, digits or any of . _ -, a letter or digit first'
 export const LABEL_RULE = '1 to 63 letters of a to z, digits or any of _ -, a letter or digit first'
 
-/** Such a name is one step of a path: no separator, no `..`, nothing that two systems write differently. */
+/** Returns whether a text may name a module. Such a name is one step of a path: no separator and no `..`. */
 export function isModuleName(name: string): boolean {
   return MODULE_NAME.test(name)
 }
 
-/** Labels of inputs and outputs, which name files. */
+/** Returns whether a text may label an input or output. Labels name files. */
 export function isLabel(label: string): boolean {
   return LABEL.test(label)
 }
 
-/** What the gateway found out about how runs can be kept apart. */
+/** Returns the path of the isolation record. */
 export function isolationFile(dataprocDir: string): string {
   return path.join(dataprocDir, 'isolation.json')
 }
 
-/** Makes the directories, for this user alone. */
+/** Creates the directories, accessible to this user only. */
 export function makeDataprocLayout(dataprocDir: string, modulesDir: string): DataprocLayout {
   const layout = {
     modulesDir: path.resolve(modulesDir),
@@ -61,10 +61,12 @@ export function makeDataprocLayout(dataprocDir: string, modulesDir: string): Dat
   return layout
 }
 
+/** Returns the folder of a module. */
 export function modulePath({ modulesDir }: DataprocLayout, name: string): string {
   return path.join(modulesDir, checked(name, isModuleName))
 }
 
+/** Returns the paths of a run. */
 export function runPaths({ runsDir }: DataprocLayout, runId: string): RunPaths {
   const root = path.join(runsDir, checked(runId, isUuid))
   const below = (name: string) => path.join(root, name)
@@ -79,35 +81,37 @@ export function runPaths({ runsDir }: DataprocLayout, runId: string): RunPaths {
   }
 }
 
-/** What all modules have in a session. */
+/** Returns the directory of a session, which holds one per module. */
 export function sessionPath({ sessionsDir }: DataprocLayout, sessionId: string): string {
   return path.join(sessionsDir, checked(sessionId, isUuid))
 }
 
-/** What one module has in a session: shared by its scripts, never by another module. */
+/** Returns the directory of a module in a session. Its scripts share it, other modules do not. */
 export function sessionModulePath(layout: DataprocLayout, sessionId: string, module: string): string {
   return path.join(sessionPath(layout, sessionId), checked(module, isModuleName))
 }
 
+/** Returns the permanent directory of a module. */
 export function applicationPath({ applicationsDir }: DataprocLayout, module: string): string {
   return path.join(applicationsDir, checked(module, isModuleName))
 }
 
-/** @param startedAtUs orders the logs by their names */
+/** Returns the log directory of a run. @param startedAtUs start of the run, by which names sort */
 export function logPath({ logsDir }: DataprocLayout, startedAtUs: number, runId: string): string {
   return path.join(logsDir, `${String(startedAtUs).padStart(17, '0')}-${checked(runId, isUuid)}`)
 }
 
-/** A file of an input or output. @param end what follows the label, for instance `.csv` */
+/** Returns the file of an input or output. @param end text after the label, for example `.csv` */
 export function labelledPath(dir: string, label: string, end: string): string {
   return path.join(dir, `${checked(label, isLabel)}${end}`)
 }
 
+/** Returns whether a text is a UUID in lower case. */
 export function isUuid(text: string): boolean {
   return UUID.test(text)
 }
 
-/** The borders have refused such names already. */
+/** @throws Error for a bad name: names are checked where they enter */
 function checked(name: string, isGood: (name: string) => boolean): string {
   if (!isGood(name)) throw new Error(`found ${JSON.stringify(name.slice(0, 100))}, expected a checked name`)
   return name

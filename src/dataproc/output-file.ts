@@ -3,18 +3,18 @@ import { open } from 'node:fs/promises'
 import { AppError, isAppError, messageOf } from '../errors.js'
 import { csvRows, type Field } from '../storage/formats/read-csv.js'
 
-/** Rows that are put at a time: memory does not grow with the file. */
+/** Rows of a batch: memory does not grow with the file. */
 const BATCH_ROWS = 1000
-/** A row may hold a large polygon; one that is longer has a quote that is not closed. */
+/** Longest row. It may hold a large polygon; a longer one has an unclosed quote. */
 const MAX_ROW_CHARS = 16 * 1024 * 1024
 
-/** A CSV file that a run put out. */
+/** CSV file that a run wrote. */
 export interface OutputCsv {
   readonly names: readonly string[]
   readonly batches: AsyncIterable<Field[][]>
 }
 
-/** Rows a batch at a time. @throws AppError BAD_OUTPUT when there is no such file, or it is no CSV */
+/** Opens a CSV file. @throws AppError BAD_OUTPUT, also from the batches, when it is missing or malformed */
 export async function openCsvOutput(label: string, file: string): Promise<OutputCsv> {
   const rows = rowsOf(label, file)
   const head = await rows.next()
@@ -62,9 +62,9 @@ async function* textOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string
 }
 
 /**
- * Opens no link, no pipe, no device: a run that puts one in the place of a file gets no say in what is read.
+ * Opens a regular file for reading. Links, pipes and devices are refused: with them a run could choose what the gateway reads.
  *
- * @throws AppError BAD_OUTPUT when it is not there, or no regular file
+ * @throws AppError BAD_OUTPUT when the file is missing or not a regular file
  */
 export async function openRegular(label: string, file: string) {
   try {
@@ -76,9 +76,10 @@ export async function openRegular(label: string, file: string) {
     if (code === 'ENOENT' || code === 'ENOTDIR') throw badOutput(label, 'was not written')
     if (code !== 'ELOOP' && code !== 'ENXIO' && code !== 'EACCES') throw error
   }
-  throw badOutput(label, 'found no regular file that can be read: no link, pipe or device is taken')
+  throw badOutput(label, 'is not a readable regular file; links, pipes and devices are refused')
 }
 
+/** Returns the error of an output that cannot be used. */
 export function badOutput(label: string, reason: string): AppError {
   const shown = reason.slice(0, 500)
   return new AppError(

@@ -2,23 +2,23 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type ProcessRow, readProcesses, runOfProcess } from './process-table.js'
 
 /**
- * The processes of one run: its group, their descendants, and whatever else carries the run's mark in its environment, which
- * is how those are found that made a group of their own after their parent had ended.
+ * Processes of one run: its group, their descendants, and every process with the run's id in its environment. The latter
+ * finds processes that left the group after their parent had ended.
  */
 export interface ProcessGroup {
-  /** looks at the system afresh */
+  /** Reads the process table. */
   members(): Promise<ProcessRow[]>
-  /** SIGKILL to all of them until there are none. @returns how many are left, which the kernel itself holds */
+  /** Sends SIGKILL until no process is left. @returns processes left after 5 s, which are blocked in the kernel */
   kill(): Promise<number>
 }
 
-/** A new process is asked for its mark once; the run's own ones are remembered. */
+/** Result of the test for each process: the environment of a process is read once. */
 type Seen = Map<string, boolean>
 
 const KILL_ROUNDS = 200
 const KILL_PAUSE_MS = 25
 
-/** @param leaderPid process that leads the group; 0 for what is left of a run whose leader nobody knows */
+/** Opens the processes of a run. @param leaderPid leader of the group; 0 when it is not known */
 export function createProcessGroup(leaderPid: number, isMark: (runId: string) => boolean): ProcessGroup {
   let seen: Seen = new Map()
   const members = async () => {
@@ -33,7 +33,7 @@ export function createProcessGroup(leaderPid: number, isMark: (runId: string) =>
     members,
     async kill() {
       for (let round = 0; ; round++) {
-        // at once, and all together: the members of a group cannot fork away from this
+        // one signal for the whole group: its members cannot escape it by forking
         if (leaderPid > 0) signal(-leaderPid)
         const left = await members()
         if (left.length === 0 || round === KILL_ROUNDS) return left.length
@@ -44,7 +44,7 @@ export function createProcessGroup(leaderPid: number, isMark: (runId: string) =>
   }
 }
 
-/** Ends what runs of an earlier gateway left behind. @returns how many could not be ended */
+/** Kills the processes that runs of an earlier gateway left. @returns processes that could not be killed */
 export async function killLeftOvers(isMark: (runId: string) => boolean): Promise<number> {
   return await createProcessGroup(0, isMark).kill()
 }
@@ -62,7 +62,7 @@ async function isMember(
   return mark !== undefined && isMark(mark)
 }
 
-/** Children of members are members, and theirs. */
+/** Adds the descendants of members. */
 function addChildren(rows: readonly ProcessRow[], seen: Seen): void {
   const byPid = new Map(rows.map((row) => [row.pid, row]))
   for (let isGrown = true; isGrown; ) {
@@ -81,7 +81,7 @@ function nameOf({ pid, startTicks }: ProcessRow): string {
   return `${pid}:${startTicks}`
 }
 
-/** What has ended meanwhile needs none. */
+/** Sends SIGKILL; ignores a process that has ended. */
 function signal(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')

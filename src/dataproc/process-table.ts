@@ -1,21 +1,21 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { ifThere } from '../files/blob-store.js'
 
-/** A process as `/proc` tells of it. */
+/** Process as `/proc` describes it. */
 export interface ProcessRow {
   readonly pid: number
   readonly parentPid: number
   readonly groupId: number
-  /** with the pid it names one process for ever: pids are used again */
+  /** start time since boot; pid and start time together identify a process, because pids are reused */
   readonly startTicks: number
   readonly residentBytes: number
 }
 
-/** The environment variable that marks every process of a run, however it was started. */
+/** Environment variable with the id of the run, inherited by all its processes. */
 export const RUN_MARK = 'DATAPROC_RUN_ID'
 
 /**
- * Every living process; zombies are left out. Some 0.1 ms a process, off the event loop.
+ * Returns every process except zombies. Takes about 0.1 ms per process, off the event loop.
  *
  * @see proc_pid_stat(5)
  */
@@ -31,13 +31,13 @@ export async function readProcesses(): Promise<ProcessRow[]> {
   return rows.filter((row) => row !== undefined)
 }
 
-/** The run that a process was started for, by its environment; undefined for others, and where it may not be read. */
+/** Returns the id of the run that a process belongs to; undefined for other processes and unreadable environments. */
 export async function runOfProcess(pid: number): Promise<string | undefined> {
   const text = await readGone(readFile(`/proc/${pid}/environ`, 'latin1'))
   return new RegExp(`(?:^|\\0)${RUN_MARK}=([0-9a-f-]{36})(?:\\0|$)`).exec(text ?? '')?.[1]
 }
 
-/** Bytes of files that a process holds open and that have no name any more. */
+/** Returns the bytes of deleted files that a process holds open. */
 export async function unnamedBytes(pid: number): Promise<number> {
   let bytes = 0
   const names = (await readGone(readdir(`/proc/${pid}/fd`))) ?? []
@@ -49,7 +49,7 @@ export async function unnamedBytes(pid: number): Promise<number> {
 }
 
 function parseStat(pid: number, text: string, pageBytes: number): ProcessRow | undefined {
-  // the name stands in parentheses and may hold anything, parentheses too
+  // the name is in parentheses and may itself contain parentheses
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   const [state, parentPid, groupId] = fields
   if (state === 'Z' || state === 'X') return undefined
@@ -62,7 +62,7 @@ function parseStat(pid: number, text: string, pageBytes: number): ProcessRow | u
   }
 }
 
-/** `/proc` counts in pages, of 4 to 64 KiB: this process knows its own size in both. */
+/** Returns the page size, 4 to 64 KiB, in which `/proc` counts. */
 async function readPageBytes(): Promise<number> {
   if (pageBytesKept !== undefined) return pageBytesKept
   const text = (await ifThere(readFile('/proc/self/smaps', 'latin1'))) ?? ''
@@ -72,7 +72,7 @@ async function readPageBytes(): Promise<number> {
 
 let pageBytesKept: number | undefined
 
-/** Undefined when the process has gone, or is somebody else's. */
+/** Returns undefined when the process has ended or belongs to another user. */
 async function readGone<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work

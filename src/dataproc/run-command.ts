@@ -5,14 +5,14 @@ import { RUN_MARK } from './process-table.js'
 import type { ProcessLimits } from './run-process.js'
 
 export interface CommandDeps {
-  /** what runs .js and .ts files, the file itself left out */
+  /** command that runs .js and .ts files, without the file */
   readonly node: Command
-  /** where programs are looked for, by the gateway and by modules */
+  /** search path of programs, for the gateway and for modules */
   readonly searchPath: string
   readonly limits: ProcessLimits
 }
 
-/** The command of a script, within the kernel's limits and the walls. */
+/** Returns the command of a script with the kernel's limits and the isolation. */
 export function commandOf(
   script: { file: string; args: readonly string[] },
   dirs: RunDirs,
@@ -23,7 +23,7 @@ export function commandOf(
   return isolation.wrap(limited(plain, deps, isolation), dirs)
 }
 
-/** All that a run knows of its surroundings: nothing of the gateway's own environment but the search path. */
+/** Returns the environment of a run. It takes only the search path from the gateway's own. */
 export function environmentOf(
   runId: string,
   { module, method, params }: ModuleCall,
@@ -49,12 +49,12 @@ function scriptCommand(node: Command, file: string, args: readonly string[]): Co
   return isNodeScript(file) ? { file: node.file, args: [...node.args, file, ...args] } : { file, args }
 }
 
-/** Node has a dozen threads, and the kernel counts each. */
+/** Threads per process: Node has a dozen, and the kernel's limit counts each. */
 const THREADS_PER_PROCESS = 16
 
 /**
- * The kernel's own limits, where the program that sets them is there: nothing else is as quick. The number of processes is
- * counted for each namespace, and without one for everything of this user: there it would hit the gateway.
+ * Adds the kernel's limits, which act at once, where the program that sets them exists. The limit on processes is counted per
+ * user namespace; without one it would count all processes of this user, the gateway included, so it is left out.
  */
 function limited({ file, args }: Command, { limits }: CommandDeps, { prlimit, kind }: Isolation): Command {
   if (prlimit === undefined) return { file, args }
@@ -64,7 +64,7 @@ function limited({ file, args }: Command, { limits }: CommandDeps, { prlimit, ki
 
 const MAX_ENV_CHARS = 10_000
 
-/** Plain params for scripts that read no JSON: `DATAPROC_PARAM_name`. The prefix keeps them from meaning anything else. */
+/** Returns the scalar params as `DATAPROC_PARAM_name`, for scripts that read no JSON. The prefix prevents other meanings. */
 function paramsAsEnv(params: Readonly<Record<string, unknown>>): Record<string, string> {
   const env: Record<string, string> = {}
   for (const [name, value] of Object.entries(params)) {

@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { AppError } from '../errors.js'
+import { type AppError, invalidParams } from '../errors.js'
 import type { StagedBlob } from '../files/blob-store.js'
 import {
   type InputValue,
@@ -16,17 +16,17 @@ import type { ExportedInput, ExportItem } from './export-inputs.js'
 import { labelledPath, type RunPaths } from './layout.js'
 import type { PutItem } from './put-outputs.js'
 
-/** A model as a run is handed it. */
+/** Model to hand to a run. */
 export interface InputModel {
   readonly modelId: string
   readonly sizeBytes: number
-  /** as `model_store.model.get_info` tells it */
+  /** as `model_store.model.get_info` describes it */
   readonly info: object
   /** @throws AppError MODEL_DAMAGED */
   open(): Promise<AsyncIterable<Uint8Array>>
 }
 
-/** A model file that a run put out, and what it is to be registered as. */
+/** Model file that a run wrote, with the facts to register it with. */
 export interface OutputModel {
   readonly staged: StagedBlob
   readonly store: string
@@ -39,7 +39,7 @@ export interface OutputModel {
   readonly startUs: number
 }
 
-/** What runs read and where their results go; the gateway hands it over. */
+/** Tables, datasets and models that runs read and write. */
 export interface RunStores {
   /** @throws AppError UNKNOWN_DATASET */
   sourceKind(name: string): Promise<'dataset' | 'loader' | 'citation'>
@@ -48,9 +48,9 @@ export interface RunStores {
   listModels(store: string, query: SlotQuery, path: string): Promise<InputModel[]>
   /** @throws AppError UNKNOWN_STORE unless models may be registered in it */
   requireStore(store: string): Promise<void>
-  /** takes bytes as they come. @throws AppError DISK_FULL */
+  /** Stores bytes as they arrive. @throws AppError DISK_FULL */
   stage(bytes: AsyncIterable<Uint8Array>): Promise<StagedBlob>
-  /** all of it, or nothing. @throws AppError BAD_OUTPUT, DISK_FULL, CANCELLED */
+  /** Stores all outputs of a run, or none. @throws AppError BAD_OUTPUT, DISK_FULL, CANCELLED */
   putBack(items: readonly PutItem[], models: readonly OutputModel[], signal: AbortSignal): Promise<void>
   /** @throws AppError DISK_FULL */
   requireSpace(bytes: number): Promise<void>
@@ -58,7 +58,7 @@ export interface RunStores {
   readonly maxModelBytes: number
 }
 
-/** What a call reads and writes, looked up before anything is made. */
+/** Inputs and outputs of a call, looked up before the run starts. */
 export interface ResolvedCall {
   readonly models: ReadonlyMap<string, InputModel[]>
   /** outputs of records, by label */
@@ -66,7 +66,7 @@ export interface ResolvedCall {
 }
 
 /**
- * Looks up everything that a call names: it fails before its module is started.
+ * Looks up everything that a call names, so that an unknown name fails before the module starts.
  *
  * @throws AppError UNKNOWN_DATASET, UNKNOWN_STORE, BAD_CONDITION, FORBIDDEN, INVALID_PARAMS
  */
@@ -104,16 +104,16 @@ async function findModels(
   { listModels, maxModels }: RunStores,
 ): Promise<InputModel[]> {
   caller.requireScope('model', 'read')
-  // one more than may be handed over, to tell that there are more
+  // one more than the limit shows that there are more
   const limit = Math.min(value.limit ?? Number.POSITIVE_INFINITY, maxModels + 1)
   const found = await listModels(value.model_store_ddc ?? '', { ...value, limit }, `$.input.${label}`)
   if (found.length <= maxModels) return found
-  const message = `$.input.${label}: found more than ${maxModels} models, expected a query or limit that leaves fewer (dataproc.maxModels)`
-  throw new AppError('INVALID_PARAMS', { faults: [{ path: `$.input.${label}`, message }] }, { message })
+  const message = `found more than ${maxModels} models, expected a query or limit that selects fewer (dataproc.maxModels)`
+  throw invalidParams([{ path: `$.input.${label}`, message }])
 }
 
 /**
- * Writes the inputs and `configuration.json`, which tells the run where everything is.
+ * Writes the inputs, and `configuration.json` with the paths of inputs and outputs.
  *
  * @throws AppError DISK_FULL, BAD_CONDITION, MODEL_DAMAGED, CANCELLED
  */
@@ -150,14 +150,15 @@ export async function writeInputs(
 function exportItem(label: string, value: InputValue, name: string, { input }: RunPaths): ExportItem {
   const { query, order, limit, offset } = value
   return {
-    ...{ label, name },
+    label,
+    name,
     query: { conds: query, order, limit, offset },
     csvFile: labelledPath(input, label, '.csv'),
     geopackageFile: labelledPath(input, label, '.gpkg'),
   }
 }
 
-/** @returns what `configuration.json` says of it */
+/** Writes a model and its info. @returns its entry in `configuration.json` */
 async function writeModel(
   label: string,
   model: InputModel,
@@ -186,9 +187,5 @@ function outputFiles(label: string, value: OutputValue): object {
 function citedOutput(label: string, name: string): AppError {
   const path = `$.output.${label}.data_ddc`
   const message = `found the citation ${name.slice(0, 100)}, expected a dataset or a loader table`
-  return new AppError(
-    'INVALID_PARAMS',
-    { faults: [{ path, message }] },
-    { message: `Invalid params: ${path}: ${message}` },
-  )
+  return invalidParams([{ path, message }])
 }

@@ -11,27 +11,25 @@ import {
   sessionPath,
 } from './layout.js'
 
-/** Which run of what, for whom. */
+/** Run, its module and its session. */
 export interface RunIdentity {
   readonly runId: string
   readonly module: string
-  /** null for a caller without a session: what lies in `session` goes with the run then */
+  /** null for a caller without a session: its `session` directory is removed with the run */
   readonly sessionId: string | null
 }
 
-/** The directory of a run, with the lasting ones that belong to it. */
+/** Directory of a run and the permanent directories that it uses. */
 export interface RunDirectory {
   readonly paths: RunPaths
   readonly dirs: RunDirs
-  /** with everything in it; what lasts stays */
+  /** Removes the run's own directory; permanent directories remain. */
   remove(): Promise<void>
 }
 
 /**
- * Makes a run's directory. Behind walls `session` and `application` are empty directories on which the lasting ones are
- * laid; without walls they are links to them.
- *
- * @throws Error when a lasting directory has become something else
+ * Creates the directory of a run. In namespaces `session` and `application` are empty directories on which the permanent ones
+ * are mounted; without namespaces they are links to them.
  */
 export async function makeRunDirectory(
   layout: DataprocLayout,
@@ -75,7 +73,7 @@ async function place(at: string, lasting: string, isolation: Isolation['kind']):
   else await symlink(lasting, at)
 }
 
-/** A link in its place would lead a run into somebody else's files: it goes, and a fresh directory comes. */
+/** Creates a permanent directory. A link in its place, which could lead to other files, is replaced. */
 async function makeLasting(dir: string): Promise<void> {
   try {
     await mkdir(dir, { mode: 0o700 })

@@ -3,16 +3,16 @@ import path from 'node:path'
 import { ifThere } from '../files/blob-store.js'
 import { type DataprocLayout, logPath } from './layout.js'
 
-/** What one run printed, and how it went. */
+/** Log of one run: its output and its result. */
 export interface RunLog {
   print(stream: 'stdout' | 'stderr', chunk: Uint8Array): void
-  /** the end of what it printed as an error: at most 20 lines, without control characters */
+  /** Returns the end of stderr: at most 20 lines, without control characters. */
   lastLines(): string
-  /** writes `run.json`, which says how it ended. @param facts JSON */
+  /** Writes `run.json` and removes old logs. @param facts content of `run.json` */
   close(facts: object): Promise<void>
 }
 
-/** Logs of runs: one directory each, named by the time, so that the oldest go first. */
+/** Logs of runs: one directory each, whose names sort by time. */
 export interface RunLogs {
   open(startedAtUs: number, runId: string): Promise<RunLog>
 }
@@ -20,7 +20,7 @@ export interface RunLogs {
 const TAIL_BYTES = 8 * 1024
 const TAIL_LINES = 20
 
-/** @param limits logs beyond it are removed when a run ends, oldest first */
+/** Opens the logs. @param limits logs beyond them are removed when a run ends, oldest first */
 export function createRunLogs(
   layout: DataprocLayout,
   limits: { maxRuns: number; maxBytes: number },
@@ -50,7 +50,7 @@ export function createRunLogs(
   }
 }
 
-/** Writes one after another; makes the file at the first byte. What the disk refuses is told when it is closed. */
+/** Appends chunks in order; creates the file at the first one. `close` throws the first error of a write. */
 function createAppender(file: string): { append(chunk: Uint8Array): void; close(): Promise<void> } {
   let last: Promise<Awaited<ReturnType<typeof open>> | undefined> = Promise.resolve(undefined)
   return {
@@ -60,7 +60,7 @@ function createAppender(file: string): { append(chunk: Uint8Array): void; close(
         await handle.appendFile(chunk)
         return handle
       })
-      next.catch(() => undefined) // told by `close`
+      next.catch(() => undefined) // `close` throws it
       last = next
     },
     async close() {
@@ -72,7 +72,7 @@ function createAppender(file: string): { append(chunk: Uint8Array): void; close(
 
 function readable(bytes: Buffer): string {
   const lines = bytes.toString('utf8').replace(/\r\n?/g, '\n').trimEnd().split('\n')
-  // control characters must not reach a caller's terminal
+  // control characters could change a caller's terminal
   return lines
     .slice(-TAIL_LINES)
     .join('\n')

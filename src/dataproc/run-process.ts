@@ -23,19 +23,19 @@ export interface ProcessPlan {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   readonly limits: ProcessLimits
-  /** directories whose files count */
+  /** directories whose files count towards the disk limit */
   readonly watchedDirs: readonly string[]
-  /** free space is looked at too. @throws AppError DISK_FULL */
+  /** Called with each check. @throws AppError DISK_FULL */
   requireSpace(): Promise<void>
-  /** ends it */
+  /** ends the run */
   readonly signal: AbortSignal
   onPrint(stream: 'stdout' | 'stderr', chunk: Uint8Array): void
 }
 
-/** Why the gateway ended a run itself. */
+/** Reason why the gateway ended a run. */
 export interface Stop {
   readonly limit: 'time' | 'memory' | 'disk' | 'print' | 'processes' | 'cancelled'
-  /** what was found, and what the most is */
+  /** found value and limit */
   readonly message: string
 }
 
@@ -43,17 +43,17 @@ export interface ProcessOutcome {
   readonly exitCode: number | null
   readonly signal: string | null
   readonly stop: Stop | null
-  /** processes that SIGKILL did not end: they wait in the kernel, for instance for a disk that is gone */
+  /** processes that SIGKILL did not end: they are blocked in the kernel, for example by a lost disk */
   readonly leftProcesses: number
 }
 
-/** Between two looks at memory, processes and disk. */
+/** Interval of the checks of memory, processes and disk. */
 const WATCH_MS = 200
-/** Pipes that are still open when everybody is gone are not waited for any longer. */
+/** Longest wait for pipes that are still open when every process has ended. */
 const PIPE_GRACE_MS = 1000
 
 /**
- * Runs a program in a process group of its own, and ends with it everything that it started.
+ * Runs a program in its own process group. When it ends, every process that it started is killed.
  *
  * @throws Error when the program cannot be started
  */
@@ -76,18 +76,15 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessOutcome> {
     stop ??= { limit, message }
     killGroup(child.pid)
   }
-  const piped = readPipes(child, plan, halt) // before anything is waited for: Node throws away what nobody reads
-  const timer = setTimeout(
-    () => halt('time', `ran for ${limits.timeMs / 1000} s, the most it may`),
-    limits.timeMs,
-  )
-  const onAbort = () => halt('cancelled', 'the caller went away or the gateway is stopping')
+  const piped = readPipes(child, plan, halt) // before any wait: Node drops output that nobody reads
+  const timer = setTimeout(() => halt('time', `ran for ${limits.timeMs / 1000} s, the limit`), limits.timeMs)
+  const onAbort = () => halt('cancelled', 'the caller disconnected or the gateway is stopping')
   plan.signal.addEventListener('abort', onAbort, { once: true })
   if (plan.signal.aborted) onAbort()
   const watching = new AbortController()
   let fault: { error: unknown } | undefined
   const watch = watchGroup(plan, group, halt, watching.signal).catch((error: unknown) => {
-    fault = { error } // a run that cannot be watched must not go on
+    fault = { error } // a run that cannot be checked must end
     killGroup(child.pid)
   })
   try {
@@ -98,7 +95,7 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessOutcome> {
     const leftProcesses = await group.kill()
     if (fault !== undefined) throw fault.error
     await Promise.race([piped, sleep(PIPE_GRACE_MS)])
-    if (stop === null) await checkDisk(plan, [], halt) // what was written since the last look
+    if (stop === null) await checkDisk(plan, [], halt) // files written since the last check
     return { exitCode, signal, stop, leftProcesses }
   } finally {
     clearTimeout(timer)
@@ -111,7 +108,7 @@ export async function runProcess(plan: ProcessPlan): Promise<ProcessOutcome> {
 
 type Halt = (limit: Stop['limit'], message: string) => void
 
-/** Reads what it prints, up to the limit. */
+/** Reads stdout and stderr, up to the limit. */
 async function readPipes(
   child: ChildProcessByStdio<null, Readable, Readable>,
   { limits, onPrint }: ProcessPlan,
@@ -123,15 +120,15 @@ async function readPipes(
       stream.on('data', (chunk: Uint8Array) => {
         if (left > 0) onPrint(name, chunk.subarray(0, left))
         left -= chunk.byteLength
-        if (left < 0) halt('print', `printed more than ${limits.printBytes} bytes, the most it may`)
+        if (left < 0) halt('print', `printed more than ${limits.printBytes} bytes, the limit`)
       })
       stream.on('close', resolve)
-      stream.on('error', () => resolve()) // the pipe broke: nothing more comes
+      stream.on('error', () => resolve()) // the pipe broke: no more output
     })
   await Promise.all([read(child.stdout, 'stdout'), read(child.stderr, 'stderr')])
 }
 
-/** Looks at the run now and then until `signal` fires. */
+/** Checks the run every 200 ms until `signal` fires. */
 async function watchGroup(
   plan: ProcessPlan,
   group: ProcessGroup,
@@ -144,15 +141,15 @@ async function watchGroup(
     const members = await group.members()
     const residentBytes = members.reduce((sum, { residentBytes }) => sum + residentBytes, 0)
     if (members.length > limits.maxProcesses)
-      halt('processes', `had ${members.length} processes, the most is ${limits.maxProcesses}`)
+      halt('processes', `had ${members.length} processes, the limit is ${limits.maxProcesses}`)
     if (residentBytes > limits.memoryBytes)
-      halt('memory', `held ${residentBytes} bytes of memory, the most is ${limits.memoryBytes}`)
+      halt('memory', `held ${residentBytes} bytes of memory, the limit is ${limits.memoryBytes}`)
     await checkDisk(
       plan,
       members.map(({ pid }) => pid),
       halt,
     )
-    // a slow look must not become all that is done
+    // at most a quarter of the time is spent on checks
     const pauseMs = Math.max(WATCH_MS, (performance.now() - startedAt) * 3)
     await sleep(pauseMs, undefined, { signal }).catch(() => undefined)
   }
@@ -163,9 +160,8 @@ async function checkDisk(plan: ProcessPlan, pids: readonly number[], halt: Halt)
   const { bytes, files } = await diskUsage(plan.watchedDirs)
   const unnamed = await Promise.all(pids.map((pid) => unnamedBytes(pid)))
   const total = unnamed.reduce((sum, more) => sum + more, bytes)
-  if (total >= diskBytes) halt('disk', `held ${total} bytes of files, the most is ${diskBytes}`)
-  if (files === Number.POSITIVE_INFINITY)
-    halt('disk', 'made too many files, or too deep a tree of directories')
+  if (total >= diskBytes) halt('disk', `held ${total} bytes of files, the limit is ${diskBytes}`)
+  if (files === Number.POSITIVE_INFINITY) halt('disk', 'created too many files, or too deep a directory tree')
   try {
     await plan.requireSpace()
   } catch {
@@ -173,16 +169,16 @@ async function checkDisk(plan: ProcessPlan, pids: readonly number[], halt: Halt)
   }
 }
 
-/** When memory runs out between two looks, the kernel shall take the module and not the gateway. */
+/** Makes the kernel kill the module, not the gateway, when memory runs out between two checks. */
 async function preferForOom(pid: number): Promise<void> {
   try {
     await writeFile(`/proc/${pid}/oom_score_adj`, '1000')
   } catch {
-    // has ended already, or the kernel has no such thing
+    // the process has ended, or the kernel has no such file
   }
 }
 
-/** The group may have ended already. */
+/** Sends SIGKILL to a group; ignores one that has ended. */
 function killGroup(leaderPid: number | undefined): void {
   if (leaderPid === undefined) return
   try {

@@ -3,13 +3,13 @@ import path from 'node:path'
 import { removeTree } from './disk-usage.js'
 import { type DataprocLayout, isUuid, sessionPath } from './layout.js'
 
-/** Directories of sessions: they go when the session has ended, and not while a run of it goes on. */
+/** Directories of sessions. They are removed after the session has ended, but not during one of its runs. */
 export interface SessionDirectories {
-  /** a run of the session begins. @returns tells that it has ended */
+  /** Marks the start of a run. @returns function to call at its end */
   use(sessionId: string): () => void
-  /** @returns false while a run of the session goes on: ask again later */
+  /** Removes the directory of a session. @returns false, and nothing is removed, during one of its runs */
   remove(sessionId: string): Promise<boolean>
-  /** ids of sessions that have a directory */
+  /** Returns the ids of sessions that have a directory. */
   list(): Promise<string[]>
 }
 

@@ -1,8 +1,8 @@
 import { AppError } from '../errors.js'
 
-/** Lets a fixed number in at a time; the rest wait in the order they came. */
+/** Semaphore: a fixed number of holders at a time, the others wait in order. */
 export interface Slots {
-  /** @returns gives the slot back. @throws AppError BUSY when too many wait, CANCELLED */
+  /** Takes a slot. @returns function that releases it. @throws AppError BUSY when too many wait, CANCELLED */
   take(signal: AbortSignal): Promise<() => void>
   waiting(): number
 }
@@ -33,7 +33,7 @@ export function createSlots(count: number, maxWaiting: number): Slots {
         return once()
       }
       if (queue.size >= maxWaiting) {
-        const message = `${count} modules run and ${queue.size} wait, which is the most that may`
+        const message = `${count} modules run and ${queue.size} wait, the limits of both`
         throw new AppError(
           'BUSY',
           { maxConcurrent: count, maxQueue: maxWaiting, retryAfterS: 5 },

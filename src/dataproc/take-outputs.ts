@@ -7,7 +7,7 @@ import { badOutput, openRegular } from './output-file.js'
 import type { PutItem } from './put-outputs.js'
 import type { OutputModel, ResolvedCall, RunStores } from './run-data.js'
 
-/** What a run may write beside a model file, to say more of it than the call does. */
+/** Facts about a model that a run may write beside its file; they override those of the call. */
 const OutputInfo = z.strictObject({
   model_kind: z.string().max(1000).optional(),
   model_description: z.string().max(10_000).optional(),
@@ -18,7 +18,7 @@ const OutputInfo = z.strictObject({
 const MAX_INFO_BYTES = 1024 * 1024
 
 /**
- * Takes what a run has put out: everything the call asked for, or nothing.
+ * Reads the outputs that the call asked for, and stores all of them or none.
  *
  * @throws AppError BAD_OUTPUT, DISK_FULL, CANCELLED
  */
@@ -37,7 +37,7 @@ export async function takeOutputs(
       if (kind === undefined) models.push(await takeModel(label, value, run, stores))
       else {
         const file = labelledPath(output, label, '.csv')
-        await (await openRegular(label, file)).close() // what is missing is told before anything is put
+        await (await openRegular(label, file)).close() // a missing file fails before anything is stored
         items.push({
           label,
           kind,
@@ -60,7 +60,7 @@ async function takeModel(
   { paths, type, startUs, caller }: { paths: RunPaths; type: string; startUs: number; caller: RunCaller },
   { stage, maxModelBytes }: RunStores,
 ): Promise<OutputModel> {
-  const told = await readInfo(label, labelledPath(paths.output, label, '.json'))
+  const info = await readInfo(label, labelledPath(paths.output, label, '.json'))
   const handle = await openRegular(label, labelledPath(paths.output, label, '.model'))
   try {
     const { size } = await handle.stat()
@@ -70,10 +70,10 @@ async function takeModel(
     return {
       staged,
       store: value.model_store_ddc ?? '',
-      kind: told.model_kind ?? value.model_kind ?? '',
-      description: told.model_description ?? value.model_description ?? '',
-      meta: { ...value.model_meta, ...told.model_meta },
-      round: told.round ?? 0,
+      kind: info.model_kind ?? value.model_kind ?? '',
+      description: info.model_description ?? value.model_description ?? '',
+      meta: { ...value.model_meta, ...info.model_meta },
+      round: info.round ?? 0,
       isAggregated: type === 'aggregation',
       keyName: caller.keyName,
       startUs,
@@ -89,7 +89,7 @@ async function readInfo(label: string, file: string): Promise<z.output<typeof Ou
     const handle = await openRegular(label, file)
     try {
       if ((await handle.stat()).size > MAX_INFO_BYTES)
-        throw badOutput(label, `its .json file has more than ${MAX_INFO_BYTES} bytes`)
+        throw badOutput(label, `its .json file: found more than ${MAX_INFO_BYTES} bytes, the limit`)
       text = await handle.readFile('utf8')
     } finally {
       await handle.close()
@@ -111,6 +111,6 @@ function parse(label: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw badOutput(label, `its .json file is not JSON: ${messageOf(error)}`)
+    throw badOutput(label, `its .json file: found invalid JSON: ${messageOf(error)}`)
   }
 }

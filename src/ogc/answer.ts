@@ -32,14 +32,14 @@ import { createWideColumns, type WideColumns } from './wide-columns.js'
 export interface OgcService {
   /** @throws AppError NOT_FOUND, INVALID_PARAMS, NOT_ACCEPTABLE, BAD_CONDITION */
   answer(request: OgcRequest): Promise<OgcAnswer>
-  /** a refusal in the form that the request asks for */
+  /** Returns an error in the format that the request asks for. */
   refuse(
     request: Pick<OgcRequest, 'query' | 'accept' | 'baseUrl'>,
     fault: OgcFault,
   ): OgcAnswer & { body: string }
 }
 
-/** What a refusal tells. */
+/** Error to print. */
 export interface OgcFault {
   /** symbolic name */
   readonly code: string
@@ -47,7 +47,7 @@ export interface OgcFault {
   readonly requestId: string
 }
 
-/** Answers `GET` below `/ogc`: OGC API – Features over tables, datasets and citations. */
+/** Creates the service behind `GET /ogc/…`: OGC API – Features over tables, datasets and citations. */
 export function createOgcService(options: OgcOptions): OgcService {
   const kept = { counter: createCounter(), wide: createWideColumns() }
   return {
@@ -152,7 +152,7 @@ async function answerCollection(
   }
 }
 
-/** A document in the form that is asked for. */
+/** Returns a document in the format that the request asks for. */
 async function answerDocument<D extends object>(
   request: OgcRequest,
   jsonType: string,
@@ -180,7 +180,7 @@ function landingHtml({ description, links }: { description: string; links: reado
   return html`<p>${description}</p>${linkList(shown(links))}`
 }
 
-/** Links as a page shows them: its own form left out, other documents in their HTML form. */
+/** Returns the links to show on a page: without the page itself, other documents as HTML. */
 function shown(links: readonly Link[]): Link[] {
   return links
     .filter(
@@ -210,7 +210,7 @@ function trailTo({
 }
 
 function unknownPath({ segments }: OgcRequest): AppError {
-  const message = `Nothing is served at /ogc/${segments.join('/').slice(0, 200)}`
+  const message = `No resource at /ogc/${segments.join('/').slice(0, 200)}`
   return new AppError('NOT_FOUND', {}, { message })
 }
 
@@ -224,7 +224,7 @@ function refusal(
   const content = html`<p>${fault.description}</p><p><code>${fault.code}</code> · ${fault.requestId}</p>`
   return {
     type: HTML_TYPE,
-    body: pageOf('Not possible', trailTo({ baseUrl, segments: ['error'] }), content),
+    body: pageOf('Error', trailTo({ baseUrl, segments: ['error'] }), content),
     headers: HTML_HEADERS,
   }
 }

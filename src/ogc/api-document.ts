@@ -6,8 +6,8 @@ import { DEFAULT_LIMIT } from './items-query.js'
 import { GEOJSON_TYPE, JSON_TYPE, type OgcOptions, OPENAPI_TYPE, SCHEMA_TYPE } from './types.js'
 
 /**
- * The OpenAPI 3.0 document of `/ogc`, which clients of the standard read: each collection has its own paths, with a
- * parameter for each property that can be compared. (`/openapi.json` describes the whole gateway, in OpenAPI 3.1.)
+ * Returns the OpenAPI 3.0 document of `/ogc` for clients of the standard. Each collection has its own paths, with a parameter
+ * for each property that can be compared. (`/openapi.json` describes the whole gateway in OpenAPI 3.1.)
  */
 export function apiDocument(
   baseUrl: string,
@@ -29,7 +29,7 @@ export function apiDocument(
     components: {
       parameters: parameters(maxFeatures),
       responses: {
-        Error: { description: 'What was found and what was expected', content: contentOf(JSON_TYPE) },
+        Error: { description: 'Error with the found and the expected value', content: contentOf(JSON_TYPE) },
       },
       securitySchemes: {
         basic: { type: 'http', scheme: 'basic', description: 'key id as the user, secret as the password' },
@@ -47,7 +47,7 @@ function collectionPaths(source: FeatureSource): Record<string, object> {
     ...['bbox', 'bbox-crs', 'crs', 'datetime', 'limit', 'after', 'before', 'resultType'].map(reference),
     ...queryables(source).map((column) => ({
       ...queryParameter(column.name, propertySchema(column)),
-      description: `features whose ${column.name} equals it`,
+      description: `features whose ${column.name} equals the value`,
     })),
   ]
   const named = (what: string) => `${what}.${id}`.replaceAll(/[^A-Za-z0-9._-]/g, '_')
@@ -117,29 +117,32 @@ function parameters(maxFeatures: number): Record<string, object> {
   const list = [
     {
       ...queryParameter('bbox', box),
-      description: 'west, south, east, north; west is greater over the antimeridian',
+      description: 'west, south, east, north; west is greater than east across the antimeridian',
     },
     { ...queryParameter('bbox-crs', system), description: 'reference system of bbox' },
-    { ...queryParameter('crs', system), description: 'reference system of the answer' },
+    { ...queryParameter('crs', system), description: 'reference system of the response' },
     {
       ...queryParameter('datetime', { type: 'string' }),
       description:
-        'an instant or an interval such as 2026-01-01T00:00:00Z/..; features whose time overlaps it',
+        'instant or interval, for example 2026-01-01T00:00:00Z/..; features whose time overlaps it',
     },
-    { ...queryParameter('limit', limit), description: 'most features of one answer' },
+    { ...queryParameter('limit', limit), description: 'most features of one response' },
     {
       ...queryParameter('after', rowId),
-      description: 'features behind the one of this id; next links carry it',
+      description: 'features after the one with this id; used by next links',
     },
     {
       ...queryParameter('before', rowId),
-      description: 'features before the one of this id; prev links carry it',
+      description: 'features before the one with this id; used by prev links',
     },
     {
       ...queryParameter('resultType', { type: 'string', enum: ['hits', 'results'], default: 'results' }),
-      description: 'hits: numberMatched alone',
+      description: 'hits: only numberMatched',
     },
-    { ...queryParameter('f', { type: 'string', enum: ['json', 'html'] }), description: 'form of the answer' },
+    {
+      ...queryParameter('f', { type: 'string', enum: ['json', 'html'] }),
+      description: 'format of the response',
+    },
   ]
   return Object.fromEntries(list.map((parameter) => [parameter.name, parameter]))
 }

@@ -2,18 +2,18 @@ import { AppError } from '../errors.js'
 import type { FeatureColumn, FeatureKind, FeatureSource, FeatureSources } from '../storage/features.js'
 import type { OgcRequest } from './types.js'
 
-/** Words before the dot of a collection's id; what follows is the name, with whatever dots it has. */
+/** Prefixes of collection ids. The name after the first dot may contain dots. */
 const KINDS: readonly FeatureKind[] = ['table', 'dataset', 'citation']
 
-/** Parameters of `items` that are no property. A column of such a name cannot be asked for. */
+/** Parameters of `items` that are not properties. A column with such a name cannot be queried. */
 export const RESERVED = ['bbox', 'bbox-crs', 'crs', 'datetime', 'limit', 'f', 'after', 'before', 'resultType']
 
-/** `table.rain`, `dataset.gauges`, `citation.flood-report_1795222384.123456` */
+/** Returns the id of a collection: `table.rain`, `citation.flood-report_1795222384.123456`. */
 export function collectionId({ kind, name }: Pick<FeatureSource, 'kind' | 'name'>): string {
   return `${kind}.${name}`
 }
 
-/** Every collection that the caller may read. */
+/** Returns the collections that the caller may read. */
 export async function listCollections(
   sources: FeatureSources,
   may: OgcRequest['may'],
@@ -22,7 +22,7 @@ export async function listCollections(
   return (await Promise.all(lists)).flat()
 }
 
-/** @throws AppError NOT_FOUND, also for what the caller may not read */
+/** Finds a collection. @throws AppError NOT_FOUND, also when the caller may not read it */
 export async function findCollection(
   sources: FeatureSources,
   id: string,
@@ -36,7 +36,7 @@ export async function findCollection(
   throw new AppError('NOT_FOUND', {}, { message })
 }
 
-/** Columns that a query parameter of their name compares. */
+/** Returns the columns that a query parameter of the same name compares. */
 export function queryables({ columns }: FeatureSource): FeatureColumn[] {
   return columns.filter(({ name, isQueryable }) => isQueryable && !RESERVED.includes(name))
 }

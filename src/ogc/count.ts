@@ -3,16 +3,17 @@ import type { FeatureSource } from '../storage/features.js'
 import { collectionId } from './collection.js'
 import type { ItemsQuery } from './items-query.js'
 
-/** Counts features, and knows what it counted until the rows change. */
+/** Counts features and caches the numbers until the rows change. */
 export interface Counter {
-  /** undefined when counting would take too long, or when a later page asks and nobody has counted yet */
+  /** Returns undefined when counting takes longer than 3 s, and for later pages that have no cached number. */
   count(source: FeatureSource, query: ItemsQuery, signal: AbortSignal): Promise<number | undefined>
 }
 
-/** An answer shall not wait longer for a number that the standard does not ask for. */
+/** Longest wait for a number that the standard does not require. */
 const MAX_COUNT_MS = 3000
 const MAX_KEPT = 500
 
+/** Creates a counter with an empty cache. */
 export function createCounter(): Counter {
   const kept = new Map<string, number>()
   return {
@@ -20,7 +21,7 @@ export function createCounter(): Counter {
       const key = JSON.stringify([collectionId(source), await source.version(), query.key])
       const known = kept.get(key)
       if (known !== undefined) return known
-      // a client that pages has its number from the first page
+      // a client that pages has the number from the first page
       if (query.afterId !== undefined || query.beforeId !== undefined) return undefined
       const counted = await countWithin(source, query, signal)
       if (counted === undefined) return undefined

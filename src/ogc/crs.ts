@@ -1,6 +1,6 @@
 import type { Bbox, Geometry, Position } from '../geo/types.js'
 
-/** A coordinate reference system that features can be asked in. */
+/** Coordinate reference system of requests and responses. */
 export interface Crs {
   readonly uri: string
   fromLngLat(position: Position): Position
@@ -11,7 +11,7 @@ export const CRS84 = 'http://www.opengis.net/def/crs/OGC/1.3/CRS84'
 
 /** Radius of the sphere of EPSG:3857, metres: the semi-major axis of WGS 84. */
 const RADIUS_M = 6_378_137
-/** Beyond this latitude the square map ends: atan(sinh(π)). */
+/** Edge of the square map, degrees: atan(sinh(π)). */
 const MAX_LAT = 85.051_128_779_806_59
 const RADIANS = Math.PI / 180
 
@@ -31,12 +31,12 @@ const SYSTEMS: readonly Crs[] = [
 
 export const CRS_URIS: readonly string[] = SYSTEMS.map(({ uri }) => uri)
 
-/** Undefined for a system that is not served. */
+/** Finds a system by its URI. */
 export function findCrs(uri: string): Crs | undefined {
   return SYSTEMS.find((crs) => crs.uri === uri)
 }
 
-/** The geometry with its positions in another system. */
+/** Returns a WGS 84 geometry with its positions in another system. */
 export function projectGeometry(geometry: Geometry, crs: Crs): Geometry {
   if (crs.uri === CRS84) return geometry
   if (geometry.type === 'GeometryCollection')
@@ -44,7 +44,7 @@ export function projectGeometry(geometry: Geometry, crs: Crs): Geometry {
   return { ...geometry, coordinates: project(geometry.coordinates, crs) } as Geometry
 }
 
-/** A box given by two corners in some system, as west, south, east, north; west may be greater than east. */
+/** Converts a box, given by two corners, to west, south, east, north. West may be greater than east. */
 export function toLngLatBox([a, b, c, d]: Bbox, crs: Crs): Bbox {
   return [...crs.toLngLat(a, b), ...crs.toLngLat(c, d)]
 }
@@ -57,7 +57,7 @@ function project(coordinates: Nested, crs: Crs): Nested {
     : (coordinates as Nested[]).map((inner) => project(inner, crs))
 }
 
-/** Latitudes towards the poles are set to the edge of the square map: they are infinitely far. */
+/** Latitudes beyond the edge of the square map are moved to it: the poles are infinitely far. */
 function toMercator(lng: number, lat: number): [number, number] {
   const bounded = Math.max(-MAX_LAT, Math.min(MAX_LAT, lat))
   return [lng * RADIANS * RADIUS_M, Math.asinh(Math.tan(bounded * RADIANS)) * RADIUS_M]

@@ -4,7 +4,7 @@ import { collectionId, queryables } from './collection.js'
 import { CRS_URIS, CRS84 } from './crs.js'
 import { GEOJSON_TYPE, JSON_TYPE, type Link, OPENAPI_TYPE, type Page, SCHEMA_TYPE } from './types.js'
 
-/** What this server claims, and its tests hold it to. */
+/** Conformance classes that this server implements and its tests check. */
 export const CONFORMANCE = [
   'http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/core',
   'http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/oas30',
@@ -15,7 +15,7 @@ export const CONFORMANCE = [
 
 const DESCRIPTION = 'Tables, datasets and citations of a Fieldgate gateway'
 
-/** Links of a resource to itself in both of its forms. */
+/** Returns the links of a resource to itself in both formats. */
 export function selfLinks({ format }: Page, href: string, jsonType = JSON_TYPE): Link[] {
   const [json, page] = format === 'json' ? ['self', 'alternate'] : ['alternate', 'self']
   return [
@@ -24,6 +24,7 @@ export function selfLinks({ format }: Page, href: string, jsonType = JSON_TYPE):
   ]
 }
 
+/** Returns the landing page. */
 export function landingPage(page: Page) {
   const { baseUrl } = page
   return {
@@ -39,10 +40,12 @@ export function landingPage(page: Page) {
   }
 }
 
+/** Returns the conformance declaration. */
 export function conformancePage(page: Page) {
   return { links: selfLinks(page, `${page.baseUrl}/conformance`), conformsTo: CONFORMANCE }
 }
 
+/** Returns the list of collections. */
 export async function collectionsPage(page: Page, sources: readonly FeatureSource[]) {
   return {
     links: selfLinks(page, `${page.baseUrl}/collections`),
@@ -51,6 +54,7 @@ export async function collectionsPage(page: Page, sources: readonly FeatureSourc
   }
 }
 
+/** Returns the description of a collection. */
 export async function collectionDocument(page: Page, source: FeatureSource) {
   const id = collectionId(source)
   const href = `${page.baseUrl}/collections/${encodeURIComponent(id)}`
@@ -98,7 +102,7 @@ async function extentOf(source: FeatureSource) {
   }
 }
 
-/** JSON Schema of a feature. @param wide int8 columns whose values an int32 cannot hold, and what can */
+/** Returns the JSON Schema of a feature. @param wide types of int8 columns whose values exceed int32, see `WideColumns` */
 export function schemaDocument(page: Page, source: FeatureSource, wide: ReadonlyMap<string, string>) {
   const properties = source.columns.map((column): [string, object] => [
     column.name,
@@ -108,7 +112,7 @@ export function schemaDocument(page: Page, source: FeatureSource, wide: Readonly
     $schema: 'http://json-schema.org/draft-07/schema#',
     $id: `${page.baseUrl}/collections/${encodeURIComponent(collectionId(source))}/schema`,
     title: source.name,
-    description: 'A feature; any property may be null. int8 beyond 2^53 comes as a string of digits',
+    description: 'A feature; any property may be null. int8 beyond 2^53 is a string of digits',
     type: 'object',
     required: ['type', 'geometry', 'properties'],
     properties: {
@@ -120,7 +124,7 @@ export function schemaDocument(page: Page, source: FeatureSource, wide: Readonly
   }
 }
 
-/** JSON Schema of the properties that a query parameter may compare. */
+/** Returns the JSON Schema of the properties that query parameters compare. */
 export function queryablesDocument(page: Page, source: FeatureSource) {
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
@@ -131,7 +135,7 @@ export function queryablesDocument(page: Page, source: FeatureSource) {
   }
 }
 
-/** JSON Schema of a value as features have it. */
+/** Returns the JSON Schema of a property's value. */
 export function propertySchema({ udtName }: FeatureColumn): { type?: string; format?: string } {
   return Object.hasOwn(SCHEMAS, udtName) ? (SCHEMAS[udtName] ?? {}) : { type: 'string' }
 }

@@ -4,10 +4,10 @@ import { type Crs, projectGeometry } from './crs.js'
 import type { Link } from './types.js'
 
 /**
- * Text of one Feature. Numbers of a type with decimals always have a point, because a reader that guesses types from the
- * first features would take `12` for an integer and cut the `12.5` that follows.
+ * Returns the GeoJSON text of a Feature. Numbers of a type with decimals always have a decimal point: a reader that infers
+ * types from the first features would take `12` for an integer and truncate a later `12.5`.
  *
- * @param links for a feature that stands alone
+ * @param links links of a single feature
  */
 export function featureText(
   row: TableRow,
@@ -29,7 +29,7 @@ function valueText(value: unknown, udtName: string): string {
   const text = JSON.stringify(value ?? null)
   if (!WITH_DECIMALS.includes(udtName)) return text
   if (typeof value === 'number') return /^-?\d+$/.test(text) ? `${text}.0` : text
-  // digits that double cannot carry: JSON can
+  // more digits than a double holds: JSON has no such limit
   if (typeof value === 'string' && /^-?(0|[1-9]\d*)(\.\d+)?$/.test(value))
     return value.includes('.') ? value : `${value}.0`
   return text

@@ -5,10 +5,10 @@ import { type Html, html, PAGE_TAIL, pageHead, pageOf } from './html.js'
 import type { ItemsPage } from './items-page.js'
 import type { Page } from './types.js'
 
-/** More of a geometry is not shown in a table's cell. */
+/** Longest geometry text in a cell. */
 const MAX_GEOMETRY_CHARS = 200
 
-/** A page of features as a table, made while rows are read. */
+/** Yields a page of features as an HTML table while rows are read. */
 export async function* itemsHtml(page: Page, items: ItemsPage): AsyncGenerator<string> {
   const { source } = items
   const collection = collectionUrl(page, source)
@@ -30,6 +30,7 @@ export async function* itemsHtml(page: Page, items: ItemsPage): AsyncGenerator<s
   }${PAGE_TAIL}`
 }
 
+/** Returns the HTML page of one feature. */
 export function featureHtml(page: Page, source: FeatureSource, row: TableRow): string {
   const rows = [
     ...source.columns.map(({ name }): [string, unknown] => [name, row.properties[name]]),

@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto'
 import type { Link } from './types.js'
 
-/** Text of HTML; made by `html` alone, so nothing gets in that was not escaped. */
+/** HTML text. Only `html` makes it, so that it holds nothing unescaped. */
 export interface Html {
   readonly html: string
 }
 
-/** A template whose values are escaped, save for what is `Html` already; arrays are joined. */
+/** Template tag that escapes its values, except `Html`; arrays are joined. */
 export function html(parts: TemplateStringsArray, ...values: readonly unknown[]): Html {
   return {
-    html: parts.reduce((text, part, at) => text + part + (at < values.length ? textOf(values[at]) : ''), ''),
+    html: parts.reduce((text, part, at) => text + part + (at < values.length ? escaped(values[at]) : ''), ''),
   }
 }
 
-function textOf(value: unknown): string {
-  if (Array.isArray(value)) return value.map(textOf).join('')
+function escaped(value: unknown): string {
+  if (Array.isArray(value)) return value.map(escaped).join('')
   if (typeof value === 'object' && value !== null && 'html' in value) return (value as Html).html
   return String(value ?? '').replace(/[&<>"']/g, (char) => ENTITIES[char] ?? char)
 }
@@ -31,7 +31,7 @@ const STYLE = `:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}
 table{border-collapse:collapse;display:block;overflow-x:auto}th,td{border:1px solid #8888;padding:.25rem .5rem;text-align:left;vertical-align:top}
 td{max-width:24rem;overflow-wrap:anywhere}nav a{margin-right:1rem}`
 
-/** Nothing but this one style sheet may be used: no script, no image, no other host. */
+/** Content security policy: one inline style sheet, no scripts, images or other hosts. */
 export const HTML_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
@@ -40,7 +40,7 @@ export const HTML_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Text up to the content of a page. @param trail titles and addresses of the pages above it */
+/** Returns the text before the content of a page. @param trail titles and addresses of the pages above */
 export function pageHead(title: string, trail: readonly { title: string; href: string }[]): string {
   const nav = trail.map((step) => html`<a href="${step.href}">${step.title}</a>`)
   return html`<!doctype html>
@@ -52,7 +52,7 @@ export function pageHead(title: string, trail: readonly { title: string; href: s
 
 export const PAGE_TAIL = '\n</body></html>\n'
 
-/** A whole page. */
+/** Returns a complete page. */
 export function pageOf(
   title: string,
   trail: readonly { title: string; href: string }[],
@@ -61,7 +61,7 @@ export function pageOf(
   return `${pageHead(title, trail)}${content.html}${PAGE_TAIL}`
 }
 
-/** Links as a list, those to other forms of the same page among them. */
+/** Returns links as a list. */
 export function linkList(links: readonly Link[]): Html {
   return html`<ul>${links.map(
     ({ href, rel, title }) => html`<li><a href="${href}" rel="${rel}">${title ?? rel}</a></li>`,

@@ -7,23 +7,23 @@ import type { FeatureColumn, FeatureQuery, FeatureSource } from '../storage/feat
 import { queryables, RESERVED } from './collection.js'
 import { CRS_URIS, CRS84, type Crs, findCrs, toLngLatBox } from './crs.js'
 
-/** A request for items, read and checked. */
+/** Checked query of a request for items. */
 export interface ItemsQuery {
-  /** which features, without the page */
+  /** selection of features, without the page */
   readonly filter: FeatureQuery
-  /** equal for queries that ask for the same features */
+  /** equal for queries that select the same features */
   readonly key: string
   readonly limit: number
   readonly afterId: number | undefined
   readonly beforeId: number | undefined
   readonly crs: Crs
-  /** only how many there are */
+  /** returns the count and no features */
   readonly isCountOnly: boolean
 }
 
 export const DEFAULT_LIMIT = 100
 
-/** @throws AppError INVALID_PARAMS, which names the parameter and what it expects */
+/** Parses the query of a request for items. @throws AppError INVALID_PARAMS with the parameter and the expected value */
 export function readItemsQuery(
   query: URLSearchParams,
   source: FeatureSource,
@@ -49,7 +49,7 @@ export function readItemsQuery(
       ...(conds.length === 0 ? {} : { conds: { and: conds } }),
     },
     key: JSON.stringify([bbox, query.get('bbox-crs'), datetime, conds]),
-    limit: Math.min(limit, maxFeatures), // more than that is no fault, by the standard
+    limit: Math.min(limit, maxFeatures), // the standard allows a larger value and a smaller page
     afterId,
     beforeId,
     crs: crsOf(query, 'crs'),
@@ -57,17 +57,17 @@ export function readItemsQuery(
   }
 }
 
-/** Parameters that are not known, or come twice. @throws AppError INVALID_PARAMS */
+/** @throws AppError INVALID_PARAMS for unknown and repeated parameters */
 export function requireKnown(query: URLSearchParams, known: readonly string[]): void {
   const seen = new Set<string>()
   for (const name of query.keys()) {
     if (!known.includes(name)) refuse(name, 'an unknown parameter', `one of ${known.slice(0, 30).join(', ')}`)
-    if (seen.has(name)) refuse(name, 'the parameter twice', 'it once')
+    if (seen.has(name)) refuse(name, 'it twice', 'it once')
     seen.add(name)
   }
 }
 
-/** The system that a parameter names, WGS 84 with the longitude first when it is absent. */
+/** Returns the system that a parameter names; WGS 84 with the longitude first if absent. */
 export function crsOf(query: URLSearchParams, name: string): Crs {
   const uri = query.get(name) ?? CRS84
   const crs = findCrs(uri)
@@ -75,25 +75,30 @@ export function crsOf(query: URLSearchParams, name: string): Crs {
   return crs
 }
 
-/** Four numbers, or six, whose heights say nothing here: heights are not compared. */
+/** Parses four numbers, or six with heights, which are ignored. */
 function readBox(text: string, crs: Crs): Geometry {
   const numbers = text.split(',').map((part) => (part.trim() === '' ? Number.NaN : Number(part)))
   const isFit = (numbers.length === 4 || numbers.length === 6) && numbers.every(Number.isFinite)
-  if (!isFit) refuse('bbox', JSON.stringify(text.slice(0, 100)), 'four numbers (or six) with commas between')
+  if (!isFit) refuse('bbox', JSON.stringify(text.slice(0, 100)), 'four or six numbers, separated by commas')
   const corners = numbers.length === 4 ? numbers : [0, 1, 3, 4].map((at) => numbers[at] as number)
   const [west, south, east, north] = toLngLatBox(corners as Bbox, crs)
-  if (south > north) refuse('bbox', JSON.stringify(text.slice(0, 100)), 'the lower edge before the upper one')
+  if (south > north)
+    refuse('bbox', JSON.stringify(text.slice(0, 100)), 'the southern edge before the northern one')
   if (west <= east) return boxArea([west, south, east, north])
   if (west > 180 || east < -180)
-    refuse('bbox', JSON.stringify(text.slice(0, 100)), 'a western edge up to 180 where it is the greater one')
-  // over the antimeridian: nothing stored crosses it, so the two parts are looked up one beside the other
+    refuse(
+      'bbox',
+      JSON.stringify(text.slice(0, 100)),
+      'a western edge of at most 180 if it is greater than the eastern one',
+    )
+  // across the antimeridian: no stored geometry crosses it, so the box is split there
   return {
     type: 'GeometryCollection',
     geometries: [boxArea([west, south, 180, north]), boxArea([-180, south, east, north])],
   }
 }
 
-/** A box without width or height is a line or a point: a polygon of no area would touch nothing. */
+/** A box without width or height becomes a line or point: a polygon without area intersects nothing. */
 function boxArea([west, south, east, north]: Bbox): Geometry {
   if (west < east && south < north) return boxPolygon([west, south, east, north])
   if (west === east && south === north) return { type: 'Point', coordinates: [west, south] }
@@ -106,16 +111,16 @@ function boxArea([west, south, east, north]: Bbox): Geometry {
   }
 }
 
-/** An instant, a day, or an interval of them, open at either end by `..` or nothing; both ends belong to it. */
+/** Parses an instant, a day, or a closed interval of them; `..` or nothing leaves an end open. */
 function readSpan(text: string, timeZoneMin: number): { fromUs: bigint; untilUs: bigint } {
   const [first = '', second, ...more] = text.split('/')
-  if (more.length > 0) refuse('datetime', JSON.stringify(text.slice(0, 100)), 'one / at most')
+  if (more.length > 0) refuse('datetime', JSON.stringify(text.slice(0, 100)), 'at most one /')
   if (second === undefined) return readInstant(first, timeZoneMin)
   const isOpen = (end: string) => end === '' || end === '..'
   const fromUs = isOpen(first) ? MIN_US : readInstant(first, timeZoneMin).fromUs
   const untilUs = isOpen(second) ? MAX_US + 1n : readInstant(second, timeZoneMin).untilUs
   if (fromUs >= untilUs)
-    refuse('datetime', JSON.stringify(text.slice(0, 100)), 'an end that is not before the start')
+    refuse('datetime', JSON.stringify(text.slice(0, 100)), 'an end at or after the start')
   return { fromUs, untilUs }
 }
 
@@ -151,11 +156,11 @@ function isHits(text: string | null): boolean {
 
 const NUMBERS = ['int2', 'int4', 'float4', 'float8']
 
-/** The text of a parameter as the value that a condition compares the column with, which checks it. */
+/** Returns the operand of a condition for the text of a parameter; the condition checks other types. */
 function operandOf({ name, udtName }: FeatureColumn, text: string): unknown {
   if (udtName === 'bool') {
     if (text === 'true' || text === 'false') return text === 'true'
-    if (text === '1' || text === '0') return text === '1' // GDAL has no other booleans
+    if (text === '1' || text === '0') return text === '1' // GDAL writes booleans so
     refuse(name, JSON.stringify(text.slice(0, 40)), 'true or false')
   }
   if (!NUMBERS.includes(udtName)) return text

@@ -18,7 +18,7 @@ import {
   type Page,
 } from './types.js'
 
-/** `GET /collections/{id}/items` */
+/** Answers `GET /collections/{id}/items`. */
 export function answerItems(
   request: OgcRequest,
   page: Page,
@@ -45,7 +45,7 @@ export function answerItems(
   }
 }
 
-/** `GET /collections/{id}/items/{id}` */
+/** Answers `GET /collections/{id}/items/{id}`. */
 export async function answerItem(
   request: OgcRequest,
   page: Page,
@@ -91,8 +91,8 @@ async function readRow(
 }
 
 /**
- * The rows of a page. One more than the limit is asked for: it tells whether there is a next page (a previous one, for a
- * page that was asked for from its end).
+ * Yields the rows of a page. One more row than the limit is read: it shows whether there is a next page, or a previous one for
+ * a page that is read from its end.
  */
 async function* readRows(
   source: FeatureSource,
@@ -113,7 +113,7 @@ async function* readRows(
     },
     signal,
   )
-  // read from the end, the row too many is the first one, and only the last page tells that there is one
+  // read from the end, the extra row is the first one, which is known only when all pages are read
   const rows = isFromEnd ? trimmed(await Array.fromAsync(pages), limit, end) : pages
   for await (const page of rows) {
     const shown = page.slice(0, limit - end.count)
@@ -131,7 +131,7 @@ function trimmed(pages: TableRow[][], limit: number, end: PageEnd): TableRow[][]
   return [rows.slice(Math.max(0, rows.length - limit))]
 }
 
-/** Text of a FeatureCollection, made while rows are read; links and counts stand behind the features. */
+/** Yields a FeatureCollection while rows are read; links and counts follow the features. */
 async function* collectionText(items: ItemsPage): AsyncGenerator<string> {
   const { source, query } = items
   let before = '{"type":"FeatureCollection","features":['
@@ -181,7 +181,7 @@ function linksOf(
   return links
 }
 
-/** The parameters with some of them changed, null for taken away. */
+/** Returns the parameters with changes; null removes one. */
 function searchOf(params: URLSearchParams, changes: Record<string, string | null>): string {
   const changed = new URLSearchParams(params)
   for (const [name, value] of Object.entries(changes)) {

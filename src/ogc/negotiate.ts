@@ -1,7 +1,7 @@
 import { AppError } from '../errors.js'
 import type { Format } from './types.js'
 
-/** `f=` values, besides the two formats themselves. */
+/** Values of `f=`. */
 const SPELLINGS: Record<string, Format> = { json: 'json', geojson: 'json', html: 'html' }
 
 interface Range {
@@ -10,9 +10,9 @@ interface Range {
 }
 
 /**
- * The format of an answer: what `f` says, else what the Accept header likes best, JSON where it does not care.
+ * Returns the format of a response: that of `f`, else the one that the Accept header prefers, JSON if it has no preference.
  *
- * @param jsonTypes media types that the JSON form of the resource may be asked for by
+ * @param jsonTypes media types that select the JSON form of the resource
  * @throws AppError INVALID_PARAMS for an unknown `f`, NOT_ACCEPTABLE when the header allows neither form
  */
 export function chooseFormat(
@@ -45,7 +45,7 @@ function readAccept(accept: string): Range[] {
   })
 }
 
-/** Weight of the most specific range that fits (RFC 9110, 12.5.1); parameters but `q` are not looked at. */
+/** Returns the weight of the most specific matching range (RFC 9110, 12.5.1). Parameters except `q` are ignored. */
 function weightOf(ranges: readonly Range[], type: string): number {
   const [group = ''] = type.split('/')
   const plain = type.split(';')[0]

@@ -1,8 +1,8 @@
 import type { FeatureSources } from '../storage/features.js'
 
-/** A request below `/ogc`, whatever carried it. */
+/** Request below `/ogc`, independent of the transport. */
 export interface OgcRequest {
-  /** parts of the path below `/ogc`, decoded */
+  /** decoded segments of the path below `/ogc` */
   readonly segments: readonly string[]
   readonly query: URLSearchParams
   /** the Accept header */
@@ -10,13 +10,13 @@ export interface OgcRequest {
   /** URL of the landing page, without a slash at its end */
   readonly baseUrl: string
   readonly signal: AbortSignal
-  /** which collections the caller may read */
+  /** collections that the caller may read */
   readonly may: { readonly tables: boolean; readonly datasets: boolean }
 }
 
 export interface OgcAnswer {
   readonly type: string
-  /** text, or text that is made while it is sent */
+  /** text, or text that is produced while it is sent */
   readonly body: string | AsyncGenerator<string>
   readonly headers: Readonly<Record<string, string>>
 }
@@ -26,13 +26,13 @@ export interface OgcOptions {
   readonly version: string
   /** minutes east of UTC, for datetimes without an offset */
   readonly timeZoneMin: number
-  /** most features of one answer */
+  /** most features of one response */
   readonly maxFeatures: number
   /** µs UTC */
   nowUs(): number
 }
 
-/** What the builders of documents know of a request. */
+/** Facts about a request that documents depend on. */
 export interface Page {
   readonly baseUrl: string
   readonly format: Format

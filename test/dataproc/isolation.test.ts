@@ -92,7 +92,7 @@ function seekWithin(t: Test, unshareArgs: readonly string[], before: string): To
     env: { PATH: process.env.PATH, MARK: 'environment of the gateway' },
   })
   if (stdout !== '') return JSON.parse(stdout) as Told
-  t.pass(`skipped: these surroundings cannot be made here: ${error?.message ?? stderr}`)
+  t.pass('isolation', { skip: `this system cannot set up the test: ${error?.message ?? stderr}` })
   return undefined
 }
 
@@ -106,7 +106,7 @@ function sawNothing(t: Test, { stdout, stderr }: Told): void {
 t.test('isolation: by namespaces where an ordinary user may make them', async (t) => {
   const told = seekWithin(t, isRoot ? ['--mount'] : ['--user', '--map-current-user', '--mount'], '')
   if (told === undefined) return
-  if (told.kind === 'none') return t.pass(`skipped: no namespaces here: ${told.reason}`)
+  if (told.kind === 'none') return t.pass('isolation', { skip: `no namespaces here: ${told.reason}` })
   t.match(told, { kind: 'namespaces', hasOwnProc: true, reason: null })
   sawNothing(t, told)
 })
@@ -115,7 +115,7 @@ t.test('isolation: also where parts of /proc are covered, as a systemd unit does
   const cover = 'mount --bind /proc/sys /proc/sys; mount -o remount,bind,ro /proc/sys'
   const told = seekWithin(t, isRoot ? ['--mount'] : ['--user', '--map-root-user', '--mount'], cover)
   if (told === undefined) return
-  if (told.kind === 'none') return t.pass(`skipped: no namespaces here: ${told.reason}`)
+  if (told.kind === 'none') return t.pass('isolation', { skip: `no namespaces here: ${told.reason}` })
   t.match(told, { kind: 'namespaces', hasOwnProc: false, reason: null })
   if (isRoot) sawNothing(t, told)
 })
@@ -141,7 +141,7 @@ t.test(
     if (isRoot) spawnSync('chown', ['-R', '0:0', data])
     const { stdout, stderr, error } = spawnSync('unshare', argv, { encoding: 'utf8' })
     if (stdout === '')
-      return t.pass(`skipped: these surroundings cannot be made here: ${error?.message ?? stderr}`)
+      return t.pass('isolation', { skip: `this system cannot set up the test: ${error?.message ?? stderr}` })
     const told = JSON.parse(stdout) as Told
     t.match(told, { kind: 'none', hasOwnProc: false, reason: /^unshare: unshare failed: .{5,200}$/ })
     t.match(told.stdout, /a secret of one/, 'a module is a program of this user like any other')

@@ -7,7 +7,7 @@ import { ExecParams } from './schema.js'
 
 export const exec = defineMethod({
   name: 'dataproc.exec',
-  summary: 'Runs a method of a module to its end, and stores what it puts out: all of it, or nothing',
+  summary: 'Runs a method of a module and stores its outputs: all of them, or none',
   scope: 'dataproc:write',
   errors: [
     'UNKNOWN_MODULE',
@@ -30,7 +30,7 @@ export const exec = defineMethod({
       sessionId: caller.sessionId,
       keyName: caller.keyName,
       signal,
-      // a module must not be a way round what the key itself may not do
+      // a module must not extend what the key permits
       requireScope(area, access) {
         const scope = `${area}:${access}` as const
         if (isAllowed(caller.scopes, scope)) return

@@ -5,7 +5,7 @@ import { NoParams } from './schema.js'
 
 export const getServerVersion = defineMethod({
   name: 'dataproc.get_server_version',
-  summary: 'Version of the server that runs the modules',
+  summary: 'Returns the version of the server that runs the modules',
   scope: 'dataproc:read',
   params: NoParams,
   result: z.string(),

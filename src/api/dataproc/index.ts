@@ -6,5 +6,5 @@ import { listModules } from './list-modules.js'
 
 export type { DataprocContext } from './context.js'
 
-/** Methods of `/api/v1/dataproc/jsonrpc`, where modules run here. */
+/** Methods of `/api/v1/dataproc/jsonrpc` on a gateway that runs modules itself. */
 export const DATAPROC_METHODS: readonly Method<DataprocContext>[] = [getServerVersion, exec, listModules]

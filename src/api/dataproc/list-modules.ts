@@ -4,7 +4,7 @@ import { ListedModules, NoParams } from './schema.js'
 
 export const listModules = defineMethod({
   name: 'dataproc.list_modules',
-  summary: 'Definitions of the modules that are installed; one that cannot be run tells its faults',
+  summary: 'Lists the definitions of the installed modules, with the faults of those that cannot be run',
   scope: 'dataproc:read',
   params: NoParams,
   result: ListedModules,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ModuleDefinition } from '../../dataproc/definition.js'
 import { isLabel, LABEL_RULE } from '../../dataproc/layout.js'
 
-/** What a name may be is the catalogue's matter: here it only must not be endless. */
+/** Only the length is checked here; the catalogue knows the names. */
 const Name = z
   .string()
   .max(200)
@@ -49,7 +49,7 @@ const Input = z
     offset: Limit.describe('absent for 0'),
   })
   .refine(namesOne, 'expected either data_ddc or model_store_ddc')
-  .describe('rows as CSV, and GeoPackage where there is geometry; or models with their info')
+  .describe('rows as CSV, also as GeoPackage if they have geometry; or models with their info')
 
 const Output = z
   .strictObject({
@@ -57,17 +57,17 @@ const Output = z
     on_conflict: z
       .enum(['error', 'update', 'nothing'])
       .optional()
-      .describe('with data_ddc: what to do with a row whose key is there; update unless given'),
+      .describe('with data_ddc: action for a row whose key exists; update if absent'),
     model_store_ddc: StoreName.optional(),
     model_kind: z.string().max(1000).optional().describe('with model_store_ddc'),
     model_description: z.string().max(10_000).optional().describe('with model_store_ddc'),
     model_meta: z
       .record(z.string(), z.unknown())
       .optional()
-      .describe('with model_store_ddc; what the module tells goes over it'),
+      .describe('with model_store_ddc; facts from the module override it'),
   })
   .refine(namesOne, 'expected either data_ddc or model_store_ddc')
-  .describe('where rows or a model file are put')
+  .describe('destination of rows or of a model file')
 
 const MAX_LABELS = 100
 const fewLabels = (value: object) => Object.keys(value).length <= MAX_LABELS
@@ -79,13 +79,13 @@ export const ExecParams = z.strictObject({
     .record(Label, Input)
     .refine(fewLabels, `expected at most ${MAX_LABELS}`)
     .default({})
-    .describe('label → what is handed over'),
+    .describe('label → rows or models for the module'),
   output: z
     .record(Label, Output)
     .refine(fewLabels, `expected at most ${MAX_LABELS}`)
     .default({})
-    .describe('label → where it goes'),
-  params: z.record(z.string().max(200), z.unknown()).default({}).describe('for the module'),
+    .describe('label → destination of an output'),
+  params: z.record(z.string().max(200), z.unknown()).default({}).describe('values for the module'),
 })
 
 export const NoParams = z.strictObject({})
@@ -95,7 +95,7 @@ export const ListedModules = z.array(
     faults: z
       .array(z.strictObject({ path: z.string(), message: z.string() }))
       .optional()
-      .describe('why the module cannot be run'),
+      .describe('reasons why the module cannot be run'),
   }),
 )
 

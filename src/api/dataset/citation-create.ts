@@ -5,7 +5,7 @@ import { CitationInfo, CreateCitationParams } from './schema.js'
 
 export const createCitation = defineMethod({
   name: 'dataset.citation.create',
-  summary: 'Cites the state that a dataset or loader table has now; the checksum follows in the background',
+  summary: 'Cites the present state of a dataset or loader table; its checksum is computed in the background',
   scope: 'dataset:write',
   errors: ['UNKNOWN_DATASET'],
   params: CreateCitationParams,

@@ -6,7 +6,7 @@ import { CitationInfo, CitationParams } from './schema.js'
 
 export const deleteCitation = defineMethod({
   name: 'dataset.citation.delete',
-  summary: 'Removes the citation of a long form, or every one of a short form',
+  summary: 'Removes the citation of a long form, or every citation of a short form',
   scope: 'dataset:write',
   errors: ['UNKNOWN_CITATION'],
   params: CitationParams,

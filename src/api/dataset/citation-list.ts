@@ -7,7 +7,7 @@ import { CitationInfo, ListParams } from './schema.js'
 
 export const listCitations = defineMethod({
   name: 'dataset.citation.list',
-  summary: 'Citations, filtered, ordered and paged; oldest first unless another order is asked for',
+  summary: 'Lists citations, filtered and paged, oldest first unless the query gives an order',
   scope: 'dataset:read',
   errors: ['BAD_CONDITION'],
   params: ListParams,

@@ -6,7 +6,7 @@ import { CreateParams, DatasetInfo } from './schema.js'
 
 export const createDataset = defineMethod({
   name: 'dataset.create',
-  summary: 'Makes a dataset: a table whose states can be cited',
+  summary: 'Creates a dataset: a table whose states can be cited',
   scope: 'dataset:write',
   errors: ['ALREADY_EXISTS'],
   params: CreateParams,

@@ -5,7 +5,7 @@ import { GetColumnsParams, GetColumnsResult } from './schema.js'
 
 export const getColumns = defineMethod({
   name: 'dataset.get_columns',
-  summary: 'Columns of a dataset, and last the range of transactions that each version of a row has',
+  summary: 'Lists the columns of a dataset, last the range of transactions of each row version',
   scope: 'dataset:read',
   errors: ['UNKNOWN_DATASET'],
   params: GetColumnsParams,

@@ -7,7 +7,7 @@ import { DatasetInfo, ListParams } from './schema.js'
 
 export const listDatasets = defineMethod({
   name: 'dataset.list',
-  summary: 'Datasets, filtered, ordered and paged; in the order they were made unless another is asked for',
+  summary: 'Lists datasets, filtered and paged, in order of creation unless the query gives an order',
   scope: 'dataset:read',
   errors: ['BAD_CONDITION'],
   params: ListParams,

@@ -4,7 +4,7 @@ import { Count, DeleteRecordsParams } from './schema.js'
 
 export const deleteRecords = defineMethod({
   name: 'dataset.record.delete',
-  summary: 'Deletes the records that match and answers how many; citations go on seeing them',
+  summary: 'Deletes the records that match and returns their number; citations still see them',
   scope: 'dataset:write',
   errors: ['UNKNOWN_DATASET', 'BAD_CONDITION'],
   params: DeleteRecordsParams,

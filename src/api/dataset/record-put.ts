@@ -4,7 +4,7 @@ import { Count, PutParams } from './schema.js'
 
 export const putRecords = defineMethod({
   name: 'dataset.record.put',
-  summary: 'Writes records in one transaction and answers how many: all of them, or none after a fault',
+  summary: 'Writes records in one transaction, all or none, and returns their number',
   scope: 'dataset:write',
   errors: ['UNKNOWN_DATASET', 'BAD_RECORD', 'RECORD_EXISTS'],
   params: PutParams,

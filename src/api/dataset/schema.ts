@@ -3,7 +3,7 @@ import { isName, NAME_RULE } from '../../datasets/name.js'
 import { DATA_TYPE_NAMES } from '../../storage/columns/data-type.js'
 import { ON_CONFLICT } from '../../storage/datasets.js'
 
-/** SQLite takes no more in one comparison of rows. */
+/** Most columns that SQLite compares in one row value. */
 export const MAX_COLUMNS = 500
 const MAX_RECORDS = 1_000_000
 
@@ -11,13 +11,13 @@ const Datetime = z
   .strictObject({ _type: z.literal('datetime'), val: z.string() })
   .describe('microseconds, offset with colon')
 
-const prefixed = (what: string) => z.string().max(200).describe(`${what}; a leading ddc: is dropped`)
+const prefixed = (what: string) => z.string().max(200).describe(`${what}; a leading ddc: is ignored`)
 
 export const DatasetName = prefixed('name of a dataset, short or long form')
 export const DatasetLabel = prefixed('name of a dataset, a citation or a loader table')
-export const CitationLabel = prefixed('long form of a citation, or a short form: the newest of it')
+export const CitationLabel = prefixed('long form of a citation, or a short form for its newest citation')
 
-/** A new name, checked whole; `ddc:` before it is dropped. */
+/** New name; a leading `ddc:` is removed before the check. */
 const newName = (what: string) =>
   z
     .string()
@@ -28,7 +28,7 @@ const newName = (what: string) =>
 
 const ColumnName = z.string().max(63)
 
-/** One column; what depends on its type or on other columns is checked in `read-definition.ts`. */
+/** Column; `datasets/definition.ts` checks what depends on its type or on other columns. */
 export const ColumnDef = z.strictObject({
   column_name: ColumnName,
   data_type: z
@@ -57,13 +57,13 @@ export const GetColumnsParams = z.strictObject({ dataset_label: DatasetLabel })
 export const GetColumnsResult = z.array(
   z.strictObject({
     column_name: z.string(),
-    data_type: z.string().describe("the type by PostgreSQL's catalogue"),
+    data_type: z.string().describe("type as PostgreSQL's catalogue prints it"),
     nullable: z.boolean(),
     attnum: z.int().describe('position, from 1'),
   }),
 )
 
-/** `conds` and `order` are checked where they are compiled, with the place of each fault. */
+/** Conditions and orders are checked when they are compiled. */
 const Condition = z
   .unknown()
   .optional()
@@ -71,7 +71,7 @@ const Condition = z
 const Order = z
   .union([z.string().max(200), z.array(z.string().max(200)).max(16)])
   .nullish()
-  .describe('a column, -column for descending, or an array of those; ties end with the order of arrival')
+  .describe('a column, -column for descending, or an array of those; ties are ordered by arrival')
 const Limit = z.int().min(0).max(Number.MAX_SAFE_INTEGER).nullish().describe('absent for all')
 const Offset = z.int().min(0).max(Number.MAX_SAFE_INTEGER).nullish().describe('absent for 0')
 
@@ -91,11 +91,8 @@ export const PutParams = z.strictObject({
   records: z
     .array(z.array(z.unknown()).max(MAX_COLUMNS))
     .max(MAX_RECORDS)
-    .describe('each an array of values in the order of the columns'),
-  on_conflict: z
-    .enum(ON_CONFLICT)
-    .default('error')
-    .describe('what happens to a record whose key is there already'),
+    .describe('arrays of values in the order of the columns'),
+  on_conflict: z.enum(ON_CONFLICT).default('error').describe('action for a record whose key exists'),
 })
 
 export const DeleteRecordsParams = z.strictObject({ dataset_name: DatasetName, condition: Condition })
@@ -106,7 +103,7 @@ export const GetRecordsParams = z.strictObject({
     .array(z.string().max(200))
     .max(MAX_COLUMNS + 1)
     .nullish()
-    .describe('columns wanted, also _transaction_range; absent or empty for all columns of the dataset'),
+    .describe('columns to return, also _transaction_range; absent or empty for all columns of the dataset'),
   condition: Condition,
   offset: Offset,
   limit: Limit,
@@ -120,7 +117,7 @@ export const Count = z.int().min(0)
 export const DatasetInfo = z.strictObject({
   id: z.int(),
   session_id: z.null(),
-  usename: z.string().describe('name of the key that made the dataset'),
+  usename: z.string().describe('name of the key that created the dataset'),
   ddc_type: z.literal('table'),
   short_form: z.string(),
   long_form: z.string().describe('name, _, and the creation time in epoch seconds'),
@@ -136,11 +133,11 @@ export const CitationInfo = z.strictObject({
   long_form: z.string().describe('short form, _, and the creation time in epoch seconds; unique'),
   dataset_name: z.string(),
   dataset_realname: z.string(),
-  transaction_time: Datetime.describe('when the newest change that the citation sees was made'),
+  transaction_time: Datetime.describe('time of the newest change that the citation sees'),
   created_at: Datetime,
   checksum: z
     .string()
     .nullable()
-    .describe('SHA-256 over the cited rows in hex; null while checksum_state is pending'),
+    .describe('SHA-256 of the cited rows in hex; null while checksum_state is pending'),
   checksum_state: z.enum(['pending', 'done']),
 })

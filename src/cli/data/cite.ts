@@ -30,33 +30,35 @@ const FORMAT_OF_EXTENSION: Record<string, ExportFormat> = {
   '.csv': 'csv',
 }
 
-/** The verbs of citations. They work beside a running gateway. */
+/** Adds the verbs of citations. They work while a gateway runs. */
 export function addCiteCommands(program: Command, io: CliIo, deps: CliDeps): void {
   const cite = program.command('cite').description('citations of datasets')
   cite
     .command('verify')
-    .description('reads citations again and compares their checksums; exit code 1 when one differs')
+    .description('reads citations and compares their checksums; exit code 1 if one differs')
     .argument('[label]', 'long form, or short form for the newest (default: all citations)')
     .action(async (label: string | undefined, _options, command: Command) =>
       withCiteData(command, deps, (data, { json }) => verify(io, data, label, json === true)),
     )
   cite
     .command('export')
-    .description(
-      'writes the cited state as GeoPackage, GeoJSON or CSV, or as the text its checksum is made of',
-    )
+    .description('writes the cited state as GeoPackage, GeoJSON, CSV, or the text of its checksum')
     .argument('<label>', 'long form, or short form for the newest')
-    .requiredOption('-o, --output <file>', 'where it goes; its end tells the format')
-    .option('--format <name>', `one of ${EXPORT_FORMATS.join(', ')} (default: by the end of the file name)`)
+    .requiredOption('-o, --output <file>', 'output file; its extension selects the format')
+    .option('--format <name>', `one of ${EXPORT_FORMATS.join(', ')} (default: by the extension)`)
     .action(async (label: string, _options, command: Command) =>
       withCiteData<ExportFlags>(command, deps, (data, flags) => exportFile(io, deps, data, label, flags)),
     )
   cite
     .command('import')
-    .description('puts the records of an exported file into a dataset, which is made when there is none')
-    .argument('<file>', 'a file that ends with .gpkg, .geojson or .csv')
+    .description('writes the records of a file to a dataset, which is created if it does not exist')
+    .argument('<file>', 'file with the extension .gpkg, .geojson or .csv')
     .requiredOption('--dataset <name>', 'the dataset')
-    .option('--on-conflict <what>', `a record whose key is there: ${ON_CONFLICT.join(', ')}`, 'error')
+    .option(
+      '--on-conflict <what>',
+      `action for a record whose key exists: ${ON_CONFLICT.join(', ')}`,
+      'error',
+    )
     .action(async (file: string, _options, command: Command) =>
       withCiteData<ImportFlags>(command, deps, (data, flags) =>
         importFile(io, data, path.resolve(deps.cwd, file), flags),
@@ -117,7 +119,7 @@ async function exportFile(
     if (flags.json === true) printJson(io, { long_form: longForm, format, output, rows, checksum })
     else io.stdout.write(`${group(rows)} rows of ${longForm} are in ${output}\n`)
   } catch (error) {
-    throw stop.signal.aborted ? new Error('stopped; nothing was written', { cause: error }) : error
+    throw stop.signal.aborted ? new Error('stopped; no file was written', { cause: error }) : error
   } finally {
     progress.clear()
     stopListening()
@@ -128,9 +130,7 @@ function formatOf({ format, output }: ExportFlags): ExportFormat {
   if (format === undefined) {
     const found = FORMAT_OF_EXTENSION[path.extname(output).toLowerCase()]
     if (found !== undefined) return found
-    throw usageError(
-      `--output: found ${output}, expected a name that ends with .gpkg, .geojson or .csv, or --format`,
-    )
+    throw usageError(`--output: found ${output}, expected the extension .gpkg, .geojson or .csv, or --format`)
   }
   const known = EXPORT_FORMATS.find((name) => name === format)
   if (known === undefined)
@@ -156,14 +156,14 @@ async function importFile(io: CliIo, cite: CiteData, file: string, flags: Import
   }
 }
 
-/** @returns true when there was none */
+/** Creates the dataset if it does not exist. @returns true when it was created */
 async function makeDataset(cite: CiteData, opened: ImportFile, name: string): Promise<boolean> {
   const store = cite.datasets()
   const [known] = await store.list({ conds: { '=': ['short_form', name] } })
   if (known !== undefined) return false
   if (opened.columns === undefined)
     throw new Error(
-      `there is no dataset ${name}, and the file does not tell its columns: make it with dataset.create first`,
+      `the dataset ${name} does not exist and the file does not describe its columns; create it with dataset.create first`,
     )
   const { columns, keyColumns } = opened
   await store.create({ name, columns, keyColumns, usename: 'cite import' })

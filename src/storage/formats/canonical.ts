@@ -3,15 +3,15 @@ import type { Stored } from '../columns/column-type.js'
 import type { StateColumn } from '../columns/state-column.js'
 
 /*
- * The canonical form of a cited state, version 1. It is frozen: checksums of ten years ago must come out the same, so a
- * change of any kind here needs a version of its own beside this one.
+ * Canonical text of a cited state, version 1. It is frozen: a checksum must be the same in ten years, so every change needs a
+ * new version beside this one.
  *
  * UTF-8 text of lines, each ended by a line feed. The first line is the JSON array
  *
  *     ["fieldgate-citation-1",["<column>","<type>"],…]
  *
- * with the columns in order and their types as `get_columns` names them. Every following line is one row, in the order of
- * arrival, as a JSON array of one value for each column, without spaces:
+ * with the columns in order and their types as `get_columns` prints them. Every following line is one row, in the order of
+ * arrival, as a JSON array of one value per column, without spaces:
  *
  *     null                      null
  *     boolean                   true or false
@@ -21,18 +21,19 @@ import type { StateColumn } from '../columns/state-column.js'
  *     timestamp with time zone  "2025-01-02T03:04:05.678901Z", UTC
  *     timestamp                 "2025-01-02T03:04:05.678901"
  *     geometry, bytes           "…" lower-case hex; geometry is ISO WKB, little endian
- *     everything else           "…" the text as stored: date, time, numeric, text, JSON; of a file its SHA-256
+ *     all other types           "…" the text as stored: date, time, numeric, text, JSON; the SHA-256 of a file
  *     encrypted columns         "…" lower-case hex of the encrypted bytes
  *
- * Strings are escaped as ECMAScript's JSON.stringify does it. The checksum is the SHA-256 of the whole.
+ * Strings are escaped as by ECMAScript's JSON.stringify. The checksum is the SHA-256 of the whole text.
  */
 
+/** Returns the first line. */
 export function canonicalHead(columns: readonly StateColumn[]): string {
   const pairs = columns.map(({ name, typeText }) => [name, typeText])
   return `${JSON.stringify(['fieldgate-citation-1', ...pairs])}\n`
 }
 
-/** @param values one per column */
+/** Returns the line of a row. @param values one per column */
 export function canonicalLine(columns: readonly StateColumn[], values: readonly Stored[]): string {
   let line = '['
   for (let at = 0; at < columns.length; at++) {
@@ -67,7 +68,8 @@ function floatText(value: number): string {
 
 function utcText(us: number | bigint): string {
   const instant = BigInt(us)
-  if (instant < MIN_US || instant > MAX_US) throw new Error(`a stored time is damaged: ${us}`)
+  if (instant < MIN_US || instant > MAX_US)
+    throw new Error(`found the stored time ${us} µs, which is out of range`)
   return formatDatetime(instant, 0).slice(0, -'+00:00'.length)
 }
 

@@ -1,5 +1,5 @@
 /**
- * Tables that every GeoPackage has, and those of the metadata extension, by the standard's own definitions.
+ * Definitions of the tables that every GeoPackage has, and of those of the metadata extension, as in the standard.
  *
  * @see OGC 12-128r18, annex C (tables) and F.8 (metadata)
  */
@@ -45,7 +45,7 @@ INSERT INTO gpkg_extensions VALUES
 const WGS84_WKT =
   'GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563,AUTHORITY["EPSG","7030"]],AUTHORITY["EPSG","6326"]],PRIMEM["Greenwich",0,AUTHORITY["EPSG","8901"]],UNIT["degree",0.0174532925199433,AUTHORITY["EPSG","9122"]],AXIS["Latitude",NORTH],AXIS["Longitude",EAST],AUTHORITY["EPSG","4326"]]'
 
-/** The three that the standard asks for: name, id, organization, its id, definition, description. */
+/** Rows that the standard requires: name, id, organization, id there, definition, description. */
 export const SRS_ROWS: readonly (readonly [string, number, string, number, string, string])[] = [
   ['Undefined Cartesian SRS', -1, 'NONE', -1, 'undefined', 'undefined Cartesian coordinate reference system'],
   ['Undefined geographic SRS', 0, 'NONE', 0, 'undefined', 'undefined geographic coordinate reference system'],

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import type { StateColumn } from '../columns/state-column.js'
 import type { ImportFile } from './import-file.js'
 
-/** A CSV file with a line of names (RFC 4180). Nothing between the commas is null, `""` an empty text. */
+/** Opens a CSV file with a line of column names (RFC 4180). An empty field is null, `""` an empty text. */
 export async function openCsv(file: string): Promise<ImportFile> {
   const rows = csvRows(chunksOf(file))
   const head = await rows.next()
@@ -36,13 +36,14 @@ async function* chunksOf(file: string): AsyncGenerator<string> {
   for await (const chunk of createReadStream(file, { encoding: 'utf8' })) yield chunk as string
 }
 
+/** Field of a row; null when it is empty without quotes. */
 export type Field = string | null
 
 /**
- * Rows of CSV text that comes in pieces.
+ * Yields the rows of CSV text that arrives in pieces. Memory: one row and one piece.
  *
- * @param maxRowChars a row that is longer, as one is whose quote is never closed, must not take the memory
- * @throws Error for what is no CSV
+ * @param maxRowChars longest row; an unclosed quote would otherwise collect the whole file
+ * @throws Error for malformed CSV
  */
 export async function* csvRows(
   chunks: AsyncIterable<string>,
@@ -58,18 +59,20 @@ export async function* csvRows(
       rest = rest.slice(end).replace(/^\r?\n/, '')
     }
     if (rest.length > maxRowChars)
-      throw new Error(`found a row of more than ${maxRowChars} characters: is a quote not closed?`)
+      throw new Error(
+        `found a row of more than ${maxRowChars} characters, expected less; a quote may be unclosed`,
+      )
   }
   if (rest !== '') yield fieldsOf(rest.replace(/\r$/, ''))
 }
 
-/** Where the first row ends, -1 while it may go on. */
+/** Returns the end of the first row, -1 when the text ends within it. */
 function rowEnd(text: string): number {
   let isQuoted = false
   for (let at = 0; at < text.length; at++) {
     const char = text.charCodeAt(at)
     if (char === QUOTE)
-      isQuoted = !isQuoted // a doubled quote turns twice
+      isQuoted = !isQuoted // a doubled quote toggles twice
     else if (char === LF && !isQuoted) return text.charCodeAt(at - 1) === CR ? at - 1 : at
   }
   return -1

@@ -17,8 +17,10 @@ interface Head {
 }
 
 /**
- * A GeoJSON FeatureCollection. One that has a Feature a line, as `cite export` writes it, is read line by line in constant
- * memory; any other is read whole.
+ * Opens a GeoJSON FeatureCollection. A file with one Feature per line, as `cite export` writes it, is read line by line in
+ * constant memory; any other file is read whole.
+ *
+ * @throws Error when the file is no FeatureCollection
  */
 export async function openGeojson(file: string): Promise<ImportFile> {
   const head = await firstLine(file)
@@ -27,7 +29,7 @@ export async function openGeojson(file: string): Promise<ImportFile> {
     ? (JSON.parse(`${head}]}`) as Head)
     : (JSON.parse(await readFile(file, 'utf8')) as Head)
   if (!isByLine && !Array.isArray(collection.features))
-    throw new Error(`${file} is no GeoJSON FeatureCollection`)
+    throw new Error(`${file} is not a GeoJSON FeatureCollection`)
   const { citation } = collection
   return {
     columns: citation === undefined ? undefined : parseColumns(citation.columns),

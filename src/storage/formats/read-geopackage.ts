@@ -12,15 +12,15 @@ interface Layer {
   /** column of the geometry, null for none */
   geometry: string | null
   srid: number
-  /** the integer primary key, which is no column of the dataset */
+  /** integer primary key, which is not a column of the dataset */
   fid: string
 }
 
 /**
- * The first layer of a GeoPackage. One of `cite export` says in its metadata what its columns were; of any other the types
- * are those of the file.
+ * Opens the first layer of a GeoPackage. A file of `cite export` describes its columns in the metadata; for any other file the
+ * types are those of its table.
  *
- * @throws Error in one line when there is no layer
+ * @throws Error in one line when the file has no layer
  */
 export function openGeopackage(file: string): ImportFile {
   const native = nativeBinding()
@@ -112,8 +112,8 @@ async function* readRecords(
   layer: Layer,
   columns: readonly StateColumn[],
 ): AsyncGenerator<unknown[]> {
-  const there = new Set(tableInfo(db, layer.name).map(({ name }) => name))
-  const select = columns.map(({ name }) => (there.has(name) ? identifier(name) : 'NULL'))
+  const present = new Set(tableInfo(db, layer.name).map(({ name }) => name))
+  const select = columns.map(({ name }) => (present.has(name) ? identifier(name) : 'NULL'))
   const fid = identifier(layer.fid)
   const page = db
     .prepare<unknown[], [bigint, ...unknown[]]>(
@@ -136,10 +136,10 @@ async function* readRecords(
   }
 }
 
-/** Places whose null stands for NaN. */
+/** Returns a function that reports whether a null stands for NaN. */
 function nanPlaces(db: Db, table: string): (column: string, rowId: bigint) => boolean {
-  const isThere = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'gpkg_metadata_reference'").get()
-  if (isThere === undefined) return () => false
+  const references = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'gpkg_metadata_reference'").get()
+  if (references === undefined) return () => false
   const find = db
     .prepare<unknown[], number>(
       `SELECT 1 FROM gpkg_metadata_reference AS r JOIN gpkg_metadata AS m ON m.id = r.md_file_id
@@ -151,7 +151,7 @@ function nanPlaces(db: Db, table: string): (column: string, rowId: bigint) => bo
   return (column, rowId) => hasAny !== undefined && find.get(table, column, rowId) === 1
 }
 
-/** A value as `dataset.record.put` takes it. */
+/** Returns a value as `dataset.record.put` takes it. */
 function importedValue(column: StateColumn, value: unknown, isGeometry: boolean): unknown {
   if (value instanceof Uint8Array) {
     if (isGeometry) return Buffer.from(wkbOf(value)).toString('hex')
@@ -162,12 +162,13 @@ function importedValue(column: StateColumn, value: unknown, isGeometry: boolean)
   return column.udtName.startsWith('json') ? (JSON.parse(value as string) as unknown) : value
 }
 
+/** Sizes of envelopes by their code in the flags. */
 const ENVELOPE_BYTES = [0, 32, 48, 48, 64]
 
-/** The WKB behind the header of a GeoPackageBinary. */
+/** Returns the WKB after the header of a GeoPackageBinary. */
 function wkbOf(blob: Uint8Array): Uint8Array {
-  if (blob[0] !== 0x47 || blob[1] !== 0x50) throw new Error('a geometry does not begin with GP')
+  if (blob[0] !== 0x47 || blob[1] !== 0x50) throw new Error('found a geometry without the magic GP')
   const envelope = ENVELOPE_BYTES[((blob[3] ?? 0) >> 1) & 7]
-  if (envelope === undefined) throw new Error('a geometry has an envelope of an unknown kind')
+  if (envelope === undefined) throw new Error('found a geometry with an unknown envelope code')
   return blob.subarray(8 + envelope)
 }

@@ -1,17 +1,19 @@
 /*
- * The row index of a citation: the row ids at every `STRIDE` rows of it, as differences in 7-bit groups. What a citation
- * sees never changes, so a page deep within it is found without counting the rows before: two bytes for a thousand rows.
+ * Row index of a citation: the id of every `STRIDE`th row, as differences in 7-bit groups, about two bytes each. A cited state
+ * does not change, so a page deep within it is found without counting the rows before it.
  */
 
-/** Rows between two marks. */
+/** Rows between two entries. */
 export const STRIDE = 1024
 
+/** Writer of a row index. */
 export interface RowIndexWriter {
-  /** rows in ascending order of their ids */
+  /** Adds the next row; ids ascend. */
   add(rowId: number): void
   finish(): Uint8Array
 }
 
+/** Starts a row index. */
 export function createRowIndexWriter(): RowIndexWriter {
   const bytes: number[] = []
   let count = 0
@@ -34,10 +36,10 @@ export function createRowIndexWriter(): RowIndexWriter {
 }
 
 /**
- * Where an offset begins.
+ * Finds the start of an offset.
  *
- * @returns the id after which to read, and how many rows are still to be left out there: less than `STRIDE` unless the
- *   offset lies behind the last mark
+ * @returns the id after which to read, and the rows to skip from there: less than `STRIDE` unless the offset is behind the
+ *   last entry
  */
 export function seekRowIndex(index: Uint8Array, offset: number): { afterId: number; skip: number } {
   const marks = Math.floor(offset / STRIDE)

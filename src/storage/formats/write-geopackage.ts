@@ -17,12 +17,11 @@ const APPLICATION_ID = 0x47504b47
 const USER_VERSION = 10_300
 
 /**
- * Writes a state as a GeoPackage: a feature table named as the dataset (an attribute table when it has no geometry), its
- * first geometry column as the geometry, further ones as WKT. Times with a zone are DATETIME in UTC, exact decimals and
+ * Writes rows as a GeoPackage: a feature table with the name of the dataset, or an attribute table when there is no geometry.
+ * The first geometry column is the geometry, further ones are WKT. Times with a zone are DATETIME in UTC, exact decimals and
  * JSON are text.
  *
- * What is cited, the columns' own types, and each NaN (SQLite has none) are told in `gpkg_metadata`, the standard's own
- * place for them.
+ * `gpkg_metadata` holds the description of the citation, the types of the columns, and each NaN, which SQLite cannot store.
  *
  * @param file must not exist
  * @see OGC 12-128r18, GeoPackage Encoding Standard 1.3.1
@@ -33,7 +32,7 @@ export async function writeGeopackage(file: string, state: ExportedState): Promi
   try {
     db.pragma(`application_id = ${APPLICATION_ID}`)
     db.pragma(`user_version = ${USER_VERSION}`)
-    db.pragma('journal_mode = MEMORY') // a file that is not whole is thrown away
+    db.pragma('journal_mode = MEMORY') // an incomplete file is deleted anyway
     db.exec('BEGIN')
     db.exec(GEOPACKAGE_SCHEMA)
     const table = createTable(db, state)
@@ -53,7 +52,7 @@ interface GeopackageTable {
   readonly place: number
 }
 
-/** What only the rows could tell. */
+/** Facts found while rows are written. */
 interface Found {
   extent: Bbox | undefined
   hasHeights: boolean
@@ -68,7 +67,7 @@ function createTable(db: Db, { citation, columns }: ExportedState): GeopackageTa
   const place = columns.findIndex(({ srid }) => srid !== null)
   const lines = columns.map((column, at) => {
     const type = at === place ? geometryType(column) : columnType(column)
-    // NaN is null in SQLite, so a column that may hold it cannot refuse null
+    // SQLite stores NaN as null, so a column that may hold NaN cannot be NOT NULL
     const isNullable = column.isNullable || column.udtName.startsWith('float')
     return `${identifier(column.name)} ${type}${isNullable ? '' : ' NOT NULL'}`
   })
@@ -103,7 +102,7 @@ function createRowWriter(db: Db, { columns, env }: ExportedState, table: Geopack
   }
 }
 
-/** One metadata row says NaN; each place that holds it is a reference of scope `row/col`. */
+/** Returns a function that notes a NaN: one metadata row means NaN, each place refers to it with scope `row/col`. */
 function createNanNotes(db: Db, table: GeopackageTable): (column: string, rowId: number) => void {
   const define = db.prepare(
     `INSERT OR IGNORE INTO gpkg_metadata (id, md_scope, md_standard_uri, mime_type, metadata)
@@ -134,7 +133,7 @@ function describeTable(db: Db, state: ExportedState, table: GeopackageTable, fou
     column === undefined ? 'attributes' : 'features',
     table.name,
     citation.longForm === citation.datasetName
-      ? citation.datasetName // a table as it is, of `data export`
+      ? citation.datasetName // uncited rows of `data export`
       : `${citation.datasetName} as cited by ${citation.longForm}`,
     new Date(citation.createdAtUs / 1000).toISOString(),
     ...(found.extent ?? [null, null, null, null]),
@@ -146,7 +145,7 @@ function describeTable(db: Db, state: ExportedState, table: GeopackageTable, fou
       column.name,
       geometryType(column),
       srid,
-      found.hasHeights ? 2 : 0, // heights are allowed, or prohibited
+      found.hasHeights ? 2 : 0, // z: 2 optional, 0 prohibited
     )
   }
   db.prepare(
@@ -194,7 +193,7 @@ function columnValue(column: StateColumn, stored: Exclude<Stored, null>, env: Va
   if (column.srid !== null) return encodeWkt(decodeStored(stored as Uint8Array))
   if (stored === 'NaN' && column.udtName.startsWith('float')) return null
   switch (column.udtName) {
-    case 'timestamptz': // milliseconds as the standard has it, microseconds where there are some
+    case 'timestamptz': // milliseconds as in the standard, microseconds where the value has them
       return utcText(String(column.type.print(stored, { ...env, timeZoneMin: 0 })))
     case 'timestamp':
       return column.type.print(stored, env)
@@ -206,20 +205,20 @@ function columnValue(column: StateColumn, stored: Exclude<Stored, null>, env: Va
   }
 }
 
-/** `2025-01-02T03:04:05.678Z` of what is printed with `+00:00`. */
+/** Returns `2025-01-02T03:04:05.678Z` for a time printed with `+00:00`. */
 function utcText(printed: string): string {
   const [head = '', fraction = ''] = printed.slice(0, -'+00:00'.length).split('.')
   return `${head}.${fraction.padEnd(3, '0').replace(/^(\d{3})0+$/, '$1')}Z`
 }
 
-/** GeoPackageBinary: a header with the box, then the WKB as it is stored. */
+/** Returns GeoPackageBinary: a header with the envelope, then the stored WKB. Extends `found`. */
 function geometryBlob(wkb: Uint8Array, srid: number, found: Found): Uint8Array {
   const geometry: Geometry = decodeStored(wkb)
   const box = bboxOf(geometry)
   const envelopeBytes = box === undefined ? 0 : 32
   const blob = Buffer.alloc(8 + envelopeBytes + wkb.length)
   blob.write('GP', 0, 'latin1')
-  // little endian; an envelope of x and y, or none and the mark of an empty geometry
+  // flags: little endian; an xy envelope, or no envelope and the flag of an empty geometry
   blob[3] = box === undefined ? 0b1_0001 : 0b0_0011
   blob.writeInt32LE(srid, 4)
   if (box !== undefined) {

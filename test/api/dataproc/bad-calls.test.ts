@@ -60,10 +60,10 @@ const BAD_CALLS: BadCall[] = [
     'INVALID_PARAMS',
     /\$\.input\.snow|\$\.output/,
   ],
-  [run({ method: 'gone' }), 'BAD_MODULE', /gone\.sh: is not there/],
-  [run({ method: 'outside' }), 'BAD_MODULE', /leads out of the folder/],
+  [run({ method: 'gone' }), 'BAD_MODULE', /gone\.sh: is missing/],
+  [run({ method: 'outside' }), 'BAD_MODULE', /is outside the folder/],
   [run({ method: 'plain' }), 'BAD_MODULE', /plain\.txt: is not executable/],
-  [run({ method: 'folder' }), 'BAD_MODULE', /found no regular file/],
+  [run({ method: 'folder' }), 'BAD_MODULE', /is not a regular file/],
   [run({ method: 'garbled' }), 'MODULE_FAILED', /exit code/],
 ]
 
@@ -119,7 +119,7 @@ t.test('dataproc: faults of a definition are named with file and path, all at on
   }
   const script = { path: 'a.sh', type: 'training' }
   const cases: [string, unknown, RegExp[]][] = [
-    ['no-json', '{', [/definition\.json: \$ is not JSON/]],
+    ['no-json', '{', [/definition\.json: \$ is not valid JSON/]],
     ['list', [], [/definition\.json: \$ .*expected object/]],
     [
       'other',
@@ -173,7 +173,7 @@ t.test('dataproc: faults of a definition are named with file and path, all at on
     },
   )
   t.match(result.find(({ name }: { name: string }) => name === 'empty').faults, [
-    { path: 'definition.json', message: 'is not there' },
+    { path: 'definition.json', message: 'is missing' },
   ])
   for (const [name, , wanted] of cases) {
     const { faults } = result.find((one: { name: string }) => one.name === name)

@@ -65,13 +65,13 @@ for (const isolation of ['auto', 'none']) {
     t.match(await error('killed'), { data: { name: 'MODULE_FAILED', exit_code: 137 } })
     t.match(await error('forks'), {
       data: { name: 'MODULE_LIMIT', limit: 'processes' },
-      message: /had \d+ processes, the most is 40/,
+      message: /had \d+ processes, the limit is 40/,
     })
     const large = await error('large')
     t.ok(large.data.name === 'MODULE_LIMIT' || /File too large/i.test(large.data.stderr), large.message)
     t.match(await error('many'), {
       data: { name: 'MODULE_LIMIT', limit: 'disk' },
-      message: /held \d+ bytes of files, the most is 20971520/,
+      message: /held \d+ bytes of files, the limit is 20971520/,
     })
     t.match(await error('unnamed'), { data: { name: 'MODULE_LIMIT', limit: 'disk' } })
     t.match(await error('prints'), {
@@ -124,7 +124,7 @@ t.test('dataproc.exec: a module that hangs is ended by its time, with everything
   const { body } = await gateway.exec('slow', 'hangs')
   t.match(body.error, {
     data: { name: 'MODULE_LIMIT', limit: 'time', stderr: 'waiting' },
-    message: /slow\.hangs ran for 1 s, the most it may/,
+    message: /slow\.hangs ran for 1 s, the limit/,
   })
   t.same(processesWith(`5${process.pid}`), [])
   t.match((await gateway.exec('slow', 'stubborn')).body.error, {
@@ -139,7 +139,7 @@ t.test('dataproc.exec: memory of all processes together', async (t) => {
   })
   t.match((await gateway.exec('fat', 'eats')).body.error, {
     data: { name: 'MODULE_LIMIT', limit: 'memory' },
-    message: /held \d+ bytes of memory, the most is 157286400/,
+    message: /held \d+ bytes of memory, the limit is 157286400/,
   })
 })
 

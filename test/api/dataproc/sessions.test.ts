@@ -93,7 +93,7 @@ t.test('dataproc sessions: behind walls nothing of another session is seen', asy
   t.equal(readFileSync(at, 'utf8'), 'a secret of one')
   const told = gateway.logLines.find((line) => 'isolation' in line)
   if (told?.isolation !== 'namespaces') {
-    t.pass(`skipped: this system lets nobody make namespaces: ${JSON.stringify(told)}`)
+    t.pass('isolation', { skip: `this system allows no namespaces: ${JSON.stringify(told)}` })
     return
   }
   t.match((await gateway.exec('iso', 'seek', { params: { at } }, two)).body, { result: true })
@@ -127,7 +127,7 @@ for (const isolation of ['auto', 'none']) {
       const output = { out: { data_ddc: 'd' } }
       t.match((await gateway.exec('iso', 'plant', { params: { at }, output }, two)).body.error, {
         data: { name: 'BAD_OUTPUT' },
-        message: /found no regular file/,
+        message: /is not a readable regular file/,
       })
       // a link in the place of a session's own directory is not followed
       const [mine = ''] = gateway.names('sessions').filter((name) => name !== sessionId)
