@@ -137,7 +137,7 @@ t.test('dataproc proxy: faults of the backend are told apart', async (t) => {
   t.match(await told((_, outgoing) => outgoing.writeHead(302, { Location: 'http://127.0.0.1:1/' }).end()), {
     status: 502,
     name: 'BAD_BACKEND_ANSWER',
-    message: /answered 302, expected an answer and no redirect/,
+    message: /answered 302, expected an answer without redirect/,
   })
   t.match(await told((_, outgoing) => outgoing.writeHead(502, { 'Content-Type': 'text/html' }).end('<h1>')), {
     status: 502,

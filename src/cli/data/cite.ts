@@ -149,7 +149,7 @@ async function importFile(io: CliIo, cite: CiteData, file: string, flags: Import
     if (flags.json === true) printJson(io, { dataset: flags.dataset, made: isNew, written })
     else
       io.stdout.write(
-        `${group(written)} records are written to the dataset ${flags.dataset}${isNew ? ', which was made' : ''}\n`,
+        `${group(written)} records are written to the dataset ${flags.dataset}${isNew ? ', which was created' : ''}\n`,
       )
   } finally {
     opened.close()

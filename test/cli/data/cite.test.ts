@@ -74,7 +74,7 @@ t.test('cite export and import: by the end of the file name, into a new dataset'
   )
   const imported = await run('cite', 'import', 'out.gpkg', '--dataset', 'copy')
   t.match(imported, { code: 0, stderr: '' })
-  t.equal(imported.stdout, '3 records are written to the dataset copy, which was made\n')
+  t.equal(imported.stdout, '3 records are written to the dataset copy, which was created\n')
   const again = await run(
     'cite',
     'import',
@@ -92,7 +92,7 @@ t.test('cite export and import: by the end of the file name, into a new dataset'
   })
   t.match(await run('cite', 'import', 'out.csv', '--dataset', 'none'), {
     code: 1,
-    stderr: /does not tell its columns/,
+    stderr: /does not describe its columns/,
   })
 })
 
@@ -126,7 +126,7 @@ t.test('cite: faults in one line, wrong usage with exit code 2', async (t) => {
     [['cite', 'import', 'x.csv', '--dataset', 'roads'], 1, /is empty, expected a line of column names/],
     [['cite', 'import', 'bad.csv', '--dataset', 'roads'], 1, /record 2: found 1 values, expected 2/],
     [['cite', 'import', 'other.csv', '--dataset', 'roads'], 1, /"colour", which the dataset lacks/],
-    [['cite', 'import', 'x.geojson', '--dataset', 'roads'], 1, /no GeoJSON FeatureCollection/],
+    [['cite', 'import', 'x.geojson', '--dataset', 'roads'], 1, /not a GeoJSON FeatureCollection/],
     [
       ['cite', 'import', 'x.csv', '--dataset', 'roads', '--on-conflict', 'perhaps'],
       2,
@@ -157,7 +157,7 @@ t.test('vacuum: removes versions, tables and files that nothing sees', async (t)
   t.match(done, { code: 0, stderr: '' })
   t.match(
     done.stdout,
-    /^Removed 1 row versions, 0 tables and 0 files\.\ndata\.db has \d+ kB, of which 0 B are free/,
+    /^Removed 1 row versions, 0 tables and 0 files\.\ndata\.db takes \d+ kB, of which 0 B are free/,
   )
   t.match((await run('cite', 'verify')).stdout, 'There are no citations.')
 })
