@@ -2,7 +2,7 @@
 import type { CitationInfo, DatasetInfo } from './shared.js'
 
 export interface DatasetMethods {
-  /** Makes a dataset: a table whose states can be cited (scope dataset:write) */
+  /** Creates a dataset: a table whose states can be cited (scope dataset:write) */
   'dataset.create': {
     params: {
       /** name of the dataset: 1 to 63 letters, digits or any of _ - . */
@@ -21,27 +21,27 @@ export interface DatasetMethods {
   /** Removes a dataset with its records and its citations (scope dataset:write) */
   'dataset.delete': {
     params: {
-      /** name of a dataset, short or long form; a leading ddc: is dropped */
+      /** name of a dataset, short or long form; a leading ddc: is ignored */
       dataset_name: string
     }
     result: DatasetInfo
   }
-  /** Columns of a dataset, and last the range of transactions that each version of a row has (scope dataset:read) */
+  /** Lists the columns of a dataset, last the range of transactions of each row version (scope dataset:read) */
   'dataset.get_columns': {
     params: {
-      /** name of a dataset, a citation or a loader table; a leading ddc: is dropped */
+      /** name of a dataset, a citation or a loader table; a leading ddc: is ignored */
       dataset_label: string
     }
     result: {
       column_name: string
-      /** the type by PostgreSQL's catalogue */
+      /** type as PostgreSQL's catalogue prints it */
       data_type: string
       nullable: boolean
       /** position, from 1 */
       attnum: number
     }[]
   }
-  /** Datasets, filtered, ordered and paged; in the order they were made unless another is asked for (scope dataset:read) */
+  /** Lists datasets, filtered and paged, in order of creation unless the query gives an order (scope dataset:read) */
   'dataset.list': {
     params: {
       /** condition; {} or absent for none */
@@ -50,30 +50,30 @@ export interface DatasetMethods {
       offset?: number | null
       /** absent for all */
       limit?: number | null
-      /** a column, -column for descending, or an array of those; ties end with the order of arrival */
+      /** a column, -column for descending, or an array of those; ties are ordered by arrival */
       order?: string | string[] | null
     }
     result: DatasetInfo[]
   }
-  /** Cites the state that a dataset or loader table has now; the checksum follows in the background (scope dataset:write) */
+  /** Cites the present state of a dataset or loader table; its checksum is computed in the background (scope dataset:write) */
   'dataset.citation.create': {
     params: {
       /** short form of the citation; several may share one: 1 to 63 letters, digits or any of _ - . */
       citation_label: string
-      /** dataset or loader table to cite; a leading ddc: is dropped */
+      /** dataset or loader table to cite; a leading ddc: is ignored */
       source: string
     }
     result: CitationInfo
   }
-  /** Removes the citation of a long form, or every one of a short form (scope dataset:write) */
+  /** Removes the citation of a long form, or every citation of a short form (scope dataset:write) */
   'dataset.citation.delete': {
     params: {
-      /** long form of one citation, or a short form for all that share it; a leading ddc: is dropped */
+      /** long form of one citation, or a short form for all that share it; a leading ddc: is ignored */
       citation_label: string
     }
     result: CitationInfo[]
   }
-  /** Citations, filtered, ordered and paged; oldest first unless another order is asked for (scope dataset:read) */
+  /** Lists citations, filtered and paged, oldest first unless the query gives an order (scope dataset:read) */
   'dataset.citation.list': {
     params: {
       /** condition; {} or absent for none */
@@ -82,27 +82,27 @@ export interface DatasetMethods {
       offset?: number | null
       /** absent for all */
       limit?: number | null
-      /** a column, -column for descending, or an array of those; ties end with the order of arrival */
+      /** a column, -column for descending, or an array of those; ties are ordered by arrival */
       order?: string | string[] | null
     }
     result: CitationInfo[]
   }
-  /** Writes records in one transaction and answers how many: all of them, or none after a fault (scope dataset:write) */
+  /** Writes records in one transaction, all or none, and returns their number (scope dataset:write) */
   'dataset.record.put': {
     params: {
-      /** name of a dataset, short or long form; a leading ddc: is dropped */
+      /** name of a dataset, short or long form; a leading ddc: is ignored */
       dataset_name: string
-      /** each an array of values in the order of the columns */
+      /** arrays of values in the order of the columns */
       records: unknown[][]
-      /** what happens to a record whose key is there already */
+      /** action for a record whose key exists */
       on_conflict?: 'error' | 'update' | 'nothing'
     }
     result: number
   }
-  /** Deletes the records that match and answers how many; citations go on seeing them (scope dataset:write) */
+  /** Deletes the records that match and returns their number; citations still see them (scope dataset:write) */
   'dataset.record.delete': {
     params: {
-      /** name of a dataset, short or long form; a leading ddc: is dropped */
+      /** name of a dataset, short or long form; a leading ddc: is ignored */
       dataset_name: string
       /** condition; {} or absent for none */
       condition?: Record<string, unknown>
@@ -112,9 +112,9 @@ export interface DatasetMethods {
   /** Returns records of the cited state (scope dataset:read) */
   'dataset.record.get': {
     params: {
-      /** long form of a citation, or a short form: the newest of it; a leading ddc: is dropped */
+      /** long form of a citation, or a short form for its newest citation; a leading ddc: is ignored */
       citation_label: string
-      /** columns wanted, also _transaction_range; absent or empty for all columns of the dataset */
+      /** columns to return, also _transaction_range; absent or empty for all columns of the dataset */
       columns?: string[] | null
       /** condition; {} or absent for none */
       condition?: Record<string, unknown>
@@ -122,7 +122,7 @@ export interface DatasetMethods {
       offset?: number | null
       /** absent for all */
       limit?: number | null
-      /** a column, -column for descending, or an array of those; ties end with the order of arrival */
+      /** a column, -column for descending, or an array of those; ties are ordered by arrival */
       order?: string | string[] | null
     }
     result: {

@@ -43,7 +43,7 @@ export interface Transfer {
 export interface DatasetInfo {
   id: number
   session_id: null
-  /** name of the key that made the dataset */
+  /** name of the key that created the dataset */
   usename: string
   ddc_type: 'table'
   short_form: string
@@ -64,11 +64,11 @@ export interface CitationInfo {
   long_form: string
   dataset_name: string
   dataset_realname: string
-  /** when the newest change that the citation sees was made */
+  /** time of the newest change that the citation sees */
   transaction_time: Datetime
   /** microseconds, offset with colon */
   created_at: Datetime
-  /** SHA-256 over the cited rows in hex; null while checksum_state is pending */
+  /** SHA-256 of the cited rows in hex; null while checksum_state is pending */
   checksum: string | null
   checksum_state: 'pending' | 'done'
 }
