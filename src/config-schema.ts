@@ -14,34 +14,36 @@ const Service = z.strictObject({
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9]{0,31}$/, 'expected 1 to 32 letters or digits, a letter first')
     .default('Svc')
-    .describe('first word of the session headers: Svc gives Svc-Session-Token'),
+    .describe('first word of the session headers; Svc gives Svc-Session-Token'),
   apiName: z
     .string()
     .regex(/^[a-z][a-z0-9]{0,31}$/, 'expected 1 to 32 lower case letters or digits, a letter first')
     .default('svc')
-    .describe('event data, risk maps and routes are at /api/v1/{apiName}api/jsonrpc'),
+    .describe('name in the path of event data, risk maps and routes: /api/v1/{apiName}api/jsonrpc'),
   routeKey: z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9_]{0,31}$/, 'expected 1 to 32 letters, digits or _, a letter first')
     .default('geojson')
-    .describe('result key that holds the route'),
+    .describe('key of the route in results'),
   timeZone: z
     .string()
     .refine((text) => parseOffset(text) !== undefined, 'expected an offset such as +09:00')
     .default('+09:00')
-    .describe('offset for printed datetimes, and for datetimes that come without one'),
+    .describe('offset from UTC of printed datetimes, and of received datetimes without an offset'),
 })
 
 const Server = z.strictObject({
   host: z.string().min(1).max(255).default('127.0.0.1').describe('address to listen on'),
   port: z.int().min(0).max(65_535).default(8080).describe('port to listen on; 0 picks a free one'),
-  tlsCertFile: file('PEM certificate chain; with tlsKeyFile the gateway speaks https'),
-  tlsKeyFile: file('PEM private key'),
+  tlsCertFile: file(
+    'PEM file of the certificate chain; given together with tlsKeyFile, the gateway serves https',
+  ),
+  tlsKeyFile: file('PEM file of the private key, not encrypted'),
   openTo: z
     .array(z.enum(['/metrics', '/ogc/']))
     .max(2)
     .default([])
-    .describe('paths that need no key'),
+    .describe('paths that need no API key'),
   publicUrl: z
     .string()
     .regex(
@@ -50,82 +52,88 @@ const Server = z.strictObject({
     )
     .max(500)
     .optional()
-    .describe(
-      'address for links in answers, where a proxy stands before the gateway; absent: the one asked at',
-    ),
-  drainMs: ms(10_000, 'how long running calls may go on after SIGTERM'),
+    .describe('base URL of links in answers, for a gateway behind a proxy; absent: that of the request'),
+  drainMs: ms(10_000, 'time that running calls have to end after SIGTERM'),
 })
 
 const LogSettings = z.strictObject({
   level: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
-    .describe('least level that is written'),
+    .describe('lowest level that is written'),
 })
 
 const Session = z.strictObject({
-  maxAgeS: z.int().min(1).max(315_360_000).default(31_536_000).describe('longest life of a session, seconds'),
+  maxAgeS: z
+    .int()
+    .min(1)
+    .max(315_360_000)
+    .default(31_536_000)
+    .describe('longest lifetime of a session, seconds'),
 })
 
 const Limits = z.strictObject({
-  bodyBytes: bytes(4 * 1024 * 1024, 'largest JSON-RPC body of every API but the data loader'),
-  loaderBodyBytes: bytes(100_000_000, 'largest add_record body'),
-  inlineBodyBytes: bytes(1024 * 1024, 'add_record bodies above this go through a file and the job worker'),
+  bodyBytes: bytes(4 * 1024 * 1024, 'largest JSON-RPC body of every API except the data loader'),
+  loaderBodyBytes: bytes(100_000_000, 'largest JSON-RPC body of the data loader'),
+  inlineBodyBytes: bytes(
+    1024 * 1024,
+    'largest body of the data loader that is held in memory; larger ones go through a file',
+  ),
   batch: count(100, 'most requests in one JSON-RPC batch', 10_000),
   jsonDepth: count(64, 'deepest nesting of a JSON body', 1000),
   headerBytes: z.int().min(4096).max(1_048_576).default(16_384).describe('largest request headers, bytes'),
   connections: count(512, 'most open connections', 65_535),
   pipelined: count(32, 'most unanswered requests on one connection', 10_000),
-  headerMs: ms(10_000, 'time a client has to send its headers'),
-  bodyIdleMs: ms(20_000, 'silence allowed while a body is read'),
-  bodyMs: ms(600_000, 'longest time a JSON-RPC body may take; uploads and streams take as long as they move'),
-  keepAliveMs: ms(30_000, 'how long an idle connection is kept'),
-  writeIdleMs: ms(60_000, 'how long a client may stop reading an answer'),
+  headerMs: ms(10_000, 'time to receive the headers of a request'),
+  bodyIdleMs: ms(20_000, 'longest silence while a body is received'),
+  bodyMs: ms(
+    600_000,
+    'longest time to receive a JSON-RPC body; uploads and streams are limited by bodyIdleMs alone',
+  ),
+  keepAliveMs: ms(30_000, 'time after which an idle connection is closed'),
+  writeIdleMs: ms(60_000, 'time after which a client that stopped reading an answer is disconnected'),
   callsPerMinutePerKey: count(
     1_200_000,
-    'calls a minute that one key may make; each batch item counts',
+    'calls per minute of one API key; each item of a batch counts',
     1_000_000_000,
   ),
   callsPerMinutePerAddress: count(
     1_200_000,
-    'calls a minute from one address; each batch item counts',
+    'calls per minute from one IP address; each item of a batch counts',
     1_000_000_000,
   ),
-  signInFailuresPerMinute: count(30, 'failed sign-ins a minute from one address before it must wait'),
-  pageRows: count(1000, 'rows read at a time while a long result is streamed', 100_000),
-  ogcFeatures: count(10_000, 'most features of one OGC API answer', 100_000),
-  streamBatch: count(5000, 'rows a transaction of the stream endpoint', 100_000),
+  signInFailuresPerMinute: count(
+    30,
+    'failed sign-ins per minute from one IP address before it is locked out',
+  ),
+  pageRows: count(1000, 'rows of one page while a long result is streamed', 100_000),
+  ogcFeatures: count(10_000, 'most features in one answer of OGC API', 100_000),
+  streamBatch: count(5000, 'rows of one transaction of the stream endpoint', 100_000),
   streamLineBytes: bytes(16 * 1024 * 1024, 'longest line of the stream endpoint'),
   gzipRatio: count(
     200,
-    'most bytes that each byte of a gzip stream may become, beyond the first 16 MiB',
+    'largest ratio of decompressed to compressed bytes of a gzip stream, after the first 16 MiB',
     2000,
   ),
-  nameChars: count(
-    200,
-    'longest name of a table, dataset, citation or model store that is made, characters',
-    200,
-  ),
+  nameChars: count(200, 'longest name of a new table, dataset, citation or model store, characters', 200),
   initRecords: count(10_000, 'most records of one init_record'),
-  meshCells: count(1_000_000, 'most mesh cells of one risk map answer', 100_000_000),
+  meshCells: count(1_000_000, 'most mesh cells in one risk map answer', 100_000_000),
   modelBytes: bytes(4 * 1024 * 1024 * 1024, 'largest model file'),
-  modelParts: count(6, 'most parts of a model upload that are looked at; it has two', 100),
+  modelParts: count(6, 'most parts of a model upload that are read; a valid one has two', 100),
   modelDataBytes: bytes(1024 * 1024, 'largest data part of a model upload'),
   diskReserveBytes: bytes(64 * 1024 * 1024, 'free space below which writes are refused'),
 })
 
 const Backup = z.strictObject({
-  dir: file(
-    'directory of the backups that the gateway makes by itself, best on another disk; none are made without it',
-  ),
-  everyHours: count(24, 'a backup is made this often, hours', 8760),
-  keep: count(7, 'newest backups that are kept there', 9999),
+  dir: file('directory of scheduled backups, best on another disk; absent: no scheduled backups'),
+  everyHours: count(24, 'interval of scheduled backups, hours', 8760),
+  keep: count(7, 'number of the newest backups that are kept in backup.dir', 9999),
   maxBytesPerSecond: z
     .int()
     .min(0)
     .max(Number.MAX_SAFE_INTEGER)
     .default(32 * 1024 * 1024)
-    .describe('how fast such a backup reads, bytes a second; 0 for no limit'),
+    .describe('read rate of scheduled backups, bytes per second; 0 for no limit'),
 })
 
 const Riskmap = z.strictObject({
@@ -134,11 +142,11 @@ const Riskmap = z.strictObject({
     .min(1)
     .max(63)
     .default('risk')
-    .describe('integer column that holds the level 0 to 10'),
+    .describe('integer column with the risk level, 0 to 10'),
   themes: z
     .record(z.string().min(1).max(63), z.string().min(1).max(63))
     .default({})
-    .describe('theme → data_name, where they differ'),
+    .describe('theme → data_name of its table, where the two differ'),
 })
 
 const Routing = z.strictObject({
@@ -146,104 +154,119 @@ const Routing = z.strictObject({
     .array(z.string().min(1).max(4096))
     .max(100)
     .default([])
-    .describe('further map files; every maps/*.graph of the data directory is served anyway'),
+    .describe('map files in addition to maps/*.graph in the data directory'),
   maxMapBytes: bytes(512 * 1024 * 1024, 'largest map file that is loaded'),
   maxSnapM: z
     .number()
     .min(1)
     .max(100_000)
     .default(1000)
-    .describe('farthest a point may be from a road, metres'),
-  maxVia: count(100, 'most via points of one request', 1000),
-  maxThemes: count(16, 'most risk themes of one request', 100),
-  maxAvoidPolygons: count(1000, 'most avoid polygons of one request', 100_000),
-  maxAlternatives: count(5, 'most routes of one answer', 10),
-  maxMatrixPoints: count(200, 'most points on either side of a matrix', 2000),
+    .describe('largest distance from a point to the nearest road, metres'),
+  maxVia: count(100, 'most via points in one request', 1000),
+  maxThemes: count(16, 'most risk themes in one request', 100),
+  maxAvoidPolygons: count(1000, 'most areas to avoid in one request', 100_000),
+  maxAlternatives: count(5, 'most routes in one answer', 10),
+  maxMatrixPoints: count(200, 'most origins, and most destinations, of a matrix', 2000),
   maxSettledNodes: count(20_000_000, 'most nodes that one search may settle', 1_000_000_000),
-  overlayCacheBytes: bytes(64 * 1024 * 1024, 'memory for risk overlays'),
-  profileCacheBytes: bytes(128 * 1024 * 1024, 'memory for prepared cost profiles'),
+  overlayCacheBytes: bytes(64 * 1024 * 1024, 'memory for the cache of risk overlays'),
+  profileCacheBytes: bytes(128 * 1024 * 1024, 'memory for the cache of cost profiles'),
   riskSlotS: z
     .int()
     .min(1)
     .max(86_400)
     .default(600)
-    .describe('length of the next slot that is prepared ahead for a theme in use, seconds'),
-  maxQueue: count(64, 'searches that may wait', 10_000),
-  timeLimitMs: ms(30_000, 'longest time a search may wait and run'),
+    .describe(
+      'length of a time slot of risks; the next slot of a theme in use is prepared in advance, seconds',
+    ),
+  maxQueue: count(64, 'most searches that wait', 10_000),
+  timeLimitMs: ms(30_000, 'longest time of a search, including its wait'),
 })
 
 const Tiles = z.strictObject({
-  cacheBytes: bytes(16 * 1024 * 1024, 'memory for vector tiles that are kept'),
+  cacheBytes: bytes(16 * 1024 * 1024, 'memory for the cache of vector tiles'),
 })
 
 const ModelStore = z.strictObject({
-  autoCreate: z.boolean().default(true).describe('a first put to an unknown model store makes the store'),
+  autoCreate: z.boolean().default(true).describe('an upload to an unknown model store creates the store'),
   location: z
     .tuple([z.number().min(-180).max(180), z.number().min(-90).max(90)])
     .default([0, 0])
-    .describe('lng, lat of this device, told with each model'),
+    .describe('longitude, latitude of this device, degrees; sent with each model'),
   uploadExpiryS: z
     .int()
     .min(60)
     .max(315_360_000)
     .default(604_800)
-    .describe('a resumable upload without activity for so long is removed, seconds'),
+    .describe('time without activity after which a resumable upload is removed, seconds'),
   maxOpenUploads: count(64, 'most unfinished resumable uploads of one key', 10_000),
-  sweepMinutes: count(60, 'bytes that no model names are removed this often, minutes', 10_080),
-  scrubBytesPerSecond: bytes(2 * 1024 * 1024, 'how fast stored bytes are read and checked in the background'),
+  sweepMinutes: count(60, 'interval at which files that no model refers to are removed, minutes', 10_080),
+  scrubBytesPerSecond: bytes(
+    2 * 1024 * 1024,
+    'rate at which stored files are read and verified in the background, per second',
+  ),
 })
 
 const Sync = z.strictObject({
   push: z
     .enum(['auto', 'manual'])
     .default('auto')
-    .describe('auto: what is put into a store goes to its upstreams by itself; manual: only by fl.feedback'),
+    .describe(
+      'auto: models are sent to the upstreams of their store when they arrive; manual: by fl.feedback only',
+    ),
   pushStates: z
     .array(z.literal([10, 20, 30]))
     .max(3)
     .default([10, 20, 30])
-    .describe('which models go by themselves: 10 put here, 20 received as feedback, 30 aggregated here'),
+    .describe('models that auto sends: 10 put here, 20 received as feedback, 30 aggregated here'),
   waitS: z
     .int()
     .min(0)
     .max(3600)
     .default(30)
-    .describe('how long fl.feedback and fl.request_transfer wait, seconds'),
+    .describe('time that fl.feedback and fl.request_transfer wait for their transfer, seconds'),
   idleTimeoutS: z
     .int()
     .min(1)
     .max(3600)
     .default(60)
-    .describe('an attempt ends after so long without a byte moving, seconds'),
+    .describe('time without a byte after which an attempt ends, seconds'),
   connectTimeoutS: z.int().min(1).max(600).default(15).describe('time to connect to an upstream, seconds'),
   retryBaseS: z
     .number()
     .min(0.01)
     .max(3600)
     .default(5)
-    .describe('first wait before a retry is at most this, seconds'),
-  retryCapS: z.number().min(0.01).max(86_400).default(1800).describe('longest wait before a retry, seconds'),
+    .describe('longest wait before the first retry, seconds'),
+  retryCapS: z
+    .number()
+    .min(0.01)
+    .max(86_400)
+    .default(1800)
+    .describe('longest wait before any retry, seconds'),
   maxBytesPerSecond: z
     .int()
     .min(0)
     .max(Number.MAX_SAFE_INTEGER)
     .default(0)
-    .describe('bandwidth that sending may use, bytes a second over all upstreams; 0 for no limit'),
+    .describe('send rate over all upstreams, bytes per second; 0 for no limit'),
   windows: z
     .array(z.string().regex(/^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$/, 'expected HH:MM-HH:MM'))
     .max(24)
     .default([])
-    .describe('local times in which sending is allowed, for instance 22:00-05:30; empty for always'),
-  concurrency: count(4, 'upstreams that are served at the same time', 64),
-  paused: z.boolean().default(false).describe('nothing is sent or fetched'),
-  caFile: file('PEM certificates of private authorities, trusted beside the public ones'),
+    .describe('local times in which sending is allowed, such as 22:00-05:30; empty: always'),
+  concurrency: count(4, 'upstreams that are sent to at the same time', 64),
+  paused: z.boolean().default(false).describe('true: nothing is sent or fetched'),
+  caFile: file('PEM file of private certificate authorities that are trusted in addition to the public ones'),
   allowInsecure: z
     .array(z.string().min(1).max(255))
     .max(100)
     .default([])
-    .describe('hosts that may be reached by http: without TLS'),
-  allowPrivate: z.boolean().default(true).describe('upstreams may have addresses of private networks'),
-  allowLoopback: z.boolean().default(false).describe('upstreams may be on this machine (tests, demos)'),
+    .describe('upstream hosts that may be used over http, without TLS'),
+  allowPrivate: z.boolean().default(true).describe('true: upstreams may have addresses of private networks'),
+  allowLoopback: z
+    .boolean()
+    .default(false)
+    .describe('true: upstreams may be on this machine, for tests and demos'),
   replyBytes: bytes(4 * 1024 * 1024, 'largest answer of an upstream, apart from model files'),
 })
 
@@ -252,20 +275,22 @@ const Update = z.strictObject({
     .string()
     .regex(/^[A-Za-z0-9+/]{43}=$/, 'expected an Ed25519 key, 32 bytes in base64')
     .optional()
-    .describe('Ed25519 key that must have signed a release, 32 bytes in base64; without it update refuses'),
+    .describe(
+      'Ed25519 public key that releases are signed with, 32 bytes in base64; absent: update is refused',
+    ),
   restartCommand: z
     .array(z.string().min(1).max(4096))
     .max(100)
     .default([])
     .describe(
-      'program and arguments that restart the gateway after an update; empty when no service runs it',
+      'program and arguments that restart the gateway after an update; empty: it is not run by a service',
     ),
   readyS: z
     .int()
     .min(1)
     .max(3600)
     .default(90)
-    .describe('an updated gateway that is not ready after so long is replaced by the old one, seconds'),
+    .describe('time after which an updated gateway that is not ready is rolled back, seconds'),
 })
 
 const Dataproc = z.strictObject({
@@ -275,39 +300,47 @@ const Dataproc = z.strictObject({
     })
     .default('embedded')
     .meta({ type: 'string' })
-    .describe('embedded runs modules here; an http: or https: address is sent the requests instead'),
-  modulesDir: file('directory of the modules; modules in the data directory unless given'),
-  nodePath: file('Node that runs .js and .ts scripts; the one that runs the gateway unless given'),
+    .describe('embedded: modules run on this device; a URL: requests are forwarded to that backend'),
+  modulesDir: file('directory of the modules; absent: modules/ in the data directory'),
+  nodePath: file('Node executable for .js and .ts scripts; absent: the one that runs the gateway'),
   isolation: z
     .enum(['auto', 'namespaces', 'none'])
     .default('auto')
     .describe(
-      'namespaces: a module sees no file of the data directory but its own, and no other process; auto: where the system allows it',
+      'namespaces: a module sees only its own files and processes; auto: namespaces where the system allows them; none: a module sees all files of the user',
     ),
   maxConcurrent: count(2, 'modules that run at the same time', 1000),
-  maxQueue: count(16, 'runs that may wait for their turn', 10_000),
+  maxQueue: count(16, 'most runs that wait', 10_000),
   timeLimitS: z
     .int()
     .min(1)
     .max(604_800)
     .default(600)
-    .describe('longest time of a run, or of waiting for a backend, seconds'),
-  memoryBytes: bytes(256 * 1024 * 1024, 'memory that all processes of a run may hold together'),
-  diskBytes: bytes(1024 * 1024 * 1024, 'files that a run may hold: output, work, session and application'),
-  printBytes: bytes(1024 * 1024, 'what a run may print, standard output and error together'),
-  maxProcesses: count(64, 'processes of one run', 10_000),
-  maxModels: count(1000, 'models that one input may hand over', 100_000),
-  logRuns: count(200, 'runs whose logs are kept', 100_000),
-  logBytes: bytes(32 * 1024 * 1024, 'what the logs of all runs may take'),
+    .describe('longest time of a run, or of a request to the backend, seconds'),
+  memoryBytes: bytes(256 * 1024 * 1024, 'memory limit of a run, over all its processes'),
+  diskBytes: bytes(
+    1024 * 1024 * 1024,
+    'disk limit of a run: its output, work, session and application files',
+  ),
+  printBytes: bytes(1024 * 1024, 'limit of the text that a run prints, standard output and error together'),
+  maxProcesses: count(64, 'most processes of a run', 10_000),
+  maxModels: count(1000, 'most models of one input', 100_000),
+  logRuns: count(200, 'number of runs whose logs are kept', 100_000),
+  logBytes: bytes(32 * 1024 * 1024, 'size limit of the logs of all runs'),
   connectTimeoutS: z.int().min(1).max(600).default(10).describe('time to connect to a backend, seconds'),
-  requestBytes: bytes(64 * 1024 * 1024, 'largest request that is sent on to a backend'),
-  answerBytes: bytes(256 * 1024 * 1024, 'largest answer that is taken from a backend'),
+  requestBytes: bytes(64 * 1024 * 1024, 'largest request that is forwarded to a backend'),
+  answerBytes: bytes(256 * 1024 * 1024, 'largest answer that is accepted from a backend'),
 })
 
-/** Every setting: `edge.config.json`, `FIELDGATE_SECTION__NAME` in the environment, and a few flags. */
+/** Settings, as in `edge.config.json`; each can be given as `FIELDGATE_SECTION__NAME`, some by a flag. */
 export const ConfigSchema = z.strictObject({
-  $schema: z.string().max(4096).optional().describe('ignored; for editors'),
-  dataDir: z.string().min(1).max(4096).default('data').describe('directory of everything the gateway keeps'),
+  $schema: z.string().max(4096).optional().describe('URL of the JSON Schema, for editors; not used'),
+  dataDir: z
+    .string()
+    .min(1)
+    .max(4096)
+    .default('data')
+    .describe('directory of all data that the gateway stores'),
   service: Service.prefault({}),
   server: Server.prefault({}),
   log: LogSettings.prefault({}),

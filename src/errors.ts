@@ -1,40 +1,44 @@
 /**
- * Every error a caller can meet: symbolic name → JSON-RPC code, the HTTP status of the REST form and of
- * refusals before dispatch, and what it means. Codes from -32768 to -32000 are JSON-RPC's own; ours start at
- * 1000 with a block of 1000 per room. docs/errors.md prints this table.
+ * Errors that a caller can receive: name → JSON-RPC code, HTTP status of the REST form and of refusals before
+ * dispatch, and default message. Codes from -32768 to -32000 belong to JSON-RPC; ours start at 1000, with a block
+ * of 1000 for each room. `docs/errors.md` is generated from this table.
  */
 export const ERRORS = {
   PARSE_ERROR: { code: -32700, status: 400, message: 'The body is not valid JSON' },
   INVALID_REQUEST: { code: -32600, status: 400, message: 'The body is not a JSON-RPC 2.0 request' },
-  METHOD_NOT_FOUND: { code: -32601, status: 404, message: 'No such method at this path' },
+  METHOD_NOT_FOUND: { code: -32601, status: 404, message: 'The path has no method of this name' },
   INVALID_PARAMS: { code: -32602, status: 400, message: 'Parameters do not fit the method' },
-  INTERNAL: { code: -32603, status: 500, message: 'The gateway failed; its log tells more' },
+  INTERNAL: { code: -32603, status: 500, message: 'The gateway failed; its log has the reason' },
 
   UNAUTHENTICATED: { code: 1001, status: 401, message: 'Credentials are missing or wrong' },
   FORBIDDEN: { code: 1002, status: 403, message: 'The key lacks the scope that this method needs' },
   NOT_FOUND: { code: 1003, status: 404, message: 'Nothing is served at this path' },
-  METHOD_NOT_ALLOWED: { code: 1004, status: 405, message: 'This path does not answer that HTTP method' },
+  METHOD_NOT_ALLOWED: { code: 1004, status: 405, message: 'The path does not support this HTTP method' },
   BODY_TIMEOUT: { code: 1005, status: 408, message: 'The request body stalled' },
   BODY_TOO_LARGE: { code: 1006, status: 413, message: 'The request body is too large' },
-  UNSUPPORTED_MEDIA_TYPE: { code: 1007, status: 415, message: 'The content type is not one this path reads' },
+  UNSUPPORTED_MEDIA_TYPE: { code: 1007, status: 415, message: 'The path does not accept this content type' },
   HEADERS_TOO_LARGE: { code: 1008, status: 431, message: 'The request headers are too large' },
   RATE_LIMITED: { code: 1009, status: 429, message: 'Too many calls' },
   UNAVAILABLE: { code: 1010, status: 503, message: 'The gateway is starting or stopping' },
-  DISK_FULL: { code: 1011, status: 503, message: 'The device is out of disk space; reads go on' },
+  DISK_FULL: { code: 1011, status: 503, message: 'The device is out of disk space; reads still work' },
   ALERT_UNAVAILABLE: { code: 1012, status: 501, message: 'The edge variant has no alert API' },
   BAD_HTTP: { code: 1013, status: 400, message: 'The HTTP request cannot be read' },
   BAD_CONDITION: { code: 1014, status: 400, message: 'The condition cannot be used' },
   BUSY: { code: 1015, status: 503, message: 'The queue for this kind of work is full' },
-  CANCELLED: { code: 1016, status: 499, message: 'The caller went away or the gateway is stopping' },
+  CANCELLED: { code: 1016, status: 499, message: 'The caller disconnected or the gateway is stopping' },
   TIME_LIMIT: { code: 1017, status: 503, message: 'The work took longer than its limit' },
-  NOT_ACCEPTABLE: { code: 1030, status: 406, message: 'The path has no form that the Accept header allows' },
+  NOT_ACCEPTABLE: {
+    code: 1030,
+    status: 406,
+    message: 'The path has no representation that the Accept header allows',
+  },
 
   UNKNOWN_MODULE: { code: 3001, status: 404, message: 'No module has this name' },
   UNKNOWN_SCRIPT: { code: 3002, status: 404, message: 'The module has no method of this name' },
   BAD_MODULE: { code: 3003, status: 500, message: 'The definition of the module cannot be used' },
-  MODULE_FAILED: { code: 3004, status: 422, message: 'The module ended with a failure' },
-  MODULE_LIMIT: { code: 3005, status: 422, message: 'The module was ended because it crossed a limit' },
-  BAD_OUTPUT: { code: 3006, status: 422, message: 'What the module put out cannot be used' },
+  MODULE_FAILED: { code: 3004, status: 422, message: 'The module failed' },
+  MODULE_LIMIT: { code: 3005, status: 422, message: 'The module was stopped because it exceeded a limit' },
+  BAD_OUTPUT: { code: 3006, status: 422, message: 'The output of the module cannot be used' },
   BACKEND_UNREACHABLE: { code: 3007, status: 503, message: 'The dataproc backend cannot be reached' },
   BACKEND_TIMEOUT: { code: 3008, status: 504, message: 'The dataproc backend did not answer in time' },
   BAD_BACKEND_ANSWER: {
@@ -43,67 +47,67 @@ export const ERRORS = {
     message: 'The answer of the dataproc backend cannot be used',
   },
 
-  ALREADY_REGISTERED: { code: 4001, status: 409, message: 'A table of this name is registered already' },
+  ALREADY_REGISTERED: { code: 4001, status: 409, message: 'A table with this name is already registered' },
   UNKNOWN_TABLE: { code: 4002, status: 404, message: 'No table has this name' },
   BAD_RECORD: {
     code: 4003,
     status: 400,
     message: 'A record does not fit the table',
   },
-  RECORD_EXISTS: { code: 4004, status: 409, message: 'A record of this key is there already' },
-  UNKNOWN_FILE: { code: 4005, status: 404, message: 'No file is stored at this place' },
-  TABLE_CITED: { code: 4006, status: 409, message: 'A citation names the table' },
+  RECORD_EXISTS: { code: 4004, status: 409, message: 'A record with this key already exists' },
+  UNKNOWN_FILE: { code: 4005, status: 404, message: 'No file is stored under this path' },
+  TABLE_CITED: { code: 4006, status: 409, message: 'A citation refers to the table' },
 
   BAD_MAP_FILE: { code: 5001, status: 500, message: 'The map file cannot be used' },
   BAD_EXTRACT: { code: 5002, status: 400, message: 'The OpenStreetMap extract cannot be used' },
-  TOO_MANY_CELLS: { code: 5003, status: 400, message: 'The area holds too many mesh cells of this degree' },
+  TOO_MANY_CELLS: { code: 5003, status: 400, message: 'The area has too many mesh cells of this degree' },
   OUTSIDE_MAP: {
     code: 6001,
     status: 422,
     message: 'A point lies outside the map, or too far from its roads',
   },
-  NO_ROUTE: { code: 6002, status: 422, message: 'No way leads from one point to the next' },
-  UNKNOWN_MAP: { code: 6003, status: 404, message: 'No such map is served' },
-  UNKNOWN_THEME: { code: 6004, status: 404, message: 'No such risk map theme' },
+  NO_ROUTE: { code: 6002, status: 422, message: 'No route connects two consecutive points' },
+  UNKNOWN_MAP: { code: 6003, status: 404, message: 'No map has this name' },
+  UNKNOWN_THEME: { code: 6004, status: 404, message: 'No risk map theme has this name' },
   BAD_SENSITIVITY: {
     code: 6005,
     status: 400,
     message: 'Sensitivities are 11 finite numbers, each 0 or more',
   },
   TOO_MANY_VIA: { code: 6006, status: 400, message: 'Too many via points' },
-  TOO_MANY_ITEMS: { code: 6007, status: 400, message: 'A list of the request is longer than the limit' },
+  TOO_MANY_ITEMS: { code: 6007, status: 400, message: 'A list in the request is longer than the limit' },
   SEARCH_TOO_LARGE: { code: 6008, status: 503, message: 'The search would settle more nodes than the limit' },
   UNKNOWN_DATASET: { code: 7001, status: 404, message: 'No dataset has this name' },
-  ALREADY_EXISTS: { code: 7002, status: 409, message: 'A dataset of this name exists' },
+  ALREADY_EXISTS: { code: 7002, status: 409, message: 'A dataset with this name already exists' },
   UNKNOWN_CITATION: { code: 7003, status: 404, message: 'No citation has this name' },
 
-  NO_UPSTREAM: { code: 8001, status: 404, message: 'The model store has no upstream information' },
-  UPSTREAM_DISABLED: { code: 8002, status: 409, message: 'The upstream is switched off' },
+  NO_UPSTREAM: { code: 8001, status: 404, message: 'The model store has no upstream' },
+  UPSTREAM_DISABLED: { code: 8002, status: 409, message: 'The upstream is disabled' },
   UPSTREAM_UNREACHABLE: { code: 8003, status: 503, message: 'The upstream cannot be reached now' },
   UPSTREAM_REFUSED: { code: 8004, status: 502, message: 'The upstream refused the model' },
   NO_AGGREGATED_MODEL: { code: 8005, status: 404, message: 'The upstream has no aggregated model' },
-  UNKNOWN_UPSTREAM: { code: 8006, status: 404, message: 'No upstream information has this id' },
+  UNKNOWN_UPSTREAM: { code: 8006, status: 404, message: 'No upstream has this id' },
   UNKNOWN_TRANSFER: { code: 8007, status: 404, message: 'No transfer has this id' },
   BAD_ENDPOINT: { code: 8008, status: 400, message: 'The upstream endpoint cannot be used' },
 
-  UNKNOWN_MODEL: { code: 9001, status: 404, message: 'No such model' },
-  UNKNOWN_STORE: { code: 9002, status: 404, message: 'No such model store' },
-  STORE_EXISTS: { code: 9003, status: 409, message: 'A model store of this name exists' },
-  STORE_IN_USE: { code: 9004, status: 409, message: 'Models of the store are not yet upstream' },
+  UNKNOWN_MODEL: { code: 9001, status: 404, message: 'No model has this id' },
+  UNKNOWN_STORE: { code: 9002, status: 404, message: 'No model store has this name' },
+  STORE_EXISTS: { code: 9003, status: 409, message: 'A model store with this name already exists' },
+  STORE_IN_USE: { code: 9004, status: 409, message: 'Models of the store have not been sent upstream yet' },
   BAD_UPLOAD: { code: 9005, status: 400, message: 'The upload cannot be read' },
-  LOOP: { code: 9006, status: 422, message: 'The model came from this node already' },
-  MODEL_DAMAGED: { code: 9007, status: 500, message: 'The bytes of the model were damaged on disk' },
-  DIGEST_MISMATCH: { code: 9008, status: 422, message: 'The bytes are not those that were announced' },
-  TOO_MANY_UPLOADS: { code: 9009, status: 429, message: 'Too many unfinished uploads of this key' },
+  LOOP: { code: 9006, status: 422, message: 'The model has already passed through this node' },
+  MODEL_DAMAGED: { code: 9007, status: 500, message: 'The bytes of the model are damaged on disk' },
+  DIGEST_MISMATCH: { code: 9008, status: 422, message: 'The bytes do not have the announced digest' },
+  TOO_MANY_UPLOADS: { code: 9009, status: 429, message: 'The key has too many unfinished uploads' },
 } as const satisfies Record<string, { code: number; status: number; message: string }>
 
 export type ErrorName = keyof typeof ERRORS
 
 /**
- * A fault that the caller is told about.
+ * An error that is answered to the caller.
  *
- * @property data goes to the caller as `error.data`, beside `name` and `requestId`: nothing internal in it
- * @property cause goes to the log only
+ * @property data is sent as `error.data`, beside `name` and `requestId`; it must hold nothing internal
+ * @property cause is logged and never sent
  */
 export class AppError extends Error {
   readonly errorName: ErrorName
@@ -121,7 +125,7 @@ export class AppError extends Error {
   }
 }
 
-/** True for an `AppError`, also one that crossed a module boundary of a bundle. */
+/** True for an `AppError`, also one of another copy of this module in a bundle. */
 export function isAppError(error: unknown): error is AppError {
   return error instanceof Error && error.name === 'AppError' && 'errorName' in error
 }
@@ -154,7 +158,7 @@ export function invalidParams(faults: readonly Fault[]): AppError {
   )
 }
 
-/** The message of anything that was thrown. */
+/** Returns the message of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
