@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 
 /**
- * What the program carries beside its code: the SQLite addon, the console's files.
+ * Files that belong to the program: the SQLite addon, the console's files.
  *
  * In the single executable the files are inside it; otherwise they lie beside `dist/fieldgate.cjs`. Names are the same
  * in both: paths from `dist/`, with slashes (`console/index.html`).
@@ -13,7 +13,7 @@ interface Assets {
 }
 
 /**
- * One file that the program carries. In the executable no copy is made: do not write into it.
+ * Reads a file of the program. In the executable it is no copy: do not write into it.
  *
  * @returns undefined when there is none of this name
  */
@@ -22,9 +22,9 @@ export function readAsset(name: string): Buffer | undefined {
 }
 
 /**
- * Names of the files that the program carries, sorted.
+ * Lists the names of the program's files, sorted.
  *
- * @param prefix only those that begin so, for instance `console/`
+ * @param prefix beginning of the names, such as `console/`
  */
 export function listAssets(prefix: string): string[] {
   return assets()
@@ -33,7 +33,7 @@ export function listAssets(prefix: string): string[] {
     .sort()
 }
 
-/** Tells the single executable from the bundle that a Node runs. */
+/** True in the single executable, false in the bundle that Node runs. */
 export function isSingleExecutable(): boolean {
   return sea() !== undefined
 }
@@ -53,7 +53,7 @@ function assets(): Assets {
 function assetsInside(embedded: Sea): Assets {
   const names = new Set(embedded.getAssetKeys())
   return {
-    // a Buffer over the executable's own pages: nothing is read before it is looked at
+    // a Buffer over the pages of the executable, which are read from disk when they are accessed
     read: (name) => (names.has(name) ? Buffer.from(embedded.getRawAsset(name) as ArrayBuffer) : undefined),
     list: () => [...names],
   }
@@ -80,12 +80,12 @@ function sea(): Sea | undefined {
   return found.isSea() ? found : undefined
 }
 
-/** `__dirname` exists in the CommonJS bundle only; under the test loader what the build wrote is used. */
+/** Folder of the bundle. `__dirname` exists in the CommonJS bundle only; tests use the output of the last build. */
 function programDir(): string {
   return typeof __dirname === 'string' ? __dirname : path.resolve('dist')
 }
 
-/** Nothing above or outside the program's folder has a name. */
+/** True for a path below the program's folder. */
 function isPlainName(name: string): boolean {
   return /^[\w.-]+(\/[\w.-]+)*$/.test(name) && !name.split('/').includes('..')
 }

@@ -175,9 +175,7 @@ const Routing = z.strictObject({
     .min(1)
     .max(86_400)
     .default(600)
-    .describe(
-      'length of a time slot of risks; the next slot of a theme in use is prepared in advance, seconds',
-    ),
+    .describe('length of the time slot that is prepared in advance for a theme in use, seconds'),
   maxQueue: count(64, 'most searches that wait', 10_000),
   timeLimitMs: ms(30_000, 'longest time of a search, including its wait'),
 })
@@ -202,7 +200,7 @@ const ModelStore = z.strictObject({
   sweepMinutes: count(60, 'interval at which files that no model refers to are removed, minutes', 10_080),
   scrubBytesPerSecond: bytes(
     2 * 1024 * 1024,
-    'rate at which stored files are read and verified in the background, per second',
+    'data per second that the background check of stored files reads',
   ),
 })
 

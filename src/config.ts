@@ -5,14 +5,14 @@ import { messageOf } from './errors.js'
 
 export type { Config } from './config-schema.js'
 
-/** Where a setting's value came from. */
+/** Origin of a setting's value. */
 export type Origin = 'default' | 'file' | 'environment' | 'flag'
 
 export interface LoadedConfig {
   config: Config
   /** dotted path → origin, for every setting that has a value */
   origins: Record<string, Origin>
-  /** the file that was read, null when there is none */
+  /** file that was read; null for none */
   file: string | null
 }
 
@@ -22,19 +22,19 @@ export interface ConfigFault {
   message: string
 }
 
-/** Settings nested as in the file; a setting that was not given is absent or undefined. */
+/** Settings nested as in the file. A setting that was not given is absent or undefined. */
 export type Settings = { [key: string]: Settings | unknown }
 
 const ENV_PREFIX = 'FIELDGATE_'
-/** Names that other parts of the program read; they are no settings. */
+/** Environment variables that are not settings; other parts of the program read them. */
 const ENV_RESERVED = new Set(['FIELDGATE_SQLITE_ADDON', 'FIELDGATE_NATIVE_DIR', 'FIELDGATE_CONFIG'])
 
 /**
- * Puts the settings together: defaults, then the file, then the environment, then flags.
+ * Loads the settings: defaults, overridden by the file, the environment and flags, in this order.
  *
  * @param file path of `edge.config.json`, null for none
  * @param env `FIELDGATE_SERVER__PORT=8080` sets `server.port`; names are matched without regard to case
- * @returns the configuration, or every fault at once
+ * @returns the configuration, or all faults
  */
 export function loadConfig(
   file: string | null,
@@ -68,12 +68,12 @@ export function loadConfig(
   return { config: parsed.data, origins, file }
 }
 
-/** JSON Schema of `edge.config.json`. */
+/** Makes the JSON Schema of `edge.config.json`. */
 export function configJsonSchema(): Record<string, unknown> {
   return z.toJSONSchema(ConfigSchema, { io: 'input', target: 'draft-7' }) as Record<string, unknown>
 }
 
-/** Every setting with its description, type and default, in the order of the schema. */
+/** Lists the settings with description, type and default, in the order of the schema. */
 export function describeSettings(): { path: string; type: string; default: unknown; description: string }[] {
   const rows: { path: string; type: string; default: unknown; description: string }[] = []
   const walk = (schema: JsonSchema, path: string) => {
@@ -126,7 +126,7 @@ function settingsOfEnv(env: Record<string, string | undefined>): {
   faults: ConfigFault[]
 } {
   const names = Object.keys(env).filter((name) => name.startsWith(ENV_PREFIX) && !ENV_RESERVED.has(name))
-  if (names.length === 0) return { settings: {}, faults: [] } // the list of settings takes 10 ms to make
+  if (names.length === 0) return { settings: {}, faults: [] } // listing the settings takes 10 ms
   const known = new Map(describeSettings().map((row) => [row.path.toLowerCase(), row]))
   const settings: Settings = {}
   const faults: ConfigFault[] = []
@@ -143,13 +143,13 @@ function settingsOfEnv(env: Record<string, string | undefined>): {
   return { settings, faults }
 }
 
-/** Text stays text for a text setting; elsewhere it is read as JSON, and what is not JSON is left to the schema to refuse. */
+/** Reads a variable: as text for a text setting, else as JSON. Text that is not JSON is refused by the schema. */
 function valueOfEnv(text: string, type: string): unknown {
   if (type === 'string' || type.includes('|')) return text
   try {
     return JSON.parse(text)
   } catch {
-    return text // the schema's message names the setting and what it expected
+    return text // the schema refuses it, with the setting and the expected value
   }
 }
 
@@ -175,23 +175,23 @@ function merge(base: Settings, over: Settings): Settings {
   return merged
 }
 
-/** What the schema cannot say of one setting alone. */
+/** Faults of settings that depend on each other. */
 function tlsFaults({ server }: Config): ConfigFault[] {
   if ((server.tlsCertFile === undefined) === (server.tlsKeyFile === undefined)) return []
   return [{ path: 'server.tlsCertFile', message: 'expected both tlsCertFile and tlsKeyFile, or neither' }]
 }
 
-/** @param sources what the settings were put together of, besides the file, with a word on each */
+/** @param sources settings that were given elsewhere than in the file, with the words for their origin */
 function faultsOf(
   issue: z.core.$ZodIssue,
   settings: Settings,
-  sources: readonly [word: string, given: Settings][],
+  sources: readonly [origin: string, given: Settings][],
 ): ConfigFault[] {
   const at = issue.path.join('.')
   if (issue.code !== 'unrecognized_keys') {
-    const word = sources.find(([, given]) => has(given, at))?.[0] ?? ''
+    const origin = sources.find(([, given]) => has(given, at))?.[0] ?? ''
     const found = (JSON.stringify(valueAt(settings, at)) ?? 'nothing').slice(0, 100)
-    return [{ path: at === '' ? '(whole file)' : at, message: `${issue.message}, found ${found}${word}` }]
+    return [{ path: at === '' ? '(whole file)' : at, message: `${issue.message}, found ${found}${origin}` }]
   }
   return issue.keys.map((key) => ({ path: at === '' ? key : `${at}.${key}`, message: 'is not a setting' }))
 }

@@ -14,7 +14,7 @@ export const MIN_US = -BigInt(DAYS_TO_1970) * US_PER_DAY
 /** 9999-12-31T23:59:59.999999Z */
 export const MAX_US = 2_932_897n * US_PER_DAY - 1n
 
-/** Why a datetime was refused. `found` is the text, shortened; `expected` names the rule. */
+/** Fault of a datetime. `found` is the text, shortened; `expected` is the rule. */
 export interface DatetimeFault {
   found: string
   expected: string
@@ -61,14 +61,14 @@ export function formatDatetime(us: bigint | number, offsetMin: number): string {
   return `${head}.${String(micros).padStart(6, '0')}${zone}`
 }
 
-/** The same without a fraction when it is zero (v1 GeoJSON properties). */
+/** Formats a datetime without a fraction of zero, as in v1 GeoJSON properties. */
 export function formatDatetimeShort(us: bigint | number, offsetMin: number): string {
   const { head, micros, zone } = civilText(BigInt(us), offsetMin)
   const fraction = micros === 0 ? '' : `.${String(micros).padStart(6, '0')}`
   return `${head}${fraction}${zone}`
 }
 
-/** The v2 wire object. */
+/** Makes the wire object of v2. */
 export function datetimeObject(us: bigint | number, offsetMin: number): { _type: 'datetime'; val: string } {
   return { _type: 'datetime', val: formatDatetime(us, offsetMin) }
 }
@@ -124,7 +124,7 @@ function microseconds(fraction: string): bigint {
   return BigInt(Math.round(Number(fraction.padEnd(9, '0').slice(0, 9)) / 1000))
 }
 
-/** An instant near year 1 or 9999 may print in year 0 or 10000 under an offset: it is printed in UTC then. */
+/** Formats an instant; in UTC where the offset would move it to year 0 or 10000. */
 function civilText(us: bigint, offsetMin: number): { head: string; micros: number; zone: string } {
   const shifted = us + BigInt(offsetMin) * 60_000_000n
   const isPrintable = shifted >= MIN_US && shifted <= MAX_US

@@ -1,11 +1,11 @@
 import pino from 'pino'
 
-/** One JSON line per event on stderr's descriptor (2) unless told otherwise; stdout belongs to `--json` facts. */
+/** A log of one JSON line for each event. */
 export type Log = Pick<pino.Logger, 'debug' | 'info' | 'warn' | 'error'> & { child(fields: object): Log }
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
-/** Fields whose values never reach a log line. Headers go as a whole: the name of the session's header is a setting. */
+/** Fields whose values are never logged. Headers are left out as a whole: the name of the session's header is a setting. */
 const SECRET_NAMES = [
   'secret',
   'token',
@@ -19,9 +19,9 @@ const SECRET_NAMES = [
 const SECRET_PATHS = SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
 
 /**
- * Opens the log. Lines are written synchronously: a line that was logged is there after a crash, at 2 µs each.
+ * Opens the log. Lines are written synchronously, at 2 µs each, so that none is lost in a crash.
  *
- * @param destination a file descriptor, or anything with `write` (tests)
+ * @param destination a file descriptor, 2 (stderr) by default, or anything with `write`
  */
 export function createLog(level: LogLevel, destination: number | { write(line: string): void } = 2): Log {
   const options: pino.LoggerOptions = {

@@ -3,16 +3,16 @@ import path from 'node:path'
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 import { RUN_SCRIPT } from './dataproc/run-script.js'
 
-/** The addon and some of the packages need it; an older Node would crash in the addon instead of saying so. */
+/** Oldest version that the addon and some packages support. An older Node would crash in the addon. */
 const NODE_MAJOR = 24
 
 void main()
 
-/** One file is the command line, the gateway, and each of its worker threads: `workerData.role` tells which. */
+/** Runs the command line, or in a worker thread the role of `workerData.role`. */
 async function main(): Promise<void> {
   const major = Number(process.versions.node.split('.')[0])
   if (major < NODE_MAJOR) {
-    process.stderr.write(`fieldgate: Node ${NODE_MAJOR} is needed, found ${process.versions.node}\n`)
+    process.stderr.write(`fieldgate: expected Node ${NODE_MAJOR} or newer, found ${process.versions.node}\n`)
     process.exitCode = 2
     return
   }
@@ -48,7 +48,7 @@ function runScript(args: readonly string[]): void {
   createRequire(whole)(whole)
 }
 
-/** This program's own file, for starting worker threads: `__filename` exists in the bundle. */
+/** Returns the file of this program, which worker threads run. `__filename` exists in the bundle only. */
 function entryFile(): string {
   return typeof __filename === 'string' ? __filename : (process.argv[1] ?? '')
 }

@@ -2,13 +2,13 @@ import type { Caller } from '../auth/caller.js'
 import type { Config } from '../config.js'
 import type { Log } from '../log.js'
 
-/** Time and identity come from outside, so tests can set them. */
+/** Clock of a call; a test passes its own. */
 export interface Clock {
   /** µs since 1970 UTC, exact until 2255 */
   nowUs(): number
 }
 
-/** What belongs to one HTTP request. */
+/** Part of the context that belongs to one HTTP request. */
 export interface CallContext {
   readonly caller: Caller
   /** fires when the caller hangs up, the time limit passes, or the gateway stops */
@@ -16,10 +16,10 @@ export interface CallContext {
   readonly requestId: string
 }
 
-/** What every room of `api/` may ask for; each handler names the part it needs. Rooms add theirs in `app.ts`. */
+/** Part of the context that every room of `api/` has. A handler names what it needs of it; a room adds its own part. */
 export interface SharedContext {
   readonly clock: Clock
-  /** a fresh random UUID */
+  /** makes a random UUID */
   newId(): string
   readonly config: Config
   /** `service.timeZone` in minutes east of UTC */

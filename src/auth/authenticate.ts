@@ -2,8 +2,8 @@ import { AppError } from '../errors.js'
 import type { Caller } from './caller.js'
 import { digestsEqual, hashSecret } from './secret.js'
 
-/** What the stores tell of a key that is neither revoked nor expired. */
-export interface KnownKey {
+/** A key that is neither revoked nor expired. */
+interface KnownKey {
   keyId: string
   keyName: string
   scopes: readonly string[]
@@ -11,30 +11,33 @@ export interface KnownKey {
   secretHashes: readonly Uint8Array[]
 }
 
-export interface KnownSession {
+/** A session that has not ended. */
+interface KnownSession {
   sessionId: string
   keyId: string
   expiresAtUs: number
 }
 
+/** Stores of keys and sessions. */
 export interface AuthStores {
   findKey(keyId: string): Promise<KnownKey | undefined>
   findSession(tokenHash: Uint8Array): Promise<KnownSession | undefined>
-  /** told of each successful sign-in; must cost next to nothing */
+  /** records a successful sign-in; called for every request, so it must not wait for a disk */
   noteUse?(keyId: string): void
 }
 
 /** Reads a header by its lower-case name. */
-export type HeaderReader = (name: string) => string | undefined
+type HeaderReader = (name: string) => string | undefined
 
-/** Compared with when the key is unknown, so that a wrong key and a wrong secret take the same time. */
+/** Digest that is compared when the key is unknown, so that a wrong key takes the same time as a wrong secret. */
 const NO_HASH = new Uint8Array(32)
 
 /**
- * Tells who calls. The session token wins over APIKey and Secret, those over HTTP Basic; an unknown or expired
- * token is refused even beside a good key.
+ * Authenticates a caller. A session token has precedence over APIKey and Secret, and those over HTTP Basic: an unknown or
+ * expired token is refused also beside a valid key.
  *
  * @param tokenHeader lower-case name of the session token header
+ * @returns the caller
  * @throws AppError UNAUTHENTICATED, the same for every reason
  */
 export async function authenticate(

@@ -1,14 +1,14 @@
 import type { Scope, ScopeArea } from '../rpc/define-method.js'
 
-/** Who is calling, after authentication. */
+/** An authenticated caller. */
 export interface Caller {
   /** id of the API key, a UUID */
   keyId: string
   keyName: string
   scopes: readonly string[]
-  /** the session that the call came through, null when it came with key and secret */
+  /** session of the call; null when it came with key and secret */
   sessionId: string | null
-  /** when that session ends, µs; null without one */
+  /** end of that session, µs since 1970 UTC; null without one */
   sessionEndsAtUs: number | null
 }
 
@@ -29,7 +29,11 @@ export const SCOPES: readonly string[] = [
   ...SCOPE_AREAS.flatMap((area) => [`${area}:read`, `${area}:write`]),
 ]
 
-/** `admin` may everything; `x:write` includes `x:read`. */
+/**
+ * True when scopes allow a call. `admin` includes every scope, `x:write` includes `x:read`.
+ *
+ * @param needed scope of the method
+ */
 export function isAllowed(scopes: readonly string[], needed: Scope): boolean {
   if (needed === 'none' || scopes.includes('admin') || scopes.includes(needed)) return true
   return needed.endsWith(':read') && scopes.includes(needed.replace(/:read$/, ':write'))

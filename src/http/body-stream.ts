@@ -1,26 +1,27 @@
+/** Options of a body that is made while it is sent. */
 export interface StreamOptions {
   requestId: string
-  /** ends the stream when the client reads nothing for so long, ms */
+  /** time without reading after which the client is disconnected, ms */
   writeIdleMs: number
-  /** told of a fault after the first byte: the body ends early, the client sees a broken transfer */
+  /** receives a fault after the first byte; the client sees a broken transfer */
   onFault(error: unknown): void
-  /** told when the client hung up before the end, once the source is closed */
+  /** called when the client hung up before the end, after the source is closed */
   onHangUp(): void
-  /** cuts the connection: the only way to tell a client that a begun body is not whole */
+  /** cuts the connection, the only sign to a client that a body is incomplete */
   breakOff(): void
 }
 
-/** Where the bytes of a body come from, a piece at a time. */
-export interface BodySource {
+/** Source of the bytes of a body, a piece at a time. */
+interface BodySource {
   next(): Promise<{ bytes: Uint8Array | undefined; isDone: boolean }>
-  /** nobody wants the rest */
+  /** closes the source before its end */
   stop(): Promise<unknown>
 }
 
-/** A body that is made while it is sent: a client that stops reading stops the source, one that hangs up ends it. */
+/** Makes a body while it is sent. A client that stops reading pauses the source, one that hangs up closes it. */
 export function bodyStream(source: BodySource, options: StreamOptions): ReadableStream<Uint8Array> {
   let idleTimer: NodeJS.Timeout | undefined
-  let isOver = false // a client can hang up while a piece is being made for it
+  let isOver = false // a client can hang up while a piece is being made
   const end = (controller: ReadableStreamDefaultController<Uint8Array>) => {
     isOver = true
     options.breakOff() // before the close, which would end the body as if it were whole
@@ -40,7 +41,7 @@ export function bodyStream(source: BodySource, options: StreamOptions): Readable
             end(controller)
           }, options.writeIdleMs)
         } catch (error) {
-          if (isOver) return // nobody is there to be told, and the work was stopped for that reason
+          if (isOver) return // the source failed because it was stopped
           options.onFault(error)
           end(controller)
         }
@@ -56,7 +57,7 @@ export function bodyStream(source: BodySource, options: StreamOptions): Readable
   )
 }
 
-/** The same of bytes that come as they are. */
+/** Makes a body of chunks of bytes. */
 export function byteStream(
   source: AsyncIterator<Uint8Array>,
   options: StreamOptions,

@@ -1,24 +1,24 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { ErrorName } from '../errors.js'
 
-/** How a call ended: a name of the table of errors, or the HTTP status of what is no JSON-RPC. */
+/** Outcome of a call: a name of the table of errors, or the HTTP status of what is no JSON-RPC. */
 export type Outcome = 'ok' | ErrorName | `HTTP_${number}`
 
-/** Counts what goes through the transport; each count costs about a microsecond. */
+/** Counters of the transport. One count takes about 1 µs. */
 export interface Meter {
   /**
-   * One call was answered, each item of a batch by itself.
+   * Counts an answered call; each item of a batch is one.
    *
-   * @param method a name out of a bounded set, never one that a caller made up
-   * @param ms until the answer began: a streamed one goes on
+   * @param method one of a bounded set of names, never a text of the caller
+   * @param ms time until the answer began
    */
   call(method: string, outcome: Outcome, ms: number): void
-  /** one HTTP request was answered */
+  /** counts an answered HTTP request */
   response(status: number): void
   signInFailed(): void
 }
 
-/** One family of the page that is read when the page is asked for. */
+/** A family that is sampled at each scrape. */
 export interface Family {
   readonly name: string
   readonly help: string
@@ -32,11 +32,11 @@ export interface Metrics extends Meter {
   page(): Promise<string>
 }
 
-/** Upper bounds of the latency buckets, seconds: from a call out of memory to the longest search. */
+/** Upper bounds of the latency buckets, s: from a call that reads memory alone to the longest search. */
 const BUCKETS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30]
 
 /**
- * Counters of the transport, and what `readFamilies` tells at the moment.
+ * Makes the counters of the transport and the page of them and of the sampled families.
  *
  * @see https://prometheus.io/docs/instrumenting/exposition_formats/
  */
@@ -81,7 +81,7 @@ export function createMetrics(readFamilies: () => Promise<readonly Family[]>): M
     response: (status) => responses.inc({ status }),
     signInFailed: () => signInFailures.inc(),
     page() {
-      // scrapes at the same time share one reading
+      // scrapes at the same time share one page
       running ??= page().finally(() => {
         running = undefined
       })
@@ -90,7 +90,7 @@ export function createMetrics(readFamilies: () => Promise<readonly Family[]>): M
   }
 }
 
-/** Made anew for each page, so that a map that went away is not told of any more. */
+/** Makes a registry for one page, so that labels that no longer exist, such as a removed map, disappear. */
 function registryOf(families: readonly Family[]): Registry {
   const registry = new Registry()
   for (const { name, help, type, samples } of families) {

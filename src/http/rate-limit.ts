@@ -1,22 +1,22 @@
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import { AppError } from '../errors.js'
 
-export interface RateLimits {
+interface RateLimits {
   callsPerMinutePerKey: number
   callsPerMinutePerAddress: number
   signInFailuresPerMinute: number
 }
 
 export interface RateLimiter {
-  /** takes calls from a key's and an address's allowance. @throws AppError RATE_LIMITED */
+  /** takes calls from the allowances of a key and an address. @throws AppError RATE_LIMITED */
   charge(keyId: string, address: string, calls: number): Promise<void>
-  /** @throws AppError RATE_LIMITED when the address failed to sign in too often */
+  /** @throws AppError RATE_LIMITED when an address has failed to sign in too often */
   mayTry(address: string): Promise<void>
-  /** @returns true when this failure was the last one that was allowed */
+  /** counts a failed sign-in. @returns true for the failure that locks the address out */
   countFailure(address: string): Promise<boolean>
 }
 
-/** Allowances per minute, counted in memory: a restart forgives. */
+/** Makes allowances per minute. They are held in memory, so that a restart resets them. */
 export function createRateLimiter(limits: RateLimits): RateLimiter {
   const perMinute = (points: number) => new RateLimiterMemory({ points, duration: 60 })
   const byKey = perMinute(limits.callsPerMinutePerKey)
@@ -42,7 +42,7 @@ async function take(limiter: RateLimiterMemory, id: string, calls: number, whose
   try {
     await limiter.consume(id, calls)
   } catch (refused) {
-    if (refused instanceof Error) throw refused // the library rejects with a plain record when the allowance is spent
+    if (refused instanceof Error) throw refused // the library rejects with a plain record when the allowance is used up
     refuse(refused as RateLimiterRes, `calls of this ${whose}`)
   }
 }

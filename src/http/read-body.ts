@@ -6,14 +6,14 @@ export interface BodyLimits {
   maxBytes: number
   /** silence allowed between two chunks, ms */
   idleMs: number
-  /** from the first look at the body to its end, ms; undefined where a body may take as long as it moves */
+  /** from the first read of the body to its end, ms; undefined for no limit */
   totalMs?: number
 }
 
 /**
- * The body's chunks as they come, with every limit watched.
+ * Reads the chunks of a body within its limits.
  *
- * @throws AppError BODY_TOO_LARGE, by Content-Length before the first byte or as soon as the limit is passed;
+ * @throws AppError BODY_TOO_LARGE, by Content-Length before the first byte or once the limit is exceeded;
  *   BODY_TIMEOUT after `idleMs` of silence; CANCELLED when the client hangs up
  */
 export async function* bodyChunks(c: HttpContext, limits: BodyLimits): AsyncGenerator<Uint8Array> {
@@ -37,7 +37,7 @@ export async function* bodyChunks(c: HttpContext, limits: BodyLimits): AsyncGene
   }
 }
 
-/** The whole body, at most `maxBytes`. @throws AppError as `bodyChunks` does */
+/** Reads a body as a whole. @throws AppError as `bodyChunks` does */
 export async function readBody(c: HttpContext, limits: BodyLimits): Promise<Uint8Array> {
   const { incoming } = c.env ?? {}
   if (incoming === undefined) return Buffer.concat(await Array.fromAsync(bodyChunks(c, limits)))
@@ -47,7 +47,7 @@ export async function readBody(c: HttpContext, limits: BodyLimits): Promise<Uint
   return await collect(incoming, limits)
 }
 
-/** By events: for a small body a third of what an iterator with a timer for each chunk costs. */
+/** Collects a body by events: a third of the cost of an iterator with a timer for each chunk. */
 function collect(incoming: IncomingMessage, limits: BodyLimits): Promise<Uint8Array> {
   const { maxBytes, idleMs, totalMs = Number.POSITIVE_INFINITY } = limits
   return new Promise((resolve, reject) => {
@@ -79,7 +79,7 @@ function collect(incoming: IncomingMessage, limits: BodyLimits): Promise<Uint8Ar
   })
 }
 
-/** @throws AppError UNSUPPORTED_MEDIA_TYPE unless the body is said to be plain JSON in UTF-8 */
+/** Requires a content type of JSON in UTF-8, not encoded. @throws AppError UNSUPPORTED_MEDIA_TYPE */
 export function requireJson(c: HttpContext): void {
   const type = c.req.header('content-type') ?? ''
   const isJson =
@@ -95,7 +95,7 @@ export function requireJson(c: HttpContext): void {
   refuseEncoding(c)
 }
 
-/** A few compressed bytes can be gigabytes. @throws AppError UNSUPPORTED_MEDIA_TYPE when the body is said to be encoded */
+/** Refuses an encoded body: a few compressed bytes can become gigabytes. @throws AppError UNSUPPORTED_MEDIA_TYPE */
 export function refuseEncoding(c: HttpContext): void {
   const encoding = c.req.header('content-encoding') ?? 'identity'
   if (encoding.toLowerCase() === 'identity') return
@@ -103,13 +103,13 @@ export function refuseEncoding(c: HttpContext): void {
   throw new AppError('UNSUPPORTED_MEDIA_TYPE', {}, { message })
 }
 
-/** Answers `Expect: 100-continue` only now: a call that was refused by its headers never sends its body. */
+/** Answers `Expect: 100-continue`. Called before the body is read, so that a refused call never sends its body. */
 export function continueIfAsked(c: HttpContext): void {
   const isAsked = c.req.header('expect')?.toLowerCase() === '100-continue'
   if (isAsked && c.env?.outgoing?.headersSent === false) c.env.outgoing.writeContinue()
 }
 
-/** The socket's own stream where there is one: it is the quickest, and it tells of a hang-up. */
+/** Returns the chunks of Node's request, or of the web's in tests without a socket. */
 function sourceOf(c: HttpContext): AsyncIterable<Uint8Array> {
   const { incoming } = c.env ?? {}
   if (incoming !== undefined) return incoming.iterator({ destroyOnReturn: false })
@@ -129,7 +129,7 @@ async function withTimeout<T>(promise: Promise<T>, idleMs: number): Promise<T> {
 }
 
 function silent(idleMs: number): AppError {
-  const message = `The body was silent for ${idleMs} ms (limits.bodyIdleMs)`
+  const message = `No byte of the body arrived for ${idleMs} ms (limits.bodyIdleMs)`
   return new AppError('BODY_TIMEOUT', { idleMs }, { message })
 }
 

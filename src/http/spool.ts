@@ -5,14 +5,14 @@ import { AppError } from '../errors.js'
 import type { HttpContext } from './env.js'
 import { type BodyLimits, bodyChunks } from './read-body.js'
 
-/** A body that was read: in memory when it was small, else in a file that the reader of it removes. */
-export type SpooledBody = { bytes: Uint8Array } | { file: string; sizeBytes: number }
+/** A body in memory, or in a file that the caller must remove. */
+type SpooledBody = { bytes: Uint8Array } | { file: string; sizeBytes: number }
 
 /**
- * Reads a body that may be large: up to `inlineBytes` stay in memory, more goes to a temp file as it comes.
- * The file needs no fsync: it is gone after the call, and after a crash the call was never acknowledged.
+ * Reads a body that may be large: up to `inlineBytes` into memory, a larger one into a file in `tempDir`. The file needs no
+ * fsync, as it is removed after the call and a call that crashed was not acknowledged.
  *
- * @throws AppError as `bodyChunks` does, and DISK_FULL; nothing is left behind then
+ * @throws AppError as `bodyChunks` does, and DISK_FULL; the file is removed then
  */
 export async function spoolBody(
   c: HttpContext,

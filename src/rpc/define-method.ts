@@ -8,26 +8,26 @@ import { shorten } from './shorten.js'
 export interface MethodFacts {
   readonly name: string
   readonly summary: string
-  /** scope a key needs, `none` for methods that every authenticated caller may use */
+  /** scope that a key needs; `none` for a method that every authenticated caller may use */
   readonly scope: Scope
-  /** errors of its own, besides those that any call can meet */
+  /** errors of this method, besides those of any call */
   readonly errors: readonly ErrorName[]
   readonly params: z.ZodType
   readonly result: z.ZodType
-  /** `array`: the params object stands in an array of one (a bare object is accepted too) */
+  /** `array`: the params object is the only item of an array; a bare object is accepted too */
   readonly paramsIn: 'object' | 'array'
 }
 
 export type ScopeArea = 'session' | 'dataproc' | 'loader' | 'map' | 'dataset' | 'fl' | 'model' | 'route'
 export type Scope = 'none' | 'admin' | `${ScopeArea}:${'read' | 'write'}`
 
-/** A method as the dispatcher calls it: raw params in, result out. `C` is the part of the context it needs. */
+/** A method as the dispatcher calls it. `C` is the part of the context that it needs. */
 export interface Method<C = never> extends MethodFacts {
   /** @throws AppError INVALID_PARAMS with every fault and its JSON path */
   call(rawParams: unknown, context: C): Promise<unknown>
 }
 
-export interface MethodDefinition<P extends z.ZodType, R extends z.ZodType, C> {
+interface MethodDefinition<P extends z.ZodType, R extends z.ZodType, C> {
   readonly name: string
   readonly summary: string
   readonly scope: Scope
@@ -41,7 +41,7 @@ export interface MethodDefinition<P extends z.ZodType, R extends z.ZodType, C> {
   ): Promise<z.input<R> | RawJson | StreamedJson> | z.input<R> | RawJson | StreamedJson
 }
 
-/** Makes a method of its facts and its handler; params are checked before the handler runs. */
+/** Makes a method out of its facts and its handler. Params are checked before the handler runs. */
 export function defineMethod<P extends z.ZodType, R extends z.ZodType, C>(
   definition: MethodDefinition<P, R, C>,
 ): Method<C> {
@@ -61,7 +61,7 @@ export function defineMethod<P extends z.ZodType, R extends z.ZodType, C>(
   }
 }
 
-/** Most issues of zod that are put into words: a body of many wrong values must not become a large answer. */
+/** Most issues of zod that become faults: a body of many wrong values must not become a large answer. */
 const MAX_ISSUES = 100
 
 /** Most characters of a path or message: both quote the caller, and a fault must not echo a large body. */
@@ -70,7 +70,8 @@ const MAX_FAULT_TEXT = 300
 /**
  * Checks a value against a schema.
  *
- * @throws AppError INVALID_PARAMS, `data.faults` = every `{ path, message }`, the first 100 of them
+ * @returns the value as the schema transforms it
+ * @throws AppError INVALID_PARAMS, with the first 100 faults
  */
 export function parseParams<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const parsed = schema.safeParse(value, { reportInput: true })
@@ -83,7 +84,7 @@ export function parseParams<S extends z.ZodType>(schema: S, value: unknown): z.o
   )
 }
 
-/** zod's text, and what was found where that leaves it out. */
+/** Returns zod's message of an issue, with the found value where the message lacks it. */
 export function faultText(issue: z.core.$ZodIssue): string {
   const found = `found ${kindOf(issue.input)}`
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
@@ -94,7 +95,7 @@ export function faultText(issue: z.core.$ZodIssue): string {
   return isSaid || issue.code === 'custom' ? issue.message : `${issue.message}, ${found}`
 }
 
-/** `$.record_def.name.length`, `$[0].x`: where in the params a fault stands. */
+/** Returns the JSON path of a fault, such as `$.record_def.name` or `$[0].x`. */
 export function pathText(path: readonly PropertyKey[]): string {
   return path.reduce<string>((text, key) => {
     if (typeof key === 'number') return `${text}[${key}]`

@@ -5,32 +5,32 @@ import { discard, enveloped, joined, type Piece, resultPiece } from './pieces.js
 import { readJson } from './read-json.js'
 import { shorten } from './shorten.js'
 
-/** The methods served at one path. */
+/** Methods that are served at one path. */
 export interface Api<C> {
   readonly path: string
   readonly title: string
   readonly methods: ReadonlyMap<string, Method<C>>
 }
 
-/** What the transport brings to one HTTP request's worth of calls. */
+/** The transport's side of the calls in one HTTP request. */
 export interface Dispatch<C> {
   readonly api: Api<C>
   readonly context: C
   readonly requestId: string
   readonly maxBatch: number
   readonly maxDepth: number
-  /** the OpenRPC document of this path, for `rpc.discover` */
+  /** makes the OpenRPC document of this path, for `rpc.discover` */
   discover(): unknown
   mayCall(scope: Scope): boolean
-  /** takes `calls` from the caller's allowance. @throws AppError RATE_LIMITED */
+  /** takes calls from the caller's allowance. @throws AppError RATE_LIMITED */
   charge(calls: number): Promise<void>
-  /** told of every fault that is not an `AppError` with its own message */
+  /** receives errors that are no `AppError`, and those with a cause */
   onFault(method: string, error: unknown): void
-  /** told how each call ended, `unknown` for methods that are not there; absent where nobody counts */
+  /** receives the outcome of each call, under the name `unknown` for methods that do not exist; absent where nothing is counted */
   onCall?(method: string, outcome: 'ok' | ErrorName, ms: number): void
 }
 
-/** What goes back: `body` null means nothing to say (204). */
+/** Answer to one body; a null body for notifications, which have none. */
 export interface Answer {
   status: number
   body: Piece | null
@@ -40,8 +40,8 @@ export interface Answer {
 /**
  * Answers one JSON-RPC body: a request, a notification or a batch.
  *
- * @returns HTTP 200 for what reached the methods, 204 for notifications; 400 for text that is not JSON, 403 and 429 for a
- *   single call that was refused before its method ran
+ * @returns status 200 for calls that reached their methods, 204 for notifications; 400 for text that is not JSON, 403 and
+ *   429 for a single call that was refused before its method ran. Errors of methods are in the body.
  * @see JSON-RPC 2.0 Specification, sections 4 to 6
  */
 export async function dispatch<C>(bytes: Uint8Array, call: Dispatch<C>): Promise<Answer> {
@@ -59,7 +59,7 @@ export async function dispatch<C>(bytes: Uint8Array, call: Dispatch<C>): Promise
   return Array.isArray(value) ? await answerBatch(value, call) : await answerOne(value, call)
 }
 
-/** Runs one method by name and makes the text of its result, or begins to. Faults are thrown. */
+/** Runs a method and makes the text of its result, or its first piece. @throws what the method throws */
 export async function callForPiece<C>(name: string, params: unknown, call: Dispatch<C>): Promise<Piece> {
   if (call.onCall === undefined) return await resultPiece(await callMethod(name, params, call))
   const startedAtMs = performance.now()
@@ -75,8 +75,8 @@ export async function callForPiece<C>(name: string, params: unknown, call: Dispa
   }
 }
 
-/** Runs one method by name. Faults are thrown. */
-export async function callMethod<C>(name: string, params: unknown, call: Dispatch<C>): Promise<unknown> {
+/** Runs a method. @throws AppError METHOD_NOT_FOUND, FORBIDDEN, and what the method throws */
+async function callMethod<C>(name: string, params: unknown, call: Dispatch<C>): Promise<unknown> {
   if (name === 'rpc.discover') return call.discover()
   const method = call.api.methods.get(name)
   if (method === undefined) {
@@ -137,7 +137,7 @@ async function answerBatch<C>(items: unknown[], call: Dispatch<C>): Promise<Answ
   return pieces.length === 0 ? { status: 204, body: null } : { status: 200, body: joined(pieces) }
 }
 
-/** Runs one request; a notification's result is thrown away. */
+/** Runs one request. The result of a notification is discarded. */
 async function run<C>(
   name: string,
   params: unknown,

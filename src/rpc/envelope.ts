@@ -4,7 +4,7 @@ import { shorten } from './shorten.js'
 export type RequestId = string | number | null
 
 /** A well-formed JSON-RPC 2.0 request; `id` undefined marks a notification. */
-export interface RpcRequest {
+interface RpcRequest {
   id: RequestId | undefined
   method: string
   params: unknown
@@ -20,7 +20,7 @@ export interface RpcError {
 /**
  * Checks one member of a batch, or a whole body, against section 4 of the specification.
  *
- * @returns the request, or the fault with the id as far as one can be told (null otherwise)
+ * @returns the request, or the fault with the id of the request, null when that is missing or invalid
  * @see JSON-RPC 2.0 Specification, section 4
  */
 export function readRequest(value: unknown): RpcRequest | { id: RequestId; fault: AppError } {
@@ -33,7 +33,7 @@ export function readRequest(value: unknown): RpcRequest | { id: RequestId; fault
   if (hasId && id === undefined) {
     return invalid(
       null,
-      `id: found ${kindOf(request.id)}, expected a string, a number that double can carry exactly, or null`,
+      `id: found ${kindOf(request.id)}, expected a string, a number that a double holds exactly, or null`,
     )
   }
   if (request.jsonrpc !== '2.0') {
@@ -49,20 +49,22 @@ export function readRequest(value: unknown): RpcRequest | { id: RequestId; fault
   return { id, method: request.method, params: hasParams ? request.params : undefined }
 }
 
-/** The error object for anything thrown; what is not an `AppError` becomes INTERNAL and says nothing of itself. */
+/** Makes the error object of anything thrown. What is no `AppError` becomes INTERNAL, without its message. */
 export function toRpcError(error: unknown, requestId: string): RpcError {
   const known = isAppError(error) ? error : new AppError('INTERNAL')
   const { code } = ERRORS[known.errorName]
   return { code, message: known.message, data: { name: known.errorName, requestId, ...known.data } }
 }
 
-/** Text of an error answer. */
+/** Returns the text of an error answer. */
 export function errorText(id: RequestId, error: RpcError): string {
   return JSON.stringify({ jsonrpc: '2.0', error, id })
 }
 
-/** What stands before and after a result in an answer. */
+/** Text of an answer before its result. */
 export const RESULT_HEAD = '{"jsonrpc":"2.0","result":'
+
+/** Returns the text of an answer after its result. */
 export function resultTail(id: RequestId): string {
   return `,"id":${JSON.stringify(id)}}`
 }
@@ -77,7 +79,7 @@ function invalid(id: RequestId, what: string): { id: RequestId; fault: AppError 
   return { id, fault: new AppError('INVALID_REQUEST', {}, { message: `Invalid request: ${what}` }) }
 }
 
-/** What was found, in a few words. */
+/** Describes a found value in a few words, for messages: `nothing`, `an object`, `"text"`. */
 export function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'

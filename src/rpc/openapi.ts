@@ -9,15 +9,15 @@ export type PathItem = Record<string, object>
 export type PlacedMethod = MethodFacts & { path: string }
 
 /** Names of the components that these paths refer to. */
-export const RPC_COMPONENTS = {
+const RPC_COMPONENTS = {
   request: '#/components/schemas/JsonRpcRequest',
   response: '#/components/schemas/JsonRpcResponse',
   problem: '#/components/schemas/Problem',
 } as const
 
 /**
- * Paths of an API's methods: JSON-RPC at the API's own path, and `call/<method>` for each method, whose body and answer are
- * params and result alone.
+ * Makes the paths of an API's methods: JSON-RPC at the path of the API, and `call/<method>` for each method, whose body and
+ * answer are params and result alone.
  */
 export function methodPaths(title: string, methods: readonly PlacedMethod[]): Record<string, PathItem> {
   const [first] = methods
@@ -29,7 +29,7 @@ export function methodPaths(title: string, methods: readonly PlacedMethod[]): Re
   return { [first.path]: { post: rpcOperation(title, methods) }, ...Object.fromEntries(calls) }
 }
 
-/** Schemas of the envelope and of what a refusal says. */
+/** Makes the schemas of requests, responses and refusals. */
 export function rpcSchemas(): Record<string, object> {
   const id = { type: ['string', 'number', 'null'] }
   return {
@@ -83,7 +83,7 @@ export function rpcSchemas(): Record<string, object> {
   }
 }
 
-/** JSON Schema (2020-12, that of OpenAPI 3.1) of what comes in or goes out. */
+/** Makes the JSON Schema of input or output, in draft 2020-12, which OpenAPI 3.1 uses. */
 export function schemaOf(schema: z.ZodType, io: 'input' | 'output'): object {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io,
@@ -112,7 +112,7 @@ function rpcOperation(title: string, methods: readonly PlacedMethod[]): object {
         description: 'Result or error of each request',
         ...jsonContent(either(RPC_COMPONENTS.response)),
       },
-      204: { description: 'Nothing to say: there were notifications only' },
+      204: { description: 'Notifications only, which have no response' },
       default: {
         description: 'The transport refused the call',
         ...jsonContent({ $ref: RPC_COMPONENTS.response }),

@@ -2,20 +2,20 @@ import { z } from 'zod'
 import { ERRORS, type ErrorName } from '../errors.js'
 import type { MethodFacts } from './define-method.js'
 
-export interface OpenRpcFacts {
+interface OpenRpcFacts {
   title: string
   version: string
-  /** path of the API, for `servers`; undefined for the document of all of them */
+  /** path of the API, for `servers`; undefined for the document of all APIs */
   path?: string
 }
 
-/** Errors that any call may meet, besides a method's own. */
+/** Errors of any call, besides those of its method. */
 const COMMON: readonly ErrorName[] = ['INVALID_PARAMS', 'INTERNAL', 'FORBIDDEN']
 
 /**
- * The OpenRPC 1.4 document of some methods.
+ * Makes the OpenRPC 1.4 document of some methods.
  *
- * @param methods each with the path it is served at, told in `x-path`
+ * @param methods each with the path that it is served at, which becomes `x-path`
  * @see https://spec.open-rpc.org
  */
 export function openRpcDocument(
@@ -47,7 +47,7 @@ function methodObject(method: MethodFacts & { path: string }): object {
   }
 }
 
-/** By name, each property is a param; by position, or when the params are no plain object, there is one. */
+/** Makes one param for each property, or a single one for params by position or of no plain object. */
 function paramObjects(method: MethodFacts): object[] {
   const schema = schemaOf(method.params, 'input') as {
     properties?: Record<string, { description?: string }>

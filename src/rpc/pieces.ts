@@ -1,10 +1,10 @@
 import { RESULT_HEAD, type RequestId, resultTail } from './envelope.js'
 import { isMarked } from './result.js'
 
-/** Text, or text that is made while it is sent. Closing a stream that nobody began to read closes its source too. */
+/** Text, or text that is made while it is sent. `return()` closes the source also before the first `next()`. */
 export type Piece = string | AsyncIterableIterator<string>
 
-/** Text of a result that is held whole, or the stream of its parts, its first part read: what fails early throws here. */
+/** Makes the text of a result. The first part of a streamed one is read here, so that an early fault is thrown. */
 export async function resultPiece(result: unknown): Promise<Piece> {
   if (!isMarked(result)) return JSON.stringify(result ?? null)
   if (result.kind === 'rawJson') return result.text
@@ -13,24 +13,24 @@ export async function resultPiece(result: unknown): Promise<Piece> {
   return resume(first, source)
 }
 
-/** A result within its JSON-RPC answer. */
+/** Puts a result into its JSON-RPC answer. */
 export function enveloped(piece: Piece, id: RequestId): Piece {
   if (typeof piece === 'string') return `${RESULT_HEAD}${piece}${resultTail(id)}`
   return concat([RESULT_HEAD, piece, resultTail(id)])
 }
 
-/** Answers of a batch as one JSON array. */
+/** Joins the answers of a batch to one JSON array. */
 export function joined(pieces: Piece[]): Piece {
   if (pieces.every((piece) => typeof piece === 'string')) return `[${pieces.join(',')}]`
   return concat(['[', ...pieces.flatMap((piece, index) => (index === 0 ? [piece] : [',', piece])), ']'])
 }
 
-/** Closes what will not be read. */
+/** Closes a piece that will not be read. */
 export async function discard(piece: Piece): Promise<void> {
   if (typeof piece !== 'string') await piece.return?.()
 }
 
-/** A generator would not do: `return()` on one that was never begun does not reach its `finally`. */
+/** Continues a stream after its first step. Not a generator: `return()` before the first `next()` skips its `finally`. */
 function resume(first: IteratorResult<string>, source: AsyncIterator<string>): AsyncIterableIterator<string> {
   let pending: IteratorResult<string> | undefined = first
   return {
@@ -55,7 +55,7 @@ function concat(pieces: Piece[]): AsyncIterableIterator<string> {
   const closeRest = async () => {
     const rest = pieces.slice(at)
     at = pieces.length
-    const closed = await Promise.allSettled(rest.map(discard)) // one that cannot be closed must not keep the others open
+    const closed = await Promise.allSettled(rest.map(discard)) // all of them, also when closing one fails
     const failed = closed.find((outcome) => outcome.status === 'rejected')
     if (failed !== undefined) throw failed.reason
   }
@@ -69,7 +69,7 @@ function concat(pieces: Piece[]): AsyncIterableIterator<string> {
         }
         const step = await piece.next().catch(async (error: unknown) => {
           at++
-          await closeRest() // nobody will come for the ones behind it
+          await closeRest() // the pieces after it will not be read
           throw error
         })
         if (step.done !== true) return step

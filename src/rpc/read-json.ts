@@ -8,8 +8,8 @@ const BACKSLASH = 0x5c
 /**
  * Reads a JSON body.
  *
- * Duplicate keys: the last one counts, as JSON.parse has it. `__proto__` becomes an ordinary own property, which the
- * schemas refuse. Numbers beyond double become Infinity, which the schemas refuse too.
+ * Of duplicate keys the last one counts, as in JSON.parse. `__proto__` becomes an own property and a number beyond double
+ * becomes Infinity; the schemas refuse both.
  *
  * @param maxDepth deepest nesting of arrays and objects
  * @throws AppError PARSE_ERROR (not UTF-8, not JSON) or INVALID_REQUEST (too deep, lone surrogates)
@@ -34,19 +34,19 @@ export function readJson(bytes: Uint8Array, maxDepth: number): unknown {
       { message: `The body is not valid JSON: ${shorten(messageOf(error), 200)}` },
     )
   }
-  // an escape is the only way a lone surrogate can come in: the walk is paid for only where there is one
+  // UTF-8 cannot hold a lone surrogate, so that only a text with such an escape is searched for one
   if (/\\u[dD][89abAB]|\\u[dD][c-fC-F]/.test(text)) refuseLoneSurrogates(value, '$')
   return value
 }
 
-/** A byte order mark at the beginning is passed over. */
+/** Decodes UTF-8, without a byte order mark. @throws AppError PARSE_ERROR */
 function decodeUtf8(bytes: Uint8Array): string {
   if (!isUtf8(bytes)) throw new AppError('PARSE_ERROR', {}, { message: 'The body is not valid UTF-8' })
   const start = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0
   return Buffer.from(bytes.buffer, bytes.byteOffset + start, bytes.byteLength - start).toString('utf8')
 }
 
-/** Byte offset of the first bracket beyond `maxDepth`, -1 when there is none. Brackets in strings do not count. */
+/** Returns the byte offset of the first bracket deeper than `maxDepth`, -1 for none. Brackets in strings do not count. */
 function tooDeepAt(bytes: Uint8Array, maxDepth: number): number {
   let depth = 0
   let inString = false
@@ -80,6 +80,6 @@ function refuse(path: string): never {
   throw new AppError(
     'INVALID_REQUEST',
     { path: shorten(path, 200) },
-    { message: `Found a lone surrogate at ${shorten(path, 200)}, expected text that UTF-8 can carry` },
+    { message: `Found a lone surrogate at ${shorten(path, 200)}, expected well-formed Unicode` },
   )
 }

@@ -1,12 +1,10 @@
-/**
- * Results that are not plain values: JSON text made elsewhere, or made piece by piece while it is sent.
- * Both are spliced into the answer as they are, so what they carry must be one valid JSON value.
- */
+/** A result that is JSON text of one value. It is put into the answer unchecked. */
 export interface RawJson {
   readonly kind: 'rawJson'
   readonly text: string
 }
 
+/** A result that is JSON text of one value, made while it is sent. It is put into the answer unchecked. */
 export interface StreamedJson {
   readonly kind: 'streamedJson'
   readonly chunks: AsyncIterable<string>
@@ -14,7 +12,7 @@ export interface StreamedJson {
 
 const made = new WeakSet<object>()
 
-/** JSON text of a whole result, for instance from a worker. */
+/** Marks JSON text of a whole result, for instance from a worker. */
 export function rawJson(text: string): RawJson {
   const result: RawJson = { kind: 'rawJson', text }
   made.add(result)
@@ -22,9 +20,8 @@ export function rawJson(text: string): RawJson {
 }
 
 /**
- * A result that is sent while it is read: constant memory, and a caller that stops reading stops the source
- * (`return()` is called on the iterator). A fault before the first chunk becomes a proper error answer; after it
- * the body ends early, which HTTP clients see as a broken transfer.
+ * Marks a result that is sent while it is read, in constant memory. A caller that stops reading closes the source by
+ * `return()`. A fault before the first chunk becomes an error answer; a later one breaks the transfer.
  */
 export function streamed(chunks: AsyncIterable<string>): StreamedJson {
   const result: StreamedJson = { kind: 'streamedJson', chunks }
@@ -32,7 +29,7 @@ export function streamed(chunks: AsyncIterable<string>): StreamedJson {
   return result
 }
 
-/** Tells a marked result from a plain value that merely looks like one. */
+/** True for a marked result; false for a plain value of the same shape. */
 export function isMarked(value: unknown): value is RawJson | StreamedJson {
   return typeof value === 'object' && value !== null && made.has(value)
 }

@@ -1,4 +1,4 @@
-/** At most `max` UTF-16 units of a text and `…` when it is longer; never half a character. */
+/** Cuts a text to `max` UTF-16 units and adds `…` to a cut one. A surrogate pair is not split. */
 export function shorten(text: string, max: number): string {
   if (text.length <= max) return text
   const cut = text.slice(0, max)

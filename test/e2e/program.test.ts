@@ -197,7 +197,7 @@ t.test('program: a reader that goes away is no fault', { skip }, async (t) => {
 t.test('program: an older Node gets one clear line', { skip: skip || noOldNode() }, async (t) => {
   const { status, stdout, stderr } = run(t.testdir(), ['version'], oldNode() ?? '')
   t.same([status, stdout], [2, ''])
-  t.match(stderr, /^fieldgate: Node 24 is needed, found \d+\.\d+\.\d+\n$/)
+  t.match(stderr, /^fieldgate: expected Node 24 or newer, found \d+\.\d+\.\d+\n$/)
 })
 
 /** A Node before 24 that stands about on this machine. */

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { AppError } from '../../src/errors.js'
 import { defineMethod, type Method } from '../../src/rpc/define-method.js'
-import { type Answer, callMethod, type Dispatch, dispatch } from '../../src/rpc/dispatch.js'
+import { type Answer, callForPiece, type Dispatch, dispatch } from '../../src/rpc/dispatch.js'
 import type { Piece } from '../../src/rpc/pieces.js'
 import { rawJson, streamed } from '../../src/rpc/result.js'
 import { rejectsWith } from '../support/rejects-with.js'
@@ -308,12 +308,12 @@ t.test(
   },
 )
 
-t.test('callMethod: the REST form gets its faults thrown', async (t) => {
+t.test('callForPiece: faults are thrown', async (t) => {
   const { call } = dispatchOf()
-  await rejectsWith(t, callMethod('none', {}, call), 'METHOD_NOT_FOUND', { data: { method: 'none' } })
-  await rejectsWith(t, callMethod('admin-only', {}, call), 'FORBIDDEN', { message: /admin/ })
-  await rejectsWith(t, callMethod('in-array', {}, call), 'INVALID_PARAMS', {
+  await rejectsWith(t, callForPiece('none', {}, call), 'METHOD_NOT_FOUND', { data: { method: 'none' } })
+  await rejectsWith(t, callForPiece('admin-only', {}, call), 'FORBIDDEN', { message: /admin/ })
+  await rejectsWith(t, callForPiece('in-array', {}, call), 'INVALID_PARAMS', {
     data: { faults: [{ path: '$.name' }] },
   })
-  t.same(await callMethod('rpc.discover', undefined, call), { openrpc: 'here' })
+  t.equal(await callForPiece('rpc.discover', undefined, call), '{"openrpc":"here"}')
 })

@@ -7,10 +7,10 @@ interface Holder {
 }
 
 /**
- * One request at a time per upload. A newcomer asks the holder to let go (a client that hangs without closing its
- * connection would hold the lock for ever), then sleeps until it does.
+ * Makes the locks of uploads: one request at a time for each. A new request asks the holder to release the lock, since a
+ * client that hangs without closing its connection would hold it for ever, and waits up to `waitMs`.
  *
- * @param onAsked also told when a holder is asked, with its call
+ * @param onAsked receives the call of a holder that is asked to release
  */
 export function createLocker<Call>(
   waitMs: number,

@@ -1,20 +1,20 @@
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '../../errors.js'
 
-/** Read ahead of the disk up to this much, then the sender waits. */
+/** Bytes that are read ahead of the disk. Above `HIGH_BYTES` the sender waits, until `LOW_BYTES`. */
 const HIGH_BYTES = 1024 * 1024
 const LOW_BYTES = 256 * 1024
-/** A connection that was given up is read until nothing came for so long, */
+/** Silence after which an aborted connection is not read any further, ms. */
 const QUIET_MS = 60
-/** and at most so long. */
+/** Longest time to read an aborted connection, ms. */
 const MAX_LINGER_MS = 1000
 
 /**
- * The chunks of a request body, none of them lost when the connection breaks: Node drops what a stream still buffers
- * when it is destroyed, and on a link that breaks every few hundred kilobytes that is a large share of what came. So
- * the stream is kept flowing into a queue of our own, and the queue is read to its end before the break is told.
+ * Reads the chunks of a request body without losing any when the connection breaks. Node drops the buffered part of a
+ * stream that is destroyed, a large share on a link that breaks every few hundred kilobytes. So the stream flows into a
+ * queue, and the queue is read to its end before the break is thrown.
  *
- * @param signal ends the reading as if the connection had broken
+ * @param signal ends the reading as a broken connection does
  * @throws AppError BODY_TIMEOUT after `idleMs` of silence, CANCELLED when the connection broke
  */
 export async function* flowingChunks(
@@ -39,7 +39,7 @@ export async function* flowingChunks(
   const onEnd = () => finish(undefined)
   const onBreak = (cause?: unknown) =>
     finish(incoming.complete ? undefined : new AppError('CANCELLED', {}, { cause }))
-  // what is on its way already is taken before the newcomer is told an offset: until it falls silent
+  // bytes on their way are read before the new request receives an offset: until the connection is silent
   const onAbort = () => {
     const silence = setInterval(() => {
       if (isQuiet || performance.now() > endAtMs) {
@@ -79,7 +79,7 @@ export async function* flowingChunks(
     }
   } finally {
     incoming.off('data', onData).off('end', onEnd).off('close', onBreak)
-    incoming.off('error', onBreak).on('error', () => undefined) // a late fault has nobody to tell
+    incoming.off('error', onBreak).on('error', () => undefined) // a later fault concerns nobody
     signal.removeEventListener('abort', onAbort)
   }
 }

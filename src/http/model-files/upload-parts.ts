@@ -2,30 +2,30 @@ import type { Readable } from 'node:stream'
 import busboy from 'busboy'
 import { AppError } from '../../errors.js'
 
-export interface PartLimits {
+interface PartLimits {
   maxFileBytes: number
   maxDataBytes: number
-  /** parts that are looked at before an upload with strangers among them is refused */
+  /** most parts that are read; a valid upload has two */
   maxParts: number
 }
 
-/** What becomes of the two parts, as they come. */
-export interface PartTakers<D, S> {
-  /** the JSON part, whole; what it throws ends the upload before the file is read to its end */
+/** Receivers of the two parts. */
+interface PartTakers<D, S> {
+  /** takes the JSON part. What it throws ends the upload before the file is read to its end */
   takeData(bytes: Uint8Array): D
-  /** the file, as it comes */
+  /** takes the file while it arrives */
   takeFile(source: AsyncIterable<Uint8Array>): Promise<S>
 }
 
-/** Of the headers and the name of one part. */
+/** Limits of the headers and the name of one part. */
 const PART_HEAD = { headerPairs: 100, fieldNameSize: 100 }
 
 /**
- * Reads `multipart/form-data` with a part `data` and a part `file`, in any order, while it comes.
+ * Reads `multipart/form-data` with a part `data` and a part `file`, in any order, while it arrives.
  *
- * @returns what the takers made of them
+ * @returns the results of the takers
  * @throws AppError BAD_UPLOAD (which part is missing, doubled, unknown or cut off), BODY_TOO_LARGE,
- *   UNSUPPORTED_MEDIA_TYPE, and what the chunks and the takers throw. A file that was taken is told to `onLost` then.
+ *   UNSUPPORTED_MEDIA_TYPE, and what the chunks and the takers throw. A taken file is then passed to `onLost`.
  */
 export async function readParts<D, S>(
   chunks: AsyncIterable<Uint8Array>,
@@ -65,7 +65,7 @@ function createParser(contentType: string, limits: PartLimits): busboy.Busboy {
   }
 }
 
-/** Writes the body into the parser, as fast as it takes it. */
+/** Writes the body into the parser, as fast as the parser reads it. */
 async function feed(
   chunks: AsyncIterable<Uint8Array>,
   parser: busboy.Busboy,
@@ -93,7 +93,7 @@ interface Intake<D, S> {
   refused: Promise<never>
   closed: Promise<void>
   result(): Promise<{ data: D; staged: S }>
-  /** what was staged, once it is certain that nothing more comes */
+  /** ends the reading. @returns the staged file, if there is one */
   abandon(): Promise<S | undefined>
 }
 
@@ -108,7 +108,7 @@ function collectParts<D, S>(
   const refused = new Promise<never>((_, reject) => {
     refuse = reject
   })
-  refused.catch(() => undefined) // looked at by those who wait; a fault after the end has nobody to tell
+  refused.catch(() => undefined) // it is awaited elsewhere; a fault after the end concerns nobody
   const guarded = (work: () => void) => {
     try {
       work()
@@ -136,7 +136,7 @@ function collectParts<D, S>(
     }),
   )
   parser.on('file', (name, stream) => {
-    stream.on('error', () => undefined) // the parser tells of the same fault
+    stream.on('error', () => undefined) // the parser reports the same fault
     guarded(() => {
       if (name === 'file') takeFile(stream)
       else if (name === 'data') takeData(() => readSmall(stream, limits.maxDataBytes))
@@ -164,7 +164,7 @@ function collectParts<D, S>(
   }
 }
 
-/** Parts beyond the limits vanish silently otherwise. */
+/** Refuses parts beyond the limits, which the parser skips silently. */
 function watchEnd(parser: busboy.Busboy, refuse: (error: unknown) => void): void {
   for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const)
     parser.on(limit, () => refuse(badUpload('found more parts, expected one part data and one part file')))
@@ -173,7 +173,7 @@ function watchEnd(parser: busboy.Busboy, refuse: (error: unknown) => void): void
   })
 }
 
-/** A part that came as a file but is small: the JSON of `-F data=@request.json`. */
+/** Reads a data part that was sent as a file, as `curl -F data=@request.json` does. */
 async function readSmall(stream: Readable, maxBytes: number): Promise<Uint8Array> {
   const held: Uint8Array[] = []
   let total = 0

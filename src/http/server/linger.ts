@@ -1,15 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** Silence after which nothing more of a refused body is waited for, ms. */
+/** Silence after which the rest of a refused body is given up, ms. As in nginx. */
 const SILENCE_MS = 5000
 /** The longest that the rest of a refused body is read, ms; nginx has the same two limits. */
 const MAX_LINGER_MS = 30_000
 const WATCH_EVERY_MS = 500
 
 /**
- * Lets a client read an answer that came before its body was sent, such as a refusal of an upload that does not fit: the
- * rest of the body is read and thrown away. A socket closed with bytes unread is reset by the system, and a reset throws
- * the answer away that the client has not read yet.
+ * Reads and discards the rest of a body after an early answer, such as the refusal of an upload that is too large. Closing
+ * a socket with unread bytes resets the connection, and the client would lose the answer.
  *
  * @param bodyMs what an accepted body may take, ms: a refused one gets no more
  * @see RFC 9112, 9.6
@@ -21,7 +20,7 @@ export function lingerAfterEarlyAnswer(
 ): void {
   if (!hasBody(request)) return
   const isLast = !response.shouldKeepAlive
-  // Node would close such a connection as soon as the answer is written: here it is closed after the body's rest
+  // Node would close such a connection once the answer is written; here it is closed after the rest of the body
   if (isLast) {
     response.shouldKeepAlive = true
     response.removeHeader('Connection')
@@ -33,7 +32,7 @@ export function lingerAfterEarlyAnswer(
   })
 }
 
-/** Node reads on and throws away what nobody takes; here is only watched for how long. */
+/** Lets Node discard the rest of a body, within the limits of time. */
 function discardRest(request: IncomingMessage, isLast: boolean, lingerMs: number): void {
   const { socket } = request
   const startMs = performance.now()

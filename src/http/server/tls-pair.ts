@@ -8,11 +8,11 @@ export interface TlsPair {
   key: Buffer
 }
 
-/** Files are looked at so often, ms: `inotify` would not see through the links that certificate tools turn about. */
+/** Interval of the checks of the files, ms. `inotify` does not follow the symbolic links that certificate tools replace. */
 const WATCH_EVERY_MS = 2000
 
 /**
- * The certificate and key of the settings; null when the gateway speaks plain HTTP.
+ * Reads the certificate and key of the settings; null when the gateway serves plain HTTP.
  *
  * @throws Error in one line that names the setting, the file and what to do
  */
@@ -34,7 +34,7 @@ export function readTls({ tlsCertFile, tlsKeyFile }: Config['server']): TlsPair 
   return pair
 }
 
-/** Tells when one of the files changed. @returns stops looking */
+/** Calls `onChange` when one of the files changed. @returns a function that stops watching */
 export function watchTls({ tlsCertFile, tlsKeyFile }: Config['server'], onChange: () => void): () => void {
   const files = [tlsCertFile, tlsKeyFile].filter((file) => file !== undefined)
   for (const file of files) watchFile(file, { interval: WATCH_EVERY_MS, persistent: false }, onChange)
@@ -47,7 +47,7 @@ function readPem(setting: string, file: string, what: string): Buffer {
   try {
     return readFileSync(file)
   } catch (error) {
-    throw new Error(`${setting}: ${reasonOf(error, file)}; put ${what} there, or mend the setting`, {
+    throw new Error(`${setting}: ${reasonOf(error, file)}; put ${what} there, or correct the setting`, {
       cause: error,
     })
   }
@@ -55,8 +55,8 @@ function readPem(setting: string, file: string, what: string): Buffer {
 
 function reasonOf(error: unknown, file: string): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'ENOENT') return `the file ${file} is not there`
-  if (code === 'EACCES') return `the file ${file} may not be read by this user`
+  if (code === 'ENOENT') return `the file ${file} does not exist`
+  if (code === 'EACCES') return `this user may not read the file ${file}`
   if (code === 'EISDIR') return `${file} is a directory`
   return `the file ${file} cannot be read (${messageOf(error)})`
 }

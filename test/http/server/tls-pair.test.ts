@@ -32,7 +32,7 @@ t.test('readTls: what cannot be read names the setting, the file and what to do'
   const at = (name: string) => path.join(dir, name)
   const table: [cert: string, key: string, line: RegExp][] = [
     ['none.crt', 'x.key', /^server\.tlsCertFile: the file \S+none\.crt is not there; put a PEM certificate/],
-    ['x.crt', 'none.key', /^server\.tlsKeyFile: the file \S+none\.key is not there; put the PEM private key/],
+    ['x.crt', 'none.key', /^server\.tlsKeyFile: the file \S+none\.key does not exist; put the PEM private key/],
     ['folder', 'x.key', /^server\.tlsCertFile: \S+folder is a directory; put/],
     ['x.crt', 'x.key', /x\.crt and the tlsKeyFile \S+x\.key cannot be used together \(.+\), expected/],
   ]
