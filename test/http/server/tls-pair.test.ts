@@ -31,8 +31,16 @@ t.test('readTls: what cannot be read names the setting, the file and what to do'
   const dir = t.testdir({ 'x.crt': 'no PEM', 'x.key': 'no PEM', folder: {} })
   const at = (name: string) => path.join(dir, name)
   const table: [cert: string, key: string, line: RegExp][] = [
-    ['none.crt', 'x.key', /^server\.tlsCertFile: the file \S+none\.crt is not there; put a PEM certificate/],
-    ['x.crt', 'none.key', /^server\.tlsKeyFile: the file \S+none\.key does not exist; put the PEM private key/],
+    [
+      'none.crt',
+      'x.key',
+      /^server\.tlsCertFile: the file \S+none\.crt does not exist; put a PEM certificate/,
+    ],
+    [
+      'x.crt',
+      'none.key',
+      /^server\.tlsKeyFile: the file \S+none\.key does not exist; put the PEM private key/,
+    ],
     ['folder', 'x.key', /^server\.tlsCertFile: \S+folder is a directory; put/],
     ['x.crt', 'x.key', /x\.crt and the tlsKeyFile \S+x\.key cannot be used together \(.+\), expected/],
   ]
@@ -44,7 +52,7 @@ t.test('readTls: what cannot be read names the setting, the file and what to do'
     FIELDGATE_SERVER__TLS_KEY_FILE: at('x.key'),
   })
   t.equal(code, 1)
-  t.match(stderr, /^fieldgate: server\.tlsCertFile: the file \S+none\.crt is not there; [^\n]+\n$/)
+  t.match(stderr, /^fieldgate: server\.tlsCertFile: the file \S+none\.crt does not exist; [^\n]+\n$/)
 })
 
 t.test(
