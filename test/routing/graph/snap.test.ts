@@ -39,6 +39,20 @@ t.test('snap: undefined when no drivable road is near enough', async (t) => {
   t.equal(snap(closed, 10.005, 50, 1000), undefined)
 })
 
+t.test('snap: of equally near segments the smaller number wins', async (t) => {
+  const twins = makeGraph({
+    junctions: [
+      [10, 50],
+      [10.01, 50],
+    ],
+    roads: [
+      { from: 0, to: 1, speed: [50, 50] },
+      { from: 0, to: 1, speed: [50, 50] },
+    ],
+  })
+  t.equal(snap(twins, 10.004, 50.0001, 1000)?.points[0]?.segment, 0)
+})
+
 t.test('snap: a junction is an end of every road that meets there', async (t) => {
   const graph = makeGraph({
     junctions: [[10, 50], [10.01, 50], [10.01, 50.01]], // biome-ignore format: pairs
