@@ -3,8 +3,16 @@ import type { BackupResult } from '../../src/backup/make-backup.js'
 import { type BackupRecord, noSchedule, type ScheduleDeps, startSchedule } from '../../src/backup/schedule.js'
 
 const RESULT: BackupResult = {
-  ...{ name: '00000001', dir: '/b', nodeId: 'n', writtenBytes: 10, totalBytes: 30, blobs: 2, blobsKnown: 1 },
-  ...{ lost: [], removed: [], retentionFault: null },
+  name: '00000001',
+  dir: '/b',
+  nodeId: 'n',
+  writtenBytes: 10,
+  totalBytes: 30,
+  blobs: 2,
+  blobsKnown: 1,
+  lost: [],
+  removed: [],
+  retentionFault: null,
 }
 const HOUR = 3_600_000
 
@@ -12,7 +20,11 @@ const HOUR = 3_600_000
 function rig(change: Partial<ScheduleDeps> = {}) {
   const state = { nowMs: 0, made: 0, records: [] as BackupRecord[], lines: [] as string[], fault: '' }
   const deps: ScheduleDeps = {
-    ...{ dir: '/b', everyMs: 24 * HOUR, firstWaitMs: 1000, ageMs: null, last: async () => null },
+    dir: '/b',
+    everyMs: 24 * HOUR,
+    firstWaitMs: 1000,
+    ageMs: null,
+    last: async () => null,
     nowUs: () => 1_800_000_000_000_000 + state.nowMs * 1000,
     nowMs: () => state.nowMs,
     async make() {

@@ -4,8 +4,18 @@ import { button, checkbox, field, statusLine } from '../core/parts.js'
 import { call } from '../core/rpc.js'
 
 const TYPES = [
-  ...['bigint', 'int', 'double precision', 'numeric(12,3)', 'text', 'varchar(200)', 'boolean'],
-  ...['timestamp with time zone', 'date', 'json', 'geometry(Point,4326)', 'geometry'],
+  'bigint',
+  'int',
+  'double precision',
+  'numeric(12,3)',
+  'text',
+  'varchar(200)',
+  'boolean',
+  'timestamp with time zone',
+  'date',
+  'json',
+  'geometry(Point,4326)',
+  'geometry',
 ]
 
 /** Form that creates a dataset: name, columns, key. */

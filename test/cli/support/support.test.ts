@@ -3,14 +3,14 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
-import { createMasker, knownSecrets } from '../../../src/cli/support/secrets.js'
+import { knownSecrets } from '../../../src/cli/support/secrets.js'
 import { layoutOf } from '../../../src/files/layout.js'
 import { createMaintenance } from '../../../src/storage/sqlite/maintenance/maintenance.js'
 import { connect, MODELS } from '../../support/models.js'
 import { cli } from '../../support/run-cli.js'
 import { startGateway } from '../../support/start-gateway.js'
 
-t.test('support: tells much, and none of the secrets of the data directory or of the log', async (t) => {
+t.test('support: the archive holds no secret of the data directory or of the log', async (t) => {
   const cwd = t.testdir()
   const gateway = await startGateway(t, { dataDir: path.join(cwd, 'data') })
   const upstream = {
@@ -34,7 +34,11 @@ t.test('support: tells much, and none of the secrets of the data directory or of
   const text = gunzipSync(readFileSync(path.join(cwd, 'out.tar.gz'))).toString('latin1')
   const secrets = [
     ...(await knownSecrets(layoutOf(gateway.dataDir), createMaintenance().facts)),
-    ...[secret, token, upstream.admin.secret, 'dXNlcjpwYXNzd29yZA', 'letmein'],
+    secret,
+    token,
+    upstream.admin.secret,
+    'dXNlcjpwYXNzd29yZA',
+    'letmein',
     readFileSync(path.join(gateway.dataDir, 'secret.key'), 'utf8').trim().split(' ')[1] ?? '',
   ]
   t.ok(secrets.length > 10)
@@ -47,29 +51,16 @@ t.test('support: tells much, and none of the secrets of the data directory or of
       .trim()
       .split('\n')
       .map((name) => path.basename(name)),
-    [...['versions.json', 'config.json', 'doctor.json', 'tables.json', 'sizes.json', 'log.txt']],
+    ['versions.json', 'config.json', 'doctor.json', 'tables.json', 'sizes.json', 'log.txt'],
   )
   t.match((await cli(cwd, ['support', '-o', 'out.tar.gz'])).stderr, /already exists/)
 })
 
-t.test('support: settings with faults, or no data directory, keep nothing else out', async (t) => {
+t.test('support: faulty settings or a missing data directory leave the other parts', async (t) => {
   const cwd = t.testdir()
   writeFileSync(path.join(cwd, 'edge.config.json'), '{"nonsense":1}')
   const run = await cli(cwd, ['support', '-o', 'out.tar.gz'])
   t.equal(run.code, 0, run.stderr)
   t.ok(existsSync(path.join(cwd, 'out.tar.gz')))
   t.equal((await cli(cwd, ['support', '-o', 'missing/out.tar.gz'])).code, 1)
-})
-
-t.test('masker: shapes of secrets that nobody knows of', async (t) => {
-  const mask = createMasker([])
-  const cases: [string, string][] = [
-    ['fgs_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA12345678', '[secret]'],
-    ['Authorization: Bearer abcdefghijkl', 'Authorization: Bearer [secret]'],
-    ['https://a:b@c/', 'https://[secret]@c/'],
-    ['{"password":"x y"}', '{"password":"[secret]"}'],
-    ['-----BEGIN PRIVATE KEY-----\nAAA\n-----END PRIVATE KEY-----', '[secret]'],
-    ['an ordinary text', 'an ordinary text'],
-  ]
-  for (const [text, expected] of cases) t.equal(mask(text), expected)
 })

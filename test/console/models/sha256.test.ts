@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import t from 'tap'
-import { createSha256 } from '../../src/console/models/sha256.js'
+import { createSha256 } from '../../../src/console/models/sha256.js'
 
 t.test(
   'createSha256: equals the system’s for every length around the blocks, in pieces of any size',
