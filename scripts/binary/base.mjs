@@ -10,7 +10,7 @@ export const TARGETS = {
   'linux-arm64': { arch: 'arm64', debArch: 'arm64', strips: ['aarch64-linux-gnu-strip', 'strip'] },
 }
 
-/** Reads `--target`; without it the machine's own. Ends the program when it is none of ours. */
+/** Reads `--target`; the default is this machine. Exits for an unsupported target. */
 export function targetOf(argv) {
   const at = argv.indexOf('--target')
   const name = at === -1 ? `linux-${process.arch}` : argv[at + 1]

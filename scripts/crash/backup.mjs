@@ -17,7 +17,7 @@ import {
 
 /**
  * Backup test: backups of a gateway that is written to all the time, one of them killed half way and one with the gateway
- * started anew meanwhile (its sweep at the start meets deleted models). Each is read through, restored and compared with an
+ * restarted meanwhile (its sweep at the start meets deleted models). Each is read through, restored and compared with an
  * outside ledger: what was acknowledged before the backup began is in it, calls are in it whole or not at all, every
  * model's bytes are there, and every citation has its checksum.
  */
@@ -34,7 +34,7 @@ const faults = []
 await node.start()
 await prepare()
 
-/** Each entry: when it was asked for and when it was acknowledged, in ms; Infinity when nobody knows. */
+/** Each entry: times of the request and of its acknowledgement, ms; Infinity when the latter is unknown. */
 const ledger = { table: new Map(), dataset: new Map(), models: new Map(), deleted: new Map() }
 const modelOf = createModelBytes(flags.modelBytes)
 let isOver = false

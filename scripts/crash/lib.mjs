@@ -13,7 +13,7 @@ import { NODE_FLAGS } from '../node-flags.mjs'
 export const FL = '/api/v2/fl/jsonrpc'
 export const MODELS = '/api/v2/model_store/jsonrpc'
 
-/** Settings of every gateway here: both ends are on this machine, and nobody wants to wait half an hour. */
+/** Settings of all gateways here: both ends are on this machine, and retries come after seconds. */
 export const FAST = {
   FIELDGATE_SYNC__ALLOW_LOOPBACK: 'true',
   FIELDGATE_SYNC__ALLOW_INSECURE: '["127.0.0.1"]',
@@ -39,7 +39,7 @@ export function readFlags(defaults) {
 export function makeWorkspace(name) {
   const dir = mkdtempSync(path.join(tmpdir(), `fieldgate-${name}-`))
   if (!existsSync('dist/fieldgate.cjs'))
-    throw new Error('dist/fieldgate.cjs is not there: run `npm run build` first')
+    throw new Error('dist/fieldgate.cjs does not exist: run `npm run build` first')
   mkdirSync(path.join(dir, 'program'))
   for (const file of ['fieldgate.cjs', 'better_sqlite3.node'])
     cpSync(`dist/${file}`, path.join(dir, 'program', file))
@@ -57,7 +57,7 @@ export function runVerb({ program }, args, env = {}) {
   return run.stdout
 }
 
-/** A gateway in a process of its own, over one data directory and one port. */
+/** A gateway in a separate process, with one data directory and one port. */
 export async function createNode(workspace, name, env = {}, dataDir = path.join(workspace.dir, name)) {
   const { apiKey, secret, nodeId } = JSON.parse(runVerb(workspace, ['init', '--data-dir', dataDir, '--json']))
   const port = await freePort()
@@ -167,10 +167,10 @@ export async function connect(edge, upstream, store = 'load', url = upstream.url
 }
 
 /**
- * Puts a model over a connection of its own.
+ * Puts a model over a separate connection.
  *
  * @param chunks iterable of buffers
- * @returns the model_info. Rejects when the connection broke: then nobody knows, and nothing was acknowledged
+ * @returns the model_info. Rejects when the connection broke: then the outcome is unknown, and nothing was acknowledged
  */
 export function put(
   node,
@@ -238,7 +238,7 @@ function drained(request) {
   })
 }
 
-/** Models of one kind each: unique bytes of any size without making them anew. */
+/** Models of one kind each: unique bytes of any size, without generating all of them again. */
 export function createModelBytes(maxBytes, seed = randomBytes(4).readUInt32LE()) {
   const pool = randomBytes(Math.min(maxBytes, 64 * 1024 * 1024))
   let count = 0
@@ -312,7 +312,7 @@ export function readBlobs(dataDir) {
   return found
 }
 
-/** Files that should not be there once nothing runs: half-written ones, parts, files put aside. */
+/** Files that must not exist once nothing runs: incomplete ones, parts, quarantined ones. */
 export function leftovers(dataDir) {
   const list = (name) =>
     existsSync(path.join(dataDir, name))

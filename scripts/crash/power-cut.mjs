@@ -80,7 +80,7 @@ try {
   for (const disk of Object.values(disks)) disk.unmount()
 }
 
-/** A fault that names a model tells too how long before the next cut, or after the last one, it was acknowledged. */
+/** Adds to a fault of a model how long before the next cut, or after the last one, the model was acknowledged. */
 function withInstant(fault) {
   const entry = ledger.find(({ modelId }) => fault.includes(modelId))
   if (entry === undefined) return fault

@@ -1,6 +1,6 @@
 import net from 'node:net'
 
-/** What may be on its way in one direction. */
+/** Most bytes in transit in one direction. */
 const MAX_QUEUED_BYTES = 256 * 1024
 
 /**

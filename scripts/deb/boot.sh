@@ -1,6 +1,6 @@
 #!/bin/sh
-# boot-test: boots systemd over a throw-away copy of this system (an overlay, namespaces of its own), installs the package
-# in there, and looks at the unit as the device would run it: sandbox, notify, reload, restart, stop. Nothing of this
+# boot-test: boots systemd over a temporary copy of this system (an overlay in separate namespaces), installs the package
+# there, and checks the unit as a device runs it: sandbox, notify, reload, restart, stop. Nothing of this
 # system changes. Usage, as root: scripts/deb/boot.sh PACKAGE.deb
 set -eu
 say() { echo "boot-test: ok: $1"; }

@@ -126,7 +126,7 @@ Comment:
 `
 }
 
-/** What cannot be otherwise in an executable that is Node with a program inside. */
+/** Lintian tags that cannot be avoided in an executable that contains Node. */
 function overrides() {
   return [
     'unstripped-binary-or-object', // it was stripped before the program was put in; after that it must not be

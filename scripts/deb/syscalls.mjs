@@ -6,7 +6,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { readyOf } from '../bench/gateway.mjs'
 
-/** What root alone does, and the service's user does not: SQLite hands its files to the owner of the database. */
+/** Calls that only root makes, not the user of the service: SQLite gives its files to the owner of the database. */
 const ROOT_ONLY = new Set(['fchown'])
 
 /** @returns what is missing for it, null when every call is allowed; throws Error with the calls that are not */

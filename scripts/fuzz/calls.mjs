@@ -13,7 +13,7 @@ import {
 
 /** no input of these costs a second; a minute is a hang on any machine */
 const HANG_MS = 60_000
-/** What no answer may hold. */
+/** Texts that no response may contain. */
 const LEAKS =
   /\bat [\w.<>]+ \(|node_modules|SQLITE_|\bSELECT \b|\bFROM sqlite|prov_[0-9a-f]{32}_|\.db\b|fgs_[A-Za-z0-9]/
 
@@ -165,7 +165,7 @@ export async function createCalls(gateway) {
   )
 }
 
-/** A table, a dataset and its citation that the calls know of; what is there already stays. */
+/** Creates the table, the dataset and the citation that the calls use; existing ones stay. */
 export async function prepare(gateway) {
   const record_def = {
     id: { udt_name: 'int4' },

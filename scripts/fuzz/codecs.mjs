@@ -145,7 +145,7 @@ async function one(target, ownSeed) {
   }
 }
 
-/** What was read can be written and is read the same. */
+/** A decoded value can be encoded, and decodes to the same value. */
 function roundTrips(parsed) {
   const text = lib.encodeWkt(parsed)
   const again = lib.decodeWkt(text)

@@ -1,4 +1,4 @@
-/** What the fuzz calls without a gateway. */
+/** Functions that the fuzz calls without a gateway. */
 import { readFileSync } from 'node:fs'
 import { crc32 as zlibCrc32 } from 'node:zlib'
 

@@ -1,5 +1,5 @@
 // npm run fuzz: inputs made by grammars from a seed, against the program's codecs and against a running gateway. A crash, a
-// hang, an HTTP 500, an INTERNAL, an answer that tells something internal and a line of level error in the log are failures.
+// hang, an HTTP 500, an INTERNAL, a response that reveals internals and a line of level error in the log are failures.
 // Options: --minutes=N (15), --seed=N (of the day), --only=TARGET,…, --one=SEED (that input alone, with --only)
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
@@ -16,11 +16,11 @@ const options = readOptions({
   one: undefined,
 })
 const only = options.only === '' ? [] : options.only.split(',')
-/** A codec that says nothing for so long hangs. */
+/** Time without output after which a codec counts as hanging. */
 const SILENT_MS = 60_000
 /** of each target */
 const SHOWN_FAILURES = 3
-/** Nothing goes out to whatever upstream a random text names, and nobody waits for it. */
+/** No request is sent to an upstream that a random text names. */
 const QUIET = { FIELDGATE_SYNC__PAUSED: 'true', FIELDGATE_SYNC__WAIT_S: '0' }
 const dir = mkdtempSync(path.join(os.tmpdir(), 'fieldgate-fuzz-'))
 const counts = new Map()

@@ -53,7 +53,7 @@ function createProgram(kind, command, env, patience) {
     json(argv) {
       return JSON.parse(this.run([...argv, '--json']).stdout)
     },
-    /** serves on a free port, unless told otherwise, until stopped */
+    /** serves until stopped, by default on a free port */
     serve: (dataDir, options) => serve(command, bareEnv, patience, dataDir, options),
   }
 }

@@ -10,7 +10,7 @@ const NOBODY = 65534
 const AS_NOBODY = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups']
 const isRoot = process.getuid() === 0
 
-/** @param say told of every case; a case that this machine cannot show is told with its reason */
+/** @param say called for each case; a case that this machine cannot produce is reported with the reason */
 export async function runRough(program, folder, say) {
   await twoAtOnce(program, folder)
   say('two instances at once; a second one in the same directory is refused')
@@ -60,7 +60,7 @@ function badSettings(program, folder) {
   refused(program, ['serve', '--config', file], /bad\.json: is not JSON/)
 }
 
-/** The clock of the device stands before the time that an earlier run recorded, as after a power cut without a battery. */
+/** The clock shows a time before the recorded one, as after a power cut of a device without a clock battery. */
 async function wrongClock(program, folder) {
   const dataDir = path.join(folder, 'first')
   const db = new Database(path.join(dataDir, 'state.db'))
@@ -115,7 +115,7 @@ function diskFull(program, folder) {
   refused(program, argv, /small disk.*(the disk is full|ENOSPC)/, inMounts(mounts))
 }
 
-/** A command that runs the rest of its line in mounts of its own. */
+/** Prefix of a command that runs in a separate mount namespace. */
 function inMounts(mounts) {
   return ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', `${mounts} && exec "$@"`, 'sh']
 }

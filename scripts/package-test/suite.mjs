@@ -7,10 +7,10 @@ import path from 'node:path'
 
 const EXTRACT = path.resolve('../shared/data/osm/monaco-2020.osm.pbf')
 const MODEL_BYTES = 300_000
-/** From the harbour to the casino of Monaco, and a place in the demo's town is asked of its own map. */
+/** From the harbour to the casino of Monaco; a point in the demo town uses the map of the town. */
 const MONACO = { start: [7.4167, 43.7314], goal: [7.4289, 43.7403] }
 
-/** @param say told of every step that passed */
+/** @param say called for each step that passed */
 export async function runSuite(program, dataDir, say) {
   const { apiKey, secret, nodeId } = program.json(['init', '--data-dir', dataDir])
   assert.match(nodeId, /^[0-9a-f-]{36}$/)

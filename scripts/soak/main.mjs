@@ -1,4 +1,4 @@
-// npm run soak: mixed traffic against a gateway of its own, looking for growth: memory, handles, logs, disk, slowness.
+// npm run soak: mixed traffic against a separate gateway, to find growth: memory, handles, logs, disk, slowness.
 // Options: --minutes=N (30), --per-second=N (20), --data-dir=DIR (kept), --samples=N (60)
 // Exit code 1 when a call failed, or when something grows. Runs under ten minutes are too short to judge growth by.
 import { readdirSync, statSync } from 'node:fs'
@@ -18,7 +18,7 @@ const gateway = await startGateway({
   ...(options['data-dir'] === undefined ? {} : { dataDir: options['data-dir'] }),
 })
 const failures = []
-// the gateway may have had the same Ctrl-C, and ended already
+// the gateway may have received the same Ctrl-C and ended
 const end = () => stop().catch(() => undefined)
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => end().finally(() => process.exit(130)))
 try {
@@ -29,12 +29,12 @@ try {
   await stop()
 }
 
-/** What was made for the run goes with it; a directory of the caller's stays. */
+/** Removes the directory if it was created for this run; one given by the caller stays. */
 function stop() {
   return gateway.stop({ keep: options['data-dir'] !== undefined })
 }
 
-/** Sends calls at the rate asked, and looks at the gateway now and then. */
+/** Sends calls at the given rate, and samples the gateway at intervals. */
 async function watch(next) {
   const agent = new http.Agent({ keepAlive: true, maxSockets: CLIENTS })
   const endAt = performance.now() + options.minutes * 60_000
@@ -98,7 +98,7 @@ async function look(took, atMs) {
   return sample
 }
 
-/** What the files hold, without the logs, which have a column of their own. */
+/** Bytes of the files without the logs, which have a separate column. */
 function diskBytes(dir) {
   return readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith('-wal'))

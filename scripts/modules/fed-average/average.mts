@@ -148,7 +148,7 @@ function read(file: number, at: number, length: number): Buffer<ArrayBuffer> {
   return buffer
 }
 
-/** What is said last is what the caller is told. */
+/** The last line of output is the message that the caller receives. */
 function fail(reason: string): never {
   process.stderr.write(`fed-average: ${reason}\n`)
   process.exit(1)
