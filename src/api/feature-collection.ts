@@ -1,6 +1,6 @@
 /**
- * Returns a FeatureCollection as chunks of JSON text, one per batch of features. The first chunk is made after the first
- * batch was read, so that an error of that reading becomes the answer.
+ * Returns a FeatureCollection as chunks of JSON text, one per batch of features. The first chunk is made
+ * after the first batch was read, so that an error of that reading becomes the answer.
  *
  * @param name of the collection, undefined for none
  * @param batches texts of whole Features

@@ -16,8 +16,9 @@ export interface SpooledAnswerDeps {
 }
 
 /**
- * Answers a JSON-RPC body that was spooled to a file because it is large: each request is dispatched without the elements
- * of its `record_set`, which the job thread reads from the file one by one. The caller removes the file.
+ * Answers a JSON-RPC body that was spooled to a file because it is large: each request is dispatched without
+ * the elements of its `record_set`, which the job thread reads from the file one by one. The caller removes
+ * the file.
  */
 export async function answerSpooled<C extends DataLoaderContext>(
   file: string,

@@ -30,7 +30,7 @@ export interface FileColumns {
   readonly relativePathProperty: string
 }
 
-/** What identifies a table for as long as it exists: a table that is dropped and registered again has another id. */
+/** Identity of a table: a table that is dropped and registered again has another id. */
 export interface TableRef {
   readonly tableId: number
   readonly dataName: string
@@ -133,15 +133,18 @@ export interface TableReader {
   find(name: string): Promise<LoaderTable | undefined>
   /** Returns every table, ordered by `data_name`. */
   list(): Promise<LoaderTable[]>
-  /** Returns a number that grows with every call that changes rows of the table; -1 when the table does not exist. */
+  /**
+   * Returns a number that grows with every call that changes rows of the table; -1 when the table does not
+   * exist.
+   */
   dataVersion(table: LoaderTable): Promise<number>
   /**
-   * Reads the matching rows page by page as they are asked for. Nothing is locked between two pages; a row that changes
-   * meanwhile is read as it is then.
+   * Reads the matching rows page by page as they are asked for. Nothing is locked between two pages; a row
+   * that changes meanwhile is read as it is then.
    *
    * @param paths for error messages; those of event data when absent
-   * @throws AppError BAD_CONDITION, or INVALID_PARAMS for an unknown column, before the first page; CANCELLED;
-   *   UNKNOWN_TABLE when the table is dropped meanwhile
+   * @throws AppError BAD_CONDITION, or INVALID_PARAMS for an unknown column, before the first page;
+   *   CANCELLED; UNKNOWN_TABLE when the table is dropped meanwhile
    */
   pages(
     table: LoaderTable,
@@ -209,7 +212,10 @@ export interface PutOptions {
   readonly env: RecordEnv
   /** Keeps the bytes of a file and returns their digest; they are on disk when it resolves. */
   putFile(bytes: Uint8Array): Promise<string>
-  /** most rows whose index entries this call may rewrite besides its own, about 0.7 µs each; absent for no limit */
+  /**
+   * most rows whose index entries this call may rewrite besides its own, about 0.7 µs each; absent for no
+   * limit
+   */
   readonly maxMergeRows?: number
   /** longest stretch of work between two turns of the event loop, ms; absent for no limit */
   readonly sliceMs?: number
@@ -258,8 +264,8 @@ export interface TableStore {
    * Stores records in one transaction: all of them or none.
    *
    * @throws AppError BAD_RECORD (`data`: `{ index, column, reason }`) or RECORD_EXISTS (`data`: `{ index,
-   *   unique_columns }`) for the first record that does not fit, `index` counted from 0 in this call; UNKNOWN_TABLE when
-   *   the table was dropped meanwhile; BUSY, CANCELLED, DISK_FULL
+   *   unique_columns }`) for the first record that does not fit, `index` counted from 0 in this call;
+   *   UNKNOWN_TABLE when the table was dropped meanwhile; BUSY, CANCELLED, DISK_FULL
    */
   put(table: TableRef, records: Iterable<unknown>, options: PutOptions): Promise<PutResult>
   /**
@@ -273,8 +279,8 @@ export interface TableStore {
   /** Returns the digest of the file stored at a place, the newest row's when several rows have one. */
   findFile(table: LoaderTable, place: FilePlace): Promise<string | undefined>
   /**
-   * Runs `work` with the digests of all stored files that a row names, former rows seen by citations included. No record
-   * is stored meanwhile, so a file that none of them names can be removed.
+   * Runs `work` with the digests of all stored files that a row names, former rows seen by citations
+   * included. No record is stored meanwhile, so a file that none of them names can be removed.
    */
   withUsedFiles<T>(work: (used: ReadonlySet<string>) => Promise<T>): Promise<T>
 }

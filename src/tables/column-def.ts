@@ -11,8 +11,9 @@ export const MAX_TEXT_LENGTH = 10_485_760
 export const MAX_BYTE_LENGTH = 1_000_000_000
 
 /**
- * Definition of one column, with the member names of the contract's `record_def`, because faults quote them. Each
- * member has the right type; what depends on the type of the column or on other columns is not checked yet.
+ * Definition of one column, with the member names of the contract's `record_def`, because faults quote them.
+ * Each member has the right type; what depends on the type of the column or on other columns is not checked
+ * yet.
  */
 export interface ColumnDef {
   readonly udt_name: UdtName

@@ -36,7 +36,8 @@ export function fileColumnsOf(def: ColumnDef): FileColumns | null {
 }
 
 /**
- * Checks that each file column has companions of its own with the right types, and a property that is not a column.
+ * Checks that each file column has companions of its own with the right types, and a property that is not a
+ * column.
  *
  * @param faults receives the faults
  */
@@ -67,7 +68,10 @@ function faultOfKey(
   return `found ${JSON.stringify(value)}, which ${owner} already uses`
 }
 
-/** `get_file` searches by companions, so they must be readable and able to hold the values that the gateway sets. */
+/**
+ * `get_file` searches by companions, so they must be readable and able to hold the values that the gateway
+ * sets.
+ */
 function faultOfCompanion(
   key: keyof typeof COMPANION_TYPES,
   value: string,

@@ -34,7 +34,10 @@ export interface SpooledRecords {
   readonly end: number
 }
 
-/** Returns the jobs of the data loader for the job thread. The caller of those that write holds its turn meanwhile. */
+/**
+ * Returns the jobs of the data loader for the job thread. The caller of those that write holds its turn
+ * meanwhile.
+ */
 export function loaderJobs(store: JobStore): Record<string, WorkHandler> {
   return {
     'loader.scan': ({ file, limits }: { file: string; limits: ScanLimits }) =>
@@ -85,7 +88,9 @@ async function putLines(store: JobStore, job: PutJob & { batch: LineBatch }, wor
   }
 }
 
-/** Does all due merges, each in a short transaction of its own, so that the work can be cancelled between two. */
+/**
+ * Does all due merges, each in a short transaction of its own, so that the work can be cancelled between two.
+ */
 async function mergeAll({ tables }: JobStore, dataName: string, work: Work): Promise<null> {
   do {
     throwIfCancelled(work)

@@ -46,8 +46,8 @@ export interface PutTarget {
 /**
  * Tables and their records, for the methods of the data loader. Writers take turns.
  *
- * Errors of all methods that store records: BAD_RECORD, RECORD_EXISTS, DISK_FULL, BUSY, CANCELLED, and UNKNOWN_TABLE
- * when the table is dropped meanwhile.
+ * Errors of all methods that store records: BAD_RECORD, RECORD_EXISTS, DISK_FULL, BUSY, CANCELLED, and
+ * UNKNOWN_TABLE when the table is dropped meanwhile.
  */
 export interface Loader {
   /** @throws AppError UNKNOWN_TABLE */
@@ -58,9 +58,16 @@ export interface Loader {
   register(definition: TableDefinition): Promise<LoaderTable>
   /** Stores records in one transaction. `data.index` of an error counts the records from 0. */
   add(target: PutTarget, records: readonly unknown[]): Promise<Counters>
-  /** Stores records of a file as `add` does. @throws AppError PARSE_ERROR for an element that is not JSON, too */
+  /**
+   * Stores records of a file as `add` does.
+   *
+   * @throws AppError PARSE_ERROR for an element that is not JSON, too
+   */
   addSpooled(target: PutTarget, spooled: SpooledRecords): Promise<Counters>
-  /** Stores records of a batch of lines as `add` does; takes over its bytes. `data.line` of an error counts its lines. */
+  /**
+   * Stores records of a batch of lines as `add` does; takes over its bytes. `data.line` of an error counts
+   * its lines.
+   */
   addLines(target: PutTarget, batch: LineBatch): Promise<Counters>
   /** @throws AppError UNKNOWN_TABLE, TABLE_CITED */
   drop(name: string): Promise<LoaderTable>
@@ -71,8 +78,8 @@ export interface Loader {
 }
 
 /**
- * Most records that the main thread stores itself: for fewer the job thread would take longer to start than they take,
- * and a commit of more would block the event loop too long.
+ * Most records that the main thread stores itself: for fewer the job thread would take longer to start than
+ * they take, and a commit of more would block the event loop too long.
  */
 const INLINE_RECORDS = 500
 /** Most rows that an index merge on the main thread may rewrite: 3 ms. */

@@ -20,11 +20,13 @@ export interface MeshOptions {
 }
 
 /**
- * Reads cells of the standard grid. The level of a cell is the highest level of the stored cells that share area with it,
- * slot by slot: a slot is all rows of one start. Cells without a level are left out, and so are cells outside the search
- * area: within it are cells that share area with its polygons, or touch its points and lines.
+ * Reads cells of the standard grid. The level of a cell is the highest level of the stored cells that share
+ * area with it, slot by slot: a slot is all rows of one start. Cells without a level are left out, and so are
+ * cells outside the search area: within it are cells that share area with its polygons, or touch its points
+ * and lines.
  *
- * @throws AppError TOO_MANY_CELLS before the first batch; CANCELLED; UNKNOWN_TABLE when a table is dropped meanwhile
+ * @throws AppError TOO_MANY_CELLS before the first batch; CANCELLED; UNKNOWN_TABLE when a table is dropped
+ *   meanwhile
  */
 export async function* readMeshCells(
   tables: CellReader,
@@ -37,7 +39,7 @@ export async function* readMeshCells(
   const range = meshRange(degree, box)
   checkCount(meshCount(range), maxCells)
   const grid = createGrid(range, wantedCells(query.area, range))
-  // all rows that any wanted cell may overlap: the level of a cell must not depend on the shape of the search area
+  // all rows that a wanted cell may overlap: the level of a cell must not depend on the search area
   const area = prepareArea(boxPolygon(rangeBox(range)))
   for (const { theme, table } of query.sources) {
     let slot: unknown

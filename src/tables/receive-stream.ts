@@ -39,13 +39,16 @@ export interface StreamOutcome {
   readonly counters: Counters
   /** all lines up to this one are stored, later ones are not; 0 for none. Lines count from 1 */
   readonly lastLine: number
-  /** the error that ended the stream, with `data.line` where a line caused it; undefined when all is stored */
+  /**
+   * the error that ended the stream, with `data.line` where a line caused it; undefined when all is stored
+   */
   readonly fault: unknown
 }
 
 /**
- * Stores the features of a stream: newline-delimited GeoJSON, RFC 8142 sequences, or either in gzip. Batches are cut
- * here, and parsed and stored by the job thread, one while the next is read; memory does not grow with the stream.
+ * Stores the features of a stream: newline-delimited GeoJSON, RFC 8142 sequences, or either in gzip. Batches
+ * are cut here, and parsed and stored by the job thread, one while the next is read; memory does not grow
+ * with the stream.
  *
  * @throws AppError UNKNOWN_TABLE, INVALID_PARAMS; later errors are part of the outcome
  */
@@ -113,7 +116,10 @@ async function feed(
   }
 }
 
-/** Waits for the next chunk or for `IDLE_FLUSH_MS` without one; throws as soon as the batch being stored fails. */
+/**
+ * Waits for the next chunk or for `IDLE_FLUSH_MS` without one; throws as soon as the batch being stored
+ * fails.
+ */
 async function firstOf(
   next: Promise<IteratorResult<Uint8Array>>,
   storing: Promise<void>,

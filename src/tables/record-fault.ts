@@ -1,8 +1,8 @@
 import { AppError, isAppError } from '../errors.js'
 
 /**
- * Returns the error of a refused record with the place of the record in front of its message. Other errors are returned
- * as they are.
+ * Returns the error of a refused record with the place of the record in front of its message. Other errors
+ * are returned as they are.
  *
  * @param error thrown by a call that stores records; `data.index` counts its records from 0
  * @param placeOf place of a record as the caller knows it, for instance `record_set[3]`

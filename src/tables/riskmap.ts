@@ -34,7 +34,9 @@ export type CellReader = Pick<TableReader, 'find' | 'pages'>
 /** Highest level of a cell; stored levels beyond it count as it. */
 const MAX_LEVEL = 10
 
-/** Finds the tables of themes, each theme once and in the order given; a theme without a table is left out. */
+/**
+ * Finds the tables of themes, each theme once and in the order given; a theme without a table is left out.
+ */
 export async function findRiskSources(
   tables: Pick<TableReader, 'find'>,
   names: ThemeNames,
@@ -49,8 +51,8 @@ export async function findRiskSources(
 }
 
 /**
- * Reads cells as they are stored, theme by theme, in the order of arrival. Rows without a level or a geometry are
- * skipped.
+ * Reads cells as they are stored, theme by theme, in the order of arrival. Rows without a level or a geometry
+ * are skipped.
  *
  * @throws AppError CANCELLED; UNKNOWN_TABLE when a table is dropped meanwhile
  */

@@ -14,8 +14,8 @@ export type StreamResult = ReturnType<typeof toCounters> & { last_line: number }
 /**
  * `POST /api/v1/dataloaderapi/stream/<data_name>`: stores the features of a stream. It has no JSON-RPC form.
  *
- * @throws AppError of the line at fault; `data` has `line`, the counters, and `last_committed_line`, after which a
- *   caller continues
+ * @throws AppError of the line at fault; `data` has `line`, the counters, and `last_committed_line`, after
+ *   which a caller continues
  */
 export async function addStream(
   loader: Loader,

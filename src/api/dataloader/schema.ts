@@ -44,7 +44,9 @@ export const ColumnDefinition = z.strictObject({
   ),
 })
 
-/** Not a zod record, which would silently drop a column named `__proto__`. Each column is checked by itself. */
+/**
+ * Not a zod record, which would silently drop a column named `__proto__`. Each column is checked by itself.
+ */
 const RecordDef = z
   .custom<Record<string, unknown>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),

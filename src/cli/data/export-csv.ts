@@ -3,8 +3,8 @@ import { encodeWkt } from '../../geo/wkt.js'
 import type { Column, LoaderTable, TableRow } from '../../storage/tables.js'
 
 /**
- * Yields records as CSV (RFC 4180) that `data import` reads: a line of names, then a line per record, ending with CR LF.
- * Geometries are WKT; null is an empty field, empty text is `""`; bytes and files are base64.
+ * Yields records as CSV (RFC 4180) that `data import` reads: a line of names, then a line per record, ending
+ * with CR LF. Geometries are WKT; null is an empty field, empty text is `""`; bytes and files are base64.
  */
 export async function* csvLines(
   table: LoaderTable,

@@ -1,6 +1,8 @@
 /** A file of features. */
 export interface FeatureSource {
-  /** GeoJSON Features in batches of at most `BATCH_ROWS`; memory use does not depend on the size of the file */
+  /**
+   * GeoJSON Features in batches of at most `BATCH_ROWS`; memory use does not depend on the size of the file
+   */
   batches(): AsyncIterable<unknown[]>
   /** share of the file that has been read, 0 to 1 */
   fraction(): number

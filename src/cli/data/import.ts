@@ -29,8 +29,8 @@ export interface ImportFlags extends GlobalOptions, PlaceColumns {
 }
 
 /**
- * Runs `data import`. Batches of some thousand records are stored in a transaction each, so that a gateway that runs
- * beside it can write in between.
+ * Runs `data import`. Batches of some thousand records are stored in a transaction each, so that a gateway
+ * that runs beside it can write in between.
  */
 export async function runDataImport(
   file: string,
@@ -91,7 +91,8 @@ async function* batchesOf(source: FeatureSource, file: string): AsyncGenerator<u
 /**
  * Stores one batch in a transaction.
  *
- * @param before number of records before the batch, so that an error names the record as it is counted in the file
+ * @param before number of records before the batch, so that an error names the record as it is counted in the
+ *   file
  */
 async function putBatch(
   { store, putOptions }: TableData,
@@ -115,7 +116,9 @@ function recordsOf(table: LoaderTable, batch: readonly unknown[], { ignoreUnknow
   return batch.map((feature) => toRecord(table, feature, ignoreUnknown === true))
 }
 
-/** Returns the feature as a record: a geometry that is text is parsed, and unknown properties may be left out. */
+/**
+ * Returns the feature as a record: a geometry that is text is parsed, and unknown properties may be left out.
+ */
 function toRecord(table: LoaderTable, feature: unknown, ignoresUnknown: boolean): unknown {
   if (typeof feature !== 'object' || feature === null) return feature
   const { geometry, properties }: { geometry?: unknown; properties?: unknown } = feature
@@ -127,7 +130,9 @@ function toRecord(table: LoaderTable, feature: unknown, ignoresUnknown: boolean)
   return { ...record, properties: Object.fromEntries(known) }
 }
 
-/** Parses a geometry of CSV or GeoPackage. A fault is returned as text, which the check of the record quotes. */
+/**
+ * Parses a geometry of CSV or GeoPackage. A fault is returned as text, which the check of the record quotes.
+ */
 function geometryOf(text: string): unknown {
   const geometry = readGeometry(text, undefined)
   return isFault(geometry) ? faultText(geometry) : geometry

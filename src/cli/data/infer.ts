@@ -6,8 +6,8 @@ const WHOLE = /^[+-]?(?:0|[1-9]\d{0,17})$/
 const DECIMAL = /^[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
 
 /**
- * Derives the columns of a table from the values of its first records: integers, numbers, booleans and text. Text that is a
- * number in all records (CSV has only text) becomes a number; leading zeros keep it text.
+ * Derives the columns of a table from the values of its first records: integers, numbers, booleans and text.
+ * Text that is a number in all records (CSV has only text) becomes a number; leading zeros keep it text.
  *
  * @returns column name → definition, nullable unless the column is part of the key
  */

@@ -6,8 +6,8 @@ const LAT_NAMES = ['lat', 'latitude', 'y']
 const GEOMETRY_NAMES = ['location', 'geometry', 'geom', 'the_geom', 'wkt', 'wkb', 'geojson']
 
 /**
- * Opens a CSV file with a line of names. An empty field is null, `""` is empty text. The geometry comes from a geometry
- * column, else from longitude and latitude, else it is null; these columns are not properties.
+ * Opens a CSV file with a line of names. An empty field is null, `""` is empty text. The geometry comes from
+ * a geometry column, else from longitude and latitude, else it is null; these columns are not properties.
  *
  * @throws Error in one line when a named column does not exist
  */

@@ -7,7 +7,8 @@ import { batched, type FeatureSource } from './feature-source.js'
 const WGS84 = 4326
 
 /**
- * Opens the first layer of a GeoPackage: its geometry is that of the feature, its other columns are the properties.
+ * Opens the first layer of a GeoPackage: its geometry is that of the feature, its other columns are the
+ * properties.
  *
  * @throws Error in one line when there is no layer, or its reference system is not WGS 84
  */

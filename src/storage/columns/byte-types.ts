@@ -40,8 +40,9 @@ function bytesType(dataType: string, form: string, lengthUnit: 'bytes' | null): 
 }
 
 /**
- * The type of files. A record carries the bytes, the column stores their SHA-256, and the blob store holds the bytes.
- * `read` returns the bytes; the writer replaces them by the digest, and the reader does the reverse.
+ * The type of files. A record carries the bytes, the column stores their SHA-256, and the blob store holds
+ * the bytes. `read` returns the bytes; the writer replaces them by the digest, and the reader does the
+ * reverse.
  */
 function fileType(): ColumnType {
   return {
@@ -85,8 +86,8 @@ export function decodeStored(wkb: Uint8Array): Geometry {
 }
 
 /**
- * Reads a geometry in any of the forms that records may carry. A reference system that EWKT or EWKB states must be the
- * expected one: nothing is reprojected, and metres read as degrees would be a wrong location.
+ * Reads a geometry in any of the forms that records may carry. A reference system that EWKT or EWKB states
+ * must be the expected one: nothing is reprojected, and metres read as degrees would be a wrong location.
  *
  * @param srid expected reference system; undefined for WGS 84
  */

@@ -23,16 +23,21 @@ export interface ValueEnv {
   readonly nowUs: bigint
 }
 
-/** JavaScript type of the stored values: `integer` is number or bigint; `float` is number, or the text NaN. */
+/**
+ * JavaScript type of the stored values: `integer` is number or bigint; `float` is number, or the text NaN.
+ */
 export type StoredKind = 'integer' | 'float' | 'text' | 'bytes'
 
 /**
- * Order of the values of a type: of the stored values themselves, of text without the spaces at its end, or of a key that
- * `decimalSortKey` or `timetzSortKey` derives.
+ * Order of the values of a type: of the stored values themselves, of text without the spaces at its end, or
+ * of a key that `decimalSortKey` or `timetzSortKey` derives.
  */
 export type ValueOrder = 'stored' | 'trimmed' | 'decimal' | 'timetz'
 
-/** Values that a column accepts beside null, for the database to enforce: an inclusive range, 0 and 1, or JSON text. */
+/**
+ * Values that a column accepts beside null, for the database to enforce: an inclusive range, 0 and 1, or JSON
+ * text.
+ */
 export type ValueDomain = { readonly min: bigint; readonly max: bigint } | 'boolean' | 'json'
 
 /** A PostgreSQL type, with PostgreSQL's rules for its values. JSON null never reaches the functions. */
@@ -49,7 +54,10 @@ export interface ColumnType {
   readonly order: ValueOrder | null
   /** Converts a JSON value to a stored value. */
   read(json: unknown, rules: ValueRules, env: ValueEnv): Stored | ValueFault
-  /** Converts a JSON value of a condition to the value to compare with; the column's length and range do not apply. */
+  /**
+   * Converts a JSON value of a condition to the value to compare with; the column's length and range do not
+   * apply.
+   */
   operand(json: unknown, env: ValueEnv): Stored | ValueFault
   /** Converts a stored value to its JSON value. */
   print(stored: Exclude<Stored, null>, env: ValueEnv): unknown

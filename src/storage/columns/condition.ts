@@ -23,7 +23,9 @@ export type Condition =
   | { readonly kind: 'not'; readonly part: Condition }
   | Term
 
-/** Test of one column. A comparison with null is neither true nor false, so `not` does not make it a match. */
+/**
+ * Test of one column. A comparison with null is neither true nor false, so `not` does not make it a match.
+ */
 export type Term = Comparison | ListTest | RangeTest | PatternTest | NullTest | AreaTest
 
 export type CompareOperator = '=' | '<>' | '<' | '<=' | '>' | '>='
@@ -58,7 +60,10 @@ export interface RangeTest {
   readonly high: Operand
 }
 
-/** `LIKE` as in PostgreSQL: `%`, `_`, case-sensitive, and a backslash before each literal `%`, `_` or backslash. */
+/**
+ * `LIKE` as in PostgreSQL: `%`, `_`, case-sensitive, and a backslash before each literal `%`, `_` or
+ * backslash.
+ */
 export interface PatternTest {
   readonly kind: 'like'
   readonly column: TermColumn
@@ -104,8 +109,8 @@ const OPERATORS = [
 ]
 
 /**
- * Parses and checks a condition: `{"op": [column, value]}`, nested by `and`, `or` and `not`. `{}` and undefined match
- * every row.
+ * Parses and checks a condition: `{"op": [column, value]}`, nested by `and`, `or` and `not`. `{}` and
+ * undefined match every row.
  *
  * @param path of the condition in the params, for instance `$.conds`
  * @throws AppError BAD_CONDITION, `data` = `{ path, found, expected }`
@@ -121,7 +126,10 @@ export function requiredTerms(condition: Condition): Term[] {
   return condition.kind === 'not' ? [] : [condition]
 }
 
-/** Returns an area that every matching row's value of a column intersects; undefined when the condition names none. */
+/**
+ * Returns an area that every matching row's value of a column intersects; undefined when the condition names
+ * none.
+ */
 export function requiredArea(condition: Condition, column: string): PreparedArea | undefined {
   for (const term of requiredTerms(condition)) {
     const isArea = term.kind === 'intersects' || term.kind === 'within'

@@ -5,8 +5,9 @@ import { type ColumnType, quoteDefault, type Stored, type ValueFault } from './c
 export const MAX_DECIMAL_DIGITS = 1000
 
 /**
- * Returns a type of exact decimals, stored as text of their digits. Zeros at the end of the fraction are kept, as in
- * PostgreSQL: `1.50` is read back as `1.50`. A value is a JSON number when a double prints the same text, else a string.
+ * Returns a type of exact decimals, stored as text of their digits. Zeros at the end of the fraction are
+ * kept, as in PostgreSQL: `1.50` is read back as `1.50`. A value is a JSON number when a double prints the
+ * same text, else a string.
  *
  * @param precision most digits, null for any number
  * @param scale digits of the fraction, to which values are rounded half away from zero; null for any number
@@ -42,8 +43,8 @@ export function plainDecimal(text: string): string {
 }
 
 /**
- * Returns text that sorts byte by byte as the numbers do: a letter for the sign, the exponent, the digits; exponent and
- * digits of negative numbers are complemented. NaN is the greatest, as in PostgreSQL.
+ * Returns text that sorts byte by byte as the numbers do: a letter for the sign, the exponent, the digits;
+ * exponent and digits of negative numbers are complemented. NaN is the greatest, as in PostgreSQL.
  */
 export function decimalSortKey(text: string): string {
   if (text === 'NaN') return 'r'
@@ -64,7 +65,9 @@ function exponentKey(exponent: number): string {
 
 const FORM = /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,6}))?$/i
 
-/** Reads a number or a string of digits. Integers beyond 2^53 must be strings: a double may have changed them. */
+/**
+ * Reads a number or a string of digits. Integers beyond 2^53 must be strings: a double may have changed them.
+ */
 function readDecimal(json: unknown): Stored | ValueFault {
   const expected = `a number, or its digits as a string (beyond 2^53 a string; at most ${MAX_DECIMAL_DIGITS} digits)`
   const isExact = typeof json === 'number' && (Number.isSafeInteger(json) || !isWhole(json))

@@ -4,8 +4,8 @@ import { type ColumnType, quoteDefault, type Stored, type ValueFault } from './c
 /**
  * Integers, booleans and floating-point numbers.
  *
- * NaN is stored as the text 'NaN', because databases store NaN as null or refuse it. It is equal to itself and greater
- * than all numbers, as in PostgreSQL. The infinities are stored as numbers.
+ * NaN is stored as the text 'NaN', because databases store NaN as null or refuse it. It is equal to itself
+ * and greater than all numbers, as in PostgreSQL. The infinities are stored as numbers.
  */
 export const NUMBER_TYPES = {
   int2: integerType('smallint', 2),
@@ -105,8 +105,9 @@ function boolType(): ColumnType {
 }
 
 /**
- * Reads a number to compare integers with: any number, as in `int2 < 100000` and `int4 > 1.5`. An integer beyond 2^53 must
- * be a string of digits, because `JSON.parse` may have rounded it; beyond 2^63 the rounding changes no result.
+ * Reads a number to compare integers with: any number, as in `int2 < 100000` and `int4 > 1.5`. An integer
+ * beyond 2^53 must be a string of digits, because `JSON.parse` may have rounded it; beyond 2^63 the rounding
+ * changes no result.
  */
 function numberOperand(json: unknown): Stored | ValueFault {
   if (typeof json === 'number')
@@ -155,7 +156,9 @@ function printInt8(value: bigint): number | string {
   return isExact ? Number(value) : String(value)
 }
 
-/** Returns the shortest decimal that rounds to this float32, as PostgreSQL does: 0.1, not 0.10000000149011612. */
+/**
+ * Returns the shortest decimal that rounds to this float32, as PostgreSQL does: 0.1, not 0.10000000149011612.
+ */
 function shortestSingle(value: number): number {
   for (let digits = 1; digits < 9; digits++) {
     const short = Number(value.toPrecision(digits))

@@ -11,8 +11,8 @@ export interface OrderTerm {
 const MAX_TERMS = 16
 
 /**
- * Parses `order`: a column, `-column` for descending, or an array of those. A column whose name begins with a minus takes
- * precedence. The reader orders ties by row id.
+ * Parses `order`: a column, `-column` for descending, or an array of those. A column whose name begins with a
+ * minus takes precedence. The reader orders ties by row id.
  *
  * @param path of the order in the params, for instance `$.order`
  * @throws AppError BAD_CONDITION, `data` = `{ path, found, expected }`

@@ -2,8 +2,8 @@ import { describeValue } from '../../geo/fault.js'
 import { type ColumnType, quoteDefault, type Stored, type ValueFault } from './column-type.js'
 
 /**
- * Types of text. Lengths count code points, as in PostgreSQL. `varchar(n)` and `bpchar(n)` drop spaces beyond n;
- * `bpchar(n)` is padded with spaces to n, and comparisons ignore spaces at its end.
+ * Types of text. Lengths count code points, as in PostgreSQL. `varchar(n)` and `bpchar(n)` drop spaces beyond
+ * n; `bpchar(n)` is padded with spaces to n, and comparisons ignore spaces at its end.
  */
 export const TEXT_TYPES = {
   varchar: textType('character varying', 'character varying', { cutsSpaces: true, pads: false }),

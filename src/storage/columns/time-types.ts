@@ -12,8 +12,8 @@ import { type ColumnType, quoteDefault, type Stored, type ValueEnv, type ValueFa
 /**
  * Types of dates and times, year 1 to 9999.
  *
- * Instants and local timestamps are stored as integer microseconds; dates and times of day as text that sorts. As in
- * PostgreSQL, types without a time zone accept an offset and ignore it.
+ * Instants and local timestamps are stored as integer microseconds; dates and times of day as text that
+ * sorts. As in PostgreSQL, types without a time zone accept an offset and ignore it.
  */
 export const TIME_TYPES = {
   timestamptz: timestamptzType(),
@@ -30,7 +30,10 @@ const ZONE = /\s*(Z|[+-]\d{2}(?::?\d{2})?)$/i
 /** More than the number of different offsets: they are at most 18 hours, in minutes. */
 const ZONE_STEPS = 4096
 
-/** Returns a number that sorts as `timetz` does in PostgreSQL: by the instant in UTC, then by offset from east to west. */
+/**
+ * Returns a number that sorts as `timetz` does in PostgreSQL: by the instant in UTC, then by offset from east
+ * to west.
+ */
 export function timetzSortKey(text: string): number {
   const zoneMin = parseOffset(text.slice(-6)) ?? 0
   const us = timeUs(text.slice(0, -6)) ?? 0
@@ -103,7 +106,10 @@ function dateType(): ColumnType {
   }
 }
 
-/** The type of times of day, stored with as many digits of the fraction as needed: `10:00:00` sorts before `10:00:00.5`. */
+/**
+ * The type of times of day, stored with as many digits of the fraction as needed: `10:00:00` sorts before
+ * `10:00:00.5`.
+ */
 function timeType(): ColumnType {
   const read = (json: unknown, env: ValueEnv): Stored | ValueFault => {
     const us =
@@ -120,7 +126,10 @@ function timeType(): ColumnType {
   }
 }
 
-/** The type of times of day with an offset, stored with the given offset; they sort by the instant, not as text. */
+/**
+ * The type of times of day with an offset, stored with the given offset; they sort by the instant, not as
+ * text.
+ */
 function timetzType(): ColumnType {
   const read = (json: unknown, env: ValueEnv): Stored | ValueFault => {
     const expected = 'a time with offset like 03:04:05.678901+09:00'
@@ -153,7 +162,10 @@ function plainTime(dataType: string, kind: 'integer' | 'text', form: string) {
   }
 }
 
-/** Returns the text of a datetime: a string, or `{ _type: 'datetime', val }` as version 2 of the contract has it. */
+/**
+ * Returns the text of a datetime: a string, or `{ _type: 'datetime', val }` as version 2 of the contract has
+ * it.
+ */
 function datetimeTextOf(json: unknown): string | undefined {
   if (typeof json === 'string') return json
   if (typeof json !== 'object' || json === null) return undefined
@@ -175,7 +187,10 @@ function withoutZone(text: string): string {
     : trimmed.slice(0, zone.index)
 }
 
-/** Returns µs since midnight of `hh:mm`, `hh:mm:ss` or `hh:mm:ss.f`. 24:00:00 is the end of the day, as in PostgreSQL. */
+/**
+ * Returns µs since midnight of `hh:mm`, `hh:mm:ss` or `hh:mm:ss.f`. 24:00:00 is the end of the day, as in
+ * PostgreSQL.
+ */
 function timeUs(text: string): number | undefined {
   const match = /^(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?$/.exec(text)
   if (match === null) return undefined

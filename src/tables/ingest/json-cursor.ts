@@ -3,9 +3,10 @@ import { fstatSync, readSync } from 'node:fs'
 import { AppError } from '../../errors.js'
 
 /*
- * Finds positions in JSON text that is too large to be parsed as a whole: a cursor over a file, with one chunk of it in
- * memory. Brackets, strings, commas and colons on the way are checked; the contents of skipped values are checked when
- * they are parsed. Errors are PARSE_ERROR with the byte, or INVALID_REQUEST when values are nested too deep.
+ * Finds positions in JSON text that is too large to be parsed as a whole: a cursor over a file, with one
+ * chunk of it in memory. Brackets, strings, commas and colons on the way are checked; the contents of skipped
+ * values are checked when they are parsed. Errors are PARSE_ERROR with the byte, or INVALID_REQUEST when
+ * values are nested too deep.
  */
 
 const QUOTE = 0x22
@@ -183,8 +184,8 @@ export function peek(cursor: JsonCursor): number {
 }
 
 /**
- * Reads the next chunk. A character that the end of the chunk cuts is left to the next chunk, so that each chunk is valid
- * UTF-8 by itself.
+ * Reads the next chunk. A character that the end of the chunk cuts is left to the next chunk, so that each
+ * chunk is valid UTF-8 by itself.
  *
  * @returns false at the end of the file
  */

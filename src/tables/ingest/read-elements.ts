@@ -61,7 +61,9 @@ interface Window {
   readonly onRead: (offset: number) => void
 }
 
-/** Moves to the next element and returns its end in the window, reading more as needed; -1 when there is none. */
+/**
+ * Moves to the next element and returns its end in the window, reading more as needed; -1 when there is none.
+ */
 function findElement(window: Window): number {
   if (!skipSpace(window)) return -1
   for (;;) {

@@ -12,7 +12,9 @@ import {
   unexpected,
 } from './json-cursor.js'
 
-/** One request of a body: bytes `start` to `end`, and within them the elements of `params.record_set`, if any. */
+/**
+ * One request of a body: bytes `start` to `end`, and within them the elements of `params.record_set`, if any.
+ */
 export interface ScannedRequest {
   readonly start: number
   readonly end: number
@@ -33,12 +35,14 @@ export interface ScanLimits {
 }
 
 /**
- * Finds the requests of a JSON-RPC body in a file, and the position of `params.record_set` in each, in any order of keys,
- * with one chunk of the file in memory. Of duplicate keys the last one counts, as in `JSON.parse`.
+ * Finds the requests of a JSON-RPC body in a file, and the position of `params.record_set` in each, in any
+ * order of keys, with one chunk of the file in memory. Of duplicate keys the last one counts, as in
+ * `JSON.parse`.
  *
  * Brackets, strings, commas and colons are checked; the contents of values are checked when they are parsed.
  *
- * @throws AppError PARSE_ERROR with the byte at which the body is not JSON; INVALID_REQUEST when it is nested too deep
+ * @throws AppError PARSE_ERROR with the byte at which the body is not JSON; INVALID_REQUEST when it is nested
+ *   too deep
  */
 export function scanBody(handle: number, limits: ScanLimits): ScannedBody {
   const cursor = openCursor(handle, limits.maxDepth)
@@ -104,7 +108,8 @@ function scanParams(cursor: JsonCursor, depth: number): ScannedRequest['recordSe
 }
 
 /**
- * Finds the elements of `features` of a GeoJSON FeatureCollection in a file; undefined when the file has none.
+ * Finds the elements of `features` of a GeoJSON FeatureCollection in a file; undefined when the file has
+ * none.
  *
  * @throws AppError PARSE_ERROR, INVALID_REQUEST
  */

@@ -18,7 +18,11 @@ export interface NumberedBatch extends LineBatch {
 
 /** Cuts a stream of bytes into batches of whole lines. */
 export interface LineSplitter {
-  /** Adds bytes and returns the batches that are full. @throws RangeError when a line is longer than the limit */
+  /**
+   * Adds bytes and returns the batches that are full.
+   *
+   * @throws RangeError when a line is longer than the limit
+   */
   push(chunk: Uint8Array): NumberedBatch[]
   /** Returns the whole lines of the batch that is not full; undefined when there are none. */
   flush(): NumberedBatch | undefined

@@ -8,7 +8,10 @@ export function sqlTypeOf({ kind }: Pick<ColumnType, 'kind'>): string {
   return SQL_TYPES[kind]
 }
 
-/** Returns the ` COLLATE` clause of a column, empty for the default collation. RTRIM ignores spaces at the end. */
+/**
+ * Returns the ` COLLATE` clause of a column, empty for the default collation. RTRIM ignores spaces at the
+ * end.
+ */
 export function collateSql({ order }: Pick<ColumnType, 'order'>): string {
   return order === 'trimmed' ? ' COLLATE RTRIM' : ''
 }
@@ -38,7 +41,10 @@ export function sortKeySql(order: ValueOrder, sql: string): string {
   return order === 'timetz' ? `timetz_sort_key(${sql})` : sql
 }
 
-/** Returns SQL whose values compare in JavaScript, by `compareStored`, as the values of a type do; NULL without order. */
+/**
+ * Returns SQL whose values compare in JavaScript, by `compareStored`, as the values of a type do; NULL
+ * without order.
+ */
 export function sortValueSql(order: ValueOrder | null, sql: string): string {
   if (order === null) return 'NULL'
   return order === 'trimmed' ? `rtrim(${sql}, ' ')` : sortKeySql(order, sql)

@@ -6,7 +6,9 @@ import { sortKeySql } from './column-sql.js'
 export interface ConditionSql {
   /** Returns the quoted and qualified SQL of a column. */
   sqlOf(name: string): string
-  /** Keeps an area for the SQL functions `geo_intersects` and `geo_within`, and returns its handle to bind. */
+  /**
+   * Keeps an area for the SQL functions `geo_intersects` and `geo_within`, and returns its handle to bind.
+   */
   keepArea(area: PreparedArea): number
 }
 

@@ -13,9 +13,9 @@ const RUNS_PER_STEP = 32
 const BITMAP_FROM = 32_768
 
 /**
- * Finds rows whose entry in the spatial index touches a box and overlaps a span: every matching row, and some that do not
- * match (entries are in single precision, and overwritten rows keep theirs). Yields after each millisecond or so of work,
- * so that the event loop can turn.
+ * Finds rows whose entry in the spatial index touches a box and overlaps a span: every matching row, and some
+ * that do not match (entries are in single precision, and overwritten rows keep theirs). Yields after each
+ * millisecond or so of work, so that the event loop can turn.
  *
  * @param box undefined for everywhere, rows without a location included
  * @returns row ids, ascending

@@ -58,7 +58,8 @@ export function listTables(db: Db): LoaderTable[] {
 }
 
 /**
- * Removes a table and its rows. To be run in a transaction. The bytes of its files remain until the next sweep.
+ * Removes a table and its rows. To be run in a transaction. The bytes of its files remain until the next
+ * sweep.
  *
  * @throws AppError TABLE_CITED while a citation names the table
  */
@@ -85,7 +86,10 @@ function citationsOf(db: Db, table: LoaderTable): string[] {
     .all(table.tableId)
 }
 
-/** Returns a number that grows with every call that changes rows of the table; undefined when the table does not exist. */
+/**
+ * Returns a number that grows with every call that changes rows of the table; undefined when the table does
+ * not exist.
+ */
 export function dataVersionOf(db: Db, table: LoaderTable): number | undefined {
   return statement<{ data_version: number }>(
     db,

@@ -10,10 +10,11 @@ const PAGE_ROWS = 4096
 const BULK_BYTES = 2048
 
 /**
- * Visits the cells of a theme that are valid at an instant: start ≤ instant < end. Synchronous, for the search thread.
+ * Visits the cells of a theme that are valid at an instant: start ≤ instant < end. Synchronous, for the
+ * search thread.
  *
- * Most geometries of a page are read as one concatenated value: a value for each would take four times as long as the
- * rest of the work.
+ * Most geometries of a page are read as one concatenated value: a value for each would take four times as
+ * long as the rest of the work.
  *
  * @param levelColumn integer column of levels; rows without a level or a geometry are skipped
  * @param instantUs µs UTC
@@ -58,11 +59,17 @@ export function readCells(
   }
 }
 
-/** A row whose start equals its end counts as that instant, as in queries of tables. Bound: the instant, three times. */
+/**
+ * A row whose start equals its end counts as that instant, as in queries of tables. Bound: the instant, three
+ * times.
+ */
 const SPAN_SQL = `(t.start_datetime IS NULL OR t.start_datetime <= ?) AND (t.end_datetime IS NULL OR t.end_datetime > ?
   OR (t.end_datetime = t.start_datetime AND t.start_datetime >= ?))`
 
-/** Concatenated geometries, their lengths and their levels in one order, null when there are none; number of large ones. */
+/**
+ * Concatenated geometries, their lengths and their levels in one order, null when there are none; number of
+ * large ones.
+ */
 type Page = [wkbs: Uint8Array | null, lengths: string | null, levels: string | null, largeCount: number]
 
 function visitPage(

@@ -4,8 +4,8 @@ import { dataVersionOf } from './catalog.js'
 import { tableSql } from './ddl.js'
 
 /**
- * Most instants that are kept of a table: 10-minute slots of four months. A table of events has an instant per row, and
- * is not queried by slot.
+ * Most instants that are kept of a table: 10-minute slots of four months. A table of events has an instant
+ * per row, and is not queried by slot.
  */
 export const MAX_CHANGES = 20_000
 
@@ -14,9 +14,9 @@ const UNKNOWN = -1
 const TOO_MANY = -2
 
 /**
- * Returns the instants at which rows of a table begin or end, ascending, µs UTC: between two of them the valid rows are
- * the same. Instants of rows that were overwritten are among them. They are read from the log that writers keep; a table
- * with rows that are older than the log is scanned.
+ * Returns the instants at which rows of a table begin or end, ascending, µs UTC: between two of them the
+ * valid rows are the same. Instants of rows that were overwritten are among them. They are read from the log
+ * that writers keep; a table with rows that are older than the log is scanned.
  *
  * @returns undefined when there are more than `MAX_CHANGES`
  */

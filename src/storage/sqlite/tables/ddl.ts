@@ -18,8 +18,9 @@ export function indexSql(table: Pick<LoaderTable, 'tableName'>): string {
 }
 
 /**
- * Returns the statements that create a table: the table, its unique key, an index for each file column, and the R*Tree
- * over runs of its rows (see `segment-index.ts`). Comments, which SQLite keeps, describe how each column is stored.
+ * Returns the statements that create a table: the table, its unique key, an index for each file column, and
+ * the R*Tree over runs of its rows (see `segment-index.ts`). Comments, which SQLite keeps, describe how each
+ * column is stored.
  */
 export function createTableSql(table: LoaderTable): string[] {
   const lines = table.columns.map((column) => `  ${columnSql(column)}`)

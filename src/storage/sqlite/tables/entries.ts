@@ -1,8 +1,8 @@
 import type { Bbox } from '../../../geo/types.js'
 
 /**
- * Entries of the spatial index: boxes of rows in space and time, one element per row in each array. Boxes and days are in
- * single precision, rounded outward: a filter without misses, to be followed by an exact test.
+ * Entries of the spatial index: boxes of rows in space and time, one element per row in each array. Boxes and
+ * days are in single precision, rounded outward: a filter without misses, to be followed by an exact test.
  */
 export interface Entries {
   count: number
@@ -94,8 +94,8 @@ export function createPackBuffer(maxCount: number): PackBuffer {
 }
 
 /**
- * Packs entries into bytes: format, count, row ids (doubles), then the six arrays (singles), in the byte order of the
- * machine. `readPacked` and `appendPacked` read them.
+ * Packs entries into bytes: format, count, row ids (doubles), then the six arrays (singles), in the byte
+ * order of the machine. `readPacked` and `appendPacked` read them.
  *
  * @param pack reused by the next call: the result must have been copied by then
  * @param order positions of entries; those of `order[from]` to `order[to - 1]` are packed
@@ -148,7 +148,8 @@ export function appendPacked(entries: Entries, packed: Uint8Array): void {
 }
 
 /**
- * Returns views of packed bytes: row ids, and the six arrays one after the other as `packEntries` orders them.
+ * Returns views of packed bytes: row ids, and the six arrays one after the other as `packEntries` orders
+ * them.
  *
  * @throws Error when the bytes are not those of `packEntries`
  */

@@ -21,8 +21,8 @@ export function findFile(db: Db, table: LoaderTable, place: FilePlace): string |
 }
 
 /**
- * Yields every digest that a file column holds, in tables and in the former rows that citations see. A digest may occur
- * more than once.
+ * Yields every digest that a file column holds, in tables and in the former rows that citations see. A digest
+ * may occur more than once.
  */
 export function* usedDigests(db: Db): Generator<string> {
   for (const table of listTables(db)) {

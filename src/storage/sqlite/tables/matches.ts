@@ -9,7 +9,10 @@ import { ROW_ID, tableSql } from './ddl.js'
 import { byIdsSql, byKeySql, type QueryPlan, windowSql } from './query.js'
 import { createSorter } from './sort.js'
 
-/** A selected row: id and location first, because the exact test of an area needs them, then the selected columns. */
+/**
+ * A selected row: id and location first, because the exact test of an area needs them, then the selected
+ * columns.
+ */
 export type MatchRow = [rowId: bigint, location: Uint8Array | null, ...columns: Stored[]]
 
 /** Pages of a window when a condition may leave few rows of it. */
@@ -28,7 +31,10 @@ export interface MatchReading {
   readonly pause: Pause
 }
 
-/** Reads matching rows in the order of their ids, page by page; the last page first when the query reads from the end. */
+/**
+ * Reads matching rows in the order of their ids, page by page; the last page first when the query reads from
+ * the end.
+ */
 export async function* matchesById({
   db,
   plan,
@@ -57,8 +63,9 @@ export async function* matchesById({
 }
 
 /**
- * Reads matching rows in the order of the query, page by page: ids and sort keys of all rows first, then the rows of
- * each page. Memory grows with the number of matching rows, or with `offset + limit` when that is less.
+ * Reads matching rows in the order of the query, page by page: ids and sort keys of all rows first, then the
+ * rows of each page. Memory grows with the number of matching rows, or with `offset + limit` when that is
+ * less.
  *
  * @param scanRows rows of a page while keys are read
  */
@@ -122,8 +129,8 @@ async function candidateIds(db: Db, plan: QueryPlan, pause: Pause): Promise<RowI
 }
 
 /**
- * Scans the table in id order. The scan is cut into windows of ids, so that a condition that few rows satisfy does not
- * block the event loop.
+ * Scans the table in id order. The scan is cut into windows of ids, so that a condition that few rows satisfy
+ * does not block the event loop.
  */
 function* readWindows(db: Db, plan: QueryPlan, select: string, pageRows: number): Generator<MatchRow[]> {
   const newest =
@@ -168,7 +175,10 @@ function sortSql(column: Column | undefined): string {
   return sortValueSql(typeOf(column.udtName).order, `t.${identifier(column.name)}`)
 }
 
-/** Ids as one text to bind: `json_each` takes any number of ids in one cached statement, and keeps their order. */
+/**
+ * Ids as one text to bind: `json_each` takes any number of ids in one cached statement, and keeps their
+ * order.
+ */
 function idsJson(ids: RowIds): string {
   return JSON.stringify(Array.from(ids))
 }

@@ -35,7 +35,10 @@ export async function printRows(printing: RowPrinting, rows: readonly MatchRow[]
   return printed
 }
 
-/** Returns the JSON value, a promise of it for a file. Values of encrypted columns are bytes, of file columns text. */
+/**
+ * Returns the JSON value, a promise of it for a file. Values of encrypted columns are bytes, of file columns
+ * text.
+ */
 function printValue({ table, env, options }: RowPrinting, column: Column, stored: Stored): unknown {
   if (stored === null) return null
   if (column.isEncrypted) return options.keyring.decrypt(stored as Uint8Array, cryptoContext(table, column))

@@ -90,15 +90,15 @@ function conditionColumns(table: LoaderTable): Map<string, ConditionColumn> {
 }
 
 /**
- * True when a row's [start, end) and the span share an instant; null is unbounded. A row whose start equals its end counts
- * as that one instant: it is an event without duration. Bound: end of the span, start, start.
+ * True when a row's [start, end) and the span share an instant; null is unbounded. A row whose start equals
+ * its end counts as that one instant: it is an event without duration. Bound: end of the span, start, start.
  */
 const SPAN_SQL = `(t.start_datetime IS NULL OR t.start_datetime < ?) AND (t.end_datetime IS NULL OR t.end_datetime > ?
   OR (t.end_datetime = t.start_datetime AND t.start_datetime >= ?))`
 
 /**
- * Returns SQL that reads matching rows by their ids, in the order of the ids. Bound: a JSON array of ids, then the plan's
- * params.
+ * Returns SQL that reads matching rows by their ids, in the order of the ids. Bound: a JSON array of ids,
+ * then the plan's params.
  *
  * @param select list of SQL over `t`
  */
@@ -108,8 +108,8 @@ export function byIdsSql(plan: QueryPlan, select: string): string {
 }
 
 /**
- * Returns SQL that reads matching rows after one id up to another in a scan of the table: an index would be searched again
- * for each window. Bound: the ids, the plan's params, the number of rows.
+ * Returns SQL that reads matching rows after one id up to another in a scan of the table: an index would be
+ * searched again for each window. Bound: the ids, the plan's params, the number of rows.
  *
  * @param select list of SQL over `t`
  */
@@ -118,7 +118,9 @@ export function windowSql(plan: QueryPlan, select: string): string {
     WHERE t.${ROW_ID} > ? AND t.${ROW_ID} <= ? AND ${plan.where} ORDER BY t.${ROW_ID} LIMIT ?`
 }
 
-/** Returns SQL that reads the ids of rows with the plan's key values. Bound: the values, the number of rows. */
+/**
+ * Returns SQL that reads the ids of rows with the plan's key values. Bound: the values, the number of rows.
+ */
 export function byKeySql(plan: QueryPlan): string {
   const isKey = plan.key.map(({ column }) => `t.${identifier(column)} = ?`).join(' AND ')
   return `SELECT t.${ROW_ID} FROM ${tableSql(plan.table)} AS t WHERE ${isKey} LIMIT ?`
@@ -139,13 +141,19 @@ function wantedColumns(table: LoaderTable, names: readonly string[], path: strin
   return columns
 }
 
-/** The query's own area, else one that the condition requires. One box is enough: the exact tests check both areas. */
+/**
+ * The query's own area, else one that the condition requires. One box is enough: the exact tests check both
+ * areas.
+ */
 function boxOf(area: PreparedArea | undefined, condition: Condition): Bbox | 'empty' | undefined {
   const bounding = area ?? requiredArea(condition, 'location')
   return bounding === undefined ? undefined : (bounding.bbox ?? 'empty')
 }
 
-/** Returns the first columns of the unique key as far as the condition requires a value: its index can be searched by them. */
+/**
+ * Returns the first columns of the unique key as far as the condition requires a value: its index can be
+ * searched by them.
+ */
 function keyOf(table: LoaderTable, condition: Condition): { column: string; value: Operand }[] {
   const key: { column: string; value: Operand }[] = []
   for (const column of table.uniqueColumns) {

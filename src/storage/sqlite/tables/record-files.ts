@@ -13,9 +13,9 @@ export const PREFIX_ID = 1
 const MAX_PATH_CHARS = 1024
 
 /**
- * Sets the companion columns of each file of a record: prefix id 1, the path id (given, or the folder of the relative path,
- * or a new one) and the name (given, or the last part of the relative path). A relative path without bytes refers to a
- * stored file of this table.
+ * Sets the companion columns of each file of a record: prefix id 1, the path id (given, or the folder of the
+ * relative path, or a new one) and the name (given, or the last part of the relative path). A relative path
+ * without bytes refers to a stored file of this table.
  */
 export function fillFileColumns(
   plan: RecordPlan,

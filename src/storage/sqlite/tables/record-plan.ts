@@ -24,12 +24,18 @@ export interface RecordPlan {
   readonly defaults: readonly (Stored | undefined)[]
 }
 
-/** Returns the context an encrypted value is bound to: it cannot be decrypted as a value of another column. */
+/**
+ * Returns the context an encrypted value is bound to: it cannot be decrypted as a value of another column.
+ */
 export function cryptoContext(table: LoaderTable, column: Column): string {
   return `${table.dataName}/${column.name}`
 }
 
-/** Derives a plan from a table. @throws Error when a default that registration accepted does not fit its column */
+/**
+ * Derives a plan from a table.
+ *
+ * @throws Error when a default that registration accepted does not fit its column
+ */
 export function planRecords(table: LoaderTable, env: RecordEnv): RecordPlan {
   const { columns } = table
   const slots = columns.map((column, slot): [string, number] => [column.name, slot])

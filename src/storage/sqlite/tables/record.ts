@@ -21,8 +21,8 @@ export interface CheckedRow {
 }
 
 /**
- * Checks a GeoJSON Feature against the table. Members other than `type`, `geometry` and `properties` are ignored, as RFC
- * 7946 allows; properties that are not columns are refused.
+ * Checks a GeoJSON Feature against the table. Members other than `type`, `geometry` and `properties` are
+ * ignored, as RFC 7946 allows; properties that are not columns are refused.
  */
 export function readRecord(plan: RecordPlan, json: unknown): CheckedRow | RecordFault {
   if (typeof json !== 'object' || json === null || Array.isArray(json))
@@ -64,8 +64,8 @@ function boxOf(geometry: Geometry): Bbox | undefined {
 }
 
 /**
- * Sets the value of each property's column. The loop is over the record's keys, so that it finds properties that are not
- * columns, and `__proto__` is an ordinary key.
+ * Sets the value of each property's column. The loop is over the record's keys, so that it finds properties
+ * that are not columns, and `__proto__` is an ordinary key.
  */
 function readProperties(
   plan: RecordPlan,
@@ -122,7 +122,9 @@ function fillDefaults(plan: RecordPlan, values: (Stored | undefined)[]): RecordF
   return undefined
 }
 
-/** A property that is not a column is a fault, so that a misspelled column does not lose its values silently. */
+/**
+ * A property that is not a column is a fault, so that a misspelled column does not lose its values silently.
+ */
 function unknownProperty(plan: RecordPlan, name: string): RecordFault {
   const shown = describeValue(name)
   if (name === 'location')

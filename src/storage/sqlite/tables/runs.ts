@@ -2,8 +2,8 @@ import { HILBERT_SIDE, hilbert } from '../../../geo/hilbert.js'
 import { type Entries, NOWHERE } from './entries.js'
 
 /**
- * Most rows of one run. An insert into the R*Tree costs about 25 µs, 0.1 µs a row for runs of 256; a search reads a run
- * in about 1 µs.
+ * Most rows of one run. An insert into the R*Tree costs about 25 µs, 0.1 µs a row for runs of 256; a search
+ * reads a run in about 1 µs.
  */
 export const RUN_ROWS = 256
 /** Fewest rows per time span, on average, for which each span gets runs of its own. */
@@ -16,8 +16,9 @@ export interface Runs {
 }
 
 /**
- * Groups entries that are close together into runs: along a Hilbert curve over their extent, and by time span when few
- * spans hold many rows (risk maps: one span, thousands of cells). Rows without a location are in runs of their own.
+ * Groups entries that are close together into runs: along a Hilbert curve over their extent, and by time span
+ * when few spans hold many rows (risk maps: one span, thousands of cells). Rows without a location are in
+ * runs of their own.
  *
  * @see I. Kamel, C. Faloutsos, "On packing R-trees", 1993
  */
@@ -35,7 +36,9 @@ export function cutRuns(entries: Entries): Runs {
   return { order, cuts }
 }
 
-/** Returns minimum and maximum of the boxes and days of some entries, in the order of the R*Tree's columns. */
+/**
+ * Returns minimum and maximum of the boxes and days of some entries, in the order of the R*Tree's columns.
+ */
 export function boundsOf(entries: Entries, order: Uint32Array, from: number, to: number): number[] {
   const bounds = [Infinity, -Infinity, Infinity, -Infinity, Infinity, -Infinity]
   const lows = [entries.minLng, entries.minLat, entries.startDay]
@@ -84,7 +87,10 @@ function placedOrNot(entries: Entries, at: number): number {
   return entries.minLng[at] === NOWHERE ? 1 : 0
 }
 
-/** Returns the number of rows by time span when few spans hold many rows and all rows have a location; else undefined. */
+/**
+ * Returns the number of rows by time span when few spans hold many rows and all rows have a location; else
+ * undefined.
+ */
 function countSlots(entries: Entries): Map<number, number> | undefined {
   const most = Math.floor(entries.count / SLOT_ROWS)
   const counts = new Map<number, number>()

@@ -14,14 +14,14 @@ import { type PlaceRow, placeOf } from './place.js'
 import { boundsOf, cutRuns, RUN_ROWS } from './runs.js'
 
 /*
- * Spatial index of a table: an R*Tree over runs of rows. A run is up to 256 rows that are close together; its R*Tree row
- * holds their common box (in space and time) and, as bytes, the id, box and days of each row. An R*Tree row per table row
- * would cost more than the rest of a load.
+ * Spatial index of a table: an R*Tree over runs of rows. A run is up to 256 rows that are close together; its
+ * R*Tree row holds their common box (in space and time) and, as bytes, the id, box and days of each row. An
+ * R*Tree row per table row would cost more than the rest of a load.
  *
- * The rows of one call become a segment of runs. Segments of similar size are merged eight at a time, so that a table of
- * a million rows has a dozen of them, each ordered along the Hilbert curve as a whole, and each row is rewritten two or
- * three times. A row that is overwritten with another location gets a second entry; a merge removes the first. An entry
- * is therefore a hint: the row itself is always tested.
+ * The rows of one call become a segment of runs. Segments of similar size are merged eight at a time, so that
+ * a table of a million rows has a dozen of them, each ordered along the Hilbert curve as a whole, and each
+ * row is rewritten two or three times. A row that is overwritten with another location gets a second entry; a
+ * merge removes the first. An entry is therefore a hint: the row itself is always tested.
  */
 
 /** Most rows of a segment. Merging needs 32 bytes of memory per row, 8 MiB for this many. */
@@ -43,7 +43,11 @@ export function addToIndex(db: Db, table: LoaderTable, entries: Entries, maxMerg
   return findMerge(db, table, MAX_SEGMENT_ROWS) !== undefined
 }
 
-/** Does one due merge, that of the smallest segments. To be run in a transaction. @returns false when none is due */
+/**
+ * Does one due merge, that of the smallest segments. To be run in a transaction.
+ *
+ * @returns false when none is due
+ */
 export function mergeSegments(db: Db, table: LoaderTable, maxRows: number): boolean {
   const due = findMerge(db, table, maxRows)
   if (due === undefined) return false
@@ -93,7 +97,10 @@ function writeSegment(db: Db, table: LoaderTable, entries: Entries): void {
   ).run(table.tableId, firstRun, cuts.length - 1, entries.count)
 }
 
-/** Reserves run ids. An id is never used again, so that a running search can distinguish merged runs from new ones. */
+/**
+ * Reserves run ids. An id is never used again, so that a running search can distinguish merged runs from new
+ * ones.
+ */
 function takeRunIds(db: Db, table: LoaderTable, count: number): number {
   const sql =
     'UPDATE loader_table SET next_run = next_run + @count WHERE table_id = @tableId RETURNING next_run - @count'

@@ -12,13 +12,16 @@ const CHUNK_ROWS = 4096
 /** Sorts rows without one long sort at the end. */
 export interface Sorter {
   add(row: SortRow): void
-  /** Returns the next row ids in order, at most `count`; empty at the end. No row may be added after the first call. */
+  /**
+   * Returns the next row ids in order, at most `count`; empty at the end. No row may be added after the first
+   * call.
+   */
   take(count: number): number[]
 }
 
 /**
- * Creates a sorter that sorts chunks and merges them as rows are taken. Null is the greatest value, as in PostgreSQL; ties
- * are ordered by row id, ascending.
+ * Creates a sorter that sorts chunks and merges them as rows are taken. Null is the greatest value, as in
+ * PostgreSQL; ties are ordered by row id, ascending.
  *
  * @param descending direction of each key
  * @param most number of rows that will be taken; a small number limits the memory
@@ -60,7 +63,9 @@ export function createSorter(descending: readonly boolean[], most: number): Sort
   }
 }
 
-/** Compares two stored values of a column: numbers, then text (NaN in a float column), then bytes; null last. */
+/**
+ * Compares two stored values of a column: numbers, then text (NaN in a float column), then bytes; null last.
+ */
 export function compareStored(a: Stored, b: Stored): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1
   const rank = rankOf(a) - rankOf(b)
@@ -120,7 +125,9 @@ function rankOf(value: Exclude<Stored, null>): number {
   return value instanceof Uint8Array ? 2 : 0
 }
 
-/** Compares by code points, as SQLite and PostgreSQL's "C" collation do; UTF-16 units differ beyond U+FFFF. */
+/**
+ * Compares by code points, as SQLite and PostgreSQL's "C" collation do; UTF-16 units differ beyond U+FFFF.
+ */
 function compareText(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
   for (let at = 0; at < length; at++) {

@@ -15,15 +15,18 @@ import { addToIndex, MAX_SEGMENT_ROWS } from './segment-index.js'
 /** Writer of checked rows. The caller has begun a transaction. */
 export interface RowWriter {
   readonly counters: Counters
-  /** @throws AppError RECORD_EXISTS when `ifExists` is `error`; `data.index` counts the rows of this writer */
+  /**
+   * @throws AppError RECORD_EXISTS when `ifExists` is `error`; `data.index` counts the rows of this writer
+   */
   put(row: CheckedRow): void
   /** Updates the spatial index and the version of the table. @returns true when a larger merge is due */
   finish(maxMergeRows: number): boolean
 }
 
 /**
- * Creates a writer. One statement inserts a new row and reports an existing key by having changed nothing: a search for the
- * key first would cost every row a walk down the index. Keys are equal as in PostgreSQL, by the collations of the columns.
+ * Creates a writer. One statement inserts a new row and reports an existing key by having changed nothing: a
+ * search for the key first would cost every row a walk down the index. Keys are equal as in PostgreSQL, by
+ * the collations of the columns.
  */
 export function createRowWriter(db: Db, table: LoaderTable, ifExists: IfExists, env: ValueEnv): RowWriter {
   const counters = { upload: 0, duplicate: 0, insert: 0, update: 0 }
