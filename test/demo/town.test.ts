@@ -56,7 +56,7 @@ t.test('demo town: the short way crosses the flood, the careful one does not', a
   t.ok(careful.timeMin < 30, 'and worth the way')
 })
 
-t.test('demo town: a map with a bit of everything, all of it in reach', async (t) => {
+t.test('demo town: a map with every special case, all of it reachable', async (t) => {
   const graph = await graphOf(writeDemoTown(), { attribution: DEMO.attribution, licence: DEMO.licence })
   t.same(verifyGraph(graph), [])
   t.match(graph.meta, { attribution: DEMO.attribution, licence: DEMO.licence })

@@ -23,7 +23,7 @@ async function townGateway(t: Parameters<typeof startGateway>[0]) {
   return { gateway, get }
 }
 
-t.test('tiles: a tile with its tag, 304 to who has it, 204 where nothing is', async (t) => {
+t.test('tiles: a tile with its entity tag, 304 when unchanged, 204 without roads', async (t) => {
   const { get, gateway } = await townGateway(t)
   const answer = await get(TILE)
   t.equal(answer.status, 200)
@@ -44,7 +44,7 @@ t.test('tiles: TileJSON names the tiles and the attribution', async (t) => {
   t.type(found.attribution, 'string')
 })
 
-t.test('tiles: what is refused, and how', async (t) => {
+t.test('tiles: refused requests and their status', async (t) => {
   const { get, gateway } = await townGateway(t)
   const nameOf = async (response: Response) => {
     const { error } = (await response.json()) as { error: { data: { name: string }; message: string } }

@@ -11,7 +11,7 @@ const bytesOf = (hex: string) => Uint8Array.from(hex.match(/../g) ?? [], (pair) 
 
 const plain = anyGeometry(earthPosition)
 
-t.test('property: wkb: reading gives back what was written', async () => {
+t.test('property: wkb: decoding restores what was encoded', async () => {
   fc.assert(
     fc.property(plain, (geometry) => deepStrictEqual(decodeWkb(encodeWkb(geometry)), geometry)),
     { numRuns: 200 },

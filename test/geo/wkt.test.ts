@@ -12,7 +12,7 @@ const plain = anyGeometry(earthPosition)
 const positive = (geometry: Geometry): Geometry =>
   JSON.parse(JSON.stringify(geometry, (_, value) => (value === 0 ? 0 : value)))
 
-t.test('property: wkt: reading gives back what was written', async () => {
+t.test('property: wkt: decoding restores what was encoded', async () => {
   fc.assert(
     fc.property(plain.map(positive), (geometry) => deepStrictEqual(decodeWkt(encodeWkt(geometry)), geometry)),
     { numRuns: 200 },

@@ -177,12 +177,12 @@ t.test('buildMap: a bollard makes two dead ends, a gate none', async (t) => {
       bollard,
     ),
   )
-  t.equal(crossing.junctionCount, 8, 'nobody passes a crossing that is closed')
+  t.equal(crossing.junctionCount, 8, 'a closed crossing cannot be passed')
   const gate = { nodeTags: { B: { barrier: 'gate' } } }
   t.same(linksOf(await graphOfOsm(sketch(['A B C'], [['ABC', street]], gate))), ['A>C 30', 'C>A 30'])
 })
 
-t.test('buildMap: a ferry takes the time it says, over the whole way', async (t) => {
+t.test('buildMap: a ferry takes its tagged duration over the whole way', async (t) => {
   const lengthM = 788.2 // 8 columns of 0.00125 degree at 45 degrees north
   const ferry = { route: 'ferry', duration: '00:06' }
   const graph = await graphOfOsm(
@@ -203,10 +203,10 @@ t.test('buildMap: a ferry takes the time it says, over the whole way', async (t)
   const speed = isFerry ? graph.linkSpeed[link] : graph.linkSpeed[link ^ 2]
   t.ok(Math.abs((lengthM / ((speed ?? 1) / 36) - 360) / 360) < 0.01, 'six minutes')
   const wrong = await graphOfOsm(sketch(['A B'], [['AB', { route: 'ferry', duration: '99:00' }]]))
-  t.same(linksOf(wrong), ['A>B 6', 'B>A 6'], 'slower than walking is not believed')
+  t.same(linksOf(wrong), ['A>B 6', 'B>A 6'], 'a speed below walking pace is ignored')
 })
 
-t.test('buildMap: private roads serve the ends of a route and are no way through', async (t) => {
+t.test('buildMap: private roads serve the ends of a route and are never passed through', async (t) => {
   const mine = { ...street, access: 'private' }
   // A-B and E-F public, C private drive at B, B-D-E a private short cut
   const data = sketch(
@@ -245,6 +245,22 @@ t.test('buildMap: a private dead end costs no further nodes', async (t) => {
     (graph.linkFlags[linkBetween(graph, 'B', 'C')] ?? 0) & LINK_FLAG.PRIVATE,
     'it is still told from others',
   )
+})
+
+t.test('buildMap: of two networks of the same size the first one is the main network', async (t) => {
+  const graph = await graphOfOsm(
+    sketch(
+      ['A B  C D'],
+      [
+        ['AB', street],
+        ['CD', street],
+      ],
+    ),
+  )
+  const isMain = (from: string, to: string) =>
+    ((graph.linkFlags[linkBetween(graph, from, to)] ?? 0) & LINK_FLAG.MAIN) !== 0
+  t.equal(isMain('A', 'B'), true)
+  t.equal(isMain('C', 'D'), false)
 })
 
 t.test('buildMap: roads apart from the main network are kept and flagged', async (t) => {
@@ -298,7 +314,7 @@ t.test('buildMap: the area keeps ways with a node inside, whole, and is stored',
   })
 })
 
-t.test('buildMap: without an area the map tells one that holds its roads', async (t) => {
+t.test('buildMap: without an area the map has one that holds its roads', async (t) => {
   const graph = await graphOfOsm(sketch(['A B', '   ', 'C D'], [['ABDC', street]]))
   t.same(graph.meta.bbox, [10, 44.9982, 10.0025, 45])
   const [ring = []] = graph.meta.area.coordinates as number[][][]
@@ -334,13 +350,13 @@ t.test('buildMap: meta data, names and notes', async (t) => {
   t.same(linksOf(graph), ['A>B 60', 'B>A 60'])
 })
 
-t.test('buildMap: no road at all', async (t) => {
+t.test('buildMap: an extract without roads', async (t) => {
   const none = sketch(['A B'], [['AB', { highway: 'footway' }]])
   await rejectsWith(t, graphOfOsm(none), 'BAD_EXTRACT', { message: /the extract has no road for car$/ })
   t.same(linksOf(await graphOfOsm(none, { profile: 'foot' })), ['A>B 5', 'B>A 5'])
 })
 
-t.test('buildMap: stops between two blobs when it is told to, and says how far it is', async (t) => {
+t.test('buildMap: stops between two blobs when it is aborted, and reports progress', async (t) => {
   const data = sketch(['A B'], [['AB', street]])
   const stop = new AbortController()
   const stages: string[] = []

@@ -37,7 +37,7 @@ const cell = fc
 
 const cells = fc.array(cell, { maxLength: 60 })
 
-t.test('property: diffCells tells exactly what came and what went, in any order', async () => {
+t.test('property: diffCells lists exactly the added and the removed cells, in any order', async () => {
   fc.assert(
     fc.property(cells, cells, cells, (same, gone, come) => {
       const shuffled = [...come, ...same.toReversed()]
@@ -49,7 +49,7 @@ t.test('property: diffCells tells exactly what came and what went, in any order'
   )
 })
 
-t.test('diffCells: gives up when more changed than wanted', async (t) => {
+t.test('diffCells: undefined when more cells changed than the limit', async (t) => {
   const far = (x: number): Cell => ({
     geometry: { type: 'Polygon', coordinates: [[place(x, 0), place(x + 1, 0), place(x, 1), place(x, 0)]] },
     level: 2,

@@ -40,7 +40,7 @@ const state = (levels: readonly number[]) => {
   return cells
 }
 
-t.test('property: a layer gives what a new overlay would be, whatever it has seen', async (t) => {
+t.test('property: a layer returns what a new overlay would be, after any changes', async (t) => {
   const levels = fc.array(fc.constantFrom(0, 2, 5), { minLength: SIDE * SIDE, maxLength: SIDE * SIDE })
   const change = fc.record({ at: fc.nat({ max: SIDE * SIDE - 1 }), level: fc.nat({ max: 10 }) })
   const rounds = fc.array(fc.array(change, { maxLength: 20 }), { maxLength: 6 })
@@ -58,7 +58,7 @@ t.test('property: a layer gives what a new overlay would be, whatever it has see
   )
 })
 
-t.test('lay: nothing changed gives the very same overlay, another map never', async (t) => {
+t.test('lay: the same overlay object when nothing changed, another one for another map', async (t) => {
   const layer = createLayer(createByteCache(1e6))
   const levels = new Array<number>(SIDE * SIDE).fill(3)
   const first = layer.lay('a', graph, state(levels))

@@ -63,7 +63,7 @@ const cell = fc
 
 const cells = fc.array(cell, { maxLength: 60 })
 
-t.test('property: an overlay that is mended equals one that is built anew', async () => {
+t.test('property: an updated overlay equals one that is built from scratch', async () => {
   const edit = fc.record({
     drop: fc.nat({ max: 60 }),
     add: fc.array(cell, { maxLength: 5 }),

@@ -71,7 +71,7 @@ function segmentsInside(graph: Graph, tile: TileId): number[] {
   return inside
 }
 
-t.test('roadTile: at detail zooms each segment is there with its number, name, speed and line', async (t) => {
+t.test('roadTile: at detail zooms each segment has its number, name, speed and line', async (t) => {
   const network = town(3)
   network.roads[0] = { from: 0, to: 1, speed: [90, 0], name: '大通り', isPrivate: true }
   const graph = makeGraph(network)
@@ -98,7 +98,7 @@ t.test('roadTile: undefined where no road is', async (t) => {
   t.ok(make(graph, { z: 0, x: 0, y: 0 }) === undefined || read(make(graph, { z: 0, x: 0, y: 0 })!).length > 0)
 })
 
-t.test('roadTile: a map of slow ways only is there from afar', async (t) => {
+t.test('roadTile: a map of slow ways only is drawn at low zooms', async (t) => {
   const network = town(3)
   for (const road of network.roads) road.speed = [5, 5]
   const features = read(make(makeGraph(network), tileAt(12, 10.002, 50.002)) ?? new Uint8Array())

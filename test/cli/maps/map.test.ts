@@ -101,7 +101,7 @@ function square(west: number, south: number, east: number, north: number): numbe
   ]
 }
 
-t.test('map info: everything a map says of itself, for people', async (t) => {
+t.test('map info: the properties of a map as text', async (t) => {
   const dir = folder(t)
   await cli(dir, ['map', 'build', 'town.osm.pbf', '-o', 'x.graph'])
   const { code, stdout } = await cli(dir, ['map', 'info', 'x.graph'])
@@ -151,26 +151,29 @@ function flipped(bytes: Uint8Array, at: number): Uint8Array {
   return copy
 }
 
-t.test('map list: the maps of the data directory and of routing.maps; broken ones are told', async (t) => {
-  const dir = folder(t)
-  const list = async (...more: string[]) => await cli(dir, ['map', 'list', '--data-dir', 'd', ...more])
-  t.match(await list(), { code: 0, stdout: '', stderr: '' })
-  await cli(dir, ['map', 'build', 'town.osm.pbf', '--data-dir', 'd'])
-  await cli(dir, ['map', 'build', 'town.osm.pbf', '-o', 'other.graph'])
-  writeFileSync(
-    path.join(dir, 'c.json'),
-    JSON.stringify({ routing: { maps: ['other.graph', 'none.graph'] } }),
-  )
-  t.match(await list(), { code: 0, stdout: /^town {2}car {2}4 nodes .*town\.graph\n$/ })
-  const all = await list('--config', 'c.json', '--json')
-  t.equal(all.code, 1)
-  t.match(JSON.parse(all.stdout), [
-    { name: 'town', nodes: 4, osmTimestamp: '2020-09-13T12:26:40Z' },
-    { name: 'other', builtFrom: 'town.osm.pbf' },
-    { file: path.join(dir, 'none.graph'), fault: 'the file does not exist' },
-  ])
-  t.match(all.stderr, /^fieldgate: .*none\.graph: the file does not exist\n$/)
-})
+t.test(
+  'map list: the maps of the data directory and of routing.maps; broken ones are reported',
+  async (t) => {
+    const dir = folder(t)
+    const list = async (...more: string[]) => await cli(dir, ['map', 'list', '--data-dir', 'd', ...more])
+    t.match(await list(), { code: 0, stdout: '', stderr: '' })
+    await cli(dir, ['map', 'build', 'town.osm.pbf', '--data-dir', 'd'])
+    await cli(dir, ['map', 'build', 'town.osm.pbf', '-o', 'other.graph'])
+    writeFileSync(
+      path.join(dir, 'c.json'),
+      JSON.stringify({ routing: { maps: ['other.graph', 'none.graph'] } }),
+    )
+    t.match(await list(), { code: 0, stdout: /^town {2}car {2}4 nodes .*town\.graph\n$/ })
+    const all = await list('--config', 'c.json', '--json')
+    t.equal(all.code, 1)
+    t.match(JSON.parse(all.stdout), [
+      { name: 'town', nodes: 4, osmTimestamp: '2020-09-13T12:26:40Z' },
+      { name: 'other', builtFrom: 'town.osm.pbf' },
+      { file: path.join(dir, 'none.graph'), fault: 'the file does not exist' },
+    ])
+    t.match(all.stderr, /^fieldgate: .*none\.graph: the file does not exist\n$/)
+  },
+)
 
 t.test('map: wrong usage ends with 2, a fault with 1; one line on stderr, nothing written', async (t) => {
   const dir = folder(t)

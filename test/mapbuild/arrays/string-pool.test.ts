@@ -2,7 +2,7 @@ import t from 'tap'
 import { createStringPool } from '../../../src/mapbuild/arrays/string-pool.js'
 import { readString } from '../../../src/routing/graph/strings.js'
 
-t.test('string pool: each string once, readable where it is', async (t) => {
+t.test('string pool: each string once, readable at its offset', async (t) => {
   const pool = createStringPool()
   const texts = ['', 'a', '桜通り', 'a', '🚲 & <x>', 'x'.repeat(100_000)]
   const offsets = texts.map((text) => pool.add(text))

@@ -24,7 +24,7 @@ async function refused(t: Test, bytes: Uint8Array, message: RegExp, offset?: num
   })
 }
 
-t.test('BAD_EXTRACT: files that are no extract, or one that this reader cannot take', async (t) => {
+t.test('BAD_EXTRACT: files that are no extract, or an unsupported one', async (t) => {
   const good = writeExtract(SMALL)
   await refused(t, new Uint8Array(0), /byte 0 .*the file is empty/, 0)
   await refused(t, Buffer.from('<?xml version="1.0"?><osm/>'), /no \.osm\.pbf file.*XML/, 0)
@@ -85,7 +85,7 @@ function frame(type: string, body: Uint8Array, dataBytes = body.length): Uint8Ar
   return Buffer.concat([length, head, body])
 }
 
-t.test('BAD_EXTRACT: blobs that lie about their size', async (t) => {
+t.test('BAD_EXTRACT: blobs with a false size', async (t) => {
   const header = writeExtract({ nodes: [], ways: [] })
   const packed = (rawSize: number, zlib: Uint8Array) => {
     const blob = new PbfWriter()

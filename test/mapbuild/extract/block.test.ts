@@ -80,7 +80,7 @@ async function readAll(bytes: Uint8Array): Promise<OsmData> {
   })
 }
 
-t.test('property: what is written is read, in every form that the format has', async (t) => {
+t.test('property: what is written is read, in every form of the format', async (t) => {
   await fc.assert(
     fc.asyncProperty(extracts, writeOptions, async (data, options) => {
       const read = await readAll(writeExtract(data, options))
@@ -147,7 +147,7 @@ async function refused(t: Test, bytes: Uint8Array, message: RegExp, offset?: num
   })
 }
 
-t.test('BAD_EXTRACT: blocks whose parts do not fit each other', async (t) => {
+t.test('BAD_EXTRACT: blocks whose parts contradict each other', async (t) => {
   const header = writeExtract({ nodes: [], ways: [] })
   const block = (write: (pbf: PbfWriter) => void) => {
     const pbf = new PbfWriter()

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { buildAutomaton, ROOT } from '../../../src/mapbuild/graph/automaton.js'
 
-t.test('automaton: remembers the longest run that begins a rule', async (t) => {
+t.test('automaton: its state is the longest sequence that begins a rule', async (t) => {
   const automaton = buildAutomaton([
     { kind: 'no', links: [1, 2, 3] },
     { kind: 'no', links: [2, 4] },

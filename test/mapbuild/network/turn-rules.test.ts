@@ -57,7 +57,7 @@ t.test('restrictions: no_ takes a turn away, only_ leaves one', async (t) => {
   t.equal(await drivesOver([{ kind: 'no_exit', from: 0, via: 'X', to: [1, 2] }]), without('AB', 'AC'))
 })
 
-t.test('restrictions: who they are for', async (t) => {
+t.test('restrictions: which travellers they apply to', async (t) => {
   const turn = { from: 0, via: 'X', to: 2 }
   const kinds = async (kind: string, tags: Record<string, string>) =>
     await drivesOver([{ kind, ...turn, tags }])
@@ -82,7 +82,7 @@ t.test('restrictions: who they are for', async (t) => {
   t.equal(foot.nodeCount, foot.junctionCount, 'nobody restricts where people on foot turn')
 })
 
-t.test('restrictions: what cannot be used is left out and counted', async (t) => {
+t.test('restrictions: unusable ones are left out and counted', async (t) => {
   const counts = async (restrictions: Restrictions, change: (data: OsmData) => OsmData = (data) => data) =>
     (await graphOfOsm(change(sketch(CROSS, ROADS, { restrictions })))).meta.counts
   const good = { kind: 'no_left_turn', from: 0, via: 'X', to: 2 }
@@ -103,7 +103,7 @@ t.test('restrictions: what cannot be used is left out and counted', async (t) =>
   t.match(await counts([good], noVia), { restrictionsUnreadable: 1 })
 })
 
-t.test('restrictions: a way that runs on through the node does not tell which side it means', async (t) => {
+t.test('restrictions: a way that runs through the node is ambiguous', async (t) => {
   const roads = [
     ['AXD', street],
     ['BXC', { ...street, oneway: 'yes' }],
@@ -134,7 +134,7 @@ t.test('restrictions: a way that runs on through the node does not tell which si
   }
 })
 
-t.test('restrictions: over via ways, whichever way round they lie', async (t) => {
+t.test('restrictions: over via ways, in any direction of drawing', async (t) => {
   const rows = ['A B', 'X Y', 'C D']
   for (const via of ['XY', 'YX']) {
     const roads = ['AX', 'CX', via, 'BY', 'DY'].map(
@@ -161,7 +161,7 @@ t.test('restrictions: over via ways, whichever way round they lie', async (t) =>
   }
 })
 
-t.test('restrictions: conditional ones are notes of the road they come from, and no rules', async (t) => {
+t.test('restrictions: conditional ones become notes of the road they come from, not rules', async (t) => {
   const notes = async (tags: Record<string, string>, kind = '') => {
     const restrictions = [{ kind, from: 0, via: 'X', to: 2, tags }]
     const graph = await graphOfOsm(sketch(CROSS, ROADS, { restrictions }))
@@ -189,7 +189,7 @@ t.test('restrictions: conditional ones are notes of the road they come from, and
   })
 })
 
-t.test('restrictions: turning back in the middle of a road does not dodge one', async (t) => {
+t.test('restrictions: turning back in the middle of a road does not bypass one', async (t) => {
   // from A no turn to C; the road to D changes its speed at Y and Z, and ends at a dead end
   const rows = [' A  ', 'BXC ', ' Y  ', ' Z  ', ' D  ']
   const roads = [

@@ -5,7 +5,7 @@ type Tags = Record<string, string>
 
 const tagsOf = (tags: Tags) => new Map(Object.entries(tags))
 
-t.test('accessOf: the most specific key that says anything wins', async (t) => {
+t.test('accessOf: the most specific key with a known value wins', async (t) => {
   const keys = ['motorcar', 'motor_vehicle', 'vehicle', 'access']
   const rows: [Tags, string | undefined][] = [
     [{}, undefined],

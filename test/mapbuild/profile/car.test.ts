@@ -17,7 +17,7 @@ function drive(name: ProfileName, tags: Tags, country: string | null = null): st
   return `${side(rule.forward)}/${side(rule.backward)}`
 }
 
-t.test('car: classes, limits, ways that are none', async (t) => {
+t.test('car: classes, limits, and ways that are not roads', async (t) => {
   const rows: [Tags, string][] = [
     [{ highway: 'motorway' }, '110/0'],
     [{ highway: 'trunk' }, '105/105'],

@@ -16,7 +16,7 @@ function drive(name: ProfileName, tags: Tags, country: string | null = null): st
   return `${side(rule.forward)}/${side(rule.backward)}`
 }
 
-t.test('foot: walks everywhere but on motor roads, one-way streets too', async (t) => {
+t.test('foot: walks everywhere but on motor roads, also against one-way streets', async (t) => {
   const rows: [Tags, string][] = [
     [{ highway: 'residential', oneway: 'yes' }, '5/5'],
     [{ highway: 'residential', 'oneway:foot': 'yes' }, '5/0'],

@@ -6,7 +6,7 @@ type Tags = Record<string, string>
 
 const tagsOf = (tags: Tags) => new Map(Object.entries(tags))
 
-t.test('parseMaxspeed: every form that the wiki knows, and what is none', async (t) => {
+t.test('parseMaxspeed: every form of the OSM wiki, and values that are no limit', async (t) => {
   const rows: [string, number | undefined][] = [
     ['50', 50],
     ['50 ', 50],

@@ -5,7 +5,7 @@ type Tags = Record<string, string>
 
 const tagsOf = (tags: Tags) => new Map(Object.entries(tags))
 
-t.test('notesOf: conditions in words, for the direction and the traveller that they concern', async (t) => {
+t.test('notesOf: conditions in words, by direction and traveller', async (t) => {
   const car = ['motorcar', 'motor_vehicle', 'vehicle', 'access']
   const notes = (tags: Tags) => notesOf(tagsOf(tags), car, true)
   t.same(notes({ 'maxspeed:conditional': '30 @ (22:00-06:00); 50 @ wet' }).forward, [

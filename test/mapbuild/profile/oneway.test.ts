@@ -5,7 +5,7 @@ type Tags = Record<string, string>
 
 const tagsOf = (tags: Tags) => new Map(Object.entries(tags))
 
-t.test('onewayOf: all values, what is implied, and what is said for a kind of vehicle', async (t) => {
+t.test('onewayOf: all values, implied ones, and those for a kind of vehicle', async (t) => {
   const rows: [Tags, string][] = [
     [{}, 'both'],
     [{ oneway: 'yes' }, 'forward'],

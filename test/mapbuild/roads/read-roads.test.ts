@@ -29,7 +29,7 @@ t.test('readRoads: objects in any order, plain nodes, raw blobs, other units', a
   }
 })
 
-t.test('readRoads: the newest change of an object where the header does not tell its time', async (t) => {
+t.test('readRoads: the newest change of an object when the header has no time', async (t) => {
   const block = new PbfWriter()
   block.writeMessage(1, writeStrings, undefined)
   block.writeMessage(
@@ -63,7 +63,29 @@ t.test('readRoads: the newest change of an object where the header does not tell
     },
     undefined,
   )
-  const bytes = Buffer.concat([writeExtract({ nodes: [], ways: [] }), writeBlob('OSMData', block.finish())])
+  // a later block with an older node does not count
+  const older = new PbfWriter()
+  older.writeMessage(1, writeStrings, undefined)
+  older.writeMessage(
+    2,
+    (_, group) =>
+      group.writeMessage(
+        2,
+        (_nodes, dense) => {
+          dense.writePackedSVarint(1, [3])
+          dense.writeMessage(5, (_info, info) => info.writePackedSVarint(2, [1_300_000_000]), undefined)
+          dense.writePackedSVarint(8, [450_000_000])
+          dense.writePackedSVarint(9, [100_000_000])
+        },
+        undefined,
+      ),
+    undefined,
+  )
+  const bytes = Buffer.concat([
+    writeExtract({ nodes: [], ways: [] }),
+    writeBlob('OSMData', block.finish()),
+    writeBlob('OSMData', older.finish()),
+  ])
   const graph = await graphOf(bytes)
   t.equal(graph.meta.builtFrom.osmTimestamp, '2020-09-13T12:26:40Z')
 })
