@@ -18,6 +18,12 @@ import {
 } from './state-sql.js'
 import type { TableState } from './versioned-table.js'
 
+/*
+ * Reads rows by their ids: a former row can be found by no other order. Event data of loader tables has a reader of its own,
+ * tables/reader.ts, which reads along the table instead. Through this file 100,000 of its rows took 1.3 times as long, a
+ * condition that leaves 700 of them 2.3 times, and an area 1.5 times.
+ */
+
 /** Conditions under which a state is read from SQLite. */
 export interface StateReading extends ReadOptions {
   /** a connection that sees committed rows only */
