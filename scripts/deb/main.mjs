@@ -86,14 +86,17 @@ Description: data gateway for small devices in the field
     install(`${HERE}/${script}`, `DEBIAN/${script}`, 0o755)
 }
 
-/** CHANGELOG.md in Debian's form: a section "## VERSION", its paragraphs and points. */
+/**
+ * CHANGELOG.md in Debian's form: a section "## VERSION (DATE)" with its paragraphs and points. A section without a version
+ * is that of the package, at the time of its sources.
+ */
 function changelog() {
   const sections = readFileSync('CHANGELOG.md', 'utf8').split(/^## /m).slice(1)
-  const stamp = date.toUTCString().replace('GMT', '+0000')
   return sections
     .map((section) => {
       const [title = '', ...lines] = section.split('\n')
-      const released = /^\d/.test(title) ? title.split(/\s/)[0] : version
+      const released = /^(\d\S*) \(([\d-]+)\)$/.exec(title)
+      const stamp = (released === null ? date : new Date(released[2])).toUTCString().replace('GMT', '+0000')
       const points = lines.join('\n').split(/^(?=- )|\n\n/m)
       const text = points.map((point) => point.replace(/^- /, '').split(/\s+/).filter(Boolean).join(' '))
       const wrapped = text
@@ -101,7 +104,7 @@ function changelog() {
         .map((line) =>
           line.startsWith('### ') ? `  [ ${line.slice(4)} ]` : `  * ${wrap(line).join('\n    ')}`,
         )
-      return `fieldgate (${released}) unstable; urgency=medium\n\n${wrapped.join('\n')}\n\n -- ${MAINTAINER}  ${stamp}\n`
+      return `fieldgate (${released?.[1] ?? version}) unstable; urgency=medium\n\n${wrapped.join('\n')}\n\n -- ${MAINTAINER}  ${stamp}\n`
     })
     .join('\n')
 }
