@@ -4,27 +4,27 @@ import type { CliDeps, CliIo, GlobalOptions } from './io.js'
 import { printJson } from './io.js'
 import { durationText, type ModelData, sizeText, withModelData } from './models/model-data.js'
 
-/** The verbs of the outbox. They work beside a running gateway, which notices within a second. */
+/** Adds the verbs of the outbox. They work beside a running gateway, which notices a change within a second. */
 export function addSyncCommands(program: Command, io: CliIo, deps: CliDeps): void {
-  const sync = program.command('sync').description('what goes to and comes from upstreams')
+  const sync = program.command('sync').description('transfers to and from upstreams')
   const verb = (command: Command, act: (data: ModelData, isJson: boolean) => Promise<void>) =>
     withModelData<GlobalOptions>(command, deps, (data, { json }) => act(data, json === true))
   sync
     .command('status')
-    .description('prints what waits, and what would be lost if the device died now')
+    .description('prints waiting transfers, and the models that would be lost with this device')
     .action(
       async (_options, command: Command) => await verb(command, (data, isJson) => status(io, data, isJson)),
     )
   sync
     .command('retry')
-    .description('tries a transfer now, or everything that waits')
+    .description('retries a transfer now, or all waiting ones')
     .argument('[transfer]', 'id of a transfer; a failed one is queued again', readId)
     .action(async (transferId: number | undefined, _options, command: Command) =>
       verb(command, (data, isJson) => retry(io, data, transferId, isJson)),
     )
   sync
     .command('cancel')
-    .description('ends a transfer; the model stays here')
+    .description('cancels a transfer; the model stays on this device')
     .argument('<transfer>', 'id of a transfer', readId)
     .action(async (transferId: number, _options, command: Command) =>
       verb(command, (data, isJson) => cancel(io, data, transferId, isJson)),
@@ -33,7 +33,7 @@ export function addSyncCommands(program: Command, io: CliIo, deps: CliDeps): voi
     sync
       .command(isPaused ? 'pause' : 'resume')
       .description(
-        isPaused ? 'stops sending and fetching until resumed' : 'goes on with sending and fetching',
+        isPaused ? 'stops sending and fetching until `sync resume`' : 'resumes sending and fetching',
       )
       .action(async (_options, command: Command) =>
         verb(command, async ({ state }, isJson) => {
@@ -56,8 +56,8 @@ function statusText({ isPaused, counts, atRisk, upstreams }: SyncStatus): string
   const lines = [
     `${isPaused ? 'PAUSED. ' : ''}Transfers: ${counts.queued} queued, ${counts.sending} sending, ${counts.delivered} delivered, ${counts.failed} failed.`,
     atRisk.models === 0
-      ? 'Nothing would be lost if this device died now.'
-      : `If this device died now, ${atRisk.models} models (${sizeText(atRisk.bytes)}) would be lost; the oldest waits ${durationText(atRisk.oldestS ?? 0)}.`,
+      ? 'Nothing would be lost with this device.'
+      : `${atRisk.models} models (${sizeText(atRisk.bytes)}) would be lost with this device; the oldest has waited ${durationText(atRisk.oldestS ?? 0)}.`,
   ]
   if (atRisk.models > 0) {
     lines.push(
@@ -84,17 +84,17 @@ async function retry(
   if (transferId !== undefined) {
     const transfer = await data.state.transfers.retry(transferId)
     if (transfer === undefined) throw unknown(transferId)
-    if (transfer.state === 'delivered') throw new Error(`transfer ${transferId} was delivered already`)
+    if (transfer.state === 'delivered') throw new Error(`transfer ${transferId} is already delivered`)
   }
   await data.state.control.askNow()
   if (isJson) printJson(io, { retried: transferId ?? 'all' })
-  else io.stdout.write('A running gateway tries within a second.\n')
+  else io.stdout.write('A running gateway retries within a second.\n')
 }
 
 async function cancel(io: CliIo, data: ModelData, transferId: number, isJson: boolean): Promise<void> {
   const transfer = await data.state.transfers.cancel(transferId)
   if (transfer === undefined) throw unknown(transferId)
-  if (transfer.state === 'delivered') throw new Error(`transfer ${transferId} was delivered already`)
+  if (transfer.state === 'delivered') throw new Error(`transfer ${transferId} is already delivered`)
   await data.state.audit.note({ act: 'sync-cancel', transferId })
   if (isJson) printJson(io, { cancelled: transferId })
   else io.stdout.write(`Transfer ${transferId} is cancelled; its model stays here.\n`)
@@ -102,7 +102,7 @@ async function cancel(io: CliIo, data: ModelData, transferId: number, isJson: bo
 
 function unknown(transferId: number): Error {
   return new Error(
-    `no transfer has the id ${transferId}: \`fieldgate sync status\` and fl.list_transfers tell of them`,
+    `no transfer has the id ${transferId}: \`fieldgate sync status\` and fl.list_transfers list them`,
   )
 }
 

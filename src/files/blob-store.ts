@@ -4,7 +4,7 @@ import { type FileHandle, mkdir, open, readdir, rename, stat, unlink } from 'nod
 import path from 'node:path'
 import { AppError } from '../errors.js'
 
-/** What is known of bytes once they were read through. */
+/** Digests and size of bytes. */
 export interface BlobFacts {
   /** hex */
   sha256: string
@@ -13,53 +13,54 @@ export interface BlobFacts {
   sizeBytes: number
 }
 
-/** Bytes that are written and synced, but have no name yet: exactly one of the two must be called. */
+/** Bytes that are written and synced but not stored yet. Exactly one of `keep` and `drop` must be called. */
 export interface StagedBlob extends BlobFacts {
-  /** puts them under their digest; when it resolves a power cut cannot take them any more */
+  /** Stores the bytes under their digest. When it resolves, they survive a power cut. */
   keep(): Promise<void>
+  /** Removes the bytes. */
   drop(): Promise<void>
 }
 
-/** Half-open: bytes `start` to `end - 1`. */
+/** Half-open range: bytes `start` to `end - 1`. */
 export interface ByteRange {
   start: number
   end: number
 }
 
 /**
- * Bytes by digest. The same bytes are kept once. Small and async, so that a hub can keep them in an object store;
- * `test/support/blob-store-conformance.ts` says what every implementation must do.
+ * Bytes by digest; equal bytes are stored once. Implementations pass `test/support/blob-store-conformance.ts`.
  */
 export interface BlobStore {
-  /** takes bytes as they come. @throws what the source throws, or AppError DISK_FULL; nothing is left behind then */
+  /** Writes a source. @throws whatever the source throws, or AppError DISK_FULL; nothing is left behind then */
   stage(source: AsyncIterable<Uint8Array>): Promise<StagedBlob>
-  /** takes over a synced file of the same file system; dropping it leaves the file where it was */
+  /** Stages a synced file of the same file system; `drop` leaves the file in place. */
   stageFile(file: string, facts: BlobFacts): Promise<StagedBlob>
-  /** undefined when there are none of the digest */
+  /** Opens bytes for reading; undefined for an unknown digest. */
   open(sha256: string, range?: ByteRange): Promise<AsyncIterableIterator<Uint8Array> | undefined>
   stat(sha256: string): Promise<{ sizeBytes: number } | undefined>
-  /** no error when there are none */
+  /** Removes bytes; an unknown digest is no error. */
   remove(sha256: string): Promise<void>
-  /** puts damaged bytes aside, so that nobody reads them and they can be looked at */
+  /** Moves damaged bytes away, where they can be examined but not read through the store. */
   quarantine(sha256: string): Promise<void>
+  /** Returns all digests, in order. */
   list(): AsyncIterableIterator<string>
 }
 
-/** Chunks are gathered to this size before they are written. */
+/** Chunks are gathered to this size before a write. */
 const PIECE_BYTES = 256 * 1024
-/** Bytes are read in pieces of this size. */
+/** Size of one read. */
 const READ_BYTES = 64 * 1024
 
-export interface BlobStoreOptions {
-  /** digests become file names below it */
+interface BlobStoreOptions {
+  /** directory of the stored files */
   dir: string
-  /** half-written files; must lie in the same file system */
+  /** directory of staged files, in the same file system */
   tempDir: string
-  /** asked before bytes are written; throws AppError DISK_FULL */
+  /** called before a write; throws AppError DISK_FULL */
   requireSpace?: (bytes: number) => Promise<void>
 }
 
-/** The embedded blob store: files named by digest in 256 folders. */
+/** Creates a blob store in a directory: files named by their digest, in 256 folders. */
 export function createBlobStore(options: BlobStoreOptions): BlobStore {
   const { dir, tempDir } = options
   mkdirSync(dir, { recursive: true, mode: 0o700 })
@@ -93,21 +94,28 @@ export function createBlobStore(options: BlobStoreOptions): BlobStore {
   }
 }
 
-/** SHA-256 and MD5 of bytes that pass by. */
-export function createDigester(): { update(chunk: Uint8Array): void; facts(): BlobFacts; copy(): Digester } {
+/** Digests of a stream of bytes. */
+export interface Digester {
+  update(chunk: Uint8Array): void
+  /** Returns the facts of the bytes so far; more may follow. */
+  facts(): BlobFacts
+  /** Returns a digester that continues from here independently. */
+  copy(): Digester
+}
+
+/** Creates a digester of SHA-256 and MD5. */
+export function createDigester(): Digester {
   return digesterOf(createHash('sha256'), createHash('md5'), 0)
 }
 
-export type Digester = ReturnType<typeof createDigester>
-
-/** Reads bytes through and tells what they are. */
+/** Reads a source to its end and returns its facts. */
 export async function digestOf(source: AsyncIterable<Uint8Array>): Promise<BlobFacts> {
   const digester = createDigester()
   for await (const chunk of source) digester.update(chunk)
   return digester.facts()
 }
 
-/** Makes the names in a folder safe from a power cut. */
+/** Syncs a folder, so that the names in it survive a power cut. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
   try {
@@ -117,12 +125,12 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** True for what the system says when a disk, or a quota, is full. */
+/** Reports whether a write failed because a disk or a quota is full. */
 export function isDiskFull(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
 }
 
-/** Two letters of a digest, so that no folder gets too large. @throws Error for what is no digest */
+/** Returns the first two digits of a digest, which name its folder. @throws Error for text that is not a digest */
 function folderOf(sha256: string): string {
   if (!/^[0-9a-f]{64}$/.test(sha256))
     throw new Error(`found the digest ${sha256.slice(0, 80)}, expected 64 hex digits`)
@@ -139,7 +147,7 @@ async function writeSynced(
   try {
     for await (const piece of gather(source)) {
       await requireSpace?.(piece.bytes)
-      // the disk writes while the digests are computed
+      // the digests are computed while the disk writes
       const written = writeAll(handle, piece.chunks, piece.bytes)
       try {
         for (const chunk of piece.chunks) digester.update(chunk)
@@ -157,12 +165,13 @@ async function writeSynced(
   }
 }
 
+/** Chunks of one write. */
 interface Piece {
   chunks: Uint8Array[]
   bytes: number
 }
 
-/** Network chunks are small: fewer, larger writes take less time. */
+/** Gathers small chunks of a network into larger writes, which take less time. */
 async function* gather(source: AsyncIterable<Uint8Array>): AsyncIterableIterator<Piece> {
   let piece: Piece = { chunks: [], bytes: 0 }
   for await (const chunk of source) {
@@ -175,7 +184,7 @@ async function* gather(source: AsyncIterable<Uint8Array>): AsyncIterableIterator
   if (piece.bytes > 0) yield piece
 }
 
-/** `writev` may write less than it was given, for instance just before the disk is full. */
+/** Writes all chunks. One `writev` may write less, for example just before the disk is full. */
 async function writeAll(handle: FileHandle, chunks: Uint8Array[], bytes: number): Promise<void> {
   const { bytesWritten } = await handle.writev(chunks)
   if (bytesWritten === bytes) return
@@ -183,16 +192,17 @@ async function writeAll(handle: FileHandle, chunks: Uint8Array[], bytes: number)
   for (let at = 0; at < rest.byteLength; ) at += (await handle.write(rest, at)).bytesWritten
 }
 
+/** Moves a synced file to its place and syncs the folders. */
 async function moveInto(temp: string, file: string, root: string): Promise<void> {
   const folder = path.dirname(file)
   const made = await mkdir(folder, { recursive: true, mode: 0o700 })
-  // over what may be there: bytes that were damaged since are whole again by that
+  // replaces an existing file, whose bytes may be damaged
   await rename(temp, file)
   await syncFolder(folder)
   if (made !== undefined) await syncFolder(root)
 }
 
-/** Not a generator: `return()` must close the file also when nobody began to read. */
+/** Reads a range of a file. Not a generator, because `return()` must close the file before the first read too. */
 function readPieces(handle: FileHandle, range?: ByteRange): AsyncIterableIterator<Uint8Array> {
   let at = range?.start ?? 0
   const end = range?.end ?? Number.POSITIVE_INFINITY
@@ -228,15 +238,7 @@ async function* listDigests(dir: string): AsyncIterableIterator<string> {
   }
 }
 
-function digesterOf(
-  sha256: Hash,
-  md5: Hash,
-  startBytes: number,
-): {
-  update(chunk: Uint8Array): void
-  facts(): BlobFacts
-  copy(): Digester
-} {
+function digesterOf(sha256: Hash, md5: Hash, startBytes: number): Digester {
   let sizeBytes = startBytes
   return {
     update(chunk) {
@@ -244,13 +246,13 @@ function digesterOf(
       md5.update(chunk)
       sizeBytes += chunk.byteLength
     },
-    // of copies, so that more bytes may follow
+    // digests of copies, because a digest ends its hash
     facts: () => ({ sha256: sha256.copy().digest('hex'), md5: md5.copy().digest('hex'), sizeBytes }),
     copy: () => digesterOf(sha256.copy(), md5.copy(), sizeBytes),
   }
 }
 
-/** The result, or undefined when the file is not there. */
+/** Returns the result of a file operation; undefined if the file does not exist. */
 export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work

@@ -1,19 +1,22 @@
 import { statfs } from 'node:fs/promises'
 import { AppError } from '../errors.js'
 
-/** How much room the data directory's file system has, asked of the system at most every so often. */
+/** Free space of the data directory's file system. */
 export interface DiskSpace {
+  /** Returns the free bytes now. */
   freeBytes(): Promise<number>
-  /** @throws AppError DISK_FULL when fewer than the reserve would stay free */
+  /** Checks that the reserve stays free after a write of `bytes`. @throws AppError DISK_FULL */
   require(bytes: number): Promise<void>
 }
 
-/** Free space is asked again after this long, or after this much was written. */
+/** The file system is asked again after this time, or after this number of written bytes. */
 const RECHECK_MS = 500
 const RECHECK_BYTES = 4 * 1024 * 1024
 
 /**
- * @param reserveBytes what is kept for the databases' own state, so that they can always commit
+ * Creates a check of the free space. Between two questions to the file system it subtracts the bytes announced since.
+ *
+ * @param reserveBytes kept free for the databases, so that they can always commit
  */
 export function createDiskSpace(dir: string, reserveBytes: number): DiskSpace {
   let freeBytes = 0
@@ -30,7 +33,7 @@ export function createDiskSpace(dir: string, reserveBytes: number): DiskSpace {
     freeBytes: ask,
     async require(bytes) {
       const isStale = performance.now() - askedAtMs > RECHECK_MS || sinceBytes > RECHECK_BYTES
-      // a full disk is asked every time: it recovers by itself as soon as there is room
+      // a full disk is asked every time, so that space made free is used at once
       if (isStale || freeBytes - sinceBytes - bytes < reserveBytes) await ask()
       if (freeBytes - sinceBytes - bytes < reserveBytes) {
         const expected = bytes === 0 ? '' : `${bytes} for this call and `

@@ -3,20 +3,22 @@ import { crc32 } from 'node:zlib'
 import { AT, ENTRY_BYTES, GRAPH_MAGIC, GRAPH_VERSION, HEADER_BYTES } from '../routing/graph/graph-file.js'
 
 const CHUNK_BYTES = 1024 * 1024
-/** As the reader has it: more sections are no map file of ours. */
+/** Most sections of a map file, as in `readGraph`. */
 const MAX_SECTIONS = 1024
 
 /**
- * Compares the checksums of a map file in little memory, for a look beside a gateway that holds the same map. What the
- * numbers mean is not looked at; `map check` does that.
+ * Compares the checksums of a map file in 1 MiB of memory, so that it can run beside a gateway with the same map. It does not
+ * check the meaning of the numbers; `map check` does.
  *
- * @returns what is wrong, null when nothing is. @throws the error of the file system
+ * @returns the fault, or null for a sound file
+ * @throws errors of the file system
  */
 export function checkGraphFile(file: string): string | null {
   const fd = openSync(file, 'r')
   try {
     const sizeBytes = fstatSync(fd).size
-    if (sizeBytes < HEADER_BYTES) return `is cut short: ${sizeBytes} bytes, not even a header`
+    if (sizeBytes < HEADER_BYTES)
+      return `is cut short: found ${sizeBytes} bytes, expected a header of ${HEADER_BYTES}`
     const header = readAt(fd, 0, HEADER_BYTES)
     if (header.toString('latin1', 0, GRAPH_MAGIC.length) !== GRAPH_MAGIC) return 'is not a map file'
     const version = header.readUInt32LE(AT.version)
@@ -42,7 +44,7 @@ function checkSections(fd: number, head: Buffer, sizeBytes: number): string | nu
     const offset = Number(head.readBigUInt64LE(at + 8))
     const bytes = Number(head.readBigUInt64LE(at + 16))
     const name = `section ${head.readUInt32LE(at)}`
-    if (offset + bytes > sizeBytes) return `is damaged: ${name} ends behind the file`
+    if (offset + bytes > sizeBytes) return `is damaged: ${name} ends beyond the file`
     if (crcOf(fd, offset, bytes) !== head.readUInt32LE(at + 4))
       return `is damaged: ${name} has a wrong checksum`
   }

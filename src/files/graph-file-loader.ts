@@ -4,14 +4,14 @@ import { AppError } from '../errors.js'
 import type { Graph } from '../routing/graph/graph.js'
 import { readGraph } from '../routing/graph/graph-file.js'
 
-/** Large enough that calls do not count, small enough that nothing else in the program waits for long. */
+/** Size of one read: large enough that the calls cost nothing, small enough to keep other file operations waiting briefly. */
 const CHUNK_BYTES = 8 * 1024 * 1024
 
 /**
- * Reads a map file into shared memory and opens it. Blocks: 10 ms for a city, some 0.3 s for 200 MB.
+ * Reads a map file into shared memory and opens it. Blocks the thread: 10 ms for a city, about 0.3 s for 200 MB.
  *
- * @param maxBytes `routing.maxMapBytes`: a larger file is refused before it is read
- * @throws AppError BAD_MAP_FILE, or the error of the file system
+ * @param maxBytes `routing.maxMapBytes`; a larger file is refused before it is read
+ * @throws AppError BAD_MAP_FILE, or errors of the file system
  */
 export function loadGraphFile(file: string, maxBytes = Number.POSITIVE_INFINITY): Graph {
   return readGraph(readShared(file, maxBytes), crc32)

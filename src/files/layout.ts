@@ -2,29 +2,29 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 
 import path from 'node:path'
 import { messageOf } from '../errors.js'
 
-/** Where everything lies in the data directory. The only place where names become paths. */
+/** Paths of the data directory. Names become paths only in this file. */
 export interface DataLayout {
   root: string
-  /** keys, sessions, models, upstreams, transfers: small writes that never wait */
+  /** keys, sessions, models, upstreams, transfers: small writes */
   stateDb: string
   /** loader tables, datasets, citations: bulk writes */
   dataDb: string
-  /** held open by the gateway that serves this directory */
+  /** locked by the gateway that serves this directory */
   lockDb: string
-  /** held while bytes are removed, and while a backup needs them to stay, see storage/lease.ts */
+  /** locked while bytes are removed and while a backup needs them, see `storage/sweep-lease.ts` */
   leaseDb: string
   mapsDir: string
-  /** models' bytes by digest; swept by what `state.db` names */
+  /** bytes of models by digest; `state.db` refers to them */
   modelsDir: string
-  /** bytes of `file` columns by digest; swept by what `data.db` names, so never shared with the models */
+  /** bytes of `file` columns by digest; `data.db` refers to them, so they are never shared with models */
   filesDir: string
-  /** half-written files; emptied at start. In the same file system as what they become by rename */
+  /** unfinished files; emptied at the start. In the same file system as the other directories, for renames */
   tempDir: string
-  /** resumable uploads and fetches that are not whole yet; they outlive a restart */
+  /** unfinished resumable uploads and fetches; kept over a restart */
   partsDir: string
-  /** dataproc modules, unless `dataproc.modulesDir` names another place */
+  /** dataproc modules, unless `dataproc.modulesDir` is set */
   modulesDir: string
-  /** where the single executable unpacks its SQLite addon when no temporary directory will do; made by it alone */
+  /** last choice of the single executable for its SQLite addon; created only then */
   nativeDir: string
   /** runs, sessions, applications and logs of dataproc modules */
   dataprocDir: string
@@ -32,10 +32,10 @@ export interface DataLayout {
   keyFile: string
 }
 
-/** Folder of the data directory in which a restore works; while it is there nothing else may. */
+/** Folder of the data directory that exists during a restore; nothing else may use the data directory then. */
 export const RESTORE_PART = 'restore.part'
 
-/** Paths only; nothing is made. */
+/** Returns the paths of a data directory. Creates nothing. */
 export function layoutOf(dataDir: string): DataLayout {
   const root = path.resolve(dataDir)
   return {
@@ -57,9 +57,9 @@ export function layoutOf(dataDir: string): DataLayout {
 }
 
 /**
- * Makes the directories, readable by this user alone.
+ * Creates the directories with mode 0700.
  *
- * @throws Error that says what stands in the way of the data directory
+ * @throws Error naming the data directory if it cannot be created, or if an unfinished restore is in it
  */
 export function makeDirectories(layout: DataLayout): void {
   if (existsSync(path.join(layout.root, RESTORE_PART))) {
@@ -81,9 +81,9 @@ export function makeDirectories(layout: DataLayout): void {
 }
 
 /**
- * Makes a directory and those above it, readable by this user alone.
+ * Creates a directory and its parents with mode 0700.
  *
- * Level by level: Node's own recursive form never comes back where the system says "no such file" to a new name (`/proc/x`).
+ * It goes level by level, because Node's recursive form never returns where the system answers ENOENT for a new name (`/proc/x`).
  */
 export function makeDirectory(dir: string): void {
   if (isDirectory(dir)) return
@@ -91,7 +91,7 @@ export function makeDirectory(dir: string): void {
   try {
     mkdirSync(dir, { mode: 0o700 })
   } catch (error) {
-    if (!isDirectory(dir)) throw error // another program may have been quicker
+    if (!isDirectory(dir)) throw error // created by another program meanwhile
   }
 }
 
@@ -99,13 +99,13 @@ function isDirectory(dir: string): boolean {
   return statSync(dir, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
-/** Removes what an earlier run left half-written. Only the gateway that holds the lock may. */
+/** Removes the unfinished files of an earlier run. The caller holds the lock of the directory. */
 export function emptyTempDir(layout: DataLayout): void {
   for (const name of readdirSync(layout.tempDir))
     rmSync(path.join(layout.tempDir, name), { recursive: true, force: true })
 }
 
-/** Map files of the data directory, in the order of their names. */
+/** Returns the map files of the data directory, sorted by name. */
 export function mapFiles(layout: DataLayout): string[] {
   return readdirSync(layout.mapsDir)
     .filter((name) => name.endsWith('.graph'))

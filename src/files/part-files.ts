@@ -4,38 +4,43 @@ import path from 'node:path'
 import { AppError } from '../errors.js'
 import { ifThere, isDiskFull, syncFolder } from './blob-store.js'
 
-/** Files that grow at their end and go on after a restart. A row elsewhere says how much of each is certain. */
+/** Files that grow at their end and continue after a restart. A row in the database holds the size on disk of each. */
 export interface PartFiles {
+  /** @throws Error for an id with other characters than letters, digits and `-` */
   pathOf(id: string): string
   /**
-   * Opens a part for writing behind `offsetBytes`; what stood there is cut off, because nobody vouched for it.
+   * Opens a part for writing at `offsetBytes`, creating it if needed. Bytes after the offset were not synced and are cut off.
    *
-   * @returns undefined when the file is shorter than that: its bytes are lost
+   * @returns undefined if the file is shorter: bytes were lost
    */
   openAt(id: string, offsetBytes: number): Promise<PartWriter | undefined>
   has(id: string): Promise<boolean>
-  /** bytes 0 to `end - 1` */
+  /** Reads bytes 0 to `end - 1`. */
   read(id: string, end: number): AsyncIterableIterator<Uint8Array>
   remove(id: string): Promise<void>
   list(): Promise<string[]>
 }
 
+/** An open part. */
 export interface PartWriter {
   /** @throws AppError DISK_FULL */
   write(chunks: readonly Uint8Array[]): Promise<void>
-  /** when it resolves, a power cut cannot take what was written */
+  /** Syncs the written bytes: when it resolves, they survive a power cut. */
   sync(): Promise<void>
-  /** takes back what was written behind an offset */
+  /** Removes the bytes after an offset. */
   truncate(offsetBytes: number): Promise<void>
   close(): Promise<void>
 }
 
+/** Size of one read. */
 const READ_BYTES = 256 * 1024
 
+/** Opens the parts of a directory, which is created if needed. */
 export function createPartFiles(dir: string): PartFiles {
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const pathOf = (id: string) => {
-    if (!/^[A-Za-z0-9-]{1,64}$/.test(id)) throw new Error('a part is named by letters, digits and -')
+    if (!/^[A-Za-z0-9-]{1,64}$/.test(id))
+      throw new Error(`found the part id ${id.slice(0, 80)}, expected 1 to 64 letters, digits and -`)
     return path.join(dir, `${id}.part`)
   }
   return {
@@ -71,7 +76,7 @@ export function createPartFiles(dir: string): PartFiles {
 
 function writerOf(handle: FileHandle, dir: string, startBytes: number): PartWriter {
   let at = startBytes
-  let isNamed = startBytes > 0 // a file with certain bytes has its name on disk already
+  let isNamed = startBytes > 0 // the name of a file with synced bytes is on disk
   return {
     async write(chunks) {
       try {

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib'
 
+/** A text file of an archive. */
 export interface TarEntry {
   /** at most 99 bytes of ASCII */
   name: string
@@ -9,7 +10,7 @@ export interface TarEntry {
 const BLOCK = 512
 
 /**
- * A small archive in memory, as `tar xzf` reads it.
+ * Returns a small archive in memory, readable by `tar xzf`.
  *
  * @see POSIX.1-1988, the ustar interchange format
  */
@@ -23,7 +24,8 @@ export function tarGz(entries: readonly TarEntry[], atMs: number): Buffer {
 }
 
 function headerOf(name: string, bytes: number, atMs: number): Buffer {
-  if (!/^[\x20-\x7e]{1,99}$/.test(name)) throw new Error(`${name} is no name for an archive`)
+  if (!/^[\x20-\x7e]{1,99}$/.test(name))
+    throw new Error(`found the name ${name}, expected 1 to 99 printable ASCII characters`)
   const header = Buffer.alloc(BLOCK)
   const octal = (value: number, width: number) => `${value.toString(8).padStart(width - 1, '0')}\0`
   header.write(name, 0)
@@ -32,7 +34,7 @@ function headerOf(name: string, bytes: number, atMs: number): Buffer {
   header.write(octal(0, 8), 116)
   header.write(octal(bytes, 12), 124)
   header.write(octal(Math.floor(atMs / 1000), 12), 136)
-  header.write('        0', 148) // the checksum counts as blanks; then the type, a plain file
+  header.write('        0', 148) // the checksum field counts as blanks; the type that follows is a plain file
   header.write('ustar\x0000', 257)
   const sum = header.reduce((total, byte) => total + byte, 0)
   header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)

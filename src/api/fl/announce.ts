@@ -2,10 +2,10 @@ import { defineMethod } from '../../rpc/define-method.js'
 import type { FlContext } from './context.js'
 import { AnnounceParams, AnnounceResult } from './schema.js'
 
-/** Between gateways: bytes that the receiver has are not sent. */
+/** Called by gateways before a feedback, so that bytes known to the receiver are not sent. */
 export const announceModel = defineMethod({
   name: 'fl.announce',
-  summary: 'Registers a feedback whose bytes are here already, or tells where to send them',
+  summary: 'Registers a feedback whose bytes are stored here, or returns where to send them',
   scope: 'model:write',
   errors: ['UNKNOWN_STORE', 'LOOP', 'TOO_MANY_UPLOADS', 'DISK_FULL', 'BODY_TOO_LARGE'],
   params: AnnounceParams,

@@ -8,7 +8,7 @@ import type { Outbox } from '../../sync/outbox.js'
 import type { CallContext, SharedContext } from '../context.js'
 import type { AnnounceResult } from './schema.js'
 
-/** What the room of federated learning needs of the context. */
+/** Context of the methods of federated learning. */
 export type FlContext = Pick<CallContext, 'caller' | 'signal'> &
   Pick<SharedContext, 'timeZoneMin' | 'clock' | 'config'> & {
     readonly models: ModelRows
@@ -16,9 +16,9 @@ export type FlContext = Pick<CallContext, 'caller' | 'signal'> &
     readonly upstreams: UpstreamRows
     readonly transfers: TransferRows
     readonly outbox: Outbox
-    /** model_info of a model that is here */
+    /** returns the model_info of a model of this node */
     modelInfo(modelId: string): Promise<object | undefined>
-    /** registers announced bytes that are here, or tells where to send them */
+    /** registers announced bytes that are stored, or returns where to send them; see `models/announce.ts` */
     announceUpload(
       announced: { sha256: string; sizeBytes: number; data: unknown },
       caller: Caller,

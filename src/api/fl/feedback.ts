@@ -22,7 +22,7 @@ const SEND_ERRORS = [
   'UPSTREAM_REFUSED',
 ] as const
 
-/** Sends a model now and waits for it; what was sent before answers as it did, whoever asked for it. */
+/** A model that was sent before is not sent again: the answer of that time is returned. */
 export const feedback = defineMethod({
   name: 'fl.feedback',
   summary: 'Sends a model to the upstream of its store; answers the model_info registered there',
@@ -39,8 +39,8 @@ export const feedback = defineMethod({
     for (const { upstreamId } of upstreams)
       queued.push(await context.transfers.queueFeedback(model, upstreamId))
     const outcomes = await Promise.all(queued.map((transfer) => settle(transfer, context)))
-    const answers = outcomes.map(answerOf) // throws for the first that did not arrive
-    return JSON.parse(answers[0] ?? '') as z.output<typeof AnyModelInfo>
+    const answers = outcomes.map(answerOf) // throws for the first one not delivered
+    return JSON.parse(answers[0] ?? '')
   },
 })
 
@@ -87,7 +87,7 @@ function answerOf({ transfer, fault }: Outcome): string {
   throw notDelivered(transfer, fault)
 }
 
-/** A fetch that found nothing new names the model in its answer, one that brought a model in its row. */
+/** Returns the id of the fetched model: from the row if it was registered now, from the answer if it was known. */
 function fetchedId({ transfer, fault }: Outcome): string | null {
   if (transfer.state !== 'delivered') throw notDelivered(transfer, fault)
   return transfer.modelId ?? (JSON.parse(transfer.answer ?? '{}') as { model_id?: string }).model_id ?? null
@@ -96,7 +96,7 @@ function fetchedId({ transfer, fault }: Outcome): string | null {
 function notDelivered(transfer: TransferRecord, fault: Outcome['fault']): AppError {
   const { transferId } = transfer
   if (transfer.state === 'failed') {
-    const reason = transfer.lastError ?? 'it failed'
+    const reason = transfer.lastError ?? 'the transfer failed'
     const name = transfer.lastErrorName
     if (name === 'NO_AGGREGATED_MODEL') return new AppError(name, { transferId })
     const status = fault?.status === undefined ? {} : { status: fault.status }
@@ -106,10 +106,10 @@ function notDelivered(transfer: TransferRecord, fault: Outcome['fault']): AppErr
       { message: reason },
     )
   }
-  const why = fault?.message ?? transfer.lastError ?? 'nothing failed yet, the transfer goes on'
+  const reason = fault?.message ?? transfer.lastError ?? 'no attempt has failed, the transfer continues'
   return new AppError(
     'UPSTREAM_UNREACHABLE',
     { transferId, queued: true },
-    { message: `The transfer waits: ${why}` },
+    { message: `The transfer waits: ${reason}` },
   )
 }

@@ -3,7 +3,7 @@ import type { ListQuery } from '../../storage/list-query.js'
 import type { FlContext } from './context.js'
 import type { ListParams } from './schema.js'
 
-/** Params of a list as storage takes them. */
+/** Converts the params of a list for storage. */
 export function listQuery(
   params: z.output<typeof ListParams>,
   { timeZoneMin, clock }: Pick<FlContext, 'timeZoneMin' | 'clock'>,

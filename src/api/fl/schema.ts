@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Names may carry the prefix `ddc:`, which says nothing more. */
+/** Names may have the prefix `ddc:`, which is removed. */
 export const StoreName = z
   .string()
   .min(1)
@@ -39,7 +39,7 @@ export const CreateUpstreamParams = z.strictObject({
   enabled: z.boolean().default(true),
 })
 
-/** What is left out keeps its value. */
+/** Absent members keep their values. */
 export const UpdateUpstreamParams = z.strictObject({
   id: UpstreamId,
   model_store_ddc: StoreName.optional(),
@@ -89,7 +89,7 @@ export const TransferInfo = z.strictObject({
   finished_at: Datetime.nullable(),
 })
 
-/** A model as the upstream, which may be another product, tells of it. */
+/** A model as an upstream, which may be another product, describes it. */
 export const AnyModelInfo = z.looseObject({ model_id: z.string() })
 
 export const AnnounceParams = z.strictObject({
@@ -97,7 +97,7 @@ export const AnnounceParams = z.strictObject({
     .string()
     .regex(/^[0-9a-f]{64}$/, 'expected 64 hex digits')
     .describe('digest of the bytes that would be sent'),
-  size: z.int().min(0).max(Number.MAX_SAFE_INTEGER).describe('how many there are'),
+  size: z.int().min(0).max(Number.MAX_SAFE_INTEGER).describe('size of the bytes'),
   data: z.record(z.string(), z.unknown()).describe('data part of model_store.model.put_feedback'),
 })
 

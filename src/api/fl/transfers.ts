@@ -11,7 +11,7 @@ type TransferContext = Pick<FlContext, 'transfers' | 'outbox' | 'timeZoneMin'>
 
 export const listTransfers = defineMethod({
   name: 'fl.list_transfers',
-  summary: 'The outbox: transfers to and from upstreams, filtered, ordered and paged',
+  summary: 'Transfers to and from upstreams, filtered, ordered and paged',
   scope: 'fl:read',
   errors: ['BAD_CONDITION'],
   params: ListParams,
@@ -36,7 +36,7 @@ export const getTransfer = defineMethod({
 
 export const retryTransfer = defineMethod({
   name: 'fl.retry_transfer',
-  summary: 'Tries a waiting or failed transfer now; a delivered one stays as it is',
+  summary: 'Retries a waiting or failed transfer now; a delivered one is returned unchanged',
   scope: 'fl:write',
   errors: ['UNKNOWN_TRANSFER'],
   params: z.strictObject({ id: TransferId }),
@@ -50,7 +50,7 @@ export const retryTransfer = defineMethod({
 
 export const cancelTransfer = defineMethod({
   name: 'fl.cancel_transfer',
-  summary: 'Ends a waiting or running transfer; the model stays here',
+  summary: 'Cancels a waiting or running transfer; the model is kept on this node',
   scope: 'fl:write',
   errors: ['UNKNOWN_TRANSFER'],
   params: z.strictObject({ id: TransferId }),
@@ -62,7 +62,7 @@ export const cancelTransfer = defineMethod({
   },
 })
 
-/** What the running attempt knows is newer than the row. */
+/** Converts a row; the progress of a running attempt is newer than the row. */
 function toTransferInfo(
   transfer: TransferRecord,
   { outbox, timeZoneMin }: TransferContext,

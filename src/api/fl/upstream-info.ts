@@ -7,7 +7,7 @@ import type { UpstreamInfo } from './schema.js'
 
 const MASK = '********'
 
-/** Upstream information as it is answered: the secret in the clear to keys that may change it, masked to others. */
+/** Converts upstream information. The secret is masked for keys that may not change it. */
 export function toUpstreamInfo(
   upstream: UpstreamRecord,
   caller: Pick<Caller, 'scopes'>,
@@ -29,6 +29,7 @@ export function toUpstreamInfo(
   }
 }
 
+/** Returns the error for upstream information that does not exist. */
 export function unknownUpstream(id: number): AppError {
   return new AppError('UNKNOWN_UPSTREAM', { id }, { message: `No upstream information has the id ${id}` })
 }

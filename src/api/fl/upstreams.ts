@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { AppError } from '../../errors.js'
 import { unknownStore } from '../../models/faults.js'
 import { defineMethod } from '../../rpc/define-method.js'
+import type { UpstreamChange } from '../../storage/upstreams.js'
 import { baseUrlOf } from '../../sync/endpoint.js'
 import type { FlContext } from './context.js'
 import { listQuery } from './list-query.js'
@@ -12,7 +13,7 @@ type UpstreamContext = Pick<FlContext, 'upstreams' | 'caller' | 'timeZoneMin'>
 
 export const createUpstreamInfo = defineMethod({
   name: 'fl.create_upstream_info',
-  summary: 'Sets where models of a store are fed back to',
+  summary: 'Adds an upstream to which models of a store are fed back',
   scope: 'fl:write',
   errors: ['UNKNOWN_STORE', 'BAD_ENDPOINT'],
   params: CreateUpstreamParams,
@@ -62,7 +63,7 @@ export const listUpstreamInfo = defineMethod({
 
 export const updateUpstreamInfo = defineMethod({
   name: 'fl.update_upstream_info',
-  summary: 'Changes upstream information; what is left out keeps its value',
+  summary: 'Changes upstream information; absent members keep their values',
   scope: 'fl:write',
   errors: ['UNKNOWN_UPSTREAM', 'UNKNOWN_STORE', 'BAD_ENDPOINT'],
   params: UpdateUpstreamParams,
@@ -72,25 +73,18 @@ export const updateUpstreamInfo = defineMethod({
     if (params.upstream_endpoint !== undefined)
       baseUrlOf(params.upstream_endpoint, context.config.sync.allowInsecure)
     if ((await context.upstreams.find(id)) === undefined) throw unknownUpstream(id)
-    const upstream = await context.upstreams.update(id, {
-      ...(model_store_ddc === undefined ? {} : { storeId: await storeIdOf(model_store_ddc, context) }),
-      ...given('endpoint', params.upstream_endpoint),
-      ...given('apikey', params.upstream_apikey),
-      ...given('secret', params.upstream_secret),
-      ...given('upstreamStore', params.upstream_model_store_ddc),
-      ...given('alias', params.alias),
-      ...given('description', params.description),
-      ...given('isEnabled', params.enabled),
-    })
+    const change = changeOf(params)
+    if (model_store_ddc !== undefined) change.storeId = await storeIdOf(model_store_ddc, context)
+    const upstream = await context.upstreams.update(id, change)
     if (upstream === undefined) throw unknownUpstream(id)
-    context.outbox.askNow(id) // what waited because of the old values may go
+    context.outbox.askNow(id) // transfers that failed by the old values may succeed now
     return toUpstreamInfo(upstream, context.caller, context.timeZoneMin)
   },
 })
 
 export const deleteUpstreamInfo = defineMethod({
   name: 'fl.delete_upstream_info',
-  summary: 'Removes upstream information and returns it; transfers that wait for it end as failed',
+  summary: 'Removes upstream information and returns it; its waiting transfers fail',
   scope: 'fl:write',
   errors: ['UNKNOWN_UPSTREAM'],
   params: z.strictObject({ id: UpstreamId }),
@@ -107,7 +101,20 @@ export const deleteUpstreamInfo = defineMethod({
   },
 })
 
-/** The store's id; made when there is none of the name and the configuration allows it. */
+/** Returns the given members, the store excepted. */
+function changeOf(params: z.output<typeof UpdateUpstreamParams>): UpstreamChange {
+  const change: UpstreamChange = {}
+  if (params.upstream_endpoint !== undefined) change.endpoint = params.upstream_endpoint
+  if (params.upstream_apikey !== undefined) change.apikey = params.upstream_apikey
+  if (params.upstream_secret !== undefined) change.secret = params.upstream_secret
+  if (params.upstream_model_store_ddc !== undefined) change.upstreamStore = params.upstream_model_store_ddc
+  if (params.alias !== undefined) change.alias = params.alias
+  if (params.description !== undefined) change.description = params.description
+  if (params.enabled !== undefined) change.isEnabled = params.enabled
+  return change
+}
+
+/** Returns the id of a store; creates the store if the configuration allows it. */
 async function storeIdOf(name: string, context: Pick<FlContext, 'modelStores' | 'config'>): Promise<number> {
   const found = await context.modelStores.find(name)
   if (found !== undefined) return found.storeId
@@ -115,8 +122,4 @@ async function storeIdOf(name: string, context: Pick<FlContext, 'modelStores' | 
   const made = (await context.modelStores.create(name)) ?? (await context.modelStores.find(name))
   if (made === undefined) throw new AppError('UNKNOWN_STORE', { model_store_ddc: name })
   return made.storeId
-}
-
-function given<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
-  return (value === undefined ? {} : { [key]: value }) as { [P in K]?: V }
 }

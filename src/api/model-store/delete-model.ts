@@ -1,14 +1,14 @@
 import { z } from 'zod'
-import { AppError } from '../../errors.js'
+import { unknownModel } from '../../models/faults.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import type { ModelStoreContext } from './context.js'
 import { toModelInfo } from './model-info.js'
 import { ModelId, ModelInfo } from './schema.js'
 
-/** The row goes now; the bytes at the next sweep, and not while a transfer still has to carry them. */
+/** Removes the row now and the bytes at a later sweep, when no transfer needs them any more. */
 export const deleteModel = defineMethod({
   name: 'model_store.model.delete',
-  summary: 'Removes a model; a feedback of it that waits is still delivered',
+  summary: 'Removes a model; its waiting feedbacks are still delivered',
   scope: 'model:write',
   errors: ['UNKNOWN_MODEL'],
   params: z.strictObject({ model_id: ModelId }),
@@ -19,7 +19,3 @@ export const deleteModel = defineMethod({
     return toModelInfo(model, timeZoneMin)
   },
 })
-
-export function unknownModel(modelId: string): AppError {
-  return new AppError('UNKNOWN_MODEL', { model_id: modelId }, { message: `No model has the id ${modelId}` })
-}

@@ -20,7 +20,7 @@ export const getInfo = defineMethod({
   },
 })
 
-/** Params of a list as storage takes them. */
+/** Converts the params of a list for storage. */
 export function listQuery(
   params: z.output<typeof ListParams>,
   { timeZoneMin, clock }: Pick<ModelStoreContext, 'timeZoneMin' | 'clock'>,

@@ -5,8 +5,7 @@ import type { ModelRecord } from '../../storage/models.js'
 import type { ListedModelInfo, ModelInfo, StoreInfo } from './schema.js'
 
 /**
- * A model as it is answered. The store's name is in its long form for models that other nodes asked to register
- * and for aggregated ones.
+ * Converts a model. The name of its store is in the long form for models received as feedback and for aggregated ones.
  */
 export function toModelInfo(model: ModelRecord, timeZoneMin: number): z.output<typeof ModelInfo> {
   const isLong = model.state === 20 || model.state === 30
@@ -19,11 +18,12 @@ export function toModelInfo(model: ModelRecord, timeZoneMin: number): z.output<t
   }
 }
 
-/** A model as `get_info` lists it. */
+/** Converts a model for the list of `get_info`. */
 export function toListedInfo(model: ModelRecord, timeZoneMin: number): z.output<typeof ListedModelInfo> {
   return { ...commonFields(model, timeZoneMin), location: pointHex(model.lng, model.lat) }
 }
 
+/** Converts a model store. */
 export function toStoreInfo(store: ModelStoreRecord, timeZoneMin: number): z.output<typeof StoreInfo> {
   return {
     id: store.storeId,
@@ -34,11 +34,12 @@ export function toStoreInfo(store: ModelStoreRecord, timeZoneMin: number): z.out
 }
 
 function commonFields(model: ModelRecord, timeZoneMin: number) {
+  const meta: Record<string, unknown> = JSON.parse(model.meta)
   return {
     model_id: model.modelId,
     model_kind: model.kind,
     model_description: model.description,
-    model_meta: JSON.parse(model.meta) as Record<string, unknown>,
+    model_meta: meta,
     model_hash: model.md5,
     model_sha256: model.sha256,
     model_size: model.sizeBytes,
@@ -51,7 +52,7 @@ function commonFields(model: ModelRecord, timeZoneMin: number) {
   }
 }
 
-/** Little-endian WKB of a point: byte order, type 1, x, y. */
+/** Returns the little-endian WKB of a point in hex: byte order, type 1, x, y. */
 function pointHex(lng: number, lat: number): string {
   const wkb = Buffer.alloc(21)
   wkb.writeUInt8(1, 0)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Names may carry the prefix `ddc:`, which says nothing more. */
+/** Names may have the prefix `ddc:`, which is removed. */
 export const StoreName = z
   .string()
   .min(1)
@@ -33,13 +33,13 @@ const NodeId = z.string().min(1).max(100)
 export const Origin = z.strictObject({
   node: NodeId.describe('id of the node where the model was first registered'),
   model_id: z.string().min(1).max(100).describe('its id there'),
-  hop_count: z.int().min(0).max(1000).default(0).describe('hops that the model made before this one'),
-  chain: z.array(NodeId).max(1000).default([]).describe('nodes that it came through, the first one first'),
+  hop_count: z.int().min(0).max(1000).default(0).describe('nodes that passed the model on before this one'),
+  chain: z.array(NodeId).max(1000).default([]).describe('ids of these nodes, first one first'),
 })
 
 export const PutFeedbackParams = PutAggregatedParams.extend({ origin: Origin })
 
-/** `conds`, `order`: checked where they are compiled, with the place of each fault. */
+/** `conds` and `order` are checked where they are compiled, with the position of each fault. */
 export const ListParams = z.strictObject({
   conds: z.unknown().optional().describe('condition; {} or absent for none'),
   order: z.unknown().optional().describe('column, -column, or an array of those'),
@@ -70,7 +70,7 @@ export const ModelInfo = InfoFields.extend({
   location: z.tuple([z.number(), z.number()]).describe('lng, lat'),
 })
 
-/** As `get_info` lists it: without the store, the location as the database has it. */
+/** A model in the list of `get_info`: without the store, the location as WKB. */
 export const ListedModelInfo = InfoFields.extend({
   location: z.string().describe('hex WKB of a point'),
 })

@@ -11,7 +11,7 @@ type StoreContext = Pick<ModelStoreContext, 'modelStores' | 'timeZoneMin'>
 
 export const createStore = defineMethod({
   name: 'model_store.create',
-  summary: 'Makes a model store',
+  summary: 'Creates a model store',
   scope: 'model:write',
   errors: ['STORE_EXISTS'],
   params: z.strictObject({ model_store_ddc: StoreName }),
@@ -19,7 +19,7 @@ export const createStore = defineMethod({
   async handle({ model_store_ddc }, { modelStores, timeZoneMin }: StoreContext) {
     const store = await modelStores.create(model_store_ddc)
     if (store === undefined) {
-      const message = `A model store is called ${JSON.stringify(model_store_ddc)} already`
+      const message = `A model store with the name ${JSON.stringify(model_store_ddc)} already exists`
       throw new AppError('STORE_EXISTS', { model_store_ddc }, { message })
     }
     return toStoreInfo(store, timeZoneMin)
@@ -28,7 +28,7 @@ export const createStore = defineMethod({
 
 export const deleteStore = defineMethod({
   name: 'model_store.delete',
-  summary: 'Removes a model store with its models and upstreams; refused while a transfer of it waits',
+  summary: 'Removes a model store with its models and upstreams, unless a transfer of it waits',
   scope: 'model:write',
   errors: ['UNKNOWN_STORE', 'STORE_IN_USE'],
   params: z.strictObject({ model_store_ddc: StoreName }),
@@ -38,7 +38,7 @@ export const deleteStore = defineMethod({
     if (removed === undefined) throw unknownStore(model_store_ddc)
     if ('waitingTransfers' in removed) {
       const { waitingTransfers } = removed
-      const message = `${waitingTransfers} transfers of the store wait; deliver or cancel them first`
+      const message = `Found ${waitingTransfers} waiting transfers of the store, expected none: deliver or cancel them first`
       throw new AppError('STORE_IN_USE', { waitingTransfers }, { message })
     }
     return toStoreInfo(removed, timeZoneMin)

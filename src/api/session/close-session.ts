@@ -4,10 +4,10 @@ import { defineMethod } from '../../rpc/define-method.js'
 import type { SessionContext } from './open-session.js'
 import { TokenParams } from './schema.js'
 
-/** Who holds a token may close its session: the token is all the power there is over it. */
+/** Whoever has a token may close its session; no other permission is needed. */
 export const closeSession = defineMethod({
   name: 'session.close_session',
-  summary: 'Ends the session of a token; true also when there is none',
+  summary: 'Ends the session of a token; returns true for an unknown token too',
   scope: 'session:write',
   params: TokenParams,
   result: z.literal(true),

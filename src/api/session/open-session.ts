@@ -1,17 +1,18 @@
 import { hashSecret } from '../../auth/secret.js'
-import { AppError } from '../../errors.js'
+import { type AppError, invalidParams } from '../../errors.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import type { SessionStore } from '../../storage/sessions.js'
 import type { CallContext, SharedContext } from '../context.js'
 import { DEFAULT_LIFE_S, OpenSessionParams, OpenSessionResult } from './schema.js'
 
-/** What the room of sessions needs of the context. */
+/** Context of the methods of sessions. */
 export type SessionContext = Pick<CallContext, 'caller'> &
   Pick<SharedContext, 'config' | 'newId'> & { readonly sessions: SessionStore }
 
 export const openSession = defineMethod({
   name: 'session.open_session',
-  summary: 'Opens a session and returns its token, once; it may do what its key may do when it is used',
+  summary:
+    'Opens a session and returns its token, once. It has the permissions of its key at the time of each use',
   scope: 'session:write',
   params: OpenSessionParams,
   result: OpenSessionResult,
@@ -32,6 +33,5 @@ export const openSession = defineMethod({
 
 function tooLong(found: number, maxAgeS: number): AppError {
   const message = `found ${found}, expected 1 to ${maxAgeS} seconds (session.maxAgeS)`
-  const faults = [{ path: '$.expires_in', message }]
-  return new AppError('INVALID_PARAMS', { faults }, { message: `Invalid params: $.expires_in: ${message}` })
+  return invalidParams([{ path: '$.expires_in', message }])
 }

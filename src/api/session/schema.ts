@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
-/** 30 days */
+/** Life of a session by default, s: 30 days. */
 export const DEFAULT_LIFE_S = 2_592_000
 
-/** `session.maxAgeS` of the configuration is checked besides. */
+/** The handler checks `session.maxAgeS` of the configuration too. */
 const ExpiresIn = z
   .int()
   .min(1)
@@ -13,7 +13,7 @@ const ExpiresIn = z
     'life of the session, seconds: 1 to session.maxAgeS; null or absent for 30 days (or session.maxAgeS when that is less)',
   )
 
-/** Anything may be asked about; only a UUID of ours is ever known. */
+/** Any text: unknown tokens are not an error. */
 const Token = z.string().max(4096).describe('access_token of open_session')
 
 export const OpenSessionParams = z.strictObject({ expires_in: ExpiresIn })
@@ -24,7 +24,7 @@ export const OpenSessionResult = z.strictObject({
     .int()
     .min(0)
     .describe(
-      'life that the session got, seconds; less than asked when opened through a session that ends before',
+      'life of the session, seconds; less than requested if the session through which it was opened ends before',
     ),
 })
 

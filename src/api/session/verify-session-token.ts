@@ -6,7 +6,7 @@ import { TokenParams, VerifyResult } from './schema.js'
 export const verifySessionToken = defineMethod({
   name: 'session.verify_session_token',
   summary:
-    'Tells whether a session token may be used now; unknown, malformed, closed and expired ones may not',
+    'Reports whether a session token is valid now; unknown, malformed, closed and expired ones are not',
   scope: 'session:read',
   params: TokenParams,
   result: VerifyResult,

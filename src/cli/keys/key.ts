@@ -12,55 +12,51 @@ import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } f
 import { newKeyPair } from '../serving/prepare.js'
 import { type RunSettings, readSettings } from '../settings.js'
 
-/** The name goes to `tenant_id` of models, so it has the length of a name and not of a text. */
+/** Longest name, in characters. Names are stored as `tenant_id` of models. */
 const MAX_NAME = 100
-/** Time to carry a new secret to every device that holds the old one. */
+/** Time to replace the old secret on every device. */
 const DEFAULT_OVERLAP = '24h'
 
-/** What a verb does once the key store is open. */
+/** Work of a verb on the open state. */
 type Action<O> = (state: State, options: O & GlobalOptions, settings: RunSettings) => Promise<void>
 
-/** The verbs of API keys. They work beside a running gateway, which sees the change at its next call. */
+/** Adds the verbs of API keys. They work beside a running gateway, which sees a change at its next call. */
 export function addKeyCommands(program: Command, io: CliIo, deps: CliDeps): void {
   const key = program.command('key').description('API keys')
   const verb = <O>(command: Command, act: Action<O>) => withState(command, deps, act)
   key
     .command('create')
-    .description('makes a key and prints its secret, once')
-    .requiredOption('--name <name>', 'what the key is for, 1 to 100 characters', readName)
-    .requiredOption('--scope <scope...>', `what it may do: ${SCOPES.join(', ')}`, collectScopes)
-    .option(
-      '--expires-in <duration>',
-      'how long it is valid, such as 90d (default: without end)',
-      parseDuration,
-    )
+    .description('creates a key and prints its secret, once')
+    .requiredOption('--name <name>', 'purpose of the key, 1 to 100 characters', readName)
+    .requiredOption('--scope <scope...>', `permissions: ${SCOPES.join(', ')}`, collectScopes)
+    .option('--expires-in <duration>', 'validity, such as 90d (default: no end)', parseDuration)
     .action(async (_options, command: Command) => await verb(command, createKey(io)))
   key
     .command('list')
-    .description('prints every key, revoked ones too, never a secret')
+    .description('prints all keys, revoked ones included, without secrets')
     .action(async (_options, command: Command) => await verb(command, listKeys(io)))
   key
     .command('rotate')
-    .description('gives a key a new secret, printed once; the old one works on for the overlap')
+    .description('gives a key a new secret, printed once; the old one stays valid for the overlap')
     .argument('<key>', 'id of the key, or its name when only one has it')
     .option(
       '--overlap <duration>',
-      'how long the old secret works on',
+      'validity of the old secret',
       parseDuration,
       parseDuration(DEFAULT_OVERLAP),
     )
     .action(async (which: string, _options, command: Command) => await verb(command, rotateKey(io, which)))
   key
     .command('revoke')
-    .description('ends a key and its sessions, for good')
+    .description('revokes a key and ends its sessions, permanently')
     .argument('<key>', 'id of the key, or its name when only one has it')
     .action(async (which: string, _options, command: Command) => await verb(command, revokeKey(io, which)))
 }
 
 /**
- * Opens the key store of a data directory for one verb.
+ * Opens the state of a data directory for one verb.
  *
- * @throws Error when the directory holds none: a mistyped `--data-dir` must not quietly become a new gateway
+ * @throws Error if the directory holds no data: a mistyped `--data-dir` must not become a new gateway
  */
 async function withState<O>(command: Command, deps: CliDeps, act: Action<O>): Promise<void> {
   const globals = command.optsWithGlobals<O & GlobalOptions>()
@@ -80,7 +76,7 @@ async function withState<O>(command: Command, deps: CliDeps, act: Action<O>): Pr
   }
 }
 
-/** `key create`. With `--json` it prints the pair and nothing else: scripts rely on that. */
+/** Creates a key. With `--json` it prints the pair and nothing else, which scripts rely on. */
 function createKey(io: CliIo): Action<{ name: string; scope: string[]; expiresIn?: number }> {
   return async ({ keys, clock, audit }, { name, scope, expiresIn, json }) => {
     const pair = newKeyPair()
@@ -97,7 +93,7 @@ function createKey(io: CliIo): Action<{ name: string; scope: string[]; expiresIn
   }
 }
 
-/** `key list`: times to the microsecond for programs, to the second for people. */
+/** Lists keys: times in microseconds with `--json`, in seconds otherwise. */
 function listKeys(io: CliIo): Action<unknown> {
   return async ({ keys, clock }, { json }, { config }) => {
     const offsetMin = parseOffset(config.service.timeZone) ?? 0
@@ -120,33 +116,35 @@ function listKeys(io: CliIo): Action<unknown> {
       const used = row.lastUsedAt === null ? 'never used' : `last used ${brief(row.lastUsedAt)}`
       const end = row.expiresAt === null ? '' : `, expires ${brief(row.expiresAt)}`
       io.stdout.write(
-        `${row.apiKey}  ${row.state.padEnd(7)}  ${row.name}  [${row.scopes.join(' ')}]  made ${brief(row.createdAt)}, ${used}${end}\n`,
+        `${row.apiKey}  ${row.state.padEnd(7)}  ${row.name}  [${row.scopes.join(' ')}]  created ${brief(row.createdAt)}, ${used}${end}\n`,
       )
     }
   }
 }
 
-/** `key rotate`. Sessions of the key go on: they were opened with a secret that was good then. */
+/** Rotates a key. Its sessions stay open, because the secret that opened them was valid. */
 function rotateKey(io: CliIo, which: string): Action<{ overlap: number }> {
   return async ({ keys, clock, audit }, { overlap, json }, { config }) => {
     const { keyId, name, expiresAtUs } = findKey(which, await keys.list())
     if (clock.hasPassed(expiresAtUs))
-      throw new Error(`the key ${name} (${keyId}) has expired: make a new one with \`fieldgate key create\``)
+      throw new Error(
+        `the key ${name} (${keyId}) has expired: create a new one with \`fieldgate key create\``,
+      )
     const { secret } = newKeyPair()
     const rotated = await keys.rotate(keyId, hashSecret(secret), overlap)
     if (rotated === undefined)
-      throw new Error(`the key ${name} (${keyId}) is revoked: make a new one with \`fieldgate key create\``)
+      throw new Error(`the key ${name} (${keyId}) is revoked: create a new one with \`fieldgate key create\``)
     await audit.note({ act: 'key-rotate', keyId, keyName: name, overlapS: overlap })
     const untilUs = clock.nowUs() + overlap * 1_000_000
     const oldValidUntil = formatDatetimeShort(untilUs, parseOffset(config.service.timeZone) ?? 0)
     if (json === true) return printJson(io, { apiKey: keyId, secret, oldValidUntil })
     io.stdout.write(
-      `APIKey  ${keyId}\nSecret  ${secret}\nThe secret is not shown again; the one before works until ${oldValidUntil}.\n`,
+      `APIKey  ${keyId}\nSecret  ${secret}\nThe secret is not shown again; the old one is valid until ${oldValidUntil}.\n`,
     )
   }
 }
 
-/** `key revoke`. A running gateway looks the key up at each call, so it is refused from the next one on. */
+/** Revokes a key. A running gateway reads the key at each call, so the next call is refused. */
 function revokeKey(io: CliIo, which: string): Action<unknown> {
   return async ({ keys, audit }, { json }, { config }) => {
     const { keyId, name, revokedAtUs: before } = findKey(which, await keys.list())
@@ -159,12 +157,12 @@ function revokeKey(io: CliIo, which: string): Action<unknown> {
     io.stdout.write(
       before === null
         ? `The key ${name} (${keyId}) is revoked; its sessions ended with it.\n`
-        : `The key ${name} (${keyId}) was revoked already, at ${revokedAt?.replace(/\.\d+/, '')}; nothing changed.\n`,
+        : `The key ${name} (${keyId}) was already revoked at ${revokedAt?.replace(/\.\d+/, '')}; nothing changed.\n`,
     )
   }
 }
 
-/** By id, or by a name that one key has; revoked ones count when no other has the name. */
+/** Finds a key by its id, or by a name that one key has. Revoked keys count only if no other key has the name. */
 function findKey(which: string, keys: KeyRecord[]): KeyRecord {
   const byId = keys.find((key) => key.keyId === which)
   if (byId !== undefined) return byId
@@ -184,12 +182,12 @@ function findKey(which: string, keys: KeyRecord[]): KeyRecord {
 function readName(text: string): string {
   const name = text.trim()
   if (name.length === 0 || name.length > MAX_NAME || /\p{Cc}/u.test(name) || !name.isWellFormed()) {
-    throw new InvalidArgumentError(`Expected 1 to ${MAX_NAME} characters, none of them a control character.`)
+    throw new InvalidArgumentError(`Expected 1 to ${MAX_NAME} characters without control characters.`)
   }
   return name
 }
 
-/** `--scope a,b`, `--scope a b` and `--scope a --scope b` are the same. */
+/** Collects scopes: `--scope a,b`, `--scope a b` and `--scope a --scope b` are equivalent. */
 function collectScopes(text: string, before: string[] | undefined): string[] {
   const scopes = text.split(',').map((scope) => scope.trim())
   const unknown = scopes.find((scope) => !SCOPES.includes(scope))

@@ -13,7 +13,7 @@ import type { SweepLease } from '../../storage/sweep-lease.js'
 import type { CliDeps, GlobalOptions } from '../io.js'
 import { type RunSettings, readSettings } from '../settings.js'
 
-/** What verbs of the model store and the outbox work with. */
+/** Open data of the verbs of models and of the outbox. */
 export interface ModelData {
   state: State
   blobs: BlobStore
@@ -22,7 +22,11 @@ export interface ModelData {
   lease: SweepLease
 }
 
-/** Opens the rows and bytes of a data directory, also beside a running gateway, for one verb. */
+/**
+ * Opens the rows and bytes of a data directory for one verb, also beside a running gateway.
+ *
+ * @throws Error if the directory holds no data: a mistyped `--data-dir` must not become a new gateway
+ */
 export async function withModelData<O>(
   command: Command,
   deps: CliDeps,
@@ -48,7 +52,7 @@ export async function withModelData<O>(
   }
 }
 
-/** `1.5 MB` */
+/** Formats a size: `1.5 MB`. */
 export function sizeText(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`
   const units = ['kB', 'MB', 'GB', 'TB']
@@ -58,7 +62,7 @@ export function sizeText(bytes: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`
 }
 
-/** `3 d 4 h`, `12 min`, `7 s` */
+/** Formats a duration: `3 d 4 h`, `12 min`, `7 s`. */
 export function durationText(seconds: number): string {
   const s = Math.round(seconds)
   if (s < 120) return `${s} s`

@@ -21,14 +21,14 @@ interface PutOptions {
   round: number
 }
 
-/** The verbs of the model store. They work beside a running gateway, which carries what they put. */
+/** Adds the verbs of models. They work beside a running gateway, which sends the models that they put. */
 export function addModelCommands(program: Command, io: CliIo, deps: CliDeps): void {
   const model = program.command('model').description('models and their files')
   model
     .command('put')
     .description('registers a file as a model; a running gateway feeds it back')
     .argument('<file>', 'the model file')
-    .requiredOption('--store <name>', 'model store; made when there is none of the name')
+    .requiredOption('--store <name>', 'model store; created if it does not exist')
     .option('--kind <text>', 'model_kind', '')
     .option('--description <text>', 'model_description', '')
     .option('--meta <json>', 'model_meta, a JSON object', readMeta, {})
@@ -43,7 +43,7 @@ export function addModelCommands(program: Command, io: CliIo, deps: CliDeps): vo
     .command('get')
     .description('writes the file of a model')
     .argument('<model-id>', 'id of the model')
-    .option('-o, --output <file>', 'where it goes (default: stdout)')
+    .option('-o, --output <file>', 'file to write (default: stdout)')
     .action(async (modelId: string, _options, command: Command) =>
       withModelData<{ output?: string }>(command, deps, (data, { output }) =>
         get(io, data, modelId, output === undefined ? undefined : path.resolve(deps.cwd, output)),
@@ -67,7 +67,7 @@ async function put(
   options: PutOptions,
   isJson: boolean,
 ): Promise<void> {
-  if (!existsSync(file)) throw new Error(`${file} is not there: give the path of a model file`)
+  if (!existsSync(file)) throw new Error(`${file} does not exist: give the path of a model file`)
   const startUs = data.state.clock.nowUs()
   const deps = await registerDeps(data.state, data.settings.config, {
     blobs: data.blobs,
@@ -88,7 +88,7 @@ async function put(
     startUs,
   }
   const staged = await data.blobs.stage(createReadStream(file))
-  // the sweep of a running gateway knows nothing of this process: without the lease it could come between file and row
+  // without the lease the sweep of a running gateway could remove the bytes before their row is written
   const giveBack = await data.lease.keep()
   const model = await registerModel(deps, staged, facts).finally(giveBack)
   if (isJson) printJson(io, toModelInfo(model, data.timeZoneMin))
@@ -101,9 +101,9 @@ async function get(io: CliIo, data: ModelData, modelId: string, output: string |
     throw new Error(`no model has the id ${modelId}: \`fieldgate model list --store NAME\` prints them`)
   const bytes = await data.blobs.open(model.sha256)
   if (bytes === undefined || model.isDamaged)
-    throw new Error(`the bytes of ${modelId} were damaged on disk and put aside: put the file again`)
+    throw new Error(`the bytes of ${modelId} are damaged on disk: put the file again`)
   if (output === undefined) {
-    for await (const chunk of bytes) io.stdout.write(chunk as unknown as string) // a stream takes bytes as well
+    for await (const chunk of bytes) io.stdout.write(chunk as unknown as string) // streams take bytes too; `CliIo` declares text only
     return
   }
   await pipeline(Readable.from(bytes), createWriteStream(output, { flags: 'wx' }))
@@ -133,6 +133,7 @@ async function list(io: CliIo, data: ModelData, store: string | undefined, isJso
   else for (const model of models) io.stdout.write(`${lineOf(model, data.timeZoneMin)}\n`)
 }
 
+/** Model state → its description in a list. */
 const STATES = { 10: 'put here', 20: 'feedback', 30: 'aggregated', 40: 'fetched' } as const
 
 function lineOf(model: ModelRecord, timeZoneMin: number): string {
@@ -145,10 +146,9 @@ function lineOf(model: ModelRecord, timeZoneMin: number): string {
 function readMeta(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return value as Record<string, unknown>
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
   } catch {
-    // told below, like JSON of another kind
+    // reported below, like JSON of another type
   }
   throw new InvalidArgumentError('Expected a JSON object.')
 }

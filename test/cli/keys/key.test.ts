@@ -91,14 +91,14 @@ t.test('key revoke: for good; a second time says so', async (t) => {
   for (const which of [apiKey, 'a']) {
     t.match(await key('revoke', which), {
       code: 0,
-      stdout: /^The key a \(\S+\) was revoked already, at 20\d\d-\S+; nothing changed\.\n$/,
+      stdout: /^The key a \(\S+\) was already revoked at 20\d\d-\S+; nothing changed\.\n$/,
     })
   }
   t.match(JSON.parse((await key('revoke', 'a', '--json')).stdout), { apiKey, revoked: true, already: true })
   t.same(await list(), before)
   t.match(await key('rotate', apiKey), {
     code: 1,
-    stderr: /is revoked: make a new one with `fieldgate key create`/,
+    stderr: /is revoked: create a new one with `fieldgate key create`/,
   })
 })
 

@@ -2,7 +2,7 @@
 import type { Transfer, UpstreamInfo } from './shared.js'
 
 export interface FlMethods {
-  /** Sets where models of a store are fed back to (scope fl:write) */
+  /** Adds an upstream to which models of a store are fed back (scope fl:write) */
   'fl.create_upstream_info': {
     params: {
       /** name of a model store, short or long form */
@@ -43,7 +43,7 @@ export interface FlMethods {
     }
     result: UpstreamInfo[]
   }
-  /** Changes upstream information; what is left out keeps its value (scope fl:write) */
+  /** Changes upstream information; absent members keep their values (scope fl:write) */
   'fl.update_upstream_info': {
     params: {
       /** id of upstream information */
@@ -62,7 +62,7 @@ export interface FlMethods {
     }
     result: UpstreamInfo
   }
-  /** Removes upstream information and returns it; transfers that wait for it end as failed (scope fl:write) */
+  /** Removes upstream information and returns it; its waiting transfers fail (scope fl:write) */
   'fl.delete_upstream_info': {
     params: {
       /** id of upstream information */
@@ -94,7 +94,7 @@ export interface FlMethods {
       [name: string]: unknown
     }
   }
-  /** The outbox: transfers to and from upstreams, filtered, ordered and paged (scope fl:read) */
+  /** Transfers to and from upstreams, filtered, ordered and paged (scope fl:read) */
   'fl.list_transfers': {
     params: {
       /** condition; {} or absent for none */
@@ -116,7 +116,7 @@ export interface FlMethods {
     }
     result: Transfer
   }
-  /** Tries a waiting or failed transfer now; a delivered one stays as it is (scope fl:write) */
+  /** Retries a waiting or failed transfer now; a delivered one is returned unchanged (scope fl:write) */
   'fl.retry_transfer': {
     params: {
       /** id of a transfer */
@@ -124,7 +124,7 @@ export interface FlMethods {
     }
     result: Transfer
   }
-  /** Ends a waiting or running transfer; the model stays here (scope fl:write) */
+  /** Cancels a waiting or running transfer; the model is kept on this node (scope fl:write) */
   'fl.cancel_transfer': {
     params: {
       /** id of a transfer */
@@ -132,12 +132,12 @@ export interface FlMethods {
     }
     result: Transfer
   }
-  /** Registers a feedback whose bytes are here already, or tells where to send them (scope model:write) */
+  /** Registers a feedback whose bytes are stored here, or returns where to send them (scope model:write) */
   'fl.announce': {
     params: {
       /** digest of the bytes that would be sent */
       sha256: string
-      /** how many there are */
+      /** size of the bytes */
       size: number
       /** data part of model_store.model.put_feedback */
       data: {

@@ -40,7 +40,7 @@ export interface ModelStoreMethods {
       location: string
     }[]
   }
-  /** Removes a model; a feedback of it that waits is still delivered (scope model:write) */
+  /** Removes a model; its waiting feedbacks are still delivered (scope model:write) */
   'model_store.model.delete': {
     params: {
       /** id of a model */
@@ -48,7 +48,7 @@ export interface ModelStoreMethods {
     }
     result: ModelInfo
   }
-  /** Makes a model store (scope model:write) */
+  /** Creates a model store (scope model:write) */
   'model_store.create': {
     params: {
       /** name of a model store, short or long form */
@@ -56,7 +56,7 @@ export interface ModelStoreMethods {
     }
     result: ModelStoreInfo
   }
-  /** Removes a model store with its models and upstreams; refused while a transfer of it waits (scope model:write) */
+  /** Removes a model store with its models and upstreams, unless a transfer of it waits (scope model:write) */
   'model_store.delete': {
     params: {
       /** name of a model store, short or long form */
