@@ -46,7 +46,10 @@ t.test('cli model: put, list and get, without a gateway', async (t) => {
   t.ok(readFileSync(path.join(dir, 'out.dat')).equals(bytes))
   t.match(await run('model', 'get', info.model_id, '-o', 'out.dat'), { code: 1, stderr: /EEXIST|exist/ })
   t.match(await run('model', 'get', 'nothing'), { code: 1, stderr: /no model has the id/ })
-  t.match(await run('model', 'put', 'none.dat', '--store', 'rain'), { code: 1, stderr: /none\.dat does not exist/ })
+  t.match(await run('model', 'put', 'none.dat', '--store', 'rain'), {
+    code: 1,
+    stderr: /none\.dat does not exist/,
+  })
   t.match(await run('model', 'put', 'm.dat', '--store', 'rain', '--meta', '[]'), {
     code: 2,
     stderr: /JSON object/,
