@@ -14,7 +14,7 @@ import { readGraph } from '../../src/routing/graph/graph-file.js'
 import { endsOf, findLeg, type Leg, stepRange } from '../../src/routing/search/leg.js'
 import { createDijkstraSearch } from '../../src/routing/search/leg-search.js'
 import type { ThemeRisk } from '../../src/routing/search/overlay.js'
-import { createProfile, freeWeights, type Profile, stretchMs } from '../../src/routing/search/profile.js'
+import { createProfile, freeWeights, type Profile, partMs } from '../../src/routing/search/profile.js'
 import { createSearchState } from '../../src/routing/search/search-state.js'
 import { endless } from './routing-oracle.js'
 import { circle, createRandom, randomPoint } from './routing-world.js'
@@ -135,7 +135,7 @@ function areEqual(a: Metric, b: Metric): boolean {
 function sumOf(profile: Profile, leg: Leg): number {
   return leg.steps.reduce((sum, step) => {
     const [fromMm, toMm] = stepRange(profile.graph, step)
-    return sum + stretchMs(profile, step.link, fromMm, toMm)
+    return sum + partMs(profile, step.link, fromMm, toMm)
   }, 0)
 }
 

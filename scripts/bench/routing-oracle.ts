@@ -9,7 +9,7 @@ import type { NamedGraph } from '../../src/routing/graph/graph.js'
 import type { Snap } from '../../src/routing/graph/snap.js'
 import type { Control } from '../../src/routing/search/dijkstra.js'
 import { createDijkstraSearch } from '../../src/routing/search/leg-search.js'
-import { createProfile, type Profile, stretchMs } from '../../src/routing/search/profile.js'
+import { createProfile, type Profile, partMs } from '../../src/routing/search/profile.js'
 import { findOrder, findRoute, inOrder } from '../../src/routing/search/route.js'
 import { createSearchState } from '../../src/routing/search/search-state.js'
 import { routeNow } from '../../test/support/routes.js'
@@ -107,9 +107,7 @@ function sumLeg(
     const wholeMm = segmentLengthMm[link >>> 1]!
     if (i > 0 && i + 1 < leg.length && mm !== wholeMm) throw new Error('a link on the way is cut')
     const isAtTail = (i === 0) === (link % 2 === 1) // backward, a link ends at its segment's tail
-    return (
-      sumMs + (isAtTail ? stretchMs(profile, link, 0, mm) : stretchMs(profile, link, wholeMm - mm, wholeMm))
-    )
+    return sumMs + (isAtTail ? partMs(profile, link, 0, mm) : partMs(profile, link, wholeMm - mm, wholeMm))
   }, 0)
 }
 
@@ -122,7 +120,7 @@ function singleMs(profile: Profile, from: Snap, to: Snap, { link, mm }: { link: 
   for (const a of offsets(from)) {
     for (const b of offsets(to)) {
       const drivenMm = link % 2 === 0 ? b - a : a - b
-      if (drivenMm === mm) return stretchMs(profile, link, Math.min(a, b), Math.max(a, b))
+      if (drivenMm === mm) return partMs(profile, link, Math.min(a, b), Math.max(a, b))
     }
   }
   return Number.NaN

@@ -3,7 +3,7 @@ import type { Snap } from '../graph/snap.js'
 import type { Weights } from './dijkstra.js'
 import { endsOf, findLeg, type Leg, type Step, stepRange } from './leg.js'
 import type { LegSearch } from './leg-search.js'
-import { type Profile, stretchMs } from './profile.js'
+import { type Profile, partMs } from './profile.js'
 import { type DrivenStep, type Route, routeOf, type Searcher, throwIfStopped } from './route.js'
 import type { SlicedTask } from './sliced-task.js'
 
@@ -143,7 +143,7 @@ function endJunction(graph: Graph, { link }: DrivenStep): number {
 
 function stepMs(profile: Profile, step: Step): number {
   const [fromMm, toMm] = stepRange(profile.graph, step)
-  return stretchMs(profile, step.link, fromMm, toMm)
+  return partMs(profile, step.link, fromMm, toMm)
 }
 
 function sum(values: readonly number[]): number {

@@ -1,7 +1,7 @@
 import { findSegment, type Overlay, type ThemeRisk } from './overlay.js'
 
 /** Part of a segment between two offsets, with sums over its pieces (parts of one risk level). */
-export interface Stretch {
+export interface SegmentPart {
   lengthMm: number
   /** Σ length · (1 + Σ sensitivity) over the pieces: divided by the speed it is the cost */
   weightedMm: number
@@ -12,9 +12,9 @@ export interface Stretch {
 }
 
 /**
- * Returns the cost of a stretch in integral milliseconds. It is rounded once, so every caller gets the same number.
+ * Returns the cost of a part in integral milliseconds. It is rounded once, so every caller gets the same number.
  *
- * @param weightedMm `Stretch.weightedMm`
+ * @param weightedMm `SegmentPart.weightedMm`
  * @param speed 1/10 km/h; 1 km/h is 1e6 mm in 3.6e6 ms, so ms = mm · 36 / speed
  */
 export function costMs(weightedMm: number, speed: number): number {
@@ -37,11 +37,11 @@ export function measure(
   segment: number,
   fromMm: number,
   toMm: number,
-): Stretch {
+): SegmentPart {
   const lengthMm = toMm - fromMm
   if (themes.length === 0) return { lengthMm, weightedMm: lengthMm, levelMm: 0, maxLevel: 0 }
   if (themes.length === 1) return measureOne(themes[0]!, segment, fromMm, toMm)
-  const stretch: Stretch = { lengthMm, weightedMm: 0, levelMm: 0, maxLevel: 0 }
+  const part: SegmentPart = { lengthMm, weightedMm: 0, levelMm: 0, maxLevel: 0 }
   const pieces = themes.map(({ overlay }) => firstPieceAfter(overlay, segment, fromMm))
   let atMm = fromMm
   while (atMm < toMm) {
@@ -60,13 +60,13 @@ export function measure(
       if (found > level) level = found
       sensitivity += bySensitivity[found]!
     }
-    stretch.weightedMm += (nextMm - atMm) * (1 + sensitivity)
-    stretch.levelMm += (nextMm - atMm) * level
-    if (level > stretch.maxLevel) stretch.maxLevel = level
+    part.weightedMm += (nextMm - atMm) * (1 + sensitivity)
+    part.levelMm += (nextMm - atMm) * level
+    if (level > part.maxLevel) part.maxLevel = level
     atMm = nextMm
     if (atMm < toMm) advance(themes, pieces, atMm)
   }
-  return stretch
+  return part
 }
 
 /** `measure` for one theme, the common case: needs no list of current pieces. */
@@ -75,7 +75,7 @@ function measureOne(
   segment: number,
   fromMm: number,
   toMm: number,
-): Stretch {
+): SegmentPart {
   const lengthMm = toMm - fromMm
   const at = findSegment(overlay, segment)
   if (at < 0) return { lengthMm, weightedMm: lengthMm * (1 + sensitivity[0]!), levelMm: 0, maxLevel: 0 }
@@ -86,7 +86,7 @@ function measureOne(
   let atMm = fromMm
   for (let piece = firstPiece[at]!; atMm < toMm; piece++) {
     const endMm = Math.min(pieceEndMm[piece]!, toMm)
-    if (endMm <= atMm) continue // before the stretch
+    if (endMm <= atMm) continue // before the part
     const level = pieceLevel[piece]!
     weightedMm += (endMm - atMm) * (1 + sensitivity[level]!)
     levelMm += (endMm - atMm) * level
@@ -96,7 +96,7 @@ function measureOne(
   return { lengthMm, weightedMm, levelMm, maxLevel }
 }
 
-/** Returns true when a piece of a level above 0 overlaps the stretch in more than an end. */
+/** Returns true when a piece of a level above 0 overlaps the part in more than an end. */
 export function meetsClosed(closed: Overlay, segment: number, fromMm: number, toMm: number): boolean {
   const at = findSegment(closed, segment)
   if (at < 0) return false

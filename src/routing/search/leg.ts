@@ -3,7 +3,7 @@ import type { RoadPoint, Snap } from '../graph/snap.js'
 import { arcTail, isBackward } from '../graph/topology.js'
 import type { Control, End } from './dijkstra.js'
 import type { LegSearch, NodePath } from './leg-search.js'
-import { type Profile, stretchMs } from './profile.js'
+import { type Profile, partMs } from './profile.js'
 
 /** A link as it is driven, or the part of it between two points. */
 export interface Step {
@@ -80,8 +80,8 @@ function addSource(profile: Profile, link: number, point: RoadPoint, sources: Li
   const { graph } = profile
   const lengthMm = graph.segmentLengthMm[point.segment]!
   const costMs = isBackward(link)
-    ? stretchMs(profile, link, 0, point.offsetMm)
-    : stretchMs(profile, link, point.offsetMm, lengthMm)
+    ? partMs(profile, link, 0, point.offsetMm)
+    : partMs(profile, link, point.offsetMm, lengthMm)
   if (costMs >= 0) sources.push({ node: graph.head[graph.linkStartArc[link]!]!, costMs, link, point })
 }
 
@@ -90,8 +90,8 @@ function addTargets(profile: Profile, link: number, point: RoadPoint, targets: L
   const { graph } = profile
   const lengthMm = graph.segmentLengthMm[point.segment]!
   const costMs = isBackward(link)
-    ? stretchMs(profile, link, point.offsetMm, lengthMm)
-    : stretchMs(profile, link, 0, point.offsetMm)
+    ? partMs(profile, link, point.offsetMm, lengthMm)
+    : partMs(profile, link, 0, point.offsetMm)
   if (costMs < 0) return
   for (let at = graph.linkFirstArc[link]!, end = graph.linkFirstArc[link + 1]!; at < end; at++) {
     targets.push({ node: arcTail(graph, graph.linkArcs[at]!), costMs, link, point })
@@ -113,7 +113,7 @@ export function directLeg(profile: Profile, from: Snap, to: Snap): Leg | undefin
         if (graph.linkStartArc[link] === NO_ARC) continue
         const [low, high] = isBackward(link) ? [goal, start] : [start, goal]
         if (low.offsetMm > high.offsetMm) continue
-        const costMs = stretchMs(profile, link, low.offsetMm, high.offsetMm)
+        const costMs = partMs(profile, link, low.offsetMm, high.offsetMm)
         if (costMs < 0 || (best !== undefined && costMs >= best.costMs)) continue
         best = { costMs, steps: stepsWithLength(graph, [{ link, from: start, to: goal }]) }
       }

@@ -10,7 +10,7 @@ export interface Profile {
   /** pieces of a level above 0 are closed */
   readonly closed: Overlay | undefined
   readonly weights: Weights
-  /** segment → factor on the cost of its stretches; `weights` include it. Only in searches for alternatives */
+  /** segment → factor on the cost of its parts; `weights` include it. Only in searches for alternatives */
   readonly surcharge?: ReadonlyMap<number, number>
 }
 
@@ -45,7 +45,7 @@ export function createProfile(graph: Graph, themes: readonly ThemeRisk[] = [], c
  * Returns the cost of driving a link between two offsets from its segment's tail, milliseconds; -1 when a closed piece
  * lies between them.
  */
-export function stretchMs(profile: Profile, link: number, fromMm: number, toMm: number): number {
+export function partMs(profile: Profile, link: number, fromMm: number, toMm: number): number {
   const { graph, closed, themes } = profile
   const segment = link >>> 1
   if (closed !== undefined && meetsClosed(closed, segment, fromMm, toMm)) return -1
@@ -138,7 +138,7 @@ function weightedLength({ overlay, sensitivity }: ThemeRisk, listed: number): nu
   return weightedMm
 }
 
-/** A link with a closed piece is closed to through traffic; its open ends can still be reached, see `stretchMs`. */
+/** A link with a closed piece is closed to through traffic; its open ends can still be reached, see `partMs`. */
 function closeListed(graph: Graph, closed: Overlay, weights: Weights): void {
   const { segmentLengthMm, linkFirstArc, linkArcs } = graph
   for (const segment of closed.segments) {

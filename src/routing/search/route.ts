@@ -1,6 +1,6 @@
 import { AppError } from '../../errors.js'
 import type { Snap } from '../graph/snap.js'
-import { measure, type Stretch } from './cost.js'
+import { measure, type SegmentPart } from './cost.js'
 import type { CostMatrix, Order } from './cost-matrix.js'
 import type { Control } from './dijkstra.js'
 import { directLeg, endsOf, findLeg, type Leg, type SnapEnds, type Step, stepRange } from './leg.js'
@@ -10,7 +10,7 @@ import type { Profile } from './profile.js'
 import type { SlicedTask } from './sliced-task.js'
 
 /** A step with its length, cost and risk. */
-export interface DrivenStep extends Step, Stretch {}
+export interface DrivenStep extends Step, SegmentPart {}
 
 /** Path through all points of a request, leg by leg. */
 export interface Route {

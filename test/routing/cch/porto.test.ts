@@ -14,7 +14,7 @@ import type { Graph } from '../../../src/routing/graph/graph.js'
 import { readGraph } from '../../../src/routing/graph/graph-file.js'
 import { endsOf, findLeg, type Leg, stepRange } from '../../../src/routing/search/leg.js'
 import { createDijkstraSearch } from '../../../src/routing/search/leg-search.js'
-import { createProfile, freeWeights, type Profile, stretchMs } from '../../../src/routing/search/profile.js'
+import { createProfile, freeWeights, type Profile, partMs } from '../../../src/routing/search/profile.js'
 import { createSearchState } from '../../../src/routing/search/search-state.js'
 import { seeded } from '../../support/random-graph.js'
 import { missingPorto, PORTO } from '../../support/real-map.js'
@@ -109,6 +109,6 @@ function randomPoints(graph: Graph, random: () => number): RequestPoint[] {
 function sumOf(profile: Profile, leg: Leg): number {
   return leg.steps.reduce((sum, step) => {
     const [fromMm, toMm] = stepRange(profile.graph, step)
-    return sum + stretchMs(profile, step.link, fromMm, toMm)
+    return sum + partMs(profile, step.link, fromMm, toMm)
   }, 0)
 }

@@ -8,7 +8,7 @@ const WATER = { overlay: overlayOf(new Map([[0, [[400, 9], [1000, 2]]]])), sensi
 /** Segment 0: level 1 up to 500 mm, level 4 behind it. */
 const SNOW = { overlay: overlayOf(new Map([[0, [[500, 1], [1000, 4]]]])), sensitivity: SENSITIVITY } // biome-ignore format: pieces
 
-t.test('measure: a stretch that begins at the end of a piece does not include that piece', async (t) => {
+t.test('measure: a part that begins at the end of a piece does not include that piece', async (t) => {
   const behind = { lengthMm: 600, weightedMm: 600 * 3, levelMm: 600 * 2, maxLevel: 2 }
   t.same(measure([WATER], 0, 400, 1000), behind)
   t.same(measure([WATER, SNOW], 0, 400, 1000), {
@@ -19,7 +19,7 @@ t.test('measure: a stretch that begins at the end of a piece does not include th
   })
 })
 
-t.test('measure: a stretch that ends at the begin of a piece does not include that piece', async (t) => {
+t.test('measure: a part that ends at the begin of a piece does not include that piece', async (t) => {
   t.same(measure([WATER], 0, 0, 400), { lengthMm: 400, weightedMm: 4000, levelMm: 3600, maxLevel: 9 })
   t.same(measure([SNOW, WATER], 0, 100, 400), {
     lengthMm: 300,

@@ -80,7 +80,7 @@ function checkSteps(graph: Graph, world: World, leg: Leg, start: Spot, goal: Spo
   })
   const sumMs = drives.reduce((sum, drive) => sum + driveCost(world, drive), 0)
   if (sumMs !== leg.costMs) throw new Error(`steps cost ${sumMs} ms, the leg says ${leg.costMs}`)
-  // stretches of length 0 are left out, so a chain may miss its zero links: only chains without such roads are checked
+  // parts of length 0 are left out, so a chain may miss its zero links: only chains without such roads are checked
   if (world.lengthMm.includes(0)) return
   const isAtEnd = (spot: Spot) => spot.offsetMm === 0 || spot.offsetMm === world.lengthMm[spot.segment]
   if (isAtEnd(start) || isAtEnd(goal)) return
@@ -114,8 +114,8 @@ function worldOf(network: Network, graph: Graph, risk: Theme[], closed: [number,
 
 function profileOf(graph: Graph, world: World): Profile {
   const closed = new Map<number, [number, number][]>()
-  for (const [segment, [stretch]] of world.closed ?? []) {
-    const endMm = stretch![1]
+  for (const [segment, [part]] of world.closed ?? []) {
+    const endMm = part![1]
     const lengthMm = world.lengthMm[segment]!
     closed.set(segment, endMm === lengthMm ? [[endMm, 10]] : [[endMm, 10], [lengthMm, 0]]) // biome-ignore format: pairs
   }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { Graph } from '../../../src/routing/graph/graph.js'
 import { costMs, measure } from '../../../src/routing/search/cost.js'
-import { createProfile, freeWeights, stretchMs } from '../../../src/routing/search/profile.js'
+import { createProfile, freeWeights, partMs } from '../../../src/routing/search/profile.js'
 import { makeGraph, type Network } from '../../support/make-graph.js'
 import { driveCost, levelAt, type World } from '../../support/oracle.js'
 import { networks, overlayOf, themes } from '../../support/random-network.js'
@@ -53,18 +53,18 @@ t.test('createProfile: themes add up, sensitivity[0] counts where there is no ce
   t.same([...createProfile(graph, [a, b]).weights], [234_000, 234_000])
 })
 
-t.test('createProfile: closed pieces close the whole link, and the stretches that meet them', async (t) => {
+t.test('createProfile: closed pieces close the whole link, and the parts that meet them', async (t) => {
   const graph = road(1_000_000, 50)
   const closed = overlayOf(new Map([[0, [[200_000, 0], [300_000, 10], [1_000_000, 0]]]])) // biome-ignore format: pieces
   const profile = createProfile(graph, [], closed)
   t.same([...profile.weights], [-1, -1])
-  t.equal(stretchMs(profile, 0, 0, 200_000), 14_400)
-  t.equal(stretchMs(profile, 1, 300_000, 1_000_000), 50_400)
-  t.equal(stretchMs(profile, 0, 199_000, 201_000), -1)
-  t.equal(stretchMs(profile, 0, 250_000, 260_000), -1)
+  t.equal(partMs(profile, 0, 0, 200_000), 14_400)
+  t.equal(partMs(profile, 1, 300_000, 1_000_000), 50_400)
+  t.equal(partMs(profile, 0, 199_000, 201_000), -1)
+  t.equal(partMs(profile, 0, 250_000, 260_000), -1)
 })
 
-t.test('property: costs, levels and sums of links and stretches agree with the oracle', async (t) => {
+t.test('property: costs, levels and sums of links and parts agree with the oracle', async (t) => {
   const cases = networks().chain((network) => {
     const lengthMm = [...makeGraph(network).segmentLengthMm]
     const cut = fc.tuple(fc.nat(1000), fc.nat(1000), fc.nat(1000))
@@ -92,7 +92,7 @@ t.test('property: costs, levels and sums of links and stretches agree with the o
       const [fromMm, toMm] = [a, b]
         .map((part) => Math.round((part / 1000) * lengthMm[segment]!))
         .sort((x, y) => x - y)
-      const stretch = measure(laid, segment, fromMm!, toMm!)
+      const part = measure(laid, segment, fromMm!, toMm!)
       const speed = 360
       const levels = Array.from({ length: Math.min(200, toMm! - fromMm!) }, (_, i) => {
         const mm = fromMm! + ((i + 0.5) * (toMm! - fromMm!)) / Math.min(200, toMm! - fromMm!)
@@ -102,10 +102,10 @@ t.test('property: costs, levels and sums of links and stretches agree with the o
       const isWhole = toMm! - fromMm! <= 200
       return (
         areWeightsRight &&
-        stretch.lengthMm === toMm! - fromMm! &&
-        (isWhole ? stretch.maxLevel === seen : stretch.maxLevel >= seen) &&
-        (!isWhole || stretch.levelMm === levels.reduce((sum, level) => sum + level, 0)) &&
-        costMs(stretch.weightedMm, speed) >= costMs(stretch.lengthMm, speed)
+        part.lengthMm === toMm! - fromMm! &&
+        (isWhole ? part.maxLevel === seen : part.maxLevel >= seen) &&
+        (!isWhole || part.levelMm === levels.reduce((sum, level) => sum + level, 0)) &&
+        costMs(part.weightedMm, speed) >= costMs(part.lengthMm, speed)
       )
     }),
     { numRuns: 500 },
