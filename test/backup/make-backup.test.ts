@@ -182,7 +182,7 @@ t.test('backup: no bytes are removed while a backup is made; the next sweep remo
   t.equal(await lease.remove(), undefined)
   const refused = await run('vacuum')
   t.equal(refused.code, 1)
-  t.match(refused.stderr, /a backup is being made/)
+  t.match(refused.stderr, /a backup is running; run vacuum again/)
   await giveBack()
   t.equal(await lease.remove(), undefined)
   await also()
