@@ -23,7 +23,7 @@ export interface Laid {
   readonly overlay: Overlay
 }
 
-/** When more than this share of the cells changed, the overlay is built from scratch. */
+/** Share of changed cells above which the overlay is built from scratch. */
 const MOST_CHANGED = 1 / 8
 /** Box, level and shape reference of a cell: six numbers of 8 bytes. */
 const CELL_BYTES = 48

@@ -36,7 +36,7 @@ export function onewayOf(tags: Tags, modes: readonly string[]): Oneway {
   return isRoundabout(tags) || tags.get('highway') === 'motorway' ? 'forward' : 'both'
 }
 
-/** Returns the rule that a value of `oneway` stands for; undefined for a missing or unknown one. */
+/** Returns the rule of a value of `oneway`; undefined for a missing or unknown one. */
 export function onewayValue(text: string | undefined): Oneway | undefined {
   return lookUp(VALUES, text?.trim().toLowerCase())
 }
