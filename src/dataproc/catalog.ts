@@ -25,6 +25,7 @@ export interface ModuleCatalog {
 
 const MAX_DEFINITION_BYTES = 1024 * 1024
 
+/** Opens the modules in the folder of a layout. */
 export function createModuleCatalog(layout: DataprocLayout): ModuleCatalog {
   return {
     async list() {
@@ -114,7 +115,7 @@ export function isNodeScript(file: string): boolean {
 }
 
 /** Returns the error for a name that no module has. */
-export function unknownModule(name: string): AppError {
+function unknownModule(name: string): AppError {
   const shown = name.slice(0, 100)
   return new AppError(
     'UNKNOWN_MODULE',

@@ -41,6 +41,7 @@ export interface ModuleEngine {
   settled(): Promise<void>
 }
 
+/** Creates the engine; nothing starts before the first call. */
 export function createModuleEngine(deps: EngineDeps): ModuleEngine {
   const running = createRunning()
   return {

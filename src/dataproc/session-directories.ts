@@ -13,6 +13,7 @@ export interface SessionDirectories {
   list(): Promise<string[]>
 }
 
+/** Opens the directories of sessions. */
 export function createSessionDirectories(layout: DataprocLayout): SessionDirectories {
   const running = new Map<string, number>()
   return {

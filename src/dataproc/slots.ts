@@ -7,6 +7,7 @@ export interface Slots {
   waiting(): number
 }
 
+/** Creates a semaphore. @param maxWaiting callers that may wait; the next one gets BUSY */
 export function createSlots(count: number, maxWaiting: number): Slots {
   let free = count
   const queue = new Set<() => void>()

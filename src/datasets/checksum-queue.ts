@@ -28,6 +28,7 @@ const SLICE_MS = 4
 /** Pause after each slice: callers get the larger share of the thread. */
 const REST_MS = 5
 
+/** Creates a queue, idle until `wake` is called. */
 export function createChecksumQueue(options: ChecksumQueueOptions): ChecksumQueue {
   const { citations, log } = options
   const failed = new Set<number>()

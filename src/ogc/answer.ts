@@ -70,7 +70,7 @@ async function route(request: OgcRequest, options: OgcOptions, kept: Kept): Prom
   const [first, id, part, featureId, ...more] = request.segments
   if (more.length > 0) throw unknownPath(request)
   if (first === 'collections' && id !== undefined)
-    return await answerCollection(request, options, kept, id, part, featureId)
+    return await answerCollection(request, options, kept, { id, part, featureId })
   if (id !== undefined) throw unknownPath(request)
   switch (first) {
     case undefined:
@@ -115,9 +115,7 @@ async function answerCollection(
   request: OgcRequest,
   options: OgcOptions,
   kept: Kept,
-  id: string,
-  part: string | undefined,
-  featureId: string | undefined,
+  { id, part, featureId }: { id: string; part: string | undefined; featureId: string | undefined },
 ): Promise<OgcAnswer> {
   const source = await findCollection(options.sources, id, request.may)
   if (part === 'items') {

@@ -13,9 +13,9 @@ const Datetime = z
 
 const prefixed = (what: string) => z.string().max(200).describe(`${what}; a leading ddc: is ignored`)
 
-export const DatasetName = prefixed('name of a dataset, short or long form')
-export const DatasetLabel = prefixed('name of a dataset, a citation or a loader table')
-export const CitationLabel = prefixed('long form of a citation, or a short form for its newest citation')
+const DatasetName = prefixed('name of a dataset, short or long form')
+const DatasetLabel = prefixed('name of a dataset, a citation or a loader table')
+const CitationLabel = prefixed('long form of a citation, or a short form for its newest citation')
 
 /** New name; a leading `ddc:` is removed before the check. */
 const newName = (what: string) =>
