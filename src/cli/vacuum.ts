@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { createPause } from '../storage/pause.js'
 import { createVacuum } from '../storage/sqlite/citations/vacuum.js'
-import { type Db, retryBusy } from '../storage/sqlite/connection/database.js'
 import { createTableStore } from '../storage/sqlite/tables/store.js'
 import { sweepFiles } from '../tables/jobs.js'
 import { type CiteData, withCiteData } from './data/cite-data.js'
@@ -18,6 +17,7 @@ interface VacuumFlags extends GlobalOptions {
 const SLICE_MS = 20
 const REST_MS = 10
 
+/** Adds the verb `vacuum`. */
 export function addVacuumCommand(program: Command, io: CliIo, deps: CliDeps): void {
   program
     .command('vacuum')
@@ -33,33 +33,25 @@ async function vacuum(
   { data, files, lease }: CiteData,
   { compact, json }: VacuumFlags,
 ): Promise<void> {
-  const { writer } = data
   // a backup pins the write-ahead log: rewritten pages would be stored there a second time
   const giveBack = await lease.remove()
   if (giveBack === undefined) throw new Error('a backup is running; run vacuum again when it has ended')
   await giveBack()
   const progress = createProgress(io.stderr)
-  const { versions, tables } = await createVacuum(data).run(
-    createPause(undefined, SLICE_MS, REST_MS),
-    (done) => progress.show(0, `${group(done.versions)} row versions`),
+  const rows = createVacuum(data)
+  const { versions, tables } = await rows.run(createPause(undefined, SLICE_MS, REST_MS), (done) =>
+    progress.show(0, `${group(done.versions)} row versions`),
   )
   const { removed } = await sweepFiles({ tables: createTableStore(data), files, lease })
   if (compact === true) {
     progress.show(0.9, 'rewriting the database')
-    await retryBusy(() => writer.exec('VACUUM'))
-    writer.pragma('wal_checkpoint(TRUNCATE)')
+    await rows.compact()
   }
   progress.clear()
-  const { freeBytes, totalBytes } = sizesOf(writer)
+  const { freeBytes, totalBytes } = await rows.space()
   if (json === true) return printJson(io, { versions, tables, files: removed, freeBytes, totalBytes })
   io.stdout.write(
     `Removed ${group(versions)} row versions, ${group(tables)} tables and ${group(removed)} files.\n` +
       `data.db takes ${sizeText(totalBytes)}, of which ${sizeText(freeBytes)} are free for new rows.\n`,
   )
-}
-
-function sizesOf(db: Db): { freeBytes: number; totalBytes: number } {
-  const fact = (name: string) => Number(db.pragma(name, { simple: true }))
-  const pageBytes = fact('page_size')
-  return { freeBytes: fact('freelist_count') * pageBytes, totalBytes: fact('page_count') * pageBytes }
 }

@@ -7,7 +7,6 @@ import { createDiskSpace, type DiskSpace } from '../files/disk-space.js'
 import type { PartState } from '../http/health-routes.js'
 import type { FeatureSources } from '../storage/features.js'
 import { openKeyring } from '../storage/keyring.js'
-import { type Db, statement } from '../storage/sqlite/connection/database.js'
 import { createDatasetTables, withDatasets } from '../storage/sqlite/datasets/table-reader.js'
 import { createFeatureSources } from '../storage/sqlite/features/sources.js'
 import { openState } from '../storage/sqlite/state.js'
@@ -136,7 +135,7 @@ function readinessOf(
   return createReadiness({
     databases: [
       { file: layout.stateDb, read: state.check },
-      { file: layout.dataDb, read: async () => void readSchema(loading.data.reader) },
+      { file: layout.dataDb, read: loading.data.check },
     ],
     writeFault: housekeeping.fault,
     disk,
@@ -146,9 +145,4 @@ function readinessOf(
     syncStatus: models.status,
     isClockTrusted: () => state.clock.isTrusted(),
   })
-}
-
-/** Reads a page of the file, which no cache answers. @throws Error when the database cannot be read */
-function readSchema(db: Db): unknown {
-  return statement(db, 'SELECT count(*) FROM sqlite_schema').get()
 }

@@ -80,7 +80,14 @@ export interface VacuumCounts {
   tables: number
 }
 
-/** Removal of rows that nothing can read any more. */
+/** Space that a database takes. */
+export interface DatabaseSpace {
+  /** free for new rows, part of `totalBytes` */
+  freeBytes: number
+  totalBytes: number
+}
+
+/** Removal of rows that nothing can read any more, and of the space that they took. */
 export interface Vacuum {
   /**
    * Removes row versions that no citation sees, and tables that nothing names. Works while other programs read and write.
@@ -88,6 +95,15 @@ export interface Vacuum {
    * @param pause called between steps of a few milliseconds
    */
   run(pause: Pause, onProgress?: (done: VacuumCounts) => void): Promise<VacuumCounts>
+  /**
+   * Returns the free space of the database to the file system. Rewrites the whole database: blocks the calling thread
+   * meanwhile, and requires as much free disk space as the database takes.
+   *
+   * @throws AppError BUSY when another program holds the database
+   */
+  compact(): Promise<void>
+  /** Reads the space that the database takes now. */
+  space(): Promise<DatabaseSpace>
 }
 
 /** Returns the error for a label that names no citation. */

@@ -1,6 +1,6 @@
-import type { Vacuum, VacuumCounts } from '../../citations.js'
+import type { DatabaseSpace, Vacuum, VacuumCounts } from '../../citations.js'
 import type { DataDb } from '../connection/data-db.js'
-import { statement } from '../connection/database.js'
+import { type Db, retryBusy, statement } from '../connection/database.js'
 import { spatialSlots } from '../datasets/ddl.js'
 import { ROW_ID } from '../tables/ddl.js'
 import { FROM_TX, TO_TX, VERSION_ID, versionNames } from '../tables/version-names.js'
@@ -25,7 +25,18 @@ export function createVacuum({ writer: db, lock }: Pick<DataDb, 'writer' | 'lock
       done.tables = await dropDiscarded({ db, lock, pause }, Infinity)
       return done
     },
+    async compact() {
+      await retryBusy(() => db.exec('VACUUM'))
+      db.pragma('wal_checkpoint(TRUNCATE)') // the log holds a copy of the rewritten database
+    },
+    space: async () => spaceOf(db),
   }
+}
+
+function spaceOf(db: Db): DatabaseSpace {
+  const read = (name: string) => Number(db.pragma(name, { simple: true }))
+  const pageBytes = read('page_size')
+  return { freeBytes: read('freelist_count') * pageBytes, totalBytes: read('page_count') * pageBytes }
 }
 
 async function vacuumTable(

@@ -1,6 +1,6 @@
 import { createWriteLock, type WriteLock } from '../../write-lock.js'
 import { DATA_MIGRATIONS } from './data-migrations.js'
-import { type Db, openDatabase } from './database.js'
+import { type Db, openDatabase, statement } from './database.js'
 import { backupBeforeMigration } from './migration-backup.js'
 import { addSqlFunctions } from './sql-functions.js'
 
@@ -12,6 +12,8 @@ export interface DataDb {
   readonly writer: Db
   /** taken by every writer of this process, on any thread */
   readonly lock: WriteLock
+  /** Reads a page of the file, past every cache. @throws Error when the database cannot be read */
+  check(): Promise<void>
   close(): void
 }
 
@@ -32,6 +34,9 @@ export function openDataDb(file: string, options: DataDbOptions = {}): DataDb {
     reader,
     writer,
     lock: createWriteLock(),
+    async check() {
+      statement(reader, 'SELECT count(*) FROM sqlite_schema').get()
+    },
     close() {
       if (reader !== writer) reader.close()
       writer.close()

@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { VacuumCounts } from '../../../../src/storage/citations.js'
+import { createVacuum } from '../../../../src/storage/sqlite/citations/vacuum.js'
 import {
   allRecords,
   columns,
@@ -111,4 +112,20 @@ t.test('vacuum: tables of deleted datasets go, large ones by vacuum alone', asyn
   t.equal(tableNames(opened).length, 1)
   t.same(await vacuum(opened), { versions: 0, tables: 1 })
   t.same(tableNames(opened), [])
+})
+
+t.test('vacuum: compact returns the space of removed versions', async (t) => {
+  const opened = await filled(t, 180)
+  const rows = createVacuum(opened.data)
+  await opened.store.cite('a', 'd')
+  await put(opened, 'two', 180)
+  await opened.store.uncite('a')
+  await vacuum(opened)
+  const before = await rows.space()
+  t.ok(before.freeBytes > 0 && before.freeBytes < before.totalBytes)
+  await rows.compact()
+  const after = await rows.space()
+  t.equal(after.freeBytes, 0)
+  t.ok(after.totalBytes < before.totalBytes)
+  t.equal((await allRecords(opened.store, 'd')).length, 180)
 })
