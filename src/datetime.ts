@@ -15,7 +15,7 @@ export const MIN_US = -BigInt(DAYS_TO_1970) * US_PER_DAY
 export const MAX_US = 2_932_897n * US_PER_DAY - 1n
 
 /** Fault of a datetime. `found` is the text, shortened; `expected` is the rule. */
-export interface DatetimeFault {
+interface DatetimeFault {
   found: string
   expected: string
 }

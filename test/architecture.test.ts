@@ -117,7 +117,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'http/server': ['rpc'], // sockets and limits below the routes
   'http/model-files': ['http', 'http/server', 'auth', 'rpc'],
   'http/openapi': ['rpc'],
-  api: ['auth'],
+  api: ['auth', 'storage'], // parts that several methods share: the caller, the query of a list
   // its noun is the search worker: requests cross to that thread, their types are declared there
   'api/routing': ['api', 'rpc', 'auth', 'geo', 'worker', 'route-engine', 'route-answer'],
   'api/*': [

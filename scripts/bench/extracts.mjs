@@ -11,7 +11,7 @@ export const MONACO = path.join(DATA, 'monaco-2020.osm.pbf')
 
 export function isThere(extract) {
   if (existsSync(extract)) return true
-  console.log(`skipped: ${extract} is not there`)
+  console.log(`skipped: ${extract} does not exist`)
   return false
 }
 

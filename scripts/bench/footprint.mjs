@@ -19,7 +19,7 @@ const TICKS_PER_S = 100
 export async function run() {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
   const executable = path.resolve('build', `fieldgate-${version}-linux-${process.arch}`)
-  if (!existsSync(executable)) throw new Error(`${executable} is not there: npm run build:binary`)
+  if (!existsSync(executable)) throw new Error(`${executable} does not exist: run npm run build:binary`)
   const folder = mkdtempSync(path.join(os.tmpdir(), 'fieldgate-footprint-'))
   try {
     // as an installation leaves it: a file that one write made lies in the page cache in pieces of megabytes, and the
@@ -49,7 +49,7 @@ function serversOf(executable, folder) {
     },
   ]
   if (!existsSync(PORTO)) {
-    console.log(`skipped Porto: ${PORTO} is not there`)
+    console.log(`skipped Porto: ${PORTO} does not exist`)
     return servers
   }
   execFileSync(executable, ['init', '--data-dir', withPorto, '--json'])

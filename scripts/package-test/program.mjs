@@ -12,7 +12,8 @@ export function programOf(kind, folder) {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
   if (kind === 'plain') return plainFiles(folder)
   const file = path.resolve('build', `fieldgate-${version}-${kind}`)
-  if (!existsSync(file)) throw new Error(`${file} is not there: npm run build:binary -- --target ${kind}`)
+  if (!existsSync(file))
+    throw new Error(`${file} does not exist: run npm run build:binary -- --target ${kind}`)
   if (kind === `linux-${process.arch}`) return createProgram(kind, [file], {}, 1)
   if (kind !== 'linux-arm64') throw new Error(`${kind} cannot run on ${process.arch}`)
   if (spawnSync(QEMU, ['--version']).status !== 0 || !existsSync(LIBRARIES)) {

@@ -3,7 +3,7 @@ import type { Config } from '../config.js'
 import type { Log } from '../log.js'
 
 /** Clock of a call; a test passes its own. */
-export interface Clock {
+interface Clock {
   /** µs since 1970 UTC, exact until 2255 */
   nowUs(): number
 }

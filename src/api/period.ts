@@ -2,7 +2,7 @@ import { MAX_US, MIN_US, parseDatetime } from '../datetime.js'
 import { invalidParams } from '../errors.js'
 
 /** A datetime of a request in either of its forms. */
-export type WireDatetime = string | { readonly _type: 'datetime'; readonly val: string }
+type WireDatetime = string | { readonly _type: 'datetime'; readonly val: string }
 
 /** Half-open span of time, µs UTC. */
 export interface Period {
@@ -11,7 +11,7 @@ export interface Period {
 }
 
 /** Members of `properties` that state a period. */
-export interface PeriodProperties {
+interface PeriodProperties {
   start_datetime?: WireDatetime | undefined
   end_datetime?: WireDatetime | undefined
 }

@@ -34,7 +34,7 @@ export interface BackupJob {
   readonly bytesPerSecond: number
 }
 
-export interface BackupOptions extends BackupJob {
+interface BackupOptions extends BackupJob {
   readonly maintenance: Maintenance
   readonly signal?: AbortSignal | undefined
   onProgress?(fraction: number, what: string): void

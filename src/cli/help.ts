@@ -31,7 +31,7 @@ function findVerb(command: Command, words: readonly string[]): Command {
   throw usageError(`no verb${place} is named ${shown}: ${advice}`)
 }
 
-/** Whether one begins with the other, or at most a third of the letters differ. */
+/** Returns true when one begins with the other, or at most a third of the letters differ. */
 function isClose(word: string, name: string): boolean {
   const typed = word.toLowerCase()
   if (typed.length > 1 && (name.startsWith(typed) || typed.startsWith(name))) return true

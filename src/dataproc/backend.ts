@@ -20,7 +20,7 @@ export interface BackendAnswer {
 }
 
 /** Client of one HTTP origin. */
-export interface BackendClient {
+interface BackendClient {
   /** @throws AppError UPSTREAM_UNREACHABLE with the cause when there is no answer */
   send(request: {
     method: 'POST'
@@ -39,7 +39,7 @@ export interface DataprocBackend {
   close(): Promise<void>
 }
 
-export interface BackendLimits {
+interface BackendLimits {
   /** silence after which a request fails, seconds */
   readonly timeLimitS: number
   /** most bytes of an answer */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isLabel, isModuleName, LABEL_RULE, MODULE_NAME_RULE } from './layout.js'
 
-export const SCRIPT_TYPES = [
+const SCRIPT_TYPES = [
   'training',
   'prediction',
   'aggregation',

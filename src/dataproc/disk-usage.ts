@@ -4,7 +4,7 @@ import { lstat, readdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 
 /** Disk space and files in directories. */
-export interface DiskUsage {
+interface DiskUsage {
   /** blocks on disk: holes do not count */
   bytes: number
   files: number

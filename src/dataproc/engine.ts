@@ -14,7 +14,7 @@ import type { SessionDirectories } from './session-directories.js'
 import type { Slots } from './slots.js'
 import { takeOutputs } from './take-outputs.js'
 
-export interface EngineDeps extends CommandDeps {
+interface EngineDeps extends CommandDeps {
   readonly layout: DataprocLayout
   readonly catalog: ModuleCatalog
   readonly stores: RunStores

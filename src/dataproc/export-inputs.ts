@@ -27,7 +27,7 @@ export interface ExportedInput {
   readonly hasGeopackage: boolean
 }
 
-export interface ExportDeps {
+interface ExportDeps {
   /** one snapshot for all inputs of a run */
   readonly states: RowStates
   readonly keyring: Pick<Keyring, 'decrypt'>

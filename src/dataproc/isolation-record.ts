@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import type { Isolation } from './isolation.js'
 
 /** Isolation that the gateway found, for `doctor`, which may run with other permissions. */
-export interface IsolationRecord {
+interface IsolationRecord {
   /** the setting when it was probed */
   readonly mode: string
   readonly kind: Isolation['kind']

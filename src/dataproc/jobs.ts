@@ -11,7 +11,7 @@ import { throwIfCancelled, type WorkHandler } from '../worker/host.js'
 import { type ExportedInput, type ExportItem, exportInputs } from './export-inputs.js'
 import { type PutItem, putOutputs } from './put-outputs.js'
 
-export interface DataprocJobStore {
+interface DataprocJobStore {
   /** over the writing connection of this thread; the caller of a job holds the write lock */
   readonly batches: RowBatches
   readonly keyring: Keyring

@@ -9,7 +9,7 @@ const BATCH_ROWS = 1000
 const MAX_ROW_CHARS = 16 * 1024 * 1024
 
 /** CSV file that a run wrote. */
-export interface OutputCsv {
+interface OutputCsv {
   readonly names: readonly string[]
   readonly batches: AsyncIterable<Field[][]>
 }

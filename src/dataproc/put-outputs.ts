@@ -16,7 +16,7 @@ export interface PutItem {
   readonly onConflict: OnConflict
 }
 
-export interface PutDeps {
+interface PutDeps {
   readonly batches: RowBatches
   /** `service.timeZone`, minutes east of UTC */
   readonly timeZoneMin: number

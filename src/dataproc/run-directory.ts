@@ -12,7 +12,7 @@ import {
 } from './layout.js'
 
 /** Run, its module and its session. */
-export interface RunIdentity {
+interface RunIdentity {
   readonly runId: string
   readonly module: string
   /** null for a caller without a session: its `session` directory is removed with the run */

@@ -17,7 +17,7 @@ export interface ProcessLimits {
   readonly maxProcesses: number
 }
 
-export interface ProcessPlan {
+interface ProcessPlan {
   readonly runId: string
   readonly command: Command
   readonly cwd: string
@@ -33,7 +33,7 @@ export interface ProcessPlan {
 }
 
 /** Reason why the gateway ended a run. */
-export interface Stop {
+interface Stop {
   readonly limit: 'time' | 'memory' | 'disk' | 'print' | 'processes' | 'cancelled'
   /** found value and limit */
   readonly message: string

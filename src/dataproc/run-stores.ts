@@ -12,7 +12,7 @@ import type { DataprocWork } from './jobs.js'
 import { isUuid } from './layout.js'
 import type { InputModel, OutputModel, RunStores } from './run-data.js'
 
-export interface RunStoresOptions {
+interface RunStoresOptions {
   readonly states: RowStates
   /** held while another thread writes rows */
   readonly lock: WriteLock

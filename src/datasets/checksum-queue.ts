@@ -3,7 +3,7 @@ import type { Log } from '../log.js'
 import type { CitationStore, CitationSums } from '../storage/citations.js'
 
 /** Computes checksums after their citations were made, one at a time. */
-export interface ChecksumQueue {
+interface ChecksumQueue {
   /** Starts work on citations without a checksum. */
   wake(): void
   /** Resolves when nothing is left to do. */
@@ -12,7 +12,7 @@ export interface ChecksumQueue {
   close(): Promise<void>
 }
 
-export interface ChecksumQueueOptions {
+interface ChecksumQueueOptions {
   readonly citations: Pick<CitationStore, 'findById' | 'pending' | 'openChecksum' | 'recordSums'>
   readonly log: Pick<Log, 'error'>
   /** computes large checksums on another thread; absent where there is none. Undefined when the citation was removed */

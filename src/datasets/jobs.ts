@@ -20,7 +20,7 @@ const STEP_MS = 100
 type StepResult = CitationSums | 'more' | 'gone'
 
 /** Ports of the job thread. */
-export interface DatasetJobStores {
+interface DatasetJobStores {
   /** over the writing connection of this thread; the caller of a job holds the write lock */
   readonly rows: Pick<DatasetStore, 'put' | 'deleteRecords'>
   /** called once, at the first checksum */

@@ -7,7 +7,7 @@ import type { Keyring } from '../storage/keyring.js'
 import { type StateRow, TRANSACTION_RANGE } from '../storage/states.js'
 
 /** Conditions under which records are printed. */
-export interface PrintOptions {
+interface PrintOptions {
   /** name of the dataset or loader table, which encrypted values are bound to */
   readonly tableName: string
   readonly env: ValueEnv

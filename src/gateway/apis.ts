@@ -12,15 +12,15 @@ import type { Method, MethodFacts } from '../rpc/define-method.js'
 import type { Api } from '../rpc/dispatch.js'
 import { openRpcDocument } from '../rpc/openrpc.js'
 
-/** Where another backend is configured its requests are sent on. */
+/** Path of the dataproc API. Its requests are forwarded when another backend is configured. */
 export const DATAPROC_PATH = '/api/v1/dataproc/jsonrpc'
-/** Its bodies may be large, and its streams stand beside it. */
+/** Path of the loader API. Its bodies may be large; the paths of its streams are siblings. */
 export const LOADER_PATH = '/api/v1/dataloaderapi/jsonrpc'
-/** Its uploads stand below it. */
+/** Path of the model store API. The paths of its uploads begin with it. */
 export const MODEL_STORE_PATH = '/api/v2/model_store/jsonrpc'
 
-/** Vector tiles stand beside it. */
-export function mapApiPath({ service }: Pick<Config, 'service'>): string {
+/** Path of the map API. The path of its vector tiles is a sibling. */
+function mapApiPath({ service }: Pick<Config, 'service'>): string {
   return `/api/v1/${service.apiName}api/jsonrpc`
 }
 

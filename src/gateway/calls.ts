@@ -7,7 +7,7 @@ import { describeApis, type GatewayContext } from './apis.js'
 import { auditHooks } from './audit.js'
 import type { Services } from './services.js'
 
-export interface CallsOptions {
+interface CallsOptions {
   readonly config: Config
   readonly log: Log
   readonly version: string

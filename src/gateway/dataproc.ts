@@ -27,7 +27,7 @@ import type { WorkerClient } from '../worker/client.js'
 import type { ModelServices } from './models.js'
 import type { ServicesOptions } from './options.js'
 
-export interface DataprocServicesOptions
+interface DataprocServicesOptions
   extends Pick<ServicesOptions, 'config' | 'layout' | 'log' | 'version' | 'configFile'> {
   readonly data: DataDb
   readonly disk: DiskSpace
@@ -39,7 +39,7 @@ export interface DataprocServicesOptions
 }
 
 /** Modules that run on this device. */
-export interface DataprocServices {
+interface DataprocServices {
   readonly context: Pick<DataprocContext, 'modules' | 'version'>
   /** Removes the files of a session. @returns false while one of its runs goes on */
   endSession(sessionId: string): Promise<boolean>

@@ -26,7 +26,7 @@ import { readSyncStatus, type SyncStatus } from '../sync/status.js'
 import { announce, type ModelFileDeps, modelUploads, peerFacts, resumableUploads } from './model-files.js'
 import { createNameLimit } from './name-limit.js'
 
-export interface ModelServicesOptions {
+interface ModelServicesOptions {
   config: Config
   layout: DataLayout
   log: Log

@@ -33,7 +33,7 @@ import { addMapTiles } from './map-tiles.js'
 import { describeHttp } from './openapi.js'
 import type { Services } from './services.js'
 
-export interface RoutesOptions {
+interface RoutesOptions {
   readonly config: Config
   readonly log: Log
   readonly version: string

@@ -9,7 +9,7 @@ import type { ScannedBody, ScannedRequest } from '../tables/ingest/scan-body.js'
 import type { Loader } from '../tables/loader.js'
 import type { WorkerClient } from '../worker/client.js'
 
-export interface SpooledAnswerDeps {
+interface SpooledAnswerDeps {
   readonly jobs: Pick<WorkerClient, 'call'>
   /** largest request apart from the elements of its `record_set` */
   readonly maxEnvelopeBytes: number

@@ -19,7 +19,7 @@ import type { GatewayContext } from './apis.js'
 import { createNameLimit } from './name-limit.js'
 import { answerSpooled, answerSpooledParams } from './spooled-calls.js'
 
-export interface LoaderServicesOptions {
+interface LoaderServicesOptions {
   config: Config
   layout: DataLayout
   log: Log

@@ -1,7 +1,7 @@
 import Delaunator from 'delaunator'
 
 /** Triangulation of points and of a frame of four more around them. Triangles run counterclockwise. */
-export interface Triangulation {
+interface Triangulation {
   /** x, y of each point, integers; the frame comes last */
   readonly xy: Float64Array
   /** points without the frame */

@@ -8,7 +8,7 @@ import type { Meter } from './metrics.js'
 import { responseParts } from './server/light-response.js'
 import { requestIdOf } from './server/request-id.js'
 
-export interface AppDeps {
+interface AppDeps {
   readonly log: Log
   /** absent where nothing is counted */
   readonly meter?: Meter

@@ -10,7 +10,7 @@ import type { Meter } from './metrics.js'
 import type { RateLimiter } from './rate-limit.js'
 import type { BodyLimits } from './read-body.js'
 
-/** What every route of calls needs: sign-in, limits, the context of a call, and hooks for logs and figures. */
+/** Dependencies of every route of calls: sign-in, limits, the context of a call, and hooks for logs and metrics. */
 export interface CallDeps<C> {
   readonly stores: AuthStores
   /** lower-case name of the session token header */

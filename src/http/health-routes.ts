@@ -14,7 +14,7 @@ export interface PartState {
   reason?: string
 }
 
-export interface HealthDeps {
+interface HealthDeps {
   readiness(): Promise<PartState[]> | PartState[]
   isDraining(): boolean
 }

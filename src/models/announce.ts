@@ -6,7 +6,7 @@ import { unknownStore } from './faults.js'
 import { type RegisterDeps, refuseLoop, registerModel } from './register-model.js'
 import type { NewUpload, Uploads } from './uploads.js'
 
-export interface AnnounceDeps {
+interface AnnounceDeps {
   register: RegisterDeps
   uploads: Uploads
   /** `limits.modelBytes` */

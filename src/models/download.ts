@@ -4,7 +4,7 @@ import type { ModelRows } from '../storage/models.js'
 import { unknownModel } from './faults.js'
 
 /** Bytes of a model, opened on demand. */
-export interface ModelFile {
+interface ModelFile {
   /** hex */
   sha256: string
   sizeBytes: number

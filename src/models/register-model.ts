@@ -31,7 +31,7 @@ export interface ModelFacts extends SuppliedFacts {
 }
 
 /** Node and id of the first registration of a model. */
-export interface ModelOrigin {
+interface ModelOrigin {
   node: string
   modelId: string
 }

@@ -7,7 +7,7 @@ const SCRUB_PAUSE_MS = 24 * 3600 * 1000
 /** Delay of the first scrub, so that it does not slow down the start. */
 const FIRST_SCRUB_MS = 60_000
 
-export interface UpkeepLoopDeps extends Omit<UpkeepDeps, 'onDamaged'> {
+interface UpkeepLoopDeps extends Omit<UpkeepDeps, 'onDamaged'> {
   uploads: Pick<Uploads, 'removeIdle'>
   clock: { nowUs(): number; isTrusted(): boolean }
   settings: { sweepMinutes: number; scrubBytesPerSecond: number; uploadExpiryS: number }

@@ -31,7 +31,7 @@ interface PieceChecksum {
   digest: Uint8Array
 }
 
-export interface UploadsDeps extends RegisterDeps {
+interface UploadsDeps extends RegisterDeps {
   uploads: UploadRows
   parts: PartFiles
   /** unfinished uploads that a key may have */

@@ -29,7 +29,7 @@ import {
 } from './types.js'
 import { createWideColumns, type WideColumns } from './wide-columns.js'
 
-export interface OgcService {
+interface OgcService {
   /** @throws AppError NOT_FOUND, INVALID_PARAMS, NOT_ACCEPTABLE, BAD_CONDITION */
   answer(request: OgcRequest): Promise<OgcAnswer>
   /** Returns an error in the format that the request asks for. */
@@ -40,7 +40,7 @@ export interface OgcService {
 }
 
 /** Error to print. */
-export interface OgcFault {
+interface OgcFault {
   /** symbolic name */
   readonly code: string
   readonly description: string

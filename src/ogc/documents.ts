@@ -5,7 +5,7 @@ import { CRS_URIS, CRS84 } from './crs.js'
 import { GEOJSON_TYPE, JSON_TYPE, type Link, OPENAPI_TYPE, type Page, SCHEMA_TYPE } from './types.js'
 
 /** Conformance classes that this server implements and its tests check. */
-export const CONFORMANCE = [
+const CONFORMANCE = [
   'http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/core',
   'http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/oas30',
   'http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/html',
@@ -16,7 +16,7 @@ export const CONFORMANCE = [
 const DESCRIPTION = 'Tables, datasets and citations of a Fieldgate gateway'
 
 /** Returns the links of a resource to itself in both formats. */
-export function selfLinks({ format }: Page, href: string, jsonType = JSON_TYPE): Link[] {
+function selfLinks({ format }: Page, href: string, jsonType = JSON_TYPE): Link[] {
   const [json, page] = format === 'json' ? ['self', 'alternate'] : ['alternate', 'self']
   return [
     { href, rel: json as string, type: jsonType, title: 'This document' },

@@ -29,7 +29,7 @@ const MOST_CHANGED = 1 / 8
 const CELL_BYTES = 48
 
 /** Cache of the last overlay of each key. */
-export interface LaidCache {
+interface LaidCache {
   get(key: string): Laid | undefined
   set(key: string, value: Laid, bytes: number): void
 }

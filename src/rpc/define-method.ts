@@ -4,7 +4,7 @@ import { kindOf } from './envelope.js'
 import type { RawJson, StreamedJson } from './result.js'
 import { shorten } from './shorten.js'
 
-/** What a method is, apart from its code: the OpenRPC document and docs/methods.md are made from this. */
+/** Facts about a method without its code. The OpenRPC document and docs/methods.md are generated from them. */
 export interface MethodFacts {
   readonly name: string
   readonly summary: string

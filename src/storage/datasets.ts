@@ -53,7 +53,7 @@ export interface DeleteJob extends RowJob {
 }
 
 /** Current rows of a dataset. */
-export interface DatasetRows extends RowState {
+interface DatasetRows extends RowState {
   readonly kind: 'dataset'
   /** rows that were ever put, deleted ones included: a bound of its size */
   readonly rowsGiven: number

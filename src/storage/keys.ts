@@ -12,7 +12,7 @@ export interface KeyRecord {
 }
 
 /** A key that is neither revoked nor expired, with the facts that authentication needs. */
-export interface ActiveKey {
+interface ActiveKey {
   keyId: string
   keyName: string
   scopes: readonly string[]

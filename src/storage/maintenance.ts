@@ -101,7 +101,7 @@ export interface StoredUpstream {
 }
 
 /** A citation whose rows were read again. */
-export interface CheckedCitation {
+interface CheckedCitation {
   longForm: string
   /** SHA-256 over the cited rows, hex */
   found: string
@@ -158,7 +158,7 @@ export interface DirectoryLock {
 }
 
 /** Result of an attempt to lock a directory: the lock, or the reason and its cause. */
-export type LockAttempt =
+type LockAttempt =
   | { readonly lock: DirectoryLock }
   | { readonly fault: 'held' | 'unwritable'; readonly cause: unknown }
 

@@ -19,7 +19,7 @@ export interface DatasetWriter {
 }
 
 /** Writer of a loader table's records. */
-export interface TableWriter {
+interface TableWriter {
   readonly table: LoaderTable
   /** @throws AppError BAD_RECORD, RECORD_EXISTS */
   put(records: readonly unknown[], options: PutOptions): Promise<Counters>

@@ -1,4 +1,4 @@
-export interface NewSession {
+interface NewSession {
   sessionId: string
   /** SHA-256 of the token; the token itself is not stored */
   tokenHash: Uint8Array
@@ -9,7 +9,7 @@ export interface NewSession {
 }
 
 /** A session that is open now. */
-export interface OpenSession {
+interface OpenSession {
   sessionId: string
   keyId: string
   expiresAtUs: number

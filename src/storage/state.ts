@@ -11,7 +11,7 @@ import type { UploadRows } from './uploads.js'
 import type { UpstreamRows } from './upstreams.js'
 
 /** Rows of the model store and the outbox. */
-export interface ModelTables {
+interface ModelTables {
   readonly models: ModelRows
   readonly modelStores: ModelStores
   readonly upstreams: UpstreamRows

@@ -1,5 +1,5 @@
 /** Gives a lease back. */
-export type Release = () => Promise<void>
+type Release = () => Promise<void>
 
 /**
  * Decides between programs that remove unreferenced bytes and a backup that still needs them.

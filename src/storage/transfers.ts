@@ -32,7 +32,7 @@ export interface TransferRecord {
 }
 
 /** Reason of a failed attempt. */
-export interface TransferFault {
+interface TransferFault {
   name: string
   message: string
 }

@@ -15,7 +15,7 @@ export interface UploadRecord {
   modelId: string | null
 }
 
-export type NewUploadRow = Pick<UploadRecord, 'uploadId' | 'keyId' | 'sha256' | 'sizeBytes' | 'params'>
+type NewUploadRow = Pick<UploadRecord, 'uploadId' | 'keyId' | 'sha256' | 'sizeBytes' | 'params'>
 
 /** Resumable uploads. A finished one is kept for a while, so that a lost answer can be asked for again. */
 export interface UploadRows {

@@ -5,7 +5,7 @@ import { type AttemptFault, classify } from './faults.js'
 import { type LaneState, noteFailure, noteSuccess } from './lanes.js'
 
 /** An attempt as the scheduler starts it. */
-export interface Carried {
+interface Carried {
   lane: LaneState
   transfer: TransferRecord
   signal: AbortSignal

@@ -28,7 +28,7 @@ export interface OutboxDeps {
 }
 
 /** A running attempt. */
-export interface Running {
+interface Running {
   abort: AbortController
   progress: Progress
   done: Promise<void>

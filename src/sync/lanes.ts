@@ -73,7 +73,7 @@ export function nextOf(
 }
 
 /** A failed attempt. */
-export interface Failure {
+interface Failure {
   transferId: number
   fault: AttemptFault
   /** the receiver has more bytes than before: the link works, and the next attempt continues there */

@@ -11,7 +11,7 @@ import { createRunner } from './run-attempt.js'
 import { createThrottle } from './throttle.js'
 import { isWithinWindows } from './windows.js'
 
-export interface OpenOutboxOptions {
+interface OpenOutboxOptions {
   config: Config
   state: Pick<State, 'clock' | 'transfers' | 'upstreams' | 'control'>
   /**

@@ -34,7 +34,7 @@ export interface Runner {
   close(): Promise<void>
 }
 
-export interface RunnerOptions {
+interface RunnerOptions {
   upstreams: Pick<UpstreamRows, 'find'>
   settings: ClientSettings & { allowInsecure: readonly string[] }
   /** for tests; by default `createUpstreamClient` */

@@ -28,7 +28,7 @@ export interface SyncStatus {
   }[]
 }
 
-export interface SyncStatusDeps {
+interface SyncStatusDeps {
   transfers: Pick<TransferRows, 'backlog' | 'counts' | 'waiting'>
   upstreams: Pick<UpstreamRows, 'find'>
   control: Pick<SyncControl, 'isPaused' | 'rate'>

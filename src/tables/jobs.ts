@@ -12,7 +12,7 @@ import { newPathId } from './path-id.js'
 import { putFile } from './put-file.js'
 
 /** Dependencies of bulk work: a writing port of its own thread, and the store of bytes. */
-export interface JobStore {
+interface JobStore {
   readonly tables: TableStore
   readonly keyring: Keyring
   readonly files: Pick<BlobStore, 'stage' | 'list' | 'remove'>

@@ -20,7 +20,7 @@ import { newPathId } from './path-id.js'
 import { putFile } from './put-file.js'
 
 /** Dependencies of a loader. */
-export interface LoaderDeps {
+interface LoaderDeps {
   readonly tables: TableStore
   /** client of the job thread */
   readonly jobs: Pick<WorkerClient, 'call'>

@@ -5,7 +5,7 @@ import { type ColumnDef, type DefinitionFault, MAX_TEXT_LENGTH, NAME, NAME_RULE 
 import { checkFileColumns, FILE_KEYS, fileColumnsOf } from './file-columns.js'
 
 /** Definition of a table, with the names of the contract. */
-export interface DefinitionInput {
+interface DefinitionInput {
   readonly data_name: string
   readonly schema: string
   /** column name → definition, unchecked */
@@ -14,7 +14,7 @@ export interface DefinitionInput {
 }
 
 /** Reads the definition of one column by itself; the paths of faults begin at the column. */
-export type ReadColumnDef = (json: unknown) => { def: ColumnDef } | { faults: readonly DefinitionFault[] }
+type ReadColumnDef = (json: unknown) => { def: ColumnDef } | { faults: readonly DefinitionFault[] }
 
 /** Defaults are checked in this environment; the value of `now()` is that of each call. */
 const DEFAULT_ENV = { timeZoneMin: 0, nowUs: 0n }

@@ -4,7 +4,7 @@ import type { LoaderTable, Span, TableReader } from '../storage/tables.js'
 import { findThemeTable, type ThemeNames } from '../storage/themes.js'
 
 /** A theme and the table that holds it. */
-export interface RiskSource {
+interface RiskSource {
   readonly theme: string
   readonly table: LoaderTable
 }

@@ -9,7 +9,7 @@ import { readGraph } from '../../src/routing/graph/graph-file.js'
 export const PORTO = path.resolve('../shared/data/osm/porto_portugal.osm.pbf')
 
 /** Reason to skip tests on the real roads of Porto, false when the extract exists. For tap's `skip` option. */
-export const missingPorto: string | false = existsSync(PORTO) ? false : `skipped: ${PORTO} is not there`
+export const missingPorto: string | false = existsSync(PORTO) ? false : `${PORTO} does not exist`
 
 /** Builds the map of Porto. */
 export async function portoGraph(): Promise<Graph> {

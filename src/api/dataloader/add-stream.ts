@@ -9,7 +9,7 @@ import {
 import { toCounters } from './schema.js'
 
 /** Result of the stream endpoint: the counters of `add_record`, and the number of the last line. */
-export type StreamResult = ReturnType<typeof toCounters> & { last_line: number }
+type StreamResult = ReturnType<typeof toCounters> & { last_line: number }
 
 /**
  * `POST /api/v1/dataloaderapi/stream/<data_name>`: stores the features of a stream. It has no JSON-RPC form.

@@ -52,13 +52,6 @@ export const UpdateUpstreamParams = z.strictObject({
   enabled: z.boolean().optional(),
 })
 
-export const ListParams = z.strictObject({
-  conds: z.unknown().optional().describe('condition; {} or absent for none'),
-  order: z.unknown().optional().describe('column, -column, or an array of those'),
-  limit: z.int().min(0).max(Number.MAX_SAFE_INTEGER).nullish().describe('absent for all'),
-  offset: z.int().min(0).max(Number.MAX_SAFE_INTEGER).nullish().describe('absent for 0'),
-})
-
 export const UpstreamInfo = z.strictObject({
   id: z.int(),
   model_store_ddc_id: z.null(),

@@ -3,9 +3,9 @@ import { datetimeObject } from '../../datetime.js'
 import { AppError } from '../../errors.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import type { TransferRecord } from '../../storage/transfers.js'
+import { ListParams, listQuery } from '../list-query.js'
 import type { FlContext } from './context.js'
-import { listQuery } from './list-query.js'
-import { ListParams, TransferId, TransferInfo } from './schema.js'
+import { TransferId, TransferInfo } from './schema.js'
 
 type TransferContext = Pick<FlContext, 'transfers' | 'outbox' | 'timeZoneMin'>
 

@@ -4,9 +4,9 @@ import { unknownStore } from '../../models/faults.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import type { UpstreamChange } from '../../storage/upstreams.js'
 import { baseUrlOf } from '../../sync/endpoint.js'
+import { ListParams, listQuery } from '../list-query.js'
 import type { FlContext } from './context.js'
-import { listQuery } from './list-query.js'
-import { CreateUpstreamParams, ListParams, UpdateUpstreamParams, UpstreamId, UpstreamInfo } from './schema.js'
+import { CreateUpstreamParams, UpdateUpstreamParams, UpstreamId, UpstreamInfo } from './schema.js'
 import { toUpstreamInfo, unknownUpstream } from './upstream-info.js'
 
 type UpstreamContext = Pick<FlContext, 'upstreams' | 'caller' | 'timeZoneMin'>

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { unknownStore } from '../../models/faults.js'
 import { defineMethod } from '../../rpc/define-method.js'
+import { ListParams, listQuery } from '../list-query.js'
 import type { ModelStoreContext } from './context.js'
 import { toListedInfo } from './model-info.js'
-import { ListedModelInfo, ListParams, StoreName } from './schema.js'
+import { ListedModelInfo, StoreName } from './schema.js'
 
 export const getInfo = defineMethod({
   name: 'model_store.model.get_info',
@@ -19,17 +20,3 @@ export const getInfo = defineMethod({
     return models.map((model) => toListedInfo(model, context.timeZoneMin))
   },
 })
-
-/** Converts the params of a list for storage. */
-export function listQuery(
-  params: z.output<typeof ListParams>,
-  { timeZoneMin, clock }: Pick<ModelStoreContext, 'timeZoneMin' | 'clock'>,
-) {
-  return {
-    conds: params.conds ?? undefined,
-    order: params.order,
-    limit: params.limit ?? undefined,
-    offset: params.offset ?? undefined,
-    env: { timeZoneMin, nowUs: BigInt(clock.nowUs()) },
-  }
-}

@@ -39,14 +39,6 @@ export const Origin = z.strictObject({
 
 export const PutFeedbackParams = PutAggregatedParams.extend({ origin: Origin })
 
-/** `conds` and `order` are checked where they are compiled, with the position of each fault. */
-export const ListParams = z.strictObject({
-  conds: z.unknown().optional().describe('condition; {} or absent for none'),
-  order: z.unknown().optional().describe('column, -column, or an array of those'),
-  limit: z.int().min(0).max(Number.MAX_SAFE_INTEGER).nullish().describe('absent for all'),
-  offset: z.int().min(0).max(Number.MAX_SAFE_INTEGER).nullish().describe('absent for 0'),
-})
-
 const InfoFields = z.strictObject({
   model_id: z.string(),
   model_kind: z.string(),

@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { AppError } from '../../errors.js'
 import { unknownStore } from '../../models/faults.js'
 import { defineMethod } from '../../rpc/define-method.js'
+import { ListParams, listQuery } from '../list-query.js'
 import type { ModelStoreContext } from './context.js'
-import { listQuery } from './get-info.js'
 import { toStoreInfo } from './model-info.js'
-import { ListParams, StoreInfo, StoreName } from './schema.js'
+import { StoreInfo, StoreName } from './schema.js'
 
 type StoreContext = Pick<ModelStoreContext, 'modelStores' | 'timeZoneMin'>
 

@@ -113,7 +113,7 @@ export function fault(
   return Object.assign(new Error(message), { faultName, status, data })
 }
 
-/** Whether an error is one of a call. */
+/** Returns true for an error that a call was answered with. */
 export function isFault(error: unknown): error is CallFault {
   return error instanceof Error && 'faultName' in error
 }

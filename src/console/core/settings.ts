@@ -46,7 +46,7 @@ export function onSettings(act: () => void): () => void {
   return () => void listeners.delete(act)
 }
 
-/** Whether the dark theme is in use. */
+/** Returns true when the dark theme is in use. */
 export function isDark(): boolean {
   return settings.theme === 'dark' || (settings.theme === 'system' && prefersDark.matches)
 }

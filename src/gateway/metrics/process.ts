@@ -24,7 +24,7 @@ export async function processFamilies(): Promise<Family[]> {
   ]
 }
 
-export interface LoopDelay {
+interface LoopDelay {
   /** delay since the last reading; a reading resets it */
   families(): Family[]
   stop(): void

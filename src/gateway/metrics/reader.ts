@@ -9,7 +9,7 @@ import { outboxFamilies } from './outbox.js'
 import { createLoopDelay, processFamilies } from './process.js'
 import { searchFamilies } from './search.js'
 
-export interface FamilyReader {
+interface FamilyReader {
   read(): Promise<Family[]>
   stop(): void
 }

@@ -14,7 +14,7 @@ import { serveWork } from '../../worker/host.js'
 import { createThemeReader } from './theme-reader.js'
 
 /** Start data of the thread. */
-export interface SearchWorkerData {
+interface SearchWorkerData {
   readonly config: Config
   readonly layout: DataLayout
 }

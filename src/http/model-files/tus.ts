@@ -17,7 +17,7 @@ export const UPLOADS_PATH = '/api/v2/model_store/uploads'
 export const CHECKSUM_ALGORITHMS = 'sha1,sha256'
 
 /** A resumable upload as the transport sees it. */
-export interface PartialUpload {
+interface PartialUpload {
   uploadId: string
   keyId: string
   sizeBytes: number
@@ -52,7 +52,7 @@ export interface ResumableUploads<U extends PartialUpload> {
   remove(uploadId: string): Promise<void>
 }
 
-export interface UploadMetadata {
+interface UploadMetadata {
   /** upload method; `model_store.model.put_feedback` by default */
   method: string
   /** content of the part `data` of that method */

@@ -2,7 +2,7 @@ import { methodPaths, type PathItem, type PlacedMethod, rpcSchemas } from '../..
 import { dataPaths } from './data-paths.js'
 import { answers, contentOf, headerParameter, operation, pathParameter, queryParameter } from './parts.js'
 
-export interface OpenApiFacts {
+interface OpenApiFacts {
   readonly version: string
   /** first word of the session headers */
   readonly headerPrefix: string
@@ -123,7 +123,7 @@ function ogcPaths(): Record<string, PathItem> {
   }
 }
 
-/** What needs no key, and the metrics. */
+/** Paths that need no key, and the metrics. */
 function openPaths(): Record<string, PathItem> {
   const get = (id: string, summary: string, more: object = {}, type = 'application/json') => ({
     get: { ...operation('Gateway', id, summary), responses: answers(summary, type), security: [], ...more },

@@ -3,7 +3,7 @@ import { errorText, toRpcError } from '../../rpc/envelope.js'
 import { requestIdOf } from './request-id.js'
 
 /** Parts of a response as Node writes it. */
-export interface PlainResponse {
+interface PlainResponse {
   readonly status: number
   readonly headers: Record<string, string>
   readonly body: string

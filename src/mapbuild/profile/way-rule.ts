@@ -7,7 +7,7 @@ import { isRoundabout, type Oneway } from './oneway.js'
 import type { DirectionRule, WayRule } from './profile.js'
 
 /** Properties of a way that each profile reads by its own rules. */
-export interface WayTraits {
+interface WayTraits {
   readonly oneway: Oneway
   /** access keys, most specific first; empty = no tag closes the way */
   readonly accessKeys: readonly string[]

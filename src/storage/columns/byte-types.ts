@@ -14,7 +14,7 @@ export const BYTES_TYPES = {
 }
 
 /** Decodes strict base64: text that encodes back to itself. */
-export function readBase64(json: unknown): Buffer | ValueFault {
+function readBase64(json: unknown): Buffer | ValueFault {
   const expected = 'base64 with padding'
   if (typeof json !== 'string') return { found: describeValue(json), expected: `a string of ${expected}` }
   if (json.length % 4 !== 0)

@@ -26,7 +26,7 @@ export interface ValueEnv {
 /**
  * JavaScript type of the stored values: `integer` is number or bigint; `float` is number, or the text NaN.
  */
-export type StoredKind = 'integer' | 'float' | 'text' | 'bytes'
+type StoredKind = 'integer' | 'float' | 'text' | 'bytes'
 
 /**
  * Order of the values of a type: of the stored values themselves, of text without the spaces at its end, or
@@ -38,7 +38,7 @@ export type ValueOrder = 'stored' | 'trimmed' | 'decimal' | 'timetz'
  * Values that a column accepts beside null, for the database to enforce: an inclusive range, 0 and 1, or JSON
  * text.
  */
-export type ValueDomain = { readonly min: bigint; readonly max: bigint } | 'boolean' | 'json'
+type ValueDomain = { readonly min: bigint; readonly max: bigint } | 'boolean' | 'json'
 
 /** A PostgreSQL type, with PostgreSQL's rules for its values. JSON null never reaches the functions. */
 export interface ColumnType {

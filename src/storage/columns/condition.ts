@@ -12,7 +12,7 @@ export interface ConditionColumn {
 }
 
 /** Columns that a condition may name, and the environment of its values. */
-export interface ConditionScope {
+interface ConditionScope {
   readonly columns: ReadonlyMap<string, ConditionColumn>
   readonly env: ValueEnv
 }
@@ -28,17 +28,17 @@ export type Condition =
  */
 export type Term = Comparison | ListTest | RangeTest | PatternTest | NullTest | AreaTest
 
-export type CompareOperator = '=' | '<>' | '<' | '<=' | '>' | '>='
+type CompareOperator = '=' | '<>' | '<' | '<=' | '>' | '>='
 
 /** A value to compare with, in the stored form of the column. */
 export type Operand = Exclude<Stored, null>
 
 /** Column of a term. */
-export interface TermColumn extends ConditionColumn {
+interface TermColumn extends ConditionColumn {
   readonly name: string
 }
 
-export interface Comparison {
+interface Comparison {
   readonly kind: 'compare'
   readonly column: TermColumn
   readonly operator: CompareOperator
@@ -46,14 +46,14 @@ export interface Comparison {
 }
 
 /** True when the value equals one of the list. */
-export interface ListTest {
+interface ListTest {
   readonly kind: 'in'
   readonly column: TermColumn
   readonly values: readonly Operand[]
 }
 
 /** True within an inclusive range. */
-export interface RangeTest {
+interface RangeTest {
   readonly kind: 'between'
   readonly column: TermColumn
   readonly low: Operand
@@ -64,26 +64,26 @@ export interface RangeTest {
  * `LIKE` as in PostgreSQL: `%`, `_`, case-sensitive, and a backslash before each literal `%`, `_` or
  * backslash.
  */
-export interface PatternTest {
+interface PatternTest {
   readonly kind: 'like'
   readonly column: TermColumn
   readonly pattern: string
 }
 
-export interface NullTest {
+interface NullTest {
   readonly kind: 'is_null'
   readonly column: TermColumn
 }
 
 /** Exact test of a geometry column against an area. */
-export interface AreaTest {
+interface AreaTest {
   readonly kind: 'intersects' | 'within'
   readonly column: TermColumn
   readonly area: PreparedArea
 }
 
 /** Limits of one condition; a listed value counts as a term. */
-export const CONDITION_LIMITS = { maxLevels: 32, maxTerms: 1000, maxPatternChars: 10_000 } as const
+const CONDITION_LIMITS = { maxLevels: 32, maxTerms: 1000, maxPatternChars: 10_000 } as const
 
 const COMPARISONS: Record<string, CompareOperator> = {
   '=': '=',

@@ -23,11 +23,7 @@ export interface DatasetType {
   readonly geometryType: string | null
 }
 
-export type DatasetUdtName =
-  | Exclude<keyof typeof LOADER_TYPES, 'file' | 'raster'>
-  | 'numeric'
-  | 'json'
-  | 'jsonb'
+type DatasetUdtName = Exclude<keyof typeof LOADER_TYPES, 'file' | 'raster'> | 'numeric' | 'json' | 'jsonb'
 
 const SYNONYMS: Record<string, DatasetUdtName> = {
   int: 'int4',

@@ -18,7 +18,7 @@ import { writeGeopackage } from './write-geopackage.js'
 export const EXPORT_FORMATS = ['gpkg', 'geojson', 'csv', 'canonical'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
-export interface ExportOptions {
+interface ExportOptions {
   readonly env: ValueEnv
   readonly keyring: Pick<Keyring, 'decrypt'>
   /** reads the bytes of a stored file by its digest, for columns of type `file` */

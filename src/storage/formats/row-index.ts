@@ -7,7 +7,7 @@
 export const STRIDE = 1024
 
 /** Writer of a row index. */
-export interface RowIndexWriter {
+interface RowIndexWriter {
   /** Adds the next row; ids ascend. */
   add(rowId: number): void
   finish(): Uint8Array

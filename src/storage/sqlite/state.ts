@@ -19,7 +19,7 @@ const RECORD_EVERY_US = 10 * 60 * 1_000_000
 /** Ended sessions removed by one `housekeep`. */
 const SWEEP_SESSIONS = 1000
 
-export interface OpenStateOptions {
+interface OpenStateOptions {
   /** encrypts the secrets of upstreams; without it reading or writing an upstream fails */
   keyring?: Keyring
   /** wall clock in ms, for tests */

@@ -40,7 +40,7 @@ export function createCitationStore({ reader, writer, lock }: DataDb): CitationS
 }
 
 /** Part of the store that only reads. */
-export type CitationReader = Pick<CitationStore, 'find' | 'findById' | 'all' | 'pending' | 'openChecksum'>
+type CitationReader = Pick<CitationStore, 'find' | 'findById' | 'all' | 'pending' | 'openChecksum'>
 
 /** Opens the citations of a database that is only read. @param db a connection that sees committed rows only */
 export function createCitationReader(db: Db): CitationReader {

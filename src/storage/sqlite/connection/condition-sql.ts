@@ -3,7 +3,7 @@ import type { Condition, Operand, Term } from '../../columns/condition.js'
 import { sortKeySql } from './column-sql.js'
 
 /** SQL of the columns, and the connection's store of areas. */
-export interface ConditionSql {
+interface ConditionSql {
   /** Returns the quoted and qualified SQL of a column. */
   sqlOf(name: string): string
   /**
@@ -13,7 +13,7 @@ export interface ConditionSql {
 }
 
 /** An SQL expression with the values that are bound in it, in their order. */
-export interface CompiledCondition {
+interface CompiledCondition {
   readonly sql: string
   readonly params: readonly Operand[]
 }

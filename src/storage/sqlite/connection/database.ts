@@ -8,7 +8,7 @@ export type Statement = Database.Statement
 /** SQL scripts in the order of their application; append only. Their number is the schema version. */
 export type Migrations = readonly string[]
 
-export interface OpenOptions {
+interface OpenOptions {
   readonly?: boolean
   /** page cache, KiB; SQLite's default of 16 MB per connection is too much for a board */
   cacheKib?: number

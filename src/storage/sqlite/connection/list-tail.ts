@@ -9,7 +9,7 @@ import type { Db } from './database.js'
 export type ListFields = Record<string, { sql: string; type: UdtName }>
 
 /** SQL text that follows `WHERE`, with the values bound to its parameters. */
-export interface ListTail {
+interface ListTail {
   sql: string
   values: unknown[]
 }

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { nativeBinding } from './native.js'
 
-export interface OpenFileOptions {
+interface OpenFileOptions {
   readonly?: boolean
   /** fails for a missing file instead of creating it */
   fileMustExist?: boolean

@@ -13,12 +13,12 @@ import { type Db, retryBusy } from './database.js'
 import { isFull, openFile } from './open-file.js'
 
 /** A database and the destination of its copy. */
-export interface SnapshotPair {
+interface SnapshotPair {
   readonly from: string
   readonly to: string
 }
 
-export interface SnapshotOptions {
+interface SnapshotOptions {
   signal?: AbortSignal | undefined
   /** read rate, bytes per second; 0 for no limit. A limit blocks the thread, so it needs a thread of its own */
   bytesPerSecond: number

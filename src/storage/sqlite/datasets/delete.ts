@@ -8,7 +8,7 @@ import { currentState, type VersionedTable } from '../versions/versioned-table.j
 import type { FoundDataset } from './catalog.js'
 import { spatialSlots, spatialSql } from './ddl.js'
 
-export interface DeleteOptions extends ReadOptions {
+interface DeleteOptions extends ReadOptions {
   /** condition of a caller, not yet checked; undefined for every row */
   readonly condition: unknown
   /** µs UTC */

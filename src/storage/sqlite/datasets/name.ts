@@ -1,7 +1,7 @@
 import { type Db, statement } from '../connection/database.js'
 
 /** Name with the time that makes it unique. */
-export interface LongForm {
+interface LongForm {
   longForm: string
   /** µs UTC */
   createdAtUs: number

@@ -10,7 +10,7 @@ import type { FoundDataset } from './catalog.js'
 import { type SpatialSql, spatialSlots, spatialSql } from './ddl.js'
 import { keyExists, readDatasetRecord, storedBox } from './record.js'
 
-export interface PutDatasetOptions {
+interface PutDatasetOptions {
   onConflict: OnConflict
   env: ValueEnv
   /** time of the transaction in the order of commits, µs UTC */

@@ -12,7 +12,7 @@ import { countState, readState, type StateReading } from '../versions/read-state
 import { currentState } from '../versions/versioned-table.js'
 import { allDatasets, type FoundDataset, findDataset, requireDataset } from './catalog.js'
 
-export interface DatasetTablesOptions {
+interface DatasetTablesOptions {
   /** `service.timeZone`, minutes east of UTC */
   readonly timeZoneMin: number
   /** most rows of a page */

@@ -16,7 +16,7 @@ import { countState, readState, type StateReading } from '../versions/read-state
 import { currentState, type TableState } from '../versions/versioned-table.js'
 import { extentOfState, extentOfTable } from './extent.js'
 
-export interface FeatureSourcesOptions {
+interface FeatureSourcesOptions {
   readonly tables: TableReader
   /** `service.timeZone`, minutes east of UTC */
   readonly timeZoneMin: number

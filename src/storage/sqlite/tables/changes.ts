@@ -41,7 +41,7 @@ const SCAN_SQL = (name: string): string =>
    UNION SELECT end_datetime FROM ${name} WHERE end_datetime IS NOT NULL ORDER BY at LIMIT ?`
 
 /** Instants of the rows of one call. */
-export interface ChangeLog {
+interface ChangeLog {
   /** undefined when there are more than `MAX_CHANGES` */
   times: Set<bigint> | undefined
 }

@@ -84,7 +84,7 @@ export function dayOf(us: bigint): number {
 }
 
 /** Memory that packing uses again for each run, instead of a short-lived buffer each. */
-export interface PackBuffer {
+interface PackBuffer {
   readonly buffer: ArrayBuffer
 }
 

@@ -6,7 +6,7 @@ import type { MatchRow } from './matches.js'
 import { cryptoContext } from './record-plan.js'
 
 /** Facts that printing rows of one query needs. */
-export interface RowPrinting {
+interface RowPrinting {
   readonly table: LoaderTable
   /** columns after id and location, in the order of the row */
   readonly columns: readonly Column[]

@@ -1,7 +1,7 @@
 import type { Stored } from '../../columns/column-type.js'
 
 /** Id of a matching row, and the values it is sorted by. */
-export interface SortRow {
+interface SortRow {
   readonly rowId: number
   readonly keys: readonly Stored[]
 }
@@ -10,7 +10,7 @@ export interface SortRow {
 const CHUNK_ROWS = 4096
 
 /** Sorts rows without one long sort at the end. */
-export interface Sorter {
+interface Sorter {
   add(row: SortRow): void
   /**
    * Returns the next row ids in order, at most `count`; empty at the end. No row may be added after the first

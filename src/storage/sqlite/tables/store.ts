@@ -15,7 +15,7 @@ import { createTableReader } from './reader.js'
 import { MAX_SEGMENT_ROWS, mergeSegments } from './segment-index.js'
 
 /** Connections of one thread to `data.db`. */
-export interface TableConnection {
+interface TableConnection {
   /** sees committed rows only */
   readonly reader: Db
   /** used by the holder of `lock` alone */

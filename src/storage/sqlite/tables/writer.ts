@@ -13,7 +13,7 @@ import type { CheckedRow } from './record.js'
 import { addToIndex, MAX_SEGMENT_ROWS } from './segment-index.js'
 
 /** Writer of checked rows. The caller has begun a transaction. */
-export interface RowWriter {
+interface RowWriter {
   readonly counters: Counters
   /**
    * @throws AppError RECORD_EXISTS when `ifExists` is `error`; `data.index` counts the rows of this writer

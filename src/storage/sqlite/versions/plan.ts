@@ -125,7 +125,7 @@ const RANGE_COLUMN: StateColumn = {
 }
 
 /** A comparison of one key column, compiled for the columns of a table without an alias. */
-export interface KeyTerm {
+interface KeyTerm {
   readonly column: string
   readonly sql: string
   readonly params: readonly Operand[]

@@ -4,7 +4,7 @@ import { readState, type StateReading } from './read-state.js'
 import type { TableState, VersionedTable } from './versioned-table.js'
 
 /** Parts of a reading that belong to the state and not to the caller. */
-export type StateChecks = Pick<StateReading, 'check' | 'seek'>
+type StateChecks = Pick<StateReading, 'check' | 'seek'>
 
 /**
  * Returns a state in the form of the port.
