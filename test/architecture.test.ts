@@ -140,6 +140,7 @@ const NO_BUILTINS = ['routing', 'geo', 'risk']
 /** npm package → the rooms that own it. */
 const OWNERS: Record<string, readonly string[]> = {
   hono: ['http'],
+  '@hono/node-server': ['http'],
   busboy: ['http'],
   '@tus/server': ['http'],
   undici: ['sync'],

@@ -3,7 +3,6 @@ import type { Answer } from '../rpc/dispatch.js'
 import { errorText, type RequestId, toRpcError } from '../rpc/envelope.js'
 import type { Piece } from '../rpc/pieces.js'
 import { bodyStream, type StreamOptions } from './body-stream.js'
-import { lightResponse, type ResponseBody } from './server/light-response.js'
 
 export type HeaderRecord = Readonly<Record<string, string>>
 
@@ -14,14 +13,27 @@ const DISK_RETRY_S = 60
 /** Chunks are collected up to this many characters before they go to the socket. */
 const GATHER_CHARS = 32 * 1024
 
+/** Responses made by `respond`. */
+const complete = new WeakSet<Response>()
+
 /** Makes a response with the headers that every response has. @param headers win over those */
 export function respond(
   requestId: string,
   status: number,
   headers: HeaderRecord,
-  body: ResponseBody,
+  body: string | Uint8Array | ReadableStream<Uint8Array> | null,
 ): Response {
-  return lightResponse(status, { ...commonHeaders(requestId), ...headers }, body)
+  const all = { ...commonHeaders(requestId), ...headers }
+  // bytes are never those of a SharedArrayBuffer, which a Response refuses
+  const content = body as Exclude<typeof body, Uint8Array> | Uint8Array<ArrayBuffer>
+  const response = new Response(content, { status, headers: all })
+  complete.add(response)
+  return response
+}
+
+/** Checks whether `respond` made a response. Reading its headers to find out would cost as much as making them. */
+export function hasCommonHeaders(response: Response): boolean {
+  return complete.has(response)
 }
 
 /** Headers that every response has. */

@@ -1,11 +1,10 @@
 import { Hono } from 'hono'
 import { AppError, isAppError } from '../errors.js'
 import type { Log } from '../log.js'
-import { commonHeaders, refusalResponse } from './answer.js'
+import { commonHeaders, hasCommonHeaders, refusalResponse } from './answer.js'
 import { addressOf, type HttpContext, type HttpEnv } from './env.js'
 import { isHealthPath } from './health-routes.js'
 import type { Meter } from './metrics.js'
-import { responseParts } from './server/light-response.js'
 import { requestIdOf } from './server/request-id.js'
 
 interface AppDeps {
@@ -45,7 +44,7 @@ export function createApp(deps: AppDeps): Hono<HttpEnv> {
 
 /** Adds the common headers to a response that a library made; `respond` gives them to the others. */
 function addMissingHeaders(c: HttpContext): void {
-  if (responseParts(c.res) !== undefined) return
+  if (hasCommonHeaders(c.res)) return
   for (const [name, value] of Object.entries(commonHeaders(c.get('requestId'))))
     if (!c.res.headers.has(name)) c.res.headers.set(name, value)
 }

@@ -2,12 +2,11 @@ import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES }
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { getRequestListener } from '@hono/node-server'
 import type { Config } from '../../config.js'
 import { AppError, messageOf } from '../../errors.js'
 import { createDrain } from './drain.js'
-import { lightResponse } from './light-response.js'
 import { lingerAfterEarlyAnswer } from './linger.js'
-import { createListener, type Fetch } from './listener.js'
 import { plainRefusal } from './plain-refusal.js'
 import { createSocketGuard } from './sockets.js'
 import type { TlsPair } from './tls-pair.js'
@@ -23,20 +22,31 @@ export interface HttpServer {
   stop(drainMs: number): Promise<void>
 }
 
+/** A web handler, such as hono's `app.fetch`, with Node's own request and response beside the web's. */
+export type Fetch = (
+  request: Request,
+  env: { incoming: IncomingMessage; outgoing: ServerResponse },
+) => Response | Promise<Response>
+
 type NodeServer = ReturnType<typeof createServer> | ReturnType<typeof createTlsServer>
 
 /** Makes the server of the routes: limits and time-outs of sockets, and error bodies that Node's own refusals lack. */
 export function createHttpServer(fetch: Fetch, limits: Config['limits'], tls: TlsPair | null): HttpServer {
   const guard = createSocketGuard(limits)
-  const answer = createListener(fetch, (error) => {
-    const { status, headers, body } = plainRefusal(badHttp(error))
-    return lightResponse(status, headers, body)
+  // the library types Node's request for HTTP/2, too, which this server does not speak
+  const answer = getRequestListener(fetch as Parameters<typeof getRequestListener>[0], {
+    autoCleanupIncoming: false, // it cuts a refused body after half a second, response and all
+    errorHandler(error) {
+      const { status, headers, body } = plainRefusal(badHttp(error))
+      return new Response(body, { status, headers })
+    },
   })
   const server = openServer(limits, tls)
   const drain = createDrain(server)
   const listener = guard.guard((request, response) => {
     lingerAfterEarlyAnswer(request, response, limits.bodyMs)
-    return answer(request, response)
+    // what the library cannot send, such as a header that Node refuses, cuts this connection and nothing else
+    void Promise.resolve(answer(request, response)).catch((error: Error) => response.destroy(error))
   })
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     drain.onRequest(response)
