@@ -89,7 +89,7 @@ t.test('stream: RFC 8142 sequences, records over several lines', async (t) => {
   await rejectsWith(t, send(opened, pieces(bad)), 'BAD_RECORD', { data: { line: 3, last_committed_line: 0 } })
 })
 
-t.test('stream: gzip, said or not, in several members; damaged gzip tells how far it came', async (t) => {
+t.test('stream: gzip, declared or not, in several members; damaged gzip reports the position', async (t) => {
   const opened = await openSample(t)
   t.match(await send(opened, pieces(gzipSync(lines(0, 25))), { isGzip: true }), { count_insert: 25 })
   t.match(await send(opened, pieces(gzipSync(lines(25, 25)))), { count_insert: 25 }, 'told by its first byte')

@@ -27,7 +27,7 @@ const define = (record_def: unknown, more: object = {}) => ({
 })
 
 t.test(
-  'register_loader: answers schema and table name; the list tells the table in words of the information schema',
+  'register_loader: returns schema and table name; the list describes the table in terms of the information schema',
   async (t) => {
     const loader = openTestLoader(t)
     const record_def = {
