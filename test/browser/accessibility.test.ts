@@ -36,7 +36,7 @@ async function seriousFaults({ page }: ConsolePage, where: string): Promise<stri
 }
 
 t.test(
-  'console: no page has a serious fault of accessibility, light or dark, wide or narrow',
+  'console: no page has a serious accessibility fault, in either theme, wide or narrow',
   { skip },
   async (t) => {
     const gateway = await townGateway(t)

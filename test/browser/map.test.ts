@@ -6,7 +6,7 @@ import { until } from '../support/models.js'
 
 const skip = missingChromium
 
-t.test('console: a table is made, points are imported, and seen on the map', { skip }, async (t) => {
+t.test('console: creates a table, imports points and shows them on the map', { skip }, async (t) => {
   const gateway = await townGateway(t)
   const view = await openConsole(await startBrowser(t), gateway.url)
   const { page, goTo, complaints } = view
@@ -14,7 +14,7 @@ t.test('console: a table is made, points are imported, and seen on the map', { s
   await page.getByLabel('Secret').fill('fgs_wrong')
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByText('The API key or the secret is wrong').waitFor()
-  t.match(complaints.splice(0), [/401/], 'the browser itself tells of the refusal')
+  t.match(complaints.splice(0), [/401/], 'the browser logs the refusal')
   await signIn(view, gateway.admin)
 
   await goTo('#/tables')
@@ -50,7 +50,7 @@ t.test('console: a table is made, points are imported, and seen on the map', { s
 })
 
 t.test(
-  'console: a route goes round a risk, follows the slider and the pin, and is taken away as KML',
+  'console: a route avoids a risk, changes with the slider and the pin, and is downloaded as KML',
   { skip },
   async (t) => {
     const gateway = await townGateway(t)

@@ -9,7 +9,7 @@ import { startGateway } from '../support/start-gateway.js'
 const skip = missingChromium
 const FILE_BYTES = 6_000_000
 
-/** A link that can be cut: it passes bytes on to a port, and counts those towards it. */
+/** Proxy of a port whose connections can be cut. Counts the bytes sent to the port. */
 async function startLink(t: { teardown(work: () => unknown): unknown }, port: number) {
   const sockets = new Set<net.Socket>()
   const link = { sentBytes: 0, cutAtBytes: Number.POSITIVE_INFINITY, isDown: false, cut, url: '' }
@@ -44,7 +44,7 @@ async function startLink(t: { teardown(work: () => unknown): unknown }, port: nu
   return link
 }
 
-t.test('console: an upload whose network is cut half way goes on where it stopped', { skip }, async (t) => {
+t.test('console: an interrupted upload continues at its offset', { skip }, async (t) => {
   const gateway = await startGateway(t)
   const link = await startLink(t, gateway.gateway.port)
   const view = await openConsole(await startBrowser(t), link.url)
@@ -81,7 +81,7 @@ t.test('console: an upload whose network is cut half way goes on where it stoppe
   )
 })
 
-t.test('console: the outbox is watched while it delivers to a second gateway', { skip }, async (t) => {
+t.test('console: shows the outbox while it delivers to a second gateway', { skip }, async (t) => {
   const dir = t.testdir()
   const settings = { sync: LOCAL_SYNC }
   const edge = await startGateway(t, { settings, dataDir: path.join(dir, 'edge') })

@@ -4,7 +4,7 @@ import { fillGateway, townGateway } from '../support/console-gateway.js'
 
 const skip = missingChromium
 
-t.test('console: language and theme are switched, and kept', { skip }, async (t) => {
+t.test('console: language and theme can be changed and are kept', { skip }, async (t) => {
   const gateway = await townGateway(t)
   const view = await openConsole(await startBrowser(t), gateway.url)
   const { page, complaints, goTo } = view
@@ -25,35 +25,40 @@ t.test('console: language and theme are switched, and kept', { skip }, async (t)
   t.same(complaints, [])
 })
 
-t.test('console: by keyboard alone from sign-in to a page; an ended session is told', { skip }, async (t) => {
-  const gateway = await townGateway(t)
-  const view = await openConsole(await startBrowser(t), gateway.url)
-  const { page } = view
-  await page.locator('input[name=key]:focus').waitFor() // the first field has the focus by itself
-  await page.keyboard.type(gateway.admin.apiKey)
-  await page.keyboard.press('Tab')
-  await page.keyboard.type(gateway.admin.secret)
-  await page.keyboard.press('Enter')
-  const link = page.getByRole('link', { name: 'Tables' })
-  await link.waitFor()
-  for (let tabs = 0; tabs < 20; tabs++) {
-    if (
-      await link.evaluate(
-        (element) =>
-          element === (element as { ownerDocument: { activeElement: unknown } }).ownerDocument.activeElement,
-      )
-    )
-      break
+t.test(
+  'console: sign-in and pages work by keyboard alone; an ended session is reported',
+  { skip },
+  async (t) => {
+    const gateway = await townGateway(t)
+    const view = await openConsole(await startBrowser(t), gateway.url)
+    const { page } = view
+    await page.locator('input[name=key]:focus').waitFor() // the first field has the focus by itself
+    await page.keyboard.type(gateway.admin.apiKey)
     await page.keyboard.press('Tab')
-  }
-  await page.keyboard.press('Enter')
-  await page.getByRole('heading', { name: 'Tables' }).waitFor()
-  await gateway.revokeKey(gateway.admin.apiKey)
-  await page.evaluate(`location.hash = '#/datasets'`)
-  await page.getByText('The session has ended').waitFor()
-})
+    await page.keyboard.type(gateway.admin.secret)
+    await page.keyboard.press('Enter')
+    const link = page.getByRole('link', { name: 'Tables' })
+    await link.waitFor()
+    for (let tabs = 0; tabs < 20; tabs++) {
+      if (
+        await link.evaluate(
+          (element) =>
+            element ===
+            (element as { ownerDocument: { activeElement: unknown } }).ownerDocument.activeElement,
+        )
+      )
+        break
+      await page.keyboard.press('Tab')
+    }
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Tables' }).waitFor()
+    await gateway.revokeKey(gateway.admin.apiKey)
+    await page.evaluate(`location.hash = '#/datasets'`)
+    await page.getByText('The session has ended').waitFor()
+  },
+)
 
-t.test('console: two citations are compared, and each has a landing page', { skip }, async (t) => {
+t.test('console: compares two citations, and each has a landing page', { skip }, async (t) => {
   const gateway = await townGateway(t)
   await fillGateway(gateway)
   const view = await openConsole(await startBrowser(t), gateway.url)
@@ -77,7 +82,7 @@ t.test('console: two citations are compared, and each has a landing page', { ski
   t.same(complaints, [])
 })
 
-t.test('console: a method is tried in the API explorer', { skip }, async (t) => {
+t.test('console: calls a method in the API explorer', { skip }, async (t) => {
   const gateway = await townGateway(t)
   const view = await openConsole(await startBrowser(t), gateway.url)
   const { page, goTo, complaints } = view

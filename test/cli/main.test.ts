@@ -3,7 +3,7 @@ import { oneLine } from '../../src/cli/io.js'
 import { listVerbs } from '../../src/cli/main.js'
 import { cli, idleDeps } from '../support/run-cli.js'
 
-t.test('cli: wrong usage is exit code 2 and one line on stderr that says what to do', async (t) => {
+t.test('cli: wrong usage ends with exit code 2 and one line of advice on stderr', async (t) => {
   const table: [argv: string[], line: RegExp][] = [
     [[], /expected a verb; `fieldgate help` lists them/],
     [['key'], /expected a verb/],
@@ -50,7 +50,7 @@ t.test('cli: wrong usage is exit code 2 and one line on stderr that says what to
   }
 })
 
-t.test('cli: help goes to stdout with exit code 0, in every spelling', async (t) => {
+t.test('cli: every form of help prints to stdout with exit code 0', async (t) => {
   const cwd = t.testdir()
   for (const argv of [
     ['help'],
@@ -65,11 +65,11 @@ t.test('cli: help goes to stdout with exit code 0, in every spelling', async (t)
     const { code, stdout, stderr } = await cli(cwd, argv)
     t.same([code, stderr], [0, ''], argv.join(' '))
     t.match(stdout, /^Usage: fieldgate/)
-    t.match(stdout, /--data-dir <dir>/, 'the options of every verb are told')
+    t.match(stdout, /--data-dir <dir>/, 'the global options are listed')
   }
 })
 
-t.test('cli: version, as verb, as flag and as facts', async (t) => {
+t.test('cli: version as a verb, as a flag and as JSON', async (t) => {
   const cwd = t.testdir()
   t.match(await cli(cwd, ['version']), {
     code: 0,
@@ -80,7 +80,7 @@ t.test('cli: version, as verb, as flag and as facts', async (t) => {
   t.match(JSON.parse(stdout), { version: '1.2.3', node: process.versions.node })
 })
 
-t.test('cli: options of every verb may stand before or after its name', async (t) => {
+t.test('cli: global options are accepted before and after the verb', async (t) => {
   const cwd = t.testdir()
   const a = JSON.parse((await cli(cwd, ['--json', '--data-dir', 'd', 'init'])).stdout)
   const b = JSON.parse((await cli(cwd, ['init', '--data-dir', 'd', '--json'])).stdout)
@@ -97,7 +97,7 @@ t.test('cli: each verb has a description', async (t) => {
   }
 })
 
-t.test('oneLine: no control character and no second line reaches a terminal', async (t) => {
+t.test('oneLine: replaces control characters and line breaks', async (t) => {
   t.equal(oneLine(new Error('a\nb\u001b[31mc\u0085d')), 'a b [31mc d')
   t.equal(oneLine('error: x'), 'x')
   t.equal(oneLine('x'.repeat(2000)).length, 1001)

@@ -7,7 +7,7 @@ import { lockDirectory } from '../../src/storage/sqlite/connection/lock.js'
 import { formatStatement } from '../../src/update/statement.js'
 import { cli } from '../support/run-cli.js'
 
-/** How a made-up executable serves and what its doctor says. */
+/** Behaviour of a simulated executable: how it serves, and what its doctor prints. */
 interface Habits {
   serves?: 'well' | 'crashes' | 'never ready' | 'answers 503' | 'ends badly'
   doctor?: 0 | 1 | 2
@@ -18,7 +18,7 @@ const TARGET = `${process.platform}-${process.arch}`
 const { publicKey, privateKey } = generateKeyPairSync('ed25519')
 const trusted = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('base64')
 
-/** A program of the verbs that an update uses, as a script. */
+/** Script that simulates the verbs used by an update. */
 function program(version: string, { serves = 'well', doctor = 0 }: Habits = {}): string {
   const code = `
 const http = require("node:http")
@@ -89,7 +89,7 @@ function writeSignature(file: string, version: string, bytes: Buffer, key: KeyOb
 }
 
 t.test(
-  'update: a signed newer release takes the place; the old one is kept, and comes back by --back',
+  'update: installs a signed newer release, keeps the old one, and restores it with --back',
   async (t) => {
     const at = place(t)
     at.release('new', '1.1.0')
@@ -104,7 +104,7 @@ t.test(
   },
 )
 
-t.test('update: what is not signed as it is changes nothing', async (t) => {
+t.test('update: changes nothing when the signature does not match the release', async (t) => {
   const stranger = generateKeyPairSync('ed25519').privateKey
   const cases: [title: string, message: RegExp, break_: (at: Place, file: string) => void][] = [
     [
@@ -167,7 +167,7 @@ t.test('update: what is not signed as it is changes nothing', async (t) => {
   }
 })
 
-t.test('update: a release that does not work is replaced by the old one', async (t) => {
+t.test('update: restores the old release when the new one does not work', async (t) => {
   const cases: [Habits, RegExp][] = [
     [
       { serves: 'crashes' },
@@ -189,14 +189,14 @@ t.test('update: a release that does not work is replaced by the old one', async 
   }
 })
 
-t.test('update: what doctor found before the update does not hold it up', async (t) => {
+t.test('update: faults that doctor found before the update do not prevent it', async (t) => {
   const at = place(t, {}, { doctor: 2 })
   at.release('new', '1.1.0', { doctor: 2 })
   const run = await at.update('new')
   t.equal(run.code, 0, run.stderr)
 })
 
-t.test('update: --allow-older takes an older release', async (t) => {
+t.test('update: --allow-older installs an older release', async (t) => {
   const at = place(t)
   at.release('new', '0.9.0')
   const run = await at.update('new', '--allow-older')
@@ -204,48 +204,45 @@ t.test('update: --allow-older takes an older release', async (t) => {
   t.equal(at.installed(), '0.9.0')
 })
 
-t.test(
-  'update: a service is restarted, and restarted with the old version when the new one fails',
-  async (t) => {
-    const port = await freePort()
-    const at = place(t)
-    const script = path.join(at.dir, 'restart.sh')
-    writeFileSync(
-      path.join(at.dir, 'edge.config.json'),
-      JSON.stringify({
-        server: { port },
-        update: { publicKey: trusted, readyS: 15, restartCommand: ['sh', script, at.dir, String(port)] },
-      }),
-    )
-    writeFileSync(
-      script,
-      `cd "$1"; [ -f pid ] && kill "$(cat pid)" 2>/dev/null
+t.test('update: restarts the service, and again with the old release when the new one fails', async (t) => {
+  const port = await freePort()
+  const at = place(t)
+  const script = path.join(at.dir, 'restart.sh')
+  writeFileSync(
+    path.join(at.dir, 'edge.config.json'),
+    JSON.stringify({
+      server: { port },
+      update: { publicKey: trusted, readyS: 15, restartCommand: ['sh', script, at.dir, String(port)] },
+    }),
+  )
+  writeFileSync(
+    script,
+    `cd "$1"; [ -f pid ] && kill "$(cat pid)" 2>/dev/null
 bin/fieldgate serve --port "$2" >/dev/null 2>&1 & echo $! > pid\n`,
-    )
-    t.teardown(() => {
-      if (existsSync(path.join(at.dir, 'pid'))) {
-        try {
-          process.kill(Number(readFileSync(path.join(at.dir, 'pid'), 'utf8')))
-        } catch (error) {
-          if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-        }
+  )
+  t.teardown(() => {
+    if (existsSync(path.join(at.dir, 'pid'))) {
+      try {
+        process.kill(Number(readFileSync(path.join(at.dir, 'pid'), 'utf8')))
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
       }
-    })
-    at.release('good', '1.1.0')
-    const good = await at.update('good')
-    t.equal(good.code, 0, good.stderr)
-    const served = async () => (await (await fetch(`http://127.0.0.1:${port}/openrpc.json`)).json()) as object
-    t.match(await served(), { info: { version: '1.1.0' } })
-    at.release('bad', '1.2.0', { serves: 'crashes' })
-    const bad = await at.update('bad')
-    t.equal(bad.code, 1)
-    t.match(bad.stderr, /1\.2\.0 does not work here .*: 1\.1\.0 was restored\n/)
-    t.match(await served(), { info: { version: '1.1.0' } })
-  },
-)
+    }
+  })
+  at.release('good', '1.1.0')
+  const good = await at.update('good')
+  t.equal(good.code, 0, good.stderr)
+  const served = async () => (await (await fetch(`http://127.0.0.1:${port}/openrpc.json`)).json()) as object
+  t.match(await served(), { info: { version: '1.1.0' } })
+  at.release('bad', '1.2.0', { serves: 'crashes' })
+  const bad = await at.update('bad')
+  t.equal(bad.code, 1)
+  t.match(bad.stderr, /1\.2\.0 does not work here .*: 1\.1\.0 was restored\n/)
+  t.match(await served(), { info: { version: '1.1.0' } })
+})
 
 t.test('update: refuses before anything is changed', async (t) => {
-  await t.test('a gateway serves and nothing restarts it', async (t) => {
+  await t.test('a gateway is running that no service manager restarts', async (t) => {
     const at = place(t)
     at.release('new', '1.1.0')
     const lock = lockDirectory(path.join(at.dir, 'data/lock.db'))
@@ -254,7 +251,7 @@ t.test('update: refuses before anything is changed', async (t) => {
     t.match([run.code, at.installed()], [1, OLD])
     t.match(run.stderr, /another gateway serves this data directory .*set update\.restartCommand/)
   })
-  await t.test('no key in the settings', async (t) => {
+  await t.test('the settings have no key', async (t) => {
     const at = place(t, { publicKey: undefined })
     at.release('new', '1.1.0')
     const run = await at.update('new')

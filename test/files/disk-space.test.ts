@@ -3,7 +3,7 @@ import t from 'tap'
 import { createDiskSpace } from '../../src/files/disk-space.js'
 import { rejectsWith } from '../support/rejects-with.js'
 
-t.test('disk space: DISK_FULL tells what is free and what is needed of it', async (t) => {
+t.test('disk space: DISK_FULL states the free and the required bytes', async (t) => {
   const dir = t.testdir()
   const { blocks, bsize } = statfsSync(dir)
   const all = blocks * bsize

@@ -5,7 +5,7 @@ import { pairHeaders, post, startGateway } from '../support/start-gateway.js'
 
 const SESSION = '/api/v1/session/jsonrpc'
 
-t.test('metrics: the page follows the grammar and tells what the specification lists', async (t) => {
+t.test('metrics: the page follows the grammar and contains every metric of the specification', async (t) => {
   const { url, admin, call } = await startGateway(t)
   await call(SESSION, 'session.open_session', {})
   await call(SESSION, 'session.open_session', { expires_in: -1 })

@@ -65,7 +65,7 @@ t.test('GDAL and QGIS read a table of 100,000 rows', { skip: missing('ogrinfo') 
   const ogrinfo = async (...args: string[]) =>
     (await run('ogrinfo', ['-ro', ...signIn, ...args], { maxBuffer: 1e8 })).stdout
 
-  await t.test('ogrinfo tells count, extent and types', async (t) => {
+  await t.test('ogrinfo prints count, extent and types', async (t) => {
     const text = await ogrinfo('-so', source, 'table.points')
     t.match(text, /Feature Count: 100000/)
     t.match(text, /Geometry: Point/)

@@ -14,7 +14,7 @@ interface Seen {
   charged: number[]
 }
 
-/** A source that tells what becomes of it. */
+/** Source that records when it is begun and closed. */
 async function* source(seen: Seen, name: string, texts: string[], failAfter = Infinity) {
   seen.events.push(`${name} begun`)
   try {
@@ -246,7 +246,7 @@ t.test('dispatch: a fault that is no AppError says nothing of itself, and is log
   t.match(seen.faults, [['fails', { message: 'SELECT secret FROM api_key' }]])
 })
 
-t.test('dispatch: an AppError tells its data to the caller and its cause to the log alone', async (t) => {
+t.test('dispatch: data of an AppError goes to the caller, its cause only to the log', async (t) => {
   const { call, seen } = dispatchOf()
   const text = await textOf((await dispatch(bytes(request('refuses')), call)).body)
   t.notMatch(text, /inner/)
@@ -271,7 +271,7 @@ t.test('dispatch: each item of a batch is charged, at once and before any of the
   t.same(seen.charged, [1, 3])
 })
 
-t.test('dispatch: RATE_LIMITED tells when to come again, with the id where there is one', async (t) => {
+t.test('dispatch: RATE_LIMITED states when to retry, with the id when there is one', async (t) => {
   const { call, seen } = dispatchOf({
     charge: async () => {
       throw new AppError('RATE_LIMITED', { retryAfterS: 12 })

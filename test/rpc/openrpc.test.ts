@@ -53,7 +53,7 @@ t.test('openRpcDocument: params by name are listed one by one, those in an array
   t.match(second.params[0].schema, { type: 'object', properties: { size: { type: 'integer' } } })
 })
 
-t.test('openRpcDocument: a method tells its own errors first, then those of every call', async (t) => {
+t.test('openRpcDocument: lists the errors of a method first, then those of every call', async (t) => {
   const [first] = documentOf('/p').methods
   t.match(first.errors[0], { code: ERRORS.NO_ROUTE.code, data: { name: 'NO_ROUTE' } })
   t.same(

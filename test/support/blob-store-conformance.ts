@@ -102,7 +102,7 @@ export async function testBlobStore(t: Test, open: (t: Test) => Promise<BlobStor
     t.ok(Buffer.concat([first?.value ?? Buffer.alloc(0), ...rest]).equals(bytes))
   })
 
-  await t.test('blob store: what was put aside is not there for readers', async (t) => {
+  await t.test('blob store: readers do not see quarantined bytes', async (t) => {
     const store = await open(t)
     const bytes = randomBytes(100)
     const staged = await store.stage(chunksOf(bytes, 100))

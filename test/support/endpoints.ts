@@ -45,7 +45,7 @@ const PARTS: Record<string, () => readonly string[]> = {
   feature_id: () => ['1'],
 }
 
-/** Everything that the gateway tells of itself in its documents, and every route that its router holds besides. */
+/** Endpoints that the documents of the gateway describe, and the other routes of its router. */
 export async function listEndpoints(gateway: TestGateway): Promise<Endpoint[]> {
   const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as {
     paths: Record<string, Record<string, unknown>>
@@ -102,7 +102,7 @@ function httpEndpoints(verb: string, pattern: string): Endpoint[] {
   return paths.map((path) => ({ ...endpointOf(verb, path), ...bodyOf(verb, path) }))
 }
 
-/** A route that no document tells of: pages of the console, refusals of other verbs. */
+/** Route that no document describes: a page of the console, a refusal of other verbs. */
 function besides({ verb, path: pattern }: ServedRoute): Endpoint[] {
   const path = pattern.replace(/\*$/, 'anything').replace(/:\w+/g, 'word')
   if (verb !== 'ALL') return [endpointOf(verb, path)]

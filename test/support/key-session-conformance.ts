@@ -18,7 +18,7 @@ const START_US = START_MS * 1000
 
 /** What every implementation of the store of keys must do. @param open fresh and empty, at `START_MS` */
 export async function testKeys(t: Test, open: Open): Promise<void> {
-  await t.test('key: an unknown one is not there', async (t) => {
+  await t.test('key: an unknown one is not found', async (t) => {
     const { keys } = await open(t)
     const keyId = randomUUID()
     t.equal(await keys.findActive(keyId), undefined)

@@ -50,7 +50,7 @@ export async function testModelStorage(t: Test, open: (t: Test) => Promise<Model
     const same = model()
     const options = { autoCreate: true, push: false }
     await t.rejects(models.addAll([same, same].map((model) => ({ model, options }))))
-    t.equal((await models.counts()).models, 2, 'the first of a failed pair is not there')
+    t.equal((await models.counts()).models, 2, 'the first of a failed pair is not stored')
   })
 
   await t.test('models: stores of one instant have different long forms', async (t) => {

@@ -57,7 +57,7 @@ t.test('key create: scopes come in every spelling, each once', async (t) => {
   t.same(scopes, Array(3).fill(['map:read', 'route:read']))
 })
 
-t.test('key list: tells everything of every key but its secret', async (t) => {
+t.test('key list: prints every field of every key except its secret', async (t) => {
   const { create, list, key } = await prepared(t)
   const { apiKey, secret } = await create('日本', '--scope', 'map:read', '--expires-in', '90d')
   const rows = await list()
@@ -102,7 +102,7 @@ t.test('key revoke: for good; a second time says so', async (t) => {
   })
 })
 
-t.test('key: one that is not there, or a name that several have', async (t) => {
+t.test('key: an unknown key, and a name that several keys have', async (t) => {
   const { create, key, list } = await prepared(t)
   await create('twin', '--scope', 'map:read')
   await create('twin', '--scope', 'map:read')

@@ -24,7 +24,7 @@ t.test('init: makes a node id and an admin key whose secret works', async (t) =>
   t.ok(hashSecret(facts.secret).equals(key?.secretHashes[0] ?? new Uint8Array()))
 })
 
-t.test('init: a second time makes nothing and says so', async (t) => {
+t.test('init: run again it creates nothing and reports that', async (t) => {
   const cwd = t.testdir()
   const first = JSON.parse((await cli(cwd, ['init', '--json'])).stdout)
   const second = await cli(cwd, ['init', '--json'])
@@ -37,26 +37,29 @@ t.test('init: a second time makes nothing and says so', async (t) => {
   t.equal(JSON.parse((await cli(cwd, ['key', 'list', '--json'])).stdout).length, 1)
 })
 
-t.test('init: where every admin key is revoked there is none to name, and none is made', async (t) => {
+t.test('init: names no admin key and creates none when every one is revoked', async (t) => {
   const cwd = t.testdir()
   const { apiKey, nodeId } = JSON.parse((await cli(cwd, ['init', '--json'])).stdout)
   await cli(cwd, ['key', 'revoke', apiKey])
   t.same(JSON.parse((await cli(cwd, ['init', '--json'])).stdout), { nodeId, apiKey: null, secret: null })
 })
 
-t.test('init: what stands in the way is told in one line, with its name', async (t) => {
-  const cwd = t.testdir({ file: 'x', broken: { 'state.db': 'no database at all' } })
-  for (const dir of ['file', 'file/below', '/proc/none']) {
-    const { code, stdout, stderr } = await cli(cwd, ['init', '--data-dir', dir])
-    t.same([code, stdout], [1, ''], dir)
-    t.match(stderr, /^fieldgate: the data directory \S+ cannot be made: .*; choose another --data-dir\n$/)
-  }
-  const { code, stderr } = await cli(cwd, ['init', '--data-dir', 'broken'])
-  t.equal(code, 1)
-  t.match(stderr, /^fieldgate: \S+state\.db cannot be opened: file is not a database\n$/)
-})
+t.test(
+  'init: fails in one line that names the path when the directory or a database cannot be used',
+  async (t) => {
+    const cwd = t.testdir({ file: 'x', broken: { 'state.db': 'no database at all' } })
+    for (const dir of ['file', 'file/below', '/proc/none']) {
+      const { code, stdout, stderr } = await cli(cwd, ['init', '--data-dir', dir])
+      t.same([code, stdout], [1, ''], dir)
+      t.match(stderr, /^fieldgate: the data directory \S+ cannot be made: .*; choose another --data-dir\n$/)
+    }
+    const { code, stderr } = await cli(cwd, ['init', '--data-dir', 'broken'])
+    t.equal(code, 1)
+    t.match(stderr, /^fieldgate: \S+state\.db cannot be opened: file is not a database\n$/)
+  },
+)
 
-t.test('init: two at a time make one node and one key', async (t) => {
+t.test('init: two processes at once create one node and one key', async (t) => {
   const cwd = t.testdir()
   const runs = await Promise.all([1, 2, 3].map(() => cli(cwd, ['init', '--json'])))
   const facts = runs.map(({ stdout }) => JSON.parse(stdout))
@@ -65,7 +68,7 @@ t.test('init: two at a time make one node and one key', async (t) => {
   t.equal(facts.filter((fact) => fact.secret !== null).length, 1)
 })
 
-t.test('init: everything in the data directory belongs to its user alone', async (t) => {
+t.test('init: only the owner can read the files of the data directory', async (t) => {
   const cwd = t.testdir()
   await cli(cwd, ['init', '--data-dir', 'd'])
   const dir = path.join(cwd, 'd')
@@ -76,7 +79,7 @@ t.test('init: everything in the data directory belongs to its user alone', async
   }
 })
 
-t.test('init: a directory whose name has spaces, quotes and other scripts', async (t) => {
+t.test('init: accepts a directory name with spaces, quotes and non-Latin letters', async (t) => {
   const cwd = t.testdir()
   const name = `a b/日本 "x" 'y' #?%20`
   const { code, stderr } = await cli(cwd, ['init', '--data-dir', name, '--json'])
@@ -84,7 +87,7 @@ t.test('init: a directory whose name has spaces, quotes and other scripts', asyn
   t.ok(existsSync(path.join(cwd, name, 'state.db')))
 })
 
-t.test('init: where no directory can be made it fails in one line', async (t) => {
+t.test('init: fails in one line when the directory cannot be created', async (t) => {
   const cwd = t.testdir()
   writeFileSync(path.join(cwd, 'file'), '')
   const { code, stdout, stderr } = await cli(cwd, ['init', '--data-dir', 'file/d'])
@@ -92,7 +95,7 @@ t.test('init: where no directory can be made it fails in one line', async (t) =>
   t.match(stderr, /^fieldgate: [^\n]*(ENOTDIR|EEXIST)[^\n]*\n$/)
 })
 
-t.test('init: a database of a newer version is left alone', async (t) => {
+t.test('init: does not change a database of a newer version', async (t) => {
   const cwd = t.testdir()
   await cli(cwd, ['init', '--data-dir', 'd'])
   const { default: Database } = await import('better-sqlite3')

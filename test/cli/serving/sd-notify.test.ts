@@ -65,7 +65,7 @@ t.test('serve: without a service manager no notification is sent', async (t) => 
   t.same(lines(), [])
 })
 
-t.test('createNotifier: a missing program is logged once, and stops nothing', async (t) => {
+t.test('createNotifier: a missing program is logged once and is not an error', async (t) => {
   const warnings: unknown[] = []
   const log = { warn: (fields: unknown) => void warnings.push(fields), error: () => undefined } as never
   const gone = createNotifier({ NOTIFY_SOCKET: '/run/n', PATH: t.testdir() }, log)
@@ -92,7 +92,7 @@ t.test('watchdog: is not notified while a worker does not respond', async (t) =>
   await until(() => lines().length > before)
 })
 
-t.test('watchdogMs: only a period for this process counts', async (t) => {
+t.test('watchdogMs: ignores a period for another process', async (t) => {
   t.equal(watchdogMs({ WATCHDOG_USEC: '30000000' }, 7), 30_000)
   t.equal(watchdogMs({ WATCHDOG_USEC: '30000000', WATCHDOG_PID: '7' }, 7), 30_000)
   for (const env of [

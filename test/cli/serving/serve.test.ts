@@ -16,7 +16,7 @@ function start(t: Test, cwd: string, argv: string[] = []): RunningCli {
   return running
 }
 
-/** The same, and waits until it tells that it is ready. */
+/** Starts the verb and waits until it reports that it is ready. */
 async function serve(t: Test, cwd: string, argv: string[] = []) {
   const running = start(t, cwd, ['--json', ...argv])
   const ready = JSON.parse(await printed(running, /"ready"/))
@@ -35,33 +35,30 @@ const verify = JSON.stringify({
   params: { token: 'x' },
 })
 
-t.test(
-  'serve --json: one line when it can answer; the first start tells the key in it, the next does not',
-  async (t) => {
-    const cwd = t.testdir()
-    const first = await serve(t, cwd)
-    t.match(first.ready, {
-      event: 'ready',
-      url: /^http:\/\/127\.0\.0\.1:\d+$/,
-      apiKey: String,
-      secret: /^fgs_/,
-    })
-    const headers = { APIKey: first.ready.apiKey ?? '', Secret: first.ready.secret ?? '' }
-    t.match(await post(first.ready.url + SESSION, verify, headers), {
-      status: 200,
-      body: { result: { active: false } },
-    })
-    const ended = await stop(first.running)
-    t.equal(ended.code, 0)
-    t.equal(ended.stdout.split('\n').length, 2, 'one line and no more')
-    const second = await serve(t, cwd)
-    t.same(Object.keys(second.ready), ['event', 'url'])
-    t.equal((await post(second.ready.url + SESSION, verify, headers)).status, 200, 'the key works on')
-    t.equal((await stop(second.running, 'SIGINT')).code, 0)
-  },
-)
+t.test('serve --json: one line when ready; only the first start prints the admin key', async (t) => {
+  const cwd = t.testdir()
+  const first = await serve(t, cwd)
+  t.match(first.ready, {
+    event: 'ready',
+    url: /^http:\/\/127\.0\.0\.1:\d+$/,
+    apiKey: String,
+    secret: /^fgs_/,
+  })
+  const headers = { APIKey: first.ready.apiKey ?? '', Secret: first.ready.secret ?? '' }
+  t.match(await post(first.ready.url + SESSION, verify, headers), {
+    status: 200,
+    body: { result: { active: false } },
+  })
+  const ended = await stop(first.running)
+  t.equal(ended.code, 0)
+  t.equal(ended.stdout.split('\n').length, 2, 'one line and no more')
+  const second = await serve(t, cwd)
+  t.same(Object.keys(second.ready), ['event', 'url'])
+  t.equal((await post(second.ready.url + SESSION, verify, headers)).status, 200, 'the key works on')
+  t.equal((await stop(second.running, 'SIGINT')).code, 0)
+})
 
-t.test('serve: in words, the key once and the address', async (t) => {
+t.test('serve: prints the address, and the admin key on the first start only', async (t) => {
   const running = start(t, t.testdir())
   await printed(running, /Fieldgate serves http:/)
   t.match(
@@ -71,7 +68,7 @@ t.test('serve: in words, the key once and the address', async (t) => {
   t.equal((await stop(running)).code, 0)
 })
 
-t.test('serve: a data directory is served by one gateway; keys can be made beside it', async (t) => {
+t.test('serve: one gateway per data directory; keys can be created while it runs', async (t) => {
   const cwd = t.testdir()
   const { running, ready } = await serve(t, cwd)
   const second = await cli(cwd, ['serve', '--port', '0'])
@@ -110,29 +107,26 @@ t.test('serve: two data directories side by side', async (t) => {
   )
 })
 
-t.test(
-  'serve: what cannot be listened on is told with what to do, and leaves the directory free',
-  async (t) => {
-    const cwd = t.testdir()
-    const taken = createServer()
-    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
-    t.teardown(() => taken.close())
-    const { port } = taken.address() as { port: number }
-    const table: [argv: string[], line: RegExp][] = [
-      [['--port', String(port)], new RegExp(`port ${port} of 127.0.0.1 is in use: choose another --port`)],
-      [['--host', '203.0.113.7', '--port', '0'], /203\.0\.113\.7 is not an address of this machine/],
-    ]
-    for (const [argv, line] of table) {
-      const { code, stderr } = await cli(cwd, ['serve', ...argv])
-      t.equal(code, 1)
-      t.match(stderr.trim().split('\n').at(-1), line)
-    }
-    const { running } = await serve(t, cwd)
-    t.equal((await stop(running)).code, 0)
-  },
-)
+t.test('serve: an address that cannot be used fails with advice and releases the directory', async (t) => {
+  const cwd = t.testdir()
+  const taken = createServer()
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => taken.close())
+  const { port } = taken.address() as { port: number }
+  const table: [argv: string[], line: RegExp][] = [
+    [['--port', String(port)], new RegExp(`port ${port} of 127.0.0.1 is in use: choose another --port`)],
+    [['--host', '203.0.113.7', '--port', '0'], /203\.0\.113\.7 is not an address of this machine/],
+  ]
+  for (const [argv, line] of table) {
+    const { code, stderr } = await cli(cwd, ['serve', ...argv])
+    t.equal(code, 1)
+    t.match(stderr.trim().split('\n').at(-1), line)
+  }
+  const { running } = await serve(t, cwd)
+  t.equal((await stop(running)).code, 0)
+})
 
-t.test('serve: who comes before everything is open gets 503 and is told to come back', async (t) => {
+t.test('serve: answers 503 with Retry-After until everything is open', async (t) => {
   const cwd = t.testdir()
   const free = createServer()
   await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve))
@@ -162,7 +156,7 @@ t.test('serve: who comes before everything is open gets 503 and is told to come 
   t.equal((await fetch(url, { method: 'POST' })).status, 401)
 })
 
-t.test('serve: SIGHUP takes over what it can and names the rest', async (t) => {
+t.test('serve: SIGHUP applies the settings that can change and names the others', async (t) => {
   const cwd = t.testdir()
   const file = path.join(cwd, 'edge.config.json')
   writeFileSync(file, '{}')
@@ -181,7 +175,7 @@ t.test('serve: SIGHUP takes over what it can and names the rest', async (t) => {
   t.equal((await stop(running)).code, 0, 'and it serves on')
 })
 
-t.test('serve --demo: the printed lines answer, and the second route goes round the flood', async (t) => {
+t.test('serve --demo: the printed commands work, and the second route avoids the flood', async (t) => {
   const cwd = t.testdir()
   const running = start(t, cwd, ['--demo'])
   await printed(running, /# cells of the flood\ncurl .*\n/)
@@ -227,7 +221,7 @@ t.test('serve --demo: the printed lines answer, and the second route goes round 
   await stop(again)
 })
 
-t.test('serve: a map that is no map does not keep the gateway from serving', async (t) => {
+t.test('serve: starts despite a map file that is not a map', async (t) => {
   const cwd = t.testdir()
   mkdirSync(path.join(cwd, 'data/maps'), { recursive: true })
   writeFileSync(path.join(cwd, 'data/maps/broken.graph'), readFileSync('package.json'))
@@ -242,7 +236,7 @@ interface Cell {
   properties: { risk: number }
 }
 
-/** The parts of each curl line, as a shell would hand them over. */
+/** Arguments of each curl line, as a shell splits them. */
 function curlLines(text: string): { url: string; headers: Record<string, string>; body: string }[] {
   return text
     .split('\n')
@@ -261,7 +255,7 @@ function boxOf(ring: [number, number][] = []): [number, number, number, number] 
   return [Math.min(...lngs), Math.min(...lats), Math.max(...lngs), Math.max(...lats)]
 }
 
-/** Is any point of a route within one of the boxes? */
+/** Returns true when a point of a route is inside one of the boxes. */
 function isInside(
   route: { geojson: { features: { geometry: { coordinates: [number, number][] } }[] } },
   boxes: [number, number, number, number][],

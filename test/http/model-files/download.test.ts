@@ -86,7 +86,7 @@ t.test('download: MODEL_DAMAGED when the bytes were put aside, whole again after
   t.equal((await get(gone.body.model_id)).status, 500)
   t.ok(
     second.logLines.some((line) => /moved to quarantine/.test(String(line.msg))),
-    'the log tells',
+    'logged',
   )
   await putModel(second, bytes)
   const healed = await get(info.model_id)

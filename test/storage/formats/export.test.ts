@@ -359,7 +359,7 @@ t.test('export: GeoJSON passes a validator, and every geometry comes out as it w
   t.doesNotThrow(() => check(JSON.stringify({ ...JSON.parse(text), features: checked })))
 })
 
-t.test('export: CSV tells null from an empty text and quotes what must be quoted', async (t) => {
+t.test('export: CSV distinguishes null from an empty text and quotes where required', async (t) => {
   const dir = t.testdir()
   const opened = openDatasets(path.join(dir, 'data.db'))
   t.teardown(() => opened.close())
