@@ -7,11 +7,13 @@ import { existsSync, globSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { Stryker } from '@stryker-mutator/core'
 
-/** Tests of other rooms that hold a room too, beside its own. */
+/** Further tests of a room, besides those at its own place: folders or files below test/. */
 const MORE_TESTS = {
-  auth: ['test/api/session/**'],
-  rpc: ['test/api/session/**'],
-  'storage/columns': ['test/storage/sqlite/tables/**'],
+  auth: ['api/session'],
+  rpc: ['api/session'],
+  'storage/columns': ['storage/sqlite/tables'],
+  'storage/sqlite/connection/condition-sql.ts': ['storage/columns/condition.test.ts'],
+  'storage/sqlite/tables/writer.ts': ['storage/sqlite/tables'],
 }
 
 process.env.PATH = `${path.dirname(process.execPath)}:${process.env.PATH}` // the runner starts `node`
@@ -73,6 +75,8 @@ function sourcesOf(room) {
 
 function testsOf(room) {
   const isFolder = statSync(path.join('src', room)).isDirectory()
-  const own = isFolder ? `test/${room}/**/*.test.ts` : `test/${room.replace(/\.ts$/, '')}.test.ts`
-  return [own, ...(MORE_TESTS[room] ?? []).map((pattern) => `${pattern}/*.test.ts`)]
+  const own = isFolder ? room : `${room.replace(/\.ts$/, '')}.test.ts`
+  return [own, ...(MORE_TESTS[room] ?? [])].map((place) =>
+    place.endsWith('.ts') ? `test/${place}` : `test/${place}/**/*.test.ts`,
+  )
 }

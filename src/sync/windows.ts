@@ -3,7 +3,8 @@ const MINUTES_PER_DAY = 1440
 /**
  * Reports whether sending is allowed at an instant.
  *
- * @param windows `HH:MM-HH:MM` in local time; a window that ends before it begins spans midnight. An empty list allows any time
+ * @param windows `HH:MM-HH:MM` in local time; a window that ends before it begins spans midnight, one
+ *   that ends when it begins is a whole day. An empty list allows any time
  * @param offsetMin local time in minutes east of UTC
  */
 export function isWithinWindows(windows: readonly string[], nowUs: number, offsetMin: number): boolean {
@@ -11,7 +12,6 @@ export function isWithinWindows(windows: readonly string[], nowUs: number, offse
   const minute = modulo(Math.floor(nowUs / 60_000_000) + offsetMin, MINUTES_PER_DAY)
   return windows.some((window) => {
     const [from = 0, to = 0] = window.split('-').map(minutesOf)
-    if (from === to) return true // a whole day
     return from < to ? minute >= from && minute < to : minute >= from || minute < to
   })
 }

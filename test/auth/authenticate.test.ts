@@ -143,3 +143,37 @@ t.test('authenticate: a broken store is not a refusal', async (t) => {
   const broken = storesOf({ findKey: () => Promise.reject(new Error('disk')) }).stores
   await t.rejects(sign({ apikey: KEY, secret: SECRET }, broken), { message: 'disk' })
 })
+
+t.test('authenticate: a store that does not note uses is enough', async (t) => {
+  const { findKey, findSession } = storesOf().stores
+  t.equal((await sign({ apikey: KEY, secret: SECRET }, { findKey, findSession })).keyId, KEY)
+})
+
+t.test('authenticate: either half of APIKey and Secret alone leaves the choice to Basic', async (t) => {
+  const good = basic(`${KEY}:${SECRET}`)
+  for (const half of [{ apikey: 'x' }, { secret: 'x' }])
+    t.equal((await sign({ ...half, ...good })).keyId, KEY)
+})
+
+t.test(
+  'authenticate: the header of Basic is the scheme and one base64 text, nothing before or after',
+  async (t) => {
+    const { authorization } = basic(`${KEY}:${SECRET}`)
+    for (const header of [
+      `x${authorization}`,
+      `Digest ${authorization}`,
+      `${authorization} x`,
+      `${authorization},`,
+    ]) {
+      await rejectsWith(t, sign({ authorization: header }), 'UNAUTHENTICATED')
+    }
+  },
+)
+
+t.test('authenticate: Basic without a colon has no password, which is not an empty one', async (t) => {
+  const { stores } = storesOf({
+    findKey: async (keyId) => ({ keyId, keyName: 'n', scopes: [], secretHashes: [hashSecret('')] }),
+  })
+  t.equal((await sign(basic(`${KEY}:`), stores)).keyId, KEY)
+  await rejectsWith(t, sign(basic(KEY), stores), 'UNAUTHENTICATED')
+})

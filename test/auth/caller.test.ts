@@ -30,3 +30,8 @@ t.test('SCOPES: admin, and read and write of each area', async (t) => {
   t.equal(SCOPES.length, 1 + 2 * SCOPE_AREAS.length)
   t.equal(new Set(SCOPES).size, SCOPES.length)
 })
+
+t.test('SCOPES: the scopes that operators give to keys', async (t) => {
+  for (const scope of ['admin', 'session:read', 'fl:write', 'route:read']) t.ok(SCOPES.includes(scope), scope)
+  for (const scope of ['none', 'admin:read', 'map', '']) t.notOk(SCOPES.includes(scope), scope)
+})

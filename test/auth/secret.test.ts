@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
 import { digestsEqual, formatSecret, hashSecret, isWellFormedSecret } from '../../src/auth/secret.js'
@@ -59,4 +60,21 @@ t.test('digestsEqual: equal or not, and never a throw for another length', async
   t.notOk(digestsEqual(hashSecret('a'), hashSecret('b')))
   t.notOk(digestsEqual(hashSecret('a'), new Uint8Array(31)))
   t.notOk(digestsEqual(hashSecret('a'), new Uint8Array(0)))
+})
+
+t.test('isWellFormedSecret: a right checksum does not make up for a wrong form', async (t) => {
+  const checked = (body: string) => `${body}${crc32(body).toString(16).padStart(8, '0')}`
+  const random = 'A'.repeat(43)
+  t.ok(isWellFormedSecret(checked(`fgs_${random}`)))
+  for (const body of [
+    `xfgs_${random}`,
+    `fgs_${random}A`,
+    `fgs_${random.slice(1)}`,
+    `fgt_${random}`,
+    `FGS_${random}`,
+    `fgs_${random.slice(1)}+`,
+    `fgs_${random}01234567`,
+  ]) {
+    t.notOk(isWellFormedSecret(checked(body)), body)
+  }
 })

@@ -1,8 +1,7 @@
 import t from 'tap'
 import { z } from 'zod'
 import { isAppError } from '../../src/errors.js'
-import { defineMethod, parseParams, pathText } from '../../src/rpc/define-method.js'
-import { shorten } from '../../src/rpc/shorten.js'
+import { defineMethod, faultText, parseParams, pathText } from '../../src/rpc/define-method.js'
 import { rejectsWith } from '../support/rejects-with.js'
 
 const Params = z.strictObject({
@@ -87,9 +86,31 @@ t.test('pathText: names that are no identifiers are quoted', async (t) => {
   for (const [path, text] of table) t.equal(pathText(path), text)
 })
 
-t.test('shorten: cuts between characters', async (t) => {
-  t.equal(shorten('abc', 3), 'abc')
-  t.equal(shorten('abcd', 3), 'abc…')
-  t.equal(shorten('ab😀', 3), 'ab…')
-  t.equal(shorten('ab😀d', 4), 'ab😀…')
+t.test('pathText: names that only begin or end like an identifier are quoted', async (t) => {
+  t.equal(pathText(['a-b']), '$["a-b"]')
+  t.equal(pathText(['-a']), '$["-a"]')
+  t.equal(pathText(['1a']), '$["1a"]')
+  t.equal(pathText(['a1']), '$.a1')
+})
+
+t.test('faultText: the found value is named once', async (t) => {
+  const base = { path: [], input: 5 }
+  const custom = { ...base, code: 'custom', message: 'must be even' } as const
+  t.equal(faultText(custom), 'must be even', 'a message of a refinement stays as it is')
+  const tooSmall = { ...base, code: 'too_small', origin: 'int', minimum: 6 } as const
+  t.equal(faultText({ ...tooSmall, message: 'expected >=6' }), 'expected >=6, found 5')
+  t.equal(faultText({ ...tooSmall, message: 'received 5' }), 'received 5')
+  t.equal(faultText({ ...tooSmall, message: 'found 5' }), 'found 5')
+  t.equal(faultText({ ...tooSmall, message: 'unfounded' }), 'unfounded, found 5')
+  const union = { ...base, code: 'invalid_union', inclusive: true, message: 'Invalid input' } as const
+  t.equal(faultText({ ...union, errors: [] }), 'Invalid input, found 5')
+  t.equal(faultText({ ...union, errors: [[{ ...custom }], [], [{ ...custom }]] }), 'found 5: must be even')
+})
+
+t.test('defineMethod: facts that are not given have their defaults', async (t) => {
+  t.match(method, { name: 'test.sum', scope: 'map:read', paramsIn: 'object' })
+  t.same(method.errors, [])
+  await rejectsWith(t, method.call([{ list: [] }], { start: 0 }), 'INVALID_PARAMS', {
+    data: { faults: [{ path: '$' }] },
+  })
 })

@@ -317,3 +317,123 @@ t.test('callForPiece: faults are thrown', async (t) => {
   })
   t.equal(await callForPiece('rpc.discover', undefined, call), '{"openrpc":"here"}')
 })
+
+t.test('dispatch: text that is not JSON is 400, JSON that is too deep is 200', async (t) => {
+  const { call, seen } = dispatchOf()
+  const broken = await dispatch(new TextEncoder().encode('{'), call)
+  t.equal(broken.status, 400)
+  t.match(await parsed(broken), { id: null, error: { code: -32700, data: { name: 'PARSE_ERROR' } } })
+  const deep = await dispatch(new TextEncoder().encode('['.repeat(11)), call)
+  t.equal(deep.status, 200)
+  t.match(await parsed(deep), { id: null, error: { code: -32600, data: { maxDepth: 10 } } })
+  t.same(seen.charged, [])
+})
+
+t.test('dispatch: a malformed request is answered, not charged and not run', async (t) => {
+  const { call, seen } = dispatchOf()
+  for (const [value, id] of [
+    [{ method: 'raw', id: 4 }, 4],
+    [5, null],
+  ] as const) {
+    const answer = await dispatch(bytes(value), call)
+    t.equal(answer.status, 200)
+    t.match(await parsed(answer), { id, error: { code: -32600 } })
+  }
+  t.same(seen.charged, [])
+})
+
+t.test('dispatch: a batch has 1 to maxBatch members', async (t) => {
+  const { call, seen } = dispatchOf()
+  const batch = (size: number) => dispatch(bytes(Array(size).fill(request('raw'))), call)
+  for (const size of [0, 4]) {
+    const answer = await batch(size)
+    t.equal(answer.status, 200)
+    t.match(await parsed(answer), {
+      id: null,
+      error: { code: -32600, message: `Invalid request: found a batch of ${size}, expected 1 to 3` },
+    })
+  }
+  t.same(seen.charged, [])
+  t.equal(((await parsed(await batch(3))) as unknown[]).length, 3)
+  t.equal(((await parsed(await batch(1))) as unknown[]).length, 1)
+})
+
+t.test('dispatch: a batch answers its requests, also malformed ones, and no notification', async (t) => {
+  const { call } = dispatchOf()
+  const { id: _, ...notification } = request('raw')
+  const answers = await parsed(await dispatch(bytes([notification, 7, request('raw', {}, 'b')]), call))
+  t.match(answers, [
+    { id: null, error: { code: -32600 } },
+    { id: 'b', result: {} },
+  ])
+  t.equal((answers as unknown[]).length, 2)
+  t.same(await dispatch(bytes([notification, notification]), call), { status: 204, body: null })
+})
+
+t.test('dispatch: a notification that fails has no answer; its fault is reported', async (t) => {
+  const { call, seen } = dispatchOf()
+  for (const method of ['fails', 'admin-only', 'no-such']) {
+    t.same(await dispatch(bytes({ jsonrpc: '2.0', method }), call), { status: 204, body: null }, method)
+  }
+  t.same(
+    seen.faults.map(([method]) => method),
+    ['fails'],
+  )
+})
+
+t.test('dispatch: refusals that the caller caused are not reported as faults', async (t) => {
+  const { call, seen } = dispatchOf()
+  await dispatch(bytes([request('no-such'), request('admin-only'), request('in-array', {})]), call)
+  t.same(seen.faults, [])
+})
+
+t.test('dispatch: an unknown method is quoted in short', async (t) => {
+  const { call } = dispatchOf()
+  const answer = (await parsed(await dispatch(bytes(request('x'.repeat(10_000))), call))) as {
+    error: { message: string; data: { method: string } }
+  }
+  t.match(answer.error, { code: -32601, data: { name: 'METHOD_NOT_FOUND' } })
+  t.equal(answer.error.message, `No method "${'x'.repeat(100)}…" at this path`)
+  t.equal(answer.error.data.method, `${'x'.repeat(200)}…`)
+})
+
+t.test('dispatch: a refusal without a time to wait names none', async (t) => {
+  const charge = () => Promise.reject(new AppError('RATE_LIMITED', { retryAfterS: 'soon' }))
+  const { call } = dispatchOf({ charge })
+  t.notOk('retryAfterS' in (await dispatch(bytes(request('raw')), call)))
+})
+
+t.test('onCall: the name, outcome and duration of each call', async (t) => {
+  const outcomes: [method: string, outcome: string][] = []
+  const durations: number[] = []
+  const { call } = dispatchOf({
+    onCall(method, outcome, ms) {
+      outcomes.push([method, outcome])
+      durations.push(ms)
+    },
+  })
+  for (const method of [
+    'raw',
+    'fails',
+    'refuses',
+    'admin-only',
+    'no-such',
+    'rpc.discover',
+    'stream-fails-first',
+  ]) {
+    await dispatch(bytes(request(method)), call)
+  }
+  t.same(outcomes, [
+    ['raw', 'ok'],
+    ['fails', 'INTERNAL'],
+    ['refuses', 'NO_ROUTE'],
+    ['admin-only', 'FORBIDDEN'],
+    ['unknown', 'METHOD_NOT_FOUND'],
+    ['rpc.discover', 'ok'],
+    ['stream-fails-first', 'INTERNAL'],
+  ])
+  t.ok(
+    durations.every((ms) => ms >= 0 && ms < 60_000),
+    durations.join(),
+  )
+})

@@ -61,3 +61,26 @@ t.test('openRpcDocument: lists the errors of a method first, then those of every
     ['INVALID_PARAMS', 'INTERNAL', 'FORBIDDEN'],
   )
 })
+
+t.test('openRpcDocument: a parameter without a description has none', async (t) => {
+  const [first, second] = documentOf('/p').methods
+  t.notOk('description' in first.params[1])
+  t.equal(second.params[0].required, true)
+})
+
+t.test('openRpcDocument: params that are no plain object are one required parameter', async (t) => {
+  const choice = defineMethod({
+    name: 'a.choice',
+    summary: 'takes one of two objects',
+    scope: 'none',
+    params: z.union([z.strictObject({ a: z.int() }), z.strictObject({ b: z.int() })]),
+    result: z.null(),
+    handle: () => null,
+  })
+  // biome-ignore lint/suspicious/noExplicitAny: the document is looked into freely
+  const document: any = openRpcDocument({ title: 'T', version: '1' }, [{ ...choice, path: '/p' }])
+  const [method] = document.methods
+  t.equal(method.paramStructure, 'by-name')
+  t.match(method.params, [{ name: 'params', required: true, schema: { anyOf: [{}, {}] } }])
+  t.notOk('$schema' in method.params[0].schema)
+})

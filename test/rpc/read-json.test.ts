@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { isAppError } from '../../src/errors.js'
 import { readJson } from '../../src/rpc/read-json.js'
+import { throwsWith } from '../support/throws.js'
 
 const utf8 = (text: string) => new TextEncoder().encode(text)
 
@@ -85,4 +86,63 @@ t.test('readJson: a lone surrogate is refused wherever it stands, a pair is not'
   for (const text of refused) t.equal(errorOf(utf8(text)), 'INVALID_REQUEST', text)
   for (const text of ['"\\ud83d\\ude00"', '"\\u0041"', '"\\\\ud800"'])
     t.equal(errorOf(utf8(text)), 'none', text)
+})
+
+t.test(
+  'readJson: text that is not JSON is PARSE_ERROR with the reason of the parser, in short',
+  async (t) => {
+    for (const text of ['', '{', '[1,]', 'undefined', "{'a':1}", '1 2', '"\n"', '{"a":}']) {
+      t.equal(errorOf(utf8(text)), 'PARSE_ERROR', text)
+    }
+    const { message } = throwsWith(t, () => readJson(utf8(`{"${'x'.repeat(5000)}`), 64), 'PARSE_ERROR')
+    t.match(message, /^The body is not valid JSON: ./)
+    t.ok(message.length < 250)
+  },
+)
+
+t.test('readJson: bytes that are not UTF-8 are PARSE_ERROR', async (t) => {
+  for (const bytes of [
+    [0x22, 0xff, 0x22],
+    [0x22, 0xc3, 0x22],
+    [0x22, 0xed, 0xa0, 0x80, 0x22],
+  ]) {
+    t.match(throwsWith(t, () => readJson(new Uint8Array(bytes), 64), 'PARSE_ERROR').message, /UTF-8/)
+  }
+})
+
+t.test('readJson: a byte order mark is skipped, also inside a larger buffer', async (t) => {
+  const bytes = Uint8Array.from([0x5b, 0x5b, 0x5b, 0xef, 0xbb, 0xbf, ...utf8('{"a":1}'), 0x5d, 0x5d, 0x5d])
+  t.same(readJson(bytes.subarray(3, -3), 64), { a: 1 })
+  t.same(readJson(bytes.subarray(6, -3), 64), { a: 1 })
+  t.equal(errorOf(Uint8Array.from([0xef, 0xbb])), 'PARSE_ERROR')
+  for (const start of [
+    [0xef, 0xbb, 0xbc],
+    [0xef, 0xbc, 0xbf],
+    [0xee, 0xbb, 0xbf],
+  ]) {
+    t.equal(errorOf(Uint8Array.from([...start, 0x31])), 'PARSE_ERROR', 'another character is not skipped')
+  }
+})
+
+t.test('readJson: the message of too deep a body has the byte and the limit', async (t) => {
+  const { data, message } = throwsWith(t, () => readJson(utf8('[[1],[[]]]'), 2), 'INVALID_REQUEST')
+  t.equal(message, 'Nested deeper than 2 levels at byte 6')
+  t.same(data, { maxDepth: 2 })
+  t.equal(errorOf(utf8('[[1],[2]]'), 2), 'none')
+})
+
+t.test('readJson: a lone surrogate is refused with its path', async (t) => {
+  const table: [text: string, path: string][] = [
+    ['"\\ud800"', '$'],
+    ['[null,1,true,{"a":[0,"\\udc00"]}]', '$[3].a[1]'],
+    ['{"good":null,"bad\\ud800":1}', '$ (a key)'],
+    ['{"a":{"\\ud800":1}}', '$.a (a key)'],
+  ]
+  for (const [text, path] of table) {
+    const { data, message } = throwsWith(t, () => readJson(utf8(text), 64), 'INVALID_REQUEST')
+    t.same(data, { path })
+    t.equal(message, `Found a lone surrogate at ${path}, expected well-formed Unicode`)
+  }
+  const mixed = '{"\\ud83d\\ude00":[null,{"a":null},7,"\\ud83d\\ude00"]}'
+  t.same(readJson(utf8(mixed), 64), { '😀': [null, { a: null }, 7, '😀'] })
 })

@@ -30,3 +30,21 @@ t.test('retryAfterS: seconds, a date, or neither', async (t) => {
     [7, 60, undefined, undefined],
   )
 })
+
+t.test('retryAfterS: a number of at most nine digits, white space around it ignored', async (t) => {
+  t.equal(retryAfterS('0', 5), 0)
+  t.equal(retryAfterS('120', 0), 120)
+  t.equal(retryAfterS(' 7\t', 0), 7)
+  t.equal(retryAfterS('999999999', 0), 999_999_999)
+  for (const header of ['', ' ', '5 seconds', '-', 'NaN', 'Infinity', '1e']) {
+    t.equal(retryAfterS(header, 0), undefined, JSON.stringify(header))
+  }
+})
+
+t.test('retryAfterS: a date counts from now; one that has passed asks for no wait', async (t) => {
+  const date = 'Thu, 01 Jan 1970 00:01:00 GMT'
+  t.equal(retryAfterS(date, 59_500), 0.5)
+  t.equal(retryAfterS(date, 60_000), 0)
+  t.equal(retryAfterS(date, 60_001), 0)
+  t.equal(retryAfterS('-5', Date.UTC(2026, 0)), 0, 'no wait is negative')
+})

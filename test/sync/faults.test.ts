@@ -5,6 +5,7 @@ import {
   isUnsupported,
   malformed,
   refused,
+  shorten,
   statusOfRpcError,
   stopped,
   unreachable,
@@ -52,4 +53,62 @@ t.test('unreachable: the reasons of several addresses, with a code', async (t) =
   t.match(unreachable(both).message, /refused; no route$/)
   t.match(unreachable(Object.assign(new Error('refused'), { code: 'ECONN' })).message, /refused \(ECONN\)$/)
   t.match(unreachable('text').message, /: text$/)
+})
+
+t.test('classify: all redirects are final, no answer below 300 is', async (t) => {
+  const scope = (status: number) => classify(refused(status, '')).scope
+  for (const status of [300, 308, 399, 400, 499]) t.equal(scope(status), 'final', `${status}`)
+  for (const status of [200, 204, 299, 500]) t.equal(scope(status), 'transfer', `${status}`)
+})
+
+t.test('classify: the status and the wait are there only if the upstream named them', async (t) => {
+  t.strictSame(classify(malformed('nonsense')), {
+    scope: 'transfer',
+    name: 'UPSTREAM_REFUSED',
+    message: 'The upstream answered nonsense',
+  })
+  t.strictSame(classify(refused(429, '')), {
+    scope: 'lane',
+    name: 'UPSTREAM_REFUSED',
+    message: 'The upstream answered 429',
+    status: 429,
+  })
+  t.strictSame(classify(refused(503, 'later', { 'retry-after': ['9', '10'] })), {
+    scope: 'lane',
+    name: 'UPSTREAM_REFUSED',
+    message: 'The upstream answered 503: later',
+    status: 503,
+    retryAfterS: 9,
+  })
+  t.notOk('retryAfterS' in refused(503, '', { 'retry-after': 'soon' }).data)
+  t.notOk('retryAfterS' in refused(503, '').data)
+})
+
+t.test('isUnsupported: only refusals of the upstream count, whatever else carries a status', async (t) => {
+  t.notOk(isUnsupported(new AppError('DISK_FULL', { status: 404 })))
+  t.notOk(
+    isUnsupported(Object.assign(new Error('x'), { errorName: 'UPSTREAM_REFUSED', data: { status: 404 } })),
+  )
+  t.notOk(isUnsupported(refused(403, '')))
+  t.notOk(isUnsupported(new AppError('UPSTREAM_REFUSED', { isMalformed: 'no' })))
+})
+
+t.test('statusOfRpcError: a name that is no text is not looked up', async (t) => {
+  t.equal(statusOfRpcError({ code: 1, data: { name: ['UNKNOWN_STORE'] } }), 500)
+  t.equal(statusOfRpcError({ data: { name: 'hasOwnProperty' } }), 500)
+  t.equal(statusOfRpcError({}), 500)
+})
+
+t.test('shorten: control characters become one space, text ends at 200 characters', async (t) => {
+  t.equal(shorten('\r\n a\u0000\u007f\u009f\nb \t'), 'a b')
+  t.equal(shorten('\u00a0é~ '), 'é~')
+  t.equal(shorten('x'.repeat(200)), 'x'.repeat(200))
+  t.equal(shorten('x'.repeat(201)), `${'x'.repeat(200)}…`)
+})
+
+t.test('unreachable: a code that the message has is not repeated; the cause is kept', async (t) => {
+  const cause = Object.assign(new Error('connect ECONN 10.0.0.1'), { code: 'ECONN' })
+  t.match(unreachable(cause).message, /: connect ECONN 10\.0\.0\.1$/)
+  t.equal(unreachable(cause).cause, cause)
+  t.match(unreachable(new Error('plain')).message, /: plain$/)
 })

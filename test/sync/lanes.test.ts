@@ -4,6 +4,7 @@ import type { AttemptFault } from '../../src/sync/faults.js'
 import {
   clearWaits,
   type LaneState,
+  laneKey,
   newLane,
   nextOf,
   noteFailure,
@@ -56,4 +57,65 @@ t.test('lanes: failures of the upstream keep the order, progress shortens the wa
   t.equal(fail(fault('lane'), true), 1000)
   t.equal(fail(fault('lane', 300), false), 300_000, 'Retry-After counts')
   t.equal(fail(fault('lane', 1e9), false), 86_400_000, 'up to a day')
+})
+
+t.test('newLane: nothing runs, nothing waits', async (t) => {
+  const lane = newLane({ upstreamId: 3, kind: 'fetch' })
+  t.match(lane, { isRunning: false, failures: 0, waitUntilMs: 0 })
+  t.ok(lane.lastRunMs < 0, 'its turn is before that of any lane that ran')
+  t.same(nextOf(lane, [], 0), { notBeforeMs: Number.POSITIVE_INFINITY })
+})
+
+t.test('laneKey: each pair of an upstream and a kind has its own', async (t) => {
+  const lanes = [1, 11].flatMap((upstreamId) =>
+    (['feedback', 'fetch'] as const).map((kind) => ({ upstreamId, kind })),
+  )
+  t.equal(new Set(lanes.map(laneKey)).size, 4)
+  t.equal(laneKey({ upstreamId: 1, kind: 'fetch' }), laneKey({ kind: 'fetch', upstreamId: 1 }))
+})
+
+t.test('noteFailure: a refused transfer waits at least as long as its lane', async (t) => {
+  const lane = newLane({ upstreamId: 1, kind: 'feedback' })
+  const fail = failuresOf(lane)
+  for (let i = 0; i < 4; i++) fail(fault('lane'), false)
+  t.equal(fail(fault('transfer'), false), 16_000, 'its first failure, the fifth of the lane')
+  t.equal(lane.stuck.get(1)?.notBeforeMs, 16_000)
+  t.equal(fail(fault('transfer', 100), false), 100_000, 'as long as the upstream asks')
+  t.equal(lane.stuck.get(1)?.notBeforeMs, 100_000)
+})
+
+t.test('noteFailure: its own failures alone count for a transfer; progress starts them again', async (t) => {
+  const lane = newLane({ upstreamId: 1, kind: 'feedback' })
+  const fail = failuresOf(lane)
+  for (const scope of ['lane', 'transfer', 'lane', 'transfer'] as const) fail(fault(scope), false)
+  t.same([lane.failures, lane.stuck.get(1)?.failures], [4, 2])
+  fail(fault('transfer'), true)
+  t.same([lane.failures, lane.stuck.get(1)?.failures], [1, 1])
+})
+
+t.test(
+  'noteSuccess: a delivered transfer is forgotten, others are tried next up to nine failures',
+  async (t) => {
+    const lane = newLane({ upstreamId: 1, kind: 'feedback' })
+    const fail = failuresOf(lane)
+    for (let i = 0; i < 9; i++) fail(fault('transfer'), false)
+    noteSuccess(lane, 2)
+    t.equal(lane.stuck.get(1)?.notBeforeMs, 0, 'nine failures: eager')
+    fail(fault('transfer'), false)
+    noteSuccess(lane, 2)
+    t.ok((lane.stuck.get(1)?.notBeforeMs ?? 0) > 0, 'ten failures: its own wait')
+    noteSuccess(lane, 1)
+    t.equal(lane.stuck.size, 0)
+  },
+)
+
+t.test('nextOf: all set aside: the time of the one that may be tried first', async (t) => {
+  const lane = newLane({ upstreamId: 1, kind: 'feedback' })
+  lane.stuck.set(1, { failures: 3, notBeforeMs: 900 })
+  lane.stuck.set(2, { failures: 5, notBeforeMs: 400 })
+  lane.stuck.set(3, { failures: 3, notBeforeMs: 700 })
+  const waiting = [transfer(1), transfer(2), transfer(3)]
+  t.same(nextOf(lane, waiting, 399), { notBeforeMs: 400 })
+  t.same(nextOf(lane, waiting, 400), transfer(2))
+  t.same(nextOf(lane, waiting, 1000), transfer(1), 'in order again')
 })

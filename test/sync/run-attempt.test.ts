@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import type { TransferRecord } from '../../src/storage/transfers.js'
 import type { UpstreamRecord } from '../../src/storage/upstreams.js'
 import type { AttemptDeps, Progress } from '../../src/sync/attempt.js'
+import { unreachable } from '../../src/sync/faults.js'
 import type { UpstreamClient } from '../../src/sync/http-client.js'
 import { createRunner } from '../../src/sync/run-attempt.js'
 import { rejectsWith } from '../support/rejects-with.js'
@@ -90,4 +91,103 @@ t.test('runner: close waits until every connection is closed', async (t) => {
 t.test('runner: NO_UPSTREAM when the upstream information is gone', async (t) => {
   const { runner } = setUp(t)
   await rejectsWith(t, runner.run({ ...transfer, upstreamId: 7 }, signal, progress), 'NO_UPSTREAM')
+})
+
+/** A runner whose upstream is of one kind and knows no model; `calls` are the requests of an attempt. */
+function setUpAttempt(kind: 'gateway' | 'server', model?: object, known: object[] = []) {
+  const calls: string[] = []
+  const discovered = {
+    'x-node-id': 'upstream',
+    'x-resumable-upload': {},
+    'x-uploads': ['model_store.model.put_feedback'],
+  }
+  const client: UpstreamClient = {
+    async send({ method, path }) {
+      calls.push(`${method} ${path.split('/').at(-1)}`)
+      throw unreachable(new Error('not there'))
+    },
+    async rpc(_path, method) {
+      if (method === 'rpc.discover') return kind === 'gateway' ? discovered : {}
+      calls.push(method)
+      return method === 'fl.announce' ? { have: true, model_info: { model_id: 'theirs' } } : known
+    },
+    close: async () => undefined,
+  }
+  const upstream = {
+    upstreamId: 1,
+    updatedAtUs: 1,
+    endpoint: 'https://upstream.example',
+    storeId: 1,
+    upstreamStore: 'store',
+  } as UpstreamRecord
+  const models = { findForTransfer: async () => model, newest: async () => model }
+  const deps = {
+    register: { models },
+    transfers: { note: async () => undefined },
+    blobs: {
+      open: async () =>
+        (async function* () {
+          yield new Uint8Array(1)
+        })(),
+    },
+    nodeId: 'here',
+  } as unknown as AttemptDeps
+  const options = { upstreams: { find: async () => upstream }, settings, createClient: () => client }
+  return { runner: createRunner(deps, options), calls }
+}
+
+const modelOf = (sizeBytes: number, isDamaged = false) => ({
+  modelId: 'm-1',
+  sha256: 'aa',
+  md5: 'bb',
+  sizeBytes,
+  isDamaged,
+  meta: '{}',
+  chain: [],
+})
+const feedback = { ...transfer, modelId: 'm-1', resumeUrl: null }
+
+t.test('runner: MODEL_DAMAGED, and nothing is sent of a damaged model', async (t) => {
+  const { runner, calls } = setUpAttempt('gateway', modelOf(1, true))
+  await rejectsWith(t, runner.run(feedback, signal, progress), 'MODEL_DAMAGED', { data: { model_id: 'm-1' } })
+  t.same(calls, [])
+})
+
+t.test('runner: UNKNOWN_MODEL when the model was removed', async (t) => {
+  const { runner } = setUpAttempt('gateway', undefined)
+  await rejectsWith(t, runner.run(feedback, signal, progress), 'UNKNOWN_MODEL', { data: { model_id: 'm-1' } })
+})
+
+t.test('runner: up to 32 KiB go to a gateway in one request, more is announced first', async (t) => {
+  const small = setUpAttempt('gateway', modelOf(32 * 1024))
+  await rejectsWith(t, small.runner.run(feedback, signal, progress), 'UPSTREAM_UNREACHABLE')
+  t.same(small.calls, ['POST model_store.model.put_feedback'])
+  const large = setUpAttempt('gateway', modelOf(32 * 1024 + 1))
+  t.equal(await large.runner.run(feedback, signal, progress), '{"model_id":"theirs"}')
+  t.same(large.calls, ['fl.announce'])
+})
+
+t.test('runner: another server gets a model of any size by the public interface', async (t) => {
+  for (const sizeBytes of [1, 1_000_000]) {
+    const { runner, calls } = setUpAttempt('server', modelOf(sizeBytes))
+    await rejectsWith(t, runner.run(feedback, signal, progress), 'UPSTREAM_UNREACHABLE')
+    t.same(calls, ['POST model_store.model.put'])
+  }
+})
+
+t.test('runner: a fetch of a model that is here answers its id and sends nothing', async (t) => {
+  const known = [{ model_id: 'theirs', model_hash: 'BB', model_size: 5 }]
+  const { runner, calls } = setUpAttempt('server', modelOf(5), known)
+  t.equal(await runner.run({ ...transfer, kind: 'fetch' }, signal, progress), '{"model_id":"m-1"}')
+  t.same(calls, ['model_store.model.get_info'])
+})
+
+t.test('runner: after a close the upstream is connected to again', async (t) => {
+  const { runner, run, calls, finishClose } = setUp(t)
+  await run()
+  const closing = runner.close()
+  finishClose()
+  await closing
+  await run()
+  t.same(calls, ['rpc.discover by 1', 'close 1', 'rpc.discover by 2'])
 })
