@@ -222,7 +222,7 @@ t.test('config: every setting with a default can be set to it by the environment
   t.same(load(null, env).config, defaults)
 })
 
-t.test('config: the JSON Schema refuses unknown names and tells defaults', async (t) => {
+t.test('config: the JSON Schema refuses unknown names and states defaults', async (t) => {
   t.match(configJsonSchema(), {
     type: 'object',
     additionalProperties: false,

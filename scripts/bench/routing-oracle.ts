@@ -32,7 +32,7 @@ export interface Risk {
   readonly sensitivity: readonly number[]
 }
 
-/** Priced anew from polygons: nothing is taken from a table or a cache. */
+/** Creates the reference search, which computes costs from polygons, without tables or caches. */
 export function createOracle(
   map: NamedGraph,
   risks: readonly Risk[] = [],

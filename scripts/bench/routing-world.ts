@@ -140,7 +140,7 @@ export function openWorld(dataDir: string): World {
   }
 }
 
-/** 11 sensitivities that make the benches' cells so many times as dear. */
+/** 11 sensitivities that multiply the cost of the benches' cells by a factor. */
 export function times(factor: number): number[] {
   return [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, factor - 1]
 }

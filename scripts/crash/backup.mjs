@@ -102,7 +102,7 @@ async function noted(entries, id, work) {
     entry.ackedMs = performance.now()
     waitsMs.push(entry.ackedMs - entry.askedMs)
   } catch {
-    await sleep(50) // the gateway was being started anew: nothing is owed
+    await sleep(50) // the gateway was restarting: a call without acknowledgement may be lost
   }
 }
 

@@ -10,7 +10,7 @@ export interface LinkTextCache {
   /** slot → begin of the text, counted in bytes ever written; valid while less than `bytes.length` bytes follow it */
   readonly begin: Float64Array
   readonly size: Uint16Array
-  /** slot → offset of the level of risk in the text, one digit, which is set anew in each answer */
+  /** slot → offset of the level of risk in the text, one digit, which each answer sets */
   readonly riskAt: Uint16Array
   readonly bytes: Uint8Array
   /** bytes ever written */

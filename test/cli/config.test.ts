@@ -106,7 +106,7 @@ t.test('config check: every fault has a line, exit code 1', async (t) => {
   t.match(JSON.parse(json.stdout), { ok: false, faults: [{ path: String, message: String }, {}] })
 })
 
-t.test('config: other verbs tell every fault in one line and do nothing', async (t) => {
+t.test('config: other verbs print every fault in one line and do nothing', async (t) => {
   const cwd = folderWith(t, { 'edge.config.json': { server: { port: -1 }, colour: 'red' } })
   for (const argv of [['init'], ['serve'], ['config', 'print'], ['key', 'list'], ['map', 'list']]) {
     const { code, stdout, stderr } = await cli(cwd, argv)

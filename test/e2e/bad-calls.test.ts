@@ -41,7 +41,7 @@ interface DiscoveredMethod {
   'x-path': string
 }
 
-t.test('bad calls: every method has a table with each error that it tells of', async (t) => {
+t.test('bad calls: every method has a table with each error that it declares', async (t) => {
   const gateway = await startGateway(t)
   const tables = tablesOf({ nodeId: 'n', modelId: 'm', sha256: 's' })
   const methods = await methodsOf(gateway)

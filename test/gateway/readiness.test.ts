@@ -39,7 +39,7 @@ t.test('readyz: 200 and every part by name when all is well', async (t) => {
   )
 })
 
-t.test('readyz: database, when its file was moved away and when another one stands there', async (t) => {
+t.test('readyz: database, when its file was moved away and when another file replaced it', async (t) => {
   const { url, dataDir } = await startGateway(t)
   const { dataDb } = layoutOf(dataDir)
   renameSync(dataDb, `${dataDb}.away`)

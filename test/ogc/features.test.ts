@@ -400,7 +400,7 @@ t.test('ogc: keys, sessions and Basic open it; a scope shows its own collections
   t.equal((await ogcGet(gateway, '/collections/dataset.plain', basic(loader))).status, 404)
 })
 
-t.test('ogc: server.openTo asks for no key, and server.publicUrl stands in links', async (t) => {
+t.test('ogc: no key is required with server.openTo, and links begin with server.publicUrl', async (t) => {
   const gateway = await startGateway(t, {
     settings: { server: { openTo: ['/ogc/'], publicUrl: 'https://maps.example/gate' } },
   })

@@ -75,7 +75,7 @@ t.test('readJson: numbers at the edge of double', async (t) => {
   t.equal(readJson(utf8('1.7976931348623157e308'), 64), Number.MAX_VALUE)
 })
 
-t.test('readJson: a lone surrogate is refused wherever it stands, a pair is not', async (t) => {
+t.test('readJson: refuses a lone surrogate at any place, accepts a pair', async (t) => {
   const refused = [
     '"\\ud800"',
     '["\\uDFFF"]',

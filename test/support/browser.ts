@@ -70,7 +70,7 @@ export async function openConsole(
   await page.goto(`${url}/console/`)
   await page.locator('input[name=key]').waitFor() // the page asks the gateway first
   const goTo = async (address: string) => {
-    // the page is changed when the browser tells of the new address, which is a little later
+    // the page has changed when the browser reports the new address, which is a little later
     await page.evaluate(`new Promise((resolve) => {
       if (location.hash === ${JSON.stringify(address)}) return resolve()
       addEventListener('hashchange', () => setTimeout(resolve), { once: true })

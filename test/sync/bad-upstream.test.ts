@@ -167,7 +167,7 @@ t.test('bad upstream: two models of the same bytes and words are two models ther
   t.equal(fake.models.length, 2)
 })
 
-t.test('bad upstream: fl.feedback tells unreachable and refused apart', async (t) => {
+t.test('bad upstream: fl.feedback distinguishes unreachable from refused', async (t) => {
   const fake = await startFakeUpstream({ hasGetInfo: true })
   const gateway = await startGateway(t, { settings: { sync: { ...LOCAL_SYNC, push: 'manual' } } })
   await connect(gateway, fake)

@@ -260,7 +260,7 @@ t.test('conditions: every operator on every type, with SQL nulls', async (t) => 
   )
 })
 
-t.test('conditions: BAD_CONDITION names the place, and what stands there', async (t) => {
+t.test('conditions: BAD_CONDITION names the place and the value found', async (t) => {
   const { tables } = await openSample()
   const table = await tables.reader.find('sample')
   if (table === undefined) throw new Error('no table')
