@@ -412,6 +412,7 @@ t.test('onCall: the name, outcome and duration of each call', async (t) => {
       durations.push(ms)
     },
   })
+  const startedAtMs = performance.now()
   for (const method of [
     'raw',
     'fails',
@@ -433,7 +434,9 @@ t.test('onCall: the name, outcome and duration of each call', async (t) => {
     ['stream-fails-first', 'INTERNAL'],
   ])
   t.ok(
-    durations.every((ms) => ms >= 0 && ms < 60_000),
-    durations.join(),
+    durations.every((ms) => ms >= 0),
+    'no duration is negative',
   )
+  const wholeMs = performance.now() - startedAtMs
+  t.ok(durations.reduce((sum, ms) => sum + ms, 0) <= wholeMs, 'one after the other they fit in the whole')
 })
