@@ -130,11 +130,11 @@ t.test('config schema: the JSON Schema of the file', async (t) => {
   t.same(JSON.parse(stdout), JSON.parse(JSON.stringify(configJsonSchema())))
 })
 
-t.test('config check: files that settings name are looked at', async (t) => {
+t.test('config check: checks that files named in settings exist', async (t) => {
   const cwd = folderWith(t, { 'edge.config.json': { server: { tlsCertFile: 'a.pem', tlsKeyFile: 'b.pem' } } })
   t.match(await cli(cwd, ['config', 'check']), {
     code: 1,
     stdout: '',
-    stderr: /^fieldgate: server\.tlsCertFile: the file \S+a\.pem is not there; put [^\n]+\n$/,
+    stderr: /^fieldgate: server\.tlsCertFile: the file \S+a\.pem does not exist; put [^\n]+\n$/,
   })
 })
