@@ -167,9 +167,9 @@ t.test('blob store: list has the digests in order, and no other file or folder',
   const store = createBlobStore({ dir, tempDir })
   const digests = Array.from(
     { length: 40 },
-    (_, i) => `${i % 2 === 0 ? 'ab' : '01'}${randomBytes(31).toString('hex')}`,
+    (_, i) => `${['ab', '01', '50'][i % 3]}${randomBytes(31).toString('hex')}`,
   )
-  for (const folder of ['ab', '01', 'quarantine', 'xab', 'abx', 'AB']) mkdirSync(path.join(dir, folder))
+  for (const folder of ['ab', '01', '50', 'quarantine', 'xab', 'abx', 'AB']) mkdirSync(path.join(dir, folder))
   for (const digest of digests) writeFileSync(path.join(dir, digest.slice(0, 2), digest), '')
   const [other = ''] = digests
   for (const folder of ['quarantine', 'xab', 'abx']) writeFileSync(path.join(dir, folder, other), '')

@@ -38,6 +38,7 @@ t.test('part files: an id is 1 to 64 letters, digits and hyphens', async (t) => 
   for (const id of ['', 'a/b', '../a', 'a.', ' a', 'a\n', 'é', 'x'.repeat(65)]) {
     t.throws(() => parts.pathOf(id), /letters, digits/, JSON.stringify(id))
   }
+  t.throws(() => parts.pathOf('x'.repeat(9999)), /id x{80}, expected/, 'a long one is quoted in short')
 })
 
 t.test('part files: list and has know parts alone', async (t) => {
