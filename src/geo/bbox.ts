@@ -3,6 +3,7 @@ import type { Bbox, Geometry } from './types.js'
 
 /** Returns the box around a geometry; undefined when it is empty. Linear in its positions. */
 export function bboxOf(geometry: Geometry): Bbox | undefined {
+  // inverted, so that the first position sets all four sides; still inverted when there is none
   const box: Bbox = [Infinity, Infinity, -Infinity, -Infinity]
   if (geometry.type === 'GeometryCollection') {
     for (const member of geometry.geometries) {

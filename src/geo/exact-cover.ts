@@ -13,6 +13,7 @@ import { KIND, type Shape } from './shape.js'
  * @returns `border` when covered, but with no piece inside the cover (lines along the border of an area)
  */
 export function coversEdges(cover: Shape, covered: Shape): 'no' | 'border' | 'inside' {
+  // one scale for both, so that their integers can be compared
   const scale = scaleOf(cover, covered)
   let isInside = false
   for (const edge of edgesNear(covered, covered)) {
@@ -20,7 +21,9 @@ export function coversEdges(cover: Shape, covered: Shape): 'no' | 'border' | 'in
     for (const middle of pieces) {
       const over = sidesAt(cover, middle, scale)
       const under = edge.isRing ? sidesAt(covered, middle, scale) : NO_SIDES
+      // area of the covered beside the piece, and no area of the cover there
       if ((under.sides & ~over.sides) !== 0) return 'no'
+      // a piece without area beside it must lie inside the cover or on one of its edges
       if (under.sides === 0 && over.sides === 0 && !over.isOnEdge) return 'no'
       // a ring without area on one of its sides has no inside that could be shared
       isInside ||= edge.isRing ? under.sides !== 0 : over.isInsidePolygon || over.isOnLine
@@ -31,6 +34,7 @@ export function coversEdges(cover: Shape, covered: Shape): 'no' | 'border' | 'in
 
 /** Checks the rings of the cover that run through the covered: both sides must be covered there. */
 function ringsLeaveNoGap(cover: Shape, covered: Shape, scale: Scale): boolean {
+  // points and lines have no inside through which a ring of the cover could run
   if (covered.polygonCount === 0) return true
   for (const edge of edgesNear(cover, covered)) {
     if (!edge.isRing) continue
@@ -119,11 +123,13 @@ function fractionBits(value: number): number {
  */
 function toInteger(value: number, { shift }: Scale): bigint {
   if (value === 0) return 0n
+  // value · 2^-exponent is whole: a double has 53 significant bits, and none below 2^-1074
   const exponent = Math.max(-1074, Math.floor(Math.log2(Math.abs(value))) - 53)
   // 2 ** -exponent may overflow for the smallest doubles, so the power is applied in two steps
   const half = Math.trunc(-exponent / 2)
   const mantissa = BigInt(value * 2 ** half * 2 ** (-exponent - half))
   const power = shift + exponent
+  // to the right only zeros are shifted out, because `shift` covers every digit of the value
   return power >= 0 ? mantissa << BigInt(power) : mantissa >> BigInt(-power)
 }
 
@@ -142,6 +148,7 @@ function* edgesInBox(
   north: number,
 ): Generator<Edge> {
   const { box, skip, kind, first, last, xy, nodeCount } = shape
+  // first node after the last polygon met: leaves before it belong to rings, the others to lines
   let polygonEnd = 0
   let node = 0
   while (node < nodeCount) {
@@ -163,6 +170,7 @@ function* edgesInBox(
 
 /** Middles of the pieces into which the edges of both shapes cut one edge. */
 function piecesOf(edge: Edge, a: Shape, b: Shape, scale: Scale): Middle[] {
+  // the edge as p + t · d for t from 0 to 1, in scaled integers
   const px = toInteger(edge.ax, scale)
   const py = toInteger(edge.ay, scale)
   const dx = toInteger(edge.bx, scale) - px
@@ -177,6 +185,7 @@ function piecesOf(edge: Edge, a: Shape, b: Shape, scale: Scale): Middle[] {
   const north = Math.max(edge.ay, edge.by)
   for (const shape of [a, b]) {
     for (const other of edgesInBox(shape, west, south, east, north)) {
+      // the other edge relative to p: from q along e
       const qx = toInteger(other.ax, scale) - px
       const qy = toInteger(other.ay, scale) - py
       const ex = toInteger(other.bx, scale) - px - qx
@@ -184,12 +193,15 @@ function piecesOf(edge: Edge, a: Shape, b: Shape, scale: Scale): Middle[] {
       addCuts(cuts, { dx, dy, qx, qy, ex, ey })
     }
   }
+  // by cross multiplication: denominators are above 0
   cuts.sort((left, right) => sign(left.num * right.den - right.num * left.den))
   const middles: Middle[] = []
   for (let index = 1; index < cuts.length; index++) {
     const low = cuts[index - 1]!
     const high = cuts[index]!
+    // equal cuts have no piece between them
     if (low.num * high.den === high.num * low.den) continue
+    // half of the sum of two fractions
     const num = low.num * high.den + high.num * low.den
     const den = 2n * low.den * high.den
     const double = doubleAt(edge, num, den, scale)
@@ -217,18 +229,21 @@ interface SegmentPair {
 
 /** Adds the places where the second segment meets the first, as fractions of the first. */
 function addCuts(cuts: Fraction[], { dx, dy, qx, qy, ex, ey }: SegmentPair): void {
+  // 0 for parallel directions
   const cross = dx * ey - dy * ex
   if (cross !== 0n) {
     addFraction(cuts, qx * ey - qy * ex, cross) // a cut beyond the ends of the second does no harm
     return
   }
   if (qx * dy !== qy * dx) return // parallel
+  // on one line: both ends of the second segment, projected onto the first, are cuts
   const lengthSquared = dx * dx + dy * dy
   addFraction(cuts, qx * dx + qy * dy, lengthSquared)
   addFraction(cuts, (qx + ex) * dx + (qy + ey) * dy, lengthSquared)
 }
 
 function addFraction(cuts: Fraction[], num: bigint, den: bigint): void {
+  // the ends are cuts of every edge, so only places strictly between them are added
   const fraction = den < 0n ? { num: -num, den: -den } : { num, den }
   if (fraction.num > 0n && fraction.num < fraction.den) cuts.push(fraction)
 }
@@ -264,6 +279,7 @@ function sidesAt(shape: Shape, middle: Middle, scale: Scale): Sides {
       isOnLine ||= on > 0
       continue
     }
+    // even-odd; a ray from the other side also crosses the edge that the point lies on
     const east = crossings % 2
     const west = (crossings + on) % 2
     sides |= east | (west << 1)
@@ -324,6 +340,7 @@ function placeOfEdge(middle: Middle, xy: Float64Array, at: number, scale: Scale)
   // far enough to the east, and from the point's latitude, that doubles decide
   if (Math.min(ax, bx) > x + tolerance && Math.abs(ay - y) > tolerance && Math.abs(by - y) > tolerance)
     return ay > y === by > y ? 'off' : 'east'
+  // both ends relative to the point, times its denominator: exact integers
   const { den, nx, ny } = middle
   const px = toInteger(ax, scale) * den - nx
   const py = toInteger(ay, scale) * den - ny
@@ -334,6 +351,7 @@ function placeOfEdge(middle: Middle, xy: Float64Array, at: number, scale: Scale)
     const isBetween = sign(px) * sign(qx) <= 0 && sign(py) * sign(qy) <= 0
     if (isBetween && (px !== qx || py !== qy)) return 'on'
   }
+  // half-open in latitude: an end at the point's latitude counts for one of the two edges that meet there
   if (py > 0n === qy > 0n) return 'off'
   return side > 0n === qy > py ? 'east' : 'off'
 }

@@ -20,6 +20,7 @@ export function shapesIntersect(a: Shape, b: Shape): boolean {
   if (a.bbox === undefined || b.bbox === undefined || !boxesTouch(a.bbox, b.bbox)) return false
   // they intersect when a point or a vertex of one lies in the other, or two edges touch
   if (anyPlaceTouches(a, b) || anyPlaceTouches(b, a)) return true
+  // the shape with fewer edges is read edge by edge, the tree of the other one is searched
   return a.edgeCount < b.edgeCount ? anyEdgeTouches(a, b, b.bbox) : anyEdgeTouches(b, a, a.bbox)
 }
 
@@ -52,6 +53,7 @@ function anyEdgeTouches(a: Shape, b: Shape, [west, south, east, north]: Bbox): b
       continue
     }
     if (kind[node] === KIND.LEAF) {
+      // a leaf near `b`: each of its edges is searched in the tree of `b`
       for (let i = first[node]! * 2, end = last[node]! * 2; i < end; i += 2)
         if (touchesSegment(b, xy[i]!, xy[i + 1]!, xy[i + 2]!, xy[i + 3]!)) return true
     }

@@ -29,6 +29,7 @@ export function locateInAreas(shape: Shape, x: number, y: number): number {
       if (place === INSIDE) return INSIDE
       if (place > best) best = place
     }
+    // into groups near the point; polygons are located as a whole, so their runs are skipped
     node = isNear && what === KIND.GROUP ? node + 1 : skip[node]!
   }
   return best
@@ -164,12 +165,14 @@ function crossingsOfRun(xy: Float64Array, first: number, last: number, x: number
   for (let at = first + 1; at <= last; at++) {
     const bx = xy[at * 2]!
     const by = xy[at * 2 + 1]!
+    // half-open in latitude: a vertex at the point's latitude counts for one of its two edges
     if (ay > y !== by > y) {
       // robust-predicates: positive = the point is to the right of a → b
       const side = orient2d(ax, ay, bx, by, x, y)
       if (side === 0) border = BORDER
       else if (side < 0 === by > ay) crossings ^= 1
     } else if (ay === y && by === y) {
+      // a horizontal edge crosses nothing, but the point may lie on it
       if ((ax <= x && x <= bx) || (bx <= x && x <= ax)) border = BORDER
     } else if ((ay === y && ax === x) || (by === y && bx === x)) {
       border = BORDER
@@ -192,7 +195,9 @@ function isInRing(ring: Ring, x: number, y: number): boolean {
     if (ay > y === by > y) continue
     const ax = ring[i]!
     const bx = ring[i + 2]!
+    // wholly to the west: the ray to the east does not meet it
     if (ax < x && bx < x) continue
+    // wholly to the east the crossing is certain; the exact predicate is needed only around the point
     const side = ax > x && bx > x ? (by > ay ? -1 : 1) : orient2d(ax, ay, bx, by, x, y)
     if (side !== 0 && side < 0 === by > ay) isIn = !isIn
   }

@@ -14,6 +14,7 @@ export function overlapsBox(shape: Shape, box: Bbox): boolean {
   const [west, south, east, north] = box
   if (!(west < east && south < north)) return false
   if (anyRingEnters(shape, box)) return true // a ring has area on one of its sides
+  // no ring enters: the rectangle is wholly inside or wholly outside, so its middle decides
   return locateInAreas(shape, (west + east) / 2, (south + north) / 2) === INSIDE
 }
 
@@ -29,6 +30,7 @@ export function visitOverlappedCells(
   visit: (column: number, row: number) => void,
 ): void {
   if (shape.polygonCount === 0 || shape.bbox === undefined) return
+  // cells beyond the box of the shape are never visited, however large the range is
   const near = meshRange(range.degree, shape.bbox)
   visitBlock(shape, intersection(near, range), visit)
 }
@@ -82,6 +84,7 @@ function visitBlock(shape: Shape, block: MeshRange, visit: (column: number, row:
   }
 }
 
+/** Returns true for ranges without a common cell, see `intersection`. */
 function isEmpty({ west, south, east, north }: MeshRange): boolean {
   return east < west || north < south
 }
@@ -90,6 +93,7 @@ function isEmpty({ west, south, east, north }: MeshRange): boolean {
 function halves(block: MeshRange): [MeshRange, MeshRange] {
   const { west, south, east, north } = block
   if (east - west >= north - south) {
+    // the longer side has at least two cells, so neither half is empty
     const middle = Math.floor((west + east) / 2)
     return [
       { ...block, east: middle },
@@ -103,6 +107,7 @@ function halves(block: MeshRange): [MeshRange, MeshRange] {
   ]
 }
 
+/** Visits all cells of a block, row by row from its south-west corner. */
 function visitAll(block: MeshRange, visit: (column: number, row: number) => void): void {
   for (let row = block.south; row <= block.north; row++)
     for (let column = block.west; column <= block.east; column++) visit(column, row)
@@ -115,6 +120,7 @@ function anyRingEnters(shape: Shape, rectangle: Bbox): boolean {
   let node = 0
   while (node < nodeCount) {
     const at = node * 4
+    // not strict: a box that only touches the border of the rectangle does not enter it
     const isApart = box[at]! >= east || box[at + 2]! <= west || box[at + 1]! >= north || box[at + 3]! <= south
     if (isApart || kind[node] === KIND.LINE || kind[node] === KIND.POINT) {
       node = skip[node]!

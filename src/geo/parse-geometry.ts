@@ -49,6 +49,7 @@ interface State {
   fault: GeometryFault | undefined
 }
 
+/** Checks one geometry. @param depth collections around it @returns undefined after a fault */
 function readGeometry(state: State, json: unknown, path: string, depth: number): Geometry | undefined {
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     return refuse(state, path, json, 'a GeoJSON geometry object')
@@ -109,6 +110,7 @@ function checkLevel(state: State, value: unknown, path: string, levels: number, 
   } else {
     for (let index = 0; index < value.length && state.fault === undefined; index++) {
       countPosition(state, path)
+      // counted before it is read: a million empty rings cost as much as a million positions
       checkLevel(state, value[index], `${path}[${index}]`, levels - 1, type)
     }
   }
@@ -171,11 +173,13 @@ function checkPosition(state: State, position: unknown, path: string): void {
 
 const AXIS_NAMES = ['longitude', 'latitude', 'height']
 
+/** Returns the largest absolute value on an axis; heights have no range of their own. */
 function axisLimit(state: State, axis: number): number {
   if (!state.isWgs84 || axis === 2) return GEOMETRY_LIMITS.maxAbsCoordinate
   return axis === 0 ? 180 : 90
 }
 
+/** Counts a position, a ring or a member, and refuses the geometry beyond the limit. */
 function countPosition(state: State, path: string): void {
   if (++state.positionCount > GEOMETRY_LIMITS.maxPositions)
     refuse(state, path, 'more positions', `at most ${GEOMETRY_LIMITS.maxPositions} in one geometry`)
@@ -192,6 +196,7 @@ function isSame(a: unknown, b: unknown): boolean {
  * @param found a value of the JSON, or words that describe it
  */
 function refuse(state: State, path: string, found: unknown, expected: string): undefined {
+  // a text with a space describes the value; a `type` is always a value, whatever it contains
   const isWords = typeof found === 'string' && / /.test(found) && !path.endsWith('.type')
   state.fault ??= { path, found: isWords ? found : describeValue(found), expected }
 }

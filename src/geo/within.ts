@@ -37,6 +37,7 @@ function allPlacesCovered(a: Shape, b: Shape): boolean {
   return true
 }
 
+/** Returns true when a point of `a`, not a vertex of a line or ring, lies inside `b`. */
 function anyPointInside(a: Shape, b: Shape): boolean {
   const { kind, skip, first, xy, nodeCount } = a
   for (let node = 0; node < nodeCount; node = kind[node] === KIND.GROUP ? node + 1 : skip[node]!) {
@@ -61,6 +62,7 @@ function isPointInside(shape: Shape, x: number, y: number): boolean {
     if (what === KIND.POINT && xy[first[node]! * 2] === x && xy[first[node]! * 2 + 1] === y) return true
     if (what === KIND.LINE) {
       const run = node + 1 // a line has one run, which holds all of it
+      // mod-2 rule of OGC 06-103r4: a point is on the boundary of lines when an odd number of them end there
       ends += Number(isAt(xy, first[run]!, x, y)) + Number(isAt(xy, last[run]!, x, y))
       isOnLine ||= isOnRun(xy, first[run]!, last[run]!, x, y)
     }
@@ -73,6 +75,7 @@ function isAt(xy: Float64Array, position: number, x: number, y: number): boolean
   return xy[position * 2] === x && xy[position * 2 + 1] === y
 }
 
+/** Returns true when a point lies on an edge between two positions of a line. O(edges). */
 function isOnRun(xy: Float64Array, first: number, last: number, x: number, y: number): boolean {
   for (let i = first * 2; i < last * 2; i += 2)
     if (isOnSegment(x, y, xy[i]!, xy[i + 1]!, xy[i + 2]!, xy[i + 3]!)) return true
@@ -88,5 +91,6 @@ function anyContact(a: Shape, b: Shape): boolean {
       if (touchesSegment(b, xy[i]!, xy[i + 1]!, xy[i + 2]!, xy[i + 3]!)) return true
   }
   if (a.polygonCount === 0) return false
+  // parts of `b` that no edge of `a` touches are wholly inside or outside `a`, so one place of each decides
   return b.starts.some((start) => touchesPoint(a, b.xy[start * 2]!, b.xy[start * 2 + 1]!))
 }

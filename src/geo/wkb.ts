@@ -85,6 +85,7 @@ function hasAnyHeight(geometry: Geometry): boolean {
 
 /** Returns the bytes that a geometry takes. @param positionSize 16, or 24 with height */
 function sizeOf(geometry: Geometry, positionSize: number): number {
+  // 5 = byte order and type; 9 = these and a count; a ring has a count alone
   switch (geometry.type) {
     case 'Point':
       return 5 + positionSize
@@ -122,6 +123,7 @@ interface Writer {
   readonly hasZ: boolean
 }
 
+/** Writes a geometry at `out.at` and advances it. `encodeWkb` has reserved the bytes. */
 function write(out: Writer, geometry: Geometry): void {
   out.view.setUint8(out.at, 1) // little endian
   writeCount(out, TYPE_NAMES.indexOf(geometry.type) + (out.hasZ ? ISO_Z : 0), 1)
@@ -133,6 +135,7 @@ function write(out: Writer, geometry: Geometry): void {
     writeCount(out, geometry.coordinates.length)
     for (const ring of geometry.coordinates) writeChain(out, ring)
   } else {
+    // members repeat byte order and type, as the standard asks
     const parts = partsOf(geometry)
     writeCount(out, parts.length)
     for (const part of parts) write(out, part)
@@ -145,11 +148,13 @@ function writeCount(out: Writer, count: number, skip = 0): void {
   out.at += 4 + skip
 }
 
+/** Writes the positions of a line or ring, after their number. */
 function writeChain(out: Writer, positions: readonly Position[]): void {
   writeCount(out, positions.length)
   for (const position of positions) writePosition(out, position)
 }
 
+/** Writes a position; without a height it gets NaN in a geometry that has heights. */
 function writePosition(out: Writer, [x, y, z]: Position): void {
   out.view.setFloat64(out.at, x, true)
   out.view.setFloat64(out.at + 8, y, true)
@@ -183,10 +188,12 @@ function readGeometry(reader: Reader, depth: number, only: string | undefined): 
     case 'LineString':
       return { type, coordinates: readChain(reader) }
     case 'Polygon':
+      // least sizes: a ring is at least its count, 4 bytes; a member at least a head and a count, 9 bytes
       return { type, coordinates: readList(reader, 4, () => readChain(reader)) }
     case 'GeometryCollection':
       return { type, geometries: readList(reader, 9, () => readGeometry(reader, depth + 1, undefined)) }
     default: {
+      // MultiPoint → Point and so on
       const member = type.slice('Multi'.length)
       const read = () => readGeometry(reader, depth + 1, member)
       // members have the type `only`, so they have coordinates, nested as deep as the type asks
@@ -210,7 +217,9 @@ function readHead(reader: Reader): Geometry['type'] | undefined {
   reader.isLittle = order === 1
   const code = reader.view.getUint32(reader.at + 1, reader.isLittle)
   reader.at += 5
+  // without the flags of EWKB
   const plain = code & 0x0fffffff
+  // ISO: 0 = x and y, 1 = Z, 2 = M, 3 = both
   const kind = Math.floor(plain / ISO_Z)
   if ((code & EWKB_M) !== 0 || kind === 2 || kind === 3)
     return fail(reader, `type ${code} with measures`, 'a geometry without M')
@@ -222,6 +231,7 @@ function readHead(reader: Reader): Geometry['type'] | undefined {
   return name
 }
 
+/** Reads the positions of a line or ring. */
 function readChain(reader: Reader): Position[] {
   const count = readCount(reader, reader.size)
   const positions: Position[] = []
@@ -236,6 +246,7 @@ function readChain(reader: Reader): Position[] {
  */
 function readList<T>(reader: Reader, leastSize: number, read: () => T | undefined): T[] {
   const count = readCount(reader, leastSize)
+  // members overwrite both, so they are restored after each
   const { isLittle, size } = reader
   const items: T[] = []
   for (let index = 0; index < count && reader.fault === undefined; index++) {
@@ -253,6 +264,7 @@ function readCount(reader: Reader, leastSize: number): number {
   if (!has(reader, 4)) return 0
   const count = reader.view.getUint32(reader.at, reader.isLittle)
   reader.at += 4
+  // summed over the whole geometry and checked before anything is allocated
   reader.count += count
   if (reader.count > GEOMETRY_LIMITS.maxPositions) {
     fail(reader, `${reader.count} positions`, `at most ${GEOMETRY_LIMITS.maxPositions}`)
@@ -261,6 +273,7 @@ function readCount(reader: Reader, leastSize: number): number {
   return has(reader, count * leastSize) ? count : 0
 }
 
+/** Reads a position whose bytes `readCount` or `readPoint` has checked. A height of NaN means none. */
 function readPosition(reader: Reader): Position {
   const { view, at, isLittle, size } = reader
   reader.at += size

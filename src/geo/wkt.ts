@@ -66,6 +66,7 @@ interface Reader {
 
 /** Reads a tag, Z with or without a space, and then brackets or EMPTY. */
 function readGeometry(reader: Reader, depth: number): Geometry | undefined {
+  // lazy, so that the Z of POINTZ is not part of the tag; the bracket itself is left to `readList`
   const tag = /\s*([A-Z]+?)(?:Z|\s+Z)?(?=\s*(?:\(|EMPTY\b))/iy
   tag.lastIndex = reader.at
   const match = tag.exec(reader.text)
@@ -111,6 +112,7 @@ function readList<T>(reader: Reader, read: () => T | undefined, most = Infinity)
   do {
     if (reader.count++ > GEOMETRY_LIMITS.maxPositions)
       fail(reader, `at most ${GEOMETRY_LIMITS.maxPositions} positions`)
+    // read after the count: nested empty lists are limited as well
     const item = reader.fault === undefined ? read() : undefined
     if (item === undefined || reader.fault !== undefined) return items
     items.push(item)
@@ -135,6 +137,7 @@ function readBracketedPosition(reader: Reader): Position | undefined {
  * text.
  */
 function readPosition(reader: Reader): Position | undefined {
+  // a number ends at a space, comma or bracket, so that 1.2.3 and 1-2 are refused
   const form = /\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)(?=[\s,)])/iy
   const numbers: number[] = []
   form.lastIndex = reader.at

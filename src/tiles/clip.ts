@@ -27,6 +27,7 @@ export function clipLine(line: readonly number[], grid: number, addPart: (part: 
       end()
       continue
     }
+    // the edge enters the tile here: what follows is a new part
     if (from > 0) end()
     addPoint(part, x0 + from * dx, y0 + from * dy, grid)
     addPoint(part, x0 + to * dx, y0 + to * dy, grid)

@@ -36,6 +36,7 @@ export function createLineSet(grid: number): LineSet {
   /** Joins a line with an open one that ends at the point, and removes the open one. */
   const joinAt = (line: number[], point: number): number[] => {
     const other = openAt.get(point)
+    // a line that ends where it begins is a ring, not its own neighbour
     if (other === undefined || other === line) return line
     const [first, last] = [keyAt(other, 0), keyAt(other, other.length - 2)]
     openAt.delete(first)
@@ -68,6 +69,7 @@ export function createLineSet(grid: number): LineSet {
 function addEdge(edges: Set<number>, part: readonly number[], at: number): boolean {
   const a = keyAt(part, at - 2)
   const b = keyAt(part, at)
+  // the smaller point first, so that both directions have one key
   const key = Math.min(a, b) * SPAN * SPAN + Math.max(a, b)
   if (edges.has(key)) return false
   edges.add(key)

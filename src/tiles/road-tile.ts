@@ -33,6 +33,7 @@ export function* roadTile(graph: Graph, tile: TileId): SlicedTask<Uint8Array | u
   if (segments.length === 0) return undefined
   // a unit is 1/16 of a pixel at 256 pixels a tile; coarser at low zooms, where lines are joined
   let grid = tile.z >= DETAIL_ZOOM ? 1 : tile.z >= NAME_ZOOM ? 4 : 8
+  // the grid at least doubles, up to EXTENT / 16: seven rounds at most
   for (;;) {
     const features = yield* featuresOf(graph, tile, segments, grid)
     if (features.length === 0) return undefined
@@ -68,7 +69,9 @@ function* featuresOf(
 ): SlicedTask<TileFeature[]> {
   const isDetailed = tile.z >= DETAIL_ZOOM && grid === 1
   const features: TileFeature[] = []
+  // in the order of their first segments, which is the order of the features
   const groups = new Map<string, Group>()
+  // reused for every segment: clipping copies the points that it keeps
   const line: number[] = []
   for (let i = 0; i < segments.length; i++) {
     if (i % SLICE_SEGMENTS === SLICE_SEGMENTS - 1) yield
@@ -122,6 +125,7 @@ function projectLine(graph: Graph, tile: TileId, segment: number, line: number[]
   }
 }
 
+/** Returns the properties of one segment: `kmh` of its faster direction, `oneway` when only one is open. */
 function detailsOf(graph: Graph, segment: number): TileFeature['properties'] {
   const [along, against] = [graph.linkSpeed[segment * 2]!, graph.linkSpeed[segment * 2 + 1]!]
   const flags = graph.linkFlags[segment * 2]! | graph.linkFlags[segment * 2 + 1]!
@@ -134,6 +138,7 @@ function detailsOf(graph: Graph, segment: number): TileFeature['properties'] {
   }
 }
 
+/** Returns the name as a property; offset 0 is the empty string, which is no name. */
 function named(graph: Graph, offset: number): { name?: string } {
   return offset === 0 ? {} : { name: readString(graph, offset) }
 }

@@ -36,6 +36,7 @@ function writeLayer(
   const values = new Map<string | number | boolean, number>()
   pbf.writeStringField(1, layer)
   for (const { id, properties, lines } of features) {
+    // pairs of positions in the pools of keys and values, which all features of the layer share
     const tags = Object.entries(properties).flatMap(([key, value]) => [
       indexIn(keys, key),
       indexIn(values, value),
@@ -48,6 +49,7 @@ function writeLayer(
   pbf.writeVarintField(15, VERSION)
 }
 
+/** Writes a feature: fields 1 id, 2 tags, 3 geometry type, 4 geometry. */
 function writeFeature(
   { id, tags, geometry }: { id: number | undefined; tags: number[]; geometry: number[] },
   pbf: PbfWriter,
@@ -58,6 +60,7 @@ function writeFeature(
   pbf.writePackedVarint(4, geometry)
 }
 
+/** Writes a value: fields 1 string, 3 double, 5 whole number (a varint, shorter than a double), 7 boolean. */
 function writeValue(value: string | number | boolean, pbf: PbfWriter): void {
   if (typeof value === 'string') pbf.writeStringField(1, value)
   else if (typeof value === 'boolean') pbf.writeBooleanField(7, value)
@@ -79,6 +82,7 @@ function commandsOf(lines: readonly (readonly number[])[]): number[] {
   let x = 0
   let y = 0
   for (const line of lines) {
+    // a command is the number of its points, shifted by three bits, and its id
     const points = line.length / 2
     commands.push((1 << 3) | MOVE_TO, zigzag(line[0]! - x), zigzag(line[1]! - y))
     commands.push(((points - 1) << 3) | LINE_TO)

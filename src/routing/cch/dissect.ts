@@ -36,12 +36,14 @@ export function* dissect(graph: Neighbours, coordinates: Coordinates): Generator
     scratch: new Uint8Array(nodeCount),
     moved: new Uint32Array(nodeCount),
   }
+  // Stack of ranges that are not ordered yet: the nodes outside of them have their final position.
   const open: [begin: number, end: number][] = [[0, nodeCount]]
   let doneNodes = 0
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const [begin, end] = next
     if (begin === end) continue
     const parts = splitCell(dissection, begin, end)
+    // separators and ordered cells are placed; the ranges that come back are not
     let placed = end - begin
     for (const [from, to] of parts) placed -= to - from
     open.push(...parts)
@@ -61,9 +63,11 @@ function splitCell(dissection: Dissection, begin: number, end: number): [number,
     return []
   }
   fillCell(cell, graph, nodes, position, begin, end)
+  // parts without an edge between them need no separator
   const componentCount = markComponents(cell)
   if (componentCount > 1) return groupBy(dissection, begin, cell.level, componentCount)
   separate({ cell, coordinates, nodes, begin }, scratch)
+  // sides 0 and 1 are divided further; the separator, group 2, comes last in the range and stays there
   return groupBy(dissection, begin, cell.side, SEPARATOR + 1).slice(0, SEPARATOR)
 }
 
@@ -74,6 +78,7 @@ function groupBy(
   group: Int32Array | Uint8Array,
   groupCount: number,
 ): [number, number][] {
+  // `queue` receives the order: the searches of this cell are over
   const { nodeCount, queue: order } = dissection.cell
   const first = new Uint32Array(groupCount + 1)
   for (let node = 0; node < nodeCount; node++) first[group[node]! + 1]!++
@@ -86,6 +91,7 @@ function groupBy(
 
 /** Permutes the nodes of a cell. @param order local numbers of its nodes in their new order */
 function permute({ nodes, position, moved }: Dissection, begin: number, order: Uint32Array): void {
+  // first into scratch, because source and target ranges are the same
   for (let i = 0; i < order.length; i++) moved[i] = nodes[begin + order[i]!]!
   for (let i = 0; i < order.length; i++) {
     const node = moved[i]!

@@ -86,6 +86,7 @@ export function findArc(hierarchy: Hierarchy, rank: number, depth: number, low: 
   let begin = low
   let end = first[rank + 1]! - 1
   while (begin <= end) {
+    // depths descend: a depth that is too large lies before the arc wanted
     const middle = (begin + end) >>> 1
     const found = headDepth[middle]!
     if (found === depth) return middle
@@ -132,6 +133,7 @@ function lowerEnds({ nodeCount, firstOut, head }: Topology, rank: Uint32Array): 
     const from = rank[node]!
     for (let arc = firstOut[node]!, end = firstOut[node + 1]!; arc < end; arc++) {
       const to = rank[head[arc]!]!
+      // counts one place behind, turned into first positions by the prefix sums below
       if (from !== to) first[Math.max(from, to) + 1]!++
     }
   }
@@ -161,6 +163,7 @@ function countArcs(nodeCount: number, rows: Rows): { parent: Int32Array; first: 
   const parent = new Int32Array(nodeCount).fill(ROOT)
   const first = new Uint32Array(nodeCount + 1)
   const seenBy = new Int32Array(nodeCount).fill(-1)
+  // checked once a rank: one rank adds at most `nodeCount` arcs, which only counts and takes no memory
   const maxArcs = nodeCount * MAX_ARCS_PER_NODE + MAX_SPARE_ARCS
   let arcCount = 0
   for (let x = 0; x < nodeCount; x++) {
@@ -189,6 +192,7 @@ function checkPostOrder(parent: Int32Array): void {
   const lowest = new Uint32Array(nodeCount).fill(nodeCount)
   for (let v = 0; v < nodeCount; v++) {
     if (lowest[v]! > v) lowest[v] = v
+    // parents come after children, so size and lowest rank of a subtree are complete when v is reached
     if (lowest[v] !== v - size[v]! + 1) throw new Error(`the ranks are not in post-order at ${v}`)
     const above = parent[v]!
     if (above === ROOT) continue
@@ -200,6 +204,7 @@ function checkPostOrder(parent: Int32Array): void {
 /** Returns rank → depth. @throws Error when the tree is deeper than `MAX_DEPTH` */
 function depths(parent: Int32Array): Uint16Array {
   const depth = new Uint16Array(parent.length)
+  // descending: the depth of a parent is known before those of its children
   for (let v = parent.length - 1; v >= 0; v--) {
     const above = parent[v]!
     if (above === ROOT) continue
@@ -229,6 +234,7 @@ function fillArcs(rows: Rows, parent: Int32Array, first: Uint32Array, depth: Uin
         headDepth[free[v]!++] = xDepth // the next arc of v leads to x
       }
       const code = rows.code[at]!
+      // the arc of `lowest` to x was added to it last: by this entry, or by an earlier one of the same x
       const input = freeInput[lowest]!++
       inputArc[input] = code >>> 1
       inputSlot[input] = (free[lowest]! - 1 - first[lowest]!) * 2 + (code & 1)

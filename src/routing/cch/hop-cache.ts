@@ -61,6 +61,7 @@ export function cacheHop(
 ): void {
   const count = arcs.length - from
   if (count < MIN_ARCS || count > cache.maxArcs) return
+  // emptied as a whole: hops that are used often come back at once, and no order of use need be kept
   if (cache.size + count > cache.maxArcs) {
     cache.hop.fill(-1)
     cache.size = 0
@@ -70,6 +71,7 @@ export function cacheHop(
     grown.set(cache.arcs)
     cache.arcs = grown
   }
+  // a hop of the same slot is replaced; its arcs stay in `arcs`, unused, until the cache is emptied
   const slot = slotOf(code, cache.hop.length)
   cache.hop[slot] = code
   cache.first[slot] = cache.size
@@ -81,6 +83,7 @@ export function cacheHop(
 
 /** Hashes a code. @param slots a power of two */
 function slotOf(code: number, slots: number): number {
+  // multiplicative hashing by a prime near 2^32 / golden ratio; the high bits are folded into the low ones
   const mixed = Math.imul(code, 0x9e3779b1)
   return (mixed ^ (mixed >>> 15)) & (slots - 1)
 }

@@ -27,6 +27,9 @@ export const float64Kernels: Kernels<Values> = {
  * Processes ranks in ascending order. The arcs of a rank x start with the weights of the graph; then every lower triangle
  * of x, over a lower rank v that has an arc to x, may replace the cost of an arc by that of the path over v.
  *
+ * Invariant: before rank x, every arc whose lower end is below x has its final cost. A full run is
+ * O(arcs + triangles).
+ *
  * The ranks v are on the tree paths from the lower neighbours of x up to x. Their arcs are sorted by depth, deepest
  * first, so `cursor[v]` always is the arc from v to x, and the arcs behind it lead to ranks above x.
  */
@@ -40,15 +43,18 @@ function customiseSome(
   const { nodeCount, first, headDepth, parent, firstLower, lower } = h
   const { up, down } = metric
   const { arcAt, cursor, seenBy } = run
+  // a slice ends between two ranks: it may exceed `maxWork` by the triangles of one rank
   let x = run.nextRank
   for (let work = 0; x < nodeCount && work < maxWork; x++) {
     work += readInput(h, weights, up, down, arcAt, x)
     seenBy[x] = x
     for (let at = firstLower[x]!, stop = firstLower[x + 1]!; at < stop; at++) {
+      // up the tree until a rank that x has visited: all ranks above that one were visited too
       for (let v = lower[at]!; seenBy[v] !== x; v = parent[v]!) {
         seenBy[v] = x
         const arc = cursor[v]!
         const end = first[v + 1]!
+        // the ranks that v leads to are visited in ascending order, which is the order of its arcs
         cursor[v] = arc + 1
         work += end - arc
         relaxTriangles(headDepth, arcAt, up, down, arc, end)
@@ -75,6 +81,7 @@ function updateSome(
   const { nodeCount, first, headDepth, parent, firstLower, lower } = h
   const { up, down } = metric
   const { arcAt, seenBy, isMarked } = run
+  // costs of the arcs of x before this run; a rank has fewer arcs than the tree has depths
   const oldUp = createValues(arcAt.length)
   const oldDown = createValues(arcAt.length)
   let x = run.nextRank
@@ -82,6 +89,7 @@ function updateSome(
     if (isMarked[x] === 0) continue
     const xFirst = first[x]!
     const xEnd = first[x + 1]!
+    // a root has no arcs, so nothing depends on it
     if (xFirst === xEnd) continue
     for (let arc = xFirst, i = 0; arc < xEnd; arc++, i++) {
       oldUp[i] = up[arc]!
@@ -94,6 +102,7 @@ function updateSome(
       for (let v = lower[at]!; seenBy[v] !== x; v = parent[v]!) {
         seenBy[v] = x
         const end = first[v + 1]!
+        // lower bound in descending depths; the arc to x exists, because v lies below x on a visited path
         let low = first[v]!
         for (let high = end - 1; low < high; ) {
           const middle = (low + high) >>> 1
@@ -104,6 +113,8 @@ function updateSome(
         relaxTriangles(headDepth, arcAt, up, down, low, end)
       }
     }
+    // A triangle over x changes an arc of the deeper of its two upper ends, to which the earlier arc leads.
+    // Ends behind the last changed arc are not affected, and the very last arc has no partner behind it.
     let last = xEnd - 1
     while (last >= xFirst && up[last] === oldUp[last - xFirst] && down[last] === oldDown[last - xFirst])
       last--
@@ -137,8 +148,10 @@ function readInput(
   for (let i = firstInput[x]!, stop = firstInput[x + 1]!; i < stop; i++) {
     const weight = weights[inputArc[i]!]!
     if (weight < 0) continue // closed
+    // position among the arcs of x, doubled, and the direction in bit 0
     const slot = inputSlot[i]!
     const arc = begin + (slot >>> 1)
+    // the comparison also keeps a weight of INFINITE and more at "no path"
     if ((slot & 1) === 0) {
       if (weight < up[arc]!) up[arc] = weight
     } else if (weight < down[arc]!) down[arc] = weight
@@ -159,10 +172,13 @@ function relaxTriangles(
   arc: number,
   end: number,
 ): void {
+  // read once: the loop writes arcs of x, never arcs of v
   const upMs = up[arc]!
   const downMs = down[arc]!
   for (let other = arc + 1; other < end; other++) {
+    // it exists, because contracting v joins all of its upper ends to each other
     const third = arcAt[headDepth[other]!]!
+    // a sum with INFINITE is never below a stored cost, so "no path" needs no branch
     const forthMs = downMs + up[other]!
     if (forthMs < up[third]!) up[third] = forthMs
     const backMs = upMs + down[other]!
@@ -176,6 +192,8 @@ function markHeads(h: Hierarchy, run: UpdateRun, x: number, last: number): void 
   const { isMarked, path } = run
   const begin = first[x]!
   if (last < begin) return
+  // `path` is depth → rank. Ranks ascend in post-order, so all entries above a matching one are valid too,
+  // and most calls write only a few.
   let depth = headDepth[begin]!
   for (let rank = parent[x]!; rank !== ROOT && path[depth] !== rank; rank = parent[rank]!)
     path[depth--] = rank
@@ -184,6 +202,8 @@ function markHeads(h: Hierarchy, run: UpdateRun, x: number, last: number): void 
 
 /**
  * @see Kernels.climb. From the deepest label of a branch up: all labels below are relaxed by then, so a label is final when
+ * O(arcs of the ranks on the branch); `at - offset` is the depth of a label.
+ *
  * its turn comes. A label at or above the best path is not relaxed.
  */
 function climb(
@@ -204,8 +224,10 @@ function climb(
     const v = rank[at]!
     const forwardMs = forward[at]!
     const backwardMs = backward[at]!
+    // reset as they are read, so that the labels are clean for the next search without a pass over them
     forward[at] = INFINITE
     backward[at] = INFINITE
+    // strictly less: of equally cheap meetings the deeper one, which comes first, is kept
     if (forwardMs + backwardMs < bestMs) {
       bestMs = forwardMs + backwardMs
       labels.meeting = at
@@ -213,8 +235,10 @@ function climb(
     const begin = first[v]!
     const end = first[v + 1]!
     if (forwardMs < bestMs) {
+      // only labels that are relaxed count: the others cannot be part of a cheaper path
       if (forwardMs > highest) highest = forwardMs
       for (let arc = begin; arc < end; arc++) {
+        // labels of ranks shared with another branch are kept here until `mergeLabels` moves them
         const next = offset + headDepth[arc]!
         const nextMs = forwardMs + up[arc]!
         if (nextMs >= forward[next]!) continue
@@ -240,6 +264,7 @@ function climb(
 /** @see Kernels.mergeLabels. Keeps the cheaper of two labels at each depth, in both directions. */
 function mergeLabels(labels: Labels<Values>, from: number, to: number, count: number): void {
   const { forward, backward, forwardFrom, backwardFrom } = labels
+  // depths 0 … count - 1 are the same ranks in both branches, so labels are compared place by place
   for (let i = 0; i < count; i++) {
     const forwardMs = forward[from + i]!
     const backwardMs = backward[from + i]!
@@ -247,6 +272,7 @@ function mergeLabels(labels: Labels<Values>, from: number, to: number, count: nu
     backward[from + i] = INFINITE
     if (forwardMs < forward[to + i]!) {
       forward[to + i] = forwardMs
+      // still refers to the merged branch, whose `rank` stays valid until the next search
       forwardFrom[to + i] = forwardFrom[from + i]!
     }
     if (backwardMs < backward[to + i]!) {
@@ -261,6 +287,7 @@ function climbOne(h: Hierarchy, costs: Values, rank: Int32Array, labels: Values,
   const { first, headDepth } = h
   for (let depth = rank.length - 1; depth >= 0; depth--) {
     const v = rank[depth]!
+    // an infinite label needs no branch: its sums are never below a known label
     const reachedMs = labels[depth]!
     for (let arc = first[v]!, end = first[v + 1]!; arc < end; arc++) {
       const next = headDepth[arc]!
@@ -274,6 +301,7 @@ function climbOne(h: Hierarchy, costs: Values, rank: Int32Array, labels: Values,
 
 /** @see Kernels.meet. From the deepest common rank to the root, so that the deepest of equal sums wins. */
 function meet(forward: Values, backward: Values, count: number): number {
+  // sums at or above it are no path
   let bestMs = INFINITE
   let best = -1
   for (let depth = count - 1; depth >= 0; depth--) {
@@ -297,12 +325,14 @@ function descend(h: Hierarchy, metric: Metric<Values>, labels: Values): void {
   for (let v = nodeCount - 1; v >= 0; v--) {
     const begin = first[v]!
     const end = first[v + 1]!
+    // finite where a source has climbed to v; the path may also come down from above
     let bestMs = labels[v]!
     for (let arc = begin; arc < end; arc++) {
       const reachedMs = path[headDepth[arc]!]! + down[arc]!
       if (reachedMs < bestMs) bestMs = reachedMs
     }
     labels[v] = bestMs
+    // the depth of v is one below its parent, the upper end of its first arc; a root has depth 0
     path[begin === end ? 0 : headDepth[begin]! + 1] = bestMs
   }
 }

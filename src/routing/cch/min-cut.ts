@@ -23,6 +23,7 @@ export function maxFlow(cell: Cell, limit: number): number {
   const sourceCount = findBorder(cell, SOURCE, sources)
   let total = 0
   while (markLevels(cell, sourceCount)) {
+    // within a phase an arc that failed once cannot succeed later, so each node goes on where it stopped
     cell.cursor.set(first.subarray(0, nodeCount))
     for (let i = 0; i < sourceCount; i++) {
       while (augment(cell, sources[i]!)) {
@@ -79,6 +80,7 @@ function markLevels(cell: Cell, sourceCount: number): boolean {
     if (nextLevel > sinkLevel) break // farther than the nearest sink
     for (let arc = first[node]!, stop = first[node + 1]!; arc < stop; arc++) {
       const next = head[arc]!
+      // an edge may carry one unit either way: residual capacity is 1 - flow, 0 to 2
       if (level[next]! >= 0 || flow[arc]! >= 1) continue
       level[next] = nextLevel
       if (end[next] === SINK) sinkLevel = nextLevel
@@ -135,6 +137,7 @@ function markSinkSide(cell: Cell): number {
     const node = queue[at]!
     for (let arc = first[node]!, stop = first[node + 1]!; arc < stop; arc++) {
       const previous = head[arc]!
+      // the search runs against the arcs, so the opposite arc must have residual capacity
       if (level[previous]! >= 0 || flow[reverse[arc]!]! >= 1) continue
       level[previous] = 0
       queue[count++] = previous

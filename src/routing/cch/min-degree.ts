@@ -10,6 +10,8 @@ export const BASE_CELL_SIZE = 30
  * Neighbours outside the cell, which are eliminated later, count too; otherwise nodes at the border would be eliminated too
  * early. On a city that saves a tenth of all arcs.
  *
+ * O(n²) for a cell of n nodes, of which there are at most 30: a row of a bit matrix is one integer.
+ *
  * @param position node → its position in `nodes`; the cell is `nodes[begin … end)`
  * @param order receives local numbers: positions in the cell, from 0
  * @see C. Ashcraft, J. Liu, "Robust ordering of sparse matrices using multisection", 1998
@@ -25,9 +27,11 @@ export function orderByMinDegree(
   const nodeCount = end - begin
   const inside = new Uint32Array(nodeCount)
   const outside = new Uint32Array(nodeCount)
+  // places of outside nodes; the index of an entry is the bit of its node
   const outer: number[] = []
   for (let i = 0; i < nodeCount; i++) {
     const node = nodes[begin + i]!
+    // `position` separates the nodes of the cell, begin … end - 1, from all others without a search
     for (let at = graph.first[node]!, stop = graph.first[node + 1]!; at < stop; at++) {
       const place = position[graph.node[at]!]!
       if (place >= begin && place < end) inside[i]! |= 1 << (place - begin)
@@ -51,15 +55,18 @@ function eliminateAll(
   outside: Uint32Array,
   order: Uint32Array,
 ): void {
+  // bits of the nodes that are not eliminated yet
   let left = 2 ** nodeCount - 1
   for (let count = 0; count < nodeCount; count++) {
     const node = nodeOfLowestDegree(nodeCount, inside, outside, left)
     order[count] = node
     left &= ~(1 << node)
+    // the neighbours that remain become a clique; a node is not its own neighbour
     const around = inside[node]! & left
     for (let other = 0; other < nodeCount; other++) {
       if ((around & (1 << other)) === 0) continue
       inside[other] = (inside[other]! | around) & ~(1 << other)
+      // outside nodes are never eliminated here, so their bits only grow
       outside[other]! |= outside[node]!
     }
   }
@@ -71,6 +78,7 @@ function nodeOfLowestDegree(
   outside: Uint32Array,
   left: number,
 ): number {
+  // the smallest number wins among equals, which keeps the order deterministic
   let best = -1
   let bestDegree = Number.POSITIVE_INFINITY
   for (let node = 0; node < nodeCount; node++) {
@@ -85,6 +93,7 @@ function nodeOfLowestDegree(
 
 /** Counts the bits that are set. @see H. S. Warren, "Hacker's Delight", 2nd edition, 2012, 5-1 */
 function bitCount(bits: number): number {
+  // sums of neighbouring bits, then of pairs; the multiplication adds the four bytes into the highest one
   const pairs = bits - ((bits >>> 1) & 0x55555555)
   const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333)
   return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24

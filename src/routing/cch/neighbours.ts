@@ -17,10 +17,12 @@ export function neighboursOf({ nodeCount, firstOut, head }: Topology): Neighbour
 
 /** Lists each arc at both of its ends, unsorted, with parallels. */
 function bothWays(nodeCount: number, firstOut: Uint32Array, head: Uint32Array) {
+  // counts are kept one place behind, so that their prefix sums are the first positions
   const first = new Uint32Array(nodeCount + 1)
   for (let tail = 0; tail < nodeCount; tail++) {
     for (let arc = firstOut[tail]!, end = firstOut[tail + 1]!; arc < end; arc++) {
       const next = head[arc]!
+      // loops do not affect an elimination order
       if (next === tail) continue
       first[tail + 1]!++
       first[next + 1]!++
@@ -40,7 +42,10 @@ function bothWays(nodeCount: number, firstOut: Uint32Array, head: Uint32Array) {
   return { first, node }
 }
 
-/** Sorts all lists by transposing them once, and removes duplicates, which are adjacent then. */
+/**
+ * Sorts all lists by transposing them once, and removes duplicates, which are adjacent then. O(nodes + arcs):
+ * lists are read in ascending order of `from`, so each list receives its entries in that order.
+ */
 function sorted(
   nodeCount: number,
   both: { readonly first: Uint32Array; readonly node: Uint32Array },
@@ -61,6 +66,7 @@ function sorted(
   for (let node = 0; node < nodeCount; node++) {
     const begin = both.first[node]!
     const stop = end[node]!
+    // moves left only: `count` never exceeds `begin`, because duplicates were left out
     list.copyWithin(count, begin, stop)
     count += stop - begin
     first[node + 1] = count

@@ -24,7 +24,12 @@ interface Entries {
   count: number
 }
 
-/** @param maxEntries hops and parts of rows that are kept at once, some 50 bytes each */
+/**
+ * Creates the sums of one unpacker. A hop costs a search for its middle the first time and a lookup later,
+ * so a row of a matrix costs about as much as its new hops.
+ *
+ * @param maxEntries hops and parts of rows that are kept at once, some 50 bytes each
+ */
 export function createPathSums(
   unpacker: Unpacker,
   measures: readonly ArcMeasure[],
@@ -35,6 +40,7 @@ export function createPathSums(
   const hops = new Map<number, number>() // code of a hop, `arc * 2 + (isUp ? 0 : 1)` → entry
   const parts = new Map<Row, Int32Array>() // row → depth → entry of the path between there and the row's end
 
+  // recursive: each middle is lower in the elimination tree, so it is at most as deep as the tree
   const entryOfHop = (lower: number, hopArc: number, isUp: boolean): number => {
     const code = hopArc * 2 + (isUp ? 0 : 1)
     const known = hops.get(code)
@@ -48,9 +54,11 @@ export function createPathSums(
 
   const entryOfTriangle = (lower: number, hopArc: number, isUp: boolean): number => {
     const middle = findMiddle(unpacker, lower, hopArc, isUp)
+    // both hops of the triangle begin at its middle, the lowest of the three ranks
     const begin = h.first[middle]!
     const toLower = findArc(h, middle, h.headDepth[h.first[lower]!]! + 1, begin)
     const toUpper = findArc(h, middle, h.headDepth[hopArc]!, begin)
+    // first the hop down to the middle, then the one up from it, as the path is driven
     const first = entryOfHop(middle, isUp ? toLower : toUpper, false)
     return addUp(entries, first, entryOfHop(middle, isUp ? toUpper : toLower, true))
   }
@@ -65,6 +73,7 @@ export function createPathSums(
     }
     if (known[depth] === EMPTY) {
       const before = entryOfRow(row, from, isUp)
+      // a part is the part before it and one hop, so the labels of a row are summed once each
       known[depth] = addUp(entries, before, entryOfHop(row.rank[from]!, hopTo(h, row, from, depth), isUp))
     }
     return known[depth]!
@@ -72,6 +81,7 @@ export function createPathSums(
 
   return {
     write({ row, column, depth }, sums, at) {
+      // emptied between two paths, never within one; entry 0 remains, the empty path with sums of 0
       if (entries.count > maxEntries) {
         entries.count = 1
         hops.clear()
@@ -79,6 +89,7 @@ export function createPathSums(
       }
       const up = entryOfRow(row, depth, true)
       const down = entryOfRow(column, depth, false)
+      // read after the entries exist: the array may have been replaced when it grew
       const { values, width } = entries
       for (let i = 0; i < width; i++) sums[i]![at] = values[up * width + i]! + values[down * width + i]!
     },

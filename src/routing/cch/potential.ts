@@ -25,6 +25,7 @@ export function createPotential(
 ): Potential {
   const { first, headDepth, parent } = h
   const { up } = metric
+  // rank → cost; final once set, because a rank is computed after all ranks above it
   const cost = new Float64Array(h.nodeCount).fill(UNKNOWN)
   const down = new Map<number, number>() // rank → cost of the cheapest path that only goes down
   for (const row of followEnds(h, kernels, metric.down, targets)) {
@@ -49,11 +50,13 @@ export function createPotential(
     if (cost[end] === UNKNOWN) {
       const endDepth = follow(end)
       let depth = endDepth
+      // known ranks form the upper part of the path, so the rest is computed from there down
       while (depth > 0 && cost[path[depth - 1]!] === UNKNOWN) depth--
       for (; depth <= endDepth; depth++) {
         const v = path[depth]!
         let best = down.get(v) ?? Number.POSITIVE_INFINITY
         for (let arc = first[v]!, stop = first[v + 1]!; arc < stop; arc++) {
+          // a sum with an infinite `up` is at least `kernels.infinite`, and becomes Infinity below
           best = Math.min(best, up[arc]! + cost[path[headDepth[arc]!]!]!)
         }
         cost[v] = best < kernels.infinite ? best : Number.POSITIVE_INFINITY

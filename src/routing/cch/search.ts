@@ -36,16 +36,19 @@ export interface Prepared {
  * nodes. Its scratch are some kilobytes, and caches of up to `searchBytes`.
  */
 export function createHierarchySearch(prepared: Prepared): LegSearch {
+  // replaced as a whole when the metric is widened: query, caches and kernels belong to one kind of array
   let search = createSearch(prepared)
   const widen = () => {
     prepared.widen()
     search = createSearch(prepared)
   }
   const rows: LegSearch['rows'] = (targetLists, measures) => {
+    // the columns of the targets are computed once, for all rows
     let rowOf = search.rows(targetLists, measures)
     return (sources, control) => {
       if (mustStop(control, 0)) return undefined
       const row = rowOf(sources)
+      // a wider metric answers; it is kept, so that later searches need no second attempt
       if (row !== UNKNOWN) return row
       widen()
       rowOf = search.rows(targetLists, measures)
@@ -120,18 +123,21 @@ function createSearch({ roads, hierarchy, weights, metric }: Prepared): MetricSe
     (highestMs >= SAFE_MS || mayHaveOverflowed(metric, weights))
   return {
     one(sources, targets, maxCostMs = Number.POSITIVE_INFINITY) {
+      // `findCost` looks for costs below its bound, `maxCostMs` is inclusive, and costs are integral
       const limitMs = Math.min(maxCostMs + 1, kernels.infinite)
       const costMs = findCost(hierarchy, metric, query, sources, targets, limitMs)
       if (query.labels.meeting < 0) {
         // costs below the limit are exact
         return limitMs === kernels.infinite && isDoubtful(query.labels.highest) ? UNKNOWN : undefined
       }
+      // read before the next search overwrites the labels
       const { hops, source, target } = readHops(hierarchy, query)
       return { costMs, source, target, arcs: unpack(unpacker, hops) }
     },
     reach(sources, maxCostMs) {
       // costs below `infinite` are exact
       if (maxCostMs >= kernels.infinite && kernels.infinite !== Number.POSITIVE_INFINITY) return UNKNOWN
+      // one pass over the hierarchy; labels are by rank, the caller asks by node
       const labels = costsToAll(hierarchy, kernels, metric, sources)
       return (node) => {
         const labelMs = labels[hierarchy.rank[node]!]!
@@ -145,6 +151,7 @@ function createSearch({ roads, hierarchy, weights, metric }: Prepared): MetricSe
       return (sources) => {
         const starts = followEnds(hierarchy, kernels, metric.up, sources)
         const row = fillRow(kernels, starts, columns, measures.length, sums)
+        // only a missing path can be an overflow: a finite sum below `infinite` is exact
         const isIncomplete = row.costMs.includes(Number.POSITIVE_INFINITY)
         const isUnknown = isIncomplete && isDoubtful(Math.max(highestMs, highestOf(kernels, starts)))
         return isUnknown ? UNKNOWN : row
@@ -166,6 +173,7 @@ function fillRow(
     const meeting = findMeeting(kernels, starts, goals)
     if (meeting === undefined) continue
     row.costMs[at] = meeting.costMs
+    // positions of the ends in the lists of the caller, who adds the lengths of the links driven in part
     row.source[at] = endOf(meeting.row, meeting.depth)
     row.target[at] = endOf(meeting.column, meeting.depth)
     sums?.write(meeting, row.sums, at)
@@ -175,6 +183,7 @@ function fillRow(
 
 /** Returns the position of the end that a label begins with. */
 function endOf(row: Row, depth: number): number {
+  // labels lead to deeper labels until one that an end has set, written as `~position`
   let at = row.from[depth]!
   while (at >= 0) at = row.from[at]!
   return ~at

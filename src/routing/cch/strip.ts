@@ -17,10 +17,13 @@ const MAX_DEGREE = 2
  * Works in rounds. Within a round no node is eliminated after a neighbour: a chain eliminated end to end would become a
  * path in the elimination tree; by every other node it becomes a tree of logarithmic depth.
  *
+ * An elimination costs O(degrees of its at most two neighbours), whose lists are searched.
+ *
  * @param neighbours overwritten
  * @param order receives the eliminated nodes, from position 0
  */
 export function stripLowDegree(neighbours: Neighbours, order: Uint32Array): Core {
+  // the list of a node is `list[first … first + degree)`; it only shrinks or keeps its length
   const { nodeCount, first, node: list } = neighbours
   const degree = new Uint32Array(nodeCount)
   const isGone = new Uint8Array(nodeCount)
@@ -41,6 +44,7 @@ export function stripLowDegree(neighbours: Neighbours, order: Uint32Array): Core
     }
     for (const node of queue) {
       if (isGone[node] === 1) continue
+      // a neighbour was eliminated in this round: wait for the next one
       if (touchedIn[node] === round) {
         offer(node)
         continue
@@ -49,6 +53,7 @@ export function stripLowDegree(neighbours: Neighbours, order: Uint32Array): Core
       order[count++] = node
       eliminate(first, list, degree, node)
       for (let at = first[node]!, end = at + degree[node]!; at < end; at++) {
+        // its former list still names its neighbours, whose degrees may have fallen to the limit
         touchedIn[list[at]!] = round
         offer(list[at]!)
       }
@@ -87,6 +92,7 @@ function remove(
   from: number,
   node: number,
 ): void {
+  // the last entry fills the gap: lists are not sorted here
   const last = first[from]! + degree[from]! - 1
   list[positionOf(first, list, degree, from, node)] = list[last]!
   degree[from]!--

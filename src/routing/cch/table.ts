@@ -50,11 +50,13 @@ export function findMeeting(
  */
 export function followEnds(h: Hierarchy, kernels: Kernels, costs: Values, ends: readonly End[]): Row[] {
   const rows: Row[] = []
+  // lowest rank first: a row then holds all higher ends on its path, and no second row is needed for them
   const ascending = ends
     .map(({ node, costMs }, position) => ({ rank: h.rank[node]!, costMs, position }))
     .sort((a, b) => a.rank - b.rank)
   for (const { rank, costMs, position } of ascending) {
     const depth = depthOf(h, rank)
+    // an end lies on a row when the row has its rank at its depth
     const known = rows.find((row) => row.rank[depth] === rank)
     const row = known ?? createRow(h, kernels, rank, depth)
     if (known === undefined) rows.push(row)
@@ -77,6 +79,7 @@ function createRow(h: Hierarchy, kernels: Kernels, end: number, endDepth: number
 
 /** Returns the number of ranks that two rows share, by binary search: paths to the root are equal from where they meet. */
 function commonLength(a: Row, b: Row): number {
+  // invariant: ranks at depths below `low` are equal, those from `high` on differ or are missing
   let low = 0
   let high = Math.min(a.rank.length, b.rank.length)
   while (low < high) {

@@ -53,6 +53,8 @@ export function unpackerBytes(arcCount: number): number {
  * A hop costs as much as an arc of the graph, or as two hops over a lower rank (a triangle). Of equal ones the arc of the
  * graph with the smallest number wins, then the triangle that is found first on the tree paths of the lower neighbours.
  *
+ * O(arcs of the path · log depth) where middles are cached; a middle costs one scan of the lower neighbours.
+ *
  * Weights are integral, so that sums are exact and a triangle is found by equality.
  *
  * @throws Error when the metric is not that of the weights
@@ -62,17 +64,20 @@ export function unpack(unpacker: Unpacker, hops: readonly Hop[]): number[] {
   const arcs: number[] = []
   let zeroArcs = 0
   for (const hop of hops) {
+    // one integer for arc and direction, as in `inputSlot`; it is the key of both caches
     const code = hop.arc * 2 + (hop.isUp ? 0 : 1)
     const slot = findCachedHop(cache, code)
     if (slot >= 0) {
       zeroArcs += appendCached(cache, slot, arcs)
       continue
     }
+    // the hop's own arcs are `arcs[from …]` after unpacking, and are cached from there
     const from = arcs.length
     const zeroCount = unpackHop(unpacker, hop, arcs)
     cacheHop(cache, code, arcs, from, zeroCount)
     zeroArcs += zeroCount
   }
+  // a circle of cost 0 has at least two arcs
   return zeroArcs > 1 ? withoutCircles(roads, arcs) : arcs
 }
 
@@ -89,6 +94,7 @@ function unpackHop(unpacker: Unpacker, hop: Hop, arcs: number[]): number {
   const stack: number[] = [] // hops to unpack: lower rank, upper rank, arc, 1 = up
   let zeroArcs = 0
   push(stack, hop.lower, hop.upper, hop.arc, hop.isUp)
+  // the stack holds the rest of the path, its next hop on top: arcs are appended in the order of travel
   while (stack.length > 0) {
     const isUp = stack.pop() === 1
     const hopArc = stack.pop()!
@@ -126,6 +132,7 @@ export function findInputArc(
   costMs: number,
 ): number {
   const { first, firstInput, inputArc, inputSlot } = hierarchy
+  // the hop in the terms of `inputSlot`
   const slot = (hopArc - first[lower]!) * 2 + (isUp ? 0 : 1)
   for (let i = firstInput[lower]!, end = firstInput[lower + 1]!; i < end; i++) {
     if (inputSlot[i] === slot && weights[inputArc[i]!] === costMs) return inputArc[i]!
@@ -141,6 +148,7 @@ function pushHalves(unpacker: Unpacker, stack: number[], { lower, upper, arc: ho
   // the lower end is deeper in the tree, so its arc comes first in the sorted arcs of the middle
   const toLower = findArc(h, middle, headDepth[first[lower]!]! + 1, first[middle]!)
   const toUpper = findArc(h, middle, headDepth[hopArc]!, toLower + 1)
+  // lower → middle → upper, pushed last hop first
   if (isUp) {
     push(stack, middle, upper, toUpper, true)
     push(stack, middle, lower, toLower, false)
@@ -159,6 +167,7 @@ export function findMiddle(unpacker: Unpacker, lower: number, hopArc: number, is
   const { hierarchy: h, metric, knownHop, knownMiddle } = unpacker
   const { first, headDepth, parent, firstLower, lower: lowerOf } = h
   const code = hopArc * 2 + (isUp ? 0 : 1)
+  // direct-mapped cache: a later hop of the same slot replaces an earlier one
   const slot = code % knownHop.length
   if (knownHop[slot] === code) return knownMiddle[slot]!
   // upwards the path goes down to the middle, then up from it; downwards the same in the other direction
@@ -168,6 +177,8 @@ export function findMiddle(unpacker: Unpacker, lower: number, hopArc: number, is
   const upperDepth = headDepth[hopArc]!
   let tries = 0 // candidates examined
   for (let at = firstLower[lower]!, end = firstLower[lower + 1]!; at < end; at++) {
+    // Candidates are the ranks with an arc to `lower`. Tree paths of several lower neighbours may share
+    // ranks: examining one twice costs only time.
     for (let v = lowerOf[at]!; v !== lower; v = parent[v]!) {
       tries++
       const toUpper = findArc(h, v, upperDepth, first[v]!)
@@ -193,6 +204,7 @@ function withoutCircles(roads: Topology, arcs: readonly number[]): number[] {
   const lengthAt = new Map([[arcTail(roads, arcs[0]!), 0]]) // node → arcs kept when it was reached
   for (const arc of arcs) {
     const node = head[arc]!
+    // reached before: everything since then is a circle, and its nodes are forgotten
     const length = lengthAt.get(node)
     if (length === undefined) {
       kept.push(arc)

@@ -25,6 +25,7 @@ export function readFlatLine(graph: Graph, segment: number, line: FlatLine): voi
   const head = graph.segmentHead[segment]!
   let at = firstGeometry[segment]!
   const end = firstGeometry[segment + 1]!
+  // before `xy` is bound: the array may be replaced
   reserve(line, end - at)
   const { xy } = line
   let lngE7 = junctionLngE7[tail]!
@@ -38,6 +39,7 @@ export function readFlatLine(graph: Graph, segment: number, line: FlatLine): voi
     let bits = byte & 0x7f
     for (let shift = 7; byte >= 0x80; shift += 7) {
       byte = geometry[at++]!
+      // a zigzag delta has 32 bits, so it takes five bytes at most
       bits |= (byte & 0x7f) << shift
     }
     lngE7 += (bits >>> 1) ^ -(bits & 1) // zigzag: 0, -1, 1, -2 …
@@ -60,6 +62,7 @@ export function readFlatLine(graph: Graph, segment: number, line: FlatLine): voi
 /** Computes `offsetsMm` as `cornerOffsets` does. */
 export function measureFlatLine({ corners, xy, offsetsMm }: FlatLine, lengthMm: number): void {
   offsetsMm[0] = 0
+  // a straight line needs no measuring: its two offsets are 0 and the length
   if (corners > 2) {
     let totalM = 0
     for (let corner = 1; corner < corners; corner++) {
@@ -67,9 +70,11 @@ export function measureFlatLine({ corners, xy, offsetsMm }: FlatLine, lengthMm: 
       totalM += planeLengthM(xy[at - 2]!, xy[at - 1]!, xy[at]!, xy[at + 1]!)
       offsetsMm[corner] = totalM
     }
+    // 0 for a line whose corners all coincide
     const mmPerM = totalM > 0 ? lengthMm / totalM : 0
     for (let corner = 1; corner < corners; corner++) offsetsMm[corner] = offsetsMm[corner]! * mmPerM
   }
+  // exact, whatever the rounding of the product
   offsetsMm[corners - 1] = lengthMm
 }
 

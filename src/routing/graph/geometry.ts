@@ -61,6 +61,7 @@ export function readLine(graph: Shapes, segment: number, line: number[]): number
   }
   line[count++] = junctionLngE7[head]!
   line[count++] = junctionLatE7[head]!
+  // a longer line of the call before leaves no corners behind
   line.length = count
   return count / 2
 }
@@ -126,6 +127,7 @@ export function cutLine(
   const positions: [number, number][] = []
   if (from !== undefined) addPosition(positions, from.lngE7, from.latE7)
   if (isAgainst) {
+    // seen from the tail, `to` lies after `to.corner`: against that direction the next corner is the last
     const last = to === undefined ? 0 : to.corner + 1
     for (let corner = from?.corner ?? corners - 1; corner >= last; corner--) {
       addPosition(positions, line[corner * 2]!, line[corner * 2 + 1]!)
@@ -137,10 +139,12 @@ export function cutLine(
     }
   }
   if (to !== undefined) addPosition(positions, to.lngE7, to.latE7)
+  // a line of one point is no LineString: RFC 7946 asks for two positions
   if (positions.length === 1) positions.push(positions[0]!)
   return positions
 }
 
+/** Appends a position in degrees, unless it equals the last one. */
 function addPosition(positions: [number, number][], lngE7: number, latE7: number): void {
   const lng = lngE7 / 1e7
   const lat = latE7 / 1e7

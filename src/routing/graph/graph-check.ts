@@ -15,6 +15,7 @@ export function checkGraph(graph: Graph): void {
   checkOffsets('firstOut', graph.firstOut, arcCount)
   checkOffsets('firstGeometry', graph.firstGeometry, graph.geometry.length)
   checkOffsets('linkFirstArc', graph.linkFirstArc, arcCount)
+  // each array against the number of items that its values refer to
   checkBelow('head', graph.head, nodeCount)
   checkBelow('arcLink', graph.arcLink, linkCount)
   checkBelow('nodeJunction', graph.nodeJunction, junctionCount)
@@ -54,12 +55,14 @@ function checkOffsets(name: string, offsets: Uint32Array, end: number): void {
   if (last !== end) throw damaged(`${name} ends at ${last}, expected ${end}`)
 }
 
+/** Checks that every value is below a limit, the length of the array that it is an index of. */
 function checkBelow(name: string, values: Uint32Array | Uint16Array, limit: number): void {
   for (let i = 0; i < values.length; i++) {
     if (values[i]! >= limit) throw damaged(`${name}[${i}] is ${values[i]}, expected less than ${limit}`)
   }
 }
 
+/** Checks that the start arc of a link drives that link, and that a closed link has none. */
 function checkStartArcs({ linkStartArc, linkSpeed, arcLink }: Graph): void {
   for (let link = 0; link < linkStartArc.length; link++) {
     const arc = linkStartArc[link]!
@@ -70,8 +73,10 @@ function checkStartArcs({ linkStartArc, linkSpeed, arcLink }: Graph): void {
   }
 }
 
+/** Checks that a string (u32 length, then the bytes) begins at every offset and ends inside the pool. */
 function checkStrings(name: string, offsets: Uint32Array, strings: Uint8Array): void {
   const view = new DataView(strings.buffer, strings.byteOffset, strings.byteLength)
+  // offset 0 is the empty string: a length of 0 in four bytes
   if (strings.length < 4 || view.getUint32(0, true) !== 0)
     throw damaged('the string pool does not begin with the empty string')
   let last = 0
@@ -90,10 +95,13 @@ function checkSegmentIndex(graph: Graph): void {
   const tree = openSegmentTree(graph)
   if (tree === undefined) throw damaged('segmentIndex is not a flatbush 3 index of the segments')
   const { indices, levelEnds, nodeSize } = tree
+  // leaves come first in the tree and hold segments
   for (let i = 0; i < graph.segmentCount; i++) {
     if (indices[i]! >= graph.segmentCount)
       throw damaged(`segmentIndex contains segment ${indices[i]}, expected less than ${graph.segmentCount}`)
   }
+  // Children are consecutive, `nodeSize` for each branch; the last branch of a level has the rest. A branch
+  // stores the position of its first child in `boxes`, 4 values a node.
   let child = 0
   for (let level = 0; level + 1 < levelEnds.length; level++) {
     for (let at = levelEnds[level]!; at < levelEnds[level + 1]!; at++) {
@@ -104,6 +112,7 @@ function checkSegmentIndex(graph: Graph): void {
   }
 }
 
+/** Checks that the ids of the index are junctions. The k-d tree has no pointers that could form a circle. */
 function checkJunctionIndex(graph: Graph): void {
   const tree = openJunctionTree(graph)
   if (tree === undefined) throw damaged('junctionIndex is not a kdbush 4 index of the junctions')

@@ -108,9 +108,11 @@ function readLayout(buffer: SharedArrayBuffer, crc32: Crc32): Layout {
   checkHeader(buffer, view)
   const sectionCount = view.getUint32(AT.sections, true)
   const tableEnd = HEADER_BYTES + sectionCount * ENTRY_BYTES
+  // checked before the table is read: the number is not covered by a verified checksum yet
   if (sectionCount > MAX_SECTIONS || tableEnd > buffer.byteLength) {
     throw badMapFile('damaged', `the map file is damaged: its header names ${sectionCount} sections`)
   }
+  // a copy, in which the checksum field is 0, as it was when the checksum was computed
   const head = new Uint8Array(buffer).slice(0, tableEnd)
   head.fill(0, AT.crc, AT.crc + 4)
   if (crc32(head) !== view.getUint32(AT.crc, true)) {
@@ -118,6 +120,7 @@ function readLayout(buffer: SharedArrayBuffer, crc32: Crc32): Layout {
   }
   const sections = new Map<number, Section>()
   for (let at = HEADER_BYTES; at < tableEnd; at += ENTRY_BYTES) {
+    // fields of an entry: kind, checksum, offset, bytes; the last eight bytes are reserved
     sections.set(view.getUint32(at, true), {
       crc: view.getUint32(at + 4, true),
       offset: readUint64(view, at + 8),
@@ -133,8 +136,14 @@ function readLayout(buffer: SharedArrayBuffer, crc32: Crc32): Layout {
   }
 }
 
+/**
+ * Checks magic, version and size of the file, in this order: the first fault decides the reason reported.
+ *
+ * @throws AppError BAD_MAP_FILE
+ */
 function checkHeader(buffer: SharedArrayBuffer, view: DataView): void {
   const found = new Uint8Array(buffer).slice(0, GRAPH_MAGIC.length)
+  // a file shorter than the magic matches as far as it goes and is refused as short below
   for (let i = 0; i < found.length; i++) {
     if (found[i] === GRAPH_MAGIC.charCodeAt(i)) continue
     throw badMapFile(
@@ -148,6 +157,7 @@ function checkHeader(buffer: SharedArrayBuffer, view: DataView): void {
       `the map file is cut short: found ${buffer.byteLength} bytes, expected a header of ${HEADER_BYTES} bytes`,
     )
   }
+  // before the size: a newer version may count bytes in another way
   const version = view.getUint32(AT.version, true)
   if (version !== GRAPH_VERSION) {
     const what = version > GRAPH_VERSION ? 'was written by a newer program' : 'has an unknown version'
@@ -171,6 +181,7 @@ function checkHeader(buffer: SharedArrayBuffer, view: DataView): void {
 /** Creates the views of all sections. @throws AppError BAD_MAP_FILE for one that is missing or damaged */
 function viewGraph(buffer: SharedArrayBuffer, layout: Layout, crc32: Crc32): Graph {
   const { junctionCount, segmentCount, nodeCount, arcCount } = layout
+  // two links a segment, one for each direction
   const linkCount = segmentCount * 2
   /** checks a section; `count` undefined = any number of elements */
   const bytesOf = (name: SectionName, elementBytes: number, count?: number): Section => {
@@ -233,6 +244,7 @@ function checkSection(
   crc32: Crc32,
 ): void {
   const { offset, bytes, crc } = section
+  // typed arrays ask for aligned offsets; 8 is enough for all of their elements
   const isPlaced =
     offset % 8 === 0 && offset + bytes <= buffer.byteLength && bytes % expected.elementBytes === 0
   if (!isPlaced || bytes !== expected.bytes) {
@@ -246,6 +258,7 @@ function checkSection(
   }
 }
 
+/** Parses the description of the map, JSON in UTF-8. @throws AppError BAD_MAP_FILE */
 function readMeta(bytes: Uint8Array): GraphMeta {
   try {
     // a copy, because TextDecoder refuses views of shared memory
@@ -255,7 +268,9 @@ function readMeta(bytes: Uint8Array): GraphMeta {
   }
 }
 
+/** Reads a u64 as a double. */
 function readUint64(view: DataView, at: number): number {
+  // exact up to 2^53; a larger value cannot equal the size of a file
   return view.getUint32(at + 4, true) * 2 ** 32 + view.getUint32(at, true)
 }
 

@@ -29,6 +29,7 @@ export function verifyGraph(graph: Graph): string[] {
   const report = (fault: string) => {
     if (faults.length < MAX_FAULTS) faults.push(fault)
   }
+  // each check is one pass over its arrays; all of them run, so that the report is complete
   verifyArcs(graph, report)
   verifyLinkArcs(graph, report)
   verifyLinks(graph, report)
@@ -42,6 +43,7 @@ export function verifyGraph(graph: Graph): string[] {
 function verifyArcs(graph: Graph, report: Report): void {
   const { nodeCount, firstOut, head, arcLink, nodeJunction, linkSpeed } = graph
   for (let node = 0; node < nodeCount; node++) {
+    // arcs of a node ascend by link, and no link appears twice
     let last = -1
     for (let arc = firstOut[node]!; arc < firstOut[node + 1]!; arc++) {
       const link = arcLink[arc]!
@@ -58,6 +60,7 @@ function verifyArcs(graph: Graph, report: Report): void {
 
 /** Returns the junction where a link begins (side 0) or ends (side 1). */
 function linkJunction({ segmentTail, segmentHead }: Graph, link: number, side: number): number {
+  // even links run from tail to head: bit 0 of the link and the side each swap the two ends
   return ((link ^ side) & 1) === 0 ? segmentTail[link >>> 1]! : segmentHead[link >>> 1]!
 }
 
@@ -74,6 +77,7 @@ function verifyLinkArcs({ segmentCount, linkFirstArc, linkArcs, arcLink }: Graph
   }
 }
 
+/** Checks flags, the main network and lengths, and that every segment has a drivable direction. */
 function verifyLinks(
   { segmentCount, linkSpeed, linkStartArc, linkFlags, segmentLengthMm }: Graph,
   report: Report,
@@ -92,6 +96,7 @@ function verifyLinks(
   }
 }
 
+/** Checks coordinates and OSM ids, and that the junction index lists every junction with its coordinates. */
 function verifyJunctions(graph: Graph, report: Report): void {
   const { junctionCount, junctionLngE7, junctionLatE7, junctionOsmId } = graph
   for (let junction = 0; junction < junctionCount; junction++) {
@@ -101,6 +106,7 @@ function verifyJunctions(graph: Graph, report: Report): void {
     if (!Number.isSafeInteger(junctionOsmId[junction])) report(`junction ${junction} has no OSM id`)
   }
   const tree = openJunctionTree(graph)
+  // the index must be a permutation: as many entries as junctions, and none missing
   const isListed = new Uint8Array(junctionCount)
   for (let at = 0; at < junctionCount; at++) {
     const junction = tree?.ids[at] ?? 0
@@ -118,12 +124,14 @@ function verifyShapes(graph: Graph, report: Report): void {
   const { segmentCount, segmentLengthMm } = graph
   const boxes = leafBoxes(graph, report)
   for (let segment = 0; segment < segmentCount; segment++) {
+    // decoded here without `readLine`, which trusts the bytes
     const shape = measureShape(graph, segment)
     if (shape === undefined) {
       report(`the geometry of segment ${segment} does not decode`)
       continue
     }
     const lengthMm = segmentLengthMm[segment]!
+    // the slack covers rounding, which weighs more in short segments
     const isLong = Math.abs(shape.lengthMm - lengthMm) <= lengthMm * LENGTH_TOLERANCE + LENGTH_SLACK_MM
     if (!isLong)
       report(`segment ${segment} is ${Math.round(shape.lengthMm)} mm long, expected ${lengthMm} mm`)
@@ -142,6 +150,7 @@ function leafBoxes(graph: Graph, report: Report): Int32Array {
   for (let at = 0; at < graph.segmentCount; at++) {
     const segment = tree.indices[at]!
     isListed[segment] = 1
+    // leaves are in the order of the index, boxes are returned by segment
     boxes.set(tree.boxes.subarray(at * 4, at * 4 + 4), segment * 4)
   }
   const missing = isListed.indexOf(0)
@@ -157,9 +166,11 @@ function verifyBranches(
   nodeSize: number,
   report: Report,
 ): void {
+  // branches of a level follow each other, and so do their children in the level below
   let child = 0
   for (let level = 0; level + 1 < levelEnds.length; level++) {
     for (let branch = levelEnds[level]!; branch < levelEnds[level + 1]!; branch++) {
+      // west, south, east, north; beyond all coordinates, so that the first child replaces it
       const box = [MAX_UINT32, MAX_UINT32, -MAX_UINT32, -MAX_UINT32]
       for (const end = Math.min(child + nodeSize, levelEnds[level]!); child < end; child++) {
         for (let side = 0; side < 4; side++) {
@@ -187,6 +198,7 @@ function measureShape(
   let lat = junctionLatE7[tail]!
   const box: [number, number, number, number] = [lng, lat, lng, lat]
   let lengthM = 0
+  // one round a corner after the tail: inner corners are deltas, the last one is the head
   for (let isLast = false; !isLast; ) {
     isLast = cursor.at >= cursor.end
     const nextLng: number = isLast ? junctionLngE7[head]! : lng + readDelta(geometry, cursor)
@@ -208,6 +220,7 @@ function measureShape(
 /** Reads a zigzag varint. @returns NaN when it does not end inside the geometry */
 function readDelta(geometry: Uint8Array, cursor: { at: number; end: number }): number {
   let bits = 0
+  // 32 bits take five bytes of seven bits; a longer number is damaged
   for (let shift = 0; shift < 35 && cursor.at < cursor.end; shift += 7) {
     const byte = geometry[cursor.at++]!
     bits |= (byte & 0x7f) << shift
@@ -221,6 +234,7 @@ function verifyStrings({ strings, segmentName, linkNotes }: Graph, report: Repor
   const decoder = new TextDecoder('utf-8', { fatal: true })
   const view = new DataView(strings.buffer, strings.byteOffset, strings.byteLength)
   const offsets = new Set<number>()
+  // each distinct string is decoded once: many segments share a name
   for (const offset of segmentName) offsets.add(offset)
   for (const offset of linkNotes) offsets.add(offset)
   for (const offset of offsets) {

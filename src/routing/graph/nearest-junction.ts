@@ -11,6 +11,7 @@ import { localScale } from './local-scale.js'
  * @returns -1 for a graph without junctions
  */
 export function nearestJunction(graph: Graph, lng: number, lat: number): number {
+  // the k-d tree of kdbush: an array in which the middle of a range divides it, axes in turn
   const tree = junctionTree(graph)
   const { ids, coords, nodeSize } = tree
   const x = lng * 1e7
@@ -29,12 +30,14 @@ export function nearestJunction(graph: Graph, lng: number, lat: number): number 
     bestM2 = distanceM2
   }
   const walk = (left: number, right: number, axis: number): void => {
+    // a range of this size is a leaf, unsorted
     if (right - left <= nodeSize) {
       for (let at = left; at <= right; at++) compare(at)
       return
     }
     const middle = (left + right) >> 1
     compare(middle)
+    // signed distance to the dividing line in metres: no junction beyond it is nearer than that
     const gap = axis === 0 ? (x - coords[middle * 2]!) * lngM : (y - coords[middle * 2 + 1]!) * latM
     const isLow = gap <= 0
     if (isLow) walk(left, middle - 1, 1 - axis)

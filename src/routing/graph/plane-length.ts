@@ -11,8 +11,10 @@ export function planeLengthM(ax: number, ay: number, bx: number, by: number): nu
   const band = Math.floor(latE7 / BAND_E7)
   const at = (band + BANDS / 2) * COEFFICIENTS
   const table = bands ?? createBands()
+  // 0 = not filled: in the middle of a filled band a degree of longitude never has 0 metres
   if (table[at] === 0) fillBand(table, at, band)
   const t = latE7 - (band + 0.5) * BAND_E7 // from the middle of the band
+  // Horner's scheme: metres of 1e-7 degree at this latitude
   const dx = (bx - ax) * (table[at]! + t * (table[at + 1]! + t * (table[at + 2]! + t * table[at + 3]!)))
   const dy = (by - ay) * (table[at + 4]! + t * (table[at + 5]! + t * (table[at + 6]! + t * table[at + 7]!)))
   return Math.sqrt(dx * dx + dy * dy)
@@ -36,6 +38,7 @@ function createBands(): Float64Array {
 /** Computes the cubics of a band through the values at four Chebyshev nodes, which keep the error between them least. */
 function fillBand(table: Float64Array, at: number, band: number): void {
   const middle = (band + 0.5) * BAND_E7
+  // zeros of the Chebyshev polynomial of degree 4, stretched to the height of the band
   const places = [1, 3, 5, 7].map((k) => (Math.cos((k * Math.PI) / 8) * BAND_E7) / 2)
   const scales = places.map((place) => localScale(middle + place))
   table.set(
@@ -62,6 +65,7 @@ function cubicThrough(x: readonly number[], values: readonly number[]): number[]
       differences[i] = (differences[i]! - differences[i - 1]!) / (x[i]! - x[i - order]!)
     }
   }
+  // from Newton's form to powers of x: multiply by (x - x[order]) and add the next difference
   let cubic = [differences[3]!, 0, 0, 0]
   for (let order = 2; order >= 0; order--) {
     const [a, b, c] = cubic as [number, number, number]

@@ -70,6 +70,7 @@ export function snap(graph: Graph, lng: number, lat: number, maxSnapM: number): 
 function nearestSegment(search: NearestSearch, maxSnapM: number): number | undefined {
   for (let radiusM = Math.min(FIRST_RADIUS_M, maxSnapM); ; ) {
     const near = nearestWithin(search, radiusM)
+    // the nearest one within the radius is the nearest of all
     if (near.main !== undefined) return near.main.segment
     if (radiusM >= maxSnapM) return near.other?.segment
     radiusM = Math.min(radiusM * RADIUS_GROWTH, maxSnapM)
@@ -82,6 +83,7 @@ function nearestWithin(
   radiusM: number,
 ): { main: Candidate | undefined; other: Candidate | undefined } {
   const { graph, index, x, y, scale } = search
+  // half of the square in 1e-7 degree; at a pole a degree of longitude has no length
   const dx = Math.ceil(radiusM / Math.max(scale.lngM, 1e-9))
   const dy = Math.ceil(radiusM / scale.latM)
   let main: Candidate | undefined
@@ -107,6 +109,7 @@ function drivableFlags(graph: Graph, segment: number): number {
   return (isForward ? graph.linkFlags[forward]! : 0) | (isBackward ? graph.linkFlags[forward + 1]! : 0)
 }
 
+/** Returns the nearer of two candidates; of equally near ones that with the smaller segment. */
 function nearer(known: Candidate | undefined, found: Candidate): Candidate {
   if (known === undefined || found.distanceM < known.distanceM) return found
   return found.distanceM === known.distanceM && found.segment < known.segment ? found : known
@@ -132,11 +135,13 @@ function footOn({ graph, x, y, scale, line }: NearestSearch, segment: number): F
     const dx = (line[corner * 2 + 2]! - line[corner * 2]!) * scale.lngM
     const dy = (line[corner * 2 + 3]! - line[corner * 2 + 1]!) * scale.latM
     const length2 = dx * dx + dy * dy
+    // projection onto the part: 0 at its first corner, 1 at its second; beyond both the corner is nearest
     const along = length2 === 0 ? 0 : -(ax * dx + ay * dy) / length2
     const fraction = Math.min(1, Math.max(0, along))
     const fx = ax + fraction * dx
     const fy = ay + fraction * dy
     const distance2 = fx * fx + fy * fy
+    // squares are compared; the root is taken once at the end
     if (distance2 >= best2) continue
     best2 = distance2
     bestCorner = corner
@@ -145,9 +150,11 @@ function footOn({ graph, x, y, scale, line }: NearestSearch, segment: number): F
   return { corner: bestCorner, fraction: bestFraction, distanceM: Math.sqrt(best2) }
 }
 
+/** Returns the points of a snap: one, or the end of each drivable segment at a junction. */
 function roadPoints(search: NearestSearch, segment: number, foot: Foot): RoadPoint[] {
   const { graph } = search
   const point = linePointAt(search, segment, foot)
+  // at an end of the segment the point is a junction, from which other segments leave too
   if (point.offsetMm === 0) return junctionPoints(search, graph.segmentTail[segment]!)
   if (point.offsetMm === graph.segmentLengthMm[segment]!)
     return junctionPoints(search, graph.segmentHead[segment]!)
@@ -173,6 +180,7 @@ function linePointAt({ graph, line }: NearestSearch, segment: number, foot: Foot
   const isWide = Math.abs(dLng) >= Math.abs(dLat)
   const whole = isWide ? dLng : dLat
   const fraction = whole === 0 ? 0 : (isWide ? lngE7 - line[at]! : latE7 - line[at + 1]!) / whole
+  // a point that rounds onto the next corner is that corner, with fraction 0
   const corner = fraction === 1 ? foot.corner + 1 : foot.corner
   const withinPart = fraction === 1 ? 0 : fraction
   const fromMm = offsets[corner]!

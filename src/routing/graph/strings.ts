@@ -16,6 +16,7 @@ export function stringRange(
   offset: number,
 ): [from: number, end: number] {
   if (offset === 0) return [0, 0]
+  // u32, little endian, read by bytes: strings are not aligned
   const length =
     strings[offset]! |
     (strings[offset + 1]! << 8) |

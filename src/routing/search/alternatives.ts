@@ -39,18 +39,22 @@ export function* findAlternatives(
 ): SlicedTask<Route[]> {
   const { profile, control } = searcher
   if (count <= 0 || best.costMs === 0) return []
+  // a copy: the weights of the profile are shared with other searches
   const penalised = Float64Array.from(profile.weights)
   const search = searchWith(penalised)
+  // segment → number of routes found that use it, at most the last index of `PENALTY_STEPS`
   const uses = new Map<number, number>()
   const accepted = [best]
   let last = best
   for (let tries = 0; tries < count * TRIES && accepted.length <= count; tries++) {
+    // the route found last is penalised whether it was accepted or not, so that each search finds another one
     penalise(profile.graph, profile.weights, penalised, uses, last)
     const penalisedProfile = { ...profile, weights: penalised, surcharge: surchargeOf(uses) }
     const found = yield* searchThrough(searcher, { profile: penalisedProfile, search, control }, snaps)
     throwIfStopped(control)
     if (found === undefined) break
     last = found
+    // costs are compared without penalties
     if (found.costMs > best.costMs * MAX_COST_RATIO || sharesTooMuch(searcher, found, accepted)) continue
     if (hasLongDetour(searcher, found, best)) continue
     accepted.push(found)
@@ -70,6 +74,7 @@ function penalise(
   for (const segment of segments) {
     const used = Math.min((uses.get(segment) ?? 0) + 1, PENALTY_STEPS.length - 1)
     uses.set(segment, used)
+    // both links of a segment are adjacent, so one range of `linkArcs` holds the arcs of both directions
     const end = graph.linkFirstArc[segment * 2 + 2]!
     for (let at = graph.linkFirstArc[segment * 2]!; at < end; at++) {
       const arc = graph.linkArcs[at]!
@@ -94,6 +99,7 @@ function* searchThrough(
   const ends = snaps.map((snap) => endsOf(profile, snap))
   const legs: Leg[] = []
   for (let i = 0; i + 1 < ends.length; i++) {
+    // the direct leg within one link competes under the same penalties, through `surcharge`
     const leg = findLeg(profile, search, ends[i]!, ends[i + 1]!, control)
     if (leg === undefined) return undefined
     legs.push({ steps: leg.steps, costMs: sum(leg.steps.map((step) => stepMs(plain, step))) })
@@ -115,12 +121,14 @@ function sharesTooMuch({ profile }: Searcher, found: Route, accepted: readonly R
 function hasLongDetour({ profile }: Searcher, found: Route, best: Route): boolean {
   const { graph } = profile
   return found.legs.some((steps, leg) => {
+    // junction → cost of the best route from the start of the leg to there
     const bestMsAt = new Map<number, number>()
     let bestMs = 0
     for (const step of best.legs[leg]!) {
       bestMs += stepMs(profile, step)
       bestMsAt.set(endJunction(graph, step), bestMs)
     }
+    // where the route was last on the best one, and its own cost since then
     let leftAtMs = 0
     let detourMs = 0
     for (const step of steps) {
@@ -128,6 +136,7 @@ function hasLongDetour({ profile }: Searcher, found: Route, best: Route): boolea
       const backAtMs = bestMsAt.get(endJunction(graph, step))
       if (backAtMs === undefined) continue
       const insteadMs = backAtMs - leftAtMs
+      // a return to a point farther back replaces no part of the best route
       if (insteadMs > 0 && detourMs > insteadMs * MAX_DETOUR) return true
       leftAtMs = backAtMs
       detourMs = 0

@@ -42,9 +42,11 @@ export function measure(
   if (themes.length === 0) return { lengthMm, weightedMm: lengthMm, levelMm: 0, maxLevel: 0 }
   if (themes.length === 1) return measureOne(themes[0]!, segment, fromMm, toMm)
   const part: SegmentPart = { lengthMm, weightedMm: 0, levelMm: 0, maxLevel: 0 }
+  // theme → its current piece, -1 where no cell of it touches the segment
   const pieces = themes.map(({ overlay }) => firstPieceAfter(overlay, segment, fromMm))
   let atMm = fromMm
   while (atMm < toMm) {
+    // the highest level and the sum of the sensitivities hold from `atMm` to the nearest end of a piece
     let nextMm = toMm
     let level = 0
     let sensitivity = 0
@@ -84,6 +86,7 @@ function measureOne(
   let levelMm = 0
   let maxLevel = 0
   let atMm = fromMm
+  // pieces cover the whole segment, so the loop needs no bound of its own
   for (let piece = firstPiece[at]!; atMm < toMm; piece++) {
     const endMm = Math.min(pieceEndMm[piece]!, toMm)
     if (endMm <= atMm) continue // before the part
@@ -114,6 +117,7 @@ function firstPieceAfter(overlay: Overlay, segment: number, atMm: number): numbe
   const at = findSegment(overlay, segment)
   if (at < 0) return -1
   let piece = overlay.firstPiece[at]!
+  // a segment has few pieces: a linear search is enough; at its end the last piece is kept
   while (overlay.pieceEndMm[piece]! <= atMm && piece + 1 < overlay.firstPiece[at + 1]!) piece++
   return piece
 }

@@ -153,6 +153,7 @@ function run(
       const nextMark = mark[next]!
       if (nextMark >= seen) {
         const knownMs = costMs[next]!
+        // settled nodes keep their parent, also where the cost is equal: see `searchOne` on circles
         if (nextMs > knownMs || nextMark >= settled) continue
         if (nextMs === knownMs) {
           if (arc < parent[next]!) parent[next] = arc
@@ -169,6 +170,7 @@ function run(
       queue.push(next, nextMs)
     }
   }
+  // kept in a local variable during the loop, written once
   state.settledCount = settledCount
   return boundMs
 }

@@ -34,6 +34,7 @@ export function* findIsochrones(
   limitsMs: readonly number[],
 ): SlicedTask<Isochrone[]> {
   const { graph } = profile
+  // one search for the widest limit answers all of them
   const widestMs = limitsMs.reduce((most, ms) => Math.max(most, ms), 0)
   const costOf = search.reach(endsOf(profile, from).sources, control, widestMs)
   throwIfStopped(control)
@@ -41,10 +42,12 @@ export function* findIsochrones(
   const reachedMs = junctionCosts(graph, from, costOf)
   yield
   const sites = sitesNear(graph, reachedMs, widestMs)
+  // the triangulation does not depend on the limit, so it is shared as well
   const mesh = triangulate(sites.xy, MARGIN_E7)
   const isochrones: Isochrone[] = []
   for (const limitMs of limitsMs) {
     yield
+    // four more entries: the frame around the sites, which is never in the area
     const isInner = new Uint8Array(sites.costMs.length + 4)
     sites.costMs.forEach((ms, site) => {
       isInner[site] = ms <= limitMs ? 1 : 0
@@ -84,6 +87,7 @@ interface Sites {
 /** Lists the junctions reached and those around them, which bound the area. */
 function sitesNear(graph: Graph, reachedMs: Float64Array, limitMs: number): Sites {
   const { junctionLngE7, junctionLatE7 } = graph
+  // box of the junctions reached; when there is none, no junction passes the test below
   let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity]
   for (let junction = 0; junction < reachedMs.length; junction++) {
     if (reachedMs[junction]! > limitMs) continue
@@ -100,6 +104,7 @@ function sitesNear(graph: Graph, reachedMs: Float64Array, limitMs: number): Site
     const lat = junctionLatE7[junction]!
     if (lng < west - MARGIN_E7 || lng > east + MARGIN_E7) continue
     if (lat < south - MARGIN_E7 || lat > north + MARGIN_E7) continue
+    // the longitude above, the latitude in the lower 32 bits
     const key = (BigInt(lng) << 32n) | BigInt.asUintN(32, BigInt(lat))
     const site = siteAt.get(key)
     if (site !== undefined) {

@@ -45,6 +45,7 @@ export function endsOf(profile: Profile, snap: Snap): SnapEnds {
   const targets: LinkEnd[] = []
   for (const point of snap.points) {
     for (let link = point.segment * 2; link <= point.segment * 2 + 1; link++) {
+      // closed to traffic in this direction
       if (graph.linkStartArc[link] === NO_ARC) continue
       addSource(profile, link, point, sources)
       addTargets(profile, link, point, targets)
@@ -82,6 +83,7 @@ function addSource(profile: Profile, link: number, point: RoadPoint, sources: Li
   const costMs = isBackward(link)
     ? partMs(profile, link, 0, point.offsetMm)
     : partMs(profile, link, point.offsetMm, lengthMm)
+  // -1 means a closed piece between the point and the end of the link
   if (costMs >= 0) sources.push({ node: graph.head[graph.linkStartArc[link]!]!, costMs, link, point })
 }
 
@@ -111,6 +113,7 @@ export function directLeg(profile: Profile, from: Snap, to: Snap): Leg | undefin
       if (start.segment !== goal.segment) continue
       for (let link = start.segment * 2; link <= start.segment * 2 + 1; link++) {
         if (graph.linkStartArc[link] === NO_ARC) continue
+        // offsets are from the segment's tail: driven backward, the start has the larger one
         const [low, high] = isBackward(link) ? [goal, start] : [start, goal]
         if (low.offsetMm > high.offsetMm) continue
         const costMs = partMs(profile, link, low.offsetMm, high.offsetMm)

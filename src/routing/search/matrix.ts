@@ -36,6 +36,7 @@ export function* findMatrix(
 ): SlicedTask<Matrix> {
   const { profile, search, control } = searcher
   const { arcLink, segmentLengthMm, linkSpeed } = profile.graph
+  // measures of an arc, summed along each path by the search, which lists no paths
   const lengthMm = (arc: number) => segmentLengthMm[arcLink[arc]! >>> 1]!
   const timeH = (arc: number) => hours(lengthMm(arc), linkSpeed[arcLink[arc]!]!)
   const goals = targets.map((snap) => endsOf(profile, snap))
@@ -49,6 +50,7 @@ export function* findMatrix(
     const row = rowOf(start.sources, control)
     throwIfStopped(control)
     for (const [column, goal] of goals.entries()) {
+      // a column without a path keeps Infinity and sums of 0
       const path = row && pathSums(searcher, start, goal, row, column)
       if (path === undefined) continue
       const at = rowAt * matrix.columns + column
@@ -82,6 +84,7 @@ function pathSums(
 ): PathTotals | undefined {
   const direct = directLeg(profile, from.snap, to.snap)
   const costMs = row.costMs[column]!
+  // also taken where the search found no path: the cost is Infinity there
   if (direct !== undefined && direct.costMs <= costMs) {
     const [lengthMm, timeH] = sumOf(profile, direct.steps)
     return { costMs: direct.costMs, lengthMm, timeH }
@@ -89,6 +92,7 @@ function pathSums(
   if (costMs === Number.POSITIVE_INFINITY) return undefined
   const source = from.sources[row.source[column]!]!
   const target = to.targets[row.target[column]!]!
+  // the row's sums cover whole links only; its cost includes the parts at both ends
   const [lengthMm, timeH] = sumOf(profile, [
     { link: source.link, from: source.point, to: undefined },
     { link: target.link, from: undefined, to: target.point },

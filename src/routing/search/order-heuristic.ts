@@ -16,6 +16,7 @@ const NO_WAY_MS = 2 ** 42
  * @returns never more expensive than the order as given; equal input gives an equal order
  */
 export function improveOrder(matrix: CostMatrix): Order {
+  // Infinity - Infinity is NaN, which would hide improvements of orders with several blocked legs
   const finite: CostMatrix = {
     viaCount: matrix.viaCount,
     costMs: matrix.costMs.map((ms) => Math.min(ms, NO_WAY_MS)),
@@ -29,6 +30,7 @@ export function improveOrder(matrix: CostMatrix): Order {
     best = tour
     bestMs = ms
   }
+  // the cost under the real matrix: Infinity when the order contains a blocked leg
   return { via: best, costMs: costOfOrder(matrix, best), isOptimal: false }
 }
 
@@ -45,6 +47,7 @@ function nearestNext({ viaCount, costMs }: CostMatrix): number[] {
   const size = viaCount + 2
   const left = new Set(Array.from({ length: viaCount }, (_, i) => i))
   const tour: number[] = []
+  // row of the matrix that the next leg begins at: 0 = start, via point + 1
   let row = 0
   while (left.size > 0) {
     let best = -1
@@ -77,12 +80,14 @@ function descend(matrix: CostMatrix, start: readonly number[]): number[] {
 function reverseParts(tour: number[], cost: Float64Array, size: number): boolean {
   const last = tour.length - 1
   let isBetter = false
+  // start and goal, the first and the last entry, never move
   for (let i = 1; i < last - 1; i++) {
     let ahead = 0 // cost of the part in its present direction
     let back = 0 // and reversed
     for (let j = i + 1; j < last; j++) {
       ahead += cost[tour[j - 1]! * size + tour[j]!]!
       back += cost[tour[j]! * size + tour[j - 1]!]!
+      // the two legs at the borders of the part, and the part itself in either direction: O(1) for each j
       const before = cost[tour[i - 1]! * size + tour[i]!]! + ahead + cost[tour[j]! * size + tour[j + 1]!]!
       const after = cost[tour[i - 1]! * size + tour[j]!]! + back + cost[tour[i]! * size + tour[j + 1]!]!
       if (after >= before) continue
@@ -101,6 +106,7 @@ function reverseParts(tour: number[], cost: Float64Array, size: number): boolean
 /** Or-opt: moves a run of up to `MAX_RUN` points elsewhere when that is cheaper. */
 function moveRuns(tour: number[], cost: Float64Array, size: number): boolean {
   let isBetter = false
+  // cost from the place a to the place b of the tour
   const between = (a: number, b: number) => cost[tour[a]! * size + tour[b]!]!
   for (let length = 1; length <= MAX_RUN; length++) {
     for (let from = 1; from + length < tour.length; from++) {
@@ -108,9 +114,11 @@ function moveRuns(tour: number[], cost: Float64Array, size: number): boolean {
       // the run leaves a gap that is closed; it then opens another one
       const saved = between(from - 1, from) + between(to, to + 1) - between(from - 1, to + 1)
       for (let after = 0; after + 1 < tour.length; after++) {
+        // gaps inside the run and next to it are no new places
         if (after >= from - 1 && after <= to) continue
         if (between(after, from) + between(to, after + 1) - between(after, after + 1) >= saved) continue
         const run = tour.splice(from, length)
+        // places behind the run have moved forward by its length
         tour.splice(after < from ? after + 1 : after + 1 - length, 0, ...run)
         isBetter = true
         break
@@ -136,6 +144,7 @@ function shuffled(points: readonly number[], random: () => number): number[] {
 function createRandom(seed: number): () => number {
   let state = seed
   return () => {
+    // three shifts of period 2^32 - 1; the state is never 0
     state ^= state << 13
     state ^= state >>> 17
     state ^= state << 5

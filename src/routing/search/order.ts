@@ -24,10 +24,12 @@ export function exactOrder({ viaCount, costMs }: CostMatrix): Order {
   const all = (1 << viaCount) - 1
   if (viaCount === 0) return { via: [], costMs: costMs[goal]!, isOptimal: true }
   const rest = new Float64Array((all + 1) * viaCount) // set * viaCount + last → cost, milliseconds
+  // descending: every set with one more point has a larger number and is complete by then
   for (let set = all; set > 0; set--) {
     for (let last = 0; last < viaCount; last++) {
       if ((set & (1 << last)) === 0) continue
       const row = (last + 1) * size
+      // only the full set may go on to the goal
       let best = set === all ? costMs[row + goal]! : Number.POSITIVE_INFINITY
       for (let next = 0; next < viaCount; next++) {
         if ((set & (1 << next)) !== 0) continue
@@ -46,6 +48,7 @@ function readOrder(viaCount: number, costMs: Float64Array, rest: Float64Array): 
   const via: number[] = []
   let set = 0
   let row = 0
+  // the least sum of the first choice is the cost of the whole order
   let totalMs = Number.POSITIVE_INFINITY
   while (via.length < viaCount) {
     let best = -1
@@ -53,6 +56,7 @@ function readOrder(viaCount: number, costMs: Float64Array, rest: Float64Array): 
     for (let next = 0; next < viaCount; next++) {
       if ((set & (1 << next)) !== 0) continue
       const nextMs = costMs[row * size + next + 1]! + rest[(set | (1 << next)) * viaCount + next]!
+      // the first point is taken even at Infinity, so that an order always holds each point once
       if (best >= 0 && nextMs >= bestMs) continue
       best = next
       bestMs = nextMs

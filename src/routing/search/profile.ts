@@ -25,6 +25,7 @@ const MAX_INT32 = 0x7fffffff
  */
 export function createProfile(graph: Graph, themes: readonly ThemeRisk[] = [], closed?: Overlay): Profile {
   const free = freeWeights(graph)
+  // factor that level 0 adds outside of all cells; 0 in most profiles
   const everywhere = sum(themes.map((theme) => theme.sensitivity[0]!))
   if (
     themes.every((theme) => theme.overlay.segments.length === 0) &&
@@ -34,9 +35,11 @@ export function createProfile(graph: Graph, themes: readonly ThemeRisk[] = [], c
     return { graph, themes, closed, weights: free }
   }
   const weights = fits(graph, themes) ? new Int32Array(graph.arcCount) : new Float64Array(graph.arcCount)
+  // O(arcs) in either case; only the segments that an overlay lists are measured piece by piece below
   if (everywhere === 0) weights.set(free)
   else fillUniform(graph, weights, 1 + everywhere)
   for (const { overlay } of themes) weighListed(graph, themes, overlay, weights)
+  // last, because closed wins over any cost
   if (closed !== undefined) closeListed(graph, closed, weights)
   return { graph, themes, closed, weights }
 }
@@ -84,6 +87,7 @@ function highestFreeMs(graph: Graph): number {
   let highestMs = 0
   for (let link = 0; link < linkSpeed.length; link++) {
     const speed = linkSpeed[link]!
+    // a speed of 0 is a closed link, which has no arcs
     if (speed > 0) highestMs = Math.max(highestMs, costMs(segmentLengthMm[link >>> 1]!, speed))
   }
   return highestMs
@@ -92,6 +96,7 @@ function highestFreeMs(graph: Graph): number {
 /** Returns true when no link can cost more than an Int32 holds, even where each theme has its worst level on all of it. */
 function fits(graph: Graph, themes: readonly ThemeRisk[]): boolean {
   const largest = 1 + sum(themes.map((theme) => Math.max(...theme.sensitivity)))
+  // + 1 covers the rounding of the product
   return freeFlow(graph).highestMs * largest + 1 <= MAX_INT32
 }
 
@@ -108,6 +113,7 @@ function fillUniform(graph: Graph, weights: Weights, factor: number): void {
 function weighListed(graph: Graph, themes: readonly ThemeRisk[], overlay: Overlay, weights: Weights): void {
   const { segmentLengthMm, linkSpeed, linkFirstArc, linkArcs } = graph
   const { segments } = overlay
+  // with one theme, entry i of its list is the segment itself: no search is needed
   const only = themes.length === 1 ? themes[0] : undefined
   for (let i = 0; i < segments.length; i++) {
     const segment = segments[i]!
@@ -119,6 +125,7 @@ function weighListed(graph: Graph, themes: readonly ThemeRisk[], overlay: Overla
       const first = linkFirstArc[link]!
       const end = linkFirstArc[link + 1]!
       if (first === end) continue
+      // one cost for all arcs of the link: they differ in their turn states, not in the road
       const weightMs = costMs(weightedMm, linkSpeed[link]!)
       for (let at = first; at < end; at++) weights[linkArcs[at]!] = weightMs
     }

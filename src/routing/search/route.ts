@@ -65,6 +65,7 @@ export function measureStep(profile: Profile, step: Step): DrivenStep {
   const { link, from, to } = step
   let fromMm = 0
   let toMm = profile.graph.segmentLengthMm[link >>> 1]!
+  // most steps are whole links, which need no offsets
   if (from !== undefined || to !== undefined) [fromMm, toMm] = stepRange(profile.graph, step)
   const { lengthMm, weightedMm, levelMm, maxLevel } = measure(profile.themes, link >>> 1, fromMm, toMm)
   return { link, from, to, lengthMm, weightedMm, levelMm, maxLevel }
@@ -98,6 +99,7 @@ function costMatrix(searcher: Searcher, ends: readonly SnapEnds[]): CostMatrix {
   const { profile, search, control } = searcher
   const size = ends.length
   const costMs = new Float64Array(size * size).fill(Number.POSITIVE_INFINITY)
+  // nothing leads from the goal or to the start, so the last row and the first column stay Infinity
   const froms = ends.slice(0, -1)
   const tos = ends.slice(1)
   const found = search.costs(

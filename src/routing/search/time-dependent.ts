@@ -97,7 +97,9 @@ function findTimedLeg(
   const { graph } = start
   const direct = directLeg(start, from, to)
   const sources = endsOf(start, from).sources
+  // labels of this leg only: the clock of the next one begins where this one arrives
   const labels = createLabels(graph.nodeCount)
+  // the direct leg is known, so the search only looks for cheaper paths
   const boundMs = direct?.costMs ?? Number.POSITIVE_INFINITY
   const search: TimedSearch = { timeline, graph, labels, sources, to, departMs, control, boundMs }
   const arrival = run(search)
@@ -140,8 +142,10 @@ function run(search: TimedSearch): Arrival | undefined {
   let settledCount = 0
   offerSources(search, queue, restOf)
   while (queue.length > 0) {
+    // cost of the label plus its share of the potential: a lower bound for every path through it
     const leastMs = queue.peekValue()!
     const label = queue.pop()!
+    // outdated: the label was pushed again at a lower cost
     if (labels.isSettled[label] === 1) continue
     if (leastMs >= bestMs) break
     labels.isSettled[label] = 1
@@ -156,6 +160,7 @@ function run(search: TimedSearch): Arrival | undefined {
     const cost = labels.costMs[label]!
     const slot = labels.slot[label]!
     const profile = timeline.profileOf(slot)
+    // the last link is entered in this slot, so its cost follows the profile of the slot
     targets[slot] ??= endsOf(profile, to).targets
     for (const target of targets[slot]) {
       if (target.node !== node || cost + target.costMs >= bestMs) continue
@@ -170,6 +175,7 @@ function run(search: TimedSearch): Arrival | undefined {
       const next = head[arc]!
       const restMs = restOf(next)
       if (restMs === Number.POSITIVE_INFINITY) continue // no path from there to the goal
+      // driving time does not depend on risk, so the clock and the cost are kept apart
       const nextClock = clock + drive[arc]!
       const nextSlot = slotAt(timeline, nextClock)
       offer(labels, queue, next, nextSlot, cost + weightMs, restMs, nextClock, arc, label)
@@ -220,6 +226,7 @@ function readSteps(
 
 /** Returns the slot that contains a moment. */
 function slotAt({ slotStartMs }: Timeline, clockMs: number): number {
+  // linear from the last slot: there are at most `MAX_SLOTS`
   let slot = Math.min(slotStartMs.length, MAX_SLOTS) - 1
   while (slot > 0 && slotStartMs[slot]! > clockMs) slot--
   return slot

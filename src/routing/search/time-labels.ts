@@ -58,6 +58,7 @@ export function offer(
   arc: number,
   parent: number,
 ): void {
+  // a node has few labels, so its list is searched from the front
   let label = labels.firstOf[node]!
   while (label >= 0 && labels.slot[label] !== slot) label = labels.next[label]!
   if (label < 0) {
@@ -66,7 +67,9 @@ export function offer(
   } else {
     const knownMs = labels.costMs[label]!
     if (labels.isSettled[label] === 1 || costMs > knownMs) return
+    // the former entry stays in the queue and is skipped when it leaves it as settled
     if (costMs < knownMs) queue.push(label, costMs + restMs)
+    // at equal cost the queue needs no second entry: only the clock, the arc and the parent change
     else if (clockMs > labels.clockMs[label]!) return
     else if (clockMs === labels.clockMs[label] && arc >= labels.arc[label]!) return
   }
@@ -79,6 +82,7 @@ export function offer(
 function addLabel(labels: Labels, node: number, slot: number): number {
   const label = labels.count++
   if (label === labels.node.length) {
+    // doubling keeps the cost of growth at O(1) a label
     const size = label * 2
     labels.next = grown(labels.next, new Int32Array(size))
     labels.node = grown(labels.node, new Int32Array(size))
@@ -91,6 +95,7 @@ function addLabel(labels: Labels, node: number, slot: number): number {
   }
   labels.node[label] = node
   labels.slot[label] = slot
+  // new labels go to the front of the node's list
   labels.next[label] = labels.firstOf[node]!
   labels.firstOf[node] = label
   return label

@@ -111,6 +111,7 @@ function collect(packed: Uint8Array, bounds: Bounds, found: IdList): void {
     larger.set(found.ids)
     found.ids = larger
   }
+  // `boxes` is six arrays of `count` values: min and max longitude, min and max latitude, start and end day
   for (let at = 0; at < count; at++) {
     if (
       boxes[at]! <= east &&
@@ -131,6 +132,7 @@ function collect(packed: Uint8Array, bounds: Bounds, found: IdList): void {
 function sortedOnce({ ids, count, largest }: IdList): RowIds {
   const sorted = count < BITMAP_FROM || largest > count * 1024 ? sortIds(ids.subarray(0, count)) : undefined
   if (sorted !== undefined) return sorted
+  // bitmap of the ids, O(count + largest / 8): cheaper than a sort when many ids lie close together
   const bits = new Uint8Array((largest >> 3) + 1)
   for (let at = 0; at < count; at++) {
     const id = ids[at]!
@@ -138,6 +140,7 @@ function sortedOnce({ ids, count, largest }: IdList): RowIds {
   }
   let kept = 0
   for (let byte = 0; byte < bits.length; byte++) {
+    // `rest & -rest` is the lowest bit set, `rest & (rest - 1)` removes it; `kept` never exceeds `count`
     for (let rest = bits[byte]!; rest !== 0; rest &= rest - 1) {
       ids[kept++] = byte * 8 + 31 - Math.clz32(rest & -rest)
     }

@@ -131,6 +131,7 @@ export function packEntries(
 export function appendPacked(entries: Entries, packed: Uint8Array): void {
   const { ids, boxes, count } = readPacked(packed)
   const at = entries.count
+  // doubled at least, so that many small runs cost O(1) an entry
   if (at + count > entries.ids.length) grow(entries, Math.max(at + count, at * 2))
   entries.ids.set(ids, at)
   const arrays = [
@@ -191,6 +192,7 @@ function viewsOf(buffer: ArrayBufferLike, offset: number, count: number): Packed
 /** 'FGR1' */
 const FORMAT = 0x31524746
 
+/** Replaces all arrays by larger ones. O(entries), so callers at least double the capacity. */
 function grow(entries: Entries, capacity: number): void {
   const ids = new Float64Array(capacity)
   ids.set(entries.ids)

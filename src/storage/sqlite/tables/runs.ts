@@ -67,6 +67,7 @@ function groupsOf(entries: Entries): Uint32Array[] {
   const sizes = new Uint32Array(groupCount)
   for (let at = 0; at < entries.count; at++) increment(sizes, groupOf(entries, at))
   const groups = Array.from(sizes, (size) => new Uint32Array(size))
+  // counting sort, O(entries): the counts become the next free place of each group
   sizes.fill(0)
   for (let at = 0; at < entries.count; at++) {
     const group = groupOf(entries, at)
@@ -98,6 +99,7 @@ function countSlots(entries: Entries): Map<number, number> | undefined {
     if (entries.minLng[at] === NOWHERE) return undefined
     const slot = slotOf(entries, at)
     counts.set(slot, (counts.get(slot) ?? 0) + 1)
+    // ends early: on average a span has fewer rows than `SLOT_ROWS`
     if (counts.size > most) return undefined
   }
   return counts.size > 1 ? counts : undefined
@@ -116,6 +118,7 @@ function slotNumber(slots: ReadonlyMap<number, number>): (entries: Entries, at: 
 /** Sorts a group in place by the Hilbert value of each box's centre. */
 function sortAlongCurve(entries: Entries, group: Uint32Array): void {
   const [west = 0, east = 0, south = 0, north = 0] = boundsOf(entries, group, 0, group.length)
+  // cells for each degree; 0 when all boxes share one longitude
   const scaleX = east > west ? LAST_CELL / (east - west) : 0
   const scaleY = north > south ? LAST_CELL / (north - south) : 0
   // value and position in one double: 32 bits of curve, 20 of position
@@ -126,6 +129,7 @@ function sortAlongCurve(entries: Entries, group: Uint32Array): void {
     const y = (entries.minLat[entry]! + entries.maxLat[entry]!) / 2 - south
     keys[at] = hilbert(Math.floor(x * scaleX), Math.floor(y * scaleY)) * POSITIONS + at
   }
+  // typed arrays sort by value, without calls of a comparison function
   keys.sort()
   const source = group.slice()
   for (let at = 0; at < group.length; at++) {

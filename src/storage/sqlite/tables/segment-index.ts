@@ -75,6 +75,7 @@ interface Segment {
   row_count: number
 }
 
+/** Writes entries as a new segment of runs, unless there are none. O(n log n), for the order of the curve. */
 function writeSegment(db: Db, table: LoaderTable, entries: Entries): void {
   const insert = statement(
     db,
@@ -113,10 +114,12 @@ function findMerge(db: Db, table: LoaderTable, maxRows: number): Segment[] | und
     db,
     'SELECT first_run, run_count, row_count FROM loader_segment WHERE table_id = ? AND row_count < ? ORDER BY row_count',
   ).all(table.tableId, MAX_SEGMENT_ROWS / 2)
+  // a class spans a factor of 8 in rows, so that a merge of `MERGE_COUNT` segments enters the next class
   const classes = Map.groupBy(segments, ({ row_count: rows }) => Math.floor(Math.log2(rows) / 3))
   for (const members of classes.values()) {
     if (members.length < MERGE_COUNT) continue
     let rows = 0
+    // smallest first, up to `maxRows` in sum
     const fitting = members.filter((segment) => {
       rows += segment.row_count
       return rows <= maxRows

@@ -82,16 +82,19 @@ interface Cursor {
 
 type Compare = (a: SortRow, b: SortRow) => number
 
+/** Builds a binary heap of the chunks, ordered by the next row of each. O(chunks). */
 function makeHeap(chunks: readonly SortRow[][], compare: Compare): Cursor[] {
   const heap = chunks.filter((chunk) => chunk.length > 0).map((chunk) => ({ chunk, at: 0 }))
   for (let at = (heap.length >> 1) - 1; at >= 0; at--) sink(heap, at, compare)
   return heap
 }
 
+/** Takes the least row of all chunks. O(log chunks) comparisons. */
 function popLeast(heap: Cursor[], compare: Compare): number {
   const top = heap[0] as Cursor
   const { rowId } = rowOf(top)
   top.at++
+  // an exhausted chunk leaves the heap: the last cursor takes its place
   if (top.at === top.chunk.length) {
     const last = heap.pop() as Cursor
     if (heap.length > 0) heap[0] = last
@@ -100,6 +103,7 @@ function popLeast(heap: Cursor[], compare: Compare): number {
   return rowId
 }
 
+/** Moves a cursor down until neither of its children, at 2 · at + 1 and + 2, has a lesser row. */
 function sink(heap: Cursor[], from: number, compare: Compare): void {
   for (let at = from; ; ) {
     const left = at * 2 + 1
