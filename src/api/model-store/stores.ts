@@ -38,7 +38,8 @@ export const deleteStore = defineMethod({
     if (removed === undefined) throw unknownStore(model_store_ddc)
     if ('waitingTransfers' in removed) {
       const { waitingTransfers } = removed
-      const message = `Found ${waitingTransfers} waiting transfers of the store, expected none: deliver or cancel them first`
+      const found = `${waitingTransfers} waiting transfer${waitingTransfers === 1 ? '' : 's'}`
+      const message = `Found ${found} of the store, expected none: deliver or cancel them first`
       throw new AppError('STORE_IN_USE', { waitingTransfers }, { message })
     }
     return toStoreInfo(removed, timeZoneMin)

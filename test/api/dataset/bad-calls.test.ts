@@ -75,8 +75,8 @@ const BAD_CALLS: BadCall[] = [
     /nullable/,
   ],
   ['dataset.create', create({ owner: 'me' }), 'INVALID_PARAMS', /owner/],
-  ['dataset.create', create({ dataset_name: 'd' }), 'ALREADY_EXISTS', /a dataset d already/],
-  ['dataset.create', create({ dataset_name: 'ddc:d' }), 'ALREADY_EXISTS', /a dataset d already/],
+  ['dataset.create', create({ dataset_name: 'd' }), 'ALREADY_EXISTS', /The dataset d already exists/],
+  ['dataset.create', create({ dataset_name: 'ddc:d' }), 'ALREADY_EXISTS', /The dataset d already exists/],
 
   ['dataset.delete', {}, 'INVALID_PARAMS', /\$\.dataset_name/],
   ['dataset.delete', { dataset_name: 7 }, 'INVALID_PARAMS', /\$\.dataset_name/],
@@ -240,7 +240,7 @@ const BAD_CALLS: BadCall[] = [
     'dataset.record.delete',
     { dataset_name: 'd', condition: { '<': ['g', 1] } },
     'BAD_CONDITION',
-    /without comparison/,
+    /of a type without order/,
   ],
   [
     'dataset.record.delete',

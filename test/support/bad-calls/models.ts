@@ -60,7 +60,7 @@ export function modelBadCalls({ nodeId, modelId, sha256 }: Standing): BadCalls {
     'model_store.delete': [
       [{ model_store_ddc: 7 }, 'INVALID_PARAMS', /model_store_ddc/],
       [{ model_store_ddc: 'nobody' }, 'UNKNOWN_STORE', /nobody/],
-      [{ model_store_ddc: 'stuck' }, 'STORE_IN_USE', /1 transfers? of the store wait/],
+      [{ model_store_ddc: 'stuck' }, 'STORE_IN_USE', /Found 1 waiting transfer of the store, expected none/],
     ],
     'model_store.list': ofList,
     'model_store.model.get_info': [
