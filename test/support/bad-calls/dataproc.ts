@@ -16,7 +16,7 @@ export const DATAPROC_BAD_CALLS: BadCalls = {
     [run({ module: 'nobody' }), 'UNKNOWN_MODULE', /named "nobody"/],
     [run({ module: '../m' }), 'UNKNOWN_MODULE', /named "\.\.\/m"/],
     [run({ method: 'walk' }), 'UNKNOWN_SCRIPT', /has no method "walk"/],
-    [run({ method: 'gone' }), 'BAD_MODULE', /gone\.sh: is not there/],
+    [run({ method: 'gone' }), 'BAD_MODULE', /gone\.sh: is missing/],
     [run({ params: [] }), 'INVALID_PARAMS', /\$\.params/],
     [input({}), 'INVALID_PARAMS', /\$\.input\.a/],
     [input({ data_ddc: 'nothing' }), 'UNKNOWN_DATASET', /named "nothing"/],
