@@ -50,7 +50,9 @@ t.test('hang-up: a route search is ended in its worker, and the next one is answ
   writeGraphFile(path.join(dataDir, 'maps', 'town.graph'), makeGraph(town(SIDE)))
   const gateway = await startGateway(t, { dataDir, settings: { routing: { maxVia: 1000 } } })
   const ended = () =>
-    gateway.logLines.filter(({ msg }) => msg === 'a call ended after its caller had given up') as { outcome: string }[]
+    gateway.logLines.filter(({ msg }) => msg === 'a call ended after its caller had given up') as {
+      outcome: string
+    }[]
   // how long a search takes is the machine's affair: from a try that is over before the hang-up to one that is not
   for (let waitMs = 60; !ended().some(({ outcome }) => outcome === 'CANCELLED'); waitMs *= 0.8) {
     const before = ended().length
