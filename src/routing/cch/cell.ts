@@ -1,8 +1,8 @@
 import type { Neighbours } from './neighbours.js'
 
 /**
- * A part of the graph that is dissected, with nodes numbered from 0, and the scratch of its cuts. The arrays are as long
- * as the largest cell needs; a smaller cell uses only the beginning of each.
+ * A part of the graph that is dissected, with nodes numbered from 0, and the scratch of its cuts. The arrays
+ * are as long as the largest cell needs; a smaller cell uses only the beginning of each.
  */
 export interface Cell {
   nodeCount: number
@@ -49,8 +49,8 @@ export function createCell({ nodeCount, node }: Neighbours): Cell {
 }
 
 /**
- * Sets the cell to the nodes `nodes[begin … end)` and the edges among them: local node i is `nodes[begin + i]`. Positional
- * parameters: it runs once for each of many thousand small cells.
+ * Sets the cell to the nodes `nodes[begin … end)` and the edges among them: local node i is `nodes[begin +
+ * i]`. Positional parameters: it runs once for each of many thousand small cells.
  *
  * @param position node → its position in `nodes`
  */

@@ -16,13 +16,13 @@ interface Matching {
 }
 
 /**
- * Sets the separator to the fewest nodes that cover all cut edges: often a node or two fewer than there are on either
- * side of the cut.
+ * Sets the separator to the fewest nodes that cover all cut edges: often a node or two fewer than there are
+ * on either side of the cut.
  *
- * The cut edges form a bipartite graph, in which a largest matching has as many edges as a smallest cover has nodes. The
- * cover consists of the right nodes that the trees from unmatched left nodes reach, and of the left nodes that they do not
- * reach. A tree without an augmenting path never gets one later, so it is kept, and all such trees together visit each
- * edge once.
+ * The cut edges form a bipartite graph, in which a largest matching has as many edges as a smallest cover has
+ * nodes. The cover consists of the right nodes that the trees from unmatched left nodes reach, and of the
+ * left nodes that they do not reach. A tree without an augmenting path never gets one later, so it is kept,
+ * and all such trees together visit each edge once.
  *
  * @see D. Kőnig, "Gráfok és mátrixok", 1931
  */
@@ -59,7 +59,10 @@ function leftEnds({ nodeCount, first, head, side }: Cell): number[] {
   return left
 }
 
-/** Searches breadth first for an unmatched right node. Augments the matching along the path, or keeps the tree. */
+/**
+ * Searches breadth first for an unmatched right node. Augments the matching along the path, or keeps the
+ * tree.
+ */
 function growTree(cell: Cell, { mate, cameFrom }: Matching, root: number): void {
   const { first, head, side } = cell
   const lefts = [root]

@@ -29,8 +29,9 @@ interface Base {
 }
 
 /**
- * Largest share of the ranks that an update may have to visit. An update finds its triangles by binary search, where a
- * full run advances a cursor, and ranks near the root have the most triangles: beyond a third a full run is faster.
+ * Largest share of the ranks that an update may have to visit. An update finds its triangles by binary
+ * search, where a full run advances a cursor, and ranks near the root have the most triangles: beyond a third
+ * a full run is faster.
  */
 const MAX_UPDATE_SHARE = 1 / 3
 
@@ -38,8 +39,9 @@ const MAX_UPDATE_SHARE = 1 / 3
 const COPY_CHUNK = 1 << 18
 
 /**
- * Chooses the kind of a metric. int32 takes half of the memory and represents paths of up to 12 weighted days. With
- * sensitivities above `MAX_INT32_FACTOR`, which mean "only if there is no other path", longer paths do occur.
+ * Chooses the kind of a metric. int32 takes half of the memory and represents paths of up to 12 weighted
+ * days. With sensitivities above `MAX_INT32_FACTOR`, which mean "only if there is no other path", longer
+ * paths do occur.
  */
 export function chooseKind(weights: Weights, themes: readonly Pick<ThemeRisk, 'sensitivity'>[]): Kind {
   if (weights instanceof Float64Array) return 'float64'
@@ -75,8 +77,8 @@ export function startCustomisation(h: Hierarchy, weights: Weights, kind: Kind): 
 }
 
 /**
- * Starts an update of a metric for other weights: only ranks whose arcs may change are processed. The result equals that
- * of a full customisation, bit for bit.
+ * Starts an update of a metric for other weights: only ranks whose arcs may change are processed. The result
+ * equals that of a full customisation, bit for bit.
  *
  * @param roads graph of both weights
  * @returns undefined when so many weights differ that a full customisation is faster
@@ -137,7 +139,8 @@ export function kernelsOf(kind: Kind): Kernels {
 export const SAFE_MS = 2 ** 29
 
 /**
- * Returns true when "no path" in a metric may also be a cost too high for its kind. Reads every cost once a metric.
+ * Returns true when "no path" in a metric may also be a cost too high for its kind. Reads every cost once a
+ * metric.
  *
  * @param weights of the metric
  */
@@ -181,7 +184,10 @@ const STRIDE = 8
 /** Fewest runs that allow a conclusion. */
 const MIN_RUNS = 32
 
-/** Samples runs of nodes. @returns true when weights differ in most of them: an update would visit most of the tree */
+/**
+ * Samples runs of nodes. @returns true when weights differ in most of them: an update would visit most of the
+ * tree
+ */
 function isScattered({ nodeCount, firstOut }: Topology, weights: Weights, baseWeights: Weights): boolean {
   let runs = 0
   let changed = 0

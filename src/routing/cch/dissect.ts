@@ -17,8 +17,8 @@ interface Dissection {
 }
 
 /**
- * Computes an elimination order by nested dissection: both halves of the graph first, the separator between them last,
- * and so on within each half. 0.5 s for a city of 61,000 nodes.
+ * Computes an elimination order by nested dissection: both halves of the graph first, the separator between
+ * them last, and so on within each half. 0.5 s for a city of 61,000 nodes.
  *
  * @yields number of nodes in their final position, after each cell
  * @returns nodes in the order of elimination

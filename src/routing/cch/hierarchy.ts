@@ -4,10 +4,11 @@ import { ROOT } from './tree.js'
 /**
  * Arcs that exist when the nodes of a graph are contracted in a given order, whatever the weights.
  *
- * Nodes are identified by **rank**, their position in the order. An arc of the hierarchy joins a rank to a higher one and
- * represents both directions: *up* to the higher rank, *down* to the lower. All ranks that a rank is joined to lie on its
- * path to the root of the elimination tree, so an arc gives its upper end by **depth** in that tree: two bytes instead of
- * four, and the labels of a search fit an array as long as the tree is deep.
+ * Nodes are identified by **rank**, their position in the order. An arc of the hierarchy joins a rank to a
+ * higher one and represents both directions: *up* to the higher rank, *down* to the lower. All ranks that a
+ * rank is joined to lie on its path to the root of the elimination tree, so an arc gives its upper end by
+ * **depth** in that tree: two bytes instead of four, and the labels of a search fit an array as long as the
+ * tree is deep.
  *
  * Ranks are in post-order: the subtree of a rank is the range of ranks right below it.
  */
@@ -36,9 +37,15 @@ export interface Hierarchy {
   readonly inputSlot: Uint16Array
 }
 
-/** Largest depth: a position among the arcs of a rank, doubled, fits 16 bits. Road networks have depths of some hundreds. */
+/**
+ * Largest depth: a position among the arcs of a rank, doubled, fits 16 bits. Road networks have depths of
+ * some hundreds.
+ */
 const MAX_DEPTH = 0x7fff
-/** Most arcs for each node; road networks have some 4. An order that needs more is damaged and would fill the memory. */
+/**
+ * Most arcs for each node; road networks have some 4. An order that needs more is damaged and would fill the
+ * memory.
+ */
 const MAX_ARCS_PER_NODE = 64
 const MAX_SPARE_ARCS = 1_000_000
 
@@ -156,8 +163,8 @@ function lowerEnds({ nodeCount, firstOut, head }: Topology, rank: Uint32Array): 
 }
 
 /**
- * First pass: computes the parents and the number of arcs of each rank. Contraction joins to x all ranks on the tree paths
- * from its lower neighbours up to x.
+ * First pass: computes the parents and the number of arcs of each rank. Contraction joins to x all ranks on
+ * the tree paths from its lower neighbours up to x.
  */
 function countArcs(nodeCount: number, rows: Rows): { parent: Int32Array; first: Uint32Array } {
   const parent = new Int32Array(nodeCount).fill(ROOT)

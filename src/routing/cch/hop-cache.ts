@@ -1,6 +1,6 @@
 /**
- * Cache of unpacked hops: a few hops near the root of the tree are part of most cheapest paths. Bounded, and emptied when
- * it is full. It holds the arcs that unpacking would find, so it changes no answer.
+ * Cache of unpacked hops: a few hops near the root of the tree are part of most cheapest paths. Bounded, and
+ * emptied when it is full. It holds the arcs that unpacking would find, so it changes no answer.
  */
 export interface HopCache {
   /** slot → code of a hop: `arc * 2`, + 1 when it leads down; -1 = empty */

@@ -24,14 +24,15 @@ export const float64Kernels: Kernels<Values> = {
 }
 
 /**
- * Processes ranks in ascending order. The arcs of a rank x start with the weights of the graph; then every lower triangle
- * of x, over a lower rank v that has an arc to x, may replace the cost of an arc by that of the path over v.
+ * Processes ranks in ascending order. The arcs of a rank x start with the weights of the graph; then every
+ * lower triangle of x, over a lower rank v that has an arc to x, may replace the cost of an arc by that of
+ * the path over v.
  *
  * Invariant: before rank x, every arc whose lower end is below x has its final cost. A full run is
  * O(arcs + triangles).
  *
- * The ranks v are on the tree paths from the lower neighbours of x up to x. Their arcs are sorted by depth, deepest
- * first, so `cursor[v]` always is the arc from v to x, and the arcs behind it lead to ranks above x.
+ * The ranks v are on the tree paths from the lower neighbours of x up to x. Their arcs are sorted by depth,
+ * deepest first, so `cursor[v]` always is the arc from v to x, and the arcs behind it lead to ranks above x.
  */
 function customiseSome(
   h: Hierarchy,
@@ -65,9 +66,9 @@ function customiseSome(
 }
 
 /**
- * Processes marked ranks in ascending order. A rank whose arcs come out as before does not affect the ranks above it.
- * Otherwise the upper ends of its arcs up to the last one that changed are marked: they have arcs that a triangle over
- * this rank may change.
+ * Processes marked ranks in ascending order. A rank whose arcs come out as before does not affect the ranks
+ * above it. Otherwise the upper ends of its arcs up to the last one that changed are marked: they have arcs
+ * that a triangle over this rank may change.
  *
  * There is no cursor, since most ranks are skipped: the arc from v to x is found by binary search.
  */
@@ -124,8 +125,8 @@ function updateSome(
 }
 
 /**
- * Sets the arcs of rank x to the weights of the graph: the cheapest of parallel arcs, infinite where there is none.
- * Also sets `arcAt`, depth → arc of x.
+ * Sets the arcs of rank x to the weights of the graph: the cheapest of parallel arcs, infinite where there is
+ * none. Also sets `arcAt`, depth → arc of x.
  *
  * @returns number of arcs of x
  */
@@ -160,9 +161,9 @@ function readInput(
 }
 
 /**
- * Relaxes all triangles over a rank v that contain its arc to x. `arc` leads from v to x, the arcs after it up to `end`
- * to ranks y above x: with `third`, the arc from x to y, each is a triangle. A path x → v → y costs down(v, x) + up(v, y),
- * a path y → v → x costs down(v, y) + up(v, x).
+ * Relaxes all triangles over a rank v that contain its arc to x. `arc` leads from v to x, the arcs after it
+ * up to `end` to ranks y above x: with `third`, the arc from x to y, each is a triangle. A path x → v → y
+ * costs down(v, x) + up(v, y), a path y → v → x costs down(v, y) + up(v, x).
  */
 function relaxTriangles(
   headDepth: Uint16Array,
@@ -315,8 +316,8 @@ function meet(forward: Values, backward: Values, count: number): number {
 
 /**
  * @see Kernels.descend. Ranks in descending order: parents come before children, so every rank above has its final label.
- * The labels above a rank are read from `path`, depth → label, which the subtree order of ranks keeps valid: when a rank
- * comes, the entries above its depth belong to its own path to the root.
+ * The labels above a rank are read from `path`, depth → label, which the subtree order of ranks keeps valid:
+ * when a rank comes, the entries above its depth belong to its own path to the root.
  */
 function descend(h: Hierarchy, metric: Metric<Values>, labels: Values): void {
   const { nodeCount, depthCount, first, headDepth } = h

@@ -5,16 +5,19 @@ import type { Hierarchy } from './hierarchy.js'
 export type Values = Int32Array | Float64Array
 
 /**
- * Costs of the arcs of a hierarchy under one set of weights, milliseconds: arc → cost upwards, and downwards. The cost of
- * an arc is that of the cheapest path between its ends over lower ranks. So some cheapest path between any two nodes
- * goes up first and then down.
+ * Costs of the arcs of a hierarchy under one set of weights, milliseconds: arc → cost upwards, and downwards.
+ * The cost of an arc is that of the cheapest path between its ends over lower ranks. So some cheapest path
+ * between any two nodes goes up first and then down.
  */
 export interface Metric<V extends Values = Values> {
   readonly up: V
   readonly down: V
 }
 
-/** Labels of a search between any number of nodes. Arrays of equal length; for the numbering of labels see `Query`. */
+/**
+ * Labels of a search between any number of nodes. Arrays of equal length; for the numbering of labels see
+ * `Query`.
+ */
 export interface Labels<V extends Values = Values> {
   /** label → cost of the cheapest path known from a source; infinite between searches */
   readonly forward: V
@@ -60,13 +63,16 @@ export interface Kernels<V extends Values = Values> {
   readonly infinite: number
   /** Creates an array of zeros. */
   createValues(length: number): V
-  /** Advances a full customisation by about `maxWork` triangles. Complete when `run.nextRank` is the number of nodes. */
+  /**
+   * Advances a full customisation by about `maxWork` triangles. Complete when `run.nextRank` is the number of
+   * nodes.
+   */
   customiseSome(h: Hierarchy, weights: Weights, metric: Metric<V>, run: FullRun, maxWork: number): void
   /** Advances an update likewise; `metric` starts as a copy of the metric before the change. */
   updateSome(h: Hierarchy, weights: Weights, metric: Metric<V>, run: UpdateRun, maxWork: number): void
   /**
-   * Relaxes the labels of one branch upwards, from label `from` to the one above `stop`, and resets each to infinite after
-   * it is relaxed.
+   * Relaxes the labels of one branch upwards, from label `from` to the one above `stop`, and resets each to
+   * infinite after it is relaxed.
    *
    * @param offset of the branch's labels: a rank of depth d has the label `offset + d`
    * @param best only cheaper paths are wanted
@@ -81,7 +87,9 @@ export interface Kernels<V extends Values = Values> {
     stop: number,
     best: number,
   ): number
-  /** Merges `count` labels into those of another branch through the same ranks, and resets them to infinite. */
+  /**
+   * Merges `count` labels into those of another branch through the same ranks, and resets them to infinite.
+   */
   mergeLabels(labels: Labels<V>, from: number, to: number, count: number): void
   /**
    * Relaxes the labels of one path to the root upwards, in one direction only, and keeps them all.
@@ -92,8 +100,14 @@ export interface Kernels<V extends Values = Values> {
    * @param from depth → depth that the label comes from
    */
   climbOne(h: Hierarchy, costs: V, rank: Int32Array, labels: V, from: Int32Array): void
-  /** Finds the depth below `count` with the least sum of two rows of labels, the deepest of several; -1 = no path. */
+  /**
+   * Finds the depth below `count` with the least sum of two rows of labels, the deepest of several; -1 = no
+   * path.
+   */
   meet(forward: V, backward: V, count: number): number
-  /** Computes the labels of all ranks downwards. @param labels rank → cost: final above the sources, infinite elsewhere */
+  /**
+   * Computes the labels of all ranks downwards. @param labels rank → cost: final above the sources, infinite
+   * elsewhere
+   */
   descend(h: Hierarchy, metric: Metric<V>, labels: V): void
 }

@@ -5,11 +5,11 @@ export const SOURCE = 1
 export const SINK = 2
 
 /**
- * Computes a maximum flow between the sources and the sinks of a cell, in `cell.flow`: its value is the smallest number of
- * edges that separates them.
+ * Computes a maximum flow between the sources and the sinks of a cell, in `cell.flow`: its value is the
+ * smallest number of edges that separates them.
  *
- * Every edge carries one unit in either direction. Levels begin at the sources that have a neighbour outside the sources:
- * flow from the others could only pass through these.
+ * Every edge carries one unit in either direction. Levels begin at the sources that have a neighbour outside
+ * the sources: flow from the others could only pass through these.
  *
  * O(√n · m) for unit capacities
  *
@@ -36,8 +36,8 @@ export function maxFlow(cell: Cell, limit: number): number {
 }
 
 /**
- * Divides the cell along the flow of `maxFlow`: of the two minimum cuts nearest to the sources and to the sinks, the more
- * balanced one.
+ * Divides the cell along the flow of `maxFlow`: of the two minimum cuts nearest to the sources and to the
+ * sinks, the more balanced one.
  *
  * @param side node → 0 or 1, set
  */
@@ -124,7 +124,10 @@ function augment(cell: Cell, source: number): boolean {
   return true
 }
 
-/** Sets level 0 for the nodes from which a sink can be reached, -1 for all others. @returns number of the former */
+/**
+ * Sets level 0 for the nodes from which a sink can be reached, -1 for all others. @returns number of the
+ * former
+ */
 function markSinkSide(cell: Cell): number {
   const { nodeCount, first, head, reverse, flow, end, level, queue } = cell
   const borderCount = findBorder(cell, SINK, queue)

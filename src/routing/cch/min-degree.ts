@@ -1,14 +1,16 @@
 import type { Neighbours } from './neighbours.js'
 
-/** Largest cell that is ordered by degree instead of divided: it has one bit for each node in a 32-bit mask. */
+/**
+ * Largest cell that is ordered by degree instead of divided: it has one bit for each node in a 32-bit mask.
+ */
 export const BASE_CELL_SIZE = 30
 
 /**
- * Computes the elimination order of a small cell: always the node of the lowest degree next, whose neighbours become
- * joined to each other.
+ * Computes the elimination order of a small cell: always the node of the lowest degree next, whose neighbours
+ * become joined to each other.
  *
- * Neighbours outside the cell, which are eliminated later, count too; otherwise nodes at the border would be eliminated too
- * early. On a city that saves a tenth of all arcs.
+ * Neighbours outside the cell, which are eliminated later, count too; otherwise nodes at the border would be
+ * eliminated too early. On a city that saves a tenth of all arcs.
  *
  * O(n²) for a cell of n nodes, of which there are at most 30: a row of a bit matrix is one integer.
  *
@@ -41,7 +43,10 @@ export function orderByMinDegree(
   eliminateAll(nodeCount, inside, outside, order)
 }
 
-/** Returns the bit of a node outside. With more than 32 some share a bit, which only makes degrees less precise. */
+/**
+ * Returns the bit of a node outside. With more than 32 some share a bit, which only makes degrees less
+ * precise.
+ */
 function numberOf(known: number[], place: number): number {
   const found = known.indexOf(place)
   if (found >= 0) return found

@@ -1,6 +1,9 @@
 import type { Topology } from '../graph/topology.js'
 
-/** The undirected simple graph of a road graph: without directions, parallel arcs and loops. Orders depend on it alone. */
+/**
+ * The undirected simple graph of a road graph: without directions, parallel arcs and loops. Orders depend on
+ * it alone.
+ */
 export interface Neighbours {
   readonly nodeCount: number
   /** node → its first neighbour in `node`; `nodeCount + 1` entries */

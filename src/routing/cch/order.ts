@@ -7,11 +7,12 @@ import { type Core, stripLowDegree } from './strip.js'
 import { eliminationTree, postOrder } from './tree.js'
 
 /**
- * Computes the order in which the nodes of a road graph are contracted, from which its hierarchy is built. Slow (0.5 s for
- * a city, 11 s for 1.2 million nodes), so it is computed by `map build` and stored in the map file.
+ * Computes the order in which the nodes of a road graph are contracted, from which its hierarchy is built.
+ * Slow (0.5 s for a city, 11 s for 1.2 million nodes), so it is computed by `map build` and stored in the map
+ * file.
  *
- * Nodes of low degree come first, the rest is dissected. The order depends on the graph and on coordinates, not on
- * weights. Equal input gives an equal order. About 90 bytes a node and 40 an arc while it runs.
+ * Nodes of low degree come first, the rest is dissected. The order depends on the graph and on coordinates,
+ * not on weights. Equal input gives an equal order. About 90 bytes a node and 40 an arc while it runs.
  *
  * @param coordinates of the nodes; several nodes may have equal ones
  * @yields number of nodes in their final position, for progress, pauses and cancelling

@@ -4,8 +4,8 @@ import type { Meeting, Row } from './table.js'
 import { findInputArc, findMiddle, type Unpacker } from './unpack.js'
 
 /**
- * Sums along cheapest paths without listing their arcs: the sums of a hop are computed once, and most paths share most of
- * their hops.
+ * Sums along cheapest paths without listing their arcs: the sums of a hop are computed once, and most paths
+ * share most of their hops.
  */
 export interface PathSums {
   /** Writes one sum for each measure to place `at` of the measures' arrays. */

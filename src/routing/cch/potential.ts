@@ -8,11 +8,11 @@ import { ROOT } from './tree.js'
 const UNKNOWN = -1
 
 /**
- * Creates a function that returns the cost from a node to the nearest of some targets. Costs are computed when they are
- * asked for, for the node and all ranks above it, and kept: 8 bytes a node of the graph.
+ * Creates a function that returns the cost from a node to the nearest of some targets. Costs are computed
+ * when they are asked for, for the node and all ranks above it, and kept: 8 bytes a node of the graph.
  *
- * The cheapest path from a node goes up to a higher rank first, so the costs of these must be known before; all of them
- * lie on the node's path to the root.
+ * The cheapest path from a node goes up to a higher rank first, so the costs of these must be known before;
+ * all of them lie on the node's path to the root.
  *
  * @returns exact costs under the metric, Infinity = no path
  * @see B. Strasser, T. Zeitz, "A fast and tight heuristic for A* in road networks", 2021
@@ -36,7 +36,9 @@ export function createPotential(
   const path = new Int32Array(h.depthCount) // depth → rank; valid down to depth `known`
   let known = -1
 
-  /** Writes the path of a rank to the root, as far as it differs from the last one. @returns depth of the rank */
+  /**
+   * Writes the path of a rank to the root, as far as it differs from the last one. @returns depth of the rank
+   */
   const follow = (end: number): number => {
     const endDepth = depthOf(h, end)
     let depth = endDepth

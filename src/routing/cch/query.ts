@@ -6,8 +6,9 @@ import { ROOT } from './tree.js'
 /**
  * Scratch of searches between nodes: some hundred labels, whatever the size of the map.
  *
- * The ends of a search lie on a few **branches**: each leads from one end towards the root of the elimination tree, and
- * ends where it meets an earlier branch. Branch b has the labels `b * stride … + stride)`, one for each depth.
+ * The ends of a search lie on a few **branches**: each leads from one end towards the root of the elimination
+ * tree, and ends where it meets an earlier branch. Branch b has the labels `b * stride … + stride)`, one for
+ * each depth.
  */
 export interface Query {
   readonly kernels: Kernels
@@ -44,8 +45,8 @@ export function createQuery(h: Hierarchy, kernels: Kernels): Query {
 }
 
 /**
- * Finds the least cost from any of the sources to any of the targets. It needs no queue: all ranks of a cheapest path lie
- * between its ends and the root. Some 20 µs for a city.
+ * Finds the least cost from any of the sources to any of the targets. It needs no queue: all ranks of a
+ * cheapest path lie between its ends and the root. Some 20 µs for a city.
  *
  * O(arcs of the ranks on the paths from the ends to the root). Branches are processed from the last to the
  * first: a branch only joins an earlier one, so all labels merged into it are there when its turn comes.
@@ -104,7 +105,10 @@ export function readHops(h: Hierarchy, query: Query): { hops: Hop[]; source: num
   return { hops, source, target }
 }
 
-/** Gives every end its branch and its label, from the lowest rank on, so that most ends lie on another's branch. */
+/**
+ * Gives every end its branch and its label, from the lowest rank on, so that most ends lie on another's
+ * branch.
+ */
 function placeEnds(h: Hierarchy, query: Query, sources: readonly End[], targets: readonly End[]): void {
   const { rank } = h
   const ends = sources.length + targets.length

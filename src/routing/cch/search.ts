@@ -25,15 +25,15 @@ export interface Prepared {
   /** int32 or float64, see `widen` */
   metric: Metric
   /**
-   * Replaces `metric` by one in float64. Called when a search meets costs that int32 cannot represent, so that a very
-   * expensive path looks like none.
+   * Replaces `metric` by one in float64. Called when a search meets costs that int32 cannot represent, so
+   * that a very expensive path looks like none.
    */
   widen(): void
 }
 
 /**
- * Creates a search over a hierarchy. It finds the costs of flat Dijkstra, in some 20 µs for a city, 50 µs for 1.2 million
- * nodes. Its scratch are some kilobytes, and caches of up to `searchBytes`.
+ * Creates a search over a hierarchy. It finds the costs of flat Dijkstra, in some 20 µs for a city, 50 µs for
+ * 1.2 million nodes. Its scratch are some kilobytes, and caches of up to `searchBytes`.
  */
 export function createHierarchySearch(prepared: Prepared): LegSearch {
   // replaced as a whole when the metric is widened: query, caches and kernels belong to one kind of array

@@ -22,12 +22,12 @@ const END_SHARE = 0.25
 const MAX_SAMPLE = 1024
 
 /**
- * Finds a small set of nodes that separates a connected cell into two halves, and sets `cell.side` to 0, 1 or 2 =
- * separator.
+ * Finds a small set of nodes that separates a connected cell into two halves, and sets `cell.side` to 0, 1 or
+ * 2 = separator.
  *
- * Inertial flow: the quarter of the nodes at one end of a direction are sources, the quarter at the other end sinks, and
- * a minimum cut lies between them. West to east and south to north are tried; more directions gain little (4 directions:
- * 3 % fewer triangles in twice the time).
+ * Inertial flow: the quarter of the nodes at one end of a direction are sources, the quarter at the other end
+ * sinks, and a minimum cut lies between them. West to east and south to north are tried; more directions gain
+ * little (4 directions: 3 % fewer triangles in twice the time).
  *
  * @param kept scratch, as long as `cell.side`
  * @see A. Schild, C. Sommer, "On balanced separators in road networks", 2015

@@ -11,11 +11,12 @@ export interface Core {
 const MAX_DEGREE = 2
 
 /**
- * Eliminates nodes of degree two or less until none is left: dead ends vanish, chains become one edge. That removes about
- * half of the nodes of a road network, so that the dissection of the rest is faster and its hierarchy smaller.
+ * Eliminates nodes of degree two or less until none is left: dead ends vanish, chains become one edge. That
+ * removes about half of the nodes of a road network, so that the dissection of the rest is faster and its
+ * hierarchy smaller.
  *
- * Works in rounds. Within a round no node is eliminated after a neighbour: a chain eliminated end to end would become a
- * path in the elimination tree; by every other node it becomes a tree of logarithmic depth.
+ * Works in rounds. Within a round no node is eliminated after a neighbour: a chain eliminated end to end
+ * would become a path in the elimination tree; by every other node it becomes a tree of logarithmic depth.
  *
  * An elimination costs O(degrees of its at most two neighbours), whose lists are searched.
  *
@@ -63,7 +64,9 @@ export function stripLowDegree(neighbours: Neighbours, order: Uint32Array): Core
   return coreOf(neighbours, degree, isGone, nodeCount - count)
 }
 
-/** Removes a node of degree 0 to 2 from its neighbours' lists; two neighbours become neighbours of each other. */
+/**
+ * Removes a node of degree 0 to 2 from its neighbours' lists; two neighbours become neighbours of each other.
+ */
 function eliminate(first: Uint32Array, list: Uint32Array, degree: Uint32Array, node: number): void {
   const begin = first[node]!
   if (degree[node] === 0) return

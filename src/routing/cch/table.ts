@@ -3,7 +3,9 @@ import { depthOf, type Hierarchy } from './hierarchy.js'
 import type { Kernels, Values } from './metric.js'
 import { ROOT } from './tree.js'
 
-/** Cheapest paths between one end of a route and every rank above it. Arrays: depth → value, the root first. */
+/**
+ * Cheapest paths between one end of a route and every rank above it. Arrays: depth → value, the root first.
+ */
 export interface Row {
   readonly rank: Int32Array
   readonly labels: Values
@@ -20,8 +22,8 @@ export interface Meeting {
 }
 
 /**
- * Finds the cheapest path over rows of sources and rows of targets: the least sum of labels at a common rank. The common
- * ranks of two rows are some hundred adjacent labels, 0.2 µs a pair.
+ * Finds the cheapest path over rows of sources and rows of targets: the least sum of labels at a common rank.
+ * The common ranks of two rows are some hundred adjacent labels, 0.2 µs a pair.
  *
  * @returns undefined = no path
  */
@@ -43,8 +45,8 @@ export function findMeeting(
 }
 
 /**
- * Computes the rows of ends: one for each path to the root that is needed. An end on the path of a lower one shares its
- * row.
+ * Computes the rows of ends: one for each path to the root that is needed. An end on the path of a lower one
+ * shares its row.
  *
  * @param costs `metric.up` for sources, `metric.down` for targets
  */
@@ -77,7 +79,10 @@ function createRow(h: Hierarchy, kernels: Kernels, end: number, endDepth: number
   return { labels, rank, from: new Int32Array(endDepth + 1) }
 }
 
-/** Returns the number of ranks that two rows share, by binary search: paths to the root are equal from where they meet. */
+/**
+ * Returns the number of ranks that two rows share, by binary search: paths to the root are equal from where
+ * they meet.
+ */
 function commonLength(a: Row, b: Row): number {
   // invariant: ranks at depths below `low` are equal, those from `high` on differ or are missing
   let low = 0

@@ -4,11 +4,11 @@ import type { Neighbours } from './neighbours.js'
 export const ROOT = -1
 
 /**
- * Computes the elimination tree of an order: the parent of a node is the first to be eliminated after it among the nodes
- * that it is joined to by then.
+ * Computes the elimination tree of an order: the parent of a node is the first to be eliminated after it
+ * among the nodes that it is joined to by then.
  *
- * For each node in the order, the walks from its earlier neighbours up the tree built so far visit exactly the nodes that
- * will be joined to it; the node is the parent of the last one of each walk.
+ * For each node in the order, the walks from its earlier neighbours up the tree built so far visit exactly
+ * the nodes that will be joined to it; the node is the parent of the last one of each walk.
  *
  * @returns node → parent, `ROOT` at the roots
  * @see T. A. Davis, "Direct methods for sparse linear systems", 2006, 4.1
@@ -36,8 +36,8 @@ export function eliminationTree(graph: Neighbours, order: Uint32Array): Int32Arr
 }
 
 /**
- * Reorders an elimination order into post-order, so that every subtree is consecutive, right before its root. It joins the
- * same pairs of nodes.
+ * Reorders an elimination order into post-order, so that every subtree is consecutive, right before its root.
+ * It joins the same pairs of nodes.
  *
  * @param parent of `eliminationTree`
  * @returns nodes in post-order

@@ -18,7 +18,10 @@ export interface Unpacker {
   readonly cache: HopCache
 }
 
-/** Arcs of the hierarchy for each slot of a known middle: hops near the root are slow to split and part of most paths. */
+/**
+ * Arcs of the hierarchy for each slot of a known middle: hops near the root are slow to split and part of
+ * most paths.
+ */
 const ARCS_PER_KNOWN = 32
 /** Fewest candidates that make a middle worth keeping. */
 const MIN_TRIES = 8
@@ -50,8 +53,9 @@ export function unpackerBytes(arcCount: number): number {
 /**
  * Returns the arcs of the graph that a path of hops represents, in the order of travel.
  *
- * A hop costs as much as an arc of the graph, or as two hops over a lower rank (a triangle). Of equal ones the arc of the
- * graph with the smallest number wins, then the triangle that is found first on the tree paths of the lower neighbours.
+ * A hop costs as much as an arc of the graph, or as two hops over a lower rank (a triangle). Of equal ones
+ * the arc of the graph with the smallest number wins, then the triangle that is found first on the tree paths
+ * of the lower neighbours.
  *
  * O(arcs of the path · log depth) where middles are cached; a middle costs one scan of the lower neighbours.
  *
@@ -159,7 +163,8 @@ function pushHalves(unpacker: Unpacker, stack: number[], { lower, upper, arc: ho
 }
 
 /**
- * Finds the middle rank of a hop, which is below both of its ends: the triangle whose two costs add up to that of the hop.
+ * Finds the middle rank of a hop, which is below both of its ends: the triangle whose two costs add up to
+ * that of the hop.
  *
  * @throws Error when there is none
  */

@@ -16,8 +16,8 @@ export function createFlatLine(): FlatLine {
 }
 
 /**
- * Reads the line of a segment as `readLine` does. The varints are decoded twice in the text, for lng and lat, which is
- * faster than an inner loop over the axes.
+ * Reads the line of a segment as `readLine` does. The varints are decoded twice in the text, for lng and lat,
+ * which is faster than an inner loop over the axes.
  */
 export function readFlatLine(graph: Graph, segment: number, line: FlatLine): void {
   const { geometry, firstGeometry, junctionLngE7, junctionLatE7 } = graph

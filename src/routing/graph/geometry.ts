@@ -13,7 +13,9 @@ type Shapes = Pick<
   | 'segmentLengthMm'
 >
 
-/** A point on a segment's line: between corner `corner` (0 = tail) and the next, at `fraction` of that part. */
+/**
+ * A point on a segment's line: between corner `corner` (0 = tail) and the next, at `fraction` of that part.
+ */
 export interface LinePoint {
   readonly corner: number
   /** 0 ≤ fraction < 1; 0 means the corner itself */
@@ -67,8 +69,8 @@ export function readLine(graph: Shapes, segment: number, line: number[]): number
 }
 
 /**
- * Computes corner → distance from the tail, millimetres, unrounded: the stored length is divided among the parts of the
- * line in proportion to their lengths in the local plane.
+ * Computes corner → distance from the tail, millimetres, unrounded: the stored length is divided among the
+ * parts of the line in proportion to their lengths in the local plane.
  *
  * @param line of `readLine`
  * @param offsets filled; reused by the caller
@@ -108,8 +110,8 @@ export function endPoint(graph: Shapes, segment: number, isHead: boolean): LineP
 }
 
 /**
- * Returns the line of a segment between two of its points, in that order, with the corners between them. Of equal
- * neighbours one is left out, but two positions always remain.
+ * Returns the line of a segment between two of its points, in that order, with the corners between them. Of
+ * equal neighbours one is left out, but two positions always remain.
  *
  * @param isAgainst the direction of travel is from head to tail
  * @param from undefined = the beginning in the direction of travel, `to` likewise the end

@@ -3,8 +3,8 @@ import { type Graph, NO_ARC } from './graph.js'
 import { openJunctionTree, openSegmentTree } from './index-trees.js'
 
 /**
- * Checks that no number of a graph points outside its array, so that searches need no bounds checks. One pass over the
- * arrays, about 15 ns a node.
+ * Checks that no number of a graph points outside its array, so that searches need no bounds checks. One pass
+ * over the arrays, about 15 ns a node.
  *
  * @throws AppError BAD_MAP_FILE naming the array and the position
  */
@@ -90,7 +90,9 @@ function checkStrings(name: string, offsets: Uint32Array, strings: Uint8Array): 
   }
 }
 
-/** Checks that every branch points to its children where flatbush puts them, so that walking the tree ends. */
+/**
+ * Checks that every branch points to its children where flatbush puts them, so that walking the tree ends.
+ */
 function checkSegmentIndex(graph: Graph): void {
   const tree = openSegmentTree(graph)
   if (tree === undefined) throw damaged('segmentIndex is not a flatbush 3 index of the segments')

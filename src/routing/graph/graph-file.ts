@@ -2,8 +2,8 @@ import type { Graph, GraphMeta } from './graph.js'
 import { badMapFile, checkGraph } from './graph-check.js'
 
 /**
- * The map file: a header, a table of sections, the sections. Little endian, each section begins at a multiple of 8,
- * so that its typed array is a view of the file's bytes and loading needs no parsing.
+ * The map file: a header, a table of sections, the sections. Little endian, each section begins at a multiple
+ * of 8, so that its typed array is a view of the file's bytes and loading needs no parsing.
  *
  *     0  magic "FGGRAPH\n"                 24  u32 junctions, 28 segments, 32 nodes, 36 arcs
  *     8  u32 version                       40  u32 CRC-32 of header and table, this field taken as 0
@@ -88,8 +88,8 @@ const MAX_SECTIONS = 1024
 /**
  * Opens the graph in a map file's bytes, as views of them. 0.3 s for 200 MB, most of it checks.
  *
- * Refuses a wrong magic, another version, a short file, a damaged header, a section whose checksum or size is wrong,
- * and numbers that point outside their arrays, so that searches need no bounds checks.
+ * Refuses a wrong magic, another version, a short file, a damaged header, a section whose checksum or size is
+ * wrong, and numbers that point outside their arrays, so that searches need no bounds checks.
  *
  * @param buffer the whole file; kept
  * @param crc32 checksum function: `routing/` uses no Node built-ins

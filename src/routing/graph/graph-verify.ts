@@ -9,8 +9,8 @@ const MAX_LAT_E7 = 900_000_000
 const ALL_FLAGS = LINK_FLAG.MAIN | LINK_FLAG.PRIVATE | LINK_FLAG.FERRY | LINK_FLAG.ROUNDABOUT
 const MAX_UINT32 = 0xffffffff
 /**
- * Tolerance of lengths, which are checked in the local plane of each part of a line. A ferry of 10 degrees is a twentieth
- * longer in the plane than on the ellipsoid.
+ * Tolerance of lengths, which are checked in the local plane of each part of a line. A ferry of 10 degrees is
+ * a twentieth longer in the plane than on the ellipsoid.
  */
 const LENGTH_TOLERANCE = 0.05
 const LENGTH_SLACK_MM = 2
@@ -18,8 +18,8 @@ const LENGTH_SLACK_MM = 2
 type Report = (fault: string) => void
 
 /**
- * Checks the contents of a graph whose file could be read: finds what a faulty program, not a bad disk, would write.
- * Seconds for a large map.
+ * Checks the contents of a graph whose file could be read: finds what a faulty program, not a bad disk, would
+ * write. Seconds for a large map.
  *
  * @param graph from `readGraph`, which has checked bounds and checksums
  * @returns at most 20 faults as text; empty for a sound map
@@ -39,7 +39,10 @@ export function verifyGraph(graph: Graph): string[] {
   return faults
 }
 
-/** Checks that every arc drives an open link between the junctions of its nodes, and that arcs are sorted by link. */
+/**
+ * Checks that every arc drives an open link between the junctions of its nodes, and that arcs are sorted by
+ * link.
+ */
 function verifyArcs(graph: Graph, report: Report): void {
   const { nodeCount, firstOut, head, arcLink, nodeJunction, linkSpeed } = graph
   for (let node = 0; node < nodeCount; node++) {
@@ -119,7 +122,10 @@ function verifyJunctions(graph: Graph, report: Report): void {
   if (missing >= 0) report(`the junction index lacks junction ${missing}`)
 }
 
-/** Checks that geometry decodes to coordinates on earth, has the segment's length, and fits the box of the index. */
+/**
+ * Checks that geometry decodes to coordinates on earth, has the segment's length, and fits the box of the
+ * index.
+ */
 function verifyShapes(graph: Graph, report: Report): void {
   const { segmentCount, segmentLengthMm } = graph
   const boxes = leafBoxes(graph, report)

@@ -9,8 +9,8 @@ const ECCENTRICITY_2 = 0.006_694_379_990_14
 const RADIANS_PER_E7 = (Math.PI / 180) * 1e-7
 
 /**
- * Computes the scale of the local plane at a latitude, from the two radii of curvature of the ellipsoid. Within a few
- * kilometres lengths in that plane are right to a part in a million, without iteration.
+ * Computes the scale of the local plane at a latitude, from the two radii of curvature of the ellipsoid.
+ * Within a few kilometres lengths in that plane are right to a part in a million, without iteration.
  *
  * @param latE7 within ±90 degrees
  */

@@ -5,8 +5,8 @@ import { localScale } from './local-scale.js'
 /**
  * Finds the junction nearest to a point; of equally near ones the smaller number. Some 2 µs in a city.
  *
- * kdbush itself searches by radius only, and opens only whole buffers. Its tree is a plain array that is walked here,
- * the half of the point first.
+ * kdbush itself searches by radius only, and opens only whole buffers. Its tree is a plain array that is
+ * walked here, the half of the point first.
  *
  * @returns -1 for a graph without junctions
  */

@@ -1,8 +1,8 @@
 import { localScale } from './local-scale.js'
 
 /**
- * Returns the length of a straight line in the local plane at its middle, metres, as `localScale` gives it: by cubics in
- * the latitude instead of trigonometry, with a relative error of some 1e-15. About 5 ns.
+ * Returns the length of a straight line in the local plane at its middle, metres, as `localScale` gives it:
+ * by cubics in the latitude instead of trigonometry, with a relative error of some 1e-15. About 5 ns.
  *
  * @param ax 1e-7 degree, as all parameters: longitude, latitude of both ends
  */
@@ -24,7 +24,10 @@ export function planeLengthM(ax: number, ay: number, bx: number, by: number): nu
 const BAND_E7 = 2 ** 20
 /** Number of bands: from pole to pole, and one beyond each. */
 const BANDS = 2 * (Math.ceil(900_000_000 / BAND_E7) + 1)
-/** Numbers a band: two cubics, metres of 1e-7 degree of longitude and of latitude by the distance from its middle. */
+/**
+ * Numbers a band: two cubics, metres of 1e-7 degree of longitude and of latitude by the distance from its
+ * middle.
+ */
 const COEFFICIENTS = 8
 
 /** Table of constants, 110 kB: created at the first use, each band computed when a road lies in it. */
@@ -35,7 +38,10 @@ function createBands(): Float64Array {
   return bands
 }
 
-/** Computes the cubics of a band through the values at four Chebyshev nodes, which keep the error between them least. */
+/**
+ * Computes the cubics of a band through the values at four Chebyshev nodes, which keep the error between them
+ * least.
+ */
 function fillBand(table: Float64Array, at: number, band: number): void {
   const middle = (band + 0.5) * BAND_E7
   // zeros of the Chebyshev polynomial of degree 4, stretched to the height of the band

@@ -16,8 +16,8 @@ export interface Snap {
   readonly lat: number
   readonly distanceM: number
   /**
-   * One point; or, when the nearest point is a junction, that junction as an end of each drivable segment that meets
-   * there, so that a route may begin or end at it by any of them.
+   * One point; or, when the nearest point is a junction, that junction as an end of each drivable segment
+   * that meets there, so that a route may begin or end at it by any of them.
    */
   readonly points: readonly RoadPoint[]
 }
@@ -44,8 +44,8 @@ interface NearestSearch {
 /**
  * Finds the nearest drivable point on a road.
  *
- * The nearest link of the main network within `maxSnapM` wins; where there is none, the nearest other link. Of equally
- * near segments the smaller number wins. Some 10 µs in a city.
+ * The nearest link of the main network within `maxSnapM` wins; where there is none, the nearest other link.
+ * Of equally near segments the smaller number wins. Some 10 µs in a city.
  *
  * @param lng degrees, `lat` likewise
  * @returns undefined when no drivable segment lies within `maxSnapM`
@@ -162,9 +162,9 @@ function roadPoints(search: NearestSearch, segment: number, foot: Foot): RoadPoi
 }
 
 /**
- * Returns the point of a segment at a foot. It is first rounded to 1e-7 degree (a centimetre) and its offset taken from
- * the rounded coordinates, so that equal coordinates in an answer always mean equal offsets, and a point on a corner is
- * that corner.
+ * Returns the point of a segment at a foot. It is first rounded to 1e-7 degree (a centimetre) and its offset
+ * taken from the rounded coordinates, so that equal coordinates in an answer always mean equal offsets, and a
+ * point on a corner is that corner.
  */
 function linePointAt({ graph, line }: NearestSearch, segment: number, foot: Foot): LinePoint {
   const offsets: number[] = []

@@ -4,8 +4,8 @@ import type { Graph } from './graph.js'
 export type Topology = Pick<Graph, 'nodeCount' | 'arcCount' | 'firstOut' | 'head'>
 
 /**
- * Returns the node that an arc leaves. It is not stored: a binary search in `firstOut` for the few arcs of a path is
- * cheaper than four bytes an arc.
+ * Returns the node that an arc leaves. It is not stored: a binary search in `firstOut` for the few arcs of a
+ * path is cheaper than four bytes an arc.
  */
 export function arcTail(topology: Pick<Topology, 'firstOut' | 'nodeCount'>, arc: number): number {
   const { firstOut, nodeCount } = topology

@@ -13,15 +13,19 @@ export const MAX_COST_RATIO = 1.4
 export const MAX_SHARED = 0.75
 /** Most that a detour costs, as a multiple of the part of the best route that it replaces. */
 const MAX_DETOUR = 2
-/** Number of routes found that use a segment → factor on its cost in the next search; the last factor holds on. */
+/**
+ * Number of routes found that use a segment → factor on its cost in the next search; the last factor holds
+ * on.
+ */
 const PENALTY_STEPS = [1, 1.5, 2]
 /** Most searches for each further route wanted. */
 const TRIES = 4
 
 /**
- * Finds further routes through the same points that differ from the best one and from each other and are not much
- * longer, by the penalty method: the segments of every route found get a higher cost, in both directions, and the search
- * is repeated. A route is accepted when it keeps the three limits above. A slice is one leg of a search.
+ * Finds further routes through the same points that differ from the best one and from each other and are not
+ * much longer, by the penalty method: the segments of every route found get a higher cost, in both
+ * directions, and the search is repeated. A route is accepted when it keeps the three limits above. A slice
+ * is one leg of a search.
  *
  * @param best cheapest route through the points
  * @param searchWith creates a search under other weights
@@ -117,7 +121,10 @@ function sharesTooMuch({ profile }: Searcher, found: Route, accepted: readonly R
   })
 }
 
-/** Returns true when a route leaves the best one and returns to it farther on at more than `MAX_DETOUR` times its cost. */
+/**
+ * Returns true when a route leaves the best one and returns to it farther on at more than `MAX_DETOUR` times
+ * its cost.
+ */
 function hasLongDetour({ profile }: Searcher, found: Route, best: Route): boolean {
   const { graph } = profile
   return found.legs.some((steps, leg) => {

@@ -1,4 +1,7 @@
-/** Costs between the points of a request: 0 = start, 1 … n = via points, n + 1 = goal; row = from. Infinity = no path. */
+/**
+ * Costs between the points of a request: 0 = start, 1 … n = via points, n + 1 = goal; row = from. Infinity =
+ * no path.
+ */
 export interface CostMatrix {
   readonly viaCount: number
   /** row-major, `(viaCount + 2)²`, integral */
@@ -14,7 +17,10 @@ export interface Order {
   readonly isOptimal: boolean
 }
 
-/** Returns the cost of visiting the via points in a given order, milliseconds; Infinity where a leg has no path. */
+/**
+ * Returns the cost of visiting the via points in a given order, milliseconds; Infinity where a leg has no
+ * path.
+ */
 export function costOfOrder({ viaCount, costMs }: CostMatrix, via: readonly number[]): number {
   const size = viaCount + 2
   let row = 0

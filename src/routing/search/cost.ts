@@ -12,7 +12,8 @@ export interface SegmentPart {
 }
 
 /**
- * Returns the cost of a part in integral milliseconds. It is rounded once, so every caller gets the same number.
+ * Returns the cost of a part in integral milliseconds. It is rounded once, so every caller gets the same
+ * number.
  *
  * @param weightedMm `SegmentPart.weightedMm`
  * @param speed 1/10 km/h; 1 km/h is 1e6 mm in 3.6e6 ms, so ms = mm · 36 / speed
@@ -27,8 +28,8 @@ export function hours(mm: number, speed: number): number {
 }
 
 /**
- * Sums up the pieces of a segment between two offsets. Each theme divides the segment at its own cell borders, so a
- * piece ends where any theme's piece ends.
+ * Sums up the pieces of a segment between two offsets. Each theme divides the segment at its own cell
+ * borders, so a piece ends where any theme's piece ends.
  *
  * @param fromMm offset from the segment's tail; `fromMm ≤ toMm`
  */

@@ -1,10 +1,14 @@
 import type { Topology } from '../graph/topology.js'
 import { beginRun, MARK_STRIDE, SEEN, SETTLED, type SearchState, TARGET } from './search-state.js'
 
-/** Arc → cost, integral milliseconds ≥ 0; negative = closed. Float64Array where a cost may exceed 2^31 - 1. */
+/**
+ * Arc → cost, integral milliseconds ≥ 0; negative = closed. Float64Array where a cost may exceed 2^31 - 1.
+ */
 export type Weights = Int32Array | Float64Array
 
-/** A node where a search may begin or end, with the cost between it and the real end, a point inside a link. */
+/**
+ * A node where a search may begin or end, with the cost between it and the real end, a point inside a link.
+ */
 export interface End {
   readonly node: number
   /** integral, ≥ 0 */
@@ -33,11 +37,12 @@ interface WeightedRoads {
 const CHECK_EVERY = 4096
 
 /**
- * Finds the cheapest path from any of the sources to any of the targets, on flat arrays. About 120 ns a settled node.
+ * Finds the cheapest path from any of the sources to any of the targets, on flat arrays. About 120 ns a
+ * settled node.
  *
- * Of equally cheap paths to a node, one that starts there wins, then the one whose last arc has the smaller number
- * (among those found before the node is settled, so that arcs of cost 0 close no circle of parents). Of equally cheap
- * targets the first wins.
+ * Of equally cheap paths to a node, one that starts there wins, then the one whose last arc has the smaller
+ * number (among those found before the node is settled, so that arcs of cost 0 close no circle of parents).
+ * Of equally cheap targets the first wins.
  *
  * @param roads whose `state` holds the tree of this run afterwards: follow `parent` from the target's node
  * @param maxCostMs more expensive paths are not searched for
@@ -100,10 +105,11 @@ interface Run {
 }
 
 /**
- * The loop. Ends when the queue is empty, when every target node is settled, or when nothing below the bound is left.
+ * The loop. Ends when the queue is empty, when every target node is settled, or when nothing below the bound
+ * is left.
  *
- * A node may be in the queue several times: an entry whose node is settled is outdated and skipped. Entries leave the
- * queue in ascending cost, so the first entry of a node that leaves it has the node's final cost.
+ * A node may be in the queue several times: an entry whose node is settled is outdated and skipped. Entries
+ * leave the queue in ascending cost, so the first entry of a node that leaves it has the node's final cost.
  *
  * @returns the bound at the end, milliseconds; -1 when stopped
  */

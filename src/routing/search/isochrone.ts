@@ -14,15 +14,17 @@ export interface Isochrone {
   readonly polygons: readonly ContourPolygon[]
 }
 
-/** The area ends half way to a junction that is not reached, but at most this far from the last one reached. */
+/**
+ * The area ends half way to a junction that is not reached, but at most this far from the last one reached.
+ */
 const MAX_OUT_M = 300
 /** Margin around the junctions reached in which other junctions are considered, 1e-7 degree: some 2 km. */
 const MARGIN_E7 = 200_000
 
 /**
- * Computes the areas that can be reached from a point. A junction is reached when a route to it costs no more than the
- * limit, to the millisecond. Junctions at the same coordinates count as one, reached when any of them is. Slices: the
- * search, then one for each limit.
+ * Computes the areas that can be reached from a point. A junction is reached when a route to it costs no more
+ * than the limit, to the millisecond. Junctions at the same coordinates count as one, reached when any of
+ * them is. Slices: the search, then one for each limit.
  *
  * @param limitsMs integral
  * @returns one for each limit, in their order

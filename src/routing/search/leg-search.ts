@@ -17,9 +17,9 @@ export interface NodePath {
 export type Potential = (node: number) => number
 
 /**
- * Search for cheapest paths between nodes under one set of weights: flat Dijkstra, or the hierarchy of `routing/cch`,
- * which finds the same costs. An undefined result means that there is no path, or that the search was stopped
- * (`control.stoppedBy`).
+ * Search for cheapest paths between nodes under one set of weights: flat Dijkstra, or the hierarchy of
+ * `routing/cch`, which finds the same costs. An undefined result means that there is no path, or that the
+ * search was stopped (`control.stoppedBy`).
  */
 export interface LegSearch {
   /** @param maxCostMs more expensive paths are not searched for */
@@ -61,7 +61,9 @@ export interface LegSearch {
 /** Arc → a quantity that adds up along a path, for instance length or driving time. */
 export type ArcMeasure = (arc: number) => number
 
-/** Cheapest paths from some sources to each of several lists of targets. All arrays: list of targets → value. */
+/**
+ * Cheapest paths from some sources to each of several lists of targets. All arrays: list of targets → value.
+ */
 export interface PathRow {
   /** Infinity = no path */
   readonly costMs: Float64Array

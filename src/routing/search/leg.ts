@@ -36,8 +36,8 @@ export interface SnapEnds {
 }
 
 /**
- * Lists the nodes where legs from and to a snapped point leave and enter the graph: for both directions of every
- * segment that the point is on, as far as they may be driven and are not closed in between.
+ * Lists the nodes where legs from and to a snapped point leave and enter the graph: for both directions of
+ * every segment that the point is on, as far as they may be driven and are not closed in between.
  */
 export function endsOf(profile: Profile, snap: Snap): SnapEnds {
   const { graph } = profile
@@ -57,8 +57,9 @@ export function endsOf(profile: Profile, snap: Snap): SnapEnds {
 /**
  * Finds the cheapest path from one snapped point to another.
  *
- * Within one link the direct leg is taken when nothing is cheaper. U-turns in the middle of a link are not allowed: a
- * goal behind the start is reached by a detour. A leg may begin in either direction, whatever the leg before did.
+ * Within one link the direct leg is taken when nothing is cheaper. U-turns in the middle of a link are not
+ * allowed: a goal behind the start is reached by a detour. A leg may begin in either direction, whatever the
+ * leg before did.
  *
  * @returns undefined when there is no path, or when the search was stopped (`control.stoppedBy`)
  */
@@ -146,7 +147,9 @@ export function stepsWithLength<S extends Step>(graph: Graph, steps: readonly S[
   })
 }
 
-/** Returns the part of its segment that a step covers: offsets from the segment's tail, mm, the smaller first. */
+/**
+ * Returns the part of its segment that a step covers: offsets from the segment's tail, mm, the smaller first.
+ */
 export function stepRange(graph: Pick<Graph, 'segmentLengthMm'>, step: Step): [fromMm: number, toMm: number] {
   const lengthMm = graph.segmentLengthMm[step.link >>> 1]!
   const { from, to } = step

@@ -74,7 +74,9 @@ function createMatrix(rows: number, columns: number): Matrix {
   }
 }
 
-/** Adds the partly driven links at both ends to a path of a row; the direct leg within one link wins a tie. */
+/**
+ * Adds the partly driven links at both ends to a path of a row; the direct leg within one link wins a tie.
+ */
 function pathSums(
   { profile }: Searcher,
   from: SnapEnds,

@@ -8,8 +8,9 @@ const MAX_RUN = 3
 const NO_WAY_MS = 2 ** 42
 
 /**
- * Finds a good order of many via points: local search by 2-opt and Or-opt from several starts (the order as given,
- * nearest neighbour, and shuffles from a fixed seed). The best result wins, the earliest start among equals.
+ * Finds a good order of many via points: local search by 2-opt and Or-opt from several starts (the order as
+ * given, nearest neighbour, and shuffles from a fixed seed). The best result wins, the earliest start among
+ * equals.
  *
  * Costs differ by direction, so a 2-opt move also changes the cost of the reversed part.
  *

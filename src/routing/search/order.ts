@@ -1,7 +1,10 @@
 import type { CostMatrix, Order } from './cost-matrix.js'
 import { improveOrder } from './order-heuristic.js'
 
-/** Most via points of an exact order: 2^12 sets of 12 last points are 49,152 states, 2 ms; one more doubles both. */
+/**
+ * Most via points of an exact order: 2^12 sets of 12 last points are 49,152 states, 2 ms; one more doubles
+ * both.
+ */
 export const MAX_EXACT_VIA = 12
 
 /** Finds the cheapest order of the via points: exact up to `MAX_EXACT_VIA`, by local search beyond. */
@@ -13,8 +16,8 @@ export function orderVia(matrix: CostMatrix): Order {
 /**
  * Finds the cheapest of all permutations; of equal ones the first in lexicographic order. O(n² 2ⁿ) time.
  *
- * `rest[set, last]` is the cheapest path from `last` to the goal over all points outside `set`. Computed backwards from
- * the goal, it lets the order be read from the front, smallest point first among equals.
+ * `rest[set, last]` is the cheapest path from `last` to the goal over all points outside `set`. Computed
+ * backwards from the goal, it lets the order be read from the front, smallest point first among equals.
  *
  * @see M. Held, R. M. Karp, "A dynamic programming approach to sequencing problems", 1962
  */

@@ -1,8 +1,8 @@
 /**
  * Risk levels of one theme at one instant on the segments of one map.
  *
- * Only segments that some cell touches are listed. The pieces of a listed segment cover it from its tail to its
- * head without gaps, so the last piece ends at the segment's length.
+ * Only segments that some cell touches are listed. The pieces of a listed segment cover it from its tail to
+ * its head without gaps, so the last piece ends at the segment's length.
  */
 export interface Overlay {
   /** listed segments, ascending */
@@ -18,7 +18,9 @@ export interface Overlay {
 /** Theme of a search: where its levels are, and what each level costs. */
 export interface ThemeRisk {
   readonly overlay: Overlay
-  /** level 0 to 10 → relative extra cost: a piece of that level costs `time * (1 + sensitivity)`; finite, ≥ 0 */
+  /**
+   * level 0 to 10 → relative extra cost: a piece of that level costs `time * (1 + sensitivity)`; finite, ≥ 0
+   */
   readonly sensitivity: readonly number[]
 }
 

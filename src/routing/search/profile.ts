@@ -3,7 +3,10 @@ import { costMs, measure, meetsClosed } from './cost.js'
 import type { Weights } from './dijkstra.js'
 import type { Overlay, ThemeRisk } from './overlay.js'
 
-/** Cost model of one search: themes with their sensitivities, closed areas, and the weights of arcs that follow. */
+/**
+ * Cost model of one search: themes with their sensitivities, closed areas, and the weights of arcs that
+ * follow.
+ */
 export interface Profile {
   readonly graph: Graph
   readonly themes: readonly ThemeRisk[]
@@ -17,11 +20,12 @@ export interface Profile {
 const MAX_INT32 = 0x7fffffff
 
 /**
- * Computes the weight of every arc of a graph: 1 to 3 ms for a city of 145,000 arcs. Weights without risk are computed
- * once a graph and shared.
+ * Computes the weight of every arc of a graph: 1 to 3 ms for a city of 145,000 arcs. Weights without risk are
+ * computed once a graph and shared.
  *
- * Weights are an Int32Array where the most expensive link under the largest sensitivities fits, a Float64Array
- * otherwise: a sensitivity that means "only if there is no other path" (9999) must not overflow on a long link.
+ * Weights are an Int32Array where the most expensive link under the largest sensitivities fits, a
+ * Float64Array otherwise: a sensitivity that means "only if there is no other path" (9999) must not overflow
+ * on a long link.
  */
 export function createProfile(graph: Graph, themes: readonly ThemeRisk[] = [], closed?: Overlay): Profile {
   const free = freeWeights(graph)
@@ -45,8 +49,8 @@ export function createProfile(graph: Graph, themes: readonly ThemeRisk[] = [], c
 }
 
 /**
- * Returns the cost of driving a link between two offsets from its segment's tail, milliseconds; -1 when a closed piece
- * lies between them.
+ * Returns the cost of driving a link between two offsets from its segment's tail, milliseconds; -1 when a
+ * closed piece lies between them.
  */
 export function partMs(profile: Profile, link: number, fromMm: number, toMm: number): number {
   const { graph, closed, themes } = profile
@@ -93,7 +97,10 @@ function highestFreeMs(graph: Graph): number {
   return highestMs
 }
 
-/** Returns true when no link can cost more than an Int32 holds, even where each theme has its worst level on all of it. */
+/**
+ * Returns true when no link can cost more than an Int32 holds, even where each theme has its worst level on
+ * all of it.
+ */
 function fits(graph: Graph, themes: readonly ThemeRisk[]): boolean {
   const largest = 1 + sum(themes.map((theme) => Math.max(...theme.sensitivity)))
   // + 1 covers the rounding of the product
@@ -109,7 +116,10 @@ function fillUniform(graph: Graph, weights: Weights, factor: number): void {
   }
 }
 
-/** Sets the weights of the listed segments. One that several themes list is set several times, to the same cost. */
+/**
+ * Sets the weights of the listed segments. One that several themes list is set several times, to the same
+ * cost.
+ */
 function weighListed(graph: Graph, themes: readonly ThemeRisk[], overlay: Overlay, weights: Weights): void {
   const { segmentLengthMm, linkSpeed, linkFirstArc, linkArcs } = graph
   const { segments } = overlay
@@ -132,7 +142,10 @@ function weighListed(graph: Graph, themes: readonly ThemeRisk[], overlay: Overla
   }
 }
 
-/** `measure(…).weightedMm` of a whole listed segment under one theme, the common case, without the binary search. */
+/**
+ * `measure(…).weightedMm` of a whole listed segment under one theme, the common case, without the binary
+ * search.
+ */
 function weightedLength({ overlay, sensitivity }: ThemeRisk, listed: number): number {
   const { firstPiece, pieceEndMm, pieceLevel } = overlay
   let weightedMm = 0
@@ -145,7 +158,9 @@ function weightedLength({ overlay, sensitivity }: ThemeRisk, listed: number): nu
   return weightedMm
 }
 
-/** A link with a closed piece is closed to through traffic; its open ends can still be reached, see `partMs`. */
+/**
+ * A link with a closed piece is closed to through traffic; its open ends can still be reached, see `partMs`.
+ */
 function closeListed(graph: Graph, closed: Overlay, weights: Weights): void {
   const { segmentLengthMm, linkFirstArc, linkArcs } = graph
   for (const segment of closed.segments) {

@@ -16,8 +16,9 @@ export interface SearchState {
 }
 
 /**
- * Marks are `run * MARK_STRIDE + bits`: target 1, seen 2, settled 4. So with `base = run * MARK_STRIDE` a node is
- * seen in this run when `mark >= base + SEEN`, settled when `mark >= base + SETTLED`, and starting a run costs nothing.
+ * Marks are `run * MARK_STRIDE + bits`: target 1, seen 2, settled 4. So with `base = run * MARK_STRIDE` a
+ * node is seen in this run when `mark >= base + SEEN`, settled when `mark >= base + SETTLED`, and starting a
+ * run costs nothing.
  */
 export const MARK_STRIDE = 8
 export const TARGET = 1

@@ -1,6 +1,6 @@
 /**
- * A long computation as a generator: it yields between slices of some milliseconds (one search or so), and whoever
- * drives it may run other work there. Scratch memory that tasks share is valid only within one slice.
+ * A long computation as a generator: it yields between slices of some milliseconds (one search or so), and
+ * whoever drives it may run other work there. Scratch memory that tasks share is valid only within one slice.
  */
 export type SlicedTask<T> = Generator<undefined, T, undefined>
 

@@ -33,7 +33,10 @@ export interface Solution {
   readonly alternatives: readonly Route[] | undefined
 }
 
-/** A leg without a path: its number in the order of visit, and the positions of its ends in `RouteQuery.snaps`. */
+/**
+ * A leg without a path: its number in the order of visit, and the positions of its ends in
+ * `RouteQuery.snaps`.
+ */
 export interface NoRoute {
   readonly blockedLeg: number
   readonly from: number

@@ -12,11 +12,17 @@ import { createLabels, type Labels, offer } from './time-labels.js'
 
 /** Profiles over time: consecutive slots, within each of which nothing changes. */
 export interface Timeline {
-  /** slot → its begin, milliseconds of driving after the departure; the first is 0. At most `MAX_SLOTS` are used */
+  /**
+   * slot → its begin, milliseconds of driving after the departure; the first is 0. At most `MAX_SLOTS` are
+   * used
+   */
   readonly slotStartMs: readonly number[]
   /** profile of a slot; called when a search reaches the slot for the first time */
   profileOf(slot: number): Profile
-  /** lower bound of the cost from a node to the targets, without risk; undefined = not available, slower searches */
+  /**
+   * lower bound of the cost from a node to the targets, without risk; undefined = not available, slower
+   * searches
+   */
   potentialTo?(targets: readonly End[]): Potential | undefined
 }
 
@@ -55,14 +61,14 @@ interface TimedSearch {
 }
 
 /**
- * Finds a path through the points when each link costs what its risk is at the moment it is entered. The clock runs at
- * driving speed; waiting is not allowed. A slice is one leg.
+ * Finds a path through the points when each link costs what its risk is at the moment it is entered. The
+ * clock runs at driving speed; waiting is not allowed. A slice is one leg.
  *
- * Exactness: paths that reach a node within the same slot are compared by cost alone, and of equal ones the earlier
- * wins; an expensive path that arrives before a change is kept beside a cheap one that arrives after it. Each leg
- * departs when the leg before it arrives. Under a risk that does not change the result is that of `findRoute`.
- * (Where waiting is not allowed, arriving later can be better. Comparing paths by cost and time within a slot as well
- * would need a label for each arrival time, of which a city has millions.)
+ * Exactness: paths that reach a node within the same slot are compared by cost alone, and of equal ones the
+ * earlier wins; an expensive path that arrives before a change is kept beside a cheap one that arrives after
+ * it. Each leg departs when the leg before it arrives. Under a risk that does not change the result is that
+ * of `findRoute`. (Where waiting is not allowed, arriving later can be better. Comparing paths by cost and
+ * time within a slot as well would need a label for each arrival time, of which a city has millions.)
  *
  * @throws AppError CANCELLED, SEARCH_TOO_LARGE
  */
@@ -118,14 +124,15 @@ function findTimedLeg(
 }
 
 /**
- * Share of the potential that orders the queue. With all of it, arcs along a cheapest path would have reduced cost 0, and
- * labels could be settled before all equally cheap paths to them are known. With this share they are settled in the
- * order of plain Dijkstra; all products are exact in binary.
+ * Share of the potential that orders the queue. With all of it, arcs along a cheapest path would have reduced
+ * cost 0, and labels could be settled before all equally cheap paths to them are known. With this share they
+ * are settled in the order of plain Dijkstra; all products are exact in binary.
  */
 const POTENTIAL_SHARE = 1023 / 1024
 
 /**
- * Settles labels in ascending order of cost plus potential, until nothing cheaper than the best arrival is left (A*).
+ * Settles labels in ascending order of cost plus potential, until nothing cheaper than the best arrival is
+ * left (A*).
  *
  * @returns undefined when no path costs less than `boundMs`, or when stopped
  * @see P. Hart, N. Nilsson, B. Raphael, "A formal basis for the heuristic determination of minimum cost paths", 1968

@@ -1,8 +1,9 @@
 import type FlatQueue from 'flatqueue'
 
 /**
- * Labels of a time-dependent search: one for each pair of node and slot that was reached. A node is reached in few
- * slots, so its labels are a short linked list; arrays double when they are full. 38 bytes a label, 4 a node.
+ * Labels of a time-dependent search: one for each pair of node and slot that was reached. A node is reached
+ * in few slots, so its labels are a short linked list; arrays double when they are full. 38 bytes a label, 4
+ * a node.
  */
 export interface Labels {
   count: number
@@ -41,8 +42,9 @@ export function createLabels(nodeCount: number): Labels {
 }
 
 /**
- * Relaxes a path into the label of its node and slot: it replaces the path known there when it is cheaper, or as cheap
- * and earlier, or equal in both and by a smaller arc. Positional parameters: it runs once for each arc relaxed.
+ * Relaxes a path into the label of its node and slot: it replaces the path known there when it is cheaper, or
+ * as cheap and earlier, or equal in both and by a smaller arc. Positional parameters: it runs once for each
+ * arc relaxed.
  *
  * @param restMs bound of the rest of the path: label costs plus this order the queue
  * @param arc last arc of the path, `parent` the label at its tail; see `Labels`
