@@ -4,8 +4,8 @@ import path from 'node:path'
 /**
  * Files that belong to the program: the SQLite addon, the console's files.
  *
- * In the single executable the files are inside it; otherwise they lie beside `dist/fieldgate.cjs`. Names are the same
- * in both: paths from `dist/`, with slashes (`console/index.html`).
+ * In the single executable the files are inside it; otherwise they lie beside `dist/fieldgate.cjs`. Names are
+ * the same in both: paths from `dist/`, with slashes (`console/index.html`).
  */
 interface Assets {
   read(name: string): Buffer | undefined
@@ -80,7 +80,10 @@ function sea(): Sea | undefined {
   return found.isSea() ? found : undefined
 }
 
-/** Folder of the bundle. `__dirname` exists in the CommonJS bundle only; tests use the output of the last build. */
+/**
+ * Folder of the bundle. `__dirname` exists in the CommonJS bundle only; tests use the output of the last
+ * build.
+ */
 function programDir(): string {
   return typeof __dirname === 'string' ? __dirname : path.resolve('dist')
 }

@@ -143,7 +143,9 @@ function settingsOfEnv(env: Record<string, string | undefined>): {
   return { settings, faults }
 }
 
-/** Reads a variable: as text for a text setting, else as JSON. Text that is not JSON is refused by the schema. */
+/**
+ * Reads a variable: as text for a text setting, else as JSON. Text that is not JSON is refused by the schema.
+ */
 function valueOfEnv(text: string, type: string): unknown {
   if (type === 'string' || type.includes('|')) return text
   try {

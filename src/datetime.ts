@@ -24,7 +24,8 @@ const FORM =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i
 
 /**
- * Reads `YYYY-MM-DD hh:mm:ss[.ffffff]` with `T` or space, and an offset `Z`, `+09`, `+0900`, `+09:00` or none.
+ * Reads `YYYY-MM-DD hh:mm:ss[.ffffff]` with `T` or space, and an offset `Z`, `+09`, `+0900`, `+09:00` or
+ * none.
  *
  * @param offsetMin minutes east of UTC, for a text without an offset
  * @returns microseconds UTC, or the fault. Digits beyond the microsecond are rounded half up.
@@ -45,7 +46,9 @@ export function parseDatetime(text: string, offsetMin: number): bigint | Datetim
   return us
 }
 
-/** `+09:00`, `+0900`, `+09`, `-3:30`-like offsets or `Z` in minutes; undefined beyond 18 hours or malformed. */
+/**
+ * `+09:00`, `+0900`, `+09`, `-3:30`-like offsets or `Z` in minutes; undefined beyond 18 hours or malformed.
+ */
 export function parseOffset(text: string): number | undefined {
   if (/^z$/i.test(text)) return 0
   const match = /^([+-])(\d{2})(?::?(\d{2}))?$/.exec(text)
@@ -138,7 +141,9 @@ function civilText(us: bigint, offsetMin: number): { head: string; micros: numbe
   }
 }
 
-/** Day since 1970 and microseconds in it. Doubles where they are exact: bigint takes several times as long. */
+/**
+ * Day since 1970 and microseconds in it. Doubles where they are exact: bigint takes several times as long.
+ */
 function splitDay(us: bigint): { day: number; inDayUs: number } {
   const near = Number(us)
   if (Number.isSafeInteger(near)) {

@@ -1,7 +1,7 @@
 /**
  * Errors that a caller can receive: name → JSON-RPC code, HTTP status of the REST form and of refusals before
- * dispatch, and default message. Codes from -32768 to -32000 belong to JSON-RPC; ours start at 1000, with a block
- * of 1000 for each room. `docs/errors.md` is generated from this table.
+ * dispatch, and default message. Codes from -32768 to -32000 belong to JSON-RPC; ours start at 1000, with a
+ * block of 1000 for each room. `docs/errors.md` is generated from this table.
  */
 export const ERRORS = {
   PARSE_ERROR: { code: -32700, status: 400, message: 'The body is not valid JSON' },
@@ -142,8 +142,8 @@ export interface Fault {
 const MAX_FAULTS = 100
 
 /**
- * Makes the error of params that do not fit. Its data holds the first 100 faults; its message quotes the first
- * and counts the others.
+ * Makes the error of params that do not fit. Its data holds the first 100 faults; its message quotes the
+ * first and counts the others.
  *
  * @param faults at least one
  */

@@ -5,7 +5,10 @@ export type Log = Pick<pino.Logger, 'debug' | 'info' | 'warn' | 'error'> & { chi
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
-/** Fields whose values are never logged. Headers are left out as a whole: the name of the session's header is a setting. */
+/**
+ * Fields whose values are never logged. Headers are left out as a whole: the name of the session's header is
+ * a setting.
+ */
 const SECRET_NAMES = [
   'secret',
   'token',

@@ -1,4 +1,5 @@
-// The hierarchy beside flat Dijkstra in the same process, every cost compared: Porto, and 20 joined Portos where osmium-tool is.
+// The hierarchy beside flat Dijkstra in the same process, every cost compared: Porto, and 20 joined Portos
+// where osmium-tool is.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'

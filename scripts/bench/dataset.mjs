@@ -1,5 +1,6 @@
-// Datasets: a million rows, a hundred citations, a fifth of the rows rewritten between two of them; then pages through the
-// oldest and the newest citation in turn. Shorter: BENCH_ROWS=100000 BENCH_CITATIONS=20 npm run bench -- dataset
+// Datasets: a million rows, a hundred citations, a fifth of the rows rewritten between two of them; then
+// pages through the oldest and the newest citation in turn. Shorter: BENCH_ROWS=100000 BENCH_CITATIONS=20 npm
+// run bench -- dataset
 
 import { closeSync, fsyncSync, openSync, statSync, writeSync } from 'node:fs'
 import http from 'node:http'

@@ -1,4 +1,5 @@
-// mapserv.eventdata on a million rows: areas about 1 km across, over HTTP, beside a bare R*Tree in this process.
+// mapserv.eventdata on a million rows: areas about 1 km across, over HTTP, beside a bare R*Tree in this
+// process.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import http from 'node:http'
 import os from 'node:os'
@@ -174,7 +175,10 @@ async function askGateway(gateway, agent, ring) {
   return answer
 }
 
-/** What a page of code with better-sqlite3 does: one R*Tree row a point, a join, and a test of each row in JavaScript. */
+/**
+ * What a page of code with better-sqlite3 does: one R*Tree row a point, a join, and a test of each row in
+ * JavaScript.
+ */
 function openBare(points) {
   const dir = mkdtempSync(path.join(os.tmpdir(), 'fieldgate-bench-'))
   const db = new Database(path.join(dir, 'bare.db'))

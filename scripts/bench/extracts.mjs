@@ -1,4 +1,5 @@
-// OSM extracts that the benches share: Porto, which lies beside the repository, and 20 joined Portos made of it.
+// OSM extracts that the benches share: Porto, which lies beside the repository, and 20 joined Portos made of
+// it.
 import { execFileSync } from 'node:child_process'
 import { existsSync, renameSync } from 'node:fs'
 import path from 'node:path'

@@ -1,5 +1,5 @@
-// What a gateway costs a board: size, start, memory and idle CPU, beside a bare hono server on the same Node. --no-xz
-// leaves out the packed size, which takes a minute.
+// What a gateway costs a board: size, start, memory and idle CPU, beside a bare hono server on the same Node.
+// --no-xz leaves out the packed size, which takes a minute.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -22,8 +22,8 @@ export async function run() {
   if (!existsSync(executable)) throw new Error(`${executable} does not exist: run npm run build:binary`)
   const folder = mkdtempSync(path.join(os.tmpdir(), 'fieldgate-footprint-'))
   try {
-    // as an installation leaves it: a file that one write made lies in the page cache in pieces of megabytes, and the
-    // system maps a whole piece where one page is read (15 MB more of RSS)
+    // as an installation leaves it: a file that one write made lies in the page cache in pieces of megabytes,
+    // and the system maps a whole piece where one page is read (15 MB more of RSS)
     const installed = path.join(folder, 'fieldgate')
     execFileSync('cp', [executable, installed])
     const servers = serversOf(installed, folder)

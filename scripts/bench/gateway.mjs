@@ -13,7 +13,8 @@ const UNLIMITED = {
 }
 
 /**
- * @returns { port, url, dataDir, pid, headers, metrics(), rssMb(), peakRssMb(), stop() }; `headers` carry an admin key
+ * @returns { port, url, dataDir, pid, headers, metrics(), rssMb(), peakRssMb(), stop() }; `headers` carry an
+ *   admin key
  */
 export async function startGateway({
   dataDir = mkdtempSync(path.join(os.tmpdir(), 'fieldgate-bench-')),

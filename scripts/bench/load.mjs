@@ -5,7 +5,8 @@ import http from 'node:http'
  * Runs `clients` loops against `url` for `seconds`, each sending the next request when the answer is read.
  *
  * @param next (i) → { path, headers, body }
- * @returns { calls, perS, p50Ms, p99Ms, maxMs, failures } of calls; a failure is a status other than 200 or 204
+ * @returns { calls, perS, p50Ms, p99Ms, maxMs, failures } of calls; a failure is a status other than 200 or
+ *   204
  */
 export async function load({ host = '127.0.0.1', port, clients, seconds, next }) {
   const agent = new http.Agent({ keepAlive: true, maxSockets: clients })

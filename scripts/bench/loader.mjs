@@ -1,5 +1,5 @@
-// The data loader: a million points through the stream endpoint beside bare inserts into the same table, and one large
-// add_record while others call.
+// The data loader: a million points through the stream endpoint beside bare inserts into the same table, and
+// one large add_record while others call.
 import { createReadStream, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import http from 'node:http'
@@ -65,7 +65,10 @@ async function benchStream(dir, lines) {
   }
 }
 
-/** The gateway's own table in another file, filled with a kept statement: what nothing can beat. Rows a second. */
+/**
+ * The gateway's own table in another file, filled with a kept statement: what nothing can beat. Rows a
+ * second.
+ */
 function bareInsert(gateway, dir) {
   const source = new Database(path.join(gateway.dataDir, 'data.db'), { readonly: true })
   const ddl = source
@@ -141,7 +144,10 @@ async function benchCall(file) {
   }
 }
 
-/** Calls that others make meanwhile: sessions (which are written), lists, event data. Each is sent on the beat. */
+/**
+ * Calls that others make meanwhile: sessions (which are written), lists, event data. Each is sent on the
+ * beat.
+ */
 function callOthers(gateway) {
   const agent = new http.Agent({ keepAlive: true })
   const ms = []

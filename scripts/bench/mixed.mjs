@@ -1,6 +1,6 @@
-// Mixed calls of 8 clients for a minute, in turns with a bare hono server answering constant JSON: requests a second, p50, p99
-// and their ratio, with memory and what the event loop waited.
-// Options: --seconds=N (60 of mixed calls, a third of that of the other)
+// Mixed calls of 8 clients for a minute, in turns with a bare hono server answering constant JSON: requests a
+// second, p50, p99 and their ratio, with memory and what the event loop waited. Options: --seconds=N (60 of
+// mixed calls, a third of that of the other)
 import { fork } from 'node:child_process'
 import { startGateway } from './gateway.mjs'
 import { load } from './load.mjs'

@@ -1,4 +1,5 @@
-// A process of its own that calls /healthz on the beat: how long the gateway's main thread keeps small calls waiting.
+// A process of its own that calls /healthz on the beat: how long the gateway's main thread keeps small calls
+// waiting.
 import http from 'node:http'
 
 const EVERY_MS = 10

@@ -1,5 +1,5 @@
-// The hierarchy beside layer 1 on Porto, in numbers that take minutes: 20,000 random queries over 40 random profiles.
-// Options: --profiles=N (40), --queries=N (500 a profile).
+// The hierarchy beside layer 1 on Porto, in numbers that take minutes: 20,000 random queries over 40 random
+// profiles. Options: --profiles=N (40), --queries=N (500 a profile).
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'

@@ -1,5 +1,5 @@
-// A gateway that serves Porto while a risk table changes: 8 clients of mixed profiles, then a hostile request beside small ones.
-// Options: --seconds=N (60), --samples=N (400 answers are compared with layer 1).
+// A gateway that serves Porto while a risk table changes: 8 clients of mixed profiles, then a hostile request
+// beside small ones. Options: --seconds=N (60), --samples=N (400 answers are compared with layer 1).
 import { execFileSync, fork } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import http from 'node:http'
@@ -67,7 +67,10 @@ function buildMap() {
   return file
 }
 
-/** Eleven themes; `flood` will change, and so each of its states is kept with the time in which it was committed. */
+/**
+ * Eleven themes; `flood` will change, and so each of its states is kept with the time in which it was
+ * committed.
+ */
 async function makeTables({ lib, map, gateway, random, tables }) {
   const names = ['flood', 'scattered', ...Array.from({ length: THEMES - 2 }, (_, i) => `theme_${i}`)]
   for (const [i, name] of names.entries()) {
@@ -185,8 +188,8 @@ async function changeFlood({ lib, map, gateway, random, tables }, endAt) {
 }
 
 /**
- * Each sampled answer must cost what layer 1 finds on one of the states that the table was in between question and
- * answer: a commit lies between the sending of its call and the answer to it.
+ * Each sampled answer must cost what layer 1 finds on one of the states that the table was in between
+ * question and answer: a commit lies between the sending of its call and the answer to it.
  */
 function checkSamples({ lib, map, tables }, samples) {
   const searchState = lib.createSearchState(map.graph.nodeCount)
@@ -218,7 +221,10 @@ function statesBetween(states, sentAt, gotAt) {
   })
 }
 
-/** 100 via points in the best order over the whole map, 11 themes, 1,000 closed areas; small calls go on beside it. */
+/**
+ * 100 via points in the best order over the whole map, 11 themes, 1,000 closed areas; small calls go on
+ * beside it.
+ */
 async function hostileRequests(bench) {
   const { gateway, lib, map, random } = bench
   const pairs = routablePairs(lib, map, random, 500)
@@ -240,7 +246,10 @@ async function hostileRequests(bench) {
   }
 }
 
-/** Its points can be reached from each other in spite of the closed areas, so that all of the work must be done. */
+/**
+ * Its points can be reached from each other in spite of the closed areas, so that all of the work must be
+ * done.
+ */
 function hostileQuestion({ lib, map, random, tables }, pairs) {
   const avoid_polygons = Array.from({ length: 1000 }, () => lib.circle(map.graph, random, 30, 24))
   const themes = Object.fromEntries([...tables.keys()].map((name, i) => [name, lib.times(2 + i + random())]))

@@ -1,6 +1,6 @@
-// Valhalla's own npm binding on the same extract, where somebody put it: npm install --no-save @valhallajs/valhallajs@3.6.1
-// (280 MB, MIT; binaries for Linux x86-64 and arm64 are inside), here or in a folder that BENCH_VALHALLA_DIR names. Not a
-// dependency: too large for what it measures.
+// Valhalla's own npm binding on the same extract, where somebody put it: npm install --no-save
+// @valhallajs/valhallajs@3.6.1 (280 MB, MIT; binaries for Linux x86-64 and arm64 are inside), here or in a
+// folder that BENCH_VALHALLA_DIR names. Not a dependency: too large for what it measures.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -11,7 +11,8 @@ const PACKAGE = '@valhallajs/valhallajs'
 const FAR_RATIO = 1.25
 
 /**
- * Prints what Valhalla needs for the map and its answers, without directions, and how its routes compare with ours.
+ * Prints what Valhalla needs for the map and its answers, without directions, and how its routes compare with
+ * ours.
  *
  * @param pairs [{ from, to, lengthM, timeS }], ours
  */

@@ -1,5 +1,5 @@
-// Routes on real roads: every row of the target table, beside layer 1 and ngraph.path in the same run, each cost compared.
-// Options: --mosaic (20 joined Portos too), --pairs=N, --oracle=N, --ngraph=N, --rounds=N.
+// Routes on real roads: every row of the target table, beside layer 1 and ngraph.path in the same run, each
+// cost compared. Options: --mosaic (20 joined Portos too), --pairs=N, --oracle=N, --ngraph=N, --rounds=N.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, statSync } from 'node:fs'

@@ -1,4 +1,5 @@
-// What the envelope, authentication and checks cost: small calls beside a bare hono server answering constant JSON.
+// What the envelope, authentication and checks cost: small calls beside a bare hono server answering constant
+// JSON.
 import { fork } from 'node:child_process'
 import { startGateway } from './gateway.mjs'
 import { load } from './load.mjs'

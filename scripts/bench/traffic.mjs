@@ -1,5 +1,6 @@
-// Mixed calls of many kinds against a gateway with the demo town, for the bench `mixed` and for the soak. Keys of what is
-// written come from a bounded set, so that a gateway that keeps nothing too long stays as large as it is.
+// Mixed calls of many kinds against a gateway with the demo town, for the bench `mixed` and for the soak.
+// Keys of what is written come from a bounded set, so that a gateway that keeps nothing too long stays as
+// large as it is.
 import { randomUUID } from 'node:crypto'
 
 const SESSION = '/api/v1/session/jsonrpc'

@@ -1,6 +1,6 @@
-// What an SD card has to bear: bytes that the kernel wrote for the gateway (/proc/PID/io) for each byte of a body that was
-// acknowledged, API by API, one call after another. Beside it the same rows in one SQLite file with a commit each, which is the
-// least that a durable commit costs. Needs a disk: a tmpfs counts nothing.
+// What an SD card has to bear: bytes that the kernel wrote for the gateway (/proc/PID/io) for each byte of a
+// body that was acknowledged, API by API, one call after another. Beside it the same rows in one SQLite file
+// with a commit each, which is the least that a durable commit costs. Needs a disk: a tmpfs counts nothing.
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
@@ -19,7 +19,8 @@ export async function run() {
   const gateway = await startGateway()
   try {
     await prepare(gateway)
-    // one record at a time first: the logs that large loads leave behind are moved into the files later, at somebody's cost
+    // one record at a time first: the logs that large loads leave behind are moved into the files later, at
+    // somebody's cost
     const rows = [
       ['sign-in by key', 500, () => call(gateway, SESSION, 'session.verify_session_token', { token: 'x' })],
       ['session.open_session', 400, () => call(gateway, SESSION, 'session.open_session', {})],

@@ -25,8 +25,8 @@ export function targetOf(argv) {
 }
 
 /**
- * @returns path of the target's `node`. Where npm left the package out, because it is for another machine, the package
- *   is fetched into build/ by npm, and its digest compared with the one in package-lock.json
+ * @returns path of the target's `node`. Where npm left the package out, because it is for another machine,
+ *   the package is fetched into build/ by npm, and its digest compared with the one in package-lock.json
  */
 export function baseNode({ name }) {
   const installed = path.join('node_modules', `node-${name}`, 'bin/node')
@@ -49,7 +49,10 @@ export function baseNode({ name }) {
   return node
 }
 
-/** Copies a Node without its symbols (13 to 18 MB). That must come before injection: afterwards it would break the file. */
+/**
+ * Copies a Node without its symbols (13 to 18 MB). That must come before injection: afterwards it would break
+ * the file.
+ */
 export function strippedCopy(node, { strips, name }, copy) {
   copyFileSync(node, copy)
   chmodSync(copy, 0o755)

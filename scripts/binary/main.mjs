@@ -1,4 +1,5 @@
-// npm run build:binary -- --target linux-x64|linux-arm64 [--fetch]: one executable, build/fieldgate-VERSION-TARGET, and its sha256.
+// npm run build:binary -- --target linux-x64|linux-arm64 [--fetch]: one executable,
+// build/fieldgate-VERSION-TARGET, and its sha256.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -11,8 +12,9 @@ import { baseNode, strippedCopy, targetOf } from './base.mjs'
 /** Node's own mark in its executable, where the bundle's presence is noted. */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
 /**
- * Compiled code holds tables ordered by a random seed, and lacks functions that V8's own threads throw out when they come
- * to it, which depends on the machine's other work: with a fixed seed and without threads the same sources make the same bytes.
+ * Compiled code holds tables ordered by a random seed, and lacks functions that V8's own threads throw out
+ * when they come to it, which depends on the machine's other work: with a fixed seed and without threads the
+ * same sources make the same bytes.
  */
 const SAME_EVERY_TIME = ['--random-seed=1', '--predictable']
 
@@ -40,7 +42,9 @@ const sha256 = createHash('sha256').update(bytes).digest('hex')
 writeFileSync(`${output}.sha256`, `${sha256}  ${path.basename(output)}\n`)
 console.log(`${path.relative('.', output)}: ${(bytes.length / 1e6).toFixed(1)} MB, sha256 ${sha256}`)
 
-/** Everything the program reads by `readAsset`: the addon of the target's machine, the threads, the console. */
+/**
+ * Everything the program reads by `readAsset`: the addon of the target's machine, the threads, the console.
+ */
 function collectAssets() {
   const addonRoot = path.dirname(createRequire(import.meta.url).resolve('better-sqlite3/package.json'))
   const addon = path.join(work, 'better_sqlite3.node')

@@ -16,10 +16,10 @@ import {
 } from './lib.mjs'
 
 /**
- * Backup test: backups of a gateway that is written to all the time, one of them killed half way and one with the gateway
- * restarted meanwhile (its sweep at the start meets deleted models). Each is read through, restored and compared with an
- * outside ledger: what was acknowledged before the backup began is in it, calls are in it whole or not at all, every
- * model's bytes are there, and every citation has its checksum.
+ * Backup test: backups of a gateway that is written to all the time, one of them killed half way and one with
+ * the gateway restarted meanwhile (its sweep at the start meets deleted models). Each is read through,
+ * restored and compared with an outside ledger: what was acknowledged before the backup began is in it, calls
+ * are in it whole or not at all, every model's bytes are there, and every citation has its checksum.
  */
 const flags = readFlags({ backups: 12, models: 400, modelBytes: 500_000, pauseMs: 2000, seed: 1 })
 const LOADER = '/api/v1/dataloaderapi/jsonrpc'

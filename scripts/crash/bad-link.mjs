@@ -16,8 +16,9 @@ import {
 import { startProxy } from './proxy.mjs'
 
 /**
- * Bad link: a model crosses a link that cuts every connection after 64 to 256 KiB, is 20 ms late, and stops for
- * seconds now and then; then an aggregated one comes back over it. Bytes on the wire at most 1.10 × the size each way.
+ * Bad link: a model crosses a link that cuts every connection after 64 to 256 KiB, is 20 ms late, and stops
+ * for seconds now and then; then an aggregated one comes back over it. Bytes on the wire at most 1.10 × the
+ * size each way.
  */
 const flags = readFlags({
   sizeBytes: 200_000_000,

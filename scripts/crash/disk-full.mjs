@@ -16,9 +16,9 @@ import {
 } from './lib.mjs'
 
 /**
- * Disk full: the data directory is a tmpfs of 64 MB. Uploads beyond it are answered 507 and leave nothing, reads and
- * deletes go on, and after space is there again puts work without a restart. Then the same with a disk that another
- * program fills to its last byte. Needs root for the mount.
+ * Disk full: the data directory is a tmpfs of 64 MB. Uploads beyond it are answered 507 and leave nothing,
+ * reads and deletes go on, and after space is there again puts work without a restart. Then the same with a
+ * disk that another program fills to its last byte. Needs root for the mount.
  */
 const flags = readFlags({ megabytes: 64, reserveBytes: 8_000_000 })
 if (process.getuid() !== 0) {

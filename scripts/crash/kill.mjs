@@ -15,8 +15,8 @@ import {
 } from './lib.mjs'
 
 /**
- * Kill test: puts of 1 kB to 50 MB into a gateway that feeds another one, SIGKILL to either at random instants, and a
- * ledger outside of what was acknowledged. `--kills 300` is the long form.
+ * Kill test: puts of 1 kB to 50 MB into a gateway that feeds another one, SIGKILL to either at random
+ * instants, and a ledger outside of what was acknowledged. `--kills 300` is the long form.
  */
 const flags = readFlags({ kills: 300, writers: 4, seed: 1, maxBytes: 50_000_000, maxStartMs: 3000 })
 const random = createRandom(flags.seed)

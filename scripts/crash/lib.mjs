@@ -8,7 +8,10 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { NODE_FLAGS } from '../node-flags.mjs'
 
-/** Set-up that the crash tests share: gateways as processes of their own, puts, ledgers, and reading what is left. */
+/**
+ * Set-up that the crash tests share: gateways as processes of their own, puts, ledgers, and reading what is
+ * left.
+ */
 
 export const FL = '/api/v2/fl/jsonrpc'
 export const MODELS = '/api/v2/model_store/jsonrpc'
@@ -35,7 +38,10 @@ export function readFlags(defaults) {
   return flags
 }
 
-/** A folder that is gone at the end, with a copy of the program in it: a build beside the test must not disturb it. */
+/**
+ * A folder that is gone at the end, with a copy of the program in it: a build beside the test must not
+ * disturb it.
+ */
 export function makeWorkspace(name) {
   const dir = mkdtempSync(path.join(tmpdir(), `fieldgate-${name}-`))
   if (!existsSync('dist/fieldgate.cjs'))
@@ -128,7 +134,10 @@ async function kill(node, signal) {
   await node.exited
 }
 
-/** Stops the process; when this comes back, no thread of it runs any more (one that waits for the disk stops after). */
+/**
+ * Stops the process; when this comes back, no thread of it runs any more (one that waits for the disk stops
+ * after).
+ */
 async function freeze({ child }) {
   child.kill('SIGSTOP')
   const tasks = `/proc/${child.pid}/task`
@@ -170,7 +179,8 @@ export async function connect(edge, upstream, store = 'load', url = upstream.url
  * Puts a model over a separate connection.
  *
  * @param chunks iterable of buffers
- * @returns the model_info. Rejects when the connection broke: then the outcome is unknown, and nothing was acknowledged
+ * @returns the model_info. Rejects when the connection broke: then the outcome is unknown, and nothing was
+ *   acknowledged
  */
 export function put(
   node,
@@ -333,8 +343,8 @@ export async function checkDatabases(dataDir) {
 }
 
 /**
- * Compares what is left with the ledger: every acknowledged model is at the edge with its bytes, and at the upstream
- * exactly once; no file is without a row and no row without its file.
+ * Compares what is left with the ledger: every acknowledged model is at the edge with its bytes, and at the
+ * upstream exactly once; no file is without a row and no row without its file.
  *
  * @returns lines that say what is wrong
  */

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process'
 
 /**
- * `npm run crash`: every test of what must survive anything, in its long form; `npm run crash -- short` in its short
- * one, `npm run crash -- kill size` only some. Each prints one line of JSON. Bad upstreams and foreign servers are in
- * the ordinary tests, whole.
+ * `npm run crash`: every test of what must survive anything, in its long form; `npm run crash -- short` in
+ * its short one, `npm run crash -- kill size` only some. Each prints one line of JSON. Bad upstreams and
+ * foreign servers are in the ordinary tests, whole.
  */
 const LONG = {
   kill: ['--kills', '300'],

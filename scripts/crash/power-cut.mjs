@@ -16,13 +16,13 @@ import {
 } from './lib.mjs'
 
 /**
- * Power-cut test: the edge's data directory, then the upstream's, lies on an XFS of its own on a loop device, whose
- * unsynced writes are thrown away at random instants (`xfs_io -x -c shutdown`). Same ledger, same result as the kill
- * test. Needs root and xfsprogs.
+ * Power-cut test: the edge's data directory, then the upstream's, lies on an XFS of its own on a loop device,
+ * whose unsynced writes are thrown away at random instants (`xfs_io -x -c shutdown`). Same ledger, same
+ * result as the kill test. Needs root and xfsprogs.
  *
- * A power cut ends the program and its disk at one instant; a shutdown of the file system alone lets the program run on
- * while the kernel is throwing its log away. So the program is stopped first (`--stop 0` leaves that out): whatever it
- * acknowledged, it acknowledged while the disk was still there.
+ * A power cut ends the program and its disk at one instant; a shutdown of the file system alone lets the
+ * program run on while the kernel is throwing its log away. So the program is stopped first (`--stop 0`
+ * leaves that out): whatever it acknowledged, it acknowledged while the disk was still there.
  */
 const flags = readFlags({ cuts: 100, writers: 4, seed: 1, megabytes: 3000, maxBytes: 5_000_000, stop: 1 })
 const missing = whyNot()
@@ -80,7 +80,9 @@ try {
   for (const disk of Object.values(disks)) disk.unmount()
 }
 
-/** Adds to a fault of a model how long before the next cut, or after the last one, the model was acknowledged. */
+/**
+ * Adds to a fault of a model how long before the next cut, or after the last one, the model was acknowledged.
+ */
 function withInstant(fault) {
   const entry = ledger.find(({ modelId }) => fault.includes(modelId))
   if (entry === undefined) return fault

@@ -4,9 +4,9 @@ import net from 'node:net'
 const MAX_QUEUED_BYTES = 256 * 1024
 
 /**
- * A bad link: a TCP proxy that cuts each connection after a random number of bytes in either direction, adds latency,
- * and stops for seconds now and then. Bytes are counted as they cross the link; what it had taken in but not yet
- * carried when it cuts was never on the wire.
+ * A bad link: a TCP proxy that cuts each connection after a random number of bytes in either direction, adds
+ * latency, and stops for seconds now and then. Bytes are counted as they cross the link; what it had taken in
+ * but not yet carried when it cuts was never on the wire.
  *
  * @param options.target port that it leads to
  * @param options.cutBytes [least, most] bytes that a connection carries

@@ -14,8 +14,8 @@ import {
 } from './lib.mjs'
 
 /**
- * Size: a 2 GB upload and its push to another gateway, with the memory of both watched, and beside it `cp`, `sync` and
- * `sha256sum` of the same file in the same run.
+ * Size: a 2 GB upload and its push to another gateway, with the memory of both watched, and beside it `cp`,
+ * `sync` and `sha256sum` of the same file in the same run.
  */
 const flags = readFlags({ sizeBytes: 2_000_000_000, maxRssBytes: 160_000_000 })
 const workspace = makeWorkspace('size')

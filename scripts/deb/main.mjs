@@ -1,4 +1,5 @@
-// npm run build:deb -- --target linux-x64|linux-arm64 [--fast]: build/fieldgate_VERSION_ARCH.deb of the executable.
+// npm run build:deb -- --target linux-x64|linux-arm64 [--fast]: build/fieldgate_VERSION_ARCH.deb of the
+// executable.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -87,8 +88,8 @@ Description: data gateway for small devices in the field
 }
 
 /**
- * CHANGELOG.md in Debian's form: a section "## VERSION (DATE)" with its paragraphs and points. A section without a version
- * is that of the package, at the time of its sources.
+ * CHANGELOG.md in Debian's form: a section "## VERSION (DATE)" with its paragraphs and points. A section
+ * without a version is that of the package, at the time of its sources.
  */
 function changelog() {
   const sections = readFileSync('CHANGELOG.md', 'utf8').split(/^## /m).slice(1)

@@ -1,15 +1,21 @@
-// Runs the executable with a module under strace, and compares the system calls that are made with those that the unit allows, once
-// as the unit comes and once with modules.conf: a call that is missing there would fail only in the field.
+// Runs the executable with a module under strace, and compares the system calls that are made with those that
+// the unit allows, once as the unit comes and once with modules.conf: a call that is missing there would fail
+// only in the field.
 import { execFileSync, spawn } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { readyOf } from '../bench/gateway.mjs'
 
-/** Calls that only root makes, not the user of the service: SQLite gives its files to the owner of the database. */
+/**
+ * Calls that only root makes, not the user of the service: SQLite gives its files to the owner of the
+ * database.
+ */
 const ROOT_ONLY = new Set(['fchown'])
 
-/** @returns what is missing for it, null when every call is allowed; throws Error with the calls that are not */
+/**
+ * @returns what is missing for it, null when every call is allowed; throws Error with the calls that are not
+ */
 export async function compareSystemCalls(executable) {
   const missing = [
     ['strace', '--version'],

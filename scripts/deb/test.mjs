@@ -1,5 +1,5 @@
-// npm run test:deb: builds the package of this machine and a newer one, runs the unit under a separate systemd (boot.sh),
-// and test.sh over both packages, as root.
+// npm run test:deb: builds the package of this machine and a newer one, runs the unit under a separate
+// systemd (boot.sh), and test.sh over both packages, as root.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'

@@ -28,7 +28,8 @@ export function fieldsOf(schema, nameOf, prefix = '', depth = 0) {
 /**
  * Type in a few words: `array (up to 100) of string`.
  *
- * @param isInner true within an array or between alternatives, where lengths of strings would read as those of the whole
+ * @param isInner true within an array or between alternatives, where lengths of strings would read as those
+ *   of the whole
  */
 export function typeText(schema, nameOf, isInner = false) {
   if (schema === undefined || typeof schema === 'boolean') return 'any'

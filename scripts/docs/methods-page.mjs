@@ -76,7 +76,9 @@ function resultText(schema, nameOf) {
   return fields.length === 0 ? text : `${text}\n${fieldTable('Member of the result', fields)}`
 }
 
-/** Members of the result, of its elements where it is an array, of all alternatives where there are several. */
+/**
+ * Members of the result, of its elements where it is an array, of all alternatives where there are several.
+ */
 function rowsSchema(schema) {
   if (schema?.type === 'array') return rowsSchema(schema.items)
   const choices = schema?.anyOf ?? schema?.oneOf
@@ -97,7 +99,10 @@ function fieldTable(title, fields) {
   )
 }
 
-/** @returns (schema) => link to the shared type that it is, or undefined; `typeOf` answers the name of a shared type */
+/**
+ * @returns (schema) => link to the shared type that it is, or undefined; `typeOf` answers the name of a
+ * shared type
+ */
 function sharedNames(shared) {
   const names = new Set(shared.map(({ name }) => name))
   return (schema) => {

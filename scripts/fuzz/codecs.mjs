@@ -1,4 +1,5 @@
-// The part of the fuzz that calls the program's own functions: a worker thread, so that one that never comes back is noticed.
+// The part of the fuzz that calls the program's own functions: a worker thread, so that one that never comes
+// back is noticed.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -1,6 +1,7 @@
-// npm run fuzz: inputs made by grammars from a seed, against the program's codecs and against a running gateway. A crash, a
-// hang, an HTTP 500, an INTERNAL, a response that reveals internals and a line of level error in the log are failures.
-// Options: --minutes=N (15), --seed=N (of the day), --only=TARGET,…, --one=SEED (that input alone, with --only)
+// npm run fuzz: inputs made by grammars from a seed, against the program's codecs and against a running
+// gateway. A crash, a hang, an HTTP 500, an INTERNAL, a response that reveals internals and a line of level
+// error in the log are failures. Options: --minutes=N (15), --seed=N (of the day), --only=TARGET,…,
+// --one=SEED (that input alone, with --only)
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'

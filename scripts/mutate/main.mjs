@@ -1,8 +1,9 @@
-// npm run mutate -- ROOM …: changes the code of a room in small ways, one at a time, and lists the changes that no test notices
-// (Stryker with its tap runner). ROOM is a folder or a file below src/, such as `auth` or `routing/search/cost.ts`; its tests
-// are those at the same place below test/, and more by --tests=PATTERN,…
-// Options: --share=0.1 (only a tenth of the statements, chosen by --seed=N), --concurrency=N (2), --incremental (only what
-// changed since the last run of the same rooms), --html (a page with each change in its place, in build/mutate).
+// npm run mutate -- ROOM …: changes the code of a room in small ways, one at a time, and lists the changes
+// that no test notices (Stryker with its tap runner). ROOM is a folder or a file below src/, such as `auth`
+// or `routing/search/cost.ts`; its tests are those at the same place below test/, and more by
+// --tests=PATTERN,… Options: --share=0.1 (only a tenth of the statements, chosen by --seed=N),
+// --concurrency=N (2), --incremental (only what changed since the last run of the same rooms), --html (a page
+// with each change in its place, in build/mutate).
 import { existsSync, globSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { Stryker } from '@stryker-mutator/core'
@@ -58,7 +59,8 @@ const stryker = new Stryker({
   incrementalFile: `build/mutate/${rooms.join('+').replaceAll('/', '-')}.json`,
   reporters: ['clear-text', 'progress', ...(words.includes('--html') ? ['html'] : [])],
   htmlReporter: { fileName: 'build/mutate/index.html' },
-  // text of messages and log lines says nothing about behaviour; tests that quote them compare them with patterns
+  // text of messages and log lines says nothing about behaviour; tests that quote them compare them with
+  // patterns
   mutator: { excludedMutations: ['StringLiteral', 'ObjectLiteral'] },
   ignorePatterns: ['build', 'data', '.tap', 'docs', 'test/golden'],
   tempDirName: 'build/mutate-sandbox',

@@ -1,4 +1,5 @@
-// Ignorer for Stryker: leaves out a share of the statements, by a seeded choice, so that a large room has a score in minutes.
+// Ignorer for Stryker: leaves out a share of the statements, by a seeded choice, so that a large room has a
+// score in minutes.
 const { MUTATE_SHARE = '1', MUTATE_SEED = '1' } = process.env
 
 export const strykerPlugins = [

@@ -1,5 +1,5 @@
-// npm run test:package -- [plain] [linux-x64] [linux-arm64]: the same end-to-end run over every way of running
-// the gateway; without a name all of them.
+// npm run test:package -- [plain] [linux-x64] [linux-arm64]: the same end-to-end run over every way of
+// running the gateway; without a name all of them.
 import { mkdirSync, mkdtempSync } from 'node:fs'
 import path from 'node:path'
 import { programOf, removeFolder } from './program.mjs'
@@ -31,7 +31,8 @@ async function testProgram(kind) {
   if (program === undefined) return
   const say = (what) => console.log(`ok ${kind}: ${what}`)
   await runSuite(program, path.join(own, 'data é 測 with spaces'), say)
-  // users, mounts and ports do not depend on the machine's kind, and qemu cannot be put before its own program
+  // users, mounts and ports do not depend on the machine's kind, and qemu cannot be put before its own
+  // program
   if (kind !== 'linux-arm64') await runRough(program, own, say)
   console.log(`${kind}: all passed in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`)
 }

@@ -1,4 +1,5 @@
-// Places and moments where a gateway in the field starts: each either works, or ends with one clear line and exit code 1.
+// Places and moments where a gateway in the field starts: each either works, or ends with one clear line and
+// exit code 1.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -60,7 +61,9 @@ function badSettings(program, folder) {
   refused(program, ['serve', '--config', file], /bad\.json: is not JSON/)
 }
 
-/** The clock shows a time before the recorded one, as after a power cut of a device without a clock battery. */
+/**
+ * The clock shows a time before the recorded one, as after a power cut of a device without a clock battery.
+ */
 async function wrongClock(program, folder) {
   const dataDir = path.join(folder, 'first')
   const db = new Database(path.join(dataDir, 'state.db'))

@@ -1,5 +1,5 @@
-// The gateway from the outside, over HTTP: tables, a route on a real map, a model, a citation, and all of it again after
-// a restart. The same for every way of running it.
+// The gateway from the outside, over HTTP: tables, a route on a real map, a model, a citation, and all of it
+// again after a restart. The same for every way of running it.
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync } from 'node:fs'

@@ -2,12 +2,13 @@
 export const MIN_MINUTES = 10
 
 /**
- * Compares the medians of the second quarter of a run and of its last: the first is the warm-up, and one busy moment of the machine
- * decides nothing.
+ * Compares the medians of the second quarter of a run and of its last: the first is the warm-up, and one busy
+ * moment of the machine decides nothing.
  *
- * `factor` and `plus` say how much more than at first is still no growth. The rows of models that are put stay for good, as they
- * would in the field, and a log is cut only when it passes 16 MB: so much is granted. Of memory 10 % and 8 MB: between two
- * collections the heap swings by more, the median of its quarter does not.
+ * `factor` and `plus` say how much more than at first is still no growth. The rows of models that are put
+ * stay for good, as they would in the field, and a log is cut only when it passes 16 MB: so much is granted.
+ * Of memory 10 % and 8 MB: between two collections the heap swings by more, the median of its quarter does
+ * not.
  */
 const RULES = [
   { what: 'RSS MB', field: 'rssMb', factor: 1.1, plus: 8 },

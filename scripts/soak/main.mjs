@@ -1,6 +1,6 @@
-// npm run soak: mixed traffic against a separate gateway, to find growth: memory, handles, logs, disk, slowness.
-// Options: --minutes=N (30), --per-second=N (20), --data-dir=DIR (kept), --samples=N (60)
-// Exit code 1 when a call failed, or when something grows. Runs under ten minutes are too short to judge growth by.
+// npm run soak: mixed traffic against a separate gateway, to find growth: memory, handles, logs, disk,
+// slowness. Options: --minutes=N (30), --per-second=N (20), --data-dir=DIR (kept), --samples=N (60) Exit code
+// 1 when a call failed, or when something grows. Runs under ten minutes are too short to judge growth by.
 import { readdirSync, statSync } from 'node:fs'
 import http from 'node:http'
 import path from 'node:path'

@@ -1,6 +1,7 @@
-// npm run coverage: runs the tests with V8's coverage, worker threads included, and prints lines and branches covered for each
-// room, then the branches that no test takes in the rooms of --branches=ROOM,… With --report only what the last run left in
-// the folder named by NODE_V8_COVERAGE is read. The built program, which some tests start, is not counted.
+// npm run coverage: runs the tests with V8's coverage, worker threads included, and prints lines and branches
+// covered for each room, then the branches that no test takes in the rooms of --branches=ROOM,… With --report
+// only what the last run left in the folder named by NODE_V8_COVERAGE is read. The built program, which some
+// tests start, is not counted.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'

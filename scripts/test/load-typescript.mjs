@@ -1,4 +1,5 @@
-// Loads TypeScript sources in tests with Node's own type stripping: `./x.js` finds `./x.ts` when there is no `x.js`.
+// Loads TypeScript sources in tests with Node's own type stripping: `./x.js` finds `./x.ts` when there is no
+// `x.js`.
 import { existsSync, readFileSync } from 'node:fs'
 import { registerHooks, stripTypeScriptTypes } from 'node:module'
 import { fileURLToPath } from 'node:url'

@@ -1,5 +1,5 @@
-// npm test: every test of the gateway, then the files that took longest. Other words go to tap:
-// `npm test -- test/geo/mesh.test.ts`. `npm run test:browser` runs the tests of test/browser, which need Chromium.
+// npm test: every test of the gateway, then the files that took longest. Other words go to tap: `npm test --
+// test/geo/mesh.test.ts`. `npm run test:browser` runs the tests of test/browser, which need Chromium.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'

@@ -16,7 +16,10 @@ export interface CallContext {
   readonly requestId: string
 }
 
-/** Part of the context that every room of `api/` has. A handler names what it needs of it; a room adds its own part. */
+/**
+ * Part of the context that every room of `api/` has. A handler names what it needs of it; a room adds its own
+ * part.
+ */
 export interface SharedContext {
   readonly clock: Clock
   /** makes a random UUID */

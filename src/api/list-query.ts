@@ -3,8 +3,8 @@ import type { ListQuery } from '../storage/list-query.js'
 import type { SharedContext } from './context.js'
 
 /**
- * Params of a list of models, stores, upstreams or transfers. `conds` and `order` are checked where they are compiled,
- * with the position of each fault.
+ * Params of a list of models, stores, upstreams or transfers. `conds` and `order` are checked where they are
+ * compiled, with the position of each fault.
  */
 export const ListParams = z.strictObject({
   conds: z.unknown().optional().describe('condition; {} or absent for none'),

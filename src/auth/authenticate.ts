@@ -29,12 +29,14 @@ export interface AuthStores {
 /** Reads a header by its lower-case name. */
 type HeaderReader = (name: string) => string | undefined
 
-/** Digest that is compared when the key is unknown, so that a wrong key takes the same time as a wrong secret. */
+/**
+ * Digest that is compared when the key is unknown, so that a wrong key takes the same time as a wrong secret.
+ */
 const NO_HASH = new Uint8Array(32)
 
 /**
- * Authenticates a caller. A session token has precedence over APIKey and Secret, and those over HTTP Basic: an unknown or
- * expired token is refused also beside a valid key.
+ * Authenticates a caller. A session token has precedence over APIKey and Secret, and those over HTTP Basic:
+ * an unknown or expired token is refused also beside a valid key.
  *
  * @param tokenHeader lower-case name of the session token header
  * @returns the caller

@@ -20,7 +20,10 @@ export function isWellFormedSecret(text: string): boolean {
   return crc32(text.slice(0, -8)).toString(16).padStart(8, '0') === text.slice(-8)
 }
 
-/** Returns the SHA-256 digest that is stored of a secret or session token. They have 122 random bits or more: no slow hash. */
+/**
+ * Returns the SHA-256 digest that is stored of a secret or session token. They have 122 random bits or more:
+ * no slow hash.
+ */
 export function hashSecret(secret: string): Buffer {
   return createHash('sha256').update(secret, 'utf8').digest()
 }

@@ -4,7 +4,9 @@ import type { CliDeps, CliIo, GlobalOptions } from './io.js'
 import { printJson } from './io.js'
 import { durationText, type ModelData, sizeText, withModelData } from './models/model-data.js'
 
-/** Adds the verbs of the outbox. They work beside a running gateway, which notices a change within a second. */
+/**
+ * Adds the verbs of the outbox. They work beside a running gateway, which notices a change within a second.
+ */
 export function addSyncCommands(program: Command, io: CliIo, deps: CliDeps): void {
   const sync = program.command('sync').description('transfers to and from upstreams')
   const verb = (command: Command, act: (data: ModelData, isJson: boolean) => Promise<void>) =>

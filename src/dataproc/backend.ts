@@ -53,7 +53,8 @@ const DEFAULT_PATH = '/api/v1/dataproc/jsonrpc'
  * Opens the backend of `dataproc.backend`.
  *
  * @param address URL to post requests to
- * @param client client of the address's origin. It follows no redirects: the session id must not reach another host
+ * @param client client of the address's origin. It follows no redirects: the session id must not reach
+ *   another host
  */
 export function openDataprocBackend(
   address: string,
@@ -129,7 +130,10 @@ const TIMEOUTS = ['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']
 /** Codes of undici for answers that are no HTTP, or end early. */
 const BAD_ANSWERS = /^UND_ERR_(?:RES_CONTENT_LENGTH_MISMATCH|HEADERS_OVERFLOW|RESPONSE)/
 
-/** Returns the error of a backend for UPSTREAM_UNREACHABLE of the client, by its cause; other errors as they are. */
+/**
+ * Returns the error of a backend for UPSTREAM_UNREACHABLE of the client, by its cause; other errors as they
+ * are.
+ */
 function toBackendFault(error: unknown, timeLimitS: number): unknown {
   if (!isAppError(error) || error.errorName !== 'UPSTREAM_UNREACHABLE') return error
   const { cause } = error

@@ -45,7 +45,8 @@ export interface RunCaller {
 }
 
 /**
- * Returns the script that a call names, after comparing the inputs and outputs of the call with those that it declares.
+ * Returns the script that a call names, after comparing the inputs and outputs of the call with those that it
+ * declares.
  *
  * @throws AppError UNKNOWN_SCRIPT, INVALID_PARAMS with every fault
  */

@@ -19,7 +19,11 @@ export interface ModuleCatalog {
   list(): Promise<ListedModule[]>
   /** @throws AppError UNKNOWN_MODULE, BAD_MODULE with every fault */
   find(name: string): Promise<ModuleDefinition>
-  /** Returns the file of a script. @throws AppError BAD_MODULE when it is missing, outside the module, or not executable */
+  /**
+   * Returns the file of a script.
+   *
+   * @throws AppError BAD_MODULE when it is missing, outside the module, or not executable
+   */
   scriptFile(module: string, script: ScriptDefinition): Promise<string>
 }
 

@@ -36,7 +36,8 @@ export async function diskUsage(dirs: readonly string[]): Promise<DiskUsage> {
 }
 
 /**
- * Removes a tree that untrusted code filled, also with directories without permissions or deeper than a path can name.
+ * Removes a tree that untrusted code filled, also with directories without permissions or deeper than a path
+ * can name.
  *
  * @throws Error when a part of it remains
  */

@@ -33,8 +33,9 @@ export interface ModuleEngine {
   /**
    * Runs a method to its end. Its outputs are stored when the promise resolves.
    *
-   * @throws AppError UNKNOWN_MODULE, UNKNOWN_SCRIPT, BAD_MODULE, MODULE_FAILED, MODULE_LIMIT, BAD_OUTPUT, BUSY, CANCELLED,
-   *   FORBIDDEN, DISK_FULL, and the errors of unknown inputs and outputs: nothing is stored then
+   * @throws AppError UNKNOWN_MODULE, UNKNOWN_SCRIPT, BAD_MODULE, MODULE_FAILED, MODULE_LIMIT, BAD_OUTPUT,
+   *   BUSY, CANCELLED, FORBIDDEN, DISK_FULL, and the errors of unknown inputs and outputs: nothing is stored
+   *   then
    */
   exec(call: ModuleCall, caller: RunCaller): Promise<void>
   /** Resolves when every run has ended and its directory is removed. */
@@ -199,7 +200,10 @@ interface Finish {
   fault: unknown
 }
 
-/** Closes the log and removes the directory. Failures are logged; the next start of the gateway removes the rest. */
+/**
+ * Closes the log and removes the directory. Failures are logged; the next start of the gateway removes the
+ * rest.
+ */
 async function finish(
   deps: EngineDeps,
   { call, caller, runId }: Run,

@@ -3,8 +3,8 @@ import { findIsolation, type Isolation, type IsolationOptions } from './isolatio
 import { writeIsolation } from './isolation-record.js'
 
 /**
- * Returns a function that probes the isolation at its first call, logs it, and writes it to a file for `doctor`. Most gateways
- * never run a module, so most never probe.
+ * Returns a function that probes the isolation at its first call, logs it, and writes it to a file for
+ * `doctor`. Most gateways never run a module, so most never probe.
  *
  * @throws Error (from the returned function) when namespaces are required and cannot be created
  */

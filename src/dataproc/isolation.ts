@@ -27,25 +27,33 @@ export interface RunDirs {
 export interface Isolation {
   /** `none`: a run is a process of the gateway's user and can read everything that this user can */
   readonly kind: 'namespaces' | 'none'
-  /** false where a run sees the system's `/proc`: process ids and command lines, but not the contents of processes */
+  /**
+   * false where a run sees the system's `/proc`: process ids and command lines, but not the contents of
+   * processes
+   */
   readonly hasOwnProc: boolean
   /** reason why it is not `namespaces`; null when it is, or when the setting is `none` */
   readonly reason: string | null
-  /** program that sets the kernel's limits; undefined where it is missing or not permitted (systemd may forbid it) */
+  /**
+   * program that sets the kernel's limits; undefined where it is missing or not permitted (systemd may forbid
+   * it)
+   */
   readonly prlimit: string | undefined
   /** Returns a command that sets up the isolation and then executes the given one. */
   wrap(command: Command, dirs: RunDirs): Command
 }
 
 /**
- * Script that sets up the mounts, run as root of a new user namespace. It replaces the data directory by an empty one that
- * holds only the run's directory and the module, at their usual paths, and covers the other hidden paths one by one. It mounts
- * the permanent directories on the run's `session` and `application`. The source mounts may be locked as `nosuid` and `nodev`,
- * so remounts repeat both; `bind` changes the mount alone and not the options of the file system, which may name users unknown
- * in the namespace. The second user namespace restores the usual user and locks the mounts: a run cannot unmount the covers.
- * The only text that a shell interprets is this one, never a caller's.
+ * Script that sets up the mounts, run as root of a new user namespace. It replaces the data directory by an
+ * empty one that holds only the run's directory and the module, at their usual paths, and covers the other
+ * hidden paths one by one. It mounts the permanent directories on the run's `session` and `application`. The
+ * source mounts may be locked as `nosuid` and `nodev`, so remounts repeat both; `bind` changes the mount
+ * alone and not the options of the file system, which may name users unknown in the namespace. The second
+ * user namespace restores the usual user and locks the mounts: a run cannot unmount the covers. The only text
+ * that a shell interprets is this one, never a caller's.
  *
- * @see user_namespaces(7), mount_namespaces(7): "mounts that come as a single unit from a more privileged mount are locked"
+ * @see user_namespaces(7), mount_namespaces(7): "mounts that come as a single unit from a more privileged
+ *   mount are locked"
  */
 const WALLS = `set -e
 data=$1 run=$2 stage=$3 session=$4 application=$5 module=$6 uid=$7 gid=$8
@@ -75,9 +83,10 @@ exec unshare --user --mount --map-user="$uid" --map-group="$gid" -- "$@"`
 const UNSHARE = '--user --map-root-user --mount --pid --fork --kill-child --propagation private'.split(' ')
 
 /**
- * Ways to isolate, the stronger one first. Where parts of `/proc` are covered, as in the sandbox of a systemd unit, the kernel
- * refuses a new `/proc`. With the old one a run can see ids and command lines of processes outside its user namespace (not
- * even those under `ProtectProc=invisible`), but cannot follow their `root`, `cwd` or files.
+ * Ways to isolate, the stronger one first. Where parts of `/proc` are covered, as in the sandbox of a systemd
+ * unit, the kernel refuses a new `/proc`. With the old one a run can see ids and command lines of processes
+ * outside its user namespace (not even those under `ProtectProc=invisible`), but cannot follow their `root`,
+ * `cwd` or files.
  *
  * @see mount_too_revealing() in fs/namespace.c, cap_ptrace_access_check() in security/commoncap.c of Linux
  */

@@ -86,7 +86,8 @@ export interface DataprocWork {
   /**
    * Writes the outputs of a run. The caller holds the write lock.
    *
-   * @param beforeCommit called when the rows are written and not yet committed; what it throws rolls them back
+   * @param beforeCommit called when the rows are written and not yet committed; what it throws rolls them
+   *   back
    */
   putOutputs(
     items: readonly PutItem[],

@@ -7,8 +7,8 @@ import { killLeftOvers } from './process-group.js'
 import type { SessionDirectories } from './session-directories.js'
 
 /**
- * Removes what an earlier gateway left: processes of its runs first, so that none writes into a removed directory, then the
- * directories of runs and of ended sessions.
+ * Removes what an earlier gateway left: processes of its runs first, so that none writes into a removed
+ * directory, then the directories of runs and of ended sessions.
  *
  * @param findUnknown returns those of some session ids that no open session has
  */

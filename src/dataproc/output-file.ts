@@ -62,7 +62,8 @@ async function* textOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string
 }
 
 /**
- * Opens a regular file for reading. Links, pipes and devices are refused: with them a run could choose what the gateway reads.
+ * Opens a regular file for reading. Links, pipes and devices are refused: with them a run could choose what
+ * the gateway reads.
  *
  * @throws AppError BAD_OUTPUT when the file is missing or not a regular file
  */

@@ -2,13 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type ProcessRow, readProcesses, runOfProcess } from './process-table.js'
 
 /**
- * Processes of one run: its group, their descendants, and every process with the run's id in its environment. The latter
- * finds processes that left the group after their parent had ended.
+ * Processes of one run: its group, their descendants, and every process with the run's id in its environment.
+ * The latter finds processes that left the group after their parent had ended.
  */
 export interface ProcessGroup {
   /** Reads the process table. */
   members(): Promise<ProcessRow[]>
-  /** Sends SIGKILL until no process is left. @returns processes left after 5 s, which are blocked in the kernel */
+  /**
+   * Sends SIGKILL until no process is left.
+   *
+   * @returns processes left after 5 s, which are blocked in the kernel
+   */
   kill(): Promise<number>
 }
 

@@ -31,7 +31,10 @@ export async function readProcesses(): Promise<ProcessRow[]> {
   return rows.filter((row) => row !== undefined)
 }
 
-/** Returns the id of the run that a process belongs to; undefined for other processes and unreadable environments. */
+/**
+ * Returns the id of the run that a process belongs to; undefined for other processes and unreadable
+ * environments.
+ */
 export async function runOfProcess(pid: number): Promise<string | undefined> {
   const text = await readGone(readFile(`/proc/${pid}/environ`, 'latin1'))
   return new RegExp(`(?:^|\\0)${RUN_MARK}=([0-9a-f-]{36})(?:\\0|$)`).exec(text ?? '')?.[1]

@@ -36,7 +36,8 @@ const IF_EXISTS: Record<OnConflict, IfExists> = { error: 'error', update: 'overr
  * Writes the rows of every file in one transaction: all of them or none.
  *
  * @returns rows written, in the order of the items
- * @throws AppError BAD_OUTPUT with label, record and column; UNKNOWN_DATASET, UNKNOWN_TABLE, DISK_FULL, CANCELLED
+ * @throws AppError BAD_OUTPUT with label, record and column; UNKNOWN_DATASET, UNKNOWN_TABLE, DISK_FULL,
+ *   CANCELLED
  */
 export async function putOutputs(items: readonly PutItem[], deps: PutDeps): Promise<number[]> {
   return await deps.batches.run(async (batch) => {

@@ -53,8 +53,9 @@ function scriptCommand(node: Command, file: string, args: readonly string[]): Co
 const THREADS_PER_PROCESS = 16
 
 /**
- * Adds the kernel's limits, which act at once, where the program that sets them exists. The limit on processes is counted per
- * user namespace; without one it would count all processes of this user, the gateway included, so it is left out.
+ * Adds the kernel's limits, which act at once, where the program that sets them exists. The limit on
+ * processes is counted per user namespace; without one it would count all processes of this user, the gateway
+ * included, so it is left out.
  */
 function limited({ file, args }: Command, { limits }: CommandDeps, { prlimit, kind }: Isolation): Command {
   if (prlimit === undefined) return { file, args }
@@ -64,7 +65,10 @@ function limited({ file, args }: Command, { limits }: CommandDeps, { prlimit, ki
 
 const MAX_ENV_CHARS = 10_000
 
-/** Returns the scalar params as `DATAPROC_PARAM_name`, for scripts that read no JSON. The prefix prevents other meanings. */
+/**
+ * Returns the scalar params as `DATAPROC_PARAM_name`, for scripts that read no JSON. The prefix prevents
+ * other meanings.
+ */
 function paramsAsEnv(params: Readonly<Record<string, unknown>>): Record<string, string> {
   const env: Record<string, string> = {}
   for (const [name, value] of Object.entries(params)) {

@@ -28,8 +28,8 @@ export interface RunDirectory {
 }
 
 /**
- * Creates the directory of a run. In namespaces `session` and `application` are empty directories on which the permanent ones
- * are mounted; without namespaces they are links to them.
+ * Creates the directory of a run. In namespaces `session` and `application` are empty directories on which
+ * the permanent ones are mounted; without namespaces they are links to them.
  */
 export async function makeRunDirectory(
   layout: DataprocLayout,

@@ -15,7 +15,10 @@ interface ChecksumQueue {
 interface ChecksumQueueOptions {
   readonly citations: Pick<CitationStore, 'findById' | 'pending' | 'openChecksum' | 'recordSums'>
   readonly log: Pick<Log, 'error'>
-  /** computes large checksums on another thread; absent where there is none. Undefined when the citation was removed */
+  /**
+   * computes large checksums on another thread; absent where there is none. Undefined when the citation was
+   * removed
+   */
   compute?(citationId: number): Promise<CitationSums | undefined>
 }
 

@@ -47,18 +47,28 @@ export interface Datasets {
     onConflict: OnConflict,
     signal?: AbortSignal,
   ): Promise<number>
-  /** Deletes the records that match. @returns records deleted. @throws AppError UNKNOWN_DATASET, BAD_CONDITION, CANCELLED */
+  /**
+   * Deletes the records that match.
+   *
+   * @returns records deleted.
+   * @throws AppError UNKNOWN_DATASET, BAD_CONDITION, CANCELLED
+   */
   deleteRecords(name: string, condition: unknown, signal?: AbortSignal): Promise<number>
   /** Cites the present state of a dataset or loader table. @throws AppError UNKNOWN_DATASET, DISK_FULL */
   cite(label: string, source: string): Promise<Citation>
-  /** Removes the citation of a long form, or every citation of a short form. @throws AppError UNKNOWN_CITATION */
+  /**
+   * Removes the citation of a long form, or every citation of a short form.
+   *
+   * @throws AppError UNKNOWN_CITATION
+   */
   uncite(label: string): Promise<Citation[]>
   /** @throws AppError BAD_CONDITION */
   listCitations(query: DatasetListQuery): Promise<Citation[]>
   /**
    * Reads the cited state.
    *
-   * @throws AppError UNKNOWN_CITATION, BAD_CONDITION, INVALID_PARAMS for an unknown column; CANCELLED from the pages
+   * @throws AppError UNKNOWN_CITATION, BAD_CONDITION, INVALID_PARAMS for an unknown column; CANCELLED from
+   *   the pages
    */
   read(label: string, query: StateQuery, signal?: AbortSignal): Promise<RecordPages>
   /** Resolves when every checksum is computed. */
@@ -144,8 +154,8 @@ export function createDatasets(options: DatasetsOptions): Datasets {
 }
 
 /**
- * Small changes of rows run on this thread, with turns of the event loop in between. Large ones run on the other thread where
- * there is one: their commit alone would block the loop for too long.
+ * Small changes of rows run on this thread, with turns of the event loop in between. Large ones run on the
+ * other thread where there is one: their commit alone would block the loop for too long.
  */
 function createRowWrites(options: DatasetsOptions): Pick<Datasets, 'put' | 'deleteRecords'> {
   const { lock, bulk, timeZoneMin } = options

@@ -27,7 +27,9 @@ interface DatasetJobStores {
   openCitations(): Pick<CitationStore, 'findById' | 'openChecksum'>
 }
 
-/** Returns the handlers of the job thread. A checksum is computed step by step, so that writes run in between. */
+/**
+ * Returns the handlers of the job thread. A checksum is computed step by step, so that writes run in between.
+ */
 export function datasetJobs(stores: DatasetJobStores): Record<string, WorkHandler> {
   const { rows } = stores
   return {

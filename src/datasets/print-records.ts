@@ -56,8 +56,8 @@ function printValue(column: StateColumn, stored: Stored, options: PrintOptions):
 }
 
 /**
- * Prints a range of transactions as PostgreSQL prints a `tstzrange`. Its end is open: as of the citation the version was
- * current, whatever happened later.
+ * Prints a range of transactions as PostgreSQL prints a `tstzrange`. Its end is open: as of the citation the
+ * version was current, whatever happened later.
  */
 function printRange(beganAtUs: Stored, { timeZoneMin }: ValueEnv): string {
   if (beganAtUs === null) return '(,)'

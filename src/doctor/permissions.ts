@@ -34,7 +34,8 @@ function checkEntry(file: string, found: Stats, rootStat: Stats, keyFile: string
   if (fault !== null) findings.push(fault)
   const isPrivate = (found.mode & GROUP_AND_OTHERS) === 0
   const mode = (found.mode & 0o777).toString(8)
-  // the private directory protects the files in it; the key must be private itself, because it is copied elsewhere
+  // the private directory protects the files in it; the key must be private itself, because it is copied
+  // elsewhere
   if (!isPrivate && file === keyFile)
     findings.push(error(`${file} has the mode ${mode}, expected 600`, `chmod 600 ${file}`))
   else if (!isPrivate && found.isDirectory() && found.ino === rootStat.ino)

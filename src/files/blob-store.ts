@@ -28,10 +28,15 @@ export interface ByteRange {
 }
 
 /**
- * Bytes by digest; equal bytes are stored once. Implementations pass `test/support/blob-store-conformance.ts`.
+ * Bytes by digest; equal bytes are stored once. Implementations pass
+ * `test/support/blob-store-conformance.ts`.
  */
 export interface BlobStore {
-  /** Writes a source. @throws whatever the source throws, or AppError DISK_FULL; nothing is left behind then */
+  /**
+   * Writes a source.
+   *
+   * @throws whatever the source throws, or AppError DISK_FULL; nothing is left behind then
+   */
   stage(source: AsyncIterable<Uint8Array>): Promise<StagedBlob>
   /** Stages a synced file of the same file system; `drop` leaves the file in place. */
   stageFile(file: string, facts: BlobFacts): Promise<StagedBlob>
@@ -130,7 +135,11 @@ export function isDiskFull(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
 }
 
-/** Returns the first two digits of a digest, which name its folder. @throws Error for text that is not a digest */
+/**
+ * Returns the first two digits of a digest, which name its folder.
+ *
+ * @throws Error for text that is not a digest
+ */
 function folderOf(sha256: string): string {
   if (!/^[0-9a-f]{64}$/.test(sha256))
     throw new Error(`found the digest ${sha256.slice(0, 80)}, expected 64 hex digits`)
@@ -202,7 +211,9 @@ async function moveInto(temp: string, file: string, root: string): Promise<void>
   if (made !== undefined) await syncFolder(root)
 }
 
-/** Reads a range of a file. Not a generator, because `return()` must close the file before the first read too. */
+/**
+ * Reads a range of a file. Not a generator, because `return()` must close the file before the first read too.
+ */
 function readPieces(handle: FileHandle, range?: ByteRange): AsyncIterableIterator<Uint8Array> {
   let at = range?.start ?? 0
   const end = range?.end ?? Number.POSITIVE_INFINITY

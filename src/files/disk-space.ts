@@ -14,7 +14,8 @@ const RECHECK_MS = 500
 const RECHECK_BYTES = 4 * 1024 * 1024
 
 /**
- * Creates a check of the free space. Between two questions to the file system it subtracts the bytes announced since.
+ * Creates a check of the free space. Between two questions to the file system it subtracts the bytes
+ * announced since.
  *
  * @param reserveBytes kept free for the databases, so that they can always commit
  */

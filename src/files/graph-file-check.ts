@@ -7,8 +7,8 @@ const CHUNK_BYTES = 1024 * 1024
 const MAX_SECTIONS = 1024
 
 /**
- * Compares the checksums of a map file in 1 MiB of memory, so that it can run beside a gateway with the same map. It does not
- * check the meaning of the numbers; `map check` does.
+ * Compares the checksums of a map file in 1 MiB of memory, so that it can run beside a gateway with the same
+ * map. It does not check the meaning of the numbers; `map check` does.
  *
  * @returns the fault, or null for a sound file
  * @throws errors of the file system

@@ -4,11 +4,15 @@ import { AppError } from '../errors.js'
 import type { Graph } from '../routing/graph/graph.js'
 import { readGraph } from '../routing/graph/graph-file.js'
 
-/** Size of one read: large enough that the calls cost nothing, small enough to keep other file operations waiting briefly. */
+/**
+ * Size of one read: large enough that the calls cost nothing, small enough to keep other file operations
+ * waiting briefly.
+ */
 const CHUNK_BYTES = 8 * 1024 * 1024
 
 /**
- * Reads a map file into shared memory and opens it. Blocks the thread: 10 ms for a city, about 0.3 s for 200 MB.
+ * Reads a map file into shared memory and opens it. Blocks the thread: 10 ms for a city, about 0.3 s for 200
+ * MB.
  *
  * @param maxBytes `routing.maxMapBytes`; a larger file is refused before it is read
  * @throws AppError BAD_MAP_FILE, or errors of the file system

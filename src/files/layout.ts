@@ -32,7 +32,9 @@ export interface DataLayout {
   keyFile: string
 }
 
-/** Folder of the data directory that exists during a restore; nothing else may use the data directory then. */
+/**
+ * Folder of the data directory that exists during a restore; nothing else may use the data directory then.
+ */
 export const RESTORE_PART = 'restore.part'
 
 /** Returns the paths of a data directory. Creates nothing. */
@@ -83,7 +85,8 @@ export function makeDirectories(layout: DataLayout): void {
 /**
  * Creates a directory and its parents with mode 0700.
  *
- * It goes level by level, because Node's recursive form never returns where the system answers ENOENT for a new name (`/proc/x`).
+ * It goes level by level, because Node's recursive form never returns where the system answers ENOENT for a
+ * new name (`/proc/x`).
  */
 export function makeDirectory(dir: string): void {
   if (isDirectory(dir)) return

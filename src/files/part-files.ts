@@ -4,12 +4,16 @@ import path from 'node:path'
 import { AppError } from '../errors.js'
 import { ifThere, isDiskFull, syncFolder } from './blob-store.js'
 
-/** Files that grow at their end and continue after a restart. A row in the database holds the size on disk of each. */
+/**
+ * Files that grow at their end and continue after a restart. A row in the database holds the size on disk of
+ * each.
+ */
 export interface PartFiles {
   /** @throws Error for an id with other characters than letters, digits and `-` */
   pathOf(id: string): string
   /**
-   * Opens a part for writing at `offsetBytes`, creating it if needed. Bytes after the offset were not synced and are cut off.
+   * Opens a part for writing at `offsetBytes`, creating it if needed. Bytes after the offset were not synced
+   * and are cut off.
    *
    * @returns undefined if the file is shorter: bytes were lost
    */

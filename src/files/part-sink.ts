@@ -25,8 +25,8 @@ export interface PartSink {
 }
 
 /**
- * Appends a source to a part. An offset is committed only after fsync. If the source fails, the bytes before the failure are
- * written and committed first, so that nothing has to be sent twice.
+ * Appends a source to a part. An offset is committed only after fsync. If the source fails, the bytes before
+ * the failure are written and committed first, so that nothing has to be sent twice.
  *
  * @returns the new offset
  * @throws whatever the source throws; AppError BODY_TOO_LARGE beyond `sizeBytes`, DISK_FULL

@@ -35,7 +35,10 @@ export type GatewayContext = BaseContext &
   FlContext &
   ModelStoreContext
 
-/** Every API that is answered here, with its path and methods. A room is added here and its part of the context in `app.ts`. */
+/**
+ * Every API that is answered here, with its path and methods. A room is added here and its part of the
+ * context in `app.ts`.
+ */
 export function createApis(config: Config): Api<GatewayContext>[] {
   return [
     apiOf<GatewayContext>('/api/v1/session/jsonrpc', 'Sessions', SESSION_METHODS),

@@ -38,10 +38,11 @@ export interface Gateway {
 type Fetch = Parameters<typeof createHttpServer>[0]
 
 /**
- * Listens, then opens the services; until they are open, calls are refused with 503. The caller holds the lock of the
- * data directory.
+ * Listens, then opens the services; until they are open, calls are refused with 503. The caller holds the
+ * lock of the data directory.
  *
- * @throws Error in one line: the port is taken, a database is newer than this program, a certificate cannot be read
+ * @throws Error in one line: the port is taken, a database is newer than this program, a certificate cannot
+ *   be read
  */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, dataDir } = options

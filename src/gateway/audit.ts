@@ -3,8 +3,8 @@ import { addressOf, type HttpContext } from '../http/env.js'
 import type { Log } from '../log.js'
 
 /**
- * Methods whose successful calls are logged, whoever makes them: they change which upstreams this gateway trusts, or
- * delete what cannot be recovered.
+ * Methods whose successful calls are logged, whoever makes them: they change which upstreams this gateway
+ * trusts, or delete what cannot be recovered.
  */
 const AUDITED_METHODS: ReadonlySet<string> = new Set([
   'fl.create_upstream_info',
@@ -18,10 +18,16 @@ const AUDITED_METHODS: ReadonlySet<string> = new Set([
   'model_store.model.delete',
 ])
 
-/** Key ids are UUIDs. Any other value of the APIKey header may be a secret in the wrong header and is not logged. */
+/**
+ * Key ids are UUIDs. Any other value of the APIKey header may be a secret in the wrong header and is not
+ * logged.
+ */
 const KEY_ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
-/** Makes the hooks that log refused sign-ins and audited calls, with `audit: true`; never a secret, never params. */
+/**
+ * Makes the hooks that log refused sign-ins and audited calls, with `audit: true`; never a secret, never
+ * params.
+ */
 export function auditHooks(log: Log) {
   return {
     onSignInFailure(c: HttpContext, isLockedOut: boolean) {

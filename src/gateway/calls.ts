@@ -17,7 +17,10 @@ interface CallsOptions {
   readonly stopSignal: AbortSignal
 }
 
-/** Makes what every route of calls needs: sign-in, limits, the context of a call, and hooks for logs and figures. */
+/**
+ * Makes what every route of calls needs: sign-in, limits, the context of a call, and hooks for logs and
+ * figures.
+ */
 export function callDeps(options: CallsOptions): CallDeps<GatewayContext> {
   const { config, log, version, services, metrics, stopSignal } = options
   const { limits } = config

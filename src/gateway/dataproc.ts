@@ -152,7 +152,10 @@ function nodeCommand(nodePath: string | undefined): Command {
   return { file: process.execPath, args: isSea() ? [RUN_SCRIPT] : [] }
 }
 
-/** Returns files and directories outside the data directory that modules must not read: backups hold every key. */
+/**
+ * Returns files and directories outside the data directory that modules must not read: backups hold every
+ * key.
+ */
 function secretPlaces({ backup, server }: Config, configFile: string | null | undefined): string[] {
   const places = [backup.dir, server.tlsKeyFile, configFile ?? undefined]
   return places.filter((place) => place !== undefined).map((place) => path.resolve(place))

@@ -14,8 +14,8 @@ export interface Housekeeping {
 }
 
 /**
- * Starts rounds of housekeeping: at once, every minute, and on request. A round writes batched rows, removes what
- * belongs to ended sessions, and logs the acts that command lines recorded.
+ * Starts rounds of housekeeping: at once, every minute, and on request. A round writes batched rows, removes
+ * what belongs to ended sessions, and logs the acts that command lines recorded.
  *
  * @param endSession removes a session's files; false while a run of it goes on
  */

@@ -68,7 +68,8 @@ export function openModelBlobs(layout: DataLayout, disk: DiskSpace): BlobStore {
 }
 
 /**
- * Returns the dependencies of a registration with the settings of a gateway; also for command-line programs beside one.
+ * Returns the dependencies of a registration with the settings of a gateway; also for command-line programs
+ * beside one.
  *
  * @param onQueued called after a commit that queued transfers
  */

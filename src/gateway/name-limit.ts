@@ -6,8 +6,8 @@ interface NameLimit {
 }
 
 /**
- * Makes the check of `limits.nameChars`, for every place that makes a table, dataset, citation or model store. Names that
- * exist are not checked, so that the limit can be lowered.
+ * Makes the check of `limits.nameChars`, for every place that makes a table, dataset, citation or model
+ * store. Names that exist are not checked, so that the limit can be lowered.
  *
  * @param maxChars Unicode code points
  */

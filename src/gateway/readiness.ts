@@ -23,8 +23,8 @@ export interface ReadinessDeps {
 }
 
 /**
- * Makes the check of every part of the gateway. Reasons hold nothing internal, because `/readyz` needs no key. Requests
- * at the same time share one check.
+ * Makes the check of every part of the gateway. Reasons hold nothing internal, because `/readyz` needs no
+ * key. Requests at the same time share one check.
  */
 export function createReadiness(deps: ReadinessDeps): () => Promise<PartState[]> {
   const opened = deps.databases.map(({ file }) => inodeOf(file))
@@ -46,8 +46,8 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<PartState[]>
 }
 
 /**
- * Checks that each database is readable and still the file at its path. SQLite does not notice that its file was moved
- * away or replaced, and what it writes then is lost at the next start.
+ * Checks that each database is readable and still the file at its path. SQLite does not notice that its file
+ * was moved away or replaced, and what it writes then is lost at the next start.
  */
 async function databasePart(
   { databases, writeFault }: ReadinessDeps,

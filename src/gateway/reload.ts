@@ -22,8 +22,8 @@ export async function reload(
 }
 
 /**
- * Uses a renewed certificate as soon as its files change. A pair that does not match is logged and the old one kept:
- * the other file may follow.
+ * Uses a renewed certificate as soon as its files change. A pair that does not match is logged and the old
+ * one kept: the other file may follow.
  *
  * @returns a function that stops watching
  */

@@ -98,7 +98,9 @@ function addFeatureRoutes(
   addOgcRoutes(app, { calls, isOpen: openTo.includes('/ogc/'), publicUrl, ...ogc })
 }
 
-/** Forwards the dataproc API to its backend. Its requests are not read here, so each needs the widest scope. */
+/**
+ * Forwards the dataproc API to its backend. Its requests are not read here, so each needs the widest scope.
+ */
 function addBackendRoutes(
   app: Hono<HttpEnv>,
   calls: CallDeps<GatewayContext>,

@@ -5,7 +5,10 @@ import { startWorker, type WorkerRole } from './workers/start.js'
 
 /** Idle time after which the job worker ends. */
 const JOB_IDLE_MS = 30_000
-/** Bulk jobs make short-lived objects only: V8's own choice would keep 90 MB for them, which a board cannot spare. */
+/**
+ * Bulk jobs make short-lived objects only: V8's own choice would keep 90 MB for them, which a board cannot
+ * spare.
+ */
 const JOB_YOUNG_MB = 12
 /** Bulk jobs that may wait; they take turns at the write lock anyway. */
 const MAX_JOBS = 32

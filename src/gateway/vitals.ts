@@ -1,8 +1,8 @@
 import type { WorkerClient } from '../worker/client.js'
 
 /**
- * Silence after which the job worker counts as stuck. One SQL statement of a bulk job holds the thread, on a large table
- * and a slow card for minutes.
+ * Silence after which the job worker counts as stuck. One SQL statement of a bulk job holds the thread, on a
+ * large table and a slow card for minutes.
  */
 const JOB_STUCK_MS = 10 * 60_000
 
@@ -12,8 +12,9 @@ interface VitalThreads {
 }
 
 /**
- * Makes the check of the worker threads for the service manager's watchdog: the search worker must answer within the
- * given limit, the job worker within `JOB_STUCK_MS`. That it runs at all shows that the main thread's event loop does.
+ * Makes the check of the worker threads for the service manager's watchdog: the search worker must answer
+ * within the given limit, the job worker within `JOB_STUCK_MS`. That it runs at all shows that the main
+ * thread's event loop does.
  */
 export function createVitals(
   { searcher, jobs }: VitalThreads,

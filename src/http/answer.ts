@@ -31,7 +31,10 @@ export function respond(
   return response
 }
 
-/** Checks whether `respond` made a response. Reading its headers to find out would cost as much as making them. */
+/**
+ * Checks whether `respond` made a response. Reading its headers to find out would cost as much as making
+ * them.
+ */
 export function hasCommonHeaders(response: Response): boolean {
   return complete.has(response)
 }

@@ -17,7 +17,9 @@ interface AppDeps {
   onFault(requestId: string, path: string, error: unknown): void
 }
 
-/** Makes the frame of all routes: request ids, headers, counters and log lines, and refusals of unknown paths. */
+/**
+ * Makes the frame of all routes: request ids, headers, counters and log lines, and refusals of unknown paths.
+ */
 export function createApp(deps: AppDeps): Hono<HttpEnv> {
   const app = new Hono<HttpEnv>()
   app.use(async (c, next) => {

@@ -18,7 +18,9 @@ interface BodySource {
   stop(): Promise<unknown>
 }
 
-/** Makes a body while it is sent. A client that stops reading pauses the source, one that hangs up closes it. */
+/**
+ * Makes a body while it is sent. A client that stops reading pauses the source, one that hangs up closes it.
+ */
 export function bodyStream(source: BodySource, options: StreamOptions): ReadableStream<Uint8Array> {
   let idleTimer: NodeJS.Timeout | undefined
   let isOver = false // a client can hang up while a piece is being made

@@ -10,7 +10,10 @@ import type { Meter } from './metrics.js'
 import type { RateLimiter } from './rate-limit.js'
 import type { BodyLimits } from './read-body.js'
 
-/** Dependencies of every route of calls: sign-in, limits, the context of a call, and hooks for logs and metrics. */
+/**
+ * Dependencies of every route of calls: sign-in, limits, the context of a call, and hooks for logs and
+ * metrics.
+ */
 export interface CallDeps<C> {
   readonly stores: AuthStores
   /** lower-case name of the session token header */
@@ -120,8 +123,8 @@ export function streamOptions<C>(c: HttpContext, method: string, deps: CallDeps<
 }
 
 /**
- * Runs a handler and turns what it throws into a refusal. What is no `AppError`, or has a cause, is reported as a fault,
- * except that the caller hung up.
+ * Runs a handler and turns what it throws into a refusal. What is no `AppError`, or has a cause, is reported
+ * as a fault, except that the caller hung up.
  *
  * @param method name of the route in the log
  */

@@ -39,7 +39,10 @@ const TYPES: Record<string, string> = {
 const HASHED = /-[0-9A-Z]{8}\.\w+$/
 const YEAR_S = 31_536_000
 
-/** Adds the web page at `/console/`. It needs no key: its data comes over the API, with the key of who signs in. */
+/**
+ * Adds the web page at `/console/`. It needs no key: its data comes over the API, with the key of who signs
+ * in.
+ */
 export function addConsoleRoutes(app: Hono<HttpEnv>, deps: ConsoleDeps): void {
   app.get('/console', (c) => redirectResponse('/console/', c.get('requestId'), 308))
   // browsers are sent to the page, programs get 404

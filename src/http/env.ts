@@ -2,7 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context as HonoContext } from 'hono'
 import type { Caller } from '../auth/caller.js'
 
-/** Values that a request carries through the routes. `incoming` is absent in tests that call routes without a socket. */
+/**
+ * Values that a request carries through the routes. `incoming` is absent in tests that call routes without a
+ * socket.
+ */
 export interface HttpEnv {
   Bindings: { incoming?: IncomingMessage; outgoing?: ServerResponse }
   Variables: {
@@ -16,7 +19,10 @@ export interface HttpEnv {
 
 export type HttpContext = HonoContext<HttpEnv>
 
-/** Returns the address of the client's end of the connection, `local` without a socket. Forwarding headers are ignored. */
+/**
+ * Returns the address of the client's end of the connection, `local` without a socket. Forwarding headers are
+ * ignored.
+ */
 export function addressOf(c: HttpContext): string {
   return c.env?.incoming?.socket?.remoteAddress ?? 'local'
 }

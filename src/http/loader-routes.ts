@@ -11,7 +11,9 @@ import { refuseOtherMethods } from './refuse-methods.js'
 import { answerParamsText, type BodyAnswerer } from './rpc-routes.js'
 import { spoolBody } from './spool.js'
 
-/** Media types of newline-delimited features and of RFC 8142 sequences. Gzip may be the type or the encoding. */
+/**
+ * Media types of newline-delimited features and of RFC 8142 sequences. Gzip may be the type or the encoding.
+ */
 const STREAM_TYPES = new Set([
   '',
   'application/x-ndjson',
@@ -51,8 +53,8 @@ interface FileAnswerer<C> {
 }
 
 /**
- * Makes the answerer of a path with large bodies: up to `inlineBytes` are held in memory, more goes to a file in `tempDir`,
- * which is removed after the answer.
+ * Makes the answerer of a path with large bodies: up to `inlineBytes` are held in memory, more goes to a file
+ * in `tempDir`, which is removed after the answer.
  */
 export function spoolingAnswerer<C>(
   limits: BodyLimits,
@@ -89,7 +91,10 @@ export function spoolingAnswerer<C>(
   }
 }
 
-/** Adds `POST /api/v1/dataloaderapi/stream/<data_name>?if_exists=…`: any number of features, in constant memory. */
+/**
+ * Adds `POST /api/v1/dataloaderapi/stream/<data_name>?if_exists=…`: any number of features, in constant
+ * memory.
+ */
 export function addStreamRoute<C>(app: Hono<HttpEnv>, deps: StreamRouteDeps<C>): void {
   const path = '/api/v1/dataloaderapi/stream/:data_name'
   app.post(path, (c) => {
@@ -119,7 +124,11 @@ async function answerStream<C>(
   return jsonResponse(JSON.stringify(counters), streamOptions(c, 'stream', calls))
 }
 
-/** Refuses unknown keys: a mistyped `if_exist=override` would skip records without notice. @throws AppError INVALID_PARAMS */
+/**
+ * Refuses unknown keys: a mistyped `if_exist=override` would skip records without notice.
+ *
+ * @throws AppError INVALID_PARAMS
+ */
 function requireKnownQuery(query: Record<string, string[]>): void {
   const expected = `expected ${STREAM_QUERY.join(', ')}`
   const faults = Object.entries(query).flatMap(([key, values]) => {

@@ -69,7 +69,10 @@ async function forward<C>(c: HttpContext, below: string, deps: ProxyDeps<C>): Pr
   })
 }
 
-/** Sends a body. A fault of the caller's body is thrown as itself and not as the failure of the request it caused. */
+/**
+ * Sends a body. A fault of the caller's body is thrown as itself and not as the failure of the request it
+ * caused.
+ */
 async function sendBody<T>(
   c: HttpContext,
   limits: BodyLimits,
@@ -116,8 +119,9 @@ const NEVER_FORWARDED = new Set([
 ])
 
 /**
- * Headers for the backend: the caller's, without those above, and the session id. A caller cannot set the session id:
- * names are compared with `_` as `-`, since some backends take `Svc_Session_Id` for the same header.
+ * Headers for the backend: the caller's, without those above, and the session id. A caller cannot set the
+ * session id: names are compared with `_` as `-`, since some backends take `Svc_Session_Id` for the same
+ * header.
  */
 function forwardedHeaders(c: HttpContext, prefix: string, sessionId: string | null): Record<string, string> {
   const ours = `${prefix}-session-`.toLowerCase()

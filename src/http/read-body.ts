@@ -95,7 +95,11 @@ export function requireJson(c: HttpContext): void {
   refuseEncoding(c)
 }
 
-/** Refuses an encoded body: a few compressed bytes can become gigabytes. @throws AppError UNSUPPORTED_MEDIA_TYPE */
+/**
+ * Refuses an encoded body: a few compressed bytes can become gigabytes.
+ *
+ * @throws AppError UNSUPPORTED_MEDIA_TYPE
+ */
 export function refuseEncoding(c: HttpContext): void {
   const encoding = c.req.header('content-encoding') ?? 'identity'
   if (encoding.toLowerCase() === 'identity') return
@@ -103,7 +107,10 @@ export function refuseEncoding(c: HttpContext): void {
   throw new AppError('UNSUPPORTED_MEDIA_TYPE', {}, { message })
 }
 
-/** Answers `Expect: 100-continue`. Called before the body is read, so that a refused call never sends its body. */
+/**
+ * Answers `Expect: 100-continue`. Called before the body is read, so that a refused call never sends its
+ * body.
+ */
 export function continueIfAsked(c: HttpContext): void {
   const isAsked = c.req.header('expect')?.toLowerCase() === '100-continue'
   if (isAsked && c.env?.outgoing?.headersSent === false) c.env.outgoing.writeContinue()

@@ -4,7 +4,8 @@ import { type HeaderRecord, refusalResponse } from './answer.js'
 import type { HttpEnv } from './env.js'
 
 /**
- * Refuses every other method of a path with 405. To be called after the path's own routes: hono takes the first match.
+ * Refuses every other method of a path with 405. To be called after the path's own routes: hono takes the
+ * first match.
  *
  * @param allowed value of the `Allow` header
  */

@@ -17,8 +17,8 @@ export interface BodyAnswerer<C> {
 }
 
 /**
- * Adds the routes of an API: JSON-RPC at its path, and the REST form at `<path>/call/<method>`, whose body and answer are
- * params and result alone and whose refusals are problem details.
+ * Adds the routes of an API: JSON-RPC at its path, and the REST form at `<path>/call/<method>`, whose body
+ * and answer are params and result alone and whose refusals are problem details.
  *
  * @param answerer for a path whose bodies need not fit in memory; by default each body is read as a whole
  */

@@ -9,8 +9,8 @@ import { type BodyLimits, bodyChunks } from './read-body.js'
 type SpooledBody = { bytes: Uint8Array } | { file: string; sizeBytes: number }
 
 /**
- * Reads a body that may be large: up to `inlineBytes` into memory, a larger one into a file in `tempDir`. The file needs no
- * fsync, as it is removed after the call and a call that crashed was not acknowledged.
+ * Reads a body that may be large: up to `inlineBytes` into memory, a larger one into a file in `tempDir`. The
+ * file needs no fsync, as it is removed after the call and a call that crashed was not acknowledged.
  *
  * @throws AppError as `bodyChunks` does, and DISK_FULL; the file is removed then
  */

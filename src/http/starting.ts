@@ -10,7 +10,10 @@ const START: PartState = {
   reason: 'the databases and the maps are being opened',
 }
 
-/** Makes the routes that are served until the gateway is open: it is alive, not ready, and refuses calls with 503. */
+/**
+ * Makes the routes that are served until the gateway is open: it is alive, not ready, and refuses calls with
+ * 503.
+ */
 export function createStartingRoutes(): Hono {
   const app = new Hono()
   app.get('/healthz', () => aliveResponse())

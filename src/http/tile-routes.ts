@@ -25,12 +25,14 @@ interface TileRouteDeps<C> {
 
 const TILE_PATH = '/tiles/:map/:z/:x/:file'
 const TILEJSON_PATH = '/tiles/:map/tiles.json'
-/** Time for which a client may use a tile without a request, s; after that its tag shows whether it changed. */
+/**
+ * Time for which a client may use a tile without a request, s; after that its tag shows whether it changed.
+ */
 const FRESH_S = 300
 
 /**
- * Adds `GET /tiles/<map>/<z>/<x>/<y>.mvt`, vector tiles of a map's roads, and `GET /tiles/<map>/tiles.json`, their
- * description.
+ * Adds `GET /tiles/<map>/<z>/<x>/<y>.mvt`, vector tiles of a map's roads, and `GET /tiles/<map>/tiles.json`,
+ * their description.
  *
  * @see https://github.com/mapbox/tilejson-spec/tree/master/3.0.0
  */

@@ -14,8 +14,9 @@ interface AnnounceDeps {
 }
 
 /**
- * Decides what happens to announced bytes, before they are sent. The model is returned if its origin was registered before, and
- * registered if another model has the same bytes. Otherwise the sender gets an upload to continue or to begin.
+ * Decides what happens to announced bytes, before they are sent. The model is returned if its origin was
+ * registered before, and registered if another model has the same bytes. Otherwise the sender gets an upload
+ * to continue or to begin.
  *
  * @throws AppError UNKNOWN_STORE, LOOP, BODY_TOO_LARGE, TOO_MANY_UPLOADS, DISK_FULL
  */
@@ -58,7 +59,8 @@ async function stageStored(
     md5: other.md5,
     sizeBytes,
     async keep() {
-      // the bytes are pinned here; if the sweep removed them just before, the sender has to announce them again
+      // the bytes are pinned here; if the sweep removed them just before, the sender has to announce them
+      // again
       if ((await blobs.stat(sha256)) === undefined)
         throw new Error('the announced bytes were removed meanwhile')
     },

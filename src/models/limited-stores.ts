@@ -1,8 +1,8 @@
 import type { ModelStores } from '../storage/model-stores.js'
 
 /**
- * Returns model stores that check the names of new stores: in `create`, and in `find` where an upload would create the store.
- * Existing names are not checked, so that the limit can be lowered.
+ * Returns model stores that check the names of new stores: in `create`, and in `find` where an upload would
+ * create the store. Existing names are not checked, so that the limit can be lowered.
  *
  * @param check throws AppError INVALID_PARAMS for a name that is too long
  * @param autoCreate uploads create unknown stores

@@ -1,10 +1,14 @@
 import { FREE_LEASE, type SweepLease } from '../storage/sweep-lease.js'
 
 /**
- * Pins of bytes whose row is still being written. Without one the sweep would remove them, because no row refers to them yet.
+ * Pins of bytes whose row is still being written. Without one the sweep would remove them, because no row
+ * refers to them yet.
  */
 export interface Pins {
-  /** Pins bytes; waits for a removal of the same bytes that has begun. Returns a function that removes the pin. */
+  /**
+   * Pins bytes; waits for a removal of the same bytes that has begun. Returns a function that removes the
+   * pin.
+   */
   pin(sha256: string): Promise<() => void>
   /**
    * Removes bytes unless they are pinned, a row refers to them, or a backup needs them.

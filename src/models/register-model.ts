@@ -58,8 +58,8 @@ export interface RegisterDeps {
 type RegisterOptions = Pick<AddOptions, 'fetchId' | 'uploadId'>
 
 /**
- * Registers staged bytes as a model: first the bytes, then the row, its origin and its transfers in one transaction. After an
- * error the bytes are dropped and nothing is left behind.
+ * Registers staged bytes as a model: first the bytes, then the row, its origin and its transfers in one
+ * transaction. After an error the bytes are dropped and nothing is left behind.
  *
  * @returns the new model, or the earlier one of the same origin
  * @throws AppError UNKNOWN_STORE, LOOP, DISK_FULL
@@ -111,7 +111,8 @@ export interface RegisteredModels {
 }
 
 /**
- * Registers several models that are new here, all of them or none, in one transaction. After an error the bytes are dropped.
+ * Registers several models that are new here, all of them or none, in one transaction. After an error the
+ * bytes are dropped.
  *
  * @throws AppError UNKNOWN_STORE, DISK_FULL
  */

@@ -25,8 +25,8 @@ export interface UpkeepDeps {
 const PAGE = 500
 
 /**
- * Checks all models after a start: hides rows that cannot be shown, and compares the size of each blob with its row. Does not
- * throw: a bad row or file is logged and must not keep the gateway from serving.
+ * Checks all models after a start: hides rows that cannot be shown, and compares the size of each blob with
+ * its row. Does not throw: a bad row or file is logged and must not keep the gateway from serving.
  */
 export async function checkModels(deps: UpkeepDeps): Promise<void> {
   try {
@@ -37,7 +37,10 @@ export async function checkModels(deps: UpkeepDeps): Promise<void> {
   }
 }
 
-/** Removes the bytes that no row refers to, and the rows of deleted models. Returns the number of removed files. */
+/**
+ * Removes the bytes that no row refers to, and the rows of deleted models. Returns the number of removed
+ * files.
+ */
 export async function sweepBlobs({
   models,
   blobs,
@@ -110,7 +113,10 @@ async function checkSizes(deps: UpkeepDeps): Promise<void> {
   }
 }
 
-/** Unmarks damaged bytes whose file is whole again, for example after a restore: reads it to compare the digest. */
+/**
+ * Unmarks damaged bytes whose file is whole again, for example after a restore: reads it to compare the
+ * digest.
+ */
 async function restoreIfWhole(deps: UpkeepDeps, sha256: string): Promise<void> {
   const bytes = await deps.blobs.open(sha256)
   if (bytes === undefined || (await digestOf(bytes)).sha256 !== sha256) return

@@ -13,7 +13,9 @@ import type { ModelRecord } from '../storage/models.js'
 import type { UploadRecord, UploadRows } from '../storage/uploads.js'
 import { type ModelFacts, type RegisterDeps, registerModel } from './register-model.js'
 
-/** Facts that an upload registers when it is complete. Kept as JSON, so the order of the keys must not change. */
+/**
+ * Facts that an upload registers when it is complete. Kept as JSON, so the order of the keys must not change.
+ */
 type UploadFacts = Omit<ModelFacts, 'startUs'>
 
 export interface NewUpload {
@@ -213,7 +215,10 @@ async function finish(engine: Engine, uploadId: string): Promise<ModelRecord> {
   return model
 }
 
-/** Reads the bytes of an upload whose beginning arrived in an earlier run, from the part or from the blob store. */
+/**
+ * Reads the bytes of an upload whose beginning arrived in an earlier run, from the part or from the blob
+ * store.
+ */
 async function digestPart(
   { parts, blobs }: Engine,
   { uploadId, sizeBytes, sha256 }: UploadRecord,

@@ -6,8 +6,9 @@ import { DEFAULT_LIMIT } from './items-query.js'
 import { GEOJSON_TYPE, JSON_TYPE, type OgcOptions, OPENAPI_TYPE, SCHEMA_TYPE } from './types.js'
 
 /**
- * Returns the OpenAPI 3.0 document of `/ogc` for clients of the standard. Each collection has its own paths, with a parameter
- * for each property that can be compared. (`/openapi.json` describes the whole gateway in OpenAPI 3.1.)
+ * Returns the OpenAPI 3.0 document of `/ogc` for clients of the standard. Each collection has its own paths,
+ * with a parameter for each property that can be compared. (`/openapi.json` describes the whole gateway in
+ * OpenAPI 3.1.)
  */
 export function apiDocument(
   baseUrl: string,

@@ -5,7 +5,9 @@ import type { ItemsQuery } from './items-query.js'
 
 /** Counts features and caches the numbers until the rows change. */
 export interface Counter {
-  /** Returns undefined when counting takes longer than 3 s, and for later pages that have no cached number. */
+  /**
+   * Returns undefined when counting takes longer than 3 s, and for later pages that have no cached number.
+   */
   count(source: FeatureSource, query: ItemsQuery, signal: AbortSignal): Promise<number | undefined>
 }
 

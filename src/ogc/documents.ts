@@ -102,7 +102,11 @@ async function extentOf(source: FeatureSource) {
   }
 }
 
-/** Returns the JSON Schema of a feature. @param wide types of int8 columns whose values exceed int32, see `WideColumns` */
+/**
+ * Returns the JSON Schema of a feature.
+ *
+ * @param wide types of int8 columns whose values exceed int32, see `WideColumns`
+ */
 export function schemaDocument(page: Page, source: FeatureSource, wide: ReadonlyMap<string, string>) {
   const properties = source.columns.map((column): [string, object] => [
     column.name,

@@ -4,8 +4,9 @@ import { type Crs, projectGeometry } from './crs.js'
 import type { Link } from './types.js'
 
 /**
- * Returns the GeoJSON text of a Feature. Numbers of a type with decimals always have a decimal point: a reader that infers
- * types from the first features would take `12` for an integer and truncate a later `12.5`.
+ * Returns the GeoJSON text of a Feature. Numbers of a type with decimals always have a decimal point: a
+ * reader that infers types from the first features would take `12` for an integer and truncate a later
+ * `12.5`.
  *
  * @param links links of a single feature
  */

@@ -23,7 +23,11 @@ export interface ItemsQuery {
 
 export const DEFAULT_LIMIT = 100
 
-/** Parses the query of a request for items. @throws AppError INVALID_PARAMS with the parameter and the expected value */
+/**
+ * Parses the query of a request for items.
+ *
+ * @throws AppError INVALID_PARAMS with the parameter and the expected value
+ */
 export function readItemsQuery(
   query: URLSearchParams,
   source: FeatureSource,

@@ -91,8 +91,8 @@ async function readRow(
 }
 
 /**
- * Yields the rows of a page. One more row than the limit is read: it shows whether there is a next page, or a previous one for
- * a page that is read from its end.
+ * Yields the rows of a page. One more row than the limit is read: it shows whether there is a next page, or a
+ * previous one for a page that is read from its end.
  */
 async function* readRows(
   source: FeatureSource,

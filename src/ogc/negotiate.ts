@@ -10,7 +10,8 @@ interface Range {
 }
 
 /**
- * Returns the format of a response: that of `f`, else the one that the Accept header prefers, JSON if it has no preference.
+ * Returns the format of a response: that of `f`, else the one that the Accept header prefers, JSON if it has
+ * no preference.
  *
  * @param jsonTypes media types that select the JSON form of the resource
  * @throws AppError INVALID_PARAMS for an unknown `f`, NOT_ACCEPTABLE when the header allows neither form
@@ -45,7 +46,10 @@ function readAccept(accept: string): Range[] {
   })
 }
 
-/** Returns the weight of the most specific matching range (RFC 9110, 12.5.1). Parameters except `q` are ignored. */
+/**
+ * Returns the weight of the most specific matching range (RFC 9110, 12.5.1). Parameters except `q` are
+ * ignored.
+ */
 function weightOf(ranges: readonly Range[], type: string): number {
   const [group = ''] = type.split('/')
   const plain = type.split(';')[0]

@@ -3,7 +3,10 @@ import { collectionId } from './collection.js'
 
 /** Finds int8 columns with values beyond int32, and caches them until the rows change. */
 export interface WideColumns {
-  /** Returns column → `number` when a double holds every value, else `string`. Columns within int32 are left out. */
+  /**
+   * Returns column → `number` when a double holds every value, else `string`. Columns within int32 are left
+   * out.
+   */
   find(source: FeatureSource, signal: AbortSignal): Promise<ReadonlyMap<string, string>>
 }
 
@@ -11,7 +14,10 @@ const MAX_KEPT = 100
 const INT32 = { least: -2_147_483_648, most: 2_147_483_647 }
 const EXACT = { least: -9_007_199_254_740_991, most: 9_007_199_254_740_991 }
 
-/** GDAL reads an `integer` of a schema as 32 bits and truncates larger values: such a column needs another type. */
+/**
+ * GDAL reads an `integer` of a schema as 32 bits and truncates larger values: such a column needs another
+ * type.
+ */
 export function createWideColumns(): WideColumns {
   const kept = new Map<string, ReadonlyMap<string, string>>()
   return {

@@ -1,8 +1,9 @@
 /**
- * Buffer of JSON text as bytes of UTF-8. Writing bytes is some times faster than `JSON.stringify` of objects built first.
+ * Buffer of JSON text as bytes of UTF-8. Writing bytes is some times faster than `JSON.stringify` of objects
+ * built first.
  *
- * Every writer takes the offset of its first byte and returns the offset behind its last one. None checks for room:
- * call `reserveBytes` first.
+ * Every writer takes the offset of its first byte and returns the offset behind its last one. None checks for
+ * room: call `reserveBytes` first.
  */
 export interface ByteText {
   bytes: Uint8Array
@@ -72,8 +73,8 @@ export function writeInteger({ bytes }: ByteText, at: number, value: number): nu
 }
 
 /**
- * Writes `value / unit` as a decimal fraction without zeros at its end. Up to 15 digits it is the shortest text of the
- * nearest double, the same as `JSON.stringify` writes.
+ * Writes `value / unit` as a decimal fraction without zeros at its end. Up to 15 digits it is the shortest
+ * text of the nearest double, the same as `JSON.stringify` writes.
  *
  * @param value integer
  * @param decimals at most 9
@@ -146,7 +147,11 @@ export function writeTrillionths(text: ByteText, at: number, value: number): num
   return writeTrimmed(text.bytes, next, low, 6)
 }
 
-/** Writes the digits of a fraction without zeros at its end. @param part below 10 to the power of `digits`, not 0 */
+/**
+ * Writes the digits of a fraction without zeros at its end.
+ *
+ * @param part below 10 to the power of `digits`, not 0
+ */
 function writeTrimmed(bytes: Uint8Array, at: number, part: number, digits: number): number {
   let small = part | 0
   let left = digits

@@ -65,7 +65,11 @@ export function onDifferentMaps(
   )
 }
 
-/** Creates the error of a theme without a usable table. @param missing its level column, undefined = no table */
+/**
+ * Creates the error of a theme without a usable table.
+ *
+ * @param missing its level column, undefined = no table
+ */
 export function unknownTheme(name: string, missing: string | undefined): AppError {
   const theme = name.slice(0, MAX_NAME)
   const problem =

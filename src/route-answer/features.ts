@@ -32,10 +32,11 @@ export interface RouteTotals {
 }
 
 /**
- * Returns the links of a route in the order of travel, leg by leg. For KML and tests: `legText` writes the same as text.
+ * Returns the links of a route in the order of travel, leg by leg. For KML and tests: `legText` writes the
+ * same as text.
  *
- * Lengths are whole millimetres, so they add up exactly. Hours are rounded to 12 decimals (4 ns), so that sums of parts
- * agree with the totals to 9 decimals on the longest of routes.
+ * Lengths are whole millimetres, so they add up exactly. Hours are rounded to 12 decimals (4 ns), so that
+ * sums of parts agree with the totals to 9 decimals on the longest of routes.
  */
 export function featuresOf(graph: Graph, route: Route): RouteFeature[][] {
   const names = new Map<number, string>() // many links of a route share one
@@ -44,7 +45,10 @@ export function featuresOf(graph: Graph, route: Route): RouteFeature[][] {
   )
 }
 
-/** Sums up a route. `total_cost` is the documented sum over its pieces, Σ length / speed · (1 + Σ sensitivity). */
+/**
+ * Sums up a route. `total_cost` is the documented sum over its pieces, Σ length / speed · (1 + Σ
+ * sensitivity).
+ */
 export function totalsOf(graph: Graph, route: Route): RouteTotals {
   let lengthMm = 0
   let timeH = 0

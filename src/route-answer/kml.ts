@@ -27,8 +27,8 @@ const LEVEL_COLOURS = [
 ]
 
 /**
- * Writes a route as a KML 2.2 document: a folder for each leg with a line for each run of equal risk, then start, via
- * points and goal. Elements are in the order that the schema requires.
+ * Writes a route as a KML 2.2 document: a folder for each leg with a line for each run of equal risk, then
+ * start, via points and goal. Elements are in the order that the schema requires.
  *
  * @see OGC 07-147r2, "OGC KML"
  */

@@ -58,8 +58,8 @@ const OPEN = 0x5b
 const CLOSE = 0x5d
 
 /**
- * Writes the features that `featuresOf` makes of a leg, with commas between them, from the map's own numbers. Most of
- * the time of an answer goes into its text, and objects in between would take three times as long.
+ * Writes the features that `featuresOf` makes of a leg, with commas between them, from the map's own numbers.
+ * Most of the time of an answer goes into its text, and objects in between would take three times as long.
  *
  * @returns JSON text without brackets; 1 µs a link that is cached, some 3 µs otherwise
  */
@@ -101,7 +101,11 @@ function writeCached(writer: LegWriter, graph: Graph, cache: LinkTextCache, step
   text.size += size
 }
 
-/** Writes one feature, see `featureOf` in features.ts for its numbers. @returns offset of the level of risk */
+/**
+ * Writes one feature, see `featureOf` in features.ts for its numbers.
+ *
+ * @returns offset of the level of risk
+ */
 function writeFeature(writer: LegWriter, graph: Graph, step: DrivenStep, isWaypoint: boolean): number {
   const { text, flat } = writer
   const { link, lengthMm } = step

@@ -1,13 +1,16 @@
 import type { Graph } from '../routing/graph/graph.js'
 
 /**
- * Cache of the texts of whole links: most routes share their main roads, and the parts of a text are spread over a
- * dozen arrays of the map. The texts are in a ring of bytes: the oldest are overwritten.
+ * Cache of the texts of whole links: most routes share their main roads, and the parts of a text are spread
+ * over a dozen arrays of the map. The texts are in a ring of bytes: the oldest are overwritten.
  */
 export interface LinkTextCache {
   /** slot → link, -1 = none */
   readonly link: Int32Array
-  /** slot → begin of the text, counted in bytes ever written; valid while less than `bytes.length` bytes follow it */
+  /**
+   * slot → begin of the text, counted in bytes ever written; valid while less than `bytes.length` bytes
+   * follow it
+   */
   readonly begin: Float64Array
   readonly size: Uint16Array
   /** slot → offset of the level of risk in the text, one digit, which each answer sets */

@@ -4,8 +4,8 @@ import { roundHours } from './features.js'
 const MS_PER_HOUR = 3_600_000
 
 /**
- * Writes the result of `routing.matrix`: a row for each source, null where there is no path. Costs are the searched
- * costs, which are rounded to whole milliseconds a link.
+ * Writes the result of `routing.matrix`: a row for each source, null where there is no path. Costs are the
+ * searched costs, which are rounded to whole milliseconds a link.
  *
  * @returns JSON text
  */

@@ -22,8 +22,8 @@ interface Costs {
 }
 
 /**
- * Answers `routing.dijkstra`. The profile is computed first, from one state of the tables. Other calls are answered while
- * the profile is prepared and between the legs of the search.
+ * Answers `routing.dijkstra`. The profile is computed first, from one state of the tables. Other calls are
+ * answered while the profile is prepared and between the legs of the search.
  *
  * @returns JSON text of the result
  * @throws AppError OUTSIDE_MAP, UNKNOWN_MAP, UNKNOWN_THEME, NO_ROUTE, CANCELLED, SEARCH_TOO_LARGE
@@ -76,8 +76,8 @@ interface TimedAttempts {
 }
 
 /**
- * A time-dependent search reads profiles on the way. When a table changes meanwhile the search is repeated; after some
- * attempts it runs in one go, within one read transaction.
+ * A time-dependent search reads profiles on the way. When a table changes meanwhile the search is repeated;
+ * after some attempts it runs in one go, within one read transaction.
  */
 async function answerOverTime({ read, open, answer, work }: TimedAttempts): Promise<string> {
   for (let attempt = 0; attempt < MAX_SLICED_ATTEMPTS; attempt++) {

@@ -29,7 +29,9 @@ import { createTileMaker } from './tiles.js'
 
 const MS_PER_HOUR = 3_600_000
 
-/** Returns the handlers of the search worker by name; most of them answer the JSON text of a method's result. */
+/**
+ * Returns the handlers of the search worker by name; most of them answer the JSON text of a method's result.
+ */
 export function searchCalls(parts: SearchParts): Record<string, WorkHandler> {
   const { config, maps, themes, profiles } = parts
   const writer = createLegWriter()

@@ -21,18 +21,27 @@ import { createSearchState, type SearchState } from '../routing/search/search-st
 import { throwIfCancelled, type Work } from '../worker/host.js'
 import type { LoadedMap } from './maps.js'
 
-/** Triangles of one slice of a customisation, some 3 ms: the longest wait of a call whose profile is prepared. */
+/**
+ * Triangles of one slice of a customisation, some 3 ms: the longest wait of a call whose profile is prepared.
+ */
 const SLICE_TRIANGLES = 400_000
 
 /** Searches on the maps: on the hierarchy under registered weights, on flat Dijkstra otherwise. */
 export interface Engine {
   /** Registers weights, which must not change: searches under them run on the map's hierarchy. */
   register(map: LoadedMap, registration: Registration): void
-  /** Resolves when searches under the weights are fast; other calls run meanwhile. @throws AppError CANCELLED */
+  /**
+   * Resolves when searches under the weights are fast; other calls run meanwhile.
+   *
+   * @throws AppError CANCELLED
+   */
   prepare(weights: Weights, work?: Pick<Work, 'cancel'>): Promise<void>
   /** Returns the costs to some targets without risk; undefined where free flow is not prepared. */
   potentialTo(map: LoadedMap, targets: readonly End[]): Potential | undefined
-  /** Returns a search under some weights, for one search at a time. Registered weights are prepared at once if need be. */
+  /**
+   * Returns a search under some weights, for one search at a time. Registered weights are prepared at once if
+   * need be.
+   */
   searchWith(map: LoadedMap, weights: Weights): LegSearch
 }
 
@@ -104,7 +113,10 @@ export function createEngine(): Engine {
   }
 }
 
-/** Creates a function that runs tasks one after another: each customisation needs memory in proportion to its map. */
+/**
+ * Creates a function that runs tasks one after another: each customisation needs memory in proportion to its
+ * map.
+ */
 function createQueue(): (task: () => Promise<void>) => Promise<void> {
   let last: Promise<void> = Promise.resolve()
   return async (task) => {
@@ -122,7 +134,11 @@ function createQueue(): (task: () => Promise<void>) => Promise<void> {
   }
 }
 
-/** Advances the customisation of an entry by about `maxWork` triangles. @returns true when the entry is ready */
+/**
+ * Advances the customisation of an entry by about `maxWork` triangles.
+ *
+ * @returns true when the entry is ready
+ */
 function advance(
   entry: Entry,
   maxWork: number,

@@ -28,7 +28,11 @@ export function chooseMap<M extends NamedGraph>(
   throw outside === undefined ? differentMaps(maps, points) : outsideArea(outside, maps)
 }
 
-/** Snaps the points of a request to the roads of a map. @throws AppError OUTSIDE_MAP for the first that cannot be */
+/**
+ * Snaps the points of a request to the roads of a map.
+ *
+ * @throws AppError OUTSIDE_MAP for the first that cannot be
+ */
 export function snapPoints(map: NamedGraph, points: readonly RequestPoint[], maxSnapM: number): Snap[] {
   return points.map((point) => snapPoint(map, point, maxSnapM))
 }

@@ -35,8 +35,9 @@ export interface Maps {
 }
 
 /**
- * Loads all maps: files of the data directory and those that `routing.maps` names. The name of a map is its file's name
- * without `.graph`; of two files with one name the first wins. A file that cannot be used is listed as a fault.
+ * Loads all maps: files of the data directory and those that `routing.maps` names. The name of a map is its
+ * file's name without `.graph`; of two files with one name the first wins. A file that cannot be used is
+ * listed as a fault.
  */
 export function openMaps(config: Config, layout: DataLayout): Maps {
   let maps: LoadedMap[] = []

@@ -7,7 +7,10 @@ const QUIET_MS = 50
 /** Most keys of work that is not repeated; when there are more, all are forgotten. */
 const MAX_KEYS = 1000
 
-/** Runs work ahead of its need while the worker is idle, for instance overlays of the next slot of themes in use. */
+/**
+ * Runs work ahead of its need while the worker is idle, for instance overlays of the next slot of themes in
+ * use.
+ */
 export interface Prefetcher {
   /** Records that a theme was used at an instant, µs UTC. */
   noteUse(theme: string, map: LoadedMap, used: ThemeOverlay, instantUs: bigint): void

@@ -6,10 +6,16 @@ import type { Engine } from './engine.js'
 import type { LoadedMap } from './maps.js'
 import type { ProfileRequest } from './requests.js'
 
-/** Most combinations of themes and sensitivities whose last profile is known, far more than the cache of profiles holds. */
+/**
+ * Most combinations of themes and sensitivities whose last profile is known, far more than the cache of
+ * profiles holds.
+ */
 const MAX_SIMILAR = 1000
 
-/** Cache of profiles, whose weights it registers with the engine. The bytes of a profile include those of its metric. */
+/**
+ * Cache of profiles, whose weights it registers with the engine. The bytes of a profile include those of its
+ * metric.
+ */
 interface ProfileStore {
   get(key: string): Profile | undefined
   /** Adds a profile under a key. @returns the profile */
@@ -23,10 +29,16 @@ interface ProfileStore {
 /** @param maxBytes `routing.profileCacheBytes` */
 export function createProfileStore(maxBytes: number, engine: Pick<Engine, 'register'>): ProfileStore {
   const cache = createByteCache<Profile>(maxBytes)
-  /** themes and sensitivities on a map → key of the profile used last, at whatever instant and state of the tables */
+  /**
+   * themes and sensitivities on a map → key of the profile used last, at whatever instant and state of the
+   * tables
+   */
   const lastKeyOf = createByteCache<string>(MAX_SIMILAR)
 
-  /** A profile that does not fit the cache would be customised for each request: flat Dijkstra is faster there. */
+  /**
+   * A profile that does not fit the cache would be customised for each request: flat Dijkstra is faster
+   * there.
+   */
   const register = (
     map: LoadedMap,
     { graph, themes, weights }: Profile,

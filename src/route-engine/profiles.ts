@@ -59,7 +59,8 @@ export function createProfiles(config: Config, { themes, engine, prefetcher }: P
       return { overlay: used.overlay, used, sensitivity }
     })
     const untilUs = earliest(risks.map((risk) => risk.used.slot.untilUs))
-    // equal overlays and sensitivities give equal weights; the key of an overlay contains the map's generation
+    // equal overlays and sensitivities give equal weights; the key of an overlay contains the map's
+    // generation
     const key = `${map.generation}|${JSON.stringify(risks.map((risk) => [risk.used.key, risk.sensitivity]))}`
     const known = store.get(key)
     if (closed !== undefined) {

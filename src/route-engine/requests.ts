@@ -2,7 +2,10 @@ import type { MultiPolygon, Polygon } from '../geo/types.js'
 import type { RiskStretch } from '../risk/travel.js'
 import type { RequestPoint } from '../route-answer/request-point.js'
 
-/** Themes of a request to the search worker. All requests are checked before, and are plain values that cross threads. */
+/**
+ * Themes of a request to the search worker. All requests are checked before, and are plain values that cross
+ * threads.
+ */
 export interface ProfileRequest {
   readonly map: string | undefined
   /** theme → 11 sensitivities, in the order of the request */

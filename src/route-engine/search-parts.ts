@@ -21,8 +21,8 @@ export function controlOf(config: Config, work: Pick<Work, 'cancel'>): Control {
 }
 
 /**
- * Runs a function on one state of all themes of a request, so that an answer never mixes two states of the tables. A
- * request without themes opens no database.
+ * Runs a function on one state of all themes of a request, so that an answer never mixes two states of the
+ * tables. A request without themes opens no database.
  */
 export function inSnapshot<T>(
   themes: Pick<Themes, 'inSnapshot'>,

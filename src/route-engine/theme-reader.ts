@@ -4,8 +4,8 @@ import type { CellVisitor, TimedCellVisitor } from '../storage/themes.js'
 /**
  * Reader of the tables that hold risk themes. The gateway implements it with its database.
  *
- * Calls are synchronous: a time-dependent search reads the cells of a slot in the middle of its loop, in a thread
- * that has nothing else to do.
+ * Calls are synchronous: a time-dependent search reads the cells of a slot in the middle of its loop, in a
+ * thread that has nothing else to do.
  */
 export interface ThemeReader {
   /** Runs a function in one read transaction, so that all it reads is of one state of the tables. */
@@ -13,7 +13,9 @@ export interface ThemeReader {
   findTable(dataName: string): LoaderTable | undefined
   /** Returns a number that changes with every write to a table; undefined when the table was dropped. */
   versionOf(table: LoaderTable): number | undefined
-  /** Returns the instants at which rows begin or end, ascending, µs UTC; undefined when there are too many. */
+  /**
+   * Returns the instants at which rows begin or end, ascending, µs UTC; undefined when there are too many.
+   */
   changeTimes(table: LoaderTable): bigint[] | undefined
   /** Visits the cells that are valid at an instant, µs UTC. @param levelColumn integer column of levels */
   readCells(table: LoaderTable, levelColumn: string, instantUs: bigint, visit: CellVisitor): void

@@ -19,7 +19,9 @@ const LAYER_SHARE = 1 / 4
 export interface Theme {
   readonly table: LoaderTable
   readonly version: number
-  /** instants at which cells begin or end, ascending; undefined = too many to list: a slot is one instant then */
+  /**
+   * instants at which cells begin or end, ascending; undefined = too many to list: a slot is one instant then
+   */
   readonly changes: readonly bigint[] | undefined
 }
 
@@ -44,7 +46,10 @@ export interface Themes {
   stats(): { overlayBytes: number; overlayCount: number; clampedLevels: number; unreadableCells: number }
 }
 
-/** @param openReader called at the first use: a gateway without risk opens no database. Undefined = no data yet */
+/**
+ * @param openReader called at the first use: a gateway without risk opens no database. Undefined = no data
+ * yet
+ */
 export function openThemes(config: Config, openReader: () => ThemeReader | undefined): Themes {
   const { overlayCacheBytes } = config.routing
   const { levelColumn } = config.riskmap
@@ -112,7 +117,8 @@ export function openThemes(config: Config, openReader: () => ThemeReader | undef
 /**
  * Creates a cache of the change times of tables, one version each.
  *
- * @param onNewVersion called when a newer version of a table is seen: what was computed from older ones is outdated
+ * @param onNewVersion called when a newer version of a table is seen: what was computed from older ones is
+ *   outdated
  */
 function createChangeCache(onNewVersion: (tableId: number) => void) {
   const cached = new Map<number, { version: number; changes: bigint[] | undefined }>()

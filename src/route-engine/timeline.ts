@@ -6,9 +6,14 @@ import type { Theme, Themes } from './themes.js'
 
 const US_PER_MS = 1000n
 
-/** A timeline that reads profiles when a search reaches their slots, so that a table may change in between. */
+/**
+ * A timeline that reads profiles when a search reaches their slots, so that a table may change in between.
+ */
 export interface WatchedTimeline extends Timeline {
-  /** Returns true when profiles of two states of a table were returned: the result of the search is invalid then. */
+  /**
+   * Returns true when profiles of two states of a table were returned: the result of the search is invalid
+   * then.
+   */
   isMixed(): boolean
 }
 

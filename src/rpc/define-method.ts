@@ -4,7 +4,9 @@ import { kindOf } from './envelope.js'
 import type { RawJson, StreamedJson } from './result.js'
 import { shorten } from './shorten.js'
 
-/** Facts about a method without its code. The OpenRPC document and docs/methods.md are generated from them. */
+/**
+ * Facts about a method without its code. The OpenRPC document and docs/methods.md are generated from them.
+ */
 export interface MethodFacts {
   readonly name: string
   readonly summary: string

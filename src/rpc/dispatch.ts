@@ -26,7 +26,10 @@ export interface Dispatch<C> {
   charge(calls: number): Promise<void>
   /** receives errors that are no `AppError`, and those with a cause */
   onFault(method: string, error: unknown): void
-  /** receives the outcome of each call, under the name `unknown` for methods that do not exist; absent where nothing is counted */
+  /**
+   * receives the outcome of each call, under the name `unknown` for methods that do not exist; absent where
+   * nothing is counted
+   */
   onCall?(method: string, outcome: 'ok' | ErrorName, ms: number): void
 }
 
@@ -40,8 +43,9 @@ export interface Answer {
 /**
  * Answers one JSON-RPC body: a request, a notification or a batch.
  *
- * @returns status 200 for calls that reached their methods, 204 for notifications; 400 for text that is not JSON, 403 and
- *   429 for a single call that was refused before its method ran. Errors of methods are in the body.
+ * @returns status 200 for calls that reached their methods, 204 for notifications; 400 for text that is not
+ *   JSON, 403 and 429 for a single call that was refused before its method ran. Errors of methods are in the
+ *   body.
  * @see JSON-RPC 2.0 Specification, sections 4 to 6
  */
 export async function dispatch<C>(bytes: Uint8Array, call: Dispatch<C>): Promise<Answer> {

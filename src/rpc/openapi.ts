@@ -16,8 +16,8 @@ const RPC_COMPONENTS = {
 } as const
 
 /**
- * Makes the paths of an API's methods: JSON-RPC at the path of the API, and `call/<method>` for each method, whose body and
- * answer are params and result alone.
+ * Makes the paths of an API's methods: JSON-RPC at the path of the API, and `call/<method>` for each method,
+ * whose body and answer are params and result alone.
  */
 export function methodPaths(title: string, methods: readonly PlacedMethod[]): Record<string, PathItem> {
   const [first] = methods

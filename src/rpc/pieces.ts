@@ -1,10 +1,15 @@
 import { RESULT_HEAD, type RequestId, resultTail } from './envelope.js'
 import { isMarked } from './result.js'
 
-/** Text, or text that is made while it is sent. `return()` closes the source also before the first `next()`. */
+/**
+ * Text, or text that is made while it is sent. `return()` closes the source also before the first `next()`.
+ */
 export type Piece = string | AsyncIterableIterator<string>
 
-/** Makes the text of a result. The first part of a streamed one is read here, so that an early fault is thrown. */
+/**
+ * Makes the text of a result. The first part of a streamed one is read here, so that an early fault is
+ * thrown.
+ */
 export async function resultPiece(result: unknown): Promise<Piece> {
   if (!isMarked(result)) return JSON.stringify(result ?? null)
   if (result.kind === 'rawJson') return result.text
@@ -30,7 +35,10 @@ export async function discard(piece: Piece): Promise<void> {
   if (typeof piece !== 'string') await piece.return?.()
 }
 
-/** Continues a stream after its first step. Not a generator: `return()` before the first `next()` skips its `finally`. */
+/**
+ * Continues a stream after its first step. Not a generator: `return()` before the first `next()` skips its
+ * `finally`.
+ */
 function resume(first: IteratorResult<string>, source: AsyncIterator<string>): AsyncIterableIterator<string> {
   let pending: IteratorResult<string> | undefined = first
   return {

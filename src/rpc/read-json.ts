@@ -8,8 +8,8 @@ const BACKSLASH = 0x5c
 /**
  * Reads a JSON body.
  *
- * Of duplicate keys the last one counts, as in JSON.parse. `__proto__` becomes an own property and a number beyond double
- * becomes Infinity; the schemas refuse both.
+ * Of duplicate keys the last one counts, as in JSON.parse. `__proto__` becomes an own property and a number
+ * beyond double becomes Infinity; the schemas refuse both.
  *
  * @param maxDepth deepest nesting of arrays and objects
  * @throws AppError PARSE_ERROR (not UTF-8, not JSON) or INVALID_REQUEST (too deep, lone surrogates)
@@ -46,7 +46,10 @@ function decodeUtf8(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + start, bytes.byteLength - start).toString('utf8')
 }
 
-/** Returns the byte offset of the first bracket deeper than `maxDepth`, -1 for none. Brackets in strings do not count. */
+/**
+ * Returns the byte offset of the first bracket deeper than `maxDepth`, -1 for none. Brackets in strings do
+ * not count.
+ */
 function tooDeepAt(bytes: Uint8Array, maxDepth: number): number {
   let depth = 0
   let inString = false

@@ -20,8 +20,9 @@ export function rawJson(text: string): RawJson {
 }
 
 /**
- * Marks a result that is sent while it is read, in constant memory. A caller that stops reading closes the source by
- * `return()`. A fault before the first chunk becomes an error answer; a later one breaks the transfer.
+ * Marks a result that is sent while it is read, in constant memory. A caller that stops reading closes the
+ * source by `return()`. A fault before the first chunk becomes an error answer; a later one breaks the
+ * transfer.
  */
 export function streamed(chunks: AsyncIterable<string>): StreamedJson {
   const result: StreamedJson = { kind: 'streamedJson', chunks }

@@ -2,8 +2,8 @@
 export type AuditEvent = { readonly act: string } & Readonly<Record<string, string | number | null>>
 
 /**
- * Acts of command-line programs, which have no log of their own, on their way to the log of the gateway. The gateway writes
- * each as a line with `audit: true`.
+ * Acts of command-line programs, which have no log of their own, on their way to the log of the gateway. The
+ * gateway writes each as a line with `audit: true`.
  */
 export interface AuditNotes {
   note(event: AuditEvent): Promise<void>

@@ -49,9 +49,17 @@ export interface CitationStore {
   findById(citationId: number): Promise<CitedState | undefined>
   /** Returns every citation, oldest first. */
   all(): Promise<CitedState[]>
-  /** Removes the citation of a long form, or every citation of a short form. @returns those removed, oldest first */
+  /**
+   * Removes the citation of a long form, or every citation of a short form.
+   *
+   * @returns those removed, oldest first
+   */
   remove(label: string): Promise<Citation[]>
-  /** Lists citations that match, oldest first unless the query gives an order. @throws AppError BAD_CONDITION */
+  /**
+   * Lists citations that match, oldest first unless the query gives an order.
+   *
+   * @throws AppError BAD_CONDITION
+   */
   list(query: ListQuery): Promise<Citation[]>
   /** Returns the ids of citations whose checksum is not computed, oldest first. */
   pending(): Promise<number[]>
@@ -63,11 +71,18 @@ export interface CitationStore {
 
 /** Finds rows by the names under which they can be read. */
 export interface RowStates {
-  /** Finds a dataset, else a loader table, else a citation. @param nowUs time to give for uncited rows, µs UTC */
+  /**
+   * Finds a dataset, else a loader table, else a citation.
+   *
+   * @param nowUs time to give for uncited rows, µs UTC
+   */
   find(label: string, nowUs: number): Promise<RowState | undefined>
 }
 
-/** Rows as they were at one moment: changes that are made meanwhile are not seen. Used by one caller at a time. */
+/**
+ * Rows as they were at one moment: changes that are made meanwhile are not seen. Used by one caller at a
+ * time.
+ */
 export interface Snapshot extends RowStates {
   close(): Promise<void>
 }
@@ -90,14 +105,15 @@ export interface DatabaseSpace {
 /** Removal of rows that nothing can read any more, and of the space that they took. */
 export interface Vacuum {
   /**
-   * Removes row versions that no citation sees, and tables that nothing names. Works while other programs read and write.
+   * Removes row versions that no citation sees, and tables that nothing names. Works while other programs
+   * read and write.
    *
    * @param pause called between steps of a few milliseconds
    */
   run(pause: Pause, onProgress?: (done: VacuumCounts) => void): Promise<VacuumCounts>
   /**
-   * Returns the free space of the database to the file system. Rewrites the whole database: blocks the calling thread
-   * meanwhile, and requires as much free disk space as the database takes.
+   * Returns the free space of the database to the file system. Rewrites the whole database: blocks the
+   * calling thread meanwhile, and requires as much free disk space as the database takes.
    *
    * @throws AppError BUSY when another program holds the database
    */

@@ -1,18 +1,20 @@
 /**
- * Wall clock of a device that may have no battery for it. After a power cut it can show 1970, or the time of the last shutdown,
- * until the network sets it.
+ * Wall clock of a device that may have no battery for it. After a power cut it can show 1970, or the time of
+ * the last shutdown, until the network sets it.
  */
 export interface TrustedClock {
-  /** Returns the wall clock, µs since 1970 UTC. Readings within one millisecond differ by a microsecond each. */
+  /**
+   * Returns the wall clock, µs since 1970 UTC. Readings within one millisecond differ by a microsecond each.
+   */
   nowUs(): number
   /**
-   * Returns false while the wall clock is before the latest time known to have passed. Nothing may expire then, and the health
-   * report contains it.
+   * Returns false while the wall clock is before the latest time known to have passed. Nothing may expire
+   * then, and the health report contains it.
    */
   isTrusted(): boolean
   /**
-   * Returns the latest time known to have passed. New terms begin there, so that a clock that is set right later does not end
-   * them at once.
+   * Returns the latest time known to have passed. New terms begin there, so that a clock that is set right
+   * later does not end them at once.
    */
   latestUs(): number
   /** Reports whether an instant has certainly passed. null never passes. */

@@ -71,15 +71,19 @@ export interface DatasetStore {
   remove(name: string): Promise<Dataset>
   /** Lists datasets that match, by id unless the query gives an order. @throws AppError BAD_CONDITION */
   list(query: ListQuery): Promise<Dataset[]>
-  /** Finds a dataset by name, long form or realname, each also with the prefix `ddc:`. @param nowUs see `RowState.info` */
+  /**
+   * Finds a dataset by name, long form or realname, each also with the prefix `ddc:`.
+   *
+   * @param nowUs see `RowState.info`
+   */
   find(label: string, nowUs: number): Promise<DatasetRows | undefined>
   /**
    * Writes records in one transaction. The caller holds the write lock.
    *
    * @param pause called between records
    * @returns records written
-   * @throws AppError UNKNOWN_DATASET, BAD_RECORD and RECORD_EXISTS with the `index` of the record, CANCELLED: nothing is
-   *   stored then
+   * @throws AppError UNKNOWN_DATASET, BAD_RECORD and RECORD_EXISTS with the `index` of the record, CANCELLED:
+   *   nothing is stored then
    */
   put(job: PutJob, pause: Pause): Promise<number>
   /**

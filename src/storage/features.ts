@@ -17,7 +17,10 @@ export interface FeatureColumn {
 
 /** Selection of features. An absent part selects all. */
 export interface FeatureQuery {
-  /** features whose geometry intersects it exactly, and features without a geometry, as OGC API – Features requires */
+  /**
+   * features whose geometry intersects it exactly, and features without a geometry, as OGC API – Features
+   * requires
+   */
   area?: PreparedArea
   /** features whose [start, end) overlaps it, half-open, µs UTC */
   span?: Span

@@ -4,7 +4,9 @@ import path from 'node:path'
 
 /** Encrypts values that must not be readable on a stolen disk: encrypted columns and secrets of upstreams. */
 export interface Keyring {
-  /** @param context place of the value; `decrypt` needs the same one, so that stored values cannot be swapped */
+  /**
+   * @param context place of the value; `decrypt` needs the same one, so that stored values cannot be swapped
+   */
   encrypt(text: string, context: string): Uint8Array
   /** @throws Error for another key, changed bytes or another context */
   decrypt(stored: Uint8Array, context: string): string
@@ -54,7 +56,11 @@ export function createKeyring(key: Uint8Array): Keyring {
   }
 }
 
-/** Reads the 32 bytes of a key file; undefined if the file is missing. @throws Error for a file that is not a key file */
+/**
+ * Reads the 32 bytes of a key file; undefined if the file is missing.
+ *
+ * @throws Error for a file that is not a key file
+ */
 export function readKeyFile(file: string): Buffer | undefined {
   let text: string
   try {
@@ -71,7 +77,10 @@ export function readKeyFile(file: string): Buffer | undefined {
   return key
 }
 
-/** Creates a key file. It is written under another name and then linked, so that two starts at once share one key. */
+/**
+ * Creates a key file. It is written under another name and then linked, so that two starts at once share one
+ * key.
+ */
 function createKeyFile(file: string): Buffer {
   const key = randomBytes(KEY_BYTES)
   const temp = `${file}.${randomBytes(6).toString('hex')}`

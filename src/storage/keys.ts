@@ -40,7 +40,8 @@ export interface KeyStore {
   /** Returns every key, revoked ones included, oldest first. */
   list(): Promise<KeyRecord[]>
   /**
-   * Adds a secret to a key. Its earlier secrets stay valid for `overlapS` more seconds at most; 0 removes them at once.
+   * Adds a secret to a key. Its earlier secrets stay valid for `overlapS` more seconds at most; 0 removes
+   * them at once.
    *
    * @returns undefined for an unknown or revoked key
    */

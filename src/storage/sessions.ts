@@ -19,13 +19,15 @@ interface OpenSession {
 export interface SessionStore {
   /** @returns the end of the session, and the seconds until then */
   open(session: NewSession): Promise<{ expiresAtUs: number; lifeS: number }>
-  /** Returns undefined for an unknown, closed or expired session, and for one whose key is revoked or expired. */
+  /**
+   * Returns undefined for an unknown, closed or expired session, and for one whose key is revoked or expired.
+   */
   findOpen(tokenHash: Uint8Array): Promise<OpenSession | undefined>
   /** Closes a session. An unknown token, or a second call, changes nothing. */
   close(tokenHash: Uint8Array): Promise<void>
   /**
-   * Returns the ids of at most `limit` ended sessions. They stay until `remove`, so that whatever belongs to them can be
-   * removed first.
+   * Returns the ids of at most `limit` ended sessions. They stay until `remove`, so that whatever belongs to
+   * them can be removed first.
    */
   listEnded(limit: number): Promise<string[]>
   remove(sessionIds: readonly string[]): Promise<void>

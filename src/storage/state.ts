@@ -32,7 +32,8 @@ export interface State extends ModelTables {
   /**
    * Writes the last uses of keys, records the time, and removes ended sessions. Called about once a minute.
    *
-   * @param onSessionEnded removes whatever belongs to a session before its row; false keeps the row for the next call
+   * @param onSessionEnded removes whatever belongs to a session before its row; false keeps the row for the
+   *   next call
    */
   housekeep(onSessionEnded?: (sessionId: string) => Promise<boolean>): Promise<void>
   /** Writes pending uses of keys and closes the database. A second call does nothing. */

@@ -18,11 +18,19 @@ export interface StateQuery {
   afterId?: number | undefined
   /** reads rows with smaller ids only */
   beforeId?: number | undefined
-  /** reads the last `limit` rows instead of the first, still in ascending order; cannot be combined with an order */
+  /**
+   * reads the last `limit` rows instead of the first, still in ascending order; cannot be combined with an
+   * order
+   */
   isFromEnd?: boolean | undefined
-  /** rows whose geometry in a column intersects an area exactly; `isNullIn` adds the rows without a geometry */
+  /**
+   * rows whose geometry in a column intersects an area exactly; `isNullIn` adds the rows without a geometry
+   */
   within?: { column: string; area: PreparedArea; isNullIn?: boolean } | undefined
-  /** rows whose [start, end) in two columns overlaps this half-open span, µs UTC; a null start or end is unbounded */
+  /**
+   * rows whose [start, end) in two columns overlaps this half-open span, µs UTC; a null start or end is
+   * unbounded
+   */
   span?: { start: string; end: string; fromUs: bigint; untilUs: bigint } | undefined
 }
 
@@ -80,8 +88,8 @@ export interface RowState {
   /**
    * Reads the rows that match a query, in the order of their ids unless the query gives one.
    *
-   * @throws AppError BAD_CONDITION, INVALID_PARAMS for an unknown column; from `pages` UNKNOWN_CITATION when the citation
-   *   was deleted meanwhile, CANCELLED
+   * @throws AppError BAD_CONDITION, INVALID_PARAMS for an unknown column; from `pages` UNKNOWN_CITATION when
+   *   the citation was deleted meanwhile, CANCELLED
    */
   read(query: StateQuery, options: ReadOptions): Promise<StateResult>
 }

@@ -4,9 +4,9 @@ type Release = () => Promise<void>
 /**
  * Decides between programs that remove unreferenced bytes and a backup that still needs them.
  *
- * A backup reads the rows first and then, for minutes, the bytes that they refer to. A model deleted meanwhile is gone from
- * the rows of the gateway but not from those of the backup. Whoever removes bytes therefore takes `remove`, which is refused
- * while a backup of this or any other process holds `keep`.
+ * A backup reads the rows first and then, for minutes, the bytes that they refer to. A model deleted
+ * meanwhile is gone from the rows of the gateway but not from those of the backup. Whoever removes bytes
+ * therefore takes `remove`, which is refused while a backup of this or any other process holds `keep`.
  *
  * A lease ends with the process that holds it, however that ends: no stale lease can be left behind.
  */

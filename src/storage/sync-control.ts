@@ -8,6 +8,9 @@ export interface SyncControl {
   /** Returns the measured rate of the last transfers, bytes per second; 0 if none was measured. */
   rate(): Promise<number>
   setRate(bytesPerSecond: number): Promise<void>
-  /** Returns a number that changes when another program has written to the database. Polled every second: cheap. */
+  /**
+   * Returns a number that changes when another program has written to the database. Polled every second:
+   * cheap.
+   */
   changeCount(): Promise<number>
 }

@@ -69,8 +69,8 @@ export interface QueuedModel {
 /** The outbox. */
 export interface TransferRows {
   /**
-   * Queues the feedback of a model to an upstream. There is one per pair: a failed one is queued again, any other one is
-   * returned as it is, so that the upstream never receives a second copy.
+   * Queues the feedback of a model to an upstream. There is one per pair: a failed one is queued again, any
+   * other one is returned as it is, so that the upstream never receives a second copy.
    */
   queueFeedback(model: QueuedModel, upstreamId: number): Promise<TransferRecord>
   /** Returns the waiting fetch of an upstream, or queues one. */
@@ -95,7 +95,9 @@ export interface TransferRows {
   deliver(transferId: number, answer: string): Promise<void>
   /** Queues a failed transfer again; a delivered one is returned unchanged. Undefined for an unknown id. */
   retry(transferId: number): Promise<TransferRecord | undefined>
-  /** Fails a waiting or running transfer; a delivered one is returned unchanged. Undefined for an unknown id. */
+  /**
+   * Fails a waiting or running transfer; a delivered one is returned unchanged. Undefined for an unknown id.
+   */
   cancel(transferId: number): Promise<TransferRecord | undefined>
   /** Fails all waiting transfers of a removed upstream. Returns their number. */
   cancelOfUpstream(upstreamId: number): Promise<number>

@@ -1,4 +1,7 @@
-/** Serialises the writers of this process: one runs at a time, the others wait without blocking the event loop. */
+/**
+ * Serialises the writers of this process: one runs at a time, the others wait without blocking the event
+ * loop.
+ */
 export interface WriteLock {
   run<T>(work: () => T | Promise<T>): Promise<T>
 }

@@ -16,7 +16,10 @@ interface GuardOptions {
 /** Error code of a refused connection. */
 const REFUSED_ADDRESS = 'EADDRREFUSED'
 
-/** Addresses that are never allowed: this network, link-local, cloud metadata, documentation, multicast, reserved. */
+/**
+ * Addresses that are never allowed: this network, link-local, cloud metadata, documentation, multicast,
+ * reserved.
+ */
 const NEVER: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] = [
   ['0.0.0.0', 8, 'ipv4'],
   ['169.254.0.0', 16, 'ipv4'],
@@ -73,8 +76,8 @@ export function createAddressCheck(
 }
 
 /**
- * Creates the connector of a connection pool. It checks the addresses that a name resolves to, at the moment of the connection,
- * and addresses written in the URL, which are not resolved.
+ * Creates the connector of a connection pool. It checks the addresses that a name resolves to, at the moment
+ * of the connection, and addresses written in the URL, which are not resolved.
  */
 export function createGuardedConnector(options: GuardOptions): buildConnector.connector {
   const isRefused = createAddressCheck(options)

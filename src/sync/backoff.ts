@@ -1,6 +1,6 @@
 /**
- * Returns the wait before the next attempt: "full jitter", `random(0, min(cap, base·2^n))`, so that the nodes of a fleet do not
- * call at once when their upstream returns.
+ * Returns the wait before the next attempt: "full jitter", `random(0, min(cap, base·2^n))`, so that the nodes
+ * of a fleet do not call at once when their upstream returns.
  *
  * @param failures consecutive failures, 1 or more
  * @param random number from 0 to 1

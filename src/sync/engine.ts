@@ -48,7 +48,10 @@ export interface Engine extends OutboxDeps {
   /** paused by an operator */
   isPaused: boolean
   isStopped: boolean
-  /** transfers whose failed attempt could not be recorded, for example on a full disk; retried by the scheduler */
+  /**
+   * transfers whose failed attempt could not be recorded, for example on a full disk; retried by the
+   * scheduler
+   */
   unrecorded: Set<number>
   /** last seen values of the switches that other programs set */
   seen: { changes: number; wakes: number }

@@ -2,8 +2,8 @@ import { AppError, ERRORS, type ErrorName, isAppError, messageOf } from '../erro
 import { retryAfterS } from './backoff.js'
 
 /**
- * Consequence of a failed attempt: `final` it will never succeed; `lane` the upstream accepts nothing now; `transfer` the
- * upstream refused this transfer but may accept others; `stopped` this gateway ended it.
+ * Consequence of a failed attempt: `final` it will never succeed; `lane` the upstream accepts nothing now;
+ * `transfer` the upstream refused this transfer but may accept others; `stopped` this gateway ended it.
  */
 type FaultScope = 'final' | 'lane' | 'transfer' | 'stopped'
 
@@ -75,7 +75,11 @@ export function classify(error: unknown): AttemptFault {
   return { ...fault, scope: 'final' }
 }
 
-/** Reports whether a call failed because the upstream does not offer it. @param also further statuses that mean so */
+/**
+ * Reports whether a call failed because the upstream does not offer it.
+ *
+ * @param also further statuses that mean so
+ */
 export function isUnsupported(error: unknown, also: readonly number[] = []): boolean {
   if (!isAppError(error) || error.errorName !== 'UPSTREAM_REFUSED') return false
   const { status, isMalformed } = error.data
@@ -83,7 +87,9 @@ export function isUnsupported(error: unknown, also: readonly number[] = []): boo
   return typeof status === 'number' && (UNSUPPORTED_STATUSES.includes(status) || also.includes(status))
 }
 
-/** Returns the HTTP status that corresponds to a JSON-RPC error; 500, which is retried, for an unknown one. */
+/**
+ * Returns the HTTP status that corresponds to a JSON-RPC error; 500, which is retried, for an unknown one.
+ */
 export function statusOfRpcError({ code, data }: { code?: unknown; data?: unknown }): number {
   const name = typeof data === 'object' && data !== null && 'name' in data ? data.name : undefined
   if (typeof name === 'string' && isErrorName(name)) return ERRORS[name].status

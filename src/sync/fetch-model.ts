@@ -39,11 +39,12 @@ interface Download {
 }
 
 /**
- * Fetches the newest aggregated model of the upstream and registers it with state 40. Bytes that arrived before a break or a
- * restart are not requested again.
+ * Fetches the newest aggregated model of the upstream and registers it with state 40. Bytes that arrived
+ * before a break or a restart are not requested again.
  *
  * @returns the model, and whether it was fetched before
- * @throws AppError NO_AGGREGATED_MODEL, DIGEST_MISMATCH, DISK_FULL, UPSTREAM_REFUSED, UPSTREAM_UNREACHABLE, CANCELLED
+ * @throws AppError NO_AGGREGATED_MODEL, DIGEST_MISMATCH, DISK_FULL, UPSTREAM_REFUSED, UPSTREAM_UNREACHABLE,
+ *   CANCELLED
  */
 export async function fetchModel(
   deps: AttemptDeps,
@@ -167,7 +168,10 @@ async function request({ attempt, remote, offset }: Download): Promise<Reply> {
   return await attempt.client.send({ method: 'GET', path, headers, signal: attempt.signal })
 }
 
-/** Returns the offset of the first byte of a reply; undefined if it has no bytes. A server may ignore the range. */
+/**
+ * Returns the offset of the first byte of a reply; undefined if it has no bytes. A server may ignore the
+ * range.
+ */
 function startOf(reply: Reply, offset: number): number | undefined {
   if (reply.status === 200) return 0
   if (reply.status !== 206) return undefined

@@ -5,9 +5,9 @@ const HIGH_BYTES = 1024 * 1024
 const LOW_BYTES = 256 * 1024
 
 /**
- * Returns the chunks of a stream without losing any when it breaks. A destroyed stream drops what it has buffered, which a link
- * that breaks often would have to send again and again. From this call on the stream flows into a queue, which is read to its
- * end before the error is thrown.
+ * Returns the chunks of a stream without losing any when it breaks. A destroyed stream drops what it has
+ * buffered, which a link that breaks often would have to send again and again. From this call on the stream
+ * flows into a queue, which is read to its end before the error is thrown.
  */
 export function flowing(stream: Readable): AsyncIterableIterator<Uint8Array> {
   const queue: Uint8Array[] = []

@@ -38,7 +38,11 @@ interface Outgoing {
 export interface Reply {
   status: number
   headers: Record<string, string | string[] | undefined>
-  /** Reads the whole body. @throws AppError UPSTREAM_UNREACHABLE, or UPSTREAM_REFUSED if it is longer than `maxReplyBytes` */
+  /**
+   * Reads the whole body.
+   *
+   * @throws AppError UPSTREAM_UNREACHABLE, or UPSTREAM_REFUSED if it is longer than `maxReplyBytes`
+   */
   text(): Promise<string>
   /** Returns the body as it arrives. */
   chunks(): AsyncIterable<Uint8Array>
@@ -50,7 +54,11 @@ export interface Reply {
 export interface UpstreamClient {
   /** Sends a request. @throws AppError UPSTREAM_UNREACHABLE if there is no answer */
   send(request: Outgoing): Promise<Reply>
-  /** Calls a JSON-RPC method. @throws AppError UPSTREAM_REFUSED with the status that corresponds to the error */
+  /**
+   * Calls a JSON-RPC method.
+   *
+   * @throws AppError UPSTREAM_REFUSED with the status that corresponds to the error
+   */
   rpc(path: string, method: string, params: object, signal: AbortSignal): Promise<unknown>
   close(): Promise<void>
 }

@@ -4,7 +4,9 @@ import type { AttemptFault } from './faults.js'
 
 /** Failures with an answer of the upstream after which later transfers may overtake a transfer. */
 const SET_ASIDE_AFTER = 3
-/** A transfer with fewer failures is retried after each success of its lane; one with more waits its own time. */
+/**
+ * A transfer with fewer failures is retried after each success of its lane; one with more waits its own time.
+ */
 const EAGER_UNTIL = 10
 /** Longest wait that an upstream may ask for, s. */
 const MAX_RETRY_AFTER_S = 86_400

@@ -6,7 +6,8 @@ export interface SyncMetrics {
   countFault(name: string): void
   addBytes(kind: TransferKind, bytes: number): void
   /**
-   * Includes a delivered transfer in the measured rate. Transfers below 64 KiB are ignored: latency dominates them.
+   * Includes a delivered transfer in the measured rate. Transfers below 64 KiB are ignored: latency dominates
+   * them.
    *
    * @returns the new rate, bytes per second; undefined if it did not change
    */

@@ -15,7 +15,8 @@ interface OpenOutboxOptions {
   config: Config
   state: Pick<State, 'clock' | 'transfers' | 'upstreams' | 'control'>
   /**
-   * registers fetched models. Its `onQueued` need not wake the outbox, which schedules again after every attempt
+   * registers fetched models. Its `onQueued` need not wake the outbox, which schedules again after every
+   * attempt
    */
   register: RegisterDeps
   parts: PartFiles

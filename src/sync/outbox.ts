@@ -17,8 +17,8 @@ export interface Outbox {
   /** Schedules now: something was queued or changed. */
   wake(): void
   /**
-   * Ends the waits of a transfer's upstream and waits until the transfer is settled, an attempt of its lane failed, the time is
-   * over, or the signal fires.
+   * Ends the waits of a transfer's upstream and waits until the transfer is settled, an attempt of its lane
+   * failed, the time is over, or the signal fires.
    */
   expedite(transferId: number, waitMs: number, signal: AbortSignal): Promise<Outcome>
   /** Ends the waits of an upstream, or of all. */

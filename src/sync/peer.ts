@@ -67,7 +67,10 @@ export async function discover(client: UpstreamClient, signal: AbortSignal): Pro
   }
 }
 
-/** Announces bytes before sending them. Returns the model if the peer has the bytes, otherwise where to send them. */
+/**
+ * Announces bytes before sending them. Returns the model if the peer has the bytes, otherwise where to send
+ * them.
+ */
 export async function announce(
   client: UpstreamClient,
   params: { sha256: string; size: number; data: object },
@@ -78,7 +81,11 @@ export async function announce(
   return parsed.data
 }
 
-/** Lists models of the store at the upstream. @throws AppError UPSTREAM_REFUSED, also if it has no such method */
+/**
+ * Lists models of the store at the upstream.
+ *
+ * @throws AppError UPSTREAM_REFUSED, also if it has no such method
+ */
 export async function listRemote(
   client: UpstreamClient,
   upstream: Pick<UpstreamRecord, 'upstreamStore'>,
@@ -95,8 +102,8 @@ export async function listRemote(
 }
 
 /**
- * Returns the data part that carries a model to another gateway: with its origin, by which the peer registers it once and refuses
- * loops.
+ * Returns the data part that carries a model to another gateway: with its origin, by which the peer registers
+ * it once and refuses loops.
  */
 export function feedbackData(model: ModelRecord, upstream: UpstreamRecord, nodeId: string): object {
   return {

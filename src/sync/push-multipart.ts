@@ -9,12 +9,15 @@ import { feedbackData, listRemote, MODEL_STORE_PATH, plainData, type RemoteModel
 /** Models of the same digest that are compared when an answer was lost. */
 const MAX_SAME = 100
 
-/** Largest model that is sent to another gateway in one request; announcing a smaller one would take longer. */
+/**
+ * Largest model that is sent to another gateway in one request; announcing a smaller one would take longer.
+ */
 export const SMALL_BYTES = 32 * 1024
 
 /**
- * Sends a model to a server with the public interface only: one multipart upload. If an earlier attempt may have arrived, the
- * upstream is searched for its model first, so that a lost answer does not lead to a second copy.
+ * Sends a model to a server with the public interface only: one multipart upload. If an earlier attempt may
+ * have arrived, the upstream is searched for its model first, so that a lost answer does not lead to a second
+ * copy.
  *
  * @returns JSON text of the model_info that the upstream answered
  * @throws AppError UPSTREAM_REFUSED, UPSTREAM_UNREACHABLE, MODEL_DAMAGED, CANCELLED
@@ -50,7 +53,8 @@ export async function pushMultipart(
 }
 
 /**
- * Sends a small model to another gateway in one request. It may be sent twice, because the receiver knows its origin.
+ * Sends a small model to another gateway in one request. It may be sent twice, because the receiver knows its
+ * origin.
  *
  * @returns JSON text of the model_info that the peer answered
  */
@@ -102,7 +106,10 @@ function readReply({ status, headers, text }: WholeReply): string {
   throw refused(status, errorMessageIn(text), headers)
 }
 
-/** Finds the model of an earlier attempt at the upstream; undefined if there is none or the server has no list. */
+/**
+ * Finds the model of an earlier attempt at the upstream; undefined if there is none or the server has no
+ * list.
+ */
 async function findReceived(
   deps: AttemptDeps,
   attempt: Attempt,

@@ -15,8 +15,8 @@ const BREAK_MS = 200
 const MAX_MISMATCHES = 2
 
 /**
- * Sends a model to another gateway. The digest is announced first: bytes that the peer has are not sent. After each break the
- * offset is asked for and the rest is sent, as long as the peer gains bytes.
+ * Sends a model to another gateway. The digest is announced first: bytes that the peer has are not sent.
+ * After each break the offset is asked for and the rest is sent, as long as the peer gains bytes.
  *
  * @returns JSON text of the model_info that the peer answered
  * @throws AppError UPSTREAM_REFUSED, UPSTREAM_UNREACHABLE, DIGEST_MISMATCH, MODEL_DAMAGED, CANCELLED
@@ -61,7 +61,10 @@ interface PushState {
   mismatches: number
 }
 
-/** Sends the rest of an upload. Returns the answer; undefined if the state of the upload has to be asked for again. */
+/**
+ * Sends the rest of an upload. Returns the answer; undefined if the state of the upload has to be asked for
+ * again.
+ */
 async function pushOnce(
   deps: AttemptDeps,
   attempt: Attempt,
@@ -80,7 +83,9 @@ async function pushOnce(
   return await sendRest(deps, attempt, model, state)
 }
 
-/** Announces the model. Returns the answer if the peer has its bytes; otherwise sets the path of the upload. */
+/**
+ * Announces the model. Returns the answer if the peer has its bytes; otherwise sets the path of the upload.
+ */
 async function begin(
   deps: AttemptDeps,
   attempt: Attempt,

@@ -23,8 +23,8 @@ export interface Runner {
   /**
    * Runs one attempt of a transfer to its end.
    *
-   * @returns JSON text of the model_info that the upstream answered; null if the registration of a fetched model has completed
-   *   the transfer
+   * @returns JSON text of the model_info that the upstream answered; null if the registration of a fetched
+   *   model has completed the transfer
    * @throws AppError that `classify` takes
    */
   run(transfer: TransferRecord, signal: AbortSignal, progress: Progress): Promise<string | null>
@@ -67,7 +67,10 @@ export function createRunner(deps: AttemptDeps, options: RunnerOptions): Runner 
   }
 }
 
-/** Returns the connection of an upstream; replaces it, after closing it, if the settings of the upstream have changed. */
+/**
+ * Returns the connection of an upstream; replaces it, after closing it, if the settings of the upstream have
+ * changed.
+ */
 async function connect(
   connections: Map<number, Connection>,
   upstream: UpstreamRecord,

@@ -8,7 +8,10 @@ export interface Throttle {
 
 /** Size of a piece without a limit. */
 const PIECE_BYTES = 256 * 1024
-/** With a limit a piece takes a quarter of a second, so that the pause between two is not mistaken for a broken link. */
+/**
+ * With a limit a piece takes a quarter of a second, so that the pause between two is not mistaken for a
+ * broken link.
+ */
 const PIECES_PER_SECOND = 4
 
 /**

@@ -21,8 +21,8 @@ export interface WorkerClient {
   /** Returns the number of calls that wait or run. */
   pending(): number
   /**
-   * Resolves to true when the thread answers within `limitMs`. A thread that is started on demand and does not run counts as
-   * alive; one that should be running is started.
+   * Resolves to true when the thread answers within `limitMs`. A thread that is started on demand and does
+   * not run counts as alive; one that should be running is started.
    */
   isAlive(limitMs: number): Promise<boolean>
   /** Returns true when the thread was ever started: the first call starts it. */

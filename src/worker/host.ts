@@ -4,7 +4,10 @@ import { CANCEL_ASKED, type FromWorker, type ToWorker, type WireError } from './
 
 /** Context of a call in a worker thread. */
 export interface Work {
-  /** cancel flag: element 0 becomes `CANCEL_ASKED` when the caller has given up; long kernels read it at intervals */
+  /**
+   * cancel flag: element 0 becomes `CANCEL_ASKED` when the caller has given up; long kernels read it at
+   * intervals
+   */
   readonly cancel: Int32Array
   /** Sends an event to the caller before the result, for instance progress. */
   emit(event: unknown): void
@@ -20,8 +23,8 @@ interface WorkOptions {
 }
 
 /**
- * Answers calls in a worker thread. Handlers run one after another in the order of the calls, an async one to its end, so
- * they share the worker's state without locks.
+ * Answers calls in a worker thread. Handlers run one after another in the order of the calls, an async one to
+ * its end, so they share the worker's state without locks.
  */
 export function serveWork(
   port: MessagePort,

@@ -1,6 +1,6 @@
 /**
- * Messages to a worker thread. A call is one `call`, any number of `event`, and one `done` or `failed`. A `ping` is answered
- * before the calls that wait, which shows that the thread's event loop turns.
+ * Messages to a worker thread. A call is one `call`, any number of `event`, and one `done` or `failed`. A
+ * `ping` is answered before the calls that wait, which shows that the thread's event loop turns.
  */
 export type ToWorker =
   | { kind: 'call'; id: number; name: string; payload: unknown; cancel: Int32Array }

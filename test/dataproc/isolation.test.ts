@@ -42,7 +42,10 @@ interface Told {
   stderr: string
 }
 
-/** A program and a data directory that another user may use too: a service runs as nobody's user and never as root. */
+/**
+ * A program and a data directory that another user may use too: a service runs as nobody's user and never as
+ * root.
+ */
 function prepare(t: Test): { node: string; driver: string; data: string } {
   const dir = mkdtempSync(path.join(os.tmpdir(), 'fieldgate-isolation-'))
   t.teardown(() => rmSync(dir, { recursive: true, force: true }))

@@ -21,7 +21,10 @@ import { at, town } from '../support/town.js'
 const LOADER = '/api/v1/dataloaderapi/jsonrpc'
 const DATASET = '/api/v2/dataset/jsonrpc'
 
-/** Errors of the gateway's state, or of what a module does, and not of a call's words: each has a test of its own elsewhere. */
+/**
+ * Errors of the gateway's state, or of what a module does, and not of a call's words: each has a test of its
+ * own elsewhere.
+ */
 const OF_THE_STATE: readonly string[] = [
   ...['BUSY', 'TIME_LIMIT', 'SEARCH_TOO_LARGE', 'DISK_FULL', 'TOO_MANY_UPLOADS'],
   ...['UPSTREAM_UNREACHABLE', 'UPSTREAM_REFUSED', 'NO_AGGREGATED_MODEL'],

@@ -53,7 +53,8 @@ t.test('hang-up: a route search is ended in its worker, and the next one is answ
     gateway.logLines.filter(({ msg }) => msg === 'a call ended after its caller had given up') as {
       outcome: string
     }[]
-  // how long a search takes is the machine's affair: from a try that is over before the hang-up to one that is not
+  // how long a search takes is the machine's affair: from a try that is over before the hang-up to one that
+  // is not
   for (let waitMs = 60; !ended().some(({ outcome }) => outcome === 'CANCELLED'); waitMs *= 0.8) {
     const before = ended().length
     const { state, hangUp } = ask(t, gateway, 'routing.dijkstra', longSearch())

@@ -4,8 +4,8 @@ import t, { type Test } from 'tap'
 import { type KeyPair, pairHeaders, post, startGateway } from '../support/start-gateway.js'
 
 /**
- * Runs the pairs of `fixtures/jsonrpc.json` over real HTTP. A pair says what the specification (its section) or
- * prudence asks, what is sent, and what must come back.
+ * Runs the pairs of `fixtures/jsonrpc.json` over real HTTP. A pair says what the specification (its section)
+ * or prudence asks, what is sent, and what must come back.
  */
 interface Pair {
   section: string

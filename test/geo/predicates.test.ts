@@ -111,7 +111,8 @@ t.test('intersects: borders, holes, ends and empty geometries', async (t) => {
 })
 
 t.test('intersects: exact where differences of doubles are not', async (t) => {
-  // the points of the line y = x in steps of one unit in the last place, beside 12 and 24 (Kettner et al. 2008)
+  // the points of the line y = x in steps of one unit in the last place, beside 12 and 24 (Kettner et al.
+  // 2008)
   const diagonal = line([12, 12], [24, 24])
   for (let i = 0; i < 32; i++) {
     for (let j = 0; j < 32; j++) {

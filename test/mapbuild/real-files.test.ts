@@ -9,8 +9,9 @@ import { verifyGraph } from '../../src/routing/graph/graph-verify.js'
 import { BUILD, EXTRACTS, missingExtracts, realExtracts } from '../support/osm-fixture.js'
 
 /**
- * Nodes and arcs of the largest strongly connected part of the car network, as a simple other program counts them: it
- * keeps every crossing of ways, drives private roads freely and knows no restriction or barrier. Ours must come near.
+ * Nodes and arcs of the largest strongly connected part of the car network, as a simple other program counts
+ * them: it keeps every crossing of ways, drives private roads freely and knows no restriction or barrier.
+ * Ours must come near.
  */
 const CAR_NETWORKS: Record<string, [nodes: number, arcs: number]> = {
   'porto_portugal.osm.pbf': [62_249, 145_013],

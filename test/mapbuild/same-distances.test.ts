@@ -17,7 +17,9 @@ interface Edge {
   ms: number
 }
 
-/** The roads as OSM has them: every node a place, every hop an edge. Closed barriers are entered and not left. */
+/**
+ * The roads as OSM has them: every node a place, every hop an edge. Closed barriers are entered and not left.
+ */
 function rawEdges(roads: RoadData, refs: Uint32Array): Map<number, Edge[]> {
   const edges = new Map<number, Edge[]>()
   const { wayFirstRef, nodeState, nodeLngE7, nodeLatE7, forwardSpeed, backwardSpeed } = roads

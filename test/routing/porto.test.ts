@@ -139,8 +139,8 @@ function dangerous(overlay: Overlay): Overlay {
 }
 
 /**
- * Sums up the hours of an answer from its lines and the cells, without overlay and pieces. `slack` bounds the effect of
- * rounding each border to a millimetre.
+ * Sums up the hours of an answer from its lines and the cells, without overlay and pieces. `slack` bounds the
+ * effect of rounding each border to a millimetre.
  */
 function sumByWalking(
   features: readonly RouteFeature[],

@@ -282,7 +282,10 @@ async function uncite(world: World, nth: number, isShort: boolean): Promise<void
   world.cited = world.cited.filter((one) => !isGone(one))
 }
 
-/** The whole, in pages, by key, by place, in another order, its checksum; and the short form reads as the newest. */
+/**
+ * The whole, in pages, by key, by place, in another order, its checksum; and the short form reads as the
+ * newest.
+ */
 async function check({ opened, cited }: World, citation: Cited): Promise<void> {
   const { store } = opened
   const expected = citation.rows.map((row) => printed(citation.source, row))

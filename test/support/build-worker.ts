@@ -1,13 +1,17 @@
 import { buildSync } from 'esbuild'
 
-/** Writes the program as one file for the worker threads of tests, with a map back to the sources for coverage. */
+/**
+ * Writes the program as one file for the worker threads of tests, with a map back to the sources for
+ * coverage.
+ */
 export function buildWorker(outfile: string): void {
   buildSync({
     entryPoints: ['src/main.ts'],
     bundle: true,
     platform: 'node',
     format: 'cjs',
-    // an ES module's default export that is bundled into CommonJS would not be found by `require` from outside
+    // an ES module's default export that is bundled into CommonJS would not be found by `require` from
+    // outside
     external: ['better-sqlite3'],
     sourcemap: 'inline',
     sourcesContent: false,

@@ -17,7 +17,10 @@ export interface Endpoint {
   status?: number
 }
 
-/** Who may use what stands beside JSON-RPC: the first pattern that fits. What fits none is a fault of the test. */
+/**
+ * Who may use what stands beside JSON-RPC: the first pattern that fits. What fits none is a fault of the
+ * test.
+ */
 const RULES: readonly [pattern: RegExp, scope: Endpoint['scope']][] = [
   [/^\/(?:healthz|readyz|openrpc\.json|openapi\.json)$/, 'open'],
   [/^\/(?:$|console(?:$|\/))/, 'open'],

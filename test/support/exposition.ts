@@ -14,8 +14,9 @@ const LABEL = /^([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\\\|\\"|\\n)*)"(?:,|$)/
 const VALUE = /^(?:[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|[+-]Inf|NaN)$/
 
 /**
- * Reads a page by the grammar of the text format 0.0.4, and refuses everything that it does not allow: a sample before its
- * TYPE, families that are torn apart, a sample twice, histogram buckets that shrink or do not end at their count.
+ * Reads a page by the grammar of the text format 0.0.4, and refuses everything that it does not allow: a
+ * sample before its TYPE, families that are torn apart, a sample twice, histogram buckets that shrink or do
+ * not end at their count.
  *
  * @see https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
  */

@@ -24,8 +24,8 @@ export interface FakeUpstream {
 }
 
 /**
- * A server that knows only what the public interface shows: the multipart upload, and `get_info` when it is told so.
- * Everything else is 404.
+ * A server that knows only what the public interface shows: the multipart upload, and `get_info` when it is
+ * told so. Everything else is 404.
  */
 export async function startFakeUpstream(options: { hasGetInfo: boolean }): Promise<FakeUpstream> {
   const fake: FakeUpstream = {

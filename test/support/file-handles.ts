@@ -24,7 +24,9 @@ export function replaceMethod(t: Test, method: Methods, replace: Replacement): v
   })
 }
 
-/** Counts the handles that are closed until the end of a test. `close` itself is no method of the prototype. */
+/**
+ * Counts the handles that are closed until the end of a test. `close` itself is no method of the prototype.
+ */
 export function countClosed(t: Test): () => number {
   let closed = 0
   replaceMethod(t, 'emit', (_handle, emit, name: string, ...args: unknown[]) => {

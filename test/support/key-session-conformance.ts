@@ -4,7 +4,9 @@ import { hashSecret } from '../../src/auth/secret.js'
 import type { State } from '../../src/storage/state.js'
 import { START_MS } from './memory-state.js'
 
-/** The stores of keys and sessions, as a hub may keep them in another database, on a clock that stands still. */
+/**
+ * The stores of keys and sessions, as a hub may keep them in another database, on a clock that stands still.
+ */
 export interface KeysAndSessions extends Pick<State, 'keys' | 'sessions' | 'clock' | 'housekeep'> {
   /** moves the wall clock, ms; negative for back */
   advance(ms: number): void

@@ -16,7 +16,9 @@ import type { WorkerClient } from '../../src/worker/client.js'
 import { readResult } from './read-stream.js'
 import { NOW_US, TIME_ZONE_MIN } from './tables.js'
 
-/** The data loader over a directory of the test's; bulk jobs run in this thread, on a connection of their own. */
+/**
+ * The data loader over a directory of the test's; bulk jobs run in this thread, on a connection of their own.
+ */
 export interface TestLoader {
   readonly loader: Loader
   readonly data: DataDb

@@ -42,8 +42,9 @@ interface Arc {
 /**
  * A graph as `map build` makes it, from a few lines of a test: restrictions and private roads become nodes.
  *
- * A node is a junction with a turn state: the longest run of links just driven that begins a forbidden sequence, and
- * whether private roads at the start (0), public ones (1) or private ones at the goal (2) are being used.
+ * A node is a junction with a turn state: the longest run of links just driven that begins a forbidden
+ * sequence, and whether private roads at the start (0), public ones (1) or private ones at the goal (2) are
+ * being used.
  */
 export function makeGraph(network: Network): Graph {
   const { roads, junctions } = network
@@ -108,7 +109,9 @@ export function makeGraph(network: Network): Graph {
   }
 }
 
-/** Forbidden runs of links: an `only` forbids every other continuation after each of its links but the last. */
+/**
+ * Forbidden runs of links: an `only` forbids every other continuation after each of its links but the last.
+ */
 export function forbiddenRuns(network: Network): number[][] {
   const outOf = (junction: number) => allLinks(network).filter((link) => tailOf(network, link) === junction)
   return (network.restrictions ?? []).flatMap(({ kind, links }) => {

@@ -112,7 +112,9 @@ const feature = {
   },
 }
 
-/** What the standard's own schemas ask of each resource (OGC 17-069r4, and 18-058r1 for reference systems). */
+/**
+ * What the standard's own schemas ask of each resource (OGC 17-069r4, and 18-058r1 for reference systems).
+ */
 const SCHEMAS = {
   landingPage: { type: 'object', required: ['links'], properties: { title: { type: 'string' }, links } },
   conformance: {

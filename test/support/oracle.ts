@@ -6,7 +6,10 @@ export interface Spot {
   offsetMm: number
 }
 
-/** Levels of one theme: road → pieces [end mm, level] from its `from` junction on, tiling it; absent = level 0. */
+/**
+ * Levels of one theme: road → pieces [end mm, level] from its `from` junction on, tiling it; absent = level
+ * 0.
+ */
 export interface Theme {
   pieces: Map<number, [endMm: number, level: number][]>
   sensitivity: number[]
@@ -37,8 +40,9 @@ interface State {
 }
 
 /**
- * Cheapest cost between two sets of spots, by brute force over the roads as they are: states are the last links
- * driven, and each restriction is looked up in them as it is written. Shares nothing with the graph or the search.
+ * Cheapest cost between two sets of spots, by brute force over the roads as they are: states are the last
+ * links driven, and each restriction is looked up in them as it is written. Shares nothing with the graph or
+ * the search.
  *
  * @returns integral milliseconds, Infinity when there is no path
  */
@@ -94,7 +98,10 @@ export function oracleCost(world: World, starts: readonly Spot[], goals: readonl
   }
 }
 
-/** Cost of one stretch: time by pieces, each (1 + Σ sensitivity) times as long, rounded once. Infinity when closed. */
+/**
+ * Cost of one stretch: time by pieces, each (1 + Σ sensitivity) times as long, rounded once. Infinity when
+ * closed.
+ */
 export function driveCost(world: World, { link, fromMm, toMm }: Drive): number {
   const segment = link >> 1
   const low = Math.min(fromMm, toMm)
@@ -130,7 +137,10 @@ export function levelAt(theme: Theme, segment: number, mm: number): number {
   return theme.pieces.get(segment)?.find(([endMm]) => endMm > mm)?.[1] ?? 0
 }
 
-/** Returns the fault of a chain of drives, null when there is none: gaps, wrong directions, restrictions, private roads. */
+/**
+ * Returns the fault of a chain of drives, null when there is none: gaps, wrong directions, restrictions,
+ * private roads.
+ */
 export function faultOf(world: World, drives: readonly Drive[]): string | null {
   let history: number[] = []
   let phase = 0

@@ -144,8 +144,8 @@ export function nameOf(graph: Graph, segment: number): string {
 }
 
 /**
- * The shortest drive that begins by a link and ends by another, as letters: `A>B` then `C>D` gives `ABCD` where B = C.
- * undefined when there is none.
+ * The shortest drive that begins by a link and ends by another, as letters: `A>B` then `C>D` gives `ABCD`
+ * where B = C. undefined when there is none.
  */
 export function driveBetween(graph: Graph, first: number, last: number): string | undefined {
   const { firstOut, head, arcLink, linkStartArc, segmentLengthMm } = graph

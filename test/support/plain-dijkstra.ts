@@ -1,7 +1,10 @@
 import type { Topology } from '../../src/routing/graph/topology.js'
 import type { End } from '../../src/routing/search/dijkstra.js'
 
-/** Cost of the cheapest path from any source to any target: the textbook algorithm with its own heap. Infinity when none. */
+/**
+ * Cost of the cheapest path from any source to any target: the textbook algorithm with its own heap. Infinity
+ * when none.
+ */
 export function plainDijkstra(
   { nodeCount, firstOut, head }: Topology,
   costOf: (arc: number) => number,

@@ -4,8 +4,8 @@ import type { Geometry, Position } from '../../src/geo/types.js'
  * Slow answers on small integer coordinates (0 to 5), exact because every number stays a small integer.
  *
  * The lines of two geometries cut the plane into corners, pieces of edges and faces. Corners are vertices and
- * crossings; the middle of two corners lies on each piece, the centroid of three in each face: so membership of these
- * sample points decides every question.
+ * crossings; the middle of two corners lies on each piece, the centroid of three in each face: so membership
+ * of these sample points decides every question.
  */
 
 /** x = nx / den, y = ny / den */

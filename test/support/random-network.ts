@@ -3,7 +3,10 @@ import type { Overlay } from '../../src/routing/search/overlay.js'
 import { allLinks, headOf, type Network, type Road, tailOf } from './make-graph.js'
 import type { Theme } from './oracle.js'
 
-/** Small networks with loops, parallel roads, roads of length 0, one-ways, lone junctions, restrictions, private roads. */
+/**
+ * Small networks with loops, parallel roads, roads of length 0, one-ways, lone junctions, restrictions,
+ * private roads.
+ */
 export function networks(maxJunctions = 7, maxRoads = 11): fc.Arbitrary<Network> {
   return fc
     .record({
@@ -63,7 +66,9 @@ function walk(network: Network, picks: readonly number[]): number[] {
   return links
 }
 
-/** Levels on some of the roads, cut at one to three places; sensitivities in eighths, so that sums are exact. */
+/**
+ * Levels on some of the roads, cut at one to three places; sensitivities in eighths, so that sums are exact.
+ */
 export function themes(roadLengthsMm: readonly number[]): fc.Arbitrary<Theme> {
   const sensitivity = fc.constantFrom<number[]>(
     [0, 0, 0, 0, 0, 1, 1, 10, 10, 9999, 9999],

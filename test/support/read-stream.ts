@@ -1,6 +1,9 @@
 import { isMarked } from '../../src/rpc/result.js'
 
-/** The value of a method's result, whether it is one, text, or a stream of text; and how many chunks it came in. */
+/**
+ * The value of a method's result, whether it is one, text, or a stream of text; and how many chunks it came
+ * in.
+ */
 export async function readResult(result: unknown): Promise<{ value: unknown; chunks: number }> {
   if (!isMarked(result)) return { value: result, chunks: 0 }
   if (result.kind === 'rawJson') return { value: JSON.parse(result.text), chunks: 1 }

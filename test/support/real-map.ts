@@ -8,7 +8,9 @@ import { readGraph } from '../../src/routing/graph/graph-file.js'
 
 export const PORTO = path.resolve('../shared/data/osm/porto_portugal.osm.pbf')
 
-/** Reason to skip tests on the real roads of Porto, false when the extract exists. For tap's `skip` option. */
+/**
+ * Reason to skip tests on the real roads of Porto, false when the extract exists. For tap's `skip` option.
+ */
 export const missingPorto: string | false = existsSync(PORTO) ? false : `${PORTO} does not exist`
 
 /** Builds the map of Porto. */

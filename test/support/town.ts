@@ -12,8 +12,9 @@ import { type RouteAnswer, type RouteQuestion, routeTextNow } from './routes.js'
 const STEP = 0.002
 
 /**
- * A town of `size` × `size` crossings, 143 m and 222 m apart at 50° N: two-way streets at 50 km/h, named by row and
- * column. Crossing (x, y) is junction `y * size + x`; streets to the east come first, then those to the north.
+ * A town of `size` × `size` crossings, 143 m and 222 m apart at 50° N: two-way streets at 50 km/h, named by
+ * row and column. Crossing (x, y) is junction `y * size + x`; streets to the east come first, then those to
+ * the north.
  */
 export function town(size = 5, restrictions: Restriction[] = []): Network {
   const junctions: [number, number][] = []

@@ -3,8 +3,8 @@ import path from 'node:path'
 import { buildWorker } from './build-worker.js'
 
 /**
- * Bundle of the program for the worker threads of a gateway in a test, so that a thread starts quickly. `npm test` builds it
- * once and names it in the environment; a file of tests that runs alone builds its own.
+ * Bundle of the program for the worker threads of a gateway in a test, so that a thread starts quickly. `npm
+ * test` builds it once and names it in the environment; a file of tests that runs alone builds its own.
  */
 export function workerEntry(): string {
   built ??= process.env.TEST_WORKER_FILE ?? buildForThisProcess()

@@ -87,7 +87,10 @@ function answerOf({ transfer, fault }: Outcome): string {
   throw notDelivered(transfer, fault)
 }
 
-/** Returns the id of the fetched model: from the row if it was registered now, from the answer if it was known. */
+/**
+ * Returns the id of the fetched model: from the row if it was registered now, from the answer if it was
+ * known.
+ */
 function fetchedId({ transfer, fault }: Outcome): string | null {
   if (transfer.state !== 'delivered') throw notDelivered(transfer, fault)
   return transfer.modelId ?? (JSON.parse(transfer.answer ?? '{}') as { model_id?: string }).model_id ?? null

@@ -5,7 +5,8 @@ import type { ModelRecord } from '../../storage/models.js'
 import type { ListedModelInfo, ModelInfo, StoreInfo } from './schema.js'
 
 /**
- * Converts a model. The name of its store is in the long form for models received as feedback and for aggregated ones.
+ * Converts a model. The name of its store is in the long form for models received as feedback and for
+ * aggregated ones.
  */
 export function toModelInfo(model: ModelRecord, timeZoneMin: number): z.output<typeof ModelInfo> {
   const isLong = model.state === 20 || model.state === 30

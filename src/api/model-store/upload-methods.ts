@@ -4,7 +4,10 @@ import { parseParams } from '../../rpc/define-method.js'
 import type { ModelState } from '../../storage/models.js'
 import { PutAggregatedParams, PutFeedbackParams, PutParams } from './schema.js'
 
-/** A method that registers a model. Its bytes come over HTTP beside its params, which are the JSON part `data`. */
+/**
+ * A method that registers a model. Its bytes come over HTTP beside its params, which are the JSON part
+ * `data`.
+ */
 export interface UploadMethod {
   readonly name: string
   /** Checks the params. @throws AppError INVALID_PARAMS with every fault and its path */

@@ -21,7 +21,8 @@ export const REACH_ERRORS = [
 ] as const satisfies readonly ErrorName[]
 
 /**
- * Sends a request to the search worker. It is cancelled when the caller disconnects or after `routing.timeLimitMs`.
+ * Sends a request to the search worker. It is cancelled when the caller disconnects or after
+ * `routing.timeLimitMs`.
  *
  * @returns JSON text of the method's result
  *

@@ -85,7 +85,10 @@ export const DijkstraParams = z
 const meters = z.number().min(0)
 const hours = z.number().min(0)
 
-/** Also has the links as a GeoJSON FeatureCollection, under the key `service.routeKey`; see `RouteFeature` of route-answer. */
+/**
+ * Also has the links as a GeoJSON FeatureCollection, under the key `service.routeKey`; see `RouteFeature` of
+ * route-answer.
+ */
 const RouteResult = z.looseObject({
   kml: z.string().optional().describe('the route as KML 2.2; with_kml only'),
   length: meters.describe('metres, on the WGS 84 ellipsoid'),

@@ -162,7 +162,9 @@ function revokeKey(io: CliIo, which: string): Action<unknown> {
   }
 }
 
-/** Finds a key by its id, or by a name that one key has. Revoked keys count only if no other key has the name. */
+/**
+ * Finds a key by its id, or by a name that one key has. Revoked keys count only if no other key has the name.
+ */
 function findKey(which: string, keys: KeyRecord[]): KeyRecord {
   const byId = keys.find((key) => key.keyId === which)
   if (byId !== undefined) return byId

@@ -63,7 +63,8 @@ export function createMapView(box: HTMLElement, events: MapEvents): MapView {
     if (!showPopup(map, event, ['events-point', 'events-line']))
       events.onClick([round(event.lngLat.lng), round(event.lngLat.lat)])
   })
-  // areas can cover the whole view: a left click on one adds a point to the route, a right click opens its popup
+  // areas can cover the whole view: a left click on one adds a point to the route, a right click opens its
+  // popup
   map.on('contextmenu', (event) => void showPopup(map, event, ['events-point', 'events-line', 'events-fill']))
   map.on('moveend', () => {
     const { lng, lat } = map.getCenter()

@@ -1,7 +1,10 @@
 import type { Family } from '../../http/metrics.js'
 import { labelled } from './family.js'
 
-/** Names of `ModelServices.metrics` → name, help and type of a family. Names that are not listed are not published. */
+/**
+ * Names of `ModelServices.metrics` → name, help and type of a family. Names that are not listed are not
+ * published.
+ */
 const FAMILIES: Record<string, [name: string, help: string, type: Family['type']]> = {
   models: ['models', 'Models that are listed', 'gauge'],
   model_bytes: ['model_bytes', 'Bytes of the listed models', 'gauge'],

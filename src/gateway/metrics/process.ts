@@ -4,8 +4,8 @@ import type { Family } from '../../http/metrics.js'
 import { counter, gauge, labelled } from './family.js'
 
 /**
- * Period of the timer that the event loop's delay is measured with. Each beat wakes the processor, for some 0.1 ms on a
- * virtual machine.
+ * Period of the timer that the event loop's delay is measured with. Each beat wakes the processor, for some
+ * 0.1 ms on a virtual machine.
  */
 const LOOP_PERIOD_MS = 250
 

@@ -74,7 +74,10 @@ async function databaseFamilies({ stateDb, dataDb }: DataLayout): Promise<Family
   return [labelled(file, 'database', files), labelled(wal, 'database', wals)]
 }
 
-/** Leaves out the families of what never happened: a rule on the age of the last backup then sees that it is absent. */
+/**
+ * Leaves out the families of what never happened: a rule on the age of the last backup then sees that it is
+ * absent.
+ */
 function backupFamilies(status: BackupStatus): Family[] {
   const { isRunning, lastSuccessUs, lastAttemptUs, lastError, lastTotalBytes } = status
   const families = [

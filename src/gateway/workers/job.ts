@@ -27,7 +27,9 @@ export interface JobWorkerData {
   readonly layout: DataLayout
 }
 
-/** Serves the thread of bulk jobs. The main thread starts it at the first large load and ends it when idle. */
+/**
+ * Serves the thread of bulk jobs. The main thread starts it at the first large load and ends it when idle.
+ */
 export function runJobWorker(port: MessagePort, { config, layout }: JobWorkerData): void {
   offerNativeDir(layout.nativeDir)
   const disk = createDiskSpace(layout.root, config.limits.diskReserveBytes)

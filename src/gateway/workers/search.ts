@@ -19,7 +19,10 @@ interface SearchWorkerData {
   readonly layout: DataLayout
 }
 
-/** Runs the search worker: all maps, risk overlays and searches are in this thread, so that the gateway keeps answering. */
+/**
+ * Runs the search worker: all maps, risk overlays and searches are in this thread, so that the gateway keeps
+ * answering.
+ */
 export function runSearchWorker(port: MessagePort, { config, layout }: SearchWorkerData): void {
   offerNativeDir(layout.nativeDir)
   const maps = openMaps(config, layout)

@@ -6,11 +6,11 @@ import { isSingleExecutable, readAsset } from '../../assets.js'
 export type WorkerRole = 'search' | 'job' | 'backup'
 
 /**
- * Starts a thread. Each role has a bundle of its own: every thread that ran the program's bundle would read it and keep
- * it in memory again. Where the role's bundle is absent (tests), the program's bundle is run.
+ * Starts a thread. Each role has a bundle of its own: every thread that ran the program's bundle would read
+ * it and keep it in memory again. Where the role's bundle is absent (tests), the program's bundle is run.
  *
- * @param programFile the program's bundle; in the single executable, which a thread cannot run, the role's bundle is
- *   read from inside it
+ * @param programFile the program's bundle; in the single executable, which a thread cannot run, the role's
+ *   bundle is read from inside it
  */
 export function startWorker(programFile: string, role: WorkerRole, options: WorkerOptions): Worker {
   const name = `${role}-worker.cjs`

@@ -12,7 +12,11 @@ export interface Downloadable {
   /** hex */
   sha256: string
   sizeBytes: number
-  /** opens the bytes from `start` up to `end`, without it. @throws AppError MODEL_DAMAGED when they are missing */
+  /**
+   * opens the bytes from `start` up to `end`, without it.
+   *
+   * @throws AppError MODEL_DAMAGED when they are missing
+   */
   open(range: { start: number; end: number }): Promise<AsyncIterableIterator<Uint8Array>>
 }
 
@@ -79,7 +83,9 @@ async function sendFile(
   return respond(requestId, status, headers, body)
 }
 
-/** Reads `Range`; undefined stands for the whole: for several ranges, an unknown unit, or a stale `If-Range`. */
+/**
+ * Reads `Range`; undefined stands for the whole: for several ranges, an unknown unit, or a stale `If-Range`.
+ */
 function rangeOf(
   c: HttpContext,
   etag: string,

@@ -7,8 +7,9 @@ interface Holder {
 }
 
 /**
- * Makes the locks of uploads: one request at a time for each. A new request asks the holder to release the lock, since a
- * client that hangs without closing its connection would hold it for ever, and waits up to `waitMs`.
+ * Makes the locks of uploads: one request at a time for each. A new request asks the holder to release the
+ * lock, since a client that hangs without closing its connection would hold it for ever, and waits up to
+ * `waitMs`.
  *
  * @param onAsked receives the call of a holder that is asked to release
  */

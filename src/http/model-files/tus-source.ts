@@ -10,9 +10,9 @@ const QUIET_MS = 60
 const MAX_LINGER_MS = 1000
 
 /**
- * Reads the chunks of a request body without losing any when the connection breaks. Node drops the buffered part of a
- * stream that is destroyed, a large share on a link that breaks every few hundred kilobytes. So the stream flows into a
- * queue, and the queue is read to its end before the break is thrown.
+ * Reads the chunks of a request body without losing any when the connection breaks. Node drops the buffered
+ * part of a stream that is destroyed, a large share on a link that breaks every few hundred kilobytes. So the
+ * stream flows into a queue, and the queue is read to its end before the break is thrown.
  *
  * @param signal ends the reading as a broken connection does
  * @throws AppError BODY_TIMEOUT after `idleMs` of silence, CANCELLED when the connection broke

@@ -25,7 +25,8 @@ const PART_HEAD = { headerPairs: 100, fieldNameSize: 100 }
  *
  * @returns the results of the takers
  * @throws AppError BAD_UPLOAD (which part is missing, doubled, unknown or cut off), BODY_TOO_LARGE,
- *   UNSUPPORTED_MEDIA_TYPE, and what the chunks and the takers throw. A taken file is then passed to `onLost`.
+ *   UNSUPPORTED_MEDIA_TYPE, and what the chunks and the takers throw. A taken file is then passed to
+ *   `onLost`.
  */
 export async function readParts<D, S>(
   chunks: AsyncIterable<Uint8Array>,

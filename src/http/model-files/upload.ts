@@ -34,7 +34,11 @@ export interface UploadMethod<D> {
 /** Allowance for the boundaries and headers of the two parts. */
 const FRAME_BYTES = 64 * 1024
 
-/** Adds `POST <api>/upload/<method>`: multipart in, the model_info out. @param apiPath path of the model store API */
+/**
+ * Adds `POST <api>/upload/<method>`: multipart in, the model_info out.
+ *
+ * @param apiPath path of the model store API
+ */
 export function addUploadRoute<C, D, S>(
   app: Hono<HttpEnv>,
   apiPath: string,

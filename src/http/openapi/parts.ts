@@ -13,7 +13,11 @@ export const REFUSED = {
 /** Responses of an operation that answers without a body. */
 export const NOTHING = { 204: { description: 'Done' }, default: REFUSED }
 
-/** Responses of an operation that answers with one media type. @param schema JSON Schema of the body; absent for any */
+/**
+ * Responses of an operation that answers with one media type.
+ *
+ * @param schema JSON Schema of the body; absent for any
+ */
 export function answers(description: string, type: string, schema?: object): object {
   return { 200: { description, ...contentOf(type, schema) }, default: REFUSED }
 }

@@ -13,8 +13,8 @@ interface Drain {
   /** records a request, before it is answered */
   onRequest(response: ServerResponse): void
   /**
-   * Waits for the requests that run now, while the server still listens for new ones, which the routes refuse with 503. Then
-   * closes the server.
+   * Waits for the requests that run now, while the server still listens for new ones, which the routes refuse
+   * with 503. Then closes the server.
    *
    * @param drainMs time after which every connection is cut
    */

@@ -7,8 +7,8 @@ const MAX_LINGER_MS = 30_000
 const WATCH_EVERY_MS = 500
 
 /**
- * Reads and discards the rest of a body after an early answer, such as the refusal of an upload that is too large. Closing
- * a socket with unread bytes resets the connection, and the client would lose the answer.
+ * Reads and discards the rest of a body after an early answer, such as the refusal of an upload that is too
+ * large. Closing a socket with unread bytes resets the connection, and the client would lose the answer.
  *
  * @param bodyMs what an accepted body may take, ms: a refused one gets no more
  * @see RFC 9112, 9.6
@@ -20,7 +20,8 @@ export function lingerAfterEarlyAnswer(
 ): void {
   if (!hasBody(request)) return
   const isLast = !response.shouldKeepAlive
-  // Node would close such a connection once the answer is written; here it is closed after the rest of the body
+  // Node would close such a connection once the answer is written; here it is closed after the rest of the
+  // body
   if (isLast) {
     response.shouldKeepAlive = true
     response.removeHeader('Connection')

@@ -9,7 +9,10 @@ interface PlainResponse {
   readonly body: string
 }
 
-/** Makes a refusal below the routes, where no header of the request was read: a JSON-RPC error under a new request id. */
+/**
+ * Makes a refusal below the routes, where no header of the request was read: a JSON-RPC error under a new
+ * request id.
+ */
 export function plainRefusal(error: AppError): PlainResponse {
   const requestId = requestIdOf(undefined)
   const body = errorText(null, toRpcError(error, requestId))

@@ -18,7 +18,10 @@ export interface HttpServer {
   connections(): number
   /** uses another pair for new connections; open ones are not affected */
   setTls(pair: TlsPair): void
-  /** waits up to `drainMs` for running requests, while new ones still reach the routes; then cuts every connection */
+  /**
+   * waits up to `drainMs` for running requests, while new ones still reach the routes; then cuts every
+   * connection
+   */
   stop(drainMs: number): Promise<void>
 }
 
@@ -30,7 +33,10 @@ export type Fetch = (
 
 type NodeServer = ReturnType<typeof createServer> | ReturnType<typeof createTlsServer>
 
-/** Makes the server of the routes: limits and time-outs of sockets, and error bodies that Node's own refusals lack. */
+/**
+ * Makes the server of the routes: limits and time-outs of sockets, and error bodies that Node's own refusals
+ * lack.
+ */
 export function createHttpServer(fetch: Fetch, limits: Config['limits'], tls: TlsPair | null): HttpServer {
   const guard = createSocketGuard(limits)
   // the library types Node's request for HTTP/2, too, which this server does not speak
@@ -53,7 +59,8 @@ export function createHttpServer(fetch: Fetch, limits: Config['limits'], tls: Tl
     listener(request, response)
   }
   server.on('request', onRequest)
-  // without Node's own 100-continue: the body reader sends it, so that a call refused by its headers never sends its body
+  // without Node's own 100-continue: the body reader sends it, so that a call refused by its headers never
+  // sends its body
   server.on('checkContinue', onRequest)
   server.on('clientError', answerClientError)
   guard.watch(server, tls !== null)

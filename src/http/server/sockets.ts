@@ -12,7 +12,9 @@ interface SocketLimits {
 const SPARE_CONNECTIONS = 32
 /** Time after which a connection beyond the limit is closed, ms. */
 const SPARE_MS = 2000
-/** Requests beyond the limit of one connection that are refused with an answer; one more cuts the connection. */
+/**
+ * Requests beyond the limit of one connection that are refused with an answer; one more cuts the connection.
+ */
 const SPARE_REQUESTS = 64
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => unknown
@@ -27,8 +29,8 @@ interface SocketGuard {
 }
 
 /**
- * Makes the limits of connections, and of requests that a client sends before its earlier ones are answered. Node runs
- * pipelined requests at once, so that many of them in one packet would be as many calls.
+ * Makes the limits of connections, and of requests that a client sends before its earlier ones are answered.
+ * Node runs pipelined requests at once, so that many of them in one packet would be as many calls.
  */
 export function createSocketGuard(limits: SocketLimits): SocketGuard {
   const open = new Set<Socket>()

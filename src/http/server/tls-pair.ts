@@ -8,7 +8,10 @@ export interface TlsPair {
   key: Buffer
 }
 
-/** Interval of the checks of the files, ms. `inotify` does not follow the symbolic links that certificate tools replace. */
+/**
+ * Interval of the checks of the files, ms. `inotify` does not follow the symbolic links that certificate
+ * tools replace.
+ */
 const WATCH_EVERY_MS = 2000
 
 /**

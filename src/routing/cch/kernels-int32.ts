@@ -3,8 +3,8 @@ import type { Hierarchy } from './hierarchy.js'
 import type { FullRun, Kernels, Labels, Metric, UpdateRun } from './metric.js'
 import { ROOT } from './tree.js'
 
-// Kind of values. scripts/generate-kernels.mjs replaces this block to generate kernels-float64.ts: loops that meet two
-// kinds of arrays in one process lose a quarter of their speed, so each kind has its own code.
+// Kind of values. scripts/generate-kernels.mjs replaces this block to generate kernels-float64.ts: loops that
+// meet two kinds of arrays in one process lose a quarter of their speed, so each kind has its own code.
 type Values = Int32Array
 /** 12.4 weighted days: this cost and more count as "no path", and the sum of any two stays in 32 bits. */
 const INFINITE = 2 ** 30 - 1
@@ -203,7 +203,8 @@ function markHeads(h: Hierarchy, run: UpdateRun, x: number, last: number): void 
 }
 
 /**
- * @see Kernels.climb. From the deepest label of a branch up: all labels below are relaxed by then, so a label is final when
+ * @see Kernels.climb. From the deepest label of a branch up: all labels below are relaxed by then, so a label
+ *   is final when
  * O(arcs of the ranks on the branch); `at - offset` is the depth of a label.
  *
  * its turn comes. A label at or above the best path is not relaxed.
@@ -316,7 +317,8 @@ function meet(forward: Values, backward: Values, count: number): number {
 }
 
 /**
- * @see Kernels.descend. Ranks in descending order: parents come before children, so every rank above has its final label.
+ * @see Kernels.descend. Ranks in descending order: parents come before children, so every rank above has its
+ *   final label.
  * The labels above a rank are read from `path`, depth → label, which the subtree order of ranks keeps valid:
  * when a rank comes, the entries above its depth belong to its own path to the root.
  */

@@ -76,7 +76,8 @@ export interface Kernels<V extends Values = Values> {
    *
    * @param offset of the branch's labels: a rank of depth d has the label `offset + d`
    * @param best only cheaper paths are wanted
-   * @returns cost of the best path through a common rank, `best` when none is cheaper; its label is `labels.meeting`
+   * @returns cost of the best path through a common rank, `best` when none is cheaper; its label is
+   *   `labels.meeting`
    */
   climb(
     h: Hierarchy,

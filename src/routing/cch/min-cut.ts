@@ -15,7 +15,8 @@ export const SINK = 2
  *
  * @param limit the search ends when the flow reaches it: a better cut is known
  * @returns the flow, at most `limit`
- * @see E. A. Dinic, "Algorithm for solution of a problem of maximum flow in networks with power estimation", 1970
+ * @see E. A. Dinic, "Algorithm for solution of a problem of maximum flow in networks with power estimation",
+ *   1970
  */
 export function maxFlow(cell: Cell, limit: number): number {
   const { nodeCount, first, flow, sources } = cell

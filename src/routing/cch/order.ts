@@ -16,7 +16,8 @@ import { eliminationTree, postOrder } from './tree.js'
  *
  * @param coordinates of the nodes; several nodes may have equal ones
  * @yields number of nodes in their final position, for progress, pauses and cancelling
- * @returns node → rank, 0 = contracted first; the ranks of every subtree of the elimination tree are consecutive
+ * @returns node → rank, 0 = contracted first; the ranks of every subtree of the elimination tree are
+ *   consecutive
  */
 export function* rankSteps(roads: Topology, coordinates: Coordinates): Generator<number, Uint32Array> {
   const order = new Uint32Array(roads.nodeCount)

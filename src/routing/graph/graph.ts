@@ -6,13 +6,14 @@
  * - a **segment** is an undirected piece of road between two junctions, with length and geometry. Its two
  *   directions are **links**: `link = segment * 2` runs along the geometry, `segment * 2 + 1` against it.
  *   A link's number is `edge_id` on the wire and is stable in a map file;
- * - a **node** is a junction in one turn state (which turn restrictions are in progress, whether private roads may
- *   still be used), and an **arc** is a link driven from one such state to the next. Most junctions have one node
- *   and most links one arc; there are more only where turns are restricted or roads are private. So turn
- *   restrictions and access rules need no special case in any search: they are part of the graph.
+ * - a **node** is a junction in one turn state (which turn restrictions are in progress, whether private
+ *   roads may still be used), and an **arc** is a link driven from one such state to the next. Most junctions
+ *   have one node and most links one arc; there are more only where turns are restricted or roads are
+ *   private. So turn restrictions and access rules need no special case in any search: they are part of the
+ *   graph.
  *
- * A route that starts inside a link continues as `linkStartArc[link]` does; a route may end inside a link on any of
- * its arcs (`linkFirstArc`).
+ * A route that starts inside a link continues as `linkStartArc[link]` does; a route may end inside a link on
+ * any of its arcs (`linkFirstArc`).
  */
 export interface Graph {
   readonly junctionCount: number
@@ -41,7 +42,10 @@ export interface Graph {
   readonly segmentLengthMm: Uint32Array
   /** segment → offset of its inner points in `geometry`; `segmentCount + 1` entries */
   readonly firstGeometry: Uint32Array
-  /** inner points (the ends are the junctions): pairs of zigzag varints, dlng then dlat, 1e-7 degree, from the tail on */
+  /**
+   * inner points (the ends are the junctions): pairs of zigzag varints, dlng then dlat, 1e-7 degree, from the
+   * tail on
+   */
   readonly geometry: Uint8Array
   /** segment → offset in `strings`, 0 = none */
   readonly segmentName: Uint32Array
@@ -52,15 +56,17 @@ export interface Graph {
   readonly linkNotes: Uint32Array
   /** link → bits of `LINK_FLAG` */
   readonly linkFlags: Uint8Array
-  /** link → arc by which a route that starts inside this link continues, `NO_ARC` where driving is not allowed */
+  /**
+   * link → arc by which a route that starts inside this link continues, `NO_ARC` where driving is not allowed
+   */
   readonly linkStartArc: Uint32Array
   /** link → its arcs are `linkArcs[linkFirstArc[link] … linkFirstArc[link + 1])`, ascending */
   readonly linkFirstArc: Uint32Array
   readonly linkArcs: Uint32Array
 
   /**
-   * node → rank in the contraction order of `routing/cch`, 0 = contracted first. Undefined in files that were built
-   * without one
+   * node → rank in the contraction order of `routing/cch`, 0 = contracted first. Undefined in files that were
+   * built without one
    */
   readonly nodeRank?: Uint32Array | undefined
   /** string pool: u32 byte length (little endian), then UTF-8; offset 0 is the empty string */

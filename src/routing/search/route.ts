@@ -74,7 +74,8 @@ export function measureStep(profile: Profile, step: Step): DrivenStep {
 /**
  * Finds the cheapest order of the points between the first and the last.
  *
- * @returns BlockedLeg when no order leads through them all: the first blocked leg of the order given, 0 when each leg
+ * @returns BlockedLeg when no order leads through them all: the first blocked leg of the order given, 0 when
+ *   each leg
  * of it has a path
  * @throws AppError CANCELLED, SEARCH_TOO_LARGE
  */

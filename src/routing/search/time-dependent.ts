@@ -135,7 +135,8 @@ const POTENTIAL_SHARE = 1023 / 1024
  * left (A*).
  *
  * @returns undefined when no path costs less than `boundMs`, or when stopped
- * @see P. Hart, N. Nilsson, B. Raphael, "A formal basis for the heuristic determination of minimum cost paths", 1968
+ * @see P. Hart, N. Nilsson, B. Raphael, "A formal basis for the heuristic determination of minimum cost
+ *   paths", 1968
  */
 function run(search: TimedSearch): Arrival | undefined {
   const { timeline, graph, labels, to, control } = search

@@ -8,7 +8,10 @@ import { createRowIndexWriter } from './row-index.js'
 /** Rows read at a time: about 2 ms. */
 const PAGE_ROWS = 500
 
-/** Starts a reading that computes checksum and row index. Memory is constant except for the index: 2 bytes per 1024 rows. */
+/**
+ * Starts a reading that computes checksum and row index. Memory is constant except for the index: 2 bytes per
+ * 1024 rows.
+ */
 export async function createChecksumPass(citation: RowState): Promise<ChecksumPass> {
   const hash = createHash('sha256')
   const index = createRowIndexWriter()

@@ -40,8 +40,8 @@ const FILE_PAGE_ROWS = 4
 const SLICE_MS = 50
 
 /**
- * Writes the rows of a state to a file, in constant memory. The file appears whole or not at all: it is written under
- * another name in the same directory, synced, and renamed.
+ * Writes the rows of a state to a file, in constant memory. The file appears whole or not at all: it is
+ * written under another name in the same directory, synced, and renamed.
  *
  * @returns rows written
  * @throws AppError BAD_CONDITION, INVALID_PARAMS, CANCELLED
@@ -66,8 +66,8 @@ export async function exportState(
 }
 
 /**
- * Writes the rows of a state to a new file without syncing it. A failure leaves the file half written: for files that are
- * of no use after a crash.
+ * Writes the rows of a state to a new file without syncing it. A failure leaves the file half written: for
+ * files that are of no use after a crash.
  *
  * @returns rows written
  * @throws AppError BAD_CONDITION, INVALID_PARAMS, CANCELLED

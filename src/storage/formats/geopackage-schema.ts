@@ -1,5 +1,6 @@
 /**
- * Definitions of the tables that every GeoPackage has, and of those of the metadata extension, as in the standard.
+ * Definitions of the tables that every GeoPackage has, and of those of the metadata extension, as in the
+ * standard.
  *
  * @see OGC 12-128r18, annex C (tables) and F.8 (metadata)
  */

@@ -7,7 +7,10 @@ export interface ImportFile {
   readonly columns: readonly DatasetColumn[] | undefined
   /** columns of the unique key; empty for none */
   readonly keyColumns: readonly string[]
-  /** Yields values in the order of the given columns, as `dataset.record.put` takes them; null for columns the file lacks. */
+  /**
+   * Yields values in the order of the given columns, as `dataset.record.put` takes them; null for columns the
+   * file lacks.
+   */
   records(columns: readonly StateColumn[]): AsyncIterable<unknown[]>
   close(): void
 }

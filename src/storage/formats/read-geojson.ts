@@ -17,8 +17,8 @@ interface Head {
 }
 
 /**
- * Opens a GeoJSON FeatureCollection. A file with one Feature per line, as `cite export` writes it, is read line by line in
- * constant memory; any other file is read whole.
+ * Opens a GeoJSON FeatureCollection. A file with one Feature per line, as `cite export` writes it, is read
+ * line by line in constant memory; any other file is read whole.
  *
  * @throws Error when the file is no FeatureCollection
  */

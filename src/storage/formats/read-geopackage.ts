@@ -17,8 +17,8 @@ interface Layer {
 }
 
 /**
- * Opens the first layer of a GeoPackage. A file of `cite export` describes its columns in the metadata; for any other file the
- * types are those of its table.
+ * Opens the first layer of a GeoPackage. A file of `cite export` describes its columns in the metadata; for
+ * any other file the types are those of its table.
  *
  * @throws Error in one line when the file has no layer
  */

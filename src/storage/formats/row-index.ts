@@ -38,8 +38,8 @@ export function createRowIndexWriter(): RowIndexWriter {
 /**
  * Finds the start of an offset.
  *
- * @returns the id after which to read, and the rows to skip from there: less than `STRIDE` unless the offset is behind the
- *   last entry
+ * @returns the id after which to read, and the rows to skip from there: less than `STRIDE` unless the offset
+ *   is behind the last entry
  */
 export function seekRowIndex(index: Uint8Array, offset: number): { afterId: number; skip: number } {
   const marks = Math.floor(offset / STRIDE)

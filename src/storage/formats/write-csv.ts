@@ -5,9 +5,9 @@ import type { StateColumn } from '../columns/state-column.js'
 import type { ExportedState } from './exported-state.js'
 
 /**
- * Yields rows as CSV (RFC 4180): a line of column names, then one line per row, each ended by CR LF. Null is an empty
- * field, an empty text is `""`. Geometry is WKT, bytes and files are base64, JSON is its text, times are ISO 8601; every
- * other value has the form in which `dataset.record.put` takes it as a string.
+ * Yields rows as CSV (RFC 4180): a line of column names, then one line per row, each ended by CR LF. Null is
+ * an empty field, an empty text is `""`. Geometry is WKT, bytes and files are base64, JSON is its text, times
+ * are ISO 8601; every other value has the form in which `dataset.record.put` takes it as a string.
  */
 export async function* csvText({ columns, pages, env }: ExportedState): AsyncGenerator<string> {
   yield `${columns.map(({ name }) => quote(name)).join(',')}\r\n`

@@ -7,9 +7,9 @@ import type { ExportedState } from './exported-state.js'
 const WGS84 = 4326
 
 /**
- * Yields rows as a GeoJSON FeatureCollection (RFC 7946), one Feature per line. The first geometry column is the Feature's
- * geometry; further ones are GeoJSON among the properties. Values have the form of event data. The member `citation`
- * describes the cited state and its columns.
+ * Yields rows as a GeoJSON FeatureCollection (RFC 7946), one Feature per line. The first geometry column is
+ * the Feature's geometry; further ones are GeoJSON among the properties. Values have the form of event data.
+ * The member `citation` describes the cited state and its columns.
  *
  * @throws Error when the geometry is not in WGS 84
  */

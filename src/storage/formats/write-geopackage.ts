@@ -17,11 +17,12 @@ const APPLICATION_ID = 0x47504b47
 const USER_VERSION = 10_300
 
 /**
- * Writes rows as a GeoPackage: a feature table with the name of the dataset, or an attribute table when there is no geometry.
- * The first geometry column is the geometry, further ones are WKT. Times with a zone are DATETIME in UTC, exact decimals and
- * JSON are text.
+ * Writes rows as a GeoPackage: a feature table with the name of the dataset, or an attribute table when there
+ * is no geometry. The first geometry column is the geometry, further ones are WKT. Times with a zone are
+ * DATETIME in UTC, exact decimals and JSON are text.
  *
- * `gpkg_metadata` holds the description of the citation, the types of the columns, and each NaN, which SQLite cannot store.
+ * `gpkg_metadata` holds the description of the citation, the types of the columns, and each NaN, which SQLite
+ * cannot store.
  *
  * @param file must not exist
  * @see OGC 12-128r18, GeoPackage Encoding Standard 1.3.1
@@ -102,7 +103,10 @@ function createRowWriter(db: Db, { columns, env }: ExportedState, table: Geopack
   }
 }
 
-/** Returns a function that notes a NaN: one metadata row means NaN, each place refers to it with scope `row/col`. */
+/**
+ * Returns a function that notes a NaN: one metadata row means NaN, each place refers to it with scope
+ * `row/col`.
+ */
 function createNanNotes(db: Db, table: GeopackageTable): (column: string, rowId: number) => void {
   const define = db.prepare(
     `INSERT OR IGNORE INTO gpkg_metadata (id, md_scope, md_standard_uri, mime_type, metadata)

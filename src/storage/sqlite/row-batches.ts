@@ -7,8 +7,8 @@ import { findTable } from './tables/catalog.js'
 import { putRecordsWithin } from './tables/put.js'
 
 /**
- * Opens batches over the writing connection of a thread that only loads. The write-ahead log is moved into the file after each,
- * so that no small commit of another thread has to do it.
+ * Opens batches over the writing connection of a thread that only loads. The write-ahead log is moved into
+ * the file after each, so that no small commit of another thread has to do it.
  */
 export function createRowBatches(db: Db): RowBatches {
   return {

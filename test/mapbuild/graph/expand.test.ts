@@ -128,7 +128,9 @@ t.test(
   },
 )
 
-/** Are the links flagged MAIN those that lead to and from a largest set of nodes that all reach each other? */
+/**
+ * Are the links flagged MAIN those that lead to and from a largest set of nodes that all reach each other?
+ */
 function hasRightMainFlags(graph: Graph): boolean {
   const { nodeCount, firstOut, head, arcLink, linkStartArc } = graph
   const nodes = Array.from({ length: nodeCount }, (_, node) => node)
@@ -160,7 +162,10 @@ function hasRightMainFlags(graph: Graph): boolean {
     })
 }
 
-/** Cheapest cost from the middle of a segment to every other, by the arcs; half segments are left out of the sum. */
+/**
+ * Cheapest cost from the middle of a segment to every other, by the arcs; half segments are left out of the
+ * sum.
+ */
 function costsFrom(graph: Graph, start: number): number[] {
   const { firstOut, head, arcLink, linkStartArc, segmentLengthMm } = graph
   const costs = Array.from({ length: graph.segmentCount }, () => Number.POSITIVE_INFINITY)
@@ -184,7 +189,9 @@ function costsFrom(graph: Graph, start: number): number[] {
   return costs
 }
 
-/** The same by brute force: a state is the last links driven, rules are looked up in it as OSM writes them. */
+/**
+ * The same by brute force: a state is the last links driven, rules are looked up in it as OSM writes them.
+ */
 function createOracle(graph: Graph, rules: Town['rules']) {
   const linkCount = graph.segmentCount * 2
   const endOf = (link: number) => ((link & 1) === 0 ? graph.segmentHead : graph.segmentTail)[link >>> 1] ?? 0

@@ -7,7 +7,9 @@ type Tags = Record<string, string>
 
 const tagsOf = (tags: Tags) => new Map(Object.entries(tags))
 
-/** `forward/backward` speeds in km/h, with * for private, ~ for ferry, o for roundabout; `closed` for neither. */
+/**
+ * `forward/backward` speeds in km/h, with * for private, ~ for ferry, o for roundabout; `closed` for neither.
+ */
 function drive(name: ProfileName, tags: Tags, country: string | null = null): string {
   const rule = findProfile(name).wayRule(tagsOf(tags), country)
   if (rule === undefined) return 'closed'

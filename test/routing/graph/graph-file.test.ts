@@ -271,7 +271,9 @@ t.test('loadGraphFile: from disk, within a size', async (t) => {
   t.throws(() => writeGraphFile(path.join(dir, 'no', 'folder'), graph), { code: 'ENOENT' })
 })
 
-/** Returns true when a function throws BAD_MAP_FILE, false when it throws nothing; other errors are passed on. */
+/**
+ * Returns true when a function throws BAD_MAP_FILE, false when it throws nothing; other errors are passed on.
+ */
 function isBadMap(read: () => unknown): boolean {
   try {
     read()

@@ -7,7 +7,10 @@ import { nearestJunction } from '../../../src/routing/graph/nearest-junction.js'
 import { snap } from '../../../src/routing/graph/snap.js'
 import { makeGraph, type Network } from '../../support/make-graph.js'
 
-/** A street of 0.01 degree to the east at 50° N, 716 m, and one north of it that is not part of the main network. */
+/**
+ * A street of 0.01 degree to the east at 50° N, 716 m, and one north of it that is not part of the main
+ * network.
+ */
 const STREETS: Network = {
   junctions: [[10, 50], [10.01, 50], [10, 50.002], [10.01, 50.002]], // biome-ignore format: pairs
   roads: [

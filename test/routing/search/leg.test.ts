@@ -80,7 +80,8 @@ function checkSteps(graph: Graph, world: World, leg: Leg, start: Spot, goal: Spo
   })
   const sumMs = drives.reduce((sum, drive) => sum + driveCost(world, drive), 0)
   if (sumMs !== leg.costMs) throw new Error(`steps cost ${sumMs} ms, the leg says ${leg.costMs}`)
-  // parts of length 0 are left out, so a chain may miss its zero links: only chains without such roads are checked
+  // parts of length 0 are left out, so a chain may miss its zero links: only chains without such roads are
+  // checked
   if (world.lengthMm.includes(0)) return
   const isAtEnd = (spot: Spot) => spot.offsetMm === 0 || spot.offsetMm === world.lengthMm[spot.segment]
   if (isAtEnd(start) || isAtEnd(goal)) return

@@ -11,7 +11,11 @@ interface Path {
   arc: number
 }
 
-/** Offers paths to one node in one slot, one after another. @returns the path that its label has at the end */
+/**
+ * Offers paths to one node in one slot, one after another.
+ *
+ * @returns the path that its label has at the end
+ */
 function bestOf(paths: readonly Path[], settleAfter = paths.length) {
   const labels = createLabels(5)
   const queue = new FlatQueue<number>()

@@ -6,7 +6,10 @@ const output = (value: unknown) => run({ output: { a: value } })
 
 const NO_PARAMS: readonly BadCall[] = [[{ x: 1 }, 'INVALID_PARAMS', /x/]]
 
-/** Calls at the module `m` of `test/e2e/bad-calls.test.ts`; `test/api/dataproc/bad-calls.test.ts` has more of them. */
+/**
+ * Calls at the module `m` of `test/e2e/bad-calls.test.ts`; `test/api/dataproc/bad-calls.test.ts` has more of
+ * them.
+ */
 export const DATAPROC_BAD_CALLS: BadCalls = {
   'dataproc.get_server_version': NO_PARAMS,
   'dataproc.list_modules': NO_PARAMS,

@@ -4,7 +4,10 @@ const column = (column_name: string, data_type = 'int') => ({ column_name, data_
 const create = (more: object) => ({ dataset_name: 'new', columns: [column('k')], ...more })
 const put = (records: unknown, more: object = {}) => ({ dataset_name: 'd', records, ...more })
 
-/** `d` has the columns k int, the key, and name varchar(5), and the row 1; the citation `c` is of it. More in test/api/dataset. */
+/**
+ * `d` has the columns k int, the key, and name varchar(5), and the row 1; the citation `c` is of it. More in
+ * test/api/dataset.
+ */
 export const DATASET_BAD_CALLS: BadCalls = {
   'dataset.create': [
     [create({ dataset_name: 'a b' }), 'INVALID_PARAMS', /dataset_name/],

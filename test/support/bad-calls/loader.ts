@@ -12,7 +12,10 @@ const add = (records: unknown, more: object = {}) => ({ data_name: 'x', record_s
 const good = feature([139, 35], { k: 100 })
 const file = { data_name: 'f', prefix_id: 1, path_id: 'a', file_name: 'b.jpg' }
 
-/** `x` has the columns k int4 and name varchar(5) or null, key k and one row; `cited` is cited; `f` has a file. */
+/**
+ * `x` has the columns k int4 and name varchar(5) or null, key k and one row; `cited` is cited; `f` has a
+ * file.
+ */
 export const LOADER_BAD_CALLS: BadCalls = {
   'loaderwebapi.register_loader': [
     [define({ data_name: '' }), 'INVALID_PARAMS', /data_name/],

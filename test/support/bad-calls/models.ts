@@ -18,7 +18,8 @@ const ENDPOINTS = [
 ]
 
 /**
- * The store `rain` has a model and an upstream that is switched off, of id 1; `alone` has none; of `stuck` one transfer waits.
+ * The store `rain` has a model and an upstream that is switched off, of id 1; `alone` has none; of `stuck`
+ * one transfer waits.
  */
 export function modelBadCalls({ nodeId, modelId, sha256 }: Standing): BadCalls {
   const announce = (data: object, more: object = {}) => ({

@@ -2,7 +2,10 @@ import type { AuditEvent, AuditNotes } from '../../audit.js'
 import { statement } from '../connection/database.js'
 import { type StateDb, writeState } from '../connection/state-db.js'
 
-/** Prefix of the facts in `meta` that are acts. The time follows, then the process id, which separates equal times. */
+/**
+ * Prefix of the facts in `meta` that are acts. The time follows, then the process id, which separates equal
+ * times.
+ */
 const PREFIX = 'audit:'
 /** Acts handed over in one call, so that those gathered while no gateway ran do not flood the log. */
 const MAX_ACTS = 500

@@ -1,4 +1,7 @@
-/** Cache of the ends of pages: the next page of the same query starts there instead of counting the rows before it. */
+/**
+ * Cache of the ends of pages: the next page of the same query starts there instead of counting the rows
+ * before it.
+ */
 export interface Bookmarks {
   /** Returns the row id after which the offset starts, undefined when it is not known. */
   find(citationId: number, conds: unknown, offset: number): number | undefined
@@ -15,7 +18,10 @@ export interface PageEnd {
 /** Longest key to keep, in characters: conditions of any length come from callers. */
 const MAX_KEY_CHARS = 2000
 
-/** Creates a cache. An entry never becomes wrong, because a cited state does not change; the oldest entries are dropped. */
+/**
+ * Creates a cache. An entry never becomes wrong, because a cited state does not change; the oldest entries
+ * are dropped.
+ */
 export function createBookmarks(capacity = 1000): Bookmarks {
   const marks = new Map<string, number>()
   const keyOf = (citationId: number, conds: unknown, offset: number) =>

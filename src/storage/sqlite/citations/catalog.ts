@@ -22,8 +22,8 @@ export interface FoundCitation {
 }
 
 /**
- * Cites the committed state of a dataset or loader table. To be called within a transaction. The cost does not depend on
- * the number of rows.
+ * Cites the committed state of a dataset or loader table. To be called within a transaction. The cost does
+ * not depend on the number of rows.
  *
  * @throws AppError UNKNOWN_DATASET
  */
@@ -107,7 +107,10 @@ export function pendingCitations(db: Db): number[] {
   return statement<number>(db, sql).pluck().all()
 }
 
-/** Stores the sums of a citation that has none; does nothing when it was removed. To be called within a transaction. */
+/**
+ * Stores the sums of a citation that has none; does nothing when it was removed. To be called within a
+ * transaction.
+ */
 export function recordSums(db: Db, citationId: number, sums: CitationSums): void {
   statement(
     db,

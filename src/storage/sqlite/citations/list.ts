@@ -19,7 +19,11 @@ const FIELDS: ListFields = {
   checksum_state: { sql: "CASE WHEN c.checksum IS NULL THEN 'pending' ELSE 'done' END", type: 'text' },
 }
 
-/** Returns the citations that match, oldest first unless the query gives an order. @throws AppError BAD_CONDITION */
+/**
+ * Returns the citations that match, oldest first unless the query gives an order.
+ *
+ * @throws AppError BAD_CONDITION
+ */
 export function listCitations(db: Db, query: ListQuery): Citation[] {
   const tail = listTail(FIELDS, 'c.citation_id', query)
   const sql = `SELECT c.citation_id AS id FROM citation AS c JOIN versioned_table AS v USING (versioned_id)

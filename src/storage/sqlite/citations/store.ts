@@ -42,7 +42,11 @@ export function createCitationStore({ reader, writer, lock }: DataDb): CitationS
 /** Part of the store that only reads. */
 type CitationReader = Pick<CitationStore, 'find' | 'findById' | 'all' | 'pending' | 'openChecksum'>
 
-/** Opens the citations of a database that is only read. @param db a connection that sees committed rows only */
+/**
+ * Opens the citations of a database that is only read.
+ *
+ * @param db a connection that sees committed rows only
+ */
 export function createCitationReader(db: Db): CitationReader {
   const bookmarks = createBookmarks()
   const toState = (citation: FoundCitation, label = citation.info.longForm) =>
@@ -125,7 +129,10 @@ async function* withBookmark(
     bookmarks.keep(citationId, conds, { offset, rowId: Number(last) })
 }
 
-/** Commits without a checkpoint: a small commit must not wait until the log of large ones is moved into the file. */
+/**
+ * Commits without a checkpoint: a small commit must not wait until the log of large ones is moved into the
+ * file.
+ */
 function withoutCheckpoint<T>(db: Db, work: () => T): T {
   const pages = db.pragma('wal_autocheckpoint', { simple: true })
   db.pragma('wal_autocheckpoint = 0')

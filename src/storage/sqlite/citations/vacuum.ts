@@ -75,7 +75,10 @@ async function vacuumGone(removal: Removal, table: VersionedTable): Promise<void
   )
 }
 
-/** Removes the former places of rows that have no version left. Reads the R*Tree's own list of ids, which is in order. */
+/**
+ * Removes the former places of rows that have no version left. Reads the R*Tree's own list of ids, which is
+ * in order.
+ */
 async function vacuumPlaces(removal: Removal, table: VersionedTable, slot: number): Promise<void> {
   const { past, history } = versionNames(table)
   const name = past(slot)

@@ -23,8 +23,9 @@ interface DataDbOptions {
 }
 
 /**
- * Opens `data.db` for a thread that reads and writes. There are two connections, so that readers do not see a long transaction,
- * which lets the event loop turn between its slices, before its commit. A database in memory has a single connection.
+ * Opens `data.db` for a thread that reads and writes. There are two connections, so that readers do not see a
+ * long transaction, which lets the event loop turn between its slices, before its commit. A database in
+ * memory has a single connection.
  */
 export function openDataDb(file: string, options: DataDbOptions = {}): DataDb {
   const writer = openDatabase(file, DATA_MIGRATIONS, { ...options, beforeMigrate: backupBeforeMigration })
@@ -51,10 +52,16 @@ export function openDataReader(file: string): Db {
   return db
 }
 
-/** Pages of the log before a checkpoint: 32 MiB, so that a page that changes often is written to the file less often. */
+/**
+ * Pages of the log before a checkpoint: 32 MiB, so that a page that changes often is written to the file less
+ * often.
+ */
 const BULK_CHECKPOINT_PAGES = 8192
 
-/** Opens `data.db` for a thread that only loads records; its caller holds the write lock during each transaction. */
+/**
+ * Opens `data.db` for a thread that only loads records; its caller holds the write lock during each
+ * transaction.
+ */
 export function openBulkWriter(file: string): Db {
   const db = openDatabase(file, DATA_MIGRATIONS, { beforeMigrate: backupBeforeMigration })
   db.pragma(`wal_autocheckpoint = ${BULK_CHECKPOINT_PAGES}`)

@@ -19,10 +19,12 @@ interface OpenOptions {
 /**
  * Opens a database file, or `:memory:`, and brings its schema up to date.
  *
- * WAL with `synchronous=FULL`: an acknowledged commit survives a power cut (NORMAL would lose some). The busy timeout is 0,
- * because SQLite would wait inside the event loop; writers take turns by `createWriteLock` instead.
+ * WAL with `synchronous=FULL`: an acknowledged commit survives a power cut (NORMAL would lose some). The busy
+ * timeout is 0, because SQLite would wait inside the event loop; writers take turns by `createWriteLock`
+ * instead.
  *
- * @throws Error naming both versions if a newer Fieldgate wrote the file, and the file if it is not a database
+ * @throws Error naming both versions if a newer Fieldgate wrote the file, and the file if it is not a
+ *   database
  */
 export function openDatabase(file: string, migrations: Migrations, options: OpenOptions = {}): Db {
   const db = openFile(file, { readonly: options.readonly ?? false })
@@ -55,8 +57,8 @@ function setUp(db: Db, file: string, migrations: Migrations, options: OpenOption
 const MAX_STATEMENTS = 1000
 
 /**
- * Returns the prepared statement of a text: 30 µs the first time, nothing later. The texts should come from a bounded set (one
- * per table and shape); past 1000 the oldest statement is dropped.
+ * Returns the prepared statement of a text: 30 µs the first time, nothing later. The texts should come from a
+ * bounded set (one per table and shape); past 1000 the oldest statement is dropped.
  */
 export function statement<Row = unknown>(db: Db, sql: string): Database.Statement<unknown[], Row> {
   let kept = statements.get(db)
@@ -88,7 +90,11 @@ export function forgetStatements(db: Db, tableName: string): void {
   for (const sql of kept.keys()) if (sql.includes(tableName)) kept.delete(sql)
 }
 
-/** Returns a row that the running transaction has written. @throws Error if there is none, which cannot happen */
+/**
+ * Returns a row that the running transaction has written.
+ *
+ * @throws Error if there is none, which cannot happen
+ */
 export function writtenRow<T>(row: T | undefined): T {
   if (row === undefined) throw new Error('a row written in this transaction was not found')
   return row
@@ -108,8 +114,8 @@ export function transaction<T>(db: Db, work: () => T): T {
 }
 
 /**
- * Runs asynchronous `work` in one immediate transaction. The caller holds the write lock, because nothing else may use the
- * connection meanwhile. Waits while another program writes.
+ * Runs asynchronous `work` in one immediate transaction. The caller holds the write lock, because nothing
+ * else may use the connection meanwhile. Waits while another program writes.
  *
  * @throws AppError DISK_FULL, BUSY, and whatever `work` throws
  */
@@ -131,9 +137,9 @@ export function identifier(name: string): string {
 }
 
 /**
- * Retries `work` while another process, for example a command-line program, holds the write lock of the file. Waits 5 ms, then
- * 20 ms at a time, without blocking the event loop. Longer waits would miss the short gaps between the transactions of a bulk
- * load.
+ * Retries `work` while another process, for example a command-line program, holds the write lock of the file.
+ * Waits 5 ms, then 20 ms at a time, without blocking the event loop. Longer waits would miss the short gaps
+ * between the transactions of a bulk load.
  *
  * @throws AppError BUSY after `limitMs`
  */

@@ -8,8 +8,8 @@ import { isBusy, openFile } from './open-file.js'
 const KEEP_WAIT_MS = 10 * 60_000
 
 /**
- * Opens the lease of a data directory: shared and exclusive SQLite locks on a file that serves nothing else. They are locks of
- * the operating system, released when the process ends.
+ * Opens the lease of a data directory: shared and exclusive SQLite locks on a file that serves nothing else.
+ * They are locks of the operating system, released when the process ends.
  *
  * @param file `lease.db`; created on first use
  */
@@ -47,8 +47,8 @@ function openLease(file: string): Db {
 }
 
 /**
- * Creates the file with mode 0600; SQLite would choose another mode. An existing file is not opened: closing it would release
- * the locks that this process holds on it (fcntl(2)).
+ * Creates the file with mode 0600; SQLite would choose another mode. An existing file is not opened: closing
+ * it would release the locks that this process holds on it (fcntl(2)).
  */
 function createFile(file: string): void {
   if (existsSync(file)) return
@@ -61,7 +61,10 @@ function createFile(file: string): void {
   }
 }
 
-/** Gives a file made by root, for example during a backup, to the owner of the directory, as whom the gateway runs. */
+/**
+ * Gives a file made by root, for example during a backup, to the owner of the directory, as whom the gateway
+ * runs.
+ */
 function giveToOwner(file: string): void {
   if (process.geteuid?.() !== 0) return
   const { uid, gid } = statSync(path.dirname(file))

@@ -42,8 +42,8 @@ export function listTail(fields: ListFields, tieSql: string, query: ListQuery): 
 }
 
 /**
- * Runs a query whose text depends on the caller. The statement is prepared for this call alone: the number of different texts
- * has no bound, so keeping them would fill the memory.
+ * Runs a query whose text depends on the caller. The statement is prepared for this call alone: the number of
+ * different texts has no bound, so keeping them would fill the memory.
  */
 export function queryOnce<Row>(db: Db, sql: string, values: readonly unknown[]): Row[] {
   return db.prepare<unknown[], Row>(sql).all(...values)

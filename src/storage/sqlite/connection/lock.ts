@@ -7,13 +7,14 @@ export interface DirectoryLock {
 }
 
 /**
- * Locks a data directory for one gateway: an exclusive SQLite transaction on `lock.db` that is never committed. The operating
- * system releases it when the process ends, so no stale lock can be left behind. Command-line programs that run beside a
- * gateway do not take it; the locks of the databases separate them.
+ * Locks a data directory for one gateway: an exclusive SQLite transaction on `lock.db` that is never
+ * committed. The operating system releases it when the process ends, so no stale lock can be left behind.
+ * Command-line programs that run beside a gateway do not take it; the locks of the databases separate them.
  *
- * @param file `lock.db` of the directory; nothing else in this process may open it, because closing a file releases all POSIX
- *   locks of the process on it
- * @param taken message of the error if another process holds the lock, for directories that are not a gateway's
+ * @param file `lock.db` of the directory; nothing else in this process may open it, because closing a file
+ *   releases all POSIX locks of the process on it
+ * @param taken message of the error if another process holds the lock, for directories that are not a
+ *   gateway's
  * @throws Error in one line if another process holds the lock
  */
 export function lockDirectory(file: string, taken?: string): DirectoryLock {
@@ -30,7 +31,10 @@ export function lockDirectory(file: string, taken?: string): DirectoryLock {
   return { release: () => db.close() }
 }
 
-/** Reports whether a gateway holds the lock of a data directory. Takes a shared lock for a moment, never the lock itself. */
+/**
+ * Reports whether a gateway holds the lock of a data directory. Takes a shared lock for a moment, never the
+ * lock itself.
+ */
 export function isDirectoryLocked(file: string): boolean {
   const db = openFile(file, { readonly: true })
   try {

@@ -25,8 +25,9 @@ const UPGRADES_DIR = 'upgrades'
 type FreeSpace = (dir: string) => number
 
 /**
- * Copies a database before its schema changes: `upgrades/state.db.v2` is `state.db` of schema version 2. Only the newest copy
- * of each database is kept. The caller holds the write lock, so nothing is written between the copy and the migration.
+ * Copies a database before its schema changes: `upgrades/state.db.v2` is `state.db` of schema version 2. Only
+ * the newest copy of each database is kept. The caller holds the write lock, so nothing is written between
+ * the copy and the migration.
  *
  * @throws Error with found and expected space if the disk has too little; nothing is changed then
  */
@@ -68,7 +69,9 @@ function statFree(dir: string): number {
   return bavail * bsize
 }
 
-/** Copies by a second connection, which sees the database as it was before the transaction of the migration. */
+/**
+ * Copies by a second connection, which sees the database as it was before the transaction of the migration.
+ */
 function copyInto(file: string, to: string): void {
   const reader = openPlain(file, true)
   try {

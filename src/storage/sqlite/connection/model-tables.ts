@@ -1,6 +1,6 @@
 /**
- * Tables of the model store and the outbox. They are in one file, `state.db`, because a model and the transfers it causes are
- * written in one transaction. Bytes are in the blob store under their SHA-256.
+ * Tables of the model store and the outbox. They are in one file, `state.db`, because a model and the
+ * transfers it causes are written in one transaction. Bytes are in the blob store under their SHA-256.
  */
 export const MODEL_TABLES = `
   CREATE TABLE model_store (

@@ -8,8 +8,9 @@ const ADDON = 'better_sqlite3.node'
 /**
  * Returns the SQLite addon that comes with the program; undefined to leave the lookup to the package.
  *
- * esbuild cannot bundle a native addon: `npm run build` puts `better_sqlite3.node` beside `fieldgate.cjs`, and the single
- * executable contains it. better-sqlite3 receives the loaded addon, because its lookup by package path fails inside a bundle.
+ * esbuild cannot bundle a native addon: `npm run build` puts `better_sqlite3.node` beside `fieldgate.cjs`,
+ * and the single executable contains it. better-sqlite3 receives the loaded addon, because its lookup by
+ * package path fails inside a bundle.
  *
  * @throws Error in one line if the executable finds no directory to unpack the addon to
  */
@@ -18,7 +19,9 @@ export function nativeBinding(): object | undefined {
   return binding
 }
 
-/** Names a directory that the single executable may unpack the addon to if no temporary directory is suitable. */
+/**
+ * Names a directory that the single executable may unpack the addon to if no temporary directory is suitable.
+ */
 export function offerNativeDir(dir: string): void {
   offeredDir = dir
 }
@@ -43,7 +46,10 @@ function dlopen(file: string): object {
   return addon.exports
 }
 
-/** Returns a path beside the bundle. `__dirname` exists only there; under the test loader the package finds its addon. */
+/**
+ * Returns a path beside the bundle. `__dirname` exists only there; under the test loader the package finds
+ * its addon.
+ */
 function beside(name: string): string | undefined {
   return typeof __dirname === 'string' ? path.join(__dirname, name) : undefined
 }

@@ -20,14 +20,19 @@ interface SnapshotPair {
 
 interface SnapshotOptions {
   signal?: AbortSignal | undefined
-  /** read rate, bytes per second; 0 for no limit. A limit blocks the thread, so it needs a thread of its own */
+  /**
+   * read rate, bytes per second; 0 for no limit. A limit blocks the thread, so it needs a thread of its own
+   */
   bytesPerSecond: number
   onProgress?(doneBytes: number, totalBytes: number): void
 }
 
 /** Most pages copied in one step: 1 MiB at SQLite's usual page size. */
 const STEP_PAGES = 256
-/** Steps per second under a rate limit. The thread sleeps between two steps and notices there that it was stopped. */
+/**
+ * Steps per second under a rate limit. The thread sleeps between two steps and notices there that it was
+ * stopped.
+ */
 const STEPS_PER_S = 10
 /** Bytes written before they are synced, so that the next commit of a gateway does not wait for gigabytes. */
 const SYNC_BYTES = 8 * 1024 * 1024
@@ -37,14 +42,14 @@ const WRITER_WAIT_MS = 30 * 60_000
 /**
  * Copies databases as they were at one instant, while other connections of any process go on writing.
  *
- * The write locks of all files are held for an instant, so that no commit lies between the snapshots of two files. They are
- * released as soon as each file has an open read transaction, a few milliseconds later; WAL preserves what the readers see. The
- * copies are synced files without a log beside them.
+ * The write locks of all files are held for an instant, so that no commit lies between the snapshots of two
+ * files. They are released as soon as each file has an open read transaction, a few milliseconds later; WAL
+ * preserves what the readers see. The copies are synced files without a log beside them.
  *
  * The log of a database cannot be emptied while it is copied: it grows by everything written meanwhile.
  *
- * SQLite cannot open a database on a disk that became read-only, as worn disks do. Nothing writes there, so the files are copied
- * together with their logs.
+ * SQLite cannot open a database on a disk that became read-only, as worn disks do. Nothing writes there, so
+ * the files are copied together with their logs.
  *
  * @throws AppError DISK_FULL, CANCELLED, BUSY
  */
@@ -143,7 +148,10 @@ async function copyOne(reader: Db, to: string, options: SnapshotOptions): Promis
   })
 }
 
-/** Merges the log into a copy and removes it, so that the copy can be read on a read-only disk. Syncs the file. */
+/**
+ * Merges the log into a copy and removes it, so that the copy can be read on a read-only disk. Syncs the
+ * file.
+ */
 function closeLog(file: string): void {
   const db = openPlain(file, false)
   try {

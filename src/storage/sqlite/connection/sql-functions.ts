@@ -43,7 +43,10 @@ export function addSqlFunctions(db: Db): void {
   )
 }
 
-/** Keeps an area for statements and returns its handle. `dropArea` must follow the last statement that uses it. */
+/**
+ * Keeps an area for statements and returns its handle. `dropArea` must follow the last statement that uses
+ * it.
+ */
 export function keepArea(db: Db, area: PreparedArea): number {
   const registry = registryOf(db)
   const handle = registry.nextHandle++

@@ -20,7 +20,11 @@ export async function openStateDb(file: string): Promise<StateDb> {
   return { db, orm: drizzle(db) }
 }
 
-/** Runs a small write in a transaction; retries while another program holds the file. @throws AppError BUSY, DISK_FULL */
+/**
+ * Runs a small write in a transaction; retries while another program holds the file.
+ *
+ * @throws AppError BUSY, DISK_FULL
+ */
 export function writeState<T>({ db }: StateDb, work: () => T): Promise<T> {
   return retryBusy(() => transaction(db, work))
 }

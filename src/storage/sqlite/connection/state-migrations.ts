@@ -2,8 +2,8 @@ import type { Migrations } from './database.js'
 import { MODEL_TABLES } from './model-tables.js'
 
 /**
- * Schema of `state.db`: identity of the gateway, callers, models, outbox. Times are µs UTC. Append only. `state-schema.ts`
- * declares the same tables for drizzle; a test compares the two.
+ * Schema of `state.db`: identity of the gateway, callers, models, outbox. Times are µs UTC. Append only.
+ * `state-schema.ts` declares the same tables for drizzle; a test compares the two.
  */
 export const STATE_MIGRATIONS: Migrations = [
   `

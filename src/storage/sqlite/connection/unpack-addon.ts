@@ -15,15 +15,18 @@ import os from 'node:os'
 import path from 'node:path'
 import { messageOf } from '../../../errors.js'
 
-/** Readable and executable by the owner alone, and not writable: the program cannot be replaced through it. */
+/**
+ * Readable and executable by the owner alone, and not writable: the program cannot be replaced through it.
+ */
 const FILE_MODE = 0o500
 
 /**
- * Writes the addon to a file and loads it, because the operating system loads shared objects from files only. The file is
- * named by its digest and reused while its bytes are unchanged.
+ * Writes the addon to a file and loads it, because the operating system loads shared objects from files only.
+ * The file is named by its digest and reused while its bytes are unchanged.
  *
- * Tried in order: `FIELDGATE_NATIVE_DIR`, the cache and runtime directories of the systemd unit, the temporary directory, and
- * `offeredDir`. A directory that cannot be written, or whose file system forbids programs (noexec), is skipped.
+ * Tried in order: `FIELDGATE_NATIVE_DIR`, the cache and runtime directories of the systemd unit, the
+ * temporary directory, and `offeredDir`. A directory that cannot be written, or whose file system forbids
+ * programs (noexec), is skipped.
  *
  * @param sha256 digest of `bytes`, if the build recorded it
  * @throws Error in one line with the fault of each directory

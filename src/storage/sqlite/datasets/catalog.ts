@@ -84,7 +84,10 @@ export function findDatasetById(db: Db, datasetId: number): FoundDataset | undef
   return row === undefined ? undefined : found(db, row)
 }
 
-/** Removes a dataset with its citations. To be called within a transaction; its rows are dropped by the next vacuum. */
+/**
+ * Removes a dataset with its citations. To be called within a transaction; its rows are dropped by the next
+ * vacuum.
+ */
 export function removeDataset(db: Db, { info, table }: FoundDataset): void {
   statement(db, 'DELETE FROM citation WHERE versioned_id = ?').run(table.versionedId)
   endVersions(db, table)
@@ -135,7 +138,10 @@ function versionedDataset(row: DatasetRow, versionedId: number): VersionedTable 
   }
 }
 
-/** Cache of parsed catalogue rows: definitions change rarely, calls are many. An entry holds while its columns are the same. */
+/**
+ * Cache of parsed catalogue rows: definitions change rarely, calls are many. An entry holds while its columns
+ * are the same.
+ */
 const kept = new WeakMap<Db, Map<number, { columns: string; dataset: Omit<FoundDataset, 'rowsGiven'> }>>()
 
 function found(db: Db, row: CatalogRow): FoundDataset {

@@ -6,8 +6,8 @@ import { FROM_TX, versionNames } from '../tables/version-names.js'
 import type { VersionedTable } from '../versions/versioned-table.js'
 
 /**
- * Returns the statements that create a dataset's table of current rows, its unique key and an R*Tree for each geometry
- * column. Comments in the SQL, which SQLite keeps, describe how each column is stored.
+ * Returns the statements that create a dataset's table of current rows, its unique key and an R*Tree for each
+ * geometry column. Comments in the SQL, which SQLite keeps, describe how each column is stored.
  */
 export function createDatasetSql(table: VersionedTable): string[] {
   const { current } = versionNames(table)
@@ -37,7 +37,10 @@ export function datasetTables(table: VersionedTable): string[] {
 
 const BOX = 'min_x, max_x, min_y, max_y'
 
-/** Returns statements for the places of current rows, by row id, and for former places that citations still need. */
+/**
+ * Returns statements for the places of current rows, by row id, and for former places that citations still
+ * need.
+ */
 function createSpatialSql(table: VersionedTable, slot: number): string[] {
   const names = versionNames(table)
   return [

@@ -8,9 +8,9 @@ interface LongForm {
 }
 
 /**
- * Takes a long form: the name, `_`, and the creation time in epoch seconds, its fraction without trailing zeros. When that
- * long form was ever taken before, the next free microsecond becomes the creation time, so that the name and `created_at`
- * always agree. To be called within a transaction.
+ * Takes a long form: the name, `_`, and the creation time in epoch seconds, its fraction without trailing
+ * zeros. When that long form was ever taken before, the next free microsecond becomes the creation time, so
+ * that the name and `created_at` always agree. To be called within a transaction.
  */
 export function takeLongForm(db: Db, shortForm: string, nowUs: number): LongForm {
   const take = statement(db, 'INSERT INTO taken_name (long_form) VALUES (?) ON CONFLICT DO NOTHING')

@@ -22,8 +22,8 @@ interface PutDatasetOptions {
 /**
  * Writes records. To be called within a transaction.
  *
- * A record that equals its row leaves the row's version as it is, so that putting the same file again takes no storage; it
- * counts as written.
+ * A record that equals its row leaves the row's version as it is, so that putting the same file again takes
+ * no storage; it counts as written.
  *
  * @returns records written; with `nothing`, records whose key existed do not count
  * @throws AppError BAD_RECORD, RECORD_EXISTS
@@ -100,7 +100,10 @@ function createDatasetWriter(db: Db, table: VersionedTable, state: WriterState):
 /** Current row: its id, then its geometry columns. */
 type OldRow = [rowId: number, ...geometries: (Uint8Array | null)[]]
 
-/** Returns a function that finds the current row with the key of a record; undefined for a table without a key. */
+/**
+ * Returns a function that finds the current row with the key of a record; undefined for a table without a
+ * key.
+ */
 function createFind(
   db: Db,
   table: VersionedTable,
@@ -117,7 +120,10 @@ function createFind(
   return (values) => find.get(keySlots.map((slot) => values[slot])) as OldRow | undefined
 }
 
-/** Returns a function that overwrites a row with a record of the same key. Key columns are kept: all versions share one key. */
+/**
+ * Returns a function that overwrites a row with a record of the same key. Key columns are kept: all versions
+ * share one key.
+ */
 function createUpdate(
   db: Db,
   table: VersionedTable,

@@ -53,8 +53,8 @@ export function createDatasetStore({ reader, writer, lock }: DataDb): DatasetSto
 }
 
 /**
- * Opens the rows of datasets for a thread that only loads. The write-ahead log is moved into the file here, so that no small
- * commit of another thread has to do it.
+ * Opens the rows of datasets for a thread that only loads. The write-ahead log is moved into the file here,
+ * so that no small commit of another thread has to do it.
  *
  * @param db the writing connection; its caller holds the write lock
  */
@@ -71,7 +71,11 @@ export function createBulkDatasetRows(db: Db): Pick<DatasetStore, 'put' | 'delet
   }
 }
 
-/** Changes of rows, each in a transaction of its own. @param db a connection that nobody else uses meanwhile */
+/**
+ * Changes of rows, each in a transaction of its own.
+ *
+ * @param db a connection that nobody else uses meanwhile
+ */
 function createDatasetRows(db: Db): Pick<DatasetStore, 'put' | 'deleteRecords'> {
   return {
     put: ({ name, records, onConflict, timeZoneMin, nowUs }, pause) =>

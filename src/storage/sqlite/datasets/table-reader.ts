@@ -32,9 +32,9 @@ const DEFAULT_PATHS: QueryPaths = {
 }
 
 /**
- * Opens the datasets that have a geometry column as tables of event data. The rows are the current ones, the first geometry
- * column takes the place of `location`. A span is compared with the columns `start_datetime` and `end_datetime` of datasets
- * that have both.
+ * Opens the datasets that have a geometry column as tables of event data. The rows are the current ones, the
+ * first geometry column takes the place of `location`. A span is compared with the columns `start_datetime`
+ * and `end_datetime` of datasets that have both.
  *
  * @param db a connection that sees committed rows only
  */
@@ -148,7 +148,9 @@ function placeOf({ table }: Pick<FoundDataset, 'table'>): StateColumn | undefine
   return table.columns.find(({ srid }) => srid !== null)
 }
 
-/** Returns undefined for a dataset without geometry. The id is negative, those of loader tables are positive. */
+/**
+ * Returns undefined for a dataset without geometry. The id is negative, those of loader tables are positive.
+ */
 function toTable(dataset: FoundDataset): LoaderTable | undefined {
   if (placeOf(dataset) === undefined) return undefined
   const { info, table } = dataset

@@ -35,8 +35,8 @@ export function extentOfTable(db: Db, table: LoaderTable): FeatureExtent {
 }
 
 /**
- * Returns the extent of a state. For a dataset it is read from the root of the R*Tree, whose boxes contain all others: one
- * page, whatever the size.
+ * Returns the extent of a state. For a dataset it is read from the root of the R*Tree, whose boxes contain
+ * all others: one page, whatever the size.
  *
  * @param slot position of the geometry column, undefined for none
  */
@@ -54,8 +54,8 @@ export function extentOfState(db: Db, state: TableState, slot: number | undefine
 }
 
 /**
- * Extends a box by the cells of an R*Tree node. A node is its depth and its number of cells (2 bytes each, big endian), then
- * the cells: an id (8 bytes) and four floats.
+ * Extends a box by the cells of an R*Tree node. A node is its depth and its number of cells (2 bytes each,
+ * big endian), then the cells: an id (8 bytes) and four floats.
  *
  * @see https://sqlite.org/rtree.html#the_on_disk_format
  */

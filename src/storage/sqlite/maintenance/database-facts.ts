@@ -19,7 +19,8 @@ export const KNOWN_VERSIONS: Readonly<Record<DatabaseName, number>> = {
  */
 export function withDatabase<T>(dir: string, name: DatabaseName, read: (db: Db) => T): T {
   const file = path.join(dir, name)
-  // indexes of data.db call functions that openDataReader adds; without them they can be neither read nor checked
+  // indexes of data.db call functions that openDataReader adds; without them they can be neither read nor
+  // checked
   const db = name === 'data.db' ? openDataReader(file) : openPlain(file, true)
   try {
     return read(db)

@@ -56,8 +56,8 @@ function toStoreRecord(row: StoreRow): ModelStoreRecord {
 }
 
 /**
- * Inserts a store. Its long form is unique: if it is taken, the creation time is advanced by 1 µs. The caller holds the
- * transaction.
+ * Inserts a store. Its long form is unique: if it is taken, the creation time is advanced by 1 µs. The caller
+ * holds the transaction.
  *
  * @returns undefined if the name is taken
  */

@@ -101,7 +101,10 @@ function listDigests({ db }: StateDb, after: string, limit: number): ModelDigest
     .map((row) => ({ sha256: row.sha256, sizeBytes: row.size_bytes, isDamaged: row.damaged === 1 }))
 }
 
-/** Hides damaged rows. A row passed these checks when it was written, so one that fails them was damaged since. */
+/**
+ * Hides damaged rows. A row passed these checks when it was written, so one that fails them was damaged
+ * since.
+ */
 async function quarantineBadRows(
   state: StateDb,
   afterSeq: number,

@@ -17,8 +17,9 @@ export function queueFeedbacks(state: StateDb, clock: TrustedClock, model: Queue
 }
 
 /**
- * Queues the feedback of a model to an upstream, or finds the existing one. A failed one is queued again; a delivered one stays
- * delivered, so that the upstream never receives a second copy. The caller holds the transaction.
+ * Queues the feedback of a model to an upstream, or finds the existing one. A failed one is queued again; a
+ * delivered one stays delivered, so that the upstream never receives a second copy. The caller holds the
+ * transaction.
  *
  * @returns id of the transfer
  */
@@ -43,7 +44,8 @@ export function queueFeedback(
 }
 
 /**
- * Queues a failed transfer again. Its progress, and whether it may have arrived, are kept. The caller holds the transaction.
+ * Queues a failed transfer again. Its progress, and whether it may have arrived, are kept. The caller holds
+ * the transaction.
  *
  * @returns number of changed rows, 0 or 1
  */

@@ -52,8 +52,8 @@ export function createVersionsSql(table: VersionedTable): string[] {
 }
 
 /**
- * Stops keeping former rows: drops the triggers, and leaves the tables that they filled to the next vacuum. To be called
- * within a transaction, when no citation names the table any more.
+ * Stops keeping former rows: drops the triggers, and leaves the tables that they filled to the next vacuum.
+ * To be called within a transaction, when no citation names the table any more.
  */
 export function endVersions(db: Db, table: VersionedTable): void {
   const names = versionNames(table)
@@ -99,8 +99,8 @@ function datasetTriggersSql(table: VersionedTable): string[] {
 }
 
 /**
- * The loader writes without transaction numbers: the first changed row of a call takes one. A call is recognised by the
- * table's data_version, which every call increases.
+ * The loader writes without transaction numbers: the first changed row of a call takes one. A call is
+ * recognised by the table's data_version, which every call increases.
  */
 function loaderTriggersSql(table: VersionedTable): string[] {
   const { current, since, trigger } = versionNames(table)

@@ -31,7 +31,9 @@ export interface StatePlan {
   /** SQL over the aliases of `stateSql`; `1` when every row matches */
   readonly where: string
   readonly params: readonly Exclude<Stored, null>[]
-  /** comparisons of key columns that every match satisfies, the first key column among them; empty for none */
+  /**
+   * comparisons of key columns that every match satisfies, the first key column among them; empty for none
+   */
   readonly keyTerms: readonly KeyTerm[]
   /** a geometry column and a box that every match touches; `empty` when nothing can match */
   readonly box: { slot: number; bbox: Bbox } | 'empty' | undefined

@@ -31,8 +31,8 @@ export interface StateReading extends ReadOptions {
   /** called before each page. @throws AppError when the state can no longer be read */
   check?(): void
   /**
-   * Finds the start of an offset among the matching rows, or a place shortly before it; called for readings in the order of
-   * row ids.
+   * Finds the start of an offset among the matching rows, or a place shortly before it; called for readings
+   * in the order of row ids.
    *
    * @param isWhole every row of the state matches
    * @returns undefined when no start is known
@@ -64,7 +64,11 @@ export function readState(reading: StateReading, state: TableState, query: State
   return { columns: plan.columns, pages: readPages(reading, plan) }
 }
 
-/** Yields the ids of the rows that match, ascending, step by step. @throws AppError BAD_CONDITION at the first step */
+/**
+ * Yields the ids of the rows that match, ascending, step by step.
+ *
+ * @throws AppError BAD_CONDITION at the first step
+ */
 export async function* matchingIds(
   reading: StateReading,
   state: TableState,
@@ -144,7 +148,10 @@ async function* readById(reading: StateReading, plan: StatePlan): AsyncGenerator
   }
 }
 
-/** Sorts ids by their keys first, then reads the rows page by page. Memory: one id and its keys per matching row. */
+/**
+ * Sorts ids by their keys first, then reads the rows page by page. Memory: one id and its keys per matching
+ * row.
+ */
 async function* readSorted(reading: StateReading, plan: StatePlan): AsyncGenerator<StateRow[]> {
   const { db, pageRows, pause } = reading
   const { offset = 0, limit = Infinity } = plan.query
@@ -169,7 +176,10 @@ async function* readSorted(reading: StateReading, plan: StatePlan): AsyncGenerat
   }
 }
 
-/** Yields the ids of rows that may match, ascending in each step; when the query reads from the end, the last step first. */
+/**
+ * Yields the ids of rows that may match, ascending in each step; when the query reads from the end, the last
+ * step first.
+ */
 async function* idSteps(
   reading: StateReading,
   plan: StatePlan,
@@ -246,8 +256,8 @@ function uniqueAscending(ids: ArrayLike<number>, { lastRowId }: TableState): Flo
 }
 
 /**
- * Prepares a statement over rows by id. A text with a caller's condition is not kept: the number of such texts has no
- * bound.
+ * Prepares a statement over rows by id. A text with a caller's condition is not kept: the number of such
+ * texts has no bound.
  */
 function prepare<Row>(
   db: Db,

@@ -27,7 +27,11 @@ export function toRowState<K extends RowState['kind']>(
   }
 }
 
-/** Returns what exported files say about rows that are not cited: their table's name alone. @param nowUs µs UTC */
+/**
+ * Returns what exported files say about rows that are not cited: their table's name alone.
+ *
+ * @param nowUs µs UTC
+ */
 export function uncitedInfo({ name, realname }: VersionedTable, nowUs: number): Citation {
   return {
     citationId: 0,

@@ -7,10 +7,11 @@ import { fromTxSql } from './history.js'
 import type { TableState } from './versioned-table.js'
 
 /**
- * Returns the statement that reads rows by their ids, in the order of the ids; ids that the state lacks are left out.
- * Bound: `@ids` (a JSON array), `@tx`, then the parameters of `where`.
+ * Returns the statement that reads rows by their ids, in the order of the ids; ids that the state lacks are
+ * left out. Bound: `@ids` (a JSON array), `@tx`, then the parameters of `where`.
  *
- * @param select SQL list over the aliases `c` (current rows) and `h` (history), exactly one of which has the row
+ * @param select SQL list over the aliases `c` (current rows) and `h` (history), exactly one of which has the
+ *   row
  */
 export function stateSql(state: TableState, where: string, select: string): string {
   const { current, history } = versionNames(state.table)
@@ -26,8 +27,8 @@ export function stateSql(state: TableState, where: string, select: string): stri
 }
 
 /**
- * Returns the statement that lists the next row ids, ascending: those of current and of deleted rows, whether or not the
- * state has them. Bound: `@after`, `@until`, `@count`.
+ * Returns the statement that lists the next row ids, ascending: those of current and of deleted rows, whether
+ * or not the state has them. Bound: `@after`, `@until`, `@count`.
  */
 export function nextIdsSql(state: TableState): string {
   return idsSql(state, 'id')
@@ -47,8 +48,8 @@ function idsSql(state: TableState, order: string): string {
 }
 
 /**
- * Returns the statement that finds row ids by comparisons of key columns; a row has the same key in all its versions.
- * Bound: the parameters of the terms twice, `@count`.
+ * Returns the statement that finds row ids by comparisons of key columns; a row has the same key in all its
+ * versions. Bound: the parameters of the terms twice, `@count`.
  */
 export function keyIdsSql({ table }: TableState, keyTerms: readonly { sql: string }[]): string {
   const { current, gone } = versionNames(table)
@@ -57,7 +58,8 @@ export function keyIdsSql({ table }: TableState, keyTerms: readonly { sql: strin
 }
 
 /**
- * Returns the statement that finds row ids of a dataset by a box. Bound: `@west`, `@east`, `@south`, `@north`, `@count`.
+ * Returns the statement that finds row ids of a dataset by a box. Bound: `@west`, `@east`, `@south`,
+ * `@north`, `@count`.
  *
  * @param slot position of the geometry column
  */
@@ -77,7 +79,10 @@ export function mergedSql({ tx }: TableState, { name, type }: StateColumn): stri
   return collation === '' ? merged : `(${merged})${collation}`
 }
 
-/** Returns SQL for the time when the row's version began, µs; null for rows older than their table's first citation. */
+/**
+ * Returns SQL for the time when the row's version began, µs; null for rows older than their table's first
+ * citation.
+ */
 export function beganAtSql({ table, tx }: TableState): string {
   const began = fromTxSql(table)
   const fromTx =

@@ -93,7 +93,8 @@ t.test(
     const dir = t.testdir({ disk: {} })
     const small = path.join(dir, 'disk')
     const entry = workerEntry()
-    // the small disk is seen by this one shell and what it starts; the test needs no rights for it where namespaces are to be had
+    // the small disk is seen by this one shell and what it starts; the test needs no rights for it where
+    // namespaces are to be had
     const script = `mount -t tmpfs -o size=12m tmpfs "$1" && "$2" "$3" init --data-dir "$1/data" --json > "$1/init" &&
     "$2" -e 'const D = require("better-sqlite3"); const db = new D(process.argv[1]); db.pragma("user_version = 1"); db.close()' "$1/data/state.db" &&
     sha256sum < "$1/data/state.db" > "$1/before" && "$2" "$3" serve --port 0 --data-dir "$1/data" > "$1/../out" 2>&1; echo "exit code $?" >> "$1/../out"
