@@ -375,8 +375,11 @@ t.test(
     const names = read('env')
       .split('\0')
       .map((line) => line.split('=')[0] ?? '')
-      // what the shell adds, and what the test runner adds to whatever is started
-      .filter((name) => !['', '_', 'PWD', 'NODE_OPTIONS'].includes(name) && !/^_?TAP/.test(name))
+      // what the shell adds, and what the test runner and Node's coverage add to every child process
+      .filter(
+        (name) =>
+          !['', '_', 'PWD', 'NODE_OPTIONS', 'NODE_V8_COVERAGE'].includes(name) && !/^_?TAP/.test(name),
+      )
     t.same(names.sort(), [
       'DATAPROC_METHOD',
       'DATAPROC_MODULE',

@@ -483,6 +483,8 @@ t.test('requiredArea: the first area of the column that every match touches', as
   t.equal(requiredArea(parse({ not: { within: ['place', point] } }), 'place'), undefined)
   t.equal(requiredArea(parse({ is_null: ['place'] }), 'place'), undefined)
   t.equal(requiredArea(parse({}), 'place'), undefined)
+  const behind = parse({ and: [{ is_null: ['place'] }, { within: ['place', point] }] })
+  t.not(requiredArea(behind, 'place'), undefined, 'a term of the column that names no area is passed over')
 })
 
 t.test('requiredValue: the last value that a column must equal', async (t) => {
