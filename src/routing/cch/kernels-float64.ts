@@ -202,7 +202,8 @@ function markHeads(h: Hierarchy, run: UpdateRun, x: number, last: number): void 
 }
 
 /**
- * @see Kernels.climb. From the deepest label of a branch up: all labels below are relaxed by then, so a label is final when
+ * @see Kernels.climb. From the deepest label of a branch up: all labels below are relaxed by then, so a label
+ *   is final when
  * O(arcs of the ranks on the branch); `at - offset` is the depth of a label.
  *
  * its turn comes. A label at or above the best path is not relaxed.
@@ -315,7 +316,8 @@ function meet(forward: Values, backward: Values, count: number): number {
 }
 
 /**
- * @see Kernels.descend. Ranks in descending order: parents come before children, so every rank above has its final label.
+ * @see Kernels.descend. Ranks in descending order: parents come before children, so every rank above has its
+ *   final label.
  * The labels above a rank are read from `path`, depth → label, which the subtree order of ranks keeps valid:
  * when a rank comes, the entries above its depth belong to its own path to the root.
  */
