@@ -73,8 +73,8 @@ async function wrongClock(program, folder) {
   const gateway = await program.serve(dataDir)
   const ready = await fetch(`${gateway.url}/readyz`)
   assert.equal(ready.status, 200)
-  assert.match(await ready.text(), /"clock".*wall clock stands before/)
-  assert.match(gateway.stderr(), /wall clock stands before/)
+  assert.match(await ready.text(), /"clock".*wall clock is behind/)
+  assert.match(gateway.stderr(), /wall clock is behind/)
   await gateway.stop()
 }
 
