@@ -66,7 +66,11 @@ t.test('datasets: many rows and large checksums go to the other thread', async (
   await store.cite('large', 'd')
   await store.settled()
   // a checksum is one call a step, and the speed of the machine decides how many steps there are
-  t.same([...new Set(called)], ['dataset.put 20000', 'dataset.delete {"=":["k",7]}', 'dataset.checksum 2'])
+  const isNextStep = (call: string, i: number) => call === 'dataset.checksum 2' && called[i - 1] === call
+  t.same(
+    called.filter((call, i) => !isNextStep(call, i)),
+    ['dataset.put 20000', 'dataset.delete {"=":["k",7]}', 'dataset.checksum 2'],
+  )
   const [small, large] = await store.listCitations({})
   t.match([small?.checksum, large?.checksum], [/^[0-9a-f]{64}$/, /^[0-9a-f]{64}$/])
 })
