@@ -97,6 +97,12 @@ t.test('docs: every file of the repository that a page names exists', (t) => {
   t.end()
 })
 
+t.test('docs: every test that a page names, below test/ or from the root, exists', (t) => {
+  const isTest = (name: string) => existsSync(`test/${name}`) || existsSync(name)
+  t.same(unknownNames(/(?:^|[\s"'])((?:[\w-]+\/)+[\w-]+\.test\.ts)/g, isTest), [])
+  t.end()
+})
+
 t.test('docs/tables.md: the table of types names every type of a column', (t) => {
   const { lines } = readPage('docs/tables.md')
   const table = lines.filter(({ kind }) => kind === 'table').map(({ text }) => text)
