@@ -7,8 +7,8 @@ interface KnownKey {
   keyId: string
   keyName: string
   scopes: readonly string[]
-  /** SHA-256 digests that are valid now: two while a rotation overlaps */
-  secretHashes: readonly Uint8Array[]
+  /** secrets that are valid now, as SHA-256 digests: two while a rotation overlaps */
+  secrets: readonly { digest: Uint8Array; expiresAtUs: number | null }[]
 }
 
 /** A session that has not ended. */
@@ -32,7 +32,7 @@ type HeaderReader = (name: string) => string | undefined
 /**
  * Digest that is compared when the key is unknown, so that a wrong key takes the same time as a wrong secret.
  */
-const NO_HASH = new Uint8Array(32)
+const NO_SECRET = { digest: new Uint8Array(32), expiresAtUs: null }
 
 /**
  * Authenticates a caller. A session token has precedence over APIKey and Secret, and those over HTTP Basic:
@@ -59,21 +59,22 @@ async function byToken(token: string, stores: AuthStores): Promise<Caller | unde
   const key = session === undefined ? undefined : await stores.findKey(session.keyId)
   if (session === undefined || key === undefined) return undefined
   const { keyId, keyName, scopes } = key
-  return { keyId, keyName, scopes, sessionId: session.sessionId, sessionEndsAtUs: session.expiresAtUs }
+  return { keyId, keyName, scopes, sessionId: session.sessionId, endsAtUs: session.expiresAtUs }
 }
 
 async function byKey(pair: KeyPair | undefined, stores: AuthStores): Promise<Caller | undefined> {
   if (pair === undefined) return undefined
   const key = await stores.findKey(pair.keyId)
   const given = hashSecret(pair.secret)
-  const matches = (key?.secretHashes ?? [NO_HASH]).filter((known) => digestsEqual(known, given))
-  if (key === undefined || matches.length === 0) return undefined
+  const matches = (key?.secrets ?? [NO_SECRET]).filter(({ digest }) => digestsEqual(digest, given))
+  const [secret] = matches
+  if (key === undefined || secret === undefined) return undefined
   return {
     keyId: key.keyId,
     keyName: key.keyName,
     scopes: key.scopes,
     sessionId: null,
-    sessionEndsAtUs: null,
+    endsAtUs: secret.expiresAtUs,
   }
 }
 

@@ -1,3 +1,4 @@
+import { AppError } from '../errors.js'
 import type { Scope, ScopeArea } from '../rpc/define-method.js'
 
 /** An authenticated caller. */
@@ -8,8 +9,11 @@ export interface Caller {
   scopes: readonly string[]
   /** session of the call; null when it came with key and secret */
   sessionId: string | null
-  /** end of that session, µs since 1970 UTC; null without one */
-  sessionEndsAtUs: number | null
+  /**
+   * end of the session, or of a secret that a rotation replaced, µs since 1970 UTC; null for none. A session
+   * that the caller opens ends no later
+   */
+  endsAtUs: number | null
 }
 
 export const SCOPE_AREAS: readonly ScopeArea[] = [
@@ -37,4 +41,10 @@ export const SCOPES: readonly string[] = [
 export function isAllowed(scopes: readonly string[], needed: Scope): boolean {
   if (needed === 'none' || scopes.includes('admin') || scopes.includes(needed)) return true
   return needed.endsWith(':read') && scopes.includes(needed.replace(/:read$/, ':write'))
+}
+
+/** Refuses a caller whose key lacks a scope. @throws AppError FORBIDDEN */
+export function requireScope({ scopes }: Pick<Caller, 'scopes'>, scope: Scope): void {
+  if (isAllowed(scopes, scope)) return
+  throw new AppError('FORBIDDEN', { scope }, { message: `The key lacks the scope ${scope}` })
 }

@@ -1,6 +1,11 @@
 import { AppError, isAppError } from '../errors.js'
 import type { Log } from '../log.js'
-import { type CitationStore, type RowStates, unknownCitation } from '../storage/citations.js'
+import {
+  type CitationStore,
+  type RequireReading,
+  type RowStates,
+  unknownCitation,
+} from '../storage/citations.js'
 import type { StateColumn } from '../storage/columns/state-column.js'
 import {
   type Dataset,
@@ -32,8 +37,12 @@ export interface Datasets {
   remove(name: string): Promise<Dataset>
   /** @throws AppError BAD_CONDITION */
   list(query: DatasetListQuery): Promise<Dataset[]>
-  /** Returns the columns of a dataset, a citation or a loader table. @throws AppError UNKNOWN_DATASET */
-  columns(label: string): Promise<readonly StateColumn[]>
+  /**
+   * Returns the columns of a dataset, a citation or a loader table.
+   *
+   * @throws AppError UNKNOWN_DATASET, and what `requireReading` throws
+   */
+  columns(label: string, requireReading?: RequireReading): Promise<readonly StateColumn[]>
   /**
    * Writes records in one transaction.
    *
@@ -54,8 +63,13 @@ export interface Datasets {
    * @throws AppError UNKNOWN_DATASET, BAD_CONDITION, CANCELLED
    */
   deleteRecords(name: string, condition: unknown, signal?: AbortSignal): Promise<number>
-  /** Cites the present state of a dataset or loader table. @throws AppError UNKNOWN_DATASET, DISK_FULL */
-  cite(label: string, source: string): Promise<Citation>
+  /**
+   * Cites the present state of a dataset or loader table.
+   *
+   * @param requireReading called with the kind of the source; what it throws cites nothing
+   * @throws AppError UNKNOWN_DATASET, DISK_FULL, and what `requireReading` throws
+   */
+  cite(label: string, source: string, requireReading?: RequireReading): Promise<Citation>
   /**
    * Removes the citation of a long form, or every citation of a short form.
    *
@@ -134,10 +148,10 @@ export function createDatasets(options: DatasetsOptions): Datasets {
     },
     remove: (name) => datasets.remove(name),
     list: (query) => datasets.list({ ...query, env: envNow() }),
-    columns: (label) => findColumns(options, label),
-    async cite(label, source) {
+    columns: (label, requireReading) => findColumns(options, label, requireReading),
+    async cite(label, source, requireReading) {
       await options.requireSpace?.(0)
-      const citation = await citations.create(label, source, options.nowUs)
+      const citation = await citations.create(label, source, options.nowUs, requireReading)
       checksums.wake()
       return citation
     },
@@ -194,12 +208,17 @@ function atRecord(error: unknown): unknown {
   return new AppError(error.errorName, error.data, { message, cause: error.cause })
 }
 
-async function findColumns({ stores }: DatasetsOptions, label: string): Promise<readonly StateColumn[]> {
+async function findColumns(
+  { stores }: DatasetsOptions,
+  label: string,
+  requireReading?: RequireReading,
+): Promise<readonly StateColumn[]> {
   const { datasets, citations, rows } = stores
   // a citation hides a loader table of the same name here
   const found =
     (await datasets.find(label, 0)) ?? (await citations.find(label)) ?? (await rows.find(label, 0))
   if (found === undefined) throw unknownDataset(label)
+  if (found.kind !== 'citation') requireReading?.(found.kind) // a citation belongs to the datasets
   return found.columns
 }
 

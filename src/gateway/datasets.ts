@@ -44,9 +44,9 @@ export function openDatasets(options: DatasetsOptions): Datasets {
       names.check('dataset_name', definition.name)
       return await datasets.create(definition)
     },
-    async cite(label, source) {
+    async cite(label, source, requireReading) {
       names.check('citation_label', label)
-      return await datasets.cite(label, source)
+      return await datasets.cite(label, source, requireReading)
     },
   }
 }

@@ -6,7 +6,7 @@ import { parseOffset } from '../datetime.js'
 import { createDiskSpace, type DiskSpace } from '../files/disk-space.js'
 import type { PartState } from '../http/health-routes.js'
 import type { FeatureSources } from '../storage/features.js'
-import { openKeyring } from '../storage/keyring.js'
+import { type Keyring, openKeyring } from '../storage/keyring.js'
 import { createDatasetTables, withDatasets } from '../storage/sqlite/datasets/table-reader.js'
 import { createFeatureSources } from '../storage/sqlite/features/sources.js'
 import { openState } from '../storage/sqlite/state.js'
@@ -79,13 +79,7 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
     disk,
     models,
     loading,
-    features: createFeatureSources(data.reader, {
-      tables: loading.tables,
-      timeZoneMin,
-      keyring,
-      pageRows,
-      nowUs,
-    }),
+    features: openFeatures(options, { loading, keyring, timeZoneMin, nowUs }),
     backups,
     maps,
     shared: {
@@ -115,6 +109,17 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
       await state.close()
     },
   }
+}
+
+/** Opens tables, datasets and citations as features. */
+function openFeatures(
+  { config }: ServicesOptions,
+  parts: { loading: LoaderServices; keyring: Keyring; timeZoneMin: number; nowUs(): number },
+): FeatureSources {
+  const { loading, ...rest } = parts
+  const isOpen = config.server.openTo.includes('/ogc/')
+  const { pageRows } = config.limits
+  return createFeatureSources(loading.data.reader, { ...rest, tables: loading.tables, isOpen, pageRows })
 }
 
 function authStores({ keys, sessions }: State): AuthStores {

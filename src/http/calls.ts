@@ -1,6 +1,6 @@
 import { type AuthStores, authenticate } from '../auth/authenticate.js'
-import { type Caller, isAllowed } from '../auth/caller.js'
-import { AppError, isAppError } from '../errors.js'
+import { type Caller, isAllowed, requireScope } from '../auth/caller.js'
+import { isAppError } from '../errors.js'
 import type { Scope } from '../rpc/define-method.js'
 import type { Api, Dispatch } from '../rpc/dispatch.js'
 import { refusalResponse } from './answer.js'
@@ -55,12 +55,6 @@ export async function signIn<C>(c: HttpContext, deps: CallDeps<C>): Promise<Call
     }
     throw error
   }
-}
-
-/** @throws AppError FORBIDDEN */
-export function requireScope({ scopes }: Caller, scope: Scope): void {
-  if (isAllowed(scopes, scope)) return
-  throw new AppError('FORBIDDEN', { scope }, { message: `The key lacks the scope ${scope}` })
 }
 
 /**

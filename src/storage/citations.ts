@@ -33,6 +33,12 @@ export interface ChecksumPass {
   abandon(): Promise<void>
 }
 
+/** Kinds of rows that a citation can be made of. */
+export type SourceKind = 'dataset' | 'loader'
+
+/** Checks whether a caller may read rows of a kind. @throws AppError FORBIDDEN */
+export type RequireReading = (kind: SourceKind) => void
+
 /** Citations of the states of datasets and loader tables. A result that is returned is committed. */
 export interface CitationStore {
   /**
@@ -40,9 +46,16 @@ export interface CitationStore {
    *
    * @param label short form of the citation
    * @param nowUs called within the transaction, µs UTC
-   * @throws AppError UNKNOWN_DATASET
+   * @param requireReading called within the transaction, once the source is found; absent for
+   *   callers that may read everything. What it throws cites nothing
+   * @throws AppError UNKNOWN_DATASET, and what `requireReading` throws
    */
-  create(label: string, source: string, nowUs: () => number): Promise<Citation>
+  create(
+    label: string,
+    source: string,
+    nowUs: () => number,
+    requireReading?: RequireReading,
+  ): Promise<Citation>
   /** Finds a citation by its long form, else the newest of a short form. */
   find(label: string): Promise<CitedState | undefined>
   /** Finds a citation by its id. */

@@ -11,13 +11,21 @@ export interface KeyRecord {
   expiresAtUs: number | null
 }
 
+/** A secret that is valid now. */
+export interface ActiveSecret {
+  /** SHA-256 of the secret */
+  digest: Uint8Array
+  /** end of its overlap, µs; null for one that no rotation has replaced */
+  expiresAtUs: number | null
+}
+
 /** A key that is neither revoked nor expired, with the facts that authentication needs. */
 interface ActiveKey {
   keyId: string
   keyName: string
   scopes: readonly string[]
-  /** SHA-256 of each secret that is valid now; more than one while a rotation overlaps */
-  secretHashes: readonly Uint8Array[]
+  /** secrets that are valid now; more than one while a rotation overlaps */
+  secrets: readonly ActiveSecret[]
 }
 
 export interface NewKey {
@@ -40,8 +48,8 @@ export interface KeyStore {
   /** Returns every key, revoked ones included, oldest first. */
   list(): Promise<KeyRecord[]>
   /**
-   * Adds a secret to a key. Its earlier secrets stay valid for `overlapS` more seconds at most; 0 removes
-   * them at once.
+   * Adds a secret to a key. Its earlier secrets, and the sessions that were opened with them, stay valid
+   * for `overlapS` more seconds at most; 0 ends them at once.
    *
    * @returns undefined for an unknown or revoked key
    */

@@ -4,7 +4,7 @@ interface NewSession {
   tokenHash: Uint8Array
   keyId: string
   lifeS: number
-  /** latest end of the session, µs: the end of the session through which it was opened; null for none */
+  /** latest end of the session, µs: the end of the session or secret through which it was opened; null for none */
   notAfterUs: number | null
 }
 

@@ -48,6 +48,11 @@ export interface LoaderTable extends TableRef {
   readonly uniqueColumns: readonly string[]
 }
 
+/** True for the rows of a dataset in the form of a table: their ids are negative. */
+export function isDatasetTable({ tableId }: Pick<LoaderTable, 'tableId'>): boolean {
+  return tableId < 0
+}
+
 /** A table to register. Its names and columns have been checked. */
 export interface TableDefinition {
   readonly dataName: string

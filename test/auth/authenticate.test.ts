@@ -20,8 +20,11 @@ function storesOf(overrides: Partial<AuthStores> = {}): { stores: AuthStores; as
     async findKey(keyId) {
       asked.keys.push(keyId)
       if (keyId !== KEY) return undefined
-      const secretHashes = [hashSecret('older'), hashSecret(SECRET)]
-      return { keyId, keyName: 'name', scopes: ['map:read'], secretHashes }
+      const secrets = [
+        { digest: hashSecret('older'), expiresAtUs: 7 },
+        { digest: hashSecret(SECRET), expiresAtUs: null },
+      ]
+      return { keyId, keyName: 'name', scopes: ['map:read'], secrets }
     },
     findSession: async (hash) =>
       hashSecret(TOKEN).equals(hash) ? { sessionId: 's-1', keyId: KEY, expiresAtUs: 99 } : undefined,
@@ -42,7 +45,7 @@ t.test('authenticate: APIKey and Secret', async (t) => {
     keyName: 'name',
     scopes: ['map:read'],
     sessionId: null,
-    sessionEndsAtUs: null,
+    endsAtUs: null,
   })
 })
 
@@ -52,7 +55,7 @@ t.test('authenticate: either secret works while a rotation overlaps', async (t) 
 
 t.test('authenticate: a session token, as its key', async (t) => {
   const caller = await sign({ [TOKEN_HEADER]: TOKEN })
-  t.match(caller, { keyId: KEY, scopes: ['map:read'], sessionId: 's-1', sessionEndsAtUs: 99 })
+  t.match(caller, { keyId: KEY, scopes: ['map:read'], sessionId: 's-1', endsAtUs: 99 })
 })
 
 t.test('authenticate: the token wins over a key, also a wrong token over a good key', async (t) => {
@@ -70,7 +73,12 @@ t.test('authenticate: HTTP Basic, key as user and secret as password', async (t)
     KEY,
   )
   const colons = storesOf({
-    findKey: async (keyId) => ({ keyId, keyName: 'n', scopes: [], secretHashes: [hashSecret('a:b:c')] }),
+    findKey: async (keyId) => ({
+      keyId,
+      keyName: 'n',
+      scopes: [],
+      secrets: [{ digest: hashSecret('a:b:c'), expiresAtUs: null }],
+    }),
   })
   t.equal((await sign(basic('k:a:b:c'), colons.stores)).keyId, 'k', 'colons belong to the password')
 })
@@ -84,7 +92,7 @@ t.test('authenticate: APIKey and Secret win over Basic', async (t) => {
 t.test('authenticate: every refusal is the same answer', async (t) => {
   const noKeys = storesOf({ findKey: async () => undefined }).stores // unknown, revoked and expired look alike here
   const noSecrets = storesOf({
-    findKey: async (keyId) => ({ keyId, keyName: 'n', scopes: [], secretHashes: [] }),
+    findKey: async (keyId) => ({ keyId, keyName: 'n', scopes: [], secrets: [] }),
   }).stores
   const refusals = [
     sign({}),
@@ -172,7 +180,12 @@ t.test(
 
 t.test('authenticate: Basic without a colon has no password, which is not an empty one', async (t) => {
   const { stores } = storesOf({
-    findKey: async (keyId) => ({ keyId, keyName: 'n', scopes: [], secretHashes: [hashSecret('')] }),
+    findKey: async (keyId) => ({
+      keyId,
+      keyName: 'n',
+      scopes: [],
+      secrets: [{ digest: hashSecret(''), expiresAtUs: null }],
+    }),
   })
   t.equal((await sign(basic(`${KEY}:`), stores)).keyId, KEY)
   await rejectsWith(t, sign(basic(KEY), stores), 'UNAUTHENTICATED')

@@ -2,6 +2,7 @@ import path from 'node:path'
 import type { DatasetContext } from '../../src/api/dataset/index.js'
 import { DATASET_METHODS } from '../../src/api/dataset/index.js'
 import { isMarked } from '../../src/rpc/result.js'
+import { adminCaller } from './caller.js'
 import { type OpenedDatasets, openDatasets } from './datasets.js'
 import { TIME_ZONE_MIN } from './tables.js'
 
@@ -18,9 +19,13 @@ type Tap = { testdir(): string; teardown(work: () => unknown): unknown }
 export function openDatasetCalls(t: Tap): DatasetCalls {
   const opened = openDatasets(path.join(t.testdir(), 'data.db'))
   t.teardown(() => opened.close())
-  const caller = { keyId: 'k', keyName: 'site 7', scopes: ['admin'], sessionId: null, sessionEndsAtUs: null }
   const { signal } = new AbortController()
-  const context: DatasetContext = { caller, signal, timeZoneMin: TIME_ZONE_MIN, datasets: opened.store }
+  const context: DatasetContext = {
+    caller: adminCaller,
+    signal,
+    timeZoneMin: TIME_ZONE_MIN,
+    datasets: opened.store,
+  }
   return {
     ...opened,
     async call(name, params = {}) {

@@ -184,13 +184,41 @@ export async function testSessions(t: Test, open: Open): Promise<void> {
     t.equal(await state.sessions.findOpen(b.tokenHash), undefined)
   })
 
-  await t.test('session: a rotated secret leaves the sessions of its key alone', async (t) => {
-    const state = await open(t)
-    const keyId = await sessionKey(state)
-    const { tokenHash } = await openSession(state, keyId)
-    await state.keys.rotate(keyId, hashSecret('new'), 0)
-    t.ok(await state.sessions.findOpen(tokenHash))
-  })
+  await t.test(
+    'session: rotation without an overlap ends the sessions of the key, and no others',
+    async (t) => {
+      const state = await open(t)
+      const keyId = await sessionKey(state)
+      const { tokenHash } = await openSession(state, keyId)
+      const other = await openSession(state, await sessionKey(state))
+      await state.keys.rotate(keyId, hashSecret('new'), 0)
+      t.equal(await state.sessions.findOpen(tokenHash), undefined)
+      t.ok(await state.sessions.findOpen(other.tokenHash))
+      const later = await openSession(state, keyId)
+      t.ok(await state.sessions.findOpen(later.tokenHash), 'the new secret opens another')
+    },
+  )
+
+  await t.test(
+    'session: rotation with an overlap ends the sessions of the key with the old secret',
+    async (t) => {
+      const state = await open(t)
+      const keyId = await sessionKey(state)
+      const old = await openSession(state, keyId, { lifeS: 2 * DAY_S })
+      const short = await openSession(state, keyId, { lifeS: 60 })
+      await state.keys.rotate(keyId, hashSecret('new'), DAY_S)
+      const later = await openSession(state, keyId, { lifeS: 2 * DAY_S })
+      t.ok(await state.sessions.findOpen(old.tokenHash), 'the overlap goes on')
+      t.equal(
+        (await state.sessions.findOpen(short.tokenHash))?.expiresAtUs,
+        short.expiresAtUs,
+        'none lives longer',
+      )
+      state.advance(DAY_MS + 1)
+      t.equal(await state.sessions.findOpen(old.tokenHash), undefined)
+      t.ok(await state.sessions.findOpen(later.tokenHash))
+    },
+  )
 
   await t.test('session: none without a key', async (t) => {
     const state = await open(t)
@@ -292,7 +320,7 @@ export async function sessionKey(state: Pick<KeysAndSessions, 'keys'>, expiresAt
 
 async function hashesOf({ keys }: KeysAndSessions, keyId: string): Promise<string[]> {
   const active = await keys.findActive(keyId)
-  return (active?.secretHashes ?? []).map((hash) => Buffer.from(hash).toString('hex')).sort()
+  return (active?.secrets ?? []).map(({ digest }) => Buffer.from(digest).toString('hex')).sort()
 }
 
 const hex = (...secrets: string[]) => secrets.map((secret) => hashSecret(secret).toString('hex')).sort()

@@ -25,6 +25,8 @@ export interface TestGateway {
   /** a further key, made as the command line does beside a running gateway */
   makeKey(scopes: readonly string[], expiresAtUs?: number): Promise<KeyPair>
   revokeKey(apiKey: string): Promise<void>
+  /** gives a key another secret. @returns it */
+  rotateKey(apiKey: string, overlapS: number): Promise<string>
   /** one JSON-RPC call; the admin key unless other headers are given */
   call(path: string, method: string, params?: unknown, headers?: Record<string, string>): Promise<RpcAnswer>
 }
@@ -75,6 +77,14 @@ export async function startGateway(t: TestLike, options: StartOptions = {}): Pro
     logLines,
     makeKey: (scopes, expiresAtUs) => addKey(dataDir, scopes, expiresAtUs),
     revokeKey: (keyId) => withState(dataDir, async (state) => void (await state.keys.revoke(keyId))),
+    async rotateKey(keyId, overlapS) {
+      const secret = formatSecret(randomBytes(32))
+      await withState(
+        dataDir,
+        async ({ keys }) => void (await keys.rotate(keyId, hashSecret(secret), overlapS)),
+      )
+      return secret
+    },
     call: (apiPath, method, params, headers = pairHeaders(admin)) =>
       post(`${gateway.url}${apiPath}`, JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), headers),
   }

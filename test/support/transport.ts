@@ -90,7 +90,12 @@ export async function startTransport(
     stores: {
       findKey: async (id) =>
         id === KEY
-          ? { keyId: KEY, keyName: 'k', scopes: ['map:read'], secretHashes: [hashSecret(SECRET)] }
+          ? {
+              keyId: KEY,
+              keyName: 'k',
+              scopes: ['map:read'],
+              secrets: [{ digest: hashSecret(SECRET), expiresAtUs: null }],
+            }
           : undefined,
       findSession: async () => undefined,
     },

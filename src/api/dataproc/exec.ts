@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { isAllowed } from '../../auth/caller.js'
-import { AppError } from '../../errors.js'
+import { requireScope } from '../../auth/caller.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import type { DataprocContext } from './context.js'
 import { ExecParams } from './schema.js'
@@ -31,11 +30,7 @@ export const exec = defineMethod({
       keyName: caller.keyName,
       signal,
       // a module must not extend what the key permits
-      requireScope(area, access) {
-        const scope = `${area}:${access}` as const
-        if (isAllowed(caller.scopes, scope)) return
-        throw new AppError('FORBIDDEN', { scope }, { message: `The key lacks the scope ${scope}` })
-      },
+      requireScope: (area, access) => requireScope(caller, `${area}:${access}`),
     })
     return true as const
   },

@@ -1,6 +1,13 @@
+import { type Caller, requireScope } from '../../auth/caller.js'
 import type { Datasets } from '../../datasets/datasets.js'
+import type { RequireReading } from '../../storage/citations.js'
 import type { CallContext, SharedContext } from '../context.js'
 
 /** Part of the call context that the methods of datasets use. */
 export type DatasetContext = Pick<CallContext, 'caller' | 'signal'> &
   Pick<SharedContext, 'timeZoneMin'> & { readonly datasets: Datasets }
+
+/** Makes the check of what a caller may read: a key for datasets alone does not read loader tables. */
+export function readingOf(caller: Caller): RequireReading {
+  return (kind) => requireScope(caller, `${kind}:read`)
+}

@@ -6,12 +6,13 @@ import type { LoaderTable, TableQuery } from '../../storage/tables.js'
 import { unknownTable } from '../../tables/loader.js'
 import { collectionText } from '../feature-collection.js'
 import { readPeriod } from '../period.js'
-import type { MapContext } from './context.js'
+import { type MapContext, requireReading } from './context.js'
 import { EventdataParams, EventdataResult } from './schema.js'
 
 export const eventdata = defineMethod({
   name: 'mapserv.eventdata',
-  summary: 'Records of a data loader table whose geometry intersects an area exactly',
+  summary:
+    'Records of a data loader table whose geometry intersects an area exactly. A dataset needs dataset:read, too',
   scope: 'map:read',
   errors: ['UNKNOWN_TABLE', 'BAD_CONDITION'],
   params: EventdataParams,
@@ -21,6 +22,7 @@ export const eventdata = defineMethod({
     const name = params.properties.table
     const table = await context.tables.find(name)
     if (table === undefined) throw unknownTable(name)
+    requireReading(table, context)
     return streamed(collectionText(undefined, readFeatures(table, queryOf(params, context), context)))
   },
 })

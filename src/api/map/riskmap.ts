@@ -6,7 +6,7 @@ import { type MeshOptions, readMeshCells } from '../../tables/mesh-riskmap.js'
 import { findRiskSources, type RiskCell, type RiskQuery, readStoredCells } from '../../tables/riskmap.js'
 import { collectionText } from '../feature-collection.js'
 import { readPeriodFrom } from '../period.js'
-import type { MapContext } from './context.js'
+import { type MapContext, requireReading } from './context.js'
 import { RiskmapParams, RiskmapResult } from './schema.js'
 
 /** Length of a period without an end: one second. */
@@ -15,18 +15,22 @@ const COLLECTION_NAME = 'requestExtraRiskmapResponse'
 
 export const riskmap = defineMethod({
   name: 'mapserv.riskmap',
-  summary: 'Risk map cells of themes in an area and a period, as stored or on the standard grid',
+  summary:
+    'Risk map cells of themes in an area and a period, as stored or on the standard grid. A theme in a dataset needs dataset:read, too',
   scope: 'map:read',
   errors: ['TOO_MANY_CELLS'],
   params: RiskmapParams,
   result: RiskmapResult,
   paramsIn: 'array',
-  async handle({ geometry, properties }, { tables, config, timeZoneMin, signal }: MapContext) {
+  async handle({ geometry, properties }, context: MapContext) {
+    const { tables, config, timeZoneMin, signal } = context
     const { themes, target_theme_mesh_degree: degree } = properties
+    const sources = await findRiskSources(tables, config.riskmap, themes)
+    for (const { table } of sources) requireReading(table, context)
     const query: RiskQuery = {
       area: geometry === null ? undefined : prepareArea(geometry),
       period: readPeriodFrom(properties, timeZoneMin, DEFAULT_PERIOD_US),
-      sources: await findRiskSources(tables, config.riskmap, themes),
+      sources,
       levelColumn: config.riskmap.levelColumn,
     }
     const cells =

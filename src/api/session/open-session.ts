@@ -25,7 +25,7 @@ export const openSession = defineMethod({
       tokenHash: hashSecret(token),
       keyId: caller.keyId,
       lifeS: expires_in ?? Math.min(DEFAULT_LIFE_S, maxAgeS),
-      notAfterUs: caller.sessionEndsAtUs,
+      notAfterUs: caller.endsAtUs,
     })
     return { access_token: token, expires_in: lifeS }
   },

@@ -24,7 +24,7 @@ export const OpenSessionResult = z.strictObject({
     .int()
     .min(0)
     .describe(
-      'life of the session, seconds; less than requested if the session through which it was opened ends before',
+      'life of the session, seconds; less than requested if the session or secret through which it was opened ends before',
     ),
 })
 

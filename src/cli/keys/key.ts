@@ -37,11 +37,13 @@ export function addKeyCommands(program: Command, io: CliIo, deps: CliDeps): void
     .action(async (_options, command: Command) => await verb(command, listKeys(io)))
   key
     .command('rotate')
-    .description('gives a key a new secret, printed once; the old one stays valid for the overlap')
+    .description(
+      'gives a key a new secret, printed once; the old one and the sessions of the key end after the overlap',
+    )
     .argument('<key>', 'id of the key, or its name when only one has it')
     .option(
       '--overlap <duration>',
-      'validity of the old secret',
+      'validity of the old secret and of open sessions; 0 ends them at once',
       parseDuration,
       parseDuration(DEFAULT_OVERLAP),
     )
@@ -122,7 +124,7 @@ function listKeys(io: CliIo): Action<unknown> {
   }
 }
 
-/** Rotates a key. Its sessions stay open, because the secret that opened them was valid. */
+/** Rotates a key. Its sessions end with the old secret. */
 function rotateKey(io: CliIo, which: string): Action<{ overlap: number }> {
   return async ({ keys, clock, audit }, { overlap, json }, { config }) => {
     const { keyId, name, expiresAtUs } = findKey(which, await keys.list())
@@ -139,7 +141,7 @@ function rotateKey(io: CliIo, which: string): Action<{ overlap: number }> {
     const oldValidUntil = formatDatetimeShort(untilUs, parseOffset(config.service.timeZone) ?? 0)
     if (json === true) return printJson(io, { apiKey: keyId, secret, oldValidUntil })
     io.stdout.write(
-      `APIKey  ${keyId}\nSecret  ${secret}\nThe secret is not shown again; the old one is valid until ${oldValidUntil}.\n`,
+      `APIKey  ${keyId}\nSecret  ${secret}\nThe secret is not shown again; the old one and the sessions of the key are valid until ${oldValidUntil}.\n`,
     )
   }
 }

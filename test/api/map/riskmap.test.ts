@@ -9,6 +9,7 @@ import { type MeshDegree, meshBox, meshRange, meshRing } from '../../../src/geo/
 import { overlapsBox } from '../../../src/geo/mesh-cover.js'
 import { shapeOf } from '../../../src/geo/shape.js'
 import type { Bbox, Geometry, Position } from '../../../src/geo/types.js'
+import { adminCaller } from '../../support/caller.js'
 import { readResult } from '../../support/read-stream.js'
 import { rejectsWith } from '../../support/rejects-with.js'
 import { feature, openTables, type Tables, TIME_ZONE_MIN } from '../../support/tables.js'
@@ -29,7 +30,13 @@ function contextOf(tables: Tables, settings: Settings = {}): MapContext {
   const loaded = loadConfig(null, {}, settings)
   if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults))
   const { signal } = new AbortController()
-  return { tables: tables.reader, signal, config: loaded.config, timeZoneMin: TIME_ZONE_MIN }
+  return {
+    tables: tables.reader,
+    signal,
+    caller: adminCaller,
+    config: loaded.config,
+    timeZoneMin: TIME_ZONE_MIN,
+  }
 }
 
 async function themeOf(tables: Tables, name: string, cells: Cell[], levelColumn = 'risk'): Promise<void> {

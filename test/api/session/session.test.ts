@@ -25,7 +25,7 @@ async function contextOf(t: Test, maxAgeS = 31_536_000) {
   })
   const loaded = loadConfig(null, {}, { session: { maxAgeS } })
   if ('faults' in loaded) throw new Error('bad settings')
-  const caller = { keyId, keyName: 'k', scopes: [], sessionId: null, sessionEndsAtUs: null }
+  const caller = { keyId, keyName: 'k', scopes: [], sessionId: null, endsAtUs: null }
   const context: SessionContext = {
     caller,
     config: loaded.config,
@@ -75,7 +75,7 @@ t.test('session.open_session: one second and session.maxAgeS are the ends of the
 t.test('session.open_session: through a session it gives the same key, ending no later', async (t) => {
   const { context, state, keyId } = await contextOf(t)
   const endsAtUs = START_MS * 1000 + 100_500_000
-  const caller = { ...context.caller, sessionId: randomUUID(), sessionEndsAtUs: endsAtUs }
+  const caller = { ...context.caller, sessionId: randomUUID(), endsAtUs: endsAtUs }
   const opened = await open({ ...context, caller }, { expires_in: 5000 })
   t.equal(opened.expires_in, 100)
   t.match(await state.sessions.findOpen(hashSecret(opened.access_token)), { keyId, expiresAtUs: endsAtUs })

@@ -22,7 +22,7 @@ async function prepared(t: Test) {
       const state = await openState(path.join(cwd, 'data/state.db'))
       const active = await state.keys.findActive(apiKey)
       await state.close()
-      return active?.secretHashes.some((hash) => hashSecret(secret).equals(hash)) ?? false
+      return active?.secrets.some(({ digest }) => hashSecret(secret).equals(digest)) ?? false
     },
   }
 }

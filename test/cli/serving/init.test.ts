@@ -21,7 +21,7 @@ t.test('init: makes a node id and an admin key whose secret works', async (t) =>
   t.equal(await state.meta.nodeId(), facts.nodeId)
   const key = await state.keys.findActive(facts.apiKey)
   t.match(key, { keyName: 'admin', scopes: ['admin'] })
-  t.ok(hashSecret(facts.secret).equals(key?.secretHashes[0] ?? new Uint8Array()))
+  t.ok(hashSecret(facts.secret).equals(key?.secrets[0]?.digest ?? new Uint8Array()))
 })
 
 t.test('init: run again it creates nothing and reports that', async (t) => {

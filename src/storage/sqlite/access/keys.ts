@@ -3,7 +3,7 @@ import type { TrustedClock } from '../../clock.js'
 import type { KeyRecord, KeyStore, NewKey } from '../../keys.js'
 import { writtenRow } from '../connection/database.js'
 import { type StateDb, writeState } from '../connection/state-db.js'
-import { apiKey, apiKeySecret } from '../connection/state-schema.js'
+import { apiKey, apiKeySecret, session } from '../connection/state-schema.js'
 
 /** Creates the key store of `state.db`. */
 export function createKeyStore(state: StateDb, clock: TrustedClock): KeyStore {
@@ -18,8 +18,8 @@ export function createKeyStore(state: StateDb, clock: TrustedClock): KeyStore {
       const key = queries.find.get({ keyId })
       const secrets = queries.secrets.all({ keyId }) // read for every key, so that the time does not depend on the outcome
       if (key === undefined || key.revokedAtUs !== null || clock.hasPassed(key.expiresAtUs)) return undefined
-      const secretHashes = secrets.filter((s) => !clock.hasPassed(s.expiresAtUs)).map((s) => s.digest)
-      return { keyId, keyName: key.name, scopes: key.scopes, secretHashes }
+      const valid = secrets.filter((s) => !clock.hasPassed(s.expiresAtUs))
+      return { keyId, keyName: key.name, scopes: key.scopes, secrets: valid }
     },
     find: async (keyId) => queries.find.get({ keyId }),
     list: async () => queries.list.all(),
@@ -53,7 +53,10 @@ function insertKey(queries: Queries, clock: TrustedClock, key: NewKey): KeyRecor
   return writtenRow(queries.find.get({ keyId: key.keyId }))
 }
 
-/** Adds a secret, ends the earlier ones after the overlap, and removes those that have ended. */
+/**
+ * Adds a secret, ends the earlier ones and all sessions after the overlap, and removes secrets that have
+ * ended. A session that a thief of the old secret opened must not outlive it.
+ */
 function rotateKey(
   queries: Queries,
   clock: TrustedClock,
@@ -62,8 +65,13 @@ function rotateKey(
   const key = queries.find.get({ keyId })
   if (key === undefined || key.revokedAtUs !== null) return undefined
   const untilUs = clock.latestUs() + overlapS * 1_000_000
-  if (overlapS === 0) queries.dropSecrets.run({ keyId })
-  else queries.endSecrets.run({ keyId, untilUs })
+  if (overlapS === 0) {
+    queries.dropSecrets.run({ keyId })
+    queries.closeSessions.run({ keyId, nowUs: clock.nowUs() })
+  } else {
+    queries.endSecrets.run({ keyId, untilUs })
+    queries.endSessions.run({ keyId, untilUs })
+  }
   for (const { digest, expiresAtUs } of queries.secrets.all({ keyId })) {
     if (clock.hasPassed(expiresAtUs)) queries.dropSecret.run({ digest })
   }
@@ -76,6 +84,7 @@ function prepareQueries({ orm }: StateDb) {
   const value = sql.placeholder
   const ofKey = eq(apiKey.keyId, value('keyId'))
   const secretOfKey = eq(apiKeySecret.keyId, value('keyId'))
+  const sessionOfKey = eq(session.keyId, value('keyId'))
   const endsLater = or(
     isNull(apiKeySecret.expiresAtUs),
     sql`${apiKeySecret.expiresAtUs} > ${value('untilUs')}`,
@@ -111,6 +120,16 @@ function prepareQueries({ orm }: StateDb) {
       .update(apiKeySecret)
       .set({ expiresAtUs: sql`${value('untilUs')}` })
       .where(and(secretOfKey, endsLater))
+      .prepare(),
+    closeSessions: orm
+      .update(session)
+      .set({ closedAtUs: sql`${value('nowUs')}` })
+      .where(and(sessionOfKey, isNull(session.closedAtUs)))
+      .prepare(),
+    endSessions: orm
+      .update(session)
+      .set({ expiresAtUs: sql`min(${session.expiresAtUs}, ${value('untilUs')})` })
+      .where(sessionOfKey)
       .prepare(),
     revoke: orm
       .update(apiKey)

@@ -1,5 +1,5 @@
 import { AppError } from '../../../errors.js'
-import type { CitationSums } from '../../citations.js'
+import type { CitationSums, RequireReading } from '../../citations.js'
 import type { Citation } from '../../states.js'
 import type { LoaderTable } from '../../tables.js'
 import { type Db, statement } from '../connection/database.js'
@@ -25,9 +25,14 @@ export interface FoundCitation {
  * Cites the committed state of a dataset or loader table. To be called within a transaction. The cost does
  * not depend on the number of rows.
  *
- * @throws AppError UNKNOWN_DATASET
+ * @throws AppError UNKNOWN_DATASET, and what `requireReading` throws
  */
-export function createCitation(db: Db, label: string, source: string, nowUs: number): Citation {
+export function createCitation(
+  db: Db,
+  label: string,
+  source: string,
+  { nowUs, requireReading }: { nowUs: number; requireReading?: RequireReading | undefined },
+): Citation {
   const cited = findSource(db, source) ?? beginVersions(db, source)
   if (cited === undefined) {
     const shown = source.slice(0, 100)
@@ -35,6 +40,7 @@ export function createCitation(db: Db, label: string, source: string, nowUs: num
     throw new AppError('UNKNOWN_DATASET', { source: shown }, { message })
   }
   const { table } = cited
+  requireReading?.(table.kind)
   const { longForm, createdAtUs } = takeLongForm(db, label, nowUs)
   const tx = lastTransaction(db)
   beginTransaction(db, createdAtUs) // changes that take no number of their own now count as later than the citation

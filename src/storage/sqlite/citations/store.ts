@@ -25,11 +25,13 @@ export function createCitationStore({ reader, writer, lock }: DataDb): CitationS
   const write = <T>(work: () => T): Promise<T> => lock.run(() => retryBusy(() => transaction(writer, work)))
   return {
     ...createCitationReader(reader),
-    create: (label, source, nowUs) =>
+    create: (label, source, nowUs, requireReading) =>
       lock.run(() =>
         retryBusy(() =>
           withoutCheckpoint(writer, () =>
-            transaction(writer, () => createCitation(writer, label, source, nowUs())),
+            transaction(writer, () =>
+              createCitation(writer, label, source, { nowUs: nowUs(), requireReading }),
+            ),
           ),
         ),
       ),

@@ -6,7 +6,15 @@ import type { StateColumn } from '../../columns/state-column.js'
 import { unknownDataset } from '../../datasets.js'
 import { createPause } from '../../pause.js'
 import type { StateQuery, StateRow } from '../../states.js'
-import type { Column, LoaderTable, QueryPaths, TableQuery, TableReader, TableRow } from '../../tables.js'
+import {
+  type Column,
+  isDatasetTable,
+  type LoaderTable,
+  type QueryPaths,
+  type TableQuery,
+  type TableReader,
+  type TableRow,
+} from '../../tables.js'
 import { type Db, statement } from '../connection/database.js'
 import { countState, readState, type StateReading } from '../versions/read-state.js'
 import { currentState } from '../versions/versioned-table.js'
@@ -56,7 +64,7 @@ export function createDatasetTables(db: Db, options: DatasetTablesOptions): Tabl
 
 /** Joins loader tables and datasets. A name that both have is the loader table's. */
 export function withDatasets(tables: TableReader, datasets: TableReader): TableReader {
-  const readerOf = ({ tableId }: LoaderTable) => (tableId < 0 ? datasets : tables)
+  const readerOf = (table: LoaderTable) => (isDatasetTable(table) ? datasets : tables)
   return {
     find: async (name) => (await tables.find(name)) ?? (await datasets.find(name)),
     list: async () => [...(await tables.list()), ...(await datasets.list())],

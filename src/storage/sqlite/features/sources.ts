@@ -23,6 +23,8 @@ interface FeatureSourcesOptions {
   /** most rows of a page */
   readonly pageRows: number
   readonly keyring: Pick<Keyring, 'decrypt'>
+  /** true where features are read without a key: encrypted columns are left out then */
+  readonly isOpen: boolean
   /** µs UTC */
   nowUs(): number
 }
@@ -59,7 +61,9 @@ export function createFeatureSources(db: Db, options: FeatureSourcesOptions): Fe
 }
 
 function sourceOfTable(db: Db, table: LoaderTable, options: FeatureSourcesOptions): FeatureSource {
-  const shown = table.columns.filter(({ name, file }) => name !== 'location' && file === null)
+  const shown = table.columns.filter(
+    (column) => column.name !== 'location' && column.file === null && isShown(column, options),
+  )
   const names = shown.map(({ name }) => name)
   return {
     kind: 'table',
@@ -118,6 +122,10 @@ function sourceOfCitation(
   }
 }
 
+function isShown({ isEncrypted }: { isEncrypted: boolean }, { isOpen }: FeatureSourcesOptions): boolean {
+  return !isEncrypted || !isOpen
+}
+
 type StateSource = Omit<FeatureSource, 'kind' | 'name' | 'description' | 'version'>
 
 function sourceOfState(
@@ -127,7 +135,9 @@ function sourceOfState(
   check: () => void = () => undefined,
 ): StateSource {
   const place = state.columns.find(({ srid }) => srid !== null)
-  const shown = state.columns.filter((column) => column !== place && !column.isFile)
+  const shown = state.columns.filter(
+    (column) => column !== place && !column.isFile && isShown(column, options),
+  )
   const hasPeriod = [START, END].every((name) =>
     shown.some((column) => column.name === name && column.udtName === 'timestamptz'),
   )
