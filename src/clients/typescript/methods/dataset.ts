@@ -26,7 +26,7 @@ export interface DatasetMethods {
     }
     result: DatasetInfo
   }
-  /** Lists the columns of a dataset, last the range of transactions of each row version (scope dataset:read) */
+  /** Lists the columns of a dataset, last the range of transactions of each row version. A loader table needs loader:read, too (scope dataset:read) */
   'dataset.get_columns': {
     params: {
       /** name of a dataset, a citation or a loader table; a leading ddc: is ignored */
@@ -55,7 +55,7 @@ export interface DatasetMethods {
     }
     result: DatasetInfo[]
   }
-  /** Cites the present state of a dataset or loader table; its checksum is computed in the background (scope dataset:write) */
+  /** Cites the present state of a dataset or loader table; its checksum is computed in the background. A loader table needs loader:read, too (scope dataset:write) */
   'dataset.citation.create': {
     params: {
       /** short form of the citation; several may share one: 1 to 63 letters, digits or any of _ - . */

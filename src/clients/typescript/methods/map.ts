@@ -2,7 +2,7 @@
 import type { Datetime } from './shared.js'
 
 export interface MapMethods {
-  /** Records of a data loader table whose geometry intersects an area exactly (scope map:read) */
+  /** Records of a data loader table whose geometry intersects an area exactly. A dataset needs dataset:read, too (scope map:read) */
   'mapserv.eventdata': {
     params: {
       type: 'Feature'
@@ -45,7 +45,7 @@ export interface MapMethods {
       }[]
     }
   }
-  /** Risk map cells of themes in an area and a period, as stored or on the standard grid (scope map:read) */
+  /** Risk map cells of themes in an area and a period, as stored or on the standard grid. A theme in a dataset needs dataset:read, too (scope map:read) */
   'mapserv.riskmap': {
     params: {
       type: 'Feature'

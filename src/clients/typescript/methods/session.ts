@@ -10,7 +10,7 @@ export interface SessionMethods {
     result: {
       /** session token, for the session token header */
       access_token: string
-      /** life of the session, seconds; less than requested if the session through which it was opened ends before */
+      /** life of the session, seconds; less than requested if the session or secret through which it was opened ends before */
       expires_in: number
     }
   }
