@@ -26,12 +26,6 @@ const TRIMMED = [
       exports.buildConnector = require('./lib/core/connect')`,
     names: ['Pool', 'buildConnector'],
   },
-  {
-    name: 'rate-limiter-flexible', // allowances are in memory; the package has clients of a dozen databases
-    isLazy: false,
-    contents: "exports.RateLimiterMemory = require('./lib/RateLimiterMemory')",
-    names: ['RateLimiterMemory'],
-  },
 ]
 
 /**

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { z } from 'zod'
 import { parseOffset } from './datetime.js'
 
@@ -8,6 +9,14 @@ const ms = (defaultMs: number, what: string) =>
 const count = (defaultCount: number, what: string, max = 1_000_000) =>
   z.int().min(1).max(max).default(defaultCount).describe(what)
 const file = (what: string) => z.string().min(1).max(4096).optional().describe(what)
+
+/** True for an IP address, and for one with the length of a prefix. */
+function isAddressOrBlock(text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/')
+  const version = isIP(address)
+  if (version === 0 || rest.length > 0) return false
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 6 ? 128 : 32))
+}
 
 const Service = z.strictObject({
   headerPrefix: z
@@ -44,6 +53,18 @@ const Server = z.strictObject({
     .max(2)
     .default([])
     .describe('paths that need no API key'),
+  trustedProxies: z
+    .array(
+      z
+        .string()
+        .max(64)
+        .refine(isAddressOrBlock, 'expected an IP address or a CIDR block such as 10.0.0.0/8'),
+    )
+    .max(100)
+    .default([])
+    .describe(
+      'IP addresses and CIDR blocks of reverse proxies; of a request from one of them, X-Forwarded-For or Forwarded names the client',
+    ),
   publicUrl: z
     .string()
     .regex(
@@ -61,6 +82,14 @@ const LogSettings = z.strictObject({
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
     .describe('lowest level that is written'),
+  refusalsPerMinute: z
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(60)
+    .describe(
+      'lines per minute about refused requests, for each of strangers, callers and failed sign-ins; the rest is counted in one line',
+    ),
 })
 
 const Session = z.strictObject({
@@ -102,9 +131,14 @@ const Limits = z.strictObject({
     'calls per minute from one IP address; each item of a batch counts',
     1_000_000_000,
   ),
+  anonymousPerMinute: count(
+    1200,
+    'requests without credentials per minute from one IP address, or one /64 network of IPv6; health is not counted',
+    1_000_000_000,
+  ),
   signInFailuresPerMinute: count(
     30,
-    'failed sign-ins per minute from one IP address before it is locked out',
+    'failed sign-ins per minute with one key id from one IP address; four times as many over all key ids. Further failures are refused with 429, right credentials never are',
   ),
   pageRows: count(1000, 'rows of one page while a long result is streamed', 100_000),
   ogcFeatures: count(10_000, 'most features in one answer of OGC API', 100_000),

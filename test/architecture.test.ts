@@ -144,7 +144,6 @@ const OWNERS: Record<string, readonly string[]> = {
   busboy: ['http'],
   '@tus/server': ['http'],
   undici: ['sync'],
-  'rate-limiter-flexible': ['http'],
   'prom-client': ['http'],
   'maplibre-gl': ['console'],
   'tus-js-client': ['console'],

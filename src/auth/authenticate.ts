@@ -78,6 +78,11 @@ async function byKey(pair: KeyPair | undefined, stores: AuthStores): Promise<Cal
   }
 }
 
+/** Returns the key id that a request names, right or wrong; undefined when it names none. */
+export function keyIdOf(header: HeaderReader): string | undefined {
+  return header('apikey') ?? keyPair(header)?.keyId
+}
+
 interface KeyPair {
   keyId: string
   secret: string

@@ -8,6 +8,7 @@ import { callDeps } from './calls.js'
 import { openBackend } from './dataproc.js'
 import { createFamilyReader } from './metrics/reader.js'
 import type { GatewayOptions, ServicesOptions } from './options.js'
+import { createRefusalSampler } from './refusals.js'
 import { reload, renewTlsOnChange } from './reload.js'
 import { createRoutes } from './routes.js'
 import { openServices, type Services } from './services.js'
@@ -80,7 +81,9 @@ function serve(
   const families = createFamilyReader(services, layout, config, server.connections)
   const metrics = createMetrics(families.read)
   const backend = openBackend(config, version)
-  const calls = callDeps({ config, log, version, services, metrics, stopSignal: stopping.signal })
+  const refusals = createRefusalSampler(log, config.log.refusalsPerMinute)
+  const stopSignal = stopping.signal
+  const calls = callDeps({ config, log, version, services, metrics, refusals, stopSignal })
   const app = createRoutes({
     config,
     log,
@@ -88,6 +91,7 @@ function serve(
     services,
     calls,
     metrics,
+    refusals,
     backend,
     isDraining: () => isDraining,
   })
@@ -105,6 +109,7 @@ function serve(
       clearTimeout(cancelling)
       stopping.abort()
       families.stop()
+      refusals.stop()
       await backend?.close()
       await services.close()
     },

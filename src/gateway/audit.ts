@@ -1,5 +1,6 @@
 import type { Caller } from '../auth/caller.js'
 import { addressOf, type HttpContext } from '../http/env.js'
+import type { LineSampler } from '../http/line-sampler.js'
 import type { Log } from '../log.js'
 
 /**
@@ -26,11 +27,11 @@ const KEY_ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
 /**
  * Makes the hooks that log refused sign-ins and audited calls, with `audit: true`; never a secret, never
- * params.
+ * params. Refused sign-ins are sampled; the first one beyond the allowance of an address always has a line.
  */
-export function auditHooks(log: Log) {
+export function auditHooks(log: Log, refusals: LineSampler<'sign-ins'>) {
   return {
-    onSignInFailure(c: HttpContext, isLockedOut: boolean) {
+    onSignInFailure(c: HttpContext, isFirstBeyond: boolean) {
       const keyId = c.req.header('apikey')
       const attempt = {
         audit: true,
@@ -39,11 +40,11 @@ export function auditHooks(log: Log) {
         address: addressOf(c),
         ...(keyId !== undefined && KEY_ID.test(keyId) ? { keyId } : {}),
       }
-      log.warn({ ...attempt, act: 'sign-in-refused' }, 'sign-in refused')
-      if (isLockedOut)
+      if (refusals.allows('sign-ins')) log.warn({ ...attempt, act: 'sign-in-refused' }, 'sign-in refused')
+      if (isFirstBeyond)
         log.warn(
           { ...attempt, act: 'sign-in-locked' },
-          'address locked out for up to a minute: it reached limits.signInFailuresPerMinute',
+          'too many failed sign-ins of this address: further ones are refused with 429 (limits.signInFailuresPerMinute)',
         )
     },
     onDone({ keyId, keyName }: Caller, requestId: string, method: string) {

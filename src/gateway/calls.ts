@@ -1,8 +1,10 @@
 import type { Config } from '../config.js'
 import type { CallDeps } from '../http/calls.js'
+import type { LineSampler } from '../http/line-sampler.js'
 import type { Metrics } from '../http/metrics.js'
 import { createRateLimiter } from '../http/rate-limit.js'
 import type { Log } from '../log.js'
+import { type RawJson, rawJson } from '../rpc/result.js'
 import { describeApis, type GatewayContext } from './apis.js'
 import { auditHooks } from './audit.js'
 import type { Services } from './services.js'
@@ -13,6 +15,8 @@ interface CallsOptions {
   readonly version: string
   readonly services: Services
   readonly metrics: Metrics
+  /** decides which refused sign-ins are logged */
+  readonly refusals: LineSampler<'sign-ins'>
   /** fires when running calls must end */
   readonly stopSignal: AbortSignal
 }
@@ -22,7 +26,7 @@ interface CallsOptions {
  * figures.
  */
 export function callDeps(options: CallsOptions): CallDeps<GatewayContext> {
-  const { config, log, version, services, metrics, stopSignal } = options
+  const { config, log, version, services, metrics, refusals, stopSignal } = options
   const { limits } = config
   return {
     stores: services.stores,
@@ -42,14 +46,29 @@ export function callDeps(options: CallsOptions): CallDeps<GatewayContext> {
         return call.signal
       },
     }),
-    discover: (api) => ({
-      ...describeApis([api], version),
-      ...services.models.discoverFacts(api.path),
-    }),
+    discover: createDiscovery(version, services),
     meter: metrics,
     onFault: (requestId, method, error) => log.error({ requestId, method, err: error }, 'a call failed'),
     onHangUp: (requestId, method) =>
       log.debug({ requestId, method }, 'the caller hung up before the end of the result'),
-    ...auditHooks(log),
+    ...auditHooks(log, refusals),
+  }
+}
+
+/** Makes `rpc.discover` of each path. The document does not change, so that it is made once. */
+function createDiscovery(
+  version: string,
+  { models }: Pick<Services, 'models'>,
+): CallDeps<GatewayContext>['discover'] {
+  const made = new Map<string, RawJson>()
+  return (api) => {
+    let document = made.get(api.path)
+    if (document === undefined) {
+      document = rawJson(
+        JSON.stringify({ ...describeApis([api], version), ...models.discoverFacts(api.path) }),
+      )
+      made.set(api.path, document)
+    }
+    return document
   }
 }

@@ -6,10 +6,12 @@ import type { DataprocBackend } from '../dataproc/backend.js'
 import { addAlertRoutes } from '../http/alert-routes.js'
 import { createApp } from '../http/app.js'
 import type { CallDeps } from '../http/calls.js'
+import { createClientAddress } from '../http/client-address.js'
 import { addConsoleRoutes } from '../http/console-routes.js'
 import { addDocumentRoute } from '../http/document-route.js'
 import type { HttpEnv } from '../http/env.js'
 import { addHealthRoutes } from '../http/health-routes.js'
+import type { LineSampler } from '../http/line-sampler.js'
 import { addStreamRoute } from '../http/loader-routes.js'
 import type { Metrics } from '../http/metrics.js'
 import { addMetricsRoute, METRICS_PATH } from '../http/metrics-route.js'
@@ -40,6 +42,8 @@ interface RoutesOptions {
   readonly services: Services
   readonly calls: CallDeps<GatewayContext>
   readonly metrics: Metrics
+  /** decides which refusals are logged */
+  readonly refusals: LineSampler<'strangers' | 'callers'>
   /** absent when modules run on this device */
   readonly backend: DataprocBackend | undefined
   isDraining(): boolean
@@ -47,10 +51,15 @@ interface RoutesOptions {
 
 /** Makes every route of the gateway; this is the list of them. */
 export function createRoutes(options: RoutesOptions): Hono<HttpEnv> {
-  const { config, log, version, services, calls, metrics, backend, isDraining } = options
+  const { config, log, version, services, calls, metrics, refusals, backend, isDraining } = options
   const { readiness, models, loading } = services
   const apis = createApis(config)
-  const app = createApp({ log, meter: metrics, isDraining, onFault: calls.onFault })
+  const app = createApp({
+    ...{ log, refusals, meter: metrics, isDraining, onFault: calls.onFault },
+    clientAddress: createClientAddress(config.server.trustedProxies),
+    limiter: calls.limiter,
+    tokenHeader: calls.tokenHeader,
+  })
 
   // without a key
   addHealthRoutes(app, { readiness, isDraining })

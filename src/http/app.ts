@@ -2,17 +2,26 @@ import { Hono } from 'hono'
 import { AppError, isAppError } from '../errors.js'
 import type { Log } from '../log.js'
 import { commonHeaders, hasCommonHeaders, refusalResponse } from './answer.js'
-import { addressOf, type HttpContext, type HttpEnv } from './env.js'
+import type { ClientAddress } from './client-address.js'
+import { addressOf, type HttpContext, type HttpEnv, hasCredentials } from './env.js'
 import { isHealthPath } from './health-routes.js'
+import type { LineSampler } from './line-sampler.js'
 import type { Meter } from './metrics.js'
+import type { RateLimiter } from './rate-limit.js'
 import { requestIdOf } from './server/request-id.js'
 
 interface AppDeps {
   readonly log: Log
+  /** decides which refusals are logged */
+  readonly refusals: LineSampler<'strangers' | 'callers'>
   /** absent where nothing is counted */
   readonly meter?: Meter
   /** true while the gateway stops: every call is refused */
   isDraining(): boolean
+  readonly clientAddress: ClientAddress
+  readonly limiter: Pick<RateLimiter, 'chargeAnonymous'>
+  /** lower-case name of the session token header */
+  readonly tokenHeader: string
   /** receives errors that are no refusal */
   onFault(requestId: string, path: string, error: unknown): void
 }
@@ -25,13 +34,16 @@ export function createApp(deps: AppDeps): Hono<HttpEnv> {
   app.use(async (c, next) => {
     c.set('requestId', requestIdOf(c.req.header('x-request-id')))
     c.set('startedAtMs', performance.now())
-    if (deps.isDraining() && !isHealthPath(c.req.path)) {
-      const stopping = new AppError('UNAVAILABLE', { retryAfterS: 5 }, { message: 'The gateway is stopping' })
-      c.res = refusalResponse(stopping, c.get('requestId'))
-    } else await next()
+    c.set(
+      'address',
+      deps.clientAddress(c.env?.incoming?.socket?.remoteAddress, (name) => c.req.header(name)),
+    )
+    const refused = isHealthPath(c.req.path) ? undefined : refusalBefore(c, deps)
+    if (refused === undefined) await next()
+    else c.res = refusalResponse(refused, c.get('requestId'))
     addMissingHeaders(c)
     if (deps.meter !== undefined) count(c, deps.meter)
-    logRequest(c, deps.log)
+    logRequest(c, deps)
   })
   app.notFound((c) => {
     const message = `Nothing is served at ${c.req.path.slice(0, 200)}`
@@ -42,6 +54,23 @@ export function createApp(deps: AppDeps): Hono<HttpEnv> {
     return refusalResponse(error, c.get('requestId'))
   })
   return app
+}
+
+/**
+ * Returns the refusal of a request before its route: while the gateway stops, and when a stranger asks too
+ * often. Health is always answered: it costs as little as a refusal.
+ */
+function refusalBefore(c: HttpContext, deps: AppDeps): AppError | undefined {
+  if (deps.isDraining())
+    return new AppError('UNAVAILABLE', { retryAfterS: 5 }, { message: 'The gateway is stopping' })
+  if (hasCredentials(c, deps.tokenHeader)) return undefined
+  try {
+    deps.limiter.chargeAnonymous(addressOf(c))
+    return undefined
+  } catch (error) {
+    if (isAppError(error)) return error
+    throw error
+  }
 }
 
 /** Adds the common headers to a response that a library made; `respond` gives them to the others. */
@@ -60,8 +89,13 @@ function count(c: HttpContext, meter: Meter): void {
   meter.call(name, status < 400 ? 'ok' : `HTTP_${status}`, performance.now() - c.get('startedAtMs'))
 }
 
-/** Logs refusals at `info`, the rest at `debug`: the lines of a busy gateway would wear out its SD card. */
-function logRequest(c: HttpContext, log: Log): void {
+/**
+ * Logs refusals at `info`, the rest at `debug`: the lines of a busy gateway would wear out its SD card.
+ * Refusals are sampled, those of strangers apart from those of callers.
+ */
+function logRequest(c: HttpContext, { log, refusals }: AppDeps): void {
+  const isRefusal = c.res.status >= 400
+  if (isRefusal && !refusals.allows(c.get('caller') === undefined ? 'strangers' : 'callers')) return
   const line = {
     requestId: c.get('requestId'),
     method: c.req.method,
@@ -71,6 +105,6 @@ function logRequest(c: HttpContext, log: Log): void {
     address: addressOf(c),
     key: c.get('caller')?.keyName,
   }
-  if (c.res.status >= 400) log.info(line, 'request refused')
+  if (isRefusal) log.info(line, 'request refused')
   else log.debug(line, 'request')
 }

@@ -1,13 +1,13 @@
-import { type AuthStores, authenticate } from '../auth/authenticate.js'
+import { type AuthStores, authenticate, keyIdOf } from '../auth/authenticate.js'
 import { type Caller, isAllowed, requireScope } from '../auth/caller.js'
-import { isAppError } from '../errors.js'
+import { type AppError, isAppError } from '../errors.js'
 import type { Scope } from '../rpc/define-method.js'
 import type { Api, Dispatch } from '../rpc/dispatch.js'
 import { refusalResponse } from './answer.js'
 import type { StreamOptions } from './body-stream.js'
-import { addressOf, type HttpContext } from './env.js'
+import { addressOf, type HttpContext, hasCredentials } from './env.js'
 import type { Meter } from './metrics.js'
-import type { RateLimiter } from './rate-limit.js'
+import { type RateLimiter, tooManyFailures } from './rate-limit.js'
 import type { BodyLimits } from './read-body.js'
 
 /**
@@ -29,8 +29,8 @@ export interface CallDeps<C> {
   onFault(requestId: string, method: string, error: unknown): void
   /** called when a caller hung up before the end of a streamed result, whose source is then closed */
   onHangUp(requestId: string, method: string): void
-  /** called for each refused sign-in. @param isLockedOut true for the failure that locks the address out */
-  onSignInFailure(c: HttpContext, isLockedOut: boolean): void
+  /** called for each refused sign-in. @param isFirstBeyond true for the first one beyond the allowance */
+  onSignInFailure(c: HttpContext, isFirstBeyond: boolean): void
   /** called for each call that succeeded */
   onDone?(caller: Caller, requestId: string, method: string): void
   /** absent where nothing is counted */
@@ -41,20 +41,32 @@ export interface CallDeps<C> {
 
 /** Authenticates the caller of a request. @throws AppError UNAUTHENTICATED or RATE_LIMITED */
 export async function signIn<C>(c: HttpContext, deps: CallDeps<C>): Promise<Caller> {
-  const address = addressOf(c)
-  await deps.limiter.mayTry(address)
   try {
     const caller = await authenticate((name) => c.req.header(name), deps.tokenHeader, deps.stores)
     c.set('caller', caller)
     return caller
   } catch (error) {
-    if (isAppError(error)) {
-      const isLockedOut = await deps.limiter.countFailure(address)
-      deps.meter?.signInFailed()
-      deps.onSignInFailure(c, isLockedOut)
-    }
-    throw error
+    throw isAppError(error) ? refusedSignIn(c, deps, error) : error
   }
+}
+
+/**
+ * Counts a refused sign-in. Right credentials are never refused here: only failures are slowed down, and one
+ * without any credentials is a request of a stranger, which has its own allowance.
+ *
+ * @returns the error for the caller
+ */
+function refusedSignIn<C>(c: HttpContext, deps: CallDeps<C>, error: AppError): AppError {
+  deps.meter?.signInFailed()
+  if (!hasCredentials(c, deps.tokenHeader)) {
+    deps.onSignInFailure(c, false)
+    return error
+  }
+  const keyId =
+    c.req.header(deps.tokenHeader) === undefined ? (keyIdOf((name) => c.req.header(name)) ?? '') : null
+  const { retryAfterS, isFirstBeyond } = deps.limiter.countFailure(addressOf(c), keyId)
+  if (retryAfterS === undefined || isFirstBeyond) deps.onSignInFailure(c, isFirstBeyond)
+  return retryAfterS === undefined ? error : tooManyFailures(retryAfterS)
 }
 
 /**

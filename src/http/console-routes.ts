@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import type { Hono } from 'hono'
 import { AppError } from '../errors.js'
 import { documentResponse, redirectResponse, refusalResponse, respond } from './answer.js'
+import { withTag } from './document-route.js'
 import { namesTag } from './entity-tag.js'
 import type { HttpContext, HttpEnv } from './env.js'
 import { refuseOtherMethods } from './refuse-methods.js'
@@ -43,29 +43,49 @@ const YEAR_S = 31_536_000
  * Adds the web page at `/console/`. It needs no key: its data comes over the API, with the key of who signs
  * in.
  */
-export function addConsoleRoutes(app: Hono<HttpEnv>, deps: ConsoleDeps): void {
+export function addConsoleRoutes(app: Hono<HttpEnv>, { facts, readFile }: ConsoleDeps): void {
+  const files = keptFiles(readFile)
   app.get('/console', (c) => redirectResponse('/console/', c.get('requestId'), 308))
   // browsers are sent to the page, programs get 404
   app.get('/', async (c, next) => {
     const isBrowser = /text\/html/.test(c.req.header('accept') ?? '')
     return isBrowser ? redirectResponse('/console/', c.get('requestId'), 302) : await next()
   })
-  app.get('/console/facts.json', (c) => documentResponse(deps.facts, c.get('requestId')))
-  app.get('/console/', (c) => answerFile(c, deps, 'index.html'))
-  app.get('/console/:file', (c) => answerFile(c, deps, c.req.param('file')))
+  app.get('/console/facts.json', (c) => documentResponse(facts, c.get('requestId')))
+  app.get('/console/', (c) => answerFile(c, files, 'index.html'))
+  app.get('/console/:file', (c) => answerFile(c, files, c.req.param('file')))
   for (const path of ['/console', '/console/', '/console/:file']) refuseOtherMethods(app, path, 'GET, HEAD')
 }
 
-function answerFile(c: HttpContext, { readFile }: ConsoleDeps, name: string): Response {
+/** File of the console with its entity tag; undefined when there is none of this name. */
+type KeptFiles = (name: string) => { bytes: Uint8Array; etag: string } | undefined
+
+/**
+ * Reads each file once. Answers share its bytes: clients that do not read would hold a copy each. All files
+ * together have 2.4 MB, and a browser asks for the compressed ones, 0.6 MB.
+ */
+function keptFiles(readFile: ConsoleDeps['readFile']): KeptFiles {
+  const kept = new Map<string, { bytes: Uint8Array; etag: string }>()
+  return (name) => {
+    const known = kept.get(name)
+    if (known !== undefined) return known
+    const bytes = readFile(name)
+    if (bytes === undefined) return undefined // not kept: names of strangers would fill the memory
+    const file = withTag(bytes)
+    kept.set(name, file)
+    return file
+  }
+}
+
+function answerFile(c: HttpContext, fileOf: KeptFiles, name: string): Response {
   const type = TYPES[name.split('.').pop() ?? '']
-  const plain = type === undefined ? undefined : readFile(name)
+  const plain = type === undefined ? undefined : fileOf(name)
   if (plain === undefined || type === undefined) {
     const message = `The console has no file ${name.slice(0, 100)}`
     return refusalResponse(new AppError('NOT_FOUND', {}, { message }), c.get('requestId'))
   }
-  const zipped = acceptsGzip(c.req.header('accept-encoding')) ? readFile(`${name}.gz`) : undefined
-  const bytes = zipped ?? plain
-  const etag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}"`
+  const zipped = acceptsGzip(c.req.header('accept-encoding')) ? fileOf(`${name}.gz`) : undefined
+  const { bytes, etag } = zipped ?? plain
   const headers: Record<string, string> = {
     ETag: etag,
     Vary: 'Accept-Encoding',

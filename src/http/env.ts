@@ -11,6 +11,8 @@ export interface HttpEnv {
   Variables: {
     requestId: string
     startedAtMs: number
+    /** address of the client, behind trusted proxies; absent below the frame of the routes */
+    address?: string
     caller?: Caller
     /** name of the request in metrics, where it is no JSON-RPC; never a text of the caller */
     countedAs?: string
@@ -20,9 +22,15 @@ export interface HttpEnv {
 export type HttpContext = HonoContext<HttpEnv>
 
 /**
- * Returns the address of the client's end of the connection, `local` without a socket. Forwarding headers are
- * ignored.
+ * True when a request has a header that could sign it in, right or wrong.
+ *
+ * @param tokenHeader lower-case name of the session token header
  */
+export function hasCredentials(c: HttpContext, tokenHeader: string): boolean {
+  return [tokenHeader, 'apikey', 'authorization'].some((name) => c.req.header(name) !== undefined)
+}
+
+/** Returns the address of the client, as `createClientAddress` reads it; `local` without a socket. */
 export function addressOf(c: HttpContext): string {
-  return c.env?.incoming?.socket?.remoteAddress ?? 'local'
+  return c.get('address') ?? 'local'
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { AppError } from '../../src/errors.js'
-import { startTransport } from '../support/transport.js'
+import { call, post, startTransport } from '../support/transport.js'
 
 t.test('document: a fault of its maker is a refusal, out of disk 503 with Retry-After', async (t) => {
   const document = () => {
@@ -24,3 +24,36 @@ t.test('document: made once, answered without credentials, to GET and HEAD alone
   const refused = await fetch(url, { method: 'POST' })
   t.match([refused.status, refused.headers.get('allow')], [405, 'GET, HEAD'])
 })
+
+t.test('document: an entity tag answers 304, and every answer has the same bytes', async (t) => {
+  const { port } = await startTransport(t, {}, { document: () => ({ title: 'a' }) })
+  const url = `http://127.0.0.1:${port}/document.json`
+  const first = await fetch(url)
+  const etag = first.headers.get('etag') ?? ''
+  t.match(etag, /^"[0-9a-f]{32}"$/)
+  t.equal(first.headers.get('content-length'), String(Buffer.byteLength(await first.text())))
+  const known = await fetch(url, { headers: { 'If-None-Match': etag } })
+  t.match([known.status, await known.text()], [304, ''])
+})
+
+t.test(
+  'strangers: an allowance for each address, 429 with Retry-After beyond it; health has none',
+  async (t) => {
+    const { port } = await startTransport(t, { anonymousPerMinute: 2 }, { trustedProxies: ['127.0.0.1'] })
+    const get = (path: string, headers: Record<string, string> = {}) =>
+      fetch(`http://127.0.0.1:${port}${path}`, { headers })
+    t.equal((await get('/document.json')).status, 200)
+    t.equal((await get('/nothing')).status, 404)
+    const refused = await get('/nothing')
+    t.equal(refused.status, 429)
+    t.ok(Number(refused.headers.get('retry-after')) > 0)
+    t.match(await refused.json(), { error: { data: { name: 'RATE_LIMITED' } } })
+    t.equal((await get('/healthz')).status, 200)
+    t.equal(
+      (await get('/document.json', { 'X-Forwarded-For': '203.0.113.9' })).status,
+      200,
+      'another address',
+    )
+    t.equal((await post(port, call('test.echo', { text: '' }))).status, 200, 'a caller with a key')
+  },
+)

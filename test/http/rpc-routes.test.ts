@@ -78,8 +78,17 @@ t.test('rpc: the allowance of a key is charged per batch item, 429 with Retry-Af
   t.equal(refused.json.error.data.name, 'RATE_LIMITED')
 })
 
-t.test('rpc: after too many failed sign-ins an address must wait, also with the right secret', async (t) => {
+t.test('rpc: too many failed sign-ins are refused with 429, right credentials never are', async (t) => {
   const { port } = await startTransport(t, { signInFailuresPerMinute: 2 })
-  for (let i = 0; i < 2; i++) t.equal((await post(port, '{}', { ...HEADERS, secret: 'x' })).status, 401)
-  t.equal((await post(port, call('test.echo', { text: '' }))).status, 429)
+  const wrong = { ...HEADERS, secret: 'x' }
+  for (let i = 0; i < 2; i++) t.equal((await post(port, '{}', wrong)).status, 401)
+  const refused = await post(port, '{}', wrong)
+  t.equal(refused.status, 429)
+  t.ok(Number(refused.headers.get('retry-after')) > 0)
+  t.equal((await post(port, call('test.echo', { text: '' }))).status, 200, 'from the same address')
+  t.equal(
+    (await post(port, '{}', { ...wrong, apikey: 'other' })).status,
+    401,
+    'another key has its own count',
+  )
 })

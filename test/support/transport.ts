@@ -5,8 +5,10 @@ import { formatSecret, hashSecret } from '../../src/auth/secret.js'
 import { loadConfig, type Settings } from '../../src/config.js'
 import { addAlertRoutes } from '../../src/http/alert-routes.js'
 import { createApp } from '../../src/http/app.js'
+import { createClientAddress } from '../../src/http/client-address.js'
 import { addDocumentRoute } from '../../src/http/document-route.js'
 import { addHealthRoutes, type PartState } from '../../src/http/health-routes.js'
+import { createLineSampler } from '../../src/http/line-sampler.js'
 import { createRateLimiter } from '../../src/http/rate-limit.js'
 import { addRpcRoutes } from '../../src/http/rpc-routes.js'
 import { createHttpServer } from '../../src/http/server/server.js'
@@ -22,13 +24,18 @@ export const HEADERS = { apikey: KEY, secret: SECRET, 'content-type': 'applicati
 interface TransportParts {
   readiness?: () => PartState[]
   document?: () => object
+  trustedProxies?: readonly string[]
 }
 
 /** Starts the routes of an API with a few test methods on a free port. */
 export async function startTransport(
   t: { teardown(work: () => unknown): unknown },
   limits: Settings = {},
-  { readiness = () => [{ part: 'database', isReady: true }], document = () => ({}) }: TransportParts = {},
+  {
+    readiness = () => [{ part: 'database', isReady: true }],
+    document = () => ({}),
+    trustedProxies = [],
+  }: TransportParts = {},
 ) {
   const loaded = loadConfig(null, {}, { limits })
   if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults))
@@ -82,7 +89,16 @@ export async function startTransport(
   const bodyLimits = { maxBytes: config.limits.bodyBytes, idleMs: config.limits.bodyIdleMs }
   const isDraining = () => state.isDraining
   const onFault = (_id: string, _method: string, error: unknown) => faults.push(error)
-  const app = createApp({ log: createLog('silent'), isDraining, onFault })
+  const limiter = createRateLimiter(config.limits)
+  const app = createApp({
+    log: createLog('silent'),
+    refusals: createLineSampler({ perMinute: 60, onLeftOut: () => undefined }),
+    isDraining,
+    onFault,
+    clientAddress: createClientAddress(trustedProxies),
+    limiter,
+    tokenHeader: 'svc-session-token',
+  })
   addHealthRoutes(app, { readiness, isDraining })
   addDocumentRoute(app, '/document.json', document)
   addAlertRoutes(app)
@@ -100,7 +116,7 @@ export async function startTransport(
       findSession: async () => undefined,
     },
     tokenHeader: 'svc-session-token',
-    limiter: createRateLimiter(config.limits),
+    limiter,
     maxBatch: config.limits.batch,
     maxDepth: config.limits.jsonDepth,
     bodyLimits,

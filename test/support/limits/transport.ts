@@ -168,7 +168,16 @@ export const TRANSPORT: Record<string, Crossing> = {
     async cross(t, gateway) {
       const bad = { APIKey: 'x', Secret: 'y' }
       for (let i = 0; i < 2; i++) t.equal((await post(gateway.url + SESSION, VERIFY, bad)).status, 401)
-      isRefused(t, await send(gateway, SESSION, VERIFY), 429, 'RATE_LIMITED', /failed sign-ins/)
+      isRefused(t, await send(gateway, SESSION, VERIFY, bad), 429, 'RATE_LIMITED', /failed sign-ins/)
+      t.equal((await send(gateway, SESSION, VERIFY)).status, 200, 'right credentials are never refused')
+    },
+  },
+  'limits.anonymousPerMinute': {
+    settings: { limits: { anonymousPerMinute: 3 } },
+    async cross(t, { url }) {
+      for (let i = 0; i < 3; i++) t.equal((await fetch(`${url}/openrpc.json`)).status, 200)
+      isRefused(t, await post(`${url}/openrpc.json`, '', {}), 429, 'RATE_LIMITED', /without credentials/)
+      t.equal((await fetch(`${url}/healthz`)).status, 200, 'health is always answered')
     },
   },
 }
