@@ -13,7 +13,8 @@ const UNLIMITED = {
 }
 
 /**
- * @returns { port, url, dataDir, pid, headers, metrics(), rssMb(), peakRssMb(), stop() }; `headers` carry an
+ * @param options `isLimited`: true for the allowances of an installation; `wrap`: words before the command
+ * @returns { port, url, dataDir, pid, isRunning(), headers, metrics(), rssMb(), peakRssMb(), stop() }; `headers` carry an
  *   admin key
  */
 export async function startGateway({
@@ -21,6 +22,8 @@ export async function startGateway({
   env = {},
   args = [],
   program = PROGRAM,
+  isLimited = false,
+  wrap = [],
   onLog,
 } = {}) {
   const made = JSON.parse(
@@ -47,14 +50,13 @@ export async function startGateway({
           ),
         )
       : made
-  const child = spawn(
-    process.execPath,
-    [program, 'serve', '--data-dir', dataDir, '--port', '0', '--json', ...args],
-    {
-      stdio: ['ignore', 'pipe', onLog === undefined ? 'inherit' : 'pipe'],
-      env: { ...process.env, FIELDGATE_LOG__LEVEL: 'warn', ...UNLIMITED, ...env },
-    },
-  )
+  const serve = [program, 'serve', '--data-dir', dataDir, '--port', '0', '--json', ...args]
+  const [command, ...words] = [...wrap, process.execPath, ...serve]
+  const child = spawn(command, words, {
+    stdio: ['ignore', 'pipe', onLog === undefined ? 'inherit' : 'pipe'],
+    env: { ...process.env, FIELDGATE_LOG__LEVEL: 'warn', ...(isLimited ? {} : UNLIMITED), ...env },
+  })
+  const isRunning = () => child.exitCode === null && child.signalCode === null
   if (onLog !== undefined) createInterface(child.stderr).on('line', onLog)
   const ready = await readyOf(child)
   const url = new URL(ready.url)
@@ -64,18 +66,19 @@ export async function startGateway({
     url: ready.url,
     dataDir,
     pid: child.pid,
+    isRunning,
     headers,
     metrics: () => readMetrics(ready.url, headers),
     rssMb: () => statusMb(child.pid, 'VmRSS'),
     peakRssMb: () => statusMb(child.pid, 'VmHWM'),
     async stop({ keep = false } = {}) {
-      const isRunning = child.exitCode === null && child.signalCode === null
-      if (isRunning) {
+      const wasRunning = isRunning()
+      if (wasRunning) {
         child.kill('SIGTERM')
         await new Promise((resolve) => child.once('exit', resolve))
       }
       if (!keep) rmSync(dataDir, { recursive: true, force: true })
-      if (!isRunning)
+      if (!wasRunning)
         throw new Error(`the gateway had ended by itself (${child.signalCode ?? child.exitCode})`)
     },
   }

@@ -103,7 +103,7 @@ function kindsOf(gateway, random, area) {
 }
 
 /** Where the demo's roads lie, from the gateway itself. */
-async function townOf(gateway) {
+export async function townOf(gateway) {
   const { maps } = await rpc(gateway, MAPS, 'routing.list_maps', {})
   const [map] = maps
   if (map === undefined) throw new Error('the gateway serves no map: start it with --demo')

@@ -12,6 +12,7 @@ const LONG = {
   'disk-full': [],
   size: [],
   backup: [],
+  mixed: ['--kills', '1000', '--cuts', '200', '--faults', '500'],
 }
 const SHORT = {
   kill: ['--kills', '6', '--maxBytes', '3000000', '--maxStartMs', '20000'],
@@ -20,6 +21,7 @@ const SHORT = {
   'disk-full': ['--megabytes', '64'],
   size: ['--sizeBytes', '60000000'],
   backup: ['--backups', '4', '--models', '60', '--modelBytes', '200000', '--pauseMs', '300'],
+  mixed: ['--kills', '10', '--cuts', '5', '--faults', '20', '--megabytes', '600'],
 }
 const words = process.argv.slice(2)
 const tests = words.includes('short') ? SHORT : LONG

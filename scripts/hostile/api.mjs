@@ -1,0 +1,51 @@
+/** Paths of the APIs that attacks use. */
+export const SESSION = '/api/v1/session/jsonrpc'
+export const LOADER = '/api/v1/dataloaderapi/jsonrpc'
+export const MAPS = '/api/v1/svcapi/jsonrpc'
+export const DATASET = '/api/v2/dataset/jsonrpc'
+export const MODELS = '/api/v2/model_store/jsonrpc'
+
+/** A GeoJSON Feature, the params of `mapserv.*`. */
+export const feature = (geometry, properties) => ({ type: 'Feature', geometry, properties })
+
+/** A record of a loader table. */
+export const record = (geometry, properties) =>
+  feature(geometry, {
+    start_datetime: '2026-01-01 00:00:00Z',
+    end_datetime: '2026-01-01 01:00:00Z',
+    ...properties,
+  })
+
+/** Registers a loader table unless an earlier attack has. @param columns name → udt_name */
+export async function makeTable(admin, data_name, columns) {
+  const record_def = Object.fromEntries(
+    Object.entries(columns).map(([name, udt_name]) => [name, { udt_name }]),
+  )
+  const { data } = await admin(LOADER, 'loaderwebapi.get_loader_list', {})
+  if (data.some((each) => each.data_name === data_name)) return false
+  await admin(LOADER, 'loaderwebapi.register_loader', { data_name, record_def, unique_columns: ['id'] })
+  return true
+}
+
+/** Adds records in calls of `perCall`. @param make (i) → record */
+export async function addRows(admin, data_name, count, perCall, make) {
+  for (let i = 0; i < count; i += perCall) {
+    const record_set = Array.from({ length: Math.min(perCall, count - i) }, (_, k) => make(i + k))
+    await admin(LOADER, 'loaderwebapi.add_record', { data_name, record_set })
+  }
+}
+
+/** A ring of `count` vertices that zigzags between two latitudes. */
+export function zigzag(count, [west, south], [east, north]) {
+  const half = count >> 1
+  const up = Array.from({ length: half }, (_, i) => [
+    west + ((east - west) * i) / half,
+    i % 2 ? north : (south + north) / 2,
+  ])
+  const back = Array.from({ length: half }, (_, i) => [
+    east - ((east - west) * i) / half,
+    i % 2 ? south : south + (north - south) / 3,
+  ])
+  const ring = [...up, ...back]
+  return { type: 'Polygon', coordinates: [[...ring, ring[0]]] }
+}
