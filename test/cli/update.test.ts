@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import path from 'node:path'
 import t, { type Test } from 'tap'
@@ -220,22 +220,23 @@ t.test('update: restarts the service, and again with the old release when the ne
     `cd "$1"; [ -f pid ] && kill "$(cat pid)" 2>/dev/null
 bin/fieldgate serve --port "$2" >/dev/null 2>&1 & echo $! > pid\n`,
   )
+  // noted after each update: the file that holds the last one may be removed before the teardown
+  const started = new Set<number>()
   t.teardown(() => {
-    if (existsSync(path.join(at.dir, 'pid'))) {
-      try {
-        process.kill(Number(readFileSync(path.join(at.dir, 'pid'), 'utf8')))
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-      }
-    }
+    for (const pid of started) stop(pid)
   })
+  const update = async (name: string) => {
+    const run = await at.update(name)
+    started.add(Number(readFileSync(path.join(at.dir, 'pid'), 'utf8')))
+    return run
+  }
   at.release('good', '1.1.0')
-  const good = await at.update('good')
+  const good = await update('good')
   t.equal(good.code, 0, good.stderr)
   const served = async () => (await (await fetch(`http://127.0.0.1:${port}/openrpc.json`)).json()) as object
   t.match(await served(), { info: { version: '1.1.0' } })
   at.release('bad', '1.2.0', { serves: 'crashes' })
-  const bad = await at.update('bad')
+  const bad = await update('bad')
   t.equal(bad.code, 1)
   t.match(bad.stderr, /1\.2\.0 does not work here .*: 1\.1\.0 was restored\n/)
   t.match(await served(), { info: { version: '1.1.0' } })
@@ -267,6 +268,15 @@ t.test('update: refuses before anything is changed', async (t) => {
     })
   })
 })
+
+/** Ends a process, if it has not ended. */
+function stop(pid: number): void {
+  try {
+    process.kill(pid)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
