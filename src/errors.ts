@@ -33,6 +33,9 @@ export const ERRORS = {
     message: 'The path has no representation that the Accept header allows',
   },
 
+  STORAGE_DAMAGED: { code: 1031, status: 500, message: 'The stored data is damaged on disk' },
+  STORAGE_FAILED: { code: 1032, status: 503, message: 'The disk cannot be read or written' },
+
   UNKNOWN_MODULE: { code: 3001, status: 404, message: 'No module has this name' },
   UNKNOWN_SCRIPT: { code: 3002, status: 404, message: 'The module has no method of this name' },
   BAD_MODULE: { code: 3003, status: 500, message: 'The definition of the module cannot be used' },
@@ -128,6 +131,34 @@ export class AppError extends Error {
 /** True for an `AppError`, also one of another copy of this module in a bundle. */
 export function isAppError(error: unknown): error is AppError {
   return error instanceof Error && error.name === 'AppError' && 'errorName' in error
+}
+
+/** Kind of a fault of the disk: pages that are no database pages, or reads and writes that fail. */
+export type DiskFaultKind = 'damaged' | 'failing'
+
+/** Causes of an error that are looked at. */
+const MAX_CAUSES = 5
+
+/**
+ * Kind of the fault of the disk that an error, or one of its causes, reports; undefined for other errors.
+ * Recognised by code: of the operating system, and of SQLite.
+ */
+export function diskFaultKind(error: unknown): DiskFaultKind | undefined {
+  let cause = error
+  for (let depth = 0; depth < MAX_CAUSES && cause instanceof Error; depth++, cause = cause.cause) {
+    const code = 'code' in cause ? String(cause.code) : ''
+    if (/^SQLITE_(?:CORRUPT|NOTADB)/.test(code)) return 'damaged'
+    if (/^(?:EIO|EROFS|SQLITE_IOERR.*|SQLITE_READONLY.*)$/.test(code)) return 'failing'
+  }
+  return undefined
+}
+
+/** Returns the error that a caller receives: INTERNAL for what callers must not see. */
+export function toAppError(error: unknown): AppError {
+  if (isAppError(error)) return error
+  const kind = diskFaultKind(error)
+  if (kind === undefined) return new AppError('INTERNAL', {}, { cause: error })
+  return new AppError(kind === 'damaged' ? 'STORAGE_DAMAGED' : 'STORAGE_FAILED', {}, { cause: error })
 }
 
 /** A value of the params that does not fit. */

@@ -1,4 +1,5 @@
-import { type DatabaseName, newerSchemaFault } from '../storage/maintenance.js'
+import { messageOf } from '../errors.js'
+import { type DatabaseName, type DirectoryLocks, newerSchemaFault } from '../storage/maintenance.js'
 import { type CheckContext, error, type Finding, megabytes, ok, warning } from './finding.js'
 
 /**
@@ -11,19 +12,26 @@ const LARGE_LOG_BYTES = 512 * 1024 * 1024
 export async function checkDatabases(context: CheckContext): Promise<Finding[]> {
   const { root } = context.layout
   const { databases, locks } = context.maintenance
-  const findings = [
-    ok(
-      (await locks.isLocked(root))
-        ? 'a gateway serves this data directory'
-        : 'no gateway serves this data directory',
-    ),
-  ]
+  const findings = [await checkLock(root, locks)]
   const found = await databases.list(root)
   for (const name of ['state.db', 'data.db'] as const) {
     if (found.includes(name)) findings.push(...(await checkDatabase(name, context)))
     else findings.push(ok(`${name} does not exist yet: the first start creates it`))
   }
   return findings
+}
+
+/** A lock file that cannot be used keeps the gateway from starting; the databases are examined all the same. */
+async function checkLock(root: string, locks: DirectoryLocks): Promise<Finding> {
+  try {
+    return ok(
+      (await locks.isLocked(root))
+        ? 'a gateway serves this data directory'
+        : 'no gateway serves this data directory',
+    )
+  } catch (thrown) {
+    return error(messageOf(thrown), 'remove the lock file while no fieldgate program uses the directory')
+  }
 }
 
 async function checkDatabase(name: DatabaseName, context: CheckContext): Promise<Finding[]> {

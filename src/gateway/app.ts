@@ -6,6 +6,7 @@ import { readTls } from '../http/server/tls-pair.js'
 import { createStartingRoutes } from '../http/starting.js'
 import { callDeps } from './calls.js'
 import { openBackend } from './dataproc.js'
+import { watchDiskFaults } from './disk-faults.js'
 import { createFamilyReader } from './metrics/reader.js'
 import type { GatewayOptions, ServicesOptions } from './options.js'
 import { createRefusalSampler } from './refusals.js'
@@ -58,7 +59,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   )
   const { port } = await server.listen(config.server.host, config.server.port)
   try {
-    const serviceOptions = { ...options, layout }
+    const diskFaults = watchDiskFaults(options.log)
+    const serviceOptions = { ...options, layout, log: diskFaults.log, diskFaults }
     const services = await openServices(serviceOptions)
     const { fetch, ...gateway } = serve(serviceOptions, services, server)
     answer = fetch

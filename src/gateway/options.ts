@@ -1,6 +1,7 @@
 import type { Config } from '../config.js'
 import type { DataLayout } from '../files/layout.js'
 import type { Log } from '../log.js'
+import type { DiskFaults } from './disk-faults.js'
 
 export interface GatewayOptions {
   readonly config: Config
@@ -16,4 +17,5 @@ export interface GatewayOptions {
 /** The same options once the directories of `dataDir` exist. */
 export interface ServicesOptions extends Omit<GatewayOptions, 'dataDir'> {
   readonly layout: DataLayout
+  readonly diskFaults: DiskFaults
 }

@@ -2,15 +2,20 @@ import { statSync } from 'node:fs'
 import path from 'node:path'
 import type { DiskSpace } from '../files/disk-space.js'
 import type { PartState } from '../http/health-routes.js'
+import type { Log } from '../log.js'
 import type { SyncStatus } from '../sync/status.js'
 import type { WorkerClient } from '../worker/client.js'
+import type { DiskFaults } from './disk-faults.js'
 
 /** Time to answer a ping. The search worker yields every few milliseconds, so this is long. */
 const PING_MS = 2000
 
 export interface ReadinessDeps {
-  /** `read` reads a page and throws when that fails */
-  databases: readonly { file: string; read(): Promise<void> }[]
+  databases: readonly WatchedDatabase[]
+  /** writes and removes a file of the data directory; throws when that fails */
+  probeFile(): Promise<void>
+  diskFaults: Pick<DiskFaults, 'count'>
+  log: Pick<Log, 'error'>
   /** reason why the last round of housekeeping, which writes, failed; null when it did not */
   writeFault(): string | null
   disk: Pick<DiskSpace, 'freeBytes'>
@@ -20,23 +25,39 @@ export interface ReadinessDeps {
   mapFaults(): readonly string[]
   syncStatus(): Promise<Pick<SyncStatus, 'isPaused' | 'counts'>>
   isClockTrusted(): boolean
+  /** monotonic clock, ms */
+  nowMs?: () => number
 }
+
+interface WatchedDatabase {
+  file: string
+  /** reads a page; throws when that fails */
+  read(): Promise<void>
+  /** commits a page as it is; throws when that fails */
+  write(): Promise<void>
+}
+
+/** Files of a database that exist while it is open. */
+const FILES = ['', '-wal', '-shm'] as const
+/** Time between two probes that write: answers need no key, so callers must not wear out the disk. */
+const PROBE_MS = 5000
 
 /**
  * Makes the check of every part of the gateway. Reasons hold nothing internal, because `/readyz` needs no
  * key. Requests at the same time share one check.
  */
 export function createReadiness(deps: ReadinessDeps): () => Promise<PartState[]> {
-  const opened = deps.databases.map(({ file }) => inodeOf(file))
+  const opened = deps.databases.map(({ file }) => FILES.map((ending) => inodeOf(file + ending)))
+  const probe = createProbe(deps)
   let running: Promise<PartState[]> | undefined
-  const check = async () => [
-    await databasePart(deps, opened),
-    await diskPart(deps),
-    await searchPart(deps),
-    partOf('maps', deps.mapFaults()),
-    await outboxPart(deps),
-    clockPart(deps.isClockTrusted()),
-  ]
+  const check = async () => {
+    const written = await probe()
+    return [
+      await databasePart(deps, opened, written),
+      await diskPart(deps, written),
+      ...(await otherParts(deps)),
+    ]
+  }
   return () => {
     running ??= check().finally(() => {
       running = undefined
@@ -45,32 +66,86 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<PartState[]>
   }
 }
 
+async function otherParts(deps: ReadinessDeps): Promise<PartState[]> {
+  return [
+    await searchPart(deps),
+    partOf('maps', deps.mapFaults()),
+    await outboxPart(deps),
+    clockPart(deps.isClockTrusted()),
+  ]
+}
+
+/** Faults of the last probe. */
+interface Written {
+  readonly databases: readonly string[]
+  readonly directory: readonly string[]
+}
+
 /**
- * Checks that each database is readable and still the file at its path. SQLite does not notice that its file
- * was moved away or replaced, and what it writes then is lost at the next start.
+ * Makes the probe that writes to the disk. It keeps its outcome for `PROBE_MS`, unless the gateway has met a
+ * failing write or read since.
+ */
+function createProbe(deps: ReadinessDeps): () => Promise<Written> {
+  const nowMs = deps.nowMs ?? (() => performance.now())
+  let outcome: Written = { databases: [], directory: [] }
+  let probedAtMs = Number.NEGATIVE_INFINITY
+  let failures = 0
+  return async () => {
+    const count = deps.diskFaults.count('failing')
+    if (nowMs() - probedAtMs < PROBE_MS && count === failures) return outcome
+    const isNew = outcome.databases.length + outcome.directory.length === 0
+    const report = (error: unknown) => isNew && deps.log.error({ err: error }, 'the disk cannot be written')
+    const databases: string[] = []
+    for (const { file, write } of deps.databases)
+      if (!(await succeeds(write, report))) databases.push(`${path.basename(file)} cannot be written`)
+    const isWritable = await succeeds(deps.probeFile, report)
+    outcome = { databases, directory: isWritable ? [] : ['files cannot be written'] }
+    probedAtMs = nowMs()
+    failures = count
+    return outcome
+  }
+}
+
+/** False where `work` throws: the reason, which holds paths, is for the log and not for callers. */
+async function succeeds(work: () => Promise<void>, report: (error: unknown) => void): Promise<boolean> {
+  try {
+    await work()
+    return true
+  } catch (error) {
+    report(error)
+    return false
+  }
+}
+
+/**
+ * Checks that each database is readable and writable, and that its files are still those at their paths.
+ * SQLite does not notice that a file was moved away or replaced, and what it writes then is lost at the next
+ * start. Damaged pages stay a fault until the restart: they are still there when the next read passes them by.
  */
 async function databasePart(
-  { databases, writeFault }: ReadinessDeps,
-  opened: readonly number[],
+  { databases, writeFault, diskFaults, log }: ReadinessDeps,
+  opened: readonly (readonly number[])[],
+  written: Written,
 ): Promise<PartState> {
-  const faults: string[] = []
+  const faults = [...written.databases]
+  const report = (error: unknown) => log.error({ err: error }, 'a database cannot be read')
+  if (diskFaults.count('damaged') > 0)
+    faults.push('a database has damaged pages: run `fieldgate doctor`, and restore a backup')
   for (const [i, { file, read }] of databases.entries()) {
     const name = path.basename(file)
-    if (inodeOf(file) !== opened[i]) {
-      faults.push(`${name} is no longer the file that was opened: restart the gateway`)
+    const other = FILES.find((ending, n) => inodeOf(file + ending) !== opened[i]?.[n])
+    if (other !== undefined) {
+      faults.push(`${name}${other} is no longer the file that was opened: restart the gateway`)
       continue
     }
-    try {
-      await read()
-    } catch {
-      faults.push(`${name} cannot be read`)
-    }
+    if (!(await succeeds(read, report))) faults.push(`${name} cannot be read`)
   }
   const fault = writeFault()
   return partOf('database', fault === null ? faults : [...faults, fault])
 }
 
-async function diskPart({ disk, reserveBytes }: ReadinessDeps): Promise<PartState> {
+async function diskPart({ disk, reserveBytes }: ReadinessDeps, written: Written): Promise<PartState> {
+  if (written.directory.length > 0) return partOf('disk', written.directory)
   const freeBytes = await disk.freeBytes()
   const reason = `${freeBytes} bytes are free, expected the reserve of ${reserveBytes} (limits.diskReserveBytes); reads go on`
   return partOf('disk', freeBytes < reserveBytes ? [reason] : [])

@@ -4,6 +4,7 @@ import type { AuthStores } from '../auth/authenticate.js'
 import type { BackupSchedule } from '../backup/schedule.js'
 import { parseOffset } from '../datetime.js'
 import { createDiskSpace, type DiskSpace } from '../files/disk-space.js'
+import { probeWrite } from '../files/write-probe.js'
 import type { PartState } from '../http/health-routes.js'
 import type { FeatureSources } from '../storage/features.js'
 import { type Keyring, openKeyring } from '../storage/keyring.js'
@@ -131,7 +132,7 @@ function authStores({ keys, sessions }: State): AuthStores {
 }
 
 function readinessOf(
-  { config, layout }: ServicesOptions,
+  { config, layout, diskFaults, log }: ServicesOptions,
   parts: Pick<Services, 'state' | 'loading' | 'disk' | 'threads' | 'models' | 'maps'> & {
     housekeeping: Housekeeping
   },
@@ -139,9 +140,12 @@ function readinessOf(
   const { state, loading, disk, threads, models, maps, housekeeping } = parts
   return createReadiness({
     databases: [
-      { file: layout.stateDb, read: state.check },
-      { file: layout.dataDb, read: loading.data.check },
+      { file: layout.stateDb, read: state.check, write: state.probeWrite },
+      { file: layout.dataDb, read: loading.data.check, write: loading.data.probeWrite },
     ],
+    probeFile: () => probeWrite(layout.tempDir),
+    diskFaults,
+    log,
     writeFault: housekeeping.fault,
     disk,
     reserveBytes: config.limits.diskReserveBytes,

@@ -1,4 +1,4 @@
-import { AppError, ERRORS, isAppError } from '../errors.js'
+import { type AppError, ERRORS, toAppError } from '../errors.js'
 import type { Answer } from '../rpc/dispatch.js'
 import { errorText, type RequestId, toRpcError } from '../rpc/envelope.js'
 import type { Piece } from '../rpc/pieces.js'
@@ -147,11 +147,6 @@ export function refusalHeaders(error: AppError, type: string): Record<string, st
   if (error.errorName === 'UNAUTHENTICATED')
     headers['WWW-Authenticate'] = 'Basic realm="fieldgate", charset="UTF-8"'
   return headers
-}
-
-/** Returns the error itself, or INTERNAL for what callers must not see. */
-export function toAppError(error: unknown): AppError {
-  return isAppError(error) ? error : new AppError('INTERNAL')
 }
 
 function bodyOf(body: Piece, options: StreamOptions): string | ReadableStream<Uint8Array> {

@@ -1,9 +1,9 @@
 import type { Hono } from 'hono'
 import { isAllowed } from '../auth/caller.js'
-import { AppError, ERRORS } from '../errors.js'
+import { AppError, ERRORS, toAppError } from '../errors.js'
 import { discard, resultPiece } from '../rpc/pieces.js'
 import { streamed } from '../rpc/result.js'
-import { contentResponse, type HeaderRecord, refusalHeaders, respond, toAppError } from './answer.js'
+import { contentResponse, type HeaderRecord, refusalHeaders, respond } from './answer.js'
 import { type CallDeps, endSignal, refusingFaults, signIn, streamOptions } from './calls.js'
 import { addressOf, type HttpContext, type HttpEnv } from './env.js'
 

@@ -1,4 +1,4 @@
-import { AppError, ERRORS, type ErrorName, isAppError } from '../errors.js'
+import { AppError, ERRORS, type ErrorName, isAppError, toAppError } from '../errors.js'
 import type { Method, Scope } from './define-method.js'
 import { errorText, type RequestId, type RpcError, readRequest, toRpcError } from './envelope.js'
 import { discard, enveloped, joined, type Piece, resultPiece } from './pieces.js'
@@ -71,7 +71,7 @@ export async function callForPiece<C>(name: string, params: unknown, call: Dispa
   try {
     return await resultPiece(await callMethod(name, params, call))
   } catch (error) {
-    outcome = isAppError(error) ? error.errorName : 'INTERNAL'
+    outcome = toAppError(error).errorName
     throw error
   } finally {
     const isKnown = call.api.methods.has(name) || name === 'rpc.discover'

@@ -1,4 +1,4 @@
-import { AppError, ERRORS, isAppError } from '../errors.js'
+import { AppError, ERRORS, toAppError } from '../errors.js'
 import { shorten } from './shorten.js'
 
 export type RequestId = string | number | null
@@ -49,9 +49,12 @@ export function readRequest(value: unknown): RpcRequest | { id: RequestId; fault
   return { id, method: request.method, params: hasParams ? request.params : undefined }
 }
 
-/** Makes the error object of anything thrown. What is no `AppError` becomes INTERNAL, without its message. */
+/**
+ * Makes the error object of anything thrown. What is no `AppError` becomes INTERNAL, or the error of a failing
+ * disk, without its message.
+ */
 export function toRpcError(error: unknown, requestId: string): RpcError {
-  const known = isAppError(error) ? error : new AppError('INTERNAL')
+  const known = toAppError(error)
   const { code } = ERRORS[known.errorName]
   return { code, message: known.message, data: { name: known.errorName, requestId, ...known.data } }
 }

@@ -29,6 +29,8 @@ export interface State extends ModelTables {
   readonly audit: AuditNotes
   /** Reads one page of the database. @throws Error if it cannot be read */
   check(): Promise<void>
+  /** Commits a page as it is, unless another program writes. @throws Error if it cannot be written */
+  probeWrite(): Promise<void>
   /**
    * Writes the last uses of keys, records the time, and removes ended sessions. Called about once a minute.
    *

@@ -197,7 +197,7 @@ function armIdleTimer(thread: Thread, idleMs: number | undefined): void {
 function fromWire(wire: WireError): Error {
   if (wire.errorName !== null)
     return new AppError(wire.errorName as ErrorName, wire.data, { message: wire.message })
-  const error = new Error(wire.message)
+  const error = Object.assign(new Error(wire.message), wire.code === undefined ? {} : { code: wire.code })
   if (wire.stack !== undefined) error.stack = wire.stack
   return error
 }

@@ -72,6 +72,7 @@ function post(port: MessagePort, message: FromWorker): void {
 function toWire(error: unknown): WireError {
   const stack = error instanceof Error ? error.stack : undefined
   if (isAppError(error))
-    return { errorName: error.errorName, message: error.message, data: error.data, stack }
-  return { errorName: null, message: messageOf(error), data: {}, stack }
+    return { errorName: error.errorName, message: error.message, data: error.data, stack, code: undefined }
+  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
+  return { errorName: null, message: messageOf(error), data: {}, stack, code }
 }

@@ -20,6 +20,8 @@ export interface WireError {
   message: string
   data: Record<string, unknown>
   stack: string | undefined
+  /** code of an error of the system or of SQLite */
+  code: string | undefined
 }
 
 /** Value of a cancel flag that asks the worker to stop. */

@@ -98,6 +98,14 @@ t.test('doctor: every broken part is reported, with advice', async (t) => {
   ])
   allAdvised(t, broken.checks)
 
+  writeFileSync(file('lock.db'), 'garbage'.repeat(1000))
+  const unlockable = (await doctor()).find('database')
+  t.match(unlockable.findings[0], { state: 'error', message: /lock\.db is not a lock file/ })
+  t.match(unlockable.findings[1], { state: 'ok', message: /^state\.db: schema version/ })
+  const refused = await cli(cwd, ['serve', '--port', '0'])
+  t.match([refused.code, refused.stderr], [1, /lock\.db is not a lock file .* remove the file/])
+  rmSync(file('lock.db'))
+
   writeFileSync(file('state.db'), Buffer.alloc(8192, 7))
   const rotten = await doctor()
   t.equal(rotten.find('database').state, 'error')

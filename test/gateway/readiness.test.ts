@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs'
 import { createServer } from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -51,6 +51,88 @@ t.test('readyz: database, when its file was moved away and when another file rep
   t.match(blamed(await readyz(url)), [{ part: 'database' }])
   renameSync(`${dataDb}.away`, dataDb)
   t.equal((await readyz(url)).status, 200, 'back again')
+})
+
+t.test('readyz: database, when its log was removed while it is open', async (t) => {
+  const { url, dataDir } = await startGateway(t)
+  const { stateDb } = layoutOf(dataDir)
+  renameSync(`${stateDb}-wal`, `${stateDb}-wal.away`)
+  const found = await readyz(url)
+  t.equal(found.status, 503)
+  t.match(blamed(found), [
+    { part: 'database', reason: /^state\.db-wal is no longer the file that was opened/ },
+  ])
+  renameSync(`${stateDb}-wal.away`, `${stateDb}-wal`)
+  t.equal((await readyz(url)).status, 200, 'back again')
+})
+
+t.test('readyz: database, from the first damaged page that any call meets, until the restart', async (t) => {
+  const { url, dataDir, call } = await startGateway(t)
+  const LOADER = '/api/v1/dataloaderapi/jsonrpc'
+  const record_def = { k: { udt_name: 'int4' }, text: { udt_name: 'text' } }
+  await call(LOADER, 'loaderwebapi.register_loader', { data_name: 'x', record_def, unique_columns: ['k'] })
+  const record = (k: number) => ({
+    type: 'Feature',
+    geometry: { type: 'Point', coordinates: [139, 35] },
+    properties: { k, text: 'x'.repeat(2000), start_datetime: null, end_datetime: null },
+  })
+  const record_set = Array.from({ length: 400 }, (_, k) => record(k))
+  const added = await call(LOADER, 'loaderwebapi.add_record', { data_name: 'x', record_set })
+  t.equal(added.body.error, undefined, JSON.stringify(added.body))
+  t.equal((await readyz(url)).status, 200)
+  spoilRows(layoutOf(dataDir).dataDb)
+  const read = await call('/api/v1/svcapi/jsonrpc', 'mapserv.eventdata', { type: 'Feature', geometry: null, properties: { table: 'x' } })
+  t.match(
+    read.body.error,
+    { code: 1031, data: { name: 'STORAGE_DAMAGED' } },
+    JSON.stringify(read.body).slice(0, 300),
+  )
+  const found = await readyz(url)
+  t.equal(found.status, 503)
+  t.match(blamed(found), [{ part: 'database', reason: /damaged pages: run `fieldgate doctor`/ }])
+  t.equal((await readyz(url)).status, 503, 'and stays so')
+})
+
+t.test('readyz: disk and database, from the next look on when writes fail, until they succeed', async (t) => {
+  const dir = t.testdir({ 'state.db': '', 'state.db-wal': '', 'state.db-shm': '' })
+  const dead = Object.assign(new Error('i/o error'), { code: 'EIO' })
+  let failures = 0
+  let isDead = false
+  let probes = 0
+  let nowMs = 0
+  const logged: unknown[] = []
+  const write = async () => {
+    probes++
+    if (isDead) throw dead
+  }
+  const readiness = createReadiness({
+    databases: [{ file: path.join(dir, 'state.db'), read: async () => undefined, write }],
+    probeFile: write,
+    diskFaults: { count: (kind) => (kind === 'failing' ? failures : 0) },
+    log: { error: (fields: unknown) => void logged.push(fields) },
+    writeFault: () => null,
+    disk: { freeBytes: async () => 2 },
+    reserveBytes: 1,
+    searcher: { isAlive: async () => true },
+    mapFaults: () => [],
+    syncStatus: async () => ({ isPaused: false, counts: { queued: 0, sending: 0, delivered: 0, failed: 0 } }),
+    isClockTrusted: () => true,
+    nowMs: () => nowMs,
+  })
+  const bad = async () => (await readiness()).filter(({ isReady }) => !isReady)
+  t.same(await bad(), [])
+  t.same(await bad(), [])
+  t.equal(probes, 2, 'one probe of the database and one of the directory in five seconds')
+  isDead = true
+  failures++ // a call has met the fault
+  t.match(await bad(), [
+    { part: 'database', reason: 'state.db cannot be written' },
+    { part: 'disk', reason: 'files cannot be written' },
+  ])
+  t.equal(logged.length, 2, 'the reason is logged')
+  isDead = false
+  nowMs += 5000
+  t.same(await bad(), [])
 })
 
 t.test('readyz: disk, when less is free than the reserve', async (t) => {
@@ -133,9 +215,13 @@ t.test('readyz: starting, while another program holds a database; then ready', a
 })
 
 t.test('readyz: what cannot be caused from outside, by the parts themselves', async (t) => {
-  const file = path.join(t.testdir({ 'state.db': '' }), 'state.db')
+  const file = path.join(t.testdir({ 'state.db': '', 'state.db-wal': '', 'state.db-shm': '' }), 'state.db')
+  const opened = { file, read: async () => undefined, write: async () => undefined }
   const well: ReadinessDeps = {
-    databases: [{ file, read: async () => undefined }],
+    databases: [opened],
+    probeFile: async () => undefined,
+    diskFaults: { count: () => 0 },
+    log: { error: () => undefined },
     writeFault: () => null,
     disk: { freeBytes: async () => 2 },
     reserveBytes: 1,
@@ -146,7 +232,7 @@ t.test('readyz: what cannot be caused from outside, by the parts themselves', as
   }
   const look = async (change: Partial<ReadinessDeps>, part: string) =>
     (await createReadiness({ ...well, ...change })()).find((found) => found.part === part)
-  const unreadable = { file, read: () => raise('SQLITE_CORRUPT in /data/state.db') }
+  const unreadable = { ...opened, read: () => raise('SQLITE_CORRUPT in /data/state.db') }
   t.same(await look({ databases: [unreadable] }, 'database'), {
     part: 'database',
     isReady: false,
@@ -199,4 +285,17 @@ async function untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
       await sleep(20)
     }
   }
+}
+
+/** Overwrites the pages of rows in the middle of a database, as a worn disk would. */
+function spoilRows(file: string): void {
+  const db = new Database(file)
+  db.pragma('wal_checkpoint(TRUNCATE)') // the pages are read from the file then
+  db.close()
+  const bytes = readFileSync(file)
+  const pageBytes = bytes.readUInt16BE(16)
+  const handle = openSync(file, 'r+')
+  for (let page = Math.floor(bytes.length / pageBytes / 2); page < bytes.length / pageBytes; page++)
+    writeSync(handle, Buffer.alloc(pageBytes, 0xa5), 0, pageBytes, page * pageBytes)
+  closeSync(handle)
 }

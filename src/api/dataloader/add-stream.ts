@@ -1,4 +1,4 @@
-import { AppError, isAppError } from '../../errors.js'
+import { AppError, toAppError } from '../../errors.js'
 import type { Loader } from '../../tables/loader.js'
 import {
   receiveStream,
@@ -27,8 +27,10 @@ export async function addStream(
   return { ...toCounters(outcome.counters), last_line: outcome.lastLine }
 }
 
-function withProgress({ fault, counters, lastLine }: StreamOutcome): unknown {
-  if (!isAppError(fault)) return fault
+/** Adds how far the stream came to whatever ended it, also to a fault that callers must not see. */
+function withProgress(outcome: StreamOutcome): AppError {
+  const { counters, lastLine } = outcome
+  const fault = toAppError(outcome.fault)
   const { message: _, ...counts } = toCounters(counters)
   const stored = lastLine === 0 ? 'nothing is stored' : `lines up to ${lastLine} are stored`
   return new AppError(

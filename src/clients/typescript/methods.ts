@@ -36,6 +36,8 @@ export type ErrorName =
   | 'CANCELLED'
   | 'TIME_LIMIT'
   | 'NOT_ACCEPTABLE'
+  | 'STORAGE_DAMAGED'
+  | 'STORAGE_FAILED'
   | 'UNKNOWN_MODULE'
   | 'UNKNOWN_SCRIPT'
   | 'BAD_MODULE'

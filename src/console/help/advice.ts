@@ -46,6 +46,14 @@ const ADVICE: Record<string, readonly [en: string, ja: string]> = {
     'Free some space on the device (fieldgate vacuum, old models, old maps). Reading still works.',
     'デバイスの空き容量を増やしてください (fieldgate vacuum、古いモデルや地図の削除)。読み取りは引き続き可能です。',
   ],
+  STORAGE_DAMAGED: [
+    'Run fieldgate doctor on the device, then restore a backup that fieldgate verify reports as ok.',
+    'デバイスで fieldgate doctor を実行し、fieldgate verify で正常と確認されたバックアップから復元してください。',
+  ],
+  STORAGE_FAILED: [
+    'The disk fails or was mounted read-only. See the log and dmesg, make a backup, replace the disk.',
+    'ディスクの故障か、読み取り専用でのマウントです。ログと dmesg を確認し、バックアップを取って交換してください。',
+  ],
   BUSY: [
     'Too many calls at the same time. Retry after Retry-After with fewer concurrent calls.',
     '同時に実行されている呼び出しが多すぎます。並列数を減らし、Retry-After の時間が経過してから再試行してください。',

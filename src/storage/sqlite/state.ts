@@ -6,6 +6,7 @@ import { createKeyStore } from './access/keys.js'
 import { createMetaStore } from './access/meta.js'
 import { createSessionStore } from './access/sessions.js'
 import { statement } from './connection/database.js'
+import { probeWrite } from './connection/probe-write.js'
 import { openStateDb, type StateDb } from './connection/state-db.js'
 import { createModelStores } from './models/model-stores.js'
 import { createModelRows } from './models/models.js'
@@ -69,6 +70,7 @@ export async function openState(file: string, options: OpenStateOptions = {}): P
     async check() {
       statement(db, 'SELECT count(*) FROM sqlite_schema').get() // read from the file, not from a cache of this process
     },
+    probeWrite: async () => probeWrite(db),
     async housekeep(onSessionEnded = async () => true) {
       isServing = true
       await keys.flushUses()

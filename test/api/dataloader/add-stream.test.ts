@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
 import { addStream } from '../../../src/api/dataloader/add-stream.js'
-import { AppError } from '../../../src/errors.js'
+import { AppError, type ErrorName } from '../../../src/errors.js'
 import { createLineSplitter } from '../../../src/tables/ingest/split-lines.js'
 import type { StreamRequest } from '../../../src/tables/receive-stream.js'
 import { openTestLoader, type TestLoader } from '../../support/loader.js'
@@ -131,6 +131,33 @@ t.test(
     t.equal(count(opened), 43)
   },
 )
+
+/** Errors of the disk that are no AppError, and what a caller receives. */
+const DISK_ERRORS: [string, string, RegExp][] = [
+  ['EIO', 'STORAGE_FAILED', /^The disk cannot be read or written; lines up to 10 are stored$/],
+  ['SQLITE_IOERR_FSYNC', 'STORAGE_FAILED', /lines up to 10 are stored$/],
+  ['SQLITE_CORRUPT', 'STORAGE_DAMAGED', /^The stored data is damaged on disk; lines up to 10 are stored$/],
+  ['ENOSUCHTHING', 'INTERNAL', /; lines up to 10 are stored$/],
+]
+for (const [code, name, message] of DISK_ERRORS) {
+  t.test(`stream: what is stored is told after ${code}, as after a full disk`, async (t) => {
+    const opened = await openSample(t)
+    let batches = 0
+    const loader: TestLoader['loader'] = {
+      ...opened.loader,
+      async addLines(...args) {
+        if (++batches > 1) throw Object.assign(new Error(`${code} at /data/data.db`), { code })
+        return await opened.loader.addLines(...args)
+      },
+    }
+    const counts = { last_committed_line: 10, count_upload: 10, count_insert: 10, count: 10 }
+    await rejectsWith(t, send({ ...opened, loader }, pieces(lines(0, 25))), name as ErrorName, {
+      data: counts,
+      message,
+    })
+    t.equal(count(opened), 10)
+  })
+}
 
 /** What is wrong in the line behind three good ones. */
 const BAD_LINES: [string, Uint8Array | string, Record<string, unknown>, RegExp][] = [

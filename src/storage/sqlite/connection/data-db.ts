@@ -2,6 +2,7 @@ import { createWriteLock, type WriteLock } from '../../write-lock.js'
 import { DATA_MIGRATIONS } from './data-migrations.js'
 import { type Db, openDatabase, statement } from './database.js'
 import { backupBeforeMigration } from './migration-backup.js'
+import { probeWrite } from './probe-write.js'
 import { addSqlFunctions } from './sql-functions.js'
 
 /** `data.db` as opened by one thread. */
@@ -14,6 +15,8 @@ export interface DataDb {
   readonly lock: WriteLock
   /** Reads a page of the file, past every cache. @throws Error when the database cannot be read */
   check(): Promise<void>
+  /** Commits a page as it is. @throws Error when the database cannot be written */
+  probeWrite(): Promise<void>
   close(): void
 }
 
@@ -38,6 +41,7 @@ export function openDataDb(file: string, options: DataDbOptions = {}): DataDb {
     async check() {
       statement(reader, 'SELECT count(*) FROM sqlite_schema').get()
     },
+    probeWrite: async () => probeWrite(writer),
     close() {
       if (reader !== writer) reader.close()
       writer.close()

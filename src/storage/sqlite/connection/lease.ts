@@ -2,6 +2,7 @@ import { chownSync, closeSync, existsSync, openSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { SweepLease } from '../../sweep-lease.js'
 import { type Db, retryBusy } from './database.js'
+import { lockFileFault } from './lock-file-fault.js'
 import { isBusy, openFile } from './open-file.js'
 
 /** Longest wait of `keep`: a removal of very many files takes less. */
@@ -23,7 +24,7 @@ export function createSweepLease(file: string): SweepLease {
         await retryBusy(() => db.exec('SELECT 1 FROM sqlite_schema'), KEEP_WAIT_MS)
       } catch (error) {
         db.close()
-        throw error
+        throw lockFileFault(error, file)
       }
       return async () => void db.close()
     },
@@ -34,7 +35,7 @@ export function createSweepLease(file: string): SweepLease {
       } catch (error) {
         db.close()
         if (isBusy(error)) return undefined
-        throw error
+        throw lockFileFault(error, file)
       }
       return async () => void db.close()
     },

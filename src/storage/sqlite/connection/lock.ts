@@ -1,4 +1,5 @@
 import { closeSync, openSync } from 'node:fs'
+import { lockFileFault } from './lock-file-fault.js'
 import { isBusy, openFile } from './open-file.js'
 
 /** A data directory that this process alone serves. */
@@ -15,16 +16,20 @@ export interface DirectoryLock {
  *   releases all POSIX locks of the process on it
  * @param taken message of the error if another process holds the lock, for directories that are not a
  *   gateway's
- * @throws Error in one line if another process holds the lock
+ * @throws Error in one line if another process holds the lock, or the file is not one that can be locked
  */
 export function lockDirectory(file: string, taken?: string): DirectoryLock {
-  closeSync(openSync(file, 'a', 0o600))
+  try {
+    closeSync(openSync(file, 'a', 0o600))
+  } catch (error) {
+    throw lockFileFault(error, file)
+  }
   const db = openFile(file)
   try {
     db.exec('BEGIN EXCLUSIVE')
   } catch (error) {
     db.close()
-    if (!isBusy(error)) throw error
+    if (!isBusy(error)) throw lockFileFault(error, file)
     const message = `another gateway serves this data directory (${file} is locked): stop it, or choose another --data-dir`
     throw new Error(taken ?? message, { cause: error })
   }
@@ -34,6 +39,8 @@ export function lockDirectory(file: string, taken?: string): DirectoryLock {
 /**
  * Reports whether a gateway holds the lock of a data directory. Takes a shared lock for a moment, never the
  * lock itself.
+ *
+ * @throws Error in one line if the file is not one that can be locked
  */
 export function isDirectoryLocked(file: string): boolean {
   const db = openFile(file, { readonly: true })
@@ -42,7 +49,7 @@ export function isDirectoryLocked(file: string): boolean {
     return false
   } catch (error) {
     if (isBusy(error)) return true
-    throw error
+    throw lockFileFault(error, file)
   } finally {
     db.close()
   }

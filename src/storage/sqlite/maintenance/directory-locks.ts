@@ -24,11 +24,12 @@ export function createDirectoryLocks(): DirectoryLocks {
   }
 }
 
+/** `lockDirectory` wraps every error in one that names the file. */
 function isUnwritable(error: unknown): boolean {
-  return /^(?:EROFS|EACCES|EPERM|SQLITE_READONLY.*|SQLITE_CANTOPEN.*)$/.test(codeOf(error))
+  const cause = error instanceof Error ? (error.cause ?? error) : error
+  return /^(?:EROFS|EACCES|EPERM|SQLITE_READONLY.*|SQLITE_CANTOPEN.*)$/.test(codeOf(cause))
 }
 
-/** `lockDirectory` wraps the busy error of SQLite in one that names the file. */
 function isHeld(error: unknown): boolean {
   return error instanceof Error && isBusy(error.cause)
 }
