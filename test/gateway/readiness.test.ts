@@ -81,7 +81,11 @@ t.test('readyz: database, from the first damaged page that any call meets, until
   t.equal(added.body.error, undefined, JSON.stringify(added.body))
   t.equal((await readyz(url)).status, 200)
   spoilRows(layoutOf(dataDir).dataDb)
-  const read = await call('/api/v1/svcapi/jsonrpc', 'mapserv.eventdata', { type: 'Feature', geometry: null, properties: { table: 'x' } })
+  const read = await call('/api/v1/svcapi/jsonrpc', 'mapserv.eventdata', {
+    type: 'Feature',
+    geometry: null,
+    properties: { table: 'x' },
+  })
   t.match(
     read.body.error,
     { code: 1031, data: { name: 'STORAGE_DAMAGED' } },
