@@ -42,7 +42,9 @@ export async function announceUpload(
     const startUs = register.clock.nowUs()
     return { model: await registerModel(register, staged, { ...facts, startUs }) }
   }
-  return { upload: (await uploads.findSame(upload)) ?? (await uploads.create(upload)) }
+  const same = await uploads.findSame(upload)
+  if (same?.offsetBytes === sizeBytes) return { model: await uploads.finish(same.uploadId) }
+  return { upload: same ?? (await uploads.create(upload)) }
 }
 
 /** Stages bytes that another model has; undefined if they are missing or differ from the announcement. */

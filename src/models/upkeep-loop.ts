@@ -8,7 +8,7 @@ const SCRUB_PAUSE_MS = 24 * 3600 * 1000
 const FIRST_SCRUB_MS = 60_000
 
 interface UpkeepLoopDeps extends Omit<UpkeepDeps, 'onDamaged'> {
-  uploads: Pick<Uploads, 'removeIdle'>
+  uploads: Pick<Uploads, 'removeIdle' | 'finishComplete'>
   clock: { nowUs(): number; isTrusted(): boolean }
   settings: { sweepMinutes: number; scrubBytesPerSecond: number; uploadExpiryS: number }
   /** returns the ids of parts that belong to waiting transfers */
@@ -48,9 +48,12 @@ export function startUpkeep(loop: UpkeepLoopDeps): Upkeep {
   }
   const { sweepMinutes, scrubBytesPerSecond } = loop.settings
   const pace: ScrubPace = { bytesPerSecond: scrubBytesPerSecond, wait, signal }
-  const sweeping = checkModels(deps).then(() =>
-    repeat('the sweep of models', () => sweep(loop), sweepMinutes * 60_000),
+  const finishing = finishUploads(loop).catch((error: unknown) =>
+    loop.log.warn({ err: error }, 'complete uploads could not be listed'),
   )
+  const sweeping = finishing
+    .then(() => checkModels(deps))
+    .then(() => repeat('the sweep of models', () => sweep(loop), sweepMinutes * 60_000))
   const scrubbing = wait(FIRST_SCRUB_MS).then(() =>
     repeat('the scrub of models', () => scrubOnce(deps, pace), SCRUB_PAUSE_MS),
   )
@@ -64,7 +67,16 @@ export function startUpkeep(loop: UpkeepLoopDeps): Upkeep {
   }
 }
 
+/** Registers complete uploads that have no model, so that no caller is told of bytes that are nowhere. */
+async function finishUploads({ uploads, log }: UpkeepLoopDeps): Promise<void> {
+  const count = await uploads.finishComplete((uploadId, error) =>
+    log.warn({ uploadId, err: error }, 'a complete upload could not be registered'),
+  )
+  if (count > 0) log.info({ count }, 'complete uploads of an earlier run registered')
+}
+
 async function sweep(loop: UpkeepLoopDeps): Promise<number> {
+  await finishUploads(loop)
   const removed = await sweepBlobs(loop)
   const kept = await loop.keptParts()
   // an untrusted clock expires nothing

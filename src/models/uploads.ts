@@ -11,6 +11,7 @@ import type { PartFiles } from '../files/part-files.js'
 import { appendToPart, type PartSink } from '../files/part-sink.js'
 import type { ModelRecord } from '../storage/models.js'
 import type { UploadRecord, UploadRows } from '../storage/uploads.js'
+import { unknownModel } from './faults.js'
 import { type ModelFacts, type RegisterDeps, registerModel } from './register-model.js'
 
 /**
@@ -59,9 +60,17 @@ export interface Uploads {
   /**
    * Registers a complete upload. A second call returns the same model.
    *
-   * @throws AppError DIGEST_MISMATCH and removes the upload if its bytes differ from the announced digest
+   * @throws AppError DIGEST_MISMATCH and removes the upload if its bytes differ from the announced digest;
+   *   UNKNOWN_MODEL when its model was deleted since
    */
   finish(uploadId: string): Promise<ModelRecord>
+  /**
+   * Registers the uploads that were cut off between their last byte and their model, for example by a power
+   * cut. An upload that cannot be registered stays, and its error is reported.
+   *
+   * @returns number of registered uploads
+   */
+  finishComplete(onFault: (uploadId: string, error: unknown) => void): Promise<number>
   remove(uploadId: string): Promise<void>
   /** Waits until running appends and registrations are on disk. Called before the database is closed. */
   settle(): Promise<void>
@@ -74,7 +83,7 @@ export interface Uploads {
   removeIdle(beforeUs: number, isPartKept: (partId: string) => boolean): Promise<number>
 }
 
-/** Idle uploads removed by one `removeIdle`. */
+/** Idle uploads removed by one `removeIdle`, and complete ones registered by one `finishComplete`. */
 const SWEEP_UPLOADS = 1000
 
 interface Engine extends UploadsDeps {
@@ -94,16 +103,26 @@ export function createUploads(deps: UploadsDeps): Uploads {
   }
   const engine: Engine = { ...deps, digesters, remove }
   const running = new Set<Promise<unknown>>()
+  const finishing = new Map<string, Promise<ModelRecord>>()
   const tracked = <T>(work: Promise<T>): Promise<T> => {
     running.add(work)
     return work.finally(() => running.delete(work))
+  }
+  // two callers at once share one registration: the second would not find the part that the first one moves
+  const finishOnce = (uploadId: string): Promise<ModelRecord> => {
+    const known = finishing.get(uploadId)
+    if (known !== undefined) return known
+    const work = tracked(finish(engine, uploadId)).finally(() => finishing.delete(uploadId))
+    finishing.set(uploadId, work)
+    return work
   }
   return {
     create: (upload) => create(engine, upload),
     findSame: ({ keyId, sha256, facts }) => uploads.findSame(keyId, sha256, JSON.stringify(facts)),
     find: (uploadId) => uploads.find(uploadId),
     append: (upload, source, checksum) => tracked(append(engine, upload, source, checksum)),
-    finish: (uploadId) => tracked(finish(engine, uploadId)),
+    finish: finishOnce,
+    finishComplete: (onFault) => finishComplete(engine, finishOnce, onFault),
     remove,
     async settle() {
       await Promise.allSettled(running)
@@ -198,7 +217,8 @@ async function finish(engine: Engine, uploadId: string): Promise<ModelRecord> {
   const { sizeBytes, sha256 } = upload
   if (upload.modelId !== null) {
     const model = await engine.models.findForTransfer(upload.modelId)
-    if (model !== undefined) return model
+    if (model === undefined) throw unknownModel(upload.modelId) // deleted since
+    return model
   }
   const followed = engine.digesters.get(uploadId)?.facts()
   const found = followed?.sizeBytes === sizeBytes ? followed : await digestPart(engine, upload)
@@ -213,6 +233,23 @@ async function finish(engine: Engine, uploadId: string): Promise<ModelRecord> {
   engine.digesters.delete(uploadId)
   await engine.parts.remove(uploadId) // left over if the same origin was registered meanwhile
   return model
+}
+
+async function finishComplete(
+  { uploads }: Engine,
+  finishOnce: (uploadId: string) => Promise<ModelRecord>,
+  onFault: (uploadId: string, error: unknown) => void,
+): Promise<number> {
+  let count = 0
+  for (const uploadId of await uploads.listUnregistered(SWEEP_UPLOADS)) {
+    try {
+      await finishOnce(uploadId)
+      count++
+    } catch (error) {
+      onFault(uploadId, error)
+    }
+  }
+  return count
 }
 
 /**

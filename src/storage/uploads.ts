@@ -28,6 +28,8 @@ export interface UploadRows {
   remove(uploadId: string): Promise<void>
   /** Returns uploads without activity since an instant, longest idle first. */
   listIdle(beforeUs: number, limit: number): Promise<UploadRecord[]>
+  /** Returns ids of uploads whose bytes are all on disk and which have no model yet, oldest first. */
+  listUnregistered(limit: number): Promise<string[]>
   ids(): Promise<string[]>
   /** Returns the number of unfinished uploads of a key. */
   countOpen(keyId: string): Promise<number>

@@ -23,6 +23,8 @@ interface PartialUpload {
   sizeBytes: number
   offsetBytes: number
   activeAtUs: number
+  /** model that it became; null until then */
+  modelId: string | null
 }
 
 export interface Checksum {
@@ -158,7 +160,9 @@ function createStore<U extends PartialUpload>(
       return upload
     },
     async getUpload(id: string) {
-      const { uploadId, sizeBytes, offsetBytes, activeAtUs } = await owned(id)
+      const { uploadId, sizeBytes, offsetBytes, activeAtUs, modelId } = await owned(id)
+      // an offset that says "complete" stands for a registered model, also after a crash in between
+      if (offsetBytes === sizeBytes && modelId === null) await uploads.finish(uploadId)
       // expires by the last activity, and never by an untrusted clock
       const activeAtMs = uploads.isClockTrusted() ? activeAtUs / 1000 : Date.now()
       const creation_date = new Date(activeAtMs).toISOString()

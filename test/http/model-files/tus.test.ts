@@ -1,6 +1,11 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
+import path from 'node:path'
 import t from 'tap'
+import { prepareDataDir } from '../../../src/cli/serving/prepare.js'
+import { layoutOf } from '../../../src/files/layout.js'
+import { openState } from '../../../src/storage/sqlite/state.js'
 import { DATA, FL, LOCAL_SYNC, modelsOf, until } from '../../support/models.js'
 import { type KeyPair, pairHeaders, startGateway, type TestGateway } from '../../support/start-gateway.js'
 
@@ -180,4 +185,75 @@ t.test('tus: what is announced twice is one upload, and too large is refused', a
     data: { ...DATA, origin: { node: 'n', model_id: 'm' } },
   })
   t.equal(large.body.error.data.name, 'BODY_TOO_LARGE')
+})
+
+/**
+ * Leaves an upload as a crash between its last byte and its row does: complete in the database, without a
+ * model. @param isMoved true when the bytes have their digest name already
+ */
+async function cutOff(dataDir: string, keyId: string, bytes: Uint8Array, isMoved: boolean): Promise<string> {
+  const layout = layoutOf(dataDir)
+  const digest = sha256(bytes).toString('hex')
+  const uploadId = randomUUID()
+  const state = await openState(layout.stateDb)
+  const params = JSON.stringify(FACTS)
+  await state.uploads.create({ uploadId, keyId, sha256: digest, sizeBytes: bytes.length, params })
+  await state.uploads.advance(uploadId, bytes.length)
+  await state.close()
+  const folder = path.join(layout.modelsDir, digest.slice(0, 2))
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(isMoved ? path.join(folder, digest) : path.join(layout.partsDir, `${uploadId}.part`), bytes)
+  return uploadId
+}
+
+const FACTS = {
+  store: 'rain',
+  kind: 'k',
+  description: 'd',
+  meta: {},
+  state: 10,
+  hopCount: 0,
+  round: 0,
+  tenantId: 'admin',
+  origin: null,
+  chain: [],
+}
+
+for (const isMoved of [true, false]) {
+  const where = isMoved ? 'after the move of its bytes' : 'before the move of its bytes'
+  t.test(`tus: an upload cut off ${where} is registered at the start`, async (t) => {
+    const dataDir = path.join(t.testdir(), 'data')
+    const { apiKey } = await prepareDataDir(layoutOf(dataDir))
+    const bytes = randomBytes(50_000)
+    await cutOff(dataDir, apiKey ?? '', bytes, isMoved)
+    const gateway = await startGateway(t, { dataDir })
+    await until('the model is there', async () => (await modelsOf(gateway)).length === 1)
+    t.match(await modelsOf(gateway), [{ model_sha256: sha256(bytes).toString('hex') }])
+  })
+
+  t.test(`tus: HEAD says complete only when registered, ${where}`, async (t) => {
+    const gateway = await startGateway(t)
+    const bytes = randomBytes(50_000)
+    const uploadId = await cutOff(gateway.dataDir, gateway.admin.apiKey, bytes, isMoved)
+    const tus = client(gateway)
+    const heads = await Promise.all([1, 2].map(() => tus.send('HEAD', `${UPLOADS}/${uploadId}`)))
+    t.same(
+      heads.map((head) => head.headers.get('upload-offset')),
+      ['50000', '50000'],
+    )
+    const [model] = await modelsOf(gateway)
+    t.equal(model.model_sha256, sha256(bytes).toString('hex'))
+    const last = await tus.send('PATCH', `${UPLOADS}/${uploadId}`, patch(50_000))
+    t.match(await last.json(), { model_id: model.model_id })
+    t.equal((await modelsOf(gateway)).length, 1)
+  })
+}
+
+t.test('tus: HEAD of a complete upload whose bytes are others is an error, not "complete"', async (t) => {
+  const gateway = await startGateway(t)
+  const bytes = randomBytes(50_000)
+  const uploadId = await cutOff(gateway.dataDir, gateway.admin.apiKey, bytes, false)
+  writeFileSync(path.join(layoutOf(gateway.dataDir).partsDir, `${uploadId}.part`), randomBytes(50_000))
+  t.equal((await client(gateway).send('HEAD', `${UPLOADS}/${uploadId}`)).status, 460)
+  t.same(await modelsOf(gateway), [])
 })

@@ -41,6 +41,10 @@ export function createUploadRows(state: StateDb, clock: TrustedClock): UploadRow
       statement<UploadRow>(db, 'SELECT * FROM upload WHERE active_at_us < ? ORDER BY active_at_us LIMIT ?')
         .all(beforeUs, limit)
         .map(toUploadRecord),
+    listUnregistered: async (limit) =>
+      statement<{ upload_id: string }>(db, UNREGISTERED)
+        .all(limit)
+        .map((row) => row.upload_id),
     ids: async () =>
       statement<{ upload_id: string }>(db, 'SELECT upload_id FROM upload')
         .all()
@@ -54,6 +58,8 @@ export function createUploadRows(state: StateDb, clock: TrustedClock): UploadRow
 
 const INSERT = `INSERT INTO upload (upload_id, key_id, sha256, size_bytes, offset_bytes, params, created_at_us, active_at_us)
   VALUES (?, ?, ?, ?, 0, ?, ?, ?)`
+const UNREGISTERED = `SELECT upload_id FROM upload WHERE model_id IS NULL AND offset_bytes = size_bytes
+  ORDER BY created_at_us LIMIT ?`
 const ADVANCE = 'UPDATE upload SET offset_bytes = ?, active_at_us = ? WHERE upload_id = ?'
 
 function toUploadRecord(row: UploadRow): UploadRecord {
