@@ -111,7 +111,16 @@ const Limits = z.strictObject({
   batch: count(100, 'most requests in one JSON-RPC batch', 10_000),
   jsonDepth: count(64, 'deepest nesting of a JSON body', 1000),
   headerBytes: z.int().min(4096).max(1_048_576).default(16_384).describe('largest request headers, bytes'),
-  connections: count(512, 'most open connections', 65_535),
+  connections: count(
+    512,
+    'most open connections; at the limit an idle one is closed for a new one, first those without sign-in',
+    65_535,
+  ),
+  connectionsPerAddress: count(
+    256,
+    'most open connections of one IP address, or one /64 network of IPv6; trusted proxies have no such limit',
+    65_535,
+  ),
   pipelined: count(32, 'most unanswered requests on one connection', 10_000),
   headerMs: ms(10_000, 'time to receive the headers of a request'),
   bodyIdleMs: ms(20_000, 'longest silence while a body is received'),

@@ -52,11 +52,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   makeDirectories(layout)
   emptyTempDir(layout)
   let answer: Fetch = createStartingRoutes().fetch
-  const server = createHttpServer(
-    (request, env) => answer(request, env),
-    config.limits,
-    readTls(config.server),
-  )
+  const server = createHttpServer((request, env) => answer(request, env), config, readTls(config.server))
   const { port } = await server.listen(config.server.host, config.server.port)
   try {
     const diskFaults = watchDiskFaults(options.log)

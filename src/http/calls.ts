@@ -9,6 +9,7 @@ import { addressOf, type HttpContext, hasCredentials } from './env.js'
 import type { Meter } from './metrics.js'
 import { type RateLimiter, tooManyFailures } from './rate-limit.js'
 import type { BodyLimits } from './read-body.js'
+import { noteSignIn } from './server/sockets.js'
 
 /**
  * Dependencies of every route of calls: sign-in, limits, the context of a call, and hooks for logs and
@@ -44,6 +45,7 @@ export async function signIn<C>(c: HttpContext, deps: CallDeps<C>): Promise<Call
   try {
     const caller = await authenticate((name) => c.req.header(name), deps.tokenHeader, deps.stores)
     c.set('caller', caller)
+    if (c.env?.incoming !== undefined) noteSignIn(c.env.incoming.socket)
     return caller
   } catch (error) {
     throw isAppError(error) ? refusedSignIn(c, deps, error) : error

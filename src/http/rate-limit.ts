@@ -1,6 +1,6 @@
 import { AppError } from '../errors.js'
 import { type Allowances, createAllowances } from './allowances.js'
-import { networkOf } from './client-address.js'
+import { networkOf } from './server/addresses.js'
 
 interface RateLimits {
   callsPerMinutePerKey: number

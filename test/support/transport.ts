@@ -128,7 +128,7 @@ export async function startTransport(
     onSignInFailure: () => undefined,
     stopSignal: stopping.signal,
   })
-  const server = createHttpServer(app.fetch, config.limits, null)
+  const server = createHttpServer(app.fetch, config, null)
   const { port } = await server.listen('127.0.0.1', 0)
   t.teardown(() => server.stop(0))
   return { port, faults, state, stopping, server }

@@ -31,14 +31,21 @@ export type Fetch = (
   env: { incoming: IncomingMessage; outgoing: ServerResponse },
 ) => Response | Promise<Response>
 
+/** Time that the far end of a refused connection has to read the refusal, ms. */
+const REFUSED_MS = 1000
+
 type NodeServer = ReturnType<typeof createServer> | ReturnType<typeof createTlsServer>
 
 /**
  * Makes the server of the routes: limits and time-outs of sockets, and error bodies that Node's own refusals
  * lack.
  */
-export function createHttpServer(fetch: Fetch, limits: Config['limits'], tls: TlsPair | null): HttpServer {
-  const guard = createSocketGuard(limits)
+export function createHttpServer(
+  fetch: Fetch,
+  { limits, server: { trustedProxies } }: Pick<Config, 'limits' | 'server'>,
+  tls: TlsPair | null,
+): HttpServer {
+  const guard = createSocketGuard({ ...limits, trustedProxies })
   // the library types Node's request for HTTP/2, too, which this server does not speak
   const answer = getRequestListener(fetch as Parameters<typeof getRequestListener>[0], {
     autoCleanupIncoming: false, // it cuts a refused body after half a second, response and all
@@ -95,6 +102,9 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   }
   const { status, headers, body } = plainRefusal(clientFault(error))
   const head = Object.entries({ ...headers, Connection: 'close' }).map(([name, value]) => `${name}: ${value}`)
+  // the far end may never close its side
+  const cut = setTimeout(() => socket.destroy(), REFUSED_MS).unref()
+  socket.once('close', () => clearTimeout(cut))
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('\r\n')}\r\n\r\n${body}`)
 }
 

@@ -1,22 +1,29 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Server, Socket } from 'node:net'
+import type { IncomingMessage, Server as PlainServer, ServerResponse } from 'node:http'
+import type { Server as TlsServer } from 'node:https'
+import type { Socket } from 'node:net'
 import { AppError } from '../../errors.js'
+import { createAddressSet, networkOf, plainAddress } from './addresses.js'
 import { plainRefusal } from './plain-refusal.js'
 
 interface SocketLimits {
   connections: number
+  connectionsPerAddress: number
   pipelined: number
+  writeIdleMs: number
+  /** addresses and CIDR blocks whose connections belong to many clients */
+  trustedProxies: readonly string[]
 }
 
-/** Connections beyond the limit that are refused with an answer; further ones are closed without one. */
-const SPARE_CONNECTIONS = 32
+/** Connections beyond the limit that are accepted: one is answered by a refusal, or an idle one makes room. */
+const SPARE_CONNECTIONS = 256
 /** Time after which a connection beyond the limit is closed, ms. */
 const SPARE_MS = 2000
-/**
- * Requests beyond the limit of one connection that are refused with an answer; one more cuts the connection.
- */
+/** Requests beyond the limit of one connection that are refused with an answer; one more cuts the connection. */
 const SPARE_REQUESTS = 64
+/** Time after which a request of a stranger no longer keeps its connection open when room is needed, ms. */
+const STRANGER_MS = 5000
 
+type Server = PlainServer | TlsServer
 type Listener = (request: IncomingMessage, response: ServerResponse) => unknown
 
 interface SocketGuard {
@@ -28,44 +35,147 @@ interface SocketGuard {
   watch(server: Server, isTls: boolean): void
 }
 
+/** An open connection. */
+interface Peer {
+  readonly socket: Socket
+  readonly network: string
+  readonly isProxy: boolean
+  /** requests that are not answered yet */
+  unanswered: number
+  /** connect, or begin or end of the last request */
+  activeAtMs: number
+  /** why its requests are refused; undefined for a connection within the limits */
+  refusal: AppError | undefined
+}
+
+/** Connections on which a caller has signed in. */
+const signedIn = new WeakSet<Socket>()
+
+/** Notes that a caller has signed in on a connection: strangers give way to it. */
+export function noteSignIn(socket: Socket): void {
+  signedIn.add(socket)
+}
+
 /**
- * Makes the limits of connections, and of requests that a client sends before its earlier ones are answered.
- * Node runs pipelined requests at once, so that many of them in one packet would be as many calls.
+ * Makes the limits of connections, of all and of one address, and of requests that a client sends before its
+ * earlier ones are answered. Node runs pipelined requests at once, so that many of them in one packet would
+ * be as many calls.
+ *
+ * At a limit of connections an idle one makes room: first one on which nobody signed in, the longest idle
+ * first, so that a crowd of strangers cannot keep anybody out. A refusal is left for when all are busy.
  */
 export function createSocketGuard(limits: SocketLimits): SocketGuard {
-  const open = new Set<Socket>()
-  const refused = new WeakSet<Socket>()
-  const unanswered = new WeakMap<Socket, number>()
+  const open = new Map<Socket, Peer>()
+  const isProxy = createAddressSet(limits.trustedProxies)
+  /** connections whose TLS handshake goes on, by their far end */
+  const handshakes = new Map<string, Peer>()
 
-  const admit = (socket: Socket) => {
-    open.add(socket)
+  const admit = (socket: Socket): Peer => {
+    const address = plainAddress(socket.remoteAddress ?? '') ?? ''
+    const peer: Peer = {
+      socket,
+      network: networkOf(address),
+      isProxy: isProxy(address),
+      unanswered: 0,
+      activeAtMs: performance.now(),
+      refusal: undefined,
+    }
+    open.set(socket, peer)
     socket.once('close', () => open.delete(socket))
-    if (open.size <= limits.connections) return
-    refused.add(socket)
-    setTimeout(() => socket.destroy(), SPARE_MS).unref()
-  }
-  const faultOf = (socket: Socket): AppError | undefined => {
-    if (refused.has(socket)) return tooManyConnections(limits.connections)
-    const waiting = unanswered.get(socket) ?? 0
-    return waiting > limits.pipelined ? tooManyPipelined(limits.pipelined) : undefined
+    peer.refusal = makeRoom(peer, open, limits)
+    if (peer.refusal !== undefined) setTimeout(() => socket.destroy(), SPARE_MS).unref()
+    return peer
   }
   return {
     connections: () => open.size,
     watch(server, isTls) {
       server.maxConnections = limits.connections + SPARE_CONNECTIONS
-      server.on(isTls ? 'secureConnection' : 'connection', admit)
+      server.on('connection', (socket: Socket) => {
+        const peer = admit(socket)
+        if (!isTls) return
+        const far = farEnd(socket)
+        handshakes.set(far, peer)
+        socket.once('close', () => handshakes.delete(far))
+      })
+      // Node's requests know the socket of TLS, its events of connections the one below
+      server.on('secureConnection', (socket: Socket) => {
+        const peer = handshakes.get(farEnd(socket))
+        if (peer === undefined) return
+        open.delete(peer.socket)
+        open.set(socket, Object.assign(peer, { socket }))
+        socket.once('close', () => open.delete(socket))
+      })
+      cutStalledClients(server, open, limits.writeIdleMs)
     },
     guard: (listener) => (request, response) => {
-      const { socket } = request
-      const waiting = (unanswered.get(socket) ?? 0) + 1
-      unanswered.set(socket, waiting)
-      response.once('close', () => unanswered.set(socket, (unanswered.get(socket) ?? 1) - 1))
-      const fault = faultOf(socket)
+      const peer = open.get(request.socket)
+      if (peer === undefined) {
+        request.socket.destroy() // it made room while its request was on the way
+        return
+      }
+      const waiting = ++peer.unanswered
+      peer.activeAtMs = performance.now()
+      response.once('close', () => {
+        peer.unanswered--
+        peer.activeAtMs = performance.now()
+      })
+      const fault =
+        peer.refusal ?? (waiting > limits.pipelined ? tooManyPipelined(limits.pipelined) : undefined)
       if (fault === undefined) listener(request, response)
-      else if (waiting > limits.pipelined + SPARE_REQUESTS) socket.destroy()
+      else if (waiting > limits.pipelined + SPARE_REQUESTS) request.socket.destroy()
       else refuse(response, fault)
     },
   }
+}
+
+/**
+ * Closes a connection when a new one is beyond a limit.
+ *
+ * @returns the refusal of the new one when none can be closed
+ */
+function makeRoom(
+  fresh: Peer,
+  open: Map<Socket, Peer>,
+  { connections, connectionsPerAddress }: SocketLimits,
+): AppError | undefined {
+  const others = [...open.values()].filter((peer) => peer !== fresh && peer.refusal === undefined)
+  const neighbours = others.filter(({ network }) => network === fresh.network)
+  if (!fresh.isProxy && neighbours.length >= connectionsPerAddress)
+    return closeOne(neighbours, open) ? undefined : tooManyOfAddress(connectionsPerAddress)
+  if (others.length < connections || closeOne(others, open)) return undefined
+  return tooManyConnections(connections)
+}
+
+/** Closes the connection that is missed least. @returns false when all are in use */
+function closeOne(peers: readonly Peer[], open: Map<Socket, Peer>): boolean {
+  const nowMs = performance.now()
+  let victim: Peer | undefined
+  for (const peer of peers) {
+    const isStranger = !signedIn.has(peer.socket)
+    const isFree = peer.unanswered === 0 || (isStranger && nowMs - peer.activeAtMs > STRANGER_MS)
+    if (!isFree) continue
+    const isWorse =
+      victim === undefined ||
+      (isStranger === !signedIn.has(victim.socket) ? peer.activeAtMs < victim.activeAtMs : isStranger)
+    if (isWorse) victim = peer
+  }
+  if (victim === undefined) return false
+  open.delete(victim.socket) // no longer counted, whatever its far end does
+  victim.socket.destroy()
+  return true
+}
+
+/**
+ * Disconnects clients that do not read an answer. Node's time-out of a socket begins again with each byte
+ * that moves; a call that is still at work has nothing to send and may take its time.
+ */
+function cutStalledClients(server: Server, open: ReadonlyMap<Socket, Peer>, writeIdleMs: number): void {
+  server.timeout = writeIdleMs
+  server.on('timeout', (socket: Socket) => {
+    const isWaiting = (open.get(socket)?.unanswered ?? 0) > 0 && socket.writableLength === 0
+    if (isWaiting) socket.setTimeout(writeIdleMs)
+    else socket.destroy()
+  })
 }
 
 function refuse(response: ServerResponse, fault: AppError): void {
@@ -73,9 +183,19 @@ function refuse(response: ServerResponse, fault: AppError): void {
   response.writeHead(status, { ...headers, 'Retry-After': '1', Connection: 'close' }).end(body)
 }
 
+/** Far end of a connection, the same for the socket of TLS and the one below it. */
+function farEnd({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
+}
+
 function tooManyConnections(limit: number): AppError {
   const message = `Too many connections, expected at most ${limit} (limits.connections)`
   return new AppError('UNAVAILABLE', { retryAfterS: 1 }, { message })
+}
+
+function tooManyOfAddress(limit: number): AppError {
+  const message = `Too many connections of one address, expected at most ${limit} (limits.connectionsPerAddress)`
+  return new AppError('RATE_LIMITED', { retryAfterS: 1 }, { message })
 }
 
 function tooManyPipelined(limit: number): AppError {

@@ -7,7 +7,7 @@ import { createHttpServer, type Fetch } from '../../../src/http/server/server.js
 async function serve(t: Test, fetch: Fetch): Promise<string> {
   const loaded = loadConfig(null, {}, {})
   if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults))
-  const server = createHttpServer(fetch, loaded.config.limits, null)
+  const server = createHttpServer(fetch, loaded.config, null)
   t.teardown(() => server.stop(0))
   return `http://127.0.0.1:${(await server.listen('127.0.0.1', 0)).port}`
 }

@@ -14,7 +14,7 @@ async function startRefuser(t: Test): Promise<number> {
   if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults))
   const answer = async (request: Request) =>
     request.method === 'POST' ? new Response('no room', { status: 507 }) : new Response('here')
-  const server = createHttpServer(answer, loaded.config.limits, null)
+  const server = createHttpServer(answer, loaded.config, null)
   t.teardown(() => server.stop(1000))
   return (await server.listen('127.0.0.1', 0)).port
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openRaw, postHead } from '../raw-http.js'
-import { pairHeaders, post } from '../start-gateway.js'
+import { openRaw, postHead, type RawSocket } from '../raw-http.js'
+import { type KeyPair, pairHeaders, post } from '../start-gateway.js'
 import {
   type Crossing,
   ensureTable,
@@ -119,8 +119,9 @@ export const TRANSPORT: Record<string, Crossing> = {
   },
   'limits.connections': {
     settings: { limits: { connections: 3 } },
-    async cross(t, { url }) {
+    async cross(t, { url, admin }) {
       const held = await Promise.all([openRaw(url), openRaw(url), openRaw(url)])
+      await busy(held, admin)
       const fourth = await openRaw(url)
       fourth.send('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
       t.match(await fourth.closed(), /^HTTP\/1\.1 503 [\s\S]*Retry-After[\s\S]*limits\.connections/)
@@ -136,6 +137,17 @@ export const TRANSPORT: Record<string, Crossing> = {
         return
       }
       t.fail('no room again')
+    },
+  },
+  'limits.connectionsPerAddress': {
+    settings: { limits: { connectionsPerAddress: 2 } },
+    async cross(t, { url, admin }) {
+      const held = await Promise.all([openRaw(url), openRaw(url)])
+      await busy(held, admin)
+      const third = await openRaw(url)
+      third.send('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+      t.match(await third.closed(), /^HTTP\/1\.1 429 [\s\S]*Retry-After[\s\S]*limits\.connectionsPerAddress/)
+      for (const socket of held) socket.destroy()
     },
   },
   'limits.pipelined': {
@@ -180,4 +192,12 @@ export const TRANSPORT: Record<string, Crossing> = {
       t.equal((await fetch(`${url}/healthz`)).status, 200, 'health is always answered')
     },
   },
+}
+
+/** Keeps connections in use: each has signed in, and waits for the rest of a body. */
+async function busy(sockets: readonly RawSocket[], admin: KeyPair): Promise<void> {
+  const head = postHead(SESSION, { ...pairHeaders(admin), Expect: '100-continue' }, 100)
+  for (const socket of sockets) socket.send(head)
+  // the gateway asks for the body when the caller is known
+  await Promise.all(sockets.map((socket) => socket.until(/100 Continue/)))
 }
