@@ -1,5 +1,6 @@
 // npm run coverage: runs the tests with V8's coverage, worker threads included, and prints lines and branches
-// covered for each room, then the branches that no test takes in the rooms of --branches=ROOM,… With --report
+// covered for each room, then the branches that no test takes in the rooms of --branches=ROOM,…, unless a
+// comment `no test: REASON` stands on the first line of the branch or beside that line. With --report
 // only what the last run left in the folder named by NODE_V8_COVERAGE is read. The built program, which some
 // tests start, is not counted.
 import { spawnSync } from 'node:child_process'
@@ -10,6 +11,8 @@ import { Report } from 'c8'
 /** Where processes and threads leave what they ran. */
 const RAW = path.resolve(process.env.NODE_V8_COVERAGE ?? 'build/coverage/raw')
 const REPORT = 'build/coverage'
+/** Comment that gives the reason why no test takes a branch. */
+const NO_TEST = /\bno test: \S/
 
 const words = process.argv.slice(2)
 const rooms = words.find((word) => word.startsWith('--branches='))?.slice('--branches='.length)
@@ -48,9 +51,7 @@ function print(report) {
   console.log('# coverage by room: lines %, branches %')
   for (const [room, members] of [...byRoom].sort()) console.log(row(room, members))
   console.log(row('all', files))
-  for (const room of rooms?.split(',') ?? []) {
-    for (const file of files) if (file.name.startsWith(`src/${room}/`)) printBranches(file)
-  }
+  for (const room of rooms?.split(',') ?? []) printBranches(room, files)
 }
 
 /** First folder below src/, or `top` for a file beside the folders. */
@@ -71,10 +72,30 @@ function share(counts) {
   return ((100 * taken) / Math.max(1, counts.length)).toFixed(1)
 }
 
-function printBranches({ name, b, branchMap }) {
-  for (const [id, counts] of Object.entries(b)) {
-    if (counts.some((count) => count > 0)) continue
-    const { start, end } = branchMap[id].loc
-    console.log(`# never taken: ${name}:${start.line}${end.line === start.line ? '' : `-${end.line}`}`)
-  }
+function printBranches(room, files) {
+  const missed = files.filter(({ name }) => name.startsWith(`src/${room}/`)).flatMap(missedBranches)
+  const unexplained = missed.filter(({ isExplained }) => !isExplained)
+  for (const { place } of unexplained) console.log(`# never taken: ${place}`)
+  const explained = missed.length - unexplained.length
+  console.log(`# ${room}: ${unexplained.length} branches never taken, ${explained} more with a reason`)
+}
+
+/** Branches of a file that no test takes. V8 counts the place behind an endless loop as one; it has no code. */
+function missedBranches({ name, b, branchMap }) {
+  const lines = readFileSync(name, 'utf8').split('\n')
+  return Object.entries(b)
+    .filter(([, counts]) => counts.every((count) => count === 0))
+    .map(([id]) => branchMap[id].loc)
+    .filter(({ start, end }) => start.line !== end.line || /[^\s}]/.test(textOf(lines, start, end)))
+    .map(({ start, end }) => ({
+      place: `${name}:${start.line}${end.line === start.line ? '' : `-${end.line}`}`,
+      isExplained: lines
+        .slice(Math.max(0, start.line - 2), start.line + 1)
+        .some((line) => NO_TEST.test(line)),
+    }))
+}
+
+/** Text of a range within one line. */
+function textOf(lines, start, end) {
+  return lines[start.line - 1].slice(start.column, end.column)
 }

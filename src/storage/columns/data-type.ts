@@ -127,9 +127,10 @@ function withPrecision(plain: DatasetType, args: string[]): DatasetType | undefi
 
 /** `Point` and `PointZ` are the same type: heights are kept wherever they are given. */
 function withGeometryType(plain: DatasetType, args: string[]): DatasetType | undefined {
-  const given = (args[0] ?? '').replace(/\s*Z$/i, '').toLowerCase()
+  const [first = '', ofSystem] = args
+  const given = first.replace(/\s*Z$/i, '').toLowerCase()
   const geometryType = GEOMETRY_TYPES.find((type) => type.toLowerCase() === given) ?? null
-  const srid = args.length === 1 ? DEFAULT_SRID : wholeNumber(args[1], 1, MAX_SRID)
+  const srid = args.length === 1 ? DEFAULT_SRID : wholeNumber(ofSystem, 1, MAX_SRID)
   const isKnown = geometryType !== null || given === 'geometry'
   return args.length <= 2 && isKnown && srid !== undefined ? { ...plain, geometryType, srid } : undefined
 }

@@ -21,7 +21,8 @@ export function decimalType(precision: number | null, scale: number | null): Col
     order: 'decimal',
     read(json) {
       const text = readDecimal(json)
-      if (typeof text !== 'string' || scale === null || !Number.isFinite(Number(text))) return text
+      // NaN and the infinities have no digits to round
+      if (typeof text !== 'string' || scale === null || !/\d/.test(text)) return text
       const rounded = roundDecimal(text, scale)
       const whole = rounded.replace(/^-/, '').split('.')[0] as string
       const mostWhole = (precision ?? MAX_DECIMAL_DIGITS) - scale

@@ -64,8 +64,7 @@ function onlyType(geometryType: string): ColumnType {
       if (!(value instanceof Uint8Array)) return value
       const found = new DataView(value.buffer, value.byteOffset).getUint32(1, true) % 1000
       if (found === code) return value
-      const name = GEOMETRY_TYPES[WKB_CODES.indexOf(found)] ?? 'another geometry'
-      return { found: `a ${name}`, expected: `a ${geometryType}` }
+      return { found: `a ${GEOMETRY_TYPES[WKB_CODES.indexOf(found)]}`, expected: `a ${geometryType}` }
     },
   }
 }

@@ -15,13 +15,13 @@ export async function openCsv(file: string): Promise<ImportFile> {
       const unknown = names.find((name) => !columns.some((column) => column.name === name))
       if (unknown !== undefined)
         throw new Error(`${file} has the column ${JSON.stringify(unknown)}, which the dataset lacks`)
-      const slots = columns.map(({ name }) => names.indexOf(name))
+      const slots = columns.map((column) => ({ column, slot: names.indexOf(column.name) }))
       let line = 1
       for await (const row of rows) {
         line++
         if (row.length !== names.length)
           throw new Error(`${file}, record ${line}: found ${row.length} values, expected ${names.length}`)
-        yield columns.map((column, at) => importedValue(column, row[slots[at] ?? -1] ?? null))
+        yield slots.map(({ column, slot }) => importedValue(column, row[slot] ?? null))
       }
     },
     close: () => void rows.return(undefined),
@@ -89,8 +89,8 @@ function fieldsOf(row: string): Field[] {
     const match = form.exec(row)
     if (match === null)
       throw new Error(`found ${JSON.stringify(row.slice(0, 60))}, expected values between commas`)
-    const [, quoted, plain, end] = match
-    fields.push(quoted === undefined ? (plain === '' ? null : (plain ?? null)) : quoted.replaceAll('""', '"'))
+    const [, quoted, plain = '', end] = match
+    fields.push(quoted === undefined ? (plain === '' ? null : plain) : quoted.replaceAll('""', '"'))
     if (end === '') return fields
   }
 }

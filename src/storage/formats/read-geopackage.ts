@@ -167,8 +167,9 @@ const ENVELOPE_BYTES = [0, 32, 48, 48, 64]
 
 /** Returns the WKB after the header of a GeoPackageBinary. */
 function wkbOf(blob: Uint8Array): Uint8Array {
-  if (blob[0] !== 0x47 || blob[1] !== 0x50) throw new Error('found a geometry without the magic GP')
-  const envelope = ENVELOPE_BYTES[((blob[3] ?? 0) >> 1) & 7]
+  const [g, p, , flags = 0] = blob
+  if (g !== 0x47 || p !== 0x50) throw new Error('found a geometry without the magic GP')
+  const envelope = ENVELOPE_BYTES[(flags >> 1) & 7]
   if (envelope === undefined) throw new Error('found a geometry with an unknown envelope code')
   return blob.subarray(8 + envelope)
 }

@@ -51,6 +51,8 @@ interface GeopackageTable {
   readonly fid: string
   /** position of the geometry column, -1 for none */
   readonly place: number
+  /** EPSG code of the geometry column, 0 for none */
+  readonly srid: number
 }
 
 /** Facts found while rows are written. */
@@ -74,7 +76,7 @@ function createTable(db: Db, { citation, columns }: ExportedState): GeopackageTa
   })
   const head = `${identifier(fid)} INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL`
   db.exec(`CREATE TABLE ${identifier(name)} (${[head, ...lines].join(', ')})`)
-  return { name, fid, place }
+  return { name, fid, place, srid: columns[place]?.srid ?? 0 }
 }
 
 function createRowWriter(db: Db, { columns, env }: ExportedState, table: GeopackageTable) {
@@ -91,7 +93,7 @@ function createRowWriter(db: Db, { columns, env }: ExportedState, table: Geopack
         ...columns.map((column, at) => {
           const stored = values[at] as Stored
           if (stored === null) return null
-          if (at === table.place) return geometryBlob(stored as Uint8Array, column.srid ?? 0, found)
+          if (at === table.place) return geometryBlob(stored as Uint8Array, table.srid, found)
           return columnValue(column, stored, env)
         }),
       )
@@ -124,7 +126,7 @@ function createNanNotes(db: Db, table: GeopackageTable): (column: string, rowId:
 
 function describeTable(db: Db, state: ExportedState, table: GeopackageTable, found: Found): void {
   const column = state.columns[table.place]
-  const srid = column?.srid ?? 0
+  const { srid } = table
   const srs = db.prepare('INSERT OR IGNORE INTO gpkg_spatial_ref_sys VALUES (?, ?, ?, ?, ?, ?)')
   for (const row of SRS_ROWS) srs.run(...row)
   srs.run(`EPSG:${srid}`, srid, 'EPSG', srid, 'undefined', null)

@@ -27,6 +27,7 @@ const GOOD: [UdtName, unknown, unknown, Partial<ValueRules>?][] = [
   ['float4', 0.1, 0.1],
   ['float4', 16_777_217, 16_777_216],
   ['float4', 3.4028234e38, 3.4028235e38],
+  ['float4', 1000.00006, 1000.00006], // as many digits as a single can need
   ['bool', true, true],
   ['bool', 'off', false],
   ['bool', 'T', true],
@@ -58,6 +59,7 @@ const GOOD: [UdtName, unknown, unknown, Partial<ValueRules>?][] = [
   ['timetz', '03:04:05Z', '03:04:05+00:00'],
   ['timetz', '03:04:05', '03:04:05+09:00'],
   ['timetz', '03:04:05.5-0330', '03:04:05.5-03:30'],
+  ['timetz', 'now()', '12:04:05.678901+09:00'],
   ['timestamp', '2025-01-02 03:04:05+05', '2025-01-02T03:04:05'],
   ['timestamp', '2025-01-02', '2025-01-02T00:00:00'],
   ['timestamp', '0001-01-01T00:00:00', '0001-01-01T00:00:00'],
@@ -134,7 +136,10 @@ const BAD: [UdtName, unknown, RegExp, Partial<ValueRules>?][] = [
   ['time', '03:60', /a time/],
   ['time', '03:04:60', /a time/],
   ['time', '3', /a time/],
+  ['time', 30_405, /a time/],
   ['timetz', '03:04:05+19', /a time with offset/],
+  ['timetz', 30_405, /a time with offset/],
+  ['timestamp', 20_250_102, /a datetime/],
   ['timestamp', '2025-02-29 00:00:00', /exists/],
   ['timestamp', '2025-01-02 03:04:60', /leap second/],
   ['timestamptz', '2025-01-02 03:04:60+09', /leap second/],
@@ -165,6 +170,7 @@ const BAD: [UdtName, unknown, RegExp, Partial<ValueRules>?][] = [
   ['geometry', '0101000020110F0000000000000000F03F0000000000000040', /SRID 4326, or none/],
   ['geometry', '002000000100000F113FF00000000000004000000000000000', /SRID 4326, or none/],
   ['geometry', 'SRID=4326;POINT(1 2)', /SRID 3857, or none/, { srid: 3857 }],
+  ['geometry', 'SRID=3857;POINT(1 2)', /SRID 4326, or none/, { srid: null }],
 ]
 
 t.test('column types: what each accepts and how it prints', async (t) => {
@@ -209,6 +215,7 @@ t.test('column types: defaults print as PostgreSQL prints them in its catalogue'
   t.equal(rendered('float8', '1.5'), "'1.5'::double precision")
   t.equal(rendered('float4', 'NaN'), "'NaN'::real")
   t.equal(rendered('bool', 'yes'), 'true')
+  t.equal(rendered('bool', 'no'), 'false')
   t.equal(rendered('date', '2025-01-02'), "'2025-01-02'::date")
   t.equal(
     rendered('timestamptz', '2025-01-02 03:04:05+09'),
@@ -217,6 +224,13 @@ t.test('column types: defaults print as PostgreSQL prints them in its catalogue'
   t.equal(rendered('timestamptz', 'CURRENT_TIMESTAMP'), 'now()')
   t.equal(rendered('bytea', 'AAEC'), "'\\x000102'::bytea")
   t.equal(rendered('geometry', 'POINT(1 2)'), "'0101000000000000000000F03F0000000000000040'::geometry")
+})
+
+t.test('geometry: damaged bytes are an error, not another geometry', async (t) => {
+  t.throws(
+    () => LOADER_TYPES.geometry.print(Uint8Array.of(1, 1, 0, 0), ENV),
+    /^a stored geometry is damaged: /,
+  )
 })
 
 t.test('column types: words of the information schema for every type', async (t) => {

@@ -35,6 +35,8 @@ t.test('data_type: what is none', async (t) => {
     'numeric(0)',
     'numeric(1001)',
     'numeric(3,4)',
+    'numeric(0,0)',
+    'numeric(x,2)',
     'numeric(3,2,1)',
     'geometry()',
     'geometry(Sphere)',
@@ -49,6 +51,30 @@ t.test('data_type: what is none', async (t) => {
   ]
   for (const text of bad) t.equal(parseDataType(text), undefined, text)
 })
+
+t.test(
+  'data_type: a column prints its type as PostgreSQL does, and that text is the same type',
+  async (t) => {
+    for (const [text, printed = text] of [
+      ['int', 'integer'],
+      ['varchar(20)', 'character varying(20)'],
+      ['varchar', 'character varying'],
+      ['char', 'character(1)'],
+      ['numeric'],
+      ['numeric(10)', 'numeric(10,0)'],
+      ['jsonb'],
+      ['geometry'],
+      ['geometry(Geometry,4326)', 'geometry'],
+      ['geometry(Geometry,6677)'],
+      ['geometry(Point)', 'geometry(Point,4326)'],
+    ] as const) {
+      const type = parseDataType(text)
+      if (type === undefined) throw new Error(`no type ${text}`)
+      t.equal(stateColumn({ name: 'c', type, isNullable: true }).typeText, printed)
+      t.same(parseDataType(printed), type, printed)
+    }
+  },
+)
 
 t.test('geometry(Type): other types are refused by name, heights are welcome', async (t) => {
   const type = parseDataType('geometry(Point)')

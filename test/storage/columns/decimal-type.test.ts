@@ -82,6 +82,8 @@ t.test(
       t.equal(read(given, money), kept)
     }
     t.equal(read('1234.5', decimalType(4, 0)), '1235')
+    t.equal(read(`${'9'.repeat(900)}.25`, decimalType(null, 1)), `${'9'.repeat(900)}.3`, 'any precision')
+    t.match(read('9'.repeat(400), money), /at most 3 digits before the point/, 'beyond the range of a double')
     for (const given of ['1000', '999.995', '-1000'])
       t.match(read(given, money), /at most 3 digits before the point/)
   },

@@ -25,3 +25,7 @@ t.test('property: the row index leads to just before every offset', async (t) =>
   for (let id = 1; id <= 1_000_000; id++) writer.add(id)
   t.equal(writer.finish().length, 1952, 'two bytes for 1024 rows')
 })
+
+t.test('row index: bytes that end within an entry lead to a start, however far back', async (t) => {
+  t.same(seekRowIndex(Uint8Array.of(0x85), 3000), { afterId: 5, skip: 3000 - STRIDE })
+})
