@@ -1,9 +1,11 @@
 // npm run mutate -- ROOM …: changes the code of a room in small ways, one at a time, and lists the changes
 // that no test notices (Stryker with its tap runner). ROOM is a folder or a file below src/, such as `auth`
 // or `routing/search/cost.ts`; its tests are those at the same place below test/, and more by
-// --tests=PATTERN,… Options: --share=0.1 (only a tenth of the statements, chosen by --seed=N),
-// --concurrency=N (2), --incremental (only what changed since the last run of the same rooms), --html (a page
-// with each change in its place, in build/mutate).
+// --tests=PATTERN,… and fewer by --without=PATTERN,… (long tests of a whole city: the score is a lower bound
+// then). Options: --share=0.1 (only a tenth of the statements, chosen by --seed=N), --concurrency=N (2),
+// --timeout=N (15: seconds beyond the usual time of the tests after which a change counts as noticed),
+// --incremental (only what changed since the last run of the same rooms), --html (a page with each change in
+// its place, in build/mutate).
 import { existsSync, globSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { Stryker } from '@stryker-mutator/core'
@@ -25,7 +27,9 @@ const faults = rooms
   .filter((room) => !existsSync(path.join('src', room)))
   .map((room) => `src/${room} is missing`)
 if (rooms.length === 0) faults.push('name at least one folder or file below src/')
-const testFiles = globSync([...rooms.flatMap(testsOf), ...(option('tests')?.split(',') ?? [])])
+const testFiles = globSync([...rooms.flatMap(testsOf), ...(option('tests')?.split(',') ?? [])], {
+  exclude: option('without')?.split(',') ?? [],
+})
   .filter((file) => file.endsWith('.test.ts'))
   .sort()
 if (testFiles.length === 0) faults.push(`no test is at the place of ${rooms.join(', ')} below test/`)
@@ -65,7 +69,7 @@ const stryker = new Stryker({
   // at the top only: rooms have folders of these names, too
   ignorePatterns: ['/build', '/data', '/.tap', '/docs', '/test/golden'],
   tempDirName: 'build/mutate-sandbox',
-  timeoutMS: 15_000,
+  timeoutMS: Number(option('timeout') ?? 15) * 1000,
   checkers: [],
   allowConsoleColors: false,
   thresholds: { high: 90, low: 80, break: null },

@@ -2,27 +2,14 @@ import { h } from '../core/dom.js'
 import { t } from '../core/i18n.js'
 import { button, checkbox, field, select, statusLine } from '../core/parts.js'
 import { call } from '../core/rpc.js'
+import { COLUMN_TYPES, definitionOf, type FormColumn } from './column-types.js'
 
-/** Column types that the form offers; the API accepts more. */
-const TYPES = [
-  'varchar',
-  'text',
-  'int4',
-  'int8',
-  'int2',
-  'float8',
-  'bool',
-  'timestamptz',
-  'date',
-  'json',
-] as const
 /** Columns that every table has by itself. */
 const RESERVED = ['start_datetime', 'end_datetime']
-const VARCHAR_LENGTH = 200
 
 interface ColumnRow {
   element: HTMLElement
-  read(): { name: string; type: string; isNullable: boolean; isKey: boolean }
+  read(): FormColumn & { readonly name: string; readonly isKey: boolean }
 }
 
 /** Form that creates a table: name, columns, unique key. */
@@ -88,17 +75,9 @@ export function newTableForm(): HTMLElement {
   )
 }
 
-function definitionOf({ type, isNullable }: { type: string; isNullable: boolean }): object {
-  return {
-    udt_name: type,
-    is_nullable: isNullable,
-    ...(type === 'varchar' ? { length: VARCHAR_LENGTH } : {}),
-  }
-}
-
 function columnRow(n: number, suggestion: string, remove: () => void): ColumnRow {
   const name = h('input', { required: true, value: suggestion, autocomplete: 'off' })
-  const type = select(TYPES.map((each) => [each, each] as const))
+  const type = select(COLUMN_TYPES.map((each) => [each, each] as const))
   const isNullable = checkbox(t('nullable'), { checked: suggestion === '' })
   const isKey = checkbox(t('uniqueKey'), { checked: suggestion !== '' })
   const isOn = (label: HTMLElement) => label.querySelector('input')?.checked === true
@@ -114,7 +93,7 @@ function columnRow(n: number, suggestion: string, remove: () => void): ColumnRow
     ),
     read: () => ({
       name: name.value.trim(),
-      type: type.value,
+      type: COLUMN_TYPES[type.selectedIndex] ?? COLUMN_TYPES[0],
       isNullable: isOn(isNullable),
       isKey: isOn(isKey),
     }),

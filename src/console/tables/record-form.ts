@@ -70,7 +70,7 @@ export function recordForm({ data_name, record_def }: TableInfo): HTMLElement {
 }
 
 function inputOf({ udt_name, is_nullable, column_default }: ColumnInfo): HTMLInputElement {
-  const isNumber = /^(int[248]|float[48]|numeric)$/.test(udt_name)
+  const isNumber = /^(int[248]|float[48])$/.test(udt_name)
   return h('input', {
     required: is_nullable === 'NO' && column_default === null,
     ...(isNumber ? { inputmode: 'decimal' } : {}),
@@ -84,7 +84,6 @@ function inputOf({ udt_name, is_nullable, column_default }: ColumnInfo): HTMLInp
 function typedValue({ udt_name }: ColumnInfo, text: string): unknown {
   if (/^(int[24]|float[48])$/.test(udt_name)) return Number.isNaN(Number(text)) ? text : Number(text)
   if (udt_name === 'bool') return /^(true|t|1|yes)$/i.test(text)
-  if (/^jsonb?$/.test(udt_name)) return JSON.parse(text)
   return text
 }
 
