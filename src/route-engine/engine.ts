@@ -100,7 +100,7 @@ export function createEngine(): Engine {
     searchWith({ graph }, weights) {
       const entry = entries.get(weights)
       if (entry !== undefined) {
-        while (!advance(entry, Number.POSITIVE_INFINITY, preparedFor));
+        advance(entry, Number.POSITIVE_INFINITY, preparedFor)
         if (entry.ready !== undefined) return entry.ready.search
       }
       let state = states.get(graph)

@@ -121,7 +121,7 @@ export function startUpdate(
 
 /** Completes a customisation without a pause. @returns its metric */
 export function finish(customisation: Customisation): Metric {
-  while (!customisation.advance(Number.POSITIVE_INFINITY));
+  customisation.advance(Number.POSITIVE_INFINITY)
   return customisation.metric
 }
 

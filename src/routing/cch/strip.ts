@@ -44,7 +44,6 @@ export function stripLowDegree(neighbours: Neighbours, order: Uint32Array): Core
       next.push(node)
     }
     for (const node of queue) {
-      if (isGone[node] === 1) continue
       // a neighbour was eliminated in this round: wait for the next one
       if (touchedIn[node] === round) {
         offer(node)
@@ -59,7 +58,8 @@ export function stripLowDegree(neighbours: Neighbours, order: Uint32Array): Core
         offer(list[at]!)
       }
     }
-    queue = next.filter((node) => isGone[node] === 0)
+    // all of them are left: a neighbour of an eliminated node waits for the next round
+    queue = next
   }
   return coreOf(neighbours, degree, isGone, nodeCount - count)
 }

@@ -189,13 +189,11 @@ function viewGraph(buffer: SharedArrayBuffer, layout: Layout, crc32: Crc32): Gra
     if (section === undefined)
       throw badMapFile('damaged', `the map file is damaged: section ${name} is missing`)
     const expected = count === undefined ? section.bytes : count * elementBytes
-    checkSection(buffer, name, section, { bytes: expected, elementBytes }, crc32)
+    checkSection(buffer, name, section, expected, crc32)
     return section
   }
-  const u32 = (name: SectionName, count?: number) => {
-    const { offset, bytes } = bytesOf(name, 4, count)
-    return new Uint32Array(buffer, offset, bytes / 4)
-  }
+  const u32 = (name: SectionName, count: number) =>
+    new Uint32Array(buffer, bytesOf(name, 4, count).offset, count)
   const i32 = (name: SectionName, count: number) =>
     new Int32Array(buffer, bytesOf(name, 4, count).offset, count)
   const u8 = (name: SectionName, count?: number) => {
@@ -240,17 +238,16 @@ function checkSection(
   buffer: SharedArrayBuffer,
   name: SectionName,
   section: Section,
-  expected: { readonly bytes: number; readonly elementBytes: number },
+  expectedBytes: number,
   crc32: Crc32,
 ): void {
   const { offset, bytes, crc } = section
   // typed arrays ask for aligned offsets; 8 is enough for all of their elements
-  const isPlaced =
-    offset % 8 === 0 && offset + bytes <= buffer.byteLength && bytes % expected.elementBytes === 0
-  if (!isPlaced || bytes !== expected.bytes) {
+  const isPlaced = offset % 8 === 0 && offset + bytes <= buffer.byteLength
+  if (!isPlaced || bytes !== expectedBytes) {
     throw badMapFile(
       'damaged',
-      `the map file is damaged: section ${name} has ${bytes} bytes at ${offset}, expected ${expected.bytes}`,
+      `the map file is damaged: section ${name} has ${bytes} bytes at ${offset}, expected ${expectedBytes}`,
     )
   }
   if (crc32(new Uint8Array(buffer, offset, bytes)) !== crc) {

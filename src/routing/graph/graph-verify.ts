@@ -109,13 +109,17 @@ function verifyJunctions(graph: Graph, report: Report): void {
     if (!Number.isSafeInteger(junctionOsmId[junction])) report(`junction ${junction} has no OSM id`)
   }
   const tree = openJunctionTree(graph)
+  if (tree === undefined) {
+    report('the junction index is not a kdbush 4 index of the junctions')
+    return
+  }
   // the index must be a permutation: as many entries as junctions, and none missing
   const isListed = new Uint8Array(junctionCount)
   for (let at = 0; at < junctionCount; at++) {
-    const junction = tree?.ids[at] ?? 0
+    const junction = tree.ids[at]!
     isListed[junction] = 1
     const isThere =
-      tree?.coords[at * 2] === junctionLngE7[junction] && tree?.coords[at * 2 + 1] === junctionLatE7[junction]
+      tree.coords[at * 2] === junctionLngE7[junction] && tree.coords[at * 2 + 1] === junctionLatE7[junction]
     if (!isThere) report(`the junction index has other coordinates for junction ${junction}`)
   }
   const missing = isListed.indexOf(0)
@@ -151,7 +155,10 @@ function verifyShapes(graph: Graph, report: Report): void {
 function leafBoxes(graph: Graph, report: Report): Int32Array {
   const boxes = new Int32Array(graph.segmentCount * 4)
   const tree = openSegmentTree(graph)
-  if (tree === undefined) return boxes
+  if (tree === undefined) {
+    report('the segment index is not a flatbush 3 index of the segments')
+    return boxes
+  }
   const isListed = new Uint8Array(graph.segmentCount)
   for (let at = 0; at < graph.segmentCount; at++) {
     const segment = tree.indices[at]!
@@ -246,8 +253,8 @@ function verifyStrings({ strings, segmentName, linkNotes }: Graph, report: Repor
   for (const offset of offsets) {
     try {
       decoder.decode(strings.slice(offset + 4, offset + 4 + view.getUint32(offset, true)))
-    } catch (error) {
-      report(`the string at ${offset} is not UTF-8 (${error instanceof Error ? error.message : error})`)
+    } catch {
+      report(`the string at ${offset} is not UTF-8`)
     }
   }
 }

@@ -68,13 +68,14 @@ export function snap(graph: Graph, lng: number, lat: number, maxSnapM: number): 
 
 /** Searches in growing squares until one holds a segment of the main network. */
 function nearestSegment(search: NearestSearch, maxSnapM: number): number | undefined {
-  for (let radiusM = Math.min(FIRST_RADIUS_M, maxSnapM); ; ) {
-    const near = nearestWithin(search, radiusM)
-    // the nearest one within the radius is the nearest of all
-    if (near.main !== undefined) return near.main.segment
-    if (radiusM >= maxSnapM) return near.other?.segment
+  let radiusM = Math.min(FIRST_RADIUS_M, maxSnapM)
+  let near = nearestWithin(search, radiusM)
+  // the nearest one within the radius is the nearest of all
+  while (near.main === undefined && radiusM < maxSnapM) {
     radiusM = Math.min(radiusM * RADIUS_GROWTH, maxSnapM)
+    near = nearestWithin(search, radiusM)
   }
+  return (near.main ?? near.other)?.segment
 }
 
 /** A segment nearer than the radius has a box that meets the square of that radius around the point. */
@@ -165,10 +166,11 @@ function roadPoints(search: NearestSearch, segment: number, foot: Foot): RoadPoi
  * Returns the point of a segment at a foot. It is first rounded to 1e-7 degree (a centimetre) and its offset
  * taken from the rounded coordinates, so that equal coordinates in an answer always mean equal offsets, and a
  * point on a corner is that corner.
+ *
+ * @param search whose `line` is that of the segment, as `footOn` leaves it
  */
 function linePointAt({ graph, line }: NearestSearch, segment: number, foot: Foot): LinePoint {
   const offsets: number[] = []
-  readLine(graph, segment, line)
   const lengthMm = graph.segmentLengthMm[segment]!
   cornerOffsets(line, lengthMm, offsets)
   const at = foot.corner * 2

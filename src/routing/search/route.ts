@@ -74,9 +74,7 @@ export function measureStep(profile: Profile, step: Step): DrivenStep {
 /**
  * Finds the cheapest order of the points between the first and the last.
  *
- * @returns BlockedLeg when no order leads through them all: the first blocked leg of the order given, 0 when
- *   each leg
- * of it has a path
+ * @returns BlockedLeg when no order leads through them all: the first blocked leg of the order given
  * @throws AppError CANCELLED, SEARCH_TOO_LARGE
  */
 export function findOrder(searcher: Searcher, snaps: readonly Snap[]): Order | BlockedLeg {
@@ -118,11 +116,14 @@ function costMatrix(searcher: Searcher, ends: readonly SnapEnds[]): CostMatrix {
   return { viaCount: size - 2, costMs }
 }
 
+/**
+ * Returns the first leg of the order given that has no path. There is one when no order has a path: the order
+ * given is among those that are compared.
+ */
 function firstBlockedLeg({ viaCount, costMs }: CostMatrix): number {
-  for (let from = 0; from <= viaCount; from++) {
-    if (!Number.isFinite(costMs[from * (viaCount + 2) + from + 1]!)) return from
-  }
-  return 0
+  let from = 0
+  while (Number.isFinite(costMs[from * (viaCount + 2) + from + 1])) from++
+  return from
 }
 
 /** @throws AppError CANCELLED or SEARCH_TOO_LARGE when a limit stopped the last search, nothing otherwise */

@@ -95,6 +95,27 @@ t.test('buildHierarchy: an order that is not a permutation in post-order is refu
   )
 })
 
+t.test('buildHierarchy: a tree that is too deep, or too many arcs, is refused', async (t) => {
+  const arc = (from: number, to: number) => ({ from, to, ms: 1 })
+  const inOrder = (count: number) => Uint32Array.from({ length: count }, (_, node) => node)
+  const chainOf = (count: number) =>
+    plainGraph(
+      count,
+      Array.from({ length: count - 1 }, (_, i) => arc(i, i + 1)),
+    )
+  t.equal(buildHierarchy(chainOf(0x8000), inOrder(0x8000)).depthCount, 0x8000)
+  t.throws(
+    () => buildHierarchy(chainOf(0x8001), inOrder(0x8001)),
+    /the elimination tree is deeper than 32767/,
+  )
+  // a hub that is eliminated first joins all of its neighbours: 1600 · 1599 / 2 arcs
+  const hub = plainGraph(
+    1600,
+    Array.from({ length: 1599 }, (_, i) => arc(0, i + 1)),
+  )
+  t.throws(() => buildHierarchy(hub, inOrder(1600)), /the ranks need more than 1102400 arcs for 1600 nodes/)
+})
+
 /** Rank → ranks above that elimination joins it to, by the textbook. */
 function eliminate(graph: PlainGraph, rank: Uint32Array): Set<number>[] {
   const joined = Array.from(rank, () => new Set<number>())

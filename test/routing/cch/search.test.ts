@@ -189,6 +189,43 @@ t.test('search: paths of cost 0 have no circles', async (t) => {
   }
 })
 
+t.test('search: each kind of search widens the metric by itself', async (t) => {
+  // 0 → 1 → 2 costs more than int32 represents; nothing leads to 3
+  const graph = plainGraph(4, [
+    { from: 0, to: 1, ms: 2 ** 30 - 2 },
+    { from: 1, to: 2, ms: 2 ** 30 - 2 },
+  ])
+  const [sources, targets, lost] = [0, 2, 3].map((node) => [{ node, costMs: 0 }]) as [End[], End[], End[]]
+  const farMs = 2 ** 31 - 4
+  const fresh = () => {
+    let widened = 0
+    const search = createHierarchySearch({
+      ...prepare(graph, 'int32'),
+      widen() {
+        widened++
+        this.metric = finish(startCustomisation(this.hierarchy, this.weights, 'float64'))
+      },
+    })
+    return { search, widened: () => widened }
+  }
+  const rows = fresh()
+  const rowOf = rows.search.rows([targets, lost], [(arc) => graph.weights[arc]!])
+  for (let i = 0; i < 2; i++) {
+    const row = rowOf(sources, control())!
+    t.same([...row.costMs], [farMs, Number.POSITIVE_INFINITY])
+    t.same([...row.sums[0]!], [farMs, 0])
+  }
+  t.equal(rows.widened(), 1, 'rows: the wider metric is kept')
+  const all = fresh()
+  const costOf = all.search.reach(sources, control(), Number.POSITIVE_INFINITY)!
+  t.same([0, 1, 2, 3].map(costOf), [0, 2 ** 30 - 2, farMs, Number.POSITIVE_INFINITY])
+  t.equal(all.widened(), 1, 'reach')
+  const near = fresh()
+  const nearCostOf = near.search.reach(sources, control(), 2 ** 30 - 2)!
+  t.same([0, 1, 2].map(nearCostOf), [0, 2 ** 30 - 2, Number.POSITIVE_INFINITY])
+  t.equal(near.widened(), 0, 'reach within what int32 represents')
+})
+
 t.test('search: a cancel flag stops it', async (t) => {
   const graph = gridGraph(5, 5, seeded(1))
   const search = createHierarchySearch(prepare(graph, 'int32'))
@@ -197,6 +234,7 @@ t.test('search: a cancel flag stops it', async (t) => {
     (stop: Control) => search.one(ends, ends, stop),
     (stop: Control) => search.costs([ends], [ends], stop),
     (stop: Control) => search.rows([ends], [])(ends, stop),
+    (stop: Control) => search.reach(ends, stop, 1000),
   ]) {
     const stop: Control = { maxSettledNodes: 1, cancel: Int32Array.of(1) }
     t.equal(run(stop), undefined)

@@ -136,6 +136,7 @@ t.test('readGraph: wrong magic, newer version, short, damaged: each has its own 
     'magic',
     /not a map file: found first bytes 7b 22 74/,
   )
+  refuses(t, shared(bytes.subarray(0, 48)), 'short', new RegExp(`found 48 bytes, expected ${bytes.length}`))
   view.setUint32(AT.version, 2, true)
   refuses(t, seal(), 'version', /written by a newer program: found version 2, expected 1/)
   view.setUint32(AT.version, 0, true)
@@ -143,6 +144,15 @@ t.test('readGraph: wrong magic, newer version, short, damaged: each has its own 
   view.setUint32(AT.version, 1, true)
   view.setUint32(AT.sections, 5000, true)
   refuses(t, shared(bytes), 'damaged', /header names 5000 sections/)
+  // as many entries as fit the table's limit, but not the file
+  view.setUint32(AT.sections, 1000, true)
+  refuses(t, shared(bytes), 'damaged', /header names 1000 sections/)
+  const long = Buffer.concat([bytes, Buffer.alloc(40_000)])
+  long.writeBigUInt64LE(BigInt(long.length), AT.fileBytes)
+  long.writeUInt32LE(1025, AT.sections)
+  refuses(t, shared(long), 'damaged', /header names 1025 sections/)
+  long.writeUInt32LE(1024, AT.sections)
+  refuses(t, shared(long), 'damaged', /checksum of its header/)
 })
 
 t.test('readGraph: damage to the header, a section, its size or its place', async (t) => {
@@ -167,6 +177,10 @@ t.test('readGraph: damage to the header, a section, its size or its place', asyn
     /section firstOut has \d+ bytes at \d+, expected 16/,
   )
   await wrong((s) => s.view.setBigUint64(s.entryOf('head') + 8, BigInt(4), true), /section head has/)
+  await wrong(
+    (s) => s.view.setBigUint64(s.entryOf('head') + 8, BigInt(s.bytes.length - (s.bytes.length % 8)), true),
+    /section head has \d+ bytes at \d+, expected \d+/,
+  )
   await wrong(
     (s) => s.view.setBigUint64(s.entryOf('strings') + 16, BigInt(3), true),
     /string pool does not begin/,

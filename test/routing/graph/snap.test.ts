@@ -80,6 +80,68 @@ t.test('snap: a junction is an end of every road that meets there', async (t) =>
   )
 })
 
+t.test('snap: the limit holds below the first radius of the search, too', async (t) => {
+  const graph = makeGraph(STREETS)
+  t.equal(snap(graph, 10.0025, 50.0002, 20), undefined, 'the road is 22 m away')
+  t.ok(snap(graph, 10.0025, 50.0002, 23))
+})
+
+t.test('snap: a road that may be driven against its geometry only', async (t) => {
+  const graph = makeGraph({ ...STREETS, roads: [{ from: 0, to: 1, speed: [0, 50] }] })
+  t.equal(snap(graph, 10.005, 50, 1000)?.points[0]?.segment, 0)
+})
+
+t.test('snap: of two roads at the same distance on both sides the smaller number wins', async (t) => {
+  for (const [first, second] of [
+    [1, -1],
+    [-1, 1],
+  ] as const) {
+    // biome-ignore format: pairs
+    const graph = makeGraph({
+      junctions: [first, first, second, second].map((side, i): [number, number] => [
+        10 + (i % 2) / 100,
+        50 + side / 1000,
+      ]),
+      roads: [
+        { from: 0, to: 1, speed: [50, 50] },
+        { from: 2, to: 3, speed: [50, 50] },
+      ],
+    })
+    t.equal(snap(graph, 10.005, 50, 1000)?.points[0]?.segment, 0)
+  }
+})
+
+t.test('snap: corners that coincide, and a road of one point', async (t) => {
+  const repeated = makeGraph({
+    junctions: [[10, 50], [10.01, 50]], // biome-ignore format: pairs
+    roads: [{ from: 0, to: 1, speed: [50, 50], corners: [[10, 50], [10.005, 50], [10.005, 50]] }], // biome-ignore format: pairs
+  })
+  const place = snap(repeated, 10.0075, 50.0001, 1000)!
+  t.match(place.points, [{ corner: 3, lngE7: 100_075_000, latE7: 500_000_000 }])
+  t.ok(Math.abs(place.distanceM - 11.12) < 0.01, `${place.distanceM} m`)
+  const spot = makeGraph({ junctions: [[10, 50], [10, 50]], roads: [{ from: 0, to: 1, speed: [50, 50] }] }) // biome-ignore format: pairs
+  t.match(snap(spot, 10, 50.0001, 1000)?.points, [
+    { segment: 0, fraction: 0, offsetMm: 0, lngE7: 100_000_000, latE7: 500_000_000 },
+  ])
+})
+
+t.test('snap: ends at a junction ascend by segment, those outside the main network included', async (t) => {
+  // a star of 40 roads around junction 0; the ends are in an order that a space-filling curve does not keep
+  const angles = Array.from({ length: 40 }, (_, i) => (((i * 17) % 40) / 20) * Math.PI)
+  const star = makeGraph({
+    junctions: [
+      [10, 50],
+      ...angles.map((a): [number, number] => [10 + Math.cos(a) / 100, 50 + Math.sin(a) / 100]),
+    ],
+    roads: angles.map((_, i) => ({ from: 0, to: i + 1, speed: [50, 50], isMain: i % 3 !== 1 })),
+  })
+  const { points } = snap(star, 10, 50, 1000)!
+  t.same(
+    points.map(({ segment, corner, offsetMm }) => [segment, corner, offsetMm]),
+    angles.map((_, i) => [i, 0, 0]),
+  )
+})
+
 t.test('property: snap agrees with sampling all roads in small steps', async (t) => {
   const degree = fc.integer({ min: 0, max: 200 }).map((n) => n / 10_000)
   const point = fc.tuple(
