@@ -42,7 +42,7 @@ export function* findAlternatives(
   searchWith: (weights: Weights) => LegSearch,
 ): SlicedTask<Route[]> {
   const { profile, control } = searcher
-  if (count <= 0 || best.costMs === 0) return []
+  if (best.costMs === 0) return []
   // a copy: the weights of the profile are shared with other searches
   const penalised = Float64Array.from(profile.weights)
   const search = searchWith(penalised)

@@ -16,6 +16,7 @@ import {
   SEEN,
   type SearchState,
 } from '../../../src/routing/search/search-state.js'
+import { plainGraph } from '../../support/random-graph.js'
 
 interface Case {
   nodeCount: number
@@ -220,6 +221,42 @@ t.test('searchOne: sums beyond 2^31 stay exact', async (t) => {
   const whole = new Int32Array([2 ** 31 - 1, 2 ** 31 - 1])
   const sum = createDijkstraSearch(topology, whole, createSearchState(3))
   t.equal(sum.one([{ node: 0, costMs: 0 }], [{ node: 2, costMs: 0 }], { ...free })?.costMs, 2 ** 32 - 2)
+})
+
+t.test('createDijkstraSearch: costs, rows and reach end at the budget', async (t) => {
+  const graph = plainGraph(
+    20,
+    Array.from({ length: 19 }, (_, i) => ({ from: i, to: i + 1, ms: 1 })),
+  )
+  const search = createDijkstraSearch(graph, graph.weights, createSearchState(20))
+  const ends = (node: number) => [{ node, costMs: 0 }]
+  const runs = [
+    (control: Control) => search.costs([ends(0)], [ends(19)], control),
+    (control: Control) => search.rows([ends(19)], [])(ends(0), control),
+    (control: Control) => search.reach(ends(0), control, Number.POSITIVE_INFINITY),
+  ]
+  for (const run of runs) {
+    const small: Control = { maxSettledNodes: 5 }
+    t.equal(run(small), undefined)
+    t.equal(small.stoppedBy, 'budget')
+    t.ok(run({ maxSettledNodes: 50 }))
+  }
+})
+
+t.test('createDijkstraSearch: rows sum up the measures along the cheapest path', async (t) => {
+  const graph = plainGraph(4, [
+    { from: 0, to: 1, ms: 5 },
+    { from: 1, to: 2, ms: 5 },
+    { from: 0, to: 2, ms: 11 },
+  ])
+  const search = createDijkstraSearch(graph, graph.weights, createSearchState(4))
+  const ends = (...nodes: number[]) => nodes.map((node) => ({ node, costMs: node }))
+  const rowOf = search.rows([ends(2), ends(3), ends(2, 1)], [() => 1, (arc) => graph.weights[arc]! * 10])
+  const row = rowOf(ends(3, 0), { ...free })!
+  t.same([...row.costMs], [12, 6, 6])
+  t.same([...row.source], [1, 0, 1])
+  t.same([...row.target], [0, 0, 1])
+  t.same(row.sums.map((sums) => [...sums]), [[2, 0, 1], [100, 0, 50]]) // biome-ignore format: sums
 })
 
 t.test('arcTail: returns the node that an arc leaves, condition nodes without arcs between', async (t) => {

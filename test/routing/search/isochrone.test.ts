@@ -2,6 +2,7 @@ import t from 'tap'
 import type { ContourPolygon } from '../../../src/geo/contour.js'
 import { snapPoint } from '../../../src/route-engine/locate.js'
 import type { Graph } from '../../../src/routing/graph/graph.js'
+import { localScale } from '../../../src/routing/graph/local-scale.js'
 import { searchMany } from '../../../src/routing/search/dijkstra.js'
 import { findIsochrones } from '../../../src/routing/search/isochrone.js'
 import { endsOf } from '../../../src/routing/search/leg.js'
@@ -9,7 +10,10 @@ import { createDijkstraSearch } from '../../../src/routing/search/leg-search.js'
 import { createProfile } from '../../../src/routing/search/profile.js'
 import { createSearchState, isSettled } from '../../../src/routing/search/search-state.js'
 import { runToEnd } from '../../../src/routing/search/sliced-task.js'
+import { makeGraph } from '../../support/make-graph.js'
 import { missingPorto, portoGraph } from '../../support/real-map.js'
+import { throwsWith } from '../../support/throws.js'
+import { at, town } from '../../support/town.js'
 
 const LIMITS_MS = [120_000, 300_000, 720_000, 36_000_000]
 
@@ -47,6 +51,82 @@ t.test('Porto: areas hold every junction reached and no other', { skip: missingP
     }
     t.equal(wrong, 0)
   }
+})
+
+/** A town with places 1.5 km and 5 km beyond it, and one more junction at the coordinates of a crossing. */
+function surroundedTown(): Graph {
+  const network = town(5)
+  const far: [number, number][] = [at(2, 11), at(2, 12), at(14, 2), at(15, 2), at(2, 40), at(2, 41)]
+  const first = network.junctions.length
+  network.junctions.push(...far, at(4, 4))
+  for (let i = 0; i < far.length; i += 2)
+    network.roads.push({ from: first + i, to: first + i + 1, speed: [50, 50] })
+  return makeGraph(network)
+}
+
+t.test('findIsochrones: areas hold every junction reached and no other, within 300 m of one', async (t) => {
+  const graph = surroundedTown()
+  const profile = createProfile(graph)
+  const search = createDijkstraSearch(graph, profile.weights, createSearchState(graph.nodeCount))
+  const searcher = { profile, search, control: { maxSettledNodes: 1e9 } }
+  const place = snapPoint(
+    { name: 'town', graph },
+    { role: 'lonlat', lng: at(2, 2)[0], lat: at(2, 2)[1] },
+    1000,
+  )
+  const state = createSearchState(graph.nodeCount)
+  const roads = { topology: graph, weights: profile.weights, state }
+  searchMany(roads, endsOf(profile, place).sources, [], { maxSettledNodes: 1e9 })
+  const costs = junctionCosts(graph, (node) => (isSettled(state, node) ? state.costMs[node]! : Infinity))
+  costs[12] = 0 // crossing (2, 2), where the search begins
+  const ringMs = costs[13]!
+  const limits = [0, ringMs - 1, ringMs, ringMs * 2 + 1, 1e9]
+  const { lngM, latM } = localScale(at(2, 2)[1] * 1e7)
+  for (const [i, { polygons, junctionCount }] of runToEnd(
+    findIsochrones(searcher, place, limits),
+  ).entries()) {
+    const reached = [...costs.keys()].filter((junction) => costs[junction]! <= limits[i]!)
+    t.equal(junctionCount, reached.length)
+    const sites = new Set(reached.map((junction) => siteOf(graph, junction)))
+    const isInside = insideTest(polygons, graph)
+    for (let junction = 0; junction < graph.junctionCount; junction++) {
+      const [lng, lat] = [graph.junctionLngE7[junction]! / 1e7, graph.junctionLatE7[junction]! / 1e7]
+      t.equal(isInside(lng, lat), sites.has(siteOf(graph, junction)), `junction ${junction}, ${limits[i]} ms`)
+    }
+    for (const [x, y] of polygons.flat(2)) {
+      const distancesM = reached.map((junction) =>
+        Math.hypot(
+          (x * 1e7 - graph.junctionLngE7[junction]!) * lngM,
+          (y * 1e7 - graph.junctionLatE7[junction]!) * latM,
+        ),
+      )
+      t.ok(Math.min(...distancesM) < 301, `a corner ${Math.min(...distancesM)} m from a junction`)
+    }
+  }
+  t.equal(costs.filter((ms) => ms <= 1e9).length, 25, 'the streets beyond the town cannot be reached')
+})
+
+t.test('findIsochrones: an area farther out than its town has is empty; SEARCH_TOO_LARGE', async (t) => {
+  const graph = surroundedTown()
+  const profile = createProfile(graph)
+  const search = createDijkstraSearch(graph, profile.weights, createSearchState(graph.nodeCount))
+  // in the middle of a street: within 0 ms no junction is reached
+  const place = snapPoint(
+    { name: 'town', graph },
+    { role: 'lonlat', lng: at(2.5, 2)[0], lat: at(2, 2)[1] },
+    1000,
+  )
+  const none = runToEnd(findIsochrones({ profile, search, control: { maxSettledNodes: 1e9 } }, place, [0]))
+  t.same(none, [{ junctionCount: 0, polygons: [] }])
+  const task = findIsochrones({ profile, search, control: { maxSettledNodes: 1e9 } }, place, [0, 1, 2])
+  let slices = 0
+  while (task.next().done !== true) slices++
+  t.equal(slices, 4, 'the search, and one for each limit')
+  throwsWith(
+    t,
+    () => runToEnd(findIsochrones({ profile, search, control: { maxSettledNodes: 3 } }, place, [1e9])),
+    'SEARCH_TOO_LARGE',
+  )
 })
 
 function siteOf({ junctionLngE7, junctionLatE7 }: Graph, junction: number): string {

@@ -3,6 +3,7 @@ import t from 'tap'
 import { type CostMatrix, costOfOrder } from '../../../src/routing/search/cost-matrix.js'
 import { exactOrder, MAX_EXACT_VIA, orderVia } from '../../../src/routing/search/order.js'
 import { improveOrder } from '../../../src/routing/search/order-heuristic.js'
+import { seeded } from '../../support/random-graph.js'
 
 const cost = fc.oneof(
   { weight: 20, arbitrary: fc.nat(50) },
@@ -68,6 +69,30 @@ t.test('improveOrder: 60 points on a circle are visited around the circle', asyn
   t.ok(order.costMs <= 2 * 3142 * 1.1, `tour of ${order.costMs}`)
 })
 
+t.test('exactOrder: each point once where no order has a path', async (t) => {
+  const blocked = { viaCount: 3, costMs: new Float64Array(25).fill(Number.POSITIVE_INFINITY) }
+  t.same(exactOrder(blocked), { via: [0, 1, 2], costMs: Number.POSITIVE_INFINITY, isOptimal: true })
+})
+
+t.test(
+  'improveOrder: mostly the cheapest order of nine points, with and without one-way streets',
+  async (t) => {
+    for (const [title, skew, least] of [
+      ['both ways alike', 0, 98],
+      ['one-way streets', 600, 95],
+    ] as const) {
+      // biome-ignore format: cases
+      const random = seeded(77)
+      let found = 0
+      for (let run = 0; run < 100; run++) {
+        const matrix = pointsOnAPlane(9, random, skew)
+        if (improveOrder(matrix).costMs === exactOrder(matrix).costMs) found++
+      }
+      t.ok(found >= least, `${title}: ${found} of 100`)
+    }
+  },
+)
+
 /** Shuffled points on a circle of radius 1000 whose start and goal are neighbours. */
 function pointsOnACircle(viaCount: number): CostMatrix {
   const size = viaCount + 2
@@ -77,6 +102,18 @@ function pointsOnACircle(viaCount: number): CostMatrix {
   for (let a = 0; a < size; a++) {
     for (let b = 0; b < size; b++)
       costMs[a * size + b] = Math.round(2000 * Math.abs(Math.sin((angle(a) - angle(b)) / 2)))
+  }
+  return { viaCount, costMs }
+}
+
+/** Random points in a square of 1000; up to `skew` is added to each cost, in each direction by itself. */
+function pointsOnAPlane(viaCount: number, random: () => number, skew: number): CostMatrix {
+  const size = viaCount + 2
+  const places = Array.from({ length: size }, () => [random() * 1000, random() * 1000] as const)
+  const costMs = new Float64Array(size * size)
+  for (const [a, [ax, ay]] of places.entries()) {
+    for (const [b, [bx, by]] of places.entries())
+      costMs[a * size + b] = Math.round(Math.hypot(ax - bx, ay - by) + random() * skew)
   }
   return { viaCount, costMs }
 }

@@ -36,6 +36,19 @@ t.test('createProfile: a link whose free cost is beyond 32 bits', async (t) => {
   t.same([...freeWeights(graph)], [14_400_000_000, 14_400_000_000])
 })
 
+t.test('createProfile: 32 bits as long as the worst cost of the longest link fits', async (t) => {
+  // at 3.6 km/h a millimetre takes a millisecond
+  const typeAt = (lengthMm: number, worst: number) => {
+    const graph = road(lengthMm, 3.6)
+    const theme = { overlay: wholeAt(graph, 1), sensitivity: [0, worst, 0, 0, 0, 0, 0, 0, 0, 0, 0] }
+    return createProfile(graph, [theme]).weights.constructor
+  }
+  t.equal(typeAt(2 ** 30 - 1, 1), Int32Array)
+  t.equal(typeAt(2 ** 30, 1), Float64Array)
+  t.equal(typeAt(2 ** 30 - 1, 1.01), Float64Array)
+  t.equal(typeAt(2 ** 29, 2.9), Int32Array)
+})
+
 t.test('createProfile: without risk the free weights themselves, computed once a graph', async (t) => {
   const graph = road(1_000_000, 50)
   t.equal(createProfile(graph).weights, freeWeights(graph))

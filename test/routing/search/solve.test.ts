@@ -1,12 +1,18 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { RouteFeature } from '../../../src/route-answer/features.js'
+import { snapPoints } from '../../../src/route-engine/locate.js'
+import { createDijkstraSearch } from '../../../src/routing/search/leg-search.js'
 import type { ThemeRisk } from '../../../src/routing/search/overlay.js'
+import { createProfile } from '../../../src/routing/search/profile.js'
+import { createSearchState } from '../../../src/routing/search/search-state.js'
+import { runToEnd } from '../../../src/routing/search/sliced-task.js'
+import { solveRoute } from '../../../src/routing/search/solve.js'
 import { makeGraph } from '../../support/make-graph.js'
 import { overlayOf } from '../../support/random-network.js'
 import type { RouteAnswer } from '../../support/routes.js'
 import { throwsWith } from '../../support/throws.js'
-import { ask, at, town } from '../../support/town.js'
+import { ask, asked, at, town } from '../../support/town.js'
 
 t.test('solveRoute: a route along two streets, link by link, cut at its ends', async (t) => {
   const answer = ask(town(), { points: [at(0.5, 0), at(2, 0.5)] })
@@ -180,6 +186,36 @@ t.test('solveRoute: stops with CANCELLED and SEARCH_TOO_LARGE', async (t) => {
   const points = [at(0, 0), at(4, 4)]
   throwsWith(t, () => ask(town(), { points, control: { maxSettledNodes: 5 } }), 'SEARCH_TOO_LARGE')
   throwsWith(t, () => ask(town(), { points, control: { maxSettledNodes: 5, cancel } }), 'CANCELLED')
+})
+
+t.test('solveRoute: limits stop the search for the order of the via points, too', async (t) => {
+  const points = [at(0, 0), at(3, 1), at(1, 3), at(4, 4)]
+  const control = { maxSettledNodes: 5 }
+  throwsWith(t, () => ask(town(), { points, wishes: { reorder: true }, control }), 'SEARCH_TOO_LARGE')
+})
+
+t.test('solveRoute: names the points of a leg that closes later, in the order of visit', async (t) => {
+  const graph = makeGraph(town(4))
+  const points = asked([at(0, 0), at(3, 3), at(1, 0), at(3, 2)])
+  const [start, far, near, goal] = snapPoints({ name: 'town', graph }, points, 1000)
+  const open = createProfile(graph)
+  // every road is closed while the far point is driven to
+  const whole = [...graph.segmentLengthMm].map((mm, segment): [number, [number, number][]] => [
+    segment,
+    [[mm, 10]],
+  ])
+  const closed = createProfile(graph, [], overlayOf(new Map(whole)))
+  const linkMs = open.weights[0]!
+  const task = solveRoute({
+    snaps: [start!, far!, near!, goal!],
+    profile: open,
+    timeline: { slotStartMs: [0, linkMs], profileOf: (slot) => (slot === 0 ? open : closed) },
+    reorder: true,
+    alternatives: 1,
+    control: { maxSettledNodes: 1e9 },
+    searchWith: (weights) => createDijkstraSearch(graph, weights, createSearchState(graph.nodeCount)),
+  })
+  t.same(runToEnd(task), { blockedLeg: 1, from: 2, to: 1 })
 })
 
 t.test('property: features join up, and their sums are the totals', async (t) => {

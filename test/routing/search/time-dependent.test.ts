@@ -3,9 +3,10 @@ import t from 'tap'
 import { endPoint } from '../../../src/routing/graph/geometry.js'
 import type { Graph } from '../../../src/routing/graph/graph.js'
 import type { Snap } from '../../../src/routing/graph/snap.js'
+import type { End } from '../../../src/routing/search/dijkstra.js'
 import { endsOf, findLeg } from '../../../src/routing/search/leg.js'
 import { createDijkstraSearch } from '../../../src/routing/search/leg-search.js'
-import { createProfile } from '../../../src/routing/search/profile.js'
+import { createProfile, freeWeights } from '../../../src/routing/search/profile.js'
 import { createSearchState } from '../../../src/routing/search/search-state.js'
 import { runToEnd } from '../../../src/routing/search/sliced-task.js'
 import { findTimedRoute, MAX_SLOTS, type Timeline } from '../../../src/routing/search/time-dependent.js'
@@ -13,7 +14,7 @@ import { makeGraph } from '../../support/make-graph.js'
 import { networks, overlayOf, themes } from '../../support/random-network.js'
 import { routeNow } from '../../support/routes.js'
 import { throwsWith } from '../../support/throws.js'
-import { at, town } from '../../support/town.js'
+import { at, town, unevenTown } from '../../support/town.js'
 
 const SENSITIVITY = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]
 const control = () => ({ maxSettledNodes: 1e9 })
@@ -140,6 +141,59 @@ t.test('findTimedRoute: a blocked leg, CANCELLED and SEARCH_TOO_LARGE', async (t
   const cancel = new Int32Array(new SharedArrayBuffer(4)).fill(1)
   throwsWith(t, () => routeNow(findTimedRoute(timetable, far, { maxSettledNodes: 2, cancel })), 'CANCELLED')
 })
+
+t.test('findTimedRoute: closed roads are not used', async (t) => {
+  const graph = makeGraph(town(4))
+  const closed = overlayOf(new Map([[1, [[graph.segmentLengthMm[1]!, 10]]]]))
+  const profile = createProfile(graph, [], closed)
+  const snaps = [placeOn(graph, 0, 1000), placeOn(graph, 2, graph.segmentLengthMm[2]! - 1000)]
+  const links = routeNow(findTimedRoute({ slotStartMs: [0], profileOf: () => profile }, snaps, control()))
+    .legs.flat()
+    .map((step) => step.link)
+  t.equal(links.length, 5, 'around the closed street')
+  t.notOk(links.includes(2))
+})
+
+t.test('property: a potential does not change the cost', async (t) => {
+  const graph = makeGraph(unevenTown(5))
+  const place = fc.nat(graph.segmentCount - 1)
+  const slot = fc.record({ startMs: fc.integer({ min: 1, max: 60_000 }), risky: fc.array(place) })
+  fc.assert(
+    fc.property(fc.array(slot, { maxLength: 3 }), place, place, (later, a, b) => {
+      const slots = [{ startMs: 0, risky: [] }, ...later.sort((x, y) => x.startMs - y.startMs)]
+      const timeline = timetableOf(graph, slots)
+      const snaps = [placeOn(graph, a, 1000), placeOn(graph, b, 2000)]
+      const costOf = (guided: Timeline) => {
+        const route = runToEnd(findTimedRoute(guided, snaps, control()))
+        return 'blockedLeg' in route ? undefined : route.costMs
+      }
+      return (
+        costOf(timeline) === costOf({ ...timeline, potentialTo: (targets) => potentialOf(graph, targets) })
+      )
+    }),
+    { numRuns: 100 },
+  )
+  t.pass('100 timelines')
+})
+
+/** Returns the exact cost from each node to the targets without risk, by Bellman-Ford. */
+function potentialOf(graph: Graph, targets: readonly End[]): (node: number) => number {
+  const weights = freeWeights(graph)
+  const costs = new Array<number>(graph.nodeCount).fill(Number.POSITIVE_INFINITY)
+  for (const { node, costMs } of targets) costs[node] = Math.min(costs[node]!, costMs)
+  for (let isBetter = true; isBetter; ) {
+    isBetter = false
+    for (let node = 0; node < graph.nodeCount; node++) {
+      for (let arc = graph.firstOut[node]!; arc < graph.firstOut[node + 1]!; arc++) {
+        const costMs = weights[arc]! + costs[graph.head[arc]!]!
+        if (costMs >= costs[node]!) continue
+        costs[node] = costMs
+        isBetter = true
+      }
+    }
+  }
+  return (node) => costs[node]!
+}
 
 t.test(
   'property: under constant risk the cost equals that of findLeg, with any number of slots',
