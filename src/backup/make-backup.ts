@@ -1,7 +1,7 @@
 import { createReadStream, existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { copyFile, open, rename } from 'node:fs/promises'
 import path from 'node:path'
-import { isAppError } from '../errors.js'
+import { diskFaultKind, isAppError, messageOf } from '../errors.js'
 import { digestOf, isDiskFull, syncFolder } from '../files/blob-store.js'
 import type { DataLayout } from '../files/layout.js'
 import type { DatabaseName, Databases, Maintenance } from '../storage/maintenance.js'
@@ -9,8 +9,10 @@ import { copyBytes } from './copy-bytes.js'
 import { backupName, listBackups, type Manifest, type OwnName, writeManifest } from './manifest.js'
 import { readStoredNames } from './names.js'
 import { type BackupPlace, openPlace, PART, placeOf } from './place.js'
+import { damagedCitations, damagedText, proveDatabases } from './prove.js'
 import { retain } from './retain.js'
 import { freeBytesOf, requireFree } from './space.js'
+import { proveBytes } from './verify.js'
 
 /** Backup to make, as it can be sent to another thread. */
 export interface BackupJob {
@@ -54,6 +56,8 @@ export interface BackupResult {
   blobsKnown: number
   /** bytes that rows refer to and that the data directory had lost before the backup */
   lost: Manifest['lost']
+  /** long forms of citations whose rows were damaged before the backup */
+  damagedCitations: string[]
   /** names of backups that were removed because of `keep` */
   removed: string[]
   /** why bytes that no backup refers to were not removed, null when they were */
@@ -69,7 +73,8 @@ export interface BackupResult {
  * the instant, so a removal that began earlier has ended, and rows of that instant no longer refer to what it
  * removed. Bytes first would not work: a model added between the two steps would have a row and no bytes.
  *
- * A backup gets its name only when everything it needs is on disk. An interrupted backup leaves a folder
+ * A backup gets its name only when everything it needs is on disk and was checked: structure and indexes of
+ * the copied databases, the rows of citations, the presence of all bytes. Only then older ones are removed. An interrupted backup leaves a folder
  * ending in `.part`, which the next backup removes, and bytes, which the next backup uses.
  *
  * @throws Error in one line that says what failed; no incomplete backup is left then
@@ -85,7 +90,7 @@ export async function makeBackup(options: BackupOptions): Promise<BackupResult> 
   try {
     return await makeNext(place, options)
   } catch (error) {
-    throw await translate(error, place)
+    throw await translate(error, place, layout)
   } finally {
     await lock.release()
   }
@@ -105,12 +110,14 @@ async function makeNext(place: BackupPlace, options: BackupOptions): Promise<Bac
       throw new Error(
         `${place.root} holds backups of the node ${last.manifest.nodeId}, this node is ${manifest.nodeId}: choose another directory`,
       )
+    await proveBytes(place, manifest, options.signal)
     await writeManifest(part, manifest)
     await syncFolder(part)
     const whole = path.join(place.backupsDir, name)
     await rename(part, whole)
     await syncFolder(place.backupsDir)
-    result = { name, dir: whole, nodeId: manifest.nodeId, lost: manifest.lost, ...copied }
+    const { nodeId, lost, damagedCitations = [] } = manifest
+    result = { name, dir: whole, nodeId, lost, damagedCitations, ...copied }
   } catch (error) {
     rmSync(part, { recursive: true, force: true })
     throw error
@@ -138,7 +145,8 @@ async function fill(
 ): Promise<Filled> {
   const { nowUs, isClockTrusted, version, outside } = options
   const { databases } = options.maintenance
-  const copied = await copyRowsAndBytes(part, place, options)
+  const copied = await copyRowsAndBytes(part, place, options, sequence)
+  const damaged = await damagedCitations(part, options.maintenance, options.signal)
   const names = await databases.list(part)
   const own = await keepOwn(part, names, options)
   const ownBytes = own.reduce((sum, one) => sum + one.sizeBytes, 0)
@@ -159,6 +167,7 @@ async function fill(
       tableFiles,
       files,
       lost,
+      ...(damaged.length > 0 ? { damagedCitations: damaged } : {}),
       outside: [...outside],
     },
     writtenBytes: copied.writtenBytes + ownBytes,
@@ -168,8 +177,11 @@ async function fill(
   }
 }
 
-/** Copies the databases, then the bytes that their rows refer to; no bytes are removed meanwhile. */
-async function copyRowsAndBytes(part: string, place: BackupPlace, options: BackupOptions) {
+/**
+ * Copies the databases, checks the copies, then copies the bytes that their rows refer to; no bytes are
+ * removed meanwhile.
+ */
+async function copyRowsAndBytes(part: string, place: BackupPlace, options: BackupOptions, sequence: number) {
   const { layout, maintenance, signal, bytesPerSecond, onProgress } = options
   const { databases, locks } = maintenance
   const { root } = layout
@@ -185,8 +197,9 @@ async function copyRowsAndBytes(part: string, place: BackupPlace, options: Backu
       bytesPerSecond,
       onProgress: (done, total) => onProgress?.((done / Math.max(1, total)) * DATABASE_SHARE, 'databases'),
     })
+    await proveDatabases(part, root, names, maintenance)
     const named = await readStoredNames(part, maintenance)
-    const copied = await copyBytes(place, named, { ...options, reserveBytes })
+    const copied = await copyBytes(place, named, { ...options, reserveBytes, sequence })
     return { nodeId: named.nodeId, ...copied }
   } finally {
     await release()
@@ -258,7 +271,9 @@ function reserveOf({ layout, dir, reserveBytes }: BackupOptions): number {
 /**
  * Replaces errors of a full disk and of a cancelled backup by errors that say so; others stay as they are.
  */
-async function translate(error: unknown, place: BackupPlace): Promise<unknown> {
+async function translate(error: unknown, place: BackupPlace, layout: DataLayout): Promise<unknown> {
+  if (diskFaultKind(error) === 'damaged')
+    return new Error(damagedText(`a database of ${layout.root}`, [messageOf(error)]), { cause: error })
   const isFull = isDiskFull(error) || (isAppError(error) && error.errorName === 'DISK_FULL')
   if (isFull) {
     const freeBytes = await freeBytesOf(place.root)

@@ -51,6 +51,8 @@ const ManifestSchema = z.strictObject({
   ),
   /** bytes that rows refer to and that were missing or damaged when the backup was made */
   lost: z.array(z.strictObject({ sha256: Digest, kind: z.enum(['model', 'file']), reason: z.string() })),
+  /** long forms of citations whose rows did not have their checksum when the backup was made; absent for none */
+  damagedCitations: z.array(z.string()).min(1).optional(),
   /** files outside the data directory that settings refer to: not in the backup */
   outside: z.array(z.string()),
 })

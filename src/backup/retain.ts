@@ -5,8 +5,8 @@ import { listBackups, type Manifest } from './manifest.js'
 import { type BackupPlace, openBytes, PART } from './place.js'
 
 /**
- * Removes all but the newest backups of a place, and the bytes that no remaining backup refers to. The caller
- * holds the lock of the place.
+ * Removes all but the newest backups of a place, and the bytes that no remaining backup refers to. The newest
+ * backup without damaged citations always stays. The caller holds the lock of the place.
  *
  * An unreadable manifest may refer to any bytes: while there is one, no bytes are removed.
  *
@@ -20,7 +20,9 @@ export async function retain(
   if (keep === 0) return { removed: [], retentionFault: null }
   const { backups, bad } = listBackups(place)
   const removed: string[] = []
+  const sound = backups.findLast(({ manifest }) => manifest.damagedCitations === undefined)
   for (const { name, dir } of backups.slice(0, -keep)) {
+    if (name === sound?.name) continue
     const part = `${dir}${PART}` // an interrupted removal leaves an incomplete folder, never a backup with files missing
     await rename(dir, part)
     await syncFolder(place.backupsDir)

@@ -27,6 +27,8 @@ export interface BackupRecord {
   writtenBytes: number
   totalBytes: number
   lost: number
+  /** citations that were damaged before the backup; absent in records of version 0.1.0 */
+  damaged?: number
 }
 
 export interface BackupSchedule {
@@ -124,8 +126,9 @@ export function readRecord(text: string | undefined): BackupRecord | null {
 
 /** Record of a successful backup. */
 export function recordOf(result: BackupResult, dir: string, atUs: number): BackupRecord {
-  const { writtenBytes, totalBytes, lost } = result
-  return { atUs, dir, successUs: atUs, error: null, writtenBytes, totalBytes, lost: lost.length }
+  const { writtenBytes, totalBytes, lost, damagedCitations } = result
+  const damaged = damagedCitations.length
+  return { atUs, dir, successUs: atUs, error: null, writtenBytes, totalBytes, lost: lost.length, damaged }
 }
 
 async function attemptOnce(
@@ -138,7 +141,7 @@ async function attemptOnce(
   try {
     const result = await deps.make(signal)
     record = recordOf(result, deps.dir, atUs)
-    const { name, writtenBytes, totalBytes, blobs, removed, lost, retentionFault } = result
+    const { name, writtenBytes, totalBytes, blobs, removed, lost, damagedCitations, retentionFault } = result
     deps.log.info(
       {
         audit: true,
@@ -150,6 +153,7 @@ async function attemptOnce(
         blobs,
         removed,
         lost,
+        damagedCitations,
         retentionFault,
       },
       'backup made',

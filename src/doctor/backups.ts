@@ -64,6 +64,14 @@ function checkLastAttempt(record: BackupRecord): Finding[] {
         'see the check "blobs"',
       ),
     )
+  const { damaged = 0 } = record
+  if (damaged > 0)
+    findings.push(
+      error(
+        `the rows of ${damaged} citations were damaged before the last backup`,
+        'restore the newest backup from before; `fieldgate cite verify` lists the citations; replace the disk',
+      ),
+    )
   return findings
 }
 

@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
+import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { listBackups } from '../../src/backup/manifest.js'
 import { placeOf } from '../../src/backup/place.js'
@@ -320,3 +321,94 @@ t.test('backup: lost bytes are listed, and taken from an earlier backup where it
   rmSync(blob)
   t.same((await backup()).lost, [], 'an earlier backup has them')
 })
+
+t.test('backup: a damaged database makes no backup, and the last good one stays', async (t) => {
+  const { cwd, gateway, run, target, backup } = await filled(t)
+  const good = await backup()
+  await gateway.gateway.stop()
+  spoilPages(layoutOf(gateway.dataDir).dataDb)
+  for (const attempt of [1, 2]) {
+    const { code, stderr, stdout } = await run('backup', target, '--keep', '1')
+    t.equal(code, 1, `attempt ${attempt}`)
+    t.match(stderr, /is damaged \(.*\): no backup was made, and none was removed; run `fieldgate doctor`/)
+    t.equal(stdout, '')
+    t.same(
+      listBackups(placeOf(target)).backups.map((one) => one.name),
+      [good.name],
+    )
+    t.same(readdirSync(path.join(target, 'backups')), [good.name], 'no half backup either')
+  }
+  const restored = await run('restore', target, '--data-dir', path.join(cwd, 'again'))
+  t.equal(restored.code, 0, restored.stderr)
+})
+
+t.test('backup: a database whose first page is no database makes no backup', async (t) => {
+  const { gateway, run, target, backup } = await filled(t)
+  const good = await backup()
+  await gateway.gateway.stop()
+  const { dataDb } = layoutOf(gateway.dataDir)
+  writeFileSync(dataDb, randomBytes(statSync(dataDb).size))
+  const { code, stderr } = await run('backup', target, '--keep', '1')
+  t.same([code, readdirSync(path.join(target, 'backups'))], [1, [good.name]], stderr)
+  t.match(stderr, /data\.db/)
+})
+
+t.test(
+  'backup: changed rows of a citation are listed, and the last sound backup outlives --keep',
+  async (t) => {
+    const { cwd, gateway, run, target, backup } = await filled(t)
+    const sound = await backup()
+    changeCitedRow(layoutOf(gateway.dataDir).dataDb)
+    for (let made = 0; made < 3; made++) {
+      const { damagedCitations } = await backup('--keep', '2')
+      t.match(damagedCitations, [/^first_[\d.]+$/])
+    }
+    const names = listBackups(placeOf(target)).backups.map((one) => one.name)
+    t.equal(names.length, 3, 'two to keep, and the last one that is sound')
+    t.equal(names[0], sound.name)
+    const verified = await run('verify', target, '--all')
+    t.equal(verified.code, 0, verified.stderr)
+    const restored = await run(
+      'restore',
+      target,
+      '--backup',
+      names[2] ?? '',
+      '--data-dir',
+      path.join(cwd, 'again'),
+    )
+    t.equal(restored.code, 0, restored.stderr)
+    const doctor = JSON.parse((await run('doctor', '--json')).stdout)
+    t.match(
+      doctor.checks.find(({ name }: { name: string }) => name === 'backups'),
+      { state: 'error', findings: [{ message: /rows of 1 citations were damaged before the last backup/ }] },
+    )
+  },
+)
+
+t.test('backup: bytes that decayed among the backups are found in turn, and copied again', async (t) => {
+  const { run, target, backup } = await filled(t)
+  await backup()
+  const digest = createHash('sha256').update(PHOTO).digest('hex')
+  writeFileSync(path.join(target, 'bytes', digest.slice(0, 2), digest), randomBytes(PHOTO.length))
+  t.equal((await run('verify', target)).code, 1)
+  for (let made = 0; made < 16; made++) await backup('--keep', '2')
+  const verified = await run('verify', target, '--all')
+  t.equal(verified.code, 0, verified.stderr)
+})
+
+/** Overwrites pages in the middle of a database, as a worn disk would. */
+function spoilPages(file: string): void {
+  const bytes = readFileSync(file)
+  const pageBytes = bytes.readUInt16BE(16)
+  const pages = bytes.length / pageBytes
+  for (let page = 2; page < pages; page += 2) bytes.fill(0xa5, page * pageBytes, (page + 1) * pageBytes)
+  writeFileSync(file, bytes)
+}
+
+/** Changes a value of a cited row behind the back of everything that would keep the former one. */
+function changeCitedRow(file: string): void {
+  const db = new Database(file)
+  const table = db.prepare('SELECT table_name FROM dataset').pluck().get()
+  db.exec(`UPDATE "${table}" SET id = 7 WHERE id = 2`)
+  db.close()
+}

@@ -11,6 +11,7 @@ const RESULT: BackupResult = {
   blobs: 2,
   blobsKnown: 1,
   lost: [],
+  damagedCitations: [],
   removed: [],
   retentionFault: null,
 }

@@ -112,6 +112,10 @@ function print(io: CliIo, result: BackupResult, isJson: boolean, outside: string
     io.stderr.write(
       `fieldgate: warning: the bytes of a ${kind} were lost before this backup: ${sha256} (${reason})\n`,
     )
+  for (const longForm of result.damagedCitations)
+    io.stderr.write(
+      `fieldgate: warning: the rows of the citation ${longForm} were damaged before this backup: restore an earlier one\n`,
+    )
   if (retentionFault !== null)
     io.stderr.write(
       `fieldgate: warning: bytes of removed backups were kept, because a backup cannot be read: ${oneLine(retentionFault)}\n`,

@@ -8,7 +8,7 @@ import {
   fsyncSync,
   openSync,
 } from 'node:fs'
-import { AppError } from '../../../errors.js'
+import { AppError, diskFaultKind, messageOf } from '../../../errors.js'
 import { type Db, retryBusy } from './database.js'
 import { isFull, openFile } from './open-file.js'
 
@@ -102,13 +102,15 @@ async function openAtOneInstant(files: readonly string[]): Promise<Db[]> {
     for (const file of files.toSorted()) {
       const writer = openPlain(file, false)
       writers.push(writer)
-      await retryBusy(() => writer.exec('BEGIN IMMEDIATE'), WRITER_WAIT_MS)
+      await retryBusy(() => naming(file, () => writer.exec('BEGIN IMMEDIATE')), WRITER_WAIT_MS)
     }
     for (const file of files) {
       const reader = openPlain(file, true)
       readers.push(reader)
-      reader.exec('BEGIN')
-      reader.prepare('SELECT count(*) FROM sqlite_schema').get() // the first read fixes the snapshot
+      naming(file, () => {
+        reader.exec('BEGIN')
+        reader.prepare('SELECT count(*) FROM sqlite_schema').get() // the first read fixes the snapshot
+      })
     }
     return readers
   } catch (error) {
@@ -116,6 +118,16 @@ async function openAtOneInstant(files: readonly string[]): Promise<Db[]> {
     throw error
   } finally {
     for (const writer of writers) writer.close() // rolls back: nothing was written
+  }
+}
+
+/** Adds the name of a damaged file to the error of SQLite, which does not have it. */
+function naming<T>(file: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (diskFaultKind(error) !== 'damaged') throw error
+    throw new Error(`${file}: ${messageOf(error)}`, { cause: error })
   }
 }
 
