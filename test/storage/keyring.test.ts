@@ -1,4 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
@@ -46,4 +54,13 @@ t.test('key file: made once, for this user alone, and never replaced', async (t)
   mkdirSync(path.join(dir, 'folder.key'))
   t.throws(() => openKeyring(path.join(dir, 'folder.key')))
   t.throws(() => openKeyring(path.join(dir, 'none', 'secret.key')), { code: 'ENOENT' })
+})
+
+t.test('key file: a link to a file that is gone is an error, not a new key', async (t) => {
+  const dir = t.testdir()
+  const file = path.join(dir, 'secret.key')
+  symlinkSync(path.join(dir, 'lost.key'), file)
+  t.throws(() => openKeyring(file), { code: 'EEXIST' })
+  t.same(readdirSync(dir), ['secret.key'])
+  t.equal(readlinkSync(file), path.join(dir, 'lost.key'))
 })

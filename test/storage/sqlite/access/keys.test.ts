@@ -30,3 +30,18 @@ t.test('key: a new key is active and listed, and its secret is nowhere', async (
   t.strictSame(await again.keys.list(), [made], 'it outlives a restart')
   await again.close()
 })
+
+t.test('key: a rotation removes the digests of secrets whose overlap has ended', async (t) => {
+  const state = await memoryState(t)
+  const keyId = randomUUID()
+  const secretHash = hashSecret('first')
+  await state.keys.create({ keyId, name: 'n', scopes: [], secretHash, expiresAtUs: null })
+  await state.keys.rotate(keyId, hashSecret('second'), 60)
+  state.advance(61_000)
+  await state.keys.rotate(keyId, hashSecret('third'), 60)
+  const stored = state.stateDb.db.prepare('SELECT digest FROM api_key_secret').pluck().all() as Buffer[]
+  t.same(
+    stored.map((digest) => digest.toString('hex')).sort(),
+    ['second', 'third'].map((secret) => Buffer.from(hashSecret(secret)).toString('hex')).sort(),
+  )
+})

@@ -9,6 +9,7 @@ import {
   openDatasets,
   vacuum,
 } from '../../../support/datasets.js'
+import { feature, openTables } from '../../../support/tables.js'
 
 const tableNames = ({ data }: OpenedDatasets) =>
   data.reader
@@ -129,4 +130,30 @@ t.test('vacuum: compact returns the space of removed versions', async (t) => {
   t.equal(after.freeBytes, 0)
   t.ok(after.totalBytes < before.totalBytes)
   t.equal((await allRecords(opened.store, 'b')).length, 180)
+})
+
+t.test('vacuum: versions of a loader table go with the citation that saw them', async (t) => {
+  const file = `${t.testdir()}/data.db`
+  const tables = openTables(file)
+  const opened = openDatasets(file)
+  t.teardown(async () => {
+    await opened.close()
+    tables.data.close()
+  })
+  const table = tables.register('events', [{ name: 'k', udtName: 'int4' }, { name: 'v' }], ['k'])
+  const put = (v: string) =>
+    tables.put(
+      table,
+      [1, 2, 3].map((k) => feature([k, 0], { k, v })),
+      'override',
+    )
+  await put('first')
+  const first = await opened.store.cite('a', 'events')
+  await put('second')
+  const second = await opened.store.cite('a', 'events')
+  await put('third')
+  await opened.store.uncite(first.longForm)
+  t.same(await vacuum(opened), { versions: 3, tables: 0 })
+  const kept = await allRecords(opened.store, second.longForm, { columns: ['v'] })
+  t.same(kept, Array(3).fill({ v: 'second' }))
 })

@@ -135,3 +135,11 @@ t.test('upgrade: a newer database is refused with both versions, and left as it 
   t.throws(() => openDatabase(file, V1, withBackup), /has schema version 3, this Fieldgate knows 1/)
   t.equal(readDatabaseFacts(file).schemaVersion, 3)
 })
+
+t.test('upgrade: a database without a log beside it is backed up, too', async (t) => {
+  const dir = t.testdir()
+  const file = oldDatabase(dir)
+  t.notOk(existsSync(`${file}-wal`), 'the last connection has removed it')
+  backupBeforeMigration(file, 1)
+  t.same(readDatabaseFacts(path.join(dir, 'upgrades/state.db.v1')), { schemaVersion: 1, rows: { a: 2 } })
+})

@@ -1,7 +1,12 @@
+import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { openDatabase, retryBusy } from '../../../../src/storage/sqlite/connection/database.js'
-import { copyDatabases, openPlain } from '../../../../src/storage/sqlite/connection/snapshot.js'
+import {
+  copyDatabases,
+  isReadOnlyDisk,
+  openPlain,
+} from '../../../../src/storage/sqlite/connection/snapshot.js'
 import { readDatabaseFacts } from '../../../../src/storage/sqlite/maintenance/database-facts.js'
 import { rejectsWith } from '../../../support/rejects-with.js'
 
@@ -77,4 +82,49 @@ t.test('snapshot: it can be told to end, and waits for a writer', async (t) => {
   await copying
   t.equal(readDatabaseFacts(`${first.to}.late`).rows.n, 0)
   t.ok(open.every((db) => !db.open))
+})
+
+t.test('snapshot: a large database is copied whole, also at a limited rate', async (t) => {
+  const file = path.join(t.testdir(), 'data.db')
+  const db = openDatabase(file, SCHEMA)
+  db.exec('INSERT INTO n (pad) VALUES (randomblob(9000000))')
+  const pad = db.prepare('SELECT pad FROM n').pluck().get()
+  db.close()
+  const seen: number[] = []
+  await copyDatabases([{ from: file, to: `${file}.copy` }], {
+    bytesPerSecond: 1e12, // the thread sleeps less than a millisecond
+    onProgress: (done, total) => seen.push(done / total),
+  })
+  t.ok(seen.length > 5, `${seen.length} steps`)
+  t.same(
+    seen,
+    seen.toSorted((a, b) => a - b),
+  )
+  const copy = openPlain(`${file}.copy`, true)
+  t.teardown(() => copy.close())
+  t.same(copy.prepare('SELECT pad FROM n').pluck().get(), pad)
+})
+
+t.test('snapshot: of several databases one is missing: nothing is copied, and no lock is left', async (t) => {
+  const dir = t.testdir()
+  const file = path.join(dir, 'a.db')
+  const db = openDatabase(file, SCHEMA)
+  t.teardown(() => db.close())
+  const names = [file, path.join(dir, 'b.db')]
+  const copying = copyDatabases(
+    names.map((from) => ({ from, to: `${from}.copy` })),
+    { bytesPerSecond: 0 },
+  )
+  await t.rejects(copying, { code: 'SQLITE_CANTOPEN' })
+  db.exec('INSERT INTO n (pad) VALUES (NULL)')
+  t.same(
+    readdirSync(dir).filter((name) => name.endsWith('.copy')),
+    [],
+  )
+})
+
+t.test('isReadOnlyDisk: a file that is missing or may be written lies on no read-only disk', async (t) => {
+  const file = path.join(t.testdir({ 'a.db': '' }), 'a.db')
+  t.equal(isReadOnlyDisk(file), false)
+  t.equal(isReadOnlyDisk(`${file}.none`), false)
 })

@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { unpackAddon } from '../../../../src/storage/sqlite/connection/unpack-addon.js'
@@ -63,3 +72,16 @@ t.test('unpack addon: no directory at all is told in one line with what was wron
     /^no directory to unpack the SQLite addon to \(.*a-file.*; .*none.*\): set FIELDGATE_NATIVE_DIR/,
   )
 })
+
+t.test(
+  'unpack addon: a directory of another user is passed over',
+  { skip: process.geteuid?.() === 0 ? false : 'only root may give a directory away' },
+  async (t) => {
+    const root = t.testdir({ theirs: {}, ours: {} })
+    for (const name of ['theirs', 'ours']) chmodSync(path.join(root, name), 0o700)
+    chownSync(path.join(root, 'theirs'), 12_345, 12_345)
+    const file = unpack(t, { named: path.join(root, 'theirs') }, path.join(root, 'ours'))
+    t.equal(path.dirname(file), path.join(root, 'ours'))
+    t.same(readdirSync(path.join(root, 'theirs')), [])
+  },
+)

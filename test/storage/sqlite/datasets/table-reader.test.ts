@@ -1,3 +1,4 @@
+import path from 'node:path'
 import t from 'tap'
 import { prepareArea } from '../../../../src/geo/prepared-area.js'
 import type { Geometry } from '../../../../src/geo/types.js'
@@ -155,4 +156,16 @@ t.test('dataset tables: loader tables come first, datasets behind them', async (
     await both.dataVersion(table),
     await both.dataVersion((await both.find(info?.realname ?? '')) ?? table),
   )
+})
+
+t.test('dataset tables: a dataset that was removed has the version -1', async (t) => {
+  const { store, data, close } = openDatasets(path.join(t.testdir(), 'data.db'))
+  t.teardown(close)
+  await store.create(definition('d', columns('g geometry')))
+  const reader = createDatasetTables(data.reader, { timeZoneMin: 0, pageRows: 5, nowUs: () => 0 })
+  const table = await reader.find('d')
+  if (table === undefined) throw new Error('no table')
+  t.ok((await reader.dataVersion(table)) > 0)
+  await store.remove('d')
+  t.equal(await reader.dataVersion(table), -1)
 })

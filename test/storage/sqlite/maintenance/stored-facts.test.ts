@@ -1,0 +1,59 @@
+import path from 'node:path'
+import t from 'tap'
+import { createKeyring } from '../../../../src/storage/keyring.js'
+import { createDatabases } from '../../../../src/storage/sqlite/maintenance/databases.js'
+import { createStoredFacts } from '../../../../src/storage/sqlite/maintenance/stored-facts.js'
+import { openState } from '../../../../src/storage/sqlite/state.js'
+import { UPSTREAM_SECRET_CONTEXT } from '../../../../src/storage/upstreams.js'
+import { columns, definition, openDatasets } from '../../../support/datasets.js'
+
+t.test('stored facts: of a gateway without keys, models or upstreams', async (t) => {
+  const dir = t.testdir()
+  await (await openState(path.join(dir, 'state.db'))).close()
+  const facts = createStoredFacts()
+  t.equal(await facts.firstKeyAtUs(dir), 0)
+  t.equal(await facts.quarantinedModels(dir), 0)
+  t.equal(await facts.lastSeenUs(dir), 0)
+  t.same(await facts.keys(dir), [])
+  t.same(await facts.secrets(dir, undefined), { bytes: [], texts: [] })
+  t.same(await createDatabases().sizes(dir, 'data.db'), { mainBytes: 0, logBytes: 0 }, 'no data.db yet')
+})
+
+t.test('stored facts: secrets of upstreams are text with their key file alone', async (t) => {
+  const dir = t.testdir()
+  const keyring = createKeyring(new Uint8Array(32))
+  const state = await openState(path.join(dir, 'state.db'))
+  const secret = keyring.encrypt('hush', UPSTREAM_SECRET_CONTEXT)
+  state.stateDb.db.pragma('foreign_keys = OFF')
+  const insert = `INSERT INTO upstream VALUES (1, 1, 'https://up.example', 'key', ?, 'store', '', '', 1, 0, 0)`
+  state.stateDb.db.prepare(insert).run(secret)
+  await state.close()
+  const facts = createStoredFacts()
+  t.match(await facts.upstreams(dir, keyring), [{ secret: 'hush' }])
+  t.match(await facts.upstreams(dir, undefined), [{ secret: undefined }])
+  t.match(await facts.upstreams(dir, createKeyring(new Uint8Array(32).fill(1))), [{ secret: undefined }])
+  t.same((await facts.secrets(dir, keyring)).texts, ['hush'])
+  t.same((await facts.secrets(dir, undefined)).texts, [])
+  t.same((await facts.secrets(dir, undefined)).bytes, [Buffer.from(secret)])
+})
+
+t.test('stored facts: citations are compared once their checksum is computed', async (t) => {
+  const dir = t.testdir()
+  const { store, data, close } = openDatasets(path.join(dir, 'data.db'))
+  await store.create(definition('d', columns('k int')))
+  const cited = []
+  for (const label of ['a', 'b', 'c']) cited.push((await store.cite(label, 'd')).longForm)
+  await store.settled()
+  data.writer.prepare('UPDATE citation SET checksum = NULL WHERE long_form = ?').run(cited[1])
+  data.writer.prepare("UPDATE citation SET checksum = 'other' WHERE long_form = ?").run(cited[2])
+  data.writer.pragma('wal_checkpoint(TRUNCATE)')
+  const checked = []
+  for await (const citation of createStoredFacts().checkCitations(dir)) checked.push(citation)
+  await close()
+  const [{ found } = { found: '' }] = checked
+  t.match(found, /^[0-9a-f]{64}$/)
+  t.same(checked, [
+    { longForm: cited[0], found, expected: found },
+    { longForm: cited[2], found, expected: 'other' },
+  ])
+})
