@@ -16,8 +16,7 @@ import requests
 URL = os.environ.get("FIELDGATE_URL", "http://127.0.0.1:8080").rstrip("/")
 
 gateway = requests.Session()
-# HTTP Basic with the key id as the user works everywhere; so do the headers APIKey and Secret
-gateway.auth = (os.environ["FIELDGATE_KEY"], os.environ["FIELDGATE_SECRET"])
+gateway.headers.update({"APIKey": os.environ["FIELDGATE_KEY"], "Secret": os.environ["FIELDGATE_SECRET"]})
 
 
 def call(path, method, params):

@@ -39,6 +39,8 @@ const NO_SECRET = { digest: new Uint8Array(32), expiresAtUs: null }
  * an unknown or expired token is refused also beside a valid key.
  *
  * @param tokenHeader lower-case name of the session token header
+ * @param allowsBasic true where programs need HTTP Basic. Browsers send it by themselves, also for pages of
+ *   other sites, so it is not accepted elsewhere
  * @returns the caller
  * @throws AppError UNAUTHENTICATED, the same for every reason
  */
@@ -46,12 +48,23 @@ export async function authenticate(
   header: HeaderReader,
   tokenHeader: string,
   stores: AuthStores,
+  allowsBasic = false,
 ): Promise<Caller> {
   const token = header(tokenHeader)
-  const caller = token === undefined ? await byKey(keyPair(header), stores) : await byToken(token, stores)
-  if (caller === undefined) throw new AppError('UNAUTHENTICATED')
+  const pair = keyPair(header) ?? (allowsBasic ? basicPair(header) : undefined)
+  const caller = token === undefined ? await byKey(pair, stores) : await byToken(token, stores)
+  if (caller === undefined) throw refusalOf(header, tokenHeader, allowsBasic)
   stores.noteUse?.(caller.keyId)
   return caller
+}
+
+/** Says where Basic is accepted to callers that sent nothing else; the same to everybody otherwise. */
+function refusalOf(header: HeaderReader, tokenHeader: string, allowsBasic: boolean): AppError {
+  const hasOther = header(tokenHeader) !== undefined || keyPair(header) !== undefined
+  if (allowsBasic || hasOther || basicPair(header) === undefined) return new AppError('UNAUTHENTICATED')
+  const message =
+    'Credentials: found HTTP Basic, expected the headers APIKey and Secret (Basic is for GET of /ogc, /tiles and /metrics)'
+  return new AppError('UNAUTHENTICATED', {}, { message })
 }
 
 async function byToken(token: string, stores: AuthStores): Promise<Caller | undefined> {
@@ -80,7 +93,7 @@ async function byKey(pair: KeyPair | undefined, stores: AuthStores): Promise<Cal
 
 /** Returns the key id that a request names, right or wrong; undefined when it names none. */
 export function keyIdOf(header: HeaderReader): string | undefined {
-  return header('apikey') ?? keyPair(header)?.keyId
+  return header('apikey') ?? basicPair(header)?.keyId
 }
 
 interface KeyPair {
@@ -91,7 +104,11 @@ interface KeyPair {
 function keyPair(header: HeaderReader): KeyPair | undefined {
   const keyId = header('apikey')
   const secret = header('secret')
-  if (keyId !== undefined && secret !== undefined) return { keyId, secret }
+  return keyId !== undefined && secret !== undefined ? { keyId, secret } : undefined
+}
+
+/** Reads key id and secret from HTTP Basic. */
+function basicPair(header: HeaderReader): KeyPair | undefined {
   const basic = /^Basic ([A-Za-z0-9+/=]+)$/i.exec(header('authorization') ?? '')?.[1]
   if (basic === undefined) return undefined
   const [user, ...rest] = Buffer.from(basic, 'base64').toString('utf8').split(':')

@@ -4,10 +4,18 @@ import type { LineSampler } from '../http/line-sampler.js'
 import type { Log } from '../log.js'
 
 /**
- * Methods whose successful calls are logged, whoever makes them: they change which upstreams this gateway
- * trusts, or delete what cannot be recovered.
+ * Methods whose successful calls are logged, whoever makes them: they open credentials, bring in bytes or run
+ * code, change which upstreams this gateway trusts, or delete what cannot be recovered.
  */
 const AUDITED_METHODS: ReadonlySet<string> = new Set([
+  'session.open_session',
+  'session.end_session',
+  'dataproc.exec',
+  'model_store.model.put',
+  'model_store.model.put_aggregated',
+  'model_store.model.put_feedback',
+  'resumable-upload',
+  'dataproc-forwarded',
   'fl.create_upstream_info',
   'fl.update_upstream_info',
   'fl.delete_upstream_info',
@@ -47,9 +55,19 @@ export function auditHooks(log: Log, refusals: LineSampler<'sign-ins'>) {
           'too many failed sign-ins of this address: further ones are refused with 429 (limits.signInFailuresPerMinute)',
         )
     },
-    onDone({ keyId, keyName }: Caller, requestId: string, method: string) {
-      if (AUDITED_METHODS.has(method))
-        log.info({ audit: true, act: method, requestId, keyId, keyName }, 'audited call')
+    onForbidden(c: HttpContext, method: string) {
+      const { keyId, keyName } = c.get('caller') ?? {}
+      const requestId = c.get('requestId')
+      const address = addressOf(c)
+      log.warn(
+        { audit: true, act: 'forbidden', requestId, method, path: c.req.path, address, keyId, keyName },
+        'call refused: the key lacks the scope',
+      )
+    },
+    onDone(c: HttpContext, { keyId, keyName }: Caller, method: string) {
+      if (!AUDITED_METHODS.has(method)) return
+      const requestId = c.get('requestId')
+      log.info({ audit: true, act: method, requestId, keyId, keyName, address: addressOf(c) }, 'audited call')
     },
   }
 }

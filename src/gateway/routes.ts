@@ -54,11 +54,14 @@ export function createRoutes(options: RoutesOptions): Hono<HttpEnv> {
   const { config, log, version, services, calls, metrics, refusals, backend, isDraining } = options
   const { readiness, models, loading } = services
   const apis = createApis(config)
+  const { publicUrl, tlsCertFile, trustedProxies } = config.server
   const app = createApp({
     ...{ log, refusals, meter: metrics, isDraining, onFault: calls.onFault },
-    clientAddress: createClientAddress(config.server.trustedProxies),
+    clientAddress: createClientAddress(trustedProxies),
     limiter: calls.limiter,
     tokenHeader: calls.tokenHeader,
+    publicOrigin: publicUrl === undefined ? undefined : new URL(publicUrl).origin,
+    hasTls: tlsCertFile !== undefined,
   })
 
   // without a key

@@ -45,6 +45,8 @@ export function commonHeaders(requestId: string): Record<string, string> {
     'X-Request-Id': requestId,
     'X-Content-Type-Options': 'nosniff',
     'Cache-Control': 'no-store',
+    // no page of another site may show what a browser reads with stored credentials
+    'Cross-Origin-Resource-Policy': 'same-origin',
   }
 }
 
@@ -137,15 +139,13 @@ export function problemResponse(error: unknown, requestId: string, headers: Head
   return respond(requestId, status, all, JSON.stringify(body))
 }
 
-/** Headers of a refusal: its content type, when to retry, how to sign in. */
+/** Headers of a refusal: its content type, and when to retry. */
 export function refusalHeaders(error: AppError, type: string): Record<string, string> {
   const headers: Record<string, string> = { 'Content-Type': type }
   const { retryAfterS } = error.data
   if (typeof retryAfterS === 'number') headers['Retry-After'] = String(Math.ceil(retryAfterS))
   else if (error.errorName === 'DISK_FULL') headers['Retry-After'] = String(DISK_RETRY_S)
   else if (ERRORS[error.errorName].status === 503) headers['Retry-After'] = '1'
-  if (error.errorName === 'UNAUTHENTICATED')
-    headers['WWW-Authenticate'] = 'Basic realm="fieldgate", charset="UTF-8"'
   return headers
 }
 

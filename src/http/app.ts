@@ -3,6 +3,7 @@ import { AppError, isAppError } from '../errors.js'
 import type { Log } from '../log.js'
 import { commonHeaders, hasCommonHeaders, refusalResponse } from './answer.js'
 import type { ClientAddress } from './client-address.js'
+import { crossOriginFault } from './cross-origin.js'
 import { addressOf, type HttpContext, type HttpEnv, hasCredentials } from './env.js'
 import { isHealthPath } from './health-routes.js'
 import type { LineSampler } from './line-sampler.js'
@@ -22,6 +23,10 @@ interface AppDeps {
   readonly limiter: Pick<RateLimiter, 'chargeAnonymous'>
   /** lower-case name of the session token header */
   readonly tokenHeader: string
+  /** origin of `server.publicUrl`, whose pages may write */
+  readonly publicOrigin?: string | undefined
+  /** true where the gateway itself speaks TLS: browsers are told to come by https alone */
+  readonly hasTls?: boolean
   /** receives errors that are no refusal */
   onFault(requestId: string, path: string, error: unknown): void
 }
@@ -42,6 +47,7 @@ export function createApp(deps: AppDeps): Hono<HttpEnv> {
     if (refused === undefined) await next()
     else c.res = refusalResponse(refused, c.get('requestId'))
     addMissingHeaders(c)
+    addSecurityHeaders(c, deps)
     if (deps.meter !== undefined) count(c, deps.meter)
     logRequest(c, deps)
   })
@@ -57,20 +63,34 @@ export function createApp(deps: AppDeps): Hono<HttpEnv> {
 }
 
 /**
- * Returns the refusal of a request before its route: while the gateway stops, and when a stranger asks too
- * often. Health is always answered: it costs as little as a refusal.
+ * Returns the refusal of a request before its route: while the gateway stops, when a stranger asks too often,
+ * and when a page of another site writes. Health is always answered: it costs as little as a refusal.
  */
 function refusalBefore(c: HttpContext, deps: AppDeps): AppError | undefined {
   if (deps.isDraining())
     return new AppError('UNAVAILABLE', { retryAfterS: 5 }, { message: 'The gateway is stopping' })
-  if (hasCredentials(c, deps.tokenHeader)) return undefined
   try {
-    deps.limiter.chargeAnonymous(addressOf(c))
-    return undefined
+    if (!hasCredentials(c, deps.tokenHeader)) deps.limiter.chargeAnonymous(addressOf(c))
+    return crossOriginFault(c, deps.publicOrigin)
   } catch (error) {
     if (isAppError(error)) return error
     throw error
   }
+}
+
+/** Time for which browsers come by https alone, s: a year, as OWASP ASVS 5 (3.4.1) asks. */
+const HSTS = 'max-age=31536000'
+
+/**
+ * Adds how to sign in to a refusal for want of credentials, and HSTS where TLS is on. A challenge of Basic
+ * makes browsers remember the secret, so it is sent only where programs need it.
+ */
+function addSecurityHeaders(c: HttpContext, { hasTls = false }: AppDeps): void {
+  if (c.res.status === 401) {
+    const scheme = c.get('acceptsBasic') === true ? 'Basic' : 'APIKey'
+    c.res.headers.set('WWW-Authenticate', `${scheme} realm="fieldgate", charset="UTF-8"`)
+  }
+  if (hasTls) c.res.headers.set('Strict-Transport-Security', HSTS)
 }
 
 /** Adds the common headers to a response that a library made; `respond` gives them to the others. */

@@ -32,18 +32,36 @@ export interface CallDeps<C> {
   onHangUp(requestId: string, method: string): void
   /** called for each refused sign-in. @param isFirstBeyond true for the first one beyond the allowance */
   onSignInFailure(c: HttpContext, isFirstBeyond: boolean): void
-  /** called for each call that succeeded */
-  onDone?(caller: Caller, requestId: string, method: string): void
+  /** called for each call and upload that succeeded */
+  onDone?(c: HttpContext, caller: Caller, method: string): void
+  /** called for each request or call that was refused for want of a scope */
+  onForbidden?(c: HttpContext, method: string): void
   /** absent where nothing is counted */
   readonly meter?: Meter
   /** fires when the gateway stops */
   readonly stopSignal: AbortSignal
 }
 
+/** How callers of a route may sign in. */
+interface SignInOptions {
+  /** HTTP Basic is accepted, for GET alone */
+  readonly allowsBasic?: boolean
+}
+
 /** Authenticates the caller of a request. @throws AppError UNAUTHENTICATED or RATE_LIMITED */
-export async function signIn<C>(c: HttpContext, deps: CallDeps<C>): Promise<Caller> {
+export async function signIn<C>(
+  c: HttpContext,
+  deps: CallDeps<C>,
+  { allowsBasic = false }: SignInOptions = {},
+): Promise<Caller> {
+  c.set('acceptsBasic', allowsBasic)
   try {
-    const caller = await authenticate((name) => c.req.header(name), deps.tokenHeader, deps.stores)
+    const caller = await authenticate(
+      (name) => c.req.header(name),
+      deps.tokenHeader,
+      deps.stores,
+      allowsBasic,
+    )
     c.set('caller', caller)
     if (c.env?.incoming !== undefined) noteSignIn(c.env.incoming.socket)
     return caller
@@ -76,8 +94,13 @@ function refusedSignIn<C>(c: HttpContext, deps: CallDeps<C>, error: AppError): A
  *
  * @throws AppError UNAUTHENTICATED, FORBIDDEN, RATE_LIMITED
  */
-export async function admit<C>(c: HttpContext, deps: CallDeps<C>, scope: Scope): Promise<Caller> {
-  const caller = await signIn(c, deps)
+export async function admit<C>(
+  c: HttpContext,
+  deps: CallDeps<C>,
+  scope: Scope,
+  options: SignInOptions = {},
+): Promise<Caller> {
+  const caller = await signIn(c, deps, options)
   requireScope(caller, scope)
   await deps.limiter.charge(caller.keyId, addressOf(c), 1)
   return caller
@@ -108,7 +131,10 @@ export function dispatchOf<C>(c: HttpContext, api: Api<C>, caller: Caller, deps:
     onFault: (method, error) => deps.onFault(requestId, method, error),
     onCall(method, outcome, ms) {
       deps.meter?.call(method, outcome, ms)
-      if (outcome === 'ok') deps.onDone?.(caller, requestId, method)
+      if (outcome === 'ok') deps.onDone?.(c, caller, method)
+      if (outcome !== 'FORBIDDEN') return
+      c.set('isForbiddenNoted', true)
+      deps.onForbidden?.(c, method)
     },
   }
 }
@@ -149,6 +175,8 @@ export async function refusingFaults<C>(
     const requestId = c.get('requestId')
     const isFault = !isAppError(error) || (error.cause !== undefined && error.errorName !== 'CANCELLED')
     if (isFault) deps.onFault(requestId, method, error)
+    const isForbidden = isAppError(error) && error.errorName === 'FORBIDDEN'
+    if (isForbidden && c.get('isForbiddenNoted') !== true) deps.onForbidden?.(c, method)
     return refuse(error, requestId)
   }
 }

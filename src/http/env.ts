@@ -14,6 +14,10 @@ export interface HttpEnv {
     /** address of the client, behind trusted proxies; absent below the frame of the routes */
     address?: string
     caller?: Caller
+    /** true on paths that accept HTTP Basic */
+    acceptsBasic?: boolean
+    /** true when the refusal for want of a scope is in the audit log */
+    isForbiddenNoted?: boolean
     /** name of the request in metrics, where it is no JSON-RPC; never a text of the caller */
     countedAs?: string
   }

@@ -20,7 +20,7 @@ export function addMetricsRoute<C>(
 ): void {
   app.get(METRICS_PATH, (c) =>
     refusingFaults(c, deps, METRICS_PATH, async () => {
-      if (!isOpen) await admit(c, deps, 'none')
+      if (!isOpen) await admit(c, deps, 'none', { allowsBasic: true })
       const headers = { 'Content-Type': metrics.contentType }
       return respond(c.get('requestId'), 200, headers, await metrics.page())
     }),

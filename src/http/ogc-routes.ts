@@ -85,7 +85,7 @@ async function permissions<C>(
     await calls.limiter.charge('open', addressOf(c), 1)
     return { tables: true, datasets: true }
   }
-  const caller = await signIn(c, calls)
+  const caller = await signIn(c, calls, { allowsBasic: true })
   await calls.limiter.charge(caller.keyId, addressOf(c), 1)
   const may = {
     tables: isAllowed(caller.scopes, 'loader:read'),

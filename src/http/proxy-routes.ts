@@ -62,6 +62,7 @@ async function forward<C>(c: HttpContext, below: string, deps: ProxyDeps<C>): Pr
       await calls.limiter.charge(caller.keyId, addressOf(c), 1)
       const headers = forwardedHeaders(c, deps.headerPrefix, caller.sessionId)
       const answer = await sendBody(c, bodyLimits, (body) => deps.send({ below, headers, body, signal }))
+      calls.onDone?.(c, caller, 'dataproc-forwarded')
       return await answerOf(c, answer, calls, path)
     } catch (error) {
       failure.abort() // ends the request to the backend

@@ -44,7 +44,7 @@ export function addTileRoutes<C>(app: Hono<HttpEnv>, deps: TileRouteDeps<C>): vo
 }
 
 async function answerTile<C>(c: HttpContext, deps: TileRouteDeps<C>): Promise<Response> {
-  await admit(c, deps.calls, 'route:read')
+  await admit(c, deps.calls, 'route:read', { allowsBasic: true })
   const requestId = c.get('requestId')
   const { bytes, tag } = await deps.readTile(addressOfTile(c, deps.maxZoom), endSignal(c, deps.calls))
   const etag = `"${tag}"`
@@ -56,7 +56,7 @@ async function answerTile<C>(c: HttpContext, deps: TileRouteDeps<C>): Promise<Re
 }
 
 async function answerTileJson<C>(c: HttpContext, deps: TileRouteDeps<C>): Promise<Response> {
-  await admit(c, deps.calls, 'route:read')
+  await admit(c, deps.calls, 'route:read', { allowsBasic: true })
   const map = c.req.param('map') ?? ''
   const { bbox, attribution } = await deps.describe(map)
   const { origin } = new URL(c.req.url)

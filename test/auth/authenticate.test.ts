@@ -34,8 +34,8 @@ function storesOf(overrides: Partial<AuthStores> = {}): { stores: AuthStores; as
   return { stores, asked }
 }
 
-const sign = (headers: Record<string, string>, stores = storesOf().stores) =>
-  authenticate((name) => headers[name], TOKEN_HEADER, stores)
+const sign = (headers: Record<string, string>, stores = storesOf().stores, allowsBasic = true) =>
+  authenticate((name) => headers[name], TOKEN_HEADER, stores, allowsBasic)
 
 const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
 
@@ -81,6 +81,22 @@ t.test('authenticate: HTTP Basic, key as user and secret as password', async (t)
     }),
   })
   t.equal((await sign(basic('k:a:b:c'), colons.stores)).keyId, 'k', 'colons belong to the password')
+})
+
+t.test('authenticate: Basic is refused where a route does not accept it, and says what is', async (t) => {
+  const good = basic(`${KEY}:${SECRET}`)
+  const { stores, asked } = storesOf()
+  for (const header of [good, basic('unknown:wrong')])
+    await rejectsWith(t, sign(header, stores, false), 'UNAUTHENTICATED', {
+      message: /found HTTP Basic, expected the headers APIKey and Secret/,
+    })
+  t.same(asked.used, [])
+  t.equal(
+    (await sign({ ...good, apikey: KEY, secret: SECRET }, stores, false)).keyId,
+    KEY,
+    'a pair beside it',
+  )
+  t.equal((await sign({ ...good, [TOKEN_HEADER]: TOKEN }, stores, false)).sessionId, 's-1')
 })
 
 t.test('authenticate: APIKey and Secret win over Basic', async (t) => {

@@ -2,7 +2,7 @@ import path from 'node:path'
 import t from 'tap'
 import { FL, MODELS, until } from '../support/models.js'
 import { cli } from '../support/run-cli.js'
-import { post, startGateway } from '../support/start-gateway.js'
+import { pairHeaders, post, startGateway } from '../support/start-gateway.js'
 
 t.test('audit: refused sign-ins, with the address and the key, limited, and never a secret', async (t) => {
   const gateway = await startGateway(t, { settings: { limits: { signInFailuresPerMinute: 3 } } })
@@ -59,6 +59,49 @@ t.test('audit: calls that take away or change trust, with the key that made them
   )
   t.equal(acts.length, 3, 'what was refused is no act')
   t.notMatch(JSON.stringify(gateway.logLines), /the-upstream-secret/)
+})
+
+t.test('audit: sessions, uploads, and calls without the scope, alone and in a batch', async (t) => {
+  const gateway = await startGateway(t)
+  const SESSION = '/api/v1/session/jsonrpc'
+  const reader = pairHeaders(await gateway.makeKey(['map:read', 'session:write', 'model:write']))
+  await gateway.call(SESSION, 'session.open_session', {}, reader)
+  await post(`${gateway.url}${SESSION}/call/session.open_session`, '{}', reader)
+  await gateway.call(MODELS, 'model_store.create', { model_store_ddc: 'rain' }, reader)
+  const form = new FormData()
+  form.set(
+    'data',
+    JSON.stringify({ model_store_ddc: 'rain', model_kind: '', model_description: '', model_meta: {} }),
+  )
+  form.set('file', new Blob(['bytes']))
+  const upload = `${gateway.url}${MODELS}/upload/model_store.model.put`
+  t.equal((await fetch(upload, { method: 'POST', headers: reader, body: form })).status, 200)
+
+  await gateway.call(FL, 'fl.list_transfers', {}, reader)
+  await post(`${gateway.url}${FL}/call/fl.list_transfers`, '{}', reader)
+  const one = (id: number) => ({ jsonrpc: '2.0', id, method: 'fl.list_transfers', params: {} })
+  await post(`${gateway.url}${FL}`, JSON.stringify([one(1), one(2)]), reader)
+  await fetch(`${gateway.url}/tiles/town/tiles.json`, { headers: reader })
+  await fetch(`${gateway.url}/api/v1/dataloaderapi/stream/x`, { method: 'POST', headers: reader })
+  const acts = gateway.logLines.filter((line) => line.audit === true && line.requestId !== undefined)
+  t.same(
+    acts.map(({ act, method }) => (method === undefined ? act : [act, method])),
+    [
+      'session.open_session',
+      'session.open_session',
+      'model_store.model.put',
+      ['forbidden', 'fl.list_transfers'],
+      ['forbidden', 'fl.list_transfers'],
+      ['forbidden', 'fl.list_transfers'],
+      ['forbidden', 'fl.list_transfers'],
+      ['forbidden', '/tiles/:map/tiles.json'],
+      ['forbidden', 'stream'],
+    ],
+  )
+  for (const { keyId, address } of acts) {
+    t.equal(keyId, reader.APIKey)
+    t.equal(address, '127.0.0.1')
+  }
 })
 
 t.test('audit: acts of the command line come into the log of the gateway, once', async (t) => {

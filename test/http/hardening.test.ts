@@ -77,6 +77,23 @@ t.test(
   },
 )
 
+t.test('hardening: a request with two Host headers is refused, whatever they say', async (t) => {
+  const { url } = await startGateway(t)
+  for (const hosts of [
+    'Host: a\r\nHost: b',
+    'Host: a\r\nHost: a',
+    'host: a\r\nX: y\r\nHOST: b',
+    'Host: a\r\nHost:',
+  ]) {
+    const socket = await openRaw(url)
+    socket.send(`GET /healthz HTTP/1.1\r\n${hosts}\r\n\r\n`)
+    const received = await socket.closed()
+    t.match(received, /^HTTP\/1\.1 400 /, hosts)
+    t.match(received, /"name":"BAD_HTTP"/)
+    t.match(received, /found 2 Host headers, expected one/)
+  }
+})
+
 t.test('hardening: two lengths, a length beside chunks, and broken chunks are refused', async (t) => {
   const { url, admin } = await startGateway(t)
   const credentials = `APIKey: ${admin.apiKey}\r\nSecret: ${admin.secret}\r\n`

@@ -64,6 +64,7 @@ interface UploadMetadata {
 
 /** Facts of one request. The library passes only the id of the upload to its store. */
 interface TusCall {
+  c: HttpContext
   caller: Caller
   checksum: Checksum | undefined
   /** begins to read the body */
@@ -119,6 +120,8 @@ function createServer<C, U extends PartialUpload>(
     namingFunction: () => randomUUID(),
     async onUploadFinish(_request, upload) {
       const { modelId, info } = await uploads.finish(upload.id)
+      const call = calls.getStore()
+      if (call !== undefined) deps.onDone?.(call.c, call.caller, 'resumable-upload')
       const headers = { 'X-Model-Id': modelId, 'Content-Type': 'application/json; charset=utf-8' }
       return { status_code: 200, headers, body: JSON.stringify(info) }
     },
@@ -189,6 +192,7 @@ function tusCall(c: HttpContext, caller: Caller, idleMs: number): TusCall {
   const abort = new AbortController()
   const checksum = readChecksum(c.req.header('upload-checksum'))
   return {
+    c,
     caller,
     checksum,
     abort,

@@ -86,5 +86,7 @@ async function receive<C, D, S>(
     },
     (lost) => uploads.drop(lost),
   )
-  return await uploads.register(data, staged, caller, startUs)
+  const info = await uploads.register(data, staged, caller, startUs)
+  deps.onDone?.(c, caller, method.name)
+  return info
 }

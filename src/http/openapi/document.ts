@@ -32,7 +32,7 @@ export function openApiDocument(facts: OpenApiFacts): object {
         'Methods can be called by JSON-RPC or one by one; /ogc/api describes the collections themselves.',
     },
     servers: [{ url: '/' }],
-    security: [{ key: [], secret: [] }, { basic: [] }, { session: [] }],
+    security: KEY_OR_SESSION,
     paths: {
       ...Object.assign({}, ...apis.map(({ title, methods }) => methodPaths(title, methods))),
       ...dataPaths(),
@@ -45,12 +45,20 @@ export function openApiDocument(facts: OpenApiFacts): object {
       securitySchemes: {
         key: { type: 'apiKey', in: 'header', name: 'APIKey' },
         secret: { type: 'apiKey', in: 'header', name: 'Secret' },
-        basic: { type: 'http', scheme: 'basic', description: 'key id as the user, secret as the password' },
+        basic: {
+          type: 'http',
+          scheme: 'basic',
+          description: 'key id as the user, secret as the password; for GET of /ogc, /tiles and /metrics',
+        },
         session: { type: 'apiKey', in: 'header', name: `${headerPrefix}-Session-Token` },
       },
     },
   }
 }
+
+const KEY_OR_SESSION = [{ key: [], secret: [] }, { session: [] }]
+/** Credentials of the paths that map programs and Prometheus read. */
+const ALSO_BASIC = [...KEY_OR_SESSION, { basic: [] }]
 
 function tilePaths(): Record<string, PathItem> {
   const map = pathParameter('map')
@@ -59,6 +67,7 @@ function tilePaths(): Record<string, PathItem> {
     '/tiles/{map}/tiles.json': {
       get: {
         ...operation('Map tiles', 'tileJson', 'TileJSON of a map: where its tiles are, and what is in them'),
+        security: ALSO_BASIC,
         parameters: [map],
         responses: answers('TileJSON 3.0.0', 'application/json', { type: 'object' }),
       },
@@ -66,6 +75,7 @@ function tilePaths(): Record<string, PathItem> {
     '/tiles/{map}/{z}/{x}/{y}.mvt': {
       get: {
         ...operation('Map tiles', 'tile', 'Vector tile of the roads of a map'),
+        security: ALSO_BASIC,
         parameters: [map, ...place, headerParameter('If-None-Match', false)],
         responses: {
           ...answers('The tile', 'application/vnd.mapbox-vector-tile'),
@@ -85,6 +95,7 @@ function ogcPaths(): Record<string, PathItem> {
   const get = (id: string, summary: string, parameters: object[], type = 'application/json') => ({
     get: {
       ...operation('OGC API – Features', id, summary),
+      security: ALSO_BASIC,
       parameters: [...parameters, queryParameter('f', { type: 'string', enum: ['json', 'html'] })],
       responses: {
         200: { description: summary, content: { [type]: {}, 'text/html': {} } },
@@ -134,7 +145,7 @@ function openPaths(): Record<string, PathItem> {
     '/readyz': get('isReady', 'Whether each part is ready', {
       responses: { ...answers('Every part is ready', 'application/json'), ...notReady },
     }),
-    '/metrics': get('metrics', 'Figures for Prometheus', { security: undefined }, 'text/plain'),
+    '/metrics': get('metrics', 'Figures for Prometheus', { security: ALSO_BASIC }, 'text/plain'),
     '/openrpc.json': get('openRpc', 'OpenRPC document of every method'),
     '/openapi.json': get('openApi', 'This document'),
   }

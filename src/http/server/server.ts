@@ -57,6 +57,7 @@ export function createHttpServer(
   const server = openServer(limits, tls)
   const drain = createDrain(server)
   const listener = guard.guard((request, response) => {
+    if (countHosts(request) > 1) return refuseHosts(request, response)
     lingerAfterEarlyAnswer(request, response, limits.bodyMs)
     // what the library cannot send, such as a header that Node refuses, cuts this connection and nothing else
     void Promise.resolve(answer(request, response)).catch((error: Error) => response.destroy(error))
@@ -92,6 +93,23 @@ function openServer(limits: Config['limits'], tls: TlsPair | null): NodeServer {
   }
   if (tls === null) return createServer(options)
   return createTlsServer({ ...options, ...tls, handshakeTimeout: limits.headerMs })
+}
+
+/** Host headers of a request: Node reads the first, a proxy before it may have read another. */
+function countHosts({ rawHeaders }: IncomingMessage): number {
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? ''
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  return hosts
+}
+
+/** Refuses a request with several Host headers. @see RFC 9112 section 3.2 */
+function refuseHosts(request: IncomingMessage, response: ServerResponse): void {
+  const message = `The HTTP request cannot be read: found ${countHosts(request)} Host headers, expected one`
+  const { status, headers, body } = plainRefusal(new AppError('BAD_HTTP', {}, { message }))
+  response.writeHead(status, { ...headers, Connection: 'close' }).end(body)
 }
 
 /** Answers a request that Node could not read, with the body that Node's own answer lacks. */

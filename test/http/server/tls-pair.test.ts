@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import https from 'node:https'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import tls from 'node:tls'
@@ -89,5 +90,35 @@ function fingerprintOf(port: number): Promise<string> {
       socket.destroy()
     })
     socket.on('error', reject)
+  })
+}
+
+t.test('tls: every answer carries HSTS, and none without TLS', { skip: missing('openssl') }, async (t) => {
+  const dir = t.testdir()
+  const { gateway } = await startGateway(t, {
+    settings: { server: makePair(dir, 'own') },
+    dataDir: path.join(dir, 'tls'),
+  })
+  const plain = await startGateway(t, { dataDir: path.join(dir, 'plain') })
+  for (const [file, verb] of [
+    ['/healthz', 'GET'],
+    ['/console/', 'GET'],
+    ['/ogc', 'GET'],
+    ['/nothing', 'POST'],
+  ] as const) {
+    t.equal(await hstsOf(gateway.port, file, verb), 'max-age=31536000', file)
+    const response = await fetch(`${plain.url}${file}`, { method: verb })
+    t.equal(response.headers.get('strict-transport-security'), null)
+  }
+})
+
+function hstsOf(port: number, file: string, method: string): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port, path: file, method, rejectUnauthorized: false, agent: false }
+    const request = https.request(options, (response) => {
+      response.resume()
+      resolve(response.headers['strict-transport-security'])
+    })
+    request.on('error', reject).end()
   })
 }
