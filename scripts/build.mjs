@@ -35,6 +35,7 @@ const { metafile } = await build({
 writeFileSync('build/bundle.json', JSON.stringify(metafile)) // read by `npm run bench -- footprint`
 for (const [role, run] of [
   ['search', 'runSearchWorker'],
+  ['reader', 'runReaderWorker'],
   ['job', 'runJobWorker'],
   ['backup', 'runBackupWorker'],
 ])

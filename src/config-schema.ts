@@ -167,6 +167,16 @@ const Limits = z.strictObject({
   diskReserveBytes: bytes(64 * 1024 * 1024, 'free space below which writes are refused'),
 })
 
+const Reads = z.strictObject({
+  threads: count(2, 'most threads that read tables and datasets; each takes about 10 MB while it runs', 64),
+  maxOpen: count(16, 'most answers of tables and datasets that are made at the same time', 1000),
+  maxQueue: count(256, 'most reads of tables and datasets that wait', 100_000),
+  timeLimitMs: ms(
+    30_000,
+    'longest time that a caller waits for the parts of one answer of tables or datasets, summed',
+  ),
+})
+
 const Backup = z.strictObject({
   dir: file('directory of scheduled backups, best on another disk; absent: no scheduled backups'),
   everyHours: count(24, 'interval of scheduled backups, hours', 8760),
@@ -387,6 +397,7 @@ export const ConfigSchema = z.strictObject({
   log: LogSettings.prefault({}),
   session: Session.prefault({}),
   limits: Limits.prefault({}),
+  reads: Reads.prefault({}),
   backup: Backup.prefault({}),
   riskmap: Riskmap.prefault({}),
   routing: Routing.prefault({}),

@@ -26,13 +26,19 @@ async function main(): Promise<void> {
   if (workerData.role === 'search') {
     const { runSearchWorker } = await import('./gateway/workers/search.js')
     runSearchWorker(parentPort, workerData)
+  } else if (workerData.role === 'reader') {
+    const { runReaderWorker } = await import('./gateway/workers/reader.js')
+    runReaderWorker(parentPort, workerData)
   } else if (workerData.role === 'job') {
     const { runJobWorker } = await import('./gateway/workers/job.js')
     runJobWorker(parentPort, workerData)
   } else if (workerData.role === 'backup') {
     const { runBackupWorker } = await import('./gateway/workers/backup.js')
     runBackupWorker(parentPort, workerData)
-  } else throw new Error(`found the worker role ${String(workerData.role)}, expected search, job or backup`)
+  } else {
+    const found = String(workerData.role)
+    throw new Error(`found the worker role ${found}, expected search, reader, job or backup`)
+  }
 }
 
 /** Runs a .js or .ts file as Node would. @param args the file, then its own arguments */

@@ -8,7 +8,6 @@ import { probeWrite } from '../files/write-probe.js'
 import type { PartState } from '../http/health-routes.js'
 import type { FeatureSources } from '../storage/features.js'
 import { type Keyring, openKeyring } from '../storage/keyring.js'
-import { createDatasetTables, withDatasets } from '../storage/sqlite/datasets/table-reader.js'
 import { createFeatureSources } from '../storage/sqlite/features/sources.js'
 import { openState } from '../storage/sqlite/state.js'
 import type { State } from '../storage/state.js'
@@ -22,7 +21,7 @@ import { type ModelServices, openModelServices } from './models.js'
 import type { ServicesOptions } from './options.js'
 import { createReadiness } from './readiness.js'
 import { type LoaderServices, openLoaderServices } from './tables.js'
-import { createThreads, type Threads } from './threads.js'
+import { createThreads, type Threads, timedReaders } from './threads.js'
 
 /** Parts of the gateway that outlive a request. */
 export interface Services {
@@ -72,7 +71,6 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
   await maps.reload()
   const backups = openBackups(options, state)
 
-  const datasetTables = createDatasetTables(data.reader, { timeZoneMin, pageRows, nowUs })
   return {
     state,
     stores: authStores(state),
@@ -88,7 +86,7 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
       ...dataproc.context,
       sessions: withPromptCleaning(sessions, housekeeping),
       searcher,
-      tables: withDatasets(loading.tables, datasetTables),
+      readers: timedReaders(threads.readers, nowUs),
       loader: loading.loader,
       datasets,
       clock: state.clock,
@@ -104,7 +102,7 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
       await backups.stop()
       await models.close()
       const datasetsClosed = datasets.close()
-      await Promise.all([searcher.stop(), jobs.stop()]) // a running checksum fails with its thread
+      await Promise.all([searcher.stop(), jobs.stop(), threads.readers.stop()]) // a running checksum fails with its thread
       await datasetsClosed
       loading.close()
       await state.close()

@@ -1,6 +1,8 @@
 import type { Worker } from 'node:worker_threads'
 import { createWorkerClient, type WorkerClient } from '../worker/client.js'
+import { createReaderPool, type ReaderPool, type Readers } from '../worker/reader-pool.js'
 import type { ServicesOptions } from './options.js'
+import type { TimedRead } from './workers/reader.js'
 import { startWorker, type WorkerRole } from './workers/start.js'
 
 /** Idle time after which the job worker ends. */
@@ -10,6 +12,8 @@ const JOB_IDLE_MS = 30_000
  * spare.
  */
 const JOB_YOUNG_MB = 12
+/** A reader makes text, which is garbage as soon as it is sent. */
+const READER_YOUNG_MB = 4
 /** Bulk jobs that may wait; they take turns at the write lock anyway. */
 const MAX_JOBS = 32
 
@@ -18,11 +22,14 @@ export interface Threads {
   readonly searcher: WorkerClient
   /** bulk loads and exports; started by the first job */
   readonly jobs: WorkerClient
+  /** reads of tables and datasets; started by the first read that is not small */
+  readonly readers: ReaderPool
 }
 
 /** Makes the clients of the worker threads. No thread is started before its first call. */
 export function createThreads(options: ServicesOptions): Threads {
   const { config, log } = options
+  const { reads } = config
   return {
     searcher: createWorkerClient({
       spawn: () => spawn(options, 'search'),
@@ -35,6 +42,22 @@ export function createThreads(options: ServicesOptions): Threads {
       maxPending: MAX_JOBS,
       idleMs: JOB_IDLE_MS,
     }),
+    readers: createReaderPool({
+      spawn: () => spawn(options, 'reader', { maxYoungGenerationSizeMb: READER_YOUNG_MB }),
+      log,
+      maxThreads: reads.threads,
+      maxOpen: reads.maxOpen,
+      maxWaiting: reads.maxQueue,
+      timeLimitMs: reads.timeLimitMs,
+    }),
+  }
+}
+
+/** Returns readers that note the time of each call, which a condition may compare with. @param nowUs µs UTC */
+export function timedReaders(readers: Readers, nowUs: () => number): Readers {
+  return {
+    read: (name, payload, options) =>
+      readers.read(name, { payload, nowUs: nowUs() } satisfies TimedRead, options),
   }
 }
 

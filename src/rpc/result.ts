@@ -30,6 +30,11 @@ export function streamed(chunks: AsyncIterable<string>): StreamedJson {
   return result
 }
 
+/** Marks JSON text of a whole result, or such text that is made while it is sent. */
+export function textResult(text: string | AsyncIterable<string>): RawJson | StreamedJson {
+  return typeof text === 'string' ? rawJson(text) : streamed(text)
+}
+
 /** True for a marked result; false for a plain value of the same shape. */
 export function isMarked(value: unknown): value is RawJson | StreamedJson {
   return typeof value === 'object' && value !== null && made.has(value)

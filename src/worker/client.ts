@@ -1,7 +1,8 @@
 import type { Transferable, Worker } from 'node:worker_threads'
-import { AppError, type ErrorName, isAppError, messageOf } from '../errors.js'
+import { AppError, isAppError, messageOf } from '../errors.js'
 import type { Log } from '../log.js'
-import { CANCEL_ASKED, type FromWorker, type ToWorker, type WireError } from './protocol.js'
+import { CANCEL_ASKED, type FromWorker, type ToWorker } from './protocol.js'
+import { fromWire } from './wire-error.js'
 
 /** Limits and extras of one call. */
 export interface CallOptions {
@@ -192,12 +193,4 @@ function armIdleTimer(thread: Thread, idleMs: number | undefined): void {
   if (idleMs === undefined || thread.pending.size > 0) return
   thread.idleTimer = setTimeout(() => void thread.worker.terminate(), idleMs)
   thread.idleTimer.unref()
-}
-
-function fromWire(wire: WireError): Error {
-  if (wire.errorName !== null)
-    return new AppError(wire.errorName as ErrorName, wire.data, { message: wire.message })
-  const error = Object.assign(new Error(wire.message), wire.code === undefined ? {} : { code: wire.code })
-  if (wire.stack !== undefined) error.stack = wire.stack
-  return error
 }

@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
-import { AppError, isAppError, messageOf } from '../errors.js'
-import { CANCEL_ASKED, type FromWorker, type ToWorker, type WireError } from './protocol.js'
+import { AppError } from '../errors.js'
+import { CANCEL_ASKED, type FromWorker, type ToWorker } from './protocol.js'
+import { toWire } from './wire-error.js'
 
 /** Context of a call in a worker thread. */
 export interface Work {
@@ -67,12 +68,4 @@ async function answer(
 
 function post(port: MessagePort, message: FromWorker): void {
   port.postMessage(message)
-}
-
-function toWire(error: unknown): WireError {
-  const stack = error instanceof Error ? error.stack : undefined
-  if (isAppError(error))
-    return { errorName: error.errorName, message: error.message, data: error.data, stack, code: undefined }
-  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
-  return { errorName: null, message: messageOf(error), data: {}, stack, code }
 }

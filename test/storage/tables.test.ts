@@ -2,9 +2,11 @@ import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { eventdata } from '../../src/api/map/eventdata.js'
+import { mapReads } from '../../src/api/map/reads.js'
 import { loadConfig } from '../../src/config.js'
 import { ALL_COLUMNS, type AnyRecord, anyRecord } from '../support/any-record.js'
 import { adminCaller } from '../support/caller.js'
+import { inlineReaders } from '../support/inline-readers.js'
 import { readResult } from '../support/read-stream.js'
 import { openTables, type Tables, TIME_ZONE_MIN } from '../support/tables.js'
 
@@ -81,13 +83,8 @@ async function askEventdata(tables: Tables, table: string): Promise<unknown[]> {
   const loaded = loadConfig(null, {}, {})
   if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults))
   const { signal } = new AbortController()
-  const context = {
-    tables: tables.reader,
-    signal,
-    caller: adminCaller,
-    config: loaded.config,
-    timeZoneMin: TIME_ZONE_MIN,
-  }
+  const readers = inlineReaders(mapReads({ tables: tables.reader, config: loaded.config }))
+  const context = { readers, signal, caller: adminCaller, timeZoneMin: TIME_ZONE_MIN }
   const params = { type: 'Feature', geometry: null, properties: { table } }
   const { value } = await readResult(await eventdata.call(params, context))
   return (value as { features: unknown[] }).features

@@ -1,11 +1,13 @@
 import t from 'tap'
 import type { MapContext } from '../../../src/api/map/context.js'
 import { eventdata } from '../../../src/api/map/eventdata.js'
+import { mapReads } from '../../../src/api/map/reads.js'
 import { loadConfig } from '../../../src/config.js'
 import { intersects } from '../../../src/geo/intersects.js'
 import type { Geometry } from '../../../src/geo/types.js'
 import { isMarked } from '../../../src/rpc/result.js'
 import { adminCaller } from '../../support/caller.js'
+import { inlineReaders } from '../../support/inline-readers.js'
 import { readResult } from '../../support/read-stream.js'
 import { rejectsWith } from '../../support/rejects-with.js'
 import { feature, openTables, type Tables, TIME_ZONE_MIN } from '../../support/tables.js'
@@ -18,13 +20,8 @@ interface Collection {
 function contextOf(tables: Tables, signal = new AbortController().signal): MapContext {
   const loaded = loadConfig(null, {}, {})
   if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults))
-  return {
-    tables: tables.reader,
-    signal,
-    caller: adminCaller,
-    config: loaded.config,
-    timeZoneMin: TIME_ZONE_MIN,
-  }
+  const readers = inlineReaders(mapReads({ tables: tables.reader, config: loaded.config }))
+  return { readers, signal, caller: adminCaller, timeZoneMin: TIME_ZONE_MIN }
 }
 
 /** A table of places on a lattice of tenths of a degree, `n` counting up. */

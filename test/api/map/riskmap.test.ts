@@ -2,6 +2,7 @@ import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import type { MapContext } from '../../../src/api/map/context.js'
+import { mapReads } from '../../../src/api/map/reads.js'
 import { riskmap } from '../../../src/api/map/riskmap.js'
 import { loadConfig, type Settings } from '../../../src/config.js'
 import { boxPolygon } from '../../../src/geo/bbox.js'
@@ -10,6 +11,7 @@ import { overlapsBox } from '../../../src/geo/mesh-cover.js'
 import { shapeOf } from '../../../src/geo/shape.js'
 import type { Bbox, Geometry, Position } from '../../../src/geo/types.js'
 import { adminCaller } from '../../support/caller.js'
+import { inlineReaders } from '../../support/inline-readers.js'
 import { readResult } from '../../support/read-stream.js'
 import { rejectsWith } from '../../support/rejects-with.js'
 import { feature, openTables, type Tables, TIME_ZONE_MIN } from '../../support/tables.js'
@@ -30,13 +32,8 @@ function contextOf(tables: Tables, settings: Settings = {}): MapContext {
   const loaded = loadConfig(null, {}, settings)
   if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults))
   const { signal } = new AbortController()
-  return {
-    tables: tables.reader,
-    signal,
-    caller: adminCaller,
-    config: loaded.config,
-    timeZoneMin: TIME_ZONE_MIN,
-  }
+  const readers = inlineReaders(mapReads({ tables: tables.reader, config: loaded.config }))
+  return { readers, signal, caller: adminCaller, timeZoneMin: TIME_ZONE_MIN }
 }
 
 async function themeOf(tables: Tables, name: string, cells: Cell[], levelColumn = 'risk'): Promise<void> {

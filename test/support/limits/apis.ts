@@ -34,6 +34,22 @@ export const APIS: Record<string, Crossing> = {
       t.equal(body.result.features.length, 11, 'read in pages of 4, answered whole')
     },
   },
+  'reads.maxQueue': {
+    settings: { reads: { maxOpen: 1, maxQueue: 1, threads: 1 } },
+    async cross(t, gateway) {
+      await ensureTable(gateway, 'queued')
+      const answers = await Promise.all(Array.from({ length: 12 }, () => likeRead(gateway, 'queued')))
+      const busy = answers.filter(({ body }) => body.error?.data.name === 'BUSY')
+      t.ok(busy.length > 0 && busy.length < 12, `${busy.length} of 12 are told to come again`)
+    },
+  },
+  'reads.timeLimitMs': {
+    settings: { reads: { timeLimitMs: 1 } }, // less than a thread takes to start
+    async cross(t, gateway) {
+      await ensureTable(gateway, 'slow')
+      isRefused(t, await likeRead(gateway, 'slow'), 200, 'TIME_LIMIT', /longer than its limit/)
+    },
+  },
   'limits.ogcFeatures': {
     async cross(t, gateway) {
       await ensureTable(gateway, 'items')
@@ -233,6 +249,12 @@ function route(wishes: object, name: string, message: RegExp): Crossing {
       isRefused(t, answer, 200, name, message)
     },
   }
+}
+
+/** A read that a reader thread answers. */
+function likeRead(gateway: Parameters<Crossing['cross']>[1], table: string) {
+  const properties = { table, columns: [], conds: { like: ['name', '%x%'] } }
+  return gateway.call(MAPS, 'mapserv.eventdata', { type: 'Feature', geometry: null, properties })
 }
 
 /** Many points, so that it takes a while. */

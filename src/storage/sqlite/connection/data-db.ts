@@ -21,7 +21,7 @@ export interface DataDb {
 }
 
 interface DataDbOptions {
-  /** page cache of the writer, KiB */
+  /** page cache of a connection, KiB */
   cacheKib?: number
 }
 
@@ -50,10 +50,30 @@ export function openDataDb(file: string, options: DataDbOptions = {}): DataDb {
 }
 
 /** Opens `data.db` read-only. The file must exist with its schema up to date. */
-export function openDataReader(file: string): Db {
-  const db = openDatabase(file, DATA_MIGRATIONS, { readonly: true })
+export function openDataReader(file: string, options: DataDbOptions = {}): Db {
+  const db = openDatabase(file, DATA_MIGRATIONS, { ...options, readonly: true })
   addSqlFunctions(db)
   return db
+}
+
+/** A connection for reads of one state each. */
+export interface SnapshotReader {
+  readonly db: Db
+  /** The first statement after it fixes the state that all statements see until `end`. */
+  begin(): void
+  end(): void
+  close(): void
+}
+
+/** Opens `data.db` for a thread that only reads. The file must exist with its schema up to date. */
+export function openSnapshotReader(file: string, options: DataDbOptions = {}): SnapshotReader {
+  const db = openDataReader(file, options)
+  return {
+    db,
+    begin: () => void db.exec('BEGIN'),
+    end: () => void db.exec('COMMIT'),
+    close: () => db.close(),
+  }
 }
 
 /**

@@ -1,0 +1,124 @@
+import { type Caller, requireScope } from '../../auth/caller.js'
+import type { Config } from '../../config.js'
+import type { MeshDegree } from '../../geo/mesh.js'
+import { prepareArea } from '../../geo/prepared-area.js'
+import type { Geometry } from '../../geo/types.js'
+import { isDatasetTable, type LoaderTable, type Span, type TableQuery, type TableReader } from '../../storage/tables.js'
+import { unknownTable } from '../../tables/loader.js'
+import { readMeshCells } from '../../tables/mesh-riskmap.js'
+import { findRiskSources, type RiskCell, type RiskQuery, readStoredCells } from '../../tables/riskmap.js'
+import type { ReadHandler } from '../../worker/read-host.js'
+import { collectionText } from '../feature-collection.js'
+
+/** Part of the caller that decides what a read may see. */
+type Rights = Pick<Caller, 'scopes'>
+
+/** Request for event data, as it crosses threads. */
+export interface EventdataRead extends Rights {
+  readonly table: string
+  readonly area: Geometry | null
+  readonly query: Omit<TableQuery, 'area'>
+}
+
+/** Request for risk map cells, as it crosses threads. */
+export interface RiskmapRead extends Rights {
+  readonly area: Geometry | null
+  readonly period: Span
+  readonly themes: readonly string[]
+  /** absent for the cells as they are stored */
+  readonly degree?: number
+}
+
+/** Names of the reads of this room. */
+export const EVENTDATA_READ = 'map.eventdata'
+export const RISKMAP_READ = 'map.riskmap'
+
+/** Parts of a reader thread that the reads of this room use. */
+interface MapSource {
+  readonly tables: Pick<TableReader, 'find' | 'pages'>
+  readonly config: Pick<Config, 'riskmap' | 'limits'>
+}
+
+/** Returns the reads of event data and risk maps, for a reader thread. */
+export function mapReads(source: MapSource): Record<string, ReadHandler> {
+  return {
+    async [EVENTDATA_READ]({ scopes, table: name, area, query }: EventdataRead, { signal }) {
+      const table = await source.tables.find(name)
+      if (table === undefined) throw unknownTable(name)
+      requireReading(table, { scopes })
+      const whole = area === null ? query : { ...query, area: prepareArea(area) }
+      return { text: collectionText(undefined, readFeatures(source, table, whole, signal)) }
+    },
+    async [RISKMAP_READ](request: RiskmapRead, { signal }) {
+      return { text: collectionText(COLLECTION_NAME, featureTexts(await cellsOf(source, request, signal))) }
+    },
+  }
+}
+
+/**
+ * Refuses rows of a dataset to keys that may not read datasets; `map:read` alone reads loader tables. The
+ * table is the one that is read, whatever had its name when the call came.
+ *
+ * @throws AppError FORBIDDEN
+ */
+function requireReading(table: LoaderTable, caller: Rights): void {
+  if (isDatasetTable(table)) requireScope(caller, 'dataset:read')
+}
+
+const COLLECTION_NAME = 'requestExtraRiskmapResponse'
+
+/** Yields texts of Features. */
+async function* readFeatures(
+  { tables }: MapSource,
+  table: LoaderTable,
+  query: TableQuery,
+  signal: AbortSignal,
+): AsyncGenerator<string[]> {
+  const name = nameInFeatures(table)
+  for await (const page of tables.pages(table, query, signal)) {
+    yield page.map(({ geometry, properties }) => eventText(name, geometry, properties))
+  }
+}
+
+/** Returns the property `table` of a table's Features. */
+export function nameInFeatures({ schema, tableName }: LoaderTable): string {
+  return `${schema}.${tableName}`
+}
+
+/** Returns the text of a Feature. The property `table` comes first; a column of that name replaces it. */
+export function eventText(
+  table: string,
+  geometry: Geometry | null,
+  properties: Record<string, unknown>,
+): string {
+  return JSON.stringify({ type: 'Feature', geometry, properties: { table, ...properties } })
+}
+
+async function cellsOf(
+  { tables, config }: MapSource,
+  { scopes, area, period, themes, degree }: RiskmapRead,
+  signal: AbortSignal,
+): Promise<AsyncGenerator<RiskCell[]>> {
+  const sources = await findRiskSources(tables, config.riskmap, themes)
+  for (const { table } of sources) requireReading(table, { scopes })
+  const query: RiskQuery = {
+    area: area === null ? undefined : prepareArea(area),
+    period,
+    sources,
+    levelColumn: config.riskmap.levelColumn,
+  }
+  if (degree === undefined) return readStoredCells(tables, query, signal)
+  // 1 to 5, as the schema requires
+  const mesh = { degree: degree as MeshDegree, maxCells: config.limits.meshCells }
+  return readMeshCells(tables, query, mesh, signal)
+}
+
+async function* featureTexts(cells: AsyncIterable<RiskCell[]>): AsyncGenerator<string[]> {
+  for await (const batch of cells) yield batch.map(cellText)
+}
+
+/** `datetime` is the start of the cell's slot, null when the cell has always been valid. */
+function cellText({ geometry, theme, start, level }: RiskCell): string {
+  const properties = { theme, datetime: start, risk: level }
+  return JSON.stringify({ type: 'Feature', geometry, properties })
+}

@@ -1,0 +1,289 @@
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import t from 'tap'
+import { AppError } from '../../src/errors.js'
+import { createLog } from '../../src/log.js'
+import { type ReadHandler, serveReads } from '../../src/worker/read-host.js'
+import { createReaderPool, type ReaderPool, type ReaderPoolOptions } from '../../src/worker/reader-pool.js'
+import type { SpawnedReader } from '../../src/worker/reader-threads.js'
+import { rejectsWith } from '../support/rejects-with.js'
+
+/** What the threads of a test did, in order. */
+interface Seen {
+  readonly events: string[]
+  readonly logLines: string[]
+}
+
+type Handlers = Readonly<Record<string, ReadHandler>>
+
+/** A pool whose threads are ports of this thread. */
+function poolOf(
+  t: { teardown(work: () => unknown): unknown },
+  handlers: (threadNumber: number) => Handlers | undefined,
+  more: Partial<ReaderPoolOptions> = {},
+): { pool: ReaderPool; seen: Seen } {
+  const seen: Seen = { events: [], logLines: [] }
+  let threads = 0
+  const pool = createReaderPool({
+    spawn: () => portThread(++threads, handlers(threads), seen),
+    log: createLog('debug', { write: (line) => void seen.logLines.push(line) }),
+    maxThreads: 2,
+    maxOpen: 4,
+    maxWaiting: 3,
+    timeLimitMs: 60_000,
+    ...more,
+  })
+  t.teardown(() => pool.stop())
+  return { pool, seen }
+}
+
+/** @param handlers undefined for a thread that never reacts */
+function portThread(number: number, handlers: Handlers | undefined, seen: Seen): SpawnedReader {
+  const { port1, port2 } = new MessageChannel()
+  if (handlers !== undefined) serveReads(port2 as MessagePort, () => session(handlers, seen))
+  seen.events.push(`start ${number}`)
+  return {
+    postMessage: (message: unknown) => port1.postMessage(message),
+    on(name: string, listener: (value: never) => void) {
+      if (name === 'message') port1.on('message', listener as (value: unknown) => void)
+      return this as never
+    },
+    async terminate() {
+      seen.events.push(`terminate ${number}`)
+      port1.close()
+      port2.close()
+      return 1
+    },
+  } as SpawnedReader
+}
+
+function session(handlers: Handlers, { events }: Seen) {
+  return {
+    handlers,
+    begin: () => void events.push('begin'),
+    end: () => void events.push('end'),
+    close: () => void events.push('close'),
+  }
+}
+
+async function* texts(parts: readonly string[], onEnd: () => void = () => undefined): AsyncGenerator<string> {
+  try {
+    for (const part of parts) yield part
+  } finally {
+    onEnd()
+  }
+}
+
+async function whole({ text }: { text: string | AsyncIterable<string> }): Promise<string> {
+  if (typeof text === 'string') return text
+  let all = ''
+  for await (const part of text) all += part
+  return all
+}
+
+const LARGE = 'x'.repeat(40_000)
+const say: Handlers = {
+  say: (words: string[]) => ({ head: words.length, text: texts(words) }),
+  fail: () => {
+    throw new AppError('UNKNOWN_TABLE', { data_name: 'x' }, { message: 'no table x' })
+  },
+  failLate: () => ({
+    text: (async function* () {
+      yield LARGE
+      throw new Error('a late fault')
+    })(),
+  }),
+}
+
+t.test('readers: a short answer is one text, a long one is read in pieces, each with its head', async (t) => {
+  const { pool, seen } = poolOf(t, () => say)
+  const short = await pool.read('say', ['a', 'b'])
+  t.same(short, { head: 2, text: 'ab' })
+  const long = await pool.read('say', [LARGE, LARGE, 'end'])
+  t.equal(long.head, 3)
+  t.not(typeof long.text, 'string')
+  t.equal(await whole(long), `${LARGE}${LARGE}end`)
+  t.same(await pool.read('say', []), { head: 0, text: '' })
+  t.same(seen.events.slice(0, 3), ['start 1', 'begin', 'end'])
+  t.same(pool.stats(), { threads: 1, open: 0, waiting: 0 })
+})
+
+t.test(
+  'readers: errors keep their names and data; a fault after the first piece breaks the text',
+  async (t) => {
+    const { pool } = poolOf(t, () => say)
+    await rejectsWith(t, pool.read('fail', null), 'UNKNOWN_TABLE', {
+      message: /^no table x$/,
+      data: { data_name: 'x' },
+    })
+    await t.rejects(pool.read('nothing', null), { message: 'the reader has no handler nothing' })
+    const { text } = await pool.read('failLate', null)
+    await t.rejects(whole({ text }), { message: 'a late fault' })
+    t.same(pool.stats().open, 0)
+  },
+)
+
+t.test(
+  'readers: a caller that takes nothing stops the work after the window, and closing ends it',
+  async (t) => {
+    let made = 0
+    let isClosed = false
+    const endless: Handlers = {
+      endless: () => ({
+        text: (async function* () {
+          try {
+            for (;;) {
+              made++
+              yield LARGE
+            }
+          } finally {
+            isClosed = true
+          }
+        })(),
+      }),
+    }
+    const { pool } = poolOf(t, () => endless)
+    const { text } = await pool.read('endless', null)
+    if (typeof text === 'string') throw new Error('expected a stream')
+    await turns()
+    const lying = made
+    await turns()
+    t.equal(made, lying, 'nothing more is made')
+    t.ok(made >= 7 && made <= 9, `${made} pieces of 40,000 for a window of 256 Ki and the one taken`)
+    await text.next()
+    await text.next()
+    await turns()
+    t.ok(made > lying, 'goes on when pieces are taken')
+    await text.return?.()
+    await turns()
+    t.ok(isClosed)
+    t.equal(pool.stats().open, 0)
+  },
+)
+
+t.test('readers: one that waits for its caller keeps no other from running', async (t) => {
+  const { pool } = poolOf(t, () => say, { maxThreads: 1 })
+  const slow = await pool.read(
+    'say',
+    Array.from({ length: 20 }, () => LARGE),
+  )
+  t.equal(await whole(await pool.read('say', ['quick'])), 'quick')
+  t.equal((await whole(slow)).length, LARGE.length * 20)
+})
+
+t.test('readers: more than `maxOpen` wait their turn, and more than `maxWaiting` are refused', async (t) => {
+  const gate = new Map<string, () => void>()
+  const held: Handlers = {
+    hold: (name: string) => ({
+      text: (async function* () {
+        await new Promise<void>((resolve) => gate.set(name, resolve))
+        yield name
+      })(),
+    }),
+  }
+  const { pool, seen } = poolOf(t, () => held, { maxOpen: 2, maxWaiting: 2 })
+  const reads = ['a', 'b', 'c', 'd'].map((name) => pool.read('hold', name))
+  await turns()
+  t.same([...gate.keys()].sort(), ['a', 'b'])
+  t.same(pool.stats(), { threads: 2, open: 2, waiting: 2 }, 'a second thread, because the first has work')
+  await rejectsWith(t, pool.read('hold', 'e'), 'BUSY', { data: { maxPending: 2, retryAfterS: 1 } })
+  for (const name of ['a', 'b', 'c', 'd']) {
+    gate.get(name)?.()
+    await turns()
+  }
+  t.same(await Promise.all(reads.map(async (read) => await whole(await read))), ['a', 'b', 'c', 'd'])
+  t.equal(seen.events.filter((event) => event.startsWith('start')).length, 2)
+})
+
+t.test('readers: a signal cancels, whether the read waits, works or is read', async (t) => {
+  const { pool } = poolOf(t, () => ({ ...say, never: () => new Promise(() => undefined) }), { maxOpen: 2 })
+  const controllers = [1, 2, 3].map(() => new AbortController())
+  const reads = controllers.map(({ signal }) => pool.read('never', null, { signal }))
+  for (const { signal } of controllers) t.notOk(signal.aborted)
+  for (const controller of controllers.toReversed()) controller.abort()
+  for (const read of reads) await rejectsWith(t, read, 'CANCELLED')
+  const controller = new AbortController()
+  await rejectsWith(t, pool.read('say', [], { signal: AbortSignal.abort() }), 'CANCELLED')
+  const fresh = poolOf(t, () => say).pool
+  const { text } = await fresh.read('say', [LARGE, LARGE], { signal: controller.signal })
+  controller.abort()
+  await rejectsWith(t, whole({ text }), 'CANCELLED')
+})
+
+t.test(
+  'readers: a thread that does not react is ended at the limit; its other jobs begin again',
+  async (t) => {
+    const { pool, seen } = poolOf(t, (number) => (number === 1 ? undefined : say), {
+      maxThreads: 1,
+      timeLimitMs: 20,
+      graceMs: 20,
+    })
+    const stuck = pool.read('say', ['lost'])
+    await rejectsWith(t, stuck, 'TIME_LIMIT', { data: { limitMs: 20 } })
+    await until(() => seen.events.includes('terminate 1'))
+    t.equal(await whole(await pool.read('say', ['again'])), 'again')
+    t.match(seen.logLines.join(''), /did not react/)
+    t.same(pool.stats().open, 0)
+  },
+)
+
+t.test(
+  'readers: jobs of an ended thread that have no answer yet are answered by its successor',
+  async (t) => {
+    const { pool, seen } = poolOf(t, (number) => (number === 1 ? undefined : say), {
+      maxThreads: 1,
+      graceMs: 5,
+    })
+    const controller = new AbortController()
+    const guilty = pool.read('say', ['guilty'], { signal: controller.signal })
+    const innocent = pool.read('say', ['innocent'])
+    controller.abort()
+    await rejectsWith(t, guilty, 'CANCELLED')
+    t.equal(await whole(await innocent), 'innocent')
+    t.same(
+      seen.events.filter((event) => /^(start|terminate)/.test(event)),
+      ['start 1', 'start 2', 'terminate 1'],
+    )
+  },
+)
+
+t.test('readers: an answer that nobody reads gives way when others wait', async (t) => {
+  const many = Array.from({ length: 20 }, () => LARGE)
+  const { pool } = poolOf(t, () => say, { maxOpen: 1, lyingMs: 10 })
+  const lying = await pool.read('say', many)
+  const next = pool.read('say', ['next'])
+  t.equal(await whole(await next), 'next')
+  await rejectsWith(t, whole(lying), 'TIME_LIMIT')
+})
+
+t.test('readers: threads end when they have no jobs, and with the pool', async (t) => {
+  const { pool, seen } = poolOf(t, () => say, { idleMs: 5 })
+  await pool.read('say', ['a'])
+  await until(() => seen.events.includes('terminate 1'))
+  const { text } = await pool.read(
+    'say',
+    Array.from({ length: 20 }, () => LARGE),
+  )
+  await pool.stop()
+  await rejectsWith(t, whole({ text }), 'CANCELLED')
+  await rejectsWith(t, pool.read('say', ['a']), 'CANCELLED')
+})
+
+t.test('readers: a thread that cannot start fails the read alone', async (t) => {
+  let isBroken = true
+  const { pool } = poolOf(t, () => {
+    if (isBroken) throw new Error('no memory')
+    return say
+  })
+  await t.rejects(pool.read('say', ['a']), { message: 'no memory' })
+  isBroken = false
+  t.equal(await whole(await pool.read('say', ['b'])), 'b')
+})
+
+/** Lets messages between ports pass. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+async function until(isDone: () => boolean): Promise<void> {
+  while (!isDone()) await new Promise((resolve) => setImmediate(resolve))
+}
