@@ -45,7 +45,8 @@ const SMALL: Settings = {
 }
 
 /** Every setting that refuses something when it is crossed. */
-const isLimit = (setting: string) => /^limits\.|^routing\.max|^routing\.timeLimitMs$|^reads\.(?:maxQueue|timeLimitMs)$/.test(setting)
+const isLimit = (setting: string) =>
+  /^limits\.|^routing\.max|^routing\.timeLimitMs$|^reads\.(?:maxQueue|timeLimitMs)$/.test(setting)
 
 t.test('limits: each setting that limits something is crossed here', async (t) => {
   const limits = describeSettings()

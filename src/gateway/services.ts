@@ -49,7 +49,6 @@ export interface Services {
  */
 export async function openServices(options: ServicesOptions): Promise<Services> {
   const { config, layout, log } = options
-  const { pageRows } = config.limits
   const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
   const keyring = openKeyring(layout.keyFile)
   const state = await openState(layout.stateDb, { keyring })

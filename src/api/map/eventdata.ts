@@ -22,7 +22,10 @@ export const eventdata = defineMethod({
 })
 
 /** Returns the read of a call; an absent member is left out instead of set to undefined. */
-function readOf(params: z.output<typeof EventdataParams>, { timeZoneMin, caller }: MapContext): EventdataRead {
+function readOf(
+  params: z.output<typeof EventdataParams>,
+  { timeZoneMin, caller }: MapContext,
+): EventdataRead {
   const { table, columns, conds, limit, offset, order } = params.properties
   const span = readPeriod(params.properties, timeZoneMin)
   return {

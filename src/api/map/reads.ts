@@ -3,7 +3,13 @@ import type { Config } from '../../config.js'
 import type { MeshDegree } from '../../geo/mesh.js'
 import { prepareArea } from '../../geo/prepared-area.js'
 import type { Geometry } from '../../geo/types.js'
-import { isDatasetTable, type LoaderTable, type Span, type TableQuery, type TableReader } from '../../storage/tables.js'
+import {
+  isDatasetTable,
+  type LoaderTable,
+  type Span,
+  type TableQuery,
+  type TableReader,
+} from '../../storage/tables.js'
 import { unknownTable } from '../../tables/loader.js'
 import { readMeshCells } from '../../tables/mesh-riskmap.js'
 import { findRiskSources, type RiskCell, type RiskQuery, readStoredCells } from '../../tables/riskmap.js'
