@@ -1,22 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
+import { bytes, count, Dataproc, file, ms, Reads } from './config-sections.js'
 import { parseOffset } from './datetime.js'
-
-const bytes = (defaultBytes: number, what: string) =>
-  z.int().min(1024).max(Number.MAX_SAFE_INTEGER).default(defaultBytes).describe(`${what}, bytes`)
-const ms = (defaultMs: number, what: string) =>
-  z.int().min(1).max(86_400_000).default(defaultMs).describe(`${what}, milliseconds`)
-const count = (defaultCount: number, what: string, max = 1_000_000) =>
-  z.int().min(1).max(max).default(defaultCount).describe(what)
-const file = (what: string) => z.string().min(1).max(4096).optional().describe(what)
-
-/** True for an IP address, and for one with the length of a prefix. */
-function isAddressOrBlock(text: string): boolean {
-  const [address = '', prefix, ...rest] = text.split('/')
-  const version = isIP(address)
-  if (version === 0 || rest.length > 0) return false
-  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 6 ? 128 : 32))
-}
 
 const Service = z.strictObject({
   headerPrefix: z
@@ -165,16 +150,6 @@ const Limits = z.strictObject({
   modelParts: count(6, 'most parts of a model upload that are read; a valid one has two', 100),
   modelDataBytes: bytes(1024 * 1024, 'largest data part of a model upload'),
   diskReserveBytes: bytes(64 * 1024 * 1024, 'free space below which writes are refused'),
-})
-
-const Reads = z.strictObject({
-  threads: count(2, 'most threads that read tables and datasets; each takes about 10 MB while it runs', 64),
-  maxOpen: count(16, 'most answers of tables and datasets that are made at the same time', 1000),
-  maxQueue: count(256, 'most reads of tables and datasets that wait', 100_000),
-  timeLimitMs: ms(
-    30_000,
-    'longest time that a caller waits for the parts of one answer of tables or datasets, summed',
-  ),
 })
 
 const Backup = z.strictObject({
@@ -342,45 +317,6 @@ const Update = z.strictObject({
     .max(3600)
     .default(90)
     .describe('time after which an updated gateway that is not ready is rolled back, seconds'),
-})
-
-const Dataproc = z.strictObject({
-  backend: z
-    .union([z.literal('embedded'), z.url({ protocol: /^https?$/ }).max(2048)], {
-      error: 'expected embedded, or the http: or https: address of a backend',
-    })
-    .default('embedded')
-    .meta({ type: 'string' })
-    .describe('embedded: modules run on this device; a URL: requests are forwarded to that backend'),
-  modulesDir: file('directory of the modules; absent: modules/ in the data directory'),
-  nodePath: file('Node executable for .js and .ts scripts; absent: the one that runs the gateway'),
-  isolation: z
-    .enum(['auto', 'namespaces', 'none'])
-    .default('auto')
-    .describe(
-      'namespaces: a module sees only its own files and processes; auto: namespaces where the system allows them; none: a module sees all files of the user',
-    ),
-  maxConcurrent: count(2, 'modules that run at the same time', 1000),
-  maxQueue: count(16, 'most runs that wait', 10_000),
-  timeLimitS: z
-    .int()
-    .min(1)
-    .max(604_800)
-    .default(600)
-    .describe('longest time of a run, or of a request to the backend, seconds'),
-  memoryBytes: bytes(256 * 1024 * 1024, 'memory limit of a run, over all its processes'),
-  diskBytes: bytes(
-    1024 * 1024 * 1024,
-    'disk limit of a run: its output, work, session and application files',
-  ),
-  printBytes: bytes(1024 * 1024, 'limit of the text that a run prints, standard output and error together'),
-  maxProcesses: count(64, 'most processes of a run', 10_000),
-  maxModels: count(1000, 'most models of one input', 100_000),
-  logRuns: count(200, 'number of runs whose logs are kept', 100_000),
-  logBytes: bytes(32 * 1024 * 1024, 'size limit of the logs of all runs'),
-  connectTimeoutS: z.int().min(1).max(600).default(10).describe('time to connect to a backend, seconds'),
-  requestBytes: bytes(64 * 1024 * 1024, 'largest request that is forwarded to a backend'),
-  answerBytes: bytes(256 * 1024 * 1024, 'largest answer that is accepted from a backend'),
 })
 
 /** Settings, as in `edge.config.json`; each can be given as `FIELDGATE_SECTION__NAME`, some by a flag. */
