@@ -3,6 +3,14 @@ import { z } from 'zod'
 import { bytes, count, Dataproc, file, ms, Reads } from './config-sections.js'
 import { parseOffset } from './datetime.js'
 
+/** True for an IP address, and for one with the length of a prefix. */
+function isAddressOrBlock(text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/')
+  const version = isIP(address)
+  if (version === 0 || rest.length > 0) return false
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 6 ? 128 : 32))
+}
+
 const Service = z.strictObject({
   headerPrefix: z
     .string()

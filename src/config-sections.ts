@@ -12,14 +12,6 @@ export const count = (defaultCount: number, what: string, max = 1_000_000) =>
 /** Path of a file or directory, which may be absent. */
 export const file = (what: string) => z.string().min(1).max(4096).optional().describe(what)
 
-/** True for an IP address, and for one with the length of a prefix. */
-function isAddressOrBlock(text: string): boolean {
-  const [address = '', prefix, ...rest] = text.split('/')
-  const version = isIP(address)
-  if (version === 0 || rest.length > 0) return false
-  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 6 ? 128 : 32))
-}
-
 /** Settings `reads`: threads that read tables and datasets. */
 export const Reads = z.strictObject({
   threads: count(2, 'most threads that read tables and datasets; each takes about 10 MB while it runs', 64),
