@@ -13,6 +13,8 @@ interface UpkeepLoopDeps extends Omit<UpkeepDeps, 'onDamaged'> {
   settings: { sweepMinutes: number; scrubBytesPerSecond: number; uploadExpiryS: number }
   /** returns the ids of parts that belong to waiting transfers */
   keptParts(): Promise<ReadonlySet<string>>
+  /** for tests: waits, or less if the signal fires. By default a timer that does not keep the process alive */
+  wait?(ms: number, signal: AbortSignal): Promise<unknown>
 }
 
 /** Upkeep of the model store. */
@@ -35,7 +37,8 @@ export function startUpkeep(loop: UpkeepLoopDeps): Upkeep {
       damagedCount += count
     },
   }
-  const wait = (ms: number) => sleep(ms, undefined, { signal, ref: false }).catch(() => undefined)
+  const timer = loop.wait ?? ((ms) => sleep(ms, undefined, { signal, ref: false }))
+  const wait = async (ms: number) => void (await timer(ms, signal).catch(() => undefined)) // stopped
   const repeat = async (subject: string, work: () => Promise<unknown>, pauseMs: number) => {
     while (!signal.aborted) {
       try {

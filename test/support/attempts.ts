@@ -94,6 +94,9 @@ export const FACTS: ModelFacts = {
   startUs: 1,
 }
 
+/** Id of a form that rows of uploads and keys have. */
+export const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
+
 /** A model store on disk and in memory, with one upstream. Registered models of state 10 are queued for it. */
 export async function attemptParts(t: Test) {
   const root = t.testdir()

@@ -1,7 +1,8 @@
+import dns from 'node:dns'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import t from 'tap'
-import { createAddressCheck } from '../../src/sync/address-guard.js'
+import net, { type AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { createAddressCheck, createGuardedConnector } from '../../src/sync/address-guard.js'
 import { createUpstreamClient } from '../../src/sync/http-client.js'
 import { rejectsWith } from '../support/rejects-with.js'
 
@@ -99,47 +100,84 @@ t.test('address guard: asked when connecting, by name and for every spelling of 
   t.equal((await send('localhost', true)).status, 200)
 })
 
-t.test(
-  'http client: replies are capped, redirects are not followed, a silent peer is given up',
-  async (t) => {
-    const server = createServer((request, response) => {
-      if (request.url === '/large') response.end('x'.repeat(5000))
-      else if (request.url === '/redirect') response.writeHead(302, { location: '/large' }).end()
-      else if (request.url === '/pieces') response.write('{')
+/** Lets every name have these addresses until the end of a test. Returns what was asked for. */
+function resolveTo(t: Test, ...addresses: string[]) {
+  const asked: { host: string; options: dns.LookupAllOptions }[] = []
+  const { lookup } = dns
+  const replaced = (
+    host: string,
+    options: dns.LookupAllOptions,
+    callback: (error: null, list: dns.LookupAddress[]) => void,
+  ) => {
+    asked.push({ host, options })
+    setImmediate(() => callback(null, addresses.map((address) => ({ address, family: net.isIP(address) }))))
+  }
+  dns.lookup = replaced as typeof lookup
+  t.teardown(() => {
+    dns.lookup = lookup
+  })
+  return asked
+}
+
+/** Connects to a name at a port of this machine. */
+async function connectTo(port: number, host = 'up.example'): Promise<Error | undefined> {
+  const connector = createGuardedConnector({ allowPrivate: true, allowLoopback: true, connectTimeoutMs: 20_000 })
+  return await new Promise((resolve) =>
+    connector({ hostname: host, protocol: 'http:', port: String(port) }, (error, socket) => {
+      socket?.destroy()
+      resolve(error ?? undefined)
+    }),
+  )
+}
+
+async function listening(t: Test): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+t.test('address guard: a name with allowed and refused addresses is refused', async (t) => {
+  const port = await listening(t)
+  for (const addresses of [['127.0.0.1', '169.254.169.254'], ['224.0.0.1', '127.0.0.1'], ['::1', 'fe80::1']]) {
+    const asked = resolveTo(t, ...addresses)
+    t.match(await connectTo(port), {
+      code: 'EADDRREFUSED',
+      message: 'the address of up.example is not allowed for upstreams',
     })
-    await new Promise<void>((resolve) => server.listen(0, resolve))
-    t.teardown(() => {
-      server.closeAllConnections()
-      server.close()
-    })
-    const { port } = server.address() as AddressInfo
-    const client = createUpstreamClient(
-      `http://127.0.0.1:${port}`,
-      { apikey: 'a', secret: 'b' },
-      {
-        idleTimeoutMs: 300,
-        connectTimeoutMs: 1000,
-        maxReplyBytes: 1000,
-        allowPrivate: true,
-        allowLoopback: true,
-        userAgent: 'test',
-      },
-    ) // prettier-ignore
-    t.teardown(() => client.close())
-    const { signal } = new AbortController()
-    const get = (path: string) => client.send({ method: 'GET', path, signal })
-    await rejectsWith(
-      t,
-      get('/large').then((reply) => reply.text()),
-      'UPSTREAM_REFUSED',
-      { message: /more than 1000 bytes/ },
-    )
-    t.equal((await get('/redirect')).status, 302)
-    await rejectsWith(t, get('/silent'), 'UPSTREAM_UNREACHABLE')
-    await rejectsWith(
-      t,
-      get('/pieces').then((reply) => reply.text()),
-      'UPSTREAM_UNREACHABLE',
-    )
-  },
-)
+    t.match(asked, [{ host: 'up.example', options: { all: true } }])
+  }
+  resolveTo(t, '127.0.0.1')
+  t.equal(await connectTo(port), undefined)
+})
+
+t.test('address guard: a name without an address is refused', async (t) => {
+  resolveTo(t)
+  t.match(await connectTo(9), { code: 'EADDRREFUSED' })
+})
+
+t.test('address guard: the error of the resolver is the error of the connection', async (t) => {
+  const { lookup } = dns
+  dns.lookup = ((_host: string, _options: object, callback: (error: Error) => void) =>
+    setImmediate(() => callback(Object.assign(new Error('no such host'), { code: 'ENOTFOUND' })))) as never
+  t.teardown(() => {
+    dns.lookup = lookup
+  })
+  t.match(await connectTo(9), { code: 'ENOTFOUND', message: 'no such host' })
+})
+
+t.test('address guard: one address is handed over where a connection takes no list', async (t) => {
+  const before = net.getDefaultAutoSelectFamily()
+  net.setDefaultAutoSelectFamily(false)
+  t.teardown(() => net.setDefaultAutoSelectFamily(before))
+  const port = await listening(t)
+  resolveTo(t, '127.0.0.1')
+  t.equal(await connectTo(port), undefined)
+  resolveTo(t, '169.254.169.254')
+  t.match(await connectTo(port), { code: 'EADDRREFUSED' })
+})
+
+t.test('address guard: IPv4 inside IPv6 without a mark is refused, but for loopback', async (t) => {
+  const demo = createAddressCheck({ allowPrivate: true, allowLoopback: true })
+  t.same(['::127.0.0.1', '::8.8.8.8', '::1', '127.0.0.1', '8.8.8.8'].map(demo), [true, true, false, false, false])
+})

@@ -159,6 +159,18 @@ t.test(
   },
 )
 
+t.test('http client: redirects are not followed', async (t) => {
+  const paths: (string | undefined)[] = []
+  const { get } = await setUp(t, (request, response) => {
+    paths.push(request.url)
+    response.writeHead(302, { location: '/elsewhere' }).end()
+  })
+  const reply = await get('/here')
+  await reply.discard()
+  t.equal(reply.status, 302)
+  t.same(paths, ['/here'])
+})
+
 t.test('http client: a silent upstream is given up after the idle time', async (t) => {
   const { get } = await setUp(t, () => undefined, { settings: { idleTimeoutMs: 300 } })
   await rejectsWith(t, get(), 'UPSTREAM_UNREACHABLE', { message: /timeout/i })
