@@ -15,7 +15,13 @@ async function setUp(t: Test, change: Partial<RegisterDeps> = {}) {
   const at = await attemptParts(t)
   const register = { ...at.deps.register, ...change }
   const { parts, requireSpace } = at.deps
-  const uploads = createUploads({ ...register, uploads: at.state.uploads, parts, maxOpenPerKey: 2, requireSpace })
+  const uploads = createUploads({
+    ...register,
+    uploads: at.state.uploads,
+    parts,
+    maxOpenPerKey: 2,
+    requireSpace,
+  })
   let ids = 0
   const announce = (upload: Partial<NewUpload> = {}, facts: Partial<typeof SUPPLIED> = {}) =>
     announceUpload(
@@ -108,7 +114,10 @@ t.test('announce: an error when the bytes are removed while they are registered'
   await put(BYTES)
   let stats = 0
   const { stat } = register.blobs
-  register.blobs = { ...register.blobs, stat: async (sha256) => (stats++ === 0 ? await stat(sha256) : undefined) }
+  register.blobs = {
+    ...register.blobs,
+    stat: async (sha256) => (stats++ === 0 ? await stat(sha256) : undefined),
+  }
   await t.rejects(announce(), /the announced bytes were removed meanwhile/)
   t.same(await counts(), { models: 1, uploads: 0 }, 'the sender announces them again')
 })
@@ -122,8 +131,14 @@ t.test('announce: LOOP, BODY_TOO_LARGE and UNKNOWN_STORE change nothing', async 
     message: /^Found 3001 bytes, expected at most 3000 \(limits\.modelBytes\)$/,
     data: { maxBytes: 3000 },
   })
-  await rejectsWith(t, announce({}, { store: 'snow' }), 'UNKNOWN_STORE', { data: { model_store_ddc: 'snow' } })
+  await rejectsWith(t, announce({}, { store: 'snow' }), 'UNKNOWN_STORE', {
+    data: { model_store_ddc: 'snow' },
+  })
   t.same(await counts(), { models: 1, uploads: 0 })
   const { announce: creating } = await setUp(t)
-  t.match(await creating({}, { store: 'snow' }), { upload: {} }, 'an unknown store is made by the registration')
+  t.match(
+    await creating({}, { store: 'snow' }),
+    { upload: {} },
+    'an unknown store is made by the registration',
+  )
 })

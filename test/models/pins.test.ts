@@ -54,3 +54,34 @@ t.test(
     t.equal(released, 2, 'the lease is released after a failure too')
   },
 )
+
+t.test('pins: bytes are pinned until the last pin is removed', async (t) => {
+  const pins = createPins()
+  const [first, second] = [await pins.pin('a'), await pins.pin('a')]
+  first()
+  t.equal(pins.isPinned('a'), true)
+  second()
+  t.equal(pins.isPinned('a'), false)
+  second()
+  t.equal(pins.isPinned('a'), false, 'a pin that is removed twice does not count below zero')
+  const third = await pins.pin('a')
+  t.equal(pins.isPinned('a'), true)
+  third()
+})
+
+t.test('pins: a removal that fails does not fail the pin that waits for it', async (t) => {
+  const pins = createPins()
+  let fail: () => void = () => undefined
+  const removing = pins.removeUnnamed(
+    'a',
+    async () => false,
+    () => new Promise((_resolve, reject) => (fail = () => reject(new Error('EIO')))),
+  )
+  await new Promise((resolve) => setImmediate(resolve))
+  const pinning = pins.pin('a')
+  t.equal(await pins.removeUnnamed('a', async () => false, async () => undefined), false, 'it is pinned')
+  fail()
+  await t.rejects(removing, /EIO/)
+  ;(await pinning)()
+  t.equal(pins.isPinned('a'), false)
+})

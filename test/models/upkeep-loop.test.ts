@@ -8,11 +8,17 @@ import { chunksOf } from '../support/blob-store-conformance.js'
 type Loop = Parameters<typeof startUpkeep>[0]
 
 /** Upkeep of a model store, whose waits end when the test lets them pass. */
-async function setUp(t: Test, prepare: (at: Awaited<ReturnType<typeof attemptParts>>) => unknown = () => undefined) {
+async function setUp(
+  t: Test,
+  prepare: (at: Awaited<ReturnType<typeof attemptParts>>) => unknown = () => undefined,
+) {
   const at = await attemptParts(t)
   await prepare(at)
   const lines: string[] = []
-  const log = { info: (_: object, m: string) => void lines.push(m), warn: (_: object, m: string) => void lines.push(m) }
+  const log = {
+    info: (_: object, m: string) => void lines.push(m),
+    warn: (_: object, m: string) => void lines.push(m),
+  }
   const idle: { beforeUs: number; kept: boolean[] }[] = []
   const clock = { isTrusted: true, nowUs: 9_000_000_000 }
   /** waits that have begun: duration → end */

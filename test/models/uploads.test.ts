@@ -10,7 +10,8 @@ import { chunksOf } from '../support/blob-store-conformance.js'
 import { rejectsWith } from '../support/rejects-with.js'
 
 const BYTES = randomBytes(3000)
-const digest = (algorithm: 'sha1' | 'sha256', bytes: Uint8Array) => createHash(algorithm).update(bytes).digest()
+const digest = (algorithm: 'sha1' | 'sha256', bytes: Uint8Array) =>
+  createHash(algorithm).update(bytes).digest()
 const SHA256 = digest('sha256', BYTES).toString('hex')
 const { startUs: _, ...SUPPLIED } = FACTS
 
@@ -31,7 +32,14 @@ async function setUp(t: Test) {
     })
   const uploads = open()
   const create = (change: Partial<NewUpload> = {}) =>
-    uploads.create({ uploadId: uuid(1), keyId: 'key', sha256: SHA256, sizeBytes: 3000, facts: SUPPLIED, ...change })
+    uploads.create({
+      uploadId: uuid(1),
+      keyId: 'key',
+      sha256: SHA256,
+      sizeBytes: 3000,
+      facts: SUPPLIED,
+      ...change,
+    })
   /** appends bytes where the upload stands, in chunks of 700 */
   const append = async (bytes: Uint8Array, checksum?: Parameters<Uploads['append']>[2], by = uploads) =>
     await by.append(await rowOf(uuid(1)), chunksOf(Buffer.from(bytes), 700), checksum)
@@ -67,13 +75,16 @@ t.test('uploads: a finished one whose model was removed for good is registered a
   t.not((await uploads.finish(uuid(1))).modelId, modelId)
 })
 
-t.test('uploads: more bytes than announced are BODY_TOO_LARGE, and none to a complete one are read', async (t) => {
-  const { create, append, rowOf } = await setUp(t)
-  await create()
-  await rejectsWith(t, append(Buffer.concat([BYTES, Buffer.from('x')])), 'BODY_TOO_LARGE')
-  await append(BYTES.subarray((await rowOf(uuid(1))).offsetBytes))
-  t.equal(await append(Buffer.from('more')), 3000)
-})
+t.test(
+  'uploads: more bytes than announced are BODY_TOO_LARGE, and none to a complete one are read',
+  async (t) => {
+    const { create, append, rowOf } = await setUp(t)
+    await create()
+    await rejectsWith(t, append(Buffer.concat([BYTES, Buffer.from('x')])), 'BODY_TOO_LARGE')
+    await append(BYTES.subarray((await rowOf(uuid(1))).offsetBytes))
+    t.equal(await append(Buffer.from('more')), 3000)
+  },
+)
 
 t.test('uploads: a restart continues at the offset and reads the part for its digest', async (t) => {
   const { create, append, open } = await setUp(t)

@@ -110,7 +110,12 @@ function resolveTo(t: Test, ...addresses: string[]) {
     callback: (error: null, list: dns.LookupAddress[]) => void,
   ) => {
     asked.push({ host, options })
-    setImmediate(() => callback(null, addresses.map((address) => ({ address, family: net.isIP(address) }))))
+    setImmediate(() =>
+      callback(
+        null,
+        addresses.map((address) => ({ address, family: net.isIP(address) })),
+      ),
+    )
   }
   dns.lookup = replaced as typeof lookup
   t.teardown(() => {
@@ -121,7 +126,11 @@ function resolveTo(t: Test, ...addresses: string[]) {
 
 /** Connects to a name at a port of this machine. */
 async function connectTo(port: number, host = 'up.example'): Promise<Error | undefined> {
-  const connector = createGuardedConnector({ allowPrivate: true, allowLoopback: true, connectTimeoutMs: 20_000 })
+  const connector = createGuardedConnector({
+    allowPrivate: true,
+    allowLoopback: true,
+    connectTimeoutMs: 20_000,
+  })
   return await new Promise((resolve) =>
     connector({ hostname: host, protocol: 'http:', port: String(port) }, (error, socket) => {
       socket?.destroy()
@@ -139,7 +148,11 @@ async function listening(t: Test): Promise<number> {
 
 t.test('address guard: a name with allowed and refused addresses is refused', async (t) => {
   const port = await listening(t)
-  for (const addresses of [['127.0.0.1', '169.254.169.254'], ['224.0.0.1', '127.0.0.1'], ['::1', 'fe80::1']]) {
+  for (const addresses of [
+    ['127.0.0.1', '169.254.169.254'],
+    ['224.0.0.1', '127.0.0.1'],
+    ['::1', 'fe80::1'],
+  ]) {
     const asked = resolveTo(t, ...addresses)
     t.match(await connectTo(port), {
       code: 'EADDRREFUSED',
@@ -179,5 +192,11 @@ t.test('address guard: one address is handed over where a connection takes no li
 
 t.test('address guard: IPv4 inside IPv6 without a mark is refused, but for loopback', async (t) => {
   const demo = createAddressCheck({ allowPrivate: true, allowLoopback: true })
-  t.same(['::127.0.0.1', '::8.8.8.8', '::1', '127.0.0.1', '8.8.8.8'].map(demo), [true, true, false, false, false])
+  t.same(['::127.0.0.1', '::8.8.8.8', '::1', '127.0.0.1', '8.8.8.8'].map(demo), [
+    true,
+    true,
+    false,
+    false,
+    false,
+  ])
 })
