@@ -79,7 +79,15 @@ t.test('pins: a removal that fails does not fail the pin that waits for it', asy
   )
   await new Promise((resolve) => setImmediate(resolve))
   const pinning = pins.pin('a')
-  t.equal(await pins.removeUnnamed('a', async () => false, async () => undefined), false, 'it is pinned')
+  t.equal(
+    await pins.removeUnnamed(
+      'a',
+      async () => false,
+      async () => undefined,
+    ),
+    false,
+    'it is pinned',
+  )
   fail()
   await t.rejects(removing, /EIO/)
   ;(await pinning)()

@@ -83,20 +83,26 @@ t.test('register: bytes that cannot be kept are dropped', async (t) => {
   t.same([calls, await blobsOf(at), at.deps.register.pins.isPinned(staged.sha256)], [['drop'], [], false])
 })
 
-t.test('register: bytes whose row cannot be written are removed, unless another row names them', async (t) => {
-  const at = await attemptParts(t)
-  const { register } = at.deps
-  const gone = { ...register, models: { ...register.models, add: async () => undefined } }
-  const bytes = randomBytes(100)
-  await rejectsWith(t, registerModel(gone, (await stage(at, bytes)).staged, FACTS), 'UNKNOWN_STORE', {
-    data: { model_store_ddc: 'rain' },
-  })
-  t.same(await blobsOf(at), [], 'the store was removed meanwhile')
-  await registerModel(register, (await stage(at, bytes)).staged, FACTS)
-  const failing = { ...register, models: { ...register.models, add: () => Promise.reject(new Error('EIO')) } }
-  await t.rejects(registerModel(failing, (await stage(at, bytes)).staged, FACTS), /EIO/)
-  t.equal((await blobsOf(at)).length, 1)
-})
+t.test(
+  'register: bytes whose row cannot be written are removed, unless another row names them',
+  async (t) => {
+    const at = await attemptParts(t)
+    const { register } = at.deps
+    const gone = { ...register, models: { ...register.models, add: async () => undefined } }
+    const bytes = randomBytes(100)
+    await rejectsWith(t, registerModel(gone, (await stage(at, bytes)).staged, FACTS), 'UNKNOWN_STORE', {
+      data: { model_store_ddc: 'rain' },
+    })
+    t.same(await blobsOf(at), [], 'the store was removed meanwhile')
+    await registerModel(register, (await stage(at, bytes)).staged, FACTS)
+    const failing = {
+      ...register,
+      models: { ...register.models, add: () => Promise.reject(new Error('EIO')) },
+    }
+    await t.rejects(registerModel(failing, (await stage(at, bytes)).staged, FACTS), /EIO/)
+    t.equal((await blobsOf(at)).length, 1)
+  },
+)
 
 t.test('register several: all of them, announced by the caller', async (t) => {
   const at = await attemptParts(t)
@@ -107,7 +113,10 @@ t.test('register several: all of them, announced by the caller', async (t) => {
     facts: { ...FACTS, kind: `${i}` },
   }))
   const { models, announce } = await registerModels(register, items)
-  t.same(models.map(({ kind }) => kind), ['0', '1'])
+  t.same(
+    models.map(({ kind }) => kind),
+    ['0', '1'],
+  )
   t.equal(queued, 0)
   announce()
   t.equal(queued, 1)

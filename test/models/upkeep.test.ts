@@ -104,32 +104,38 @@ t.test('check at the start: rows that cannot be shown are hidden, logged and cou
   t.equal(damaged(), 2)
 })
 
-t.test('check at the start: bytes that cannot be examined are logged, and the others still are', async (t) => {
-  const { deps, put, lines } = await setUp(t)
-  const both = [await put(randomBytes(10)), await put(randomBytes(20))].map(({ sha256 }) => sha256).sort()
-  const { stat } = deps.blobs
-  const blobs: typeof deps.blobs = {
-    ...deps.blobs,
-    stat: (sha256) => (sha256 === both[0] ? Promise.reject(new Error('EIO')) : stat(sha256)),
-  }
-  await deps.blobs.remove(both[1] ?? '')
-  await checkModels({ ...deps, blobs })
-  t.same(lines, ['model bytes cannot be checked', 'damaged model bytes moved to quarantine'])
-  t.match(await deps.models.counts(), { damaged: 1 })
-})
+t.test(
+  'check at the start: bytes that cannot be examined are logged, and the others still are',
+  async (t) => {
+    const { deps, put, lines } = await setUp(t)
+    const both = [await put(randomBytes(10)), await put(randomBytes(20))].map(({ sha256 }) => sha256).sort()
+    const { stat } = deps.blobs
+    const blobs: typeof deps.blobs = {
+      ...deps.blobs,
+      stat: (sha256) => (sha256 === both[0] ? Promise.reject(new Error('EIO')) : stat(sha256)),
+    }
+    await deps.blobs.remove(both[1] ?? '')
+    await checkModels({ ...deps, blobs })
+    t.same(lines, ['model bytes cannot be checked', 'damaged model bytes moved to quarantine'])
+    t.match(await deps.models.counts(), { damaged: 1 })
+  },
+)
 
-t.test('check at the start: damaged bytes of the right size stay damaged until their digest is right', async (t) => {
-  const { deps, put, lines } = await setUp(t)
-  const { sha256, file } = await put(randomBytes(3000))
-  await deps.models.setDamaged(sha256, true)
-  writeFileSync(file, randomBytes(3000))
-  await checkModels(deps)
-  const { open } = deps.blobs
-  deps.blobs.open = async () => undefined // removed between its size and its bytes
-  await checkModels(deps)
-  deps.blobs.open = open
-  t.same([lines, (await deps.models.counts()).damaged], [[], 1])
-})
+t.test(
+  'check at the start: damaged bytes of the right size stay damaged until their digest is right',
+  async (t) => {
+    const { deps, put, lines } = await setUp(t)
+    const { sha256, file } = await put(randomBytes(3000))
+    await deps.models.setDamaged(sha256, true)
+    writeFileSync(file, randomBytes(3000))
+    await checkModels(deps)
+    const { open } = deps.blobs
+    deps.blobs.open = async () => undefined // removed between its size and its bytes
+    await checkModels(deps)
+    deps.blobs.open = open
+    t.same([lines, (await deps.models.counts()).damaged], [[], 1])
+  },
+)
 
 t.test('check and scrub: bytes that are pinned at this moment are left alone', async (t) => {
   const { deps, put, damaged } = await setUp(t)
