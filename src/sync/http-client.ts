@@ -119,13 +119,18 @@ export function ownPath(location: string, baseUrl: string): string | undefined {
   return url === null || url.origin !== new URL(baseUrl).origin ? undefined : `${url.pathname}${url.search}`
 }
 
-async function send(pool: Pool, base: URL, request: Outgoing, maxReplyBytes: number): Promise<Reply> {
+async function send(
+  pool: Pool,
+  base: URL,
+  request: Outgoing & { headers: Record<string, string> },
+  maxReplyBytes: number,
+): Promise<Reply> {
   const prefix = base.pathname.replace(/\/$/, '')
   try {
     const { statusCode, headers, body } = await pool.request({
       method: request.method,
       path: request.path.startsWith(`${prefix}/`) ? request.path : `${prefix}${request.path}`,
-      headers: request.headers ?? {},
+      headers: request.headers,
       body: (request.body ?? null) as string | null, // async iterables are supported; the declared type lacks them
       signal: request.signal,
       reset: false, // undici would close the connection after a HEAD

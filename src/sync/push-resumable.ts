@@ -71,52 +71,53 @@ async function pushOnce(
   model: ModelRecord,
   state: PushState,
 ): Promise<string | undefined> {
-  if (state.url === null) {
-    const answer = await begin(deps, attempt, model, state)
-    if (answer !== undefined) return answer
-  } else if (!(await askOffset(attempt, state))) {
-    state.url = null // removed at the peer: registered meanwhile, or to be announced again
-    return undefined
+  let { url } = state
+  if (url === null) {
+    const begun = await begin(deps, attempt, model)
+    if ('answer' in begun) return begun.answer
+    url = begun.url
+    state.url = url
+    state.offset = begun.offset
+  } else {
+    const offset = await askOffset(attempt, url)
+    if (offset === undefined) {
+      state.url = null // removed at the peer: registered meanwhile, or to be announced again
+      return undefined
+    }
+    state.offset = offset
   }
   noteProgress(attempt, state)
-  await deps.transfers.note(attempt.transfer.transferId, { bytesSent: state.offset, resumeUrl: state.url })
-  return await sendRest(deps, attempt, model, state)
+  await deps.transfers.note(attempt.transfer.transferId, { bytesSent: state.offset, resumeUrl: url })
+  return await sendRest(deps, attempt, model, { url, state })
 }
 
-/**
- * Announces the model. Returns the answer if the peer has its bytes; otherwise sets the path of the upload.
- */
+/** Announces the model. Returns the answer if the peer has its bytes; otherwise where to send them. */
 async function begin(
   deps: AttemptDeps,
   attempt: Attempt,
   model: ModelRecord,
-  state: PushState,
-): Promise<string | undefined> {
+): Promise<{ answer: string } | { url: string; offset: number }> {
   const data = feedbackData(model, attempt.upstream, deps.nodeId)
   const announced = await announce(
     attempt.client,
     { sha256: model.sha256, size: model.sizeBytes, data },
     attempt.signal,
   )
-  if (announced.have) return JSON.stringify(announced.model_info)
-  const path = ownPath(announced.upload_url, attempt.baseUrl)
-  if (path === undefined) throw malformed('an upload address of another origin')
-  state.url = path
-  state.offset = announced.offset
-  return undefined
+  if (announced.have) return { answer: JSON.stringify(announced.model_info) }
+  const url = ownPath(announced.upload_url, attempt.baseUrl)
+  if (url === undefined) throw malformed('an upload address of another origin')
+  return { url, offset: announced.offset }
 }
 
-/** Asks for the offset of the upload. Returns false if the peer no longer knows it. */
-async function askOffset(attempt: Attempt, state: PushState): Promise<boolean> {
-  const { client, signal } = attempt
-  const reply = await client.send({ method: 'HEAD', path: state.url ?? '', headers: TUS, signal })
+/** Asks for the offset of an upload. Returns undefined if the peer no longer knows it. */
+async function askOffset({ client, signal }: Attempt, url: string): Promise<number | undefined> {
+  const reply = await client.send({ method: 'HEAD', path: url, headers: TUS, signal })
   await reply.discard()
-  if (reply.status === 404 || reply.status === 410) return false
+  if (reply.status === 404 || reply.status === 410) return undefined
   const offset = Number(reply.headers['upload-offset'] ?? Number.NaN)
   if (reply.status !== 200 && reply.status !== 204) throw refused(reply.status, '', reply.headers)
   if (!Number.isSafeInteger(offset) || offset < 0) throw malformed('no Upload-Offset')
-  state.offset = offset
-  return true
+  return offset
 }
 
 function noteProgress(attempt: Attempt, state: PushState): void {
@@ -129,7 +130,7 @@ async function sendRest(
   deps: AttemptDeps,
   attempt: Attempt,
   model: ModelRecord,
-  state: PushState,
+  { url, state }: { url: string; state: PushState },
 ): Promise<string | undefined> {
   const { offset } = state
   const end = model.sizeBytes
@@ -137,7 +138,7 @@ async function sendRest(
   if (bytes === undefined) throw new AppError('MODEL_DAMAGED', { model_id: model.modelId })
   const reply = await attempt.client.send({
     method: 'PATCH',
-    path: state.url ?? '',
+    path: url,
     headers: {
       ...TUS,
       'content-type': 'application/offset+octet-stream',
