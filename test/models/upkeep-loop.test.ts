@@ -23,6 +23,7 @@ async function setUp(
   const clock = { isTrusted: true, nowUs: 9_000_000_000 }
   /** waits that have begun: duration → end */
   const held = new Map<number, () => void>()
+  const finished = { run: async (_onFault: (id: string, error: unknown) => void) => 0 }
   let sweeps = 0
   const { register } = at.deps
   const loop: Loop = {
@@ -39,6 +40,7 @@ async function setUp(
       await promise
     },
     uploads: {
+      finishComplete: (onFault) => finished.run(onFault),
       async removeIdle(beforeUs, isPartKept) {
         sweeps++
         idle.push({ beforeUs, kept: ['fetch-1', 'up-1'].map(isPartKept) })
@@ -57,6 +59,7 @@ async function setUp(
     lines,
     idle,
     clock,
+    finished,
     sweeps: () => sweeps,
     orphan,
     /** waits until a wait of this duration has begun */
@@ -124,6 +127,7 @@ t.test('upkeep: sweeps and scrubs are repeated at their intervals until it is st
   }
   const upkeep = startUpkeep(at.loop)
   await at.waits(60_000)
+  await at.waits(10 * 60_000)
   t.equal(scrubs, 1, 'the check at the start, but no scrub in the first minute')
   for (let round = 1; round <= 3; round++) {
     await at.waits(10 * 60_000)
@@ -177,4 +181,44 @@ t.test('upkeep: a failure while it is stopped is not logged', async (t) => {
   fail()
   await stopped
   t.same(at.lines, [])
+})
+
+t.test('upkeep: complete uploads are registered before anything else, and by each sweep', async (t) => {
+  const at = await setUp(t)
+  const order: string[] = []
+  let count = 2
+  at.finished.run = async (onFault) => {
+    order.push('finish')
+    onFault('upload', new Error('EIO'))
+    return count--
+  }
+  const { digests } = at.loop.models
+  at.loop.models = {
+    ...at.loop.models,
+    async digests(...args) {
+      order.push('check')
+      return await digests(...args)
+    },
+  }
+  const upkeep = startUpkeep(at.loop)
+  await until(() => at.sweeps() === 1)
+  await upkeep.sweep()
+  await upkeep.stop()
+  t.same(order, ['finish', 'check', 'finish', 'finish'])
+  const fault = 'a complete upload could not be registered'
+  const done = 'complete uploads of an earlier run registered'
+  t.same(at.lines, [fault, done, fault, done, fault], 'a count of 0 is not logged')
+})
+
+t.test('upkeep: the check and the sweeps begin, even if complete uploads cannot be listed', async (t) => {
+  const at = await setUp(t)
+  let calls = 0
+  at.finished.run = async () => {
+    if (calls++ === 0) throw new Error('EIO')
+    return 0
+  }
+  const upkeep = startUpkeep(at.loop)
+  await until(() => at.sweeps() === 1)
+  await upkeep.stop()
+  t.same(at.lines, ['complete uploads could not be listed'])
 })

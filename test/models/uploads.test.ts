@@ -65,14 +65,15 @@ t.test('uploads: bytes in pieces become a model, and the part goes', async (t) =
   t.match(await state.models.counts(), { models: 1 })
 })
 
-t.test('uploads: a finished one whose model was removed for good is registered again', async (t) => {
+t.test('uploads: UNKNOWN_MODEL for a finished one whose model was deleted since', async (t) => {
   const { create, append, uploads, state } = await setUp(t)
   await create({ facts: { ...SUPPLIED, state: 20 } })
   await append(BYTES)
   const { modelId } = await uploads.finish(uuid(1))
   await state.models.remove(modelId)
   await state.models.purge()
-  t.not((await uploads.finish(uuid(1))).modelId, modelId)
+  await rejectsWith(t, uploads.finish(uuid(1)), 'UNKNOWN_MODEL', { data: { model_id: modelId } })
+  t.match(await state.models.counts(), { models: 0 })
 })
 
 t.test(
@@ -236,6 +237,32 @@ t.test('uploads: findSame needs the key, the bytes and the facts', async (t) => 
   t.equal(await uploads.findSame({ ...same, sha256: 'ab'.repeat(32) }), undefined)
   t.equal(await uploads.findSame({ ...same, facts: { ...SUPPLIED, kind: 'other' } }), undefined)
   t.match(await uploads.find(uuid(1)), { keyId: 'key' })
+})
+
+t.test('uploads: two calls at once register one model', async (t) => {
+  const { create, append, uploads, state } = await setUp(t)
+  await create()
+  await append(BYTES)
+  const [one, two] = await Promise.all([uploads.finish(uuid(1)), uploads.finish(uuid(1))])
+  t.equal(one.modelId, two.modelId)
+  t.match(await state.models.counts(), { models: 1 })
+})
+
+t.test('uploads: finishComplete registers complete ones, and reports those that it cannot', async (t) => {
+  const { create, append, open, state } = await setUp(t)
+  await create()
+  await append(BYTES)
+  const sha256 = 'ab'.repeat(32)
+  await create({ uploadId: uuid(2), sha256, sizeBytes: 5 })
+  await state.uploads.advance(uuid(2), 5) // its bytes are nowhere
+  await create({ uploadId: uuid(3), keyId: 'another', sizeBytes: 9 })
+  const faults: string[] = []
+  const restarted = open()
+  t.equal(await restarted.finishComplete((id) => void faults.push(id)), 1)
+  t.same(faults, [uuid(2)])
+  t.match(await state.models.counts(), { models: 1 })
+  t.match(await restarted.finish(uuid(1)), { sha256: SHA256 })
+  t.equal(await restarted.finishComplete(() => undefined), 0)
 })
 
 t.test('uploads: settle waits for what runs', async (t) => {

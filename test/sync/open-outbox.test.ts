@@ -79,18 +79,12 @@ t.test(
   },
 )
 
-t.test(
-  'open outbox: sync.caFile is relative to the working directory, and read when connecting',
-  async (t) => {
-    const caFile = path.relative(process.cwd(), path.join(t.testdir(), 'missing.pem'))
-    const { send } = await setUp(t, { caFile })
-    const { fault } = await send()
-    t.match(fault, {
-      name: 'INTERNAL',
-      message: new RegExp(`ENOENT.*${path.basename(path.dirname(caFile))}`),
-    })
-  },
-)
+t.test('open outbox: sync.caFile is read for the first connection', async (t) => {
+  const caFile = path.relative(process.cwd(), path.join(t.testdir(), 'missing.pem'))
+  const { send } = await setUp(t, { caFile })
+  const { fault } = await send()
+  t.match(fault, { name: 'INTERNAL', message: /^ENOENT/ })
+})
 
 t.test('open outbox: answers are read up to sync.replyBytes', async (t) => {
   const { send, requests } = await setUp(t, { replyBytes: 4096 })
