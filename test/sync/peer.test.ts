@@ -1,7 +1,9 @@
 import t from 'tap'
+import type { ModelRecord } from '../../src/storage/models.js'
+import type { UpstreamRecord } from '../../src/storage/upstreams.js'
 import { malformed, refused, unreachable } from '../../src/sync/faults.js'
 import type { UpstreamClient } from '../../src/sync/http-client.js'
-import { announce, discover, listRemote } from '../../src/sync/peer.js'
+import { announce, discover, feedbackData, listRemote, plainData } from '../../src/sync/peer.js'
 import { rejectsWith } from '../support/rejects-with.js'
 
 const { signal } = new AbortController()
@@ -106,3 +108,117 @@ t.test(
     }
   },
 )
+
+const REMOTE = {
+  model_id: 'm',
+  model_kind: 'kind',
+  model_description: 'description',
+  model_meta: { a: [1] },
+  model_hash: 'AB',
+  model_sha256: '0123456789abcdef'.repeat(4),
+  model_size: 12,
+  hop_count: 2,
+  round: 3,
+  tenant_id: 'tenant',
+}
+
+t.test('listRemote: every member at its limits, and none beyond', async (t) => {
+  const list = async (change: object) => {
+    const { client } = clientOf([{ ...REMOTE, ...change }])
+    return await listRemote(client, { upstreamStore: 's' }, { conds: {}, order: 'x', limit: 1 }, signal)
+  }
+  t.same(await list({}), [REMOTE])
+  for (const accepted of [
+    { model_id: 'x'.repeat(200) },
+    { model_kind: 'x'.repeat(100_000) },
+    { model_description: 'x'.repeat(1_000_000) },
+    { model_hash: 'x'.repeat(200) },
+    { model_size: 0 },
+    { hop_count: 0 },
+    { hop_count: 1_000_000 },
+    { round: 0 },
+    { tenant_id: 'x'.repeat(1000) },
+    { another: 'member' },
+  ])
+    t.same(await list(accepted), [{ ...REMOTE, ...accepted }], Object.keys(accepted).join())
+  for (const refusedValue of [
+    { model_id: '' },
+    { model_id: 'x'.repeat(201) },
+    { model_kind: 'x'.repeat(100_001) },
+    { model_description: 'x'.repeat(1_000_001) },
+    { model_meta: [] },
+    { model_hash: 'x'.repeat(201) },
+    { model_sha256: REMOTE.model_sha256.slice(1) },
+    { model_sha256: `${REMOTE.model_sha256}0` },
+    { model_sha256: `x${REMOTE.model_sha256}` },
+    { model_sha256: REMOTE.model_sha256.toUpperCase() },
+    { model_size: -1 },
+    { model_size: 0.5 },
+    { hop_count: -1 },
+    { hop_count: 1_000_001 },
+    { round: -1 },
+    { tenant_id: 'x'.repeat(1001) },
+  ])
+    await rejectsWith(t, list(refusedValue), 'UPSTREAM_REFUSED', { data: { isMalformed: true } })
+})
+
+t.test('listRemote: at most 10,000 models', async (t) => {
+  const list = async (count: number) => {
+    const { client } = clientOf(Array(count).fill(REMOTE))
+    return await listRemote(client, { upstreamStore: 's' }, { conds: {}, order: 'x', limit: 1 }, signal)
+  }
+  t.equal((await list(10_000)).length, 10_000)
+  await rejectsWith(t, list(10_001), 'UPSTREAM_REFUSED', { message: /model_store\.model\.get_info/ })
+})
+
+t.test('discover and announce: texts and lists at their limits, and none beyond', async (t) => {
+  const facts = async (change: object) => await discover(clientOf({ ...GATEWAY, ...change }).client, signal)
+  const upload = 'model_store.model.put_feedback'
+  t.match(await facts({ 'x-node-id': 'x'.repeat(100) }), { isPeer: true, nodeId: 'x'.repeat(100) })
+  t.match(await facts({ 'x-node-id': 'x'.repeat(101) }), { isPeer: false, nodeId: null })
+  t.match(await facts({ 'x-uploads': [...Array(98).fill('a'), 'x'.repeat(200), upload] }), { isPeer: true })
+  t.match(await facts({ 'x-uploads': [...Array(100).fill('a'), upload] }), { isPeer: false, nodeId: null })
+  t.match(await facts({ 'x-uploads': ['x'.repeat(201), upload] }), { isPeer: false, nodeId: null })
+  const params = { sha256: 'aa', size: 1, data: {} }
+  const announced = async (answer: object) => await announce(clientOf(answer).client, params, signal)
+  const wanted = { have: false, upload_url: 'x'.repeat(2000), offset: 7 }
+  t.same(await announced(wanted), wanted)
+  const had = { have: true, model_info: { model_id: 'x'.repeat(200), more: 1 } }
+  t.same(await announced(had), had)
+  for (const answer of [
+    { ...wanted, upload_url: 'x'.repeat(2001) },
+    { have: true, model_info: { model_id: '' } },
+    { have: true, model_info: { model_id: 'x'.repeat(201) } },
+  ])
+    await rejectsWith(t, announced(answer), 'UPSTREAM_REFUSED', { message: /fl\.announce/ })
+})
+
+t.test('feedbackData: the origin is the first registration, and the chain ends with this node', async (t) => {
+  const model = {
+    modelId: 'here-1',
+    kind: 'kind',
+    description: 'description',
+    meta: '{"a":[1,null]}',
+    round: 3,
+    hopCount: 1,
+    chain: ['first'],
+    originNode: null,
+    originModelId: null,
+  } as unknown as ModelRecord
+  const upstream = { upstreamStore: 'theirs' } as UpstreamRecord
+  const plain = {
+    model_store_ddc: 'theirs',
+    model_kind: 'kind',
+    model_description: 'description',
+    model_meta: { a: [1, null] },
+  }
+  t.same(plainData(model, upstream), plain)
+  const origin = { node: 'here', model_id: 'here-1', hop_count: 1, chain: ['first', 'here'] }
+  t.same(feedbackData(model, upstream, 'here'), { ...plain, round: 3, origin })
+  const passedOn = { ...model, originNode: 'first', originModelId: 'theirs-1' }
+  t.same(feedbackData(passedOn, upstream, 'here'), {
+    ...plain,
+    round: 3,
+    origin: { ...origin, node: 'first', model_id: 'theirs-1' },
+  })
+})
