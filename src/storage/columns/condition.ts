@@ -222,6 +222,7 @@ function operandOf({ env }: ConditionScope, column: TermColumn, json: unknown, a
   if (json === null) refuse(at, 'null', `a value for the column ${column.name} (is_null tests for null)`)
   const value = column.type.operand(json, env)
   if (isFault(value)) refuse(at, value.found, `${value.expected} for the column ${column.name}`)
+  // no test: operands of every type are values
   if (value === null) throw new Error(`the type ${column.type.dataType} converts a value to null`)
   return value
 }

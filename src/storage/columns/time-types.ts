@@ -35,7 +35,7 @@ const ZONE_STEPS = 4096
  * to west.
  */
 export function timetzSortKey(text: string): number {
-  const zoneMin = parseOffset(text.slice(-6)) ?? 0
+  const zoneMin = parseOffset(text.slice(-6)) ?? 0 // no test: both parts of stored text are valid
   const us = timeUs(text.slice(0, -6)) ?? 0
   return (us - zoneMin * US_PER_MIN) * ZONE_STEPS + (ZONE_STEPS / 2 - zoneMin)
 }

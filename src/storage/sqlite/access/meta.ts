@@ -1,5 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import type { MetaStore } from '../../meta.js'
+import { writtenRow } from '../connection/database.js'
 import { type StateDb, writeState } from '../connection/state-db.js'
 import { meta } from '../connection/state-schema.js'
 
@@ -21,7 +22,7 @@ export function createMetaStore(state: StateDb): MetaStore {
     claimNodeId: (nodeId) =>
       writeState(state, () => {
         insert.run({ name: 'node_id', value: nodeId })
-        return read('node_id') ?? nodeId
+        return writtenRow(read('node_id'))
       }),
     lastSeenUs: async () => Number(read('last_seen_us') ?? 0),
     async recordTime(us) {

@@ -2,7 +2,7 @@ import { AppError } from '../../../errors.js'
 import type { CitationSums, RequireReading } from '../../citations.js'
 import type { Citation } from '../../states.js'
 import type { LoaderTable } from '../../tables.js'
-import { type Db, statement } from '../connection/database.js'
+import { type Db, oneValue, statement, writtenRow } from '../connection/database.js'
 import { findDataset, findDatasetById } from '../datasets/catalog.js'
 import { takeLongForm, withoutPrefix } from '../datasets/name.js'
 import { findTable } from '../tables/catalog.js'
@@ -60,9 +60,7 @@ export function createCitation(
     table.columns.length,
   )
   statement(db, 'UPDATE versioned_table SET cited_tx = ? WHERE versioned_id = ?').run(tx, table.versionedId)
-  const made = findCitationById(db, Number(lastInsertRowid))
-  if (made === undefined) throw new Error('the citation that was just inserted is missing')
-  return made.info
+  return writtenRow(findCitationById(db, Number(lastInsertRowid))).info
 }
 
 /** Finds a citation by its long form, else the newest of a short form; each also with the prefix `ddc:`. */
@@ -159,7 +157,7 @@ function beginVersions(db: Db, source: string): { table: VersionedTable } | unde
 }
 
 function removeByIds(db: Db, ids: readonly number[]): Citation[] {
-  const removed = ids.flatMap((id) => findCitationById(db, id) ?? [])
+  const removed = ids.map((id) => writtenRow(findCitationById(db, id))) // read in this transaction
   for (const { info, state } of removed) {
     statement(db, 'DELETE FROM citation WHERE citation_id = ?').run(info.citationId)
     statement(
@@ -183,14 +181,10 @@ function removeByIds(db: Db, ids: readonly number[]): Citation[] {
 function lastRowId(db: Db, table: VersionedTable): number {
   if (table.kind === 'dataset') {
     const sql = 'SELECT next_row_id - 1 FROM dataset WHERE table_name = ?'
-    return statement<number>(db, sql).pluck().get(table.tableName) ?? 0
+    return oneValue(db, sql, table.tableName) // the dataset was found in this transaction
   }
   // one descent of the B-tree, whatever its size
-  return (
-    statement<number | null>(db, `SELECT max(${ROW_ID}) FROM ${tableSql(table)}`)
-      .pluck()
-      .get() ?? 0
-  )
+  return oneValue(db, `SELECT coalesce(max(${ROW_ID}), 0) FROM ${tableSql(table)}`)
 }
 
 /** Returns the time of the last change of a table's rows, µs UTC; undefined when it was not recorded. */

@@ -124,7 +124,7 @@ async function* withBookmark(
   let last: bigint | undefined
   for await (const rows of pages) {
     offset += rows.length
-    last = rows.at(-1)?.[0] ?? last
+    last = rows.at(-1)?.[0] // pages are not empty
     yield rows
   }
   if (limit !== undefined && order === undefined && last !== undefined)

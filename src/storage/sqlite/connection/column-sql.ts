@@ -46,6 +46,6 @@ export function sortKeySql(order: ValueOrder, sql: string): string {
  * without order.
  */
 export function sortValueSql(order: ValueOrder | null, sql: string): string {
-  if (order === null) return 'NULL'
+  if (order === null) return 'NULL' // no test: parseOrder refuses columns without order
   return order === 'trimmed' ? `rtrim(${sql}, ' ')` : sortKeySql(order, sql)
 }

@@ -41,6 +41,7 @@ function compileOne(condition: Condition, scope: ConditionSql, params: Operand[]
 function compileTerm(term: Term, scope: ConditionSql, params: Operand[]): string {
   const { name, type } = term.column
   const sql = scope.sqlOf(name)
+  // no test: a column without order is only tested for null or an area
   const key = (text: string) => (type.order === null ? text : sortKeySql(type.order, text))
   const bind = (value: Operand) => {
     params.push(value)
@@ -69,9 +70,9 @@ function compileTerm(term: Term, scope: ConditionSql, params: Operand[]): string
 function globOf(pattern: string): string {
   return pattern.replaceAll(
     /\\([\s\S])|([\s\S])/g,
-    (_, escaped: string | undefined, char: string | undefined) => {
+    (match: string, escaped: string | undefined, char: string | undefined) => {
       if (char === '%') return '*'
-      return char === '_' ? '?' : globLiteral(escaped ?? char ?? '')
+      return char === '_' ? '?' : globLiteral(escaped ?? match)
     },
   )
 }

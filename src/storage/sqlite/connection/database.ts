@@ -101,6 +101,17 @@ export function writtenRow<T>(row: T | undefined): T {
 }
 
 /**
+ * Returns the value of a query that has one row whatever is stored, such as a count.
+ *
+ * @param sql from a bounded set, as for `statement`
+ */
+export function oneValue<T>(db: Db, sql: string, ...params: unknown[]): T {
+  return statement<T>(db, sql)
+    .pluck()
+    .get(...params) as T // never undefined, see above
+}
+
+/**
  * Runs `work` in one immediate transaction. Any error rolls it back.
  *
  * @throws AppError DISK_FULL, and whatever `work` throws
@@ -172,7 +183,7 @@ function migrate(
   if (from === migrations.length) return
   db.transaction(() => {
     const now = Number(db.pragma('user_version', { simple: true })) // read again under the lock: another process may have migrated meanwhile
-    if (now === migrations.length) return
+    if (now === migrations.length) return // no test: it would have to happen since the line before this transaction
     if (now > 0) beforeMigrate?.(file, now)
     for (const sql of migrations.slice(now)) db.exec(sql)
     db.pragma(`user_version = ${migrations.length}`)

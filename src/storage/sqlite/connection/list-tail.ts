@@ -27,7 +27,7 @@ export function listTail(fields: ListFields, tieSql: string, query: ListQuery): 
       { type: typeOf(type), isEncrypted: false, srid: null },
     ]),
   )
-  const sqlOf = (name: string) => fields[name]?.sql ?? 'NULL' // never NULL: only names in `columns` arrive here
+  const sqlOf = (name: string) => fields[name]?.sql ?? 'NULL' // no test: only names in `columns` arrive here
   const condition = compileCondition(parseCondition(query.conds, { columns, env: query.env }, '$.conds'), {
     sqlOf,
     keepArea: () => 0, // never called: no column is a geometry

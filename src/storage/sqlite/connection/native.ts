@@ -32,6 +32,7 @@ let offeredDir: string | undefined
 function load(): object | undefined {
   const named = process.env.FIELDGATE_SQLITE_ADDON
   if (named === undefined && isSingleExecutable()) {
+    // no test: runs in the single executable alone, which scripts/package-test starts
     const bytes = readAsset(ADDON)
     if (bytes === undefined) throw new Error(`the executable was built without ${ADDON}`)
     return unpackAddon(bytes, readAsset(`${ADDON}.sha256`)?.toString('utf8').trim(), offeredDir, dlopen)
@@ -51,5 +52,6 @@ function dlopen(file: string): object {
  * its addon.
  */
 function beside(name: string): string | undefined {
+  // no test: a bundle has it, tests run the sources
   return typeof __dirname === 'string' ? path.join(__dirname, name) : undefined
 }

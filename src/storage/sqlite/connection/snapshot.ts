@@ -55,15 +55,15 @@ const WRITER_WAIT_MS = 30 * 60_000
  */
 export async function copyDatabases(pairs: readonly SnapshotPair[], options: SnapshotOptions): Promise<void> {
   if (pairs.every(({ from }) => isReadOnlyDisk(from))) {
-    for (const pair of pairs) copyReadOnly(pair)
+    for (const pair of pairs) copyReadOnly(pair) // no test: needs a disk that is read-only
     return
   }
   const readers = await openAtOneInstant(pairs.map(({ from }) => from))
   try {
     const totalBytes = readers.reduce((sum, db) => sum + sizeOf(db), 0)
     let beforeBytes = 0
-    for (const [index, reader] of readers.entries()) {
-      const to = pairs[index]?.to ?? ''
+    for (const [index, { to }] of pairs.entries()) {
+      const reader = readers[index] as Db // one per pair
       await copyOne(reader, to, {
         ...options,
         onProgress: (done) => options.onProgress?.(beforeBytes + done, totalBytes),
@@ -72,6 +72,7 @@ export async function copyDatabases(pairs: readonly SnapshotPair[], options: Sna
       closeLog(to)
     }
   } catch (error) {
+    // no test: needs a disk that is full
     throw isFull(error) ? new AppError('DISK_FULL', {}, { cause: error }) : error
   } finally {
     for (const reader of readers) reader.close()

@@ -57,6 +57,7 @@ function directories(offeredDir: string | undefined): string[] {
   const { FIELDGATE_NATIVE_DIR, CACHE_DIRECTORY, RUNTIME_DIRECTORY } = process.env
   // systemd separates several directories by colons
   const ofUnit = [CACHE_DIRECTORY, RUNTIME_DIRECTORY].map((dirs) => dirs?.split(':')[0])
+  // no test: every system that programs are built for has user ids
   const temporary = path.join(os.tmpdir(), `fieldgate-native-${process.getuid?.() ?? 0}`)
   const all = [FIELDGATE_NATIVE_DIR, ...ofUnit, temporary, offeredDir]
   return all.filter((dir): dir is string => dir !== undefined && dir !== '')
@@ -83,6 +84,7 @@ function keep(dir: string, bytes: Uint8Array, digest: string): string {
     while (written < bytes.length) written += writeSync(fd, bytes, written)
     fsyncSync(fd)
   } catch (error) {
+    // no test: needs a disk that is full
     rmSync(fresh, { force: true })
     throw error
   } finally {

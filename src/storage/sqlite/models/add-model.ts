@@ -20,6 +20,7 @@ export async function addModels(
   return await writeState(state, () =>
     models.map(({ model, options }) => {
       const added = addModel(state, clock, model, options)
+      // no test: nothing runs between the check and the transaction, unless another program holds the file
       if (added === undefined) throw new Error(`the store ${model.store} was removed meanwhile`)
       return added
     }),

@@ -128,10 +128,10 @@ async function quarantineBadRows(
 }
 
 function countModels({ db }: StateDb): ModelCounts {
-  const row = statement<ModelCounts>(
+  const counts = statement<ModelCounts>(
     db,
     `SELECT count(*) AS models, coalesce(sum(size_bytes), 0) AS bytes, count(damaged_at_us) AS damaged,
        count(quarantined) AS quarantined FROM model WHERE deleted_at_us IS NULL`,
   ).get()
-  return row ?? { models: 0, bytes: 0, damaged: 0, quarantined: 0 }
+  return counts as ModelCounts // counts have one row whatever is stored
 }

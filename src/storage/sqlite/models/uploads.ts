@@ -1,6 +1,6 @@
 import type { TrustedClock } from '../../clock.js'
 import type { UploadRecord, UploadRows } from '../../uploads.js'
-import { statement } from '../connection/database.js'
+import { oneValue, statement } from '../connection/database.js'
 import { type StateDb, writeState } from '../connection/state-db.js'
 
 interface UploadRow {
@@ -50,8 +50,8 @@ export function createUploadRows(state: StateDb, clock: TrustedClock): UploadRow
         .all()
         .map((row) => row.upload_id),
     async countOpen(keyId) {
-      const sql = 'SELECT count(*) AS n FROM upload WHERE key_id = ? AND model_id IS NULL'
-      return statement<{ n: number }>(db, sql).get(keyId)?.n ?? 0
+      const sql = 'SELECT count(*) FROM upload WHERE key_id = ? AND model_id IS NULL'
+      return oneValue(db, sql, keyId)
     },
   }
 }

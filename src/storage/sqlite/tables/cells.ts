@@ -86,6 +86,7 @@ function visitPage(
     visit(new Uint8Array(wkbs.buffer, wkbs.byteOffset + at, length), levels[row] as number)
     at += length
   }
+  // no test: SQLite would have to concatenate wrongly
   if (at !== wkbs.length || lengths.length !== levels.length) {
     throw new Error(
       `found ${wkbs.length} bytes of ${lengths.length} cells, expected ${at} of ${levels.length}`,

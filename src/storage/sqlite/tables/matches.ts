@@ -3,7 +3,7 @@ import { typeOf } from '../../columns/column-types.js'
 import type { Pause } from '../../pause.js'
 import type { Column, TableQuery } from '../../tables.js'
 import { sortValueSql } from '../connection/column-sql.js'
-import { type Db, identifier, statement } from '../connection/database.js'
+import { type Db, identifier, oneValue, statement } from '../connection/database.js'
 import { findCandidates, findCandidatesOrNowhere, type RowIds } from './candidates.js'
 import { ROW_ID, tableSql } from './ddl.js'
 import { byIdsSql, byKeySql, type QueryPlan, windowSql } from './query.js'
@@ -113,6 +113,7 @@ async function candidateIds(db: Db, plan: QueryPlan, pause: Pause): Promise<RowI
   const { box, table, query } = plan
   if (box !== undefined || query.span !== undefined) {
     const find = query.isNowhereIn === true ? findCandidatesOrNowhere : findCandidates
+    // no test: readings of an empty box end before this
     const steps = find(db, table, box === 'empty' ? undefined : box, query.span)
     for (;;) {
       const step = steps.next()
@@ -133,10 +134,7 @@ async function candidateIds(db: Db, plan: QueryPlan, pause: Pause): Promise<RowI
  * does not block the event loop.
  */
 function* readWindows(db: Db, plan: QueryPlan, select: string, pageRows: number): Generator<MatchRow[]> {
-  const newest =
-    statement<number>(db, `SELECT coalesce(max(${ROW_ID}), 0) FROM ${tableSql(plan.table)}`)
-      .pluck()
-      .get() ?? 0
+  const newest = oneValue<number>(db, `SELECT coalesce(max(${ROW_ID}), 0) FROM ${tableSql(plan.table)}`)
   const { afterId = 0, beforeId = Infinity, isFromEnd = false } = plan.query
   const last = Math.min(newest, beforeId - 1)
   const read = db.prepare<unknown[], MatchRow>(windowSql(plan, select)).raw().safeIntegers()
@@ -171,7 +169,7 @@ function withinArea(plan: QueryPlan, rows: MatchRow[]): MatchRow[] {
 
 /** Returns SQL whose values compare in JavaScript as the column compares in SQLite. */
 function sortSql(column: Column | undefined): string {
-  if (column === undefined) return 'NULL'
+  if (column === undefined) return 'NULL' // no test: planQuery refuses unknown columns
   return sortValueSql(typeOf(column.udtName).order, `t.${identifier(column.name)}`)
 }
 

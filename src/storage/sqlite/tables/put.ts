@@ -4,7 +4,7 @@ import type { LoaderTable, PutOptions, PutResult } from '../../tables.js'
 import { asyncTransaction, type Db } from '../connection/database.js'
 import { findFile } from './files.js'
 import { type CheckedRow, readRecord } from './record.js'
-import { type FilePart, PREFIX_ID } from './record-files.js'
+import { PREFIX_ID } from './record-files.js'
 import { planRecords, type RecordFault } from './record-plan.js'
 import { MAX_SEGMENT_ROWS } from './segment-index.js'
 import { createRowWriter } from './writer.js'
@@ -68,18 +68,16 @@ async function keepFiles(
   options: PutOptions,
 ): Promise<void> {
   for (const part of row.files) {
-    const digest = 'bytes' in part ? await options.putFile(part.bytes) : findFileDigest(db, table, part)
+    // a path names the file of an earlier record, which may be part of the same call
+    const digest =
+      'bytes' in part
+        ? await options.putFile(part.bytes)
+        : findFile(db, table, { prefixId: PREFIX_ID, pathId: part.pathId, name: part.name })
     if (digest === undefined) {
-      const property = table.columns[part.slot]?.file?.relativePathProperty ?? null
+      const property = table.columns[part.slot]?.file?.relativePathProperty ?? null // no test: a part has a file column
       const reason = 'found a path at which no file is stored, expected the path of a stored file, or bytes'
       throw badRecord(index, { column: property, reason })
     }
     row.values[part.slot] = digest
   }
-}
-
-/** Finds the file that a record refers to: one of an earlier record, which may be part of the same call. */
-function findFileDigest(db: Db, table: LoaderTable, part: FilePart): string | undefined {
-  if ('bytes' in part) return undefined
-  return findFile(db, table, { prefixId: PREFIX_ID, pathId: part.pathId, name: part.name })
 }

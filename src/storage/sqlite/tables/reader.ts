@@ -9,7 +9,7 @@ import type {
   TableReaderOptions,
   TableRow,
 } from '../../tables.js'
-import { type Db, identifier, statement } from '../connection/database.js'
+import { type Db, identifier, oneValue } from '../connection/database.js'
 import { dataVersionOf, findTable, listTables } from './catalog.js'
 import { ROW_ID, tableSql } from './ddl.js'
 import { lastOf } from './last-of.js'
@@ -119,11 +119,7 @@ async function countRows(
 
 /** Counts along the index of the unique key, the narrowest one: about 8 ms per million rows. */
 function countAll(db: Db, table: LoaderTable): number {
-  return (
-    statement<number>(db, `SELECT count(*) FROM ${tableSql(table)}`)
-      .pluck()
-      .get() ?? 0
-  )
+  return oneValue(db, `SELECT count(*) FROM ${tableSql(table)}`)
 }
 
 function selectOf(plan: QueryPlan): string {

@@ -1,5 +1,5 @@
 import type { LoaderTable } from '../../tables.js'
-import { type Db, statement } from '../connection/database.js'
+import { type Db, oneValue, statement } from '../connection/database.js'
 import { indexSql, ROW_ID, tableSql } from './ddl.js'
 import {
   addEntry,
@@ -131,7 +131,7 @@ function findMerge(db: Db, table: LoaderTable, maxRows: number): Segment[] | und
 
 function hasMovedRows(db: Db, table: LoaderTable): boolean {
   const sql = 'SELECT moved_rows FROM loader_table WHERE table_id = ?'
-  return (statement<number>(db, sql).pluck().get(table.tableId) ?? 0) > 0
+  return oneValue<number>(db, sql, table.tableId) > 0 // the table was found in this transaction
 }
 
 /** True when a citation may read former rows of the table, which it finds by their former entries. */

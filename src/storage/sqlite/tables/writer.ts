@@ -1,6 +1,6 @@
 import { AppError } from '../../../errors.js'
 import { describeValue } from '../../../geo/fault.js'
-import type { ValueEnv } from '../../columns/column-type.js'
+import type { Stored, ValueEnv } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
 import type { Column, Counters, IfExists, LoaderTable } from '../../tables.js'
 import { type Db, identifier, statement } from '../connection/database.js'
@@ -98,6 +98,7 @@ function createOverride(
   const places = createEntries(2)
   return (row, entries) => {
     const old = find.get(keySlots.map((slot) => row.values[slot]))
+    // no test: the insert has just found it
     if (old === undefined) throw new Error(`${table.tableName} has no row with the key that an insert found`)
     update.run(row.values, old.id)
     const rowId = Number(old.id)
@@ -115,8 +116,7 @@ function recordExists(table: LoaderTable, row: CheckedRow, index: number, env: V
   const { uniqueColumns, columns } = table
   const key = uniqueColumns.map((name) => {
     const slot = columns.findIndex((column) => column.name === name)
-    const value = row.values[slot] ?? null
-    if (value === null) return `${name} null`
+    const value = row.values[slot] as Exclude<Stored, null> // nulls differ from each other, so no key with one exists
     if (value instanceof Uint8Array) return `${name} (${value.length} bytes)`
     return `${name} ${describeValue(typeOf((columns[slot] as Column).udtName).print(value, env))}`
   })

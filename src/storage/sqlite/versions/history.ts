@@ -123,5 +123,6 @@ function loaderTriggersSql(table: VersionedTable): string[] {
 
 function keyColumnSql(table: VersionedTable, key: string): string {
   const type = table.columns.find(({ name }) => name === key)?.type
+  // no test: the columns of a key are columns of the table
   return `${identifier(key)} ${type === undefined ? 'ANY' : sqlTypeOf(type) + collateSql(type)}`
 }

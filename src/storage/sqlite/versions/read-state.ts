@@ -98,7 +98,7 @@ export async function countState(
   try {
     if (plan.box === 'empty') return 0
     const read = prepare<[bigint]>(reading.db, plan, plan.where, 'count(*)')
-    for await (const ids of idSteps(reading, plan, 0)) count += Number(read(ids)[0]?.[0] ?? 0)
+    for await (const ids of idSteps(reading, plan, 0)) count += Number(read(ids)[0]?.[0])
     return count
   } finally {
     plan.release()
@@ -139,7 +139,7 @@ async function* readById(reading: StateReading, plan: StatePlan): AsyncGenerator
   const count = prepare<[bigint]>(reading.db, plan, plan.where, 'count(*)')
   for await (const ids of idSteps(reading, plan, start?.afterId ?? afterId)) {
     if (skip >= ids.length) {
-      skip -= Number(count(ids)[0]?.[0] ?? 0) // never below 0: at most every id matches
+      skip -= Number(count(ids)[0]?.[0]) // never below 0: at most every id matches
       continue
     }
     const rows = read(ids)

@@ -1,4 +1,4 @@
-import { type Db, statement } from '../connection/database.js'
+import { type Db, oneValue, statement } from '../connection/database.js'
 
 /** Takes a number for the changes that follow in this transaction. @param nowUs µs UTC */
 export function beginTransaction(db: Db, nowUs: number): number {
@@ -7,5 +7,5 @@ export function beginTransaction(db: Db, nowUs: number): number {
 
 /** Returns the number of the newest transaction, 0 before the first. */
 export function lastTransaction(db: Db): number {
-  return statement<number>(db, 'SELECT max(tx) FROM row_transaction').pluck().get() ?? 0
+  return oneValue(db, 'SELECT coalesce(max(tx), 0) FROM row_transaction')
 }

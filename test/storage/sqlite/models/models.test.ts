@@ -3,7 +3,7 @@ import path from 'node:path'
 import t from 'tap'
 import { createKeyring } from '../../../../src/storage/keyring.js'
 import { openState } from '../../../../src/storage/sqlite/state.js'
-import { memoryState } from '../../../support/memory-state.js'
+import { memoryState, START_MS } from '../../../support/memory-state.js'
 import { model, testModelStorage, upstream } from '../../../support/model-rows-conformance.js'
 
 t.test('model storage on SQLite in memory', async (t) => {
@@ -56,4 +56,49 @@ t.test('sync control: pause, wake and rate are seen by another connection', asyn
   await a.setRate(1234.5)
   t.not(await b.changeCount(), before)
   t.same([await b.isPaused(), await b.wakeCount(), await b.rate()], [true, 1, 1235])
+})
+
+t.test('models: each way in which a row can be damaged has its reason', async (t) => {
+  const state = await memoryState(t)
+  const { db } = state.stateDb
+  db.pragma('ignore_check_constraints = ON') // as a disk would do it
+  const damage = [
+    ["sha256 = 'X'", 'its SHA-256 is not 64 hex digits'],
+    ["md5 = 'X'", 'its MD5 is not 32 hex digits'],
+    ["meta = '[]'", 'its model_meta is not a JSON object'],
+    ["chain = '[1]'", 'its chain is not a JSON array of node ids'],
+    ["chain = '{'", 'its chain is not a JSON array of node ids'],
+  ]
+  for (const [set] of damage) {
+    const added = await state.models.add(model(), { autoCreate: true, push: false })
+    db.prepare(`UPDATE model SET ${set} WHERE model_id = ?`).run(added?.model.modelId)
+  }
+  const { faults } = await state.models.quarantineBadRows(0, 100)
+  t.same(
+    faults.map(({ reason }) => reason),
+    damage.map(([, reason]) => reason),
+  )
+})
+
+t.test('model stores: a long form that is the name of another store is not given', async (t) => {
+  const { modelStores } = await memoryState(t)
+  const seconds = START_MS / 1000
+  t.ok(await modelStores.create(`rain_${seconds}`))
+  t.match(await modelStores.create('rain'), { longForm: `rain_${seconds}.000001` })
+  t.match(await modelStores.find(`rain_${seconds}`), { name: `rain_${seconds}` })
+})
+
+t.test('transfers: a feedback that failed is queued again, not added', async (t) => {
+  const { models, modelStores, upstreams, transfers } = await memoryState(t)
+  const storeId = (await modelStores.create('rain'))?.storeId ?? 0
+  await upstreams.create(upstream({ storeId }))
+  const added = await models.add(model(), { autoCreate: false, push: true })
+  if (added === undefined) throw new Error('no model')
+  const [id = 0] = added.transferIds
+  await transfers.begin(id)
+  await transfers.fail(id, { name: 'UPSTREAM_REFUSED', message: '422' })
+  t.match(await transfers.queueFeedback(added.model, 1), { transferId: id, state: 'queued' })
+  await transfers.begin(id)
+  await transfers.deliver(id, '{"model_id":"u"}')
+  t.match(await transfers.queueFeedback(added.model, 1), { transferId: id, state: 'delivered' })
 })

@@ -81,3 +81,16 @@ t.test('changeTimes: a table that had rows before is read along; a dropped one l
   transaction(writer, () => dropTable(writer, other))
   t.equal(reader.prepare('SELECT count(*) FROM loader_change').pluck().get(), 0)
 })
+
+t.test('changeTimes: undefined for a table from before the log that has too many, too', async (t) => {
+  const tables = openTables()
+  t.teardown(() => tables.data.close())
+  const table = tables.register('x', [{ name: 'k', udtName: 'int4' }], ['k'])
+  const { writer } = tables.data
+  writer.exec(`WITH RECURSIVE n (k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < ${MAX_CHANGES})
+    INSERT INTO x_tbl_0 (k, start_datetime) SELECT k, k FROM n;
+    UPDATE loader_table SET change_count = -1`)
+  t.equal(changeTimes(writer, table)?.length, MAX_CHANGES)
+  writer.exec('INSERT INTO x_tbl_0 (k, end_datetime) VALUES (0, 0)')
+  t.equal(changeTimes(writer, table), undefined)
+})

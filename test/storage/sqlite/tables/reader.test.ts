@@ -312,3 +312,35 @@ t.test('readCells: the cells whose half-open time holds the instant', async (t) 
   })
   t.same(levels, [0, 3, 4, 5, 6])
 })
+
+t.test('reader: bytes sort as bytes, and the last rows of an area come in ascending order', async (t) => {
+  const tables = openTables(':memory:', 2)
+  t.teardown(() => tables.data.close())
+  const columns = [
+    { name: 'k', udtName: 'int4' as const },
+    { name: 'raw', udtName: 'bytea' as const },
+  ]
+  const table = tables.register('x', columns, ['k'])
+  const raws = ['/w==', 'AAE=', 'AA==', '', null, 'gA==']
+  await tables.put(
+    table,
+    raws.map((raw, k) => feature([1, 2], { k, raw })),
+  )
+  const keys = async (query: TableQuery) =>
+    (await tables.read(table, query)).map(({ properties }) => properties.k)
+  t.same(await keys({ order: 'raw' }), [3, 2, 1, 5, 0, 4])
+  const area = prepareArea({ type: 'Point', coordinates: [1, 2] })
+  t.same(await keys({ area, isFromEnd: true, limit: 3 }), [3, 4, 5])
+  t.same(await keys({ area, isFromEnd: true, limit: 3, beforeId: 5 }), [1, 2, 3])
+})
+
+t.test('reader: a key that very many rows share is found along the table', async (t) => {
+  const tables = openTables(':memory:', 50_000)
+  t.teardown(() => tables.data.close())
+  const columns = [{ name: 'sensor' }, { name: 'n', udtName: 'int4' as const }]
+  const table = tables.register('x', columns, ['sensor', 'n'])
+  tables.data.writer.exec(`WITH RECURSIVE k (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM k WHERE n < 100001)
+    INSERT INTO x_tbl_0 (sensor, n) SELECT 'a', n FROM k; INSERT INTO x_tbl_0 (sensor, n) VALUES ('b', 1)`)
+  t.equal(await tables.reader.count(table, { conds: { '=': ['sensor', 'a'] } }), 100_001)
+  t.equal(await tables.reader.count(table, { conds: { '=': ['sensor', 'b'] } }), 1)
+})

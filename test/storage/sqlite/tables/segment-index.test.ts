@@ -270,3 +270,16 @@ t.test('index: cells valid at an instant are found in few runs of a table of man
   const found = findCandidatesNow(tables.data.reader, table, undefined, span)
   t.ok(found.length >= 100 && found.length <= 300, `${found.length} of 2000`)
 })
+
+t.test('index: a merge of a run that is missing is an error that names the table and the run', async (t) => {
+  const tables = openTables()
+  t.teardown(() => tables.data.close())
+  const table = tables.register('x', [{ name: 'k', udtName: 'int4' }], ['k'])
+  for (let k = 0; k < 8; k++) await tables.put(table, [feature([k, 0], { k })], 'error', { maxMergeRows: 0 })
+  const { writer } = tables.data
+  writer.exec(`DELETE FROM ${indexSql(table)} WHERE run_id = 3`)
+  t.throws(() => transaction(writer, () => mergeSegments(writer, table, 1000)), {
+    message: 'the spatial index of x_tbl_0 has no run 3',
+  })
+  t.equal(writer.prepare('SELECT count(*) FROM loader_segment').pluck().get(), 8)
+})

@@ -3,9 +3,14 @@ import path from 'node:path'
 import t from 'tap'
 import { findCitation } from '../../../../src/storage/sqlite/citations/catalog.js'
 import { retryBusy, transaction } from '../../../../src/storage/sqlite/connection/database.js'
+import { findDataset } from '../../../../src/storage/sqlite/datasets/catalog.js'
 import { findTable } from '../../../../src/storage/sqlite/tables/catalog.js'
+import { versionNames } from '../../../../src/storage/sqlite/tables/version-names.js'
 import { planState } from '../../../../src/storage/sqlite/versions/plan.js'
+import { countState } from '../../../../src/storage/sqlite/versions/read-state.js'
 import { keyIdsSql, stateSql } from '../../../../src/storage/sqlite/versions/state-sql.js'
+import { currentState } from '../../../../src/storage/sqlite/versions/versioned-table.js'
+import type { StateQuery } from '../../../../src/storage/states.js'
 import {
   allRecords,
   columns,
@@ -14,7 +19,7 @@ import {
   openDatasets,
   vacuum,
 } from '../../../support/datasets.js'
-import { openTables } from '../../../support/tables.js'
+import { feature, openTables } from '../../../support/tables.js'
 
 type Tap = { testdir(): string; teardown(work: () => unknown): unknown }
 
@@ -246,5 +251,91 @@ t.test(
     t.same(found, [{ k: 7 }])
     t.same(await allRecords(store, longForm, { conds: { intersects: ['location', 'POINT(40 7)'] } }), [])
     t.ok(findTable(data.reader, 'events'))
+  },
+)
+
+t.test('state: the last rows come in ascending order, along the table and by an index', async (t) => {
+  const opened = await withRows(t, 5000)
+  await opened.store.cite('c', 'd')
+  const citation = await opened.stores.citations.find('c')
+  if (citation === undefined) throw new Error('no citation')
+  const last = async (query: StateQuery) => {
+    const options = { env: ENV, pageRows: 2, pause: () => undefined }
+    const { pages } = await citation.read({ isFromEnd: true, columns: ['a'], ...query }, options)
+    const keys: number[] = []
+    for await (const page of pages) keys.push(...page.map(([, key]) => Number(key)))
+    return keys
+  }
+  t.same(await last({ limit: 5 }), [4995, 4996, 4997, 4998, 4999])
+  t.same(await last({ limit: 3, beforeId: 11 }), [7, 8, 9])
+  t.same(await last({ limit: 2, conds: { '=': ['v', 3] }, beforeId: 100 }), [83, 93])
+  t.same(await last({ limit: 3, conds: { '>=': ['a', 10] }, beforeId: 21 }), [17, 18, 19], 'by the key')
+})
+
+t.test('state: in an empty area there are no rows to read, count or delete', async (t) => {
+  const opened = await withRows(t, 5)
+  const conds = { intersects: ['g', 'GEOMETRYCOLLECTION EMPTY'] }
+  await opened.store.cite('c', 'd')
+  t.same(await allRecords(opened.store, 'c', { conds }), [])
+  t.equal(await opened.store.deleteRecords('d', { intersects: ['g', 'GEOMETRYCOLLECTION EMPTY'] }), 0)
+  const table = findDataset(opened.data.reader, 'd')?.table
+  if (table === undefined) throw new Error('no dataset')
+  const reading = { db: opened.data.reader, env: ENV, pageRows: 5, pause: () => undefined }
+  t.equal(await countState(reading, currentState(table), { conds }), 0)
+  t.equal(await countState(reading, currentState(table), {}), 5)
+})
+
+t.test(
+  'state: more rows of a key or place than an index is asked for are found along the table',
+  async (t) => {
+    const opened = await withRows(t, 1)
+    const { data } = opened
+    const table = findDataset(data.reader, 'd')?.table
+    if (table === undefined) throw new Error('no dataset')
+    const { current, rtree } = versionNames(table)
+    const more = 'WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 50002)'
+    data.writer.exec(`${more} INSERT INTO ${current} (a, b, v, g, "row id", "from tx")
+      SELECT c.a, 'x' || i, c.v, c.g, i, c."from tx" FROM n, ${current} AS c WHERE c."row id" = 1;
+    ${more} INSERT INTO ${rtree(3)} SELECT i, 0, 0, 0, 0 FROM n;
+    UPDATE dataset SET next_row_id = 50003`)
+    const reading = { db: data.reader, env: ENV, pageRows: 1000, pause: () => undefined }
+    const count = (conds: unknown) => countState(reading, currentState(table), { conds })
+    t.equal(await count({ '=': ['a', 0] }), 50_002)
+    t.equal(await count({ intersects: ['g', 'POINT(0 0)'] }), 50_002)
+    t.equal(await count({ intersects: ['g', 'POINT(1 0)'] }), 0)
+  },
+)
+
+t.test(
+  'state: the time of a version is read of current rows, and is open where none is recorded',
+  async (t) => {
+    const file = path.join(t.testdir(), 'data.db')
+    const tables = openTables(file)
+    t.teardown(() => tables.data.close())
+    const opened = openDatasets(file)
+    t.teardown(opened.close)
+    const columnsOf = [
+      { name: 'k', udtName: 'int4' as const },
+      { name: 'shape', udtName: 'geometry' as const },
+    ]
+    const table = tables.register('events', columnsOf, ['k'])
+    const put = (k: number, shape: string) => tables.put(table, [feature([k, 0], { k, shape })], 'override')
+    await put(1, 'POINT(5 5)')
+    await put(2, 'POINT(6 6)')
+    await opened.store.cite('c', 'events')
+    await put(2, 'POINT(7 7)')
+    const conds = { intersects: ['shape', 'POINT(6 6)'] }
+    t.same(await allRecords(opened.store, 'c', { columns: ['k'], conds }), [{ k: 2 }], 'not by an index')
+    const range = { columns: ['k', '_transaction_range'] }
+    t.match(await allRecords(opened.store, 'c', range), [
+      { k: 1, _transaction_range: '(,)' },
+      { k: 2, _transaction_range: '(,)' },
+    ])
+    await opened.store.create(definition('d', columns('k int')))
+    await opened.store.put('d', [[1]], 'error')
+    const state = await opened.stores.datasets.find('d', 0)
+    const options = { env: ENV, pageRows: 2, pause: () => undefined }
+    const { pages } = (await state?.read(range, options)) ?? {}
+    t.same((await pages?.next())?.value, [[1n, 1n, BigInt(opened.clock.us)]])
   },
 )
