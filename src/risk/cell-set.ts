@@ -37,7 +37,7 @@ export function createCellSet(): CellSet {
 /**
  * Adds a cell.
  *
- * @param geometry degrees; only its areas count
+ * @param geometry degrees, checked: rings closed, coordinates finite; only its areas count
  * @returns false when the cell was not kept: it has no area, or level 0
  */
 export function addCell(cells: CellSet, geometry: Geometry, level: number): boolean {
@@ -52,7 +52,7 @@ export function addCell(cells: CellSet, geometry: Geometry, level: number): bool
 }
 
 /**
- * Adds a cell with a geometry in WKB, as it is stored. Polygons of one small ring, as mesh squares are, are
+ * Adds a cell with a geometry in WKB, as it is stored after it was checked. Polygons of one small ring, as mesh squares are, are
  * read without decoding; a geometry that cannot be read is counted and dropped.
  *
  * @returns false when the cell was not kept
@@ -155,7 +155,6 @@ function addRing(cells: CellSet, xy: readonly number[], level: number): boolean 
     if (y > north) north = y
     ring.push(x, y)
   }
-  if (!(Number.isFinite(east - west) && Number.isFinite(north - south))) return false
   cells.box.push(west, south, east, north)
   cells.level.push(level)
   cells.shape.push(ring)

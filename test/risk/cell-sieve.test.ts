@@ -56,3 +56,39 @@ t.test('siftCells: cells beyond what 32 bits hold are met at the edge', async ()
   const edge = Int32Array.of(0, 0, 0, 0, 1_799_999_999, 899_999_999, 1_800_000_000, 900_000_000)
   ok(siftCells(sieve, 0, 1, edge, 4) === 2)
 })
+
+t.test('siftCells: the stack grows when lists of many cells follow each other', async () => {
+  // 600 cells that meet every box: lists of 600, one after another, in a stack of 1200
+  const boxes = Array.from({ length: 600 }, (_, cell) => [cell, 0, cell + 1000, 10]).flat()
+  const listed = Array.from({ length: 600 }, (_, cell) => cell)
+  const sieve = createCellSieve(boxes, listed)
+  ok(sieve.stack.length === 1200)
+  const all = Int32Array.of(0, 0, 2000, 10)
+  let [from, end] = [0, 600]
+  for (let depth = 1; depth <= 8; depth++) {
+    const top = siftCells(sieve, from, end, all, 0)
+    deepStrictEqual([end, top], [depth * 600, (depth + 1) * 600])
+    ;[from, end] = [end, top]
+    for (let list = 0; list <= depth; list++) {
+      const cells = Array.from(
+        sieve.stack.subarray(list * 600, list * 600 + 600),
+        (place) => sieve.cells[place]!,
+      )
+      deepStrictEqual(
+        cells.sort((a, b) => a - b),
+        listed,
+      )
+    }
+  }
+})
+
+t.test('createCellSieve: places follow a space-filling curve from the south-west', async () => {
+  // corners of a square of 255 steps, and one step beside the first: Morton order x before y
+  const corners = [[255, 255], [0, 255], [1, 0], [255, 0], [0, 1], [0, 0]] // biome-ignore format: pairs
+  const sieve = createCellSieve(
+    corners.flatMap(([x, y]) => [x! * 100 + 7, y! * 100 - 9, x! * 100 + 8, y! * 100]),
+    [0, 1, 2, 3, 4, 5],
+  )
+  deepStrictEqual([...sieve.cells], [5, 2, 4, 3, 1, 0])
+  deepStrictEqual([...sieve.box.subarray(0, 4)], [7, -9, 8, 0])
+})
