@@ -52,10 +52,7 @@ export function shell() {
     setOpen(false)
     const [first = 'map', ...rest] = addressParts()
     const entry = PAGES[first]
-    for (const link of links) {
-      if (link.getAttribute('href') === `#/${first}`) link.setAttribute('aria-current', 'page')
-      else link.removeAttribute('aria-current')
-    }
+    markCurrent(links, first)
     page = entry?.make(rest)
     document.title = `${page?.title ?? t('notFoundPage')} · Fieldgate`
     main.className = first === 'map' ? 'map-page' : 'page'
@@ -81,6 +78,14 @@ export function shell() {
       window.removeEventListener('hashchange', onhashchange)
       page?.close?.()
     },
+  }
+}
+
+/** Marks the link to the page of an address in the navigation. */
+function markCurrent(links: readonly HTMLElement[], path: string): void {
+  for (const link of links) {
+    if (link.getAttribute('href') === `#/${path}`) link.setAttribute('aria-current', 'page')
+    else link.removeAttribute('aria-current')
   }
 }
 

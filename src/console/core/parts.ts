@@ -28,6 +28,17 @@ export function select(
   )
 }
 
+/** Fieldset around the columns of a new table or dataset, with a button that adds one. */
+export function columnList(rows: HTMLElement, add: () => void): HTMLElement {
+  return h(
+    'fieldset',
+    {},
+    h('legend', {}, t('columns')),
+    rows,
+    h('div', {}, button(t('addColumn'), add, 'small')),
+  )
+}
+
 /** A checkbox with its label. */
 export function checkbox(label: string, props: Record<string, unknown> = {}): HTMLLabelElement {
   return h('label', { class: 'check' }, h('input', { type: 'checkbox', ...props }), label)

@@ -49,21 +49,28 @@ export function eventsPanel(tables: readonly TableInfo[], view: MapView) {
     h(
       'div',
       { class: 'row' },
-      tables.map(({ data_name }) => {
-        const swatch = h('span', { class: 'swatch' })
-        swatch.style.background = colourOf(data_name, tables)
-        const box = checkbox(data_name, {
-          checked: mapState.events.has(data_name),
-          onchange: (event: Event) => choose(data_name, (event.target as HTMLInputElement).checked),
-        })
-        box.insertBefore(swatch, box.lastChild)
-        return box
-      }),
+      tables.map(({ data_name }) => tableBox(data_name, colourOf(data_name, tables), choose)),
     ),
     status,
     fault.element,
   )
   return { element, show }
+}
+
+/** Checkbox of a table, with the colour of its records. */
+function tableBox(
+  name: string,
+  colour: string,
+  choose: (name: string, isOn: boolean) => void,
+): HTMLLabelElement {
+  const swatch = h('span', { class: 'swatch' })
+  swatch.style.background = colour
+  const box = checkbox(name, {
+    checked: mapState.events.has(name),
+    onchange: (event: Event) => choose(name, (event.target as HTMLInputElement).checked),
+  })
+  box.insertBefore(swatch, box.lastChild)
+  return box
 }
 
 function colourOf(name: string, tables: readonly TableInfo[]): string {

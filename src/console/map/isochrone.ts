@@ -15,17 +15,10 @@ export function isochroneForm(view: MapView): HTMLElement {
       .split(/[\s,;]+/)
       .filter((part) => part !== '')
       .map((part) => Number(part) / 60)
-    const { points, themes, atMs, mapName } = mapState
-    if (points[0] === undefined) return status.bad(t('routeHint'))
+    const [start] = mapState.points
+    if (start === undefined) return status.bad(t('routeHint'))
     try {
-      const answer = await call<{ features: object[] }>('routing.isochrone', {
-        lonlat: points[0],
-        costs,
-        themes: Object.fromEntries(themes),
-        start_datetime: new Date(atMs).toISOString(),
-        ...(mapName === undefined ? {} : { map: mapName }),
-      })
-      view.setData('isochrone', answer.features)
+      view.setData('isochrone', await readAreas(start, costs))
       status.say('')
     } catch (error) {
       status.bad(error)
@@ -49,4 +42,17 @@ export function isochroneForm(view: MapView): HTMLElement {
       status.element,
     ),
   )
+}
+
+/** Reads the areas reachable from a point under the chosen risk, time and map. @param costs hours */
+async function readAreas(lonlat: [number, number], costs: number[]): Promise<object[]> {
+  const { themes, atMs, mapName } = mapState
+  const answer = await call<{ features: object[] }>('routing.isochrone', {
+    lonlat,
+    costs,
+    themes: Object.fromEntries(themes),
+    start_datetime: new Date(atMs).toISOString(),
+    ...(mapName === undefined ? {} : { map: mapName }),
+  })
+  return answer.features
 }

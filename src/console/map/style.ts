@@ -163,13 +163,13 @@ function nameLayer(colours: Colours): LayerSpecification {
   }
 }
 
-function overlayLayers({ route, riskOpacity }: Colours): LayerSpecification[] {
+function overlayLayers(colours: Colours): LayerSpecification[] {
   return [
     {
       id: 'risk-fill',
       type: 'fill',
       source: 'risk',
-      paint: { 'fill-color': RISK_COLOUR, 'fill-opacity': riskOpacity },
+      paint: { 'fill-color': RISK_COLOUR, 'fill-opacity': colours.riskOpacity },
     },
     {
       id: 'isochrone-fill',
@@ -183,6 +183,13 @@ function overlayLayers({ route, riskOpacity }: Colours): LayerSpecification[] {
       source: 'isochrone',
       paint: { 'line-color': '#2f7fb8', 'line-width': 1.5 },
     },
+    ...eventLayers(colours),
+  ]
+}
+
+/** Records of tables: areas with their outlines, lines, points. */
+function eventLayers({ route }: Colours): LayerSpecification[] {
+  return [
     {
       id: 'events-fill',
       type: 'fill',

@@ -106,17 +106,10 @@ function parameterRows(params: OpenRpcMethod['params']): (string | HTMLElement)[
 }
 
 function tryForm({ name, params, paramStructure, 'x-path': path }: OpenRpcMethod): HTMLElement {
-  const byName = Object.fromEntries(
-    params.filter(({ required }) => required).map((param) => [param.name, exampleOf(param.schema)]),
-  )
-  const [only] = params
-  const isWhole = params.length === 1 && only?.name === 'params'
-  const whole = isWhole && only !== undefined ? exampleOf(only.schema) : byName
-  const example = paramStructure === 'by-position' && isWhole ? [whole] : whole
   const input = h('textarea', {
     name: 'params',
     spellcheck: 'false',
-    value: JSON.stringify(example, null, 2),
+    value: JSON.stringify(exampleParams(params, paramStructure), null, 2),
   })
   const answer = h('pre', { 'aria-live': 'polite', tabindex: 0, hidden: true })
   const curl = h('pre', { tabindex: 0 })
@@ -157,22 +150,33 @@ function tryForm({ name, params, paramStructure, 'x-path': path }: OpenRpcMethod
     h('div', {}, h('button', { class: 'button main' }, t('send'))),
     status.element,
     answer,
-    h(
-      'details',
-      {},
-      h('summary', {}, t('curlLine')),
-      h(
-        'div',
-        { class: 'stack tight' },
-        curl,
-        h(
-          'div',
-          {},
-          copyButton(() => curl.textContent ?? ''),
-        ),
-      ),
-    ),
+    curlDetails(curl),
   )
+}
+
+/** The curl line of a request, folded away, with a button that copies it. */
+function curlDetails(curl: HTMLElement): HTMLElement {
+  const copy = copyButton(() => curl.textContent ?? '')
+  return h(
+    'details',
+    {},
+    h('summary', {}, t('curlLine')),
+    h('div', { class: 'stack tight' }, curl, h('div', {}, copy)),
+  )
+}
+
+/** Returns params to begin with: an example of each that is required. */
+function exampleParams(
+  params: OpenRpcMethod['params'],
+  paramStructure: OpenRpcMethod['paramStructure'],
+): unknown {
+  const byName = Object.fromEntries(
+    params.filter(({ required }) => required).map((param) => [param.name, exampleOf(param.schema)]),
+  )
+  const [only] = params
+  const isWhole = params.length === 1 && only?.name === 'params'
+  const whole = isWhole && only !== undefined ? exampleOf(only.schema) : byName
+  return paramStructure === 'by-position' && isWhole ? [whole] : whole
 }
 
 /** Characters of a response that are shown; the rest is cut. */

@@ -1,15 +1,21 @@
 import { h } from '../core/dom.js'
 import { t } from '../core/i18n.js'
-import { button, checkbox, field, select, statusLine } from '../core/parts.js'
+import { button, checkbox, columnList, field, select, statusLine } from '../core/parts.js'
 import { call } from '../core/rpc.js'
 import { COLUMN_TYPES, definitionOf, type FormColumn } from './column-types.js'
 
 /** Columns that every table has by itself. */
 const RESERVED = ['start_datetime', 'end_datetime']
 
+/** A column of the new table, and whether it belongs to the unique key. */
+interface NewColumn extends FormColumn {
+  readonly name: string
+  readonly isKey: boolean
+}
+
 interface ColumnRow {
   element: HTMLElement
-  read(): FormColumn & { readonly name: string; readonly isKey: boolean }
+  read(): NewColumn
 }
 
 /** Form that creates a table: name, columns, unique key. */
@@ -31,18 +37,9 @@ export function newTableForm(): HTMLElement {
   const onsubmit = async (event: Event) => {
     event.preventDefault()
     const columns = rows.map((row) => row.read())
-    const times = keyTimes
-      .map((label) => label.querySelector('input'))
-      .filter((input) => input?.checked === true)
-      .map((input) => input?.value ?? '')
+    const times = RESERVED.filter((_, i) => isChecked(keyTimes[i]))
     try {
-      await call('loaderwebapi.register_loader', {
-        data_name: name.value.trim(),
-        record_def: Object.fromEntries(
-          columns.map(({ name: column, ...rest }) => [column, definitionOf(rest)]),
-        ),
-        unique_columns: [...columns.filter(({ isKey }) => isKey).map(({ name: column }) => column), ...times],
-      })
+      await register(name.value.trim(), columns, times)
       location.hash = `#/tables/${encodeURIComponent(name.value.trim())}`
     } catch (error) {
       status.bad(error)
@@ -52,17 +49,7 @@ export function newTableForm(): HTMLElement {
     'form',
     { class: 'stack', onsubmit },
     field(t('tableName'), name),
-    h(
-      'fieldset',
-      {},
-      h('legend', {}, t('columns')),
-      list,
-      h(
-        'div',
-        {},
-        button(t('addColumn'), () => add(), 'small'),
-      ),
-    ),
+    columnList(list, () => add()),
     h(
       'fieldset',
       {},
@@ -75,12 +62,24 @@ export function newTableForm(): HTMLElement {
   )
 }
 
+/** @param times reserved columns of the unique key */
+async function register(data_name: string, columns: readonly NewColumn[], times: string[]): Promise<void> {
+  await call('loaderwebapi.register_loader', {
+    data_name,
+    record_def: Object.fromEntries(columns.map(({ name, ...rest }) => [name, definitionOf(rest)])),
+    unique_columns: [...columns.filter(({ isKey }) => isKey).map(({ name }) => name), ...times],
+  })
+}
+
+function isChecked(label: HTMLElement | undefined): boolean {
+  return label?.querySelector('input')?.checked === true
+}
+
 function columnRow(n: number, suggestion: string, remove: () => void): ColumnRow {
   const name = h('input', { required: true, value: suggestion, autocomplete: 'off' })
   const type = select(COLUMN_TYPES.map((each) => [each, each] as const))
   const isNullable = checkbox(t('nullable'), { checked: suggestion === '' })
   const isKey = checkbox(t('uniqueKey'), { checked: suggestion !== '' })
-  const isOn = (label: HTMLElement) => label.querySelector('input')?.checked === true
   return {
     element: h(
       'div',
@@ -94,8 +93,8 @@ function columnRow(n: number, suggestion: string, remove: () => void): ColumnRow
     read: () => ({
       name: name.value.trim(),
       type: COLUMN_TYPES[type.selectedIndex] ?? COLUMN_TYPES[0],
-      isNullable: isOn(isNullable),
-      isKey: isOn(isKey),
+      isNullable: isChecked(isNullable),
+      isKey: isChecked(isKey),
     }),
   }
 }

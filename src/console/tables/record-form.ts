@@ -33,12 +33,10 @@ export function recordForm({ data_name, record_def }: TableInfo): HTMLElement {
   const onsubmit = async (event: Event) => {
     event.preventDefault()
     try {
-      const properties: Record<string, unknown> = {
+      const properties = {
         start_datetime: new Date(start.value).toISOString(),
         end_datetime: new Date(end.value).toISOString(),
-      }
-      for (const { name, column, input } of columns) {
-        if (input.value !== '') properties[name] = typedValue(column, input.value)
+        ...valuesOf(columns),
       }
       const record = { type: 'Feature', geometry: geometryOf(geometry.value), properties }
       const done = await call<Counters>('loaderwebapi.add_record', { data_name, record_set: [record] })
@@ -67,6 +65,14 @@ export function recordForm({ data_name, record_def }: TableInfo): HTMLElement {
     status.element,
     h('div', {}, h('button', { class: 'button main' }, t('save'))),
   )
+}
+
+/** Values of the inputs that are filled in, by column. */
+function valuesOf(
+  columns: readonly { name: string; column: ColumnInfo; input: HTMLInputElement }[],
+): Record<string, unknown> {
+  const filled = columns.filter(({ input }) => input.value !== '')
+  return Object.fromEntries(filled.map(({ name, column, input }) => [name, typedValue(column, input.value)]))
 }
 
 function inputOf({ udt_name, is_nullable, column_default }: ColumnInfo): HTMLInputElement {
