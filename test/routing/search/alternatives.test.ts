@@ -117,6 +117,11 @@ t.test('findAlternatives: up to three quarters in common with a route before it'
   t.same(costs(3004), [])
 })
 
+t.test('findAlternatives: the penalty of a road that every route uses has a limit', async (t) => {
+  const parallel = [1000, 1010, 1020, 1030, 1040].map((ms) => [1, 2, ms] as const)
+  t.same(furtherCosts(streets([[0, 1, 500], ...parallel]), 2, 4), [1510, 1520, 1530, 1540])
+})
+
 t.test('findAlternatives: as many as wanted, cheapest first', async (t) => {
   const network = streets([[0, 1, 1000], [0, 1, 1300], [0, 1, 1100], [0, 1, 1200]]) // biome-ignore format: roads
   t.same(furtherCosts(network, 1, 3), [1100, 1200, 1300])

@@ -129,6 +129,26 @@ t.test('findIsochrones: an area farther out than its town has is empty; SEARCH_T
   )
 })
 
+t.test(
+  'findIsochrones: the junction that the point lies on is reached, also where no road leads to it',
+  async (t) => {
+    for (const [speed, isHead] of [
+      [[50, 0], false],
+      [[0, 50], true],
+    ] as [[number, number], boolean][]) {
+      // biome-ignore format: cases
+      const graph = makeGraph({ junctions: [at(0, 0), at(1, 0)], roads: [{ from: 0, to: 1, speed }] })
+      const profile = createProfile(graph)
+      const search = createDijkstraSearch(graph, profile.weights, createSearchState(graph.nodeCount))
+      const [lng, lat] = at(isHead ? 1 : 0, 0)
+      const place = snapPoint({ name: 'road', graph }, { role: 'lonlat', lng, lat }, 1000)
+      const searcher = { profile, search, control: { maxSettledNodes: 1e9 } }
+      const [near, far] = runToEnd(findIsochrones(searcher, place, [0, 1e9]))
+      t.same([near?.junctionCount, far?.junctionCount], [1, 2])
+    }
+  },
+)
+
 function siteOf({ junctionLngE7, junctionLatE7 }: Graph, junction: number): string {
   return `${junctionLngE7[junction]} ${junctionLatE7[junction]}`
 }

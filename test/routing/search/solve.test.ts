@@ -218,6 +218,29 @@ t.test('solveRoute: names the points of a leg that closes later, in the order of
   t.same(runToEnd(task), { blockedLeg: 1, from: 2, to: 1 })
 })
 
+t.test('solveRoute: with a free order, the first leg of the order given that has no path', async (t) => {
+  const network = town(3)
+  network.junctions.push(at(0, 4), at(1, 4))
+  network.roads.push({ from: 9, to: 10, speed: [30, 30] })
+  const graph = makeGraph(network)
+  const [a, b, c, island] = [at(0, 0), at(1, 1), at(2, 2), at(0.5, 4)] as [number, number][]
+  const blocked = (...points: ([number, number] | undefined)[]) =>
+    runToEnd(
+      solveRoute({
+        snaps: snapPoints({ name: 'town', graph }, asked(points.map((point) => point!)), 1000),
+        profile: createProfile(graph),
+        reorder: true,
+        alternatives: 1,
+        control: { maxSettledNodes: 1e9 },
+        searchWith: (weights) => createDijkstraSearch(graph, weights, createSearchState(graph.nodeCount)),
+      }),
+    )
+  t.same(blocked(a, b, c, island), { blockedLeg: 2, from: 2, to: 3 })
+  t.same(blocked(a, b, island, c), { blockedLeg: 1, from: 1, to: 2 })
+  t.same(blocked(a, island, b, c), { blockedLeg: 0, from: 0, to: 1 })
+  t.same(blocked(island, a, b, c), { blockedLeg: 0, from: 0, to: 1 })
+})
+
 t.test('property: features join up, and their sums are the totals', async (t) => {
   const spot = fc.tuple(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 0, max: 400 }))
   const network = town()

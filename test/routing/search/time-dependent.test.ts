@@ -154,6 +154,31 @@ t.test('findTimedRoute: closed roads are not used', async (t) => {
   t.notOk(links.includes(2))
 })
 
+t.test(
+  'findTimedRoute: a potential never hides a path that is cheaper by less than a thousandth',
+  async (t) => {
+    // 100,000 ms over junction 2, 100,050 ms over junction 1, which is close to the goal
+    const lengths = [[4, 0, 10], [0, 1, 99_000], [1, 3, 1050], [0, 2, 1000], [2, 3, 99_000], [3, 5, 10]] as const // biome-ignore format: roads
+    const graph = makeGraph({
+      junctions: Array.from({ length: 6 }, (_, x) => at(x, 0)),
+      roads: lengths.map(([from, to, ms]) => ({ from, to, speed: [36, 36], lengthMm: ms * 10 })),
+    })
+    const profile = createProfile(graph)
+    const timeline: Timeline = {
+      slotStartMs: [0],
+      profileOf: () => profile,
+      potentialTo: (targets) => potentialOf(graph, targets),
+    }
+    const { legs } = routeNow(
+      findTimedRoute(timeline, [placeOn(graph, 0, 50), placeOn(graph, 5, 50)], control()),
+    )
+    t.same(
+      legs.flat().map((step) => step.link >> 1),
+      [0, 3, 4, 5],
+    )
+  },
+)
+
 t.test('property: a potential does not change the cost', async (t) => {
   const graph = makeGraph(unevenTown(5))
   const place = fc.nat(graph.segmentCount - 1)
