@@ -16,6 +16,8 @@ async function main(): Promise<void> {
     process.exitCode = 2
     return
   }
+  // Node would open its inspector on a port of 127.0.0.1, and who reaches that is this process
+  if (isMainThread) process.on('SIGUSR1', () => undefined)
   if (isMainThread && process.argv[2] === RUN_SCRIPT) return runScript(process.argv.slice(3))
   if (isMainThread) {
     const { runProgram } = await import('./cli/program.js')

@@ -83,7 +83,10 @@ async function callsOf(executable, isolation) {
   })
   try {
     const ended = new Promise((resolve) => child.once('exit', resolve))
-    const { url, apiKey, secret } = await readyOf(child)
+    const { url, secretFile } = await readyOf(child)
+    const [apiKey, secret] = readFileSync(secretFile, 'utf8')
+      .split('\n')
+      .map((line) => line.replace(/^\w+: /, ''))
     const response = await fetch(`${url}/api/v1/dataproc/jsonrpc/call/dataproc.exec`, {
       method: 'POST',
       headers: { APIKey: apiKey, Secret: secret, 'Content-Type': 'application/json' },

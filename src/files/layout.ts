@@ -30,6 +30,8 @@ export interface DataLayout {
   dataprocDir: string
   /** key that encrypts secrets and encrypted columns */
   keyFile: string
+  /** first admin key and its secret, as headers; written by a first start that has no terminal */
+  firstKeyFile: string
 }
 
 /**
@@ -55,6 +57,7 @@ export function layoutOf(dataDir: string): DataLayout {
     nativeDir: path.join(root, 'native'),
     dataprocDir: path.join(root, 'dataproc'),
     keyFile: path.join(root, 'secret.key'),
+    firstKeyFile: path.join(root, 'first-admin-key'),
   }
 }
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
 import t, { type Test } from 'tap'
@@ -36,6 +36,7 @@ function bareEnv(): NodeJS.ProcessEnv {
 interface Served {
   child: ChildProcess
   stdout: () => string
+  stderr: () => string
   ready: { event: string; url: string }
 }
 
@@ -44,15 +45,19 @@ async function serve(t: Test, cwd: string, dataDir: string): Promise<Served> {
   const child = spawn(process.execPath, [PROGRAM, ...argv], {
     cwd,
     env: bareEnv(),
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   t.teardown(() => child.kill('SIGKILL'))
   let stdout = ''
+  let stderr = ''
+  child.stderr?.on('data', (chunk) => {
+    stderr += chunk
+  })
   child.stdout?.on('data', (chunk) => {
     stdout += chunk
   })
   while (!stdout.includes('\n')) await once(child.stdout as NodeJS.ReadableStream, 'data')
-  return { child, stdout: () => stdout, ready: JSON.parse(stdout) }
+  return { child, stdout: () => stdout, stderr: () => stderr, ready: JSON.parse(stdout) }
 }
 
 async function exitCodeOf({ child }: Served, signal: NodeJS.Signals): Promise<number | null> {
@@ -88,6 +93,22 @@ t.test('program: what scripts rely on: init, key create, serve', { skip }, async
   for (const name of ['.', 'state.db', 'data.db', 'maps', 'lock.db']) {
     t.equal(statSync(path.join(cwd, dataDir, name)).mode & 0o077, 0, `${name} is private`)
   }
+})
+
+t.test('program: SIGUSR1 opens no inspector, in a gateway that serves on', { skip }, async (t) => {
+  const served = await serve(t, t.testdir(), 'd')
+  const listening = () =>
+    readFileSync(`/proc/${served.child.pid}/net/tcp`, 'utf8')
+      .split('\n')
+      .filter((line) => / 0A /.test(line) && /:240D /.test(line)) // port 9229
+  const before = listening()
+  for (let times = 0; times < 3; times++) {
+    process.kill(served.child.pid ?? 0, 'SIGUSR1')
+    t.equal((await fetch(`${served.ready.url}/healthz`)).status, 200)
+  }
+  t.same(listening(), before, 'nothing listens on the port of the inspector')
+  t.notMatch(served.stderr(), /Debugger listening/)
+  t.equal(await exitCodeOf(served, 'SIGTERM'), 0)
 })
 
 t.test('program: Ctrl-C is clean', { skip }, async (t) => {

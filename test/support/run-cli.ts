@@ -23,8 +23,13 @@ export async function cli(cwd: string, argv: readonly string[], env: CliDeps['en
 }
 
 /** Starts a verb in this process without waiting for its end. */
-export function startCli(cwd: string, argv: readonly string[], env: CliDeps['env'] = {}): RunningCli {
-  const { io, deps, out, signal } = idleDeps(cwd, env)
+export function startCli(
+  cwd: string,
+  argv: readonly string[],
+  env: CliDeps['env'] = {},
+  isTTY = false,
+): RunningCli {
+  const { io, deps, out, signal } = idleDeps(cwd, env, isTTY)
   return {
     stdout: () => out.stdout,
     stderr: () => out.stderr,
@@ -34,7 +39,7 @@ export function startCli(cwd: string, argv: readonly string[], env: CliDeps['env
 }
 
 /** What a verb is given in place of a process: text is kept, signals are sent by `signal`. */
-export function idleDeps(cwd: string, env: CliDeps['env'] = {}) {
+export function idleDeps(cwd: string, env: CliDeps['env'] = {}, isTTY = false) {
   const out = { stdout: '', stderr: '' }
   const listeners = new Map<string, Set<() => void>>()
   const append = (to: 'stdout' | 'stderr') => ({
@@ -58,7 +63,11 @@ export function idleDeps(cwd: string, env: CliDeps['env'] = {}) {
       return () => void acts.delete(act)
     },
   }
-  const io: CliIo = { stdout: append('stdout'), stderr: append('stderr'), setExitCode: () => undefined }
+  const io: CliIo = {
+    stdout: { ...append('stdout'), isTTY },
+    stderr: append('stderr'),
+    setExitCode: () => undefined,
+  }
   const signal: RunningCli['signal'] = (name) => {
     for (const act of [...(listeners.get(name) ?? [])]) act()
   }

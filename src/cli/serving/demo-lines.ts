@@ -19,20 +19,17 @@ const DURING_FLOOD = '2026-01-01 00:00:00Z'
  */
 const TOKEN_LIFE_S = 86_400
 
-/** Request headers that authenticate the printed commands. */
-type DemoHeaders = Record<string, string>
-
 /**
- * Headers that authenticate the printed commands: the key and its secret at the first start, later a session
- * of the same key. Undefined when all admin keys are revoked.
+ * Flags of curl that authenticate the printed commands: the key and its secret at the first start, later a
+ * session of the same key. Undefined when all admin keys are revoked.
  */
-export async function demoHeaders(
+export async function demoFlags(
   layout: DataLayout,
   config: Config,
   { apiKey, secret }: { apiKey: string | null; secret: string | null },
-): Promise<DemoHeaders | undefined> {
+): Promise<string | undefined> {
   if (apiKey === null) return undefined
-  if (secret !== null) return { APIKey: apiKey, Secret: secret }
+  if (secret !== null) return `-H 'APIKey: ${apiKey}' -H 'Secret: ${secret}'`
   const token = randomUUID()
   const state = await openState(layout.stateDb)
   try {
@@ -46,11 +43,15 @@ export async function demoHeaders(
   } finally {
     await state.close()
   }
-  return { [`${config.service.headerPrefix}-Session-Token`]: token }
+  return `-H '${config.service.headerPrefix}-Session-Token: ${token}'`
 }
 
-/** Three curl commands: a route, the same route avoiding the flood, and the flood itself. */
-export function demoLines(url: string, { service }: Config, headers: DemoHeaders): string {
+/**
+ * Three curl commands: a route, the same route avoiding the flood, and the flood itself.
+ *
+ * @param flags flags of curl that authenticate
+ */
+export function demoLines(url: string, { service }: Config, flags: string): string {
   const api = `${url}/api/v1/${service.apiName}api/jsonrpc`
   const route = (themes: object) =>
     rpc('routing.dijkstra', [
@@ -69,11 +70,11 @@ export function demoLines(url: string, { service }: Config, headers: DemoHeaders
   })
   return [
     '# fastest route over the river, through the flood',
-    curl(api, headers, route({})),
+    curl(api, flags, route({})),
     '# the same route, avoiding the flood',
-    curl(api, headers, route({ [FLOOD]: AVOID_FLOOD })),
+    curl(api, flags, route({ [FLOOD]: AVOID_FLOOD })),
     '# cells of the flood',
-    curl(api, headers, flood),
+    curl(api, flags, flood),
     '',
   ].join('\n')
 }
@@ -83,8 +84,6 @@ function rpc(method: string, params: unknown): object {
 }
 
 /** The arguments contain no single quotes. */
-function curl(url: string, headers: DemoHeaders, body: object): string {
-  const all = { ...headers, 'Content-Type': 'application/json' }
-  const flags = Object.entries(all).map(([name, value]) => `-H '${name}: ${value}'`)
-  return `curl -s ${flags.join(' ')} -d '${JSON.stringify(body)}' ${url}`
+function curl(url: string, flags: string, body: object): string {
+  return `curl -s ${flags} -H 'Content-Type: application/json' -d '${JSON.stringify(body)}' ${url}`
 }

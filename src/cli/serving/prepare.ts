@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
 import { formatSecret, hashSecret } from '../../auth/secret.js'
 import { type DataLayout, makeDirectories } from '../../files/layout.js'
 import { openState } from '../../storage/sqlite/state.js'
@@ -19,15 +20,24 @@ export interface Prepared {
   secret: string | null
 }
 
-/** Creates the data directory, the node id and the first admin key, each only if it is missing. */
-export async function prepareDataDir(layout: DataLayout): Promise<Prepared> {
+/**
+ * Creates the data directory, the node id and the first admin key, each only if it is missing.
+ *
+ * @param keepsSecret true writes the secret to `first-admin-key`, mode 0600, before the key exists: a cut-off
+ *   start leaves no key that nobody knows
+ */
+export async function prepareDataDir(layout: DataLayout, keepsSecret = false): Promise<Prepared> {
   makeDirectories(layout)
   const state = await openState(layout.stateDb)
   try {
     const nodeId = await state.meta.claimNodeId(randomUUID())
+    if ((await state.keys.list()).length > 0)
+      return { nodeId, apiKey: await findAdminKey(state), secret: null }
     const { apiKey, secret } = newKeyPair()
+    if (keepsSecret) writeFirstKey(layout.firstKeyFile, { apiKey, secret })
     const first = { keyId: apiKey, name: 'admin', scopes: ['admin'], secretHash: hashSecret(secret) }
     const made = await state.keys.createFirst({ ...first, expiresAtUs: null })
+    if (made === undefined && keepsSecret) rmSync(layout.firstKeyFile) // another program made one meanwhile
     if (made !== undefined)
       await state.audit.note({ act: 'key-create', keyId: apiKey, keyName: first.name, scopes: 'admin' })
     return made === undefined
@@ -35,6 +45,18 @@ export async function prepareDataDir(layout: DataLayout): Promise<Prepared> {
       : { nodeId, apiKey, secret }
   } finally {
     await state.close()
+  }
+}
+
+/** Writes a key as the two headers of a request: `curl -H @FILE` sends them. */
+function writeFirstKey(file: string, { apiKey, secret }: KeyPair): void {
+  rmSync(file, { force: true }) // of a start that was cut off before its key existed
+  const handle = openSync(file, 'wx', 0o600)
+  try {
+    writeSync(handle, `APIKey: ${apiKey}\nSecret: ${secret}\n`)
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
   }
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
 import { messageOf } from '../../errors.js'
 import { type DataLayout, layoutOf, makeDirectories } from '../../files/layout.js'
@@ -7,7 +8,7 @@ import { lockDirectory } from '../../storage/sqlite/connection/lock.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson } from '../io.js'
 import { findSettings, type RunSettings, readSettings } from '../settings.js'
 import { prepareDemo } from './demo.js'
-import { demoHeaders, demoLines } from './demo-lines.js'
+import { demoFlags, demoLines } from './demo-lines.js'
 import { type Prepared, prepareDataDir } from './prepare.js'
 import { createNotifier, type Notifier } from './sd-notify.js'
 
@@ -42,14 +43,15 @@ async function serve(options: ServeOptions, io: CliIo, deps: CliDeps): Promise<v
   // before anything is opened: two gateways in one directory would remove each other's temporary files
   const lock = lockDirectory(layout.lockDb)
   try {
-    const prepared = await prepareDataDir(layout)
+    // what is printed without a terminal ends in a journal or a log file, where a secret would stay
+    const prepared = await prepareDataDir(layout, io.stdout.isTTY !== true)
     const stopAsked = waitForStop(deps, log)
     if (options.demo === true) await prepareDemo(layout, deps.version)
     const gateway = await startGateway(settings, layout, log, deps)
     const manager = createNotifier(deps.env, log)
     const stopWatchdog = manager.startWatchdog(gateway.isAlive)
     await manager.ready(`serving ${gateway.url}`)
-    printReady(gateway, prepared, options, io)
+    printReady(gateway, prepared, { options, layout, log }, io)
     if (options.demo === true && options.json !== true)
       await printDemo(gateway, prepared, layout, settings, io)
     const stopReloads = deps.onSignal('SIGHUP', () => void reload(gateway, manager, options, log, deps))
@@ -98,22 +100,35 @@ function advice(error: unknown, host: string, port: number): string {
 
 /**
  * Prints the address once the gateway answers. With `--json` it is exactly one line, which scripts wait for.
+ * The secret of a first start is printed to a terminal only.
  */
-function printReady(gateway: Gateway, prepared: Prepared, options: ServeOptions, io: CliIo): void {
-  const { apiKey, secret } = prepared
+function printReady(
+  gateway: Gateway,
+  { apiKey, secret }: Prepared,
+  { options, layout, log }: { options: ServeOptions; layout: DataLayout; log: Log },
+  io: CliIo,
+): void {
+  const isTerminal = io.stdout.isTTY === true
+  const secretFile = secret === null || isTerminal ? null : layout.firstKeyFile
+  if (secretFile !== null)
+    log.warn({ audit: true, act: 'first-key', apiKey, secretFile }, firstKeyText(secretFile))
   if (options.json === true) {
-    // a secret created by this start is shown only here
-    printJson(io, { event: 'ready', url: gateway.url, ...(secret === null ? {} : { apiKey, secret }) })
+    const shown = isTerminal ? { apiKey, secret } : { apiKey, secretFile }
+    printJson(io, { event: 'ready', url: gateway.url, ...(secret === null ? {} : shown) })
     return
   }
-  if (secret !== null) {
+  if (secretFile !== null) io.stdout.write(`First start: ${firstKeyText(secretFile)}\n`)
+  else if (secret !== null)
     io.stdout.write(
       `First start: this admin key is shown once, copy it.\n  APIKey: ${apiKey}\n  Secret: ${secret}\n`,
     )
-  }
   io.stdout.write(
     `Fieldgate serves ${gateway.url} (press Ctrl-C to stop)\nConsole: ${gateway.url}/console/\n`,
   )
+}
+
+function firstKeyText(file: string): string {
+  return `the admin key and its secret are in ${file}, which this user alone can read: copy them, then delete the file`
 }
 
 async function printDemo(
@@ -123,8 +138,10 @@ async function printDemo(
   { config }: RunSettings,
   io: CliIo,
 ): Promise<void> {
-  const headers = await demoHeaders(layout, config, prepared)
-  if (headers !== undefined) io.stdout.write(`Try:\n${demoLines(gateway.url, config, headers)}`)
+  const flags = io.stdout.isTTY
+    ? await demoFlags(layout, config, prepared)
+    : existsSync(layout.firstKeyFile) && `-H @'${layout.firstKeyFile}'`
+  if (flags) io.stdout.write(`Try:\n${demoLines(gateway.url, config, flags)}`)
 }
 
 /**

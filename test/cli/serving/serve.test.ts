@@ -10,8 +10,8 @@ import { post } from '../../support/start-gateway.js'
 const SESSION = '/api/v1/session/jsonrpc'
 
 /** Starts the verb; it is stopped at the end of the test, also when that fails. */
-function start(t: Test, cwd: string, argv: string[] = []): RunningCli {
-  const running = startCli(cwd, ['serve', '--port', '0', ...argv])
+function start(t: Test, cwd: string, argv: string[] = [], isTTY = true): RunningCli {
+  const running = startCli(cwd, ['serve', '--port', '0', ...argv], {}, isTTY)
   t.teardown(() => stop(running))
   return running
 }
@@ -66,6 +66,40 @@ t.test('serve: prints the address, and the admin key on the first start only', a
     /shown once, copy it\.\n {2}APIKey: \S+\n {2}Secret: fgs_\S+\nFieldgate serves http:\/\/127\.0\.0\.1:\d+/,
   )
   t.equal((await stop(running)).code, 0)
+})
+
+t.test('serve: without a terminal the secret is in a private file, which the log names', async (t) => {
+  for (const argv of [[], ['--json'], ['--demo']]) {
+    const cwd = t.testdir()
+    const running = start(t, cwd, argv, false)
+    await printed(running, /"ready"|Console: .*\n/)
+    const file = path.join(cwd, 'data/first-admin-key')
+    const [, apiKey = '', secret = ''] =
+      /^APIKey: (\S+)\nSecret: (\S+)\n$/.exec(readFileSync(file, 'utf8')) ?? []
+    t.equal(statSync(file).mode & 0o777, 0o600)
+    const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(running.stdout()) ?? []
+    const headers = { APIKey: apiKey, Secret: secret }
+    t.equal((await post(url + SESSION, verify, headers)).status, 200, 'the key in it works')
+    t.equal((await stop(running)).code, 0)
+    t.notMatch(running.stdout() + running.stderr(), /fgs_|Session-Token/, 'nothing secret was printed')
+    const lines = running
+      .stderr()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    t.match(
+      lines.filter(({ act }) => act === 'first-key'),
+      [{ audit: true, apiKey, secretFile: file, msg: /which this user alone can read/ }],
+    )
+    if (argv.includes('--json'))
+      t.match(JSON.parse(running.stdout()), { event: 'ready', apiKey, secretFile: file })
+    else t.ok(running.stdout().includes(file))
+    if (argv.includes('--demo')) t.ok(running.stdout().includes(`curl -s -H @'${file}' `), 'curl reads it')
+    const again = start(t, cwd, argv, false)
+    await printed(again, /"ready"|Console: .*\n/)
+    await stop(again)
+    t.notMatch(again.stdout() + again.stderr(), /fgs_|Session-Token|first-key/, 'nor later')
+  }
 })
 
 t.test('serve: one gateway per data directory; keys can be created while it runs', async (t) => {
