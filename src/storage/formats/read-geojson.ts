@@ -36,6 +36,7 @@ export async function openGeojson(file: string): Promise<ImportFile> {
     keyColumns: citation?.key_columns ?? [],
     async *records(columns) {
       const place = columns.findIndex(({ srid }) => srid !== null)
+      // no test: a collection without features is refused above
       const features = isByLine ? featureLines(file) : (collection.features ?? [])
       for await (const feature of features) yield recordOf(columns, place, feature)
     },

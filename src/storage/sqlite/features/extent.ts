@@ -24,9 +24,10 @@ export function extentOfTable(db: Db, table: LoaderTable): FeatureExtent {
     from = Math.min(from, fromDay)
     to = Math.max(to, toDay)
     if (east < FAR) grow(box, west, south, east, north)
-    else if (west < FAR) mixed.push(run)
+    else if (west < FAR) mixed.push(run) // no test: cutRuns gives rows without a location runs of their own
   }
   const read = statement<Uint8Array>(db, `SELECT entries FROM ${indexSql(table)} WHERE run_id = ?`).pluck()
+  // no test: see `mixed` above
   for (const run of mixed) growByEntries(box, read.get(run))
   return {
     bbox: box[0] <= box[2] ? box : undefined,

@@ -83,9 +83,10 @@ t.test('models: each way in which a row can be damaged has its reason', async (t
 t.test('model stores: a long form that is the name of another store is not given', async (t) => {
   const { modelStores } = await memoryState(t)
   const seconds = START_MS / 1000
-  t.ok(await modelStores.create(`rain_${seconds}`))
-  t.match(await modelStores.create('rain'), { longForm: `rain_${seconds}.000001` })
-  t.match(await modelStores.find(`rain_${seconds}`), { name: `rain_${seconds}` })
+  const taken = `rain_${seconds}.000001` // the second reading of the clock
+  t.ok(await modelStores.create(taken))
+  t.match(await modelStores.create('rain'), { longForm: `rain_${seconds}.000002` })
+  t.match(await modelStores.find(taken), { name: taken })
 })
 
 t.test('transfers: a feedback that failed is queued again, not added', async (t) => {

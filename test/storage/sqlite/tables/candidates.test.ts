@@ -27,13 +27,16 @@ async function filled(t: { teardown(work: () => unknown): unknown }, count: numb
 const upTo = (count: number) => Array.from({ length: count }, (_, at) => at + 1)
 
 t.test('candidates: a merge between two steps of a search loses no row and repeats none', async (t) => {
-  const { table, db } = await filled(t, 9900, 1100)
+  const { tables, table, db } = await filled(t, 9900, 1100)
+  // of another size, so that they stay when the others are merged
+  for (const k of [9901, 9902, 9903])
+    await tables.put(table, [feature([k - 9900, 0], { k })], 'error', { maxMergeRows: 0 })
   const steps = findCandidates(db, table, undefined, undefined)
   t.notOk(steps.next().done, 'the search pauses')
   t.ok(mergeSegments(db, table, MAX_SEGMENT_ROWS), 'runs that the search has not read become part of others')
   let step = steps.next()
   while (step.done !== true) step = steps.next()
-  t.same(Array.from(step.value), upTo(9900))
+  t.same(Array.from(step.value), upTo(9903))
 })
 
 t.test('candidates: many ids come ascending and once each, also of rows with two entries', async (t) => {

@@ -339,3 +339,26 @@ t.test(
     t.same((await pages?.next())?.value, [[1n, 1n, BigInt(opened.clock.us)]])
   },
 )
+
+t.test('state: an area of a large cited table is searched with pauses', async (t) => {
+  const file = path.join(t.testdir(), 'data.db')
+  const tables = openTables(file)
+  t.teardown(() => tables.data.close())
+  const opened = openDatasets(file)
+  t.teardown(opened.close)
+  const table = tables.register('events', [{ name: 'k', udtName: 'int4' }], ['k'])
+  await tables.put(
+    table,
+    Array.from({ length: 9000 }, (_, k) => feature([k % 180, k % 90], { k })),
+  )
+  await opened.store.cite('c', 'events')
+  const citation = await opened.stores.citations.find('c')
+  let pauses = 0
+  const options = { env: ENV, pageRows: 9000, pause: () => void pauses++ }
+  const conds = { within: ['location', 'POLYGON((-1 -1, 180 -1, 180 90, -1 90, -1 -1))'] }
+  const { pages } = (await citation?.read({ columns: ['k'], conds }, options)) ?? {}
+  let count = 0
+  for await (const page of pages ?? []) count += page.length
+  t.equal(count, 9000)
+  t.ok(pauses > 5, `${pauses} pauses: between runs, and one for each step of ids`)
+})
