@@ -11,7 +11,6 @@ export function isWithinWindows(windows: readonly string[], nowUs: number, offse
   if (windows.length === 0) return true
   const minute = modulo(Math.floor(nowUs / 60_000_000) + offsetMin, MINUTES_PER_DAY)
   return windows.some((window) => {
-    // the schema of sync.windows allows two times with two parts each: the defaults serve the types only
     const [from = 0, to = 0] = window.split('-').map(minutesOf)
     return from < to ? minute >= from && minute < to : minute >= from || minute < to
   })
@@ -19,6 +18,7 @@ export function isWithinWindows(windows: readonly string[], nowUs: number, offse
 
 function minutesOf(text: string): number {
   const [hours, minutes] = text.split(':').map(Number)
+  // no test: the schema of sync.windows allows only HH:MM, so the defaults serve the types alone
   return (hours ?? 0) * 60 + (minutes ?? 0)
 }
 

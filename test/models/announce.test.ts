@@ -4,6 +4,7 @@ import { announceUpload } from '../../src/models/announce.js'
 import type { RegisterDeps } from '../../src/models/register-model.js'
 import { createUploads, type NewUpload } from '../../src/models/uploads.js'
 import { attemptParts, FACTS, uuid } from '../support/attempts.js'
+import { chunksOf } from '../support/blob-store-conformance.js'
 import { rejectsWith } from '../support/rejects-with.js'
 
 const BYTES = randomBytes(3000)
@@ -141,4 +142,15 @@ t.test('announce: LOOP, BODY_TOO_LARGE and UNKNOWN_STORE change nothing', async 
     { upload: {} },
     'an unknown store is made by the registration',
   )
+})
+
+t.test('announce: a complete upload without a model becomes one', async (t) => {
+  const { announce, deps, state, uploads, counts } = await setUp(t)
+  await announce()
+  const upload = await uploads.find(uuid(1))
+  if (upload === undefined) return t.fail('the upload is missing')
+  await uploads.append(upload, chunksOf(BYTES, 700))
+  t.match(await announce(), { model: { sha256: SHA256, sizeBytes: 3000 } })
+  t.ok(await deps.blobs.stat(SHA256))
+  t.same([(await counts()).models, (await state.uploads.find(uuid(1)))?.modelId === null], [1, false])
 })
