@@ -101,6 +101,10 @@ const Limits = z.strictObject({
     1024 * 1024,
     'largest body of the data loader that is held in memory; larger ones go through a file',
   ),
+  bytesInFlight: bytes(
+    64 * 1024 * 1024,
+    'memory of all request bodies and answers on their way; beyond it requests wait in turns, and are then refused with 503',
+  ),
   batch: count(100, 'most requests in one JSON-RPC batch', 10_000),
   jsonDepth: count(64, 'deepest nesting of a JSON body', 1000),
   headerBytes: z.int().min(4096).max(1_048_576).default(16_384).describe('largest request headers, bytes'),

@@ -76,7 +76,10 @@ function serve(
   const { config, log, version, layout } = options
   const stopping = new AbortController()
   let isDraining = false
-  const families = createFamilyReader(services, layout, config, server.connections)
+  const families = createFamilyReader(services, layout, config, {
+    connections: server.connections,
+    memory: () => calls.budget.facts(),
+  })
   const metrics = createMetrics(families.read)
   const backend = openBackend(config, version)
   const refusals = createRefusalSampler(log, config.log.refusalsPerMinute)

@@ -1,4 +1,5 @@
 import type { Config } from '../config.js'
+import { createByteBudget } from '../http/byte-budget.js'
 import type { CallDeps } from '../http/calls.js'
 import type { LineSampler } from '../http/line-sampler.js'
 import type { Metrics } from '../http/metrics.js'
@@ -8,6 +9,12 @@ import { type RawJson, rawJson } from '../rpc/result.js'
 import { describeApis, type GatewayContext } from './apis.js'
 import { auditHooks } from './audit.js'
 import type { Services } from './services.js'
+
+/** Requests of one key, and of all, that wait for memory. */
+const MAX_WAITING_PER_KEY = 64
+const MAX_WAITING = 256
+/** Longest wait for memory, ms. */
+const MEMORY_WAIT_MS = 10_000
 
 interface CallsOptions {
   readonly config: Config
@@ -35,6 +42,12 @@ export function callDeps(options: CallsOptions): CallDeps<GatewayContext> {
     maxBatch: limits.batch,
     maxDepth: limits.jsonDepth,
     bodyLimits: { maxBytes: limits.bodyBytes, idleMs: limits.bodyIdleMs, totalMs: limits.bodyMs },
+    budget: createByteBudget({
+      totalBytes: limits.bytesInFlight,
+      maxWaitingPerOwner: MAX_WAITING_PER_KEY,
+      maxWaiting: MAX_WAITING,
+      waitMs: MEMORY_WAIT_MS,
+    }),
     writeIdleMs: limits.writeIdleMs,
     stopSignal,
     contextOf: (call) => ({

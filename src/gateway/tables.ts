@@ -68,7 +68,7 @@ export async function openLoaderServices(options: LoaderServicesOptions): Promis
     loader,
     tables: tables.reader,
     readFile,
-    answerBody: createBodyAnswerer(config, layout, jobs),
+    answerBody: createBodyAnswerer(config, layout, jobs, requireSpace),
     addStream: (request) => addStream(loader, request, lineLimits),
     close: () => data.close(),
   }
@@ -90,12 +90,12 @@ function createBodyAnswerer(
   { limits }: Config,
   { tempDir }: DataLayout,
   jobs: WorkerClient,
+  requireSpace: (bytes: number) => Promise<void>,
 ): BodyAnswerer<GatewayContext> {
   const spooled = { jobs, maxEnvelopeBytes: limits.bodyBytes }
   return spoolingAnswerer(
     { maxBytes: limits.loaderBodyBytes, idleMs: limits.bodyIdleMs, totalMs: limits.bodyMs },
-    limits.inlineBodyBytes,
-    tempDir,
+    { inlineBytes: limits.inlineBodyBytes, tempDir, requireSpace },
     {
       answerRpc: (file, call) => answerSpooled(file, call, spooled),
       answerParams: (file, method, call) => answerSpooledParams(file, method, call, spooled),

@@ -1,7 +1,7 @@
 import { type AppError, ERRORS, toAppError } from '../errors.js'
 import type { Answer } from '../rpc/dispatch.js'
 import { errorText, type RequestId, toRpcError } from '../rpc/envelope.js'
-import type { Piece } from '../rpc/pieces.js'
+import { type Piece, whenOver } from '../rpc/pieces.js'
 import { bodyStream, type StreamOptions } from './body-stream.js'
 
 export type HeaderRecord = Readonly<Record<string, string>>
@@ -12,6 +12,9 @@ const PROBLEM_TYPE = 'application/problem+json'
 const DISK_RETRY_S = 60
 /** Chunks are collected up to this many characters before they go to the socket. */
 const GATHER_CHARS = 32 * 1024
+
+/** A longer text is sent in slices, as fast as the client reads, characters. */
+const WHOLE_CHARS = 128 * 1024
 
 /** Responses made by `respond`. */
 const complete = new WeakSet<Response>()
@@ -150,7 +153,23 @@ export function refusalHeaders(error: AppError, type: string): Record<string, st
 }
 
 function bodyOf(body: Piece, options: StreamOptions): string | ReadableStream<Uint8Array> {
-  return typeof body === 'string' ? body : textStream(body, options)
+  if (typeof body !== 'string') return textStream(body, options)
+  if (body.length <= WHOLE_CHARS) return body
+  const held = options.holdText?.(body.length)
+  return textStream(
+    whenOver(slices(body), () => held?.release()),
+    options,
+  )
+}
+
+/** Cuts a long text, which would otherwise be copied as a whole for a client that may not read it. */
+async function* slices(text: string): AsyncGenerator<string> {
+  for (let at = 0; at < text.length; ) {
+    const end = at + GATHER_CHARS
+    const isCutPair = /[\uD800-\uDBFF]/.test(text[end - 1] ?? '') && end < text.length
+    yield text.slice(at, isCutPair ? end - 1 : end)
+    at = isCutPair ? end - 1 : end
+  }
 }
 
 function textStream(

@@ -7,6 +7,8 @@ export interface StreamOptions {
   onFault(error: unknown): void
   /** called when the client hung up before the end, after the source is closed */
   onHangUp(): void
+  /** counts a text that is in memory until it is sent; absent where memory is not counted */
+  holdText?(bytes: number): { release(): void }
   /** cuts the connection, the only sign to a client that a body is incomplete */
   breakOff(): void
 }

@@ -5,7 +5,9 @@ import type { Scope } from '../rpc/define-method.js'
 import type { Api, Dispatch } from '../rpc/dispatch.js'
 import { refusalResponse } from './answer.js'
 import type { StreamOptions } from './body-stream.js'
+import type { ByteBudget } from './byte-budget.js'
 import { addressOf, type HttpContext, hasCredentials } from './env.js'
+import { streamAdmission } from './memory.js'
 import type { Meter } from './metrics.js'
 import { type RateLimiter, tooManyFailures } from './rate-limit.js'
 import type { BodyLimits } from './read-body.js'
@@ -23,6 +25,8 @@ export interface CallDeps<C> {
   readonly maxBatch: number
   readonly maxDepth: number
   readonly bodyLimits: BodyLimits
+  /** memory of all requests together */
+  readonly budget: ByteBudget
   readonly writeIdleMs: number
   contextOf(call: { caller: Caller; signal: AbortSignal; requestId: string }): C
   discover(api: Api<C>): unknown
@@ -128,6 +132,7 @@ export function dispatchOf<C>(c: HttpContext, api: Api<C>, caller: Caller, deps:
     discover: () => deps.discover(api),
     mayCall: (scope) => isAllowed(caller.scopes, scope),
     charge: (calls) => deps.limiter.charge(caller.keyId, addressOf(c), calls),
+    admitStream: streamAdmission(c, deps, caller),
     onFault: (method, error) => deps.onFault(requestId, method, error),
     onCall(method, outcome, ms) {
       deps.meter?.call(method, outcome, ms)
@@ -153,6 +158,7 @@ export function streamOptions<C>(c: HttpContext, method: string, deps: CallDeps<
     onFault: (error) => deps.onFault(requestId, method, error),
     onHangUp: () => deps.onHangUp(requestId, method),
     breakOff: () => c.env?.outgoing?.destroy(),
+    holdText: (bytes) => deps.budget.note(c.get('caller')?.keyId ?? addressOf(c), bytes),
   }
 }
 

@@ -7,10 +7,11 @@ import { shorten } from '../rpc/shorten.js'
 import { jsonResponse } from './answer.js'
 import { type CallDeps, endSignal, refusingFaults, signIn, streamOptions } from './calls.js'
 import { addressOf, type HttpContext, type HttpEnv } from './env.js'
+import { bodyBytes, STREAM_BYTES, takeStream } from './memory.js'
 import { type BodyLimits, bodyChunks } from './read-body.js'
 import { refuseOtherMethods } from './refuse-methods.js'
 import { answerParamsText, type BodyAnswerer } from './rpc-routes.js'
-import { spoolBody } from './spool.js'
+import { type SpoolOptions, spoolBody } from './spool.js'
 
 /**
  * Media types of newline-delimited features and of RFC 8142 sequences. Gzip may be the type or the encoding.
@@ -25,6 +26,11 @@ const STREAM_TYPES = new Set([
   'application/gzip',
   'application/octet-stream',
 ])
+
+/** Scope of the methods whose bodies may be large. */
+const LARGE_SCOPE = 'loader:write'
+/** Memory of a stream: a batch that is read and one that is stored. */
+const STREAM_BATCH_BYTES = 4 * STREAM_BYTES
 
 /** Query keys of the stream route. */
 const STREAM_QUERY: readonly string[] = ['if_exists']
@@ -55,20 +61,22 @@ interface FileAnswerer<C> {
 
 /**
  * Makes the answerer of a path with large bodies: up to `inlineBytes` are held in memory, more goes to a file
- * in `tempDir`, which is removed after the answer.
+ * in `tempDir`, which is removed after the answer. Only who may write tables may send that much.
  */
 export function spoolingAnswerer<C>(
   limits: BodyLimits,
-  inlineBytes: number,
-  tempDir: string,
+  spool: SpoolOptions,
   files: FileAnswerer<C>,
 ): BodyAnswerer<C> {
+  const { inlineBytes } = spool
   const answer = async <T>(
     c: HttpContext,
+    call: Dispatch<C>,
     ofBytes: (bytes: Uint8Array) => Promise<T>,
     ofFile: (file: string) => Promise<T>,
   ): Promise<T> => {
-    const body = await spoolBody(c, limits, inlineBytes, tempDir)
+    if (!call.mayCall(LARGE_SCOPE) && bodyBytes(c) > inlineBytes) throw largeForbidden(inlineBytes)
+    const body = await spoolBody(c, limits, spool)
     if ('bytes' in body) return await ofBytes(body.bytes)
     try {
       return await ofFile(body.file)
@@ -77,15 +85,18 @@ export function spoolingAnswerer<C>(
     }
   }
   return {
+    inlineBytes,
     answerRpc: (c, call) =>
       answer(
         c,
+        call,
         (bytes) => dispatch(bytes, call),
         (file) => files.answerRpc(file, call),
       ),
     answerParams: (c, method, call) =>
       answer(
         c,
+        call,
         (bytes) => answerParamsText(bytes, method, call),
         (file) => files.answerParams(file, method, call),
       ),
@@ -115,14 +126,20 @@ async function answerStream<C>(
   requireScope(caller, 'loader:write')
   requireKnownQuery(c.req.queries())
   await calls.limiter.charge(caller.keyId, addressOf(c), 1)
-  const counters = await deps.receiveStream({
-    dataName,
-    ifExists: c.req.query('if_exists'),
-    isGzip: isGzip(c),
-    chunks: bodyChunks(c, { maxBytes: Number.MAX_SAFE_INTEGER, idleMs: deps.bodyIdleMs }),
-    signal: endSignal(c, calls),
-  })
-  return jsonResponse(JSON.stringify(counters), streamOptions(c, 'stream', calls))
+  const isZipped = isGzip(c)
+  const share = await takeStream(c, calls, caller, STREAM_BATCH_BYTES)
+  try {
+    const counters = await deps.receiveStream({
+      dataName,
+      ifExists: c.req.query('if_exists'),
+      isGzip: isZipped,
+      chunks: bodyChunks(c, { maxBytes: Number.MAX_SAFE_INTEGER, idleMs: deps.bodyIdleMs }),
+      signal: endSignal(c, calls),
+    })
+    return jsonResponse(JSON.stringify(counters), streamOptions(c, 'stream', calls))
+  } finally {
+    share.release()
+  }
 }
 
 /**
@@ -156,4 +173,9 @@ function isGzip(c: HttpContext): boolean {
     throw new AppError('UNSUPPORTED_MEDIA_TYPE', {}, { message })
   }
   return encoding === 'gzip' || type === 'application/gzip'
+}
+
+function largeForbidden(inlineBytes: number): AppError {
+  const message = `The key lacks the scope ${LARGE_SCOPE}, which bodies of more than ${inlineBytes} bytes need here`
+  return new AppError('FORBIDDEN', { scope: LARGE_SCOPE }, { message })
 }

@@ -1,11 +1,12 @@
 import type { Hono } from 'hono'
 import { isAllowed } from '../auth/caller.js'
 import { AppError, ERRORS, toAppError } from '../errors.js'
-import { discard, resultPiece } from '../rpc/pieces.js'
+import { discard, type Piece, resultPiece, whenOver } from '../rpc/pieces.js'
 import { streamed } from '../rpc/result.js'
 import { contentResponse, type HeaderRecord, refusalHeaders, respond } from './answer.js'
 import { type CallDeps, endSignal, refusingFaults, signIn, streamOptions } from './calls.js'
 import { addressOf, type HttpContext, type HttpEnv } from './env.js'
+import { takeStream } from './memory.js'
 
 interface OgcRequest {
   segments: readonly string[]
@@ -55,7 +56,7 @@ export function addOgcRoutes<C>(app: Hono<HttpEnv>, deps: OgcRouteDeps<C>): void
 async function answerRequest<C>(c: HttpContext, deps: OgcRouteDeps<C>): Promise<Response> {
   c.set('countedAs', 'ogc')
   const answer = async () => {
-    const may = await permissions(c, deps)
+    const { keyId, ...may } = await permissions(c, deps)
     const { segments, query } = readUrl(c)
     const { type, body, headers } = await deps.answer({
       segments,
@@ -66,7 +67,7 @@ async function answerRequest<C>(c: HttpContext, deps: OgcRouteDeps<C>): Promise<
       signal: endSignal(c, deps.calls),
     })
     // reads the first part before the status is sent, so that an early fault has its own status
-    const piece = typeof body === 'string' ? body : await resultPiece(streamed(body))
+    const piece = typeof body === 'string' ? body : await heldPiece(c, deps.calls, keyId, body)
     const isHead = c.req.method === 'HEAD'
     if (isHead) await discard(piece)
     const options = streamOptions(c, ROOT, deps.calls)
@@ -76,18 +77,40 @@ async function answerRequest<C>(c: HttpContext, deps: OgcRouteDeps<C>): Promise<
   return await refusingFaults(c, deps.calls, c.req.path, answer, refuse)
 }
 
-/** @throws AppError UNAUTHENTICATED, FORBIDDEN, RATE_LIMITED */
+/** Begins a page, which holds memory until it is sent. @throws AppError BUSY, and the faults of the page */
+async function heldPiece<C>(
+  c: HttpContext,
+  deps: CallDeps<C>,
+  keyId: string,
+  body: AsyncGenerator<string>,
+): Promise<Piece> {
+  const { release } = await takeStream(c, deps, { keyId })
+  try {
+    const piece = await resultPiece(streamed(body))
+    return typeof piece === 'string' ? piece : whenOver(piece, release)
+  } catch (error) {
+    release()
+    throw error
+  }
+}
+
+/**
+ * Returns what a request may read, and who holds its memory: a key, or an address where no key is needed.
+ *
+ * @throws AppError UNAUTHENTICATED, FORBIDDEN, RATE_LIMITED
+ */
 async function permissions<C>(
   c: HttpContext,
   { calls, isOpen }: OgcRouteDeps<C>,
-): Promise<OgcRequest['may']> {
+): Promise<OgcRequest['may'] & { keyId: string }> {
   if (isOpen) {
     await calls.limiter.charge('open', addressOf(c), 1)
-    return { tables: true, datasets: true }
+    return { keyId: addressOf(c), tables: true, datasets: true }
   }
   const caller = await signIn(c, calls, { allowsBasic: true })
   await calls.limiter.charge(caller.keyId, addressOf(c), 1)
   const may = {
+    keyId: caller.keyId,
     tables: isAllowed(caller.scopes, 'loader:read'),
     datasets: isAllowed(caller.scopes, 'dataset:read'),
   }

@@ -1,10 +1,13 @@
 import type { Hono } from 'hono'
 import { requireScope } from '../auth/caller.js'
 import type { Scope } from '../rpc/define-method.js'
+import { whenOver } from '../rpc/pieces.js'
 import { respond } from './answer.js'
 import { byteStream } from './body-stream.js'
+import type { Share } from './byte-budget.js'
 import { type CallDeps, endSignal, refusingFaults, signIn, streamOptions } from './calls.js'
 import { addressOf, type HttpContext, type HttpEnv } from './env.js'
+import { takeStream } from './memory.js'
 import { type BodyLimits, bodyChunks, requireJson } from './read-body.js'
 import { refuseOtherMethods } from './refuse-methods.js'
 
@@ -61,14 +64,29 @@ async function forward<C>(c: HttpContext, below: string, deps: ProxyDeps<C>): Pr
       requireScope(caller, scope)
       await calls.limiter.charge(caller.keyId, addressOf(c), 1)
       const headers = forwardedHeaders(c, deps.headerPrefix, caller.sessionId)
-      const answer = await sendBody(c, bodyLimits, (body) => deps.send({ below, headers, body, signal }))
-      calls.onDone?.(c, caller, 'dataproc-forwarded')
-      return await answerOf(c, answer, calls, path)
+      const share = await takeStream(c, calls, caller)
+      try {
+        const answer = await sendBody(c, bodyLimits, (body) => deps.send({ below, headers, body, signal }))
+        calls.onDone?.(c, caller, 'dataproc-forwarded')
+        return await answerOf(c, holding(answer, share), calls, path)
+      } catch (error) {
+        share.release()
+        throw error
+      }
     } catch (error) {
       failure.abort() // ends the request to the backend
       throw error
     }
   })
+}
+
+/** Returns the answer, whose memory is given back with its last chunk, or when it is discarded. */
+function holding(answer: BackendAnswer, share: Share): BackendAnswer {
+  return {
+    ...answer,
+    chunks: () => whenOver(answer.chunks()[Symbol.asyncIterator](), share.release),
+    discard: () => answer.discard().finally(share.release),
+  }
 }
 
 /**

@@ -1,15 +1,19 @@
 import type { Hono } from 'hono'
+import { type Caller, isAllowed, requireScope } from '../auth/caller.js'
 import { type Answer, type Api, callForPiece, type Dispatch, dispatch } from '../rpc/dispatch.js'
 import type { Piece } from '../rpc/pieces.js'
 import { readJson } from '../rpc/read-json.js'
 import { answerResponse, jsonResponse, problemResponse } from './answer.js'
 import { type CallDeps, dispatchOf, refusingFaults, signIn, streamOptions } from './calls.js'
 import type { HttpContext, HttpEnv } from './env.js'
+import { bodyBytes, SMALL_BODY_BYTES, takeBody } from './memory.js'
 import { type BodyLimits, readBody, requireJson } from './read-body.js'
 import { refuseOtherMethods } from './refuse-methods.js'
 
 /** Reads the bodies of a path and answers them. */
 export interface BodyAnswerer<C> {
+  /** largest body that is held in memory */
+  readonly inlineBytes: number
   /** answers a JSON-RPC request or batch */
   answerRpc(c: HttpContext, call: Dispatch<C>): Promise<Answer>
   /** calls a method with the params that the body is, in the REST form. @throws AppError of the method */
@@ -58,8 +62,14 @@ async function answerRpc<C>(
 ): Promise<Response> {
   const caller = await signIn(c, deps)
   requireJson(c)
-  const answer = await answerer.answerRpc(c, dispatchOf(c, api, caller, deps))
-  return answerResponse(answer, streamOptions(c, api.path, deps))
+  requireSomeScope(c, api, caller)
+  const share = await takeBody(c, deps, caller, answerer.inlineBytes)
+  try {
+    const answer = await answerer.answerRpc(c, dispatchOf(c, api, caller, deps))
+    return answerResponse(answer, streamOptions(c, api.path, deps))
+  } finally {
+    share.release()
+  }
 }
 
 async function answerRest<C>(
@@ -71,13 +81,36 @@ async function answerRest<C>(
 ): Promise<Response> {
   const caller = await signIn(c, deps)
   requireJson(c)
-  const piece = await answerer.answerParams(c, method, dispatchOf(c, api, caller, deps))
-  return jsonResponse(piece, streamOptions(c, method, deps))
+  const { scope = 'none' } = api.methods.get(method) ?? {}
+  requireScope(caller, scope)
+  requireSomeScope(c, api, caller)
+  const share = await takeBody(c, deps, caller, answerer.inlineBytes)
+  try {
+    const piece = await answerer.answerParams(c, method, dispatchOf(c, api, caller, deps))
+    return jsonResponse(piece, streamOptions(c, method, deps))
+  } finally {
+    share.release()
+  }
+}
+
+/**
+ * Refuses a body that is not small, before it is read, when the key may call no method of the path. A small
+ * one may be `rpc.discover`, which needs no scope.
+ *
+ * @throws AppError FORBIDDEN with the scope of one of the methods
+ */
+function requireSomeScope<C>(c: HttpContext, { methods }: Api<C>, caller: Caller): void {
+  if (bodyBytes(c) <= SMALL_BODY_BYTES) return
+  const scopes = [...methods.values()].map(({ scope }) => scope)
+  const [needed] = scopes
+  if (needed !== undefined && !scopes.some((scope) => isAllowed(caller.scopes, scope)))
+    requireScope(caller, needed)
 }
 
 /** Reads each body as a whole, up to the limit. */
 function smallBodyAnswerer<C>(limits: BodyLimits): BodyAnswerer<C> {
   return {
+    inlineBytes: limits.maxBytes,
     answerRpc: async (c, call) => await dispatch(await readBody(c, limits), call),
     answerParams: async (c, method, call) => await answerParamsText(await readBody(c, limits), method, call),
   }

@@ -5,6 +5,15 @@ import { AppError } from '../errors.js'
 import type { HttpContext } from './env.js'
 import { type BodyLimits, bodyChunks } from './read-body.js'
 
+/** Where and how large bodies are kept. */
+export interface SpoolOptions {
+  /** largest body that stays in memory */
+  readonly inlineBytes: number
+  readonly tempDir: string
+  /** called before each write. @throws AppError DISK_FULL when it would touch the reserve */
+  requireSpace(bytes: number): Promise<void>
+}
+
 /** A body in memory, or in a file that the caller must remove. */
 type SpooledBody = { bytes: Uint8Array } | { file: string; sizeBytes: number }
 
@@ -12,13 +21,13 @@ type SpooledBody = { bytes: Uint8Array } | { file: string; sizeBytes: number }
  * Reads a body that may be large: up to `inlineBytes` into memory, a larger one into a file in `tempDir`. The
  * file needs no fsync, as it is removed after the call and a call that crashed was not acknowledged.
  *
- * @throws AppError as `bodyChunks` does, and DISK_FULL; the file is removed then
+ * @throws AppError as `bodyChunks` does, and DISK_FULL, also when the reserve would be touched on the way; the
+ *   file is removed then
  */
 export async function spoolBody(
   c: HttpContext,
   limits: BodyLimits,
-  inlineBytes: number,
-  tempDir: string,
+  { inlineBytes, tempDir, requireSpace }: SpoolOptions,
 ): Promise<SpooledBody> {
   const held: Uint8Array[] = []
   let heldBytes = 0
@@ -27,7 +36,7 @@ export async function spoolBody(
     held.push(step.value)
     heldBytes += step.value.byteLength
     if (heldBytes > inlineBytes)
-      return await spoolRest(held, chunks, path.join(tempDir, `${randomUUID()}.body`))
+      return await spoolRest(held, chunks, path.join(tempDir, `${randomUUID()}.body`), requireSpace)
   }
   return { bytes: held.length === 1 ? (held[0] as Uint8Array) : Buffer.concat(held) }
 }
@@ -36,10 +45,12 @@ async function spoolRest(
   held: Uint8Array[],
   chunks: AsyncGenerator<Uint8Array>,
   file: string,
+  requireSpace: SpoolOptions['requireSpace'],
 ): Promise<SpooledBody> {
   const handle = await open(file, 'wx', 0o600)
   let sizeBytes = 0
   const append = async (chunk: Uint8Array) => {
+    await requireSpace(chunk.byteLength)
     await handle.appendFile(chunk)
     sizeBytes += chunk.byteLength
   }

@@ -1,8 +1,9 @@
 import { AppError, ERRORS, type ErrorName, isAppError, toAppError } from '../errors.js'
 import type { Method, Scope } from './define-method.js'
 import { errorText, type RequestId, type RpcError, readRequest, toRpcError } from './envelope.js'
-import { discard, enveloped, joined, type Piece, resultPiece } from './pieces.js'
+import { discard, enveloped, joined, type Piece, resultPiece, whenOver } from './pieces.js'
 import { readJson } from './read-json.js'
+import { isStreamed } from './result.js'
 import { shorten } from './shorten.js'
 
 /** Methods that are served at one path. */
@@ -24,6 +25,13 @@ export interface Dispatch<C> {
   mayCall(scope: Scope): boolean
   /** takes calls from the caller's allowance. @throws AppError RATE_LIMITED */
   charge(calls: number): Promise<void>
+  /**
+   * takes memory for a streamed result before it is begun; absent where memory is not counted
+   *
+   * @returns a function that gives it back
+   * @throws AppError BUSY, CANCELLED
+   */
+  admitStream?(): Promise<() => void>
   /** receives errors that are no `AppError`, and those with a cause */
   onFault(method: string, error: unknown): void
   /**
@@ -65,17 +73,30 @@ export async function dispatch<C>(bytes: Uint8Array, call: Dispatch<C>): Promise
 
 /** Runs a method and makes the text of its result, or its first piece. @throws what the method throws */
 export async function callForPiece<C>(name: string, params: unknown, call: Dispatch<C>): Promise<Piece> {
-  if (call.onCall === undefined) return await resultPiece(await callMethod(name, params, call))
+  if (call.onCall === undefined) return await pieceOf(await callMethod(name, params, call), call)
   const startedAtMs = performance.now()
   let outcome: 'ok' | ErrorName = 'ok'
   try {
-    return await resultPiece(await callMethod(name, params, call))
+    return await pieceOf(await callMethod(name, params, call), call)
   } catch (error) {
     outcome = toAppError(error).errorName
     throw error
   } finally {
     const isKnown = call.api.methods.has(name) || name === 'rpc.discover'
     call.onCall(isKnown ? name : 'unknown', outcome, performance.now() - startedAtMs)
+  }
+}
+
+/** Makes the text of a result. A streamed one holds memory of the request until it is over. */
+async function pieceOf<C>(result: unknown, call: Dispatch<C>): Promise<Piece> {
+  if (call.admitStream === undefined || !isStreamed(result)) return await resultPiece(result)
+  const release = await call.admitStream()
+  try {
+    const piece = await resultPiece(result)
+    return typeof piece === 'string' ? piece : whenOver(piece, release)
+  } catch (error) {
+    release()
+    throw error
   }
 }
 

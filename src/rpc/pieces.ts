@@ -18,6 +18,43 @@ export async function resultPiece(result: unknown): Promise<Piece> {
   return resume(first, source)
 }
 
+/**
+ * Returns a source that calls `onOver` once: at its end, when it fails, or when it is closed before.
+ *
+ * @param onOver must not throw
+ */
+export function whenOver<T>(source: AsyncIterator<T>, onOver: () => void): AsyncIterableIterator<T> {
+  let isOver = false
+  const end = () => {
+    if (isOver) return
+    isOver = true
+    onOver()
+  }
+  return {
+    async next() {
+      try {
+        const step = await source.next()
+        if (step.done === true) end()
+        return step
+      } catch (error) {
+        end()
+        throw error
+      }
+    },
+    async return() {
+      try {
+        await source.return?.()
+      } finally {
+        end()
+      }
+      return { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}
+
 /** Puts a result into its JSON-RPC answer. */
 export function enveloped(piece: Piece, id: RequestId): Piece {
   if (typeof piece === 'string') return `${RESULT_HEAD}${piece}${resultTail(id)}`

@@ -39,3 +39,8 @@ export function textResult(text: string | AsyncIterable<string>): RawJson | Stre
 export function isMarked(value: unknown): value is RawJson | StreamedJson {
   return typeof value === 'object' && value !== null && made.has(value)
 }
+
+/** True for a result that is made while it is sent. */
+export function isStreamed(value: unknown): value is StreamedJson {
+  return isMarked(value) && value.kind === 'streamedJson'
+}

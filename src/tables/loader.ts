@@ -1,6 +1,5 @@
 import { AppError } from '../errors.js'
 import type { BlobStore } from '../files/blob-store.js'
-import { readBlob } from '../files/read-blob.js'
 import type { Log } from '../log.js'
 import type { Keyring } from '../storage/keyring.js'
 import type {
@@ -24,7 +23,7 @@ interface LoaderDeps {
   readonly tables: TableStore
   /** client of the job thread */
   readonly jobs: Pick<WorkerClient, 'call'>
-  readonly files: Pick<BlobStore, 'stage' | 'open'>
+  readonly files: Pick<BlobStore, 'stage' | 'open' | 'stat'>
   readonly keyring: Keyring
   /** `service.timeZone`, minutes east of UTC */
   readonly timeZoneMin: number
@@ -41,6 +40,13 @@ export interface PutTarget {
   ifExists: IfExists
   /** fires when the caller is gone: what has not been committed is rolled back */
   signal?: AbortSignal
+}
+
+/** A stored file. Its bytes are read when they are needed: it may be larger than memory. */
+export interface StoredFile {
+  readonly sizeBytes: number
+  /** opens the bytes, in pieces. @throws Error when they are missing */
+  open(): Promise<AsyncIterable<Uint8Array>>
 }
 
 /**
@@ -71,8 +77,8 @@ export interface Loader {
   addLines(target: PutTarget, batch: LineBatch): Promise<Counters>
   /** @throws AppError UNKNOWN_TABLE, TABLE_CITED */
   drop(name: string): Promise<LoaderTable>
-  /** Returns the bytes of a stored file; undefined when none is stored at the place. */
-  readFile(table: LoaderTable, place: FilePlace): Promise<Uint8Array | undefined>
+  /** Finds a stored file; undefined when none is stored at the place. */
+  findFile(table: LoaderTable, place: FilePlace): Promise<StoredFile | undefined>
   /** Removes files that no row names. @returns number of removed files */
   sweepFiles(): Promise<number>
 }
@@ -132,14 +138,20 @@ export function createLoader(deps: LoaderDeps): Loader {
       tables.forget(table)
       return table
     },
-    async readFile(table, place) {
+    async findFile(table, place) {
       const digest = await tables.findFile(table, place)
-      return digest === undefined ? undefined : await readBlob(files, digest)
+      if (digest === undefined) return undefined
+      const { sizeBytes } = (await files.stat(digest)) ?? missing(digest)
+      return { sizeBytes, open: async () => (await files.open(digest)) ?? missing(digest) }
     },
     async sweepFiles() {
       return (await tables.inTurn(() => jobs.call<{ removed: number }>('loader.sweep', null))).removed
     },
   }
+}
+
+function missing(digest: string): never {
+  throw new Error(`a row names the bytes ${digest}, which are not stored`)
 }
 
 /** Creates a function that has the job thread merge the index of a table, one merge per table at a time. */

@@ -24,7 +24,7 @@ export interface StreamRequest {
 /** Silence after which a batch is stored before it is full, so that a slow feed does not wait, ms. */
 const IDLE_FLUSH_MS = 1000
 /** Size at which a batch is cut however few lines it has. */
-const BATCH_BYTES = 8 * 1024 * 1024
+const BATCH_BYTES = 2 * 1024 * 1024
 /** Decompressed bytes before the ratio is checked: a short stream of similar records compresses well. */
 const FREE_BYTES = 16 * 1024 * 1024
 

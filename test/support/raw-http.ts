@@ -10,6 +10,8 @@ export interface RawSocket {
   until(text: RegExp, limitMs?: number): Promise<string>
   /** until the other side closed */
   closed(limitMs?: number): Promise<string>
+  /** stops reading what comes back */
+  pause(): void
   destroy(): void
 }
 
@@ -56,6 +58,7 @@ export async function openRaw(url: string): Promise<RawSocket> {
     send: (text) => void (socket.writable && socket.write(text)),
     until: (text, limitMs = LIMIT_MS) => wait(() => text.test(state.received) || state.isClosed, limitMs),
     closed: (limitMs = LIMIT_MS) => wait(() => state.isClosed, limitMs),
+    pause: () => void socket.pause(),
     destroy: () => socket.destroy(),
   }
 }

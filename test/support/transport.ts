@@ -5,6 +5,7 @@ import { formatSecret, hashSecret } from '../../src/auth/secret.js'
 import { loadConfig, type Settings } from '../../src/config.js'
 import { addAlertRoutes } from '../../src/http/alert-routes.js'
 import { createApp } from '../../src/http/app.js'
+import { createByteBudget } from '../../src/http/byte-budget.js'
 import { createClientAddress } from '../../src/http/client-address.js'
 import { addDocumentRoute } from '../../src/http/document-route.js'
 import { addHealthRoutes, type PartState } from '../../src/http/health-routes.js'
@@ -120,6 +121,9 @@ export async function startTransport(
     maxBatch: config.limits.batch,
     maxDepth: config.limits.jsonDepth,
     bodyLimits,
+    budget: createByteBudget({
+      ...{ totalBytes: config.limits.bytesInFlight, maxWaitingPerOwner: 4, maxWaiting: 8, waitMs: 200 },
+    }),
     writeIdleMs: config.limits.writeIdleMs,
     contextOf: (call) => call,
     discover: () => ({}),

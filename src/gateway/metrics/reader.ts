@@ -2,9 +2,10 @@ import { stat } from 'node:fs/promises'
 import type { BackupStatus } from '../../backup/schedule.js'
 import type { Config } from '../../config.js'
 import type { DataLayout } from '../../files/layout.js'
+import type { BudgetFacts } from '../../http/byte-budget.js'
 import type { Family } from '../../http/metrics.js'
 import type { Services } from '../services.js'
-import { gauge, labelled } from './family.js'
+import { counter, gauge, labelled } from './family.js'
 import { outboxFamilies } from './outbox.js'
 import { createLoopDelay, processFamilies } from './process.js'
 import { searchFamilies } from './search.js'
@@ -14,17 +15,25 @@ interface FamilyReader {
   stop(): void
 }
 
+/** Figures of the transport. */
+interface TransportFigures {
+  /** open connections */
+  connections(): number
+  memory(): BudgetFacts
+}
+
 /** Makes the reader of the families of `/metrics` that are sampled at each scrape. */
 export function createFamilyReader(
   services: Services,
   layout: DataLayout,
   { limits }: Config,
-  connections: () => number,
+  { connections, memory }: TransportFigures,
 ): FamilyReader {
   const { disk, threads, state, models, backups } = services
   const loop = createLoopDelay()
   const gatewayFamilies = async () => [
     gauge('fieldgate_http_connections', 'Open connections', connections()),
+    ...memoryFamilies(memory(), limits.bytesInFlight),
     gauge(
       'fieldgate_disk_free_bytes',
       'Free space in the file system of the data directory',
@@ -61,6 +70,19 @@ export function createFamilyReader(
     },
     stop: () => loop.stop(),
   }
+}
+
+function memoryFamilies({ usedBytes, waiting, refused }: BudgetFacts, totalBytes: number): Family[] {
+  return [
+    gauge('fieldgate_bytes_in_flight', 'Memory of request bodies and answers on their way', usedBytes),
+    gauge('fieldgate_bytes_in_flight_limit', 'Limit of that memory (limits.bytesInFlight)', totalBytes),
+    gauge('fieldgate_requests_waiting', 'Requests that wait for memory', waiting),
+    counter(
+      'fieldgate_requests_without_memory_total',
+      'Requests refused because no memory was free',
+      refused,
+    ),
+  ]
 }
 
 async function databaseFamilies({ stateDb, dataDb }: DataLayout): Promise<Family[]> {

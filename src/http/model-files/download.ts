@@ -1,10 +1,13 @@
 import type { Hono } from 'hono'
 import { AppError } from '../../errors.js'
+import { whenOver } from '../../rpc/pieces.js'
 import { refusalOfStatus, respond } from '../answer.js'
 import { byteStream, type StreamOptions } from '../body-stream.js'
+import type { Share } from '../byte-budget.js'
 import { admit, type CallDeps, refusingFaults, streamOptions } from '../calls.js'
 import { namesTag } from '../entity-tag.js'
 import type { HttpContext, HttpEnv } from '../env.js'
+import { takeStream } from '../memory.js'
 import { refuseOtherMethods } from '../refuse-methods.js'
 
 /** A file that can be sent. */
@@ -19,6 +22,9 @@ export interface Downloadable {
    */
   open(range: { start: number; end: number }): Promise<AsyncIterableIterator<Uint8Array>>
 }
+
+/** Memory of a file that is sent: a piece, and what the connection buffers. */
+const SEND_BYTES = 256 * 1024
 
 const MODEL_FILE_PATH = '/api/v2/model_store/models/:model_id/file'
 
@@ -35,12 +41,29 @@ export function addDownloadRoute<C>(
   app.get(MODEL_FILE_PATH, (c) => {
     c.set('countedAs', 'model download')
     return refusingFaults(c, deps, MODEL_FILE_PATH, async () => {
-      await admit(c, deps, 'model:read')
+      const caller = await admit(c, deps, 'model:read')
       const modelId = c.req.param('model_id')
-      return await sendFile(c, modelId, await find(modelId), streamOptions(c, MODEL_FILE_PATH, deps))
+      const file = holding(await find(modelId), () => takeStream(c, deps, caller, SEND_BYTES))
+      return await sendFile(c, modelId, file, streamOptions(c, MODEL_FILE_PATH, deps))
     })
   })
   refuseOtherMethods(app, MODEL_FILE_PATH, 'GET, HEAD')
+}
+
+/** Returns the file, whose bytes hold memory from their opening until they are sent. */
+function holding(file: Downloadable, take: () => Promise<Share>): Downloadable {
+  return {
+    ...file,
+    async open(range) {
+      const share = await take()
+      try {
+        return whenOver(await file.open(range), share.release)
+      } catch (error) {
+        share.release()
+        throw error
+      }
+    },
+  }
 }
 
 /**

@@ -8,6 +8,7 @@ import { readJson } from '../../rpc/read-json.js'
 import { uploadRefusalResponse } from '../answer.js'
 import { type CallDeps, refusingFaults, signIn } from '../calls.js'
 import { addressOf, type HttpContext, type HttpEnv } from '../env.js'
+import { bodyBytes, SMALL_BODY_BYTES, takeStream } from '../memory.js'
 import { continueIfAsked, refuseEncoding } from '../read-body.js'
 import { createLocker } from './tus-lock.js'
 import { flowingChunks } from './tus-source.js'
@@ -88,9 +89,10 @@ export function addTusRoutes<C, U extends PartialUpload>(
       requireScope(caller, 'model:write')
       refuseEncoding(c)
       await deps.limiter.charge(caller.keyId, addressOf(c), 1)
-      const response = await calls.run(tusCall(c, caller, deps.bodyLimits.idleMs), () =>
-        server.handleWeb(bodiless(c)),
-      )
+      const share = bodyBytes(c) > SMALL_BODY_BYTES ? await takeStream(c, deps, caller) : undefined
+      const response = await calls
+        .run(tusCall(c, caller, deps.bodyLimits.idleMs), () => server.handleWeb(bodiless(c)))
+        .finally(() => share?.release())
       if (c.req.method === 'OPTIONS') response.headers.set('Tus-Checksum-Algorithm', CHECKSUM_ALGORITHMS)
       return response
     }

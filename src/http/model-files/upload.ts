@@ -5,6 +5,7 @@ import { readJson } from '../../rpc/read-json.js'
 import { documentResponse, uploadRefusalResponse } from '../answer.js'
 import { type CallDeps, refusingFaults, signIn } from '../calls.js'
 import { addressOf, type HttpContext, type HttpEnv } from '../env.js'
+import { takeStream } from '../memory.js'
 import { bodyChunks, refuseEncoding } from '../read-body.js'
 import { refuseOtherMethods } from '../refuse-methods.js'
 import { readParts } from './upload-parts.js'
@@ -70,8 +71,30 @@ async function receive<C, D, S>(
   await deps.limiter.charge(caller.keyId, addressOf(c), 1)
   const maxBytes = uploads.maxModelBytes + uploads.maxDataBytes + FRAME_BYTES
   const declared = Number(c.req.header('content-length') ?? 0)
-  // before the client is told to continue: a body that cannot fit is never sent
-  if (declared <= maxBytes) await uploads.requireSpace(Number.isFinite(declared) ? declared : 0)
+  const share = await takeStream(c, deps, caller)
+  try {
+    // before the client is told to continue: a body that cannot fit is never sent
+    if (declared <= maxBytes) await uploads.requireSpace(Number.isFinite(declared) ? declared : 0)
+    return await receiveParts(c, { startUs, caller, method, maxBytes }, deps, uploads)
+  } finally {
+    share.release()
+  }
+}
+
+/** Facts of an upload before its body. */
+interface UploadHead<D> {
+  readonly startUs: number
+  readonly caller: Caller
+  readonly method: UploadMethod<D>
+  readonly maxBytes: number
+}
+
+async function receiveParts<C, D, S>(
+  c: HttpContext,
+  { startUs, caller, method, maxBytes }: UploadHead<D>,
+  deps: CallDeps<C>,
+  uploads: ModelUploads<D, S>,
+): Promise<object> {
   const { data, staged } = await readParts(
     bodyChunks(c, { maxBytes, idleMs: deps.bodyLimits.idleMs }),
     c.req.header('content-type') ?? '',

@@ -38,6 +38,36 @@ export const TRANSPORT: Record<string, Crossing> = {
       t.equal(body.result?.count_insert, 8, 'goes through a file, and is answered as ever')
     },
   },
+  'limits.bytesInFlight': {
+    settings: { limits: { bytesInFlight: 400_000 } },
+    async cross(t, { url, admin, makeKey }) {
+      // a body counts twice: the first two of a key hold all that one key may have
+      const head = { ...pairHeaders(admin), Expect: '100-continue' }
+      const held = await Promise.all([openRaw(url), openRaw(url)])
+      for (const socket of held) {
+        socket.send(postHead(SESSION, head, 50_000))
+        await socket.until(/100 Continue/)
+      }
+      const waiting = await Promise.all(Array.from({ length: 64 }, () => openRaw(url)))
+      for (const socket of waiting) socket.send(postHead(SESSION, head, 50_000))
+      const one = await openRaw(url)
+      one.send(postHead(SESSION, head, 50_000))
+      t.match(
+        await one.until(/\}$/),
+        /^HTTP\/1\.1 503 [\s\S]*Retry-After[\s\S]*limits\.bytesInFlight[\s\S]*BUSY/i,
+      )
+      const other = await openRaw(url)
+      other.send(
+        postHead(
+          SESSION,
+          { ...pairHeaders(await makeKey(['session:read'])), Expect: '100-continue' },
+          50_000,
+        ),
+      )
+      t.match(await other.until(/100 Continue/), /100 Continue/, 'another key has its own share')
+      for (const socket of [...held, ...waiting, one, other]) socket.destroy()
+    },
+  },
   'limits.batch': {
     async cross(t, gateway) {
       const answer = await send(gateway, SESSION, `[${VERIFY},${VERIFY},${VERIFY},${VERIFY}]`)
