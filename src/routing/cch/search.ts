@@ -94,7 +94,7 @@ const UNKNOWN = Symbol('unknown')
 
 /** @throws Error for an unknown result, which a float64 metric cannot have */
 function certain<T>(found: T | typeof UNKNOWN): T {
-  // not reached: `isDoubtful` and `reach` ask only for metrics that have a largest cost
+  // no test: `isDoubtful` and `reach` ask only for metrics that have a largest cost
   if (found === UNKNOWN) throw new Error('a float64 metric cannot overflow')
   return found
 }

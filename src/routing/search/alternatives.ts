@@ -56,7 +56,7 @@ export function* findAlternatives(
     const penalisedProfile = { ...profile, weights: penalised, surcharge: surchargeOf(uses) }
     const found = yield* searchThrough(searcher, { profile: penalisedProfile, search, control }, snaps)
     throwIfStopped(control)
-    // not reached: penalties close no road, and a limit has thrown above
+    // no test: penalties close no road, and a limit has thrown above
     if (found === undefined) break
     last = found
     // costs are compared without penalties

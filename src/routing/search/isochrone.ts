@@ -40,7 +40,7 @@ export function* findIsochrones(
   const widestMs = limitsMs.reduce((most, ms) => Math.max(most, ms), 0)
   const costOf = search.reach(endsOf(profile, from).sources, control, widestMs)
   throwIfStopped(control)
-  // not reached: only a limit makes the result undefined, which has thrown above
+  // no test: only a limit makes the result undefined, which has thrown above
   if (costOf === undefined) throw new Error('the search returned no costs')
   const reachedMs = junctionCosts(graph, from, costOf)
   yield
