@@ -10,6 +10,7 @@ import { openSnapshotReader } from '../../storage/sqlite/connection/data-db.js'
 import { offerNativeDir } from '../../storage/sqlite/connection/native.js'
 import { createDatasetTables, withDatasets } from '../../storage/sqlite/datasets/table-reader.js'
 import { createTableReader } from '../../storage/sqlite/tables/reader.js'
+import { throwIfCancelled } from '../../worker/host.js'
 import { type ReadHandler, type ReadSession, serveReads } from '../../worker/read-host.js'
 
 /** Data that the main thread hands to this thread at its start. */
@@ -63,7 +64,7 @@ function openSession(
     }
   return {
     handlers: Object.fromEntries(Object.entries(reads).map(([name, handler]) => [name, timed(handler)])),
-    begin: () => snapshot.begin(),
+    begin: (cancel) => snapshot.begin(() => throwIfCancelled({ cancel })),
     end: () => snapshot.end(),
     close: () => snapshot.close(),
   }

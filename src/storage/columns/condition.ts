@@ -64,7 +64,7 @@ interface RangeTest {
  * `LIKE` as in PostgreSQL: `%`, `_`, case-sensitive, and a backslash before each literal `%`, `_` or
  * backslash.
  */
-interface PatternTest {
+export interface PatternTest {
   readonly kind: 'like'
   readonly column: TermColumn
   readonly pattern: string

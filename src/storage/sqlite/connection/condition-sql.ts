@@ -1,5 +1,5 @@
 import type { PreparedArea } from '../../../geo/prepared-area.js'
-import type { Condition, Operand, Term } from '../../columns/condition.js'
+import type { Condition, Operand, PatternTest, Term } from '../../columns/condition.js'
 import { sortKeySql } from './column-sql.js'
 
 /** SQL of the columns, and the connection's store of areas. */
@@ -28,7 +28,10 @@ function compileOne(condition: Condition, scope: ConditionSql, params: Operand[]
   switch (condition.kind) {
     case 'all':
     case 'any': {
-      const parts = condition.parts.map((part) => compileOne(part, scope, params))
+      const parts = [
+        ...compilePatterns(condition, scope, params),
+        ...condition.parts.filter((part) => !isPattern(part)).map((part) => compileOne(part, scope, params)),
+      ]
       return condition.kind === 'all' ? balanced(parts, ' AND ', '1') : balanced(parts, ' OR ', '0')
     }
     case 'not':
@@ -55,8 +58,8 @@ function compileTerm(term: Term, scope: ConditionSql, params: Operand[]): string
       params.push(BigInt(scope.keepArea(term.area)))
       return `geo_${term.kind}(${sql}, ?)`
     case 'like':
-      params.push(globOf(term.pattern))
-      return `${sql} GLOB ?`
+      params.push(JSON.stringify([term.pattern]))
+      return `like_all(${sql}, ?)`
     case 'in':
       return `${key(sql)} IN (${term.values.map(bind).join(', ')})`
     case 'between':
@@ -66,20 +69,24 @@ function compileTerm(term: Term, scope: ConditionSql, params: Operand[]): string
   }
 }
 
-/** Converts a pattern of `LIKE` to one of GLOB, which is case-sensitive as `LIKE` is in PostgreSQL. */
-function globOf(pattern: string): string {
-  return pattern.replaceAll(
-    /\\([\s\S])|([\s\S])/g,
-    (match: string, escaped: string | undefined, char: string | undefined) => {
-      if (char === '%') return '*'
-      return char === '_' ? '?' : globLiteral(escaped ?? match)
-    },
-  )
+/**
+ * Compiles the patterns of one `and` or `or`, those of one column together: a call for each of 900 patterns
+ * would cost more than the patterns.
+ */
+function compilePatterns(
+  { kind, parts }: Extract<Condition, { kind: 'all' | 'any' }>,
+  { sqlOf }: ConditionSql,
+  params: Operand[],
+): string[] {
+  const patterns = Map.groupBy(parts.filter(isPattern), ({ column }) => column.name)
+  return [...patterns].map(([name, tests]) => {
+    params.push(JSON.stringify(tests.map(({ pattern }) => pattern)))
+    return `like_${kind}(${sqlOf(name)}, ?)`
+  })
 }
 
-/** Quotes the characters that are special in GLOB. */
-function globLiteral(char: string): string {
-  return char === '*' || char === '?' || char === '[' ? `[${char}]` : char
+function isPattern(condition: Condition): condition is PatternTest {
+  return condition.kind === 'like'
 }
 
 /** Joins in a balanced tree: SQLite refuses expressions deeper than 1,000. */

@@ -3,7 +3,7 @@ import { DATA_MIGRATIONS } from './data-migrations.js'
 import { type Db, openDatabase, statement } from './database.js'
 import { backupBeforeMigration } from './migration-backup.js'
 import { probeWrite } from './probe-write.js'
-import { addSqlFunctions } from './sql-functions.js'
+import { addSqlFunctions, guardStatements } from './sql-functions.js'
 
 /** `data.db` as opened by one thread. */
 export interface DataDb {
@@ -59,8 +59,12 @@ export function openDataReader(file: string, options: DataDbOptions = {}): Db {
 /** A connection for reads of one state each. */
 export interface SnapshotReader {
   readonly db: Db
-  /** The first statement after it fixes the state that all statements see until `end`. */
-  begin(): void
+  /**
+   * The first statement after it fixes the state that all statements see until `end`.
+   *
+   * @param throwIfEnded called at each row whose condition is tested; its error ends the statement
+   */
+  begin(throwIfEnded: () => void): void
   end(): void
   close(): void
 }
@@ -70,8 +74,14 @@ export function openSnapshotReader(file: string, options: DataDbOptions = {}): S
   const db = openDataReader(file, options)
   return {
     db,
-    begin: () => void db.exec('BEGIN'),
-    end: () => void db.exec('COMMIT'),
+    begin(throwIfEnded) {
+      guardStatements(db, throwIfEnded)
+      db.exec('BEGIN')
+    },
+    end() {
+      guardStatements(db, undefined)
+      db.exec('COMMIT')
+    },
     close: () => db.close(),
   }
 }

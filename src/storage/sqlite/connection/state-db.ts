@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs'
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
 import { type Db, openDatabase, retryBusy, transaction } from './database.js'
 import { backupBeforeMigration } from './migration-backup.js'
+import { addSqlFunctions } from './sql-functions.js'
 import { STATE_MIGRATIONS } from './state-migrations.js'
 
 /** An open `state.db`: the connection, and drizzle over the same connection. */
@@ -17,6 +18,7 @@ export async function openStateDb(file: string): Promise<StateDb> {
   const db = await retryBusy(() =>
     openDatabase(file, STATE_MIGRATIONS, { cacheKib: 1024, beforeMigrate: backupBeforeMigration }),
   )
+  addSqlFunctions(db)
   return { db, orm: drizzle(db) }
 }
 

@@ -69,7 +69,10 @@ export function planQuery(
     query,
     order,
     columns,
-    where: query.span === undefined ? sql : `${SPAN_SQL} AND ${sql}`,
+    where: [
+      ...(query.span === undefined ? [] : [SPAN_SQL]),
+      ...(sql === '1' ? ['1'] : [aliveSql(), sql]),
+    ].join(' AND '),
     params: [...span, ...params],
     box: boxOf(query.area, condition),
     key: keyOf(table, condition),
@@ -77,6 +80,11 @@ export function planQuery(
       for (const handle of handles.splice(0)) dropArea(db, handle)
     },
   }
+}
+
+/** Lets a statement be ended between two rows, before the condition is tested. */
+function aliveSql(): string {
+  return `row_alive(t.${ROW_ID})`
 }
 
 /** Returns the columns of a table as conditions see them. */

@@ -18,7 +18,7 @@ import { type StatePaths, type StateQuery, TRANSACTION_RANGE } from '../../state
 import { compileCondition } from '../connection/condition-sql.js'
 import { type Db, identifier } from '../connection/database.js'
 import { dropArea, keepArea } from '../connection/sql-functions.js'
-import { mergedSql } from './state-sql.js'
+import { mergedSql, rowIdSql } from './state-sql.js'
 import type { TableState, VersionedTable } from './versioned-table.js'
 
 /** Checked and compiled query. */
@@ -76,7 +76,7 @@ export function planState(
       query,
       order,
       columns,
-      where: [...terms.map(({ sql }) => sql), condition.sql].join(' AND '),
+      where: [...terms.map(({ sql }) => sql), ...aliveSql(state, condition.sql), condition.sql].join(' AND '),
       params: [...terms.flatMap(({ params }) => params), ...condition.params],
       keyTerms: condition.sql === '1' ? [] : keyTermsOf(state.table, parsed),
       box: withinBox(state, query) ?? boxOf(state, parsed),
@@ -86,6 +86,11 @@ export function planState(
     release()
     throw error
   }
+}
+
+/** Lets a statement be ended between two rows, before the condition is tested. */
+function aliveSql(state: TableState, condition: string): string[] {
+  return condition === '1' ? [] : [`row_alive(${rowIdSql(state)})`]
 }
 
 function wantedColumns(state: TableState, names: readonly string[], path: string): StateColumn[] {

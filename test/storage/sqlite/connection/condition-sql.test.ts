@@ -50,14 +50,15 @@ t.test('compileCondition: SQL and bound values of each operator', async (t) => {
   for (const [conds, sql, params] of table) t.same(compile(conds), { sql, params }, JSON.stringify(conds))
 })
 
-t.test('compileCondition: patterns of like become patterns of GLOB', async (t) => {
-  const table: [string, string][] = [
-    ['a%b_c', 'a*b?c'],
-    ['*?[x]', '[*][?][[]x]'],
-    ['\\%\\_\\\\', '%_\\'],
-    ['\\*', '[*]'],
-    ['line\nbreak\\\n', 'line\nbreak\n'],
-    ['日本%', '日本*'],
-  ]
-  for (const [pattern, glob] of table) t.same(compile({ like: ['s', pattern] }).params, [glob], pattern)
+t.test('compileCondition: patterns of one column in one `and` or `or` are one call', async (t) => {
+  const like = (pattern: string) => ({ like: ['s', pattern] })
+  t.same(compile(like('a%')), { sql: 'like_all(t."s", ?)', params: ['["a%"]'] })
+  t.same(compile({ or: [{ '=': ['n', 1] }, like('a%'), like('b"%')] }), {
+    sql: '(like_any(t."s", ?) OR t."n" = ?)',
+    params: ['["a%","b\\"%"]', 1],
+  })
+  t.same(compile({ and: [like('a%'), { not: like('b%') }, like('%c')] }), {
+    sql: '(like_all(t."s", ?) AND NOT (like_all(t."s", ?)))',
+    params: ['["a%","%c"]', '["b%"]'],
+  })
 })
