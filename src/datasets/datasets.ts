@@ -21,13 +21,10 @@ import type { Citation, StateQuery } from '../storage/states.js'
 import type { WriteLock } from '../storage/write-lock.js'
 import { createChecksumQueue } from './checksum-queue.js'
 import type { BulkWork } from './jobs.js'
-import { printRecords } from './print-records.js'
+import { type RecordPages, readCitation } from './read-citation.js'
 
 /** Filter, order and page of a list. */
 export type DatasetListQuery = Omit<ListQuery, 'env'>
-
-/** Records as the v2 API prints them, page by page: column name → JSON value. */
-export type RecordPages = AsyncGenerator<Record<string, unknown>[]>
 
 /** Datasets, their records, and citations of their states. A result that is returned is committed. */
 export interface Datasets {
@@ -126,8 +123,6 @@ const SLICE_MS = 5
 const ROW_BYTES = 200
 /** More rows are changed by the other thread. */
 const MAX_ROWS_HERE = 500
-/** Rows of a page with file columns: each row may be as large as a call. */
-const FILE_PAGE_ROWS = 4
 
 /** Opens datasets and citations, and resumes checksums that an earlier run did not finish. */
 export function createDatasets(options: DatasetsOptions): Datasets {
@@ -161,7 +156,7 @@ export function createDatasets(options: DatasetsOptions): Datasets {
       return removed
     },
     listCitations: (query) => citations.list({ ...query, env: envNow() }),
-    read: (label, query, signal) => readCitation(options, { label, query, signal }),
+    read: (label, query, signal) => readCitation({ ...options, citations }, { label, query, signal }),
     settled: () => checksums.settled(),
     close: () => checksums.close(),
   }
@@ -220,31 +215,4 @@ async function findColumns(
   if (found === undefined) throw unknownDataset(label)
   if (found.kind !== 'citation') requireReading?.(found.kind) // a citation belongs to the datasets
   return found.columns
-}
-
-async function readCitation(
-  options: DatasetsOptions,
-  { label, query, signal }: { label: string; query: StateQuery; signal: AbortSignal | undefined },
-): Promise<RecordPages> {
-  const { timeZoneMin, keyring } = options
-  const citation = await options.stores.citations.find(label)
-  if (citation === undefined) throw unknownCitation(label)
-  const env = { timeZoneMin, nowUs: BigInt(options.nowUs()) }
-  const hasFiles = citation.columns.some(({ isFile }) => isFile)
-  const pageRows = hasFiles ? FILE_PAGE_ROWS : options.pageRows
-  const { columns, pages } = await citation.read(query, {
-    env,
-    pageRows,
-    pause: createPause(signal, SLICE_MS),
-  })
-  const printing = {
-    env,
-    keyring,
-    tableName: citation.info.datasetName,
-    readFile: (digest: string) => options.readFile(digest),
-  }
-  async function* printed(): RecordPages {
-    for await (const rows of pages) yield await printRecords(columns, rows, printing)
-  }
-  return printed()
 }

@@ -22,7 +22,7 @@ import { addOgcRoutes } from '../http/ogc-routes.js'
 import { addProxyRoutes } from '../http/proxy-routes.js'
 import { addRpcRoutes } from '../http/rpc-routes.js'
 import type { Log } from '../log.js'
-import { createOgcService } from '../ogc/answer.js'
+import { refuseOgc } from '../ogc/answer.js'
 import {
   createApis,
   DATAPROC_PATH,
@@ -32,6 +32,7 @@ import {
   MODEL_STORE_PATH,
 } from './apis.js'
 import { addMapTiles } from './map-tiles.js'
+import { ogcByReaders } from './ogc.js'
 import { describeHttp } from './openapi.js'
 import type { Services } from './services.js'
 
@@ -96,18 +97,12 @@ export function createRoutes(options: RoutesOptions): Hono<HttpEnv> {
 function addFeatureRoutes(
   app: Hono<HttpEnv>,
   calls: CallDeps<GatewayContext>,
-  { features, shared, state }: Services,
-  { config, version }: Pick<RoutesOptions, 'config' | 'version'>,
+  { shared }: Services,
+  { config }: Pick<RoutesOptions, 'config'>,
 ): void {
-  const ogc = createOgcService({
-    sources: features,
-    version,
-    timeZoneMin: shared.timeZoneMin,
-    maxFeatures: config.limits.ogcFeatures,
-    nowUs: () => state.clock.nowUs(),
-  })
   const { openTo, publicUrl } = config.server
-  addOgcRoutes(app, { calls, isOpen: openTo.includes('/ogc/'), publicUrl, ...ogc })
+  const answer = ogcByReaders(shared.readers)
+  addOgcRoutes(app, { calls, isOpen: openTo.includes('/ogc/'), publicUrl, answer, refuse: refuseOgc })
 }
 
 /**

@@ -6,9 +6,7 @@ import { parseOffset } from '../datetime.js'
 import { createDiskSpace, type DiskSpace } from '../files/disk-space.js'
 import { probeWrite } from '../files/write-probe.js'
 import type { PartState } from '../http/health-routes.js'
-import type { FeatureSources } from '../storage/features.js'
-import { type Keyring, openKeyring } from '../storage/keyring.js'
-import { createFeatureSources } from '../storage/sqlite/features/sources.js'
+import { openKeyring } from '../storage/keyring.js'
 import { openState } from '../storage/sqlite/state.js'
 import type { State } from '../storage/state.js'
 import type { GatewayContext } from './apis.js'
@@ -31,8 +29,6 @@ export interface Services {
   readonly disk: DiskSpace
   readonly models: ModelServices
   readonly loading: LoaderServices
-  /** tables, datasets and citations as features of OGC API */
-  readonly features: FeatureSources
   readonly backups: BackupSchedule
   readonly maps: MapLoading
   /** context of every call, without what belongs to one call */
@@ -77,7 +73,6 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
     disk,
     models,
     loading,
-    features: openFeatures(options, { loading, keyring, timeZoneMin, nowUs }),
     backups,
     maps,
     shared: {
@@ -107,17 +102,6 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
       await state.close()
     },
   }
-}
-
-/** Opens tables, datasets and citations as features. */
-function openFeatures(
-  { config }: ServicesOptions,
-  parts: { loading: LoaderServices; keyring: Keyring; timeZoneMin: number; nowUs(): number },
-): FeatureSources {
-  const { loading, ...rest } = parts
-  const isOpen = config.server.openTo.includes('/ogc/')
-  const { pageRows } = config.limits
-  return createFeatureSources(loading.data.reader, { ...rest, tables: loading.tables, isOpen, pageRows })
 }
 
 function authStores({ keys, sessions }: State): AuthStores {

@@ -63,12 +63,12 @@ export function timedReaders(readers: Readers, nowUs: () => number): Readers {
 
 /** Starts a thread of this program with the settings and the data directory. */
 export function spawn(
-  { workerEntry, config, layout }: ServicesOptions,
+  { workerEntry, config, layout, version }: ServicesOptions,
   role: WorkerRole,
   resourceLimits: { maxYoungGenerationSizeMb?: number } = {},
 ): Worker {
   return startWorker(workerEntry, role, {
-    workerData: { role, config, layout },
+    workerData: { role, config, layout, version },
     name: `fieldgate-${role}`,
     resourceLimits,
   })

@@ -17,7 +17,7 @@ interface OgcRequest {
   may: { tables: boolean; datasets: boolean }
 }
 
-interface OgcAnswer<Body = string | AsyncGenerator<string>> {
+interface OgcAnswer<Body = string | AsyncIterable<string>> {
   readonly type: string
   readonly body: Body
   readonly headers: Readonly<Record<string, string>>

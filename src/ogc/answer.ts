@@ -32,11 +32,6 @@ import { createWideColumns, type WideColumns } from './wide-columns.js'
 interface OgcService {
   /** @throws AppError NOT_FOUND, INVALID_PARAMS, NOT_ACCEPTABLE, BAD_CONDITION */
   answer(request: OgcRequest): Promise<OgcAnswer>
-  /** Returns an error in the format that the request asks for. */
-  refuse(
-    request: Pick<OgcRequest, 'query' | 'accept' | 'baseUrl'>,
-    fault: OgcFault,
-  ): OgcAnswer & { body: string }
 }
 
 /** Error to print. */
@@ -48,19 +43,23 @@ interface OgcFault {
 }
 
 /** Creates the service behind `GET /ogc/…`: OGC API – Features over tables, datasets and citations. */
-export function createOgcService(options: OgcOptions): OgcService {
-  const kept = { counter: createCounter(), wide: createWideColumns() }
+export function createOgcService(options: OgcOptions, kept: Kept = createKept()): OgcService {
   return {
     async answer(request) {
       const made = await route(request, options, kept)
       return { ...made, headers: { ...made.headers, ...(made.type === HTML_TYPE ? HTML_HEADERS : {}) } }
     },
-    refuse: (request, fault) => refusal(request, fault),
   }
+}
+
+/** Creates caches with nothing in them, which several services may share. */
+export function createKept(): Kept {
+  return { counter: createCounter(), wide: createWideColumns() }
 }
 
 const HTML_HEADERS = { 'Content-Security-Policy': HTML_POLICY, 'Referrer-Policy': 'no-referrer' }
 
+/** Caches of a service. */
 interface Kept {
   readonly counter: Counter
   readonly wide: WideColumns
@@ -212,7 +211,8 @@ function unknownPath({ segments }: OgcRequest): AppError {
   return new AppError('NOT_FOUND', {}, { message })
 }
 
-function refusal(
+/** Returns an error in the format that the request asks for. */
+export function refuseOgc(
   { query, accept, baseUrl }: Pick<OgcRequest, 'query' | 'accept' | 'baseUrl'>,
   fault: OgcFault,
 ): OgcAnswer & { body: string } {

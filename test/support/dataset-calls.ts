@@ -1,9 +1,11 @@
 import path from 'node:path'
 import type { DatasetContext } from '../../src/api/dataset/index.js'
 import { DATASET_METHODS } from '../../src/api/dataset/index.js'
+import { datasetReads } from '../../src/api/dataset/reads.js'
 import { isMarked } from '../../src/rpc/result.js'
 import { adminCaller } from './caller.js'
 import { type OpenedDatasets, openDatasets } from './datasets.js'
+import { inlineReaders } from './inline-readers.js'
 import { TIME_ZONE_MIN } from './tables.js'
 
 export interface DatasetCalls extends OpenedDatasets {
@@ -25,6 +27,7 @@ export function openDatasetCalls(t: Tap): DatasetCalls {
     signal,
     timeZoneMin: TIME_ZONE_MIN,
     datasets: opened.store,
+    readers: inlineReaders(datasetReads(opened.reading)),
   }
   return {
     ...opened,

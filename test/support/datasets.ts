@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createDatasets, type Datasets, type DatasetsOptions } from '../../src/datasets/datasets.js'
+import type { CitationReading } from '../../src/datasets/read-citation.js'
 import { createLog } from '../../src/log.js'
 import type { CitationStore, CitationSums, VacuumCounts } from '../../src/storage/citations.js'
 import { type DatasetColumn, parseDataType } from '../../src/storage/columns/data-type.js'
@@ -16,6 +17,8 @@ export interface OpenedDatasets {
   data: DataDb
   stores: { datasets: DatasetStore; citations: CitationStore }
   store: Datasets
+  /** what a reader thread has of it */
+  reading: CitationReading
   /** the clock of the store, µs; stands until it is set */
   clock: { us: number }
   close(): Promise<void>
@@ -30,7 +33,7 @@ export function openDatasets(
   const data = openDataDb(file)
   const clock = { us: NOW_US }
   const stores = openDatasetStores(data)
-  const store = createDatasets({
+  const options: DatasetsOptions = {
     stores,
     lock: data.lock,
     log: createLog('silent'),
@@ -41,11 +44,13 @@ export function openDatasets(
     keyring: createKeyring(new Uint8Array(32).fill(7)),
     readFile: async (digest) => Buffer.from(`bytes of ${digest}`),
     ...more,
-  })
+  }
+  const store = createDatasets(options)
   return {
     data,
     stores,
     store,
+    reading: { ...options, citations: stores.citations },
     clock,
     async close() {
       await store.close()

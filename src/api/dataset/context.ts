@@ -1,11 +1,12 @@
 import { type Caller, requireScope } from '../../auth/caller.js'
 import type { Datasets } from '../../datasets/datasets.js'
 import type { RequireReading } from '../../storage/citations.js'
+import type { Readers } from '../../worker/reader-pool.js'
 import type { CallContext, SharedContext } from '../context.js'
 
 /** Part of the call context that the methods of datasets use. */
 export type DatasetContext = Pick<CallContext, 'caller' | 'signal'> &
-  Pick<SharedContext, 'timeZoneMin'> & { readonly datasets: Datasets }
+  Pick<SharedContext, 'timeZoneMin'> & { readonly datasets: Datasets; readonly readers: Readers }
 
 /** Makes the check of what a caller may read: a key for datasets alone does not read loader tables. */
 export function readingOf(caller: Caller): RequireReading {

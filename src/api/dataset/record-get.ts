@@ -1,17 +1,17 @@
-import type { RecordPages } from '../../datasets/datasets.js'
 import { defineMethod } from '../../rpc/define-method.js'
-import { streamed } from '../../rpc/result.js'
+import { textResult } from '../../rpc/result.js'
 import type { DatasetContext } from './context.js'
+import { RECORDS_READ, type RecordsRead } from './reads.js'
 import { GetRecordsParams, GetRecordsResult } from './schema.js'
 
 export const getRecords = defineMethod({
   name: 'dataset.record.get',
   summary: 'Returns records of the cited state',
   scope: 'dataset:read',
-  errors: ['UNKNOWN_CITATION', 'BAD_CONDITION'],
+  errors: ['UNKNOWN_CITATION', 'BAD_CONDITION', 'TIME_LIMIT', 'BUSY'],
   params: GetRecordsParams,
   result: GetRecordsResult,
-  async handle(params, { datasets, signal }: Pick<DatasetContext, 'datasets' | 'signal'>) {
+  async handle(params, { readers, signal }: Pick<DatasetContext, 'readers' | 'signal'>) {
     const { citation_label, columns, condition, order, offset, limit } = params
     const query = {
       conds: condition ?? undefined,
@@ -20,16 +20,7 @@ export const getRecords = defineMethod({
       offset: offset ?? undefined,
       limit: limit ?? undefined,
     }
-    return streamed(arrayText(await datasets.read(citation_label, query, signal)))
+    const read: RecordsRead = { label: citation_label, query }
+    return textResult((await readers.read(RECORDS_READ, read, { signal })).text)
   },
 })
-
-/** Yields a JSON array, one chunk per page. */
-async function* arrayText(pages: RecordPages): AsyncGenerator<string> {
-  let before = '['
-  for await (const page of pages) {
-    yield before + page.map((record) => JSON.stringify(record)).join(',')
-    before = ','
-  }
-  yield before === '[' ? '[]' : ']'
-}

@@ -1,22 +1,29 @@
 import type { MessagePort } from 'node:worker_threads'
+import { datasetReads } from '../../api/dataset/reads.js'
 import { mapReads } from '../../api/map/reads.js'
 import type { Config } from '../../config.js'
 import { parseOffset } from '../../datetime.js'
 import { createBlobStore } from '../../files/blob-store.js'
 import type { DataLayout } from '../../files/layout.js'
 import { readBlob } from '../../files/read-blob.js'
+import { createKept, createOgcService } from '../../ogc/answer.js'
 import { type Keyring, openKeyring } from '../../storage/keyring.js'
+import { type Bookmarks, createBookmarks } from '../../storage/sqlite/citations/bookmarks.js'
+import { createCitationReader } from '../../storage/sqlite/citations/store.js'
 import { openSnapshotReader } from '../../storage/sqlite/connection/data-db.js'
 import { offerNativeDir } from '../../storage/sqlite/connection/native.js'
 import { createDatasetTables, withDatasets } from '../../storage/sqlite/datasets/table-reader.js'
+import { createFeatureSources } from '../../storage/sqlite/features/sources.js'
 import { createTableReader } from '../../storage/sqlite/tables/reader.js'
 import { throwIfCancelled } from '../../worker/host.js'
 import { type ReadHandler, type ReadSession, serveReads } from '../../worker/read-host.js'
+import { ogcReads } from '../ogc.js'
 
 /** Data that the main thread hands to this thread at its start. */
 interface ReaderWorkerData {
   readonly config: Config
   readonly layout: DataLayout
+  readonly version: string
 }
 
 /** Payload of each job: what the room asks for, and the time of the call. */
@@ -30,7 +37,8 @@ export interface TimedRead {
 const CACHE_KIB = 1024
 
 /** Serves a thread that reads tables and datasets. The main thread starts it on demand and ends it when idle. */
-export function runReaderWorker(port: MessagePort, { config, layout }: ReaderWorkerData): void {
+export function runReaderWorker(port: MessagePort, data: ReaderWorkerData): void {
+  const { layout } = data
   offerNativeDir(layout.nativeDir)
   const files = createBlobStore({ dir: layout.filesDir, tempDir: layout.tempDir })
   let opened: Keyring | undefined
@@ -41,25 +49,41 @@ export function runReaderWorker(port: MessagePort, { config, layout }: ReaderWor
     },
   }
   const readFile = (digest: string) => readBlob(files, digest)
-  serveReads(port, () => openSession({ config, layout }, { keyring, readFile }))
+  const shared = { ...data, keyring, readFile, bookmarks: createBookmarks(), ogcKept: createKept() }
+  serveReads(port, () => openSession(shared))
 }
 
-function openSession(
-  { config, layout }: ReaderWorkerData,
-  stored: { keyring: Pick<Keyring, 'decrypt'>; readFile(digest: string): Promise<Uint8Array> },
-): ReadSession {
-  const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
-  const { pageRows } = config.limits
+/** Parts that the sessions of a thread share. */
+interface Shared extends ReaderWorkerData {
+  readonly keyring: Pick<Keyring, 'decrypt'>
+  readFile(digest: string): Promise<Uint8Array>
+  readonly bookmarks: Bookmarks
+  readonly ogcKept: ReturnType<typeof createKept>
+}
+
+/** Opens a connection with a handler for each read of the gateway. */
+function openSession(shared: Shared): ReadSession {
+  const { config, layout, version, keyring, readFile } = shared
+  const { limits, server } = config
   let callUs = 0
-  const common = { timeZoneMin, pageRows, nowUs: () => callUs }
+  const nowUs = () => callUs
+  const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
+  const common = { timeZoneMin, pageRows: limits.pageRows, keyring, readFile, nowUs }
   const snapshot = openSnapshotReader(layout.dataDb, { cacheKib: CACHE_KIB })
-  const tables = createTableReader(snapshot.db, { ...common, ...stored })
-  const all = withDatasets(tables, createDatasetTables(snapshot.db, common))
-  const reads = mapReads({ tables: all, config })
+  const { db } = snapshot
+  const tables = createTableReader(db, common)
+  const isOpen = server.openTo.includes('/ogc/')
+  const sources = createFeatureSources(db, { ...common, tables, isOpen })
+  const ogc = { sources, version, timeZoneMin, maxFeatures: limits.ogcFeatures, nowUs }
+  const reads = {
+    ...mapReads({ tables: withDatasets(tables, createDatasetTables(db, common)), config }),
+    ...datasetReads({ ...common, citations: createCitationReader(db, shared.bookmarks) }),
+    ...ogcReads(createOgcService(ogc, shared.ogcKept)),
+  }
   const timed =
     (handler: ReadHandler): ReadHandler =>
-    ({ payload, nowUs }: TimedRead, work) => {
-      callUs = nowUs
+    ({ payload, nowUs: us }: TimedRead, work) => {
+      callUs = us
       return handler(payload, work)
     }
   return {

@@ -87,5 +87,5 @@ t.test('like: a search that takes many comparisons can be ended', async (t) => {
     if (looks === 3) throw new Error('ended')
   })
   t.throws(() => matches('a'.repeat(100_000)), { message: 'ended' })
-  t.equal(compileLike(`%${'b' + 'a'.repeat(9_999)}%`)('a'.repeat(1_000_000)), false, 'linear for text alone')
+  t.equal(compileLike(`%b${'a'.repeat(9_999)}%`)('a'.repeat(1_000_000)), false, 'linear for text alone')
 })

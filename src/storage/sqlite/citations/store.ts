@@ -48,9 +48,9 @@ type CitationReader = Pick<CitationStore, 'find' | 'findById' | 'all' | 'pending
  * Opens the citations of a database that is only read.
  *
  * @param db a connection that sees committed rows only
+ * @param bookmarks shared by the readers of a thread
  */
-export function createCitationReader(db: Db): CitationReader {
-  const bookmarks = createBookmarks()
+export function createCitationReader(db: Db, bookmarks: Bookmarks = createBookmarks()): CitationReader {
   const toState = (citation: FoundCitation, label = citation.info.longForm) =>
     toCitedState(db, citation, { label, bookmarks })
   return {

@@ -1,0 +1,31 @@
+import { type CitationReading, type RecordPages, readCitation } from '../../datasets/read-citation.js'
+import type { StateQuery } from '../../storage/states.js'
+import type { ReadHandler } from '../../worker/read-host.js'
+
+/** Request for records of a cited state, as it crosses threads. */
+export interface RecordsRead {
+  readonly label: string
+  readonly query: StateQuery
+}
+
+/** Name of the read of this room. */
+export const RECORDS_READ = 'dataset.records'
+
+/** Returns the reads of citations, for a reader thread. */
+export function datasetReads(source: CitationReading): Record<string, ReadHandler> {
+  return {
+    async [RECORDS_READ]({ label, query }: RecordsRead, { signal }) {
+      return { text: arrayText(await readCitation(source, { label, query, signal })) }
+    },
+  }
+}
+
+/** Yields a JSON array, one chunk per page. */
+async function* arrayText(pages: RecordPages): AsyncGenerator<string> {
+  let before = '['
+  for await (const page of pages) {
+    yield before + page.map((record) => JSON.stringify(record)).join(',')
+    before = ','
+  }
+  yield before === '[' ? '[]' : ']'
+}

@@ -1,0 +1,60 @@
+import { type CitationStore, unknownCitation } from '../storage/citations.js'
+import type { Keyring } from '../storage/keyring.js'
+import { createPause } from '../storage/pause.js'
+import type { StateQuery } from '../storage/states.js'
+import { printRecords } from './print-records.js'
+
+/** Records as the v2 API prints them, page by page: column name → JSON value. */
+export type RecordPages = AsyncGenerator<Record<string, unknown>[]>
+
+/** Parts that reading a citation uses. */
+export interface CitationReading {
+  readonly citations: Pick<CitationStore, 'find'>
+  readonly keyring: Pick<Keyring, 'decrypt'>
+  /** reads the bytes of a stored file by its digest, for columns of type `file` */
+  readFile(digest: string): Promise<Uint8Array>
+  /** µs UTC */
+  nowUs(): number
+  /** `service.timeZone`, minutes east of UTC */
+  readonly timeZoneMin: number
+  /** most rows of a page */
+  readonly pageRows: number
+}
+
+/** Longest stretch of work without letting the event loop turn, ms. */
+const SLICE_MS = 5
+/** Rows of a page with file columns: each row may be as large as a call. */
+const FILE_PAGE_ROWS = 4
+
+/**
+ * Reads a cited state.
+ *
+ * @throws AppError UNKNOWN_CITATION, BAD_CONDITION, INVALID_PARAMS for an unknown column; CANCELLED from the
+ *   pages
+ */
+export async function readCitation(
+  options: CitationReading,
+  { label, query, signal }: { label: string; query: StateQuery; signal: AbortSignal | undefined },
+): Promise<RecordPages> {
+  const { timeZoneMin, keyring } = options
+  const citation = await options.citations.find(label)
+  if (citation === undefined) throw unknownCitation(label)
+  const env = { timeZoneMin, nowUs: BigInt(options.nowUs()) }
+  const hasFiles = citation.columns.some(({ isFile }) => isFile)
+  const pageRows = hasFiles ? FILE_PAGE_ROWS : options.pageRows
+  const { columns, pages } = await citation.read(query, {
+    env,
+    pageRows,
+    pause: createPause(signal, SLICE_MS),
+  })
+  const printing = {
+    env,
+    keyring,
+    tableName: citation.info.datasetName,
+    readFile: (digest: string) => options.readFile(digest),
+  }
+  async function* printed(): RecordPages {
+    for await (const rows of pages) yield await printRecords(columns, rows, printing)
+  }
+  return printed()
+}
