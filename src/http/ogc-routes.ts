@@ -82,7 +82,7 @@ async function heldPiece<C>(
   c: HttpContext,
   deps: CallDeps<C>,
   keyId: string,
-  body: AsyncGenerator<string>,
+  body: AsyncIterable<string>,
 ): Promise<Piece> {
   const { release } = await takeStream(c, deps, { keyId })
   try {
