@@ -92,6 +92,7 @@ const Session = z.strictObject({
     .max(315_360_000)
     .default(31_536_000)
     .describe('longest lifetime of a session, seconds'),
+  maxPerKey: count(10_000, 'most open sessions of one key'),
 })
 
 const Limits = z.strictObject({
@@ -128,12 +129,12 @@ const Limits = z.strictObject({
   keepAliveMs: ms(30_000, 'time after which an idle connection is closed'),
   writeIdleMs: ms(60_000, 'time after which a client that stopped reading an answer is disconnected'),
   callsPerMinutePerKey: count(
-    1_200_000,
+    120_000,
     'calls per minute of one API key; each item of a batch counts',
     1_000_000_000,
   ),
   callsPerMinutePerAddress: count(
-    1_200_000,
+    240_000,
     'calls per minute from one IP address; each item of a batch counts',
     1_000_000_000,
   ),

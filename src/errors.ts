@@ -36,6 +36,8 @@ export const ERRORS = {
   STORAGE_DAMAGED: { code: 1031, status: 500, message: 'The stored data is damaged on disk' },
   STORAGE_FAILED: { code: 1032, status: 503, message: 'The disk cannot be read or written' },
 
+  TOO_MANY_SESSIONS: { code: 2001, status: 429, message: 'The key has too many open sessions' },
+
   UNKNOWN_MODULE: { code: 3001, status: 404, message: 'No module has this name' },
   UNKNOWN_SCRIPT: { code: 3002, status: 404, message: 'The module has no method of this name' },
   BAD_MODULE: { code: 3003, status: 500, message: 'The definition of the module cannot be used' },

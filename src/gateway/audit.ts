@@ -35,9 +35,9 @@ const KEY_ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
 /**
  * Makes the hooks that log refused sign-ins and audited calls, with `audit: true`; never a secret, never
- * params. Refused sign-ins are sampled; the first one beyond the allowance of an address always has a line.
+ * params. Refused sign-ins and calls are sampled; the first one beyond the allowance of an address always has a line.
  */
-export function auditHooks(log: Log, refusals: LineSampler<'sign-ins'>) {
+export function auditHooks(log: Log, refusals: LineSampler<'sign-ins' | 'forbidden'>) {
   return {
     onSignInFailure(c: HttpContext, isFirstBeyond: boolean) {
       const keyId = c.req.header('apikey')
@@ -56,6 +56,7 @@ export function auditHooks(log: Log, refusals: LineSampler<'sign-ins'>) {
         )
     },
     onForbidden(c: HttpContext, method: string) {
+      if (!refusals.allows('forbidden')) return
       const { keyId, keyName } = c.get('caller') ?? {}
       const requestId = c.get('requestId')
       const address = addressOf(c)

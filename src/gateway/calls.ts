@@ -23,7 +23,7 @@ interface CallsOptions {
   readonly services: Services
   readonly metrics: Metrics
   /** decides which refused sign-ins are logged */
-  readonly refusals: LineSampler<'sign-ins'>
+  readonly refusals: LineSampler<'sign-ins' | 'forbidden'>
   /** fires when running calls must end */
   readonly stopSignal: AbortSignal
 }

@@ -2,20 +2,25 @@ import { createLineSampler, type LineSampler } from '../http/line-sampler.js'
 import type { Log } from '../log.js'
 
 /** Kinds of refusals that are sampled apart, so that one kind cannot hide another. */
-type RefusalKind = 'strangers' | 'callers' | 'sign-ins'
+type RefusalKind = 'strangers' | 'callers' | 'sign-ins' | 'forbidden'
 
 const WHOSE: Record<RefusalKind, string> = {
   strangers: 'refused requests without sign-in',
   callers: 'refused requests of callers',
   'sign-ins': 'refused sign-ins',
+  forbidden: 'calls without the scope',
 }
+
+/** Acts of the audit log. */
+const ACTS: Partial<Record<RefusalKind, string>> = { 'sign-ins': 'sign-in-refused', forbidden: 'forbidden' }
 
 /** Makes the sampler of the log's lines about refusals, which reports how many it left out. */
 export function createRefusalSampler(log: Log, perMinute: number): LineSampler<RefusalKind> {
   return createLineSampler<RefusalKind>({
     perMinute,
     onLeftOut(kind, leftOut) {
-      const line = { ...(kind === 'sign-ins' ? { audit: true, act: 'sign-in-refused' } : {}), leftOut }
+      const act = ACTS[kind]
+      const line = act === undefined ? { leftOut } : { audit: true, act, leftOut }
       log.warn(line, `${leftOut} more ${WHOSE[kind]} in the last minute (log.refusalsPerMinute)`)
     },
   })

@@ -141,7 +141,8 @@ async function create(engine: Engine, upload: NewUpload): Promise<UploadRecord> 
   const { uploadId, keyId, sha256, sizeBytes, facts } = upload
   if ((await engine.uploads.countOpen(keyId)) >= engine.maxOpenPerKey)
     throw new AppError('TOO_MANY_UPLOADS', { maxOpenUploads: engine.maxOpenPerKey, retryAfterS: 60 })
-  await engine.requireSpace(sizeBytes)
+  // the others may still send what they announced
+  await engine.requireSpace(sizeBytes + (await engine.uploads.missingBytes()))
   return await engine.uploads.create({ uploadId, keyId, sha256, sizeBytes, params: JSON.stringify(facts) })
 }
 

@@ -23,6 +23,8 @@ export interface SessionStore {
    * Returns undefined for an unknown, closed or expired session, and for one whose key is revoked or expired.
    */
   findOpen(tokenHash: Uint8Array): Promise<OpenSession | undefined>
+  /** Returns the number of sessions of a key that are open, up to `limit`. */
+  countOpen(keyId: string, limit: number): Promise<number>
   /** Closes a session. An unknown token, or a second call, changes nothing. */
   close(tokenHash: Uint8Array): Promise<void>
   /**

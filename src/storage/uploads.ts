@@ -33,4 +33,6 @@ export interface UploadRows {
   ids(): Promise<string[]>
   /** Returns the number of unfinished uploads of a key. */
   countOpen(keyId: string): Promise<number>
+  /** Returns the bytes that all unfinished uploads have announced and not sent yet. */
+  missingBytes(): Promise<number>
 }

@@ -228,6 +228,18 @@ t.test('uploads: DISK_FULL and TOO_MANY_UPLOADS make no upload', async (t) => {
   t.same((await state.uploads.ids()).sort(), [uuid(1), uuid(2), uuid(4)])
 })
 
+t.test('uploads: open ones count with all that they announced and have not sent', async (t) => {
+  const { create, uploads, space, state } = await setUp(t)
+  await create({ uploadId: uuid(1), sizeBytes: 5000 })
+  const second = await create({ uploadId: uuid(2), sizeBytes: 7000 })
+  t.equal(await state.uploads.missingBytes(), 12_000)
+  await uploads.append(second, chunksOf(Buffer.alloc(4000), 700))
+  t.equal(await state.uploads.missingBytes(), 8000)
+  space.asked.length = 0
+  await create({ uploadId: uuid(3), sizeBytes: 100, keyId: 'another' })
+  t.same(space.asked, [8100])
+})
+
 t.test('uploads: findSame needs the key, the bytes and the facts', async (t) => {
   const { create, uploads } = await setUp(t)
   await create()

@@ -440,3 +440,26 @@ t.test('onCall: the name, outcome and duration of each call', async (t) => {
   const wholeMs = performance.now() - startedAtMs
   t.ok(durations.reduce((sum, ms) => sum + ms, 0) <= wholeMs, 'one after the other they fit in the whole')
 })
+
+t.test('dispatch: others have their turn between the items of a batch', async (t) => {
+  const busy = defineMethod({
+    ...{ name: 'busy', summary: '', scope: 'none' },
+    params: z.strictObject({}),
+    result: z.null(),
+    handle: () => {
+      for (const endsAtMs = performance.now() + 6; performance.now() < endsAtMs; ); // longer than a slice
+      return null
+    },
+  })
+  const api = { path: '/test', title: 'test', methods: new Map([['busy', busy as Method<unknown>]]) }
+  const { call } = dispatchOf({ api, maxBatch: 10 })
+  let turns = 0
+  const count = () => {
+    turns++
+    timer = setImmediate(count)
+  }
+  let timer = setImmediate(count)
+  await dispatch(bytes(Array.from({ length: 10 }, (_, id) => request('busy', {}, id))), call)
+  clearImmediate(timer)
+  t.ok(turns >= 9, `${turns} turns`)
+})

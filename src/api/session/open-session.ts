@@ -1,5 +1,5 @@
 import { hashSecret } from '../../auth/secret.js'
-import { type AppError, invalidParams } from '../../errors.js'
+import { AppError, invalidParams } from '../../errors.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import type { SessionStore } from '../../storage/sessions.js'
 import type { CallContext, SharedContext } from '../context.js'
@@ -14,11 +14,13 @@ export const openSession = defineMethod({
   summary:
     'Opens a session and returns its token, once. It has the permissions of its key at the time of each use',
   scope: 'session:write',
+  errors: ['TOO_MANY_SESSIONS'],
   params: OpenSessionParams,
   result: OpenSessionResult,
   async handle({ expires_in }, { caller, config, newId, sessions }: SessionContext) {
-    const { maxAgeS } = config.session
+    const { maxAgeS, maxPerKey } = config.session
     if (typeof expires_in === 'number' && expires_in > maxAgeS) throw tooLong(expires_in, maxAgeS)
+    if ((await sessions.countOpen(caller.keyId, maxPerKey)) >= maxPerKey) throw tooMany(maxPerKey)
     const token = newId()
     const { lifeS } = await sessions.open({
       sessionId: newId(),
@@ -34,4 +36,9 @@ export const openSession = defineMethod({
 function tooLong(found: number, maxAgeS: number): AppError {
   const message = `found ${found}, expected 1 to ${maxAgeS} seconds (session.maxAgeS)`
   return invalidParams([{ path: '$.expires_in', message }])
+}
+
+function tooMany(maxPerKey: number): AppError {
+  const message = `The key has ${maxPerKey} open sessions, expected fewer (session.maxPerKey): close some`
+  return new AppError('TOO_MANY_SESSIONS', { maxPerKey, retryAfterS: 60 }, { message })
 }

@@ -9,6 +9,7 @@ import { type CliDeps, type CliIo, type GlobalOptions, printJson } from '../io.j
 import { findSettings, type RunSettings, readSettings } from '../settings.js'
 import { prepareDemo } from './demo.js'
 import { demoFlags, demoLines } from './demo-lines.js'
+import { oneAtATime } from './one-at-a-time.js'
 import { type Prepared, prepareDataDir } from './prepare.js'
 import { createNotifier, type Notifier } from './sd-notify.js'
 
@@ -18,6 +19,9 @@ interface ServeOptions extends GlobalOptions {
   port?: number
   demo?: boolean
 }
+
+/** Shortest time between two reloads, ms: each reads every setting and the names of the map files again. */
+const RELOAD_PAUSE_MS = 250
 
 /** Adds `serve`: runs the gateway until a signal stops it. */
 export function addServeCommand(program: Command, io: CliIo, deps: CliDeps): void {
@@ -54,7 +58,10 @@ async function serve(options: ServeOptions, io: CliIo, deps: CliDeps): Promise<v
     printReady(gateway, prepared, { options, layout, log }, io)
     if (options.demo === true && options.json !== true)
       await printDemo(gateway, prepared, layout, settings, io)
-    const stopReloads = deps.onSignal('SIGHUP', () => void reload(gateway, manager, options, log, deps))
+    const stopReloads = deps.onSignal(
+      'SIGHUP',
+      oneAtATime(() => reload(gateway, manager, options, log, deps), RELOAD_PAUSE_MS),
+    )
     log.info({ signal: await stopAsked }, 'stopping')
     stopReloads()
     await Promise.all([manager.stopping(), gateway.stop()])

@@ -13,7 +13,7 @@ import { rejectsWith } from '../../support/rejects-with.js'
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 /** What a call comes with, over a store in memory. */
-async function contextOf(t: Test, maxAgeS = 31_536_000) {
+async function contextOf(t: Test, maxAgeS = 31_536_000, maxPerKey = 10_000) {
   const state = await memoryState(t)
   const keyId = randomUUID()
   await state.keys.create({
@@ -23,7 +23,7 @@ async function contextOf(t: Test, maxAgeS = 31_536_000) {
     secretHash: hashSecret('s'),
     expiresAtUs: null,
   })
-  const loaded = loadConfig(null, {}, { session: { maxAgeS } })
+  const loaded = loadConfig(null, {}, { session: { maxAgeS, maxPerKey } })
   if ('faults' in loaded) throw new Error('bad settings')
   const caller = { keyId, keyName: 'k', scopes: [], sessionId: null, endsAtUs: null }
   const context: SessionContext = {
@@ -207,4 +207,16 @@ for (const method of SESSION_METHODS) {
 
 t.test('session: every method has a table of bad calls', async (t) => {
   t.same(SESSION_METHODS.map((method) => method.name).sort(), Object.keys(BAD_CALLS).sort())
+})
+
+t.test('session.open_session: TOO_MANY_SESSIONS at the limit of a key, until one ends', async (t) => {
+  const { context, state } = await contextOf(t, 31_536_000, 3)
+  const [first] = [await open(context, { expires_in: 60 }), await open(context), await open(context)]
+  await rejectsWith(t, open(context), 'TOO_MANY_SESSIONS', { data: { maxPerKey: 3 } })
+  await closeSession.call({ token: first.access_token }, context)
+  await open(context, { expires_in: 60 })
+  await rejectsWith(t, open(context), 'TOO_MANY_SESSIONS', { message: /session\.maxPerKey/ })
+  state.advance(60_001)
+  await open(context)
+  await rejectsWith(t, open(context), 'TOO_MANY_SESSIONS')
 })

@@ -25,6 +25,10 @@ export function createSessionStore(state: StateDb, clock: TrustedClock): Session
       const { sessionId, keyId, expiresAtUs } = row
       return { sessionId, keyId, expiresAtUs }
     },
+    async countOpen(keyId, limit) {
+      const nowUs = clock.isTrusted() ? clock.nowUs() : 0 // no session ends by an untrusted clock
+      return queries.openOf.all({ keyId, nowUs, limit }).length
+    },
     async close(tokenHash) {
       const hash = Buffer.from(tokenHash)
       if (queries.find.get({ tokenHash: hash }) === undefined) return // no write for an unknown token
@@ -72,6 +76,15 @@ function prepareQueries({ orm }: StateDb) {
       .from(session)
       .innerJoin(apiKey, ofKey)
       .where(ofToken)
+      .prepare(),
+    openOf: orm
+      .select({ sessionId: session.sessionId })
+      .from(session)
+      .where(
+        sql`${session.keyId} = ${value('keyId')} AND ${session.closedAtUs} IS NULL
+          AND ${session.expiresAtUs} > ${value('nowUs')}`,
+      )
+      .limit(value('limit'))
       .prepare(),
     close: orm
       .update(session)

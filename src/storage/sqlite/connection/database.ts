@@ -190,6 +190,7 @@ function migrate(
   }).immediate()
 }
 
-function translate(error: unknown): unknown {
+/** Returns DISK_FULL for SQLite's error of a full disk, and any other error as it is. */
+export function translate(error: unknown): unknown {
   return isFull(error) ? new AppError('DISK_FULL', {}, { cause: error }) : error
 }

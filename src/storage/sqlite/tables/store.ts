@@ -10,6 +10,7 @@ import {
 } from '../connection/database.js'
 import { dropTable, findTable, listTables, registerTable } from './catalog.js'
 import { findFile, usedDigests } from './files.js'
+import { createGroupCommit } from './group-commit.js'
 import { putRecordsWithin } from './put.js'
 import { createTableReader } from './reader.js'
 import { MAX_SEGMENT_ROWS, mergeSegments } from './segment-index.js'
@@ -37,6 +38,7 @@ export function openTables(connection: TableConnection, options: TableReaderOpti
 
 /** Opens the writing port alone. */
 export function createTableStore({ reader, writer, lock }: TableConnection): TableStore {
+  const together = createGroupCommit(writer, lock)
   const write = <T>(work: () => Promise<T>) => lock.run(() => asyncTransaction(writer, work))
   return {
     find: async (name) => findTable(reader, name),
@@ -47,15 +49,16 @@ export function createTableStore({ reader, writer, lock }: TableConnection): Tab
     forget({ tableName }) {
       for (const db of [reader, writer]) forgetStatements(db, tableName)
     },
-    put: (table, records, options) =>
-      lock.run(async () => {
-        const result = await asyncTransaction(writer, () =>
-          putRecordsWithin(writer, requireTable(writer, table), records, options),
-        )
+    async put(table, records, options) {
+      const work = () => putRecordsWithin(writer, requireTable(writer, table), records, options)
+      if (options.isBulk !== true) return await together(work)
+      return await lock.run(async () => {
+        const result = await asyncTransaction(writer, work)
         // the write-ahead log of a large call is as large as the call
-        if (options.isBulk === true) writer.pragma('wal_checkpoint(TRUNCATE)')
+        writer.pragma('wal_checkpoint(TRUNCATE)')
         return result
-      }),
+      })
+    },
     mergeIndex: (dataName) =>
       write(async () => {
         const table = findTable(writer, dataName)

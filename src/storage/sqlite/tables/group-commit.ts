@@ -1,0 +1,100 @@
+import type { WriteLock } from '../../write-lock.js'
+import { asyncTransaction, type Db, translate } from '../connection/database.js'
+
+/** A write that waits for its turn. */
+interface Waiting {
+  /** runs the write inside its savepoint */
+  run(): Promise<void>
+  /** answers the caller, after the commit */
+  resolve(): void
+  reject(error: unknown): void
+}
+
+/** Time after which a group takes no further write, ms: the others of this process wait meanwhile. */
+const GROUP_MS = 50
+
+/**
+ * Makes a writer that commits calls that wait at the same time together: a commit costs a sync of the disk,
+ * several milliseconds on an SD card, whatever it holds. Each call has a savepoint of its own, so that one
+ * that fails leaves the others as they are, and is answered only after the commit of all.
+ *
+ * @param lock taken for each group
+ * @returns a function that runs `work`. It throws what `work` throws; when the commit fails, each call of the
+ *   group fails with that error, and nothing of them is stored
+ */
+export function createGroupCommit(db: Db, lock: WriteLock): <T>(work: () => Promise<T>) => Promise<T> {
+  const queue: Waiting[] = []
+  let isTurnAsked = false
+  const askTurn = () => {
+    if (isTurnAsked || queue.length === 0) return
+    isTurnAsked = true
+    void lock.run(async () => {
+      isTurnAsked = false
+      await commitGroup(db, queue)
+      askTurn() // what came too late for this group
+    })
+  }
+  return (work) =>
+    new Promise((resolve, reject) => {
+      let answer = () => reject(new Error('a write was committed before it ran'))
+      queue.push({
+        async run() {
+          const result = await work()
+          answer = () => resolve(result)
+        },
+        resolve: () => answer(),
+        reject,
+      })
+      askTurn()
+    })
+}
+
+/** Runs the writes of a queue in one transaction, also those that come while it runs. Never rejects. */
+async function commitGroup(db: Db, queue: Waiting[]): Promise<void> {
+  const stored: Waiting[] = []
+  const refused: { write: Waiting; error: unknown }[] = []
+  const endsAtMs = performance.now() + GROUP_MS
+  try {
+    await asyncTransaction(db, async () => {
+      for (let write = queue.shift(); write !== undefined; write = queue.shift()) {
+        const outcome = await runInSavepoint(db, write, stored)
+        if (outcome !== undefined) refused.push({ write, error: outcome.error })
+        if (performance.now() > endsAtMs) return
+      }
+    })
+    for (const write of stored) write.resolve()
+  } catch (error) {
+    for (const write of stored) write.reject(error)
+    // the transaction did not begin
+    if (stored.length + refused.length === 0) for (const write of queue.splice(0)) write.reject(error)
+  }
+  for (const { write, error } of refused) write.reject(error)
+}
+
+/**
+ * Runs a write; `stored` receives it when it succeeds.
+ *
+ * @returns the error of a write that failed alone
+ * @throws the error when SQLite has ended the whole transaction, as it may when the disk is full
+ */
+async function runInSavepoint(
+  db: Db,
+  write: Waiting,
+  stored: Waiting[],
+): Promise<{ error: unknown } | undefined> {
+  db.exec('SAVEPOINT call')
+  try {
+    await write.run()
+    db.exec('RELEASE call')
+    stored.push(write)
+    return undefined
+  } catch (error) {
+    if (!db.inTransaction) {
+      stored.push(write)
+      throw error
+    }
+    db.exec('ROLLBACK TO call')
+    db.exec('RELEASE call')
+    return { error: translate(error) }
+  }
+}

@@ -1,0 +1,112 @@
+import t, { type Test } from 'tap'
+import { AppError } from '../../../../src/errors.js'
+import { type Db, openDatabase } from '../../../../src/storage/sqlite/connection/database.js'
+import { createGroupCommit } from '../../../../src/storage/sqlite/tables/group-commit.js'
+import { createWriteLock } from '../../../../src/storage/write-lock.js'
+import { rejectsWith } from '../../../support/rejects-with.js'
+
+/** A database that counts its commits. */
+function openCounted(t: Test) {
+  const db = openDatabase(':memory:', ['CREATE TABLE x (n INTEGER PRIMARY KEY) STRICT'])
+  t.teardown(() => db.close())
+  const said: string[] = []
+  const exec = db.exec.bind(db)
+  db.exec = (sql) => {
+    said.push(sql)
+    return exec(sql)
+  }
+  const rows = () => db.prepare('SELECT n FROM x ORDER BY n').pluck().all()
+  return { db, rows, commits: () => said.filter((sql) => sql === 'COMMIT').length }
+}
+
+const insert = (db: Db, n: number) => async () => {
+  db.prepare('INSERT INTO x VALUES (?)').run(n)
+  return n
+}
+
+t.test('group commit: calls that wait together are committed together, each with its result', async (t) => {
+  const { db, rows, commits } = openCounted(t)
+  const lock = createWriteLock()
+  const together = createGroupCommit(db, lock)
+  const all = await Promise.all(Array.from({ length: 50 }, (_, n) => together(insert(db, n))))
+  t.same(
+    all,
+    Array.from({ length: 50 }, (_, n) => n),
+  )
+  t.equal(rows().length, 50)
+  t.equal(commits(), 1)
+  t.equal(await together(insert(db, 50)), 50)
+  t.equal(commits(), 2)
+})
+
+t.test('group commit: one that fails leaves nothing, and the others are stored', async (t) => {
+  const { db, rows, commits } = openCounted(t)
+  const together = createGroupCommit(db, createWriteLock())
+  const half = async () => {
+    await insert(db, 7)()
+    throw new AppError('RECORD_EXISTS')
+  }
+  const outcomes = await Promise.allSettled([
+    together(insert(db, 1)),
+    together(half),
+    together(insert(db, 2)),
+  ])
+  t.same(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
+  t.same(rows(), [1, 2])
+  t.equal(commits(), 1)
+  await rejectsWith(t, together(half), 'RECORD_EXISTS')
+  t.same(rows(), [1, 2])
+})
+
+t.test('group commit: no caller is answered before the commit, and all fail when it fails', async (t) => {
+  const { db, rows } = openCounted(t)
+  const together = createGroupCommit(db, createWriteLock())
+  const exec = db.exec
+  db.exec = (sql) => {
+    if (sql === 'COMMIT') throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' })
+    return exec(sql)
+  }
+  const refused = () => Promise.reject(new AppError('BAD_RECORD'))
+  const calls = [together(insert(db, 1)), together(insert(db, 2)), together(refused)]
+  const reasons = (await Promise.allSettled(calls)).map((outcome) =>
+    outcome.status === 'rejected' ? String(outcome.reason.message) : 'stored',
+  )
+  t.match(reasons, [/disk I\/O/, /disk I\/O/, /record does not fit/])
+  t.same(rows(), [])
+  db.exec = exec
+  t.equal(await together(insert(db, 3)), 3, 'the next group is its own')
+  t.same(rows(), [3])
+})
+
+t.test('group commit: a transaction that SQLite ended itself stores nothing of the group', async (t) => {
+  const { db, rows } = openCounted(t)
+  const together = createGroupCommit(db, createWriteLock())
+  const full = async () => {
+    db.exec('ROLLBACK') // as SQLite may do when the disk is full
+    throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
+  }
+  const first = together(insert(db, 1))
+  const second = together(full)
+  const third = together(insert(db, 3))
+  await t.rejects(first, /disk/i)
+  await t.rejects(second, /disk/i)
+  t.equal(await third, 3, 'it had not run yet')
+  t.same(rows(), [3])
+})
+
+t.test('group commit: other holders of the lock have their turn between groups', async (t) => {
+  const { db } = openCounted(t)
+  const lock = createWriteLock()
+  const together = createGroupCommit(db, lock)
+  const order: string[] = []
+  const slow = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 60)) // longer than a group takes calls
+    order.push('slow')
+  }
+  const all = [together(slow), together(slow), lock.run(() => void order.push('other'))]
+  await Promise.all(all)
+  t.same(order, ['slow', 'other', 'slow'])
+})
