@@ -38,6 +38,7 @@ export type ErrorName =
   | 'NOT_ACCEPTABLE'
   | 'STORAGE_DAMAGED'
   | 'STORAGE_FAILED'
+  | 'TOO_MANY_SESSIONS'
   | 'UNKNOWN_MODULE'
   | 'UNKNOWN_SCRIPT'
   | 'BAD_MODULE'
