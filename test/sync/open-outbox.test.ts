@@ -92,11 +92,24 @@ t.test('open outbox: answers are read up to sync.replyBytes', async (t) => {
   t.equal(requests.length, 2, 'an answer that is too long counts as a server without the method')
 })
 
-t.test('open outbox: waits between attempts are below sync.retryBaseS and sync.retryCapS', async (t) => {
-  const { send, lines } = await setUp(t, { allowLoopback: false, retryBaseS: 3000, retryCapS: 0.05 })
-  await send()
-  for (let i = 0; lines.length === 0 && i < 1000; i++) await turn()
-  const [line] = lines
-  t.equal(line?.message, 'transfer will be retried')
-  t.ok(Number(line?.fields.waitMs) <= 50, `${line?.fields.waitMs} ms`)
+t.test('open outbox: waits between attempts are those of sync.retryBaseS and sync.retryCapS', async (t) => {
+  const { random } = Math
+  Math.random = () => 1 // the longest wait
+  t.teardown(() => {
+    Math.random = random
+  })
+  for (const [retryBaseS, retryCapS, waitMs] of [
+    [3000, 40, 40_000],
+    [20, 3000, 20_000],
+  ] as const) {
+    const { send, lines, state } = await setUp(t, { allowLoopback: false, retryBaseS, retryCapS })
+    const { transfer } = await send()
+    for (let i = 0; lines.length === 0 && i < 1000; i++) await turn()
+    t.match(lines[0], { message: 'transfer will be retried', fields: { waitMs } })
+    const afterUs = Number(transfer.nextAttemptUs) - state.clock.nowUs()
+    t.ok(
+      afterUs > (waitMs - 1) * 1000 && afterUs <= waitMs * 1000,
+      `${afterUs} µs of the clock that stands still`,
+    )
+  }
 })
