@@ -81,6 +81,8 @@ export interface BackupResult {
  */
 export async function makeBackup(options: BackupOptions): Promise<BackupResult> {
   const { layout, dir } = options
+  const [lost] = await options.maintenance.databases.lost(layout.root)
+  if (lost !== undefined) throw new Error(lost)
   if (!existsSync(layout.stateDb)) {
     throw new Error(`${layout.root} is not the data directory of a gateway: give its --data-dir`)
   }

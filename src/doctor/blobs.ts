@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { createBlobStore } from '../files/blob-store.js'
 import type { NamedModel } from '../storage/maintenance.js'
+import { SWEEP_HELD } from '../storage/meta.js'
 import { type CheckContext, error, type Finding, ok, warning } from './finding.js'
 
 /**
@@ -9,7 +10,19 @@ import { type CheckContext, error, type Finding, ok, warning } from './finding.j
  * the gateway verifies their digests in the background.
  */
 export async function checkBlobs(context: CheckContext): Promise<Finding[]> {
-  return [...(await checkModels(context)), ...(await checkTableFiles(context))]
+  return [...(await checkModels(context)), ...(await checkHeld(context)), ...(await checkTableFiles(context))]
+}
+
+/** Bytes that no row names are kept when they are many: they may belong to a lost `state.db`. */
+async function checkHeld({ layout, maintenance }: CheckContext): Promise<Finding[]> {
+  const held = Number((await maintenance.facts.noted(layout.root, SWEEP_HELD)) ?? 0)
+  if (held === 0) return []
+  return [
+    warning(
+      `${layout.modelsDir} holds ${held} files that no row of state.db refers to, and they are kept`,
+      'if state.db is not the one they belong to, stop the gateway and put that one back, or restore a backup; to have them removed, run `fieldgate vacuum --accept-loss`',
+    ),
+  ]
 }
 
 async function checkModels({ layout, maintenance }: CheckContext): Promise<Finding[]> {

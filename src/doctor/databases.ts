@@ -14,11 +14,19 @@ export async function checkDatabases(context: CheckContext): Promise<Finding[]> 
   const { databases, locks } = context.maintenance
   const findings = [await checkLock(root, locks)]
   const found = await databases.list(root)
+  const lost = await databases.lost(root)
+  for (const line of lost) findings.push(lostFinding(line))
   for (const name of ['state.db', 'data.db'] as const) {
     if (found.includes(name)) findings.push(...(await checkDatabase(name, context)))
-    else findings.push(ok(`${name} does not exist yet: the first start creates it`))
+    else if (lost.length === 0) findings.push(ok(`${name} does not exist yet: the first start creates it`))
   }
   return findings
+}
+
+/** Finding of a lost database. @param line message and advice, as `Databases.lost` gives them */
+export function lostFinding(line: string): Finding {
+  const at = line.indexOf(': ')
+  return error(line.slice(0, at), line.slice(at + 2))
 }
 
 /** A lock file that cannot be used keeps the gateway from starting; the databases are examined all the same. */

@@ -3,7 +3,7 @@ import { messageOf } from '../errors.js'
 import { checkBackups } from './backups.js'
 import { checkBlobs } from './blobs.js'
 import { checkClock } from './clock.js'
-import { checkDatabases } from './databases.js'
+import { checkDatabases, lostFinding } from './databases.js'
 import { checkDisk } from './disk.js'
 import { type Check, type CheckContext, error, type Finding, ok, worst } from './finding.js'
 import { checkKeys } from './keys.js'
@@ -34,15 +34,17 @@ export async function examine(context: CheckContext): Promise<Check[]> {
   const hasData = existsSync(context.layout.stateDb)
   for (const { name, run, needsData } of CHECKS) {
     context.onProgress?.(name)
-    const findings = needsData && !hasData ? noData(name, context) : await guarded(run, context)
+    const findings = needsData && !hasData ? await noData(name, context) : await guarded(run, context)
     checks.push({ name, state: worst(findings.map(({ state }) => state)), findings })
   }
   return checks
 }
 
 /** Findings without a data directory: one error, under `database`; the other checks are skipped. */
-function noData(check: string, { layout }: CheckContext): Finding[] {
-  return check === 'database' ? [missing(layout.root)] : [ok('skipped: there is no data')]
+async function noData(check: string, { layout, maintenance }: CheckContext): Promise<Finding[]> {
+  if (check !== 'database') return [ok('skipped: there is no data')]
+  const lost = accessFault(layout.root) === null ? await maintenance.databases.lost(layout.root) : []
+  return lost.length > 0 ? lost.map(lostFinding) : [missing(layout.root)]
 }
 
 function missing(root: string): Finding {

@@ -117,6 +117,7 @@ export async function openModelServices(options: ModelServicesOptions): Promise<
     uploads,
     clock: state.clock,
     settings: config.modelStore,
+    notes: state.meta,
     keptParts: () => partsOfFetches(state.transfers),
     log,
   })

@@ -7,6 +7,7 @@ import { createDiskSpace, type DiskSpace } from '../files/disk-space.js'
 import { probeWrite } from '../files/write-probe.js'
 import type { PartState } from '../http/health-routes.js'
 import { openKeyring } from '../storage/keyring.js'
+import { HAS_DATA } from '../storage/sqlite/connection/refuse-loss.js'
 import { openState } from '../storage/sqlite/state.js'
 import type { State } from '../storage/state.js'
 import type { GatewayContext } from './apis.js'
@@ -55,6 +56,7 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
 
   const loading = await openLoaderServices({ ...options, timeZoneMin, disk, keyring, jobs, nowUs })
   const { data } = loading
+  if ((await state.meta.noted(HAS_DATA)) === undefined) await state.meta.note(HAS_DATA, 'yes')
   const datasets = openDatasets({ ...options, loading, jobs, disk, keyring, timeZoneMin, nowUs })
   const models = await openModelServices({ ...options, state, disk, timeZoneMin })
   const { sessions } = state

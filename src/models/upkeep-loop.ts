@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { checkModels, type ScrubPace, scrubOnce, sweepBlobs, type UpkeepDeps } from './upkeep.js'
+import { LOSS_ACCEPTED, type MetaStore, SWEEP_HELD } from '../storage/meta.js'
+import { sweepBlobs } from './sweep.js'
+import { checkModels, type ScrubPace, scrubOnce, type UpkeepDeps } from './upkeep.js'
 import type { Uploads } from './uploads.js'
 
 /** Pause between two scrubs. */
@@ -15,6 +17,8 @@ interface UpkeepLoopDeps extends Omit<UpkeepDeps, 'onDamaged'> {
   keptParts(): Promise<ReadonlySet<string>>
   /** for tests: waits, or less if the signal fires. By default a timer that does not keep the process alive */
   wait?(ms: number, signal: AbortSignal): Promise<unknown>
+  /** notes that are kept over a restart: the operator's decision, and what waits for it */
+  notes: Pick<MetaStore, 'noted' | 'note'>
 }
 
 /** Upkeep of the model store. */
@@ -79,8 +83,21 @@ async function finishUploads({ uploads, log }: UpkeepLoopDeps): Promise<void> {
 }
 
 async function sweep(loop: UpkeepLoopDeps): Promise<number> {
+  const { notes, log } = loop
   await finishUploads(loop)
-  const removed = await sweepBlobs(loop)
+  const isAccepted = (await notes.noted(LOSS_ACCEPTED)) === 'yes'
+  const { removed, held } = await sweepBlobs(loop, isAccepted)
+  if (isAccepted) await notes.note(LOSS_ACCEPTED, 'no')
+  const heldBefore = Number((await notes.noted(SWEEP_HELD)) ?? 0)
+  if (held !== heldBefore) await notes.note(SWEEP_HELD, String(held))
+  if (held > 0) {
+    if (held !== heldBefore)
+      log.warn(
+        { held },
+        'model bytes that no row refers to are kept, because they are many: is this the database they belong to? fieldgate doctor has advice',
+      )
+    return removed // parts without a row may belong to the same lost rows
+  }
   const kept = await loop.keptParts()
   // an untrusted clock expires nothing
   const beforeUs = loop.clock.isTrusted() ? loop.clock.nowUs() - loop.settings.uploadExpiryS * 1_000_000 : 0

@@ -38,28 +38,6 @@ export async function checkModels(deps: UpkeepDeps): Promise<void> {
 }
 
 /**
- * Removes the bytes that no row refers to, and the rows of deleted models. Returns the number of removed
- * files.
- */
-export async function sweepBlobs({
-  models,
-  blobs,
-  pins,
-}: Pick<UpkeepDeps, 'models' | 'blobs' | 'pins'>): Promise<number> {
-  await models.purge()
-  let removed = 0
-  for await (const sha256 of blobs.list()) {
-    const isGone = await pins.removeUnnamed(
-      sha256,
-      () => models.isNamed(sha256),
-      () => blobs.remove(sha256),
-    )
-    if (isGone) removed++
-  }
-  return removed
-}
-
-/**
  * Reads every blob once and compares its digest, so that bit rot is found before the bytes are needed.
  *
  * @returns numbers of checked and of damaged blobs

@@ -38,6 +38,11 @@ export interface CopyOptions {
 export interface Databases {
   /** schema versions that this program writes; it reads no other without a migration */
   readonly knownVersions: Readonly<Record<DatabaseName, number>>
+  /**
+   * Reports the databases that are missing although other files show that they existed: one line each, with
+   * what to do.
+   */
+  lost(dir: string): Promise<string[]>
   /** names of the databases that exist in `dir`, `state.db` first */
   list(dir: string): Promise<DatabaseName[]>
   /**

@@ -1,3 +1,8 @@
+/** Note of the operator: the next sweep removes bytes that no row names, however many. */
+export const LOSS_ACCEPTED = 'sweep_loss_accepted'
+/** Number of files that the last sweep kept although no row names them. */
+export const SWEEP_HELD = 'sweep_held'
+
 /** Single facts about this gateway. */
 export interface MetaStore {
   /** Returns the UUID of the node; undefined before the first `claimNodeId`. */

@@ -118,6 +118,12 @@ export interface ModelRows {
   findByDigest(sha256: string): Promise<ModelRecord | undefined>
   /** Reports whether a model or a complete upload refers to the bytes. */
   isNamed(sha256: string): Promise<boolean>
+  /** Reports whether the last model with these bytes was deleted, and the bytes were not removed since. */
+  isReleased(sha256: string): Promise<boolean>
+  /** Returns at most `limit` released digests. */
+  released(limit: number): Promise<string[]>
+  /** Forgets released digests, whose bytes are gone. */
+  forgetReleased(digests: readonly string[]): Promise<void>
   /** Returns at most `limit` digests in use that sort after `after`, in order. */
   digests(after: string, limit: number): Promise<ModelDigest[]>
   /** Marks, or unmarks, all models with these bytes as damaged. Returns the number of changed models. */

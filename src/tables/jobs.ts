@@ -98,27 +98,35 @@ async function mergeAll({ tables }: JobStore, dataName: string, work: Work): Pro
   return null
 }
 
+/** Files that a sweep removes at any share of the whole. */
+const FEW_FILES = 100
+/** Share of the files above which those that no row names are kept: the database may not be theirs. */
+const MAX_SHARE = 0.5
+
 /**
- * Removes files that no row names; removes none while a backup is being made.
+ * Removes files that no row names; removes none while a backup is being made, and none when most files have no
+ * row, unless the operator accepts their loss.
  *
- * @returns number of removed files
+ * @returns numbers of removed files, and of those that were kept although no row names them
  */
-export async function sweepFiles({
-  tables,
-  files,
-  lease,
-}: Pick<JobStore, 'tables' | 'files' | 'lease'>): Promise<{ removed: number }> {
+export async function sweepFiles(
+  { tables, files, lease }: Pick<JobStore, 'tables' | 'files' | 'lease'>,
+  acceptsLoss = false,
+): Promise<{ removed: number; held: number }> {
   return await tables.withUsedFiles(async (used) => {
     const giveBack = await lease.remove()
-    if (giveBack === undefined) return { removed: 0 }
+    if (giveBack === undefined) return { removed: 0, held: 0 }
     try {
-      let removed = 0
+      const unnamed: string[] = []
+      let total = 0
       for await (const digest of files.list()) {
-        if (used.has(digest)) continue
-        await files.remove(digest)
-        removed++
+        total++
+        if (!used.has(digest)) unnamed.push(digest)
       }
-      return { removed }
+      if (!acceptsLoss && unnamed.length > Math.max(FEW_FILES, total * MAX_SHARE))
+        return { removed: 0, held: unnamed.length }
+      for (const digest of unnamed) await files.remove(digest)
+      return { removed: unnamed.length, held: 0 }
     } finally {
       await giveBack()
     }

@@ -24,6 +24,7 @@ async function setUp(
   /** waits that have begun: duration → end */
   const held = new Map<number, () => void>()
   const finished = { run: async (_onFault: (id: string, error: unknown) => void) => 0 }
+  const notes = new Map<string, string>()
   let sweeps = 0
   const { register } = at.deps
   const loop: Loop = {
@@ -32,6 +33,10 @@ async function setUp(
     clock: { nowUs: () => clock.nowUs, isTrusted: () => clock.isTrusted },
     settings: { sweepMinutes: 10, scrubBytesPerSecond: 1e9, uploadExpiryS: 1000 },
     keptParts: async () => new Set(['fetch-1']),
+    notes: {
+      noted: async (name) => notes.get(name),
+      note: async (name, value) => void notes.set(name, value),
+    },
     async wait(ms, signal) {
       signal.throwIfAborted()
       const { promise, resolve } = Promise.withResolvers<void>()

@@ -4,7 +4,7 @@ import path from 'node:path'
 import t from 'tap'
 import { createBlobStore } from '../../src/files/blob-store.js'
 import { createPins } from '../../src/models/pins.js'
-import { checkModels, scrubOnce, sweepBlobs } from '../../src/models/upkeep.js'
+import { checkModels, scrubOnce } from '../../src/models/upkeep.js'
 import { chunksOf } from '../support/blob-store-conformance.js'
 import { memoryState } from '../support/memory-state.js'
 import { model } from '../support/model-rows-conformance.js'
@@ -27,19 +27,6 @@ async function setUp(t: Parameters<typeof memoryState>[0] & { testdir(): string 
   }
   return { deps, put, lines, dir, damaged: () => damaged }
 }
-
-t.test('sweep: orphans go, named and pinned bytes stay', async (t) => {
-  const { deps, put } = await setUp(t)
-  const named = await put(randomBytes(10))
-  const orphan = await put(randomBytes(10), false)
-  const pinned = await put(randomBytes(10), false)
-  const unpin = await deps.pins.pin(pinned.sha256)
-  t.equal(await sweepBlobs(deps), 1)
-  t.same((await Array.fromAsync(deps.blobs.list())).sort(), [named.sha256, pinned.sha256].sort())
-  t.equal(await deps.blobs.stat(orphan.sha256), undefined)
-  unpin()
-  t.equal(await sweepBlobs(deps), 1)
-})
 
 t.test('scrub: bit rot is put aside once, the rest is untouched', async (t) => {
   const { deps, put, lines, dir, damaged } = await setUp(t)

@@ -23,12 +23,17 @@ export interface Prepared {
 /**
  * Creates the data directory, the node id and the first admin key, each only if it is missing.
  *
- * @param keepsSecret true writes the secret to `first-admin-key`, mode 0600, before the key exists: a cut-off
- *   start leaves no key that nobody knows
+ * @param options `keepsSecret` writes the secret to `first-admin-key`, mode 0600, before the key exists: a
+ *   cut-off start leaves no key that nobody knows; `acceptsLoss` creates missing databases also where they
+ *   were lost
+ * @throws Error in one line when `state.db` was lost
  */
-export async function prepareDataDir(layout: DataLayout, keepsSecret = false): Promise<Prepared> {
+export async function prepareDataDir(
+  layout: DataLayout,
+  { keepsSecret = false, acceptsLoss = false }: { keepsSecret?: boolean; acceptsLoss?: boolean } = {},
+): Promise<Prepared> {
   makeDirectories(layout)
-  const state = await openState(layout.stateDb)
+  const state = await openState(layout.stateDb, { acceptsLoss })
   try {
     const nodeId = await state.meta.claimNodeId(randomUUID())
     if ((await state.keys.list()).length > 0)

@@ -5,6 +5,7 @@ import { type DataLayout, layoutOf, makeDirectories } from '../../files/layout.j
 import { createGateway, type Gateway } from '../../gateway/app.js'
 import type { Log } from '../../log.js'
 import { lockDirectory } from '../../storage/sqlite/connection/lock.js'
+import { refuseLoss } from '../../storage/sqlite/connection/refuse-loss.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson } from '../io.js'
 import { findSettings, type RunSettings, readSettings } from '../settings.js'
 import { prepareDemo } from './demo.js'
@@ -44,11 +45,14 @@ async function serve(options: ServeOptions, io: CliIo, deps: CliDeps): Promise<v
   const log = deps.createLog(settings.config.log.level)
   const layout = layoutOf(settings.dataDir)
   makeDirectories(layout)
+  // before the lock file is made, which shows that a gateway ran here
+  refuseLoss(layout.stateDb, 'state.db', true)
+  refuseLoss(layout.dataDb, 'data.db')
   // before anything is opened: two gateways in one directory would remove each other's temporary files
   const lock = lockDirectory(layout.lockDb)
   try {
     // what is printed without a terminal ends in a journal or a log file, where a secret would stay
-    const prepared = await prepareDataDir(layout, io.stdout.isTTY !== true)
+    const prepared = await prepareDataDir(layout, { keepsSecret: io.stdout.isTTY !== true })
     const stopAsked = waitForStop(deps, log)
     if (options.demo === true) await prepareDemo(layout, deps.version)
     const gateway = await startGateway(settings, layout, log, deps)

@@ -23,6 +23,8 @@ const SWEEP_SESSIONS = 1000
 interface OpenStateOptions {
   /** encrypts the secrets of upstreams; without it reading or writing an upstream fails */
   keyring?: Keyring
+  /** creates a missing database also where one was lost: the operator has decided so */
+  acceptsLoss?: boolean
   /** wall clock in ms, for tests */
   wallMs?: () => number
 }
@@ -39,7 +41,7 @@ export interface SqliteState extends State {
  * @throws Error as `openDatabase` does
  */
 export async function openState(file: string, options: OpenStateOptions = {}): Promise<SqliteState> {
-  const stateDb = await openStateDb(file)
+  const stateDb = await openStateDb(file, options.acceptsLoss)
   const { db } = stateDb
   const meta = createMetaStore(stateDb)
   let recordedUs = await meta.lastSeenUs()

@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs'
 import { createWriteLock, type WriteLock } from '../../write-lock.js'
 import { DATA_MIGRATIONS } from './data-migrations.js'
 import { type Db, openDatabase, statement } from './database.js'
 import { backupBeforeMigration } from './migration-backup.js'
 import { probeWrite } from './probe-write.js'
+import { markMadeFirst, refuseLoss } from './refuse-loss.js'
 import { addSqlFunctions, guardStatements } from './sql-functions.js'
 
 /** `data.db` as opened by one thread. */
@@ -23,16 +25,23 @@ export interface DataDb {
 interface DataDbOptions {
   /** page cache of a connection, KiB */
   cacheKib?: number
+  /** creates a missing database also where one was lost: the operator has decided so */
+  acceptsLoss?: boolean
 }
 
 /**
  * Opens `data.db` for a thread that reads and writes. There are two connections, so that readers do not see a
  * long transaction, which lets the event loop turn between its slices, before its commit. A database in
  * memory has a single connection.
+ *
+ * @throws Error in one line when the database was lost, see `refuseLoss`
  */
 export function openDataDb(file: string, options: DataDbOptions = {}): DataDb {
+  if (options.acceptsLoss !== true) refuseLoss(file, 'data.db')
+  const isNew = !existsSync(file)
   const writer = openDatabase(file, DATA_MIGRATIONS, { ...options, beforeMigrate: backupBeforeMigration })
   addSqlFunctions(writer)
+  markMadeFirst(writer, file, isNew)
   const reader = file === ':memory:' ? writer : openDataReader(file)
   return {
     reader,
@@ -97,6 +106,7 @@ const BULK_CHECKPOINT_PAGES = 8192
  * transaction.
  */
 export function openBulkWriter(file: string): Db {
+  refuseLoss(file, 'data.db')
   const db = openDatabase(file, DATA_MIGRATIONS, { beforeMigrate: backupBeforeMigration })
   db.pragma(`wal_autocheckpoint = ${BULK_CHECKPOINT_PAGES}`)
   addSqlFunctions(db)

@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs'
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
 import { type Db, openDatabase, retryBusy, transaction } from './database.js'
 import { backupBeforeMigration } from './migration-backup.js'
+import { refuseLoss } from './refuse-loss.js'
 import { addSqlFunctions } from './sql-functions.js'
 import { STATE_MIGRATIONS } from './state-migrations.js'
 
@@ -11,8 +12,14 @@ export interface StateDb {
   readonly orm: BetterSQLite3Database
 }
 
-/** Opens `state.db` with mode 0600 and brings its schema up to date. Tests pass `:memory:`. */
-export async function openStateDb(file: string): Promise<StateDb> {
+/**
+ * Opens `state.db` with mode 0600 and brings its schema up to date. Tests pass `:memory:`.
+ *
+ * @param acceptsLoss creates a missing database also where one was lost: the operator has decided so
+ * @throws Error in one line when the database was lost, see `refuseLoss`
+ */
+export async function openStateDb(file: string, acceptsLoss = false): Promise<StateDb> {
+  if (!acceptsLoss) refuseLoss(file, 'state.db')
   // SQLite gives its -wal and -shm files the mode of the database file
   if (file !== ':memory:') closeSync(openSync(file, 'a', 0o600))
   const db = await retryBusy(() =>

@@ -43,4 +43,11 @@ export const STATE_MIGRATIONS: Migrations = [
   CREATE INDEX session_by_key ON session (key_id);
   `,
   MODEL_TABLES,
+  `
+  -- bytes of deleted models, which the sweep may remove; other bytes without a row are a sign of loss
+  CREATE TABLE released_blob (sha256 TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER model_released AFTER DELETE ON model BEGIN
+    INSERT OR IGNORE INTO released_blob VALUES (old.sha256);
+  END;
+  `,
 ]

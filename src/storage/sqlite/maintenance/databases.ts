@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { DatabaseName, Databases } from '../../maintenance.js'
+import { lossText, tracesOf } from '../connection/refuse-loss.js'
 import { copyDatabases, isReadOnlyDisk } from '../connection/snapshot.js'
 import {
   checkDatabase,
@@ -17,6 +18,12 @@ export function createDatabases(): Databases {
   return {
     knownVersions: KNOWN_VERSIONS,
     list: async (dir) => NAMES.filter((name) => existsSync(path.join(dir, name))),
+    async lost(dir) {
+      return NAMES.flatMap((name) => {
+        const traces = tracesOf(dir, name, true)
+        return traces.length > 0 ? [lossText(dir, name, traces)] : []
+      })
+    },
     isReadOnlyDisk: async (dir) => isReadOnlyDisk(path.join(dir, 'state.db')),
     copy: (dir, names, to, options) =>
       copyDatabases(

@@ -5,6 +5,7 @@ import { type ListFields, listTail, queryOnce } from '../connection/list-tail.js
 import { type StateDb, writeState } from '../connection/state-db.js'
 import { addModel, addModels } from './add-model.js'
 import { faultOf, findModel, findOrigin, MODEL_SELECT, type ModelRow, toModelRecord } from './model-row.js'
+import { createReleased } from './released.js'
 
 /** Condition of a model that callers may see. */
 const SHOWN = 'm.deleted_at_us IS NULL AND m.quarantined IS NULL'
@@ -27,12 +28,13 @@ const FIELDS: ListFields = {
 
 /** Creates the rows of models of `state.db`. */
 export function createModelRows(state: StateDb, clock: TrustedClock): ModelRows {
-  return { ...modelReads(state), ...modelWrites(state, clock) }
+  return { ...modelReads(state), ...modelWrites(state, clock), ...createReleased(state) }
 }
 
+type ReleasedName = 'isReleased' | 'released' | 'forgetReleased'
 type WriteName = 'add' | 'addAll' | 'remove' | 'purge' | 'setDamaged' | 'quarantineBadRows'
 
-function modelReads(state: StateDb): Omit<ModelRows, WriteName> {
+function modelReads(state: StateDb): Omit<ModelRows, WriteName | ReleasedName> {
   const { db } = state
   return {
     find: async (modelId) => findModel(state, `m.model_id = ? AND ${SHOWN}`, modelId),
