@@ -85,6 +85,7 @@ export const ERRORS = {
   UNKNOWN_DATASET: { code: 7001, status: 404, message: 'No dataset has this name' },
   ALREADY_EXISTS: { code: 7002, status: 409, message: 'A dataset with this name already exists' },
   UNKNOWN_CITATION: { code: 7003, status: 404, message: 'No citation has this name' },
+  CITATION_DAMAGED: { code: 7004, status: 500, message: 'Rows of the citation are damaged on disk' },
 
   NO_UPSTREAM: { code: 8001, status: 404, message: 'The model store has no upstream' },
   UPSTREAM_DISABLED: { code: 8002, status: 409, message: 'The upstream is disabled' },
@@ -143,13 +144,13 @@ const MAX_CAUSES = 5
 
 /**
  * Kind of the fault of the disk that an error, or one of its causes, reports; undefined for other errors.
- * Recognised by code: of the operating system, and of SQLite.
+ * Recognised by code: of the operating system, of SQLite, and of rows that do not have their digest.
  */
 export function diskFaultKind(error: unknown): DiskFaultKind | undefined {
   let cause = error
   for (let depth = 0; depth < MAX_CAUSES && cause instanceof Error; depth++, cause = cause.cause) {
     const code = 'code' in cause ? String(cause.code) : ''
-    if (/^SQLITE_(?:CORRUPT|NOTADB)/.test(code)) return 'damaged'
+    if (/^(?:SQLITE_CORRUPT|SQLITE_NOTADB|DIGEST_MISMATCH)/.test(code)) return 'damaged'
     if (/^(?:EIO|EROFS|SQLITE_IOERR.*|SQLITE_READONLY.*)$/.test(code)) return 'failing'
   }
   return undefined

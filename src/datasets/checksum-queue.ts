@@ -49,7 +49,11 @@ export function createChecksumQueue(options: ChecksumQueueOptions): ChecksumQueu
   const attempt = async (citationId: number) => {
     try {
       const sums = await compute(citationId)
-      if (sums !== undefined) await citations.recordSums(citationId, sums)
+      if (sums === undefined || (await citations.recordSums(citationId, sums))) return
+      const err = Object.assign(new Error('the rows do not have the recorded checksum'), {
+        code: 'DIGEST_MISMATCH',
+      })
+      log.error({ err, citationId }, 'the rows of a citation are damaged; reading it fails from now on')
     } catch (error) {
       if (isClosed) return
       if (isAppError(error) && error.errorName === 'BUSY') return await rest(RETRY_MS)

@@ -19,6 +19,8 @@ export interface CitationSums {
   readonly rowCount: number
   /** see formats/row-index.ts */
   readonly rowIndex: Uint8Array
+  /** see formats/page-digests.ts */
+  readonly pageDigests: Uint8Array
 }
 
 /** One reading of a cited state from its first row to its last, which can be interrupted. */
@@ -74,12 +76,18 @@ export interface CitationStore {
    * @throws AppError BAD_CONDITION
    */
   list(query: ListQuery): Promise<Citation[]>
-  /** Returns the ids of citations whose checksum is not computed, oldest first. */
+  /** Returns the ids of citations whose checksum or page digests are not computed, oldest first. */
   pending(): Promise<number[]>
   /** Starts a reading that computes the checksum; undefined when the citation was removed. */
   openChecksum(citationId: number): Promise<ChecksumPass | undefined>
-  /** Stores the sums of a citation that has none; does nothing when it was removed. */
-  recordSums(citationId: number, sums: CitationSums): Promise<void>
+  /**
+   * Stores the sums of a citation that has none; does nothing when it was removed. A citation of version 0.1.0
+   * has a checksum and no page digests: when its rows no longer have that checksum, it gets none, and reading
+   * it fails.
+   *
+   * @returns false when the rows do not have the recorded checksum
+   */
+  recordSums(citationId: number, sums: CitationSums): Promise<boolean>
 }
 
 /** Finds rows by the names under which they can be read. */

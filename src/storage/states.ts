@@ -58,6 +58,8 @@ export interface ReadOptions {
   readonly pageRows: number
   /** called between steps of a few milliseconds */
   readonly pause: Pause
+  /** reads the rows of a citation without comparing them with their digests: to compute these */
+  readonly isUnchecked?: boolean
   /** absent for those of the `dataset` methods */
   readonly paths?: StatePaths | undefined
 }
@@ -89,7 +91,7 @@ export interface RowState {
    * Reads the rows that match a query, in the order of their ids unless the query gives one.
    *
    * @throws AppError BAD_CONDITION, INVALID_PARAMS for an unknown column; from `pages` UNKNOWN_CITATION when
-   *   the citation was deleted meanwhile, CANCELLED
+   *   the citation was deleted meanwhile, CITATION_DAMAGED when rows do not have their digest, CANCELLED
    */
   read(query: StateQuery, options: ReadOptions): Promise<StateResult>
 }

@@ -9,6 +9,7 @@ import { readBlob } from '../../files/read-blob.js'
 import { createKept, createOgcService } from '../../ogc/answer.js'
 import { type Keyring, openKeyring } from '../../storage/keyring.js'
 import { type Bookmarks, createBookmarks } from '../../storage/sqlite/citations/bookmarks.js'
+import { createDigestCache, type DigestCache } from '../../storage/sqlite/citations/digest-cache.js'
 import { createCitationReader } from '../../storage/sqlite/citations/store.js'
 import { openSnapshotReader } from '../../storage/sqlite/connection/data-db.js'
 import { offerNativeDir } from '../../storage/sqlite/connection/native.js'
@@ -49,7 +50,14 @@ export function runReaderWorker(port: MessagePort, data: ReaderWorkerData): void
     },
   }
   const readFile = (digest: string) => readBlob(files, digest)
-  const shared = { ...data, keyring, readFile, bookmarks: createBookmarks(), ogcKept: createKept() }
+  const shared = {
+    ...data,
+    keyring,
+    readFile,
+    bookmarks: createBookmarks(),
+    digests: createDigestCache(),
+    ogcKept: createKept(),
+  }
   serveReads(port, () => openSession(shared))
 }
 
@@ -58,6 +66,7 @@ interface Shared extends ReaderWorkerData {
   readonly keyring: Pick<Keyring, 'decrypt'>
   readFile(digest: string): Promise<Uint8Array>
   readonly bookmarks: Bookmarks
+  readonly digests: DigestCache
   readonly ogcKept: ReturnType<typeof createKept>
 }
 
@@ -77,7 +86,7 @@ function openSession(shared: Shared): ReadSession {
   const ogc = { sources, version, timeZoneMin, maxFeatures: limits.ogcFeatures, nowUs }
   const reads = {
     ...mapReads({ tables: withDatasets(tables, createDatasetTables(db, common)), config }),
-    ...datasetReads({ ...common, citations: createCitationReader(db, shared.bookmarks) }),
+    ...datasetReads({ ...common, citations: createCitationReader(db, shared.bookmarks, shared.digests) }),
     ...ogcReads(createOgcService(ogc, shared.ogcKept)),
   }
   const timed =

@@ -105,9 +105,10 @@ export function removeCitations(db: Db, label: string): Citation[] {
   return removeByIds(db, ids.length > 0 ? ids : byShortForm.all(plain))
 }
 
-/** Returns the ids of citations whose checksum is not computed, oldest first. */
+/** Returns the ids of citations whose checksum or page digests are not computed, oldest first. */
 export function pendingCitations(db: Db): number[] {
-  const sql = 'SELECT citation_id FROM citation WHERE checksum IS NULL ORDER BY citation_id'
+  const sql =
+    'SELECT citation_id FROM citation WHERE checksum IS NULL OR page_digests IS NULL ORDER BY citation_id'
   return statement<number>(db, sql).pluck().all()
 }
 
@@ -115,11 +116,32 @@ export function pendingCitations(db: Db): number[] {
  * Stores the sums of a citation that has none; does nothing when it was removed. To be called within a
  * transaction.
  */
-export function recordSums(db: Db, citationId: number, sums: CitationSums): void {
-  statement(
-    db,
-    'UPDATE citation SET checksum = ?, row_count = ?, row_index = ? WHERE citation_id = ? AND checksum IS NULL',
-  ).run(sums.checksum, sums.rowCount, sums.rowIndex, citationId)
+export function recordSums(db: Db, citationId: number, sums: CitationSums): boolean {
+  const { checksum, rowCount, rowIndex, pageDigests } = sums
+  const known = statement<string | null>(db, 'SELECT checksum FROM citation WHERE citation_id = ?')
+    .pluck()
+    .get(citationId)
+  if (known === null) {
+    statement(
+      db,
+      `UPDATE citation SET checksum = ?, row_count = ?, row_index = ?, page_digests = ?
+       WHERE citation_id = ? AND checksum IS NULL`,
+    ).run(checksum, rowCount, rowIndex, pageDigests, citationId)
+    return true
+  }
+  const isSame = known === undefined || known === checksum
+  // without digests no page has the right one: rows that have changed are never answered
+  statement(db, 'UPDATE citation SET page_digests = ? WHERE citation_id = ? AND page_digests IS NULL').run(
+    isSame ? pageDigests : new Uint8Array(0),
+    citationId,
+  )
+  return isSame
+}
+
+/** Stored page digests of a citation; null until they are computed. */
+export function findPageDigests(db: Db, citationId: number): Uint8Array | null {
+  const sql = 'SELECT page_digests FROM citation WHERE citation_id = ?'
+  return statement<Uint8Array | null>(db, sql).pluck().get(citationId) ?? null
 }
 
 /** Finds a dataset, or a loader table that is cited already. */

@@ -9,6 +9,7 @@ import { toRowState, uncitedInfo } from '../versions/row-state.js'
 import { currentState, type VersionedTable, versionedLoader } from '../versions/versioned-table.js'
 import { createBookmarks } from './bookmarks.js'
 import { findCitation } from './catalog.js'
+import { createDigestCache } from './digest-cache.js'
 import { toCitedState } from './store.js'
 
 /** Opens everything that can be read by a name. @param db a connection that sees committed rows only */
@@ -38,5 +39,5 @@ function findRowState(db: Db, label: string, nowUs: number): RowState | undefine
   if (loader !== undefined) return current(versionedLoader(loader, 0), 'loader')
   const citation = findCitation(db, label)
   if (citation === undefined) return undefined
-  return toCitedState(db, citation, { label, bookmarks: createBookmarks() })
+  return toCitedState(db, citation, { label, bookmarks: createBookmarks(), pageDigests: createDigestCache() })
 }

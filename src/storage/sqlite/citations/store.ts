@@ -18,6 +18,8 @@ import {
   recordSums,
   removeCitations,
 } from './catalog.js'
+import { checkedPages } from './checked-pages.js'
+import { createDigestCache, type DigestCache } from './digest-cache.js'
 import { listCitations } from './list.js'
 
 /** Opens the citations of data.db. */
@@ -48,11 +50,15 @@ type CitationReader = Pick<CitationStore, 'find' | 'findById' | 'all' | 'pending
  * Opens the citations of a database that is only read.
  *
  * @param db a connection that sees committed rows only
- * @param bookmarks shared by the readers of a thread
+ * @param bookmarks shared by the readers of a thread, as `pageDigests` are
  */
-export function createCitationReader(db: Db, bookmarks: Bookmarks = createBookmarks()): CitationReader {
+export function createCitationReader(
+  db: Db,
+  bookmarks: Bookmarks = createBookmarks(),
+  pageDigests: DigestCache = createDigestCache(),
+): CitationReader {
   const toState = (citation: FoundCitation, label = citation.info.longForm) =>
-    toCitedState(db, citation, { label, bookmarks })
+    toCitedState(db, citation, { label, bookmarks, pageDigests })
   return {
     async find(label) {
       const citation = findCitation(db, label)
@@ -79,7 +85,7 @@ export function createCitationReader(db: Db, bookmarks: Bookmarks = createBookma
 export function toCitedState(
   db: Db,
   citation: FoundCitation,
-  { label, bookmarks }: { label: string; bookmarks: Bookmarks },
+  { label, bookmarks, pageDigests }: { label: string; bookmarks: Bookmarks; pageDigests: DigestCache },
 ): CitedState {
   const { info, state, rowCount } = citation
   const row = toRowState(db, state, { kind: 'citation', info }, (query) => ({
@@ -92,7 +98,13 @@ export function toCitedState(
     lastRowId: state.lastRowId,
     async read(query, options) {
       const result = await row.read(query, options)
-      return { ...result, pages: withBookmark(result, query, info.citationId, bookmarks) }
+      const digests = options.isUnchecked === true ? undefined : pageDigests.find(db, info.citationId)
+      const reading = { ...options, db }
+      const pages =
+        digests === undefined
+          ? result.pages
+          : checkedPages(result.pages, { reading, state, digests, query, label })
+      return { ...result, pages: withBookmark({ ...result, pages }, query, info.citationId, bookmarks) }
     },
   }
 }

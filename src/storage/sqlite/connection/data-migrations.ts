@@ -95,4 +95,8 @@ export const DATA_MIGRATIONS: Migrations = [
   -- how many they are; -1 = not known, for a table that had rows before they were kept; -2 = more than are kept
   ALTER TABLE loader_table ADD COLUMN change_count INTEGER NOT NULL DEFAULT -1;
   `,
+  `
+  -- digests of pages of the cited rows, which reading compares; null until they are computed, see page-digests.ts
+  ALTER TABLE citation ADD COLUMN page_digests BLOB;
+  `,
 ]

@@ -87,6 +87,16 @@ export async function* matchingIds(
   }
 }
 
+/** Reads whole rows by their ids; ids that the state lacks are left out. The cost grows with the ids. */
+export function readRows(reading: StateReading, state: TableState, ids: readonly number[]): StateRow[] {
+  const plan = planOf(reading, state, {})
+  try {
+    return prepare<StateRow>(reading.db, plan, plan.where, selectOf(plan))(ids)
+  } finally {
+    plan.release()
+  }
+}
+
 /** Counts the rows that match; the query's order and limits are ignored. @throws AppError BAD_CONDITION */
 export async function countState(
   reading: StateReading,
