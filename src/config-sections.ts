@@ -34,6 +34,10 @@ export const Dataproc = z.strictObject({
     .describe('embedded: modules run on this device; a URL: requests are forwarded to that backend'),
   modulesDir: file('directory of the modules; absent: modules/ in the data directory'),
   nodePath: file('Node executable for .js and .ts scripts; absent: the one that runs the gateway'),
+  network: z
+    .enum(['none', 'host'])
+    .default('none')
+    .describe('network of isolated runs: none, not even 127.0.0.1; host is that of the device'),
   isolation: z
     .enum(['auto', 'namespaces', 'none'])
     .default('auto')

@@ -3,6 +3,7 @@ import type { Log } from '../log.js'
 import { type ModuleCall, type RunCaller, scriptOf } from './call.js'
 import type { ModuleCatalog } from './catalog.js'
 import type { ScriptDefinition } from './definition.js'
+import { diskUsage } from './disk-usage.js'
 import type { Isolation } from './isolation.js'
 import type { DataprocLayout } from './layout.js'
 import { type CommandDeps, commandOf, environmentOf } from './run-command.js'
@@ -117,8 +118,8 @@ async function run(deps: EngineDeps, one: Run): Promise<void> {
     await writeInputs(call, one.resolved, facts, directory.paths, deps.stores, caller.signal)
     outcome = await start(deps, one, directory, isolation, log)
     requireSuccess(one, outcome, deps.limits, lastLines(log, directory))
-    const { paths } = directory
-    await takeOutputs(call, one.resolved, { paths, type: script.type, startUs, caller }, deps.stores)
+    const { outputDir } = directory
+    await takeOutputs(call, one.resolved, { outputDir, type: script.type, startUs, caller }, deps.stores)
   } catch (error) {
     fault = withRunId(error, runId)
     throw fault
@@ -134,13 +135,16 @@ async function start(
   isolation: Isolation,
   log: RunLog,
 ): Promise<ProcessOutcome> {
+  // the whole run, and the permanent directories outside it, which the run sees as a part of it
+  const watchedDirs = [paths.root, dirs.session, dirs.application].filter((dir) => dir !== paths.session)
   return await runProcess({
     runId,
     command: commandOf({ file, args: script.args }, dirs, isolation, deps),
     cwd: paths.root,
     env: environmentOf(runId, call, dirs, deps),
     limits: deps.limits,
-    watchedDirs: [paths.output, paths.work, dirs.session, dirs.application],
+    watchedDirs,
+    givenBytes: (await diskUsage([paths.root])).bytes,
     requireSpace: () => deps.stores.requireSpace(0),
     signal: caller.signal,
     onPrint: (stream, chunk) => log.print(stream, chunk),

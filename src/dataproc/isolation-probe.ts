@@ -16,9 +16,11 @@ export function createIsolationProbe(
   let found: Promise<Isolation> | undefined
   const probe = async () => {
     const isolation = await findIsolation(options)
-    const { kind, reason } = isolation
-    if (reason === null) log.info({ isolation: kind }, 'isolation of modules')
+    const { kind, hasOwnNetwork, reason } = isolation
+    if (reason === null) log.info({ isolation: kind, hasOwnNetwork }, 'isolation of modules')
     else log.warn({ isolation: kind, reason }, 'modules can read all files of this user')
+    if (kind === 'namespaces' && !hasOwnNetwork && options.network === 'none')
+      log.warn('modules can use the network of the device: the system forbids network namespaces')
     try {
       writeIsolation(recordFile, options.mode, isolation)
     } catch (error) {

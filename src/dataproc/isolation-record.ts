@@ -7,22 +7,24 @@ interface IsolationRecord {
   readonly mode: string
   readonly kind: Isolation['kind']
   readonly hasOwnProc: boolean
+  readonly hasOwnNetwork: boolean
   readonly reason: string | null
 }
 
 /** Writes the record. */
 export function writeIsolation(file: string, mode: string, isolation: Isolation): void {
-  const { kind, hasOwnProc, reason } = isolation
-  const record: IsolationRecord = { mode, kind, hasOwnProc, reason }
+  const { kind, hasOwnProc, hasOwnNetwork, reason } = isolation
+  const record: IsolationRecord = { mode, kind, hasOwnProc, hasOwnNetwork, reason }
   writeFileSync(file, JSON.stringify(record), { mode: 0o600 })
 }
 
 /** Reads the record. @returns undefined when the isolation was never probed, or the file is damaged */
 export function readIsolation(file: string): IsolationRecord | undefined {
   try {
-    const { mode, kind, hasOwnProc, reason } = JSON.parse(readFileSync(file, 'utf8'))
+    const { mode, kind, hasOwnProc, hasOwnNetwork, reason } = JSON.parse(readFileSync(file, 'utf8'))
     if (kind !== 'namespaces' && kind !== 'none') return undefined
-    return { mode: String(mode), kind, hasOwnProc: hasOwnProc === true, reason: reason ?? null }
+    const own = { hasOwnProc: hasOwnProc === true, hasOwnNetwork: hasOwnNetwork === true }
+    return { mode: String(mode), kind, ...own, reason: reason ?? null }
   } catch {
     return undefined
   }

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, existsSync } from 'node:fs'
 import { mkdir, realpath } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -32,6 +32,8 @@ export interface Isolation {
    * processes
    */
   readonly hasOwnProc: boolean
+  /** true where a run has no network, not even the gateway's on 127.0.0.1 */
+  readonly hasOwnNetwork: boolean
   /** reason why it is not `namespaces`; null when it is, or when the setting is `none` */
   readonly reason: string | null
   /**
@@ -46,7 +48,8 @@ export interface Isolation {
 /**
  * Script that sets up the mounts, run as root of a new user namespace. It replaces the data directory by an
  * empty one that holds only the run's directory and the module, at their usual paths, and covers the other
- * hidden paths one by one. It mounts the permanent directories on the run's `session` and `application`. The
+ * hidden paths one by one. `/tmp`, `/var/tmp` and `/dev/shm` are directories of the run: what is written there
+ * counts towards its disk limit and is removed with it. It mounts the permanent directories on the run's `session` and `application`. The
  * source mounts may be locked as `nosuid` and `nodev`, so remounts repeat both; `bind` changes the mount
  * alone and not the options of the file system, which may name users unknown in the namespace. The second
  * user namespace restores the usual user and locks the mounts: a run cannot unmount the covers. The only text
@@ -58,6 +61,12 @@ export interface Isolation {
 const WALLS = `set -e
 data=$1 run=$2 stage=$3 session=$4 application=$5 module=$6 uid=$7 gid=$8
 shift 8
+while [ "$1" != -- ]; do
+  mkdir -p "$run/.private$1"
+  mount --bind "$run/.private$1" "$1"
+  shift
+done
+shift
 while [ "$1" != -- ]; do
   if [ -d "$1" ]; then mount -t tmpfs -o mode=0700 tmpfs "$1"; elif [ -e "$1" ]; then mount --bind /dev/null "$1"; fi
   shift
@@ -91,14 +100,23 @@ const UNSHARE = '--user --map-root-user --mount --pid --fork --kill-child --prop
  * @see mount_too_revealing() in fs/namespace.c, cap_ptrace_access_check() in security/commoncap.c of Linux
  */
 const WAYS = [
-  { hasOwnProc: true, unshareArgs: [...UNSHARE, '--mount-proc'] },
-  { hasOwnProc: false, unshareArgs: UNSHARE },
+  { hasOwnProc: true, hasOwnNetwork: true, unshareArgs: [...UNSHARE, '--net', '--mount-proc'] },
+  { hasOwnProc: false, hasOwnNetwork: true, unshareArgs: [...UNSHARE, '--net'] },
+  { hasOwnProc: true, hasOwnNetwork: false, unshareArgs: [...UNSHARE, '--mount-proc'] },
+  { hasOwnProc: false, hasOwnNetwork: false, unshareArgs: UNSHARE },
 ]
+
+/** Directories that every program may write to, which runs have of their own. */
+const SHARED_DIRS = ['/tmp', '/var/tmp', '/dev/shm']
 
 const TRIAL_MS = 20_000
 
 export interface IsolationOptions {
   readonly mode: 'auto' | 'namespaces' | 'none'
+  /** `host`: runs use the network of the device */
+  readonly network: 'none' | 'host'
+  /** files and directories that runs need and that must not be covered, such as Node and the modules */
+  readonly needed: readonly string[]
   /** directory to hide from runs */
   readonly dataDir: string
   /** other files and directories to hide, absolute; they need not exist */
@@ -116,16 +134,19 @@ export interface IsolationOptions {
 export async function findIsolation(options: IsolationOptions): Promise<Isolation> {
   const { mode, scratchDir } = options
   const prlimit = await findPrlimit(options.searchPath)
-  const open = { kind: 'none' as const, hasOwnProc: false, prlimit, wrap: (command: Command) => command }
+  const unwalled = { hasOwnProc: false, hasOwnNetwork: false }
+  const open = { kind: 'none' as const, ...unwalled, prlimit, wrap: (command: Command) => command }
   if (mode === 'none') return { ...open, reason: null }
   const dataDir = await realpath(options.dataDir)
   // a directory above the data directory cannot be covered without covering that, too
   const hidden = options.hidden.filter((one) => path.relative(one, dataDir).startsWith('..'))
+  const own = SHARED_DIRS.filter((dir) => canCover(dir, [dataDir, ...options.needed]))
   const reasons: string[] = []
-  for (const { hasOwnProc, unshareArgs } of WAYS) {
-    const wrap = wallsAround({ dataDir, hidden }, unshareArgs)
+  for (const { hasOwnProc, hasOwnNetwork, unshareArgs } of WAYS) {
+    if (hasOwnNetwork && options.network === 'host') continue
+    const wrap = wallsAround({ dataDir, hidden, own }, unshareArgs)
     const reason = await tryWalls(wrap, dataDir, path.join(scratchDir, randomUUID()))
-    if (reason === null) return { kind: 'namespaces', hasOwnProc, reason, prlimit, wrap }
+    if (reason === null) return { kind: 'namespaces', hasOwnProc, hasOwnNetwork, reason, prlimit, wrap }
     reasons.push(reason)
   }
   const reason = [...new Set(reasons)].join('; without a /proc of its own: ')
@@ -133,13 +154,18 @@ export async function findIsolation(options: IsolationOptions): Promise<Isolatio
   throw new Error(`dataproc.isolation: namespaces cannot be created: ${reason}`)
 }
 
+/** True for an existing directory that holds none of the paths that runs need. */
+function canCover(dir: string, needed: readonly string[]): boolean {
+  return existsSync(dir) && needed.every((one) => path.relative(dir, one).startsWith('..'))
+}
+
 function wallsAround(
-  { dataDir, hidden }: Pick<IsolationOptions, 'dataDir' | 'hidden'>,
+  { dataDir, hidden, own }: Pick<IsolationOptions, 'dataDir' | 'hidden'> & { own: readonly string[] },
   unshareArgs: readonly string[],
 ): Isolation['wrap'] {
   return ({ file, args }, { root, work, session, application, module }) => {
     const ids = [process.getuid?.() ?? 0, process.getgid?.() ?? 0].map(String)
-    const walls = [dataDir, root, work, session, application, module, ...ids, ...hidden, '--']
+    const walls = [dataDir, root, work, session, application, module, ...ids, ...own, '--', ...hidden, '--']
     return { file: 'unshare', args: [...unshareArgs, '--', 'sh', '-c', WALLS, 'sh', ...walls, file, ...args] }
   }
 }

@@ -1,4 +1,5 @@
-import { lstat, mkdir, rm, symlink } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { lstat, mkdir, open, rm, symlink } from 'node:fs/promises'
 import { removeTree } from './disk-usage.js'
 import type { Isolation, RunDirs } from './isolation.js'
 import {
@@ -23,6 +24,11 @@ interface RunIdentity {
 export interface RunDirectory {
   readonly paths: RunPaths
   readonly dirs: RunDirs
+  /**
+   * path of the directory `output` as it was made, by an open handle: a run can put a link in its place, but
+   * not change what the handle refers to
+   */
+  readonly outputDir: string
   /** Removes the run's own directory; permanent directories remain. */
   remove(): Promise<void>
 }
@@ -40,7 +46,17 @@ export async function makeRunDirectory(
   await mkdir(paths.root, { mode: 0o700 })
   try {
     const dirs = await fill(layout, { runId, module, sessionId }, paths, isolation)
-    return { paths, dirs, remove: () => removeTree(paths.root) }
+    const output = await open(paths.output, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
+    return {
+      paths,
+      dirs,
+      // Node has no openat(2); the kernel resolves this path from the handle
+      outputDir: `/proc/self/fd/${output.fd}`,
+      async remove() {
+        await output.close()
+        await removeTree(paths.root)
+      },
+    }
   } catch (error) {
     await removeTree(paths.root)
     throw error

@@ -25,6 +25,8 @@ interface ProcessPlan {
   readonly limits: ProcessLimits
   /** directories whose files count towards the disk limit */
   readonly watchedDirs: readonly string[]
+  /** bytes in them that the gateway wrote before the start */
+  readonly givenBytes: number
   /** Called with each check. @throws AppError DISK_FULL */
   requireSpace(): Promise<void>
   /** ends the run */
@@ -159,7 +161,7 @@ async function checkDisk(plan: ProcessPlan, pids: readonly number[], halt: Halt)
   const { diskBytes } = plan.limits
   const { bytes, files } = await diskUsage(plan.watchedDirs)
   const unnamed = await Promise.all(pids.map((pid) => unnamedBytes(pid)))
-  const total = unnamed.reduce((sum, more) => sum + more, bytes)
+  const total = unnamed.reduce((sum, more) => sum + more, Math.max(0, bytes - plan.givenBytes))
   if (total >= diskBytes) halt('disk', `held ${total} bytes of files, the limit is ${diskBytes}`)
   if (files === Number.POSITIVE_INFINITY) halt('disk', 'created too many files, or too deep a directory tree')
   try {

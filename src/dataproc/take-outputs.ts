@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { AppError, messageOf } from '../errors.js'
 import type { ModuleCall, OutputValue, RunCaller } from './call.js'
 import type { ScriptDefinition } from './definition.js'
-import { labelledPath, type RunPaths } from './layout.js'
+import { labelledPath } from './layout.js'
 import { badOutput, openRegular } from './output-file.js'
 import type { PutItem } from './put-outputs.js'
 import type { OutputModel, ResolvedCall, RunStores } from './run-data.js'
@@ -25,18 +25,18 @@ const MAX_INFO_BYTES = 1024 * 1024
 export async function takeOutputs(
   call: ModuleCall,
   { tables }: ResolvedCall,
-  run: { paths: RunPaths; type: ScriptDefinition['type']; startUs: number; caller: RunCaller },
+  run: { outputDir: string; type: ScriptDefinition['type']; startUs: number; caller: RunCaller },
   stores: RunStores,
 ): Promise<void> {
   const items: PutItem[] = []
   const models: OutputModel[] = []
-  const { output } = run.paths
+  const { outputDir } = run
   try {
     for (const [label, value] of Object.entries(call.output)) {
       const kind = tables.get(label)
       if (kind === undefined) models.push(await takeModel(label, value, run, stores))
       else {
-        const file = labelledPath(output, label, '.csv')
+        const file = labelledPath(outputDir, label, '.csv')
         await (await openRegular(label, file)).close() // a missing file fails before anything is stored
         items.push({
           label,
@@ -57,11 +57,16 @@ export async function takeOutputs(
 async function takeModel(
   label: string,
   value: OutputValue,
-  { paths, type, startUs, caller }: { paths: RunPaths; type: string; startUs: number; caller: RunCaller },
+  {
+    outputDir,
+    type,
+    startUs,
+    caller,
+  }: { outputDir: string; type: string; startUs: number; caller: RunCaller },
   { stage, maxModelBytes }: RunStores,
 ): Promise<OutputModel> {
-  const info = await readInfo(label, labelledPath(paths.output, label, '.json'))
-  const handle = await openRegular(label, labelledPath(paths.output, label, '.model'))
+  const info = await readInfo(label, labelledPath(outputDir, label, '.json'))
+  const handle = await openRegular(label, labelledPath(outputDir, label, '.model'))
   try {
     const { size } = await handle.stat()
     if (size > maxModelBytes)

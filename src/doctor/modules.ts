@@ -20,7 +20,7 @@ export async function checkModules({ layout, config }: CheckContext): Promise<Fi
   })
   const modules = await catalog.list()
   if (modules.length === 0) return [ok('no module is installed')]
-  const findings: Finding[] = [checkIsolation(layout.dataprocDir, config.dataproc.isolation)]
+  const findings: Finding[] = [checkIsolation(layout.dataprocDir, config.dataproc)]
   for (const module of modules) findings.push(await checkModule(module, catalog, modulesDir))
   return findings
 }
@@ -46,7 +46,10 @@ const ISOLATION_ADVICE =
  * Reports the isolation that the gateway recorded at its start. It is not probed here: `doctor` runs outside
  * the gateway's systemd unit, where other restrictions apply.
  */
-function checkIsolation(dataprocDir: string, mode: string): Finding {
+function checkIsolation(
+  dataprocDir: string,
+  { isolation: mode, network }: { isolation: string; network: string },
+): Finding {
   if (mode === 'none') return ok('runs are not isolated (dataproc.isolation is none)')
   const found = readIsolation(isolationFile(dataprocDir))
   if (found === undefined || found.mode !== mode)
@@ -54,5 +57,11 @@ function checkIsolation(dataprocDir: string, mode: string): Finding {
   if (found.kind === 'none')
     return warning(`the gateway cannot isolate runs: ${found.reason ?? 'not requested'}`, ISOLATION_ADVICE)
   const proc = found.hasOwnProc ? '' : '; command lines of other processes are visible in /proc'
-  return ok(`runs are isolated by namespaces: each sees its own files only${proc}`)
+  if (!found.hasOwnNetwork && network === 'none')
+    return warning(
+      `runs are isolated by namespaces, but use the network of the device${proc}`,
+      'allow network namespaces (under systemd install the new /usr/share/fieldgate/modules.conf), or set dataproc.network to host',
+    )
+  const net = found.hasOwnNetwork ? ', without a network' : ', with the network of the device'
+  return ok(`runs are isolated by namespaces: each sees its own files only${net}${proc}`)
 }

@@ -65,6 +65,8 @@ export async function openDataprocServices(options: DataprocServicesOptions): Pr
   const isolation = createIsolationProbe(
     {
       mode: dataproc.isolation,
+      network: dataproc.network,
+      needed: [places.modulesDir, process.execPath, path.resolve(dataproc.nodePath ?? process.execPath)],
       dataDir: layout.root,
       hidden: secretPlaces(config, options.configFile),
       scratchDir: places.runsDir,

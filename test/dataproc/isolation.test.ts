@@ -25,7 +25,7 @@ const [data = '', seek = ''] = process.argv.slice(2)
 const at = (name: string) => data + '/' + name
 async function main() {
   process.chdir(data)
-  const { kind, hasOwnProc, reason, wrap } = await findIsolation({ mode: 'auto', dataDir: data, scratchDir: at('runs'), searchPath: process.env.PATH ?? '',
+  const { kind, hasOwnProc, reason, wrap } = await findIsolation({ mode: 'auto', network: 'none', needed: [process.execPath], dataDir: data, scratchDir: at('runs'), searchPath: process.env.PATH ?? '',
     hidden: [data + '/../backups', data + '/../server key.pem', data + '/../not there', data + '/..', '/'] })
   const dirs = { root: at('run'), work: at('run/work'), session: at('sessions/two'), application: at('application'), module: at('module') }
   const { file, args } = wrap({ file: 'sh', args: ['-c', seek, 'sh', String(process.pid), data] }, dirs)

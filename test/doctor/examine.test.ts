@@ -247,8 +247,15 @@ t.test('doctor: isolation of module runs, as the gateway recorded it', async (t)
     state: 'ok',
     findings: [{ message: /is determined when the gateway starts/ }, {}],
   })
-  const kept = { mode: 'auto', kind: 'namespaces', hasOwnProc: true, reason: null }
-  t.match(await report(kept), { state: 'ok', findings: [{ message: /each sees its own files only$/ }, {}] })
+  const kept = { mode: 'auto', kind: 'namespaces', hasOwnProc: true, hasOwnNetwork: true, reason: null }
+  t.match(await report(kept), {
+    state: 'ok',
+    findings: [{ message: /each sees its own files only, without a network$/ }, {}],
+  })
+  t.match(await report({ ...kept, hasOwnNetwork: false }), {
+    state: 'warning',
+    findings: [{ message: /use the network of the device/, advice: /dataproc\.network to host/ }, {}],
+  })
   t.match(await report({ ...kept, hasOwnProc: false }), {
     state: 'ok',
     findings: [{ message: /command lines of other processes are visible/ }, {}],

@@ -1,8 +1,8 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { makeModule, startModules } from '../../support/dataproc.js'
-import { until } from '../../support/models.js'
+import { MODELS, until } from '../../support/models.js'
 
 const MB = 1024 * 1024
 const LIMITS = { timeLimitS: 60, memoryBytes: 400 * MB, diskBytes: 20 * MB, printBytes: MB, maxProcesses: 40 }
@@ -114,6 +114,88 @@ for (const isolation of ['auto', 'none']) {
     t.same(body.result, [], 'nothing was stored')
   })
 }
+
+const FILL = 'for n in 1 2; do dd if=/dev/zero of=$1/filling$n bs=1M count=15 2>/dev/null; done; sleep 60'
+
+for (const isolation of ['auto', 'none'])
+  t.test(`dataproc.exec: the whole run counts towards its disk limit, isolation ${isolation}`, async (t) => {
+    const gateway = await startModules(t, { ...LIMITS, isolation })
+    const places = ['.', 'input', 'output', 'work', 'session', 'application']
+    const scripts = places.map((dir, n) => [`m${n}`, `set -- ${dir}; ${FILL}`])
+    makeModule(gateway.modulesDir, 'fills', Object.fromEntries(scripts))
+    for (const [n, dir] of places.entries()) {
+      const { body } = await gateway.exec('fills', `m${n}`)
+      t.match(body.error, { data: { name: 'MODULE_LIMIT', limit: 'disk' } }, dir)
+    }
+    t.same(gateway.names('runs'), [])
+  })
+
+t.test(
+  'dataproc.exec: a run has its own /tmp, /dev/shm and network, where namespaces allow it',
+  async (t) => {
+    const gateway = await startModules(t, { ...LIMITS, isolation: 'auto' })
+    const mark = `fieldgate-${process.pid}-${Date.now()}`
+    const { port } = new URL(gateway.url)
+    const connect = `require('net').connect(${port}, '127.0.0.1')`
+    makeModule(gateway.modulesDir, 'peeks', {
+      writes: `for d in /tmp /var/tmp /dev/shm; do echo x > $d/${mark} && cat $d/${mark} >/dev/null || exit 7; done`,
+      fills: 'for n in 1 2; do dd if=/dev/zero of=/dev/shm/$n bs=1M count=15 2>/dev/null; done; sleep 60',
+      calls: `node -e "${connect}.on('connect', () => process.exit(8)).on('error', () => process.exit(9))"`,
+    })
+    t.teardown(() => {
+      for (const dir of ['/tmp', '/var/tmp', '/dev/shm']) rmSync(path.join(dir, mark), { force: true })
+    })
+    t.equal((await gateway.exec('peeks', 'writes')).body.result, true)
+    const found = JSON.parse(readFileSync(path.join(gateway.dataDir, 'dataproc/isolation.json'), 'utf8'))
+    if (found.kind === 'none') {
+      t.pass('namespaces', { skip: 'this system forbids namespaces' })
+      return
+    }
+    // a directory that holds the data directory itself cannot be covered
+    const own = ['/tmp', '/var/tmp', '/dev/shm'].filter((dir) => !gateway.dataDir.startsWith(`${dir}/`))
+    for (const dir of own) t.notOk(existsSync(path.join(dir, mark)), dir)
+    t.match((await gateway.exec('peeks', 'fills')).body.error, {
+      data: { name: 'MODULE_LIMIT', limit: 'disk' },
+    })
+    if (found.hasOwnNetwork)
+      t.match((await gateway.exec('peeks', 'calls')).body.error, {
+        data: { name: 'MODULE_FAILED', exit_code: 9 },
+      })
+    else t.pass('network', { skip: 'this system forbids network namespaces' })
+    t.same(gateway.names('runs'), [])
+  },
+)
+
+for (const isolation of ['auto', 'none'])
+  t.test(`dataproc.exec: a link in place of output leads nowhere, isolation ${isolation}`, async (t) => {
+    const gateway = await startModules(t, { ...LIMITS, isolation })
+    const victim = path.join(gateway.dataDir, 'dataproc/applications/victim')
+    mkdirSync(victim, { recursive: true })
+    writeFileSync(path.join(victim, 'out.csv'), 'k\n1\n')
+    writeFileSync(path.join(victim, 'out.model'), 'bytes of another module')
+    const own = 'echo k > work/o/out.csv && echo 2 >> work/o/out.csv'
+    makeModule(gateway.modulesDir, 'thief', {
+      link: `rmdir output && ln -s '${victim}' output`,
+      moves: `mv output work/o && ln -s '${victim}' output && ${own}`,
+    })
+    const DATASETS = '/api/v2/dataset/jsonrpc'
+    await gateway.call(DATASETS, 'dataset.create', {
+      dataset_name: 'd',
+      columns: [{ column_name: 'k', data_type: 'int' }],
+    })
+    await gateway.call(MODELS, 'model_store.create', { model_store_ddc: 's' })
+    for (const out of [{ data_ddc: 'd' }, { model_store_ddc: 's', model_kind: 'k' }]) {
+      const { body } = await gateway.exec('thief', 'link', { output: { out } })
+      t.match(body.error, { data: { name: 'BAD_OUTPUT', output: 'out', reason: 'was not written' } })
+    }
+    const models = await gateway.call(MODELS, 'model_store.model.get_info', { model_store_ddc: 's' })
+    t.same(models.body.result, [])
+    t.equal((await gateway.exec('thief', 'moves', { output: { out: { data_ddc: 'd' } } })).body.result, true)
+    await gateway.call(DATASETS, 'dataset.citation.create', { citation_label: 'c', source: 'd' })
+    const { body } = await gateway.call(DATASETS, 'dataset.record.get', { citation_label: 'c' })
+    t.same(body.result, [{ k: 2 }], 'its own rows, by the directory that it was given')
+    t.same(gateway.names('runs'), [])
+  })
 
 t.test('dataproc.exec: a module that hangs is ended by its time, with everything it started', async (t) => {
   const gateway = await startModules(t, { timeLimitS: 1, isolation: 'none' })
