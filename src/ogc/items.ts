@@ -91,8 +91,8 @@ async function readRow(
 }
 
 /**
- * Yields the rows of a page. One more row than the limit is read: it shows whether there is a next page, or a
- * previous one for a page that is read from its end.
+ * Yields the rows of a page. One more row than the limit is read: it shows whether there is a next page. A
+ * page that is read from its end is followed by a look for rows before it.
  */
 async function* readRows(
   source: FeatureSource,
@@ -103,19 +103,12 @@ async function* readRows(
   if (query.isCountOnly) return
   const { filter, limit, afterId, beforeId } = query
   const isFromEnd = beforeId !== undefined
-  const pages = source.pages(
-    {
-      ...filter,
-      limit: limit + 1,
-      isFromEnd,
-      ...(afterId === undefined ? {} : { afterId }),
-      ...(beforeId === undefined ? {} : { beforeId }),
-    },
-    signal,
-  )
-  // read from the end, the extra row is the first one, which is known only when all pages are read
-  const rows = isFromEnd ? trimmed(await Array.fromAsync(pages), limit, end) : pages
-  for await (const page of rows) {
+  const ids = {
+    ...(afterId === undefined ? {} : { afterId }),
+    ...(beforeId === undefined ? {} : { beforeId }),
+  }
+  const pages = source.pages({ ...filter, ...ids, limit: isFromEnd ? limit : limit + 1, isFromEnd }, signal)
+  for await (const page of pages) {
     const shown = page.slice(0, limit - end.count)
     if (shown.length < page.length) end.hasMore = true
     end.firstId ??= shown[0]?.rowId
@@ -123,12 +116,20 @@ async function* readRows(
     end.count += shown.length
     if (shown.length > 0) yield shown
   }
+  if (isFromEnd && end.firstId !== undefined)
+    end.hasMore = await isAnyBefore(source, query, end.firstId, signal)
 }
 
-function trimmed(pages: TableRow[][], limit: number, end: PageEnd): TableRow[][] {
-  const rows = pages.flat()
-  end.hasMore = rows.length > limit
-  return [rows.slice(Math.max(0, rows.length - limit))]
+/** Returns whether a feature before an id matches. */
+async function isAnyBefore(
+  source: FeatureSource,
+  { filter }: ItemsQuery,
+  beforeId: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const before = source.pages({ ...filter, beforeId, isFromEnd: true, limit: 1 }, signal)
+  for await (const page of before) if (page.length > 0) return true
+  return false
 }
 
 /** Yields a FeatureCollection while rows are read; links and counts follow the features. */

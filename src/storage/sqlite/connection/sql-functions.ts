@@ -100,6 +100,11 @@ export function guardStatements(db: Db, throwIfEnded: (() => void) | undefined):
   registryOf(db).throwIfEnded = throwIfEnded ?? noCheck
 }
 
+/** Makes the check of `guardStatements` between two rows. */
+export function checkGuard(db: Db): void {
+  registryOf(db).throwIfEnded()
+}
+
 /**
  * Keeps an area for statements and returns its handle. `dropArea` must follow the last statement that uses
  * it.

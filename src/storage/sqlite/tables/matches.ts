@@ -4,6 +4,8 @@ import type { Pause } from '../../pause.js'
 import type { Column, TableQuery } from '../../tables.js'
 import { sortValueSql } from '../connection/column-sql.js'
 import { type Db, identifier, oneValue, statement } from '../connection/database.js'
+import { readByIds, readSome } from '../connection/read-some.js'
+import { checkGuard } from '../connection/sql-functions.js'
 import { findCandidates, findCandidatesOrNowhere, type RowIds } from './candidates.js'
 import { ROW_ID, tableSql } from './ddl.js'
 import { byIdsSql, byKeySql, type QueryPlan, windowSql } from './query.js'
@@ -52,15 +54,57 @@ export async function* matchesById({
   }
   const ids = idsBetween(found, plan.query)
   const read = db.prepare<unknown[], MatchRow>(byIdsSql(plan, select)).raw().safeIntegers()
-  for (let done = 0; done < ids.length; done += pageRows) {
+  const paging = { maxRows: pageRows, keep: areaTest(db, plan) }
+  const paramsOf = (json: string) => [json, ...plan.params]
+  if (plan.query.isFromEnd !== true) {
+    for (const rows of readByIds<MatchRow>(read, ids, paramsOf, paging)) {
+      await pause()
+      yield rows
+    }
+    return
+  }
+  for (let end = ids.length; end > 0; end -= pageRows) {
     await pause()
-    const page =
-      plan.query.isFromEnd === true
-        ? ids.subarray(Math.max(0, ids.length - done - pageRows), ids.length - done)
-        : ids.subarray(done, done + pageRows)
-    yield withinArea(plan, read.all(idsJson(page), ...plan.params))
+    const page = ids.subarray(Math.max(0, end - pageRows), end)
+    yield [...readByIds<MatchRow>(read, page, paramsOf, paging)].flat() // ids alone: see `lastMatches`
   }
 }
+
+/**
+ * Reads the last matching rows, ascending, page by page: their ids first, because rows that are collected
+ * until the first one is known could fill the memory.
+ */
+export async function* lastMatches(reading: MatchReading): AsyncGenerator<MatchRow[]> {
+  const { db, plan, pageRows, pause } = reading
+  const { limit = Infinity } = plan.query
+  const ids: number[] = []
+  for await (const rows of matchesById({ ...reading, select: idSelect(plan), pageRows: COUNT_ROWS })) {
+    for (const [id] of rows.toReversed()) ids.push(Number(id))
+    if (ids.length >= limit) break
+  }
+  const last = ids.slice(0, limit).reverse()
+  const read = db
+    .prepare<unknown[], MatchRow>(byIdsSql(wholePlan(plan), reading.select))
+    .raw()
+    .safeIntegers()
+  for (const rows of readByIds<MatchRow>(read, last, (json) => [json], { maxRows: pageRows })) {
+    await pause()
+    yield rows
+  }
+}
+
+/** Returns the list of SQL for reading ids: the location beside them only where it is tested. */
+export function idSelect({ query }: QueryPlan): string {
+  return `t.${ROW_ID}, ${query.area === undefined ? 'NULL' : 't.location'}`
+}
+
+/** Returns the plan for rows that are known to match. */
+function wholePlan(plan: QueryPlan): QueryPlan {
+  return { ...plan, where: '1' }
+}
+
+/** Rows of one step that reads ids alone. */
+export const COUNT_ROWS = 1000
 
 /**
  * Reads matching rows in the order of the query, page by page: ids and sort keys of all rows first, then the
@@ -92,8 +136,9 @@ export async function* matchesSorted(
     }
   } else {
     const read = db.prepare<unknown[], MatchRow>(byIdsSql(plan, selectKeys)).raw().safeIntegers()
-    for (let from = 0; from < ids.length; from += scanRows) {
-      add(withinArea(plan, read.all(idsJson(ids.subarray(from, from + scanRows)), ...plan.params)))
+    const paging = { maxRows: scanRows, keep: areaTest(db, plan) }
+    for (const rows of readByIds<MatchRow>(read, ids, (json) => [json, ...plan.params], paging)) {
+      add(rows)
       await pause()
     }
   }
@@ -101,11 +146,12 @@ export async function* matchesSorted(
     sorter.take(Math.min(skip, scanRows))
     await pause()
   }
-  const sql = byIdsSql({ ...plan, where: '1' }, select)
-  const read = db.prepare<unknown[], MatchRow>(sql).raw().safeIntegers()
-  for (let page = sorter.take(pageRows); page.length > 0; page = sorter.take(pageRows)) {
-    yield read.all(JSON.stringify(page))
-  }
+  const read = db
+    .prepare<unknown[], MatchRow>(byIdsSql(wholePlan(plan), select))
+    .raw()
+    .safeIntegers()
+  for (let page = sorter.take(pageRows); page.length > 0; page = sorter.take(pageRows))
+    yield* readByIds<MatchRow>(read, page, (json) => [json], { maxRows: pageRows })
 }
 
 /** Returns the ids of rows that may match, ascending; undefined when the table is better scanned. */
@@ -140,15 +186,14 @@ function* readWindows(db: Db, plan: QueryPlan, select: string, pageRows: number)
   const read = db.prepare<unknown[], MatchRow>(windowSql(plan, select)).raw().safeIntegers()
   if (isFromEnd) {
     for (let until = last; until > afterId; until -= pageRows)
-      yield read.all(Math.max(afterId, until - pageRows), until, ...plan.params, pageRows)
+      yield read.all(Math.max(afterId, until - pageRows), until, ...plan.params)
     return
   }
   const windowRows = plan.where === '1' ? pageRows : pageRows * WINDOW_PAGES
   for (let after = afterId; after < last; ) {
     const until = Math.min(last, after + windowRows)
-    const rows = read.all(after, until, ...plan.params, pageRows)
-    const lastRow = rows.at(-1)
-    after = rows.length === pageRows && lastRow !== undefined ? Number(lastRow[0]) : until
+    const { rows, last: lastRow, isCut } = readSome<MatchRow>(read, [after, until, ...plan.params], pageRows)
+    after = isCut && lastRow !== undefined ? Number(lastRow[0]) : until
     yield rows
   }
 }
@@ -160,23 +205,21 @@ function idsBetween(ids: RowIds, { afterId = 0, beforeId = Infinity }: TableQuer
   return from < 0 ? ids.subarray(0, 0) : ids.subarray(from, to + 1)
 }
 
-/** Filters rows by the exact area: the index holds boxes in single precision only. */
-function withinArea(plan: QueryPlan, rows: MatchRow[]): MatchRow[] {
-  const { area, isNowhereIn = false } = plan.query
-  if (area === undefined) return rows
-  return rows.filter(([, wkb]) => (wkb === null ? isNowhereIn : area.intersectsWkb(wkb)))
+/**
+ * Returns the test of a row by the exact area: the index holds boxes in single precision only. A test of a
+ * large geometry takes as long as many rows, so the guard of the connection is asked before each.
+ */
+function areaTest(db: Db, { query }: QueryPlan): (row: MatchRow) => boolean {
+  const { area, isNowhereIn = false } = query
+  if (area === undefined) return () => true
+  return ([, wkb]) => {
+    checkGuard(db)
+    return wkb === null ? isNowhereIn : area.intersectsWkb(wkb)
+  }
 }
 
 /** Returns SQL whose values compare in JavaScript as the column compares in SQLite. */
 function sortSql(column: Column | undefined): string {
   if (column === undefined) return 'NULL' // no test: planQuery refuses unknown columns
   return sortValueSql(typeOf(column.udtName).order, `t.${identifier(column.name)}`)
-}
-
-/**
- * Ids as one text to bind: `json_each` takes any number of ids in one cached statement, and keeps their
- * order.
- */
-function idsJson(ids: RowIds): string {
-  return JSON.stringify(Array.from(ids))
 }

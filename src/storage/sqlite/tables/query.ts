@@ -117,13 +117,13 @@ export function byIdsSql(plan: QueryPlan, select: string): string {
 
 /**
  * Returns SQL that reads matching rows after one id up to another in a scan of the table: an index would be
- * searched again for each window. Bound: the ids, the plan's params, the number of rows.
+ * searched again for each window. Bound: the ids, the plan's params.
  *
  * @param select list of SQL over `t`
  */
 export function windowSql(plan: QueryPlan, select: string): string {
   return `SELECT ${select} FROM ${tableSql(plan.table)} AS t NOT INDEXED
-    WHERE t.${ROW_ID} > ? AND t.${ROW_ID} <= ? AND ${plan.where} ORDER BY t.${ROW_ID} LIMIT ?`
+    WHERE t.${ROW_ID} > ? AND t.${ROW_ID} <= ? AND ${plan.where} ORDER BY t.${ROW_ID}`
 }
 
 /**

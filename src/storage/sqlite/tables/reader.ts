@@ -12,8 +12,15 @@ import type {
 import { type Db, identifier, oneValue } from '../connection/database.js'
 import { dataVersionOf, findTable, listTables } from './catalog.js'
 import { ROW_ID, tableSql } from './ddl.js'
-import { lastOf } from './last-of.js'
-import { type MatchReading, type MatchRow, matchesById, matchesSorted } from './matches.js'
+import {
+  COUNT_ROWS,
+  idSelect,
+  lastMatches,
+  type MatchReading,
+  type MatchRow,
+  matchesById,
+  matchesSorted,
+} from './matches.js'
 import { printRows } from './print-rows.js'
 import { planQuery, type QueryPlan } from './query.js'
 
@@ -21,8 +28,6 @@ import { planQuery, type QueryPlan } from './query.js'
 const SLICE_MS = 5
 /** Rows of a page that carries files, each of which may be as large as a call. */
 const FILE_PAGE_ROWS = 4
-/** Rows that one step of a count reads. */
-const COUNT_ROWS = 1000
 
 const DEFAULT_PATHS: QueryPaths = {
   conds: '$.properties.conds',
@@ -93,8 +98,8 @@ function matchesOf({ db, options, pause }: Reading, plan: QueryPlan): AsyncGener
   const { offset = 0, limit = Infinity, isFromEnd = false } = plan.query
   // where every row matches, no more rows are read than are wanted
   const most = plan.where === '1' && plan.box === undefined ? Math.max(1, offset + limit) : Infinity
-  const matches = matchesById({ ...reading, pageRows: Math.min(pageRows, most) })
-  return isFromEnd ? lastOf(matches, limit, Math.min(pageRows, most)) : matches
+  const bounded = { ...reading, pageRows: Math.min(pageRows, most) }
+  return isFromEnd ? lastMatches(bounded) : matchesById(bounded)
 }
 
 async function countRows(
@@ -107,9 +112,8 @@ async function countRows(
   try {
     if (plan.box === 'empty') return 0
     if (plan.where === '1' && plan.box === undefined) return countAll(db, table)
-    const select = `t.${ROW_ID}, ${query.area === undefined ? 'NULL' : 't.location'}`
     let count = 0
-    for await (const rows of matchesById({ db, plan, select, pageRows: COUNT_ROWS, pause }))
+    for await (const rows of matchesById({ db, plan, select: idSelect(plan), pageRows: COUNT_ROWS, pause }))
       count += rows.length
     return count
   } finally {

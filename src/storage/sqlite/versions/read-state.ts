@@ -1,8 +1,8 @@
 import type { ReadOptions, StatePaths, StateQuery, StateResult, StateRow } from '../../states.js'
 import { TRANSACTION_RANGE } from '../../states.js'
 import { type Db, statement } from '../connection/database.js'
+import { readByIds } from '../connection/read-some.js'
 import { findCandidates, findCandidatesOrNowhere } from '../tables/candidates.js'
-import { lastOf } from '../tables/last-of.js'
 import { createSorter } from '../tables/sort.js'
 import { planState, requireColumn, type StatePlan } from './plan.js'
 import {
@@ -137,24 +137,38 @@ async function* readPages(reading: StateReading, plan: StatePlan): AsyncGenerato
 function pagesOf(reading: StateReading, plan: StatePlan): AsyncGenerator<StateRow[]> {
   if (plan.order.length > 0) return readSorted(reading, plan)
   const { isFromEnd, limit = Infinity } = plan.query
-  const rows = readById(reading, plan)
-  return isFromEnd === true ? lastOf(rows, limit, reading.pageRows) : rows
+  return isFromEnd === true ? readLast(reading, plan, limit) : readById(reading, plan)
+}
+
+/**
+ * Reads the last rows that match, ascending: their ids first, because rows that are collected until the first
+ * one is known could fill the memory.
+ */
+async function* readLast(reading: StateReading, plan: StatePlan, limit: number): AsyncGenerator<StateRow[]> {
+  const readIds = prepare<[bigint]>(reading.db, plan, plan.where, rowIdSql(plan.state))
+  const found: number[] = []
+  for await (const ids of idSteps(reading, plan, plan.query.afterId ?? 0)) {
+    for (const [id] of readIds(ids).toReversed()) found.push(Number(id))
+    if (found.length >= limit) break
+  }
+  yield* preparePages(reading, { ...plan, params: [] }, '1')(found.slice(0, limit).reverse())
 }
 
 async function* readById(reading: StateReading, plan: StatePlan): AsyncGenerator<StateRow[]> {
   const { offset = 0, afterId = 0 } = plan.query
   const start = offset === 0 ? undefined : reading.seek?.(offset, plan.where === '1')
   let skip = start?.skip ?? offset
-  const read = prepare<StateRow>(reading.db, plan, plan.where, selectOf(plan))
+  const read = preparePages(reading, plan, plan.where)
   const count = prepare<[bigint]>(reading.db, plan, plan.where, 'count(*)')
   for await (const ids of idSteps(reading, plan, start?.afterId ?? afterId)) {
     if (skip >= ids.length) {
       skip -= Number(count(ids)[0]?.[0]) // never below 0: at most every id matches
       continue
     }
-    const rows = read(ids)
-    yield rows.slice(skip)
-    skip = Math.max(0, skip - rows.length)
+    for (const rows of read(ids)) {
+      yield rows.slice(skip)
+      skip = Math.max(0, skip - rows.length)
+    }
   }
 }
 
@@ -178,11 +192,11 @@ async function* readSorted(reading: StateReading, plan: StatePlan): AsyncGenerat
     sorter.take(Math.min(skip, pageRows))
     await pause()
   }
-  const read = prepare<StateRow>(db, { ...plan, params: [] }, '1', selectOf(plan))
+  const read = preparePages(reading, { ...plan, params: [] }, '1')
   for (let page = sorter.take(pageRows); page.length > 0; page = sorter.take(pageRows)) {
     await pause()
     reading.check?.()
-    yield read(page)
+    yield* read(page)
   }
 }
 
@@ -282,6 +296,19 @@ function prepare<Row>(
   const { tx } = plan.state
   const named = tx === 'current' ? {} : { tx }
   return (ids) => made.all({ ...named, ids: JSON.stringify(Array.from(ids)) }, ...plan.params) as Row[]
+}
+
+/** Prepares a statement over rows by id, whose result comes in pages that are neither long nor large. */
+function preparePages(
+  { db, pageRows }: StateReading,
+  plan: StatePlan,
+  where: string,
+): (ids: ArrayLike<number>) => Generator<StateRow[]> {
+  const sql = stateSql(plan.state, where, selectOf(plan))
+  const made = (where === '1' ? statement(db, sql) : db.prepare(sql)).raw().safeIntegers()
+  const { tx } = plan.state
+  const paramsOf = (ids: string) => [tx === 'current' ? { ids } : { ids, tx }, ...plan.params]
+  return (ids) => readByIds<StateRow>(made, ids, paramsOf, { maxRows: pageRows })
 }
 
 function selectOf({ state, columns }: StatePlan): string {
