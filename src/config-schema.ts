@@ -206,6 +206,7 @@ const Routing = z.strictObject({
   maxVia: count(100, 'most via points in one request', 1000),
   maxThemes: count(16, 'most risk themes in one request', 100),
   maxAvoidPolygons: count(1000, 'most areas to avoid in one request', 100_000),
+  maxAvoidPositions: count(10_000, 'most positions of all areas to avoid in one request', 1_000_000),
   maxAlternatives: count(5, 'most routes in one answer', 10),
   maxMatrixPoints: count(200, 'most origins, and most destinations, of a matrix', 2000),
   maxSettledNodes: count(20_000_000, 'most nodes that one search may settle', 1_000_000_000),

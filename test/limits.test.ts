@@ -38,6 +38,7 @@ const SMALL: Settings = {
     maxVia: 2,
     maxThemes: 2,
     maxAvoidPolygons: 2,
+    maxAvoidPositions: 30,
     maxAlternatives: 2,
     maxMatrixPoints: 2,
     maxSnapM: 50,

@@ -27,7 +27,7 @@ export function createMapLoading(
     async reload() {
       // without a map the thread starts with the first search: it costs a board 10 MB and a tenth of a second
       if (!searcher.wasStarted() && config.routing.maps.length + mapFiles(layout).length === 0) return
-      const { maps, faults } = await searcher.call<LoadedMaps>('reload', null)
+      const { maps, faults } = await searcher.call<LoadedMaps>('reload', null, { mayHoldThread: true })
       // file names without their folders: `/readyz` needs no key
       lastFaults = faults.map(({ file, message }) => `${path.basename(file)}: ${message}`)
       if (faults.length === 0) log.info({ maps }, 'maps are loaded')

@@ -5,6 +5,8 @@ import type { ServicesOptions } from './options.js'
 import type { TimedRead } from './workers/reader.js'
 import { startWorker, type WorkerRole } from './workers/start.js'
 
+/** Searches look at their cancel flag every few milliseconds. */
+const SEARCH_GRACE_MS = 2000
 /** Idle time after which the job worker ends. */
 const JOB_IDLE_MS = 30_000
 /**
@@ -35,6 +37,7 @@ export function createThreads(options: ServicesOptions): Threads {
       spawn: () => spawn(options, 'search'),
       log,
       maxPending: config.routing.maxQueue,
+      graceMs: SEARCH_GRACE_MS,
     }),
     jobs: createWorkerClient({
       spawn: () => spawn(options, 'job', { maxYoungGenerationSizeMb: JOB_YOUNG_MB }),

@@ -10,3 +10,10 @@ export function isPosition(coordinates: Coordinates): coordinates is readonly nu
 export function hasHeight(coordinates: Coordinates): boolean {
   return isPosition(coordinates) ? coordinates.length > 2 : coordinates.some(hasHeight)
 }
+
+/** Returns the number of positions. */
+export function countPositions(coordinates: Coordinates): number {
+  if (coordinates.length === 0) return 0
+  if (isPosition(coordinates)) return 1
+  return coordinates.reduce((sum, inner) => sum + countPositions(inner), 0)
+}

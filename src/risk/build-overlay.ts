@@ -27,11 +27,12 @@ import {
  * that share their borders, as mesh squares do, are one grid. A line is unpacked only when a border may cross
  * it. So the cost follows the cells and the roads that they cover, not the size of the map.
  *
+ * @param throwIfEnded called before each step that may take long; what it throws ends the work
  * @throws Error when the map has no index of its segments
  */
-export function buildOverlay(graph: Graph, cells: CellSet): Overlay {
+export function buildOverlay(graph: Graph, cells: CellSet, throwIfEnded?: () => void): Overlay {
   const found = createFound(Math.min(graph.segmentCount, cells.level.length * SEGMENTS_PER_CELL))
-  if (cells.level.length > 0) findPieces(graph, cells, undefined, found)
+  if (cells.level.length > 0) findPieces(createWork(graph, cells, throwIfEnded), undefined, found)
   return assemble(found)
 }
 
@@ -45,7 +46,7 @@ export function buildOverlay(graph: Graph, cells: CellSet): Overlay {
 export function rebuildOverlay(graph: Graph, former: Overlay, cells: CellSet, changed: CellSet): Overlay {
   if (changed.level.length === 0) return former
   const found = createFound(Math.min(graph.segmentCount, changed.level.length * SEGMENTS_PER_CELL))
-  findPieces(graph, cells, changed, found)
+  findPieces(createWork(graph, cells), changed, found)
   return assemble(found, former)
 }
 
@@ -111,10 +112,10 @@ interface Branch {
  * Finds the pieces of every segment near some cells: near the changed ones, or near any when `changed` is
  * undefined.
  */
-function findPieces(graph: Graph, cells: CellSet, changed: CellSet | undefined, found: Found): void {
-  const tree = openSegmentTree(graph)
+function findPieces(work: Work, changed: CellSet | undefined, found: Found): void {
+  const tree = openSegmentTree(work.graph)
   if (tree === undefined) throw new Error('the map has no index of its segments')
-  const walk: Walk = { tree, changed: changed && indexCells(changed), work: createWork(graph, cells), found }
+  const walk: Walk = { tree, changed: changed && indexCells(changed), work, found }
   const { levelEnds } = tree
   walkBranch(walk, {
     level: levelEnds.length - 1,
@@ -176,14 +177,14 @@ function indexCells(cells: CellSet): CellIndex {
   return { rects, others: createCellSieve(cells.box, others) }
 }
 
-function createWork(graph: Graph, cells: CellSet): Work {
+function createWork(graph: Graph, cells: CellSet, throwIfEnded?: () => void): Work {
   return {
     graph,
     cells,
     index: indexCells(cells),
     flat: createFlatLine(),
     line: { xy: [], offsets: [], west: 0, south: 0, east: 0, north: 0 },
-    covered: createCovered(),
+    covered: createCovered(throwIfEnded),
     stretches: createStretches(),
     pieces: createPieces(),
   }

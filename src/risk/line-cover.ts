@@ -1,6 +1,6 @@
 import { createSegmentCuts, cutByBorders, hasEdgeNear, type SegmentCuts } from '../geo/cuts.js'
 import { isInAreaHalfOpen } from '../geo/locate.js'
-import type { Area } from '../geo/ring.js'
+import { type Area, isRing } from '../geo/ring.js'
 import type { Extent } from '../geo/types.js'
 import type { CellSet } from './cell-set.js'
 
@@ -30,11 +30,13 @@ export interface Covered {
   readonly ends: number[]
   /** working memory */
   readonly cuts: SegmentCuts
+  /** called before each step that may take long, for areas of many corners; throws when the work must end */
+  throwIfEnded(): void
 }
 
 /** Returns an empty `Covered` for `coverLine`. */
-export function createCovered(): Covered {
-  return { size: 0, ends: [], cuts: createSegmentCuts() }
+export function createCovered(throwIfEnded: () => void = () => undefined): Covered {
+  return { size: 0, ends: [], cuts: createSegmentCuts(), throwIfEnded }
 }
 
 /**
@@ -140,6 +142,7 @@ function coverByArea(
   covered: Covered,
 ): void {
   const { cuts } = covered
+  const isSmall = isRing(area)
   const corners = offsets.length
   const west = box[at]!
   const south = box[at + 1]!
@@ -156,6 +159,7 @@ function coverByArea(
       (ay < south && by < south) ||
       (ay > north && by > north)
     if (isBeside) continue
+    if (!isSmall) covered.throwIfEnded()
     cuts.ax = ax
     cuts.ay = ay
     cuts.bx = bx
@@ -168,6 +172,7 @@ function coverByArea(
       const high = cuts.at[index]!
       if (high <= low) continue
       const middle = (low + high) / 2
+      if (!isSmall) covered.throwIfEnded()
       if (isInAreaHalfOpen(area, ax + (bx - ax) * middle, ay + (by - ay) * middle))
         addShare(covered, offsets, corner, low, high)
       low = high

@@ -37,7 +37,7 @@ export async function answerRoute(
   const { config, maps, themes, profiles, engine } = parts
   const map = chooseMap(maps.list(), request.map, request.points)
   const snaps = snapPoints(map, request.points, config.routing.maxSnapM)
-  const closed = closedOverlay(map.graph, request.avoid)
+  const closed = closedOverlay(map.graph, request.avoid, work)
 
   function* answer({ profile, timeline }: Costs): SlicedTask<string> {
     const solution = yield* solveRoute({

@@ -5,6 +5,7 @@ import { addCell, createCellSet } from '../risk/cell-set.js'
 import type { Graph } from '../routing/graph/graph.js'
 import type { Overlay } from '../routing/search/overlay.js'
 import { createProfile, type Profile } from '../routing/search/profile.js'
+import { throwIfCancelled, type Work } from '../worker/host.js'
 import type { Engine } from './engine.js'
 import type { LoadedMap } from './maps.js'
 import type { Prefetcher } from './prefetch.js'
@@ -102,12 +103,20 @@ export function createProfiles(config: Config, { themes, engine, prefetcher }: P
   }
 }
 
-/** Returns closed areas as an overlay; undefined when there are none. */
-export function closedOverlay(graph: Graph, areas: readonly Geometry[]): Overlay | undefined {
+/**
+ * Returns closed areas as an overlay; undefined when there are none.
+ *
+ * @throws AppError CANCELLED
+ */
+export function closedOverlay(
+  graph: Graph,
+  areas: readonly Geometry[],
+  work: Pick<Work, 'cancel'>,
+): Overlay | undefined {
   if (areas.length === 0) return undefined
   const cells = createCellSet()
   for (const area of areas) addCell(cells, area, CLOSED_LEVEL)
-  return buildOverlay(graph, cells)
+  return buildOverlay(graph, cells, () => throwIfCancelled(work))
 }
 
 function earliest(instants: readonly (bigint | undefined)[]): bigint | undefined {

@@ -13,6 +13,8 @@ export interface CallOptions {
   /** objects of the payload whose memory moves to the worker */
   transfer?: Transferable[]
   onEvent?: (event: unknown) => void
+  /** the work may hold the thread for long, so the thread is not ended meanwhile */
+  mayHoldThread?: boolean
 }
 
 /** The main thread's end of a worker thread. */
@@ -41,9 +43,34 @@ interface WorkerClientOptions {
   maxPending: number
   /** time without calls after which the thread is ended, ms; undefined = never */
   idleMs?: number
+  /**
+   * time that the thread has to answer a ping after a call was abandoned, ms; after that it is ended, and the
+   * other calls begin again. Only for calls that change nothing; undefined = never
+   */
+  graceMs?: number
 }
 
+/** State of a client. */
+interface Client {
+  readonly options: WorkerClientOptions
+  nextId(): number
+  /** Returns the thread; starts it if need be. */
+  running(): Thread
+  /** Forgets a thread, so that the next call starts another. Returns false when it was forgotten before. */
+  replace(thread: Thread): boolean
+}
+
+/** A call that waits or runs. */
 interface Pending {
+  readonly message: Extract<ToWorker, { kind: 'call' }>
+  readonly transfer: Transferable[]
+  thread: Thread
+  /** the caller has given up: what the thread still answers is dropped */
+  isAbandoned: boolean
+  readonly isLimited: boolean
+  readonly mayHoldThread: boolean
+  /** sent again to another thread */
+  isRepeated: boolean
   /** ends the call */
   settle(outcome: { result: unknown } | { error: unknown }): void
   onEvent: ((event: unknown) => void) | undefined
@@ -54,6 +81,10 @@ interface Thread {
   pending: Map<number, Pending>
   pings: Map<number, (isAlive: boolean) => void>
   idleTimer: NodeJS.Timeout | undefined
+  /** it has started: before that it loads what it needs */
+  isReady: boolean
+  /** a ping is under way that decides whether the thread is ended */
+  isWatched: boolean
 }
 
 /** Creates a client that starts its thread on demand, and again after the thread has ended. */
@@ -70,6 +101,16 @@ export function createWorkerClient(options: WorkerClientOptions): WorkerClient {
     })
     return thread
   }
+  const client: Client = {
+    options,
+    nextId: () => nextId++,
+    running,
+    replace(gone) {
+      if (thread !== gone || isStopped) return false
+      thread = undefined
+      return true
+    },
+  }
 
   return {
     call<R>(name: string, payload: unknown, callOptions: CallOptions = {}): Promise<R> {
@@ -78,14 +119,21 @@ export function createWorkerClient(options: WorkerClientOptions): WorkerClient {
       if (target.pending.size >= options.maxPending) {
         return Promise.reject(new AppError('BUSY', { maxPending: options.maxPending, retryAfterS: 1 }))
       }
-      return start<R>(target, { id: nextId++, name, payload }, callOptions, options)
+      return start<R>(client, { id: nextId++, name, payload }, callOptions)
     },
     pending: () => thread?.pending.size ?? 0,
     wasStarted: () => wasStarted,
     async isAlive(limitMs) {
       if (isStopped) return false
       if (thread === undefined && (options.idleMs !== undefined || !wasStarted)) return true
-      return await ping(running(), nextId++, limitMs)
+      const target = running()
+      // a thread that is busy with a call which ends at its limit is ended with it, so it is not stuck
+      const calls = [...target.pending.values()]
+      const isSupervised =
+        options.graceMs !== undefined &&
+        calls.some(({ isLimited }) => isLimited) &&
+        !calls.some(({ mayHoldThread }) => mayHoldThread)
+      return (await ping(target, nextId++, limitMs)) || isSupervised
     },
     async stop() {
       isStopped = true
@@ -95,19 +143,18 @@ export function createWorkerClient(options: WorkerClientOptions): WorkerClient {
 }
 
 function start<R>(
-  thread: Thread,
+  client: Client,
   { id, name, payload }: Pick<Extract<ToWorker, { kind: 'call' }>, 'id' | 'name' | 'payload'>,
   options: CallOptions,
-  { idleMs, log }: Pick<WorkerClientOptions, 'idleMs' | 'log'>,
 ): Promise<R> {
+  const { log } = client.options
   const cancel = new Int32Array(new SharedArrayBuffer(4))
-  clearTimeout(thread.idleTimer)
   return new Promise<R>((resolve, reject) => {
-    let isAbandoned = false
     const abandon = (error: AppError) => {
-      isAbandoned = true
+      call.isAbandoned = true
       Atomics.store(cancel, 0, CANCEL_ASKED)
       reject(error) // the worker's answer arrives later and only frees the entry
+      void endIfStuck(client, call.thread)
     }
     const onAbort = () => abandon(new AppError('CANCELLED'))
     const limit = options.timeLimitMs
@@ -116,14 +163,21 @@ function start<R>(
         ? undefined
         : setTimeout(() => abandon(new AppError('TIME_LIMIT', { limitMs: limit })), limit)
     options.signal?.addEventListener('abort', onAbort, { once: true })
-    thread.pending.set(id, {
+    const call: Pending = {
+      message: { kind: 'call', id, name, payload, cancel },
+      transfer: options.transfer ?? [],
+      thread: client.running(),
+      isAbandoned: false,
+      isLimited: limit !== undefined,
+      mayHoldThread: options.mayHoldThread === true,
+      isRepeated: false,
       onEvent: options.onEvent,
       settle(outcome) {
         clearTimeout(timer)
         options.signal?.removeEventListener('abort', onAbort)
-        thread.pending.delete(id)
-        armIdleTimer(thread, idleMs)
-        if (isAbandoned)
+        call.thread.pending.delete(id)
+        armIdleTimer(call.thread, client.options.idleMs)
+        if (call.isAbandoned)
           log.debug(
             { work: name, outcome: outcomeName(outcome) },
             'a call ended after its caller had given up',
@@ -131,10 +185,45 @@ function start<R>(
         if ('error' in outcome) reject(outcome.error)
         else resolve(outcome.result as R)
       },
-    })
-    const message: ToWorker = { kind: 'call', id, name, payload, cancel }
-    thread.worker.postMessage(message, options.transfer ?? [])
+    }
+    send(call, call.thread)
   })
+}
+
+function send(call: Pending, thread: Thread): void {
+  call.thread = thread
+  clearTimeout(thread.idleTimer)
+  thread.pending.set(call.message.id, call)
+  thread.worker.postMessage(call.message, call.transfer)
+}
+
+/**
+ * Ends the thread of an abandoned call when its event loop does not turn: it does not see the cancel flag. Its
+ * other calls are sent to the thread that replaces it, once; they only read.
+ */
+async function endIfStuck(client: Client, thread: Thread): Promise<void> {
+  const { graceMs, log } = client.options
+  if (graceMs === undefined || thread.isWatched || !thread.isReady) return
+  if ([...thread.pending.values()].some(({ mayHoldThread }) => mayHoldThread)) return
+  thread.isWatched = true
+  const isAlive = await ping(thread, client.nextId(), graceMs)
+  thread.isWatched = false
+  if (isAlive || !client.replace(thread)) return
+  log.warn(
+    { calls: [...thread.pending.values()].map((call) => call.message.name) },
+    'a stuck thread was ended',
+  )
+  const calls = [...thread.pending.values()]
+  thread.pending.clear()
+  void thread.worker.terminate()
+  for (const call of calls) {
+    if (call.isAbandoned || call.isRepeated || call.transfer.length > 0) {
+      call.settle({ error: new AppError('TIME_LIMIT', {}, { message: 'The thread of this call was ended' }) })
+    } else {
+      call.isRepeated = true
+      send(call, client.running())
+    }
+  }
 }
 
 /** Returns `done` or the name of the error: CANCELLED when the thread saw the cancel flag. */
@@ -162,10 +251,15 @@ function startThread(options: WorkerClientOptions, onGone: (thread: Thread) => v
     pending: new Map(),
     pings: new Map(),
     idleTimer: undefined,
+    isReady: false,
+    isWatched: false,
   }
   const { worker, pending, pings } = thread
   worker.on('message', (message: FromWorker) => {
-    if (message.kind === 'ready') return
+    if (message.kind === 'ready') {
+      thread.isReady = true
+      return
+    }
     if (message.kind === 'pong') return pings.get(message.id)?.(true)
     const call = pending.get(message.id)
     if (message.kind === 'event') call?.onEvent?.(message.event)

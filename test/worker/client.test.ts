@@ -1,31 +1,99 @@
-import { MessageChannel, type Worker } from 'node:worker_threads'
+import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
 import t from 'tap'
-import { diskFaultKind } from '../../src/errors.js'
 import { createLog } from '../../src/log.js'
 import { createWorkerClient } from '../../src/worker/client.js'
-import { serveWork } from '../../src/worker/host.js'
+import { serveWork, type WorkHandler } from '../../src/worker/host.js'
+import { rejectsWith } from '../support/rejects-with.js'
 
-t.test('call: an error of the thread keeps its code, by which a fault of the disk is known', async (t) => {
-  const { port1, port2 } = new MessageChannel()
-  t.teardown(() => port1.close())
-  serveWork(port1, {
-    read: () => {
-      throw Object.assign(new Error('database disk image is malformed'), { code: 'SQLITE_CORRUPT' })
-    },
-    plain: () => {
-      throw new Error('no code')
-    },
-  })
-  const thread: unknown = Object.assign(port2, { terminate: async () => 0 })
+type Handlers = Record<string, WorkHandler>
+
+/** A client whose threads are ports of this thread. @param handlersOf undefined for one that is stuck once it has started */
+function clientOf(
+  t: { teardown(work: () => unknown): unknown },
+  handlersOf: (number: number) => Handlers | undefined,
+  graceMs = 10,
+) {
+  const events: string[] = []
   const client = createWorkerClient({
-    spawn: () => thread as Worker, // a port has what the client uses of a thread
+    spawn: () => {
+      events.push('start')
+      return portWorker(handlersOf(events.filter((event) => event === 'start').length), events)
+    },
     log: createLog('silent'),
-    maxPending: 2,
+    maxPending: 10,
+    graceMs,
   })
-  const failed = await client.call('read', null).catch((error: unknown) => error)
-  t.match(failed, { message: 'database disk image is malformed', code: 'SQLITE_CORRUPT' })
-  t.equal(diskFaultKind(failed), 'damaged')
-  const other = await client.call('plain', null).catch((error: unknown) => error)
-  t.match(other, { message: 'no code' })
-  t.equal(diskFaultKind(other), undefined)
+  t.teardown(() => client.stop())
+  return { client, events }
+}
+
+function portWorker(handlers: Handlers | undefined, events: string[]): Worker {
+  const { port1, port2 } = new MessageChannel()
+  if (handlers !== undefined) serveWork(port2 as MessagePort, handlers, { isOverlapping: true })
+  else port2.postMessage({ kind: 'ready' })
+  return {
+    postMessage: (message: unknown) => port1.postMessage(message),
+    on(name: string, listener: (value: unknown) => void) {
+      if (name === 'message') port1.on('message', listener)
+    },
+    async terminate() {
+      events.push('terminate')
+      port1.close()
+      port2.close()
+    },
+  } as unknown as Worker
+}
+
+const echo: Handlers = { echo: (value: unknown) => value, wait: () => new Promise(() => undefined) }
+
+t.test(
+  'worker client: a stuck thread is ended when a call is given up; the others are answered',
+  async (t) => {
+    const { client, events } = clientOf(t, (number) => (number === 1 ? undefined : echo))
+    const controller = new AbortController()
+    const guilty = client.call('echo', 'guilty', { signal: controller.signal, timeLimitMs: 60_000 })
+    const innocent = client.call('echo', 'innocent', { timeLimitMs: 60_000 })
+    await started()
+    t.equal(await client.isAlive(5), true, 'it is bounded by the limits of its calls')
+    controller.abort()
+    await rejectsWith(t, guilty, 'CANCELLED')
+    t.equal(await innocent, 'innocent')
+    t.same(events, ['start', 'terminate', 'start'])
+    t.equal(await client.isAlive(60_000), true)
+    t.equal(client.pending(), 0)
+  },
+)
+
+t.test('worker client: a call that takes its second thread down ends with TIME_LIMIT', async (t) => {
+  const { client, events } = clientOf(t, () => undefined)
+  const first = client.call('echo', 1, { timeLimitMs: 20 })
+  const other = client.call('echo', 2, { timeLimitMs: 60_000 })
+  await rejectsWith(t, first, 'TIME_LIMIT')
+  await until(() => events.filter((event) => event === 'start').length === 2)
+  await started()
+  await rejectsWith(t, client.call('echo', 3, { timeLimitMs: 20 }), 'TIME_LIMIT')
+  await rejectsWith(t, other, 'TIME_LIMIT')
 })
+
+t.test('worker client: a thread that turns is not ended, nor one whose work may hold it', async (t) => {
+  const busy = clientOf(t, () => echo)
+  await rejectsWith(t, busy.client.call('wait', null, { timeLimitMs: 5 }), 'TIME_LIMIT')
+  t.equal(await busy.client.call('echo', 'on'), 'on')
+  t.same(busy.events, ['start'])
+  const loading = clientOf(t, () => undefined)
+  const held = loading.client.call('load', null, { mayHoldThread: true })
+  await started()
+  await rejectsWith(t, loading.client.call('echo', 1, { timeLimitMs: 5 }), 'TIME_LIMIT')
+  t.equal(await loading.client.isAlive(30), false, 'nothing bounds that call')
+  t.same(loading.events, ['start'])
+  held.catch(() => undefined)
+})
+
+/** Waits until a thread has said that it is ready. */
+async function started(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+async function until(isDone: () => boolean): Promise<void> {
+  while (!isDone()) await new Promise((resolve) => setImmediate(resolve))
+}

@@ -28,7 +28,7 @@ export const dijkstra = defineMethod({
   result: DijkstraResult,
   paramsIn: 'array',
   async handle(params, context: RoutingContext) {
-    const { maxThemes, maxAvoidPolygons, maxAlternatives } = context.config.routing
+    const { maxThemes, maxAlternatives } = context.config.routing
     checkViaCount(params.via.length, context.config.routing.maxVia)
     checkCount('alternatives', params.alternatives, maxAlternatives)
     return await search(context, 'route', {
@@ -39,7 +39,7 @@ export const dijkstra = defineMethod({
       reorder: params.reorder_waypoints,
       withKml: params.with_kml,
       alternatives: params.alternatives,
-      avoid: readPolygons(params.avoid_polygons, maxAvoidPolygons),
+      avoid: readPolygons(params.avoid_polygons, context.config.routing),
       isTimeDependent: params.depart === 'time_dependent',
     })
   },

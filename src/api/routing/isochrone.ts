@@ -17,7 +17,7 @@ export const isochrone = defineMethod({
       ...readRisk(params, context),
       point: readPoint(params.lonlat, 'lonlat'),
       costs: params.costs,
-      avoid: readPolygons(params.avoid_polygons, context.config.routing.maxAvoidPolygons),
+      avoid: readPolygons(params.avoid_polygons, context.config.routing),
     })
   },
 })

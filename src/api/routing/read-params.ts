@@ -1,5 +1,6 @@
 import { parseDatetime } from '../../datetime.js'
 import { AppError, invalidParams } from '../../errors.js'
+import { countPositions } from '../../geo/coordinates.js'
 import { describeValue, isFault } from '../../geo/fault.js'
 import { parseGeometry } from '../../geo/parse-geometry.js'
 import type { MultiPolygon, Polygon } from '../../geo/types.js'
@@ -55,15 +56,21 @@ export function readThemes(themes: Record<string, unknown>, maxThemes: number): 
 }
 
 /** Reads and checks closed areas. @throws AppError INVALID_PARAMS, TOO_MANY_ITEMS */
-export function readPolygons(polygons: readonly unknown[], maxPolygons: number): (Polygon | MultiPolygon)[] {
-  checkCount('avoid_polygons', polygons.length, maxPolygons)
-  return polygons.map((polygon, i) => {
+export function readPolygons(
+  polygons: readonly unknown[],
+  { maxAvoidPolygons, maxAvoidPositions }: RoutingContext['config']['routing'],
+): (Polygon | MultiPolygon)[] {
+  checkCount('avoid_polygons', polygons.length, maxAvoidPolygons)
+  const areas = polygons.map((polygon, i) => {
     const path = `$.avoid_polygons[${i}]`
     const geometry = parseGeometry(polygon, path)
     if (isFault(geometry))
       throw invalid(geometry.path, `found ${geometry.found}, expected ${geometry.expected}`)
     return geometry as Polygon | MultiPolygon // the schema has checked `type`
   })
+  const found = areas.reduce((sum, { coordinates }) => sum + countPositions(coordinates), 0)
+  checkCount('positions of avoid_polygons', found, maxAvoidPositions)
+  return areas
 }
 
 /** Checks the length of a list. @throws AppError TOO_MANY_ITEMS */

@@ -201,6 +201,11 @@ export const APIS: Record<string, Crossing> = {
 export const ROUTING: Record<string, Crossing> = {
   'routing.maxVia': route({ via: [at(1, 0), at(1, 1), at(2, 2)] }, 'TOO_MANY_VIA', /routing\.maxVia/),
   'routing.maxThemes': route({ themes: { a: zeros(), b: zeros(), c: zeros() } }, 'TOO_MANY_ITEMS', /themes/),
+  'routing.maxAvoidPositions': route(
+    { avoid_polygons: [{ type: 'Polygon', coordinates: [Array.from({ length: 31 }, () => at(0, 0))] }] },
+    'TOO_MANY_ITEMS',
+    /Found 31 positions of avoid_polygons, expected at most 30/,
+  ),
   'routing.maxAvoidPolygons': route(
     { avoid_polygons: [AREA, AREA, AREA] },
     'TOO_MANY_ITEMS',
