@@ -1,4 +1,4 @@
-import { createClock, WRITTEN_AT_US } from '../storage/clock.js'
+import { createClock, MAX_AHEAD_DAYS, WRITTEN_AT_US } from '../storage/clock.js'
 import { type CheckContext, error, type Finding, isoTime, ok } from './finding.js'
 
 /**
@@ -10,6 +10,13 @@ export async function checkClock({ layout, nowUs, maintenance }: CheckContext): 
   const now = isoTime(nowUs)
   if (createClock(seenUs, () => nowUs / 1000).isTrusted())
     return [ok(seenUs === 0 ? now : `${now}; the latest recorded time is ${isoTime(seenUs)}`)]
+  if (nowUs > Math.max(seenUs, WRITTEN_AT_US))
+    return [
+      error(
+        `the clock shows ${now}, more than ${MAX_AHEAD_DAYS} days after ${isoTime(Math.max(seenUs, WRITTEN_AT_US))}, the latest known time; nothing expires until it is set`,
+        'set the clock (`timedatectl set-ntp true`); if it is right, run `fieldgate doctor --reset-clock` and restart the gateway',
+      ),
+    ]
   if (seenUs <= WRITTEN_AT_US)
     return [
       error(

@@ -40,7 +40,9 @@ export function startHousekeeping(
     }
   }
   if (!state.clock.isTrusted())
-    log.warn('the wall clock is behind the last recorded time: nothing expires until it is set')
+    log.warn(
+      'the wall clock is behind the last recorded time, or far ahead of it: nothing expires until it is set',
+    )
   let running = runRound()
   const request = () => {
     if (isRequested) return

@@ -129,7 +129,7 @@ export async function openModelServices(options: ModelServicesOptions): Promise<
     context: roomContext(options, outbox, files, stores.create),
     uploads: modelUploads(files),
     resumableUploads: resumableUploads(files),
-    findFile: (modelId) => findModelFile(state.models, blobs, modelId),
+    findFile: (modelId) => findModelFile(state.models, blobs, modelId, upkeep.quarantine),
     discoverFacts: (path) =>
       path === FL_PATH || path === MODEL_STORE_PATH ? peerFacts(register.nodeId) : {},
     metrics: () => readMetrics(state, outbox, upkeep),

@@ -3,6 +3,7 @@ import path from 'node:path'
 import type { DiskSpace } from '../files/disk-space.js'
 import type { PartState } from '../http/health-routes.js'
 import type { Log } from '../log.js'
+import { MAX_AHEAD_DAYS } from '../storage/clock.js'
 import type { SyncStatus } from '../sync/status.js'
 import type { WorkerClient } from '../worker/client.js'
 import type { DiskFaults } from './disk-faults.js'
@@ -168,7 +169,8 @@ async function outboxPart({ syncStatus }: ReadinessDeps): Promise<PartState> {
 
 /** Checks the clock. An untrusted one is a warning: nothing expires, and calls are answered. */
 function clockPart(isTrusted: boolean): PartState {
-  return isTrusted ? partOf('clock', []) : warning('clock', 'the wall clock is behind the last recorded time')
+  const reason = `the wall clock is behind the last recorded time, or over ${MAX_AHEAD_DAYS} days ahead of it`
+  return isTrusted ? partOf('clock', []) : warning('clock', reason)
 }
 
 function warning(part: string, reason: string): PartState {

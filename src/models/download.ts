@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { AppError } from '../errors.js'
 import type { BlobStore, ByteRange } from '../files/blob-store.js'
 import type { ModelRows } from '../storage/models.js'
@@ -12,8 +13,12 @@ interface ModelFile {
   open(range: ByteRange): Promise<AsyncIterableIterator<Uint8Array>>
 }
 
+/** Called when the bytes of a model are not what they were; moves them away and marks the models. */
+export type ReportDamage = (sha256: string, reason: string) => Promise<void>
+
 /**
- * Finds the file of a model.
+ * Finds the file of a model. A reading of the whole file compares its digest while the bytes pass, and fails
+ * before the last of them when it differs. A range is not compared: the receiver has the digest of the whole.
  *
  * @throws AppError UNKNOWN_MODEL, MODEL_DAMAGED
  */
@@ -21,18 +26,42 @@ export async function findModelFile(
   models: Pick<ModelRows, 'find'>,
   blobs: Pick<BlobStore, 'open'>,
   modelId: string,
+  report: ReportDamage,
 ): Promise<ModelFile> {
   const model = await models.find(modelId)
   if (model === undefined) throw unknownModel(modelId)
-  const damaged = () => new AppError('MODEL_DAMAGED', { model_id: modelId })
+  const damaged = (cause?: Error) => new AppError('MODEL_DAMAGED', { model_id: modelId }, { cause })
+  const fail = async (reason: string) => {
+    await report(model.sha256, reason)
+    return damaged(new Error(`${model.sha256}: ${reason}`))
+  }
   if (model.isDamaged) throw damaged()
   return {
     sha256: model.sha256,
     sizeBytes: model.sizeBytes,
     async open(range) {
       const bytes = await blobs.open(model.sha256, range)
-      if (bytes === undefined) throw damaged()
-      return bytes
+      if (bytes === undefined) throw await fail('found no bytes')
+      const isWhole = range.start === 0 && range.end === model.sizeBytes
+      return isWhole ? compared(bytes, model.sha256, fail) : bytes
     },
   }
+}
+
+/** Passes chunks on one behind, and the last one only when all of them have the digest. */
+async function* compared(
+  bytes: AsyncIterableIterator<Uint8Array>,
+  sha256: string,
+  fail: (reason: string) => Promise<AppError>,
+): AsyncGenerator<Uint8Array> {
+  const hash = createHash('sha256')
+  let last: Uint8Array | undefined
+  for await (const chunk of bytes) {
+    hash.update(chunk)
+    if (last !== undefined) yield last
+    last = chunk
+  }
+  const found = hash.digest('hex')
+  if (found !== sha256) throw await fail(`found bytes of the SHA-256 ${found}`)
+  if (last !== undefined) yield last
 }

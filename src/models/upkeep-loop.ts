@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LOSS_ACCEPTED, type MetaStore, SWEEP_HELD } from '../storage/meta.js'
 import { sweepBlobs } from './sweep.js'
-import { checkModels, type ScrubPace, scrubOnce, type UpkeepDeps } from './upkeep.js'
+import { checkModels, quarantine, type ScrubPace, scrubOnce, type UpkeepDeps } from './upkeep.js'
 import type { Uploads } from './uploads.js'
 
 /** Pause between two scrubs. */
@@ -25,6 +25,8 @@ interface UpkeepLoopDeps extends Omit<UpkeepDeps, 'onDamaged'> {
 export interface Upkeep {
   /** Removes unreferenced bytes and idle uploads now. Returns the number of removed blobs. */
   sweep(): Promise<number>
+  /** Moves damaged bytes away, and marks their models. */
+  quarantine(sha256: string, reason: string): Promise<void>
   /** Returns the number of models found damaged since the start. */
   damagedCount(): number
   stop(): Promise<void>
@@ -66,6 +68,7 @@ export function startUpkeep(loop: UpkeepLoopDeps): Upkeep {
   )
   return {
     sweep: () => sweep(loop),
+    quarantine: (sha256, reason) => quarantine(deps, sha256, reason),
     damagedCount: () => damagedCount,
     async stop() {
       stopping.abort()

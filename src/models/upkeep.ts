@@ -133,7 +133,7 @@ async function* paced(
 }
 
 /** Moves damaged bytes away and marks the models that refer to them. */
-async function quarantine(
+export async function quarantine(
   { models, blobs, pins, log, onDamaged }: UpkeepDeps,
   sha256: string,
   reason: string,

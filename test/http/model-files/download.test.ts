@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { rmSync, truncateSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { putModel } from '../../support/models.js'
@@ -92,4 +92,20 @@ t.test('download: MODEL_DAMAGED when the bytes were put aside, whole again after
   const healed = await get(info.model_id)
   t.equal(healed.status, 200)
   t.ok(Buffer.from(await healed.arrayBuffer()).equals(bytes))
+})
+
+t.test('download: a flipped byte cuts the connection and quarantines the model at once', async (t) => {
+  const gateway = await startGateway(t)
+  const { body } = await putModel(gateway, randomBytes(500_000))
+  const file = path.join(gateway.dataDir, 'models', body.model_sha256.slice(0, 2), body.model_sha256)
+  const bytes = readFileSync(file)
+  bytes.writeUInt8(bytes.readUInt8(1000) ^ 1, 1000)
+  writeFileSync(file, bytes)
+  const url = `${gateway.url}/api/v2/model_store/models/${body.model_id}/file`
+  const headers = pairHeaders(gateway.admin)
+  await t.rejects(fetch(url, { headers }).then((response) => response.arrayBuffer()))
+  const next = await fetch(url, { headers })
+  t.equal(next.status, 500)
+  t.match(await next.json(), { error: { data: { name: 'MODEL_DAMAGED' } } })
+  t.same(readdirSync(path.join(gateway.dataDir, 'models/quarantine')).length, 1)
 })
