@@ -157,39 +157,40 @@ function bodyOf(body: Piece, options: StreamOptions): string | ReadableStream<Ui
   if (body.length <= WHOLE_CHARS) return body
   const held = options.holdText?.(body.length)
   return textStream(
-    whenOver(slices(body), () => held?.release()),
+    whenOver(once(body), () => held?.release()),
     options,
   )
 }
 
-/** Cuts a long text, which would otherwise be copied as a whole for a client that may not read it. */
-async function* slices(text: string): AsyncGenerator<string> {
-  for (let at = 0; at < text.length; ) {
-    const end = at + GATHER_CHARS
-    const isCutPair = /[\uD800-\uDBFF]/.test(text[end - 1] ?? '') && end < text.length
-    yield text.slice(at, isCutPair ? end - 1 : end)
-    at = isCutPair ? end - 1 : end
-  }
+/** Source of one long text, which would otherwise be copied as a whole for a client that may not read it. */
+async function* once(text: string): AsyncGenerator<string> {
+  yield text
 }
 
+/** Sends text in pieces of one size, however it comes: a page of rows may have megabytes. */
 function textStream(
   source: AsyncIterableIterator<string>,
   options: StreamOptions,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
+  let text = ''
+  let isRead = false
   const next = async () => {
-    const { text, isDone } = await gather(source)
-    return { bytes: encoder.encode(text), isDone }
+    while (text.length < GATHER_CHARS && !isRead) {
+      const step = await source.next()
+      if (step.done === true) isRead = true
+      else text += step.value
+    }
+    const end = endOfPiece(text)
+    const bytes = encoder.encode(text.slice(0, end))
+    text = text.slice(end)
+    return { bytes, isDone: isRead && text === '' }
   }
   return bodyStream({ next, stop: async () => await source.return?.() }, options)
 }
 
-async function gather(source: AsyncIterator<string>): Promise<{ text: string; isDone: boolean }> {
-  let text = ''
-  while (text.length < GATHER_CHARS) {
-    const step = await source.next()
-    if (step.done === true) return { text, isDone: true }
-    text += step.value
-  }
-  return { text, isDone: false }
+/** End of the next piece of a text: it never parts the two halves of a character. */
+function endOfPiece(text: string): number {
+  const isParted = GATHER_CHARS < text.length && /[\uD800-\uDBFF]/.test(text[GATHER_CHARS - 1] ?? '')
+  return isParted ? GATHER_CHARS - 1 : GATHER_CHARS
 }

@@ -69,6 +69,7 @@ function createLedger(totalBytes: number, onRelease: () => void): Ledger {
     fits(owner, bytes) {
       const free = totalBytes - used - bytes
       const mine = held.get(owner) ?? 0
+      if (bytes === 0) return mine === 0 || free >= 0 // a small request waits for its owner's excess alone
       return free >= 0 && (mine === 0 || mine + bytes <= free)
     },
     add(owner, bytes) {

@@ -1,3 +1,4 @@
+import { createPause } from '../../pause.js'
 import type { WriteLock } from '../../write-lock.js'
 import { asyncTransaction, type Db, translate } from '../connection/database.js'
 
@@ -12,6 +13,8 @@ interface Waiting {
 
 /** Time after which a group takes no further write, ms: the others of this process wait meanwhile. */
 const GROUP_MS = 50
+/** Longest stretch of work between two turns of the event loop, ms. */
+const SLICE_MS = 5
 
 /**
  * Makes a writer that commits calls that wait at the same time together: a commit costs a sync of the disk,
@@ -31,6 +34,8 @@ export function createGroupCommit(db: Db, lock: WriteLock): <T>(work: () => Prom
     void lock.run(async () => {
       isTurnAsked = false
       await commitGroup(db, queue)
+      if (queue.length === 0) return
+      await new Promise((resolve) => setImmediate(resolve)) // a commit blocks the event loop
       askTurn() // what came too late for this group
     })
   }
@@ -54,12 +59,15 @@ async function commitGroup(db: Db, queue: Waiting[]): Promise<void> {
   const stored: Waiting[] = []
   const refused: { write: Waiting; error: unknown }[] = []
   const endsAtMs = performance.now() + GROUP_MS
+  const pause = createPause(undefined, SLICE_MS)
   try {
     await asyncTransaction(db, async () => {
       for (let write = queue.shift(); write !== undefined; write = queue.shift()) {
         const outcome = await runInSavepoint(db, write, stored)
         if (outcome !== undefined) refused.push({ write, error: outcome.error })
         if (performance.now() > endsAtMs) return
+        const turn = pause()
+        if (turn !== undefined) await turn
       }
     })
     for (const write of stored) write.resolve()
