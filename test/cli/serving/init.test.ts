@@ -55,7 +55,10 @@ t.test(
     }
     const { code, stderr } = await cli(cwd, ['init', '--data-dir', 'broken'])
     t.equal(code, 1)
-    t.match(stderr, /^fieldgate: \S+state\.db cannot be opened: file is not a database\n$/)
+    t.match(
+      stderr,
+      /^fieldgate: \S+state\.db cannot be opened \(file is not a database\): move the data directory away, .*\n$/,
+    )
   },
 )
 

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import { AppError, messageOf } from '../../../errors.js'
+import { AppError, diskFaultKind, messageOf } from '../../../errors.js'
 import { isBusy, isFull, isUnreadable, openFile } from './open-file.js'
 
 export type Db = Database.Database
@@ -36,7 +36,11 @@ export function openDatabase(file: string, migrations: Migrations, options: Open
     if (isFull(error))
       throw new Error(`${file} cannot be written: the disk is full, make room on it`, { cause: error })
     if (!isUnreadable(error)) throw error
-    throw new Error(`${file} cannot be opened: ${messageOf(error)}`, { cause: error })
+    const advice =
+      diskFaultKind(error) === 'damaged'
+        ? ': move the data directory away, restore the newest backup with `fieldgate restore`, and replace the disk'
+        : ''
+    throw new Error(`${file} cannot be opened (${messageOf(error)})${advice}`, { cause: error })
   }
 }
 
