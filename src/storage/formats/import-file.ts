@@ -1,4 +1,4 @@
-import { type DatasetColumn, parseDataType } from '../columns/data-type.js'
+import type { DatasetColumn } from '../columns/data-type.js'
 import type { StateColumn } from '../columns/state-column.js'
 
 /** File whose records can be written to a dataset. */
@@ -13,21 +13,4 @@ export interface ImportFile {
    */
   records(columns: readonly StateColumn[]): AsyncIterable<unknown[]>
   close(): void
-}
-
-/** Column as `dataset.get_columns` describes it and exported files carry it. */
-export interface ColumnText {
-  column_name: string
-  data_type: string
-  nullable: boolean
-}
-
-/** Parses descriptions of columns. @throws Error when a type is unknown */
-export function parseColumns(texts: readonly ColumnText[]): DatasetColumn[] {
-  return texts.map(({ column_name, data_type, nullable }) => {
-    // types of loader tables alone: files and rasters are plain bytes in a dataset
-    const type = parseDataType(/^(?:file|raster)$/.test(data_type) ? 'bytea' : data_type)
-    if (type === undefined) throw new Error(`the column ${column_name} has the unknown type ${data_type}`)
-    return { name: column_name, type, isNullable: nullable }
-  })
 }

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import type { StateColumn } from '../columns/state-column.js'
 import type { ImportFile } from './import-file.js'
+import { parseJson } from './read-description.js'
 
 /** Opens a CSV file with a line of column names (RFC 4180). An empty field is null, `""` an empty text. */
 export async function openCsv(file: string): Promise<ImportFile> {
@@ -21,15 +22,17 @@ export async function openCsv(file: string): Promise<ImportFile> {
         line++
         if (row.length !== names.length)
           throw new Error(`${file}, record ${line}: found ${row.length} values, expected ${names.length}`)
-        yield slots.map(({ column, slot }) => importedValue(column, row[slot] ?? null))
+        yield slots.map(({ column, slot }) =>
+          importedValue(column, row[slot] ?? null, `${file}, record ${line}, column ${column.name}`),
+        )
       }
     },
     close: () => void rows.return(undefined),
   }
 }
 
-function importedValue({ udtName }: StateColumn, text: string | null): unknown {
-  return text !== null && udtName.startsWith('json') ? (JSON.parse(text) as unknown) : text
+function importedValue({ udtName }: StateColumn, text: string | null, where: string): unknown {
+  return text !== null && udtName.startsWith('json') ? parseJson(text, where, 'a JSON value') : text
 }
 
 async function* chunksOf(file: string): AsyncGenerator<string> {

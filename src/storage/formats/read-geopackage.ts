@@ -3,7 +3,8 @@ import { type DatasetColumn, parseDataType } from '../columns/data-type.js'
 import type { StateColumn } from '../columns/state-column.js'
 import { type Db, identifier } from '../sqlite/connection/database.js'
 import { nativeBinding } from '../sqlite/connection/native.js'
-import { type ColumnText, type ImportFile, parseColumns } from './import-file.js'
+import type { ImportFile } from './import-file.js'
+import { type Description, isObject, parseJson, readDescription } from './read-description.js'
 
 const PAGE_ROWS = 500
 
@@ -20,56 +21,85 @@ interface Layer {
  * Opens the first layer of a GeoPackage. A file of `cite export` describes its columns in the metadata; for
  * any other file the types are those of its table.
  *
- * @throws Error in one line when the file has no layer
+ * @throws Error in one line when the file is no GeoPackage, has no layer, or describes its columns wrongly; it
+ *   is closed then
  */
 export function openGeopackage(file: string): ImportFile {
-  const native = nativeBinding()
-  const db = new Database(file, {
-    readonly: true,
-    fileMustExist: true,
-    ...(native === undefined ? {} : { nativeBinding: native as unknown as string }),
+  return inFile(file, () => {
+    const native = nativeBinding()
+    const db = new Database(file, {
+      readonly: true,
+      fileMustExist: true,
+      ...(native === undefined ? {} : { nativeBinding: native as unknown as string }),
+    })
+    try {
+      return openLayer(db, file)
+    } catch (error) {
+      db.close()
+      throw error
+    }
   })
+}
+
+/** Does work on a file; errors of SQLite do not name it, so they are given its name. */
+function inFile<T>(file: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError)) throw error
+    throw new Error(`${file} cannot be read as a GeoPackage: ${error.message}`, { cause: error })
+  }
+}
+
+function openLayer(db: Db, file: string): ImportFile {
   const layer = findLayer(db, file)
-  const citation = findCitation(db)
+  const description = findDescription(db, file)
   return {
-    columns: citation === undefined ? columnsOfLayer(db, layer) : parseColumns(citation.columns),
-    keyColumns: citation?.key_columns ?? [],
-    records: (columns) => readRecords(db, layer, columns),
+    columns: description?.columns ?? columnsOfLayer(db, layer),
+    keyColumns: description?.keyColumns ?? [],
+    records: (columns) => readRecords(db, file, layer, columns),
     close: () => void db.close(),
   }
 }
 
+function hasTable(db: Db, name: string): boolean {
+  return db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== undefined
+}
+
 function findLayer(db: Db, file: string): Layer {
+  if (!hasTable(db, 'gpkg_contents'))
+    throw new Error(`${file}: found no table gpkg_contents, expected a GeoPackage`)
+  // a file without features may lack this table
+  const geometries = hasTable(db, 'gpkg_geometry_columns')
+    ? 'gpkg_geometry_columns'
+    : '(SELECT NULL AS table_name, NULL AS column_name, NULL AS srs_id)'
   const row = db
     .prepare<unknown[], { name: string; geometry: string | null; srid: number | null }>(
       `SELECT c.table_name AS name, g.column_name AS geometry, g.srs_id AS srid FROM gpkg_contents AS c
-       LEFT JOIN gpkg_geometry_columns AS g USING (table_name)
-       WHERE c.data_type IN ('features', 'attributes') ORDER BY c.data_type = 'features' DESC, c.rowid LIMIT 1`,
+       LEFT JOIN ${geometries} AS g USING (table_name)
+       WHERE c.data_type IN ('features', 'attributes') AND typeof(c.table_name) = 'text' ORDER BY c.data_type = 'features' DESC, c.rowid LIMIT 1`,
     )
     .get()
   if (row === undefined) throw new Error(`${file} has no table of features or attributes`)
-  const fid = tableInfo(db, row.name).find(({ pk }) => pk === 1)?.name ?? 'rowid'
+  const columns = tableInfo(db, row.name)
+  if (columns.length === 0)
+    throw new Error(`${file}: found no table ${row.name}, expected the one that gpkg_contents lists`)
+  const fid = columns.find(({ pk }) => pk === 1)?.name ?? 'rowid'
   return { name: row.name, geometry: row.geometry, srid: row.srid ?? 4326, fid }
 }
 
-interface CitationText {
-  columns: ColumnText[]
-  key_columns: string[]
-}
-
-function findCitation(db: Db): CitationText | undefined {
-  const hasMetadata =
-    db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'gpkg_metadata'").get() !== undefined
-  if (!hasMetadata) return undefined
-  const texts = db
-    .prepare<unknown[], string>(
-      "SELECT metadata FROM gpkg_metadata WHERE mime_type = 'application/json' ORDER BY id",
+function findDescription(db: Db, file: string): Description | undefined {
+  if (!hasTable(db, 'gpkg_metadata')) return undefined
+  const rows = db
+    .prepare<unknown[], { id: number; metadata: string }>(
+      "SELECT id, coalesce(CAST(metadata AS TEXT), '') AS metadata FROM gpkg_metadata WHERE mime_type = 'application/json' ORDER BY id",
     )
-    .pluck()
     .all()
-  for (const text of texts) {
-    const { citation } = JSON.parse(text) as { citation?: CitationText }
-    if (citation !== undefined) return citation
+  for (const { id, metadata } of rows) {
+    const where = `${file}, gpkg_metadata ${id}`
+    const value = parseJson(metadata, where, 'JSON, as its mime_type states')
+    const description = isObject(value) ? readDescription(value.citation, `${where}, citation`) : undefined
+    if (description !== undefined) return description
   }
   return undefined
 }
@@ -109,27 +139,31 @@ function columnsOfLayer(db: Db, { name, geometry, srid, fid }: Layer): DatasetCo
 
 async function* readRecords(
   db: Db,
+  file: string,
   layer: Layer,
   columns: readonly StateColumn[],
 ): AsyncGenerator<unknown[]> {
   const present = new Set(tableInfo(db, layer.name).map(({ name }) => name))
   const select = columns.map(({ name }) => (present.has(name) ? identifier(name) : 'NULL'))
   const fid = identifier(layer.fid)
-  const page = db
-    .prepare<unknown[], [bigint, ...unknown[]]>(
-      `SELECT ${[fid, ...select].join(', ')} FROM ${identifier(layer.name)} WHERE ${fid} > ? ORDER BY ${fid} LIMIT ?`,
-    )
-    .raw()
-    .safeIntegers()
+  const page = inFile(file, () =>
+    db
+      .prepare<unknown[], [bigint, ...unknown[]]>(
+        `SELECT ${[fid, ...select].join(', ')} FROM ${identifier(layer.name)} WHERE ${fid} > ? ORDER BY ${fid} LIMIT ?`,
+      )
+      .raw()
+      .safeIntegers(),
+  )
   const isNan = nanPlaces(db, layer.name)
   for (let after = -(2n ** 62n); ; ) {
-    const rows = page.all(after, PAGE_ROWS)
+    const rows = inFile(file, () => page.all(after, PAGE_ROWS))
     for (const [rowId, ...values] of rows) {
       after = rowId
       yield columns.map((column, at) => {
         const value = values[at]
         if (value === null) return isNan(column.name, rowId) ? 'NaN' : null
-        return importedValue(column, value, column.name === layer.geometry)
+        const where = () => `${file}, table ${layer.name}, row ${rowId}, column ${column.name}`
+        return importedValue(column, value, column.name === layer.geometry, where)
       })
     }
     if (rows.length < PAGE_ROWS) return
@@ -152,24 +186,32 @@ function nanPlaces(db: Db, table: string): (column: string, rowId: bigint) => bo
 }
 
 /** Returns a value as `dataset.record.put` takes it. */
-function importedValue(column: StateColumn, value: unknown, isGeometry: boolean): unknown {
+function importedValue(
+  column: StateColumn,
+  value: unknown,
+  isGeometry: boolean,
+  where: () => string,
+): unknown {
   if (value instanceof Uint8Array) {
-    if (isGeometry) return Buffer.from(wkbOf(value)).toString('hex')
+    if (isGeometry) return Buffer.from(wkbOf(value, where)).toString('hex')
     return Buffer.from(value).toString('base64')
   }
   if (typeof value === 'bigint') return column.udtName === 'bool' ? value !== 0n : String(value)
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value)
-  return column.udtName.startsWith('json') ? (JSON.parse(value as string) as unknown) : value
+  return column.udtName.startsWith('json') ? parseJson(value as string, where(), 'a JSON value') : value
 }
 
 /** Sizes of envelopes by their code in the flags. */
 const ENVELOPE_BYTES = [0, 32, 48, 48, 64]
 
 /** Returns the WKB after the header of a GeoPackageBinary. */
-function wkbOf(blob: Uint8Array): Uint8Array {
+function wkbOf(blob: Uint8Array, where: () => string): Uint8Array {
   const [g, p, , flags = 0] = blob
-  if (g !== 0x47 || p !== 0x50) throw new Error('found a geometry without the magic GP')
-  const envelope = ENVELOPE_BYTES[(flags >> 1) & 7]
-  if (envelope === undefined) throw new Error('found a geometry with an unknown envelope code')
+  if (g !== 0x47 || p !== 0x50)
+    throw new Error(`${where()}: found a geometry without the magic GP, expected a GeoPackageBinary`)
+  const code = (flags >> 1) & 7
+  const envelope = ENVELOPE_BYTES[code]
+  if (envelope === undefined)
+    throw new Error(`${where()}: found a geometry with the envelope code ${code}, expected 0 to 4`)
   return blob.subarray(8 + envelope)
 }

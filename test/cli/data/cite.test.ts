@@ -112,6 +112,8 @@ t.test('cite: faults in one line, wrong usage with exit code 2', async (t) => {
   writeFileSync(path.join(dir, 'bad.csv'), 'id,name\r\n1\r\n')
   writeFileSync(path.join(dir, 'other.csv'), 'id,colour\r\n1,red\r\n')
   writeFileSync(path.join(dir, 'x.geojson'), '{"type":"Point"}')
+  writeFileSync(path.join(dir, 'bad.geojson'), '{"citation":{"columns":"id"},"features":[]}')
+  writeFileSync(path.join(dir, 'bad.gpkg'), 'no database')
   const cases: [string[], number, RegExp][] = [
     [['cite', 'verify', 'nobody'], 1, /no citation is named nobody/],
     [['cite', 'export', 'nobody', '-o', 'x.csv'], 1, /no citation is named nobody/],
@@ -126,7 +128,17 @@ t.test('cite: faults in one line, wrong usage with exit code 2', async (t) => {
     [['cite', 'import', 'x.csv', '--dataset', 'roads'], 1, /is empty, expected a line of column names/],
     [['cite', 'import', 'bad.csv', '--dataset', 'roads'], 1, /record 2: found 1 values, expected 2/],
     [['cite', 'import', 'other.csv', '--dataset', 'roads'], 1, /"colour", which the dataset lacks/],
-    [['cite', 'import', 'x.geojson', '--dataset', 'roads'], 1, /not a GeoJSON FeatureCollection/],
+    [
+      ['cite', 'import', 'x.geojson', '--dataset', 'roads'],
+      1,
+      /x\.geojson, features: found nothing, expected the array of Features/,
+    ],
+    [
+      ['cite', 'import', 'bad.geojson', '--dataset', 'roads'],
+      1,
+      /citation\.columns: found "id", expected an array/,
+    ],
+    [['cite', 'import', 'bad.gpkg', '--dataset', 'roads'], 1, /bad\.gpkg cannot be read as a GeoPackage/],
     [
       ['cite', 'import', 'x.csv', '--dataset', 'roads', '--on-conflict', 'perhaps'],
       2,

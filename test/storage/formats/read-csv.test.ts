@@ -132,5 +132,8 @@ t.test(
     await t.rejects(recordsOf(t, 'a,b\n1,2\n3\n', 'a int', 'b int?'), {
       message: `${folder}/x.csv, record 3: found 1 values, expected 2`,
     })
+    await t.rejects(recordsOf(t, 'a,j\n1,{}\n2,{\n', 'a int', 'j json'), {
+      message: /x\.csv, record 3, column j: found no JSON \(.+\), expected a JSON value$/,
+    })
   },
 )

@@ -1,3 +1,4 @@
+import { readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
@@ -121,11 +122,15 @@ t.test('openGeopackage: envelopes of every size are skipped, unknown ones refuse
   const described = columns('geom geometry?')
   t.same(await recordsOf(opened(t, all), described), Array(5).fill([WKB.toString('hex')]))
   for (const [blob, message] of [
-    [packed(5, 0), 'found a geometry with an unknown envelope code'],
-    [WKB, 'found a geometry without the magic GP'],
-    [Buffer.alloc(0), 'found a geometry without the magic GP'],
-  ] as const)
-    await t.rejects(recordsOf(opened(t, made(t, layer, fill([blob]))), described), { message })
+    [packed(5, 0), 'found a geometry with the envelope code 5, expected 0 to 4'],
+    [WKB, 'found a geometry without the magic GP, expected a GeoPackageBinary'],
+    [Buffer.alloc(0), 'found a geometry without the magic GP, expected a GeoPackageBinary'],
+  ] as const) {
+    const file = made(t, layer, fill([blob]))
+    await t.rejects(recordsOf(opened(t, file), described), {
+      message: `${file}, table places, row 1, column geom: ${message}`,
+    })
+  }
 })
 
 t.test('openGeopackage: more rows than a page come once each, in the order of their ids', async (t) => {
@@ -205,7 +210,79 @@ t.test('openGeopackage: a null that the metadata marks is NaN, in its row and co
   ])
 })
 
-t.test('openGeopackage: a file without a layer is refused by its name', async (t) => {
-  const file = made(t, "INSERT INTO gpkg_contents VALUES ('pictures', 'tiles')")
-  t.throws(() => openGeopackage(file), { message: `${file} has no table of features or attributes` })
+/** Reports whether this process has a file open. */
+function isOpen(file: string): boolean {
+  return readdirSync('/proc/self/fd').some((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`) === file
+    } catch {
+      return false // the descriptor of the listing itself
+    }
+  })
+}
+
+t.test('openGeopackage: a refused file is named with the place, and not left open', async (t) => {
+  const json = (text: string) => `${PLACES} ${METADATA}
+    INSERT INTO gpkg_metadata VALUES (1, 'application/json', '{"title":"x"}'), (7, 'application/json', '${text}')`
+  const reason = 'Unexpected end of JSON input'
+  for (const [sql, message] of [
+    ["INSERT INTO gpkg_contents VALUES ('pictures', 'tiles')", ' has no table of features or attributes'],
+    [PLACES, ': found no table places, expected the one that gpkg_contents lists'],
+    ['DROP TABLE gpkg_contents', ': found no table gpkg_contents, expected a GeoPackage'],
+    [
+      'ALTER TABLE gpkg_contents RENAME COLUMN data_type TO kind',
+      ' cannot be read as a GeoPackage: no such column: c.data_type',
+    ],
+    [json('{"a":'), `, gpkg_metadata 7: found no JSON (${reason}), expected JSON, as its mime_type states`],
+    [
+      json('{"citation":{"columns":1}}'),
+      ', gpkg_metadata 7, citation.columns: found 1, expected an array of columns',
+    ],
+  ] as const) {
+    const file = made(t, sql)
+    t.throws(() => openGeopackage(file), { message: `${file}${message}` }, sql)
+    t.notOk(isOpen(file), sql)
+  }
+  const fine = made(t, json('{}'))
+  const kept = openGeopackage(fine)
+  t.ok(isOpen(fine))
+  kept.close()
+  t.notOk(isOpen(fine))
+})
+
+t.test('openGeopackage: what is no SQLite file, or no file, is refused by its name', async (t) => {
+  const file = path.join(t.testdir(), 'x.gpkg')
+  const cannot = `${file} cannot be read as a GeoPackage:`
+  t.throws(() => openGeopackage(file), { message: `${cannot} unable to open database file` })
+  writeFileSync(file, 'no database, but long enough')
+  t.throws(() => openGeopackage(file), { message: `${cannot} file is not a database` })
+  t.notOk(isOpen(file))
+})
+
+t.test('openGeopackage: JSON that describes nothing is that of another program', async (t) => {
+  for (const text of ['null', '[]', '{"citation":"Doe 2020"}', '{"citation":{"title":"x"}}']) {
+    const file = made(
+      t,
+      `${PLACES} ${METADATA} INSERT INTO gpkg_metadata VALUES (1, 'application/json', '${text}')`,
+    )
+    t.equal(opened(t, file).columns?.length, 3, text)
+  }
+})
+
+t.test('openGeopackage: a file of attributes alone may lack the table of geometry columns', async (t) => {
+  const sql = `DROP TABLE gpkg_geometry_columns; INSERT INTO gpkg_contents VALUES ('notes', 'attributes');
+    CREATE TABLE notes (v TEXT); INSERT INTO notes VALUES ('a')`
+  const file = opened(t, made(t, sql))
+  t.same(file.columns, columns('v text?'))
+  t.same(await recordsOf(file, columns('v text?')), [['a']])
+})
+
+t.test('openGeopackage: a JSON column without JSON is refused with its row', async (t) => {
+  const file = made(
+    t,
+    `${PLACES} CREATE TABLE places (fid INTEGER PRIMARY KEY, j TEXT); INSERT INTO places VALUES (1, '[1]'), (9, '{')`,
+  )
+  await t.rejects(recordsOf(opened(t, file), columns('j json?')), {
+    message: new RegExp(`^${file}, table places, row 9, column j: found no JSON .+, expected a JSON value$`),
+  })
 })
