@@ -6,7 +6,7 @@ import { createModelBytes, createNode, FL, MODELS, makeWorkspace, put, runVerb }
 
 /**
  * Keeps the databases of a released version as test/fixtures/databases/<version>: `node scripts/make-fixture-database.mjs`
- * after `npm run build`, once, when a version is released. `test/storage/released.test.ts` migrates every one of them with
+ * after `npm run build`, once, when a version is released. `test/storage/sqlite/released.test.ts` migrates every one of them with
  * the program as it is, so a fixture of an older version cannot be made again.
  */
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'))

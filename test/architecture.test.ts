@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 
@@ -137,6 +137,9 @@ const WIRING = ['gateway', 'cli']
 /** Rooms that use no Node built-ins. */
 const NO_BUILTINS = ['routing', 'geo', 'risk']
 
+/** Folders of `test/` without a counterpart in `src/`; `docs/contributing.md` says what they hold. */
+const TEST_FOLDERS = ['e2e', 'browser', 'docs', 'scripts']
+
 /** npm package → the rooms that own it. */
 const OWNERS: Record<string, readonly string[]> = {
   hono: ['http'],
@@ -191,6 +194,19 @@ t.test('architecture: no import circle, types included', async (t) => {
 t.test('architecture: the top of src/ holds the named files only', async (t) => {
   const files = readdirSync('src').filter((name) => name.endsWith('.ts'))
   t.same(files.sort(), TOP.map((name) => `${name}.ts`).sort())
+})
+
+t.test('architecture: every folder of tests mirrors a folder of the sources', async (t) => {
+  const folders = new Set(
+    sourceFiles('test')
+      .filter((file) => file.endsWith('.test.ts'))
+      .map((file) => path.relative('test', path.dirname(file))),
+  )
+  const others = [...folders].filter((folder) => !TEST_FOLDERS.includes(folder.split(path.sep)[0] ?? ''))
+  t.same(
+    others.filter((folder) => !existsSync(path.join('src', folder))),
+    [],
+  )
 })
 
 t.test('architecture: no file is longer than 400 lines', async (t) => {

@@ -2,17 +2,17 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import path from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
-import { computeSums } from '../../src/storage/formats/checksum.js'
-import type { DatabaseName } from '../../src/storage/maintenance.js'
-import { createCitationReader } from '../../src/storage/sqlite/citations/store.js'
-import { openDataDb } from '../../src/storage/sqlite/connection/data-db.js'
+import { computeSums } from '../../../src/storage/formats/checksum.js'
+import type { DatabaseName } from '../../../src/storage/maintenance.js'
+import { createCitationReader } from '../../../src/storage/sqlite/citations/store.js'
+import { openDataDb } from '../../../src/storage/sqlite/connection/data-db.js'
 import {
   checkDatabase,
   countRows,
   KNOWN_VERSIONS,
   schemaVersionOf,
-} from '../../src/storage/sqlite/maintenance/database-facts.js'
-import { openState } from '../../src/storage/sqlite/state.js'
+} from '../../../src/storage/sqlite/maintenance/database-facts.js'
+import { openState } from '../../../src/storage/sqlite/state.js'
 
 /** Databases of every released version, made once by `scripts/make-fixture-database.mjs`. */
 const FOLDER = 'test/fixtures/databases'

@@ -1,14 +1,14 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
-import { describeSettings, type Settings } from '../src/config.js'
-import { writeGraphFile } from '../src/mapbuild/graph/write-graph.js'
-import { APIS, ROUTING } from './support/limits/apis.js'
-import type { Crossing } from './support/limits/crossing.js'
-import { TRANSPORT } from './support/limits/transport.js'
-import { makeGraph } from './support/make-graph.js'
-import { startGateway } from './support/start-gateway.js'
-import { town } from './support/town.js'
+import { describeSettings, type Settings } from '../../src/config.js'
+import { writeGraphFile } from '../../src/mapbuild/graph/write-graph.js'
+import { APIS, ROUTING } from '../support/limits/apis.js'
+import type { Crossing } from '../support/limits/crossing.js'
+import { TRANSPORT } from '../support/limits/transport.js'
+import { makeGraph } from '../support/make-graph.js'
+import { startGateway } from '../support/start-gateway.js'
+import { town } from '../support/town.js'
 
 const CROSSINGS: Record<string, Crossing> = { ...TRANSPORT, ...APIS, ...ROUTING }
 
