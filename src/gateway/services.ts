@@ -83,6 +83,7 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
       sessions: withPromptCleaning(sessions, housekeeping),
       searcher,
       readers: timedReaders(threads.readers, nowUs),
+      smallReads: loading.smallReads,
       loader: loading.loader,
       datasets,
       clock: state.clock,

@@ -11,8 +11,9 @@ import type { Log } from '../log.js'
 import type { Keyring } from '../storage/keyring.js'
 import { type DataDb, openDataDb } from '../storage/sqlite/connection/data-db.js'
 import { retryBusy } from '../storage/sqlite/connection/database.js'
+import { openSmallReader } from '../storage/sqlite/tables/small-reader.js'
 import { openTables } from '../storage/sqlite/tables/store.js'
-import type { TableReader } from '../storage/tables.js'
+import type { SmallReads, TableReader } from '../storage/tables.js'
 import { createLoader, type Loader } from '../tables/loader.js'
 import type { WorkerClient } from '../worker/client.js'
 import type { GatewayContext } from './apis.js'
@@ -38,6 +39,8 @@ export interface LoaderServices {
   readonly data: DataDb
   readonly loader: Loader
   readonly tables: TableReader
+  /** short reads of tables, which need no thread */
+  readonly smallReads: SmallReads
   /** Returns the bytes of a stored file. @throws Error when there are none with this digest */
   readFile(digest: string): Promise<Uint8Array>
   /** reader of the bodies of the data loader's path */
@@ -56,7 +59,9 @@ export async function openLoaderServices(options: LoaderServicesOptions): Promis
   const files = createBlobStore({ dir: layout.filesDir, tempDir: layout.tempDir, requireSpace })
   const readFile = (digest: string) => readBlob(files, digest)
   const { pageRows } = limits
-  const tables = openTables(data, { timeZoneMin, pageRows, keyring, readFile, nowUs })
+  const reading = { timeZoneMin, pageRows, keyring, readFile, nowUs }
+  const tables = openTables(data, reading)
+  const small = openSmallReader(layout.dataDb, reading)
   const loader = withNameLimit(
     createLoader({ tables: tables.store, jobs, files, keyring, timeZoneMin, nowUs, requireSpace, log }),
     limits.nameChars,
@@ -70,7 +75,11 @@ export async function openLoaderServices(options: LoaderServicesOptions): Promis
     readFile,
     answerBody: createBodyAnswerer(config, layout, jobs, requireSpace),
     addStream: (request) => addStream(loader, request, lineLimits),
-    close: () => data.close(),
+    smallReads: small,
+    close() {
+      small.close()
+      data.close()
+    },
   }
 }
 

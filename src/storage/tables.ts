@@ -165,6 +165,17 @@ export interface TableReader {
   count(table: LoaderTable, query: TableQuery, signal?: AbortSignal, paths?: QueryPaths): Promise<number>
 }
 
+/** Reads of loader tables that are short enough for the main thread. */
+export interface SmallReads {
+  /**
+   * Reads the matching rows of a loader table, of one state of it.
+   *
+   * @returns undefined for a read that is not small, or a name that no loader table has
+   * @throws AppError BAD_CONDITION, INVALID_PARAMS for an unknown column
+   */
+  read(name: string, query: TableQuery): Promise<{ table: LoaderTable; rows: TableRow[] } | undefined>
+}
+
 /** Options of a table reader. */
 export interface TableReaderOptions {
   /** `service.timeZone`, minutes east of UTC */

@@ -1,9 +1,9 @@
 import type { z } from 'zod'
 import { defineMethod } from '../../rpc/define-method.js'
-import { textResult } from '../../rpc/result.js'
+import { rawJson, textResult } from '../../rpc/result.js'
 import { readPeriod } from '../period.js'
 import type { MapContext } from './context.js'
-import { EVENTDATA_READ, type EventdataRead } from './reads.js'
+import { EVENTDATA_READ, type EventdataRead, eventsText, hasSmallArea, wholeQuery } from './reads.js'
 import { EventdataParams, EventdataResult } from './schema.js'
 
 export const eventdata = defineMethod({
@@ -16,8 +16,11 @@ export const eventdata = defineMethod({
   result: EventdataResult,
   paramsIn: 'array',
   async handle(params, context: MapContext) {
-    const { readers, signal } = context
-    return textResult((await readers.read(EVENTDATA_READ, readOf(params, context), { signal })).text)
+    const { readers, smallReads, signal } = context
+    const read = readOf(params, context)
+    const small = hasSmallArea(read) ? await smallReads?.read(read.table, wholeQuery(read)) : undefined
+    if (small !== undefined) return rawJson(eventsText(small.table, small.rows))
+    return textResult((await readers.read(EVENTDATA_READ, read, { signal })).text)
   },
 })
 

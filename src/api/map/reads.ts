@@ -1,5 +1,6 @@
 import { type Caller, requireScope } from '../../auth/caller.js'
 import type { Config } from '../../config.js'
+import { countPositions } from '../../geo/coordinates.js'
 import type { MeshDegree } from '../../geo/mesh.js'
 import { prepareArea } from '../../geo/prepared-area.js'
 import type { Geometry } from '../../geo/types.js'
@@ -9,6 +10,7 @@ import {
   type Span,
   type TableQuery,
   type TableReader,
+  type TableRow,
 } from '../../storage/tables.js'
 import { unknownTable } from '../../tables/loader.js'
 import { readMeshCells } from '../../tables/mesh-riskmap.js'
@@ -52,7 +54,7 @@ export function mapReads(source: MapSource): Record<string, ReadHandler> {
       const table = await source.tables.find(name)
       if (table === undefined) throw unknownTable(name)
       requireReading(table, { scopes })
-      const whole = area === null ? query : { ...query, area: prepareArea(area) }
+      const whole = wholeQuery({ area, query })
       return { text: collectionText(undefined, readFeatures(source, table, whole, signal)) }
     },
     async [RISKMAP_READ](request: RiskmapRead, { signal }) {
@@ -73,6 +75,27 @@ function requireReading(table: LoaderTable, caller: Rights): void {
 
 const COLLECTION_NAME = 'requestExtraRiskmapResponse'
 
+/** Returns the query of a read, with its area. */
+export function wholeQuery({ area, query }: Pick<EventdataRead, 'area' | 'query'>): TableQuery {
+  return area === null ? query : { ...query, area: prepareArea(area) }
+}
+
+/** Most positions of the area of a small read: one comparison of it stays below a millisecond. */
+const SMALL_POSITIONS = 100
+
+/** True when the area is no obstacle to a small read. */
+export function hasSmallArea({ area }: Pick<EventdataRead, 'area'>): boolean {
+  if (area === null) return true
+  return area.type !== 'GeometryCollection' && countPositions(area.coordinates) <= SMALL_POSITIONS
+}
+
+/** Returns a whole FeatureCollection. */
+export function eventsText(table: LoaderTable, rows: readonly TableRow[]): string {
+  const name = nameInFeatures(table)
+  const texts = rows.map(({ geometry, properties }) => eventText(name, geometry, properties))
+  return `{"type":"FeatureCollection","features":[${texts.join(',')}]}`
+}
+
 /** Yields texts of Features. */
 async function* readFeatures(
   { tables }: MapSource,
@@ -87,16 +110,12 @@ async function* readFeatures(
 }
 
 /** Returns the property `table` of a table's Features. */
-export function nameInFeatures({ schema, tableName }: LoaderTable): string {
+function nameInFeatures({ schema, tableName }: LoaderTable): string {
   return `${schema}.${tableName}`
 }
 
 /** Returns the text of a Feature. The property `table` comes first; a column of that name replaces it. */
-export function eventText(
-  table: string,
-  geometry: Geometry | null,
-  properties: Record<string, unknown>,
-): string {
+function eventText(table: string, geometry: Geometry | null, properties: Record<string, unknown>): string {
   return JSON.stringify({ type: 'Feature', geometry, properties: { table, ...properties } })
 }
 

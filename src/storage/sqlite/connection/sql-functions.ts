@@ -15,6 +15,9 @@ interface Registry {
   throwIfEnded(): void
 }
 
+/** Error of a statement that met a value which is too large for its reader. */
+export const VALUE_TOO_LARGE = new Error('a value is too large for a small read')
+
 /** Lists of patterns that are kept compiled. */
 const MAX_PATTERNS = 16
 
@@ -53,6 +56,9 @@ export function addSqlFunctions(db: Db): void {
     typeof text === 'string' ? Number(isLike(registry, text, String(patterns), isAll)) : null
   db.function('like_all', { deterministic: true }, like(true))
   db.function('like_any', { deterministic: true }, like(false))
+  db.function('value_too_large', () => {
+    throw VALUE_TOO_LARGE
+  })
   db.function('row_alive', (_rowId: unknown) => {
     registry.throwIfEnded()
     return 1

@@ -58,6 +58,24 @@ interface Reading {
   readonly options: TableReaderOptions
   readonly env: ValueEnv
   readonly pause: Pause
+  /** largest value of a row; absent for no limit */
+  readonly maxValueBytes?: number
+}
+
+/** Largest value that a small read takes, bytes. */
+const SMALL_VALUE_BYTES = 16 * 1024
+
+/**
+ * Reads pages as `TableReader.pages` does.
+ *
+ * @throws VALUE_TOO_LARGE for a large value, before it is read; what `pause` throws
+ */
+export function readPagesWithin(
+  reading: Reading,
+  table: LoaderTable,
+  query: TableQuery,
+): AsyncGenerator<TableRow[]> {
+  return readPages({ ...reading, maxValueBytes: SMALL_VALUE_BYTES }, table, query, DEFAULT_PATHS)
 }
 
 async function* readPages(
@@ -91,9 +109,12 @@ async function* readPages(
   }
 }
 
-function matchesOf({ db, options, pause }: Reading, plan: QueryPlan): AsyncGenerator<MatchRow[]> {
+function matchesOf(
+  { db, options, pause, maxValueBytes }: Reading,
+  plan: QueryPlan,
+): AsyncGenerator<MatchRow[]> {
   const pageRows = plan.columns.some(({ file }) => file !== null) ? FILE_PAGE_ROWS : options.pageRows
-  const reading: MatchReading = { db, plan, select: selectOf(plan), pageRows, pause }
+  const reading: MatchReading = { db, plan, select: selectOf(plan, maxValueBytes), pageRows, pause }
   if (plan.order.length > 0) return matchesSorted(reading, options.pageRows)
   const { offset = 0, limit = Infinity, isFromEnd = false } = plan.query
   // where every row matches, no more rows are read than are wanted
@@ -126,6 +147,13 @@ function countAll(db: Db, table: LoaderTable): number {
   return oneValue(db, `SELECT count(*) FROM ${tableSql(table)}`)
 }
 
-function selectOf(plan: QueryPlan): string {
-  return [`t.${ROW_ID}`, 't.location', ...plan.columns.map(({ name }) => `t.${identifier(name)}`)].join(', ')
+/** @param maxBytes value of any larger size ends the statement; only its head is read for that */
+function selectOf(plan: QueryPlan, maxBytes: number | undefined): string {
+  const names = ['location', ...plan.columns.map(({ name }) => name)]
+  const values = names.map((name) => {
+    const sql = `t.${identifier(name)}`
+    if (maxBytes === undefined) return sql
+    return `CASE WHEN octet_length(${sql}) > ${maxBytes} THEN value_too_large() ELSE ${sql} END`
+  })
+  return [`t.${ROW_ID}`, ...values].join(', ')
 }

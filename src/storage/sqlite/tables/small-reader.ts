@@ -1,0 +1,106 @@
+import type { ValueEnv } from '../../columns/column-type.js'
+import type { SmallReads, TableQuery, TableReaderOptions, TableRow } from '../../tables.js'
+import { openSnapshotReader, type SnapshotReader } from '../connection/data-db.js'
+import { VALUE_TOO_LARGE } from '../connection/sql-functions.js'
+import { findTable } from './catalog.js'
+import { readPagesWithin } from './reader.js'
+
+/** Most rows of a small read. */
+const MAX_ROWS = 500
+/** Longest time of a small read, ms; the last statement of it may take a little longer. */
+const MAX_MS = 4
+/** Connections; a read that finds none free is not small. */
+const MAX_CONNECTIONS = 2
+const CACHE_KIB = 1024
+
+interface SmallReaderOptions extends TableReaderOptions {
+  /** clock of the time limit, ms; the process's own unless given */
+  nowMs?(): number
+}
+
+interface SmallReader extends SmallReads {
+  close(): void
+}
+
+/**
+ * Opens the reader of small answers for the main thread: what is not finished within some rows, bytes and
+ * milliseconds is given up. Each answer is of one state of the table.
+ */
+export function openSmallReader(file: string, options: SmallReaderOptions): SmallReader {
+  const idle: SnapshotReader[] = []
+  let opened = 0
+  const take = (): SnapshotReader | undefined => {
+    const free = idle.pop()
+    if (free !== undefined || opened === MAX_CONNECTIONS) return free
+    opened++
+    return openSnapshotReader(file, { cacheKib: CACHE_KIB })
+  }
+  return {
+    async read(name, query) {
+      const snapshot = take()
+      if (snapshot === undefined) return undefined
+      snapshot.begin(() => undefined)
+      try {
+        return await readRows(snapshot, options, name, query)
+      } finally {
+        snapshot.end()
+        idle.push(snapshot)
+      }
+    },
+    close() {
+      for (const snapshot of idle.splice(0)) snapshot.close()
+    },
+  }
+}
+
+async function readRows(
+  { db }: SnapshotReader,
+  options: SmallReaderOptions,
+  name: string,
+  query: TableQuery,
+): ReturnType<SmallReads['read']> {
+  const table = findTable(db, name)
+  if (table === undefined || table.columns.some(({ file }) => file !== null) || !isSmall(query, table))
+    return undefined
+  const env: ValueEnv = { timeZoneMin: options.timeZoneMin, nowUs: BigInt(options.nowUs()) }
+  const { nowMs = () => performance.now() } = options
+  const endMs = nowMs() + MAX_MS
+  const pause = (): undefined => {
+    if (nowMs() > endMs) throw VALUE_TOO_LARGE
+  }
+  const rows: TableRow[] = []
+  try {
+    for await (const page of readPagesWithin({ db, options, env, pause }, table, query)) {
+      rows.push(...page)
+      if (rows.length > MAX_ROWS) return undefined
+    }
+  } catch (error) {
+    if (error === VALUE_TOO_LARGE) return undefined
+    throw error
+  }
+  return { table, rows }
+}
+
+/** A read that an index or its limit keeps short, so that trying it is seldom in vain. */
+function isSmall(
+  { conds, order, limit = Infinity, offset = 0, area, span }: TableQuery,
+  { uniqueColumns }: { uniqueColumns: readonly string[] },
+): boolean {
+  if (order !== undefined || offset > MAX_ROWS) return false
+  if (isEmpty(conds)) return limit <= MAX_ROWS || area !== undefined || span !== undefined
+  const [only, ...more] = uniqueColumns
+  return more.length === 0 && only !== undefined && isEqualTo(conds, only)
+}
+
+function isEmpty(conds: unknown): boolean {
+  return (
+    conds === undefined || (typeof conds === 'object' && conds !== null && Object.keys(conds).length === 0)
+  )
+}
+
+/** True for `{"=": [column, value]}`. */
+function isEqualTo(conds: unknown, column: string): boolean {
+  if (typeof conds !== 'object' || conds === null) return false
+  const [[operator, operands] = [], ...more] = Object.entries(conds)
+  return operator === '=' && more.length === 0 && Array.isArray(operands) && operands[0] === column
+}
