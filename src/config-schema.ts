@@ -333,6 +333,12 @@ const Update = z.strictObject({
     .describe('time after which an updated gateway that is not ready is rolled back, seconds'),
 })
 
+const Encryption = z.strictObject({
+  keyFile: file(
+    'key that encrypts secrets of upstreams and columns with need_crypto; absent: the systemd credential secret.key if there is one, else secret.key in the data directory',
+  ),
+})
+
 /** Settings, as in `edge.config.json`; each can be given as `FIELDGATE_SECTION__NAME`, some by a flag. */
 export const ConfigSchema = z.strictObject({
   $schema: z.string().max(4096).optional().describe('URL of the JSON Schema, for editors; not used'),
@@ -345,6 +351,7 @@ export const ConfigSchema = z.strictObject({
   service: Service.prefault({}),
   server: Server.prefault({}),
   log: LogSettings.prefault({}),
+  encryption: Encryption.prefault({}),
   session: Session.prefault({}),
   limits: Limits.prefault({}),
   reads: Reads.prefault({}),

@@ -219,7 +219,8 @@ async function keepOwn(
   { layout, configFile, signal }: BackupOptions,
 ): Promise<Manifest['own']> {
   const copies: [from: string | null, name: OwnName][] = [
-    [layout.keyFile, 'secret.key'],
+    // a key that was put elsewhere was put apart from the data: a backup must not bring them together
+    [path.dirname(layout.keyFile) === layout.root ? layout.keyFile : null, 'secret.key'],
     [configFile, 'edge.config.json'],
   ]
   const names: OwnName[] = [...databases]

@@ -37,7 +37,7 @@ export function findSettings(
   const dataDir = globals.dataDir === undefined ? {} : { dataDir: globals.dataDir }
   const loaded = loadConfig(file, deps.env, { ...flags, ...dataDir })
   if ('faults' in loaded) return { ...loaded, file }
-  const config = withAbsolutePaths(loaded, deps.cwd)
+  const config = withAbsolutePaths(loaded, deps)
   offerNativeDir(layoutOf(config.dataDir).nativeDir)
   return { ...loaded, config, dataDir: config.dataDir }
 }
@@ -53,12 +53,14 @@ function configFile(globals: GlobalOptions, deps: CliDeps): string | null {
  * Resolves paths: those of the file, and defaults, from the folder of the file, all others from the current
  * folder.
  */
-function withAbsolutePaths({ config, origins, file }: LoadedConfig, cwd: string): Config {
+function withAbsolutePaths({ config, origins, file }: LoadedConfig, { cwd, env }: CliDeps): Config {
   const absolute = (setting: string, value: string) => {
     const isOfFile = origins[setting] === 'file' || origins[setting] === 'default'
     return path.resolve(file !== null && isOfFile ? path.dirname(file) : cwd, value)
   }
   const { tlsCertFile, tlsKeyFile } = config.server
+  const { keyFile } = config.encryption
+  const credential = keyFile === undefined ? keyCredential(env) : absolute('encryption.keyFile', keyFile)
   return {
     ...config,
     dataDir: absolute('dataDir', config.dataDir),
@@ -67,6 +69,7 @@ function withAbsolutePaths({ config, origins, file }: LoadedConfig, cwd: string)
       ...(tlsCertFile === undefined ? {} : { tlsCertFile: absolute('server.tlsCertFile', tlsCertFile) }),
       ...(tlsKeyFile === undefined ? {} : { tlsKeyFile: absolute('server.tlsKeyFile', tlsKeyFile) }),
     },
+    encryption: credential === undefined ? {} : { keyFile: credential },
     backup: {
       ...config.backup,
       ...(config.backup.dir === undefined ? {} : { dir: absolute('backup.dir', config.backup.dir) }),
@@ -76,4 +79,11 @@ function withAbsolutePaths({ config, origins, file }: LoadedConfig, cwd: string)
       maps: config.routing.maps.map((map) => absolute('routing.maps', map)),
     },
   }
+}
+
+/** Key file that systemd passes as the credential `secret.key`. @see systemd.exec(5), LoadCredential= */
+function keyCredential({ CREDENTIALS_DIRECTORY }: CliDeps['env']): string | undefined {
+  if (CREDENTIALS_DIRECTORY === undefined || CREDENTIALS_DIRECTORY === '') return undefined
+  const file = path.join(CREDENTIALS_DIRECTORY, 'secret.key')
+  return existsSync(file) ? file : undefined
 }

@@ -30,7 +30,7 @@ export interface ExportedInput {
 interface ExportDeps {
   /** one snapshot for all inputs of a run */
   readonly states: RowStates
-  readonly keyring: Pick<Keyring, 'decrypt'>
+  readonly keyring: Pick<Keyring, 'read'>
   /** `service.timeZone`, minutes east of UTC */
   readonly timeZoneMin: number
   /** µs UTC */

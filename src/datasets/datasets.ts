@@ -104,7 +104,7 @@ export interface DatasetsOptions {
   /** absent where there is no other thread */
   readonly bulk?: BulkWork
   readonly log: Pick<Log, 'error'>
-  readonly keyring: Pick<Keyring, 'decrypt'>
+  readonly keyring: Pick<Keyring, 'read'>
   /** reads the bytes of a stored file by its digest, for columns of type `file` */
   readFile(digest: string): Promise<Uint8Array>
   /** Returns a fresh UUID. */

@@ -11,7 +11,7 @@ interface PrintOptions {
   /** name of the dataset or loader table, which encrypted values are bound to */
   readonly tableName: string
   readonly env: ValueEnv
-  readonly keyring: Pick<Keyring, 'decrypt'>
+  readonly keyring: Pick<Keyring, 'read'>
   /** reads the bytes of a stored file by its digest, for columns of type `file` */
   readFile(digest: string): Promise<Uint8Array>
 }

@@ -10,7 +10,7 @@ export type RecordPages = AsyncGenerator<Record<string, unknown>[]>
 /** Parts that reading a citation uses. */
 export interface CitationReading {
   readonly citations: Pick<CitationStore, 'find'>
-  readonly keyring: Pick<Keyring, 'decrypt'>
+  readonly keyring: Pick<Keyring, 'read'>
   /** reads the bytes of a stored file by its digest, for columns of type `file` */
   readFile(digest: string): Promise<Uint8Array>
   /** µs UTC */

@@ -1,4 +1,7 @@
+import type { DataLayout } from '../files/layout.js'
 import { createClock } from '../storage/clock.js'
+import { createKeyring, KEY_FINGERPRINT, readKeyFile } from '../storage/keyring.js'
+import type { Maintenance } from '../storage/maintenance.js'
 import { type CheckContext, error, type Finding, isoTime, ok, warning } from './finding.js'
 
 /** Time before the expiry of a key from which it is a warning: two weeks. */
@@ -14,7 +17,7 @@ export async function checkKeys({ layout, nowUs, maintenance }: CheckContext): P
   const keys = await facts.keys(layout.root)
   const active = keys.filter((key) => !clock.hasPassed(key.expiresAtUs))
   const admins = active.filter((key) => key.scopes.includes('admin'))
-  const findings: Finding[] = []
+  const findings: Finding[] = await checkKeyFile(layout, maintenance)
   if (admins.length === 0)
     findings.push(
       error(
@@ -34,4 +37,16 @@ export async function checkKeys({ layout, nowUs, maintenance }: CheckContext): P
   return findings.length > 0
     ? findings
     : [ok(`${active.length} active keys, ${admins.length} of them with the scope admin`)]
+}
+
+/** Checks that the key of encrypted values is there, and is the one that encrypted them. */
+async function checkKeyFile({ root, keyFile }: DataLayout, { facts }: Maintenance): Promise<Finding[]> {
+  if (!(await facts.hasEncrypted(root))) return []
+  const key = readKeyFile(keyFile)
+  const advice =
+    'put the key back from where it is kept, or name its place in encryption.keyFile; the gateway does not start without it'
+  if (key === undefined) return [error(`${keyFile} is missing, but values are encrypted with it`, advice)]
+  const noted = await facts.noted(root, KEY_FINGERPRINT)
+  if (noted === undefined || noted === createKeyring(key).fingerprint) return []
+  return [error(`${keyFile} holds another key than the one that encrypted values`, advice)]
 }

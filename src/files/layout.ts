@@ -39,8 +39,8 @@ export interface DataLayout {
  */
 export const RESTORE_PART = 'restore.part'
 
-/** Returns the paths of a data directory. Creates nothing. */
-export function layoutOf(dataDir: string): DataLayout {
+/** Returns the paths of a data directory. Creates nothing. @param keyFile absent for the one in the directory */
+export function layoutOf(dataDir: string, keyFile?: string): DataLayout {
   const root = path.resolve(dataDir)
   return {
     root,
@@ -56,7 +56,7 @@ export function layoutOf(dataDir: string): DataLayout {
     modulesDir: path.join(root, 'modules'),
     nativeDir: path.join(root, 'native'),
     dataprocDir: path.join(root, 'dataproc'),
-    keyFile: path.join(root, 'secret.key'),
+    keyFile: keyFile ?? path.join(root, 'secret.key'),
     firstKeyFile: path.join(root, 'first-admin-key'),
   }
 }

@@ -48,7 +48,7 @@ type Fetch = Parameters<typeof createHttpServer>[0]
  */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, dataDir } = options
-  const layout = layoutOf(dataDir)
+  const layout = layoutOf(dataDir, config.encryption.keyFile)
   makeDirectories(layout)
   emptyTempDir(layout)
   let answer: Fetch = createStartingRoutes().fetch

@@ -44,9 +44,16 @@ export function openBackups(options: ServicesOptions, state: State): BackupSched
 }
 
 /** Files that the settings name outside the data directory. A backup lists them and does not copy them. */
-export function outsideFiles({ server, sync, routing, dataproc }: Config): string[] {
+export function outsideFiles({ server, sync, routing, dataproc, encryption }: Config): string[] {
   const { tlsCertFile, tlsKeyFile } = server
-  const named = [tlsCertFile, tlsKeyFile, sync.caFile, dataproc.modulesDir, ...routing.maps]
+  const named = [
+    tlsCertFile,
+    tlsKeyFile,
+    encryption.keyFile,
+    sync.caFile,
+    dataproc.modulesDir,
+    ...routing.maps,
+  ]
   return named.filter((file) => file !== undefined)
 }
 

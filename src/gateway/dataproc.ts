@@ -158,7 +158,10 @@ function nodeCommand(nodePath: string | undefined): Command {
  * Returns files and directories outside the data directory that modules must not read: backups hold every
  * key.
  */
-function secretPlaces({ backup, server }: Config, configFile: string | null | undefined): string[] {
-  const places = [backup.dir, server.tlsKeyFile, configFile ?? undefined]
+function secretPlaces(
+  { backup, server, encryption }: Config,
+  configFile: string | null | undefined,
+): string[] {
+  const places = [backup.dir, server.tlsKeyFile, encryption.keyFile, configFile ?? undefined]
   return places.filter((place) => place !== undefined).map((place) => path.resolve(place))
 }

@@ -4,10 +4,12 @@ import type { AuthStores } from '../auth/authenticate.js'
 import type { BackupSchedule } from '../backup/schedule.js'
 import { parseOffset } from '../datetime.js'
 import { createDiskSpace, type DiskSpace } from '../files/disk-space.js'
+import type { DataLayout } from '../files/layout.js'
 import { probeWrite } from '../files/write-probe.js'
 import type { PartState } from '../http/health-routes.js'
-import { openKeyring } from '../storage/keyring.js'
+import { KEY_FINGERPRINT, openKeyring } from '../storage/keyring.js'
 import { HAS_DATA } from '../storage/sqlite/connection/refuse-loss.js'
+import { hasEncryptedValues } from '../storage/sqlite/maintenance/encrypted-values.js'
 import { openState } from '../storage/sqlite/state.js'
 import type { State } from '../storage/state.js'
 import type { GatewayContext } from './apis.js'
@@ -47,8 +49,16 @@ export interface Services {
 export async function openServices(options: ServicesOptions): Promise<Services> {
   const { config, layout, log } = options
   const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
-  const keyring = openKeyring(layout.keyFile)
+  const keyring = openKeyring(layout.keyFile, {
+    hasEncrypted: () => hasEncryptedValues(layout.root),
+    onUnreadable: (column) =>
+      log.error(
+        { column },
+        'values of another key than the key file cannot be decrypted: they are shown as null',
+      ),
+  })
   const state = await openState(layout.stateDb, { keyring })
+  await requireSameKey(state, layout, keyring.fingerprint)
   const nowUs = () => state.clock.nowUs()
   const disk = createDiskSpace(layout.root, config.limits.diskReserveBytes)
   const threads = createThreads(options)
@@ -105,6 +115,21 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
       await state.close()
     },
   }
+}
+
+/**
+ * Compares the key with the one of earlier starts, and notes it.
+ *
+ * @throws Error when values were encrypted with another key
+ */
+async function requireSameKey({ meta, close }: State, layout: DataLayout, found: string): Promise<void> {
+  const noted = await meta.noted(KEY_FINGERPRINT)
+  if (noted === found) return
+  if (noted === undefined || !hasEncryptedValues(layout.root)) return await meta.note(KEY_FINGERPRINT, found)
+  await close()
+  throw new Error(
+    `the key file ${layout.keyFile} holds another key than the one that encrypted values of ${layout.root}: put that one back, or name its place in encryption.keyFile; nothing was changed`,
+  )
 }
 
 function authStores({ keys, sessions }: State): AuthStores {

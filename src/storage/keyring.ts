@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs'
 import path from 'node:path'
 
@@ -10,7 +10,17 @@ export interface Keyring {
   encrypt(text: string, context: string): Uint8Array
   /** @throws Error for another key, changed bytes or another context */
   decrypt(stored: Uint8Array, context: string): string
+  /**
+   * Decrypts a value of a row. One that this key cannot decrypt is null, and reported once per context: a row
+   * of another key must not hide the others.
+   */
+  read(stored: Uint8Array, context: string): string | null
+  /** digest by which a key is recognised; says nothing about the key */
+  readonly fingerprint: string
 }
+
+/** Name under which `meta` keeps the fingerprint of the key. */
+export const KEY_FINGERPRINT = 'key_fingerprint'
 
 /** AES-256-GCM as in NIST SP 800-38D: random nonce of 96 bits, tag of 128 bits. */
 const CIPHER = 'aes-256-gcm'
@@ -21,18 +31,43 @@ const TAG_BYTES = 16
 const VERSION = 1
 const FILE_HEAD = 'fieldgate-key-1 '
 
-/**
- * Opens a key file; creates one with a random key if it is missing.
- *
- * @throws Error for a file that is not a key file: a lost key must never be replaced silently
- */
-export function openKeyring(file: string): Keyring {
-  return createKeyring(readKeyFile(file) ?? createKeyFile(file))
+/** What opening a key file depends on. */
+export interface KeyringOptions {
+  /** true when values were encrypted with a key: a missing one is not replaced then */
+  hasEncrypted(): boolean
+  /** receives the context of values that cannot be decrypted, each context once */
+  onUnreadable?: (context: string) => void
 }
 
-/** Creates a keyring over a key of 32 bytes. */
-export function createKeyring(key: Uint8Array): Keyring {
+/**
+ * Opens a key file; creates one with a random key if it is missing and nothing was encrypted yet.
+ *
+ * @throws Error for a file that is not a key file, or a missing one of encrypted values: a lost key must never
+ *   be replaced silently
+ */
+export function openKeyring(file: string, { hasEncrypted, onUnreadable }: KeyringOptions): Keyring {
+  const key = readKeyFile(file)
+  if (key === undefined && hasEncrypted())
+    throw new Error(
+      `the key file ${file} is missing, but values are encrypted with it: put it back, or name its place in encryption.keyFile; nothing was changed`,
+    )
+  return createKeyring(key ?? createKeyFile(file), onUnreadable)
+}
+
+/** Creates a keyring over a key of 32 bytes. @param onUnreadable see `KeyringOptions` */
+export function createKeyring(key: Uint8Array, onUnreadable?: (context: string) => void): Keyring {
+  const reported = new Set<string>()
   return {
+    fingerprint: createHmac('sha256', key).update('fieldgate key fingerprint').digest('hex'),
+    read(stored, context) {
+      try {
+        return this.decrypt(stored, context)
+      } catch {
+        if (!reported.has(context)) onUnreadable?.(context)
+        reported.add(context)
+        return null
+      }
+    },
     encrypt(text, context) {
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(context, 'utf8'))

@@ -130,6 +130,8 @@ export interface StoredFacts {
   /** value that another room noted under a name; undefined when there is none */
   noted(dir: string, name: string): Promise<string | undefined>
   keys(dir: string): Promise<StoredKey[]>
+  /** true when secrets of upstreams, or rows of tables with encrypted columns, are stored */
+  hasEncrypted(dir: string): Promise<boolean>
   /** in the order of their digests */
   models(dir: string): Promise<NamedModel[]>
   /** number of model rows that are damaged, and hidden for that reason */

@@ -182,7 +182,7 @@ export interface TableReaderOptions {
   readonly timeZoneMin: number
   /** rows of a page */
   readonly pageRows: number
-  readonly keyring: Pick<Keyring, 'decrypt'>
+  readonly keyring: Pick<Keyring, 'read'>
   /** Returns the bytes of a stored file, for columns of type `file`. */
   readFile(digest: string): Promise<Uint8Array>
   /** µs UTC, for conditions that use `now()` */

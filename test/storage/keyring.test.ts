@@ -12,6 +12,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { createKeyring, openKeyring } from '../../src/storage/keyring.js'
 
+const NOTHING_YET = { hasEncrypted: () => false }
+
 t.test('property: what was encrypted comes back, and never twice the same bytes', async (t) => {
   const keyring = createKeyring(new Uint8Array(32).fill(1))
   fc.assert(
@@ -39,28 +41,47 @@ t.test('keyring: refuses bytes that were changed, moved, cut, or made with anoth
 t.test('key file: made once, for this user alone, and never replaced', async (t) => {
   const dir = t.testdir()
   const file = path.join(dir, 'secret.key')
-  const stored = openKeyring(file).encrypt('x', 'c')
+  const stored = openKeyring(file, NOTHING_YET).encrypt('x', 'c')
   t.equal(statSync(file).mode & 0o777, 0o600)
   t.same(readdirSync(dir), ['secret.key'], 'no temporary file is left')
   t.match(readFileSync(file, 'utf8'), /^fieldgate-key-1 [A-Za-z0-9+/]{43}=\n$/)
-  t.equal(openKeyring(file).decrypt(stored, 'c'), 'x')
+  t.equal(openKeyring(file, NOTHING_YET).decrypt(stored, 'c'), 'x')
 
   const other = path.join(dir, 'other.key')
   for (const content of ['', 'abc', 'fieldgate-key-1 AAAA', `fieldgate-key-2 ${'A'.repeat(43)}=`]) {
     writeFileSync(other, content)
-    t.throws(() => openKeyring(other), /is not a key file/)
+    t.throws(() => openKeyring(other, NOTHING_YET), /is not a key file/)
     t.equal(readFileSync(other, 'utf8'), content)
   }
   mkdirSync(path.join(dir, 'folder.key'))
-  t.throws(() => openKeyring(path.join(dir, 'folder.key')))
-  t.throws(() => openKeyring(path.join(dir, 'none', 'secret.key')), { code: 'ENOENT' })
+  t.throws(() => openKeyring(path.join(dir, 'folder.key'), NOTHING_YET))
+  t.throws(() => openKeyring(path.join(dir, 'none', 'secret.key'), NOTHING_YET), { code: 'ENOENT' })
 })
 
 t.test('key file: a link to a file that is gone is an error, not a new key', async (t) => {
   const dir = t.testdir()
   const file = path.join(dir, 'secret.key')
   symlinkSync(path.join(dir, 'lost.key'), file)
-  t.throws(() => openKeyring(file), { code: 'EEXIST' })
+  t.throws(() => openKeyring(file, NOTHING_YET), { code: 'EEXIST' })
   t.same(readdirSync(dir), ['secret.key'])
   t.equal(readlinkSync(file), path.join(dir, 'lost.key'))
+})
+
+t.test('key file: a missing one is not replaced when values were encrypted with it', async (t) => {
+  const dir = t.testdir()
+  const file = path.join(dir, 'secret.key')
+  t.throws(() => openKeyring(file, { hasEncrypted: () => true }), {
+    message: /^the key file \S+secret\.key is missing, but values are encrypted with it: put it back/,
+  })
+  t.same(readdirSync(dir), [])
+})
+
+t.test('keyring: read gives null for a value of another key, and reports each place once', async (t) => {
+  const places: string[] = []
+  const keyring = createKeyring(new Uint8Array(32).fill(1), (context) => places.push(context))
+  const other = createKeyring(new Uint8Array(32).fill(2)).encrypt('x', 'a')
+  t.equal(keyring.read(keyring.encrypt('x', 'a'), 'a'), 'x')
+  t.same([keyring.read(other, 'a'), keyring.read(other, 'a'), keyring.read(other, 'b')], [null, null, null])
+  t.same(places, ['a', 'b'])
+  t.not(keyring.fingerprint, createKeyring(new Uint8Array(32).fill(2)).fingerprint)
 })

@@ -38,7 +38,7 @@ async function backup(
   const { config, dataDir, file } = readSettings(flags, deps)
   const dir = given === undefined ? config.backup.dir : path.resolve(deps.cwd, given)
   if (dir === undefined) throw usageError('expected a directory for the backup, or the setting backup.dir')
-  const layout = layoutOf(dataDir)
+  const layout = layoutOf(dataDir, config.encryption.keyFile)
   const maintenance = createMaintenance()
   deps.makeFilesPrivate()
   const stop = new AbortController()

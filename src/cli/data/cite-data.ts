@@ -12,6 +12,7 @@ import { type DataDb, openDataDb } from '../../storage/sqlite/connection/data-db
 import { retryBusy } from '../../storage/sqlite/connection/database.js'
 import { createSweepLease } from '../../storage/sqlite/connection/lease.js'
 import { openDatasetStores } from '../../storage/sqlite/dataset-stores.js'
+import { hasEncryptedValues } from '../../storage/sqlite/maintenance/encrypted-values.js'
 import type { SweepLease } from '../../storage/sweep-lease.js'
 import type { CliDeps, GlobalOptions } from '../io.js'
 import { readSettings } from '../settings.js'
@@ -39,13 +40,13 @@ export async function withCiteData<O>(
 ): Promise<void> {
   const options = command.optsWithGlobals<O & GlobalOptions>()
   const { dataDir, config } = readSettings(options, deps)
-  const layout = layoutOf(dataDir)
+  const layout = layoutOf(dataDir, config.encryption.keyFile)
   if (!existsSync(layout.dataDb)) {
     throw new Error(`${dataDir} holds no tables yet: give the --data-dir of a gateway that has been running`)
   }
   deps.makeFilesPrivate()
   const data = await retryBusy(() => openDataDb(layout.dataDb))
-  const keyring = openKeyring(layout.keyFile)
+  const keyring = openKeyring(layout.keyFile, { hasEncrypted: () => hasEncryptedValues(layout.root) })
   const files = createBlobStore({ dir: layout.filesDir, tempDir: layout.tempDir })
   const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
   const readFile = (digest: string) => readBlob(files, digest)

@@ -6,6 +6,7 @@ import { readBlob } from '../../files/read-blob.js'
 import { openKeyring } from '../../storage/keyring.js'
 import { openDataDb } from '../../storage/sqlite/connection/data-db.js'
 import { retryBusy } from '../../storage/sqlite/connection/database.js'
+import { hasEncryptedValues } from '../../storage/sqlite/maintenance/encrypted-values.js'
 import { openTables } from '../../storage/sqlite/tables/store.js'
 import type { PutOptions, TableReader, TableStore } from '../../storage/tables.js'
 import { newPathId } from '../../tables/path-id.js'
@@ -34,12 +35,12 @@ export async function withTableData<T>(
   act: (tables: TableData) => Promise<T>,
 ): Promise<T> {
   const { dataDir, config } = readSettings(globals, deps)
-  const layout = layoutOf(dataDir)
+  const layout = layoutOf(dataDir, config.encryption.keyFile)
   deps.makeFilesPrivate()
   makeDirectories(layout)
   const data = await retryBusy(() => openDataDb(layout.dataDb))
   try {
-    const keyring = openKeyring(layout.keyFile)
+    const keyring = openKeyring(layout.keyFile, { hasEncrypted: () => hasEncryptedValues(layout.root) })
     const files = createBlobStore({ dir: layout.filesDir, tempDir: layout.tempDir })
     const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
     const nowUs = () => Date.now() * 1000

@@ -7,6 +7,7 @@ import { layoutOf } from '../../files/layout.js'
 import { openModelBlobs } from '../../gateway/models.js'
 import { openKeyring } from '../../storage/keyring.js'
 import { createSweepLease } from '../../storage/sqlite/connection/lease.js'
+import { hasEncryptedValues } from '../../storage/sqlite/maintenance/encrypted-values.js'
 import { openState } from '../../storage/sqlite/state.js'
 import type { State } from '../../storage/state.js'
 import type { SweepLease } from '../../storage/sweep-lease.js'
@@ -34,14 +35,16 @@ export async function withModelData<O>(
 ): Promise<void> {
   const options = command.optsWithGlobals<O & GlobalOptions>()
   const settings = readSettings(options, deps)
-  const layout = layoutOf(settings.dataDir)
+  const layout = layoutOf(settings.dataDir, settings.config.encryption.keyFile)
   if (!existsSync(layout.stateDb)) {
     throw new Error(
       `${settings.dataDir} holds no gateway's data: run \`fieldgate init\` with the same --data-dir first`,
     )
   }
   deps.makeFilesPrivate()
-  const state = await openState(layout.stateDb, { keyring: openKeyring(layout.keyFile) })
+  const state = await openState(layout.stateDb, {
+    keyring: openKeyring(layout.keyFile, { hasEncrypted: () => hasEncryptedValues(layout.root) }),
+  })
   try {
     const disk = createDiskSpace(layout.root, settings.config.limits.diskReserveBytes)
     const timeZoneMin = parseOffset(settings.config.service.timeZone) ?? 0

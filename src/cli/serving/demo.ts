@@ -11,6 +11,7 @@ import { writeGraphFile } from '../../mapbuild/graph/write-graph.js'
 import { openKeyring } from '../../storage/keyring.js'
 import { type DataDb, openDataDb } from '../../storage/sqlite/connection/data-db.js'
 import { retryBusy, transaction } from '../../storage/sqlite/connection/database.js'
+import { hasEncryptedValues } from '../../storage/sqlite/maintenance/encrypted-values.js'
 import { openState } from '../../storage/sqlite/state.js'
 import { findTable, registerTable } from '../../storage/sqlite/tables/catalog.js'
 import { putRecords } from '../../storage/sqlite/tables/put.js'
@@ -88,7 +89,7 @@ async function putFlood(data: DataDb, layout: DataLayout): Promise<void> {
     env: {
       timeZoneMin: 0,
       nowUs: BigInt(nowUs),
-      keyring: openKeyring(layout.keyFile),
+      keyring: openKeyring(layout.keyFile, { hasEncrypted: () => hasEncryptedValues(layout.root) }),
       newPathId: randomUUID,
     },
     putFile: () => Promise.reject(new Error('the flood table has no file columns')),

@@ -43,7 +43,7 @@ async function serve(options: ServeOptions, io: CliIo, deps: CliDeps): Promise<v
   deps.makeFilesPrivate()
   deps.keepHeapSmall()
   const log = deps.createLog(settings.config.log.level)
-  const layout = layoutOf(settings.dataDir)
+  const layout = layoutOf(settings.dataDir, settings.config.encryption.keyFile)
   makeDirectories(layout)
   // before the lock file is made, which shows that a gateway ran here
   refuseLoss(layout.stateDb, 'state.db', true)

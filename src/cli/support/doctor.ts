@@ -60,7 +60,7 @@ export async function runDoctor(
   const context: CheckContext = {
     config,
     configFile: file,
-    layout: layoutOf(dataDir),
+    layout: layoutOf(dataDir, config.encryption.keyFile),
     maintenance: createMaintenance(),
     version: deps.version,
     nowUs: Date.now() * 1000,
@@ -101,7 +101,7 @@ function print(io: CliIo, checks: Check[], isJson: boolean): void {
 async function resetClock(flags: DoctorFlags, io: CliIo, deps: CliDeps): Promise<void> {
   const settings = findSettings(flags, deps)
   if ('faults' in settings) return // runDoctor reports them
-  const layout: DataLayout = layoutOf(settings.dataDir)
+  const layout: DataLayout = layoutOf(settings.dataDir, settings.config.encryption.keyFile)
   const nowUs = Date.now() * 1000
   if (nowUs < WRITTEN_AT_US)
     throw new Error(

@@ -60,7 +60,10 @@ async function support(flags: SupportFlags, io: CliIo, deps: CliDeps): Promise<v
 async function gather(flags: SupportFlags, io: CliIo, deps: CliDeps): Promise<TarEntry[]> {
   const settings = findSettings(flags, deps)
   const dataDir = 'faults' in settings ? undefined : settings.dataDir
-  const layout = layoutOf(dataDir ?? deps.cwd)
+  const layout = layoutOf(
+    dataDir ?? deps.cwd,
+    'config' in settings ? settings.config.encryption.keyFile : undefined,
+  )
   const { databases, facts } = createMaintenance()
   const { mask, hasSecrets } = await makeMasker(layout, facts)
   const parts: [name: string, make: () => unknown][] = [

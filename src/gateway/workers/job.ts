@@ -39,7 +39,7 @@ export function runJobWorker(port: MessagePort, { config, layout }: JobWorkerDat
     requireSpace: (bytes) => disk.require(bytes),
   })
   const db = openBulkWriter(layout.dataDb)
-  const keyring = openKeyring(layout.keyFile)
+  const keyring = openKeyring(layout.keyFile, { hasEncrypted: () => true })
   const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
   const store = {
     // the main thread holds the turn of a job that writes, and jobs run one after another

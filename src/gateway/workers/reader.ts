@@ -6,6 +6,7 @@ import { parseOffset } from '../../datetime.js'
 import { createBlobStore } from '../../files/blob-store.js'
 import type { DataLayout } from '../../files/layout.js'
 import { readBlob } from '../../files/read-blob.js'
+import { createLog } from '../../log.js'
 import { createKept, createOgcService } from '../../ogc/answer.js'
 import { type Keyring, openKeyring } from '../../storage/keyring.js'
 import { type Bookmarks, createBookmarks } from '../../storage/sqlite/citations/bookmarks.js'
@@ -42,11 +43,17 @@ export function runReaderWorker(port: MessagePort, data: ReaderWorkerData): void
   const { layout } = data
   offerNativeDir(layout.nativeDir)
   const files = createBlobStore({ dir: layout.filesDir, tempDir: layout.tempDir })
+  const log = createLog(data.config.log.level)
+  const onUnreadable = (column: string) =>
+    log.error(
+      { column },
+      'values of another key than the key file cannot be decrypted: they are shown as null',
+    )
   let opened: Keyring | undefined
-  const keyring: Pick<Keyring, 'decrypt'> = {
-    decrypt(bytes, context) {
-      opened ??= openKeyring(layout.keyFile)
-      return opened.decrypt(bytes, context)
+  const keyring: Pick<Keyring, 'read'> = {
+    read(bytes, context) {
+      opened ??= openKeyring(layout.keyFile, { hasEncrypted: () => true, onUnreadable })
+      return opened.read(bytes, context)
     },
   }
   const readFile = (digest: string) => readBlob(files, digest)
@@ -63,7 +70,7 @@ export function runReaderWorker(port: MessagePort, data: ReaderWorkerData): void
 
 /** Parts that the sessions of a thread share. */
 interface Shared extends ReaderWorkerData {
-  readonly keyring: Pick<Keyring, 'decrypt'>
+  readonly keyring: Pick<Keyring, 'read'>
   readFile(digest: string): Promise<Uint8Array>
   readonly bookmarks: Bookmarks
   readonly digests: DigestCache

@@ -20,7 +20,7 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
 interface ExportOptions {
   readonly env: ValueEnv
-  readonly keyring: Pick<Keyring, 'decrypt'>
+  readonly keyring: Pick<Keyring, 'read'>
   /** reads the bytes of a stored file by its digest, for columns of type `file` */
   readFile(digest: string): Promise<Uint8Array>
   /** ends the export; no file is left */
@@ -122,7 +122,7 @@ async function openExport(
     for (const [at, { name, isEncrypted, isFile }] of columns.entries()) {
       const value = values[at] ?? null
       if (value === null) continue
-      if (isEncrypted) values[at] = decryptValue(info.datasetName, name, value, options.keyring)
+      if (isEncrypted) values[at] = readSecret(info.datasetName, name, value, options.keyring)
       else if (isFile) values[at] = await options.readFile(String(value))
     }
     return { rowId, values }
@@ -149,4 +149,11 @@ async function sync(name: string): Promise<void> {
   } finally {
     await handle.close()
   }
+}
+
+/** Decrypts a value. @throws Error for one of another key: an exported file must not lack it silently */
+function readSecret(table: string, column: string, value: Stored, keyring: Pick<Keyring, 'read'>): string {
+  const text = decryptValue(table, column, value, keyring)
+  if (text === null) throw new Error(`${table}.${column}: found a value of another key than the key file's`)
+  return text
 }

@@ -93,7 +93,12 @@ export async function openState(file: string, options: OpenStateOptions = {}): P
 }
 
 /** Keyring of a state that was opened without a key. */
-const NO_KEYRING: Keyring = { encrypt: missingKey, decrypt: missingKey }
+const NO_KEYRING: Keyring = {
+  encrypt: missingKey,
+  decrypt: missingKey,
+  read: missingKey,
+  fingerprint: '',
+}
 
 function missingKey(): never {
   throw new Error('the state was opened without a key for the secrets of upstreams')

@@ -22,7 +22,7 @@ interface FeatureSourcesOptions {
   readonly timeZoneMin: number
   /** most rows of a page */
   readonly pageRows: number
-  readonly keyring: Pick<Keyring, 'decrypt'>
+  readonly keyring: Pick<Keyring, 'read'>
   /** true where features are read without a key: encrypted columns are left out then */
   readonly isOpen: boolean
   /** µs UTC */

@@ -9,6 +9,7 @@ import type { Db } from '../connection/database.js'
 import { openPlain } from '../connection/snapshot.js'
 import { usedDigests } from '../tables/files.js'
 import { withDatabase } from './database-facts.js'
+import { hasEncryptedValues } from './encrypted-values.js'
 
 /** Facts from the rows of `state.db` and `data.db`. */
 export function createStoredFacts(): StoredFacts {
@@ -17,6 +18,7 @@ export function createStoredFacts(): StoredFacts {
     lastSeenUs: async (dir) => Number(readMeta(dir, 'last_seen_us') ?? 0),
     firstKeyAtUs: async (dir) => readNumber(dir, 'SELECT min(created_at_us) FROM api_key'),
     noted: async (dir, name) => readMeta(dir, name),
+    hasEncrypted: async (dir) => hasEncryptedValues(dir),
     keys: async (dir) => withDatabase(dir, 'state.db', readKeys),
     models: async (dir) =>
       withDatabase(dir, 'state.db', (db) =>

@@ -17,7 +17,9 @@ interface RowPrinting {
 /**
  * Returns rows in their JSON form: decrypted, and with the bytes of files.
  *
- * @throws Error when a stored value is damaged, or was encrypted with another key
+ * A value that was encrypted with another key is null.
+ *
+ * @throws Error when a stored value is damaged
  */
 export async function printRows(printing: RowPrinting, rows: readonly MatchRow[]): Promise<TableRow[]> {
   const printed: TableRow[] = []
@@ -41,7 +43,7 @@ export async function printRows(printing: RowPrinting, rows: readonly MatchRow[]
  */
 function printValue({ table, env, options }: RowPrinting, column: Column, stored: Stored): unknown {
   if (stored === null) return null
-  if (column.isEncrypted) return options.keyring.decrypt(stored as Uint8Array, cryptoContext(table, column))
+  if (column.isEncrypted) return options.keyring.read(stored as Uint8Array, cryptoContext(table, column))
   if (column.file === null) return typeOf(column.udtName).print(stored, env)
   return options.readFile(String(stored)).then((bytes) => Buffer.from(bytes).toString('base64'))
 }

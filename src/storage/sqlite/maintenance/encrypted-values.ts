@@ -1,0 +1,42 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { type Db, identifier } from '../connection/database.js'
+import { openPlain } from '../connection/snapshot.js'
+
+/**
+ * Returns whether a data directory holds values that were encrypted: secrets of upstreams, or rows of tables
+ * with encrypted columns. Databases of any schema are read, and left as they are.
+ */
+export function hasEncryptedValues(dir: string): boolean {
+  return (
+    finds(dir, 'state.db', 'upstream', hasRows('upstream')) ||
+    finds(dir, 'data.db', 'loader_table', hasSecretRows)
+  )
+}
+
+function finds(dir: string, name: string, table: string, look: (db: Db) => boolean): boolean {
+  const file = path.join(dir, name)
+  if (!existsSync(file)) return false
+  const db = openPlain(file, true)
+  try {
+    const isThere = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table)
+    return isThere !== undefined && look(db)
+  } finally {
+    db.close()
+  }
+}
+
+function hasRows(table: string): (db: Db) => boolean {
+  return (db) => db.prepare(`SELECT 1 FROM ${identifier(table)} LIMIT 1`).get() !== undefined
+}
+
+function hasSecretRows(db: Db): boolean {
+  const names = db
+    .prepare<[], string>(
+      `SELECT DISTINCT table_name FROM loader_table, json_each(columns)
+       WHERE json_extract(json_each.value, '$.isEncrypted')`,
+    )
+    .pluck()
+    .all()
+  return names.some((name) => hasRows(name)(db))
+}
