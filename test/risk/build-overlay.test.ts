@@ -5,6 +5,7 @@ import type { Geometry, Position } from '../../src/geo/types.js'
 import { encodeWkb } from '../../src/geo/wkb.js'
 import { buildOverlay, overlayBytes } from '../../src/risk/build-overlay.js'
 import { addCell, addCellWkb, type CellSet, createCellSet } from '../../src/risk/cell-set.js'
+import { createRectGrid } from '../../src/risk/rect-grid.js'
 import { cornerOffsets, readLine } from '../../src/routing/graph/geometry.js'
 import type { Graph } from '../../src/routing/graph/graph.js'
 import { findSegment, type Overlay } from '../../src/routing/search/overlay.js'
@@ -173,6 +174,51 @@ t.test(
     t.equal(overlayBytes(overlay), 4 + 8 + 20 + 5)
   },
 )
+
+t.test('buildOverlay: rectangles too many for a grid are half-open as well', async (t) => {
+  // no two share a border, so their table would have more than 4 million fields; all are far from the roads
+  const far = Array.from({ length: 1100 }, (_, i) => ({
+    geometry: box(1000 + i * 3, 1000 + i * 3, 1001 + i * 3, 1001 + i * 3),
+    level: 1,
+  }))
+  const cells = cellsOf([{ geometry: box(2, 2, 4, 4), level: 3 }, ...far])
+  t.equal(createRectGrid(cells), undefined)
+  const pieces = (from: [number, number], to: [number, number]) => {
+    const road: Road = { from: 0, to: 1, speed: [30, 30], lengthMm: 1000 }
+    const graph = makeGraph({ junctions: [place(...from), place(...to)], roads: [road] })
+    const overlay = buildOverlay(graph, cells)
+    return piecesOf(overlay, findSegment(overlay, 0)).map(({ endMm, level }) => [endMm, level])
+  }
+  for (const [at, expected] of [
+    [1.5, []],
+    [2, [[1000, 3]]],
+    [3, [[1000, 3]]],
+    [4, []],
+    [4.5, []],
+  ] as const) {
+    t.same(pieces([at, 2.5], [at, 3.5]), expected, `along x ${at}`)
+    t.same(pieces([2.5, at], [3.5, at]), expected, `along y ${at}`)
+  }
+  const [outwards, inwards] = [
+    [
+      [500, 3],
+      [1000, 0],
+    ],
+    [
+      [500, 0],
+      [1000, 3],
+    ],
+  ] // prettier-ignore
+  for (const end of [
+    [1, 3],
+    [5, 3],
+    [3, 1],
+    [3, 5],
+  ] as [number, number][]) {
+    t.same(pieces([3, 3], end), outwards, `out to ${end}`)
+    t.same(pieces(end, [3, 3]), inwards, `in from ${end}`)
+  }
+})
 
 t.test('buildOverlay: a segment without length has no pieces and is not listed', async (t) => {
   const graph = makeGraph({

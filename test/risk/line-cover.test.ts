@@ -60,3 +60,66 @@ t.test('coverLine: a rectangle clips a line, and a touched one covers nothing', 
   t.same(endsOf(1, straight(1000)), [0, 1000], 'along the southern border')
   t.same(endsOf(2, straight(1000)), [], 'along the northern border')
 })
+
+/** The rectangle from 100 to 200 along either axis, 1e-7 degree. */
+function square(): ReturnType<typeof createCellSet> {
+  const cells = createCellSet()
+  const corners: Position[] = [
+    [1e-5, 1e-5],
+    [2e-5, 1e-5],
+    [2e-5, 2e-5],
+    [1e-5, 2e-5],
+    [1e-5, 1e-5],
+  ]
+  addCell(cells, { type: 'Polygon', coordinates: [corners] }, 1)
+  return cells
+}
+
+/** Stretches of a segment in the square, in hundredths of the segment. */
+function inSquare(ax: number, ay: number, bx: number, by: number): number[] {
+  const covered = createCovered()
+  const west = Math.min(ax, bx)
+  const south = Math.min(ay, by)
+  const [east, north] = [Math.max(ax, bx), Math.max(ay, by)]
+  coverLine(square(), 0, { xy: [ax, ay, bx, by], offsets: [0, 100], west, south, east, north }, covered)
+  return covered.ends.slice(0, covered.size)
+}
+
+t.test(
+  'coverLine: a segment along an axis is in a rectangle from its first border to below its last',
+  async (t) => {
+    for (const [at, expected] of [
+      [99, []],
+      [100, [0, 100]],
+      [150, [0, 100]],
+      [199, [0, 100]],
+      [200, []],
+      [201, []],
+    ] as const) {
+      t.same(inSquare(at, 120, at, 180), expected, `northwards at x ${at}`)
+      t.same(inSquare(at, 180, at, 120), expected, `southwards at x ${at}`)
+      t.same(inSquare(120, at, 180, at), expected, `eastwards at y ${at}`)
+      t.same(inSquare(180, at, 120, at), expected, `westwards at y ${at}`)
+    }
+  },
+)
+
+t.test(
+  'coverLine: a segment across one border of a rectangle is cut there, in either direction',
+  async (t) => {
+    for (const [x, y] of [
+      [50, 150],
+      [250, 150],
+      [150, 50],
+      [150, 250],
+    ] as const) {
+      t.same(inSquare(150, 150, x, y), [0, 50], `out to ${x}, ${y}`)
+      t.same(inSquare(x, y, 150, 150), [50, 100], `in from ${x}, ${y}`)
+    }
+    t.same(inSquare(200, 150, 150, 150), [0, 100], 'in from the eastern border')
+    t.same(inSquare(150, 200, 150, 150), [0, 100], 'in from the northern border')
+    t.same(inSquare(100, 150, 50, 150), [], 'out from the western border')
+    t.same(inSquare(150, 100, 150, 50), [], 'out from the southern border')
+    t.same(inSquare(50, 120, 120, 50), [], 'past a corner')
+  },
+)

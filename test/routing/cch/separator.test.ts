@@ -8,7 +8,7 @@ import { orderByMinDegree } from '../../../src/routing/cch/min-degree.js'
 import { type Neighbours, neighboursOf } from '../../../src/routing/cch/neighbours.js'
 import { separate } from '../../../src/routing/cch/separator.js'
 import { stripLowDegree } from '../../../src/routing/cch/strip.js'
-import { gridGraph, type PlainGraph, plainGraphs, seeded } from '../../support/random-graph.js'
+import { gridGraph, type PlainGraph, plainGraph, plainGraphs, seeded } from '../../support/random-graph.js'
 
 /** Node → its neighbours, from the arcs of a graph. */
 function adjacency(graph: PlainGraph): Set<number>[] {
@@ -169,6 +169,43 @@ t.test(
       }),
       { numRuns: 300 },
     )
+  },
+)
+
+t.test(
+  'splitByFlow: the more balanced of two minimum cuts, that near the sources when they are equal',
+  async (t) => {
+    // a chain of `chain` nodes from source to sink, with further nodes at either end
+    const split = (chain: number, atSource: number, atSink: number) => {
+      const ends = [...Array(atSource).fill(0), ...Array(atSink).fill(chain - 1)] as number[]
+      const edges = [
+        ...Array.from({ length: chain - 1 }, (_, node) => [node, node + 1] as const),
+        ...ends.map((end, at) => [end, chain + at] as const),
+      ]
+      const nodeCount = chain + ends.length
+      // two more nodes, which the cell lacks: what an earlier cell left there counts for nothing
+      const graph = plainGraph(
+        nodeCount + 2,
+        edges.map(([from, to]) => ({ from, to, ms: 1 })),
+      )
+      const neighbours = neighboursOf(graph)
+      const cell = createCell(neighbours)
+      const nodes = Uint32Array.from({ length: nodeCount + 2 }, (_, node) => node)
+      fillCell(cell, neighbours, nodes, nodes, 0, nodeCount)
+      cell.end.fill(SINK, nodeCount)
+      cell.end[0] = SOURCE
+      cell.end[chain - 1] = SINK
+      t.equal(maxFlow(cell, 9), 1)
+      const side = new Uint8Array(nodeCount)
+      splitByFlow(cell, side)
+      return [...side].join('')
+    }
+    t.equal(split(5, 0, 0), '01111', 'one node on either side: near the source')
+    t.equal(split(5, 1, 1), '0111101')
+    t.equal(split(5, 1, 2), '00001011', 'three nodes at the sink, two at the source')
+    t.equal(split(5, 2, 1), '01111001')
+    t.equal(split(3, 0, 3), '001111', 'four of six nodes leave two: more than one')
+    t.equal(split(3, 0, 0), '011')
   },
 )
 
