@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { type Config, ConfigSchema } from './config-schema.js'
 import { messageOf } from './errors.js'
+import { checkValue, type SchemaFault } from './fault-text.js'
 
 export type { Config } from './config-schema.js'
 
@@ -45,18 +46,17 @@ export function loadConfig(
   if ('fault' in fromFile) return { faults: [fromFile.fault as ConfigFault] }
   const fromEnv = settingsOfEnv(env)
   const merged = merge(merge(fromFile, fromEnv.settings), flags)
-  const parsed = ConfigSchema.safeParse(merged)
+  const checked = checkValue(ConfigSchema, merged)
   const sources: [string, Settings][] = [
     [' (a flag)', flags],
     [' (from the environment)', fromEnv.settings],
   ]
-  const schemaFaults = parsed.success
-    ? tlsFaults(parsed.data)
-    : parsed.error.issues.flatMap((issue) => faultsOf(issue, merged, sources))
+  const schemaFaults =
+    'data' in checked ? tlsFaults(checked.data) : checked.faults.flatMap((fault) => faultsOf(fault, sources))
   const faults = [...fromEnv.faults, ...schemaFaults]
-  if (!parsed.success || faults.length > 0) return { faults }
+  if (!('data' in checked) || faults.length > 0) return { faults }
   const origins: Record<string, Origin> = {}
-  for (const path of leafPaths(parsed.data)) {
+  for (const path of leafPaths(checked.data)) {
     origins[path] = has(flags, path)
       ? 'flag'
       : has(fromEnv.settings, path)
@@ -65,7 +65,7 @@ export function loadConfig(
           ? 'file'
           : 'default'
   }
-  return { config: parsed.data, origins, file }
+  return { config: checked.data, origins, file }
 }
 
 /** Makes the JSON Schema of `edge.config.json`. */
@@ -185,17 +185,19 @@ function tlsFaults({ server }: Config): ConfigFault[] {
 
 /** @param sources settings that were given elsewhere than in the file, with the words for their origin */
 function faultsOf(
-  issue: z.core.$ZodIssue,
-  settings: Settings,
+  { path, message, keys }: SchemaFault,
   sources: readonly [origin: string, given: Settings][],
 ): ConfigFault[] {
-  const at = issue.path.join('.')
-  if (issue.code !== 'unrecognized_keys') {
+  const at = path.join('.')
+  if (keys === undefined) {
     const origin = sources.find(([, given]) => has(given, at))?.[0] ?? ''
-    const found = (JSON.stringify(valueAt(settings, at)) ?? 'nothing').slice(0, 100)
-    return [{ path: at === '' ? '(whole file)' : at, message: `${issue.message}, found ${found}${origin}` }]
+    return [{ path: at === '' ? '(whole file)' : at, message: `${message}${origin}` }]
   }
-  return issue.keys.map((key) => ({ path: at === '' ? key : `${at}.${key}`, message: 'is not a setting' }))
+  const expected = message.slice(message.lastIndexOf('expected only'))
+  return keys.map((key) => ({
+    path: at === '' ? key : `${at}.${key}`,
+    message: `is not a setting, ${expected}`,
+  }))
 }
 
 function leafPaths(value: Settings, path = ''): string[] {

@@ -20,7 +20,7 @@ export const ERRORS = {
   HEADERS_TOO_LARGE: { code: 1008, status: 431, message: 'The request headers are too large' },
   RATE_LIMITED: { code: 1009, status: 429, message: 'Too many calls' },
   UNAVAILABLE: { code: 1010, status: 503, message: 'The gateway is starting or stopping' },
-  DISK_FULL: { code: 1011, status: 503, message: 'The device is out of disk space; reads still work' },
+  DISK_FULL: { code: 1011, status: 507, message: 'The device is out of disk space; reads still work' },
   ALERT_UNAVAILABLE: { code: 1012, status: 501, message: 'The edge variant has no alert API' },
   BAD_HTTP: { code: 1013, status: 400, message: 'The HTTP request cannot be read' },
   BAD_CONDITION: { code: 1014, status: 400, message: 'The condition cannot be used' },
@@ -65,7 +65,7 @@ export const ERRORS = {
 
   BAD_MAP_FILE: { code: 5001, status: 500, message: 'The map file cannot be used' },
   BAD_EXTRACT: { code: 5002, status: 400, message: 'The OpenStreetMap extract cannot be used' },
-  TOO_MANY_CELLS: { code: 5003, status: 400, message: 'The area has too many mesh cells of this degree' },
+  TOO_MANY_CELLS: { code: 5003, status: 400, message: 'The risk map has too many mesh cells of this degree' },
   OUTSIDE_MAP: {
     code: 6001,
     status: 422,
@@ -190,6 +190,16 @@ export function invalidParams(faults: readonly Fault[]): AppError {
     { faults: faults.slice(0, MAX_FAULTS) },
     { message: `Invalid params: ${first.path}: ${first.message}${more}` },
   )
+}
+
+/** Wait after a full disk, s: space is freed by people, so an early retry only costs the device work. */
+const DISK_RETRY_S = 60
+
+/** Returns the seconds after which a call may be repeated; undefined where waiting does not help. */
+export function retryAfterS({ errorName, data }: AppError): number | undefined {
+  if (typeof data.retryAfterS === 'number') return Math.ceil(data.retryAfterS)
+  if (errorName === 'DISK_FULL') return DISK_RETRY_S
+  return ERRORS[errorName].status === 503 ? 1 : undefined
 }
 
 /** Returns the message of anything that was thrown. */

@@ -63,8 +63,11 @@ t.test('config: a fault says what was found, and where that came from', async (t
   })
   const env = { FIELDGATE_LOG__LEVEL: 'loud', FIELDGATE_SERVER__PORT: 'http' }
   t.match(faultsOf(file, env, { server: { host: '' } }), [
-    { path: 'server.host', message: /found "" \(a flag\)$/ },
-    { path: 'server.port', message: /found "http" \(from the environment\)$/ },
+    { path: 'server.host', message: /found 0 characters, expected at least 1 \(a flag\)$/ },
+    {
+      path: 'server.port',
+      message: /found "http", expected a whole number from 0 to 65535 \(from the environment\)$/,
+    },
     { path: 'log.level', message: /found "loud" \(from the environment\)$/ },
     { path: 'limits.batch', message: /found 0$/ },
     { path: 'sync.windows.0', message: /HH:MM-HH:MM, found "25:00-26:00"$/ },

@@ -171,6 +171,7 @@ export async function connect(edge, upstream, store = 'load', url = upstream.url
     upstream_endpoint: `${url}${FL}`,
     upstream_apikey: upstream.apiKey,
     upstream_secret: upstream.secret,
+    create: true,
     upstream_model_store_ddc: store,
   })
 }

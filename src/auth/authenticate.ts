@@ -42,7 +42,7 @@ const NO_SECRET = { digest: new Uint8Array(32), expiresAtUs: null }
  * @param allowsBasic true where programs need HTTP Basic. Browsers send it by themselves, also for pages of
  *   other sites, so it is not accepted elsewhere
  * @returns the caller
- * @throws AppError UNAUTHENTICATED, the same for every reason
+ * @throws AppError UNAUTHENTICATED, the same for every reason why credentials are wrong
  */
 export async function authenticate(
   header: HeaderReader,
@@ -53,18 +53,32 @@ export async function authenticate(
   const token = header(tokenHeader)
   const pair = keyPair(header) ?? (allowsBasic ? basicPair(header) : undefined)
   const caller = token === undefined ? await byKey(pair, stores) : await byToken(token, stores)
-  if (caller === undefined) throw refusalOf(header, tokenHeader, allowsBasic)
+  if (caller === undefined) throw unauthenticated(header, tokenHeader, allowsBasic)
   stores.noteUse?.(caller.keyId)
   return caller
 }
 
-/** Says where Basic is accepted to callers that sent nothing else; the same to everybody otherwise. */
-function refusalOf(header: HeaderReader, tokenHeader: string, allowsBasic: boolean): AppError {
-  const hasOther = header(tokenHeader) !== undefined || keyPair(header) !== undefined
-  if (allowsBasic || hasOther || basicPair(header) === undefined) return new AppError('UNAUTHENTICATED')
-  const message =
-    'Credentials: found HTTP Basic, expected the headers APIKey and Secret (Basic is for GET of /ogc, /tiles and /metrics)'
-  return new AppError('UNAUTHENTICATED', {}, { message })
+/** Makes the refusal. It depends on the headers that are there, never on what is wrong with their values. */
+function unauthenticated(header: HeaderReader, tokenHeader: string, allowsBasic: boolean): AppError {
+  const token = tokenHeader.replace(/(?:^|-)[a-z]/g, (letter) => letter.toUpperCase())
+  const found = foundCredentials(header, { token, hasToken: header(tokenHeader) !== undefined, allowsBasic })
+  const basic = allowsBasic
+    ? ', or HTTP Basic with the key as user'
+    : ' (HTTP Basic is for GET of /ogc, /tiles and /metrics)'
+  const expected = `the headers APIKey and Secret of a key, or the header ${token} of a session${basic}`
+  return new AppError('UNAUTHENTICATED', {}, { message: `Found ${found}, expected ${expected}` })
+}
+
+function foundCredentials(
+  header: HeaderReader,
+  { token, hasToken, allowsBasic }: { token: string; hasToken: boolean; allowsBasic: boolean },
+): string {
+  if (hasToken) return `a ${token} that is unknown or has ended`
+  if (keyPair(header) !== undefined) return 'an APIKey and a Secret that are wrong, revoked or expired'
+  if (header('authorization') !== undefined)
+    return allowsBasic ? 'an Authorization that is wrong, revoked or expired' : 'the header Authorization'
+  if (header('apikey') !== undefined) return 'the header APIKey without Secret'
+  return header('secret') === undefined ? 'no credentials' : 'the header Secret without APIKey'
 }
 
 async function byToken(token: string, stores: AuthStores): Promise<Caller | undefined> {

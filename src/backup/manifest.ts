@@ -4,6 +4,7 @@ import { open } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
 import { messageOf } from '../errors.js'
+import { checkValue } from '../fault-text.js'
 import { type BackupPlace, PART } from './place.js'
 
 const Digest = z.string().regex(/^[0-9a-f]{64}$/)
@@ -111,10 +112,10 @@ function readManifest(dir: string): Manifest {
     throw new Error(
       `${file} has the format ${format}, this Fieldgate reads format 1: install a newer Fieldgate`,
     )
-  const parsed = ManifestSchema.safeParse(value)
-  if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  throw new Error(`${file} cannot be used: ${issue?.path.join('.')}: ${issue?.message}`)
+  const checked = checkValue(ManifestSchema, value)
+  if ('data' in checked) return checked.data
+  const [fault] = checked.faults
+  throw new Error(`${file} cannot be used: ${fault?.path.join('.')}: ${fault?.message}`)
 }
 
 /** Lists the backups of a place, oldest first, and the unreadable ones; incomplete folders are left out. */

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { access, lstat, open, readdir, realpath, stat } from 'node:fs/promises'
 import path from 'node:path'
+import { candidates } from '../candidates.js'
 import { AppError, messageOf } from '../errors.js'
 import { ifThere } from '../files/blob-store.js'
 import {
@@ -11,20 +12,31 @@ import {
 } from './definition.js'
 import { type DataprocLayout, isModuleName, modulePath } from './layout.js'
 
-/** Listed module. One with faults cannot be run. */
-export type ListedModule = ModuleDefinition & { faults?: DefinitionFault[] }
+/** Listed module. One with faults cannot be run. `folder` is present where it differs from the name. */
+export type ListedModule = ModuleDefinition & { folder?: string; faults?: DefinitionFault[] }
+
+/** A module that may be run. Its folder names its directories. */
+interface InstalledModule {
+  readonly folder: string
+  readonly definition: ModuleDefinition
+}
 
 /** Modules of a gateway. Every call reads the directory, so that a new module can be used at once. */
 export interface ModuleCatalog {
   list(): Promise<ListedModule[]>
-  /** @throws AppError UNKNOWN_MODULE, BAD_MODULE with every fault */
-  find(name: string): Promise<ModuleDefinition>
+  /**
+   * Finds a module by the name of its folder or of its definition.
+   *
+   * @throws AppError UNKNOWN_MODULE; BAD_MODULE with every fault, or when two folders have the name
+   */
+  find(name: string): Promise<InstalledModule>
   /**
    * Returns the file of a script.
    *
+   * @param folder name of the module's folder
    * @throws AppError BAD_MODULE when it is missing, outside the module, or not executable
    */
-  scriptFile(module: string, script: ScriptDefinition): Promise<string>
+  scriptFile(folder: string, script: ScriptDefinition): Promise<string>
 }
 
 const MAX_DEFINITION_BYTES = 1024 * 1024
@@ -33,23 +45,63 @@ const MAX_DEFINITION_BYTES = 1024 * 1024
 export function createModuleCatalog(layout: DataprocLayout): ModuleCatalog {
   return {
     async list() {
-      const names = (await ifThere(readdir(layout.modulesDir))) ?? []
-      const modules: ListedModule[] = []
-      for (const name of names.filter(isModuleName).sort()) {
-        const read = await readModule(layout, name)
-        if (read === undefined) continue
-        if ('definition' in read) modules.push(read.definition)
-        else modules.push({ ...NO_DEFINITION, name, faults: read.faults })
-      }
-      return modules
+      const modules = await readModules(layout)
+      return modules.map((module) => listed(module, twinOf(module, modules)))
     },
     async find(name) {
-      const read = isModuleName(name) ? await readModule(layout, name) : undefined
-      if (read === undefined) throw unknownModule(name)
-      if ('faults' in read) throw badModule(name, read.faults)
-      return read.definition
+      const modules = await readModules(layout)
+      const found = modules.filter((module) => namesOf(module).includes(name))
+      const [module] = found
+      if (module === undefined) throw unknownModule(name, modules.map(nameOf))
+      if (found.length > 1) throw badModule(name, [twinFault(found.map(({ folder }) => folder))])
+      if ('faults' in module) throw badModule(name, module.faults)
+      return module
     },
-    scriptFile: (module, script) => scriptFile(modulePath(layout, module), module, script),
+    scriptFile: (folder, script) => scriptFile(modulePath(layout, folder), folder, script),
+  }
+}
+
+/** Content of a folder of modules. */
+type ReadModule = { readonly folder: string } & ReturnType<typeof readDefinition>
+
+async function readModules(layout: DataprocLayout): Promise<ReadModule[]> {
+  const folders = (await ifThere(readdir(layout.modulesDir))) ?? []
+  const modules: ReadModule[] = []
+  for (const folder of folders.filter(isModuleName).sort()) {
+    const read = await readModule(layout, folder)
+    if (read !== undefined) modules.push({ folder, ...read })
+  }
+  return modules
+}
+
+/** Names by which a module is called. */
+function namesOf(module: ReadModule): string[] {
+  return [module.folder, nameOf(module)]
+}
+
+function nameOf(module: ReadModule): string {
+  return 'definition' in module ? module.definition.name : module.folder
+}
+
+/** Returns another module with one of its names. */
+function twinOf(module: ReadModule, modules: readonly ReadModule[]): ReadModule | undefined {
+  const names = namesOf(module)
+  return modules.find((other) => other !== module && namesOf(other).some((name) => names.includes(name)))
+}
+
+function twinFault(folders: readonly string[]): DefinitionFault {
+  const shown = folders.map((folder) => JSON.stringify(folder)).join(' and ')
+  return { path: 'definition.json: $.name', message: `found one name in the folders ${shown}, expected two` }
+}
+
+function listed(module: ReadModule, twin: ReadModule | undefined): ListedModule {
+  const { folder } = module
+  if ('faults' in module) return { ...NO_DEFINITION, name: folder, faults: module.faults }
+  const { definition } = module
+  return {
+    ...definition,
+    ...(definition.name === folder ? {} : { folder }),
+    ...(twin === undefined ? {} : { faults: [twinFault([folder, twin.folder])] }),
   }
 }
 
@@ -67,7 +119,7 @@ async function readModule(
     return { faults: [{ path: name, message: 'found a symbolic link, expected a directory' }] }
   if (found?.isDirectory() !== true) return undefined
   try {
-    return readDefinition(await readSmallFile(path.join(folder, 'definition.json')), name)
+    return readDefinition(await readSmallFile(path.join(folder, 'definition.json')))
   } catch (error) {
     const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
     const message = isMissing ? 'is missing' : `cannot be read: ${reasonOf(error)}`
@@ -119,12 +171,12 @@ export function isNodeScript(file: string): boolean {
 }
 
 /** Returns the error for a name that no module has. */
-function unknownModule(name: string): AppError {
+function unknownModule(name: string, known: readonly string[]): AppError {
   const shown = name.slice(0, 100)
   return new AppError(
     'UNKNOWN_MODULE',
     { module: shown },
-    { message: `No module is named ${JSON.stringify(shown)}` },
+    { message: `No module is named ${JSON.stringify(shown)}, expected one of: ${candidates(known, name)}` },
   )
 }
 

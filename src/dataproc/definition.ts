@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { checkValue } from '../fault-text.js'
 import { isLabel, isModuleName, LABEL_RULE, MODULE_NAME_RULE } from './layout.js'
 
 const SCRIPT_TYPES = [
@@ -64,14 +65,9 @@ export interface DefinitionFault {
 
 const MAX_FAULTS = 100
 
-/**
- * Parses and checks a `definition.json`.
- *
- * @param folder name of its folder, which must be the module's name
- */
+/** Parses and checks a `definition.json`. */
 export function readDefinition(
   text: string,
-  folder: string,
 ): { definition: ModuleDefinition } | { faults: DefinitionFault[] } {
   let json: unknown
   try {
@@ -79,15 +75,10 @@ export function readDefinition(
   } catch (error) {
     return { faults: [faultAt([], `is not valid JSON: ${error instanceof Error ? error.message : ''}`)] }
   }
-  const parsed = ModuleDefinition.safeParse(json)
-  if (!parsed.success)
-    return {
-      faults: parsed.error.issues.slice(0, MAX_FAULTS).map(({ path, message }) => faultAt(path, message)),
-    }
-  const { name } = parsed.data
-  if (name !== folder)
-    return { faults: [faultAt(['name'], `found ${name}, expected ${folder}, the name of the folder`)] }
-  return { definition: parsed.data }
+  const checked = checkValue(ModuleDefinition, json)
+  if ('faults' in checked)
+    return { faults: checked.faults.slice(0, MAX_FAULTS).map(({ path, message }) => faultAt(path, message)) }
+  return { definition: checked.data }
 }
 
 function faultAt(path: readonly PropertyKey[], message: string): DefinitionFault {

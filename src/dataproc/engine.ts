@@ -47,8 +47,9 @@ export interface ModuleEngine {
 export function createModuleEngine(deps: EngineDeps): ModuleEngine {
   const running = createRunning()
   return {
-    async exec(call, caller) {
-      const definition = await deps.catalog.find(call.module)
+    async exec(given, caller) {
+      const { folder, definition } = await deps.catalog.find(given.module)
+      const call = { ...given, module: folder } // whatever its name, a module has one set of directories
       const script = scriptOf(definition, call)
       const file = await deps.catalog.scriptFile(call.module, script)
       const resolved = await resolveCall(call, caller, deps.stores)

@@ -1,4 +1,5 @@
 import { AppError, isAppError, messageOf } from '../errors.js'
+import { parseExact } from '../exact-json.js'
 import { faultText, isFault } from '../geo/fault.js'
 import { readGeometry } from '../storage/columns/byte-types.js'
 import type { OnConflict } from '../storage/datasets.js'
@@ -143,7 +144,7 @@ function geometryOf(text: Field): unknown {
 
 function parseJson(text: string, index: number): unknown {
   try {
-    return JSON.parse(text)
+    return parseExact(text)
   } catch (error) {
     const reason = `found invalid JSON: ${messageOf(error)}`
     throw new AppError('BAD_RECORD', { index, column: null, reason }, { message: reason })

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { AppError, messageOf } from '../errors.js'
+import { parseExact, withDoubles } from '../exact-json.js'
+import { checkValue } from '../fault-text.js'
 import type { ModuleCall, OutputValue, RunCaller } from './call.js'
 import type { ScriptDefinition } from './definition.js'
 import { labelledPath } from './layout.js'
@@ -103,18 +105,18 @@ async function readInfo(label: string, file: string): Promise<z.output<typeof Ou
     if (error instanceof AppError && error.data.reason === 'was not written') return {}
     throw error
   }
-  const parsed = OutputInfo.safeParse(parse(label, text))
-  if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
+  const checked = checkValue(OutputInfo, withDoubles(parse(label, text), 'model_meta'))
+  if ('data' in checked) return checked.data
+  const [fault] = checked.faults
   throw badOutput(
     label,
-    `its .json file: $${issue?.path.map((key) => `.${String(key)}`).join('')}: ${issue?.message}`,
+    `its .json file: $${fault?.path.map((key) => `.${String(key)}`).join('')}: ${fault?.message}`,
   )
 }
 
 function parse(label: string, text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseExact(text)
   } catch (error) {
     throw badOutput(label, `its .json file: found invalid JSON: ${messageOf(error)}`)
   }

@@ -44,6 +44,7 @@ export interface Datasets {
    * Writes records in one transaction.
    *
    * @param records values in the order of the columns
+   * @param exact returns the same records with numbers as supplied, for columns that keep them
    * @returns records written
    * @throws AppError UNKNOWN_DATASET, BAD_RECORD, RECORD_EXISTS, DISK_FULL, CANCELLED: nothing is stored then
    */
@@ -52,6 +53,7 @@ export interface Datasets {
     records: readonly (readonly unknown[])[],
     onConflict: OnConflict,
     signal?: AbortSignal,
+    exact?: () => readonly (readonly unknown[])[],
   ): Promise<number>
   /**
    * Deletes the records that match.
@@ -170,8 +172,9 @@ function createRowWrites(options: DatasetsOptions): Pick<Datasets, 'put' | 'dele
   const { lock, bulk, timeZoneMin } = options
   const { datasets } = options.stores
   return {
-    async put(name, records, onConflict, signal) {
-      await options.requireSpace?.(records.length * ROW_BYTES)
+    async put(name, given, onConflict, signal, exact) {
+      await options.requireSpace?.(given.length * ROW_BYTES)
+      const records = exact === undefined ? given : await withExact(options, name, given, exact)
       // the time is taken when the write lock is held: it orders the transactions
       const job = () => ({ name, records, onConflict, timeZoneMin, nowUs: options.nowUs() })
       const isLarge = records.length > MAX_ROWS_HERE
@@ -194,6 +197,25 @@ function createRowWrites(options: DatasetsOptions): Pick<Datasets, 'put' | 'dele
       return await lock.run(() => datasets.deleteRecords(job(), createPause(signal, SLICE_MS)))
     },
   }
+}
+
+/** Types whose values are the text of a number, or contain it. */
+const EXACT_TYPES = ['json', 'jsonb', 'numeric']
+
+/** Returns records with numbers as supplied in the columns that keep them. */
+async function withExact(
+  { stores }: DatasetsOptions,
+  name: string,
+  records: readonly (readonly unknown[])[],
+  exact: () => readonly (readonly unknown[])[],
+): Promise<readonly (readonly unknown[])[]> {
+  const columns = (await stores.datasets.find(name, 0))?.columns ?? [] // `put` refuses an unknown dataset
+  const isExact = columns.map(({ udtName }) => EXACT_TYPES.includes(udtName))
+  if (!isExact.includes(true)) return records
+  const source = exact()
+  return records.map((record, row) =>
+    record.map((value, slot) => (isExact[slot] === true ? source[row]?.[slot] : value)),
+  )
 }
 
 /** Returns the error of a record with its position in the call. */

@@ -1,3 +1,4 @@
+import { parseExact, parseSafe } from '../exact-json.js'
 import type { ChecksumPass, CitationStore, CitationSums } from '../storage/citations.js'
 import type { DatasetStore, DeleteJob, PutJob } from '../storage/datasets.js'
 import type { WorkerClient } from '../worker/client.js'
@@ -16,6 +17,11 @@ export interface BulkWork {
 /** Longest step of a checksum: bulk loads wait at most this long behind it. */
 const STEP_MS = 100
 
+/** A job with JSON text for one member: a number that is kept as text cannot be cloned into a thread. */
+type AsText<Job, Member extends keyof Job> = Omit<Job, Member> & {
+  readonly json: undefined extends Job[Member] ? string | null : string
+}
+
 /** Result of one step of a checksum; `gone` when the citation was removed. */
 type StepResult = CitationSums | 'more' | 'gone'
 
@@ -33,8 +39,10 @@ interface DatasetJobStores {
 export function datasetJobs(stores: DatasetJobStores): Record<string, WorkHandler> {
   const { rows } = stores
   return {
-    'dataset.put': (job: PutJob, work) => rows.put(job, checkOnly(work)),
-    'dataset.delete': (job: DeleteJob, work) => rows.deleteRecords(job, checkOnly(work)),
+    'dataset.put': ({ json, ...job }: AsText<PutJob, 'records'>, work) =>
+      rows.put({ ...job, records: parseExact(json) as PutJob['records'] }, checkOnly(work)),
+    'dataset.delete': ({ json, ...job }: AsText<DeleteJob, 'condition'>, work) =>
+      rows.deleteRecords({ ...job, condition: json === null ? undefined : parseSafe(json) }, checkOnly(work)),
     'dataset.checksum': checksumHandler(stores),
   }
 }
@@ -42,8 +50,15 @@ export function datasetJobs(stores: DatasetJobStores): Record<string, WorkHandle
 /** Returns the client of these handlers, for the main thread. */
 export function bulkWorkBy(jobs: Pick<WorkerClient, 'call'>): BulkWork {
   return {
-    put: (job, signal) => jobs.call('dataset.put', job, signal === undefined ? {} : { signal }),
-    deleteRecords: (job, signal) => jobs.call('dataset.delete', job, signal === undefined ? {} : { signal }),
+    put({ records, ...job }, signal) {
+      const payload: AsText<PutJob, 'records'> = { ...job, json: JSON.stringify(records) }
+      return jobs.call('dataset.put', payload, signal === undefined ? {} : { signal })
+    },
+    deleteRecords({ condition, ...job }, signal) {
+      const json = condition === undefined ? null : JSON.stringify(condition)
+      const payload: AsText<DeleteJob, 'condition'> = { ...job, json }
+      return jobs.call('dataset.delete', payload, signal === undefined ? {} : { signal })
+    },
     async checksum(citationId) {
       for (;;) {
         const result = await jobs.call<StepResult>('dataset.checksum', { citationId })

@@ -26,13 +26,13 @@ export async function checkModules({ layout, config }: CheckContext): Promise<Fi
 }
 
 async function checkModule(module: ListedModule, catalog: ModuleCatalog, dir: string): Promise<Finding> {
-  const { name, scripts, faults = [] } = module
+  const { name, folder = name, scripts, faults = [] } = module
   const [fault] = faults
-  const advice = `fix it in ${dir}/${name}, or remove that folder`
+  const advice = `fix it in ${dir}/${folder}, or remove that folder`
   if (fault !== undefined)
     return error(`the module ${name} cannot be run: ${fault.path} ${fault.message}`, advice)
   try {
-    for (const script of Object.values(scripts)) await catalog.scriptFile(name, script)
+    for (const script of Object.values(scripts)) await catalog.scriptFile(folder, script)
     return ok(`${name}: ${Object.keys(scripts).length} scripts`)
   } catch (thrown) {
     return error(`the module ${name} cannot be run: ${messageOf(thrown)}`, advice)

@@ -4,7 +4,7 @@ import { DATAPROC_METHODS, type DataprocContext } from '../api/dataproc/index.js
 import { DATASET_METHODS, type DatasetContext } from '../api/dataset/index.js'
 import { FL_METHODS, type FlContext } from '../api/fl/index.js'
 import { MAP_METHODS, type MapContext } from '../api/map/index.js'
-import { MODEL_STORE_METHODS, type ModelStoreContext } from '../api/model-store/index.js'
+import { MODEL_STORE_METHODS, type ModelStoreContext, UPLOAD_METHODS } from '../api/model-store/index.js'
 import { ROUTING_METHODS, type RoutingContext } from '../api/routing/index.js'
 import { SESSION_METHODS, type SessionContext } from '../api/session/index.js'
 import type { Config } from '../config.js'
@@ -57,6 +57,13 @@ export function createApis(config: Config): Api<GatewayContext>[] {
     apiOf<GatewayContext>('/api/v2/fl/jsonrpc', 'Federated learning', FL_METHODS),
     apiOf<GatewayContext>(MODEL_STORE_PATH, 'Model store', MODEL_STORE_METHODS),
   ]
+}
+
+/** Returns a function that finds the path of a method, or of an upload of that name. */
+export function pathFinder<C>(apis: readonly Api<C>[]): (method: string) => string | undefined {
+  const paths = new Map(apis.flatMap(({ path, methods }) => [...methods.keys()].map((name) => [name, path])))
+  for (const { name } of UPLOAD_METHODS) paths.set(name, `${MODEL_STORE_PATH}/upload/${name}`)
+  return (method) => paths.get(method)
 }
 
 /** Methods of several rooms that share a path. @throws Error when two have one name */

@@ -6,7 +6,7 @@ import type { Metrics } from '../http/metrics.js'
 import { createRateLimiter } from '../http/rate-limit.js'
 import type { Log } from '../log.js'
 import { type RawJson, rawJson } from '../rpc/result.js'
-import { describeApis, type GatewayContext } from './apis.js'
+import { createApis, describeApis, type GatewayContext, pathFinder } from './apis.js'
 import { auditHooks } from './audit.js'
 import type { Services } from './services.js'
 
@@ -60,6 +60,7 @@ export function callDeps(options: CallsOptions): CallDeps<GatewayContext> {
       },
     }),
     discover: createDiscovery(version, services),
+    pathOf: pathFinder(createApis(config)),
     meter: metrics,
     onFault: (requestId, method, error) => log.error({ requestId, method, err: error }, 'a call failed'),
     onHangUp: (requestId, method) =>

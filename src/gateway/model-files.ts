@@ -35,6 +35,7 @@ export function modelUploads(deps: ModelFileDeps): ModelUploads<SuppliedFacts, S
     maxParts: limits.modelParts,
     nowUs: () => deps.clock.nowUs(),
     requireSpace: deps.requireSpace,
+    methodNames: UPLOAD_METHODS.map(({ name }) => name),
     findMethod(name) {
       const method = findUploadMethod(name)
       if (method === undefined) return undefined

@@ -1,7 +1,7 @@
 import { boxPolygon } from './bbox.js'
 import { shapesIntersect } from './intersects.js'
 import { INSIDE, locateInAreas } from './locate.js'
-import { type MeshRange, meshRange, rangeBox } from './mesh.js'
+import { type MeshRange, meshCount, meshRange, rangeBox } from './mesh.js'
 import { entersRectangle } from './segments.js'
 import { KIND, type Shape, shapeOf } from './shape.js'
 import type { Bbox } from './types.js'
@@ -18,21 +18,53 @@ export function overlapsBox(shape: Shape, box: Bbox): boolean {
   return locateInAreas(shape, (west + east) / 2, (south + north) / 2) === INSIDE
 }
 
+/** Part of a cell's side that counts as its border. */
+const BORDER_SHARE = 1e-6
+/** Half a step of the sixth decimal, degrees, and some rounding: 6 cm. */
+const BORDER_DEGREES = 5.1e-7
+
 /**
- * Visits each cell of a range that overlaps the areas of a shape, as `overlapsBox` says for one cell.
+ * Returns true when the areas of a shape overlap a cell. An overlap within its border is none: a neighbour
+ * whose corners were written with six decimals reaches that far into it.
+ */
+export function overlapsCell(shape: Shape, cell: Bbox): boolean {
+  return shape.bbox !== undefined && overlapsBox(shape, withoutBorder(cell, shape.bbox))
+}
+
+/** @param other box of the shape: the border is a quarter of its sides at most, so that it overlaps a cell */
+function withoutBorder([west, south, east, north]: Bbox, other: Bbox): Bbox {
+  const border = (side: number, otherSide: number) =>
+    Math.min(Math.max(side * BORDER_SHARE, BORDER_DEGREES), otherSide / 4)
+  const lng = border(east - west, other[2] - other[0])
+  const lat = border(north - south, other[3] - other[1])
+  return [west + lng, south + lat, east - lng, north - lat]
+}
+
+/** A search area: its polygons, and its points and lines, which have no area. */
+export interface CellFilter {
+  readonly areas: Shape
+  readonly flat: Shape
+}
+
+/**
+ * Visits each cell of a range that overlaps the areas of a shape, as `overlapsCell` says for one cell.
  *
  * Cost: the length of the borders and the cells inside; a block of cells that no ring enters is wholly in or
  * wholly out.
+ *
+ * @param options.filter visits only cells that overlap its areas, or touch its points and lines
+ * @param options.onBlock called with the number of cells before a whole block of them is visited
  */
 export function visitOverlappedCells(
   shape: Shape,
   range: MeshRange,
   visit: (column: number, row: number) => void,
+  options: { filter?: CellFilter | undefined; onBlock?: (cells: number) => void } = {},
 ): void {
   if (shape.polygonCount === 0 || shape.bbox === undefined) return
   // cells beyond the box of the shape are never visited, however large the range is
   const near = meshRange(range.degree, shape.bbox)
-  visitBlock(shape, intersection(near, range), visit)
+  visitBlock({ shape, visit, ...options }, intersection(near, range))
 }
 
 /** Columns and rows of both ranges; may be empty (east < west or north < south). */
@@ -46,42 +78,51 @@ function intersection(a: MeshRange, b: MeshRange): MeshRange {
   }
 }
 
-/**
- * Visits each cell of a range that a shape touches, borders included: for points and lines, which have no
- * area.
- */
-export function visitTouchedCells(
-  shape: Shape,
-  range: MeshRange,
-  visit: (column: number, row: number) => void,
-): void {
-  if (shape.bbox === undefined) return
-  visitTouchedBlock(shape, intersection(meshRange(range.degree, shape.bbox), range), visit)
+interface Visit {
+  readonly shape: Shape
+  readonly filter?: CellFilter | undefined
+  readonly visit: (column: number, row: number) => void
+  readonly onBlock?: (cells: number) => void
 }
 
-/** Halves a block until the shape does not touch it, or it is one cell. */
-function visitTouchedBlock(
-  shape: Shape,
-  block: MeshRange,
-  visit: (column: number, row: number) => void,
-): void {
-  if (isEmpty(block) || !shapesIntersect(shape, shapeOf(boxPolygon(rangeBox(block))))) return
-  if (block.west === block.east && block.south === block.north) visit(block.west, block.south)
-  else for (const half of halves(block)) visitTouchedBlock(shape, half, visit)
-}
-
-/** Halves a block until no ring enters it, or it is one cell, which a ring that enters it overlaps. */
-function visitBlock(shape: Shape, block: MeshRange, visit: (column: number, row: number) => void): void {
+/** Halves a block until it is wholly in or out of both, or one cell. */
+function visitBlock(one: Visit, block: MeshRange): void {
   if (isEmpty(block)) return
+  const { shape, filter, visit } = one
   const box = rangeBox(block)
-  if (!anyRingEnters(shape, box)) {
-    const place = locateInAreas(shape, (box[0] + box[2]) / 2, (box[1] + box[3]) / 2)
-    if (place === INSIDE) visitAll(block, visit)
+  const inShape = placeIn(shape, box)
+  const inFilter = inShape === 'out' ? 'out' : placeInFilter(filter, box)
+  if (inFilter === 'out') return
+  if (inShape === 'in' && inFilter === 'in') {
+    one.onBlock?.(meshCount(block))
+    visitAll(block, visit)
   } else if (block.west === block.east && block.south === block.north) {
-    visit(block.west, block.south)
-  } else {
-    for (const half of halves(block)) visitBlock(shape, half, visit)
-  }
+    const isIn = inShape === 'in' || overlapsCell(shape, box)
+    if (isIn && (inFilter === 'in' || isWanted(filter, box))) visit(block.west, block.south)
+  } else for (const half of halves(block)) visitBlock(one, half)
+}
+
+type Place = 'in' | 'out' | 'mixed'
+
+/** Returns the place of a box in the areas of a shape; `mixed` when a ring enters it. */
+function placeIn(shape: Shape, box: Bbox): Place {
+  if (shape.polygonCount === 0) return 'out'
+  if (anyRingEnters(shape, box)) return 'mixed'
+  return locateInAreas(shape, (box[0] + box[2]) / 2, (box[1] + box[3]) / 2) === INSIDE ? 'in' : 'out'
+}
+
+function placeInFilter(filter: CellFilter | undefined, box: Bbox): Place {
+  if (filter === undefined) return 'in'
+  const place = placeIn(filter.areas, box)
+  return place === 'out' && touches(filter.flat, box) ? 'mixed' : place
+}
+
+function isWanted(filter: CellFilter | undefined, cell: Bbox): boolean {
+  return filter === undefined || overlapsCell(filter.areas, cell) || touches(filter.flat, cell)
+}
+
+function touches(flat: Shape, box: Bbox): boolean {
+  return flat.bbox !== undefined && shapesIntersect(flat, shapeOf(boxPolygon(box)))
 }
 
 /** Returns true for ranges without a common cell, see `intersection`. */

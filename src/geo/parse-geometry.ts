@@ -1,4 +1,5 @@
-import { describeValue, type GeometryFault } from './fault.js'
+import { describeFound } from '../fault-text.js'
+import type { GeometryFault } from './fault.js'
 import type { Geometry } from './types.js'
 
 /** Limits of one geometry, so that a hostile one costs no more than a large honest one. */
@@ -198,5 +199,5 @@ function isSame(a: unknown, b: unknown): boolean {
 function refuse(state: State, path: string, found: unknown, expected: string): undefined {
   // a text with a space describes the value; a `type` is always a value, whatever it contains
   const isWords = typeof found === 'string' && / /.test(found) && !path.endsWith('.type')
-  state.fault ??= { path, found: isWords ? found : describeValue(found), expected }
+  state.fault ??= { path, found: isWords ? found : describeFound(found), expected }
 }

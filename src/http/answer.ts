@@ -1,4 +1,4 @@
-import { type AppError, ERRORS, toAppError } from '../errors.js'
+import { type AppError, ERRORS, retryAfterS, toAppError } from '../errors.js'
 import type { Answer } from '../rpc/dispatch.js'
 import { errorText, type RequestId, toRpcError } from '../rpc/envelope.js'
 import { type Piece, whenOver } from '../rpc/pieces.js'
@@ -8,8 +8,6 @@ export type HeaderRecord = Readonly<Record<string, string>>
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 const PROBLEM_TYPE = 'application/problem+json'
-/** Retry-After of a full disk, s: space is freed by people, so an early retry only costs the device work. */
-const DISK_RETRY_S = 60
 /** Chunks are collected up to this many characters before they go to the socket. */
 const GATHER_CHARS = 32 * 1024
 
@@ -54,9 +52,12 @@ export function commonHeaders(requestId: string): Record<string, string> {
 }
 
 /** Makes the response of dispatched calls. */
-export function answerResponse({ status, body, retryAfterS }: Answer, options: StreamOptions): Response {
+export function answerResponse(
+  { status, body, retryAfterS: waitS }: Answer,
+  options: StreamOptions,
+): Response {
   const headers: Record<string, string> = body === null ? {} : { 'Content-Type': JSON_TYPE }
-  if (retryAfterS !== undefined) headers['Retry-After'] = String(Math.ceil(retryAfterS))
+  if (waitS !== undefined) headers['Retry-After'] = String(waitS)
   return respond(options.requestId, status, headers, body === null ? null : bodyOf(body, options))
 }
 
@@ -113,13 +114,6 @@ export function refusalOfStatus(
   return respond(requestId, status, all, errorText(id, toRpcError(error, requestId)))
 }
 
-/** Makes the same for uploads, whose clients know 507 for a device out of disk space. */
-export function uploadRefusalResponse(error: unknown, requestId: string): Response {
-  const known = toAppError(error)
-  const status = known.errorName === 'DISK_FULL' ? 507 : ERRORS[known.errorName].status
-  return refusalOfStatus(known, status, requestId)
-}
-
 /**
  * Makes a refusal of the REST form.
  *
@@ -145,10 +139,8 @@ export function problemResponse(error: unknown, requestId: string, headers: Head
 /** Headers of a refusal: its content type, and when to retry. */
 export function refusalHeaders(error: AppError, type: string): Record<string, string> {
   const headers: Record<string, string> = { 'Content-Type': type }
-  const { retryAfterS } = error.data
-  if (typeof retryAfterS === 'number') headers['Retry-After'] = String(Math.ceil(retryAfterS))
-  else if (error.errorName === 'DISK_FULL') headers['Retry-After'] = String(DISK_RETRY_S)
-  else if (ERRORS[error.errorName].status === 503) headers['Retry-After'] = '1'
+  const waitS = retryAfterS(error)
+  if (waitS !== undefined) headers['Retry-After'] = String(waitS)
   return headers
 }
 

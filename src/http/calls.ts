@@ -30,6 +30,8 @@ export interface CallDeps<C> {
   readonly writeIdleMs: number
   contextOf(call: { caller: Caller; signal: AbortSignal; requestId: string }): C
   discover(api: Api<C>): unknown
+  /** Returns the path that has a method; undefined for an unknown one. */
+  pathOf(method: string): string | undefined
   /** receives errors that are no refusal, and refusals with a cause */
   onFault(requestId: string, method: string, error: unknown): void
   /** called when a caller hung up before the end of a streamed result, whose source is then closed */
@@ -130,6 +132,7 @@ export function dispatchOf<C>(c: HttpContext, api: Api<C>, caller: Caller, deps:
     maxBatch: deps.maxBatch,
     maxDepth: deps.maxDepth,
     discover: () => deps.discover(api),
+    pathOf: deps.pathOf,
     mayCall: (scope) => isAllowed(caller.scopes, scope),
     charge: (calls) => deps.limiter.charge(caller.keyId, addressOf(c), calls),
     admitStream: streamAdmission(c, deps, caller),

@@ -1,11 +1,19 @@
 import type { Hono } from 'hono'
 import { type Caller, isAllowed, requireScope } from '../auth/caller.js'
-import { type Answer, type Api, callForPiece, type Dispatch, dispatch } from '../rpc/dispatch.js'
-import type { Piece } from '../rpc/pieces.js'
-import { readJson } from '../rpc/read-json.js'
+import {
+  type Answer,
+  type Api,
+  answerDiscovery,
+  callForPiece,
+  DISCOVER,
+  type Dispatch,
+  dispatch,
+} from '../rpc/dispatch.js'
+import { type Piece, resultPiece } from '../rpc/pieces.js'
+import { readExactJson, readJson } from '../rpc/read-json.js'
 import { answerResponse, jsonResponse, problemResponse } from './answer.js'
 import { type CallDeps, dispatchOf, refusingFaults, signIn, streamOptions } from './calls.js'
-import type { HttpContext, HttpEnv } from './env.js'
+import { type HttpContext, type HttpEnv, hasCredentials } from './env.js'
 import { bodyBytes, SMALL_BODY_BYTES, takeBody } from './memory.js'
 import { type BodyLimits, readBody, requireJson } from './read-body.js'
 import { refuseOtherMethods } from './refuse-methods.js'
@@ -51,7 +59,8 @@ export async function answerParamsText<C>(
 ): Promise<Piece> {
   const params = body.byteLength === 0 ? undefined : readJson(body, call.maxDepth)
   await call.charge(1)
-  return await callForPiece(method, params, call)
+  const exact = () => (body.byteLength === 0 ? undefined : readExactJson(body, call.maxDepth))
+  return await callForPiece(method, params, call, exact)
 }
 
 async function answerRpc<C>(
@@ -60,6 +69,8 @@ async function answerRpc<C>(
   deps: CallDeps<C>,
   answerer: BodyAnswerer<C>,
 ): Promise<Response> {
+  const discovered = await discovery(c, api, deps)
+  if (discovered !== undefined) return answerResponse(discovered, streamOptions(c, api.path, deps))
   const caller = await signIn(c, deps)
   requireJson(c)
   requireSomeScope(c, api, caller)
@@ -79,6 +90,8 @@ async function answerRest<C>(
   deps: CallDeps<C>,
   answerer: BodyAnswerer<C>,
 ): Promise<Response> {
+  if (method === DISCOVER && !hasCredentials(c, deps.tokenHeader))
+    return jsonResponse(await resultPiece(deps.discover(api)), streamOptions(c, method, deps))
   const caller = await signIn(c, deps)
   requireJson(c)
   const { scope = 'none' } = api.methods.get(method) ?? {}
@@ -105,6 +118,22 @@ function requireSomeScope<C>(c: HttpContext, { methods }: Api<C>, caller: Caller
   const [needed] = scopes
   if (needed !== undefined && !scopes.some((scope) => isAllowed(caller.scopes, scope)))
     requireScope(caller, needed)
+}
+
+/** Largest body of a stranger that is read, to see whether it is a request of `rpc.discover`. */
+const MAX_STRANGERS_BYTES = 4096
+
+/**
+ * Answers `rpc.discover` of a caller without credentials.
+ *
+ * @returns undefined for every other request: its sign-in refuses it
+ */
+async function discovery<C>(c: HttpContext, api: Api<C>, deps: CallDeps<C>): Promise<Answer | undefined> {
+  const declared = Number(c.req.header('content-length') ?? Number.NaN)
+  // a body without a length is not read: nothing says that it is short
+  if (hasCredentials(c, deps.tokenHeader) || !(declared <= MAX_STRANGERS_BYTES)) return undefined
+  const body = await readBody(c, { ...deps.bodyLimits, maxBytes: MAX_STRANGERS_BYTES })
+  return await answerDiscovery(body, { discover: () => deps.discover(api), maxDepth: deps.maxDepth })
 }
 
 /** Reads each body as a whole, up to the limit. */

@@ -3,13 +3,13 @@ import { AppError } from '../errors.js'
 /** Longest part of a name that an error repeats, in UTF-16 units. */
 const SHOWN_CHARS = 100
 
-/** Returns the error for a model store that does not exist. */
-export function unknownStore(name: string): AppError {
+/** Returns the error for a model store that does not exist. @param advice appended to the message */
+export function unknownStore(name: string, advice = ''): AppError {
   const shown = name.length > SHOWN_CHARS ? `${name.slice(0, SHOWN_CHARS)}…` : name
   return new AppError(
     'UNKNOWN_STORE',
     { model_store_ddc: shown },
-    { message: `No model store is named ${JSON.stringify(shown)}` },
+    { message: `No model store is named ${JSON.stringify(shown)}${advice}` },
   )
 }
 

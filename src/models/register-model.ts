@@ -11,6 +11,7 @@ export interface SuppliedFacts {
   store: string
   kind: string
   description: string
+  /** its numbers may be `RawNumber`: they are stored as supplied */
   meta: Record<string, unknown>
   state: ModelState
   round: number

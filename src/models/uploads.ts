@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { AppError } from '../errors.js'
+import { parseExact } from '../exact-json.js'
 import {
   type BlobFacts,
   createDigester,
@@ -229,7 +230,7 @@ async function finish(engine: Engine, uploadId: string): Promise<ModelRecord> {
     throw new AppError('DIGEST_MISMATCH', { found: found.sha256, expected: sha256 }, { message })
   }
   const staged = await stagePart(engine, upload, found)
-  const facts: UploadFacts = JSON.parse(upload.params)
+  const facts = parseExact(upload.params) as UploadFacts // written by `create`
   const model = await registerModel(engine, staged, { ...facts, startUs: upload.createdAtUs }, { uploadId })
   engine.digesters.delete(uploadId)
   await engine.parts.remove(uploadId) // left over if the same origin was registered meanwhile

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { type ErrorName, invalidParams } from '../errors.js'
-import { kindOf } from './envelope.js'
+import { checkValue } from '../fault-text.js'
 import type { RawJson, StreamedJson } from './result.js'
 import { shorten } from './shorten.js'
 
@@ -25,8 +25,11 @@ export type Scope = 'none' | 'admin' | `${ScopeArea}:${'read' | 'write'}`
 
 /** A method as the dispatcher calls it. `C` is the part of the context that it needs. */
 export interface Method<C = never> extends MethodFacts {
-  /** @throws AppError INVALID_PARAMS with every fault and its JSON path */
-  call(rawParams: unknown, context: C): Promise<unknown>
+  /**
+   * @param exact reads the params again, with each number as a `RawNumber` that a double prints otherwise
+   * @throws AppError INVALID_PARAMS with every fault and its JSON path
+   */
+  call(rawParams: unknown, context: C, exact?: () => unknown): Promise<unknown>
 }
 
 interface MethodDefinition<P extends z.ZodType, R extends z.ZodType, C> {
@@ -37,9 +40,11 @@ interface MethodDefinition<P extends z.ZodType, R extends z.ZodType, C> {
   readonly params: P
   readonly result: R
   readonly paramsIn?: 'object' | 'array'
+  /** @param exact the params as sent, unchecked, with each number as supplied */
   handle(
     params: z.output<P>,
     context: C,
+    exact: () => z.input<P>,
   ): Promise<z.input<R> | RawJson | StreamedJson> | z.input<R> | RawJson | StreamedJson
 }
 
@@ -56,15 +61,13 @@ export function defineMethod<P extends z.ZodType, R extends z.ZodType, C>(
     params: definition.params,
     result: definition.result,
     paramsIn,
-    async call(rawParams, context) {
+    async call(rawParams, context, exact = () => rawParams) {
       const params = parseParams(definition.params, unwrap(rawParams, paramsIn))
-      return await definition.handle(params, context)
+      // the same JSON as the checked params: only its numbers are not doubles
+      return await definition.handle(params, context, () => unwrap(exact(), paramsIn) as z.input<P>)
     },
   }
 }
-
-/** Most issues of zod that become faults: a body of many wrong values must not become a large answer. */
-const MAX_ISSUES = 100
 
 /** Most characters of a path or message: both quote the caller, and a fault must not echo a large body. */
 const MAX_FAULT_TEXT = 300
@@ -76,25 +79,14 @@ const MAX_FAULT_TEXT = 300
  * @throws AppError INVALID_PARAMS, with the first 100 faults
  */
 export function parseParams<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
-  const parsed = schema.safeParse(value, { reportInput: true })
-  if (parsed.success) return parsed.data
+  const checked = checkValue(schema, value)
+  if ('data' in checked) return checked.data
   throw invalidParams(
-    parsed.error.issues.slice(0, MAX_ISSUES).map((issue) => ({
-      path: shorten(pathText(issue.path), MAX_FAULT_TEXT),
-      message: shorten(faultText(issue), MAX_FAULT_TEXT),
+    checked.faults.map(({ path, message }) => ({
+      path: shorten(pathText(path), MAX_FAULT_TEXT),
+      message: shorten(message, MAX_FAULT_TEXT),
     })),
   )
-}
-
-/** Returns zod's message of an issue, with the found value where the message lacks it. */
-export function faultText(issue: z.core.$ZodIssue): string {
-  const found = `found ${kindOf(issue.input)}`
-  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
-    const choices = new Set(issue.errors.flatMap(([first]) => (first === undefined ? [] : [first.message])))
-    return `${found}: ${[...choices].join('; or ')}`
-  }
-  const isSaid = /\b(?:received|found|key)\b/.test(issue.message)
-  return isSaid || issue.code === 'custom' ? issue.message : `${issue.message}, ${found}`
 }
 
 /** Returns the JSON path of a fault, such as `$.record_def.name` or `$[0].x`. */
@@ -107,8 +99,11 @@ export function pathText(path: readonly PropertyKey[]): string {
   }, '$')
 }
 
+/** An empty array stands for no params: they are then by position, and there is none. */
 function unwrap(rawParams: unknown, paramsIn: 'object' | 'array'): unknown {
-  if (rawParams === undefined) return {}
-  if (paramsIn === 'array' && Array.isArray(rawParams) && rawParams.length === 1) return rawParams[0]
-  return rawParams
+  if (rawParams === undefined || (Array.isArray(rawParams) && rawParams.length === 0)) return {}
+  if (!Array.isArray(rawParams)) return rawParams
+  if (paramsIn === 'array' && rawParams.length === 1) return rawParams[0]
+  const expected = paramsIn === 'array' ? 'an object, or an array that holds one object' : 'an object'
+  throw invalidParams([{ path: '$', message: `found an array of ${rawParams.length}, expected ${expected}` }])
 }

@@ -1,13 +1,25 @@
-import { AppError, ERRORS, type ErrorName, isAppError, toAppError } from '../errors.js'
+import { candidates } from '../candidates.js'
+import { AppError, ERRORS, type ErrorName, isAppError, retryAfterS, toAppError } from '../errors.js'
+import { describeFound } from '../fault-text.js'
 import type { Method, Scope } from './define-method.js'
-import { errorText, type RequestId, type RpcError, readRequest, toRpcError } from './envelope.js'
+import {
+  errorText,
+  type RequestId,
+  type RpcError,
+  type RpcRequest,
+  readRequest,
+  toRpcError,
+} from './envelope.js'
 import { discard, enveloped, joined, type Piece, resultPiece, whenOver } from './pieces.js'
-import { readJson } from './read-json.js'
+import { readExactJson, readJson } from './read-json.js'
 import { isStreamed } from './result.js'
 import { shorten } from './shorten.js'
 
 /** Time slice of a batch, ms. */
 const SLICE_MS = 5
+
+/** The method that every path has, and that needs no key. */
+export const DISCOVER = 'rpc.discover'
 
 /** Methods that are served at one path. */
 export interface Api<C> {
@@ -25,6 +37,8 @@ export interface Dispatch<C> {
   readonly maxDepth: number
   /** makes the OpenRPC document of this path, for `rpc.discover` */
   discover(): unknown
+  /** Returns the path that has a method, also one that is an upload; undefined for an unknown one. */
+  pathOf(method: string): string | undefined
   mayCall(scope: Scope): boolean
   /** takes calls from the caller's allowance. @throws AppError RATE_LIMITED */
   charge(calls: number): Promise<void>
@@ -55,8 +69,8 @@ export interface Answer {
  * Answers one JSON-RPC body: a request, a notification or a batch.
  *
  * @returns status 200 for calls that reached their methods, 204 for notifications; 400 for text that is not
- *   JSON, 403 and 429 for a single call that was refused before its method ran. Errors of methods are in the
- *   body.
+ *   JSON, 403 and 429 for a single call that was refused before its method ran, 507 for one that found the
+ *   disk full. Other errors of methods are in the body alone.
  * @see JSON-RPC 2.0 Specification, sections 4 to 6
  */
 export async function dispatch<C>(bytes: Uint8Array, call: Dispatch<C>): Promise<Answer> {
@@ -71,21 +85,61 @@ export async function dispatch<C>(bytes: Uint8Array, call: Dispatch<C>): Promise
       isAppError(error) && error.errorName === 'PARSE_ERROR' ? 400 : 200,
     )
   }
-  return Array.isArray(value) ? await answerBatch(value, call) : await answerOne(value, call)
+  let exactValue: unknown
+  const exactBody = () => {
+    exactValue ??= readExactJson(bytes, call.maxDepth)
+    return exactValue
+  }
+  if (Array.isArray(value)) return await answerBatch(value, call, exactBody)
+  return await answerOne(value, call, () => paramsOf(exactBody()))
 }
 
-/** Runs a method and makes the text of its result, or its first piece. @throws what the method throws */
-export async function callForPiece<C>(name: string, params: unknown, call: Dispatch<C>): Promise<Piece> {
-  if (call.onCall === undefined) return await pieceOf(await callMethod(name, params, call), call)
+function paramsOf(request: unknown): unknown {
+  return (request as { params?: unknown }).params
+}
+
+/**
+ * Answers a body that is one request of `rpc.discover`, which needs no key.
+ *
+ * @returns undefined for any other body, also one that is not JSON
+ */
+export async function answerDiscovery(
+  bytes: Uint8Array,
+  { discover, maxDepth }: Pick<Dispatch<never>, 'discover' | 'maxDepth'>,
+): Promise<Answer | undefined> {
+  let value: unknown
+  try {
+    value = readJson(bytes, maxDepth)
+  } catch {
+    return undefined // refused as a body without credentials, whatever is wrong with it
+  }
+  const request = readRequest(value)
+  if ('fault' in request || request.method !== DISCOVER || request.id === undefined) return undefined
+  return { status: 200, body: enveloped(await resultPiece(discover()), request.id) }
+}
+
+/**
+ * Runs a method and makes the text of its result, or its first piece.
+ *
+ * @param exact reads the params again, with numbers as supplied
+ * @throws what the method throws
+ */
+export async function callForPiece<C>(
+  name: string,
+  params: unknown,
+  call: Dispatch<C>,
+  exact?: () => unknown,
+): Promise<Piece> {
+  if (call.onCall === undefined) return await pieceOf(await callMethod(name, params, call, exact), call)
   const startedAtMs = performance.now()
   let outcome: 'ok' | ErrorName = 'ok'
   try {
-    return await pieceOf(await callMethod(name, params, call), call)
+    return await pieceOf(await callMethod(name, params, call, exact), call)
   } catch (error) {
     outcome = toAppError(error).errorName
     throw error
   } finally {
-    const isKnown = call.api.methods.has(name) || name === 'rpc.discover'
+    const isKnown = call.api.methods.has(name) || name === DISCOVER
     call.onCall(isKnown ? name : 'unknown', outcome, performance.now() - startedAtMs)
   }
 }
@@ -104,16 +158,15 @@ async function pieceOf<C>(result: unknown, call: Dispatch<C>): Promise<Piece> {
 }
 
 /** Runs a method. @throws AppError METHOD_NOT_FOUND, FORBIDDEN, and what the method throws */
-async function callMethod<C>(name: string, params: unknown, call: Dispatch<C>): Promise<unknown> {
-  if (name === 'rpc.discover') return call.discover()
+async function callMethod<C>(
+  name: string,
+  params: unknown,
+  call: Dispatch<C>,
+  exact?: () => unknown,
+): Promise<unknown> {
+  if (name === DISCOVER) return call.discover()
   const method = call.api.methods.get(name)
-  if (method === undefined) {
-    throw new AppError(
-      'METHOD_NOT_FOUND',
-      { method: shorten(name, 200) },
-      { message: `No method ${quoted(name)} at this path` },
-    )
-  }
+  if (method === undefined) throw unknownMethod(name, call)
   if (!call.mayCall(method.scope)) {
     throw new AppError(
       'FORBIDDEN',
@@ -121,10 +174,13 @@ async function callMethod<C>(name: string, params: unknown, call: Dispatch<C>): 
       { message: `The key lacks the scope ${method.scope}` },
     )
   }
-  return await method.call(params, call.context)
+  return await method.call(params, call.context, exact)
 }
 
-async function answerOne<C>(value: unknown, call: Dispatch<C>): Promise<Answer> {
+/** Errors of methods that a single call answers with their HTTP status: what is in front of it must see them. */
+const TRANSPORT_ERRORS: ReadonlySet<ErrorName> = new Set(['FORBIDDEN', 'DISK_FULL'])
+
+async function answerOne<C>(value: unknown, call: Dispatch<C>, exact: () => unknown): Promise<Answer> {
   const request = readRequest(value)
   if ('fault' in request)
     return { status: 200, body: errorText(request.id, toRpcError(request.fault, call.requestId)) }
@@ -133,12 +189,23 @@ async function answerOne<C>(value: unknown, call: Dispatch<C>): Promise<Answer> 
   } catch (error) {
     return refusal(request.id ?? null, error, call.requestId, 429)
   }
-  const outcome = await run(request.method, request.params, request.id, call)
+  const outcome = await run(request, call, exact)
   if (request.id === undefined) return { status: 204, body: null }
-  return { status: outcome.isForbidden ? 403 : 200, body: outcome.piece }
+  const { piece, error } = outcome
+  if (error === undefined || !TRANSPORT_ERRORS.has(error.errorName)) return { status: 200, body: piece }
+  const waitS = retryAfterS(error)
+  return {
+    status: ERRORS[error.errorName].status,
+    body: piece,
+    ...(waitS === undefined ? {} : { retryAfterS: waitS }),
+  }
 }
 
-async function answerBatch<C>(items: unknown[], call: Dispatch<C>): Promise<Answer> {
+async function answerBatch<C>(
+  items: unknown[],
+  call: Dispatch<C>,
+  exactBody: () => unknown,
+): Promise<Answer> {
   if (items.length === 0 || items.length > call.maxBatch) {
     const message = `Invalid request: found a batch of ${items.length}, expected 1 to ${call.maxBatch}`
     return refusal(
@@ -155,7 +222,7 @@ async function answerBatch<C>(items: unknown[], call: Dispatch<C>): Promise<Answ
   }
   const pieces: Piece[] = []
   let startedAtMs = performance.now()
-  for (const item of items) {
+  for (const [index, item] of items.entries()) {
     // others have their turn between two items, which may all be done without a wait
     if (performance.now() - startedAtMs > SLICE_MS) {
       await new Promise((resolve) => setImmediate(resolve))
@@ -164,7 +231,8 @@ async function answerBatch<C>(items: unknown[], call: Dispatch<C>): Promise<Answ
     const request = readRequest(item)
     if ('fault' in request) pieces.push(errorText(request.id, toRpcError(request.fault, call.requestId)))
     else {
-      const { piece } = await run(request.method, request.params, request.id, call)
+      const exact = () => paramsOf((exactBody() as unknown[])[index])
+      const { piece } = await run(request, call, exact)
       if (request.id !== undefined) pieces.push(piece)
     }
   }
@@ -173,22 +241,21 @@ async function answerBatch<C>(items: unknown[], call: Dispatch<C>): Promise<Answ
 
 /** Runs one request. The result of a notification is discarded. */
 async function run<C>(
-  name: string,
-  params: unknown,
-  id: RequestId | undefined,
+  { method: name, params, id }: RpcRequest,
   call: Dispatch<C>,
-): Promise<{ piece: Piece; isForbidden: boolean }> {
+  exact: () => unknown,
+): Promise<{ piece: Piece; error?: AppError }> {
   try {
-    const piece = await callForPiece(name, params, call)
+    const piece = await callForPiece(name, params, call, exact)
     if (id === undefined) {
       await discard(piece)
-      return { piece: '', isForbidden: false }
+      return { piece: '' }
     }
-    return { piece: enveloped(piece, id), isForbidden: false }
+    return { piece: enveloped(piece, id) }
   } catch (error) {
     report(name, error, call)
-    const isForbidden = isAppError(error) && error.errorName === 'FORBIDDEN'
-    return { piece: errorText(id ?? null, toRpcError(error, call.requestId)), isForbidden }
+    const piece = errorText(id ?? null, toRpcError(error, call.requestId))
+    return isAppError(error) ? { piece, error } : { piece }
   }
 }
 
@@ -198,14 +265,24 @@ function report<C>(name: string, error: unknown, call: Dispatch<C>): void {
 
 function refusal(id: RequestId, error: unknown, requestId: string, status: number): Answer {
   const rpcError: RpcError = toRpcError(error, requestId)
-  const retryAfterS = rpcError.data.retryAfterS
+  const waitS = isAppError(error) ? retryAfterS(error) : undefined
   return {
     status: rpcError.code === ERRORS.INTERNAL.code ? 500 : status,
     body: errorText(id, rpcError),
-    ...(typeof retryAfterS === 'number' ? { retryAfterS } : {}),
+    ...(waitS === undefined ? {} : { retryAfterS: waitS }),
   }
 }
 
-function quoted(name: string): string {
-  return JSON.stringify(shorten(name, 100))
+/** Most names that are offered for an unknown one. */
+const MAX_OFFERED = 3
+
+function unknownMethod<C>(name: string, { api, pathOf }: Dispatch<C>): AppError {
+  const path = pathOf(name)
+  const offered = candidates(api.methods.keys(), name, MAX_OFFERED)
+  const where = path === undefined ? `expected one like ${offered}` : `which ${path} has`
+  return new AppError(
+    'METHOD_NOT_FOUND',
+    { method: shorten(name, 200), ...(path === undefined ? {} : { path }) },
+    { message: `Found the method ${describeFound(name)}, ${where}` },
+  )
 }

@@ -1,10 +1,10 @@
 import { AppError, ERRORS, toAppError } from '../errors.js'
-import { shorten } from './shorten.js'
+import { describeFound } from '../fault-text.js'
 
 export type RequestId = string | number | null
 
 /** A well-formed JSON-RPC 2.0 request; `id` undefined marks a notification. */
-interface RpcRequest {
+export interface RpcRequest {
   id: RequestId | undefined
   method: string
   params: unknown
@@ -25,7 +25,7 @@ export interface RpcError {
  */
 export function readRequest(value: unknown): RpcRequest | { id: RequestId; fault: AppError } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return invalid(null, `found ${kindOf(value)}, expected a request object`)
+    return invalid(null, `found ${describeFound(value)}, expected a request object`)
   }
   const request = value as Record<string, unknown>
   const hasId = Object.hasOwn(request, 'id')
@@ -33,18 +33,21 @@ export function readRequest(value: unknown): RpcRequest | { id: RequestId; fault
   if (hasId && id === undefined) {
     return invalid(
       null,
-      `id: found ${kindOf(request.id)}, expected a string, a number that a double holds exactly, or null`,
+      `id: found ${describeFound(request.id)}, expected a string, a number that a double holds exactly, or null`,
     )
   }
   if (request.jsonrpc !== '2.0') {
-    return invalid(id ?? null, `jsonrpc: found ${kindOf(request.jsonrpc)}, expected "2.0"`)
+    return invalid(id ?? null, `jsonrpc: found ${describeFound(request.jsonrpc)}, expected "2.0"`)
   }
   if (typeof request.method !== 'string') {
-    return invalid(id ?? null, `method: found ${kindOf(request.method)}, expected a string`)
+    return invalid(id ?? null, `method: found ${describeFound(request.method)}, expected a string`)
   }
   const hasParams = Object.hasOwn(request, 'params')
   if (hasParams && (typeof request.params !== 'object' || request.params === null)) {
-    return invalid(id ?? null, `params: found ${kindOf(request.params)}, expected an object or an array`)
+    return invalid(
+      id ?? null,
+      `params: found ${describeFound(request.params)}, expected an object or an array`,
+    )
   }
   return { id, method: request.method, params: hasParams ? request.params : undefined }
 }
@@ -80,13 +83,4 @@ function readId(id: unknown): RequestId | undefined {
 
 function invalid(id: RequestId, what: string): { id: RequestId; fault: AppError } {
   return { id, fault: new AppError('INVALID_REQUEST', {}, { message: `Invalid request: ${what}` }) }
-}
-
-/** Describes a found value in a few words, for messages: `nothing`, `an object`, `"text"`. */
-export function kindOf(value: unknown): string {
-  if (value === undefined) return 'nothing'
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'an array'
-  if (typeof value === 'string') return JSON.stringify(shorten(value, 40))
-  return typeof value === 'object' ? 'an object' : String(value)
 }

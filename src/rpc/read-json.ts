@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { AppError, messageOf } from '../errors.js'
+import { parseExact, parseSafe } from '../exact-json.js'
 import { shorten } from './shorten.js'
 
 const QUOTE = 0x22
@@ -8,25 +9,34 @@ const BACKSLASH = 0x5c
 /**
  * Reads a JSON body.
  *
- * Of duplicate keys the last one counts, as in JSON.parse. `__proto__` becomes an own property and a number
- * beyond double becomes Infinity; the schemas refuse both.
+ * Of duplicate keys the last one counts, as in JSON.parse. `__proto__` becomes an own property. An integer
+ * beyond 2^53 and a number beyond double become a `RawNumber`: the schemas refuse it, with its digits.
  *
  * @param maxDepth deepest nesting of arrays and objects
  * @throws AppError PARSE_ERROR (not UTF-8, not JSON) or INVALID_REQUEST (too deep, lone surrogates)
  */
 export function readJson(bytes: Uint8Array, maxDepth: number): unknown {
+  return readWith(parseSafe, bytes, maxDepth)
+}
+
+/** Reads a JSON body as `readJson` does, with every number as text that a double prints otherwise. */
+export function readExactJson(bytes: Uint8Array, maxDepth: number): unknown {
+  return readWith(parseExact, bytes, maxDepth)
+}
+
+function readWith(parse: (text: string) => unknown, bytes: Uint8Array, maxDepth: number): unknown {
   const deepAt = tooDeepAt(bytes, maxDepth)
   if (deepAt !== -1) {
     throw new AppError(
       'INVALID_REQUEST',
       { maxDepth },
-      { message: `Nested deeper than ${maxDepth} levels at byte ${deepAt}` },
+      { message: `Found brackets ${maxDepth + 1} deep at byte ${deepAt}, expected at most ${maxDepth}` },
     )
   }
   const text = decodeUtf8(bytes)
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parse(text)
   } catch (error) {
     throw new AppError(
       'PARSE_ERROR',
@@ -34,8 +44,8 @@ export function readJson(bytes: Uint8Array, maxDepth: number): unknown {
       { message: `The body is not valid JSON: ${shorten(messageOf(error), 200)}` },
     )
   }
-  // UTF-8 cannot hold a lone surrogate, so that only a text with such an escape is searched for one
-  if (/\\u[dD][89abAB]|\\u[dD][c-fC-F]/.test(text)) refuseLoneSurrogates(value, '$')
+  const path = mayHaveLoneSurrogate(text) ? loneSurrogatePath(value, '$') : undefined
+  if (path !== undefined) throw loneSurrogate(path)
   return value
 }
 
@@ -66,21 +76,36 @@ function tooDeepAt(bytes: Uint8Array, maxDepth: number): number {
   return -1
 }
 
-function refuseLoneSurrogates(value: unknown, path: string): void {
-  if (typeof value === 'string') {
-    if (!value.isWellFormed()) refuse(path)
-  } else if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) refuseLoneSurrogates(item, `${path}[${index}]`)
-  } else if (typeof value === 'object' && value !== null) {
-    for (const [key, item] of Object.entries(value)) {
-      if (!key.isWellFormed()) refuse(`${path} (a key)`)
-      refuseLoneSurrogates(item, `${path}.${key}`)
-    }
-  }
+/** UTF-8 cannot hold a lone surrogate, so that only a text with such an escape may have one. */
+export function mayHaveLoneSurrogate(text: string): boolean {
+  return /\\u[dD][89a-fA-F]/.test(text)
 }
 
-function refuse(path: string): never {
-  throw new AppError(
+/**
+ * Finds text that is not well-formed Unicode.
+ *
+ * @param path path of the value
+ * @returns path of the first such string or key; undefined when there is none
+ */
+export function loneSurrogatePath(value: unknown, path: string): string | undefined {
+  if (typeof value === 'string') return value.isWellFormed() ? undefined : path
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      const found = loneSurrogatePath(item, `${path}[${index}]`)
+      if (found !== undefined) return found
+    }
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, item] of Object.entries(value)) {
+      const found = key.isWellFormed() ? loneSurrogatePath(item, `${path}.${key}`) : `${path} (a key)`
+      if (found !== undefined) return found
+    }
+  }
+  return undefined
+}
+
+/** Makes the error for a lone surrogate at a path. */
+export function loneSurrogate(path: string): AppError {
+  return new AppError(
     'INVALID_REQUEST',
     { path: shorten(path, 200) },
     { message: `Found a lone surrogate at ${shorten(path, 200)}, expected well-formed Unicode` },

@@ -93,6 +93,8 @@ export interface TransferRows {
   putBack(transferId: number, fault: TransferFault | null, nextAttemptUs: number | null): Promise<void>
   fail(transferId: number, fault: TransferFault): Promise<void>
   deliver(transferId: number, answer: string): Promise<void>
+  /** Removes a fetch that failed because there was nothing to fetch. */
+  discardFetch(transferId: number): Promise<void>
   /** Queues a failed transfer again; a delivered one is returned unchanged. Undefined for an unknown id. */
   retry(transferId: number): Promise<TransferRecord | undefined>
   /**

@@ -54,6 +54,8 @@ async function recordFailure(engine: Engine, carried: Carried, fault: AttemptFau
     else await retryLater(engine, carried, fault)
   }
   await notify(engine, transferId, fault)
+  // a caller asks again and again until there is a model: each answer would leave a row
+  if (fault.name === 'NO_AGGREGATED_MODEL') await engine.transfers.discardFetch(transferId)
 }
 
 async function giveUp(engine: Engine, { lane, transfer }: Carried, fault: AttemptFault): Promise<void> {

@@ -31,16 +31,21 @@ export function stopped(reason: string): AppError {
   return new AppError('CANCELLED', { reason })
 }
 
-/** Returns the error for an upstream that answered with a failure. */
+/** Returns the error for an upstream that answered with a failure. @param upstreamError its name there */
 export function refused(
   status: number,
   text: string,
   headers: Record<string, string | string[] | undefined> = {},
+  upstreamError?: string,
 ): AppError {
   const message = `The upstream answered ${status}${text === '' ? '' : `: ${shorten(text)}`}`
   const header = headers['retry-after']
   const waitS = retryAfterS(Array.isArray(header) ? header[0] : header, Date.now())
-  const data = { status, ...(waitS === undefined ? {} : { retryAfterS: waitS }) }
+  const data = {
+    status,
+    ...(waitS === undefined ? {} : { retryAfterS: waitS }),
+    ...(upstreamError === undefined ? {} : { upstreamError }),
+  }
   return new AppError('UPSTREAM_REFUSED', data, { message })
 }
 
@@ -87,12 +92,18 @@ export function isUnsupported(error: unknown, also: readonly number[] = []): boo
   return typeof status === 'number' && (UNSUPPORTED_STATUSES.includes(status) || also.includes(status))
 }
 
+/** Returns the name of a JSON-RPC error of another gateway; undefined for errors of other servers. */
+export function nameOfRpcError({ data }: { data?: unknown }): ErrorName | undefined {
+  const name = typeof data === 'object' && data !== null && 'name' in data ? data.name : undefined
+  return typeof name === 'string' && isErrorName(name) ? name : undefined
+}
+
 /**
  * Returns the HTTP status that corresponds to a JSON-RPC error; 500, which is retried, for an unknown one.
  */
 export function statusOfRpcError({ code, data }: { code?: unknown; data?: unknown }): number {
-  const name = typeof data === 'object' && data !== null && 'name' in data ? data.name : undefined
-  if (typeof name === 'string' && isErrorName(name)) return ERRORS[name].status
+  const name = nameOfRpcError({ data })
+  if (name !== undefined) return ERRORS[name].status
   if (code === -32601) return 404
   if (code === -32602 || code === -32600) return 400
   return 500

@@ -50,11 +50,12 @@ export async function fetchModel(
   deps: AttemptDeps,
   attempt: Attempt,
 ): Promise<{ model: ModelRecord; isKnown: boolean }> {
-  const { transfer, upstream, client, signal } = attempt
-  const query = { conds: { '=': ['model_state', 30] }, order: '-end_datetime', limit: 1 }
-  const [remote] = await listRemote(client, upstream, query, signal)
-  if (remote === undefined)
-    throw new AppError('NO_AGGREGATED_MODEL', { model_store_ddc: upstream.upstreamStore })
+  const { transfer, upstream } = attempt
+  const remote = await findNewest(attempt)
+  if (remote === undefined) {
+    const message = `The store ${upstream.upstreamStore} of the upstream has no aggregated model`
+    throw new AppError('NO_AGGREGATED_MODEL', { model_store_ddc: upstream.upstreamStore }, { message })
+  }
   const newest = await deps.register.models.newest(upstream.storeId, 40)
   if (newest !== undefined && !newest.isDamaged && isSame(newest, remote))
     return { model: newest, isKnown: true }
@@ -68,6 +69,17 @@ export async function fetchModel(
   const model = await registerModel(deps.register, staged, facts, { fetchId: transfer.transferId })
   await deps.parts.remove(partId)
   return { model, isKnown: false }
+}
+
+/** Returns the newest aggregated model of the upstream; undefined also while its store does not exist. */
+async function findNewest({ client, upstream, signal }: Attempt): Promise<RemoteModel | undefined> {
+  const query = { conds: { '=': ['model_state', 30] }, order: '-end_datetime', limit: 1 }
+  try {
+    return (await listRemote(client, upstream, query, signal))[0]
+  } catch (error) {
+    if (isAppError(error) && error.data.upstreamError === 'UNKNOWN_STORE') return undefined
+    throw error
+  }
 }
 
 function isSame(model: ModelRecord, remote: RemoteModel): boolean {

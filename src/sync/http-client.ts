@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { rootCertificates } from 'node:tls'
 import { Pool } from 'undici'
+import { parseExact } from '../exact-json.js'
 import { createGuardedConnector } from './address-guard.js'
-import { malformed, refused, statusOfRpcError, unreachable } from './faults.js'
+import { malformed, nameOfRpcError, refused, statusOfRpcError, unreachable } from './faults.js'
 import { flowing } from './flowing.js'
 
 export interface ClientSettings {
@@ -57,6 +58,7 @@ export interface UpstreamClient {
   /**
    * Calls a JSON-RPC method.
    *
+   * @returns the result, with numbers as supplied
    * @throws AppError UPSTREAM_REFUSED with the status that corresponds to the error
    */
   rpc(path: string, method: string, params: object, signal: AbortSignal): Promise<unknown>
@@ -187,17 +189,17 @@ function rpcResult(status: number, text: string, headers: Reply['headers']): unk
   const error = json?.error
   if (typeof error === 'object' && error !== null) {
     const message = 'message' in error ? String(error.message ?? '') : ''
-    throw refused(status === 200 ? statusOfRpcError(error) : status, message, headers)
+    throw refused(status === 200 ? statusOfRpcError(error) : status, message, headers, nameOfRpcError(error))
   }
   if (status !== 200) throw refused(status, '', headers)
   if (json === undefined || !('result' in json)) throw malformed('something other than JSON-RPC')
   return json.result
 }
 
-/** Parses a JSON object; undefined for anything else. */
+/** Parses a JSON object, with numbers as supplied; undefined for anything else. */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(text)
+    const value = parseExact(text)
     return isObject(value) ? value : undefined
   } catch {
     return undefined

@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import { parseExact, withDoubles } from '../exact-json.js'
 import type { ModelRecord } from '../storage/models.js'
 import type { UpstreamRecord } from '../storage/upstreams.js'
 import { isUnsupported, malformed } from './faults.js'
-import type { UpstreamClient } from './http-client.js'
+import { isObject, type UpstreamClient } from './http-client.js'
 
 export const FL_PATH = '/api/v2/fl/jsonrpc'
 export const MODEL_STORE_PATH = '/api/v2/model_store/jsonrpc'
@@ -55,7 +56,7 @@ const Announced = z.union([
 /** Asks an upstream for its kind. A server that does not answer like a gateway counts as a plain server. */
 export async function discover(client: UpstreamClient, signal: AbortSignal): Promise<PeerFacts> {
   try {
-    const found = Discovered.safeParse(await client.rpc(FL_PATH, 'rpc.discover', {}, signal))
+    const found = Discovered.safeParse(withDoubles(await client.rpc(FL_PATH, 'rpc.discover', {}, signal)))
     if (!found.success) return { isPeer: false, nodeId: null }
     const uploads = found.data['x-uploads'] ?? []
     const isPeer =
@@ -76,7 +77,8 @@ export async function announce(
   params: { sha256: string; size: number; data: object },
   signal: AbortSignal,
 ): Promise<z.output<typeof Announced>> {
-  const parsed = Announced.safeParse(await client.rpc(FL_PATH, 'fl.announce', params, signal))
+  const result = await client.rpc(FL_PATH, 'fl.announce', params, signal)
+  const parsed = Announced.safeParse(withDoubles(result, 'model_info'))
   if (!parsed.success) throw malformed('something other than a result of fl.announce')
   return parsed.data
 }
@@ -93,12 +95,20 @@ export async function listRemote(
   signal: AbortSignal,
 ): Promise<RemoteModel[]> {
   const params = { model_store_ddc: upstream.upstreamStore, ...query }
+  const result = await client.rpc(MODEL_STORE_PATH, 'model_store.model.get_info', params, signal)
+  const items = Array.isArray(result) ? result : [result]
   const parsed = z
     .array(RemoteInfo)
     .max(10_000)
-    .safeParse(await client.rpc(MODEL_STORE_PATH, 'model_store.model.get_info', params, signal))
-  if (!parsed.success) throw malformed('something other than a result of model_store.model.get_info')
-  return parsed.data
+    .safeParse(items.map((item) => withDoubles(item, 'model_meta')))
+  if (!parsed.success || !Array.isArray(result))
+    throw malformed('something other than a result of model_store.model.get_info')
+  return parsed.data.map((remote, index) => ({ ...remote, ...metaOf(items[index]) }))
+}
+
+/** Returns `model_meta` as the upstream sent it: the copy of a schema has no member `__proto__`. */
+function metaOf(item: unknown): { model_meta?: Record<string, unknown> } {
+  return isObject(item) && isObject(item.model_meta) ? { model_meta: item.model_meta } : {}
 }
 
 /**
@@ -124,6 +134,6 @@ export function plainData(model: ModelRecord, upstream: UpstreamRecord): object 
     model_store_ddc: upstream.upstreamStore,
     model_kind: model.kind,
     model_description: model.description,
-    model_meta: JSON.parse(model.meta),
+    model_meta: parseExact(model.meta),
   }
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { AppError } from '../errors.js'
+import { isRawNumber, parseExact } from '../exact-json.js'
 import type { ModelRecord } from '../storage/models.js'
 import { type Attempt, type AttemptDeps, pacedBytes } from './attempt.js'
 import { isUnsupported, malformed, refused } from './faults.js'
@@ -130,15 +131,19 @@ async function findReceived(
       remote.model_size === model.sizeBytes &&
       remote.model_kind === model.kind &&
       remote.model_description === model.description &&
-      canonical(remote.model_meta) === canonical(JSON.parse(model.meta)),
+      canonical(remote.model_meta) === canonical(parseExact(model.meta)),
   )
   const ids = alike.map((remote) => remote.model_id)
   const taken = await deps.transfers.deliveredIds(upstream.upstreamId, ids)
   return alike.find((remote) => !taken.has(remote.model_id))
 }
 
-/** Formats JSON with sorted keys, so that equal values have equal texts. */
+/**
+ * Formats JSON with sorted keys and numbers as doubles, so that equal values have equal texts, also those of
+ * a server that rounds.
+ */
 function canonical(value: unknown): string {
+  if (isRawNumber(value)) return String(Number(value.rawJSON))
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))

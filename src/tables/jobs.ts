@@ -1,5 +1,6 @@
 import { closeSync, openSync } from 'node:fs'
 import { AppError, isAppError } from '../errors.js'
+import { parseSafe } from '../exact-json.js'
 import type { BlobStore } from '../files/blob-store.js'
 import type { Keyring } from '../storage/keyring.js'
 import type { SweepLease } from '../storage/sweep-lease.js'
@@ -45,7 +46,7 @@ export function loaderJobs(store: JobStore): Record<string, WorkHandler> {
     'loader.scanParams': ({ file, maxDepth }: { file: string; maxDepth: number }) =>
       withFile(file, async (handle) => scanParamsBody(handle, maxDepth)),
     'loader.records': (job: PutJob & { json: string }, work) =>
-      put(store, job, JSON.parse(job.json) as unknown[], work),
+      put(store, job, parseSafe(job.json) as unknown[], work),
     'loader.lines': (job: PutJob & { batch: LineBatch }, work) => putLines(store, job, work),
     'loader.spooled': (job: PutJob & { spooled: SpooledRecords }, work) => {
       const { file, start, end } = job.spooled

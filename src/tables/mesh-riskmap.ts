@@ -1,7 +1,7 @@
 import { AppError } from '../errors.js'
 import { bboxOf, boxPolygon } from '../geo/bbox.js'
-import { type MeshDegree, type MeshRange, meshCount, meshRange, meshRing, rangeBox } from '../geo/mesh.js'
-import { visitOverlappedCells, visitTouchedCells } from '../geo/mesh-cover.js'
+import { type MeshDegree, type MeshRange, meshRange, meshRing, rangeBox } from '../geo/mesh.js'
+import { type CellFilter, visitOverlappedCells } from '../geo/mesh-cover.js'
 import { type PreparedArea, prepareArea } from '../geo/prepared-area.js'
 import { shapeOf } from '../geo/shape.js'
 import { splitByDimension } from '../geo/split.js'
@@ -15,7 +15,7 @@ const BATCH_CELLS = 1000
 /** Grid of the cells to make. */
 export interface MeshOptions {
   readonly degree: MeshDegree
-  /** most cells of the grid within the box of the area */
+  /** most cells of an answer */
   readonly maxCells: number
 }
 
@@ -23,7 +23,7 @@ export interface MeshOptions {
  * Reads cells of the standard grid. The level of a cell is the highest level of the stored cells that share
  * area with it, slot by slot: a slot is all rows of one start. Cells without a level are left out, and so are
  * cells outside the search area: within it are cells that share area with its polygons, or touch its points
- * and lines.
+ * and lines. All cells are found before the first one is yielded; each takes 9 bytes.
  *
  * @throws AppError TOO_MANY_CELLS before the first batch; CANCELLED; UNKNOWN_TABLE when a table is dropped
  *   meanwhile
@@ -36,80 +36,101 @@ export async function* readMeshCells(
 ): AsyncGenerator<RiskCell[]> {
   const box = query.area === undefined ? await extentOf(tables, query, signal) : query.area.bbox
   if (box === undefined) return
-  const range = meshRange(degree, box)
-  checkCount(meshCount(range), maxCells)
-  const grid = createGrid(range, wantedCells(query.area, range))
+  const grid = createGrid(meshRange(degree, box), query.area, maxCells)
   // all rows that a wanted cell may overlap: the level of a cell must not depend on the search area
-  const area = prepareArea(boxPolygon(rangeBox(range)))
+  const area = prepareArea(boxPolygon(rangeBox(grid.range)))
+  const slots: Slot[] = []
   for (const { theme, table } of query.sources) {
-    let slot: unknown
+    let start: unknown
     for await (const row of rowsByStart(tables, { ...query, area }, table, signal)) {
-      if (row.start !== slot) {
-        yield* drain(grid, theme, slot)
-        slot = row.start
+      if (row.start !== start) {
+        endSlot(grid, theme, start, slots)
+        start = row.start
       }
       if (row.geometry !== null && row.level !== undefined) addCell(grid, row.geometry, row.level)
     }
-    yield* drain(grid, theme, slot)
+    endSlot(grid, theme, start, slots)
   }
+  for (const slot of slots) yield* cellsOf(slot, grid.range)
 }
 
-/** The highest level so far of each cell of a range. */
+/** The highest level so far of each cell of a slot. Cells without one take no memory. */
 interface Grid {
   readonly range: MeshRange
-  /** cell → 1 within the search area; undefined when all cells are */
-  readonly wanted: Uint8Array | undefined
-  /** cell → level, -1 for none; row by row from the south-west corner */
-  readonly level: Int8Array
-  /** cells that have a level */
-  touched: number[]
+  readonly filter: CellFilter | undefined
+  readonly maxCells: number
+  /** position of a cell → level */
+  level: Map<number, number>
+  /** cells of the slots before */
+  count: number
 }
 
-function createGrid(range: MeshRange, wanted: Uint8Array | undefined): Grid {
-  return { range, wanted, level: new Int8Array(meshCount(range)).fill(-1), touched: [] }
+/** Cells of one theme and start, in the order of the grid. */
+interface Slot {
+  readonly theme: string
+  readonly start: unknown
+  readonly positions: Float64Array
+  readonly levels: Int8Array
 }
 
-/** Marks the cells within the search area; undefined for everywhere. */
-function wantedCells(area: PreparedArea | undefined, range: MeshRange): Uint8Array | undefined {
+function createGrid(range: MeshRange, area: PreparedArea | undefined, maxCells: number): Grid {
+  return { range, filter: filterOf(area), maxCells, level: new Map(), count: 0 }
+}
+
+/** Returns undefined for everywhere. */
+function filterOf(area: PreparedArea | undefined): CellFilter | undefined {
   if (area === undefined) return undefined
-  const wanted = new Uint8Array(meshCount(range))
-  const mark = (column: number, row: number) => {
-    wanted[positionOf(range, column, row)] = 1
-  }
   const { areas, flat } = splitByDimension(area.geometry)
-  visitOverlappedCells(shapeOf(areas), range, mark)
-  visitTouchedCells(shapeOf(flat), range, mark)
-  return wanted
+  return { areas: shapeOf(areas), flat: shapeOf(flat) }
 }
 
 /** Raises the cells that a geometry shares area with; points and lines have no area. */
-function addCell({ range, wanted, level, touched }: Grid, geometry: Geometry, risk: number): void {
-  visitOverlappedCells(shapeOf(splitByDimension(geometry).areas), range, (column, row) => {
+function addCell(grid: Grid, geometry: Geometry, risk: number): void {
+  const { range, filter, maxCells, level, count } = grid
+  const raise = (column: number, row: number) => {
     const position = positionOf(range, column, row)
-    const known = level[position] ?? 0
-    if (known >= risk || wanted?.[position] === 0) return
-    if (known < 0) touched.push(position)
-    level[position] = risk
-  })
+    const known = level.get(position)
+    if (known === undefined && count + level.size >= maxCells) throw tooManyCells(maxCells)
+    if (known === undefined || known < risk) level.set(position, risk)
+  }
+  const onBlock = (cells: number) => {
+    if (count + cells > maxCells) throw tooManyCells(maxCells) // before the work, not after it
+  }
+  visitOverlappedCells(shapeOf(splitByDimension(geometry).areas), range, raise, { filter, onBlock })
 }
 
+function widthOf({ west, east }: MeshRange): number {
+  return east - west + 1
+}
+
+/** Number of a cell, row by row from the south-west corner: up to 1.5e10, which a double holds. */
 function positionOf(range: MeshRange, column: number, row: number): number {
-  return (row - range.south) * (range.east - range.west + 1) + column - range.west
+  return (row - range.south) * widthOf(range) + column - range.west
 }
 
-/** Yields the cells of one slot in the order of the grid, and empties the grid for the next slot. */
-async function* drain(grid: Grid, theme: string, start: unknown): AsyncGenerator<RiskCell[]> {
-  const { range, level, touched } = grid
-  const width = range.east - range.west + 1
-  const positions = Uint32Array.from(touched).sort()
-  grid.touched = []
+/** Appends the cells of a slot, and empties the grid for the next one. */
+function endSlot(grid: Grid, theme: string, start: unknown, slots: Slot[]): void {
+  const { level } = grid
+  if (level.size === 0) return
+  const positions = Float64Array.from(level.keys()).sort()
+  const levels = Int8Array.from(positions, (position) => level.get(position) ?? 0)
+  slots.push({ theme, start, positions, levels })
+  grid.count += level.size
+  grid.level = new Map()
+}
+
+/** Yields the cells of a slot in batches. */
+async function* cellsOf(
+  { theme, start, positions, levels }: Slot,
+  range: MeshRange,
+): AsyncGenerator<RiskCell[]> {
+  const width = widthOf(range)
   for (let from = 0; from < positions.length; from += BATCH_CELLS) {
-    const batch = Array.from(positions.subarray(from, from + BATCH_CELLS), (position): RiskCell => {
+    const batch = Array.from(positions.subarray(from, from + BATCH_CELLS), (position, at): RiskCell => {
       const column = range.west + (position % width)
       const ring = meshRing(range.degree, column, range.south + Math.floor(position / width))
-      const highest = level[position] ?? 0
-      level[position] = -1
-      return { theme, geometry: { type: 'Polygon', coordinates: [ring] }, start, level: highest }
+      const level = levels[from + at] ?? 0
+      return { theme, geometry: { type: 'Polygon', coordinates: [ring] }, start, level }
     })
     yield batch
     await new Promise((resolve) => setImmediate(resolve))
@@ -163,11 +184,7 @@ function unionOf(union: Bbox | undefined, box: Bbox | undefined): Bbox | undefin
   ]
 }
 
-function checkCount(found: number, limit: number): void {
-  if (found <= limit) return
-  throw new AppError(
-    'TOO_MANY_CELLS',
-    { found, limit },
-    { message: `Found an area of ${found} mesh cells, expected at most ${limit} (limits.meshCells)` },
-  )
+function tooManyCells(limit: number): AppError {
+  const message = `Found more than ${limit} mesh cells with a level, expected at most ${limit} (limits.meshCells): ask for a smaller area or a lower degree`
+  return new AppError('TOO_MANY_CELLS', { limit }, { message })
 }

@@ -88,7 +88,7 @@ t.test('authenticate: Basic is refused where a route does not accept it, and say
   const { stores, asked } = storesOf()
   for (const header of [good, basic('unknown:wrong')])
     await rejectsWith(t, sign(header, stores, false), 'UNAUTHENTICATED', {
-      message: /found HTTP Basic, expected the headers APIKey and Secret/,
+      message: /Found the header Authorization, expected the headers APIKey and Secret/,
     })
   t.same(asked.used, [])
   t.equal(
@@ -105,7 +105,7 @@ t.test('authenticate: APIKey and Secret win over Basic', async (t) => {
   t.equal((await sign({ apikey: 'x', ...basic(`${KEY}:${SECRET}`) })).keyId, KEY, 'half a pair is none')
 })
 
-t.test('authenticate: every refusal is the same answer', async (t) => {
+t.test('authenticate: every refusal of wrong credentials is the same answer', async (t) => {
   const noKeys = storesOf({ findKey: async () => undefined }).stores // unknown, revoked and expired look alike here
   const noSecrets = storesOf({
     findKey: async (keyId) => ({ keyId, keyName: 'n', scopes: [], secrets: [] }),
@@ -133,13 +133,27 @@ t.test('authenticate: every refusal is the same answer', async (t) => {
       refusal.catch(({ errorName, message, data }) => ({ errorName, message, data })),
     ),
   )
+  const founds = new Set<string>()
   for (const answer of answers) {
-    t.strictSame(answer, {
-      errorName: 'UNAUTHENTICATED',
-      message: 'Credentials are missing or wrong',
-      data: {},
-    })
+    if (!('errorName' in answer)) return t.fail('signed in')
+    const { errorName, message, data } = answer
+    t.same([errorName, data], ['UNAUTHENTICATED', {}])
+    const match =
+      /^Found (.*), expected the headers APIKey and Secret of a key, or the header .* of a session/
+    founds.add(match.exec(message)?.[1] ?? message)
   }
+  t.same(
+    [...founds].sort(),
+    [
+      'a Svc-Session-Token that is unknown or has ended',
+      'an APIKey and a Secret that are wrong, revoked or expired',
+      'an Authorization that is wrong, revoked or expired',
+      'no credentials',
+      'the header APIKey without Secret',
+      'the header Secret without APIKey',
+    ],
+    'it depends on the headers that are there alone',
+  )
 })
 
 t.test('authenticate: an unknown key costs the same look-up and comparison as a known one', async (t) => {

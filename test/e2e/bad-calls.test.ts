@@ -18,6 +18,20 @@ import { pairHeaders, post, startGateway, type TestGateway } from '../support/st
 import { feature } from '../support/tables.js'
 import { at, town } from '../support/town.js'
 
+/** An area of more cells of degree 5 than an answer may have. */
+const WIDE = {
+  type: 'Polygon',
+  coordinates: [
+    [
+      [130, 30],
+      [140, 30],
+      [140, 40],
+      [130, 40],
+      [130, 30],
+    ],
+  ],
+}
+
 const LOADER = '/api/v1/dataloaderapi/jsonrpc'
 const DATASET = '/api/v2/dataset/jsonrpc'
 
@@ -159,6 +173,7 @@ async function fillTables(call: Call): Promise<void> {
     ['x', { k: INT, name: { udt_name: 'varchar', length: 5, is_nullable: true } }],
     ['cited', { k: INT }],
     ['flood', { k: INT, risk: INT }],
+    ['wide', { k: INT, risk: INT }],
     [
       'f',
       {
@@ -184,10 +199,18 @@ async function fillTables(call: Call): Promise<void> {
     ['x', { k: 1 }],
     ['cited', { k: 1 }],
     ['flood', { k: 1, risk: 5 }],
+    ['wide', { k: 1, risk: 5 }],
     ['f', { k: 1, photo: Buffer.from('photo').toString('base64'), where: 'a/b.jpg' }],
   ]
   for (const [data_name, properties] of records)
-    await call(LOADER, 'loaderwebapi.add_record', { data_name, record_set: [feature([139, 35], properties)] })
+    await call(LOADER, 'loaderwebapi.add_record', {
+      data_name,
+      record_set: [
+        data_name === 'wide'
+          ? { type: 'Feature', geometry: WIDE, properties }
+          : feature([139, 35], properties),
+      ],
+    })
   const columns = [
     { column_name: 'k', data_type: 'int' },
     { column_name: 'name', data_type: 'varchar(5)' },

@@ -12,7 +12,7 @@ import {
   meshRing,
   rowOf,
 } from '../../src/geo/mesh.js'
-import { overlapsBox, visitOverlappedCells, visitTouchedCells } from '../../src/geo/mesh-cover.js'
+import { overlapsBox, overlapsCell, visitOverlappedCells } from '../../src/geo/mesh-cover.js'
 import { shapeOf } from '../../src/geo/shape.js'
 import { splitByDimension } from '../../src/geo/split.js'
 import type { Bbox, Geometry, Position } from '../../src/geo/types.js'
@@ -117,12 +117,14 @@ t.test(
       const overlapped: string[] = []
       const touched: string[] = []
       visitOverlappedCells(shape, range, (column, row) => overlapped.push(`${column} ${row}`))
-      visitTouchedCells(shapeOf(flat), range, (column, row) => touched.push(`${column} ${row}`))
+      const everywhere = shapeOf(boxPolygon([138.9, 35.4, 139.2, 35.6]))
+      const filter = { areas: shapeOf({ type: 'GeometryCollection', geometries: [] }), flat: shapeOf(flat) }
+      visitOverlappedCells(everywhere, range, (column, row) => touched.push(`${column} ${row}`), { filter })
       const expected: [string[], string[]] = [[], []]
       for (let row = range.south; row <= range.north; row++) {
         for (let column = range.west; column <= range.east; column++) {
           const box = meshBox(3, column, row)
-          if (overlapsBox(shape, box)) expected[0].push(`${column} ${row}`)
+          if (overlapsCell(shape, box)) expected[0].push(`${column} ${row}`)
           if (intersects(flat, boxPolygon(box))) expected[1].push(`${column} ${row}`)
         }
       }
@@ -131,6 +133,44 @@ t.test(
     fc.assert(property, { numRuns: 150 })
   },
 )
+
+t.test(
+  'visitOverlappedCells: a cell written with 6 to 12 decimals is itself alone, in every degree',
+  async (t) => {
+    for (const degree of [1, 2, 3, 4, 5] as const) {
+      for (const [lng, lat] of [
+        [139.7, 35.6],
+        [-73.9, 40.7],
+        [12.34, -33.3],
+      ] as const) {
+        const [column, row] = [columnOf(degree, lng), rowOf(degree, lat)]
+        const box = meshBox(degree, column, row)
+        for (let decimals = 6; decimals <= 12; decimals++) {
+          const written = box.map((value) => Number(value.toFixed(decimals))) as Bbox
+          const shape = shapeOf(boxPolygon(written))
+          const found: string[] = []
+          const around = { degree, west: column - 2, south: row - 2, east: column + 2, north: row + 2 }
+          visitOverlappedCells(shape, around, (x, y) => found.push(`${x} ${y}`))
+          t.same(found, [`${column} ${row}`], `degree ${degree}, ${decimals} decimals`)
+        }
+      }
+    }
+  },
+)
+
+t.test('overlapsCell: what is more than a border counts, and a thin area is in some cell', async (t) => {
+  const cell: Bbox = [139, 35, 139.0125, 35.008333333333]
+  const side = cell[2] - cell[0]
+  const table: [string, Bbox, boolean][] = [
+    ['a strip along the border', [138.9, 34.9, cell[0] + side * 1e-6, 35.1], false],
+    ['a wider strip', [138.9, 34.9, cell[0] + 1e-6, 35.1], true],
+    ['a corner', [138.9, 34.9, cell[0] + 4e-7, cell[1] + 4e-7], false],
+    ['a small area in the middle', [139.005, 35.004, 139.005001, 35.004001], true],
+    ['a thin area on the border', [cell[0] - 1e-7, 35.001, cell[0] + 1e-7, 35.002], true],
+  ]
+  for (const [name, box, expected] of table)
+    t.equal(overlapsCell(shapeOf(boxPolygon(box)), cell), expected, name)
+})
 
 t.test('property: overlapsBox of two rectangles is interval arithmetic', async () => {
   const side = fc

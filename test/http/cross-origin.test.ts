@@ -99,7 +99,7 @@ t.test(
       t.equal(status === 401, !isRead, `${title}: ${status}`)
       if (status !== 401) continue
       if (verb !== 'HEAD')
-        t.match(received, /found HTTP Basic, expected the headers APIKey and Secret/, title)
+        t.match(received, /Found the header Authorization, expected the headers APIKey and Secret/, title)
       t.match(received, /www-authenticate: APIKey /i, `${title}: a browser is not asked for a password`)
     }
     const unsigned = await send(url, 'GET', '/ogc', {})

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { z } from 'zod'
 import { isAppError } from '../../src/errors.js'
-import { defineMethod, faultText, parseParams, pathText } from '../../src/rpc/define-method.js'
+import { defineMethod, parseParams, pathText } from '../../src/rpc/define-method.js'
 import { rejectsWith } from '../support/rejects-with.js'
 
 const Params = z.strictObject({
@@ -51,9 +51,14 @@ t.test('parseParams: a fault says what was found', async (t) => {
     t.fail('expected a refusal')
   } catch (error) {
     const faults = isAppError(error) ? (error.data.faults as { message: string }[]) : []
-    t.match(
+    t.same(
       faults.map(({ message }) => message),
-      [/"a".*"b".*found "c"$/, />=1, found -3$/, /^found 5: .*string.*; or .*object/, /received undefined$/],
+      [
+        'found "c", expected one of "a", "b"',
+        'found -3, expected a whole number of at least 1',
+        'found 5, expected a string or an object',
+        'found nothing, expected a string',
+      ],
     )
   }
 })
@@ -93,24 +98,39 @@ t.test('pathText: names that only begin or end like an identifier are quoted', a
   t.equal(pathText(['a1']), '$.a1')
 })
 
-t.test('faultText: the found value is named once', async (t) => {
-  const base = { path: [], input: 5 }
-  const custom = { ...base, code: 'custom', message: 'must be even' } as const
-  t.equal(faultText(custom), 'must be even', 'a message of a refinement stays as it is')
-  const tooSmall = { ...base, code: 'too_small', origin: 'int', minimum: 6 } as const
-  t.equal(faultText({ ...tooSmall, message: 'expected >=6' }), 'expected >=6, found 5')
-  t.equal(faultText({ ...tooSmall, message: 'received 5' }), 'received 5')
-  t.equal(faultText({ ...tooSmall, message: 'found 5' }), 'found 5')
-  t.equal(faultText({ ...tooSmall, message: 'unfounded' }), 'unfounded, found 5')
-  const union = { ...base, code: 'invalid_union', inclusive: true, message: 'Invalid input' } as const
-  t.equal(faultText({ ...union, errors: [] }), 'Invalid input, found 5')
-  t.equal(faultText({ ...union, errors: [[{ ...custom }], [], [{ ...custom }]] }), 'found 5: must be even')
-})
-
 t.test('defineMethod: facts that are not given have their defaults', async (t) => {
   t.match(method, { name: 'test.sum', scope: 'map:read', paramsIn: 'object' })
   t.same(method.errors, [])
   await rejectsWith(t, method.call([{ list: [] }], { start: 0 }), 'INVALID_PARAMS', {
-    data: { faults: [{ path: '$' }] },
+    data: { faults: [{ path: '$', message: 'found an array of 1, expected an object' }] },
   })
+})
+
+t.test('defineMethod: an empty array stands for no params', async (t) => {
+  const nothing = defineMethod({
+    name: 'test.nothing',
+    summary: '',
+    scope: 'none',
+    params: z.strictObject({}),
+    result: z.literal(true),
+    handle: () => true as const,
+  })
+  t.equal(await nothing.call([], {}), true)
+  await rejectsWith(t, method.call([], { start: 0 }), 'INVALID_PARAMS', {
+    data: { faults: [{ path: '$.list', message: 'found nothing, expected an array' }] },
+  })
+})
+
+t.test('defineMethod: a handler may read the params with numbers as supplied', async (t) => {
+  const echo = defineMethod({
+    name: 'test.echo',
+    summary: '',
+    scope: 'none',
+    params: z.strictObject({ value: z.unknown() }),
+    result: z.unknown(),
+    handle: ({ value }, _context, exact) => [value, exact().value],
+  })
+  const exact = () => ({ value: 'exact' })
+  t.same(await echo.call({ value: 1 }, {}, exact), [1, 'exact'])
+  t.same(await echo.call({ value: 1 }, {}), [1, 1])
 })

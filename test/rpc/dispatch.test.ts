@@ -89,6 +89,7 @@ function dispatchOf(overrides: Partial<Dispatch<unknown>> = {}): { call: Dispatc
     maxBatch: 3,
     maxDepth: 10,
     discover: () => ({ openrpc: 'here' }),
+    pathOf: (method) => (method === 'elsewhere' ? '/other/jsonrpc' : undefined),
     mayCall: (scope) => scope !== 'admin',
     charge: async (calls) => {
       seen.charged.push(calls)
@@ -393,8 +394,23 @@ t.test('dispatch: an unknown method is quoted in short', async (t) => {
     error: { message: string; data: { method: string } }
   }
   t.match(answer.error, { code: -32601, data: { name: 'METHOD_NOT_FOUND' } })
-  t.equal(answer.error.message, `No method "${'x'.repeat(100)}…" at this path`)
+  t.ok(answer.error.message.startsWith(`Found the method "${'x'.repeat(40)}…", expected one like `))
   t.equal(answer.error.data.method, `${'x'.repeat(200)}…`)
+})
+
+t.test('dispatch: an unknown method names the path that has it, or the closest ones', async (t) => {
+  const { call } = dispatchOf()
+  const messageOf = async (method: string) =>
+    (
+      (await parsed(await dispatch(bytes(request(method)), call))) as {
+        error: { message: string; data: object }
+      }
+    ).error
+  t.match(await messageOf('elsewhere'), {
+    message: 'Found the method "elsewhere", which /other/jsonrpc has',
+    data: { path: '/other/jsonrpc' },
+  })
+  t.match((await messageOf('in-aray')).message, /^Found the method "in-aray", expected one like in-array, /)
 })
 
 t.test('dispatch: a refusal without a time to wait names none', async (t) => {

@@ -1,14 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { AppError, ERRORS } from '../../src/errors.js'
-import {
-  errorText,
-  kindOf,
-  RESULT_HEAD,
-  readRequest,
-  resultTail,
-  toRpcError,
-} from '../../src/rpc/envelope.js'
+import { errorText, RESULT_HEAD, readRequest, resultTail, toRpcError } from '../../src/rpc/envelope.js'
 
 const request = (more: object = {}) => ({ jsonrpc: '2.0', method: 'm', params: {}, id: 1, ...more })
 
@@ -36,7 +29,7 @@ t.test('readRequest: each malformed request, with its id where that is valid', a
     [null, null, /found null, expected a request object/],
     [5, null, /found 5, expected a request object/],
     ['text', null, /found "text", expected a request object/],
-    [[], null, /found an array, expected a request object/],
+    [[], null, /found an array of \d+, expected a request object/],
     [request({ id: {} }), null, /id: found an object, expected a string, a number/],
     [request({ id: [1] }), null, /id: found an array/],
     [request({ id: true }), null, /id: found true/],
@@ -103,20 +96,4 @@ t.test('answers: the texts of a result and of an error are JSON-RPC 2.0', async 
   for (const id of ['a"b', 7, null]) {
     t.same(JSON.parse(`${RESULT_HEAD}[1]${resultTail(id)}`), { jsonrpc: '2.0', result: [1], id })
   }
-})
-
-t.test('kindOf: a found value in a few words', async (t) => {
-  const table: [unknown, string][] = [
-    [undefined, 'nothing'],
-    [null, 'null'],
-    [[], 'an array'],
-    [{}, 'an object'],
-    ['', '""'],
-    ['a"b', '"a\\"b"'],
-    ['x'.repeat(41), `"${'x'.repeat(40)}…"`],
-    [0, '0'],
-    [false, 'false'],
-    [Number.POSITIVE_INFINITY, 'Infinity'],
-  ]
-  for (const [value, text] of table) t.equal(kindOf(value), text)
 })

@@ -99,6 +99,7 @@ export function openTestLoader(t: TestLike, settings: Record<string, unknown> = 
       maxBatch: config.limits.batch,
       maxDepth: config.limits.jsonDepth,
       discover: () => ({}),
+      pathOf: () => undefined,
       mayCall: () => true,
       charge: async () => undefined,
       onFault: (_method, error) => console.error(error),

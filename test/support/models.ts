@@ -43,6 +43,7 @@ export async function connect(
     upstream_endpoint: `${upstream.url}${FL}`,
     upstream_apikey: upstream.admin.apiKey,
     upstream_secret: upstream.admin.secret,
+    create: true,
     upstream_model_store_ddc: 'rain',
     ...change,
   })

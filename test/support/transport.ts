@@ -127,6 +127,7 @@ export async function startTransport(
     writeIdleMs: config.limits.writeIdleMs,
     contextOf: (call) => call,
     discover: () => ({}),
+    pathOf: () => undefined,
     onFault,
     onHangUp: () => undefined,
     onSignInFailure: () => undefined,

@@ -1,5 +1,6 @@
 import { invalidParams } from '../../errors.js'
-import { defineMethod, faultText, pathText } from '../../rpc/define-method.js'
+import { checkValue } from '../../fault-text.js'
+import { defineMethod, pathText } from '../../rpc/define-method.js'
 import { readDefinition } from '../../tables/record-def.js'
 import type { DataLoaderContext } from './context.js'
 import { ColumnDefinition, RegisterLoaderParams, RegisterLoaderResult } from './schema.js'
@@ -29,12 +30,12 @@ export const registerLoader = defineMethod({
 
 /** Reads one column of `record_def` by its schema. */
 function readColumn(json: unknown): ReturnType<Parameters<typeof readDefinition>[1]> {
-  const parsed = ColumnDefinition.safeParse(json, { reportInput: true })
-  if (parsed.success) return { def: parsed.data }
+  const checked = checkValue(ColumnDefinition, json)
+  if ('data' in checked) return { def: checked.data }
   return {
-    faults: parsed.error.issues.map((issue) => ({
-      path: issue.path.map((key) => (typeof key === 'number' ? key : String(key))),
-      message: faultText(issue),
+    faults: checked.faults.map(({ path, message }) => ({
+      path: path.map((key) => (typeof key === 'number' ? key : String(key))),
+      message,
     })),
   }
 }

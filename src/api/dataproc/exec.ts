@@ -24,8 +24,14 @@ export const exec = defineMethod({
   ],
   params: ExecParams,
   result: z.literal(true),
-  async handle(call, { modules, caller, signal }: Pick<DataprocContext, 'modules' | 'caller' | 'signal'>) {
-    await modules.exec(call, {
+  async handle(
+    call,
+    { modules, caller, signal }: Pick<DataprocContext, 'modules' | 'caller' | 'signal'>,
+    exact,
+  ) {
+    const params = exact().params ?? {} // as supplied: for the module, which may be no JavaScript
+    const run = { ...call, params }
+    await modules.exec(run, {
       sessionId: caller.sessionId,
       keyName: caller.keyName,
       signal,

@@ -92,6 +92,10 @@ export const NoParams = z.strictObject({})
 
 export const ListedModules = z.array(
   ModuleDefinition.extend({
+    folder: z
+      .string()
+      .optional()
+      .describe('name of its folder, by which it can be called, too, where it differs'),
     faults: z
       .array(z.strictObject({ path: z.string(), message: z.string() }))
       .optional()

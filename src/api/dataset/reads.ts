@@ -1,11 +1,14 @@
 import { type CitationReading, type RecordPages, readCitation } from '../../datasets/read-citation.js'
+import { parseSafe } from '../../exact-json.js'
 import type { StateQuery } from '../../storage/states.js'
 import type { ReadHandler } from '../../worker/read-host.js'
 
 /** Request for records of a cited state, as it crosses threads. */
 export interface RecordsRead {
   readonly label: string
-  readonly query: StateQuery
+  readonly query: Omit<StateQuery, 'conds'>
+  /** JSON text of the condition, null for none: a number that is kept as text cannot be cloned */
+  readonly conds: string | null
 }
 
 /** Name of the read of this room. */
@@ -14,7 +17,8 @@ export const RECORDS_READ = 'dataset.records'
 /** Returns the reads of citations, for a reader thread. */
 export function datasetReads(source: CitationReading): Record<string, ReadHandler> {
   return {
-    async [RECORDS_READ]({ label, query }: RecordsRead, { signal }) {
+    async [RECORDS_READ]({ label, query: rest, conds }: RecordsRead, { signal }) {
+      const query = conds === null ? rest : { ...rest, conds: parseSafe(conds) }
       return { text: arrayText(await readCitation(source, { label, query, signal })) }
     },
   }

@@ -14,13 +14,13 @@ export const getRecords = defineMethod({
   async handle(params, { readers, signal }: Pick<DatasetContext, 'readers' | 'signal'>) {
     const { citation_label, columns, condition, order, offset, limit } = params
     const query = {
-      conds: condition ?? undefined,
       order: order ?? undefined,
       columns: columns ?? undefined,
       offset: offset ?? undefined,
       limit: limit ?? undefined,
     }
-    const read: RecordsRead = { label: citation_label, query }
+    const conds = condition === undefined || condition === null ? null : JSON.stringify(condition)
+    const read: RecordsRead = { label: citation_label, query, conds }
     return textResult((await readers.read(RECORDS_READ, read, { signal })).text)
   },
 })

@@ -12,7 +12,8 @@ export const putRecords = defineMethod({
   async handle(
     { dataset_name, records, on_conflict },
     { datasets, signal }: Pick<DatasetContext, 'datasets' | 'signal'>,
+    exact,
   ) {
-    return await datasets.put(dataset_name, records, on_conflict, signal)
+    return await datasets.put(dataset_name, records, on_conflict, signal, () => exact().records)
   },
 })

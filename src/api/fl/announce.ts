@@ -11,9 +11,11 @@ export const announceModel = defineMethod({
   params: AnnounceParams,
   result: AnnounceResult,
   async handle(
-    { sha256, size, data },
+    { sha256, size },
     { announceUpload, caller }: Pick<FlContext, 'announceUpload' | 'caller'>,
+    exact,
   ) {
+    const { data } = exact() // its model_meta is kept as supplied
     return await announceUpload({ sha256, sizeBytes: size, data }, caller)
   },
 })

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { AppError } from '../../errors.js'
 import { unknownStore } from '../../models/faults.js'
 import { defineMethod } from '../../rpc/define-method.js'
+import { rawJson } from '../../rpc/result.js'
 import type { ModelStoreRecord } from '../../storage/model-stores.js'
 import type { TransferRecord } from '../../storage/transfers.js'
 import type { UpstreamRecord } from '../../storage/upstreams.js'
@@ -40,7 +41,7 @@ export const feedback = defineMethod({
       queued.push(await context.transfers.queueFeedback(model, upstreamId))
     const outcomes = await Promise.all(queued.map((transfer) => settle(transfer, context)))
     const answers = outcomes.map(answerOf) // throws for the first one not delivered
-    return JSON.parse(answers[0] ?? '')
+    return rawJson(answers[0] ?? 'null')
   },
 })
 
@@ -98,10 +99,13 @@ function fetchedId({ transfer, fault }: Outcome): string | null {
 
 function notDelivered(transfer: TransferRecord, fault: Outcome['fault']): AppError {
   const { transferId } = transfer
+  if (fault?.name === 'NO_AGGREGATED_MODEL')
+    // its row is gone, or goes now
+    return new AppError('NO_AGGREGATED_MODEL', {}, { message: fault.message })
   if (transfer.state === 'failed') {
     const reason = transfer.lastError ?? 'the transfer failed'
     const name = transfer.lastErrorName
-    if (name === 'NO_AGGREGATED_MODEL') return new AppError(name, { transferId })
+    if (name === 'NO_AGGREGATED_MODEL') return new AppError(name, {}, { message: reason })
     const status = fault?.status === undefined ? {} : { status: fault.status }
     return new AppError(
       'UPSTREAM_REFUSED',

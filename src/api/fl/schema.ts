@@ -37,6 +37,7 @@ export const CreateUpstreamParams = z.strictObject({
   alias: Alias.default('default'),
   description: Description.default(''),
   enabled: z.boolean().default(true),
+  create: z.boolean().default(false).describe('creates the model store of this node if it does not exist'),
 })
 
 /** Absent members keep their values. */

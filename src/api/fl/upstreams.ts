@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { AppError } from '../../errors.js'
 import { unknownStore } from '../../models/faults.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import type { UpstreamChange } from '../../storage/upstreams.js'
@@ -21,7 +20,7 @@ export const createUpstreamInfo = defineMethod({
   async handle(params, context: UpstreamContext & Pick<FlContext, 'modelStores' | 'config'>) {
     baseUrlOf(params.upstream_endpoint, context.config.sync.allowInsecure)
     const upstream = await context.upstreams.create({
-      storeId: await storeIdOf(params.model_store_ddc, context),
+      storeId: await storeIdOf(params.model_store_ddc, params.create, context),
       endpoint: params.upstream_endpoint,
       apikey: params.upstream_apikey,
       secret: params.upstream_secret,
@@ -74,7 +73,7 @@ export const updateUpstreamInfo = defineMethod({
       baseUrlOf(params.upstream_endpoint, context.config.sync.allowInsecure)
     if ((await context.upstreams.find(id)) === undefined) throw unknownUpstream(id)
     const change = changeOf(params)
-    if (model_store_ddc !== undefined) change.storeId = await storeIdOf(model_store_ddc, context)
+    if (model_store_ddc !== undefined) change.storeId = await storeIdOf(model_store_ddc, false, context)
     const upstream = await context.upstreams.update(id, change)
     if (upstream === undefined) throw unknownUpstream(id)
     context.outbox.askNow(id) // transfers that failed by the old values may succeed now
@@ -114,12 +113,23 @@ function changeOf(params: z.output<typeof UpdateUpstreamParams>): UpstreamChange
   return change
 }
 
-/** Returns the id of a store; creates the store if the configuration allows it. */
-async function storeIdOf(name: string, context: Pick<FlContext, 'modelStores' | 'config'>): Promise<number> {
-  const found = await context.modelStores.find(name)
+/**
+ * Returns the id of a store.
+ *
+ * @param create creates an unknown store. Not by default: a mistyped name would make a store whose upstream
+ *   never receives anything
+ */
+async function storeIdOf(
+  name: string,
+  create: boolean,
+  { modelStores, config }: Pick<FlContext, 'modelStores' | 'config'>,
+): Promise<number> {
+  const found = await modelStores.find(name)
   if (found !== undefined) return found.storeId
-  if (!context.config.modelStore.autoCreate) throw unknownStore(name)
-  const made = (await context.modelStores.create(name)) ?? (await context.modelStores.find(name))
-  if (made === undefined) throw new AppError('UNKNOWN_STORE', { model_store_ddc: name })
+  if (!create) throw unknownStore(name, '; create: true makes it')
+  if (!config.modelStore.autoCreate)
+    throw unknownStore(name, ', and modelStore.autoCreate forbids to make it here')
+  const made = (await modelStores.create(name)) ?? (await modelStores.find(name))
+  if (made === undefined) throw unknownStore(name)
   return made.storeId
 }

@@ -35,9 +35,9 @@ function readOf(
     scopes: caller.scopes,
     table,
     area: params.geometry,
+    conds: conds === undefined ? null : JSON.stringify(conds),
     query: {
       columns,
-      conds,
       order,
       ...(span === undefined ? {} : { span }),
       ...(limit === undefined ? {} : { limit }),

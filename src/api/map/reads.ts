@@ -1,5 +1,6 @@
 import { type Caller, requireScope } from '../../auth/caller.js'
 import type { Config } from '../../config.js'
+import { parseSafe } from '../../exact-json.js'
 import { countPositions } from '../../geo/coordinates.js'
 import type { MeshDegree } from '../../geo/mesh.js'
 import { prepareArea } from '../../geo/prepared-area.js'
@@ -25,7 +26,9 @@ type Rights = Pick<Caller, 'scopes'>
 export interface EventdataRead extends Rights {
   readonly table: string
   readonly area: Geometry | null
-  readonly query: Omit<TableQuery, 'area'>
+  readonly query: Omit<TableQuery, 'area' | 'conds'>
+  /** JSON text of the condition, null for none: a number that is kept as text cannot be cloned */
+  readonly conds: string | null
 }
 
 /** Request for risk map cells, as it crosses threads. */
@@ -50,7 +53,8 @@ interface MapSource {
 /** Returns the reads of event data and risk maps, for a reader thread. */
 export function mapReads(source: MapSource): Record<string, ReadHandler> {
   return {
-    async [EVENTDATA_READ]({ scopes, table: name, area, query }: EventdataRead, { signal }) {
+    async [EVENTDATA_READ]({ scopes, table: name, area, conds, query: rest }: EventdataRead, { signal }) {
+      const query: TableQuery = conds === null ? rest : { ...rest, conds: parseSafe(conds) }
       const table = await source.tables.find(name)
       if (table === undefined) throw unknownTable(name)
       requireReading(table, { scopes })

@@ -1,15 +1,15 @@
 import type { z } from 'zod'
 import { datetimeObject } from '../../datetime.js'
+import { parseExact } from '../../exact-json.js'
 import type { ModelStoreRecord } from '../../storage/model-stores.js'
 import type { ModelRecord } from '../../storage/models.js'
 import type { ListedModelInfo, ModelInfo, StoreInfo } from './schema.js'
 
 /**
- * Converts a model. The name of its store is in the long form for models received as feedback and for
- * aggregated ones.
+ * Converts a model. The name of its store is in the long form, except for models that were put here.
  */
 export function toModelInfo(model: ModelRecord, timeZoneMin: number): z.output<typeof ModelInfo> {
-  const isLong = model.state === 20 || model.state === 30
+  const isLong = model.state !== 10 // came here, or was made, for a store that others know, too
   const { model_id, ...fields } = commonFields(model, timeZoneMin)
   return {
     model_id,
@@ -35,7 +35,7 @@ export function toStoreInfo(store: ModelStoreRecord, timeZoneMin: number): z.out
 }
 
 function commonFields(model: ModelRecord, timeZoneMin: number) {
-  const meta: Record<string, unknown> = JSON.parse(model.meta)
+  const meta = parseExact(model.meta) as Record<string, unknown> // an object, checked when it was stored
   return {
     model_id: model.modelId,
     model_kind: model.kind,

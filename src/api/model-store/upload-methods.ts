@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { withDoubles } from '../../exact-json.js'
 import type { SuppliedFacts } from '../../models/register-model.js'
 import { parseParams } from '../../rpc/define-method.js'
 import type { ModelState } from '../../storage/models.js'
@@ -10,7 +11,12 @@ import { PutAggregatedParams, PutFeedbackParams, PutParams } from './schema.js'
  */
 export interface UploadMethod {
   readonly name: string
-  /** Checks the params. @throws AppError INVALID_PARAMS with every fault and its path */
+  /**
+   * Checks the params.
+   *
+   * @param json read by `readExactJson`: `model_meta` keeps its numbers as supplied
+   * @throws AppError INVALID_PARAMS with every fault and its path
+   */
   readFacts(json: unknown): SuppliedFacts
 }
 
@@ -36,12 +42,12 @@ function uploadMethod(name: string, state: ModelState, schema: z.ZodType<Params>
   return {
     name,
     readFacts(json) {
-      const { origin, ...params } = parseParams(schema, json)
+      const { origin, ...params } = parseParams(schema, withDoubles(json, 'model_meta'))
       return {
         store: params.model_store_ddc,
         kind: params.model_kind,
         description: params.model_description,
-        meta: params.model_meta,
+        meta: (json as { model_meta: Record<string, unknown> }).model_meta, // zod's copy lacks `__proto__`
         state,
         round: params.round ?? 0,
         origin: origin === undefined ? null : { node: origin.node, modelId: origin.model_id },

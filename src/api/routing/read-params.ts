@@ -1,7 +1,8 @@
 import { parseDatetime } from '../../datetime.js'
 import { AppError, invalidParams } from '../../errors.js'
+import { describeFound } from '../../fault-text.js'
 import { countPositions } from '../../geo/coordinates.js'
-import { describeValue, isFault } from '../../geo/fault.js'
+import { isFault } from '../../geo/fault.js'
 import { parseGeometry } from '../../geo/parse-geometry.js'
 import type { MultiPolygon, Polygon } from '../../geo/types.js'
 import type { RequestPoint } from '../../route-answer/request-point.js'
@@ -90,7 +91,7 @@ export function invalid(path: string, message: string): AppError {
 
 function readSensitivity(theme: string, values: unknown): number[] {
   if (!Array.isArray(values))
-    throw badSensitivity(theme, null, `found ${describeValue(values)}, expected an array of 11 numbers`)
+    throw badSensitivity(theme, null, `found ${describeFound(values)}, expected an array of 11 numbers`)
   if (values.length !== LEVELS)
     throw badSensitivity(theme, null, `found ${values.length} values, expected 11`)
   values.forEach((value: unknown, level) => {
@@ -98,7 +99,7 @@ function readSensitivity(theme: string, values: unknown): number[] {
     throw badSensitivity(
       theme,
       level,
-      `found ${describeValue(value)} for level ${level}, expected a finite number, 0 or more`,
+      `found ${describeFound(value)} for level ${level}, expected a finite number, 0 or more`,
     )
   })
   return values.map((value: number) => Math.min(value, MAX_SENSITIVITY))

@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { type Command, InvalidArgumentError } from 'commander'
 import { toModelInfo } from '../../api/model-store/index.js'
 import { formatDatetimeShort } from '../../datetime.js'
+import { parseExact } from '../../exact-json.js'
 import { registerDeps } from '../../gateway/models.js'
 import { type ModelFacts, registerModel } from '../../models/register-model.js'
 import type { ModelRecord } from '../../storage/models.js'
@@ -145,7 +146,7 @@ function lineOf(model: ModelRecord, timeZoneMin: number): string {
 
 function readMeta(text: string): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(text)
+    const value = parseExact(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
   } catch {
     // reported below, like JSON of another type

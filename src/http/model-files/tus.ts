@@ -4,13 +4,15 @@ import { DataStore, ERRORS, Server, Upload } from '@tus/server'
 import type { Hono } from 'hono'
 import { type Caller, requireScope } from '../../auth/caller.js'
 import { ERRORS as APP_ERRORS, AppError, isAppError } from '../../errors.js'
-import { readJson } from '../../rpc/read-json.js'
-import { uploadRefusalResponse } from '../answer.js'
+import { describeFound } from '../../fault-text.js'
+import { errorText, toRpcError } from '../../rpc/envelope.js'
+import { readExactJson } from '../../rpc/read-json.js'
 import { type CallDeps, refusingFaults, signIn } from '../calls.js'
 import { addressOf, type HttpContext, type HttpEnv } from '../env.js'
 import { bodyBytes, SMALL_BODY_BYTES, takeStream } from '../memory.js'
 import { continueIfAsked, refuseEncoding } from '../read-body.js'
 import { createLocker } from './tus-lock.js'
+import { inOurWords } from './tus-refusal.js'
 import { flowingChunks } from './tus-source.js'
 
 export const UPLOADS_PATH = '/api/v2/model_store/uploads'
@@ -58,7 +60,7 @@ export interface ResumableUploads<U extends PartialUpload> {
 interface UploadMetadata {
   /** upload method; `model_store.model.put_feedback` by default */
   method: string
-  /** content of the part `data` of that method */
+  /** content of the part `data` of that method, with numbers as supplied */
   data: unknown
   sha256: string
 }
@@ -66,6 +68,7 @@ interface UploadMetadata {
 /** Facts of one request. The library passes only the id of the upload to its store. */
 interface TusCall {
   c: HttpContext
+  requestId: string
   caller: Caller
   checksum: Checksum | undefined
   /** begins to read the body */
@@ -89,14 +92,21 @@ export function addTusRoutes<C, U extends PartialUpload>(
       requireScope(caller, 'model:write')
       refuseEncoding(c)
       await deps.limiter.charge(caller.keyId, addressOf(c), 1)
+      refuseOtherMethods(c)
       const share = bodyBytes(c) > SMALL_BODY_BYTES ? await takeStream(c, deps, caller) : undefined
-      const response = await calls
+      const answered = await calls
         .run(tusCall(c, caller, deps.bodyLimits.idleMs), () => server.handleWeb(bodiless(c)))
         .finally(() => share?.release())
+      const response = await inOurWords(answered, {
+        requestId: c.get('requestId'),
+        header: (name) => c.req.header(name),
+        maxBytes: uploads.maxBytes,
+        findOffset: async () => (await uploads.find(c.req.param('id') ?? ''))?.offsetBytes,
+      })
       if (c.req.method === 'OPTIONS') response.headers.set('Tus-Checksum-Algorithm', CHECKSUM_ALGORITHMS)
       return response
     }
-    return await refusingFaults(c, deps, UPLOADS_PATH, answer, uploadRefusalResponse)
+    return await refusingFaults(c, deps, UPLOADS_PATH, answer)
   }
   app.all(UPLOADS_PATH, handle)
   app.all(`${UPLOADS_PATH}/:id`, handle)
@@ -129,8 +139,8 @@ function createServer<C, U extends PartialUpload>(
     },
     onResponseError(_request, error) {
       if ('status_code' in error) return undefined
-      if (!isAppError(error)) deps.onFault('', UPLOADS_PATH, error)
-      return refusal(isAppError(error) ? error : new AppError('INTERNAL'))
+      if (!isAppError(error)) deps.onFault(calls.getStore()?.requestId ?? '', UPLOADS_PATH, error)
+      return refusal(isAppError(error) ? error : new AppError('INTERNAL'), calls.getStore()?.requestId ?? '')
     },
   })
 }
@@ -195,6 +205,7 @@ function tusCall(c: HttpContext, caller: Caller, idleMs: number): TusCall {
   const checksum = readChecksum(c.req.header('upload-checksum'))
   return {
     c,
+    requestId: c.get('requestId'),
     caller,
     checksum,
     abort,
@@ -214,7 +225,9 @@ function readChecksum(header: string | undefined): Checksum | undefined {
     throw new AppError(
       'BAD_UPLOAD',
       {},
-      { message: `Upload-Checksum: expected one of ${CHECKSUM_ALGORITHMS} and base64` },
+      {
+        message: `Upload-Checksum: found ${describeFound(header)}, expected one of ${CHECKSUM_ALGORITHMS}, a space, and the digest in base64`,
+      },
     )
   return { algorithm: match[1] as Checksum['algorithm'], digest: Buffer.from(match[2] ?? '', 'base64') }
 }
@@ -227,17 +240,26 @@ function readMetadata(metadata: Record<string, string | null> | undefined): Uplo
     !/^[0-9a-f]{64}$/.test(sha256) ||
     method === null
   ) {
-    const message = 'Upload-Metadata: expected data (JSON) and sha256 (64 hex digits) of the file'
+    const found = Object.keys(metadata ?? {}).slice(0, 10)
+    const message = `Upload-Metadata: found ${found.join(', ').slice(0, 200) || 'nothing'}, expected data (JSON text) and sha256 (64 hex digits of the file), both in base64`
     throw new AppError('BAD_UPLOAD', {}, { message })
   }
-  return { method, data: readJson(Buffer.from(data, 'utf8'), 64), sha256 }
+  return { method, data: readExactJson(Buffer.from(data, 'utf8'), 64), sha256 }
+}
+
+/** @throws AppError METHOD_NOT_ALLOWED for an HTTP method that tus does not use */
+function refuseOtherMethods(c: HttpContext): void {
+  const allowed =
+    c.req.param('id') === undefined ? ['POST', 'OPTIONS'] : ['HEAD', 'PATCH', 'DELETE', 'OPTIONS']
+  if (allowed.includes(c.req.method)) return
+  const expected = allowed.join(', ')
+  const message = `Found the HTTP method ${c.req.method}, expected one of ${expected}`
+  throw new AppError('METHOD_NOT_ALLOWED', { allow: expected }, { message })
 }
 
 /** Makes an error of the library, with the statuses of tus: 460 for a wrong checksum. */
-function refusal(error: AppError): { status_code: number; body: string } {
-  const { status, code } = APP_ERRORS[error.errorName]
-  const body = JSON.stringify({
-    error: { code, message: error.message, data: { name: error.errorName, ...error.data } },
-  })
+function refusal(error: AppError, requestId: string): { status_code: number; body: string } {
+  const body = errorText(null, toRpcError(error, requestId))
+  const { status } = APP_ERRORS[error.errorName]
   return { status_code: error.errorName === 'DIGEST_MISMATCH' ? 460 : status, body }
 }

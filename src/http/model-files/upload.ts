@@ -1,8 +1,11 @@
 import type { Hono } from 'hono'
 import type { Caller } from '../../auth/caller.js'
 import { requireScope } from '../../auth/caller.js'
-import { readJson } from '../../rpc/read-json.js'
-import { documentResponse, uploadRefusalResponse } from '../answer.js'
+import { candidates } from '../../candidates.js'
+import { AppError } from '../../errors.js'
+import { describeFound } from '../../fault-text.js'
+import { readExactJson } from '../../rpc/read-json.js'
+import { documentResponse, refusalResponse } from '../answer.js'
 import { type CallDeps, refusingFaults, signIn } from '../calls.js'
 import { addressOf, type HttpContext, type HttpEnv } from '../env.js'
 import { takeStream } from '../memory.js'
@@ -18,6 +21,8 @@ export interface ModelUploads<D, S> {
   nowUs(): number
   /** Returns the upload method of a name; undefined for an unknown name. */
   findMethod(name: string): UploadMethod<D> | undefined
+  /** names of the upload methods */
+  methodNames: readonly string[]
   /** @throws AppError DISK_FULL */
   requireSpace(bytes: number): Promise<void>
   stage(source: AsyncIterable<Uint8Array>): Promise<S>
@@ -29,7 +34,7 @@ export interface ModelUploads<D, S> {
 /** A method whose params are the JSON part of an upload. */
 export interface UploadMethod<D> {
   name: string
-  /** @throws AppError INVALID_PARAMS, LOOP */
+  /** @param json numbers as supplied. @throws AppError INVALID_PARAMS, LOOP */
   readData(json: unknown): D
 }
 
@@ -48,14 +53,21 @@ export function addUploadRoute<C, D, S>(
   uploads: ModelUploads<D, S>,
 ): void {
   const path = `${apiPath}/upload/:method`
-  app.post(path, async (c, next) => {
-    const method = uploads.findMethod(c.req.param('method') ?? '')
-    if (method === undefined) return await next()
+  app.post(path, async (c) => {
+    const name = c.req.param('method') ?? ''
+    const method = uploads.findMethod(name)
+    if (method === undefined) return refusalResponse(unknownMethod(name, uploads), c.get('requestId'))
     c.set('countedAs', method.name)
     const answer = async () => documentResponse(await receive(c, method, deps, uploads), c.get('requestId'))
-    return await refusingFaults(c, deps, path, answer, uploadRefusalResponse)
+    return await refusingFaults(c, deps, path, answer)
   })
   refuseOtherMethods(app, path, 'POST')
+}
+
+function unknownMethod<D, S>(name: string, { methodNames }: ModelUploads<D, S>): AppError {
+  const expected = candidates(methodNames, name)
+  const message = `No upload method is named ${describeFound(name)}, expected one of ${expected}`
+  return new AppError('NOT_FOUND', {}, { message })
 }
 
 async function receive<C, D, S>(
@@ -104,7 +116,7 @@ async function receiveParts<C, D, S>(
       maxParts: uploads.maxParts,
     },
     {
-      takeData: (bytes) => method.readData(readJson(bytes, deps.maxDepth)),
+      takeData: (bytes) => method.readData(readExactJson(bytes, deps.maxDepth)),
       takeFile: (source) => uploads.stage(source),
     },
     (lost) => uploads.drop(lost),

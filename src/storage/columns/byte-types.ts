@@ -1,4 +1,5 @@
-import { describeValue, type GeometryFault, isFault as isGeometryFault } from '../../geo/fault.js'
+import { describeFound } from '../../fault-text.js'
+import { type GeometryFault, isFault as isGeometryFault } from '../../geo/fault.js'
 import { parseGeometry } from '../../geo/parse-geometry.js'
 import type { Geometry } from '../../geo/types.js'
 import { decodeHexWkb, decodeWkb, encodeHexWkb, encodeWkb } from '../../geo/wkb.js'
@@ -16,11 +17,11 @@ export const BYTES_TYPES = {
 /** Decodes strict base64: text that encodes back to itself. */
 function readBase64(json: unknown): Buffer | ValueFault {
   const expected = 'base64 with padding'
-  if (typeof json !== 'string') return { found: describeValue(json), expected: `a string of ${expected}` }
+  if (typeof json !== 'string') return { found: describeFound(json), expected: `a string of ${expected}` }
   if (json.length % 4 !== 0)
     return { found: `${json.length} characters`, expected: `${expected} (groups of 4)` }
   const bytes = Buffer.from(json, 'base64')
-  return bytes.toString('base64') === json ? bytes : { found: describeValue(json), expected }
+  return bytes.toString('base64') === json ? bytes : { found: describeFound(json), expected }
 }
 
 /** @param lengthUnit null for `raster`, whose bytes are opaque and have no order */
@@ -127,7 +128,7 @@ function parseJson(text: string): Geometry | GeometryFault {
   try {
     return JSON.parse(text) as Geometry // `parseGeometry` checks it next
   } catch {
-    return { path: '', found: describeValue(text), expected: 'GeoJSON, WKT or hex WKB' }
+    return { path: '', found: describeFound(text), expected: 'GeoJSON, WKT or hex WKB' }
   }
 }
 

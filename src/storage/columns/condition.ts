@@ -1,5 +1,6 @@
 import { AppError } from '../../errors.js'
-import { describeValue, isFault as isGeometryFault } from '../../geo/fault.js'
+import { describeFound } from '../../fault-text.js'
+import { isFault as isGeometryFault } from '../../geo/fault.js'
 import { type PreparedArea, prepareArea } from '../../geo/prepared-area.js'
 import { readGeometry } from './byte-types.js'
 import { type ColumnType, isFault, type Stored, type ValueEnv } from './column-type.js'
@@ -154,7 +155,7 @@ interface ParseState {
 function parseOne(state: ParseState, json: unknown, path: string, level: number): Condition {
   if (level > CONDITION_LIMITS.maxLevels)
     refuse(path, 'a deeper condition', `at most ${CONDITION_LIMITS.maxLevels} levels`)
-  if (!isObject(json)) refuse(path, describeValue(json), 'a condition like {"=": ["column", value]}')
+  if (!isObject(json)) refuse(path, describeFound(json), 'a condition like {"=": ["column", value]}')
   const keys = Object.keys(json)
   const [operator] = keys
   if (operator === undefined || keys.length !== 1)
@@ -175,7 +176,7 @@ function parseOne(state: ParseState, json: unknown, path: string, level: number)
 function parseTerm(state: ParseState, operator: string, operand: unknown, at: string): Term {
   const compare = Object.hasOwn(COMPARISONS, operator) ? COMPARISONS[operator] : undefined
   if (compare === undefined && !OPERATORS.includes(operator))
-    refuse(at, `the operator ${describeValue(operator)}`, `one of ${OPERATORS.join(' ')}`)
+    refuse(at, `the operator ${describeFound(operator)}`, `one of ${OPERATORS.join(' ')}`)
   const [name, ...values] = arrayOf(operand, at)
   const column = columnOf(state.scope, name, `${at}[0]`)
   if (operator === 'is_null') {
@@ -210,7 +211,7 @@ function columnOf({ columns }: ConditionScope, name: unknown, at: string): TermC
   const column = typeof name === 'string' ? columns.get(name) : undefined
   if (typeof name !== 'string' || column === undefined) {
     const known = [...columns.keys()].slice(0, 20).join(', ')
-    refuse(at, describeValue(name), `the name of a column (${known})`)
+    refuse(at, describeFound(name), `the name of a column (${known})`)
   }
   if (column.isEncrypted) refuse(at, `the encrypted column ${name}`, 'a column that is not encrypted')
   const { type, isEncrypted, srid } = column
@@ -240,7 +241,7 @@ function readPattern(column: TermColumn, values: unknown[], at: string): string 
     refuse(`${at}[0]`, `the column ${column.name}`, 'a text column')
   const { maxPatternChars } = CONDITION_LIMITS
   if (typeof pattern !== 'string' || pattern.length > maxPatternChars)
-    refuse(`${at}[1]`, describeValue(pattern), `a pattern of at most ${maxPatternChars} characters`)
+    refuse(`${at}[1]`, describeFound(pattern), `a pattern of at most ${maxPatternChars} characters`)
   if (/^(?:[^\\]|\\[\s\S])*\\$/.test(pattern))
     refuse(`${at}[1]`, 'a backslash at the end', 'a character after each backslash')
   return pattern
@@ -259,7 +260,7 @@ function expectCount(values: unknown[], count: number, at: string): void {
 }
 
 function arrayOf(json: unknown, at: string): unknown[] {
-  if (!Array.isArray(json)) refuse(at, describeValue(json), 'an array')
+  if (!Array.isArray(json)) refuse(at, describeFound(json), 'an array')
   return json
 }
 

@@ -1,4 +1,5 @@
-import { describeValue } from '../../geo/fault.js'
+import { isRawNumber } from '../../exact-json.js'
+import { describeFound } from '../../fault-text.js'
 import { type ColumnType, quoteDefault, type Stored, type ValueFault } from './column-type.js'
 
 /** Most digits of a number, so that `1e999999` costs nothing. PostgreSQL's limit is 131,072. */
@@ -27,7 +28,7 @@ export function decimalType(precision: number | null, scale: number | null): Col
       const whole = rounded.replace(/^-/, '').split('.')[0] as string
       const mostWhole = (precision ?? MAX_DECIMAL_DIGITS) - scale
       if (whole === '0' || whole.length <= mostWhole) return rounded
-      return { found: describeValue(json), expected: `at most ${mostWhole} digits before the point` }
+      return { found: describeFound(json), expected: `at most ${mostWhole} digits before the point` }
     },
     operand: readDecimal,
     print(stored) {
@@ -66,19 +67,12 @@ function exponentKey(exponent: number): string {
 
 const FORM = /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,6}))?$/i
 
-/**
- * Reads a number or a string of digits. Integers beyond 2^53 must be strings: a double may have changed them.
- */
+/** Reads a number or a string of digits. A number may be kept as text, which has all its digits. */
 function readDecimal(json: unknown): Stored | ValueFault {
-  const expected = `a number, or its digits as a string (beyond 2^53 a string; at most ${MAX_DECIMAL_DIGITS} digits)`
-  const isExact = typeof json === 'number' && (Number.isSafeInteger(json) || !isWhole(json))
-  if (!isExact && typeof json !== 'string') return { found: describeValue(json), expected }
-  return decimalText(String(json).trim()) ?? { found: describeValue(json), expected }
-}
-
-/** True for infinity, too, to which `JSON.parse` turns 1e400. */
-function isWhole(value: number): boolean {
-  return Math.trunc(value) === value
+  const expected = `a number, or its digits as a string (at most ${MAX_DECIMAL_DIGITS} digits)`
+  const text = isRawNumber(json) ? json.rawJSON : json
+  if (typeof text !== 'number' && typeof text !== 'string') return { found: describeFound(json), expected }
+  return decimalText(String(text).trim()) ?? { found: describeFound(json), expected }
 }
 
 function decimalText(text: string): string | undefined {

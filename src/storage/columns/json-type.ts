@@ -1,7 +1,10 @@
-import { describeValue } from '../../geo/fault.js'
+import { parseExact } from '../../exact-json.js'
 import { type ColumnType, quoteDefault } from './column-type.js'
 
-/** The type of JSON values, stored as compact text. JSON null is the null of the column. */
+/**
+ * The type of JSON values, stored as compact text with numbers as supplied: 1.0 stays 1.0, and
+ * 1234567890123456789 is not rounded. JSON null is the null of the column.
+ */
 export const JSON_TYPE: ColumnType = {
   dataType: 'json',
   kind: 'text',
@@ -9,24 +12,8 @@ export const JSON_TYPE: ColumnType = {
   domain: 'json',
   lengthUnit: null,
   order: null,
-  read(json) {
-    const infinite = findInfinite(json)
-    if (infinite !== undefined)
-      return { found: describeValue(infinite), expected: 'numbers that double can hold' }
-    return JSON.stringify(json)
-  },
+  read: (json) => JSON.stringify(json),
   operand: () => ({ found: 'a json column', expected: 'a column that can be compared, or is_null' }),
-  print: (stored) => JSON.parse(stored as string) as unknown,
+  print: (stored) => parseExact(stored as string),
   renderDefault: (given) => quoteDefault(given, 'json'),
-}
-
-/** A number that `JSON.stringify` would turn into null without a word. */
-function findInfinite(json: unknown): number | undefined {
-  if (typeof json === 'number') return Number.isFinite(json) ? undefined : json
-  if (typeof json !== 'object' || json === null) return undefined
-  for (const value of Object.values(json)) {
-    const infinite = findInfinite(value)
-    if (infinite !== undefined) return infinite
-  }
-  return undefined
 }

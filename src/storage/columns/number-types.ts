@@ -1,4 +1,5 @@
-import { describeValue } from '../../geo/fault.js'
+import { isRawNumber } from '../../exact-json.js'
+import { describeFound } from '../../fault-text.js'
 import { type ColumnType, quoteDefault, type Stored, type ValueFault } from './column-type.js'
 
 /**
@@ -23,7 +24,7 @@ const MAX_INT8 = 2n ** 63n - 1n
 function integerType(dataType: string, sizeBytes: 2 | 4 | 8): ColumnType {
   const max = 2n ** BigInt(sizeBytes * 8 - 1) - 1n
   const min = -max - 1n
-  const expected = `a whole number from ${min} to ${max}${sizeBytes === 8 ? ' (beyond 2^53 as a string of digits)' : ''}`
+  const expected = `a whole number from ${min} to ${max}`
   const [minNumber, maxNumber] =
     sizeBytes === 8 ? [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER] : [Number(min), Number(max)]
   return {
@@ -36,8 +37,8 @@ function integerType(dataType: string, sizeBytes: 2 | 4 | 8): ColumnType {
     read(json) {
       if (typeof json === 'number' && Number.isInteger(json) && json >= minNumber && json <= maxNumber)
         return json + 0 // -0 is 0
-      const value = typeof json === 'string' ? parseInteger(json) : undefined
-      if (value === undefined || value < min || value > max) return { found: describeValue(json), expected }
+      const value = parseInteger(textOf(json))
+      if (value === undefined || value < min || value > max) return { found: describeFound(json), expected }
       return sizeBytes === 8 ? value : Number(value)
     },
     operand: numberOperand,
@@ -59,15 +60,15 @@ function floatType(dataType: string, isSingle: boolean): ColumnType {
     order: 'stored',
     read(json) {
       const value = readFloat(json)
-      if (typeof value !== 'number') return value ?? { found: describeValue(json), expected }
+      if (typeof value !== 'number') return value ?? { found: describeFound(json), expected }
       const rounded = round(value)
       const isInfinity = typeof json === 'string' && !Number.isFinite(value)
       const isLost = !Number.isFinite(rounded) || (rounded === 0 && value !== 0)
-      return isLost && !isInfinity ? { found: describeValue(json), expected } : rounded
+      return isLost && !isInfinity ? { found: describeFound(json), expected } : rounded
     },
     operand(json) {
       const value = readFloat(json)
-      if (typeof value !== 'number') return value ?? { found: describeValue(json), expected }
+      if (typeof value !== 'number') return value ?? { found: describeFound(json), expected }
       const rounded = round(value)
       return Number.isFinite(rounded) ? rounded : value // a bound beyond the range of the type is still a bound
     },
@@ -88,7 +89,7 @@ function boolType(): ColumnType {
     const text = typeof json === 'string' ? json.trim().toLowerCase() : ''
     if (/^(?:t|tr|tru|true|y|ye|yes|on|1)$/.test(text)) return 1
     if (/^(?:f|fa|fal|fals|false|n|no|of|off|0)$/.test(text)) return 0
-    return { found: describeValue(json), expected: 'true or false' }
+    return { found: describeFound(json), expected: 'true or false' }
   }
   return {
     dataType: 'boolean',
@@ -114,24 +115,31 @@ function numberOperand(json: unknown): Stored | ValueFault {
     return Number.isInteger(json) && !Number.isSafeInteger(json) && Math.abs(json) < 2 ** 63
       ? fault(json)
       : json
-  const value = typeof json === 'string' ? parseInteger(json) : undefined
+  const value = parseInteger(textOf(json))
   if (value !== undefined) {
     if (value > MAX_INT8) return Number.POSITIVE_INFINITY
     return value < MIN_INT8 ? Number.NEGATIVE_INFINITY : value
   }
-  const float = typeof json === 'string' ? readFloat(json) : undefined
+  const float = readFloat(json)
   return typeof float === 'number' ? float : fault(json)
 }
 
 function fault(json: unknown): ValueFault {
   return {
-    found: describeValue(json),
-    expected: 'a number, or its digits as a string (beyond 2^53 a string)',
+    found: describeFound(json),
+    expected: 'a number, or its digits as a string',
   }
 }
 
+/** Text of a string, and of a number that a double would falsify. */
+function textOf(json: unknown): string | undefined {
+  if (isRawNumber(json)) return json.rawJSON
+  return typeof json === 'string' ? json : undefined
+}
+
 /** Limits the number of digits first: `BigInt` takes time quadratic in it. */
-function parseInteger(text: string): bigint | undefined {
+function parseInteger(text: string | undefined): bigint | undefined {
+  if (text === undefined) return undefined
   const digits = text.trim()
   return /^[+-]?\d{1,40}$/.test(digits) ? BigInt(digits.replace('+', '')) : undefined
 }
@@ -139,8 +147,8 @@ function parseInteger(text: string): bigint | undefined {
 /** Returns a number or the text 'NaN'; undefined for other values. */
 function readFloat(json: unknown): number | 'NaN' | undefined {
   if (typeof json === 'number') return json
-  if (typeof json !== 'string') return undefined
-  const text = json.trim()
+  const text = textOf(json)?.trim()
+  if (text === undefined) return undefined
   if (/^nan$/i.test(text)) return 'NaN'
   const infinity = /^([+-]?)inf(?:inity)?$/i.exec(text)
   if (infinity !== null) return infinity[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY

@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.js'
-import { describeValue } from '../../geo/fault.js'
+import { describeFound } from '../../fault-text.js'
 import type { ConditionColumn } from './condition.js'
 
 /** A column to sort by. */
@@ -29,11 +29,11 @@ export function parseOrder(
 }
 
 function parseTerm(json: unknown, columns: ReadonlyMap<string, ConditionColumn>, path: string): OrderTerm {
-  if (typeof json !== 'string') refuse(path, describeValue(json), 'a column, or -column')
+  if (typeof json !== 'string') refuse(path, describeFound(json), 'a column, or -column')
   const isDescending = !columns.has(json) && json.startsWith('-')
   const name = isDescending ? json.slice(1) : json
   const column = columns.get(name)
-  if (column === undefined) refuse(path, describeValue(json), 'the name of a column, or - and a name')
+  if (column === undefined) refuse(path, describeFound(json), 'the name of a column, or - and a name')
   if (column.isEncrypted || column.type.order === null)
     refuse(
       path,

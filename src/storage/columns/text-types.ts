@@ -1,4 +1,4 @@
-import { describeValue } from '../../geo/fault.js'
+import { describeFound } from '../../fault-text.js'
 import { type ColumnType, quoteDefault, type Stored, type ValueFault } from './column-type.js'
 
 /**
@@ -40,7 +40,7 @@ function textType(
 
 /** Accepts text that every database can hold. */
 function readText(json: unknown): Stored | ValueFault {
-  if (typeof json !== 'string') return { found: describeValue(json), expected: 'a string' }
+  if (typeof json !== 'string') return { found: describeFound(json), expected: 'a string' }
   if (json.includes('\0'))
     return { found: 'the character U+0000', expected: 'a string without it (text cannot hold it)' }
   if (!json.isWellFormed())

@@ -6,7 +6,7 @@ import {
   parseDatetime,
   parseOffset,
 } from '../../datetime.js'
-import { describeValue } from '../../geo/fault.js'
+import { describeFound } from '../../fault-text.js'
 import { type ColumnType, quoteDefault, type Stored, type ValueEnv, type ValueFault } from './column-type.js'
 
 /**
@@ -47,11 +47,11 @@ function timestamptzType(): ColumnType {
   const read = (json: unknown, env: ValueEnv): Stored | ValueFault => {
     const text = datetimeTextOf(json)
     if (text === undefined)
-      return { found: describeValue(json), expected: 'a datetime like 2025-01-02 03:04:05+09' }
+      return { found: describeFound(json), expected: 'a datetime like 2025-01-02 03:04:05+09' }
     if (text === last.text && env.timeZoneMin === last.zoneMin) return last.us
     if (isNow(text)) return env.nowUs
     const us = parseDatetime(text, env.timeZoneMin)
-    if (typeof us !== 'bigint') return { ...us, found: describeValue(text) }
+    if (typeof us !== 'bigint') return { ...us, found: describeFound(text) }
     last = { text, zoneMin: env.timeZoneMin, us }
     return us
   }
@@ -68,10 +68,10 @@ function timestampType(): ColumnType {
   const read = (json: unknown, env: ValueEnv): Stored | ValueFault => {
     const text = datetimeTextOf(json)
     if (text === undefined)
-      return { found: describeValue(json), expected: 'a datetime like 2025-01-02 03:04:05' }
+      return { found: describeFound(json), expected: 'a datetime like 2025-01-02 03:04:05' }
     if (isNow(text)) return localUs(env)
     const us = parseDatetime(/\d{1,2}:\d{2}/.test(text) ? withoutZone(text) : text, 0)
-    return typeof us === 'bigint' ? us : { ...us, found: describeValue(text) }
+    return typeof us === 'bigint' ? us : { ...us, found: describeFound(text) }
   }
   return {
     ...plainTime('timestamp without time zone', 'integer', 'microseconds since 1970-01-01 00:00 local'),
@@ -85,7 +85,7 @@ function timestampType(): ColumnType {
 function dateType(): ColumnType {
   const read = (json: unknown, env: ValueEnv): Stored | ValueFault => {
     const fault = {
-      found: describeValue(json),
+      found: describeFound(json),
       expected: 'a date like 2025-01-02 that exists, year 0001 to 9999',
     }
     const text = datetimeTextOf(json)
@@ -115,7 +115,7 @@ function timeType(): ColumnType {
     const us =
       typeof json === 'string' ? (isNow(json) ? inDayUs(localUs(env)) : timeUs(withoutZone(json))) : undefined
     return us === undefined
-      ? { found: describeValue(json), expected: 'a time like 03:04:05.678901' }
+      ? { found: describeFound(json), expected: 'a time like 03:04:05.678901' }
       : timeText(us)
   }
   return {
@@ -133,12 +133,12 @@ function timeType(): ColumnType {
 function timetzType(): ColumnType {
   const read = (json: unknown, env: ValueEnv): Stored | ValueFault => {
     const expected = 'a time with offset like 03:04:05.678901+09:00'
-    if (typeof json !== 'string') return { found: describeValue(json), expected }
+    if (typeof json !== 'string') return { found: describeFound(json), expected }
     if (isNow(json)) return timeText(inDayUs(localUs(env))) + formatOffset(env.timeZoneMin)
     const zone = ZONE.exec(json.trim())?.[1]
     const zoneMin = zone === undefined ? env.timeZoneMin : parseOffset(zone)
     const us = timeUs(withoutZone(json))
-    if (us === undefined || zoneMin === undefined) return { found: describeValue(json), expected }
+    if (us === undefined || zoneMin === undefined) return { found: describeFound(json), expected }
     return timeText(us) + formatOffset(zoneMin)
   }
   return {

@@ -1,3 +1,4 @@
+import { parseExact } from '../../exact-json.js'
 import { type DatasetColumn, parseDataType } from '../columns/data-type.js'
 
 /** What a file says about its rows. */
@@ -16,7 +17,7 @@ export interface Description {
  */
 export function parseJson(text: string, where: string, expected: string): unknown {
   try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''))
+    return parseExact(text.replace(/^\uFEFF/, ''))
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/\s+/g, ' ') : String(error)
     throw new Error(`${where}: found no JSON (${reason}), expected ${expected}`, { cause: error })

@@ -1,3 +1,4 @@
+import { withDoubles } from '../../exact-json.js'
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
@@ -39,14 +40,18 @@ export async function openGeojson(file: string): Promise<ImportFile> {
   }
 }
 
+/** Types that keep numbers as supplied. */
+const KEEPS_NUMBERS = /^(?:json|numeric)/
+
 function recordOf(
   columns: readonly StateColumn[],
   place: number,
   { geometry, properties }: Feature,
 ): unknown[] {
-  return columns.map(({ name }, at) => {
-    if (at === place) return geometry
-    return Object.hasOwn(properties, name) ? properties[name] : null
+  return columns.map(({ name, udtName }, at) => {
+    if (at === place) return withDoubles(geometry)
+    const value = Object.hasOwn(properties, name) ? properties[name] : null
+    return KEEPS_NUMBERS.test(udtName) ? value : withDoubles(value)
   })
 }
 

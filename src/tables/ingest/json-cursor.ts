@@ -233,6 +233,6 @@ export function unexpected(cursor: JsonCursor, expected: string): AppError {
 }
 
 function tooDeep(offset: number, maxDepth: number): AppError {
-  const message = `Nested deeper than ${maxDepth} levels at byte ${offset}`
+  const message = `Found brackets ${maxDepth + 1} deep at byte ${offset}, expected at most ${maxDepth}`
   return new AppError('INVALID_REQUEST', { maxDepth }, { message })
 }

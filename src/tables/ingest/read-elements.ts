@@ -1,5 +1,6 @@
 import { readSync } from 'node:fs'
 import { AppError, messageOf } from '../../errors.js'
+import { parseSafe } from '../../exact-json.js'
 
 const WINDOW_BYTES = 4 * 1024 * 1024
 const QUOTE = 0x22
@@ -134,7 +135,7 @@ function readOn(window: Window): boolean {
 
 function parse(window: Window, limit: number, index: number): unknown {
   try {
-    return JSON.parse(window.bytes.toString('utf8', window.at, limit))
+    return parseSafe(window.bytes.toString('utf8', window.at, limit))
   } catch (error) {
     throw notJson(window, index, messageOf(error).slice(0, 200))
   }

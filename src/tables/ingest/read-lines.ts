@@ -1,4 +1,5 @@
 import { AppError, messageOf } from '../../errors.js'
+import { parseSafe } from '../../exact-json.js'
 
 /** Whole lines of a stream. */
 export interface LineBatch {
@@ -73,7 +74,7 @@ function badUtf8Line(bytes: Uint8Array, separator: string): number {
 
 function parse(text: string, line: number): unknown {
   try {
-    return JSON.parse(text)
+    return parseSafe(text)
   } catch (error) {
     throw badLine({
       line,

@@ -13,18 +13,18 @@ const ring = (...points: number[][]) => ({ type: 'Polygon', coordinates: [points
 
 const BAD_CALLS: BadCall[] = [
   ['dataset.create', {}, 'INVALID_PARAMS', /\$\.dataset_name/],
-  ['dataset.create', [1], 'INVALID_PARAMS', /expected object/],
+  ['dataset.create', [1], 'INVALID_PARAMS', /found an array of 1, expected an object/],
   [
     'dataset.create',
     create({ dataset_name: '' }),
     'INVALID_PARAMS',
-    /\$\.dataset_name: expected 1 to 63 letters/,
+    /\$\.dataset_name: found .*, expected 1 to 63 letters/,
   ],
   [
     'dataset.create',
     create({ dataset_name: 'a b' }),
     'INVALID_PARAMS',
-    /\$\.dataset_name: expected 1 to 63 letters/,
+    /\$\.dataset_name: found .*, expected 1 to 63 letters/,
   ],
   ['dataset.create', create({ dataset_name: 'x'.repeat(64) }), 'INVALID_PARAMS', /\$\.dataset_name/],
   ['dataset.create', create({ columns: [] }), 'INVALID_PARAMS', /\$\.columns/],

@@ -4,6 +4,7 @@ import { pairHeaders, startGateway } from '../../support/start-gateway.js'
 
 const UPSTREAM = {
   model_store_ddc: 'ddc:rain',
+  create: true,
   upstream_endpoint: 'https://up.example/api/v2/fl/jsonrpc',
   upstream_apikey: 'the-key',
   upstream_secret: 'the-secret',
@@ -28,7 +29,7 @@ t.test('upstream information: create, get, list, update and delete', async (t) =
     'upstream_model_store_ddc',
     'upstream_secret',
   ])
-  const { model_store_ddc: _, ...given } = UPSTREAM
+  const { model_store_ddc: _, create: __, ...given } = UPSTREAM
   t.match(made, {
     id: 1,
     ...given,
@@ -53,6 +54,11 @@ t.test('upstream information: create, get, list, update and delete', async (t) =
     (await call('fl.list_upstream_info', { conds: { '=': ['upstream_secret', 'new'] } })).error.data.name,
     'BAD_CONDITION',
   )
+  for (const [conds, count] of [
+    [{ is_null: ['model_store_ddc_id'] }, 1],
+    [{ '=': ['model_store_ddc_id', 1] }, 0],
+  ])
+    t.equal((await call('fl.list_upstream_info', { conds })).result.length, count)
   t.match((await call('fl.delete_upstream_info', { id: 1 })).result, { id: 1, upstream_secret: 'new' })
   for (const method of ['fl.get_upstream_info', 'fl.update_upstream_info', 'fl.delete_upstream_info'])
     t.equal((await call(method, { id: 1 })).error.data.name, 'UNKNOWN_UPSTREAM', method)
@@ -79,3 +85,19 @@ t.test(
     t.equal(unknown.body.error.data.name, 'UNKNOWN_STORE')
   },
 )
+
+t.test('fl.create_upstream_info: an unknown store is made on request only', async (t) => {
+  const gateway = await startGateway(t)
+  const { create: _, ...mistyped } = UPSTREAM
+  const { error } = (await gateway.call(FL, 'fl.create_upstream_info', mistyped)).body
+  t.match(error, { data: { name: 'UNKNOWN_STORE' }, message: /named "rain"; create: true makes it/ })
+  const list = async () =>
+    (await gateway.call('/api/v2/model_store/jsonrpc', 'model_store.list', {})).body.result.length
+  t.equal(await list(), 0)
+  t.match((await gateway.call(FL, 'fl.create_upstream_info', UPSTREAM)).body.result, { id: 1 })
+  t.equal(await list(), 1)
+  t.match((await gateway.call(FL, 'fl.create_upstream_info', mistyped)).body.result, { id: 2 })
+  const change = { id: 1, model_store_ddc: 'rian' }
+  t.equal((await gateway.call(FL, 'fl.update_upstream_info', change)).body.error.data.name, 'UNKNOWN_STORE')
+  t.equal(await list(), 1)
+})

@@ -167,7 +167,12 @@ t.test('mapserv.eventdata: bad calls', async (t) => {
   const withProperties = (properties: object) => ({ ...good, properties: { table: 'places', ...properties } })
   const bad: [string, unknown, 'INVALID_PARAMS' | 'UNKNOWN_TABLE' | 'BAD_CONDITION', RegExp][] = [
     ['nothing', undefined, 'INVALID_PARAMS', /\$\.type/],
-    ['a list of two', [good, good], 'INVALID_PARAMS', /expected object/],
+    [
+      'a list of two',
+      [good, good],
+      'INVALID_PARAMS',
+      /found an array of 2, expected an object, or an array that holds one/,
+    ],
     ['no Feature', { ...good, type: 'Polygon' }, 'INVALID_PARAMS', /\$\.type/],
     ['an unknown member', { ...good, crs: {} }, 'INVALID_PARAMS', /crs/],
     [

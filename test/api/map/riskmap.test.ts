@@ -7,7 +7,7 @@ import { riskmap } from '../../../src/api/map/riskmap.js'
 import { loadConfig, type Settings } from '../../../src/config.js'
 import { boxPolygon } from '../../../src/geo/bbox.js'
 import { type MeshDegree, meshBox, meshRange, meshRing } from '../../../src/geo/mesh.js'
-import { overlapsBox } from '../../../src/geo/mesh-cover.js'
+import { overlapsCell } from '../../../src/geo/mesh-cover.js'
 import { shapeOf } from '../../../src/geo/shape.js'
 import type { Bbox, Geometry, Position } from '../../../src/geo/types.js'
 import { adminCaller } from '../../support/caller.js'
@@ -223,9 +223,9 @@ t.test('property: mapserv.riskmap: a mesh answer equals each cell of the grid as
       for (let row = range.south; row <= range.north; row++) {
         for (let column = range.west; column <= range.east; column++) {
           const box = meshBox(degree, column, row)
-          if (!overlapsBox(shapeOf(area), box)) continue
+          if (!overlapsCell(shapeOf(area), box)) continue
           const risks = list
-            .filter(({ geometry }) => overlapsBox(shapeOf(geometry), box))
+            .filter(({ geometry }) => overlapsCell(shapeOf(geometry), box))
             .map(({ risk }) => risk)
           if (risks.length > 0)
             expected.push([JSON.stringify(meshRing(degree, column, row)), Math.max(...risks)])

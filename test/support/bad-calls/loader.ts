@@ -81,7 +81,7 @@ export const LOADER_BAD_CALLS: BadCalls = {
   ],
   'loaderwebapi.get_loader_list': [
     [{ data_name: 'x' }, 'INVALID_PARAMS', /data_name/],
-    [['x'], 'INVALID_PARAMS', /expected object/],
+    [['x'], 'INVALID_PARAMS', /found an array of 1, expected an object/],
   ],
   'loaderwebapi.drop_loader': [
     [{}, 'INVALID_PARAMS', /data_name/],

@@ -82,11 +82,15 @@ export const MAP_BAD_CALLS: BadCalls = {
     [risks({ target_theme_mesh_degree: 6 }), 'INVALID_PARAMS', /mesh_degree/],
     [risks({ start_datetime: 'soon' }), 'INVALID_PARAMS', /start_datetime/],
     [risks({ end_datetime: '2025-01-01 00:00:00+09' }), 'INVALID_PARAMS', /end_datetime/],
-    [risks({ target_theme_mesh_degree: 5 }, WHOLE_EARTH), 'TOO_MANY_CELLS', /cells/],
+    [risks({ themes: ['wide'], target_theme_mesh_degree: 5 }, WHOLE_EARTH), 'TOO_MANY_CELLS', /cells/],
   ],
   'routing.dijkstra': [
     [[{}], 'INVALID_PARAMS', /start_lonlat|themes/],
-    [[route({})[0], route({})[0]], 'INVALID_PARAMS', /expected object/],
+    [
+      [route({})[0], route({})[0]],
+      'INVALID_PARAMS',
+      /found an array of 2, expected an object, or an array that holds one/,
+    ],
     [route({ start_lonlat: [200, 0] }), 'INVALID_PARAMS', /start_lonlat/],
     [route({ start_lonlat: [10] }), 'INVALID_PARAMS', /start_lonlat/],
     [route({ start_datetime: '2026-13-01 00:00:00' }), 'INVALID_PARAMS', /start_datetime/],

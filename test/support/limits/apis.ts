@@ -112,22 +112,22 @@ export const APIS: Record<string, Crossing> = {
       const record_def = { risk: { udt_name: 'int2' } }
       const table = { data_name: 'levels', record_def, unique_columns: ['risk'] }
       await gateway.call(LOADER, 'loaderwebapi.register_loader', table)
-      const answer = await gateway.call(MAPS, 'mapserv.riskmap', {
-        type: 'Feature',
-        geometry: {
-          type: 'Polygon',
-          coordinates: [
-            [
-              [139, 35],
-              [140, 35],
-              [140, 36],
-              [139, 36],
-              [139, 35],
-            ],
-          ],
-        },
-        properties,
+      const ring = [
+        [139, 35],
+        [140, 35],
+        [140, 36],
+        [139, 36],
+        [139, 35],
+      ]
+      const geometry = { type: 'Polygon', coordinates: [ring] }
+      const ask = { type: 'Feature', geometry, properties }
+      const empty = await gateway.call(MAPS, 'mapserv.riskmap', ask)
+      t.same(empty.body.result.features, [], 'an area is not too large for what is not in it')
+      await gateway.call(LOADER, 'loaderwebapi.add_record', {
+        data_name: 'levels',
+        record_set: [{ type: 'Feature', geometry, properties: { risk: 5 } }],
       })
+      const answer = await gateway.call(MAPS, 'mapserv.riskmap', ask)
       isRefused(t, answer, 200, 'TOO_MANY_CELLS', /limits\.meshCells/)
     },
   },
@@ -190,7 +190,7 @@ export const APIS: Record<string, Crossing> = {
     async cross(t, gateway) {
       const table = { data_name: 'full', record_def: { id: { udt_name: 'int4' } }, unique_columns: ['id'] }
       const answer = await gateway.call(LOADER, 'loaderwebapi.register_loader', table)
-      isRefused(t, answer, 200, 'DISK_FULL', /the reserve of/)
+      isRefused(t, answer, 507, 'DISK_FULL', /the reserve of/)
       t.equal((await upload(gateway, form({}, 10))).status, 507)
       t.equal((await send(gateway, SESSION, VERIFY)).status, 200, 'reads go on')
     },

@@ -252,9 +252,9 @@ t.test('scan: depth and batch are bounded', async (t) => {
   const { scan } = createScanner(t)
   const deep = (levels: number) => `{"params":{"record_set":[${'['.repeat(levels)}${']'.repeat(levels)}]}}`
   t.ok(scan(deep(61)))
-  t.throws(() => scan(deep(62)), { message: /deeper than 64 levels at byte 86/ })
-  t.throws(() => scan(`{"x":${'{"a":'.repeat(100_000)}`), { message: /deeper than 64/ })
-  t.throws(() => scan('['.repeat(1_000_000)), { message: /deeper than 64/ })
+  t.throws(() => scan(deep(62)), { message: /Found brackets 65 deep at byte 86, expected at most 64/ })
+  t.throws(() => scan(`{"x":${'{"a":'.repeat(100_000)}`), { message: /expected at most 64/ })
+  t.throws(() => scan('['.repeat(1_000_000)), { message: /expected at most 64/ })
   t.equal(scan(`[${Array(100).fill('{}').join()}]`).requests.length, 100)
   t.equal(scan(`[${Array(5000).fill('{}').join()}]`).requests.length, 101)
   t.same(scan('[]'), { isBatch: true, requests: [] })

@@ -99,6 +99,8 @@ export interface DataprocMethods {
           }
         }
       }
+      /** name of its folder, by which it can be called, too, where it differs */
+      folder?: string
       /** reasons why the module cannot be run */
       faults?: {
         path: string

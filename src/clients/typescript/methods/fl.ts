@@ -18,6 +18,8 @@ export interface FlMethods {
       alias?: string
       description?: string
       enabled?: boolean
+      /** creates the model store of this node if it does not exist */
+      create?: boolean
     }
     result: UpstreamInfo
   }

@@ -1,6 +1,6 @@
 import { AppError } from '../../../errors.js'
+import { describeFound } from '../../../fault-text.js'
 import { bboxOf } from '../../../geo/bbox.js'
-import { describeValue } from '../../../geo/fault.js'
 import type { Bbox } from '../../../geo/types.js'
 import { decodeStored } from '../../columns/byte-types.js'
 import { isFault, type Stored, type ValueEnv } from '../../columns/column-type.js'
@@ -54,7 +54,7 @@ function badRecord(index: number, column: string | null, reason: string): AppErr
 export function keyExists(table: VersionedTable, values: readonly Stored[], index: number): AppError {
   const key = table.keyColumns.map((name) => {
     const value = values[table.columns.findIndex((column) => column.name === name)]
-    const shown = typeof value === 'bigint' ? String(value) : describeValue(value)
+    const shown = typeof value === 'bigint' ? String(value) : describeFound(value)
     return `${name} ${value instanceof Uint8Array ? `of ${value.length} bytes` : shown}`
   })
   const message = `a record with ${key.join(', ')} already exists`

@@ -102,6 +102,9 @@ function transferWrites(state: StateDb, clock: TrustedClock): Omit<TransferRows,
     async fail(transferId, fault) {
       await write(() => change(FAIL, fault.message, fault.name, clock.nowUs(), transferId))
     },
+    async discardFetch(transferId) {
+      await write(() => change(DISCARD_FETCH, transferId))
+    },
     async deliver(transferId, answer) {
       await write(() => change(DELIVER, answer, clock.nowUs(), transferId))
     },
@@ -133,6 +136,8 @@ const PUT_BACK = `UPDATE transfer SET state = 'queued', next_attempt_us = ?, las
 /** A delivered transfer stays delivered: both statements exclude it by its state. */
 const FAIL = `UPDATE transfer SET state = 'failed', last_error = ?, last_error_name = ?, finished_at_us = ?,
   next_attempt_us = NULL WHERE transfer_id = ? AND ${WAITS}`
+const DISCARD_FETCH = `DELETE FROM transfer WHERE transfer_id = ? AND kind = 'fetch' AND state = 'failed'
+  AND last_error_name = 'NO_AGGREGATED_MODEL'`
 const FAIL_OF_UPSTREAM = `UPDATE transfer SET state = 'failed', last_error = 'its upstream information was deleted',
   last_error_name = 'NO_UPSTREAM', finished_at_us = ? WHERE upstream_id = ? AND ${WAITS}`
 const DELIVER = `UPDATE transfer SET state = 'delivered', answer = ?, finished_at_us = ?, bytes_sent = coalesce(size_bytes, bytes_sent),

@@ -28,6 +28,7 @@ interface UpstreamRow {
 const FIELDS: ListFields = {
   id: { sql: 'u.upstream_id', type: 'int8' },
   model_store_ddc: { sql: 's.name', type: 'text' },
+  model_store_ddc_id: { sql: 'NULL', type: 'int8' },
   model_store_dataset_id: { sql: 'u.store_id', type: 'int8' },
   upstream_endpoint: { sql: 'u.endpoint', type: 'text' },
   upstream_apikey: { sql: 'u.apikey', type: 'text' },

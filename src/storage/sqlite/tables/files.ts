@@ -20,6 +20,16 @@ export function findFile(db: Db, table: LoaderTable, place: FilePlace): string |
   return undefined
 }
 
+/** Returns true when a row stores a file of another digest at a place. */
+export function hasOtherFile(db: Db, table: LoaderTable, place: FilePlace, digest: string): boolean {
+  return table.columns.some(({ name, file }) => {
+    if (file === null) return false
+    const sql = `SELECT 1 FROM ${tableSql(table)} WHERE ${identifier(file.pathIdColumn)} = ?
+      AND ${identifier(file.nameColumn)} = ? AND ${identifier(file.prefixIdColumn)} = ? AND ${identifier(name)} <> ? LIMIT 1`
+    return statement(db, sql).get(place.pathId, place.name, place.prefixId, digest) !== undefined
+  })
+}
+
 /**
  * Yields every digest that a file column holds, in tables and in the former rows that citations see. A digest
  * may occur more than once.

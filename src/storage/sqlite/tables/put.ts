@@ -1,8 +1,9 @@
 import { AppError } from '../../../errors.js'
+import { describeFound } from '../../../fault-text.js'
 import { createPause } from '../../pause.js'
 import type { LoaderTable, PutOptions, PutResult } from '../../tables.js'
 import { asyncTransaction, type Db } from '../connection/database.js'
-import { findFile } from './files.js'
+import { findFile, hasOtherFile } from './files.js'
 import { type CheckedRow, readRecord } from './record.js'
 import { PREFIX_ID } from './record-files.js'
 import { planRecords, type RecordFault } from './record-plan.js'
@@ -42,7 +43,8 @@ export async function putRecordsWithin(
     const row = readRecord(plan, record)
     if ('reason' in row) throw badRecord(index, row)
     if (row.files.length > 0) await keepFiles(db, table, row, index, options)
-    writer.put(row)
+    const isWritten = writer.put(row)
+    if (isWritten && row.files.length > 0) refuseTakenPlaces(db, table, row, index)
     if (index % CHECK_ROWS === 0) {
       options.throwIfCancelled?.()
       const turn = pause()
@@ -79,5 +81,26 @@ async function keepFiles(
       throw badRecord(index, { column: property, reason })
     }
     row.values[part.slot] = digest
+  }
+}
+
+/**
+ * Refuses a file at a place that has other bytes, in this row or another one: only one of the two could be
+ * read. Called after the row is written, so that the file that it replaces is gone.
+ */
+function refuseTakenPlaces(db: Db, table: LoaderTable, row: CheckedRow, index: number): void {
+  const stored = (name: string) => row.values[table.columns.findIndex((column) => column.name === name)]
+  for (const { slot } of row.files) {
+    const { pathIdColumn, nameColumn } = table.columns[slot]?.file ?? {}
+    if (pathIdColumn === undefined || nameColumn === undefined) continue
+    const place = {
+      prefixId: PREFIX_ID,
+      pathId: String(stored(pathIdColumn)),
+      name: String(stored(nameColumn)),
+    }
+    if (!hasOtherFile(db, table, place, String(row.values[slot]))) continue
+    const found = `${pathIdColumn} ${describeFound(place.pathId)} with the file name ${describeFound(place.name)}`
+    const reason = `found ${found}, the place of another file of this table, expected a place of its own`
+    throw badRecord(index, { column: pathIdColumn, reason })
   }
 }

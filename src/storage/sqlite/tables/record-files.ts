@@ -1,4 +1,4 @@
-import { describeValue } from '../../../geo/fault.js'
+import { describeFound } from '../../../fault-text.js'
 import { isFault, type Stored } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
 import type { Column, FileColumns } from '../../tables.js'
@@ -78,7 +78,7 @@ function readRelativePath(
     segments.every((part) => part !== '' && part !== '.' && part !== '..' && !/[\\\u0000-\u001f]/.test(part))
   if (!isValid) {
     const expected = 'a relative path like folder/name without . or .. or empty parts'
-    return { column: file.relativePathProperty, reason: `found ${describeValue(json)}, expected ${expected}` }
+    return { column: file.relativePathProperty, reason: `found ${describeFound(json)}, expected ${expected}` }
   }
   const name = segments.at(-1) as string
   const folder = segments.slice(0, -1).join('/')

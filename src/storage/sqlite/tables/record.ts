@@ -1,5 +1,6 @@
+import { describeFound } from '../../../fault-text.js'
 import { bboxOf } from '../../../geo/bbox.js'
-import { describeValue, faultText, isFault as isGeometryFault } from '../../../geo/fault.js'
+import { faultText, isFault as isGeometryFault } from '../../../geo/fault.js'
 import { parseGeometry } from '../../../geo/parse-geometry.js'
 import type { Bbox, Geometry } from '../../../geo/types.js'
 import { encodeWkb } from '../../../geo/wkb.js'
@@ -26,10 +27,10 @@ export interface CheckedRow {
  */
 export function readRecord(plan: RecordPlan, json: unknown): CheckedRow | RecordFault {
   if (typeof json !== 'object' || json === null || Array.isArray(json))
-    return { column: null, reason: `found ${describeValue(json)}, expected a GeoJSON Feature` }
+    return { column: null, reason: `found ${describeFound(json)}, expected a GeoJSON Feature` }
   const { type, geometry = null, properties = null } = json as Record<string, unknown>
   if (type !== 'Feature')
-    return { column: null, reason: `type: found ${describeValue(type)}, expected "Feature"` }
+    return { column: null, reason: `type: found ${describeFound(type)}, expected "Feature"` }
   const place = readLocation(geometry)
   if ('reason' in place) return place
   const values: (Stored | undefined)[] = new Array(plan.defaults.length)
@@ -75,7 +76,7 @@ function readProperties(
 ): RecordFault | undefined {
   if (properties === null) return undefined
   if (typeof properties !== 'object' || Array.isArray(properties))
-    return { column: null, reason: `properties: found ${describeValue(properties)}, expected an object` }
+    return { column: null, reason: `properties: found ${describeFound(properties)}, expected an object` }
   for (const name in properties) {
     const json = (properties as Record<string, unknown>)[name]
     const slot = plan.slotOf.get(name)
@@ -105,15 +106,20 @@ function checkOrder(values: readonly (Stored | undefined)[]): RecordFault | unde
   return { column: 'end_datetime', reason: 'found an end before start_datetime, expected start ≤ end' }
 }
 
-/** Sets defaults of missing values. As in PostgreSQL, an explicit null is not replaced by the default. */
+/**
+ * Sets defaults of missing values. In a column that cannot be null, null stands for the default as well: the
+ * records of `init_record` have null in every column that was not filled in.
+ */
 function fillDefaults(plan: RecordPlan, values: (Stored | undefined)[]): RecordFault | undefined {
   const { columns } = plan.table
   for (let slot = 0; slot < values.length; slot++) {
     let value = values[slot]
-    if (value === undefined) {
+    if (value === undefined || (value === null && columns[slot]?.isNullable === false)) {
       value = plan.defaults[slot]
-      if (value === undefined)
-        return { column: (columns[slot] as Column).name, reason: 'found nothing, expected a value' }
+      if (value === undefined) {
+        const found = values[slot] === null ? 'null' : 'nothing'
+        return { column: (columns[slot] as Column).name, reason: `found ${found}, expected a value` }
+      }
       values[slot] = value
     }
     if (value === null && columns[slot]?.isNullable === false)
@@ -126,7 +132,7 @@ function fillDefaults(plan: RecordPlan, values: (Stored | undefined)[]): RecordF
  * A property that is not a column is a fault, so that a misspelled column does not lose its values silently.
  */
 function unknownProperty(plan: RecordPlan, name: string): RecordFault {
-  const shown = describeValue(name)
+  const shown = describeFound(name)
   if (name === 'location')
     return { column: name, reason: `found the property ${shown}, expected it as the Feature's geometry` }
   const known = [...plan.slotOf.keys()].slice(0, 30).join(', ')

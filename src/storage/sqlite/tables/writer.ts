@@ -1,5 +1,5 @@
 import { AppError } from '../../../errors.js'
-import { describeValue } from '../../../geo/fault.js'
+import { describeFound } from '../../../fault-text.js'
 import type { Stored, ValueEnv } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
 import type { Column, Counters, IfExists, LoaderTable } from '../../tables.js'
@@ -17,8 +17,9 @@ interface RowWriter {
   readonly counters: Counters
   /**
    * @throws AppError RECORD_EXISTS when `ifExists` is `error`; `data.index` counts the rows of this writer
+   * @returns false when the row was skipped, because its key exists
    */
-  put(row: CheckedRow): void
+  put(row: CheckedRow): boolean
   /** Updates the spatial index and the version of the table. @returns true when a larger merge is due */
   finish(maxMergeRows: number): boolean
 }
@@ -50,7 +51,7 @@ export function createRowWriter(db: Db, table: LoaderTable, ifExists: IfExists, 
       } else {
         counters.duplicate++
         if (ifExists === 'error') throw recordExists(table, row, index, env)
-        if (ifExists === 'skip') return
+        if (ifExists === 'skip') return false
         counters.update++
         if (override(row, entries)) movedRows++
       }
@@ -61,6 +62,7 @@ export function createRowWriter(db: Db, table: LoaderTable, ifExists: IfExists, 
         addToIndex(db, table, entries, 0)
         entries = createEntries(MAX_SEGMENT_ROWS)
       }
+      return true
     },
     finish(maxMergeRows) {
       if (counters.insert + counters.update === 0) return false
@@ -118,7 +120,7 @@ function recordExists(table: LoaderTable, row: CheckedRow, index: number, env: V
     const slot = columns.findIndex((column) => column.name === name)
     const value = row.values[slot] as Exclude<Stored, null> // nulls differ from each other, so no key with one exists
     if (value instanceof Uint8Array) return `${name} (${value.length} bytes)`
-    return `${name} ${describeValue(typeOf((columns[slot] as Column).udtName).print(value, env))}`
+    return `${name} ${describeFound(typeOf((columns[slot] as Column).udtName).print(value, env))}`
   })
   const message = `a record with ${key.join(', ')} already exists`
   return new AppError('RECORD_EXISTS', { index, unique_columns: uniqueColumns }, { message })

@@ -1,0 +1,91 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { isRawNumber, parseExact, parseSafe, withDoubles } from '../src/exact-json.js'
+
+/** Numbers that a double prints otherwise. */
+const INEXACT = [
+  ...['1234567890123456789', '1e400', '-1E400', '1.0', '-0', '-0.0', '1e5', '1.50', '0.10', '0.0000001'],
+  ...['9007199254740993', '100000000000000000000000', '0.1234567890123456789', '1E+2', '12.0e3'],
+]
+const EXACT = ['0', '-1', '0.1', '0.30000000000000004', '1e+21', '5e-324', '9007199254740991', '1e-7']
+
+t.test('parseExact: every number keeps its text, wherever it is', async (t) => {
+  for (const text of [...INEXACT, ...EXACT]) {
+    for (const whole of [text, `[${text}]`, `{"a":${text}}`, `[1,${text},"${text}",{"b":[${text},"x"]}]`])
+      t.equal(JSON.stringify(parseExact(whole)), whole, whole)
+    t.equal(isRawNumber(parseExact(text)), INEXACT.includes(text), text)
+  }
+})
+
+t.test('parseSafe: only numbers that a double falsifies are kept', async (t) => {
+  const falsified = ['1234567890123456789', '1e400', '-1E400', '9007199254740993', '-9007199254740992']
+  for (const text of [...falsified, '100000000000000000000000'])
+    for (const whole of [text, `[${text}]`, `{"a":1.0,"b": ${text}}`])
+      t.equal(JSON.stringify(parseSafe(whole)), whole.replace('1.0', '1').replace(': ', ':'), whole)
+  for (const text of ['1.0', '1e5', '0.12345678901234567890', '9007199254740991', '1e21'])
+    t.equal(parseSafe(text), Number(text), text)
+})
+
+t.test('parseExact: strings with digits, quotes and backslashes stay', async (t) => {
+  const odd = { 'a 1.0': '2.0 \\ " 3.0', 'b\\': '1.0', c: '\u00e9 "1.50"' }
+  const text = `[1.0,${JSON.stringify(odd)},1.50]`
+  t.equal(JSON.stringify(parseExact(text)), text)
+})
+
+t.test('parseExact: __proto__ is an own property', async (t) => {
+  const text = '{"__proto__":{"isAdmin":1.0},"a":1.0}'
+  const value = parseExact(text) as Record<string, unknown>
+  t.equal(JSON.stringify(value), text)
+  t.equal(value.isAdmin, undefined)
+  t.equal(JSON.stringify(withDoubles(value)), '{"__proto__":{"isAdmin":1},"a":1}')
+})
+
+t.test('isRawNumber: an object of a caller is none', async (t) => {
+  t.notOk(isRawNumber(JSON.parse('{"rawJSON":"1.0"}')))
+  t.notOk(isRawNumber(1))
+})
+
+t.test(
+  'withDoubles: numbers become doubles, except falsified ones and those of the kept member',
+  async (t) => {
+    const value = parseExact('{"round":1.0,"big":9007199254740993,"meta":{"x":1.0},"list":[2.0]}')
+    t.equal(
+      JSON.stringify(withDoubles(value, 'meta')),
+      '{"round":1,"big":9007199254740993,"meta":{"x":1.0},"list":[2]}',
+    )
+    t.equal(JSON.stringify(value).includes('"round":1.0'), true, 'the value itself is as it was')
+  },
+)
+
+t.test('property: parseExact prints what it read, and is JSON.parse where doubles are exact', async () => {
+  const number = fc.oneof(
+    fc.constantFrom(...INEXACT, ...EXACT),
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),
+    fc.tuple(fc.bigInt(), fc.nat()).map(([whole, fraction]) => `${whole}.${fraction}`),
+  )
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4 },
+      number,
+      fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text)),
+      fc.constantFrom('null', 'true'),
+      fc.array(tie('value') as fc.Arbitrary<string>, { maxLength: 4 }).map((items) => `[${items.join(',')}]`),
+      fc
+        .uniqueArray(fc.tuple(fc.string({ minLength: 1 }), tie('value') as fc.Arbitrary<string>), {
+          maxLength: 4,
+          selector: ([key]) => key,
+        })
+        .filter((members) => members.every(([key]) => !/^\d/.test(key)))
+        .map((members) => `{${members.map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(',')}}`),
+    ),
+  }))
+  fc.assert(
+    fc.property(value as fc.Arbitrary<string>, (text) => {
+      const same = JSON.stringify(parseExact(text)) === text
+      const doubles =
+        JSON.stringify(JSON.parse(JSON.stringify(parseSafe(text)))) === JSON.stringify(JSON.parse(text))
+      return same && doubles
+    }),
+    { numRuns: 2000 },
+  )
+})
