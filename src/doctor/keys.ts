@@ -7,6 +7,9 @@ import { type CheckContext, error, type Finding, isoTime, ok, warning } from './
 /** Time before the expiry of a key from which it is a warning: two weeks. */
 const SOON_US = 14 * 24 * 3_600_000_000
 
+/** Age from which a secret without an end is a warning: a year. */
+const OLD_US = 365 * 24 * 3_600_000_000
+
 /**
  * Checks that an admin key is active, and that no active key expires soon. As in the gateway, no key counts
  * as expired while the clock is not trusted.
@@ -25,7 +28,14 @@ export async function checkKeys({ layout, nowUs, maintenance }: CheckContext): P
         'create one: `fieldgate key create --name admin --scope admin`',
       ),
     )
-  for (const { keyId, name, expiresAtUs } of active) {
+  for (const { keyId, name, expiresAtUs, secretAtUs } of active) {
+    if (expiresAtUs === null && clock.isTrusted() && nowUs - (secretAtUs ?? nowUs) > OLD_US)
+      findings.push(
+        warning(
+          `the key ${name} (${keyId}) has no end, and its secret is from ${isoTime(secretAtUs ?? nowUs)}`,
+          `give it a new secret: \`fieldgate key rotate ${keyId}\`, or create keys with an end: --expires-in 365d`,
+        ),
+      )
     if (expiresAtUs === null || !clock.isTrusted() || expiresAtUs - nowUs > SOON_US) continue
     findings.push(
       warning(

@@ -9,7 +9,6 @@ import type { Log } from '../log.js'
  */
 const AUDITED_METHODS: ReadonlySet<string> = new Set([
   'session.open_session',
-  'session.end_session',
   'dataproc.exec',
   'model_store.model.put',
   'model_store.model.put_aggregated',

@@ -87,6 +87,8 @@ export interface StoredKey {
   scopes: string[]
   /** null when it never expires */
   expiresAtUs: number | null
+  /** time of its newest secret, µs; null for none */
+  secretAtUs: number | null
 }
 
 /** An upstream with the state of its transfers. */

@@ -158,6 +158,27 @@ t.test('doctor: missing bytes of models, keys about to expire, no admin key', as
   )
 })
 
+t.test('doctor: a key without an end whose secret is older than a year', async (t) => {
+  const cwd = t.testdir()
+  await cli(cwd, ['init'])
+  const keys = async () => {
+    const { checks } = JSON.parse((await cli(cwd, ['doctor', '--json', '--offline'])).stdout)
+    return (checks as Check[]).find(({ name }) => name === 'keys')
+  }
+  t.match(await keys(), { state: 'ok' })
+  const state = await openState(path.join(cwd, 'data/state.db'))
+  const [admin] = await state.keys.list()
+  const yearUs = 366 * 86_400_000_000
+  state.stateDb.db.prepare('UPDATE api_key_secret SET created_at_us = created_at_us - ?').run(yearUs)
+  await state.close()
+  t.match(await keys(), {
+    state: 'warning',
+    findings: [{ message: /the key admin .* has no end/, advice: new RegExp(`key rotate ${admin?.keyId}`) }],
+  })
+  await cli(cwd, ['key', 'rotate', 'admin'])
+  t.match(await keys(), { state: 'ok' })
+})
+
 t.test('doctor: an upstream that answers, one that does not, and a replaced key file', async (t) => {
   const upstream = await startGateway(t)
   const settings = { sync: { allowLoopback: true, allowInsecure: ['127.0.0.1'], push: 'manual' } }

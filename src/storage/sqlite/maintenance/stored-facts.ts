@@ -60,8 +60,9 @@ function readNumber(dir: string, sql: string): number {
 
 function readKeys(db: Db): StoredKey[] {
   return db
-    .prepare<[], { keyId: string; name: string; scopes: string; expiresAtUs: number | null }>(
-      `SELECT key_id AS keyId, name, scopes, expires_at_us AS expiresAtUs
+    .prepare<[], Omit<StoredKey, 'scopes'> & { scopes: string }>(
+      `SELECT key_id AS keyId, name, scopes, expires_at_us AS expiresAtUs, (SELECT max(s.created_at_us)
+         FROM api_key_secret s WHERE s.key_id = api_key.key_id) AS secretAtUs
        FROM api_key WHERE revoked_at_us IS NULL`,
     )
     .all()
