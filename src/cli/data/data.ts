@@ -14,7 +14,10 @@ export function addDataCommands(program: Command, io: CliIo, deps: CliDeps): voi
     .argument('<file>', 'GeoJSON, newline-delimited GeoJSON, CSV (each also .gz) or GeoPackage')
     .requiredOption('--table <name>', 'the table; with --unique it is created when there is none')
     .option('--unique <columns>', 'columns of the unique key of a table to create, separated by commas')
-    .option('--if-exists <what>', `action for a record whose key exists: ${IF_EXISTS.join(', ')}`, 'skip')
+    .option(
+      '--if-exists <what>',
+      `action for a record whose key exists: ${IF_EXISTS.join(', ')} (default: skip what the table has, and refuse keys that records of the file share)`,
+    )
     .option('--ignore-unknown', 'leaves out properties that the table has no column for')
     .option('--lng <column>', 'CSV column of the longitude (default: lng, lon, longitude or x)')
     .option('--lat <column>', 'CSV column of the latitude (default: lat, latitude or y)')

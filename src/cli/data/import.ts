@@ -17,6 +17,7 @@ import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson, usage
 import { group } from '../maps/map-facts.js'
 import { createProgress } from '../progress.js'
 import type { FeatureSource, PlaceColumns } from './feature-source.js'
+import { createFileKeys, exampleText } from './file-keys.js'
 import { inferColumns } from './infer.js'
 import { openFeatures } from './source.js'
 import { type TableData, withTableData } from './table-data.js'
@@ -24,7 +25,7 @@ import { type TableData, withTableData } from './table-data.js'
 export interface ImportFlags extends GlobalOptions, PlaceColumns {
   table: string
   unique?: string
-  ifExists: string
+  ifExists?: string
   ignoreUnknown?: boolean
 }
 
@@ -38,7 +39,7 @@ export async function runDataImport(
   io: CliIo,
   deps: CliDeps,
 ): Promise<void> {
-  const ifExists = IF_EXISTS.find((name) => name === flags.ifExists)
+  const ifExists = IF_EXISTS.find((name) => name === (flags.ifExists ?? 'skip'))
   if (ifExists === undefined)
     throw usageError(`--if-exists: found ${flags.ifExists}, expected ${IF_EXISTS.join(', ')}`)
   const source = await open(file, flags)
@@ -51,16 +52,19 @@ export async function runDataImport(
       let table = await tables.store.find(flags.table)
       const isNew = table === undefined
       let counters = NO_RECORDS
+      const keys = createFileKeys()
       for await (const batch of batchesOf(source, file)) {
         if (stop.signal.aborted) throw stopped(counters)
         table ??= await createTable(tables, flags, batch)
         const records = recordsOf(table, batch, flags)
+        keys.add(table, records)
+        if (flags.ifExists === undefined && keys.count() > 0) throw sharedKeys(table, keys, counters.upload)
         counters = addCounters(counters, await putBatch(tables, table, records, ifExists, counters.upload))
         progress.show(source.fraction(), `${group(counters.upload)} records`)
       }
       if (table === undefined)
         throw new Error(`there is no table ${flags.table}, and the file has no record to derive it from`)
-      return { table, isNew, counters }
+      return { table, isNew, counters, keys }
     })
     progress.clear()
     report(io, flags, result, (performance.now() - startedAt) / 1000)
@@ -165,18 +169,36 @@ async function createTable(
 function report(
   io: CliIo,
   flags: ImportFlags,
-  { table, isNew, counters }: { table: LoaderTable; isNew: boolean; counters: Counters },
+  {
+    table,
+    isNew,
+    counters,
+    keys,
+  }: { table: LoaderTable; isNew: boolean; counters: Counters; keys: ReturnType<typeof createFileKeys> },
   seconds: number,
 ): void {
   const { upload, duplicate, insert, update } = counters
+  if (keys.count() > 0)
+    io.stderr.write(
+      `fieldgate: warning: ${group(keys.count())} records share their key with an earlier record of the file: ${exampleText(keys.examples())}\n`,
+    )
   if (flags.json === true) {
-    printJson(io, { table: table.dataName, made: isNew, upload, duplicate, insert, update, seconds })
+    const facts = { upload, duplicate, duplicateInFile: keys.count(), insert, update, seconds }
+    printJson(io, { table: table.dataName, made: isNew, ...facts })
     return
   }
   const skipped = upload - insert - update
   io.stdout.write(
     `${table.dataName}${isNew ? ' (created)' : ''}: ${group(insert)} records inserted, ${group(update)} overwritten, ` +
       `${group(skipped)} skipped, in ${seconds.toFixed(1)} s\n`,
+  )
+}
+
+/** Error for keys that records of the file share, which a wrong key column makes many of. */
+function sharedKeys(table: LoaderTable, keys: ReturnType<typeof createFileKeys>, stored: number): Error {
+  const columns = table.uniqueColumns.join(', ')
+  return new Error(
+    `records of the file share the key (${columns}): ${exampleText(keys.examples())}; correct the file, choose another key, or decide with --if-exists skip or override; the ${group(stored)} records before their batch are stored`,
   )
 }
 

@@ -263,3 +263,31 @@ t.test('data export: a GeoPackage is one by its own tables', async (t) => {
     { k: 3, name: null },
   ])
 })
+
+t.test(
+  'data import: records of the file that share a key are an error with examples, unless decided',
+  async (t) => {
+    const cwd = t.testdir({ 'rows.csv': 'k,n,lng,lat\na,1,139,35\nb,2,139,35\na,3,139,35\nb,4,139,35\n' })
+    await cli(cwd, ['init'])
+    const run = (...more: string[]) =>
+      cli(cwd, ['data', 'import', 'rows.csv', '--table', 'x', '--unique', 'k', '--json', ...more])
+    const refused = await run()
+    t.equal(refused.code, 1)
+    t.match(
+      refused.stderr,
+      /share the key \(k\): record 3 has the key of record 1 \(k "a"\); record 4 has the key of record 2 \(k "b"\); .*--if-exists skip or override; the 0 records before their batch are stored/,
+    )
+    const skipped = await run('--if-exists', 'skip')
+    t.equal(skipped.code, 0, skipped.stderr)
+    t.match(JSON.parse(skipped.stdout), { upload: 4, duplicate: 2, duplicateInFile: 2, insert: 2, update: 0 })
+    t.match(skipped.stderr, /warning: 2 records share their key with an earlier record of the file: record 3/)
+    const other = await cli(cwd, ['data', 'import', 'rows.csv', '--table', 'y', '--unique', 'n', '--json'])
+    t.match(JSON.parse(other.stdout), { insert: 4, duplicateInFile: 0 }, 'a key of its own for each')
+    const again = await cli(cwd, ['data', 'import', 'rows.csv', '--table', 'y', '--json'])
+    t.match(
+      JSON.parse(again.stdout),
+      { insert: 0, duplicate: 4, duplicateInFile: 0 },
+      'what the table has is skipped',
+    )
+  },
+)
