@@ -75,6 +75,7 @@ export async function openState(file: string, options: OpenStateOptions = {}): P
     probeWrite: async () => probeWrite(db),
     async housekeep(onSessionEnded = async () => true) {
       isServing = true
+      stateDb.reserve.refill()
       await keys.flushUses()
       await recordTime()
       const gone: string[] = []

@@ -3,6 +3,7 @@ import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
 import { type Db, openDatabase, retryBusy, transaction } from './database.js'
 import { backupBeforeMigration } from './migration-backup.js'
 import { refuseLoss } from './refuse-loss.js'
+import { createReserve, type Reserve } from './reserve.js'
 import { addSqlFunctions } from './sql-functions.js'
 import { STATE_MIGRATIONS } from './state-migrations.js'
 
@@ -10,6 +11,8 @@ import { STATE_MIGRATIONS } from './state-migrations.js'
 export interface StateDb {
   readonly db: Db
   readonly orm: BetterSQLite3Database
+  /** space for deletions on a full disk */
+  readonly reserve: Reserve
 }
 
 /**
@@ -26,7 +29,7 @@ export async function openStateDb(file: string, acceptsLoss = false): Promise<St
     openDatabase(file, STATE_MIGRATIONS, { cacheKib: 1024, beforeMigrate: backupBeforeMigration }),
   )
   addSqlFunctions(db)
-  return { db, orm: drizzle(db) }
+  return { db, orm: drizzle(db), reserve: createReserve(file) }
 }
 
 /**
