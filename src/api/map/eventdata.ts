@@ -11,7 +11,7 @@ export const eventdata = defineMethod({
   summary:
     'Records of a data loader table whose geometry intersects an area exactly. A dataset needs dataset:read, too',
   scope: 'map:read',
-  errors: ['UNKNOWN_TABLE', 'BAD_CONDITION', 'TIME_LIMIT', 'BUSY'],
+  errors: ['UNKNOWN_TABLE', 'BAD_CONDITION', 'TOO_EXPENSIVE', 'TIME_LIMIT', 'BUSY'],
   params: EventdataParams,
   result: EventdataResult,
   paramsIn: 'array',

@@ -35,6 +35,7 @@ export type ErrorName =
   | 'BUSY'
   | 'CANCELLED'
   | 'TIME_LIMIT'
+  | 'TOO_EXPENSIVE'
   | 'NOT_ACCEPTABLE'
   | 'STORAGE_DAMAGED'
   | 'STORAGE_FAILED'

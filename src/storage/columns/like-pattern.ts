@@ -42,6 +42,16 @@ export function compileLike(pattern: string, throwIfEnded: () => void = () => un
   }
 }
 
+/** Comparisons for each character of a text that a piece without `_` takes, about. */
+const PLAIN_STEPS = 1 / 16
+
+/** Returns the comparisons that a pattern may need for each character of a text. */
+export function likeSteps(pattern: string): number {
+  const searched = splitPattern(pattern).slice(1, -1)
+  const costs = searched.map((points) => (points.includes(undefined) ? points.length : PLAIN_STEPS))
+  return costs.reduce((sum, cost) => sum + cost, PLAIN_STEPS)
+}
+
 /** Returns the pieces between `%` as code points. */
 function splitPattern(pattern: string): (string | undefined)[][] {
   const pieces: (string | undefined)[][] = [[]]

@@ -11,10 +11,11 @@ import {
   requiredArea,
   requiredValue,
 } from '../../columns/condition.js'
+import { checkCost, type RowFacts } from '../../columns/condition-cost.js'
 import { type OrderTerm, parseOrder } from '../../columns/order.js'
 import type { Column, LoaderTable, QueryPaths, TableQuery } from '../../tables.js'
 import { compileCondition } from '../connection/condition-sql.js'
-import { type Db, identifier } from '../connection/database.js'
+import { type Db, identifier, statement } from '../connection/database.js'
 import { dropArea, keepArea } from '../connection/sql-functions.js'
 import { ROW_ID, tableSql } from './ddl.js'
 
@@ -41,7 +42,7 @@ export interface QueryPlan {
  *
  * @param db connection that will run it: it holds the areas of the condition
  * @param paths of the parts of the query in the caller's params, for error messages
- * @throws AppError BAD_CONDITION, INVALID_PARAMS for an unknown column
+ * @throws AppError BAD_CONDITION, TOO_EXPENSIVE, INVALID_PARAMS for an unknown column
  */
 export function planQuery(
   db: Db,
@@ -54,6 +55,8 @@ export function planQuery(
   const order = parseOrder(query.order, scope, paths.order)
   const columns = wantedColumns(table, query.columns ?? [], paths.columns)
   const condition = parseCondition(query.conds, { columns: scope, env }, paths.conds)
+  const isNarrow = query.area !== undefined || keyOf(table, condition).length > 0
+  if (!isNarrow) checkCost(condition, paths.conds, () => rowFacts(db, table))
   const handles: number[] = []
   const { sql, params } = compileCondition(condition, {
     sqlOf: (name) => `t.${identifier(name)}`,
@@ -78,6 +81,22 @@ export function planQuery(
     key: keyOf(table, condition),
     release() {
       for (const handle of handles.splice(0)) dropArea(db, handle)
+    },
+  }
+}
+
+/** Rows whose texts stand for those of a table. */
+const SAMPLE_ROWS = 20
+
+function rowFacts(db: Db, table: LoaderTable): RowFacts {
+  const name = tableSql(table)
+  return {
+    rows: Number(statement<number>(db, `SELECT coalesce(max(${ROW_ID}), 0) FROM ${name}`).pluck().get()),
+    meanChars(column) {
+      const sample = `SELECT ${identifier(column)} AS value FROM ${name} LIMIT ${SAMPLE_ROWS}`
+      // the head of a value has its length: the value itself is not read
+      const sql = `SELECT coalesce(avg(octet_length(value)), 0) FROM (${sample})`
+      return Number(db.prepare(sql).pluck().get())
     },
   }
 }
