@@ -40,6 +40,7 @@ const DATASET = '/api/v2/dataset/jsonrpc'
  * own elsewhere.
  */
 const OF_THE_STATE: readonly string[] = [
+  'TOO_EXPENSIVE', // it depends on the texts that are stored
   ...['BUSY', 'TIME_LIMIT', 'SEARCH_TOO_LARGE', 'DISK_FULL', 'TOO_MANY_UPLOADS', 'TOO_MANY_SESSIONS'],
   ...['UPSTREAM_UNREACHABLE', 'UPSTREAM_REFUSED', 'NO_AGGREGATED_MODEL'],
   ...['MODULE_FAILED', 'MODULE_LIMIT', 'BAD_OUTPUT', 'MODEL_DAMAGED'],
