@@ -47,7 +47,7 @@ export function makeWorkspace(name) {
   if (!existsSync('dist/fieldgate.cjs'))
     throw new Error('dist/fieldgate.cjs does not exist: run `npm run build` first')
   mkdirSync(path.join(dir, 'program'))
-  for (const file of ['fieldgate.cjs', 'better_sqlite3.node'])
+  for (const file of readdirSync('dist').filter((name) => /\.(cjs|node)$/.test(name)))
     cpSync(`dist/${file}`, path.join(dir, 'program', file))
   process.on('exit', () => rmSync(dir, { recursive: true, force: true, maxRetries: 3 }))
   return { dir, program: path.join(dir, 'program', 'fieldgate.cjs') }
