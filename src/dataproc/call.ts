@@ -1,3 +1,4 @@
+import { candidates } from '../candidates.js'
 import { AppError, type Fault, invalidParams } from '../errors.js'
 import type { OnConflict } from '../storage/datasets.js'
 import type { ModuleDefinition, ScriptDefinition, SlotDefinition } from './definition.js'
@@ -53,9 +54,9 @@ export interface RunCaller {
 export function scriptOf(definition: ModuleDefinition, call: ModuleCall): ScriptDefinition {
   const script = Object.hasOwn(definition.scripts, call.method) ? definition.scripts[call.method] : undefined
   if (script === undefined) {
-    const known = Object.keys(definition.scripts).slice(0, 50)
+    const known = candidates(Object.keys(definition.scripts), call.method)
     const shown = JSON.stringify(call.method.slice(0, 100))
-    const message = `The module ${definition.name} has no method ${shown}, expected one of ${known.join(', ')}`
+    const message = `The module ${definition.name} has no method ${shown}, expected one of ${known}`
     throw new AppError(
       'UNKNOWN_SCRIPT',
       { module: definition.name, method: call.method.slice(0, 100) },

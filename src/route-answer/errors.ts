@@ -1,4 +1,7 @@
+import { candidates } from '../candidates.js'
 import { AppError } from '../errors.js'
+import { prepareArea } from '../geo/prepared-area.js'
+import type { Geometry } from '../geo/types.js'
 import type { GraphMeta, NamedGraph } from '../routing/graph/graph.js'
 import type { NoRoute } from '../routing/search/solve.js'
 import type { RequestPoint } from './request-point.js'
@@ -6,13 +9,29 @@ import type { RequestPoint } from './request-point.js'
 /** Longest part of a name from a request that an error repeats. */
 const MAX_NAME = 100
 
-/** Creates the error of a leg without a path. @param points start, via points as given, goal */
-export function noRouteError({ blockedLeg, from, to }: NoRoute, points: readonly RequestPoint[]): AppError {
+/**
+ * Creates the error of a leg without a path. It names the ends that lie in a closed area: no other goal or
+ * start would help.
+ *
+ * @param points start, via points as given, goal
+ * @param closed areas that the request closes
+ */
+export function noRouteError(
+  { blockedLeg, from, to }: NoRoute,
+  points: readonly RequestPoint[],
+  closed: readonly Geometry[] = [],
+): AppError {
   const [start, end] = [points[from]!, points[to]!]
+  const areas = closed.map(prepareArea)
+  const inside = [start, end].flatMap((point) => {
+    const index = areas.findIndex((area) => area.intersectsPoint(point.lng, point.lat))
+    return index === -1 ? [] : [`${point.role} lies in the closed area avoid_polygons[${index}]`]
+  })
+  const reason = inside.length === 0 ? '' : `: ${inside.join(' and ')}`
   return new AppError(
     'NO_ROUTE',
     { leg: blockedLeg, from: [start.lng, start.lat], to: [end.lng, end.lat] },
-    { message: `Found no path on leg ${blockedLeg + 1}, from ${start.role} to ${end.role}` },
+    { message: `Found no path on leg ${blockedLeg + 1}, from ${start.role} to ${end.role}${reason}` },
   )
 }
 
@@ -21,7 +40,9 @@ export function unknownMap(name: string | undefined, maps: readonly NamedGraph[]
   const known = maps.map((map) => map.name)
   const found = name === undefined ? 'Found no map' : `Found map ${JSON.stringify(name.slice(0, MAX_NAME))}`
   const expected =
-    known.length === 0 ? 'expected a map built with `map build`' : `expected one of ${known.join(', ')}`
+    known.length === 0
+      ? 'expected a map built with `map build`'
+      : `expected one of ${candidates(known, name)}`
   return new AppError('UNKNOWN_MAP', { map: name ?? null, known }, { message: `${found}; ${expected}` })
 }
 
@@ -69,15 +90,18 @@ export function onDifferentMaps(
  * Creates the error of a theme without a usable table.
  *
  * @param missing its level column, undefined = no table
+ * @param known themes that have a table
  */
-export function unknownTheme(name: string, missing: string | undefined): AppError {
+export function unknownTheme(name: string, missing: string | undefined, known: readonly string[]): AppError {
   const theme = name.slice(0, MAX_NAME)
   const problem =
     missing === undefined ? 'which has no table' : `whose table has no integer column ${missing}`
   return new AppError(
     'UNKNOWN_THEME',
     { theme },
-    { message: `Found theme ${JSON.stringify(theme)}, ${problem}` },
+    {
+      message: `Found theme ${JSON.stringify(theme)}, ${problem}, expected one of: ${candidates(known, name)}`,
+    },
   )
 }
 

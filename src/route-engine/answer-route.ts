@@ -49,7 +49,7 @@ export async function answerRoute(
       control: controlOf(config, work),
       searchWith: (weights) => engine.searchWith(map, weights),
     })
-    if ('blockedLeg' in solution) throw noRouteError(solution, request.points)
+    if ('blockedLeg' in solution) throw noRouteError(solution, request.points, request.avoid)
     const { routeKey } = config.service
     const { points, withKml } = request
     return yield* routeText(solution, { graph: map.graph, points, withKml, routeKey, writer })

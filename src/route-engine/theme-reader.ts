@@ -11,6 +11,8 @@ export interface ThemeReader {
   /** Runs a function in one read transaction, so that all it reads is of one state of the tables. */
   inSnapshot<T>(work: () => T): T
   findTable(dataName: string): LoaderTable | undefined
+  /** Returns every table, for the message about a theme that none of them holds. */
+  listTables(): LoaderTable[]
   /** Returns a number that changes with every write to a table; undefined when the table was dropped. */
   versionOf(table: LoaderTable): number | undefined
   /**

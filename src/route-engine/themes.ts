@@ -6,7 +6,7 @@ import { addTimedCell, createTimedCells, type TimedCells } from '../risk/timed-c
 import { unknownTheme } from '../route-answer/errors.js'
 import type { Overlay } from '../routing/search/overlay.js'
 import type { LoaderTable, Span } from '../storage/tables.js'
-import { holdsLevels, themeTableNames } from '../storage/themes.js'
+import { holdsLevels, themesOf, themeTableNames } from '../storage/themes.js'
 import { createByteCache } from './byte-cache.js'
 import type { LoadedMap } from './maps.js'
 import { type Slot, slotAt } from './slots.js'
@@ -86,7 +86,8 @@ export function openThemes(config: Config, openReader: () => ThemeReader | undef
         .find((one) => one !== undefined && holdsLevels(one, levelColumn))
       const version = table && source?.versionOf(table)
       if (source === undefined || table === undefined || version === undefined) {
-        throw unknownTheme(name, source?.findTable(name) === undefined ? undefined : levelColumn)
+        const missing = source?.findTable(name) === undefined ? undefined : levelColumn
+        throw unknownTheme(name, missing, themesOf(source?.listTables() ?? [], config.riskmap))
       }
       return { table, version, changes: changesNow(source, table, version) }
     },

@@ -33,6 +33,16 @@ export function holdsLevels(table: LoaderTable, levelColumn: string): boolean {
   return type === 'int2' || type === 'int4' || type === 'int8'
 }
 
+/** Returns the names of the themes that tables hold: each can be asked for. */
+export function themesOf(tables: readonly LoaderTable[], { themes, levelColumn }: ThemeNames): string[] {
+  const holding = new Set(
+    tables.filter((table) => holdsLevels(table, levelColumn)).map(({ dataName }) => dataName),
+  )
+  const named = Object.entries(themes).filter(([, dataName]) => holding.has(dataName))
+  for (const [, dataName] of named) holding.delete(dataName)
+  return [...named.map(([theme]) => theme), ...[...holding].map((name) => name.replace(/^riskmap_(?=.)/, ''))]
+}
+
 /**
  * Finds the table of a risk map theme.
  *

@@ -1,9 +1,9 @@
 import type { UdtName } from '../storage/columns/column-types.js'
 
 /** Form of the names of tables, schemas and columns. */
-export const NAME = /^[\p{L}\p{M}\p{Nd}_.-]{1,63}$/u
+export const NAME = /^(?!\.{1,2}$)[\p{L}\p{M}\p{Nd}_.-]{1,63}$/u
 /** The form in words, for error messages. */
-export const NAME_RULE = '1 to 63 letters, digits or any of _ - .'
+export const NAME_RULE = '1 to 63 letters, digits or any of _ - . (not . or .. alone)'
 
 /** Longest length of text that a definition may allow, characters: PostgreSQL's limit of `varchar`. */
 export const MAX_TEXT_LENGTH = 10_485_760

@@ -12,6 +12,7 @@ import { SESSION_BAD_CALLS } from '../support/bad-calls/session.js'
 import type { BadCall, BadCalls, Standing } from '../support/bad-calls/types.js'
 import { dumpDataDir } from '../support/data-dump.js'
 import { makeModule } from '../support/dataproc.js'
+import { matchGolden, messageList } from '../support/golden.js'
 import { makeGraph } from '../support/make-graph.js'
 import { DATA, FL, LOCAL_SYNC, MODELS, putModel, transfersOf, until } from '../support/models.js'
 import { pairHeaders, post, startGateway, type TestGateway } from '../support/start-gateway.js'
@@ -85,6 +86,7 @@ t.test('bad calls: each gets its error, over JSON-RPC and REST, and nothing chan
   const tables = tablesOf(standing)
   const before = dumpDataDir(gateway.dataDir)
   t.ok(before.length > 30, 'there is something to change')
+  const messages = messageList(t)
   for (const { name, 'x-path': apiPath } of await methodsOf(gateway)) {
     for (const [params, error, message] of [...ANY_METHOD, ...(tables[name] ?? [])]) {
       const what = `${name} ${JSON.stringify(params)?.slice(0, 120)}`
@@ -92,6 +94,7 @@ t.test('bad calls: each gets its error, over JSON-RPC and REST, and nothing chan
       t.equal(rpc.body.error?.data?.name, error, `${what}: ${JSON.stringify(rpc.body).slice(0, 300)}`)
       t.match(rpc.body.error?.message, message, what)
       t.equal(rpc.body.error?.code, ERRORS[error].code)
+      if (rpc.body.error !== undefined) messages.add(name, rpc.body.error)
       const rest = await post(
         `${gateway.url}${apiPath}/call/${name}`,
         JSON.stringify(params),
@@ -101,6 +104,7 @@ t.test('bad calls: each gets its error, over JSON-RPC and REST, and nothing chan
       t.same(dumpDataDir(gateway.dataDir), before, `${what}: nothing changed`)
     }
   }
+  matchGolden(t, 'messages-of-methods.txt', messages.text())
 })
 
 function tablesOf(standing: Standing): BadCalls {

@@ -1,6 +1,6 @@
 import type { ThemeReader } from '../../route-engine/theme-reader.js'
 import type { Db } from '../../storage/sqlite/connection/database.js'
-import { dataVersionOf, findTable } from '../../storage/sqlite/tables/catalog.js'
+import { dataVersionOf, findTable, listTables } from '../../storage/sqlite/tables/catalog.js'
 import { readCells } from '../../storage/sqlite/tables/cells.js'
 import { changeTimes } from '../../storage/sqlite/tables/changes.js'
 import { readTimedCells } from '../../storage/sqlite/tables/timed-cells.js'
@@ -10,6 +10,7 @@ export function createThemeReader(db: Db): ThemeReader {
   return {
     inSnapshot: (work) => db.transaction(work).deferred(),
     findTable: (dataName) => findTable(db, dataName),
+    listTables: () => listTables(db),
     versionOf: (table) => dataVersionOf(db, table),
     changeTimes: (table) => changeTimes(db, table),
     readCells: (table, levelColumn, instantUs, visit) => readCells(db, table, levelColumn, instantUs, visit),

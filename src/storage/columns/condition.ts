@@ -1,3 +1,4 @@
+import { candidates } from '../../candidates.js'
 import { AppError } from '../../errors.js'
 import { describeFound } from '../../fault-text.js'
 import { isFault as isGeometryFault } from '../../geo/fault.js'
@@ -210,7 +211,7 @@ function parseTerm(state: ParseState, operator: string, operand: unknown, at: st
 function columnOf({ columns }: ConditionScope, name: unknown, at: string): TermColumn {
   const column = typeof name === 'string' ? columns.get(name) : undefined
   if (typeof name !== 'string' || column === undefined) {
-    const known = [...columns.keys()].slice(0, 20).join(', ')
+    const known = candidates(columns.keys(), typeof name === 'string' ? name : undefined)
     refuse(at, describeFound(name), `the name of a column (${known})`)
   }
   if (column.isEncrypted) refuse(at, `the encrypted column ${name}`, 'a column that is not encrypted')

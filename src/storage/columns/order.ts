@@ -1,3 +1,4 @@
+import { candidates } from '../../candidates.js'
 import { AppError } from '../../errors.js'
 import { describeFound } from '../../fault-text.js'
 import type { ConditionColumn } from './condition.js'
@@ -33,7 +34,10 @@ function parseTerm(json: unknown, columns: ReadonlyMap<string, ConditionColumn>,
   const isDescending = !columns.has(json) && json.startsWith('-')
   const name = isDescending ? json.slice(1) : json
   const column = columns.get(name)
-  if (column === undefined) refuse(path, describeFound(json), 'the name of a column, or - and a name')
+  if (column === undefined) {
+    const known = candidates(columns.keys(), name)
+    refuse(path, describeFound(json), `the name of a column, or - and a name (${known})`)
+  }
   if (column.isEncrypted || column.type.order === null)
     refuse(
       path,

@@ -1,3 +1,4 @@
+import { candidates } from '../../../candidates.js'
 import { describeFound } from '../../../fault-text.js'
 import { bboxOf } from '../../../geo/bbox.js'
 import { faultText, isFault as isGeometryFault } from '../../../geo/fault.js'
@@ -135,7 +136,7 @@ function unknownProperty(plan: RecordPlan, name: string): RecordFault {
   const shown = describeFound(name)
   if (name === 'location')
     return { column: name, reason: `found the property ${shown}, expected it as the Feature's geometry` }
-  const known = [...plan.slotOf.keys()].slice(0, 30).join(', ')
+  const known = candidates(plan.slotOf.keys(), name)
   return {
     column: name.slice(0, 100),
     reason: `found the unknown property ${shown}, expected any of ${known}`,
