@@ -5,7 +5,7 @@ export interface DatasetMethods {
   /** Creates a dataset: a table whose states can be cited (scope dataset:write) */
   'dataset.create': {
     params: {
-      /** name of the dataset: 1 to 63 letters, digits or any of _ - . */
+      /** name of the dataset: 1 to 63 letters, digits or any of _ - . (not . or .. alone) */
       dataset_name: string
       columns: {
         column_name: string
@@ -58,7 +58,7 @@ export interface DatasetMethods {
   /** Cites the present state of a dataset or loader table; its checksum is computed in the background. A loader table needs loader:read, too (scope dataset:write) */
   'dataset.citation.create': {
     params: {
-      /** short form of the citation; several may share one: 1 to 63 letters, digits or any of _ - . */
+      /** short form of the citation; several may share one: 1 to 63 letters, digits or any of _ - . (not . or .. alone) */
       citation_label: string
       /** dataset or loader table to cite; a leading ddc: is ignored */
       source: string

@@ -5,7 +5,7 @@ export interface LoaderMethods {
   /** Defines and creates a table, and returns its schema and name (scope loader:write) */
   'loaderwebapi.register_loader': {
     params: {
-      /** name of the table: 1 to 63 letters, digits or any of _ - . */
+      /** name of the table: 1 to 63 letters, digits or any of _ - . (not . or .. alone) */
       data_name: string
       /** schema shown before the name of the table */
       schema?: string
