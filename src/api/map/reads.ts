@@ -53,13 +53,11 @@ interface MapSource {
 /** Returns the reads of event data and risk maps, for a reader thread. */
 export function mapReads(source: MapSource): Record<string, ReadHandler> {
   return {
-    async [EVENTDATA_READ]({ scopes, table: name, area, conds, query: rest }: EventdataRead, { signal }) {
-      const query: TableQuery = conds === null ? rest : { ...rest, conds: parseSafe(conds) }
-      const table = await source.tables.find(name)
-      if (table === undefined) throw unknownTable(name)
-      requireReading(table, { scopes })
-      const whole = wholeQuery({ area, query })
-      return { text: collectionText(undefined, readFeatures(source, table, whole, signal)) }
+    async [EVENTDATA_READ](read: EventdataRead, { signal }) {
+      const table = await source.tables.find(read.table)
+      if (table === undefined) throw unknownTable(read.table)
+      requireReading(table, read)
+      return { text: collectionText(undefined, readFeatures(source, table, wholeQuery(read), signal)) }
     },
     async [RISKMAP_READ](request: RiskmapRead, { signal }) {
       return { text: collectionText(COLLECTION_NAME, featureTexts(await cellsOf(source, request, signal))) }
@@ -79,9 +77,13 @@ function requireReading(table: LoaderTable, caller: Rights): void {
 
 const COLLECTION_NAME = 'requestExtraRiskmapResponse'
 
-/** Returns the query of a read, with its area. */
-export function wholeQuery({ area, query }: Pick<EventdataRead, 'area' | 'query'>): TableQuery {
-  return area === null ? query : { ...query, area: prepareArea(area) }
+/** Returns the query of a read, with its condition and area. */
+export function wholeQuery({ area, conds, query }: EventdataRead): TableQuery {
+  return {
+    ...query,
+    ...(conds === null ? {} : { conds: parseSafe(conds) }),
+    ...(area === null ? {} : { area: prepareArea(area) }),
+  }
 }
 
 /** Most positions of the area of a small read: one comparison of it stays below a millisecond. */
