@@ -87,7 +87,7 @@ function streets(
   lengths: readonly (readonly [from: number, to: number, ms: number])[],
   restrictions: Restriction[] = [],
 ) {
-  const count = 1 + Math.max(...lengths.flatMap(([from, to]) => [from, to]))
+  const count = 1 + Math.max(...lengths.map(([from, to]) => Math.max(from, to)))
   const junctions = Array.from({ length: count }, (_, x) => at(x, 0))
   const roads = lengths.map(([from, to, ms]) => ({
     from,
