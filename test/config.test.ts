@@ -68,9 +68,9 @@ t.test('config: a fault says what was found, and where that came from', async (t
       path: 'server.port',
       message: /found "http", expected a whole number from 0 to 65535 \(from the environment\)$/,
     },
-    { path: 'log.level', message: /found "loud" \(from the environment\)$/ },
-    { path: 'limits.batch', message: /found 0$/ },
-    { path: 'sync.windows.0', message: /HH:MM-HH:MM, found "25:00-26:00"$/ },
+    { path: 'log.level', message: /found "loud", expected one of .* \(from the environment\)$/ },
+    { path: 'limits.batch', message: /found 0, expected a whole number from 1 to 10000$/ },
+    { path: 'sync.windows.0', message: /found "25:00-26:00", expected HH:MM-HH:MM$/ },
   ])
 })
 

@@ -113,7 +113,7 @@ t.test('config: other verbs print every fault in one line and do nothing', async
     t.same([code, stdout], [1, ''], argv.join(' '))
     t.match(
       stderr,
-      /^fieldgate: the settings have 2 fault\(s\): server\.port: [^\n]*; colour: is not a setting\n$/,
+      /^fieldgate: the settings have 2 fault\(s\): server\.port: [^\n]*; colour: is not a setting, expected only [^\n]*\n$/,
     )
   }
 })

@@ -20,8 +20,9 @@ function bulkWorkOver(data: () => DataDb, called: string[]): BulkWork {
       })
       const handler = handlers[name]
       if (handler === undefined) throw new Error(`no handler ${name}`)
-      const { records, condition, citationId } = payload as Record<string, unknown[] | undefined>
-      called.push(`${name} ${records?.length ?? JSON.stringify(condition ?? citationId)}`)
+      const { json, citationId } = payload as { json?: string; citationId?: number }
+      const given = json === undefined ? citationId : (JSON.parse(json) as unknown)
+      called.push(`${name} ${Array.isArray(given) ? given.length : JSON.stringify(given)}`)
       return (await handler(payload, { cancel: new Int32Array(1), emit: () => undefined })) as T
     },
   })

@@ -67,11 +67,15 @@ function exponentKey(exponent: number): string {
 
 const FORM = /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,6}))?$/i
 
-/** Reads a number or a string of digits. A number may be kept as text, which has all its digits. */
+/**
+ * Reads a number or a string of digits. A number that a double would falsify has its text; a double that may
+ * have been rounded on its way is refused.
+ */
 function readDecimal(json: unknown): Stored | ValueFault {
   const expected = `a number, or its digits as a string (at most ${MAX_DECIMAL_DIGITS} digits)`
   const text = isRawNumber(json) ? json.rawJSON : json
-  if (typeof text !== 'number' && typeof text !== 'string') return { found: describeFound(json), expected }
+  const isExact = typeof text === 'number' && (Number.isSafeInteger(text) || Math.trunc(text) !== text)
+  if (!isExact && typeof text !== 'string') return { found: describeFound(json), expected }
   return decimalText(String(text).trim()) ?? { found: describeFound(json), expected }
 }
 

@@ -178,7 +178,7 @@ t.test('register_loader: every type can be registered, with everything that it a
 /** Bad calls, each with the places that the error must name. */
 const BAD: [string, unknown, string[]][] = [
   ['no params', undefined, ['$.data_name', '$.record_def', '$.unique_columns']],
-  ['params of another kind', [], ['$']],
+  ['params of another kind', [1], ['$']],
   ['unknown param', define({}, { extra: 1 }), ['$']],
   ['record_def as array', define([]), ['$.record_def']],
   ['record_def null', define(null), ['$.record_def']],

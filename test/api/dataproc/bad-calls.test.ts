@@ -21,7 +21,7 @@ const BAD_CALLS: BadCall[] = [
   [run({ module: 'nobody' }), 'UNKNOWN_MODULE', /named "nobody"/],
   [run({ module: '../m' }), 'UNKNOWN_MODULE', /named "\.\.\/m"/],
   [run({ module: 'link' }), 'BAD_MODULE', /found a symbolic link/],
-  [run({ method: 'walk' }), 'UNKNOWN_SCRIPT', /has no method "walk", expected one of run, typed, /],
+  [run({ method: 'walk' }), 'UNKNOWN_SCRIPT', /has no method "walk", expected one of run, /],
   [run({ extra: 1 }), 'INVALID_PARAMS', /extra/],
   [run({ input: [] }), 'INVALID_PARAMS', /\$\.input/],
   [run({ params: [] }), 'INVALID_PARAMS', /\$\.params/],

@@ -142,7 +142,7 @@ t.test('routing.dijkstra: the map by name, or the first whose area contains all 
   t.equal(await map({}), 'b_here')
   t.equal(await map({ map: 'c_here' }), 'c_here')
   await rejectsWith(t, ask(nearest, [{ lonlat: at(1, 1), map: 'nowhere' }]), 'UNKNOWN_MAP', {
-    message: /Found map "nowhere"; expected one of a_far, b_here, c_here/,
+    message: /Found map "nowhere"; expected one of b_here, c_here, a_far/,
     data: { known: ['a_far', 'b_here', 'c_here'] },
   })
   await rejectsWith(t, ask(dijkstra, [{ ...base, goal_lonlat: [11, 50] }]), 'OUTSIDE_MAP', {

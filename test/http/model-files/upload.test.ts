@@ -204,7 +204,7 @@ t.test('upload: every refusal, and nothing is left of it', async (t) => {
   }
   const reader = await gateway.makeKey(['model:read'])
   t.equal((await putModel(gateway, randomBytes(1), { key: reader })).status, 403)
-  t.equal((await send(gateway, body([]), {}, `${MODELS}/upload/model_store.model.nothing`)).status, 405)
+  t.equal((await send(gateway, body([]), {}, `${MODELS}/upload/model_store.model.nothing`)).status, 404)
   const exact = await send(gateway, body([dataPart(), filePart('x'.repeat(10_000))]))
   t.equal(exact.status, 200, 'a file of exactly the limit is taken')
   await until('temp files go', () => filesOf(gateway).length === 1)

@@ -96,7 +96,7 @@ const BAD: [UdtName, unknown, RegExp, Partial<ValueRules>?][] = [
   ['int4', '', /whole number/],
   ['int4', true, /whole number/],
   ['int4', [1], /whole number/],
-  ['int8', 9_007_199_254_740_992, /string of digits/],
+  ['int8', 9_007_199_254_740_992, /a whole number from/],
   ['int8', '9223372036854775808', /9223372036854775807/],
   ['int8', '0x10', /whole number/],
   ['float8', '-0.1e-400', /double precision/],

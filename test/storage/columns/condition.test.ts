@@ -216,7 +216,7 @@ const BAD: [unknown, string, RegExp][] = [
   [{ '=': ['name', 5] }, '$.c["="][1]', /a string/],
   [{ '=': ['name', 'a\0'] }, '$.c["="][1]', /without it/],
   [{ '=': ['flag', 3] }, '$.c["="][1]', /true or false/],
-  [{ '=': ['n', 9_007_199_254_740_992] }, '$.c["="][1]', /beyond 2\^53 a string/],
+  [{ '=': ['n', 9_007_199_254_740_992] }, '$.c["="][1]', /a number, or its digits as a string/],
   [{ '=': ['at', 'yesterday'] }, '$.c["="][1]', /a datetime/],
   [{ '=': ['at', '2025-02-30'] }, '$.c["="][1]', /exists/],
   [{ '=': ['raw', '???'] }, '$.c["="][1]', /base64/],
@@ -544,6 +544,6 @@ t.test('parseCondition: a refusal quotes little of the caller and names at most 
     ]),
   )
   const { expected } = refusalOf({ '=': ['none', 1] }, many)
-  t.match(expected, /\(c0, c1, .*, c19\)$/)
-  t.match(refusalOf({ '=': ['none', 1] }, new Map()).expected, /\(\)$/)
+  t.match(expected, /\(c0, c1, .*, c19 and \d+ more\)$/)
+  t.match(refusalOf({ '=': ['none', 1] }, new Map()).expected, /\(none\)$/)
 })
