@@ -2,13 +2,13 @@ import t from 'tap'
 import { AppError } from '../../src/errors.js'
 import { call, post, startTransport } from '../support/transport.js'
 
-t.test('document: a fault of its maker is a refusal, out of disk 503 with Retry-After', async (t) => {
+t.test('document: a fault of its maker is a refusal, out of disk 507 with Retry-After', async (t) => {
   const document = () => {
     throw new AppError('DISK_FULL')
   }
   const { port } = await startTransport(t, {}, { document })
   const refused = await fetch(`http://127.0.0.1:${port}/document.json`)
-  t.equal(refused.status, 503)
+  t.equal(refused.status, 507)
   t.equal(refused.headers.get('retry-after'), '60', 'space is freed by people')
   t.match(await refused.json(), { error: { data: { name: 'DISK_FULL' } } })
 })

@@ -67,7 +67,7 @@ t.test('memory: a body that is spooled stops at the reserve of the disk', async 
   const raw = await openRaw(url)
   raw.send(postHead(LOADER, pairHeaders(admin), 50_000_000))
   raw.send(' '.repeat(3_000_000)) // more than is held in memory
-  t.match(await raw.until(/\}$/), /^HTTP\/1\.1 503 [\s\S]*DISK_FULL/)
+  t.match(await raw.until(/\}$/), /^HTTP\/1\.1 507 [\s\S]*DISK_FULL/)
   raw.destroy()
   t.notOk(logLines.some(({ level }) => level === 'error'))
 })
