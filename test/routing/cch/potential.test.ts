@@ -45,55 +45,59 @@ t.test('property: a potential is the exact cost to a target, in any order of cal
   )
 })
 
-t.test('property: a time-dependent search finds the same route with a potential as without', async (t) => {
-  let found = 0
-  const cases = networks().chain((network) => {
-    const lengths = [...makeGraph(network).segmentLengthMm]
-    return fc.record({
-      network: fc.constant(network),
-      slots: fc.array(fc.tuple(fc.integer({ min: 1, max: 400_000 }), themes(lengths)), {
-        minLength: 1,
-        maxLength: 3,
-      }),
-      ends: fc.array(fc.tuple(fc.nat(1000), fc.nat(1000)), { minLength: 2, maxLength: 3 }),
+t.test(
+  'property: a time-dependent search finds a route of the same cost with a potential as without',
+  async (t) => {
+    let found = 0
+    const cases = networks().chain((network) => {
+      const lengths = [...makeGraph(network).segmentLengthMm]
+      return fc.record({
+        network: fc.constant(network),
+        slots: fc.array(fc.tuple(fc.integer({ min: 1, max: 400_000 }), themes(lengths)), {
+          minLength: 1,
+          maxLength: 3,
+        }),
+        ends: fc.array(fc.tuple(fc.nat(1000), fc.nat(1000)), { minLength: 2, maxLength: 3 }),
+      })
     })
-  })
-  fc.assert(
-    fc.property(cases, ({ network, slots, ends }) => {
-      const graph = makeGraph(network)
-      const starts = [
-        0,
-        ...slots
-          .slice(1)
-          .map(([startMs]) => startMs)
-          .sort((a, b) => a - b),
-      ]
-      const profiles = slots.map(([, { pieces, sensitivity }]) =>
-        createProfile(graph, [{ overlay: overlayOf(pieces), sensitivity }]),
-      )
-      const plain: Timeline = { slotStartMs: starts, profileOf: (slot) => profiles[slot]! }
-      const places = ends.map(([road, part]) => placeOf(graph, road % graph.segmentCount, part / 1000))
-      const routeOf = (timetable: Timeline) => {
-        try {
-          return routeNow(findTimedRoute(timetable, places, { maxSettledNodes: 1e9 }))
-        } catch (error) {
-          return `${error}`
+    fc.assert(
+      fc.property(cases, ({ network, slots, ends }) => {
+        const graph = makeGraph(network)
+        const starts = [
+          0,
+          ...slots
+            .slice(1)
+            .map(([startMs]) => startMs)
+            .sort((a, b) => a - b),
+        ]
+        const profiles = slots.map(([, { pieces, sensitivity }]) =>
+          createProfile(graph, [{ overlay: overlayOf(pieces), sensitivity }]),
+        )
+        const plain: Timeline = { slotStartMs: starts, profileOf: (slot) => profiles[slot]! }
+        const places = ends.map(([road, part]) => placeOf(graph, road % graph.segmentCount, part / 1000))
+        const routeOf = (timetable: Timeline) => {
+          try {
+            return routeNow(findTimedRoute(timetable, places, { maxSettledNodes: 1e9 }))
+          } catch (error) {
+            return `${error}`
+          }
         }
-      }
-      const expected = routeOf(plain)
-      const guided = routeOf({ ...plain, potentialTo: boundsOf(graph) })
-      if (typeof expected === 'string' || typeof guided === 'string') {
-        if (guided !== expected) throw new Error(`found ${guided}, expected ${expected}`)
-        return
-      }
-      found++
-      if (JSON.stringify(guided) !== JSON.stringify(expected))
-        throw new Error(`found ${JSON.stringify(guided)}, expected ${JSON.stringify(expected)}`)
-    }),
-    { numRuns: RUNS },
-  )
-  t.ok(found > RUNS / 5, `${found} routes compared`)
-})
+        const expected = routeOf(plain)
+        const guided = routeOf({ ...plain, potentialTo: boundsOf(graph) })
+        if (typeof expected === 'string' || typeof guided === 'string') {
+          if (guided !== expected) throw new Error(`found ${guided}, expected ${expected}`)
+          return
+        }
+        found++
+        // of several routes of one cost, for instance over twin roads, either may be found
+        if (guided.costMs !== expected.costMs)
+          throw new Error(`found ${JSON.stringify(guided)}, expected ${JSON.stringify(expected)}`)
+      }),
+      { numRuns: RUNS },
+    )
+    t.ok(found > RUNS / 5, `${found} routes compared`)
+  },
+)
 
 function boundsOf(graph: Graph): (targets: readonly End[]) => (node: number) => number {
   const hierarchy = buildHierarchy(graph, rankNodes(graph, coordinatesOf(graph, graph.meta.bbox)))
