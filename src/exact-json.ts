@@ -21,7 +21,8 @@ export const isRawNumber: (value: unknown) => value is RawNumber = json.isRawJSO
  * Returns a value with doubles for the numbers whose text does not matter; those that a double would falsify
  * stay, and the schemas refuse them. The value itself is not changed.
  *
- * @param keep member of the top object that is returned as it is
+ * @param keep member of the top object that is returned as it is, unless it is a number: a schema of any object
+ *   would take one that is kept as text for an object
  */
 export function withDoubles(value: unknown, keep?: string): unknown {
   if (isRawNumber(value)) return isFalsified(value.rawJSON) ? value : Number(value.rawJSON)
@@ -29,7 +30,10 @@ export function withDoubles(value: unknown, keep?: string): unknown {
   if (typeof value !== 'object' || value === null) return value
   // entries become own properties, also one named __proto__
   return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [key, key === keep ? member : withDoubles(member)]),
+    Object.entries(value).map(([key, member]) => [
+      key,
+      key !== keep ? withDoubles(member) : isRawNumber(member) ? Number(member.rawJSON) : member,
+    ]),
   )
 }
 

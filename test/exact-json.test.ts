@@ -54,6 +54,10 @@ t.test(
       '{"round":1,"big":9007199254740993,"meta":{"x":1.0},"list":[2]}',
     )
     t.equal(JSON.stringify(value).includes('"round":1.0'), true, 'the value itself is as it was')
+    for (const text of ['1.0', '1e400', '9007199254740993']) {
+      const { meta } = withDoubles(parseExact(`{"meta":${text}}`), 'meta') as { meta: unknown }
+      t.equal(meta, Number(text), `${text} in place of an object`)
+    }
   },
 )
 

@@ -3,7 +3,7 @@
  * client beside them. Prints for each attack what the honest client met.
  *
  * Options: --minutes=N (all attacks again and again for that long; absent: once), --seconds=N of each attack
- * (10), --attacks=NAME,NAME, --short (3 s each, smaller tables), --strict (the honest client's times count,
+ * (10), --attacks=NAME,NAME, --short (2 s each, smaller tables), --strict (the honest client's times count,
  * too: for a machine that does nothing else), --program=FILE, --json=FILE (the table as JSON).
  * Exit code 1 when the gateway ended, refused or lost an honest call, took more memory than it may, or did not
  * recover.
@@ -30,7 +30,7 @@ const ATTACKER_NICE = 10
 
 const options = readOptions()
 const chosen = chooseAttacks(options.attacks)
-const seconds = options.seconds ?? (options.short ? 3 : 10)
+const seconds = options.seconds ?? (options.short ? 2 : 10)
 const scale = options.short ? 0.1 : 1
 const limit = limitMemory(MEMORY_MB * 2 ** 20)
 const admin = (path, method, params) => rpc(gateway, path, method, params)
@@ -128,7 +128,7 @@ async function strike(attack) {
     keyId: gateway.headers.APIKey,
     headers,
   }
-  await sleep(1000)
+  await sleep(options.short ? 300 : 1000)
   await take()
   const attacker = fork(new URL('attacker.mjs', import.meta.url), [
     JSON.stringify({ name: attack.name, facts: attackerFacts }),
@@ -140,7 +140,7 @@ async function strike(attack) {
   const counts = await stopAttacker(attacker)
   const endedAtMs = Date.now()
   const during = await take()
-  await sleep(options.short ? 3000 : RECOVERY_S * 1000)
+  await sleep(options.short ? 2000 : RECOVERY_S * 1000)
   const after = await take()
   const peakMb = watch.stop()
   const recoveryS = after.lastBadAtMs === null ? 0 : (after.lastBadAtMs - endedAtMs) / 1000

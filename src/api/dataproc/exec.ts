@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { requireScope } from '../../auth/caller.js'
+import { invalidParams } from '../../errors.js'
+import { isRawNumber } from '../../exact-json.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import type { DataprocContext } from './context.js'
 import { ExecParams } from './schema.js'
@@ -30,6 +32,9 @@ export const exec = defineMethod({
     exact,
   ) {
     const params = exact().params ?? {} // as supplied: for the module, which may be no JavaScript
+    // a number that is kept as text is an object to the schema
+    if (isRawNumber(params))
+      throw invalidParams([{ path: '$.params', message: `found ${params.rawJSON}, expected an object` }])
     const run = { ...call, params }
     await modules.exec(run, {
       sessionId: caller.sessionId,

@@ -160,6 +160,17 @@ t.test('upload: every refusal, and nothing is left of it', async (t) => {
     ['broken JSON', 400, 'PARSE_ERROR', body([filePart(), dataPart('{"a":')])],
     ['wrong JSON', 400, 'INVALID_PARAMS', body([dataPart({ ...DATA, model_kind: 7, extra: 1 }), filePart()])],
     ['meta is no object', 400, 'INVALID_PARAMS', body([dataPart({ ...DATA, model_meta: [] }), filePart()])],
+    ...['1.0', '1e999', '9007199254740993'].map((number): (typeof cases)[number] => [
+      `meta is ${number}`,
+      400,
+      'INVALID_PARAMS',
+      body([
+        dataPart(
+          JSON.stringify({ ...DATA, model_meta: 0 }).replace('"model_meta":0', `"model_meta":${number}`),
+        ),
+        filePart(),
+      ]),
+    ]),
     [
       'no origin',
       400,
