@@ -1,3 +1,5 @@
+import { AppError } from './errors.js'
+
 /**
  * JSON whose numbers are kept as supplied. A double rounds 9007199254740993, has no 1e400, and forgets the
  * zero of 1.0. Here such a number is an object that holds its text, and that `JSON.stringify` prints as it
@@ -48,7 +50,7 @@ const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
  */
 export function parseExact(text: string): unknown {
   const value: unknown = JSON.parse(text)
-  return MAYBE_INEXACT.test(text) ? withRawNumbers(text, value, NUMBER, isInexact) : value
+  return MAYBE_INEXACT.test(text) ? withRawNumbers(text, value, INEXACT) : value
 }
 
 /** May a text have an integer of 16 digits or more, or an exponent of three? */
@@ -60,11 +62,11 @@ const LARGE = /(?<![\d.eE+-])(?:-?\d{16,}(?![\d.eE])|-?\d+(?:\.\d+)?[eE]\+?\d{3,
  * Parses JSON and keeps each number as text that a double would falsify: integers beyond 2^53, and numbers
  * beyond its range. For bodies of calls; costs one search of the text when it has none of them.
  *
- * @throws SyntaxError as `JSON.parse` does
+ * @throws SyntaxError as `JSON.parse` does; AppError INVALID_REQUEST for more than 50,000 of them
  */
 export function parseSafe(text: string): unknown {
   const value: unknown = JSON.parse(text)
-  return MAYBE_LARGE.test(text) ? withRawNumbers(text, value, LARGE, isFalsified) : value
+  return MAYBE_LARGE.test(text) ? withRawNumbers(text, value, FALSIFIED) : value
 }
 
 function isInexact(source: string): boolean {
@@ -76,6 +78,23 @@ function isFalsified(source: string): boolean {
   return !Number.isFinite(double) || (/^-?\d+$/.test(source) && !Number.isSafeInteger(double))
 }
 
+/** Numbers that are kept as text. */
+interface KeptNumbers {
+  /** finds numbers outside strings, and no other text */
+  readonly pattern: RegExp
+  isKept(source: string): boolean
+  /** most of them in one text: each takes about 1 µs, in one block */
+  readonly most: number
+}
+
+const INEXACT: KeptNumbers = { pattern: NUMBER, isKept: isInexact, most: Number.POSITIVE_INFINITY }
+const FALSIFIED: KeptNumbers = { pattern: LARGE, isKept: isFalsified, most: 50_000 }
+
+function tooMany(most: number): AppError {
+  const message = `Found more than ${most} integers beyond 2^53 or numbers beyond a double, expected them in strings`
+  return new AppError('INVALID_REQUEST', { maxNumbers: most }, { message })
+}
+
 /** First character of a string that stands for a number. UTF-8 has no lone surrogates, so no body has it. */
 const MARK = '\uDC00'
 
@@ -85,15 +104,11 @@ const MARK = '\uDC00'
  *
  * @param value result of `JSON.parse`
  */
-function withRawNumbers(
-  text: string,
-  value: unknown,
-  pattern: RegExp,
-  isKept: (source: string) => boolean,
-): unknown {
+function withRawNumbers(text: string, value: unknown, { pattern, isKept, most }: KeptNumbers): unknown {
   const numbers: RawNumber[] = []
   const mark = (source: string): string => {
     if (!isKept(source)) return source
+    if (numbers.length === most) throw tooMany(most)
     numbers.push(json.rawJSON(source))
     return `"${MARK}${numbers.length - 1}"`
   }

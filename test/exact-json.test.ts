@@ -26,6 +26,16 @@ t.test('parseSafe: only numbers that a double falsifies are kept', async (t) => 
     t.equal(parseSafe(text), Number(text), text)
 })
 
+t.test('parseSafe: more numbers than a caller may have kept are refused', async (t) => {
+  const many = (count: number) => `[${'1e400,'.repeat(count - 1)}1e400]`
+  t.equal((parseSafe(many(50_000)) as unknown[]).length, 50_000)
+  t.throws(() => parseSafe(many(50_001)), {
+    errorName: 'INVALID_REQUEST',
+    message:
+      /^Found more than 50000 integers beyond 2\^53 or numbers beyond a double, expected them in strings$/,
+  })
+})
+
 t.test('parseExact: strings with digits, quotes and backslashes stay', async (t) => {
   const odd = { 'a 1.0': '2.0 \\ " 3.0', 'b\\': '1.0', c: '\u00e9 "1.50"' }
   const text = `[1.0,${JSON.stringify(odd)},1.50]`

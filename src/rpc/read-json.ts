@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { AppError, messageOf } from '../errors.js'
+import { AppError, isAppError, messageOf } from '../errors.js'
 import { parseExact, parseSafe } from '../exact-json.js'
 import { shorten } from './shorten.js'
 
@@ -38,6 +38,7 @@ function readWith(parse: (text: string) => unknown, bytes: Uint8Array, maxDepth:
   try {
     value = parse(text)
   } catch (error) {
+    if (isAppError(error)) throw error
     throw new AppError(
       'PARSE_ERROR',
       {},
