@@ -2,12 +2,8 @@
 // Keys of what is written come from a bounded set, so that a gateway that keeps nothing too long stays as
 // large as it is.
 import { randomUUID } from 'node:crypto'
+import { DATASET, LOADER, MAPS, MODELS, SESSION } from '../api-paths.mjs'
 
-const SESSION = '/api/v1/session/jsonrpc'
-const LOADER = '/api/v1/dataloaderapi/jsonrpc'
-const MAPS = '/api/v1/svcapi/jsonrpc'
-const DATASET = '/api/v2/dataset/jsonrpc'
-const MODELS = '/api/v2/model_store/jsonrpc'
 const GAUGES = 5000
 const ROWS = 2000
 const RECORDS = 20

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { DATASET, LOADER } from '../api-paths.mjs'
 import {
   createModelBytes,
   createNode,
@@ -22,8 +23,6 @@ import {
  * are in it whole or not at all, every model's bytes are there, and every citation has its checksum.
  */
 const flags = readFlags({ backups: 12, models: 400, modelBytes: 500_000, pauseMs: 2000, seed: 1 })
-const LOADER = '/api/v1/dataloaderapi/jsonrpc'
-const DATASET = '/api/v2/dataset/jsonrpc'
 const TABLE_ROWS = 7
 const DATASET_ROWS = 5
 const random = createRandom(flags.seed)

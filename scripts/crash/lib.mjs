@@ -6,15 +6,15 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { FL, MODELS } from '../api-paths.mjs'
 import { NODE_FLAGS } from '../node-flags.mjs'
+
+export { FL, MODELS } from '../api-paths.mjs'
 
 /**
  * Set-up that the crash tests share: gateways as processes of their own, puts, ledgers, and reading what is
  * left.
  */
-
-export const FL = '/api/v2/fl/jsonrpc'
-export const MODELS = '/api/v2/model_store/jsonrpc'
 
 /** Settings of all gateways here: both ends are on this machine, and retries come after seconds. */
 export const FAST = {

@@ -2,12 +2,9 @@
 // answer never came may have happened or not, but only whole.
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createModelBytes, createRandom, MODELS, put } from './lib.mjs'
+import { DATASET, LOADER, MAPS, MODELS, SESSION } from '../api-paths.mjs'
+import { createModelBytes, createRandom, put } from './lib.mjs'
 
-const LOADER = '/api/v1/dataloaderapi/jsonrpc'
-const DATASET = '/api/v2/dataset/jsonrpc'
-const MAPS = '/api/v1/svcapi/jsonrpc'
-const SESSION = '/api/v1/session/jsonrpc'
 const UPLOADS = '/api/v2/model_store/uploads'
 const STORE = 'load'
 /** Versions of a dataset row: later ones replace earlier ones, citations keep what they saw. */

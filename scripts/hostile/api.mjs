@@ -1,9 +1,6 @@
-/** Paths of the APIs that attacks use. */
-export const SESSION = '/api/v1/session/jsonrpc'
-export const LOADER = '/api/v1/dataloaderapi/jsonrpc'
-export const MAPS = '/api/v1/svcapi/jsonrpc'
-export const DATASET = '/api/v2/dataset/jsonrpc'
-export const MODELS = '/api/v2/model_store/jsonrpc'
+import { LOADER } from '../api-paths.mjs'
+
+export { DATASET, LOADER, MAPS, SESSION } from '../api-paths.mjs'
 
 /** A GeoJSON Feature, the params of `mapserv.*`. */
 export const feature = (geometry, properties) => ({ type: 'Feature', geometry, properties })

@@ -9,6 +9,11 @@ const headOf = (client, path, length) =>
     '\r\n',
   ].join('\r\n')
 
+/** Holds `count` bodies open for ever. */
+const holdOpen = (count, path, bytes) => async (client) => {
+  for (let i = 0; i < count; i++) halfSend(client, path, bytes)
+}
+
 /** Sends all but the last bytes of a body, then one byte a second. */
 function halfSend(client, path, bytes) {
   const socket = client.socket(() => {
@@ -26,25 +31,19 @@ export const BODIES = [
     name: 'half-bodies',
     does: '300 bodies of 4 MB that never end, by a key that may read sessions',
     scopes: ['session:read'],
-    run: async (client) => {
-      for (let i = 0; i < 300; i++) halfSend(client, SESSION, 4_000_000)
-    },
+    run: holdOpen(300, SESSION, 4_000_000),
   },
   {
     name: 'half-spools',
     does: 'five bodies of 90 MB that never end on the loader’s path, by a key that may not load',
     scopes: ['session:read'],
-    run: async (client) => {
-      for (let i = 0; i < 5; i++) halfSend(client, LOADER, 90_000_000)
-    },
+    run: holdOpen(5, LOADER, 90_000_000),
   },
   {
     name: 'half-loads',
     does: '20 bodies of 90 MB that never end, by a key that may load',
     scopes: ['loader:write'],
-    run: async (client) => {
-      for (let i = 0; i < 20; i++) halfSend(client, LOADER, 90_000_000)
-    },
+    run: holdOpen(20, LOADER, 90_000_000),
   },
   {
     name: 'deep-json',
