@@ -13,7 +13,8 @@ const BACKSLASH = 0x5c
  * beyond 2^53 and a number beyond double become a `RawNumber`: the schemas refuse it, with its digits.
  *
  * @param maxDepth deepest nesting of arrays and objects
- * @throws AppError PARSE_ERROR (not UTF-8, not JSON) or INVALID_REQUEST (too deep, lone surrogates)
+ * @throws AppError PARSE_ERROR (not UTF-8, not JSON) or INVALID_REQUEST (too deep, lone surrogates, too
+ *   many numbers beyond a double)
  */
 export function readJson(bytes: Uint8Array, maxDepth: number): unknown {
   return readWith(parseSafe, bytes, maxDepth)
