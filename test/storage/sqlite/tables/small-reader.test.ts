@@ -11,7 +11,7 @@ async function opened(t: { testdir(): string; teardown(work: () => unknown): unk
   const file = path.join(t.testdir(), 'data.db')
   const tables = openTables(file)
   const table = tables.register('places', [{ name: 'n', udtName: 'int4' }, { name: 'note' }], ['n'])
-  const notes = Array.from({ length: 700 }, (_, n) => (n === 600 ? 'x'.repeat(20_000) : `note ${n}`))
+  const notes = Array.from({ length: 1200 }, (_, n) => (n === 600 ? 'x'.repeat(20_000) : `note ${n}`))
   await tables.put(
     table,
     notes.map((note, n) => feature([139 + n / 1000, 35], { n, note })),
@@ -58,9 +58,9 @@ t.test('small reads: what may take long, or has a large value, is left to others
   const like = { like: ['note', '%1%'] }
   const queries: TableQuery[] = [
     {},
-    { limit: 501 },
+    { limit: 1001 },
     { limit: 5, order: 'n' },
-    { limit: 5, offset: 501 },
+    { limit: 5, offset: 1001 },
     { conds: like },
     { conds: { and: [{ '=': ['n', 1] }, like] } },
     { conds: { '=': ['note', 'note 1'] } },
@@ -78,9 +78,20 @@ t.test('small reads: what may take long, or has a large value, is left to others
   for (const query of queries) t.equal(await numbers(query), undefined, JSON.stringify(query.conds ?? query))
   t.equal(await small.read('nothing', { limit: 1 }), undefined)
   t.same(await numbers({ conds: { '=': ['n', 600] }, columns: ['n'] }), [600], 'the large column is not read')
-  clock.step = 3
+  clock.step = 4
   t.equal(await numbers({ limit: 500 }), undefined, 'it takes long')
   clock.step = 0
   await rejectsWith(t, small.read('places', { conds: { '=': ['n', 'x'] } }), 'BAD_CONDITION')
   t.same(await numbers({ conds: { '=': ['n', 7] } }), [7], 'connections are given back after each')
+})
+
+t.test('small reads: the event loop turns while one is made', async (t) => {
+  const { numbers, clock } = await opened(t)
+  clock.step = 1
+  const seen: string[] = []
+  setImmediate(() => seen.push('turn'))
+  const found = await numbers({ limit: 600 })
+  seen.push('answer')
+  t.equal(found?.length, 600)
+  t.same(seen, ['turn', 'answer'])
 })
