@@ -92,6 +92,12 @@ const Session = z.strictObject({
     .max(315_360_000)
     .default(31_536_000)
     .describe('longest lifetime of a session, seconds'),
+  idleS: z
+    .int()
+    .min(0)
+    .max(315_360_000)
+    .default(604_800)
+    .describe('time without a call that ends a session, seconds: 7 days by default; 0 for no such end'),
   maxPerKey: count(10_000, 'most open sessions of one key'),
 })
 

@@ -23,7 +23,7 @@ export interface AuthStores {
   findKey(keyId: string): Promise<KnownKey | undefined>
   findSession(tokenHash: Uint8Array): Promise<KnownSession | undefined>
   /** records a successful sign-in; called for every request, so it must not wait for a disk */
-  noteUse?(keyId: string): void
+  noteUse?(caller: Pick<Caller, 'keyId' | 'sessionId'>): void
 }
 
 /** Reads a header by its lower-case name. */
@@ -54,7 +54,7 @@ export async function authenticate(
   const pair = keyPair(header) ?? (allowsBasic ? basicPair(header) : undefined)
   const caller = token === undefined ? await byKey(pair, stores) : await byToken(token, stores)
   if (caller === undefined) throw unauthenticated(header, tokenHeader, allowsBasic)
-  stores.noteUse?.(caller.keyId)
+  stores.noteUse?.(caller)
   return caller
 }
 

@@ -8,6 +8,7 @@ import { addDataCommands } from './data/data.js'
 import { addHelpVerbs, HELP } from './help.js'
 import { type CliDeps, type CliIo, oneLine } from './io.js'
 import { addKeyCommands } from './keys/key.js'
+import { addSessionCommands } from './keys/session.js'
 import { addMapCommands } from './maps/map.js'
 import { addModelCommands } from './models/model.js'
 import { addInitCommand } from './serving/init.js'
@@ -87,6 +88,7 @@ function createProgram(io: CliIo, deps: CliDeps): Command {
   addServeCommand(program, io, deps)
   addInitCommand(program, io, deps)
   addKeyCommands(program, io, deps)
+  addSessionCommands(program, io, deps)
   addMapCommands(program, io, deps)
   addDataCommands(program, io, deps)
   addModelCommands(program, io, deps)

@@ -9,6 +9,8 @@ import type { Log } from '../log.js'
  */
 const AUDITED_METHODS: ReadonlySet<string> = new Set([
   'session.open_session',
+  'session.close_session',
+  'session.end_session',
   'dataproc.exec',
   'model_store.model.put',
   'model_store.model.put_aggregated',
@@ -64,10 +66,11 @@ export function auditHooks(log: Log, refusals: LineSampler<'sign-ins' | 'forbidd
         'call refused: the key lacks the scope',
       )
     },
-    onDone(c: HttpContext, { keyId, keyName }: Caller, method: string) {
+    onDone(c: HttpContext, { keyId, keyName, sessionId }: Caller, method: string) {
       if (!AUDITED_METHODS.has(method)) return
-      const requestId = c.get('requestId')
-      log.info({ audit: true, act: method, requestId, keyId, keyName, address: addressOf(c) }, 'audited call')
+      const by = { requestId: c.get('requestId'), keyId, keyName, address: addressOf(c) }
+      const through = sessionId === null ? {} : { sessionId }
+      log.info({ audit: true, act: method, ...by, ...through }, 'audited call')
     },
   }
 }

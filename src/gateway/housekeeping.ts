@@ -68,5 +68,10 @@ export function withPromptCleaning(sessions: SessionStore, housekeeping: Houseke
       await sessions.close(tokenHash)
       housekeeping.request()
     },
+    async end(sessionId, keyId) {
+      const ended = await sessions.end(sessionId, keyId)
+      if (ended !== undefined) housekeeping.request()
+      return ended
+    },
   }
 }

@@ -7,7 +7,7 @@ import { createDiskSpace, type DiskSpace } from '../files/disk-space.js'
 import type { DataLayout } from '../files/layout.js'
 import { probeWrite } from '../files/write-probe.js'
 import type { PartState } from '../http/health-routes.js'
-import { KEY_FINGERPRINT, openKeyring } from '../storage/keyring.js'
+import { KEY_FINGERPRINT, logsUnreadable, openKeyring } from '../storage/keyring.js'
 import { HAS_DATA } from '../storage/sqlite/connection/refuse-loss.js'
 import { hasEncryptedValues } from '../storage/sqlite/maintenance/encrypted-values.js'
 import { openState } from '../storage/sqlite/state.js'
@@ -51,13 +51,9 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
   const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
   const keyring = openKeyring(layout.keyFile, {
     hasEncrypted: () => hasEncryptedValues(layout.root),
-    onUnreadable: (column) =>
-      log.error(
-        { column },
-        'values of another key than the key file cannot be decrypted: they are shown as null',
-      ),
+    onUnreadable: logsUnreadable(log),
   })
-  const state = await openState(layout.stateDb, { keyring })
+  const state = await openState(layout.stateDb, { keyring, sessionIdleS: config.session.idleS })
   await requireSameKey(state, layout, keyring.fingerprint)
   const nowUs = () => state.clock.nowUs()
   const disk = createDiskSpace(layout.root, config.limits.diskReserveBytes)
@@ -136,7 +132,10 @@ function authStores({ keys, sessions }: State): AuthStores {
   return {
     findKey: (keyId) => keys.findActive(keyId),
     findSession: (tokenHash) => sessions.findOpen(tokenHash),
-    noteUse: (keyId) => keys.noteUse(keyId),
+    noteUse({ keyId, sessionId }) {
+      keys.noteUse(keyId)
+      if (sessionId !== null) sessions.noteUse(sessionId)
+    },
   }
 }
 

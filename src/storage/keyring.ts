@@ -39,6 +39,17 @@ export interface KeyringOptions {
   onUnreadable?: (context: string) => void
 }
 
+/** Returns an `onUnreadable` that writes a log line. */
+export function logsUnreadable(log: {
+  error(fields: object, message: string): void
+}): (context: string) => void {
+  return (column) =>
+    log.error(
+      { column },
+      'values of another key than the key file cannot be decrypted: they are shown as null',
+    )
+}
+
 /**
  * Opens a key file; creates one with a random key if it is missing and nothing was encrypted yet.
  *

@@ -32,12 +32,12 @@ export interface State extends ModelTables {
   /** Commits a page as it is, unless another program writes. @throws Error if it cannot be written */
   probeWrite(): Promise<void>
   /**
-   * Writes the last uses of keys, records the time, and removes ended sessions. Called about once a minute.
+   * Writes the last uses of keys and sessions, records the time, and removes ended sessions. Called about once a minute.
    *
    * @param onSessionEnded removes whatever belongs to a session before its row; false keeps the row for the
    *   next call
    */
   housekeep(onSessionEnded?: (sessionId: string) => Promise<boolean>): Promise<void>
-  /** Writes pending uses of keys and closes the database. A second call does nothing. */
+  /** Writes pending uses of keys and sessions and closes the database. A second call does nothing. */
   close(): Promise<void>
 }

@@ -11,7 +11,8 @@ export interface UpstreamRecord {
   /** as given: a full `https://host/api/v2/fl/jsonrpc`, or a base URL */
   endpoint: string
   apikey: string
-  secret: string
+  /** null when it was encrypted with another key than that of the key file */
+  secret: string | null
   /** name of the model store at the upstream */
   upstreamStore: string
   alias: string
@@ -21,7 +22,11 @@ export interface UpstreamRecord {
   updatedAtUs: number
 }
 
-export type NewUpstream = Omit<UpstreamRecord, 'upstreamId' | 'storeName' | 'createdAtUs' | 'updatedAtUs'>
+export type NewUpstream = Omit<
+  UpstreamRecord,
+  'upstreamId' | 'storeName' | 'secret' | 'createdAtUs' | 'updatedAtUs'
+> & { secret: string }
+/** A secret that is not among the changes stays as it is stored, also where it cannot be decrypted. */
 export type UpstreamChange = Partial<NewUpstream>
 
 /** Upstream information. Secrets are encrypted at rest. */

@@ -80,11 +80,21 @@ async function connect(
   const old = connections.get(upstreamId)
   if (old !== undefined && old.updatedAtUs === updatedAtUs) return old
   await old?.client.close()
+  connections.delete(upstreamId)
+  const { apikey, secret } = upstream
+  if (secret === null) throw unreadableSecret()
   const baseUrl = baseUrlOf(upstream.endpoint, settings.allowInsecure)
-  const client = createClient(baseUrl, upstream, settings)
+  const client = createClient(baseUrl, { apikey, secret }, settings)
   const made: Connection = { updatedAtUs, baseUrl, client, peer: undefined }
   connections.set(upstreamId, made)
   return made
+}
+
+/** Returns the error for a secret of another key file. Transfers wait: the key, or the secret, may be set again. */
+function unreadableSecret(): AppError {
+  const message =
+    'The secret of the upstream was encrypted with another key file: set it again with fl.update_upstream_info'
+  return new AppError('UPSTREAM_UNREACHABLE', {}, { message })
 }
 
 async function push(deps: AttemptDeps, attempt: Attempt): Promise<string> {

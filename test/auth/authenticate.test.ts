@@ -28,7 +28,7 @@ function storesOf(overrides: Partial<AuthStores> = {}): { stores: AuthStores; as
     },
     findSession: async (hash) =>
       hashSecret(TOKEN).equals(hash) ? { sessionId: 's-1', keyId: KEY, expiresAtUs: 99 } : undefined,
-    noteUse: (keyId) => asked.used.push(keyId),
+    noteUse: ({ keyId }) => asked.used.push(keyId),
     ...overrides,
   }
   return { stores, asked }

@@ -94,3 +94,69 @@ t.test('console: calls a method in the API explorer', { skip }, async (t) => {
   await page.getByText(/"name": "town"/).waitFor()
   t.same(complaints, [])
 })
+
+t.test('console: lists the sessions of the key, and ends another one and its own', { skip }, async (t) => {
+  const gateway = await townGateway(t)
+  const SESSION = '/api/v1/session/jsonrpc'
+  const view = await openConsole(await startBrowser(t), gateway.url)
+  const { page, goTo, complaints } = view
+  await signIn(view, gateway.admin)
+  const { body } = await gateway.call(SESSION, 'session.open_session', {})
+  const { access_token: token } = body.result
+  await goTo('#/sessions')
+  const ends = page.getByRole('button', { name: /^Close session [0-9a-f-]{36}/ })
+  await ends.nth(1).waitFor()
+  t.equal(await ends.count(), 2)
+  const rows = page.getByRole('region', { name: 'Open sessions' }).locator('tbody tr')
+  await rows.filter({ hasNotText: 'This session' }).getByRole('button').click()
+  await page.getByText('Session closed.').waitFor()
+  const checked = await gateway.call(SESSION, 'session.verify_session_token', { token })
+  t.equal(checked.body.result.active, false)
+  await rows.filter({ hasText: 'This session' }).getByRole('button').click()
+  await page.getByRole('button', { name: 'Sign in' }).waitFor()
+  t.same(complaints, [])
+})
+
+t.test('console: an import tells shared keys with their lines, and invents no time', { skip }, async (t) => {
+  const gateway = await townGateway(t)
+  const LOADER = '/api/v1/dataloaderapi/jsonrpc'
+  await gateway.call(LOADER, 'loaderwebapi.register_loader', {
+    data_name: 'gauges',
+    record_def: { gauge: { udt_name: 'text' }, level: { udt_name: 'int4' } },
+    unique_columns: ['gauge'],
+  })
+  const rows = async () => {
+    const params = { type: 'Feature', geometry: null, properties: { table: 'gauges', order: 'gauge' } }
+    const { body } = await gateway.call('/api/v1/svcapi/jsonrpc', 'mapserv.eventdata', params)
+    return body.result.features.map(({ properties }: { properties: Record<string, unknown> }) => properties)
+  }
+  const view = await openConsole(await startBrowser(t), gateway.url)
+  const { page, goTo, complaints } = view
+  await signIn(view, gateway.admin)
+  await goTo('#/tables/gauges')
+  await page.getByRole('tab', { name: 'Import file' }).click()
+  const csv = 'gauge,level,start_datetime\na,1,2026-01-01T00:00:00Z\nb,2,\na,3,\na,4,\n'
+  const load = async (text: string) => {
+    await page.getByLabel('File', { exact: true }).setInputFiles({
+      ...{ name: 'gauges.csv', mimeType: 'text/csv' },
+      buffer: Buffer.from(text),
+    })
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+  }
+  await load(csv)
+  const shared =
+    '2 records have the key of an earlier record of the file. Line 4 has the key of line 2 (gauge "a").'
+  await page.getByText(`${shared} Line 5 has the key of line 2 (gauge "a"). Nothing was sent.`).waitFor()
+  t.same(await rows(), [])
+  await page.getByLabel('If a record exists').selectOption('skip')
+  await load(csv)
+  await page.getByText('4 records read: 2 inserted, 0 overwritten, 2 skipped').waitFor()
+  await page.getByText(shared).waitFor()
+  t.match(await rows(), [
+    { gauge: 'a', level: 1, start_datetime: '2026-01-01T09:00:00+09:00', end_datetime: null },
+    { gauge: 'b', level: 2, start_datetime: null, end_datetime: null },
+  ])
+  await load('gauge,level\nc,1\nd,high\n')
+  await page.getByText(/^Line 3: .*found "high"/).waitFor()
+  t.match(complaints, [/400/], 'the browser logs the refusal')
+})

@@ -66,7 +66,11 @@ t.test('audit: sessions, uploads, and calls without the scope, alone and in a ba
   const SESSION = '/api/v1/session/jsonrpc'
   const reader = pairHeaders(await gateway.makeKey(['map:read', 'session:write', 'model:write']))
   await gateway.call(SESSION, 'session.open_session', {}, reader)
-  await post(`${gateway.url}${SESSION}/call/session.open_session`, '{}', reader)
+  const opened = await post(`${gateway.url}${SESSION}/call/session.open_session`, '{}', reader)
+  const listed = await gateway.call(SESSION, 'session.list_sessions', {}, reader)
+  const [, first] = listed.body.result
+  const through = { 'Svc-Session-Token': opened.body.access_token }
+  await gateway.call(SESSION, 'session.end_session', { session_id: first.session_id }, through)
   await gateway.call(MODELS, 'model_store.create', { model_store_ddc: 'rain' }, reader)
   const form = new FormData()
   form.set(
@@ -89,6 +93,7 @@ t.test('audit: sessions, uploads, and calls without the scope, alone and in a ba
     [
       'session.open_session',
       'session.open_session',
+      'session.end_session',
       'model_store.model.put',
       ['forbidden', 'fl.list_transfers'],
       ['forbidden', 'fl.list_transfers'],

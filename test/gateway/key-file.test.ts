@@ -115,6 +115,43 @@ t.test('key file: a value of another key reads as null, and takes no other row a
   )
 })
 
+t.test('key file: an upstream secret of another key reads as null, and takes no other along', async (t) => {
+  const dataDir = path.join(t.testdir(), 'data')
+  const FL = '/api/v2/fl/jsonrpc'
+  const params = (alias: string) => ({
+    model_store_ddc: 'rain',
+    upstream_endpoint: 'https://up.example',
+    upstream_apikey: 'key',
+    upstream_secret: `secret-of-${alias}`,
+    upstream_model_store_ddc: 'theirs',
+    alias,
+    create: true,
+  })
+  const gateway = await startGateway(t, { dataDir })
+  const { body: made } = await gateway.call(FL, 'fl.create_upstream_info', params('old'))
+  t.equal(made.result?.upstream_secret, 'secret-of-old', JSON.stringify(made.error))
+  await gateway.gateway.stop()
+  replaceKey(path.join(dataDir, 'secret.key'))
+  const db = new Database(path.join(dataDir, 'state.db')) // as an earlier version left it, which replaced keys
+  db.exec("DELETE FROM meta WHERE name = 'key_fingerprint'")
+  db.close()
+  const { call, logLines } = await startGateway(t, { dataDir })
+  await call(FL, 'fl.create_upstream_info', params('new'))
+  const { body } = await call(FL, 'fl.list_upstream_info', {})
+  t.same(
+    body.result.map(({ upstream_secret }: { upstream_secret: string | null }) => upstream_secret),
+    [null, 'secret-of-new'],
+  )
+  t.match(
+    logLines.filter(({ column }) => column === 'upstream.secret'),
+    [{ msg: /another key than the key file/ }],
+  )
+  const { body: sent } = await call(FL, 'fl.get_upstream_info', { id: 1 })
+  t.equal(sent.result.upstream_secret, null)
+  const { body: changed } = await call(FL, 'fl.update_upstream_info', { id: 1, upstream_secret: 'again' })
+  t.equal(changed.result.upstream_secret, 'again')
+})
+
 t.test(
   'key file: elsewhere, by setting or systemd credential, it is neither in the data nor in backups',
   async (t) => {

@@ -10,13 +10,15 @@ import { START_MS } from './memory-state.js'
 export interface KeysAndSessions extends Pick<State, 'keys' | 'sessions' | 'clock' | 'housekeep'> {
   /** moves the wall clock, ms; negative for back */
   advance(ms: number): void
+  /** last use of a session as it is stored, µs */
+  storedUse(sessionId: string): Promise<number>
 }
 
-type Open = (t: Test) => Promise<KeysAndSessions>
+export type Open = (t: Test, sessionIdleS?: number) => Promise<KeysAndSessions>
 
-const DAY_S = 86_400
-const DAY_MS = DAY_S * 1000
-const START_US = START_MS * 1000
+export const DAY_S = 86_400
+export const DAY_MS = DAY_S * 1000
+export const START_US = START_MS * 1000
 
 /** What every implementation of the store of keys must do. @param open fresh and empty, at `START_MS` */
 export async function testKeys(t: Test, open: Open): Promise<void> {

@@ -8,17 +8,30 @@ export const START_MS = Date.UTC(2027, 0, 1)
 export interface MemoryState extends SqliteState {
   /** moves the wall clock, ms; negative for back */
   advance(ms: number): void
+  /** last use of a session as it is stored, µs */
+  storedUse(sessionId: string): Promise<number>
 }
 
 /** `state.db` in memory, with a wall clock that stands still until it is moved. */
-export async function memoryState(t: { teardown(work: () => unknown): unknown }): Promise<MemoryState> {
+export async function memoryState(
+  t: { teardown(work: () => unknown): unknown },
+  sessionIdleS = 0,
+): Promise<MemoryState> {
   let wallMs = START_MS
-  const state = await openState(':memory:', { keyring: createKeyring(randomBytes(32)), wallMs: () => wallMs })
+  const keyring = createKeyring(randomBytes(32))
+  const state = await openState(':memory:', { keyring, sessionIdleS, wallMs: () => wallMs })
   t.teardown(() => state.close())
   return {
     ...state,
     advance(ms) {
       wallMs += ms
+    },
+    async storedUse(sessionId) {
+      const { db } = state.stateDb
+      return db
+        .prepare<[string], number>('SELECT last_used_at_us FROM session WHERE session_id = ?')
+        .pluck()
+        .get(sessionId) as number
     },
   }
 }

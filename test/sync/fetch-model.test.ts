@@ -321,7 +321,7 @@ t.test('parts of fetches: those of queued and running fetches', async (t) => {
   const { state, store, upstream, put, begin } = await setUp(t, [])
   await put(randomBytes(10))
   await begin('feedback')
-  const second = await state.upstreams.create({ ...upstream, alias: 'second' })
+  const second = await state.upstreams.create({ ...upstream, secret: 's', alias: 'second' })
   const { transferId: done } = await state.transfers.queueFetch(store.storeId, upstream.upstreamId)
   await state.transfers.cancel(done)
   const { transferId: queued } = await state.transfers.queueFetch(store.storeId, upstream.upstreamId)

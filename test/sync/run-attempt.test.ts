@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import type { TransferRecord } from '../../src/storage/transfers.js'
 import type { UpstreamRecord } from '../../src/storage/upstreams.js'
 import type { AttemptDeps, Progress } from '../../src/sync/attempt.js'
-import { unreachable } from '../../src/sync/faults.js'
+import { classify, unreachable } from '../../src/sync/faults.js'
 import type { UpstreamClient } from '../../src/sync/http-client.js'
 import { createRunner } from '../../src/sync/run-attempt.js'
 import { rejectsWith } from '../support/rejects-with.js'
@@ -25,7 +25,8 @@ function setUp(t: Test) {
   const calls: string[] = []
   const closing: (() => void)[] = []
   let clients = 0
-  const upstream = { upstreamId: 1, updatedAtUs: 1, endpoint: 'https://upstream.example' } as UpstreamRecord
+  const endpoint = 'https://upstream.example'
+  const upstream = { upstreamId: 1, updatedAtUs: 1, endpoint, apikey: 'key', secret: 's' } as UpstreamRecord
   const createClient = (): UpstreamClient => {
     const id = ++clients
     return {
@@ -191,3 +192,21 @@ t.test('runner: after a close the upstream is connected to again', async (t) => 
   await run()
   t.same(calls, ['rpc.discover by 1', 'close 1', 'rpc.discover by 2'])
 })
+
+t.test(
+  'runner: a secret of another key file sends nothing, waits, and is found when it is set again',
+  async (t) => {
+    const { runner, run, upstream, calls } = setUp(t)
+    upstream.secret = null
+    const fault = await runner.run(transfer, signal, progress).catch((error: unknown) => error)
+    t.match(fault, {
+      errorName: 'UPSTREAM_UNREACHABLE',
+      message: /another key file.*fl\.update_upstream_info/,
+    })
+    t.equal(classify(fault).scope, 'lane', 'it is tried again')
+    t.same(calls, [])
+    Object.assign(upstream, { secret: 'set again', updatedAtUs: 2 })
+    await run()
+    t.same(calls, ['rpc.discover by 1'])
+  },
+)

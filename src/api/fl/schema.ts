@@ -59,7 +59,12 @@ export const UpstreamInfo = z.strictObject({
   model_store_dataset_id: z.int(),
   upstream_endpoint: z.string(),
   upstream_apikey: z.string(),
-  upstream_secret: z.string().describe('masked unless the key has fl:write'),
+  upstream_secret: z
+    .string()
+    .nullable()
+    .describe(
+      'masked unless the key has fl:write; null when it was encrypted with another key file: set it again',
+    ),
   upstream_model_store_ddc: z.string(),
   alias: z.string(),
   description: z.string(),

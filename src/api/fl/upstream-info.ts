@@ -19,7 +19,8 @@ export function toUpstreamInfo(
     model_store_dataset_id: upstream.storeId,
     upstream_endpoint: upstream.endpoint,
     upstream_apikey: upstream.apikey,
-    upstream_secret: isAllowed(caller.scopes, 'fl:write') ? upstream.secret : MASK,
+    upstream_secret:
+      upstream.secret === null || isAllowed(caller.scopes, 'fl:write') ? upstream.secret : MASK,
     upstream_model_store_ddc: upstream.upstreamStore,
     alias: upstream.alias,
     description: upstream.description,

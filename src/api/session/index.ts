@@ -1,5 +1,7 @@
 import type { Method } from '../../rpc/define-method.js'
 import { closeSession } from './close-session.js'
+import { endSession } from './end-session.js'
+import { listSessions } from './list-sessions.js'
 import { openSession, type SessionContext } from './open-session.js'
 import { verifySessionToken } from './verify-session-token.js'
 
@@ -10,4 +12,6 @@ export const SESSION_METHODS: readonly Method<SessionContext>[] = [
   openSession,
   verifySessionToken,
   closeSession,
+  listSessions,
+  endSession,
 ]

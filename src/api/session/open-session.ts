@@ -7,7 +7,7 @@ import { DEFAULT_LIFE_S, OpenSessionParams, OpenSessionResult } from './schema.j
 
 /** Context of the methods of sessions. */
 export type SessionContext = Pick<CallContext, 'caller'> &
-  Pick<SharedContext, 'config' | 'newId'> & { readonly sessions: SessionStore }
+  Pick<SharedContext, 'config' | 'newId' | 'timeZoneMin'> & { readonly sessions: SessionStore }
 
 export const openSession = defineMethod({
   name: 'session.open_session',

@@ -31,3 +31,26 @@ export const OpenSessionResult = z.strictObject({
 export const TokenParams = z.strictObject({ token: Token })
 
 export const VerifyResult = z.strictObject({ active: z.boolean() })
+
+/** Most sessions in one answer. */
+const MAX_LISTED = 1000
+
+export const ListSessionsParams = z.strictObject({
+  limit: z.int().min(1).max(MAX_LISTED).default(100).describe('most sessions in the answer'),
+  offset: z.int().min(0).max(1_000_000).default(0).describe('sessions to leave out, from the newest on'),
+})
+
+const SessionId = z.uuid().describe('id of the session; it is not the token and opens nothing')
+
+export const ListSessionsResult = z.array(
+  z.strictObject({
+    session_id: SessionId,
+    created_at: z.string(),
+    last_used_at: z.string().describe('time of the last call; that of opening before the first one'),
+    expires_at: z.string().describe('end of its life'),
+    idle_at: z.string().nullable().describe('end if it is not used before; null when session.idleS is 0'),
+    is_current: z.boolean().describe('true for the session of this call'),
+  }),
+)
+
+export const EndSessionParams = z.strictObject({ session_id: SessionId })

@@ -3,7 +3,7 @@ import { parseOffset } from '../../datetime.js'
 import { createBlobStore } from '../../files/blob-store.js'
 import { layoutOf, makeDirectories } from '../../files/layout.js'
 import { readBlob } from '../../files/read-blob.js'
-import { openKeyring } from '../../storage/keyring.js'
+import { logsUnreadable, openKeyring } from '../../storage/keyring.js'
 import { openDataDb } from '../../storage/sqlite/connection/data-db.js'
 import { retryBusy } from '../../storage/sqlite/connection/database.js'
 import { hasEncryptedValues } from '../../storage/sqlite/maintenance/encrypted-values.js'
@@ -40,7 +40,10 @@ export async function withTableData<T>(
   makeDirectories(layout)
   const data = await retryBusy(() => openDataDb(layout.dataDb))
   try {
-    const keyring = openKeyring(layout.keyFile, { hasEncrypted: () => hasEncryptedValues(layout.root) })
+    const keyring = openKeyring(layout.keyFile, {
+      hasEncrypted: () => hasEncryptedValues(layout.root),
+      onUnreadable: logsUnreadable(deps.createLog('warn')),
+    })
     const files = createBlobStore({ dir: layout.filesDir, tempDir: layout.tempDir })
     const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
     const nowUs = () => Date.now() * 1000

@@ -1,24 +1,17 @@
-import { existsSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
 import { SCOPES } from '../../auth/caller.js'
 import { hashSecret } from '../../auth/secret.js'
 import { formatDatetimeShort, parseOffset } from '../../datetime.js'
-import { layoutOf } from '../../files/layout.js'
 import type { KeyRecord } from '../../storage/keys.js'
-import { openState } from '../../storage/sqlite/state.js'
-import type { State } from '../../storage/state.js'
 import { parseDuration } from '../duration.js'
-import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from '../io.js'
+import { type CliDeps, type CliIo, printJson, usageError } from '../io.js'
 import { newKeyPair } from '../serving/prepare.js'
-import { type RunSettings, readSettings } from '../settings.js'
+import { type Action, findKey, withState } from './with-state.js'
 
 /** Longest name, in characters. Names are stored as `tenant_id` of models. */
 const MAX_NAME = 100
 /** Time to replace the old secret on every device. */
 const DEFAULT_OVERLAP = '24h'
-
-/** Work of a verb on the open state. */
-type Action<O> = (state: State, options: O & GlobalOptions, settings: RunSettings) => Promise<void>
 
 /** Adds the verbs of API keys. They work beside a running gateway, which sees a change at its next call. */
 export function addKeyCommands(program: Command, io: CliIo, deps: CliDeps): void {
@@ -53,29 +46,6 @@ export function addKeyCommands(program: Command, io: CliIo, deps: CliDeps): void
     .description('revokes a key and ends its sessions, permanently')
     .argument('<key>', 'id of the key, or its name when only one has it')
     .action(async (which: string, _options, command: Command) => await verb(command, revokeKey(io, which)))
-}
-
-/**
- * Opens the state of a data directory for one verb.
- *
- * @throws Error if the directory holds no data: a mistyped `--data-dir` must not become a new gateway
- */
-async function withState<O>(command: Command, deps: CliDeps, act: Action<O>): Promise<void> {
-  const globals = command.optsWithGlobals<O & GlobalOptions>()
-  const settings = readSettings(globals, deps)
-  const { stateDb } = layoutOf(settings.dataDir)
-  if (!existsSync(stateDb)) {
-    throw new Error(
-      `${settings.dataDir} holds no gateway's data: run \`fieldgate init\` with the same --data-dir first`,
-    )
-  }
-  deps.makeFilesPrivate()
-  const state = await openState(stateDb)
-  try {
-    await act(state, globals, settings)
-  } finally {
-    await state.close()
-  }
 }
 
 /** Creates a key. With `--json` it prints the pair and nothing else, which scripts rely on. */
@@ -162,25 +132,6 @@ function revokeKey(io: CliIo, which: string): Action<unknown> {
         : `The key ${name} (${keyId}) was already revoked at ${revokedAt?.replace(/\.\d+/, '')}; nothing changed.\n`,
     )
   }
-}
-
-/**
- * Finds a key by its id, or by a name that one key has. Revoked keys count only if no other key has the name.
- */
-function findKey(which: string, keys: KeyRecord[]): KeyRecord {
-  const byId = keys.find((key) => key.keyId === which)
-  if (byId !== undefined) return byId
-  const sameName = keys.filter((key) => key.name === which)
-  const unrevoked = sameName.filter((key) => key.revokedAtUs === null)
-  const named = unrevoked.length > 0 ? unrevoked : sameName
-  const [only] = named
-  if (only === undefined)
-    throw new Error(`no key has the id or name ${which}: \`fieldgate key list\` prints them`)
-  if (named.length > 1)
-    throw new Error(
-      `${named.length} ${unrevoked.length > 0 ? '' : 'revoked '}keys are named ${which}: give the id of one, \`fieldgate key list\` prints them`,
-    )
-  return only
 }
 
 function readName(text: string): string {

@@ -106,6 +106,8 @@ export const METHOD_PATHS: Readonly<Record<MethodName, string>> = {
   'session.open_session': '/api/v1/session/jsonrpc',
   'session.verify_session_token': '/api/v1/session/jsonrpc',
   'session.close_session': '/api/v1/session/jsonrpc',
+  'session.list_sessions': '/api/v1/session/jsonrpc',
+  'session.end_session': '/api/v1/session/jsonrpc',
   'dataproc.get_server_version': '/api/v1/dataproc/jsonrpc',
   'dataproc.exec': '/api/v1/dataproc/jsonrpc',
   'dataproc.list_modules': '/api/v1/dataproc/jsonrpc',

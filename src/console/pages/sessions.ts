@@ -1,9 +1,18 @@
-import { h } from '../core/dom.js'
+import { fill, h } from '../core/dom.js'
 import { formatTime, t } from '../core/i18n.js'
 import type { Page } from '../core/page.js'
-import { button, copyButton, facts as factList, field, statusLine, table } from '../core/parts.js'
+import {
+  badge,
+  button,
+  copyButton,
+  facts as factList,
+  field,
+  loaded,
+  statusLine,
+  table,
+} from '../core/parts.js'
 import { call } from '../core/rpc.js'
-import { facts, session } from '../core/session.js'
+import { facts, session, signedOut } from '../core/session.js'
 
 const HOUR_S = 3600
 
@@ -25,6 +34,9 @@ export function sessionsPage(): Page {
         [t('sessionHeader'), h('span', { class: 'mono' }, facts().tokenHeader)],
       ]),
     ),
+    h('h2', {}, t('openSessions')),
+    h('p', { class: 'soft' }, t('openSessionsHint')),
+    sessionList(),
     h('div', { class: 'card' }, h('h2', {}, t('openAnother')), openForm()),
     h('div', { class: 'card' }, h('h2', {}, t('checkToken')), tokenForm()),
     h('h2', {}, t('keysTitle')),
@@ -37,10 +49,55 @@ export function sessionsPage(): Page {
         'fieldgate key list',
         'fieldgate key rotate KEY --overlap 24h',
         'fieldgate key revoke KEY',
+        'fieldgate session list',
+        'fieldgate session end SESSION',
       ].map((line) => [h('code', {}, line), copyButton(() => line)]),
     ),
   )
   return { title: t('navSessions'), element }
+}
+
+interface SessionInfo {
+  session_id: string
+  created_at: string
+  last_used_at: string
+  expires_at: string
+  is_current: boolean
+}
+
+/** Open sessions of the key, each with a button that ends it. */
+function sessionList(): HTMLElement {
+  const box = h('div', {})
+  const status = statusLine()
+  const show = () => fill(box, loaded(read))
+  const end = async ({ session_id, is_current }: SessionInfo) => {
+    try {
+      await call('session.end_session', { session_id })
+      if (is_current) return signedOut('signed-out')
+      status.good(t('tokenClosed'))
+      show()
+    } catch (error) {
+      status.bad(error)
+    }
+  }
+  const read = async () => {
+    const open = await call<SessionInfo[]>('session.list_sessions', {})
+    return table(
+      t('openSessions'),
+      [t('sessionId'), t('created'), t('lastUsed'), t('sessionEnds'), ''],
+      open.map((one) => [
+        h('span', { class: 'mono' }, one.session_id),
+        formatTime(one.created_at),
+        one.is_current ? badge(t('yourSession'), 'accent') : formatTime(one.last_used_at),
+        formatTime(one.expires_at),
+        button(t('closeToken'), () => end(one), 'small bad', {
+          'aria-label': `${t('closeToken')} ${one.session_id}`,
+        }),
+      ]),
+    )
+  }
+  show()
+  return h('div', { class: 'stack tight' }, status.element, box)
 }
 
 function openForm(): HTMLElement {

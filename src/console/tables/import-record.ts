@@ -1,16 +1,18 @@
 import type { Feature } from './read-file.js'
 
 /**
- * Line of the request body for one feature. A feature without any time gets `timeIso` as its start and its
- * end; a feature with one time keeps the other one null.
+ * Record for one feature. One without any time gets `timeIso` as its start and its end; one with a single time
+ * keeps the other one null.
+ *
+ * @param timeIso null when the user gave no time: the record has none then
  */
-export function recordLine(feature: Feature, timeIso: string): string {
+export function recordOf(feature: Feature, timeIso: string | null): Feature {
   const { start_datetime: start, end_datetime: end, ...properties } = feature.properties ?? {}
   const isTimeless = isMissing(start) && isMissing(end)
   const times = isTimeless
     ? { start_datetime: timeIso, end_datetime: timeIso }
     : { start_datetime: start ?? null, end_datetime: end ?? null }
-  return JSON.stringify({ ...feature, properties: { ...times, ...properties } })
+  return { ...feature, properties: { ...times, ...properties } }
 }
 
 function isMissing(time: unknown): boolean {

@@ -1,12 +1,12 @@
 import { fill, h } from '../core/dom.js'
 import { formatNumber, t } from '../core/i18n.js'
-import { localText } from '../core/inputs.js'
 import { button, faultText, field, select, statusLine } from '../core/parts.js'
 import { isFault, readAnswer, request, rpcFault } from '../core/rpc.js'
 import type { TableInfo } from '../core/tables.js'
-import { placeOfFault, recordLine } from './import-record.js'
+import { placeOfFault, recordOf } from './import-record.js'
 import { type Feature, type FileFeatures, readFeatures } from './read-file.js'
 import type { Counters } from './record-form.js'
+import { findSharedKeys, type SharedKeys } from './shared-keys.js'
 
 /**
  * Records of one request: small enough that the progress bar moves, large enough that round trips do not
@@ -15,18 +15,19 @@ import type { Counters } from './record-form.js'
 const PART_RECORDS = 2000
 
 /** Form that imports a file into a table, in parts. */
-export function importForm({ data_name }: TableInfo): HTMLElement {
+export function importForm({ data_name, unique_columns }: TableInfo): HTMLElement {
   const file = h('input', {
     type: 'file',
     required: true,
     accept: '.geojson,.json,.ndjson,.jsonl,.geojsonl,.csv,application/geo+json',
   })
   const ifExists = select([
-    ['skip', t('ifSkip')],
+    ['', t('ifSkipStored')],
+    ['skip', t('ifSkipAll')],
     ['override', t('ifOverride')],
     ['error', t('ifError')],
   ])
-  const time = h('input', { type: 'datetime-local', step: 1, value: localText(Date.now()) })
+  const time = h('input', { type: 'datetime-local', step: 1 })
   const status = statusLine()
   const bar = h('div')
   let stop: AbortController | undefined
@@ -35,23 +36,26 @@ export function importForm({ data_name }: TableInfo): HTMLElement {
     const chosen = file.files?.[0]
     if (chosen === undefined) return
     stop = new AbortController()
-    const options = {
-      dataName: data_name,
-      ifExists: ifExists.value,
-      timeIso: new Date(time.value).toISOString(),
-    }
+    const options = { dataName: data_name, ifExists: ifExists.value || 'skip' }
     status.say('')
     try {
-      const found = await readChosen(chosen)
+      const found = await readChosen(chosen, time.value === '' ? null : new Date(time.value).toISOString())
+      const shared = findSharedKeys(found.features, unique_columns)
+      const allowsShared = ifExists.value === 'skip' || ifExists.value === 'override'
+      if (shared.count > 0 && !allowsShared)
+        return status.bad(`${sharedText(shared, found)} ${t('importSharedAdvice')}`)
       const count = found.features.length
       const progress = h('progress', { max: count, value: 0, 'aria-label': t('importStart') })
       const label = h('p', { class: 'small' })
       const cancel = button(t('cancel'), () => stop?.abort(), 'small')
       fill(bar, progress, label, cancel)
-      await send(found, options, stop.signal, status, (done) => {
+      const { isDone, text } = await send(found, options, stop.signal, (done) => {
         progress.value = done
         label.textContent = t('importProgress', { n: formatNumber(done), m: formatNumber(count) })
       })
+      if (!isDone) status.bad(text)
+      else if (shared.count === 0) status.good(text)
+      else status.say(`${text} ${sharedText(shared, found)}`, 'warn')
     } catch (error) {
       status.bad(error instanceof Error && !('faultName' in error) ? error.message : error)
     }
@@ -62,38 +66,55 @@ export function importForm({ data_name }: TableInfo): HTMLElement {
     { class: 'card', onsubmit },
     h('p', { class: 'soft small' }, t('importHint', { n: formatNumber(PART_RECORDS) })),
     field(t('file'), file),
-    h('div', { class: 'grid' }, field(t('ifExists'), ifExists), field(t('importDefaultTime'), time)),
+    h(
+      'div',
+      { class: 'grid' },
+      field(t('ifExists'), ifExists),
+      field(t('importDefaultTime'), time, t('importDefaultTimeHint')),
+    ),
     h('div', { class: 'stack tight', role: 'status' }, bar),
     status.element,
     h('div', {}, h('button', { class: 'button main' }, t('importStart'))),
   )
 }
 
-async function readChosen(file: File): Promise<FileFeatures> {
+/** Reads the records of a file. @param timeIso time of records without one; null to leave them without */
+async function readChosen(file: File, timeIso: string | null): Promise<FileFeatures> {
   const text = await file.text()
   try {
-    return readFeatures(file.name, text)
+    const found = readFeatures(file.name, text)
+    return { ...found, features: found.features.map((feature) => recordOf(feature, timeIso)) }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new Error(t('badFile', { reason }), { cause: error })
   }
 }
 
+/** Text about records with the key of an earlier one, with examples by their lines. */
+function sharedText({ count, examples }: SharedKeys, { lines }: FileFeatures): string {
+  const place = (record: number) => formatNumber(lines?.[record] ?? record + 1)
+  const found = examples.map(({ first, second, key }) =>
+    t(lines === undefined ? 'importSharedRecords' : 'importSharedLines', {
+      n: place(second),
+      m: place(first),
+      key,
+    }),
+  )
+  return `${t('importShared', { n: formatNumber(count) })} ${found.join(' ')}`
+}
+
 interface Options {
   dataName: string
   ifExists: string
-  /** time of features that have none */
-  timeIso: string
 }
 
-/** Sends the features part by part, and reports the sums or where the import stopped. */
+/** Sends the features part by part. @returns the sums, or where the import stopped and why */
 async function send(
   { features, lines }: FileFeatures,
   options: Options,
   signal: AbortSignal,
-  status: ReturnType<typeof statusLine>,
   onProgress: (done: number) => void,
-): Promise<void> {
+): Promise<{ isDone: boolean; text: string }> {
   const sum = { inserted: 0, updated: 0, duplicates: 0 }
   let done = 0
   onProgress(0)
@@ -109,25 +130,24 @@ async function send(
     }
   } catch (error) {
     const why = error instanceof DOMException ? '' : `${importFaultText(error, done, lines)} `
-    return status.bad(`${why}${t('importStopped', { n: formatNumber(done) })}`)
+    return { isDone: false, text: `${why}${t('importStopped', { n: formatNumber(done) })}` }
   }
-  status.good(
-    t('importDone', {
-      n: formatNumber(done),
-      inserted: formatNumber(sum.inserted),
-      updated: formatNumber(sum.updated),
-      skipped: formatNumber(sum.duplicates - sum.updated),
-    }),
-  )
+  const text = t('importDone', {
+    n: formatNumber(done),
+    inserted: formatNumber(sum.inserted),
+    updated: formatNumber(sum.updated),
+    skipped: formatNumber(sum.duplicates - sum.updated),
+  })
+  return { isDone: true, text }
 }
 
 async function sendPart(part: readonly Feature[], options: Options, signal: AbortSignal): Promise<Counters> {
-  const { dataName, ifExists, timeIso } = options
+  const { dataName, ifExists } = options
   const path = `/api/v1/dataloaderapi/stream/${encodeURIComponent(dataName)}?if_exists=${ifExists}`
   const response = await request(path, {
     method: 'POST',
     headers: { 'Content-Type': 'application/x-ndjson' },
-    body: part.map((feature) => recordLine(feature, timeIso)).join('\n'),
+    body: part.map((feature) => JSON.stringify(feature)).join('\n'),
     signal,
   })
   const answer = await readAnswer(response)

@@ -32,7 +32,10 @@ export function readFeatures(name: string, text: string): FileFeatures {
 
 function featuresOf(json: unknown): Feature[] {
   const { type, features } = json as { type?: string; features?: Feature[] }
-  if (type === 'FeatureCollection' && Array.isArray(features)) return features
+  if (type === 'FeatureCollection' && Array.isArray(features)) {
+    for (const [at, feature] of features.entries()) checkFeature(feature, `record ${at + 1}`)
+    return features
+  }
   if (type === 'Feature') return [json as Feature]
   throw new Error(`found ${String(type)}, expected a FeatureCollection`)
 }
@@ -50,9 +53,16 @@ function readLines(text: string): FileFeatures {
         cause: error,
       })
     }
+    checkFeature(features.at(-1), `line ${i + 1}`)
     lines.push(i + 1)
   })
   return { features, lines }
+}
+
+/** @throws Error for anything but an object, whose members the gateway checks */
+function checkFeature(value: unknown, place: string): void {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return
+  throw new Error(`${place}: found ${JSON.stringify(value).slice(0, 40)}, expected a Feature`)
 }
 
 /**

@@ -21,21 +21,16 @@ export function recordForm({ data_name, record_def }: TableInfo): HTMLElement {
     .filter(([name]) => !OWN.has(name))
     .sort(([, a], [, b]) => a.position - b.position)
     .map(([name, column]) => ({ name, column, input: inputOf(column) }))
-  const start = h('input', { type: 'datetime-local', step: 1, required: true, value: localText(Date.now()) })
-  const end = h('input', {
-    type: 'datetime-local',
-    step: 1,
-    required: true,
-    value: localText(Date.now() + 3_600_000),
-  })
+  const start = h('input', { type: 'datetime-local', step: 1, value: localText(Date.now()) })
+  const end = h('input', { type: 'datetime-local', step: 1 })
   const geometry = h('input', { placeholder: '139.70, 35.68' })
   const status = statusLine()
   const onsubmit = async (event: Event) => {
     event.preventDefault()
     try {
       const properties = {
-        start_datetime: new Date(start.value).toISOString(),
-        end_datetime: new Date(end.value).toISOString(),
+        start_datetime: timeOf(start.value),
+        end_datetime: timeOf(end.value),
         ...valuesOf(columns),
       }
       const record = { type: 'Feature', geometry: geometryOf(geometry.value), properties }
@@ -58,13 +53,18 @@ export function recordForm({ data_name, record_def }: TableInfo): HTMLElement {
       'div',
       { class: 'grid' },
       field(t('startTime'), start),
-      field(t('endTime'), end),
+      field(t('endTime'), end, t('endTimeHint')),
       field(t('geometry'), geometry, t('geometryHint')),
       columns.map(({ name, column, input }) => field(name, input, column.data_type)),
     ),
     status.element,
     h('div', {}, h('button', { class: 'button main' }, t('save'))),
   )
+}
+
+/** Time of an input of type `datetime-local`; null for an empty one. */
+function timeOf(text: string): string | null {
+  return text === '' ? null : new Date(text).toISOString()
 }
 
 /** Values of the inputs that are filled in, by column. */

@@ -8,7 +8,7 @@ import type { DataLayout } from '../../files/layout.js'
 import { readBlob } from '../../files/read-blob.js'
 import { createLog } from '../../log.js'
 import { createKept, createOgcService } from '../../ogc/answer.js'
-import { type Keyring, openKeyring } from '../../storage/keyring.js'
+import { type Keyring, logsUnreadable, openKeyring } from '../../storage/keyring.js'
 import { type Bookmarks, createBookmarks } from '../../storage/sqlite/citations/bookmarks.js'
 import { createDigestCache, type DigestCache } from '../../storage/sqlite/citations/digest-cache.js'
 import { createCitationReader } from '../../storage/sqlite/citations/store.js'
@@ -43,12 +43,7 @@ export function runReaderWorker(port: MessagePort, data: ReaderWorkerData): void
   const { layout } = data
   offerNativeDir(layout.nativeDir)
   const files = createBlobStore({ dir: layout.filesDir, tempDir: layout.tempDir })
-  const log = createLog(data.config.log.level)
-  const onUnreadable = (column: string) =>
-    log.error(
-      { column },
-      'values of another key than the key file cannot be decrypted: they are shown as null',
-    )
+  const onUnreadable = logsUnreadable(createLog(data.config.log.level))
   let opened: Keyring | undefined
   const keyring: Pick<Keyring, 'read'> = {
     read(bytes, context) {

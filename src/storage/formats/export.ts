@@ -3,6 +3,7 @@ import { open, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { AppError } from '../../errors.js'
 import type { Stored, ValueEnv } from '../columns/column-type.js'
 import type { Keyring } from '../keyring.js'
 import { createPause } from '../pause.js'
@@ -151,9 +152,12 @@ async function sync(name: string): Promise<void> {
   }
 }
 
-/** Decrypts a value. @throws Error for one of another key: an exported file must not lack it silently */
+/** Decrypts a value. @throws AppError for one of another key: an exported file must not lack it silently */
 function readSecret(table: string, column: string, value: Stored, keyring: Pick<Keyring, 'read'>): string {
   const text = decryptValue(table, column, value, keyring)
-  if (text === null) throw new Error(`${table}.${column}: found a value of another key than the key file's`)
+  if (text === null) {
+    const message = `${table}.${column}: found a value of another key than the key file's`
+    throw new AppError('STORAGE_DAMAGED', {}, { message })
+  }
   return text
 }

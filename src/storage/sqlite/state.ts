@@ -23,6 +23,8 @@ const SWEEP_SESSIONS = 1000
 interface OpenStateOptions {
   /** encrypts the secrets of upstreams; without it reading or writing an upstream fails */
   keyring?: Keyring
+  /** time without a call that ends a session, s; 0, the default, for none */
+  sessionIdleS?: number
   /** creates a missing database also where one was lost: the operator has decided so */
   acceptsLoss?: boolean
   /** wall clock in ms, for tests */
@@ -48,7 +50,7 @@ export async function openState(file: string, options: OpenStateOptions = {}): P
   let isServing = false // command-line programs do not keep house and leave the recorded time alone
   const clock = createClock(recordedUs, options.wallMs)
   const keys = createKeyStore(stateDb, clock)
-  const sessions = createSessionStore(stateDb, clock)
+  const sessions = createSessionStore(stateDb, clock, options.sessionIdleS)
 
   const recordTime = async () => {
     const nowUs = clock.nowUs()
@@ -77,6 +79,7 @@ export async function openState(file: string, options: OpenStateOptions = {}): P
       isServing = true
       stateDb.reserve.refill()
       await keys.flushUses()
+      await sessions.flushUses()
       await recordTime()
       const gone: string[] = []
       for (const sessionId of await sessions.listEnded(SWEEP_SESSIONS)) {
@@ -87,6 +90,7 @@ export async function openState(file: string, options: OpenStateOptions = {}): P
     async close() {
       if (!db.open) return
       await keys.flushUses()
+      await sessions.flushUses(true)
       if (isServing && clock.isTrusted()) await meta.recordTime(clock.nowUs())
       db.close()
     },

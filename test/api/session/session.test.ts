@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { closeSession } from '../../../src/api/session/close-session.js'
+import { endSession } from '../../../src/api/session/end-session.js'
 import { SESSION_METHODS, type SessionContext } from '../../../src/api/session/index.js'
+import { listSessions } from '../../../src/api/session/list-sessions.js'
 import { openSession } from '../../../src/api/session/open-session.js'
-import { DEFAULT_LIFE_S, OpenSessionResult } from '../../../src/api/session/schema.js'
+import { DEFAULT_LIFE_S, ListSessionsResult, OpenSessionResult } from '../../../src/api/session/schema.js'
 import { verifySessionToken } from '../../../src/api/session/verify-session-token.js'
 import { hashSecret } from '../../../src/auth/secret.js'
 import { loadConfig } from '../../../src/config.js'
+import { sessionKey } from '../../support/key-session-conformance.js'
 import { type MemoryState, memoryState, START_MS } from '../../support/memory-state.js'
 import { rejectsWith } from '../../support/rejects-with.js'
 
@@ -31,6 +34,7 @@ async function contextOf(t: Test, maxAgeS = 31_536_000, maxPerKey = 10_000) {
     config: loaded.config,
     newId: randomUUID,
     sessions: state.sessions,
+    timeZoneMin: 540,
   }
   return { state, context, keyId }
 }
@@ -127,6 +131,43 @@ t.test('session.close_session: true always, and the session is over', async (t) 
   t.equal(await isActive(context, b.access_token), true, 'the other one goes on')
 })
 
+t.test('session.list_sessions: those of the key of the caller, with the current one marked', async (t) => {
+  const { context, state, keyId } = await contextOf(t)
+  const other = await sessionKey(state)
+  await open({ ...context, caller: { ...context.caller, keyId: other } })
+  const first = await open(context)
+  state.advance(1000)
+  await open(context, { expires_in: 60 })
+  const [newest, oldest] = await state.sessions.list({ keyId, limit: 10, offset: 0 })
+  const caller = { ...context.caller, sessionId: oldest?.sessionId ?? '' }
+  const listed = await listSessions.call({}, { ...context, caller })
+  t.ok(ListSessionsResult.safeParse(listed).success)
+  t.match(listed, [
+    { session_id: newest?.sessionId, is_current: false },
+    { session_id: oldest?.sessionId, is_current: true, idle_at: null },
+  ])
+  const [{ created_at, expires_at }] = listed as [{ created_at: string; expires_at: string }]
+  t.match(created_at, /^2027-01-01T09:00:01(?:\.\d+)?\+09:00$/, 'in the time zone of the service')
+  t.match(expires_at, /^2027-01-01T09:01:01/)
+  t.notMatch(JSON.stringify(listed), first.access_token, 'no token')
+  t.same(await listSessions.call({ limit: 1, offset: 1 }, { ...context, caller }), [(listed as unknown[])[1]])
+})
+
+t.test('session.end_session: by the id of an open session of the same key, and nothing else', async (t) => {
+  const { context, state, keyId } = await contextOf(t)
+  const { access_token: token } = await open(context)
+  const [{ sessionId } = { sessionId: '' }] = await state.sessions.list({ keyId, limit: 1, offset: 0 })
+  const end = (id: string, of = context.caller) =>
+    endSession.call({ session_id: id }, { ...context, caller: of })
+  t.equal(await end(randomUUID()), false)
+  t.equal(await end(token), false, 'the token is not the id')
+  t.equal(await end(sessionId, { ...context.caller, keyId: await sessionKey(state) }), false)
+  t.equal(await isActive(context, token), true)
+  t.equal(await end(sessionId), true)
+  t.equal(await isActive(context, token), false)
+  t.equal(await end(sessionId), false)
+})
+
 /** Everything that state.db holds of sessions. */
 async function snapshot(state: MemoryState, tokens: readonly string[]) {
   return {
@@ -161,6 +202,32 @@ const BAD_CALLS: Record<string, unknown[]> = {
   ],
   'session.verify_session_token': tokenCalls(),
   'session.close_session': tokenCalls(),
+  'session.list_sessions': [
+    null,
+    'x',
+    7,
+    { limit: 0 },
+    { limit: 1001 },
+    { limit: '10' },
+    { limit: 1.5 },
+    { limit: null },
+    { offset: -1 },
+    { offset: 1e300 },
+    { key: 'x' },
+  ],
+  'session.end_session': [
+    undefined,
+    null,
+    [],
+    {},
+    { session_id: null },
+    { session_id: 7 },
+    { session_id: 'x' },
+    { session_id: '' },
+    { session_id: ['x'] },
+    { token: 'x' },
+    { session_id: randomUUID(), force: true },
+  ],
 }
 
 function tokenCalls(): unknown[] {

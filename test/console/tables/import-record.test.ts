@@ -1,15 +1,15 @@
 import t from 'tap'
-import { placeOfFault, recordLine } from '../../../src/console/tables/import-record.js'
+import { placeOfFault, recordOf } from '../../../src/console/tables/import-record.js'
 import { readFeatures } from '../../../src/console/tables/read-file.js'
 
 const TIME = '2026-01-02T00:00:00.000Z'
 const START = '2026-01-01T00:00:00Z'
 
-function propertiesOf(properties: Record<string, unknown> | null) {
-  return JSON.parse(recordLine({ type: 'Feature', geometry: null, properties }, TIME)).properties
+function propertiesOf(properties: Record<string, unknown> | null, time: string | null = TIME) {
+  return recordOf({ type: 'Feature', geometry: null, properties }, time).properties
 }
 
-t.test('recordLine: the end of a record with a start only is null, not the time of the form', async (t) => {
+t.test('recordOf: the end of a record with a start only is null, not the time of the form', async (t) => {
   t.same(propertiesOf({ start_datetime: START, a: 1 }), { start_datetime: START, end_datetime: null, a: 1 })
   t.same(propertiesOf({ start_datetime: START, end_datetime: null }), {
     start_datetime: START,
@@ -18,11 +18,17 @@ t.test('recordLine: the end of a record with a start only is null, not the time 
   t.same(propertiesOf({ end_datetime: START }), { start_datetime: null, end_datetime: START })
 })
 
-t.test('recordLine: a record without any time gets the time of the form', async (t) => {
+t.test('recordOf: a record without any time gets the time of the form', async (t) => {
   const both = { start_datetime: TIME, end_datetime: TIME }
   t.same(propertiesOf({ a: 1 }), { ...both, a: 1 })
   t.same(propertiesOf({ start_datetime: null, end_datetime: null }), both)
   t.same(propertiesOf(null), both)
+})
+
+t.test('recordOf: a record without any time has none when the form has none', async (t) => {
+  const none = { start_datetime: null, end_datetime: null }
+  t.same(propertiesOf({ a: 1 }, null), { ...none, a: 1 })
+  t.same(propertiesOf({ start_datetime: START }, null), { ...none, start_datetime: START })
 })
 
 t.test('placeOfFault: lines of the file, also in later parts and after line breaks in cells', async (t) => {

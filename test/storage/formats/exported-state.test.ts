@@ -6,6 +6,7 @@ import { type ExportFormat, exportState } from '../../../src/storage/formats/exp
 import { openImport } from '../../../src/storage/formats/open-import.js'
 import { createKeyring } from '../../../src/storage/keyring.js'
 import { createRowStates } from '../../../src/storage/sqlite/citations/row-states.js'
+import { rejectsWith } from '../../support/rejects-with.js'
 import { feature, NOW_US, openTables } from '../../support/tables.js'
 
 const FILE = {
@@ -111,6 +112,6 @@ t.test('exported state: the canonical text has the values as they are stored', a
 
 t.test('exported state: with another key nothing is exported', async (t) => {
   const { exported, dir } = await exporter(t, 8)
-  await t.rejects(exported('csv'))
+  await rejectsWith(t, exported('csv'), 'STORAGE_DAMAGED', { message: /found a value of another key/ })
   t.notOk(existsSync(path.join(dir, 'out.csv')))
 })

@@ -20,4 +20,16 @@ export const SESSION_BAD_CALLS: BadCalls = {
     [{ token: ['x'] }, 'INVALID_PARAMS', /\$\.token/],
     [{ token: 'x'.repeat(5000) }, 'INVALID_PARAMS', /\$\.token/],
   ],
+  'session.list_sessions': [
+    [{ limit: 0 }, 'INVALID_PARAMS', /\$\.limit/],
+    [{ limit: 1001 }, 'INVALID_PARAMS', /\$\.limit/],
+    [{ offset: -1 }, 'INVALID_PARAMS', /\$\.offset/],
+    [{ key: 'x' }, 'INVALID_PARAMS', /key/],
+  ],
+  'session.end_session': [
+    [{}, 'INVALID_PARAMS', /\$\.session_id/],
+    [{ session_id: 'x' }, 'INVALID_PARAMS', /\$\.session_id/],
+    [{ session_id: null }, 'INVALID_PARAMS', /\$\.session_id/],
+    [{ token: 'x' }, 'INVALID_PARAMS', /\$\.session_id/],
+  ],
 }

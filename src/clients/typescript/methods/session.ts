@@ -32,4 +32,34 @@ export interface SessionMethods {
     }
     result: true
   }
+  /** Lists the open sessions of the key of the caller, the newest first, without their tokens (scope session:read) */
+  'session.list_sessions': {
+    params: {
+      /** most sessions in the answer */
+      limit?: number
+      /** sessions to leave out, from the newest on */
+      offset?: number
+    }
+    result: {
+      /** id of the session; it is not the token and opens nothing */
+      session_id: string
+      created_at: string
+      /** time of the last call; that of opening before the first one */
+      last_used_at: string
+      /** end of its life */
+      expires_at: string
+      /** end if it is not used before; null when session.idleS is 0 */
+      idle_at: string | null
+      /** true for the session of this call */
+      is_current: boolean
+    }[]
+  }
+  /** Ends a session of the key of the caller by its id; returns false when the key has no open session of this id (scope session:write) */
+  'session.end_session': {
+    params: {
+      /** id of the session; it is not the token and opens nothing */
+      session_id: string
+    }
+    result: boolean
+  }
 }

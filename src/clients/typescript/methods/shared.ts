@@ -13,8 +13,8 @@ export interface UpstreamInfo {
   model_store_dataset_id: number
   upstream_endpoint: string
   upstream_apikey: string
-  /** masked unless the key has fl:write */
-  upstream_secret: string
+  /** masked unless the key has fl:write; null when it was encrypted with another key file: set it again */
+  upstream_secret: string | null
   upstream_model_store_ddc: string
   alias: string
   description: string

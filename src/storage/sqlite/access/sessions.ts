@@ -1,114 +1,127 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
 import type { TrustedClock } from '../../clock.js'
-import type { SessionStore } from '../../sessions.js'
+import type { ListedSession, NewSession, SessionQuery, SessionStore } from '../../sessions.js'
 import { type StateDb, writeState } from '../connection/state-db.js'
-import { apiKey, session } from '../connection/state-schema.js'
+import { prepareSessionQueries } from './session-queries.js'
+import { createSessionUses, type SessionUses } from './session-uses.js'
 
-/** Creates the session store of `state.db`. */
-export function createSessionStore(state: StateDb, clock: TrustedClock): SessionStore {
-  const queries = prepareQueries(state)
+/** What the functions of the store share. */
+interface Parts {
+  readonly state: StateDb
+  readonly clock: TrustedClock
+  readonly queries: ReturnType<typeof prepareSessionQueries>
+  readonly uses: SessionUses
+}
+
+/** Creates the session store of `state.db`. @param idleS time without a call that ends a session; 0 for none */
+export function createSessionStore(state: StateDb, clock: TrustedClock, idleS = 0): SessionStore {
+  const queries = prepareSessionQueries(state)
+  const uses = createSessionUses(idleS * 1_000_000)
+  const parts = { state, clock, queries, uses }
   return {
-    open: (opened) =>
-      writeState(state, () => {
-        // not the wall clock: a session opened at 1970 would end as soon as the network sets the clock
-        const startUs = clock.latestUs()
-        const expiresAtUs = Math.min(startUs + opened.lifeS * 1_000_000, opened.notAfterUs ?? Infinity)
-        const { sessionId, keyId } = opened
-        const tokenHash = Buffer.from(opened.tokenHash)
-        queries.add.run({ sessionId, tokenHash, keyId, createdAtUs: clock.nowUs(), expiresAtUs })
-        return { expiresAtUs, lifeS: Math.max(0, Math.floor((expiresAtUs - startUs) / 1_000_000)) }
-      }),
+    open: (opened) => writeState(state, () => addSession(parts, opened)),
     async findOpen(tokenHash) {
       const row = queries.find.get({ tokenHash: Buffer.from(tokenHash) })
       if (row === undefined || row.closedAtUs !== null || row.keyRevokedAtUs !== null) return undefined
-      if (clock.hasPassed(row.expiresAtUs) || clock.hasPassed(row.keyExpiresAtUs)) return undefined
+      if (hasEnded(parts, row) || clock.hasPassed(row.keyExpiresAtUs)) return undefined
       const { sessionId, keyId, expiresAtUs } = row
       return { sessionId, keyId, expiresAtUs }
     },
-    async countOpen(keyId, limit) {
-      const nowUs = clock.isTrusted() ? clock.nowUs() : 0 // no session ends by an untrusted clock
-      return queries.openOf.all({ keyId, nowUs, limit }).length
-    },
+    countOpen: async (keyId, limit) => queries.openOf.all({ keyId, ...bounds(parts), limit }).length,
+    noteUse: (sessionId) => uses.note(sessionId, clock.latestUs()), // as a term begins: see `addSession`
+    flushUses: (isLast = false) => flushUses(parts, isLast),
+    list: async (query) => listOpen(parts, query),
     async close(tokenHash) {
-      const hash = Buffer.from(tokenHash)
-      if (queries.find.get({ tokenHash: hash }) === undefined) return // no write for an unknown token
-      await writeState(state, () => queries.close.run({ tokenHash: hash, nowUs: clock.nowUs() }))
+      const row = queries.find.get({ tokenHash: Buffer.from(tokenHash) })
+      if (row === undefined || row.closedAtUs !== null) return // no write for an unknown token
+      await close(parts, row.sessionId)
     },
-    async listEnded(limit) {
-      const nowUs = clock.isTrusted() ? clock.nowUs() : 0 // no session ends by an untrusted clock
-      return queries.ended.all({ nowUs, limit }).map((row) => row.sessionId)
+    async end(sessionId, keyId) {
+      const row = queries.byId.get({ sessionId })
+      if (row === undefined || row.closedAtUs !== null || hasEnded(parts, row)) return undefined
+      if (keyId !== null && row.keyId !== keyId) return undefined
+      await close(parts, sessionId)
+      return { sessionId, keyId: row.keyId, expiresAtUs: row.expiresAtUs }
     },
+    endAll: (keyId) =>
+      writeState(state, () => {
+        const open = queries.openOf.all({ keyId, ...bounds(parts), limit: ALL })
+        for (const { sessionId } of open) queries.close.run({ sessionId, nowUs: clock.nowUs() })
+        return open.length
+      }),
+    listEnded: async (limit) => queries.ended.all({ ...bounds(parts), limit }).map((row) => row.sessionId),
     async remove(sessionIds) {
       await writeState(state, () => {
         for (const sessionId of sessionIds) queries.remove.run({ sessionId })
       })
+      uses.forget(sessionIds)
     },
     unknownOf: async (sessionIds) =>
-      sessionIds.filter((sessionId) => queries.exists.get({ sessionId }) === undefined),
+      sessionIds.filter((sessionId) => queries.byId.get({ sessionId }) === undefined),
   }
 }
 
-/** Prepares each statement once: drizzle would spend 30 µs per call on building it. */
-function prepareQueries({ orm }: StateDb) {
-  const value = sql.placeholder
-  const ofToken = eq(session.tokenHash, value('tokenHash'))
-  const ofKey = eq(apiKey.keyId, session.keyId)
-  return {
-    add: orm
-      .insert(session)
-      .values({
-        sessionId: value('sessionId'),
-        tokenHash: value('tokenHash'),
-        keyId: value('keyId'),
-        createdAtUs: value('createdAtUs'),
-        expiresAtUs: value('expiresAtUs'),
-      })
-      .prepare(),
-    find: orm
-      .select({
-        sessionId: session.sessionId,
-        keyId: session.keyId,
-        expiresAtUs: session.expiresAtUs,
-        closedAtUs: session.closedAtUs,
-        keyRevokedAtUs: apiKey.revokedAtUs,
-        keyExpiresAtUs: apiKey.expiresAtUs,
-      })
-      .from(session)
-      .innerJoin(apiKey, ofKey)
-      .where(ofToken)
-      .prepare(),
-    openOf: orm
-      .select({ sessionId: session.sessionId })
-      .from(session)
-      .where(
-        sql`${session.keyId} = ${value('keyId')} AND ${session.closedAtUs} IS NULL
-          AND ${session.expiresAtUs} > ${value('nowUs')}`,
-      )
-      .limit(value('limit'))
-      .prepare(),
-    close: orm
-      .update(session)
-      .set({ closedAtUs: sql`${value('nowUs')}` })
-      .where(and(ofToken, isNull(session.closedAtUs)))
-      .prepare(),
-    ended: orm
-      .select({ sessionId: session.sessionId })
-      .from(session)
-      .innerJoin(apiKey, ofKey)
-      .where(
-        sql`${session.closedAtUs} IS NOT NULL OR ${apiKey.revokedAtUs} IS NOT NULL
-          OR ${session.expiresAtUs} <= ${value('nowUs')} OR ${apiKey.expiresAtUs} <= ${value('nowUs')}`,
-      )
-      .limit(value('limit'))
-      .prepare(),
-    exists: orm
-      .select({ sessionId: session.sessionId })
-      .from(session)
-      .where(eq(session.sessionId, value('sessionId')))
-      .prepare(),
-    remove: orm
-      .delete(session)
-      .where(eq(session.sessionId, value('sessionId')))
-      .prepare(),
-  }
+/** Limit of a query without a limit. */
+const ALL = -1
+
+function addSession({ clock, queries }: Parts, opened: NewSession): { expiresAtUs: number; lifeS: number } {
+  // not the wall clock: a session opened at 1970 would end as soon as the network sets the clock
+  const startUs = clock.latestUs()
+  const expiresAtUs = Math.min(startUs + opened.lifeS * 1_000_000, opened.notAfterUs ?? Infinity)
+  const { sessionId, keyId } = opened
+  const tokenHash = Buffer.from(opened.tokenHash)
+  const createdAtUs = clock.nowUs()
+  queries.add.run({ sessionId, tokenHash, keyId, createdAtUs, expiresAtUs, lastUsedAtUs: startUs })
+  return { expiresAtUs, lifeS: Math.max(0, Math.floor((expiresAtUs - startUs) / 1_000_000)) }
+}
+
+interface SessionRow {
+  sessionId: string
+  expiresAtUs: number
+  /** as stored */
+  lastUsedAtUs: number
+}
+
+function hasEnded(parts: Parts, row: SessionRow): boolean {
+  return parts.clock.hasPassed(row.expiresAtUs) || parts.clock.hasPassed(idleAtUs(parts, row))
+}
+
+/** Returns the time at which a session ends without a further use, µs; null for no idle limit. */
+function idleAtUs({ uses }: Parts, { sessionId, lastUsedAtUs }: SessionRow): number | null {
+  return uses.idleUs === 0 ? null : uses.latest(sessionId, lastUsedAtUs) + uses.idleUs
+}
+
+/**
+ * Returns the bounds of open sessions for the queries, which know the stored uses alone: the real ones may be
+ * later by the lag. An untrusted clock ends none.
+ */
+function bounds({ clock, uses }: Parts): { nowUs: number; idleBeforeUs: number } {
+  const nowUs = clock.isTrusted() ? clock.nowUs() : 0
+  return { nowUs, idleBeforeUs: uses.idleUs === 0 ? -1 : nowUs - uses.idleUs - uses.lagUs }
+}
+
+function listOpen(parts: Parts, { keyId, limit, offset }: SessionQuery): ListedSession[] {
+  const { queries, uses } = parts
+  const page = { ...bounds(parts), limit, offset }
+  const rows = keyId === null ? queries.list.all(page) : queries.listOf.all({ keyId, ...page })
+  return rows
+    .filter((row) => !hasEnded(parts, row))
+    .map((row) => ({
+      ...row,
+      lastUsedAtUs: uses.latest(row.sessionId, row.lastUsedAtUs),
+      idleAtUs: idleAtUs(parts, row),
+    }))
+}
+
+async function close({ state, clock, queries, uses }: Parts, sessionId: string): Promise<void> {
+  await writeState(state, () => queries.close.run({ sessionId, nowUs: clock.nowUs() }))
+  uses.forget([sessionId])
+}
+
+async function flushUses({ state, queries, uses }: Parts, isLast: boolean): Promise<void> {
+  const due = uses.due((sessionId) => queries.byId.get({ sessionId })?.lastUsedAtUs, isLast)
+  if (due.length === 0) return
+  await writeState(state, () => {
+    for (const { sessionId, usedUs } of due) queries.used.run({ sessionId, usedUs })
+  })
+  uses.written(due)
 }

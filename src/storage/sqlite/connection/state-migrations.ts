@@ -50,4 +50,10 @@ export const STATE_MIGRATIONS: Migrations = [
     INSERT OR IGNORE INTO released_blob VALUES (old.sha256);
   END;
   `,
+  `
+  -- sessions from before count as used when this gateway last ran
+  ALTER TABLE session ADD COLUMN last_used_at_us INTEGER NOT NULL DEFAULT 0;
+  UPDATE session SET last_used_at_us =
+    max(created_at_us, coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'last_seen_us'), 0));
+  `,
 ]

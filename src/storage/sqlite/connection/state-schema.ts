@@ -30,4 +30,5 @@ export const session = sqliteTable('session', {
   createdAtUs: integer('created_at_us').notNull(),
   expiresAtUs: integer('expires_at_us').notNull(),
   closedAtUs: integer('closed_at_us'),
+  lastUsedAtUs: integer('last_used_at_us').notNull(),
 })

@@ -50,8 +50,10 @@ const UPDATE = `UPDATE upstream SET store_id = ?, endpoint = ?, apikey = ?, secr
 export function createUpstreamRows(state: StateDb, clock: TrustedClock, keyring: Keyring): UpstreamRows {
   const { db } = state
   const toRecord = (row: UpstreamRow) => toUpstreamRecord(row, keyring)
+  const findRow = (upstreamId: number) =>
+    statement<UpstreamRow>(db, `${SELECT} WHERE u.upstream_id = ?`).get(upstreamId)
   const find = (upstreamId: number) => {
-    const row = statement<UpstreamRow>(db, `${SELECT} WHERE u.upstream_id = ?`).get(upstreamId)
+    const row = findRow(upstreamId)
     return row === undefined ? undefined : toRecord(row)
   }
   return {
@@ -59,7 +61,8 @@ export function createUpstreamRows(state: StateDb, clock: TrustedClock, keyring:
       writeState(state, () => {
         const nowUs = clock.nowUs()
         const insert = statement(db, INSERT)
-        const { lastInsertRowid } = insert.run(...valuesOf(upstream, keyring), nowUs, nowUs)
+        const values = valuesOf(upstream, encrypted(upstream.secret, keyring))
+        const { lastInsertRowid } = insert.run(...values, nowUs, nowUs)
         return writtenRow(find(Number(lastInsertRowid)))
       }),
     find: async (upstreamId) => find(upstreamId),
@@ -73,9 +76,10 @@ export function createUpstreamRows(state: StateDb, clock: TrustedClock, keyring:
     },
     update: (upstreamId, change) =>
       writeState(state, () => {
-        const old = find(upstreamId)
+        const old = findRow(upstreamId)
         if (old === undefined) return undefined
-        const values = valuesOf({ ...old, ...change }, keyring)
+        const secret = change.secret === undefined ? old.secret : encrypted(change.secret, keyring)
+        const values = valuesOf({ ...toRecord(old), ...change }, secret)
         statement(db, UPDATE).run(...values, clock.nowUs(), upstreamId)
         return find(upstreamId)
       }),
@@ -89,17 +93,21 @@ export function createUpstreamRows(state: StateDb, clock: TrustedClock, keyring:
 }
 
 /** Values of the columns `store_id` to `enabled`, in the order of `INSERT` and `UPDATE`. */
-function valuesOf(upstream: NewUpstream, keyring: Keyring): unknown[] {
+function valuesOf(upstream: Omit<NewUpstream, 'secret'>, secret: Uint8Array): unknown[] {
   return [
     upstream.storeId,
     upstream.endpoint,
     upstream.apikey,
-    Buffer.from(keyring.encrypt(upstream.secret, UPSTREAM_SECRET_CONTEXT)),
+    secret,
     upstream.upstreamStore,
     upstream.alias,
     upstream.description,
     upstream.isEnabled ? 1 : 0,
   ]
+}
+
+function encrypted(secret: string, keyring: Keyring): Buffer {
+  return Buffer.from(keyring.encrypt(secret, UPSTREAM_SECRET_CONTEXT))
 }
 
 function toUpstreamRecord(row: UpstreamRow, keyring: Keyring): UpstreamRecord {
@@ -109,7 +117,7 @@ function toUpstreamRecord(row: UpstreamRow, keyring: Keyring): UpstreamRecord {
     storeName: row.store_name,
     endpoint: row.endpoint,
     apikey: row.apikey,
-    secret: keyring.decrypt(row.secret, UPSTREAM_SECRET_CONTEXT),
+    secret: keyring.read(row.secret, UPSTREAM_SECRET_CONTEXT),
     upstreamStore: row.upstream_store,
     alias: row.alias,
     description: row.description,

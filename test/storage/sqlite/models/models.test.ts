@@ -18,12 +18,32 @@ t.test('upstreams: the secret is not in the file in the clear, and another key c
   await state.upstreams.create(upstream({ storeId, secret: 'the-secret-of-all' }))
   const [row] = state.stateDb.db.prepare('SELECT hex(secret) AS hex FROM upstream').all() as { hex: string }[]
   t.notMatch(Buffer.from(row?.hex ?? '', 'hex').toString('latin1'), /the-secret/)
-  const otherKey = await openState(file, { keyring: createKeyring(randomBytes(32)) })
+  const unreadable: string[] = []
+  const keyring = createKeyring(randomBytes(32), (context) => unreadable.push(context))
+  const otherKey = await openState(file, { keyring })
   t.teardown(() => otherKey.close())
-  await t.rejects(otherKey.upstreams.find(1))
+  const { upstreams } = otherKey
+  t.match(await upstreams.find(1), { apikey: 'key', secret: null })
+  await upstreams.create(upstream({ storeId, secret: 'readable' }))
+  const query = { env: { timeZoneMin: 0, nowUs: 0n } }
+  t.same(
+    (await upstreams.list(query)).map(({ secret }) => secret),
+    [null, 'readable'],
+    'one unreadable secret is one unreadable secret',
+  )
+  t.same(unreadable, ['upstream.secret'], 'reported once')
+  t.match(await upstreams.update(1, { alias: 'renamed' }), { alias: 'renamed', secret: null })
+  t.match(
+    await state.upstreams.find(1),
+    { alias: 'renamed', secret: 'the-secret-of-all' },
+    'a change of other members keeps the stored secret for its own key',
+  )
+  t.match(await upstreams.update(1, { secret: 'set again' }), { secret: 'set again' })
+  t.match(await state.upstreams.find(1), { secret: null }, 'now it is of the other key')
+  t.match(await state.upstreams.remove(1), { secret: null }, 'and can be removed')
   const withoutKey = await openState(file)
   t.teardown(() => withoutKey.close())
-  await t.rejects(withoutKey.upstreams.find(1), /without a key/)
+  await t.rejects(withoutKey.upstreams.find(2), /without a key/)
 })
 
 t.test('models: a damaged row is hidden with its reason, and the others are still listed', async (t) => {

@@ -1,0 +1,28 @@
+import { formatDatetime } from '../../datetime.js'
+import { defineMethod } from '../../rpc/define-method.js'
+import type { SessionContext } from './open-session.js'
+import { ListSessionsParams, ListSessionsResult } from './schema.js'
+
+/** An extension of the contract: a caller sees where else its key is used. Tokens are not stored. */
+export const listSessions = defineMethod({
+  name: 'session.list_sessions',
+  summary: 'Lists the open sessions of the key of the caller, the newest first, without their tokens',
+  scope: 'session:read',
+  params: ListSessionsParams,
+  result: ListSessionsResult,
+  async handle(
+    { limit, offset },
+    { caller, sessions, timeZoneMin }: Pick<SessionContext, 'caller' | 'sessions' | 'timeZoneMin'>,
+  ) {
+    const time = (us: number) => formatDatetime(us, timeZoneMin)
+    const open = await sessions.list({ keyId: caller.keyId, limit, offset })
+    return open.map(({ sessionId, createdAtUs, lastUsedAtUs, expiresAtUs, idleAtUs }) => ({
+      session_id: sessionId,
+      created_at: time(createdAtUs),
+      last_used_at: time(lastUsedAtUs),
+      expires_at: time(expiresAtUs),
+      idle_at: idleAtUs === null ? null : time(idleAtUs),
+      is_current: sessionId === caller.sessionId,
+    }))
+  },
+})

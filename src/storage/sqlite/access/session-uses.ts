@@ -1,0 +1,70 @@
+/** Longest difference between the stored and the real last use of a session, µs: an hour spares an SD card. */
+const MAX_LAG_US = 3_600_000_000
+/** Share of the idle limit by which the stored last use may be behind. */
+const LAG_SHARE = 16
+
+/** Last use of a session, µs. */
+interface Use {
+  readonly sessionId: string
+  readonly usedUs: number
+}
+
+/**
+ * Last uses of sessions that are not written yet. They are held in memory, 150 bytes for each session: a write
+ * for each call would wear out an SD card.
+ */
+export interface SessionUses {
+  /** idle limit, µs; 0 for none */
+  readonly idleUs: number
+  /** difference by which stored uses may be behind, µs */
+  readonly lagUs: number
+  note(sessionId: string, usedUs: number): void
+  /** Returns the later of the stored and the noted use, µs. */
+  latest(sessionId: string, storedUs: number): number
+  /**
+   * Returns the uses that are to be written.
+   *
+   * @param storedOf reads the stored use; undefined for a session without a row. Called once for each session
+   * @param isLast returns all of them
+   */
+  due(storedOf: (sessionId: string) => number | undefined, isLast: boolean): Use[]
+  /** Forgets uses that were written, unless the session was used again since. */
+  written(uses: readonly Use[]): void
+  /** Forgets sessions that have ended. */
+  forget(sessionIds: Iterable<string>): void
+}
+
+/** Creates the uses of sessions. @param idleUs idle limit, 0 for none */
+export function createSessionUses(idleUs: number): SessionUses {
+  const lagUs = idleUs === 0 ? MAX_LAG_US : Math.min(MAX_LAG_US, Math.floor(idleUs / LAG_SHARE))
+  const noted = new Map<string, { usedUs: number; storedUs: number | undefined }>()
+  return {
+    idleUs,
+    lagUs,
+    note(sessionId, usedUs) {
+      const known = noted.get(sessionId)
+      if (known === undefined) noted.set(sessionId, { usedUs, storedUs: undefined })
+      else known.usedUs = usedUs
+    },
+    latest: (sessionId, storedUs) => Math.max(storedUs, noted.get(sessionId)?.usedUs ?? 0),
+    due(storedOf, isLast) {
+      const due: Use[] = []
+      for (const [sessionId, use] of noted) {
+        use.storedUs ??= storedOf(sessionId)
+        if (use.storedUs === undefined) noted.delete(sessionId)
+        else if (use.usedUs - use.storedUs > (isLast ? 0 : lagUs)) due.push({ sessionId, usedUs: use.usedUs })
+      }
+      return due
+    },
+    written(uses) {
+      for (const { sessionId, usedUs } of uses) {
+        const use = noted.get(sessionId)
+        if (use?.usedUs === usedUs) noted.delete(sessionId)
+        else if (use !== undefined) use.storedUs = usedUs
+      }
+    },
+    forget(sessionIds) {
+      for (const sessionId of sessionIds) noted.delete(sessionId)
+    },
+  }
+}
