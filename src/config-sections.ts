@@ -21,6 +21,10 @@ export const Reads = z.strictObject({
     30_000,
     'longest time that a caller waits for the parts of one answer of tables or datasets, summed',
   ),
+  walBytes: bytes(
+    256 * 1024 * 1024,
+    'size of the write-ahead log of data.db above which the oldest answer is ended that has taken longer than reads.timeLimitMs: its state of the tables keeps the log from being reused',
+  ),
 })
 
 /** Settings `dataproc`: modules. */

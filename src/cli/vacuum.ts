@@ -19,6 +19,8 @@ interface VacuumFlags extends GlobalOptions {
 const SLICE_MS = 20
 const REST_MS = 10
 
+const rest = () => new Promise<void>((resolve) => setTimeout(resolve, REST_MS))
+
 /** Adds the verb `vacuum`. */
 export function addVacuumCommand(program: Command, io: CliIo, deps: CliDeps): void {
   program
@@ -58,7 +60,7 @@ async function vacuum(
   await giveBack()
   const progress = createProgress(io.stderr)
   const rows = createVacuum(data)
-  const { versions, tables } = await rows.run(createPause(undefined, SLICE_MS, REST_MS), (done) =>
+  const { versions, tables } = await rows.run(createPause(undefined, SLICE_MS, rest), (done) =>
     progress.show(0, `${group(done.versions)} row versions`),
   )
   const tableStore = createTableStore(data)

@@ -1,6 +1,6 @@
 import { type CitationStore, unknownCitation } from '../storage/citations.js'
 import type { Keyring } from '../storage/keyring.js'
-import { createPause } from '../storage/pause.js'
+import { createPause, type NextTurn } from '../storage/pause.js'
 import type { StateQuery } from '../storage/states.js'
 import { printRecords } from './print-records.js'
 
@@ -19,6 +19,8 @@ export interface CitationReading {
   readonly timeZoneMin: number
   /** most rows of a page */
   readonly pageRows: number
+  /** waits for the turn of the next slice of work; absent for a turn of the event loop */
+  nextTurn?: NextTurn
 }
 
 /** Longest stretch of work without letting the event loop turn, ms. */
@@ -45,7 +47,7 @@ export async function readCitation(
   const { columns, pages } = await citation.read(query, {
     env,
     pageRows,
-    pause: createPause(signal, SLICE_MS),
+    pause: createPause(signal, SLICE_MS, options.nextTurn),
   })
   const printing = {
     env,

@@ -33,9 +33,9 @@ export function ogcReads(service: ReturnType<typeof createOgcService>): Record<s
 
 /** Returns the answerer of OGC API that has a reader thread make each answer. */
 export function ogcByReaders(readers: Readers) {
-  return async ({ query, signal, ...request }: OgcRequest) => {
+  return async ({ query, signal, owner, ...request }: OgcRequest & { readonly owner: string }) => {
     const read: OgcRead = { ...request, query: query.toString() }
-    const { head, text } = await readers.read(OGC_READ, read, { signal })
+    const { head, text } = await readers.read(OGC_READ, read, { signal, owner })
     return { ...(head as OgcHead), body: text } // made by `ogcReads`
   }
 }

@@ -1,6 +1,7 @@
 import type { Worker } from 'node:worker_threads'
 import { createWorkerClient, type WorkerClient } from '../worker/client.js'
 import { createReaderPool, type ReaderPool, type Readers } from '../worker/reader-pool.js'
+import { limitWal } from './limit-wal.js'
 import type { ServicesOptions } from './options.js'
 import type { TimedRead } from './workers/reader.js'
 import { startWorker, type WorkerRole } from './workers/start.js'
@@ -31,7 +32,6 @@ export interface Threads {
 /** Makes the clients of the worker threads. No thread is started before its first call. */
 export function createThreads(options: ServicesOptions): Threads {
   const { config, log } = options
-  const { reads } = config
   return {
     searcher: createWorkerClient({
       spawn: () => spawn(options, 'search'),
@@ -45,14 +45,30 @@ export function createThreads(options: ServicesOptions): Threads {
       maxPending: MAX_JOBS,
       idleMs: JOB_IDLE_MS,
     }),
-    readers: createReaderPool({
-      spawn: () => spawn(options, 'reader', { maxYoungGenerationSizeMb: READER_YOUNG_MB }),
-      log,
-      maxThreads: reads.threads,
-      maxOpen: reads.maxOpen,
-      maxWaiting: reads.maxQueue,
-      timeLimitMs: reads.timeLimitMs,
-    }),
+    readers: createReaders(options),
+  }
+}
+
+/** Makes the pool of reader threads, with the limit of the log that its slow answers may cause. */
+function createReaders(options: ServicesOptions): ReaderPool {
+  const { config, layout, log } = options
+  const { reads } = config
+  const readers = createReaderPool({
+    spawn: () => spawn(options, 'reader', { maxYoungGenerationSizeMb: READER_YOUNG_MB }),
+    log,
+    maxThreads: reads.threads,
+    maxOpen: reads.maxOpen,
+    maxWaiting: reads.maxQueue,
+    timeLimitMs: reads.timeLimitMs,
+  })
+  const file = `${layout.dataDb}-wal`
+  const end = limitWal({ readers, file, maxBytes: reads.walBytes, slowMs: reads.timeLimitMs, log })
+  return {
+    ...readers,
+    async stop() {
+      end()
+      await readers.stop()
+    },
   }
 }
 

@@ -15,6 +15,8 @@ interface OgcRequest {
   baseUrl: string
   signal: AbortSignal
   may: { tables: boolean; datasets: boolean }
+  /** who asks: a key, or an address where no key is needed */
+  owner: string
 }
 
 interface OgcAnswer<Body = string | AsyncIterable<string>> {
@@ -62,6 +64,7 @@ async function answerRequest<C>(c: HttpContext, deps: OgcRouteDeps<C>): Promise<
       segments,
       query,
       may,
+      owner: keyId,
       accept: c.req.header('accept'),
       baseUrl: baseUrlOf(c, deps),
       signal: endSignal(c, deps.calls),

@@ -3,6 +3,7 @@ import type { Geometry } from '../geo/types.js'
 import type { ValueEnv } from './columns/column-type.js'
 import type { UdtName } from './columns/column-types.js'
 import type { Keyring } from './keyring.js'
+import type { NextTurn } from './pause.js'
 
 /** A column of a loader table. */
 export interface Column {
@@ -187,6 +188,8 @@ export interface TableReaderOptions {
   readFile(digest: string): Promise<Uint8Array>
   /** µs UTC, for conditions that use `now()` */
   nowUs(): number
+  /** waits for the turn of the next slice of work; absent for a turn of the event loop */
+  nextTurn?: NextTurn
 }
 
 /** Actions for a record whose key exists. */

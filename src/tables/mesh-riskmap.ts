@@ -6,10 +6,11 @@ import { type PreparedArea, prepareArea } from '../geo/prepared-area.js'
 import { shapeOf } from '../geo/shape.js'
 import { splitByDimension } from '../geo/split.js'
 import type { Bbox, Geometry } from '../geo/types.js'
+import { createPause, type NextTurn } from '../storage/pause.js'
 import type { LoaderTable } from '../storage/tables.js'
 import { type CellReader, levelOf, type RiskCell, type RiskQuery } from './riskmap.js'
 
-/** Cells made between two turns of the event loop: about 2 ms. */
+/** Cells made in one step: about 2 ms. */
 const BATCH_CELLS = 1000
 
 /** Grid of the cells to make. */
@@ -17,7 +18,12 @@ export interface MeshOptions {
   readonly degree: MeshDegree
   /** most cells of an answer */
   readonly maxCells: number
+  /** waits for the turn of the next slice of work; absent for a turn of the event loop */
+  readonly nextTurn?: NextTurn | undefined
 }
+
+/** Longest stretch of work between two turns of the event loop, ms. */
+const SLICE_MS = 5
 
 /**
  * Reads cells of the standard grid. The level of a cell is the highest level of the stored cells that share
@@ -31,7 +37,7 @@ export interface MeshOptions {
 export async function* readMeshCells(
   tables: CellReader,
   query: RiskQuery,
-  { degree, maxCells }: MeshOptions,
+  { degree, maxCells, nextTurn }: MeshOptions,
   signal: AbortSignal,
 ): AsyncGenerator<RiskCell[]> {
   const box = query.area === undefined ? await extentOf(tables, query, signal) : query.area.bbox
@@ -40,6 +46,7 @@ export async function* readMeshCells(
   // all rows that a wanted cell may overlap: the level of a cell must not depend on the search area
   const area = prepareArea(boxPolygon(rangeBox(grid.range)))
   const slots: Slot[] = []
+  const pause = createPause(signal, SLICE_MS, nextTurn)
   for (const { theme, table } of query.sources) {
     let start: unknown
     for await (const row of rowsByStart(tables, { ...query, area }, table, signal)) {
@@ -47,6 +54,8 @@ export async function* readMeshCells(
         endSlot(grid, theme, start, slots)
         start = row.start
       }
+      const turn = pause() // an await for each row would cost as much as a small row
+      if (turn !== undefined) await turn
       if (row.geometry !== null && row.level !== undefined) addCell(grid, row.geometry, row.level)
     }
     endSlot(grid, theme, start, slots)
@@ -120,10 +129,7 @@ function endSlot(grid: Grid, theme: string, start: unknown, slots: Slot[]): void
 }
 
 /** Yields the cells of a slot in batches. */
-async function* cellsOf(
-  { theme, start, positions, levels }: Slot,
-  range: MeshRange,
-): AsyncGenerator<RiskCell[]> {
+function* cellsOf({ theme, start, positions, levels }: Slot, range: MeshRange): Generator<RiskCell[]> {
   const width = widthOf(range)
   for (let from = 0; from < positions.length; from += BATCH_CELLS) {
     const batch = Array.from(positions.subarray(from, from + BATCH_CELLS), (position, at): RiskCell => {
@@ -133,7 +139,6 @@ async function* cellsOf(
       return { theme, geometry: { type: 'Polygon', coordinates: [ring] }, start, level }
     })
     yield batch
-    await new Promise((resolve) => setImmediate(resolve))
   }
 }
 

@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { throwIfCancelled } from './host.js'
 import { type FromReader, type ToReader, WINDOW_CHARS } from './read-protocol.js'
+import { createTurns, type Turns } from './turns.js'
 import { toWire } from './wire-error.js'
 
 /** Context of a job in a reader thread. */
@@ -23,8 +24,13 @@ export type ReadHandler = (payload: any, work: ReadWork) => ReadAnswer | Promise
 /** Handlers over one connection, for one job at a time. */
 export interface ReadSession {
   readonly handlers: Readonly<Record<string, ReadHandler>>
-  /** Fixes the state of the tables that the next job reads. Its statements end when the flag is set. */
-  begin(cancel: Int32Array): void
+  /**
+   * Fixes the state of the tables that the next job reads.
+   *
+   * @param cancel flag that ends its statements
+   * @param nextTurn waits for the job's next turn: called after each slice of work
+   */
+  begin(cancel: Int32Array, nextTurn: () => Promise<void>): void
   /** Lets go of the state. */
   end(): void
   close(): void
@@ -32,6 +38,8 @@ export interface ReadSession {
 
 /** Characters that are collected before they are sent: a message costs as much as several thousand. */
 const GATHER_CHARS = 32 * 1024
+/** Work on chunks after which the other jobs of the thread have their turns, ms. */
+const SLICE_MS = 5
 /** Sessions without a job that are kept: opening one costs about a millisecond. */
 const MAX_IDLE_SESSIONS = 2
 
@@ -40,6 +48,8 @@ interface Job {
   credit: number
   readonly stopping: AbortController
   readonly cancel: Int32Array
+  /** waits for the job's next turn */
+  readonly nextTurn: () => Promise<void>
   /** continues a job that waits for credit */
   wake: (() => void) | undefined
 }
@@ -48,15 +58,17 @@ interface Host {
   readonly port: MessagePort
   readonly jobs: Map<number, Job>
   readonly idle: ReadSession[]
+  readonly turns: Turns
   openSession(): ReadSession
 }
 
 /**
  * Answers the jobs of a reader thread. Jobs run side by side, each in a session of its own: one that waits
- * for its caller keeps no other from running. A job runs in turns as long as its handler awaits between them.
+ * for its caller keeps no other from running. They run in turns, see `createTurns`, as long as each awaits
+ * `nextTurn` between its slices of work.
  */
 export function serveReads(port: MessagePort, openSession: () => ReadSession): void {
-  const host: Host = { port, jobs: new Map(), idle: [], openSession }
+  const host: Host = { port, jobs: new Map(), idle: [], turns: createTurns(), openSession }
   port.on('message', (message: ToReader) => {
     if (message.kind === 'open') return void runJob(host, message)
     const job = host.jobs.get(message.id)
@@ -68,11 +80,14 @@ export function serveReads(port: MessagePort, openSession: () => ReadSession): v
 }
 
 async function runJob(host: Host, message: Extract<ToReader, { kind: 'open' }>): Promise<void> {
-  const { id, cancel } = message
-  const job: Job = { credit: WINDOW_CHARS, stopping: new AbortController(), cancel, wake: undefined }
+  const { id, cancel, owner } = message
+  const nextTurn = host.turns.enter(owner)
+  const stopping = new AbortController()
+  const job: Job = { credit: WINDOW_CHARS, stopping, cancel, nextTurn, wake: undefined }
   host.jobs.set(id, job)
   try {
-    const last = await inSession(host, cancel, (session) => answer(host.port, session, job, message))
+    await nextTurn()
+    const last = await inSession(host, job, (session) => answer(host.port, session, job, message))
     post(host.port, { kind: 'end', id, ...last, error: null })
   } catch (error) {
     post(host.port, { kind: 'end', id, text: '', head: undefined, error: toWire(error) })
@@ -84,13 +99,13 @@ async function runJob(host: Host, message: Extract<ToReader, { kind: 'open' }>):
 /** Runs `work` in a session. One whose begin or end fails is closed and not used again. */
 async function inSession<T>(
   { idle, openSession }: Host,
-  cancel: Int32Array,
+  { cancel, nextTurn }: Job,
   work: (session: ReadSession) => Promise<T>,
 ): Promise<T> {
   const session = idle.pop() ?? openSession()
   let isSound = false
   try {
-    session.begin(cancel)
+    session.begin(cancel, nextTurn)
     try {
       return await work(session)
     } finally {
@@ -122,26 +137,33 @@ async function answer(
   const made = await handler(payload, { cancel, signal: job.stopping.signal })
   let { head } = made
   let text = ''
+  let sinceMs = performance.now()
   for await (const chunk of made.text) {
     text += chunk
-    if (text.length < GATHER_CHARS) continue
-    post(port, { kind: 'piece', id, text, head })
-    job.credit -= text.length
-    head = undefined
-    text = ''
-    await creditOf(job)
+    if (text.length >= GATHER_CHARS) {
+      post(port, { kind: 'piece', id, text, head })
+      job.credit -= text.length
+      head = undefined
+      text = ''
+      await creditOf(job)
+    }
+    if (performance.now() - sinceMs < SLICE_MS) continue
+    await job.nextTurn()
+    sinceMs = performance.now()
   }
   return { text, head }
 }
 
-/** Waits until the job may send. @throws AppError CANCELLED */
+/** Waits until the job may send, and then for its turn. @throws AppError CANCELLED */
 async function creditOf(job: Job): Promise<void> {
+  const mustWait = job.credit <= 0
   while (job.credit <= 0 && !job.stopping.signal.aborted) {
     await new Promise<void>((resolve) => {
       job.wake = resolve
     })
     job.wake = undefined
   }
+  if (mustWait) await job.nextTurn()
   throwIfCancelled(job)
 }
 

@@ -7,6 +7,8 @@ import { fromWire } from './wire-error.js'
 export interface ReadCall {
   readonly name: string
   readonly payload: unknown
+  /** who asked for it: a key or an address */
+  readonly owner: string
   /** longest time that the caller waits for parts of the answer, summed; ms */
   readonly timeLimitMs: number
 }

@@ -5,7 +5,7 @@ import type { WireError } from './wire-error.js'
  * on; `stop` ends it, as the cancel flag does between two rows.
  */
 export type ToReader =
-  | { kind: 'open'; id: number; name: string; payload: unknown; cancel: Int32Array }
+  | { kind: 'open'; id: number; name: string; payload: unknown; owner: string; cancel: Int32Array }
   | { kind: 'take'; id: number; chars: number }
   | { kind: 'stop'; id: number }
 

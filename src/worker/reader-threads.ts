@@ -76,13 +76,13 @@ export function createReaderThreads(options: ThreadsOptions): ReaderThreads {
 
 function begin(threads: Threads, job: ReadJob): void {
   try {
-    const thread = chooseThread(threads)
+    const thread = chooseThread(threads, job)
     clearTimeout(thread.idleTimer)
     threads.begins.set(job, (threads.begins.get(job) ?? 0) + 1)
     thread.jobs.set(job.id, job)
     threads.threadOf.set(job, thread)
-    const { name, payload } = job.call
-    post(thread, { kind: 'open', id: job.id, name, payload, cancel: job.cancel })
+    const { name, payload, owner } = job.call
+    post(thread, { kind: 'open', id: job.id, name, payload, owner, cancel: job.cancel })
   } catch (error) {
     leave(threads, job)
     job.fail(error)
@@ -90,12 +90,20 @@ function begin(threads: Threads, job: ReadJob): void {
   }
 }
 
-/** Returns the thread with the fewest jobs at work; starts one when all have some. */
-function chooseThread(threads: Threads): Thread {
+/**
+ * Returns the thread with the fewest jobs at work; starts one when all have some. All but one of the threads
+ * may be used by the same owner: a long step of its reads cannot delay everybody.
+ */
+function chooseThread(threads: Threads, { call: { owner } }: ReadJob): Thread {
+  const { maxThreads } = threads.options
   const load = ({ jobs, ending }: Thread) =>
     [...jobs.values()].filter((job) => job.idleSinceMs === undefined).length + ending.size * 1000
-  const [best] = [...threads.all].sort((a, b) => load(a) - load(b))
-  const mayStart = threads.all.size < threads.options.maxThreads
+  const all = [...threads.all].sort((a, b) => load(a) - load(b))
+  const mine = all.filter(({ jobs }) => [...jobs.values()].some(({ call }) => call.owner === owner))
+  const [ownBest] = mine
+  if (ownBest !== undefined && mine.length >= maxThreads - 1) return ownBest
+  const [best] = all
+  const mayStart = all.length < maxThreads
   return best === undefined || (mayStart && load(best) > 0) ? startThread(threads) : best
 }
 

@@ -4,7 +4,7 @@ import type { Readers } from '../../src/worker/reader-pool.js'
 /** Runs reads in the thread of the test. Payloads are copied as they are between threads. */
 export function inlineReaders(handlers: Readonly<Record<string, ReadHandler>>): Readers {
   return {
-    async read(name, payload, { signal } = {}) {
+    async read(name, payload, { signal }) {
       const handler = handlers[name]
       if (handler === undefined) throw new Error(`no read is named ${name}`)
       const cancel = new Int32Array(new SharedArrayBuffer(4))

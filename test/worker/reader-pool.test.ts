@@ -3,7 +3,13 @@ import t from 'tap'
 import { AppError } from '../../src/errors.js'
 import { createLog } from '../../src/log.js'
 import { type ReadHandler, serveReads } from '../../src/worker/read-host.js'
-import { createReaderPool, type ReaderPool, type ReaderPoolOptions } from '../../src/worker/reader-pool.js'
+import {
+  createReaderPool,
+  type ReaderPool,
+  type ReaderPoolOptions,
+  type ReadOptions,
+  type ReadResult,
+} from '../../src/worker/reader-pool.js'
 import type { SpawnedReader } from '../../src/worker/reader-threads.js'
 import { rejectsWith } from '../support/rejects-with.js'
 
@@ -15,12 +21,17 @@ interface Seen {
 
 type Handlers = Readonly<Record<string, ReadHandler>>
 
+/** A pool whose reads have an owner unless one is given. */
+interface TestPool extends Omit<ReaderPool, 'read'> {
+  read(name: string, payload: unknown, options?: Partial<ReadOptions>): Promise<ReadResult>
+}
+
 /** A pool whose threads are ports of this thread. */
 function poolOf(
   t: { teardown(work: () => unknown): unknown },
   handlers: (threadNumber: number) => Handlers | undefined,
   more: Partial<ReaderPoolOptions> = {},
-): { pool: ReaderPool; seen: Seen } {
+): { pool: TestPool; seen: Seen } {
   const seen: Seen = { events: [], logLines: [] }
   let threads = 0
   const pool = createReaderPool({
@@ -28,12 +39,14 @@ function poolOf(
     log: createLog('debug', { write: (line) => void seen.logLines.push(line) }),
     maxThreads: 2,
     maxOpen: 4,
-    maxWaiting: 3,
+    maxWaiting: 10,
     timeLimitMs: 60_000,
     ...more,
   })
   t.teardown(() => pool.stop())
-  return { pool, seen }
+  const read: TestPool['read'] = (name, payload, options = {}) =>
+    pool.read(name, payload, { owner: 'one', ...options })
+  return { pool: { ...pool, read }, seen }
 }
 
 /** @param handlers undefined for a thread that never reacts */
@@ -170,7 +183,8 @@ t.test('readers: one that waits for its caller keeps no other from running', asy
   t.equal((await whole(slow)).length, LARGE.length * 20)
 })
 
-t.test('readers: more than `maxOpen` wait their turn, and more than `maxWaiting` are refused', async (t) => {
+/** Handlers whose answers are held until their gate is opened. */
+function gated(): { gate: Map<string, () => void>; held: Handlers } {
   const gate = new Map<string, () => void>()
   const held: Handlers = {
     hold: (name: string) => ({
@@ -180,18 +194,144 @@ t.test('readers: more than `maxOpen` wait their turn, and more than `maxWaiting`
       })(),
     }),
   }
+  return { gate, held }
+}
+
+t.test('readers: more than `maxOpen` wait their turn, and more than `maxWaiting` are refused', async (t) => {
+  const { gate, held } = gated()
   const { pool, seen } = poolOf(t, () => held, { maxOpen: 2, maxWaiting: 2 })
-  const reads = ['a', 'b', 'c', 'd'].map((name) => pool.read('hold', name))
+  const reads = ['a', 'b', 'c', 'd'].map((name) => pool.read('hold', name, { owner: name }))
   await turns()
   t.same([...gate.keys()].sort(), ['a', 'b'])
   t.same(pool.stats(), { threads: 2, open: 2, waiting: 2 }, 'a second thread, because the first has work')
-  await rejectsWith(t, pool.read('hold', 'e'), 'BUSY', { data: { maxPending: 2, retryAfterS: 1 } })
+  await rejectsWith(t, pool.read('hold', 'e'), 'BUSY', {
+    message: /^Found 2 reads that wait, expected fewer \(reads\.maxQueue\); try again$/,
+    data: { maxPending: 2, retryAfterS: 1 },
+  })
   for (const name of ['a', 'b', 'c', 'd']) {
     gate.get(name)?.()
     await turns()
   }
   t.same(await Promise.all(reads.map(async (read) => await whole(await read))), ['a', 'b', 'c', 'd'])
   t.equal(seen.events.filter((event) => event.startsWith('start')).length, 2)
+})
+
+t.test('readers: an owner has as many places as it leaves free; who has the fewest comes next', async (t) => {
+  const { gate, held } = gated()
+  const { pool } = poolOf(t, () => held, { maxOpen: 5 })
+  const reads = ['a1', 'a2', 'a3', 'a4'].map((name) => pool.read('hold', name, { owner: 'a' }))
+  await turns()
+  t.same([...gate.keys()], ['a1', 'a2'], 'the third would leave less than it takes')
+  for (const name of ['b1', 'b2', 'c1']) {
+    reads.push(pool.read('hold', name, { owner: name[0] as string }))
+    await turns()
+  }
+  t.same([...gate.keys()], ['a1', 'a2', 'b1', 'c1'], 'those that hold nothing come at once')
+  gate.get('b1')?.()
+  await turns()
+  t.same([...gate.keys()], ['a1', 'a2', 'b1', 'c1', 'b2'], 'b holds nothing, though a has waited longer')
+  for (const name of ['a1', 'a2', 'c1', 'b2', 'a3', 'a4']) {
+    gate.get(name)?.()
+    await turns()
+  }
+  t.same(await Promise.all(reads.map(async (read) => await whole(await read))), [
+    ...['a1', 'a2', 'a3', 'a4'],
+    ...['b1', 'b2', 'c1'],
+  ])
+})
+
+t.test('readers: an owner cannot fill the queue', async (t) => {
+  const { gate, held } = gated()
+  const { pool } = poolOf(t, () => held, { maxOpen: 1, maxWaiting: 4 })
+  const mine = ['a1', 'a2', 'a3'].map((name) => pool.read('hold', name, { owner: 'a' }))
+  await turns()
+  await rejectsWith(t, pool.read('hold', 'a4', { owner: 'a' }), 'BUSY', {
+    message: /^Found 2 reads of this key or address that wait, expected fewer/,
+  })
+  const other = pool.read('hold', 'b1', { owner: 'b' })
+  for (const name of ['a1', 'b1', 'a2', 'a3']) {
+    await turns()
+    t.equal([...gate.keys()].at(-1), name)
+    gate.get(name)?.()
+  }
+  await Promise.all([...mine, other])
+})
+
+t.test('readers: an owner does not have all threads', async (t) => {
+  const { gate, held } = gated()
+  const { pool, seen } = poolOf(t, () => held, { maxOpen: 8 })
+  const reads = ['a1', 'a2', 'a3'].map((name) => pool.read('hold', name, { owner: 'a' }))
+  await turns()
+  t.same([...gate.keys()], ['a1', 'a2', 'a3'])
+  t.equal(pool.stats().threads, 1)
+  reads.push(pool.read('hold', 'b1', { owner: 'b' }))
+  await turns()
+  t.same(
+    seen.events.filter((event) => event.startsWith('start')),
+    ['start 1', 'start 2'],
+  )
+  for (const open of gate.values()) open()
+  await Promise.all(reads)
+})
+
+t.test('readers: in a thread, a fresh read comes before the next turn of a long one', async (t) => {
+  const events: string[] = []
+  const stretch = (name: string, count: number): AsyncIterable<string> =>
+    (async function* () {
+      for (let at = 0; at < count; at++) {
+        const endMs = performance.now() + 6 // longer than a slice
+        while (performance.now() < endMs);
+        events.push(name)
+        yield 'x'
+      }
+    })()
+  const { pool } = poolOf(
+    t,
+    () => ({ make: ([name, count]: [string, number]) => ({ text: stretch(name, count) }) }),
+    { maxThreads: 1, maxOpen: 8 },
+  )
+  const long = [1, 2, 3].map(() => pool.read('make', ['long', 20], { owner: 'a' }))
+  await until(() => events.length >= 6)
+  const before = events.length
+  await pool.read('make', ['fresh', 2], { owner: 'b' })
+  const meanwhile = events.slice(before).filter((event) => event === 'long').length
+  t.ok(meanwhile <= 5, `${meanwhile} turns of three long reads while two of a fresh one, and its messages`)
+  await Promise.all(long)
+})
+
+t.test('readers: the oldest answer can be ended', async (t) => {
+  let nowMs = 0
+  const many = Array.from({ length: 20 }, () => LARGE)
+  const { pool } = poolOf(t, () => say, { nowMs: () => nowMs })
+  const slow = new AppError('TIME_LIMIT', { limitMs: 50 })
+  t.equal(pool.endOldest(0, slow), undefined)
+  const first = await pool.read('say', many)
+  nowMs = 60
+  const second = await pool.read('say', many)
+  nowMs = 100
+  t.equal(pool.endOldest(101, slow), undefined, 'none is that old')
+  t.equal(pool.endOldest(50, slow), 100)
+  await rejectsWith(t, whole(first), 'TIME_LIMIT')
+  await turns()
+  t.equal(pool.endOldest(50, slow), undefined, 'the next one is younger')
+  t.equal((await whole(second)).length, LARGE.length * 20)
+})
+
+t.test('readers: an answer lies on while nobody waits for its place', async (t) => {
+  const { gate, held } = gated()
+  const many = Array.from({ length: 20 }, () => LARGE)
+  const { pool } = poolOf(t, () => ({ ...say, ...held }), { maxOpen: 4, lyingMs: 10 })
+  const lying = await pool.read('say', many, { owner: 'slow' })
+  const others = ['b1', 'b2'].map((name) => pool.read('hold', name, { owner: 'b' }))
+  await turns()
+  t.same([...gate.keys()], ['b1'], 'the second waits for its owner’s share')
+  await new Promise((resolve) => setTimeout(resolve, 40))
+  t.equal((await whole(lying)).length, LARGE.length * 20)
+  for (const name of ['b1', 'b2']) {
+    await until(() => gate.has(name))
+    gate.get(name)?.()
+  }
+  await Promise.all(others)
 })
 
 t.test('readers: a signal cancels, whether the read waits, works or is read', async (t) => {

@@ -6,7 +6,7 @@ export const deleteRecords = defineMethod({
   name: 'dataset.record.delete',
   summary: 'Deletes the records that match and returns their number; citations still see them',
   scope: 'dataset:write',
-  errors: ['UNKNOWN_DATASET', 'BAD_CONDITION'],
+  errors: ['UNKNOWN_DATASET', 'BAD_CONDITION', 'TOO_EXPENSIVE'],
   params: DeleteRecordsParams,
   result: Count,
   async handle(

@@ -8,10 +8,10 @@ export const getRecords = defineMethod({
   name: 'dataset.record.get',
   summary: 'Returns records of the cited state',
   scope: 'dataset:read',
-  errors: ['UNKNOWN_CITATION', 'BAD_CONDITION', 'TIME_LIMIT', 'BUSY'],
+  errors: ['UNKNOWN_CITATION', 'BAD_CONDITION', 'TOO_EXPENSIVE', 'TIME_LIMIT', 'BUSY'],
   params: GetRecordsParams,
   result: GetRecordsResult,
-  async handle(params, { readers, signal }: Pick<DatasetContext, 'readers' | 'signal'>) {
+  async handle(params, { readers, signal, caller }: Pick<DatasetContext, 'readers' | 'signal' | 'caller'>) {
     const { citation_label, columns, condition, order, offset, limit } = params
     const query = {
       order: order ?? undefined,
@@ -21,6 +21,6 @@ export const getRecords = defineMethod({
     }
     const conds = condition === undefined || condition === null ? null : JSON.stringify(condition)
     const read: RecordsRead = { label: citation_label, query, conds }
-    return textResult((await readers.read(RECORDS_READ, read, { signal })).text)
+    return textResult((await readers.read(RECORDS_READ, read, { signal, owner: caller.keyId })).text)
   },
 })

@@ -16,11 +16,11 @@ export const eventdata = defineMethod({
   result: EventdataResult,
   paramsIn: 'array',
   async handle(params, context: MapContext) {
-    const { readers, smallReads, signal } = context
+    const { readers, smallReads, signal, caller } = context
     const read = readOf(params, context)
     const small = hasSmallArea(read) ? await smallReads?.read(read.table, wholeQuery(read)) : undefined
     if (small !== undefined) return rawJson(eventsText(small.table, small.rows))
-    return textResult((await readers.read(EVENTDATA_READ, read, { signal })).text)
+    return textResult((await readers.read(EVENTDATA_READ, read, { signal, owner: caller.keyId })).text)
   },
 })
 

@@ -5,6 +5,7 @@ import { countPositions } from '../../geo/coordinates.js'
 import type { MeshDegree } from '../../geo/mesh.js'
 import { prepareArea } from '../../geo/prepared-area.js'
 import type { Geometry } from '../../geo/types.js'
+import type { NextTurn } from '../../storage/pause.js'
 import {
   isDatasetTable,
   type LoaderTable,
@@ -48,6 +49,8 @@ export const RISKMAP_READ = 'map.riskmap'
 interface MapSource {
   readonly tables: Pick<TableReader, 'find' | 'pages'>
   readonly config: Pick<Config, 'riskmap' | 'limits'>
+  /** waits for the turn of the next slice of work; absent for a turn of the event loop */
+  nextTurn?: NextTurn
 }
 
 /** Returns the reads of event data and risk maps, for a reader thread. */
@@ -126,7 +129,7 @@ function eventText(table: string, geometry: Geometry | null, properties: Record<
 }
 
 async function cellsOf(
-  { tables, config }: MapSource,
+  { tables, config, nextTurn }: MapSource,
   { scopes, area, period, themes, degree }: RiskmapRead,
   signal: AbortSignal,
 ): Promise<AsyncGenerator<RiskCell[]>> {
@@ -140,7 +143,7 @@ async function cellsOf(
   }
   if (degree === undefined) return readStoredCells(tables, query, signal)
   // 1 to 5, as the schema requires
-  const mesh = { degree: degree as MeshDegree, maxCells: config.limits.meshCells }
+  const mesh = { degree: degree as MeshDegree, maxCells: config.limits.meshCells, nextTurn }
   return readMeshCells(tables, query, mesh, signal)
 }
 

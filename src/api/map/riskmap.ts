@@ -26,6 +26,6 @@ export const riskmap = defineMethod({
       themes,
       ...(degree === undefined ? {} : { degree }),
     }
-    return textResult((await readers.read(RISKMAP_READ, read, { signal })).text)
+    return textResult((await readers.read(RISKMAP_READ, read, { signal, owner: caller.keyId })).text)
   },
 })

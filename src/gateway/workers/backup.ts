@@ -4,9 +4,11 @@ import { offerNativeDir } from '../../storage/sqlite/connection/native.js'
 import { createMaintenance } from '../../storage/sqlite/maintenance/maintenance.js'
 import { serveWork, throwIfCancelled } from '../../worker/host.js'
 import type { JobWorkerData } from './job.js'
+import { yieldToMain } from './priority.js'
 
 /** Runs the thread that makes one backup and ends. */
-export function runBackupWorker(port: MessagePort, { layout }: Pick<JobWorkerData, 'layout'>): void {
+export function runBackupWorker(port: MessagePort, { config, layout }: JobWorkerData): void {
+  yieldToMain('backup', config)
   offerNativeDir(layout.nativeDir)
   serveWork(port, {
     'backup.make': (job: BackupJob, work) =>

@@ -9,6 +9,7 @@ import { readBlob } from '../../files/read-blob.js'
 import { createLog } from '../../log.js'
 import { createKept, createOgcService } from '../../ogc/answer.js'
 import { type Keyring, logsUnreadable, openKeyring } from '../../storage/keyring.js'
+import type { NextTurn } from '../../storage/pause.js'
 import { type Bookmarks, createBookmarks } from '../../storage/sqlite/citations/bookmarks.js'
 import { createDigestCache, type DigestCache } from '../../storage/sqlite/citations/digest-cache.js'
 import { createCitationReader } from '../../storage/sqlite/citations/store.js'
@@ -20,6 +21,7 @@ import { createTableReader } from '../../storage/sqlite/tables/reader.js'
 import { throwIfCancelled } from '../../worker/host.js'
 import { type ReadHandler, type ReadSession, serveReads } from '../../worker/read-host.js'
 import { ogcReads } from '../ogc.js'
+import { yieldToMain } from './priority.js'
 
 /** Data that the main thread hands to this thread at its start. */
 interface ReaderWorkerData {
@@ -41,6 +43,7 @@ const CACHE_KIB = 1024
 /** Serves a thread that reads tables and datasets. The main thread starts it on demand and ends it when idle. */
 export function runReaderWorker(port: MessagePort, data: ReaderWorkerData): void {
   const { layout } = data
+  yieldToMain('reader', data.config)
   offerNativeDir(layout.nativeDir)
   const files = createBlobStore({ dir: layout.filesDir, tempDir: layout.tempDir })
   const onUnreadable = logsUnreadable(createLog(data.config.log.level))
@@ -77,9 +80,11 @@ function openSession(shared: Shared): ReadSession {
   const { config, layout, version, keyring, readFile } = shared
   const { limits, server } = config
   let callUs = 0
+  let turnOfJob: NextTurn | undefined
   const nowUs = () => callUs
+  const nextTurn = async () => await turnOfJob?.()
   const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
-  const common = { timeZoneMin, pageRows: limits.pageRows, keyring, readFile, nowUs }
+  const common = { timeZoneMin, pageRows: limits.pageRows, keyring, readFile, nowUs, nextTurn }
   const snapshot = openSnapshotReader(layout.dataDb, { cacheKib: CACHE_KIB })
   const { db } = snapshot
   const tables = createTableReader(db, common)
@@ -87,7 +92,7 @@ function openSession(shared: Shared): ReadSession {
   const sources = createFeatureSources(db, { ...common, tables, isOpen })
   const ogc = { sources, version, timeZoneMin, maxFeatures: limits.ogcFeatures, nowUs }
   const reads = {
-    ...mapReads({ tables: withDatasets(tables, createDatasetTables(db, common)), config }),
+    ...mapReads({ tables: withDatasets(tables, createDatasetTables(db, common)), config, nextTurn }),
     ...datasetReads({ ...common, citations: createCitationReader(db, shared.bookmarks, shared.digests) }),
     ...ogcReads(createOgcService(ogc, shared.ogcKept)),
   }
@@ -99,7 +104,10 @@ function openSession(shared: Shared): ReadSession {
     }
   return {
     handlers: Object.fromEntries(Object.entries(reads).map(([name, handler]) => [name, timed(handler)])),
-    begin: (cancel) => snapshot.begin(() => throwIfCancelled({ cancel })),
+    begin(cancel, turn) {
+      turnOfJob = turn
+      snapshot.begin(() => throwIfCancelled({ cancel }))
+    },
     end: () => snapshot.end(),
     close: () => snapshot.close(),
   }

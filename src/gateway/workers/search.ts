@@ -11,6 +11,7 @@ import { openThemes } from '../../route-engine/themes.js'
 import { openDataReader } from '../../storage/sqlite/connection/data-db.js'
 import { offerNativeDir } from '../../storage/sqlite/connection/native.js'
 import { serveWork } from '../../worker/host.js'
+import { yieldToMain } from './priority.js'
 import { createThemeReader } from './theme-reader.js'
 
 /** Start data of the thread. */
@@ -24,6 +25,7 @@ interface SearchWorkerData {
  * answering.
  */
 export function runSearchWorker(port: MessagePort, { config, layout }: SearchWorkerData): void {
+  yieldToMain('search', config)
   offerNativeDir(layout.nativeDir)
   const maps = openMaps(config, layout)
   const themes = openThemes(config, () =>

@@ -4,7 +4,7 @@ import { LOADER_TYPES, type UdtName } from '../../columns/column-types.js'
 import { setProperty } from '../../columns/set-property.js'
 import type { StateColumn } from '../../columns/state-column.js'
 import { unknownDataset } from '../../datasets.js'
-import { createPause } from '../../pause.js'
+import { createPause, type NextTurn } from '../../pause.js'
 import type { StateQuery, StateRow } from '../../states.js'
 import {
   type Column,
@@ -27,6 +27,8 @@ interface DatasetTablesOptions {
   readonly pageRows: number
   /** µs UTC */
   nowUs(): number
+  /** waits for the turn of the next slice of work; absent for a turn of the event loop */
+  nextTurn?: NextTurn
 }
 
 /** Longest stretch of work without letting the event loop turn, ms. */
@@ -104,12 +106,12 @@ async function countRows(db: Db, options: DatasetTablesOptions, given: TableRead
 /** @throws AppError UNKNOWN_DATASET */
 function openReading(
   db: Db,
-  { timeZoneMin, pageRows, nowUs }: DatasetTablesOptions,
+  { timeZoneMin, pageRows, nowUs, nextTurn }: DatasetTablesOptions,
   { dataName, signal, paths }: TableReading,
 ): { dataset: FoundDataset; reading: StateReading } {
   const dataset = requireDataset(db, dataName)
   const env: ValueEnv = { timeZoneMin, nowUs: BigInt(nowUs()) }
-  const pause = createPause(signal, SLICE_MS)
+  const pause = createPause(signal, SLICE_MS, nextTurn)
   const check = () => {
     if (findDataset(db, dataName)?.info.datasetId !== dataset.info.datasetId) throw unknownDataset(dataName)
   }

@@ -6,7 +6,7 @@ import type { StateColumn } from '../../columns/state-column.js'
 import type { FeatureQuery, FeatureSource, FeatureSources } from '../../features.js'
 import { decryptValue } from '../../formats/decrypt-value.js'
 import type { Keyring } from '../../keyring.js'
-import { createPause } from '../../pause.js'
+import { createPause, type NextTurn } from '../../pause.js'
 import type { StatePaths, StateQuery, StateRow } from '../../states.js'
 import type { LoaderTable, TableReader, TableRow } from '../../tables.js'
 import { allCitations, type FoundCitation, findCitation, isCitation } from '../citations/catalog.js'
@@ -27,6 +27,8 @@ interface FeatureSourcesOptions {
   readonly isOpen: boolean
   /** µs UTC */
   nowUs(): number
+  /** waits for the turn of the next slice of work; absent for a turn of the event loop */
+  nextTurn?: NextTurn
 }
 
 const START = 'start_datetime'
@@ -146,7 +148,7 @@ function sourceOfState(
     db,
     env: envOf(options),
     pageRows: options.pageRows,
-    pause: createPause(signal, SLICE_MS),
+    pause: createPause(signal, SLICE_MS, options.nextTurn),
     paths: PATHS,
     check,
   })

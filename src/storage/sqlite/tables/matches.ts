@@ -9,7 +9,7 @@ import { checkGuard } from '../connection/sql-functions.js'
 import { findCandidates, findCandidatesOrNowhere, type RowIds } from './candidates.js'
 import { ROW_ID, tableSql } from './ddl.js'
 import { byIdsSql, byKeySql, type QueryPlan, windowSql } from './query.js'
-import { createSorter } from './sort.js'
+import { createSorter, takeSorted } from './sort.js'
 
 /**
  * A selected row: id and location first, because the exact test of an area needs them, then the selected
@@ -108,8 +108,7 @@ export const COUNT_ROWS = 1000
 
 /**
  * Reads matching rows in the order of the query, page by page: ids and sort keys of all rows first, then the
- * rows of each page. Memory grows with the number of matching rows, or with `offset + limit` when that is
- * less.
+ * rows of each page. The memory of the keys is bounded; the table is scanned again for rows that do not fit.
  *
  * @param scanRows rows of a page while keys are read
  */
@@ -129,29 +128,38 @@ export async function* matchesSorted(
     for (const [id, , ...row] of rows) sorter.add({ rowId: Number(id), keys: row })
   }
   const ids = await candidateIds(db, plan, pause)
-  if (ids === undefined) {
-    for (const rows of readWindows(db, plan, selectKeys, scanRows)) {
-      add(rows)
-      await pause()
-    }
-  } else {
-    const read = db.prepare<unknown[], MatchRow>(byIdsSql(plan, selectKeys)).raw().safeIntegers()
-    const paging = { maxRows: scanRows, keep: areaTest(db, plan) }
-    for (const rows of readByIds<MatchRow>(read, ids, (json) => [json, ...plan.params], paging)) {
+  const scan = async () => {
+    for (const rows of keyPages(db, plan, ids, { select: selectKeys, scanRows })) {
       add(rows)
       await pause()
     }
   }
-  for (let skip = offset; skip > 0; skip -= scanRows) {
-    sorter.take(Math.min(skip, scanRows))
+  const take = (count: number) => takeSorted(sorter, scan, count)
+  await scan()
+  for (let skip = offset; skip > 0; ) {
+    const { length } = await take(Math.min(skip, scanRows))
+    skip = length === 0 ? 0 : skip - length
     await pause()
   }
   const read = db
     .prepare<unknown[], MatchRow>(byIdsSql(wholePlan(plan), select))
     .raw()
     .safeIntegers()
-  for (let page = sorter.take(pageRows); page.length > 0; page = sorter.take(pageRows))
+  for (let page = await take(pageRows); page.length > 0; page = await take(pageRows))
     yield* readByIds<MatchRow>(read, page, (json) => [json], { maxRows: pageRows })
+}
+
+/** Reads the keys of all matching rows, page by page. @param ids rows that may match; undefined for all */
+function keyPages(
+  db: Db,
+  plan: QueryPlan,
+  ids: RowIds | undefined,
+  { select, scanRows }: { select: string; scanRows: number },
+): Generator<MatchRow[]> {
+  if (ids === undefined) return readWindows(db, plan, select, scanRows)
+  const read = db.prepare<unknown[], MatchRow>(byIdsSql(plan, select)).raw().safeIntegers()
+  const paging = { maxRows: scanRows, keep: areaTest(db, plan) }
+  return readByIds<MatchRow>(read, ids, (json) => [json, ...plan.params], paging)
 }
 
 /** Returns the ids of rows that may match, ascending; undefined when the table is better scanned. */

@@ -15,9 +15,10 @@ import { checkCost, type RowFacts } from '../../columns/condition-cost.js'
 import { type OrderTerm, parseOrder } from '../../columns/order.js'
 import type { Column, LoaderTable, QueryPaths, TableQuery } from '../../tables.js'
 import { compileCondition } from '../connection/condition-sql.js'
-import { type Db, identifier, statement } from '../connection/database.js'
+import { type Db, identifier, oneValue, statement } from '../connection/database.js'
+import { meanBytes } from '../connection/mean-bytes.js'
 import { dropArea, keepArea } from '../connection/sql-functions.js'
-import { ROW_ID, tableSql } from './ddl.js'
+import { indexSql, ROW_ID, tableSql } from './ddl.js'
 
 /** A checked and compiled query. */
 export interface QueryPlan {
@@ -55,8 +56,9 @@ export function planQuery(
   const order = parseOrder(query.order, scope, paths.order)
   const columns = wantedColumns(table, query.columns ?? [], paths.columns)
   const condition = parseCondition(query.conds, { columns: scope, env }, paths.conds)
-  const isNarrow = query.area !== undefined || keyOf(table, condition).length > 0
-  if (!isNarrow) checkCost(condition, paths.conds, () => rowFacts(db, table))
+  const box = boxOf(query.area, condition)
+  const key = keyOf(table, condition)
+  checkCost(condition, paths.conds, () => rowFacts(db, { table, query, box, key }))
   const handles: number[] = []
   const { sql, params } = compileCondition(condition, {
     sqlOf: (name) => `t.${identifier(name)}`,
@@ -77,28 +79,46 @@ export function planQuery(
       ...(sql === '1' ? ['1'] : [aliveSql(), sql]),
     ].join(' AND '),
     params: [...span, ...params],
-    box: boxOf(query.area, condition),
-    key: keyOf(table, condition),
+    box,
+    key,
     release() {
       for (const handle of handles.splice(0)) dropArea(db, handle)
     },
   }
 }
 
-/** Rows whose texts stand for those of a table. */
-const SAMPLE_ROWS = 20
+type Narrowing = Pick<QueryPlan, 'table' | 'query' | 'box' | 'key'>
 
-function rowFacts(db: Db, table: LoaderTable): RowFacts {
-  const name = tableSql(table)
+/** Counts the rows that an index leaves for a condition, as `matchesById` uses the indexes. */
+function rowFacts(db: Db, plan: Narrowing): RowFacts {
+  const name = tableSql(plan.table)
+  const all = oneValue<number>(db, `SELECT coalesce(max(${ROW_ID}), 0) FROM ${name}`)
   return {
-    rows: Number(statement<number>(db, `SELECT coalesce(max(${ROW_ID}), 0) FROM ${name}`).pluck().get()),
-    meanChars(column) {
-      const sample = `SELECT ${identifier(column)} AS value FROM ${name} LIMIT ${SAMPLE_ROWS}`
-      // the head of a value has its length: the value itself is not read
-      const sql = `SELECT coalesce(avg(octet_length(value)), 0) FROM (${sample})`
-      return Number(db.prepare(sql).pluck().get())
-    },
+    rows: Math.min(all, rowsOfIndex(db, plan)),
+    meanBytes: (column) => meanBytes(db, name, identifier(column)),
   }
+}
+
+function rowsOfIndex(db: Db, { table, query, box, key }: Narrowing): number {
+  if (box === 'empty') return 0
+  if (box !== undefined) return query.isNowhereIn === true ? Infinity : rowsInBox(db, table, box)
+  return key.length === 0 || query.span !== undefined ? Infinity : rowsOfKey(db, { table, key })
+}
+
+/** Rows of a key that are counted at most: with so many it narrows nothing. */
+const MAX_COUNTED = 100_000
+
+function rowsOfKey(db: Db, plan: Pick<QueryPlan, 'table' | 'key'>): number {
+  const count = statement<number>(db, `SELECT count(*) FROM (${byKeySql(plan)})`).pluck()
+  const found = Number(count.get(...plan.key.map(({ value }) => value), MAX_COUNTED))
+  return found < MAX_COUNTED ? found : Infinity
+}
+
+/** Rows of the runs whose boxes meet a box: at least as many as lie in it. */
+function rowsInBox(db: Db, table: LoaderTable, [west, south, east, north]: Bbox): number {
+  const where = 'max_lng >= ? AND min_lng <= ? AND max_lat >= ? AND min_lat <= ?'
+  const sql = `SELECT coalesce(sum(row_count), 0) FROM ${indexSql(table)} WHERE ${where}`
+  return oneValue<number>(db, sql, west, east, south, north)
 }
 
 /** Lets a statement be ended between two rows, before the condition is tested. */
@@ -148,7 +168,7 @@ export function windowSql(plan: QueryPlan, select: string): string {
 /**
  * Returns SQL that reads the ids of rows with the plan's key values. Bound: the values, the number of rows.
  */
-export function byKeySql(plan: QueryPlan): string {
+export function byKeySql(plan: Pick<QueryPlan, 'table' | 'key'>): string {
   const isKey = plan.key.map(({ column }) => `t.${identifier(column)} = ?`).join(' AND ')
   return `SELECT t.${ROW_ID} FROM ${tableSql(plan.table)} AS t WHERE ${isKey} LIMIT ?`
 }

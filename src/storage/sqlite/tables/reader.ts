@@ -41,15 +41,18 @@ const DEFAULT_PATHS: QueryPaths = {
  * @param db sees committed rows only
  */
 export function createTableReader(db: Db, options: TableReaderOptions): TableReader {
-  const env = (): ValueEnv => ({ timeZoneMin: options.timeZoneMin, nowUs: BigInt(options.nowUs()) })
+  const reading = (signal: AbortSignal | undefined): Reading => ({
+    db,
+    options,
+    env: { timeZoneMin: options.timeZoneMin, nowUs: BigInt(options.nowUs()) },
+    pause: createPause(signal, SLICE_MS, options.nextTurn),
+  })
   return {
     find: async (name) => findTable(db, name),
     list: async () => listTables(db),
     dataVersion: async (table) => dataVersionOf(db, table) ?? -1,
-    pages: (table, query, signal, paths = DEFAULT_PATHS) =>
-      readPages({ db, options, env: env(), pause: createPause(signal, SLICE_MS) }, table, query, paths),
-    count: (table, query, signal, paths = DEFAULT_PATHS) =>
-      countRows({ db, options, env: env(), pause: createPause(signal, SLICE_MS) }, table, query, paths),
+    pages: (table, query, signal, paths = DEFAULT_PATHS) => readPages(reading(signal), table, query, paths),
+    count: (table, query, signal, paths = DEFAULT_PATHS) => countRows(reading(signal), table, query, paths),
   }
 }
 

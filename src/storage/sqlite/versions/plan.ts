@@ -11,6 +11,7 @@ import {
   requiredValue,
   type Term,
 } from '../../columns/condition.js'
+import { checkCost } from '../../columns/condition-cost.js'
 import { plainDecimal } from '../../columns/decimal-type.js'
 import { type OrderTerm, parseOrder } from '../../columns/order.js'
 import type { StateColumn } from '../../columns/state-column.js'
@@ -18,6 +19,7 @@ import { type StatePaths, type StateQuery, TRANSACTION_RANGE } from '../../state
 import { compileCondition } from '../connection/condition-sql.js'
 import { type Db, identifier } from '../connection/database.js'
 import { dropArea, keepArea } from '../connection/sql-functions.js'
+import { stateFacts } from './state-facts.js'
 import { mergedSql, rowIdSql } from './state-sql.js'
 import type { TableState, VersionedTable } from './versioned-table.js'
 
@@ -46,7 +48,7 @@ export interface StatePlan {
  *
  * @param db connection that will run it: it holds the areas of the condition
  * @param paths places of the query's parts in the caller's params, for messages
- * @throws AppError BAD_CONDITION, INVALID_PARAMS for an unknown column
+ * @throws AppError BAD_CONDITION, TOO_EXPENSIVE, INVALID_PARAMS for an unknown column
  */
 export function planState(
   db: Db,
@@ -68,6 +70,9 @@ export function planState(
   }
   try {
     const parsed = parseCondition(query.conds, { columns: scope, env }, paths.conds)
+    const keyTerms = keyTermsOf(state.table, parsed)
+    const box = withinBox(state, query) ?? boxOf(state, parsed)
+    checkCost(parsed, paths.conds, () => stateFacts(db, state, { keyTerms, box }))
     const sqlOf = (name: string) => mergedSql(state, requireColumn(state, name))
     const condition = compileCondition(parsed, { sqlOf, keepArea: keep })
     const terms = otherTerms(state, query, keep)
@@ -78,8 +83,8 @@ export function planState(
       columns,
       where: [...terms.map(({ sql }) => sql), ...aliveSql(state, condition.sql), condition.sql].join(' AND '),
       params: [...terms.flatMap(({ params }) => params), ...condition.params],
-      keyTerms: condition.sql === '1' ? [] : keyTermsOf(state.table, parsed),
-      box: withinBox(state, query) ?? boxOf(state, parsed),
+      keyTerms: condition.sql === '1' ? [] : keyTerms,
+      box,
       release,
     }
   } catch (error) {

@@ -3,7 +3,7 @@ import { TRANSACTION_RANGE } from '../../states.js'
 import { type Db, statement } from '../connection/database.js'
 import { readByIds } from '../connection/read-some.js'
 import { findCandidates, findCandidatesOrNowhere } from '../tables/candidates.js'
-import { createSorter } from '../tables/sort.js'
+import { createSorter, takeSorted } from '../tables/sort.js'
 import { planState, requireColumn, type StatePlan } from './plan.js'
 import {
   beganAtSql,
@@ -173,27 +173,33 @@ async function* readById(reading: StateReading, plan: StatePlan): AsyncGenerator
 }
 
 /**
- * Sorts ids by their keys first, then reads the rows page by page. Memory: one id and its keys per matching
- * row.
+ * Sorts ids by their keys first, then reads the rows page by page. The memory of the keys is bounded; the
+ * state is read again for rows that do not fit.
  */
 async function* readSorted(reading: StateReading, plan: StatePlan): AsyncGenerator<StateRow[]> {
-  const { db, pageRows, pause } = reading
+  const { pageRows, pause } = reading
   const { offset = 0, limit = Infinity } = plan.query
   const sorter = createSorter(
     plan.order.map((term) => term.isDescending),
     offset + limit,
   )
   const keys = plan.order.map(({ column }) => sortSql(plan.state, requireColumn(plan.state, column)))
-  const readKeys = prepare<StateRow>(db, plan, plan.where, [rowIdSql(plan.state), ...keys].join(', '))
-  for await (const ids of idSteps(reading, plan, 0)) {
-    for (const [rowId, ...values] of readKeys(ids)) sorter.add({ rowId: Number(rowId), keys: values })
+  const readKeys = preparePages(reading, plan, plan.where, [rowIdSql(plan.state), ...keys].join(', '))
+  const scan = async () => {
+    for await (const ids of idSteps(reading, plan, 0)) {
+      for (const page of readKeys(ids))
+        for (const [rowId, ...values] of page) sorter.add({ rowId: Number(rowId), keys: values })
+    }
   }
-  for (let skip = offset; skip > 0; skip -= pageRows) {
-    sorter.take(Math.min(skip, pageRows))
+  const take = (count: number) => takeSorted(sorter, scan, count)
+  await scan()
+  for (let skip = offset; skip > 0; ) {
+    const { length } = await take(Math.min(skip, pageRows))
+    skip = length === 0 ? 0 : skip - length
     await pause()
   }
   const read = preparePages(reading, { ...plan, params: [] }, '1')
-  for (let page = sorter.take(pageRows); page.length > 0; page = sorter.take(pageRows)) {
+  for (let page = await take(pageRows); page.length > 0; page = await take(pageRows)) {
     await pause()
     reading.check?.()
     yield* read(page)
@@ -303,8 +309,9 @@ function preparePages(
   { db, pageRows }: StateReading,
   plan: StatePlan,
   where: string,
+  select: string = selectOf(plan),
 ): (ids: ArrayLike<number>) => Generator<StateRow[]> {
-  const sql = stateSql(plan.state, where, selectOf(plan))
+  const sql = stateSql(plan.state, where, select)
   const made = (where === '1' ? statement(db, sql) : db.prepare(sql)).raw().safeIntegers()
   const { tx } = plan.state
   const paramsOf = (ids: string) => [tx === 'current' ? { ids } : { ids, tx }, ...plan.params]

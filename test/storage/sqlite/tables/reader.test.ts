@@ -344,3 +344,21 @@ t.test('reader: a key that very many rows share is found along the table', async
   t.equal(await tables.reader.count(table, { conds: { '=': ['sensor', 'a'] } }), 100_001)
   t.equal(await tables.reader.count(table, { conds: { '=': ['sensor', 'b'] } }), 1)
 })
+
+t.test('reader: order of texts that do not fit into memory at once', async (t) => {
+  const tables = openTables()
+  const table = tables.register('long', [{ name: 'n', udtName: 'int4' }, { name: 'note' }], ['n'])
+  const text = 'x'.repeat(100_000)
+  const at = (n: number) => (n * 37) % 200
+  await tables.put(
+    table,
+    Array.from({ length: 200 }, (_, n) =>
+      feature(null, { n, note: `${String(at(n)).padStart(3, '0')}${text}` }),
+    ),
+  )
+  const order = async (query: TableQuery) =>
+    (await tables.read(table, { columns: ['n'], ...query })).map(({ properties }) => at(Number(properties.n)))
+  const all = Array.from({ length: 200 }, (_, place) => place)
+  t.same(await order({ order: 'note' }), all, '40 MB of keys')
+  t.same(await order({ order: '-note', offset: 150, limit: 20 }), all.toReversed().slice(150, 170))
+})

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { Stored } from '../../../../src/storage/columns/column-type.js'
-import { compareStored, createSorter } from '../../../../src/storage/sqlite/tables/sort.js'
+import { compareStored, createSorter, takeSorted } from '../../../../src/storage/sqlite/tables/sort.js'
 
 t.test('compareStored: numbers, then text, then bytes, null last', async (t) => {
   const ascending: Stored[] = [
@@ -50,4 +50,54 @@ t.test('property: a sorter gives what one sort of all rows gives, however many a
     ),
     { numRuns: 40 },
   )
+})
+
+t.test('property: in little memory, several passes give what one gives', async () => {
+  const key = fc.option(fc.oneof(fc.integer({ min: 0, max: 9 }), fc.stringMatching(/^[ab]{0,9}$/)))
+  const property = fc.asyncProperty(
+    fc.array(key, { maxLength: 120 }),
+    fc.boolean(),
+    fc.integer({ min: 1, max: 5000 }),
+    fc.integer({ min: 1, max: 50 }),
+    fc.constantFrom(Infinity, 7, 60),
+    async (keys, isDescending, maxBytes, perTake, most) => {
+      const all = async (bytes: number | undefined) => {
+        const sorter = createSorter([isDescending], most, bytes)
+        let passes = 0
+        const scan = async () => {
+          passes++
+          for (const [rowId, one] of keys.entries()) sorter.add({ rowId, keys: [one] })
+        }
+        await scan()
+        const found: number[] = []
+        while (found.length < most) {
+          const ids = await takeSorted(sorter, scan, Math.min(perTake, most - found.length))
+          if (ids.length === 0) break
+          found.push(...ids)
+        }
+        return { text: found.join(), passes }
+      }
+      const expected = await all(undefined)
+      const found = await all(maxBytes)
+      if (expected.passes !== 1) throw new Error('one pass is enough')
+      if (found.text !== expected.text) throw new Error(`found ${found.text}, expected ${expected.text}`)
+    },
+  )
+  await fc.assert(property, { numRuns: 400 })
+})
+
+t.test('sorter: a pass holds as many rows as its memory, and one row whatever its size', async (t) => {
+  for (const [chars, maxBytes, most] of [
+    [1000, 100_000, Infinity],
+    [1000, 100_000, 100],
+    [1_000_000, 1000, Infinity],
+  ] as const) {
+    const sorter = createSorter([false], most, maxBytes)
+    for (let rowId = 0; rowId < 200; rowId++)
+      sorter.add({ rowId, keys: [`${String(rowId % 100).padStart(3, '0')}${'x'.repeat(chars)}`] })
+    const held = sorter.take(200).length
+    const fits = Math.max(1, Math.floor(maxBytes / (2 * chars)))
+    t.ok(held >= 1 && held <= fits, `${held} rows of ${chars} characters in ${maxBytes} bytes`)
+    t.ok(sorter.again(), 'others are left')
+  }
 })

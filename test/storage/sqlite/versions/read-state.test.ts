@@ -362,3 +362,19 @@ t.test('state: an area of a large cited table is searched with pauses', async (t
   t.equal(count, 9000)
   t.ok(pauses > 5, `${pauses} pauses: between runs, and one for each step of ids`)
 })
+
+t.test('state: order of texts that do not fit into memory at once', async (t) => {
+  const { store, close } = openDatasets(path.join(t.testdir(), 'data.db'), 50)
+  t.teardown(close)
+  await store.create(definition('long', columns('k int', 'note text'), ['k']))
+  const text = 'x'.repeat(100_000)
+  const at = (k: number) => (k * 37) % 200
+  const records = Array.from({ length: 200 }, (_, k) => [k, `${String(at(k)).padStart(3, '0')}${text}`])
+  await store.put('long', records, 'error')
+  await store.cite('c', 'long')
+  const order = async (query: StateQuery) =>
+    (await allRecords(store, 'c', { columns: ['k'], ...query })).map(({ k }) => at(Number(k)))
+  const all = Array.from({ length: 200 }, (_, place) => place)
+  t.same(await order({ order: 'note' }), all, '40 MB of keys')
+  t.same(await order({ order: '-note', offset: 150, limit: 20 }), all.toReversed().slice(150, 170))
+})

@@ -1,0 +1,59 @@
+import type { Bbox } from '../../../geo/types.js'
+import type { Operand } from '../../columns/condition.js'
+import type { RowFacts } from '../../columns/condition-cost.js'
+import { type Db, identifier, oneValue, statement } from '../connection/database.js'
+import { meanBytes } from '../connection/mean-bytes.js'
+import { indexSql, ROW_ID } from '../tables/ddl.js'
+import { versionNames } from '../tables/version-names.js'
+import { boxIdsSql, keyIdsSql } from './state-sql.js'
+import type { TableState } from './versioned-table.js'
+
+/** Rows of an index that are counted at most: with more the whole state is read, see `read-state.ts`. */
+const MAX_COUNTED = 50_000
+
+/** What narrows a query: see `StatePlan`. */
+interface Narrowing {
+  readonly keyTerms: readonly { readonly sql: string; readonly params: readonly Operand[] }[]
+  readonly box: { readonly slot: number; readonly bbox: Bbox } | 'empty' | undefined
+}
+
+/** Counts the rows that an index leaves for a condition; the lengths are those of the current rows. */
+export function stateFacts(db: Db, state: TableState, { keyTerms, box }: Narrowing): RowFacts {
+  const { current } = versionNames(state.table)
+  const newest = oneValue<number>(db, `SELECT coalesce(max(${ROW_ID}), 0) FROM ${current}`)
+  const ofKey = keyTerms.length === 0 ? Infinity : rowsOfKey(db, state, keyTerms)
+  const ofIndex = ofKey < Infinity || box === undefined ? ofKey : rowsInBox(db, state, box)
+  return {
+    rows: Math.min(state.lastRowId, newest, ofIndex),
+    meanBytes: (column) => meanBytes(db, current, identifier(column)),
+  }
+}
+
+function rowsOfKey(db: Db, state: TableState, keyTerms: Narrowing['keyTerms']): number {
+  const params = keyTerms.flatMap((term) => term.params)
+  const sql = `SELECT count(*) FROM (${keyIdsSql(state, keyTerms)})`
+  const found = db
+    .prepare<unknown[], number>(sql)
+    .pluck()
+    .get({ count: MAX_COUNTED }, ...params, ...params)
+  return boundOf(found)
+}
+
+function rowsInBox(db: Db, state: TableState, box: NonNullable<Narrowing['box']>): number {
+  if (box === 'empty') return 0
+  const { slot, bbox } = box
+  const [west, south, east, north] = bbox
+  const { loader } = state.table
+  if (loader === undefined) {
+    const count = statement<number>(db, `SELECT count(*) FROM (${boxIdsSql(state, slot)})`).pluck()
+    return boundOf(count.get({ west, south, east, north, count: MAX_COUNTED }))
+  }
+  if (state.columns[slot]?.name !== 'location') return Infinity // the index has no other column
+  const where = 'max_lng >= ? AND min_lng <= ? AND max_lat >= ? AND min_lat <= ?'
+  const sql = `SELECT coalesce(sum(row_count), 0) FROM ${indexSql(loader)} WHERE ${where}`
+  return oneValue<number>(db, sql, west, east, south, north)
+}
+
+function boundOf(found: number | undefined): number {
+  return found === undefined || found >= MAX_COUNTED ? Infinity : found
+}
