@@ -142,7 +142,7 @@ const WIRING = ['gateway', 'cli']
 const NO_BUILTINS = ['routing', 'geo', 'risk']
 
 /** Folders of `test/` without a counterpart in `src/`; `docs/contributing.md` says what they hold. */
-const TEST_FOLDERS = ['e2e', 'browser', 'docs', 'scripts']
+const TEST_FOLDERS = ['e2e', 'browser', 'docs', 'scenarios', 'scripts']
 
 /** npm package → the rooms that own it. */
 const OWNERS: Record<string, readonly string[]> = {

@@ -1,18 +1,15 @@
 import type { Matrix } from '../routing/search/matrix.js'
 import { roundHours } from './features.js'
 
-const MS_PER_HOUR = 3_600_000
-
 /**
- * Writes the result of `routing.matrix`: a row for each source, null where there is no path. Costs are the
- * searched costs, which are rounded to whole milliseconds a link.
+ * Writes the result of `routing.matrix`: a row for each source, null where there is no path.
  *
  * @returns JSON text
  */
 export function matrixText(map: string, matrix: Matrix): string {
   return JSON.stringify({
     map,
-    costs: rowsOf(matrix, (at) => roundHours(matrix.costMs[at]! / MS_PER_HOUR)),
+    costs: rowsOf(matrix, (at) => roundHours(matrix.costH[at]!)),
     times: rowsOf(matrix, (at) => roundHours(matrix.timeH[at]!)),
     lengths: rowsOf(matrix, (at) => matrix.lengthMm[at]! / 1000),
   })

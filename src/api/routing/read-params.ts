@@ -4,7 +4,8 @@ import { describeFound } from '../../fault-text.js'
 import { countPositions } from '../../geo/coordinates.js'
 import { isFault } from '../../geo/fault.js'
 import { parseGeometry } from '../../geo/parse-geometry.js'
-import type { MultiPolygon, Polygon } from '../../geo/types.js'
+import { coversArea } from '../../geo/ring-area.js'
+import type { MultiPolygon, Polygon, Position } from '../../geo/types.js'
 import type { RequestPoint } from '../../route-answer/request-point.js'
 import type { RoutingContext } from './context.js'
 
@@ -67,11 +68,34 @@ export function readPolygons(
     const geometry = parseGeometry(polygon, path)
     if (isFault(geometry))
       throw invalid(geometry.path, `found ${geometry.found}, expected ${geometry.expected}`)
-    return geometry as Polygon | MultiPolygon // the schema has checked `type`
+    const area = geometry as Polygon | MultiPolygon // the schema has checked `type`
+    checkCoversArea(area, `${path}.coordinates`)
+    return area
   })
   const found = areas.reduce((sum, { coordinates }) => sum + countPositions(coordinates), 0)
   checkCount('positions of avoid_polygons', found, maxAvoidPositions)
   return areas
+}
+
+/**
+ * Checks that an area is one: a polygon without rings, or a ring that is a line, would close no road.
+ *
+ * @throws AppError INVALID_PARAMS
+ */
+function checkCoversArea({ type, coordinates }: Polygon | MultiPolygon, path: string): void {
+  const checkRings = (rings: readonly Position[][], at: string) => {
+    if (rings.length === 0) throw invalid(at, 'found no ring, expected a ring around an area')
+    for (const [i, ring] of rings.entries()) {
+      if (coversArea(ring)) continue
+      throw invalid(`${at}[${i}]`, 'found a ring without an area, expected one around an area')
+    }
+  }
+  if (type === 'Polygon') {
+    checkRings(coordinates, path)
+    return
+  }
+  if (coordinates.length === 0) throw invalid(path, 'found no polygon, expected at least one')
+  for (const [i, rings] of coordinates.entries()) checkRings(rings, `${path}[${i}]`)
 }
 
 /** Checks the length of a list. @throws AppError TOO_MANY_ITEMS */

@@ -52,8 +52,8 @@ export function forceJunctions(roads: RoadData, wayOfId: WayOfId): WayEnds {
   const force = (node: number | undefined) => {
     if (node !== undefined && node < nodeState.length) nodeState[node]! |= NODE_STATE.FORCED
   }
-  for (const { isRule, viaNode, viaWays } of roads.restrictions) {
-    if (!isRule) continue
+  // also those that become notes only: a note needs the links of its restriction
+  for (const { viaNode, viaWays } of roads.restrictions) {
     if (viaNode !== undefined) force(findId(nodeId, viaNode, 0))
     for (const id of viaWays) {
       const way = wayOfId.get(id)

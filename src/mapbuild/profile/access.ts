@@ -12,8 +12,9 @@ const RESTRICTED = setOf(`
 const YES = setOf('yes permissive designated official public allowed hov discouraged tolerated')
 const NO = setOf(`
   no none agricultural forestry farm logging emergency fire police ambulance
-  psv bus taxi tourist_bus hgv goods military maintenance authorized authorised
-  service foot bicycle horse snowmobile use_sidepath dismount impassable closed`)
+  psv bus minibus coach taxi share_taxi tourist_bus hgv goods military maintenance
+  emergency_vehicle authorized authorised service foot bicycle horse snowmobile use_sidepath
+  dismount impassable closed`)
 
 /**
  * Access by the tags of an object. The most specific key with a known value wins, and of one key the variant
@@ -30,6 +31,17 @@ export function accessOf(tags: Tags, keys: readonly string[], direction?: Direct
     if (found !== undefined) return found
   }
   return undefined
+}
+
+/**
+ * Returns true where the tags say that a traveller may use a way, as ways need that are closed by their
+ * class.
+ *
+ * @param keys most specific first
+ */
+export function isOpened(tags: Tags, keys: readonly string[], direction: Direction): boolean {
+  const access = accessOf(tags, keys, direction)
+  return access === 'yes' || access === 'restricted'
 }
 
 /**

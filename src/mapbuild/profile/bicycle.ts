@@ -1,5 +1,5 @@
 import type { Tags } from '../extract/osm-objects.js'
-import { accessOf } from './access.js'
+import { accessOf, type Direction, isOpened } from './access.js'
 import { maxspeedOf } from './maxspeed.js'
 import { notesOf } from './notes.js'
 import { type Oneway, onewayOf, onewayValue } from './oneway.js'
@@ -87,8 +87,6 @@ export const bicycleProfile: Profile = {
 
 function bicycleRule(tags: Tags): WayRule | undefined {
   const isFerry = tags.get('route') === 'ferry'
-  const kmh = isFerry ? FERRY_KMH : rideKmh(tags)
-  if (kmh === undefined) return undefined
   const isPushed = tags.get('bicycle') === 'dismount'
   return makeWayRule(tags, {
     oneway: bicycleOneway(tags),
@@ -97,20 +95,22 @@ function bicycleRule(tags: Tags): WayRule | undefined {
     isTransport: isFerry,
     notes: notesOf(tags, ACCESS_KEYS, false),
     kmh: (direction) => {
-      const limitKmh = isFerry ? undefined : maxspeedOf(tags, direction, ['bicycle'])
-      return Math.min(kmh, limitKmh ?? kmh)
+      if (isFerry) return FERRY_KMH
+      const kmh = rideKmh(tags, direction)
+      if (kmh === undefined) return undefined
+      return Math.min(kmh, maxspeedOf(tags, direction, ['bicycle']) ?? kmh)
     },
   })
 }
 
 /** Riding or pushing speed; undefined where bicycles may not go. */
-function rideKmh(tags: Tags): number | undefined {
+function rideKmh(tags: Tags, direction: Direction): number | undefined {
   const highway = tags.get('highway') ?? ''
-  const bicycle = accessOf(tags, ['bicycle'])
-  if (tags.get('motorroad') === 'yes' && bicycle === undefined) return undefined
+  if (tags.get('motorroad') === 'yes' && accessOf(tags, ['bicycle'], direction) === undefined)
+    return undefined
   const ride = lookUp(CLASS_KMH, highway)
   const push = lookUp(PUSH_KMH, highway)
-  const isRideable = ride !== undefined || bicycle === 'yes' || bicycle === 'restricted'
+  const isRideable = ride !== undefined || isOpened(tags, ['bicycle'], direction)
   if (ride === undefined && push === undefined && !(BY_TAG.has(highway) && isRideable)) return undefined
   if (tags.get('bicycle') === 'dismount') return push ?? WALK_KMH
   if (!isRideable || highway === 'steps') return push

@@ -1,5 +1,5 @@
 import type { Tags } from '../extract/osm-objects.js'
-import { accessOf, type Direction } from './access.js'
+import { accessOf, type Direction, isOpened } from './access.js'
 import { type CountryLimits, limitsOf } from './countries.js'
 import { maxspeedOf } from './maxspeed.js'
 import { notesOf } from './notes.js'
@@ -37,14 +37,17 @@ const CLASS_KMH: Record<string, number> = {
   service: 20,
   road: 30,
 }
-/** Ways that are not roads: open to cars only where a tag for motor vehicles says so. */
+/** Ways that are not roads: open to cars only where a tag for vehicles says so. */
 const BY_TAG = setOf('track pedestrian path footway cycleway bridleway busway bus_guideway')
 const BY_TAG_KMH = 12
 /** Speeds where no duration is tagged: OSRM's 5 and 10 km/h, divided by 0.8 as above. */
 const FERRY_KMH = 6
 const SHUTTLE_TRAIN_KMH = 12
-/** Kinds of service road with half the speed. */
-const SLOW_SERVICES = setOf('parking_aisle driveway alley drive-through drive-thru parking')
+/**
+ * Kinds of service road with half the speed: OSRM, too, prefers to go round them. Driveways lead to a place,
+ * and are no short cuts: they have the speed of other service roads.
+ */
+const SLOW_SERVICES = setOf('parking_aisle alley drive-through drive-thru parking')
 const SLOW_SERVICE_FACTOR = 0.5
 
 /** Barriers that cars can pass unless access tags say otherwise. */
@@ -78,14 +81,14 @@ export const carProfile: Profile = {
 function carRule(tags: Tags, country: string | null): WayRule | undefined {
   const isFerry = tags.get('route') === 'ferry'
   const isTransport = isFerry || tags.get('route') === 'shuttle_train'
-  const baseKmh = isTransport ? (isFerry ? FERRY_KMH : SHUTTLE_TRAIN_KMH) : classKmh(tags, country)
-  if (baseKmh === undefined || isUnusable(tags)) return undefined
+  if (isUnusable(tags)) return undefined
+  const transportKmh = isFerry ? FERRY_KMH : SHUTTLE_TRAIN_KMH
   return makeWayRule(tags, {
     oneway: onewayOf(tags, MODES),
     accessKeys: ACCESS_KEYS,
     isTransport,
     notes: notesOf(tags, ACCESS_KEYS, true),
-    kmh: (direction) => (isTransport ? baseKmh : speedKmh(tags, direction, baseKmh)),
+    kmh: (direction) => (isTransport ? transportKmh : speedKmh(tags, direction, country)),
   })
 }
 
@@ -100,17 +103,24 @@ function isUnusable(tags: Tags): boolean {
   )
 }
 
+/** A tagged limit replaces the speed of the class; the surface of the road limits both. */
+function speedKmh(tags: Tags, direction: Direction, country: string | null): number | undefined {
+  const classSpeedKmh = classKmh(tags, direction, country)
+  if (classSpeedKmh === undefined) return undefined
+  const limitKmh = maxspeedOf(tags, direction, MODES) ?? classSpeedKmh
+  const slowed = SLOW_SERVICES.has(tags.get('service') ?? '') ? limitKmh * SLOW_SERVICE_FACTOR : limitKmh
+  return Math.max(1, Math.min(slowed, surfaceLimitKmh(tags)))
+}
+
 /** Speed by highway class; undefined where cars may not go. */
-function classKmh(tags: Tags, country: string | null): number | undefined {
+function classKmh(tags: Tags, direction: Direction, country: string | null): number | undefined {
   const highway = tags.get('highway') ?? ''
   const kmh = lookUp(CLASS_KMH, highway)
   if (kmh !== undefined) return Math.min(kmh, legalKmh(highway, country))
   if (!BY_TAG.has(highway)) return undefined
-  // a grade 1 track is a paved road; any other way needs a tag that allows motor vehicles
-  const keys = highway === 'track' ? ACCESS_KEYS : ['motorcar', 'motor_vehicle']
-  const access = accessOf(tags, keys)
+  // a grade 1 track is a paved road; any other way needs a tag that allows vehicles
   if (highway === 'track' && tags.get('tracktype') === 'grade1') return BY_TAG_KMH
-  return access === 'yes' || access === 'restricted' ? BY_TAG_KMH : undefined
+  return isOpened(tags, highway === 'track' ? ACCESS_KEYS : MODES, direction) ? BY_TAG_KMH : undefined
 }
 
 /** Legal limit on a highway class in a country, km/h; Infinity when no country is given. */
@@ -121,13 +131,6 @@ function legalKmh(highway: string, country: string | null): number {
   if (highway.startsWith('trunk')) return limits.trunk
   if (highway === 'living_street') return limits.livingStreet
   return highway === 'residential' ? limits.urban : limits.rural
-}
-
-/** A tagged limit replaces the speed of the class; the surface of the road limits both. */
-function speedKmh(tags: Tags, direction: Direction, classSpeedKmh: number): number {
-  const limitKmh = maxspeedOf(tags, direction, MODES) ?? classSpeedKmh
-  const slowed = SLOW_SERVICES.has(tags.get('service') ?? '') ? limitKmh * SLOW_SERVICE_FACTOR : limitKmh
-  return Math.max(1, Math.min(slowed, surfaceLimitKmh(tags)))
 }
 
 /** True for bollards and the like. Gates are open unless they are locked or their access tags say no. */

@@ -1,5 +1,5 @@
 import type { Tags } from '../extract/osm-objects.js'
-import { accessOf } from './access.js'
+import { accessOf, type Direction, isOpened } from './access.js'
 import { notesOf } from './notes.js'
 import { onewayValue } from './oneway.js'
 import type { Profile, WayRule } from './profile.js'
@@ -52,25 +52,25 @@ export const footProfile: Profile = {
 
 function footRule(tags: Tags): WayRule | undefined {
   const isFerry = tags.get('route') === 'ferry'
-  const kmh = isFerry ? FERRY_KMH : walkKmh(tags)
-  if (kmh === undefined) return undefined
   return makeWayRule(tags, {
     oneway: onewayValue(tags.get('oneway:foot')) ?? 'both',
     accessKeys: ACCESS_KEYS,
     isTransport: isFerry,
     notes: notesOf(tags, ACCESS_KEYS, false),
-    kmh: () => kmh,
+    kmh: (direction) => (isFerry ? FERRY_KMH : walkKmh(tags, direction)),
   })
 }
 
 /** Walking speed; undefined where people may not walk. */
-function walkKmh(tags: Tags): number | undefined {
+function walkKmh(tags: Tags, direction: Direction): number | undefined {
   const highway = tags.get('highway') ?? ''
-  const foot = accessOf(tags, ['foot'])
   const isPlatform = tags.get('railway') === 'platform' || tags.get('man_made') === 'pier'
-  const isWalkable = WALKABLE.has(highway) && !(tags.get('motorroad') === 'yes' && foot === undefined)
-  if (!isWalkable && !(isPlatform && highway === '') && !(BY_TAG.has(highway) && foot !== undefined))
-    return undefined
+  const isMotorRoad = tags.get('motorroad') === 'yes' && accessOf(tags, ['foot'], direction) === undefined
+  const isOpen =
+    (WALKABLE.has(highway) && !isMotorRoad) ||
+    (isPlatform && highway === '') ||
+    (BY_TAG.has(highway) && isOpened(tags, ['foot'], direction))
+  if (!isOpen) return undefined
   if (highway === 'steps') return STEPS_KMH
   return WALK_KMH * (lookUp(SURFACE_FACTOR, tags.get('surface')) ?? 1)
 }

@@ -26,6 +26,11 @@ const LIMITS: Record<string, string> = {
 /** Values of a limit's tag that mean no limit. */
 const NO_LIMIT = setOf('none default unsigned no_sign below_default no unknown no_indications')
 
+/** A road as wide as this is narrow for a lorry, which is up to 2.55 m wide, metres. */
+const NARROW_M = 3
+/** Smaller widths are typing errors. */
+const MIN_WIDTH_M = 1
+
 /**
  * Notes of a way: conditional tags in words, limits of size and weight, fords and tolls.
  *
@@ -51,6 +56,11 @@ export function notesOf(tags: Tags, modes: readonly string[], limits: boolean): 
       const value = tags.get(key)
       if (value !== undefined && !NO_LIMIT.has(value)) add(notes, [], `${name} ${withUnit(key, value)}`)
     }
+    const widthM = parseMetres(tags.get('width'))
+    if (widthM !== undefined && widthM >= MIN_WIDTH_M && widthM <= NARROW_M) {
+      add(notes, [], `narrow: ${widthM} m wide`)
+    }
+    if (tags.get('hov') === 'designated') add(notes, [], 'for vehicles with several people in them only')
   }
   const ford = tags.get('ford')
   if (ford !== undefined && ford !== 'no') add(notes, [], 'ford')
@@ -108,6 +118,12 @@ function add(notes: WayNotes, keyParts: readonly string[], note: string): void {
       : undefined
   if (only !== 'backward') notes.forward.push(note)
   if (only !== 'forward') notes.backward.push(note)
+}
+
+/** Parses a length in metres, such as `2.5` or `2.5 m`; undefined for other text. */
+function parseMetres(text: string | undefined): number | undefined {
+  const match = /^(\d+(?:\.\d+)?)\s*m?$/.exec(text ?? '')
+  return match === null ? undefined : Number(match[1])
 }
 
 /** Adds the unit to a bare number: OSM gives metres and tonnes without one. */

@@ -5,6 +5,7 @@ import { parseDuration } from './duration.js'
 import type { WayNotes } from './notes.js'
 import { isRoundabout, type Oneway } from './oneway.js'
 import type { DirectionRule, WayRule } from './profile.js'
+import { setOf } from './tag-values.js'
 
 /** Properties of a way that each profile reads by its own rules. */
 interface WayTraits {
@@ -14,8 +15,8 @@ interface WayTraits {
   /** a ferry or a car train: it keeps its own time, and limits of roads do not apply */
   readonly isTransport: boolean
   readonly notes: WayNotes
-  /** speed where the way is open, km/h */
-  readonly kmh: (direction: Direction) => number
+  /** speed where access tags do not close the way, km/h; undefined = its class is closed to the traveller */
+  readonly kmh: (direction: Direction) => number | undefined
 }
 
 /**
@@ -24,7 +25,7 @@ interface WayTraits {
  * @returns undefined when the way is closed in both directions
  */
 export function makeWayRule(tags: Tags, traits: WayTraits): WayRule | undefined {
-  if (traits.oneway === 'closed') return undefined
+  if (traits.oneway === 'closed' || isUnderConstruction(tags)) return undefined
   const forward = directionRule(tags, traits, 'forward')
   const backward = directionRule(tags, traits, 'backward')
   if (forward.speedDkmh === 0 && backward.speedDkmh === 0) return undefined
@@ -36,14 +37,24 @@ export function makeWayRule(tags: Tags, traits: WayTraits): WayRule | undefined 
   }
 }
 
+/** Works on a road that leave it open, as in OSRM's profiles. */
+const OPEN_WORKS = setOf('no widening minor')
+
+/** Returns true for a road that is tagged as one in use, and as closed for works. */
+function isUnderConstruction(tags: Tags): boolean {
+  const works = tags.get('construction')
+  return works !== undefined && !OPEN_WORKS.has(works)
+}
+
 /** Access may differ by direction: `motor_vehicle:backward=no`. */
 function directionRule(tags: Tags, traits: WayTraits, direction: Direction): DirectionRule {
   const { oneway, accessKeys, isTransport, notes, kmh } = traits
   const access = accessOf(tags, accessKeys, direction) ?? 'yes'
   const isOpen = access !== 'no' && (oneway === 'both' || oneway === direction)
-  if (!isOpen) return { speedDkmh: 0, flags: 0, notes: [] }
+  const speedKmh = isOpen ? kmh(direction) : undefined
+  if (speedKmh === undefined) return { speedDkmh: 0, flags: 0, notes: [] }
   return {
-    speedDkmh: Math.round(kmh(direction) * 10),
+    speedDkmh: Math.round(speedKmh * 10),
     flags:
       (access === 'restricted' ? LINK_FLAG.PRIVATE : 0) |
       (isTransport ? LINK_FLAG.FERRY : 0) |

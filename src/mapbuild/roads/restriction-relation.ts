@@ -20,8 +20,11 @@ export interface RawRestriction {
   readonly conditions: readonly string[]
 }
 
-/** Reason why a relation gives no restriction. `other`: it is none, or not for this profile. */
-type NoRestriction = 'other' | 'restrictionsUnreadable'
+/**
+ * Reason why a relation gives no restriction. `other`: it is none, or not for this profile;
+ * `restrictionsOnRed`: it forbids to turn at a red light, which a route does not know about.
+ */
+type NoRestriction = 'other' | 'restrictionsUnreadable' | 'restrictionsOnRed'
 
 const KIND = /^(no|only)_[a-z_]+$/
 const LEGACY_TIMES = ['day_on', 'day_off', 'hour_on', 'hour_off']
@@ -42,6 +45,7 @@ export function readRestriction(
   if (type !== 'restriction' && !profile.restrictionTags.includes(type)) return 'other'
   const rule = findRule(tags, profile)
   if (rule === undefined) return 'other'
+  if (rule.value.endsWith('_on_red')) return 'restrictionsOnRed'
   const match = KIND.exec(rule.value)
   const from = idsOf(members, 'from', 'way')
   const to = idsOf(members, 'to', 'way')

@@ -24,7 +24,8 @@ const MARGIN_E7 = 200_000
 /**
  * Computes the areas that can be reached from a point. A junction is reached when a route to it costs no more
  * than the limit, to the millisecond. Junctions at the same coordinates count as one, reached when any of
- * them is. Slices: the search, then one for each limit.
+ * them is. The area of a limit does not depend on the other limits. Slices: the search, then one for each
+ * limit.
  *
  * @param limitsMs integral
  * @returns one for each limit, in their order
@@ -43,23 +44,26 @@ export function* findIsochrones(
   // no test: only a limit makes the result undefined, which has thrown above
   if (costOf === undefined) throw new Error('the search returned no costs')
   const reachedMs = junctionCosts(graph, from, costOf)
-  yield
-  const sites = sitesNear(graph, reachedMs, widestMs)
-  // the triangulation does not depend on the limit, so it is shared as well
-  const mesh = triangulate(sites.xy, MARGIN_E7)
   const isochrones: Isochrone[] = []
   for (const limitMs of limitsMs) {
     yield
-    // four more entries: the frame around the sites, which is never in the area
-    const isInner = new Uint8Array(sites.costMs.length + 4)
-    sites.costMs.forEach((ms, site) => {
-      isInner[site] = ms <= limitMs ? 1 : 0
-    })
-    const polygons = contourOf(mesh, isInner, MAX_OUT_M, lengthNear(sites.middleE7))
-    const junctionCount = reachedMs.reduce((count, ms) => (ms <= limitMs ? count + 1 : count), 0)
-    isochrones.push({ junctionCount, polygons: polygons.map(inDegrees) })
+    isochrones.push(drawArea(graph, reachedMs, limitMs))
   }
   return isochrones
+}
+
+/** Draws the area around the junctions that a limit reaches. */
+function drawArea(graph: Graph, reachedMs: Float64Array, limitMs: number): Isochrone {
+  const sites = sitesNear(graph, reachedMs, limitMs)
+  const mesh = triangulate(sites.xy, MARGIN_E7)
+  // four more entries: the frame around the sites, which is never in the area
+  const isInner = new Uint8Array(sites.costMs.length + 4)
+  sites.costMs.forEach((ms, site) => {
+    isInner[site] = ms <= limitMs ? 1 : 0
+  })
+  const polygons = contourOf(mesh, isInner, MAX_OUT_M, lengthNear(sites.middleE7))
+  const junctionCount = reachedMs.reduce((count, ms) => (ms <= limitMs ? count + 1 : count), 0)
+  return { junctionCount, polygons: polygons.map(inDegrees) }
 }
 
 /** Returns junction → cost of its cheapest node; 0 for a junction that the point lies on. */

@@ -1,5 +1,5 @@
 import type { Snap } from '../graph/snap.js'
-import { hours } from './cost.js'
+import { hours, measure } from './cost.js'
 import { directLeg, endsOf, type SnapEnds, type Step, stepRange } from './leg.js'
 import type { PathRow } from './leg-search.js'
 import { type Searcher, throwIfStopped } from './route.js'
@@ -9,8 +9,10 @@ import type { SlicedTask } from './sliced-task.js'
 export interface Matrix {
   readonly rows: number
   readonly columns: number
-  /** integral milliseconds, Infinity = no path; where there is none, the other arrays hold 0 */
+  /** as searched: integral milliseconds, Infinity = no path; where there is none, the others hold 0 */
   readonly costMs: Float64Array
+  /** cost of the cheapest path, weighted hours, not rounded */
+  readonly costH: Float64Array
   /** driving time on the cheapest path */
   readonly timeH: Float64Array
   /** length of the cheapest path */
@@ -20,12 +22,14 @@ export interface Matrix {
 /** Cost and sums of a cheapest path. */
 interface PathTotals {
   readonly costMs: number
+  readonly costH: number
   readonly lengthMm: number
   readonly timeH: number
 }
 
 /**
- * Computes costs, times and lengths between all pairs. A slice is one row.
+ * Computes costs, times and lengths between all pairs. A slice is one row. Costs are the sums that a route
+ * has as its total cost; the cheapest path is chosen by costs that are rounded once a link.
  *
  * @throws AppError CANCELLED, SEARCH_TOO_LARGE
  */
@@ -39,10 +43,15 @@ export function* findMatrix(
   // measures of an arc, summed along each path by the search, which lists no paths
   const lengthMm = (arc: number) => segmentLengthMm[arcLink[arc]! >>> 1]!
   const timeH = (arc: number) => hours(lengthMm(arc), linkSpeed[arcLink[arc]!]!)
+  const costH = (arc: number) => {
+    const { weightedMm } = measure(profile.themes, arcLink[arc]! >>> 1, 0, lengthMm(arc))
+    return hours(weightedMm, linkSpeed[arcLink[arc]!]!)
+  }
   const goals = targets.map((snap) => endsOf(profile, snap))
   const rowOf = search.rows(
     goals.map((goal) => goal.targets),
-    [lengthMm, timeH],
+    // without themes the cost is the time
+    profile.themes.length === 0 ? [lengthMm, timeH] : [lengthMm, timeH, costH],
   )
   const matrix = createMatrix(sources.length, targets.length)
   for (const [rowAt, snap] of sources.entries()) {
@@ -55,6 +64,7 @@ export function* findMatrix(
       if (path === undefined) continue
       const at = rowAt * matrix.columns + column
       matrix.costMs[at] = path.costMs
+      matrix.costH[at] = path.costH
       matrix.timeH[at] = path.timeH
       matrix.lengthMm[at] = path.lengthMm
     }
@@ -69,6 +79,7 @@ function createMatrix(rows: number, columns: number): Matrix {
     rows,
     columns,
     costMs: new Float64Array(size).fill(Number.POSITIVE_INFINITY),
+    costH: new Float64Array(size),
     timeH: new Float64Array(size),
     lengthMm: new Float64Array(size),
   }
@@ -88,27 +99,35 @@ function pathSums(
   const costMs = row.costMs[column]!
   // also taken where the search found no path: the cost is Infinity there
   if (direct !== undefined && direct.costMs <= costMs) {
-    const [lengthMm, timeH] = sumOf(profile, direct.steps)
-    return { costMs: direct.costMs, lengthMm, timeH }
+    return { costMs: direct.costMs, ...sumOf(profile, direct.steps) }
   }
   if (costMs === Number.POSITIVE_INFINITY) return undefined
   const source = from.sources[row.source[column]!]!
   const target = to.targets[row.target[column]!]!
   // the row's sums cover whole links only; its cost includes the parts at both ends
-  const [lengthMm, timeH] = sumOf(profile, [
+  const ends = sumOf(profile, [
     { link: source.link, from: source.point, to: undefined },
     { link: target.link, from: undefined, to: target.point },
   ])
-  return { costMs, lengthMm: lengthMm + row.sums[0]![column]!, timeH: timeH + row.sums[1]![column]! }
+  const [lengthMm, timeH, costH = timeH] = row.sums.map((sum) => sum[column]!)
+  return {
+    costMs,
+    costH: ends.costH + costH!,
+    lengthMm: ends.lengthMm + lengthMm!,
+    timeH: ends.timeH + timeH!,
+  }
 }
 
-function sumOf({ graph }: Searcher['profile'], steps: readonly Step[]): [lengthMm: number, timeH: number] {
+function sumOf({ graph, themes }: Searcher['profile'], steps: readonly Step[]): Omit<PathTotals, 'costMs'> {
   let lengthMm = 0
   let timeH = 0
+  let costH = 0
   for (const step of steps) {
     const [fromMm, toMm] = stepRange(graph, step)
     lengthMm += toMm - fromMm
     timeH += hours(toMm - fromMm, graph.linkSpeed[step.link]!)
+    const { weightedMm } = measure(themes, step.link >>> 1, fromMm, toMm)
+    costH += hours(weightedMm, graph.linkSpeed[step.link]!)
   }
-  return [lengthMm, timeH]
+  return { lengthMm, timeH, costH }
 }

@@ -262,3 +262,20 @@ t.test('routing.dijkstra: a time-dependent departure takes the risk of the momen
   ])
   t.equal(late.geojson.features.length, 5)
 })
+
+t.test('routing.dijkstra: INVALID_PARAMS for closed areas that are none', async (t) => {
+  const { ask } = openSearch(t, { town: town() })
+  const square = [at(1, 1), at(2, 1), at(2, 2), at(1, 2), at(1, 1)]
+  const line = [at(1, 1), at(2, 1), at(3, 1), at(1, 1)]
+  for (const [type, coordinates, path] of [
+    ['Polygon', [], '$.avoid_polygons[0].coordinates'],
+    ['MultiPolygon', [], '$.avoid_polygons[0].coordinates'],
+    ['MultiPolygon', [[square], []], '$.avoid_polygons[0].coordinates[1]'],
+    ['Polygon', [line], '$.avoid_polygons[0].coordinates[0]'],
+    ['Polygon', [square, line], '$.avoid_polygons[0].coordinates[1]'],
+    ['MultiPolygon', [[square], [line]], '$.avoid_polygons[0].coordinates[1][0]'],
+  ] as const) {
+    const params = [{ ...base, avoid_polygons: [{ type, coordinates }] }]
+    await rejectsWith(t, ask(dijkstra, params), 'INVALID_PARAMS', { data: { faults: [{ path }] } })
+  }
+})

@@ -23,6 +23,8 @@ t.test('accessOf: the most specific key with a known value wins', async (t) => {
     [{ motor_vehicle: 'agricultural;forestry' }, 'no'],
     [{ motor_vehicle: 'agricultural;destination' }, 'restricted'],
     [{ access: 'emergency' }, 'no'],
+    [{ access: 'minibus' }, 'no'],
+    [{ access: 'share_taxi;emergency_vehicle' }, 'no'],
     [{ access: 'unknown' }, undefined],
     [{ motorcar: 'unknown', access: 'no' }, 'no'],
     [{ foot: 'yes', access: 'no' }, 'no'],

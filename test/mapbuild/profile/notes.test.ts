@@ -27,5 +27,11 @@ t.test('notesOf: conditions in words, by direction and traveller', async (t) => 
     notes({ maxheight: '3.5', maxweight: '7.5 st', maxwidth: 'none', ford: 'yes', toll: 'yes' }).forward,
     ['height limit 3.5 m', 'weight limit 7.5 st', 'ford', 'toll'],
   )
+  t.same(notes({ width: '2.2 m', hov: 'designated' }).forward, [
+    'narrow: 2.2 m wide',
+    'for vehicles with several people in them only',
+  ])
+  for (const width of ['-1', '200', '4', '0.5', 'narrow', '8\'6"'])
+    t.same(notes({ width }).forward, [], width)
   t.same(splitClauses('a @ (b; c); d @ e;; )f('), ['a @ (b; c)', 'd @ e', ')f('])
 })

@@ -21,6 +21,7 @@ t.test('readRestriction: from and to are needed, and a known kind', async (t) =>
   t.equal(read([via, way(2, 'to')]), 'restrictionsUnreadable')
   t.equal(read([way(1, 'from'), via]), 'restrictionsUnreadable')
   t.equal(read([way(1, 'from'), via, way(2, 'to')], 'maybe_left'), 'restrictionsUnreadable')
+  t.equal(read([way(1, 'from'), via, way(2, 'to')], 'no_right_turn_on_red'), 'restrictionsOnRed')
   t.match(read([way(1, 'from'), via, way(1, 'to')], 'no_u_turn'), { kind: 'no', isUTurn: true })
   t.match(read([way(1, 'from'), via, way(2, 'to')], 'only_straight_on'), { kind: 'only', isUTurn: false })
 })

@@ -11,6 +11,7 @@ import { createProfile } from '../../../src/routing/search/profile.js'
 import { createSearchState, isSettled } from '../../../src/routing/search/search-state.js'
 import { runToEnd } from '../../../src/routing/search/sliced-task.js'
 import { makeGraph } from '../../support/make-graph.js'
+import { seeded } from '../../support/random-graph.js'
 import { missingPorto, portoGraph } from '../../support/real-map.js'
 import { throwsWith } from '../../support/throws.js'
 import { at, town } from '../../support/town.js'
@@ -106,6 +107,25 @@ t.test('findIsochrones: areas hold every junction reached and no other, within 3
   t.equal(costs.filter((ms) => ms <= 1e9).length, 25, 'the streets beyond the town cannot be reached')
 })
 
+t.test('findIsochrones: the area of a limit does not depend on the other limits', async (t) => {
+  const random = seeded(5)
+  // villages some 10 km from one another: what lies between them decides where an area ends
+  const junctions = Array.from({ length: 40 }, () => [10 + random(), 50 + random()] as [number, number])
+  const roads = junctions
+    .slice(1)
+    .map((_, i) => ({ from: i, to: i + 1, speed: [50, 50] as [number, number] }))
+  const graph = makeGraph({ junctions, roads, restrictions: [] })
+  const profile = createProfile(graph)
+  const search = createDijkstraSearch(graph, profile.weights, createSearchState(graph.nodeCount))
+  const searcher = { profile, search, control: { maxSettledNodes: 1e9 } }
+  const [lng = 0, lat = 0] = junctions[20] ?? []
+  const place = snapPoint({ name: 'villages', graph }, { role: 'lonlat', lng, lat }, 1000)
+  const limits = [4_000_000, 9_000_000, 16_000_000, 1e9]
+  const together = runToEnd(findIsochrones(searcher, place, limits))
+  for (const [i, limitMs] of limits.entries())
+    t.same(runToEnd(findIsochrones(searcher, place, [limitMs])), [together[i]], `${limitMs} ms`)
+})
+
 t.test('findIsochrones: an area farther out than its town has is empty; SEARCH_TOO_LARGE', async (t) => {
   const graph = surroundedTown()
   const profile = createProfile(graph)
@@ -121,7 +141,7 @@ t.test('findIsochrones: an area farther out than its town has is empty; SEARCH_T
   const task = findIsochrones({ profile, search, control: { maxSettledNodes: 1e9 } }, place, [0, 1, 2])
   let slices = 0
   while (task.next().done !== true) slices++
-  t.equal(slices, 4, 'the search, and one for each limit')
+  t.equal(slices, 3, 'a pause before each area is drawn')
   throwsWith(
     t,
     () => runToEnd(findIsochrones({ profile, search, control: { maxSettledNodes: 3 } }, place, [1e9])),
