@@ -1,6 +1,6 @@
 import type { Words } from './en.js'
 
-/** Japanese texts of the console. The terms and their sources are listed in `docs/contributing.md`. */
+/** Japanese texts of the console. The terms and their sources are listed in `docs/console.md`. */
 export const JA: Words = {
   navMap: '地図と経路',
   navTables: 'テーブル',
@@ -81,7 +81,7 @@ export const JA: Words = {
   riskCells: 'メッシュ',
   cellsStored: '元データのまま',
   cellsDegree: '{n} 次メッシュ',
-  riskShown: '{n} 個のセルを表示中',
+  riskShown: '{n} 件を表示中',
   level: 'レベル',
   eventsTitle: 'イベントテーブル',
   eventsNone: 'テーブルがまだありません。',
@@ -119,7 +119,7 @@ export const JA: Words = {
   speed: 'km/h',
   risk: 'リスク',
   notes: '備考',
-  unnamed: '名称なし',
+  unnamed: '名前なし',
   isochroneTitle: '到達圏',
   isochroneHint: '出発地から到達できる範囲を、リスクを考慮して計算します。',
   minutes: '時間 (分、カンマ区切り)',
@@ -276,7 +276,7 @@ export const JA: Words = {
   delivered: '完了',
   failedState: '失敗',
   liveEvery: '{n} 秒ごとに更新',
-  summaryOutbox: '待機中: {waiting}　転送中: {running}　失敗: {failed}',
+  summaryOutbox: '待機中: {waiting}、転送中: {running}、失敗: {failed}',
 
   sessionsIntro: 'セッショントークンでサインインしています。トークンのスコープは、API キーと同じです。',
   yourSession: 'このセッション',
