@@ -1,24 +1,67 @@
 // Loads TypeScript sources in tests with Node's own type stripping: `./x.js` finds `./x.ts` when there is no
-// `x.js`. Their `tap` is the one of tap.mjs.
-import { existsSync, readFileSync } from 'node:fs'
+// `x.js`. Their `tap` is the one of tap.mjs. Most of the time of a short test is spent here, so what was
+// stripped is kept in build/test/stripped under the digest of its source, and a package is resolved once.
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { registerHooks, stripTypeScriptTypes } from 'node:module'
-import { fileURLToPath } from 'node:url'
+import path from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const TAP = new URL('tap.mjs', import.meta.url).href
+const STRIPPED = path.resolve('build/test/stripped')
+/** Modules of packages that files of the project import; the same for all of them. */
+const packages = new Map()
+for (const [name, file] of Object.entries(JSON.parse(process.env.TEST_PACKAGES ?? '{}')))
+  packages.set(name, { url: pathToFileURL(file).href, format: 'module', shortCircuit: true })
 
 registerHooks({
   resolve(specifier, context, nextResolve) {
-    if (specifier === 'tap' && context.parentURL?.endsWith('.ts'))
-      return { url: TAP, format: 'module', shortCircuit: true }
-    if (specifier.startsWith('.') && specifier.endsWith('.js') && context.parentURL?.endsWith('.ts')) {
-      const url = new URL(`${specifier.slice(0, -3)}.ts`, context.parentURL)
-      if (existsSync(fileURLToPath(url))) return { url: url.href, format: 'module', shortCircuit: true }
+    const { parentURL } = context
+    if (parentURL?.endsWith('.ts') !== true) return nextResolve(specifier, context)
+    if (specifier === 'tap') return { url: TAP, format: 'module', shortCircuit: true }
+    if (specifier.startsWith('.')) {
+      if (!specifier.endsWith('.js')) return nextResolve(specifier, context)
+      const url = new URL(`${specifier.slice(0, -3)}.ts`, parentURL).href
+      return isFile(url) ? { url, format: 'module', shortCircuit: true } : nextResolve(specifier, context)
     }
-    return nextResolve(specifier, context)
+    const known = packages.get(specifier)
+    if (known !== undefined) return known
+    const found = { ...nextResolve(specifier, context), shortCircuit: true }
+    packages.set(specifier, found)
+    return found
   },
   load(url, context, nextLoad) {
     if (!url.startsWith('file:') || !url.endsWith('.ts')) return nextLoad(url, context)
-    const source = stripTypeScriptTypes(readFileSync(fileURLToPath(url), 'utf8'))
-    return { format: 'module', source, shortCircuit: true }
+    return {
+      format: 'module',
+      source: stripped(readFileSync(fileURLToPath(url), 'utf8')),
+      shortCircuit: true,
+    }
   },
 })
+
+const files = new Map()
+
+function isFile(url) {
+  let found = files.get(url)
+  if (found === undefined) {
+    found = existsSync(fileURLToPath(url))
+    files.set(url, found)
+  }
+  return found
+}
+
+/** Source without types, from the cache where it is there. Two processes may write the same file at once. */
+function stripped(source) {
+  const file = path.join(STRIPPED, `${createHash('sha1').update(source).digest('hex')}.js`)
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error
+  }
+  const text = stripTypeScriptTypes(source)
+  mkdirSync(STRIPPED, { recursive: true })
+  writeFileSync(`${file}.${process.pid}`, text)
+  renameSync(`${file}.${process.pid}`, file)
+  return text
+}

@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { buildWorker } from '../../test/support/build-worker.ts'
+import { bundlePackages } from './bundle-packages.mjs'
 
 /** Folder in which tap leaves the output of each file of tests. */
 const RESULTS = '.tap/test-results'
@@ -16,8 +17,10 @@ const args = words.filter((word) => word !== '--browser')
 if (isBrowser) args.push('--include=test/browser/*.test.ts', '--exclude=test/support/**', '--jobs=2')
 
 rmSync(RESULTS, { recursive: true, force: true })
+rmSync('build/test/stripped', { recursive: true, force: true })
 const worker = path.resolve('build/test/worker.cjs')
 buildWorker(worker)
+const packages = JSON.stringify(await bundlePackages('build/test/packages'))
 // a fresh installation has tap's plugin for TypeScript built in, which slows every file down; .taprc leaves it out
 const built = 'node_modules/@tapjs/test/test-built/dist/esm/index.js'
 if (!existsSync(built) || readFileSync(built, 'utf8').includes('@tapjs/typescript'))
@@ -25,7 +28,7 @@ if (!existsSync(built) || readFileSync(built, 'utf8').includes('@tapjs/typescrip
 const startedAt = performance.now()
 const { status } = spawnSync(process.execPath, ['node_modules/tap/dist/esm/run.mjs', ...args], {
   stdio: 'inherit',
-  env: { ...process.env, TEST_WORKER_FILE: worker },
+  env: { ...process.env, TEST_WORKER_FILE: worker, TEST_PACKAGES: packages },
 })
 const tookS = (performance.now() - startedAt) / 1000
 const files = durations().sort((a, b) => b.tookMs - a.tookMs)

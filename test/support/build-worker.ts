@@ -1,8 +1,8 @@
 import { buildSync } from 'esbuild'
 
 /**
- * Writes the program as one file for the worker threads of tests, with a map back to the sources for
- * coverage.
+ * Writes the program as one file for the worker threads of tests. Its map back to the sources, for coverage,
+ * is a file beside it that it does not name: each thread would read it.
  */
 export function buildWorker(outfile: string): void {
   buildSync({
@@ -13,7 +13,7 @@ export function buildWorker(outfile: string): void {
     // an ES module's default export that is bundled into CommonJS would not be found by `require` from
     // outside
     external: ['better-sqlite3'],
-    sourcemap: 'inline',
+    sourcemap: 'external',
     sourcesContent: false,
     outfile,
     logLevel: 'error',
