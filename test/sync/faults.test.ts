@@ -25,6 +25,11 @@ t.test('classify: the scope of each status and error', async (t) => {
   t.equal(classify(new AppError('LOOP')).scope, 'final')
   t.equal(classify(new TypeError('bug')).scope, 'transfer')
   t.equal(classify(refused(503, '', { 'retry-after': '9' })).retryAfterS, 9)
+  t.equal(
+    classify(refused(503, '', { 'retry-after': ['7', '9'] })).retryAfterS,
+    7,
+    'the first of two headers',
+  )
   t.equal(classify(refused(500, `a\n\u0000${'b'.repeat(999)}`)).message.length < 240, true)
 })
 

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { AppError } from '../../src/errors.js'
 import type { Attempt } from '../../src/sync/attempt.js'
-import { unreachable } from '../../src/sync/faults.js'
+import { refused, unreachable } from '../../src/sync/faults.js'
 import { fetchModel, partsOfFetches } from '../../src/sync/fetch-model.js'
 import { attemptParts, replyOf, type Step, scriptedClient } from '../support/attempts.js'
 import { rejectsWith } from '../support/rejects-with.js'
@@ -31,7 +31,7 @@ const bytesFrom = (start: number, end = BYTES.length) => BYTES.subarray(start, e
 const partial = (start: number, body: readonly (Uint8Array | Error)[] = [bytesFrom(start)]) =>
   replyOf(206, body, { 'content-range': `bytes ${start}-${BYTES.length - 1}/${BYTES.length}` })
 
-async function setUp(t: Test, steps: Step[], listed: object[] = [REMOTE]) {
+async function setUp(t: Test, steps: Step[], listed: object[] | Error = [REMOTE]) {
   const at = await attemptParts(t)
   const queries: object[] = []
   const script = scriptedClient(steps, {
@@ -101,6 +101,15 @@ t.test('fetch: NO_AGGREGATED_MODEL when the upstream lists none', async (t) => {
   const { run, calls } = await setUp(t, [], [])
   await rejectsWith(t, run(), 'NO_AGGREGATED_MODEL', { data: { model_store_ddc: 'theirs' } })
   t.same(calls, ['model_store.model.get_info'])
+})
+
+t.test('fetch: NO_AGGREGATED_MODEL while the store of the upstream does not exist', async (t) => {
+  const { run } = await setUp(t, [], refused(404, 'no such store', {}, 'UNKNOWN_STORE'))
+  await rejectsWith(t, run(), 'NO_AGGREGATED_MODEL', { data: { model_store_ddc: 'theirs' } })
+  for (const error of [refused(404, ''), refused(500, 'broken', {}, 'INTERNAL'), BREAK]) {
+    const { run } = await setUp(t, [], error)
+    t.equal(await run().catch((thrown: unknown) => thrown), error, 'any other error is the answer')
+  }
 })
 
 t.test('fetch: the newest model of state 40 is not fetched again', async (t) => {

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
+import { parseExact } from '../../src/exact-json.js'
 import { refused, unreachable } from '../../src/sync/faults.js'
 import { pushMultipart, pushSmall } from '../../src/sync/push-multipart.js'
 import { attemptParts, replyOf, type Step, scriptedClient } from '../support/attempts.js'
@@ -19,9 +20,14 @@ const LISTED = {
   model_size: 5000,
 }
 
-async function setUp(t: Test, steps: Step[], listed: () => unknown = () => []) {
+async function setUp(
+  t: Test,
+  steps: Step[],
+  listed: () => unknown = () => [],
+  meta: Record<string, unknown> = META,
+) {
   const at = await attemptParts(t)
-  const model = await at.put(BYTES, { meta: META })
+  const model = await at.put(BYTES, { meta })
   const transfer = await at.begin('feedback')
   const queries: object[] = []
   const script = scriptedClient(steps, {
@@ -177,6 +183,17 @@ t.test('push multipart: a model that differs in one member is another one', asyn
   ]) {
     const { push } = await setUp(t, [DONE], () => [{ ...LISTED, ...change }])
     t.equal(await push(true), '{"model_id":"theirs"}', JSON.stringify(change))
+  }
+})
+
+t.test('push multipart: a number that a server rounded to a double is the same number', async (t) => {
+  const exact = parseExact('{"n":12345678901234567890}') as Record<string, unknown>
+  for (const [text, isFound] of [
+    ['{"n":12345678901234567000}', true], // the same double
+    ['{"n":12345678901234569000}', false],
+  ] as const) {
+    const { push } = await setUp(t, [DONE], () => [{ ...LISTED, model_meta: parseExact(text) }], exact)
+    t.equal(JSON.parse(await push(true)).model_id, isFound ? 'there before' : 'theirs', text)
   }
 })
 
