@@ -32,20 +32,7 @@ const PAGES: Record<string, { word: Word; make: PageMaker }> = {
 export function shell() {
   const links = Object.entries(PAGES).map(([path, { word }]) => h('a', { href: `#/${path}` }, t(word)))
   const main = h('main', { id: 'main', tabindex: -1 })
-  const menu = button(t('menu'), () => setOpen(!side.classList.contains('open')), 'small')
-  const side = h(
-    'div',
-    { class: 'side', id: 'side' },
-    h('div', { class: 'brand' }, 'Fieldgate'),
-    h('nav', { class: 'nav', 'aria-label': t('mainMenu') }, links),
-    h('div', { class: 'foot' }, appearance(), button(t('signOut'), signOut, 'small')),
-  )
-  menu.setAttribute('aria-controls', 'side')
-  const setOpen = (isOpen: boolean) => {
-    side.classList.toggle('open', isOpen)
-    menu.setAttribute('aria-expanded', String(isOpen))
-  }
-  setOpen(false)
+  const { side, menu, setOpen } = navigation(links)
   let page: Page | undefined
   const show = (focus: boolean) => {
     page?.close?.()
@@ -79,6 +66,25 @@ export function shell() {
       page?.close?.()
     },
   }
+}
+
+/** Side bar with the links to the pages, and the button that opens it on a small screen. It is closed at first. */
+function navigation(links: readonly HTMLElement[]) {
+  const side = h(
+    'div',
+    { class: 'side', id: 'side' },
+    h('div', { class: 'brand' }, 'Fieldgate'),
+    h('nav', { class: 'nav', 'aria-label': t('mainMenu') }, links),
+    h('div', { class: 'foot' }, appearance(), button(t('signOut'), signOut, 'small')),
+  )
+  const menu = button(t('menu'), () => setOpen(!side.classList.contains('open')), 'small')
+  menu.setAttribute('aria-controls', 'side')
+  const setOpen = (isOpen: boolean) => {
+    side.classList.toggle('open', isOpen)
+    menu.setAttribute('aria-expanded', String(isOpen))
+  }
+  setOpen(false)
+  return { side, menu, setOpen }
 }
 
 /** Marks the link to the page of an address in the navigation. */

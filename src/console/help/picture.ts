@@ -67,23 +67,7 @@ function draw(
   return svg(
     'svg',
     { class: 'picture', viewBox: `0 0 960 ${height}`, role: 'img', 'aria-label': t('pictureAlt') },
-    svg(
-      'defs',
-      {},
-      svg(
-        'marker',
-        {
-          id: 'tip',
-          viewBox: '0 0 8 8',
-          refX: 7,
-          refY: 4,
-          markerWidth: 8,
-          markerHeight: 8,
-          orient: 'auto-start-reverse',
-        },
-        svg('path', { d: 'M0 0L8 4L0 8z' }),
-      ),
-    ),
+    svg('defs', {}, arrowTip('tip')),
     box(6, middle - 26, 170, 52),
     text(91, middle + 5, t('picDevices'), '', 'middle'),
     arrow(178, 222, middle),
@@ -95,4 +79,10 @@ function draw(
     box(776, middle - 26, 176, 52),
     text(864, middle + 5, upstreams, '', 'middle'),
   )
+}
+
+/** Tip of an arrow, to be named by `marker-end` and `marker-start`. */
+function arrowTip(id: string): SVGElement {
+  const size = { viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 8, markerHeight: 8 }
+  return svg('marker', { id, ...size, orient: 'auto-start-reverse' }, svg('path', { d: 'M0 0L8 4L0 8z' }))
 }

@@ -20,40 +20,11 @@ export function curveEditor(
   curve: number[],
   onChange: (curve: number[]) => void,
 ): HTMLElement {
-  const values = [...curve]
-  const sliders = values.map((value, level) => {
-    const output = h('output', {}, short(value))
-    const input = h('input', {
-      type: 'range',
-      min: 0,
-      max: STEPS.length - 1,
-      step: 1,
-      value: String(stepOf(value)),
-      'aria-label': `${t('level')} ${level}`,
-      'aria-valuetext': String(value),
-      oninput: () => {
-        values[level] = STEPS[Number(input.value)] ?? 0
-        show(level)
-      },
-      onchange: () => onChange([...values]),
-    })
-    return { input, output }
-  })
-  const show = (level: number) => {
-    const value = values[level] ?? 0
-    const slider = sliders[level]
-    if (slider === undefined) return
-    slider.output.textContent = short(value)
-    slider.input.setAttribute('aria-valuetext', String(value))
-  }
+  const changed = () => onChange(sliders.map((slider) => slider.value()))
+  const sliders = curve.map((value, level) => levelSlider(level, value, changed))
   const take = (preset: readonly number[]) => {
-    preset.forEach((value, level) => {
-      values[level] = value
-      const slider = sliders[level]
-      if (slider !== undefined) slider.input.value = String(stepOf(value))
-      show(level)
-    })
-    onChange([...values])
+    preset.forEach((value, level) => void sliders[level]?.set(value))
+    changed()
   }
   return h(
     'fieldset',
@@ -67,10 +38,36 @@ export function curveEditor(
     h(
       'div',
       { class: 'curve' },
-      sliders.map(({ input, output }, level) => h('label', {}, output, input, h('span', {}, String(level)))),
+      sliders.map(({ element }) => element),
     ),
     h('p', { class: 'soft small' }, t('sensitivityHint')),
   )
+}
+
+/** Slider of one level. Its value is as given until it is moved, also between two steps. */
+function levelSlider(level: number, first: number, onChange: () => void) {
+  let value = first
+  const output = h('output', {})
+  const input = h('input', {
+    type: 'range',
+    min: 0,
+    max: STEPS.length - 1,
+    step: 1,
+    'aria-label': `${t('level')} ${level}`,
+    oninput: () => show(STEPS[Number(input.value)] ?? 0),
+    onchange: onChange,
+  })
+  const show = (next: number) => {
+    value = next
+    output.textContent = short(value)
+    input.setAttribute('aria-valuetext', String(value))
+  }
+  const set = (next: number) => {
+    input.value = String(stepOf(next))
+    show(next)
+  }
+  set(first)
+  return { element: h('label', {}, output, input, h('span', {}, String(level))), value: () => value, set }
 }
 
 /** Index of the slider value nearest to `value`. */

@@ -24,16 +24,7 @@ const SLIDER_STEPS = 288
 export function riskPanel(themes: ReadonlyMap<string, string>, view: MapView, onWeights: () => void) {
   const { show, status, fault } = riskLayer(view)
   const curves = h('div', { class: 'stack' })
-  const showCurves = () =>
-    fill(
-      curves,
-      [...mapState.themes].map(([theme, curve]) =>
-        curveEditor(theme, curve, (next) => {
-          mapState.themes.set(theme, next)
-          onWeights()
-        }),
-      ),
-    )
+  const showCurves = () => fill(curves, curveEditors(onWeights))
   const showAll = () => {
     void show()
     onWeights()
@@ -56,22 +47,26 @@ export function riskPanel(themes: ReadonlyMap<string, string>, view: MapView, on
       onchange: (event: Event) => void choose(theme, table, (event.target as HTMLInputElement).checked),
     }),
   )
+  const degree = degreeChoice(() => void show())
+  const none = () => h('p', { class: 'soft small' }, t('riskNone', { column: facts().levelColumn }))
+  const parts = [h('div', { class: 'row' }, boxes), ...time.elements, degree, status, fault.element, curves]
   const element = h(
     'section',
     { 'aria-labelledby': 'risk-title' },
     h('h2', { id: 'risk-title' }, t('riskTitle')),
-    themes.size === 0
-      ? h('p', { class: 'soft small' }, t('riskNone', { column: facts().levelColumn }))
-      : [
-          h('div', { class: 'row' }, boxes),
-          ...time.elements,
-          degreeChoice(() => void show()),
-          status,
-          fault.element,
-          curves,
-        ],
+    themes.size === 0 ? none() : parts,
   )
   return { element, show }
+}
+
+/** One editor for each shown theme. */
+function curveEditors(onWeights: () => void): HTMLElement[] {
+  return [...mapState.themes].map(([theme, curve]) =>
+    curveEditor(theme, curve, (next) => {
+      mapState.themes.set(theme, next)
+      onWeights()
+    }),
+  )
 }
 
 /** Layer with the cells of the chosen themes in the visible area. A newer request cancels the one before. */
@@ -150,45 +145,18 @@ async function fitSlider(table: string): Promise<void> {
 
 /** Inputs of the time: an exact time, a slider over a range, and the choice of that range. */
 function timeControls(onChange: () => void) {
-  const slider = h('input', {
-    type: 'range',
-    class: 'slider',
-    min: 0,
-    max: SLIDER_STEPS,
-    step: 1,
-    'aria-label': t('riskTime'),
-  })
-  const exact = h('input', { type: 'datetime-local', step: 60 })
-  const label = h('output', { class: 'small' })
-  const span = select([
-    [String(6 * HOUR_MS), t('windowHours', { n: 6 })],
-    [String(DAY_MS), t('windowHours', { n: 24 })],
-    [String(7 * DAY_MS), t('windowDays', { n: 7 })],
-    ['data', t('windowAll')],
-  ])
-  let dataSpan = mapState.spanMs
-  const spanNow = (): [number, number] =>
-    mapState.spanMs ?? [mapState.atMs - DAY_MS / 2, mapState.atMs + DAY_MS / 2]
-  const refresh = () => {
-    dataSpan ??= mapState.spanMs
-    const [from, to] = spanNow()
-    slider.value = String(Math.round(((mapState.atMs - from) / (to - from)) * SLIDER_STEPS))
-    exact.value = localText(mapState.atMs)
-    label.textContent = formatTime(mapState.atMs)
-    slider.setAttribute('aria-valuetext', label.textContent)
-  }
-  const slide = () => {
-    const [from, to] = spanNow()
-    mapState.atMs = Math.round(from + ((to - from) * Number(slider.value)) / SLIDER_STEPS)
-    label.textContent = formatTime(mapState.atMs)
-    slider.setAttribute('aria-valuetext', label.textContent)
-  }
-  slider.addEventListener('input', slide)
-  slider.addEventListener('change', () => {
-    slide()
+  const slider = timeSlider(() => {
     exact.value = localText(mapState.atMs)
     onChange()
   })
+  const exact = h('input', { type: 'datetime-local', step: 60 })
+  const span = spanChoice()
+  let dataSpan = mapState.spanMs
+  const refresh = () => {
+    dataSpan ??= mapState.spanMs
+    slider.refresh()
+    exact.value = localText(mapState.atMs)
+  }
   exact.addEventListener('change', () => {
     const at = new Date(exact.value).getTime()
     if (Number.isNaN(at)) return
@@ -198,18 +166,64 @@ function timeControls(onChange: () => void) {
     refresh()
     onChange()
   })
-  span.value = 'data'
   span.addEventListener('change', () => {
     const wide = Number(span.value)
     mapState.spanMs = span.value === 'data' ? dataSpan : [mapState.atMs - wide / 2, mapState.atMs + wide / 2]
     refresh()
   })
   refresh()
-  return {
-    refresh,
-    elements: [
-      h('div', { class: 'stack tight' }, h('div', { class: 'row spread' }, label), slider),
-      h('div', { class: 'grid' }, field(t('riskTime'), exact), field(t('riskWindow'), span)),
-    ],
+  const inputs = h('div', { class: 'grid' }, field(t('riskTime'), exact), field(t('riskWindow'), span))
+  return { refresh, elements: [slider.element, inputs] }
+}
+
+/** Time range of the slider, ms since 1970: that of the data, else a day around the chosen time. */
+function spanNow(): [number, number] {
+  return mapState.spanMs ?? [mapState.atMs - DAY_MS / 2, mapState.atMs + DAY_MS / 2]
+}
+
+/** Slider over the time range, and the chosen time in words. @param onChange called when it is let go */
+function timeSlider(onChange: () => void) {
+  const slider = h('input', {
+    type: 'range',
+    class: 'slider',
+    min: 0,
+    max: SLIDER_STEPS,
+    step: 1,
+    'aria-label': t('riskTime'),
+  })
+  const label = h('output', { class: 'small' })
+  const name = () => {
+    label.textContent = formatTime(mapState.atMs)
+    slider.setAttribute('aria-valuetext', label.textContent)
   }
+  const slide = () => {
+    const [from, to] = spanNow()
+    mapState.atMs = Math.round(from + ((to - from) * Number(slider.value)) / SLIDER_STEPS)
+    name()
+  }
+  slider.addEventListener('input', slide)
+  slider.addEventListener('change', () => {
+    slide()
+    onChange()
+  })
+  return {
+    element: h('div', { class: 'stack tight' }, h('div', { class: 'row spread' }, label), slider),
+    refresh() {
+      const [from, to] = spanNow()
+      slider.value = String(Math.round(((mapState.atMs - from) / (to - from)) * SLIDER_STEPS))
+      name()
+    },
+  }
+}
+
+/** Choice of the time range: the lengths in ms, or `data` for that of the data. */
+function spanChoice(): HTMLSelectElement {
+  const span = select([
+    [String(6 * HOUR_MS), t('windowHours', { n: 6 })],
+    [String(DAY_MS), t('windowHours', { n: 24 })],
+    [String(7 * DAY_MS), t('windowDays', { n: 7 })],
+    ['data', t('windowAll')],
+  ])
+  span.value = 'data'
+  return span
 }

@@ -46,32 +46,8 @@ export function createMapView(box: HTMLElement, events: MapEvents): MapView {
   setUp()
   const data = new Map<Overlay, readonly object[]>()
   let markers: Marker[] = []
-  const map = new MapLibreMap({
-    container: box,
-    style: mapStyle(undefined, isDark()),
-    attributionControl: { compact: false },
-    fadeDuration: 0,
-    maxPitch: 0,
-    dragRotate: false,
-    ...(mapState.camera ?? { center: [139.7, 35.68], zoom: 8 }),
-  })
-  map.getCanvas().setAttribute('aria-label', t('mapCanvas'))
-  map.touchZoomRotate.disableRotation()
-  map.addControl(new NavigationControl({ showCompass: false }), 'top-right')
-  map.addControl(new ScaleControl({}), 'bottom-right')
-  map.on('click', (event) => {
-    if (!showPopup(map, event, ['events-point', 'events-line']))
-      events.onClick([round(event.lngLat.lng), round(event.lngLat.lat)])
-  })
-  // areas can cover the whole view: a left click on one adds a point to the route, a right click opens its
-  // popup
-  map.on('contextmenu', (event) => void showPopup(map, event, ['events-point', 'events-line', 'events-fill']))
-  map.on('moveend', () => {
-    const { lng, lat } = map.getCenter()
-    mapState.camera = { center: [lng, lat], zoom: map.getZoom() }
-    events.onMoved()
-  })
-  map.on('error', ({ error }) => events.onFault(error.message))
+  const map = createMap(box)
+  listen(map, events)
   map.on('styledata', () => fillAll(map, data))
   return {
     setMap: (next) => map.setStyle(mapStyle(next, isDark()), { diff: false }),
@@ -99,6 +75,40 @@ export function createMapView(box: HTMLElement, events: MapEvents): MapView {
     },
     close: () => map.remove(),
   }
+}
+
+function createMap(box: HTMLElement): MapLibreMap {
+  const map = new MapLibreMap({
+    container: box,
+    style: mapStyle(undefined, isDark()),
+    attributionControl: { compact: false },
+    fadeDuration: 0,
+    maxPitch: 0,
+    dragRotate: false,
+    ...(mapState.camera ?? { center: [139.7, 35.68], zoom: 8 }),
+  })
+  map.getCanvas().setAttribute('aria-label', t('mapCanvas'))
+  map.touchZoomRotate.disableRotation()
+  map.addControl(new NavigationControl({ showCompass: false }), 'top-right')
+  map.addControl(new ScaleControl({}), 'bottom-right')
+  return map
+}
+
+/** Reports clicks, moves and faults of the map. */
+function listen(map: MapLibreMap, events: MapEvents): void {
+  map.on('click', (event) => {
+    if (!showPopup(map, event, ['events-point', 'events-line']))
+      events.onClick([round(event.lngLat.lng), round(event.lngLat.lat)])
+  })
+  // areas can cover the whole view: a left click on one adds a point to the route, a right click opens its
+  // popup
+  map.on('contextmenu', (event) => void showPopup(map, event, ['events-point', 'events-line', 'events-fill']))
+  map.on('moveend', () => {
+    const { lng, lat } = map.getCenter()
+    mapState.camera = { center: [lng, lat], zoom: map.getZoom() }
+    events.onMoved()
+  })
+  map.on('error', ({ error }) => events.onFault(error.message))
 }
 
 /**

@@ -25,6 +25,7 @@ export function uploadForm(store: string, onDone: () => void): HTMLElement {
     const chosen = file.files?.[0]
     if (chosen === undefined) return
     const isAggregated = aggregated.querySelector('input')?.checked === true
+    const method = isAggregated ? 'model_store.model.put_aggregated' : 'model_store.model.put'
     const data = {
       model_store_ddc: store,
       model_kind: kind.value,
@@ -32,13 +33,7 @@ export function uploadForm(store: string, onDone: () => void): HTMLElement {
       model_meta: { file_name: chosen.name },
     }
     try {
-      await send(
-        chosen,
-        isAggregated ? 'model_store.model.put_aggregated' : 'model_store.model.put',
-        data,
-        bar,
-        status,
-      )
+      await send(chosen, method, data, bar, status)
       onDone()
     } catch (error) {
       status.bad(error instanceof Error ? error.message : String(error))
@@ -76,48 +71,81 @@ async function send(
   const sha256 = await digestOf(file, (done) => {
     progress.value = done
   })
+  const metadata = { method, data: JSON.stringify(data), sha256 }
+  const answer = await transfer(file, metadata, status, {
+    onProgress(bytes) {
+      progress.value = bytes
+    },
+    onStart: (pause) => fill(bar, progress, h('div', {}, pause)),
+  })
+  status.good(t('uploadDone', { id: modelIdOf(answer) }))
+}
+
+interface TransferEvents {
+  onProgress(bytes: number): void
+  /** @param pause button that pauses and resumes the transfer */
+  onStart(pause: HTMLElement): void
+}
+
+/** Sends a file with its digest in chunks. @returns body of the last answer */
+function transfer(
+  file: File,
+  metadata: Record<string, string>,
+  status: ReturnType<typeof statusLine>,
+  events: TransferEvents,
+): Promise<string> {
   let sent = 0
-  await new Promise<void>((resolve, reject) => {
+  let isPaused = false
+  return new Promise((resolve, reject) => {
     const upload = new Upload(file, {
       endpoint: UPLOADS_PATH,
       chunkSize: CHUNK_BYTES,
       retryDelays: WAITS_MS,
       storeFingerprintForResuming: false, // a reload ends the session, and the file must be chosen again anyway
       headers: sessionHeaders(),
-      metadata: { method, data: JSON.stringify(data), sha256 },
+      metadata,
       onShouldRetry(error) {
         status.say(t('uploadBroken', { n: formatBytes(sent) }), 'warn')
-        const code = error.originalResponse?.getStatus() ?? 0
-        return code === 0 || code === 409 || code === 423 || code >= 500
+        return isRetried(error.originalResponse?.getStatus() ?? 0)
       },
       onProgress(bytes) {
-        progress.value = bytes
+        events.onProgress(bytes)
         if (!isPaused) status.say(t('uploadSending', { n: formatBytes(bytes), m: formatBytes(file.size) }))
       },
       onChunkComplete(_, accepted) {
         sent = accepted
       },
       onError: (error) => reject(new Error(messageOf(error))),
-      onSuccess({ lastResponse }) {
-        status.good(t('uploadDone', { id: modelIdOf(lastResponse.getBody()) }))
-        resolve()
-      },
+      onSuccess: ({ lastResponse }) => resolve(lastResponse.getBody()),
     })
-    let isPaused = false
-    const pause = button(
-      t('uploadPause'),
-      () => {
-        isPaused = !isPaused
-        pause.textContent = isPaused ? t('uploadResume') : t('uploadPause')
-        if (!isPaused) return upload.start()
-        void upload.abort()
-        status.say(t('uploadPaused', { n: formatBytes(sent) }), 'warn')
-      },
-      'small',
-    )
-    fill(bar, progress, h('div', {}, pause))
+    const pause = pauseButton((isNow) => {
+      isPaused = isNow
+      if (!isPaused) return upload.start()
+      void upload.abort()
+      status.say(t('uploadPaused', { n: formatBytes(sent) }), 'warn')
+    })
+    events.onStart(pause)
     upload.start()
   })
+}
+
+/** True for a lost connection (0), an upload that another request holds, and faults of the server. */
+function isRetried(httpStatus: number): boolean {
+  return httpStatus === 0 || httpStatus === 409 || httpStatus === 423 || httpStatus >= 500
+}
+
+function pauseButton(onPause: (isPaused: boolean) => void): HTMLElement {
+  let isPaused = false
+  const pause = button(
+    t('uploadPause'),
+    () => {
+      isPaused = !isPaused
+      pause.textContent = isPaused ? t('uploadResume') : t('uploadPause')
+      onPause(isPaused)
+    },
+    'small',
+  )
+  return pause
 }
 
 async function digestOf(file: File, onProgress: (bytes: number) => void): Promise<string> {

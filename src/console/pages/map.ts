@@ -33,46 +33,13 @@ export function mapPage(rest: readonly string[]): Page {
       ])
       if (isClosed) return
       notice.remove()
-      const shown = await show(createMapView, maps, tables)
-      view = shown
+      if (maps.length === 0) status.append(h('p', { class: 'notice warn' }, t('noMap')))
+      const made = await showMap({ box, panel, status }, createMapView, maps, tables)
+      if (isClosed) made.close()
+      else view = made
     } catch (error) {
       fill(status, faultNotice(error))
     }
-  }
-  const show = async (
-    create: typeof import('../map/view.js')['createMapView'],
-    maps: ServedMap[],
-    tables: Awaited<ReturnType<typeof readTables>>,
-  ) => {
-    const made = create(box, {
-      onClick: (point) => route.add(point),
-      onDragged: (index, point) => route.move(index, point),
-      onMoved() {
-        void risk.show()
-        void events.show()
-      },
-      onFault: (message) => fill(status, h('p', { class: 'notice bad', role: 'alert' }, message)),
-    })
-    const route = routePanel(made)
-    const risk = riskPanel(themesOf(tables), made, route.searchSoon)
-    const events = eventsPanel(tables, made)
-    const chosen = maps.find(({ name }) => name === mapState.mapName) ?? maps[0]
-    const take = (map: ServedMap | undefined, isFitted: boolean) => {
-      mapState.mapName = map?.name
-      made.setMap(map)
-      if (map !== undefined && isFitted) made.fit(map.bbox)
-      route.searchSoon()
-    }
-    take(chosen, mapState.camera === undefined)
-    panel.append(
-      baseChoice(maps, chosen, (map) => take(map, true)),
-      route.element,
-      risk.element,
-      events.element,
-    )
-    if (maps.length === 0) status.append(h('p', { class: 'notice warn' }, t('noMap')))
-    await Promise.all([risk.show(), events.show()])
-    return made
   }
   void open()
   return {
@@ -83,6 +50,46 @@ export function mapPage(rest: readonly string[]): Page {
       view?.close()
     },
   }
+}
+
+/** Parts of the page: the place of the map, the panel beside it, and the line of messages. */
+interface MapParts {
+  box: HTMLElement
+  panel: HTMLElement
+  status: HTMLElement
+}
+
+/** Creates the map and the panels that control it. @returns when the overlays have been read */
+async function showMap(
+  { box, panel, status }: MapParts,
+  create: typeof import('../map/view.js')['createMapView'],
+  maps: readonly ServedMap[],
+  tables: Awaited<ReturnType<typeof readTables>>,
+): Promise<MapView> {
+  const view = create(box, {
+    onClick: (point) => route.add(point),
+    onDragged: (index, point) => route.move(index, point),
+    onMoved() {
+      void risk.show()
+      void events.show()
+    },
+    onFault: (message) => fill(status, h('p', { class: 'notice bad', role: 'alert' }, message)),
+  })
+  const route = routePanel(view)
+  const risk = riskPanel(themesOf(tables), view, route.searchSoon)
+  const events = eventsPanel(tables, view)
+  const chosen = maps.find(({ name }) => name === mapState.mapName) ?? maps[0]
+  const take = (map: ServedMap | undefined, isFitted: boolean) => {
+    mapState.mapName = map?.name
+    view.setMap(map)
+    if (map !== undefined && isFitted) view.fit(map.bbox)
+    route.searchSoon()
+  }
+  take(chosen, mapState.camera === undefined)
+  const base = baseChoice(maps, chosen, (map) => take(map, true))
+  panel.append(base, route.element, risk.element, events.element)
+  await Promise.all([risk.show(), events.show()])
+  return view
 }
 
 function baseChoice(
