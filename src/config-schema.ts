@@ -112,6 +112,10 @@ const Limits = z.strictObject({
     64 * 1024 * 1024,
     'memory of all request bodies and answers on their way; beyond it requests wait in turns, and are then refused with 503',
   ),
+  valueBytes: bytes(
+    8 * 1024 * 1024,
+    'most bytes of one value, file, or all values of one record together; larger ones are refused, stored ones by fieldgate export alone',
+  ),
   batch: count(100, 'most requests in one JSON-RPC batch', 10_000),
   jsonDepth: count(64, 'deepest nesting of a JSON body', 1000),
   headerBytes: z.int().min(4096).max(1_048_576).default(16_384).describe('largest request headers, bytes'),

@@ -27,6 +27,7 @@ export const ERRORS = {
   BUSY: { code: 1015, status: 503, message: 'The queue for this kind of work is full' },
   CANCELLED: { code: 1016, status: 499, message: 'The caller disconnected or the gateway is stopping' },
   TOO_EXPENSIVE: { code: 1018, status: 400, message: 'The condition would take too much work' },
+  VALUE_TOO_LARGE: { code: 1019, status: 422, message: 'A stored value is larger than the gateway may read' },
   TIME_LIMIT: { code: 1017, status: 503, message: 'The work took longer than its limit' },
   NOT_ACCEPTABLE: {
     code: 1030,

@@ -1,4 +1,5 @@
 import { AppError } from './errors.js'
+import { endOfString, scanExact } from './exact-scan.js'
 
 /**
  * JSON whose numbers are kept as supplied. A double rounds 9007199254740993, has no 1e400, and forgets the
@@ -41,16 +42,50 @@ export function withDoubles(value: unknown, keep?: string): unknown {
 
 /** May a text have numbers that a double prints otherwise? Strings may match, too. */
 const MAYBE_INEXACT = /\d[eE]|-0(?![.\d])|\.\d*0(?!\d)|0\.000000|[\d.]{16}/
-const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
 /**
- * Parses JSON and keeps each number as text that a double would print otherwise.
+ * Parses JSON and keeps each number as text that a double would print otherwise. Costs a few times as much as
+ * `JSON.parse`.
  *
  * @throws SyntaxError as `JSON.parse` does
  */
 export function parseExact(text: string): unknown {
   const value: unknown = JSON.parse(text)
-  return MAYBE_INEXACT.test(text) ? withRawNumbers(text, value, INEXACT) : value
+  if (!MAYBE_INEXACT.test(text)) return value
+  const scan = scanExact(text, inexactNumbers())
+  scan.run(text.length)
+  return scan.value()
+}
+
+/** Characters that are read in one slice: at most a few milliseconds. */
+const SLICE_CHARS = 16 * 1024
+
+/**
+ * Parses as `parseExact` does, with a turn of the event loop between slices.
+ *
+ * @param text JSON that `JSON.parse` has accepted
+ */
+export async function parseExactInSlices(text: string): Promise<unknown> {
+  if (!MAYBE_INEXACT.test(text)) return JSON.parse(text)
+  const scan = scanExact(text, inexactNumbers())
+  while (!scan.run(SLICE_CHARS)) await new Promise((resolve) => setImmediate(resolve))
+  return scan.value()
+}
+
+/** Numbers of a text that are kept as text and made once, whatever number of times they occur. */
+const MAX_SHARED = 10_000
+
+/** Makes the values of numbers that a double may print otherwise. Equal ones share a value, which is frozen. */
+function inexactNumbers(): (source: string) => unknown {
+  const shared = new Map<string, RawNumber>()
+  return (source) => {
+    const known = shared.get(source)
+    if (known !== undefined) return known
+    if (!isInexact(source)) return Number(source)
+    const made = json.rawJSON(source)
+    if (shared.size < MAX_SHARED) shared.set(source, made)
+    return made
+  }
 }
 
 /** May a text have an integer of 16 digits or more, or an exponent of three? */
@@ -66,7 +101,7 @@ const LARGE = /(?<![\d.eE+-])(?:-?\d{16,}(?![\d.eE])|-?\d+(?:\.\d+)?[eE]\+?\d{3,
  */
 export function parseSafe(text: string): unknown {
   const value: unknown = JSON.parse(text)
-  return MAYBE_LARGE.test(text) ? withRawNumbers(text, value, FALSIFIED) : value
+  return MAYBE_LARGE.test(text) ? withRawNumbers(text, value) : value
 }
 
 function isInexact(source: string): boolean {
@@ -78,19 +113,11 @@ function isFalsified(source: string): boolean {
   return !Number.isFinite(double) || (/^-?\d+$/.test(source) && !Number.isSafeInteger(double))
 }
 
-/** Numbers that are kept as text. */
-interface KeptNumbers {
-  /** finds numbers outside strings, and no other text */
-  readonly pattern: RegExp
-  isKept(source: string): boolean
-  /** most of them in one text: each takes about 1 µs, in one block */
-  readonly most: number
-}
+/** Most numbers that are kept of one text: each takes about 1 µs, in one block. */
+const MOST_FALSIFIED = 50_000
 
-const INEXACT: KeptNumbers = { pattern: NUMBER, isKept: isInexact, most: Number.POSITIVE_INFINITY }
-const FALSIFIED: KeptNumbers = { pattern: LARGE, isKept: isFalsified, most: 50_000 }
-
-function tooMany(most: number): AppError {
+function tooMany(): AppError {
+  const most = MOST_FALSIFIED
   const message = `Found more than ${most} integers beyond 2^53 or numbers beyond a double, expected them in strings`
   return new AppError('INVALID_REQUEST', { maxNumbers: most }, { message })
 }
@@ -104,11 +131,11 @@ const MARK = '\uDC00'
  *
  * @param value result of `JSON.parse`
  */
-function withRawNumbers(text: string, value: unknown, { pattern, isKept, most }: KeptNumbers): unknown {
+function withRawNumbers(text: string, value: unknown): unknown {
   const numbers: RawNumber[] = []
   const mark = (source: string): string => {
-    if (!isKept(source)) return source
-    if (numbers.length === most) throw tooMany(most)
+    if (!isFalsified(source)) return source
+    if (numbers.length === MOST_FALSIFIED) throw tooMany()
     numbers.push(json.rawJSON(source))
     return `"${MARK}${numbers.length - 1}"`
   }
@@ -116,22 +143,12 @@ function withRawNumbers(text: string, value: unknown, { pattern, isKept, most }:
   for (let at = 0; at < text.length; ) {
     const quote = text.indexOf('"', at)
     const end = quote === -1 ? text.length : quote
-    marked += text.slice(at, end).replace(pattern, mark)
+    marked += text.slice(at, end).replace(LARGE, mark)
     if (quote === -1) break
     at = endOfString(text, quote)
     marked += text.slice(quote, at)
   }
   return numbers.length === 0 ? value : unmarked(JSON.parse(marked), numbers)
-}
-
-/** @returns offset after the closing quote */
-function endOfString(text: string, quote: number): number {
-  for (let at = quote + 1; ; at++) {
-    at = text.indexOf('"', at)
-    let slashes = 0
-    while (text[at - 1 - slashes] === '\\') slashes++
-    if (slashes % 2 === 0) return at + 1
-  }
 }
 
 function unmarked(value: unknown, numbers: readonly RawNumber[]): unknown {

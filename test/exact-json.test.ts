@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { isRawNumber, parseExact, parseSafe, withDoubles } from '../src/exact-json.js'
+import { isRawNumber, parseExact, parseExactInSlices, parseSafe, withDoubles } from '../src/exact-json.js'
 
 /** Numbers that a double prints otherwise. */
 const INEXACT = [
@@ -102,4 +102,89 @@ t.test('property: parseExact prints what it read, and is JSON.parse where double
     }),
     { numRuns: 2000 },
   )
+})
+
+/** What V8 makes of each number when it shows its source. */
+function withReviver(text: string): unknown {
+  const json = JSON as unknown as {
+    parse(
+      text: string,
+      reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
+    ): unknown
+    rawJSON(source: string): unknown
+  }
+  return json.parse(text, (_key, value, { source = '' }) =>
+    typeof value === 'number' && String(value) !== source ? json.rawJSON(source) : value,
+  )
+}
+
+/** Values with raw numbers in a form that shows where they are. */
+function shown(value: unknown): unknown {
+  if (isRawNumber(value)) return { raw: value.rawJSON }
+  if (Array.isArray(value)) return value.map(shown)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.entries(value).map(([key, member]) => [key, shown(member)])
+}
+
+t.test('property: parseExact keeps the numbers that a reviver would keep', async (t) => {
+  const digits = fc.stringMatching(/^\d{1,20}$/).map((text) => text.replace(/^0+(?=\d)/, ''))
+  const number = fc
+    .tuple(
+      fc.constantFrom('', '-'),
+      digits,
+      fc.option(fc.stringMatching(/^[01]{0,9}\d{1,12}$/), { nil: '' }),
+      fc.constantFrom('', 'e2', 'E-7', 'e+21'),
+    )
+    .map(
+      ([sign, whole, fraction, power]) => `${sign}${whole}${fraction === '' ? '' : `.${fraction}`}${power}`,
+    )
+  const space = fc.constantFrom('', ' ', '\n\t')
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 5 },
+      number,
+      fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text)),
+      fc.constantFrom('true', 'false', 'null', '"1.0"', '"\\\\"', '"\\u0031.0\\""'),
+      fc
+        .tuple(fc.array(tie('value') as fc.Arbitrary<string>, { maxLength: 4 }), space)
+        .map(([items, gap]) => `[${gap}${items.join(`${gap},${gap}`)}${gap}]`),
+      fc
+        .tuple(
+          fc.array(
+            fc.tuple(
+              fc.constantFrom('a', 'a', 'b', '1', '__proto__x', 'c "'),
+              tie('value') as fc.Arbitrary<string>,
+            ),
+            { maxLength: 5 },
+          ),
+          space,
+        )
+        .map(
+          ([members, gap]) =>
+            `{${members.map(([key, text]) => `${gap}${JSON.stringify(key)}${gap}:${gap}${text}`).join(',')}${gap}}`,
+        ),
+    ),
+  }))
+  await fc.assert(
+    fc.asyncProperty(value as fc.Arbitrary<string>, async (text) => {
+      const expected = JSON.stringify(shown(withReviver(text)))
+      const isSame = JSON.stringify(shown(parseExact(text))) === expected
+      return isSame && JSON.stringify(shown(await parseExactInSlices(text))) === expected
+    }),
+    { numRuns: 3000 },
+  )
+  t.same(shown(parseExact('{"__proto__":1.0,"__proto__":{"x":2.0}}')), [
+    ['__proto__', [['x', { raw: '2.0' }]]],
+  ])
+})
+
+t.test('parseExactInSlices: others have their turn while a large text is read', async (t) => {
+  const text = `[${'1.0,'.repeat(100_000)}1.0]`
+  let turns = 0
+  const timer = setInterval(() => turns++, 0)
+  const value = (await parseExactInSlices(text)) as unknown[]
+  clearInterval(timer)
+  t.equal(value.length, 100_001)
+  t.ok(value.every(isRawNumber))
+  t.ok(turns > 3, `${turns} turns`)
 })

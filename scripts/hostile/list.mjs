@@ -2,6 +2,7 @@ import { BODIES } from './attacks/bodies.mjs'
 import { CONDITIONS } from './attacks/conditions.mjs'
 import { GEOMETRIES } from './attacks/geometries.mjs'
 import { LARGE_ANSWERS } from './attacks/large-answers.mjs'
+import { LARGE_VALUES } from './attacks/large-values.mjs'
 import { ROUTES } from './attacks/routes.mjs'
 import { SOCKETS } from './attacks/sockets.mjs'
 import { STRANGERS } from './attacks/strangers.mjs'
@@ -18,6 +19,7 @@ export const ATTACKS = [
   ...ROUTES,
   ...GEOMETRIES,
   ...LARGE_ANSWERS,
+  ...LARGE_VALUES,
   ...BODIES,
   ...SOCKETS,
   ...WRITES,

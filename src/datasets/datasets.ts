@@ -53,7 +53,7 @@ export interface Datasets {
     records: readonly (readonly unknown[])[],
     onConflict: OnConflict,
     signal?: AbortSignal,
-    exact?: () => readonly (readonly unknown[])[],
+    exact?: () => Promise<readonly (readonly unknown[])[]>,
   ): Promise<number>
   /**
    * Deletes the records that match.
@@ -207,12 +207,12 @@ async function withExact(
   { stores }: DatasetsOptions,
   name: string,
   records: readonly (readonly unknown[])[],
-  exact: () => readonly (readonly unknown[])[],
+  exact: () => Promise<readonly (readonly unknown[])[]>,
 ): Promise<readonly (readonly unknown[])[]> {
   const columns = (await stores.datasets.find(name, 0))?.columns ?? [] // `put` refuses an unknown dataset
   const isExact = columns.map(({ udtName }) => EXACT_TYPES.includes(udtName))
   if (!isExact.includes(true)) return records
-  const source = exact()
+  const source = await exact()
   return records.map((record, row) =>
     record.map((value, slot) => (isExact[slot] === true ? source[row]?.[slot] : value)),
   )

@@ -1,5 +1,6 @@
 import { type CitationStore, unknownCitation } from '../storage/citations.js'
 import type { Keyring } from '../storage/keyring.js'
+import type { LargeReads } from '../storage/large-reads.js'
 import { createPause, type NextTurn } from '../storage/pause.js'
 import type { StateQuery } from '../storage/states.js'
 import { printRecords } from './print-records.js'
@@ -21,6 +22,8 @@ export interface CitationReading {
   readonly pageRows: number
   /** waits for the turn of the next slice of work; absent for a turn of the event loop */
   nextTurn?: NextTurn
+  /** turns of reads that share the memory of a thread; absent where one read runs alone */
+  readonly largeReads?: LargeReads
 }
 
 /** Longest stretch of work without letting the event loop turn, ms. */
@@ -48,6 +51,8 @@ export async function readCitation(
     env,
     pageRows,
     pause: createPause(signal, SLICE_MS, options.nextTurn),
+    largeReads: options.largeReads,
+    signal,
   })
   const printing = {
     env,

@@ -54,7 +54,7 @@ export interface LoaderServices {
 export async function openLoaderServices(options: LoaderServicesOptions): Promise<LoaderServices> {
   const { config, layout, log, timeZoneMin, disk, keyring, jobs, nowUs } = options
   const { limits } = config
-  const data = await retryBusy(() => openDataDb(layout.dataDb))
+  const data = await retryBusy(() => openDataDb(layout.dataDb, { valueBytes: limits.valueBytes }))
   const requireSpace = (bytes: number) => disk.require(bytes)
   const files = createBlobStore({ dir: layout.filesDir, tempDir: layout.tempDir, requireSpace })
   const readFile = (digest: string) => readBlob(files, digest)

@@ -10,7 +10,7 @@ import {
   dispatch,
 } from '../rpc/dispatch.js'
 import { type Piece, resultPiece } from '../rpc/pieces.js'
-import { readExactJson, readJson } from '../rpc/read-json.js'
+import { readExactAgain, readJsonInTurn } from '../rpc/read-json.js'
 import { answerResponse, jsonResponse, problemResponse } from './answer.js'
 import { type CallDeps, dispatchOf, refusingFaults, signIn, streamOptions } from './calls.js'
 import { type HttpContext, type HttpEnv, hasCredentials } from './env.js'
@@ -57,9 +57,9 @@ export async function answerParamsText<C>(
   method: string,
   call: Dispatch<C>,
 ): Promise<Piece> {
-  const params = body.byteLength === 0 ? undefined : readJson(body, call.maxDepth)
+  const params = body.byteLength === 0 ? undefined : await readJsonInTurn(body, call.maxDepth)
   await call.charge(1)
-  const exact = () => (body.byteLength === 0 ? undefined : readExactJson(body, call.maxDepth))
+  const exact = async () => (body.byteLength === 0 ? undefined : await readExactAgain(body))
   return await callForPiece(method, params, call, exact)
 }
 

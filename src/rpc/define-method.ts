@@ -29,7 +29,7 @@ export interface Method<C = never> extends MethodFacts {
    * @param exact reads the params again, with each number as a `RawNumber` that a double prints otherwise
    * @throws AppError INVALID_PARAMS with every fault and its JSON path
    */
-  call(rawParams: unknown, context: C, exact?: () => unknown): Promise<unknown>
+  call(rawParams: unknown, context: C, exact?: () => Promise<unknown>): Promise<unknown>
 }
 
 interface MethodDefinition<P extends z.ZodType, R extends z.ZodType, C> {
@@ -44,7 +44,7 @@ interface MethodDefinition<P extends z.ZodType, R extends z.ZodType, C> {
   handle(
     params: z.output<P>,
     context: C,
-    exact: () => z.input<P>,
+    exact: () => Promise<z.input<P>>,
   ): Promise<z.input<R> | RawJson | StreamedJson> | z.input<R> | RawJson | StreamedJson
 }
 
@@ -61,10 +61,14 @@ export function defineMethod<P extends z.ZodType, R extends z.ZodType, C>(
     params: definition.params,
     result: definition.result,
     paramsIn,
-    async call(rawParams, context, exact = () => rawParams) {
+    async call(rawParams, context, exact = async () => rawParams) {
       const params = parseParams(definition.params, unwrap(rawParams, paramsIn))
       // the same JSON as the checked params: only its numbers are not doubles
-      return await definition.handle(params, context, () => unwrap(exact(), paramsIn) as z.input<P>)
+      return await definition.handle(
+        params,
+        context,
+        async () => unwrap(await exact(), paramsIn) as z.input<P>,
+      )
     },
   }
 }

@@ -11,7 +11,7 @@ import {
   toRpcError,
 } from './envelope.js'
 import { discard, enveloped, joined, type Piece, resultPiece, whenOver } from './pieces.js'
-import { readExactJson, readJson } from './read-json.js'
+import { readExactAgain, readJson, readJsonInTurn } from './read-json.js'
 import { isStreamed } from './result.js'
 import { shorten } from './shorten.js'
 
@@ -76,7 +76,7 @@ export interface Answer {
 export async function dispatch<C>(bytes: Uint8Array, call: Dispatch<C>): Promise<Answer> {
   let value: unknown
   try {
-    value = readJson(bytes, call.maxDepth)
+    value = await readJsonInTurn(bytes, call.maxDepth)
   } catch (error) {
     return refusal(
       null,
@@ -85,13 +85,13 @@ export async function dispatch<C>(bytes: Uint8Array, call: Dispatch<C>): Promise
       isAppError(error) && error.errorName === 'PARSE_ERROR' ? 400 : 200,
     )
   }
-  let exactValue: unknown
+  let exactValue: Promise<unknown> | undefined
   const exactBody = () => {
-    exactValue ??= readExactJson(bytes, call.maxDepth)
+    exactValue ??= readExactAgain(bytes)
     return exactValue
   }
   if (Array.isArray(value)) return await answerBatch(value, call, exactBody)
-  return await answerOne(value, call, () => paramsOf(exactBody()))
+  return await answerOne(value, call, async () => paramsOf(await exactBody()))
 }
 
 function paramsOf(request: unknown): unknown {
@@ -128,7 +128,7 @@ export async function callForPiece<C>(
   name: string,
   params: unknown,
   call: Dispatch<C>,
-  exact?: () => unknown,
+  exact?: () => Promise<unknown>,
 ): Promise<Piece> {
   if (call.onCall === undefined) return await pieceOf(await callMethod(name, params, call, exact), call)
   const startedAtMs = performance.now()
@@ -162,7 +162,7 @@ async function callMethod<C>(
   name: string,
   params: unknown,
   call: Dispatch<C>,
-  exact?: () => unknown,
+  exact?: () => Promise<unknown>,
 ): Promise<unknown> {
   if (name === DISCOVER) return call.discover()
   const method = call.api.methods.get(name)
@@ -180,7 +180,11 @@ async function callMethod<C>(
 /** Errors of methods that a single call answers with their HTTP status: what is in front of it must see them. */
 const TRANSPORT_ERRORS: ReadonlySet<ErrorName> = new Set(['FORBIDDEN', 'DISK_FULL'])
 
-async function answerOne<C>(value: unknown, call: Dispatch<C>, exact: () => unknown): Promise<Answer> {
+async function answerOne<C>(
+  value: unknown,
+  call: Dispatch<C>,
+  exact: () => Promise<unknown>,
+): Promise<Answer> {
   const request = readRequest(value)
   if ('fault' in request)
     return { status: 200, body: errorText(request.id, toRpcError(request.fault, call.requestId)) }
@@ -204,7 +208,7 @@ async function answerOne<C>(value: unknown, call: Dispatch<C>, exact: () => unkn
 async function answerBatch<C>(
   items: unknown[],
   call: Dispatch<C>,
-  exactBody: () => unknown,
+  exactBody: () => Promise<unknown>,
 ): Promise<Answer> {
   if (items.length === 0 || items.length > call.maxBatch) {
     const message = `Invalid request: found a batch of ${items.length}, expected 1 to ${call.maxBatch}`
@@ -231,7 +235,7 @@ async function answerBatch<C>(
     const request = readRequest(item)
     if ('fault' in request) pieces.push(errorText(request.id, toRpcError(request.fault, call.requestId)))
     else {
-      const exact = () => paramsOf((exactBody() as unknown[])[index])
+      const exact = async () => paramsOf(((await exactBody()) as unknown[])[index])
       const { piece } = await run(request, call, exact)
       if (request.id !== undefined) pieces.push(piece)
     }
@@ -243,7 +247,7 @@ async function answerBatch<C>(
 async function run<C>(
   { method: name, params, id }: RpcRequest,
   call: Dispatch<C>,
-  exact: () => unknown,
+  exact: () => Promise<unknown>,
 ): Promise<{ piece: Piece; error?: AppError }> {
   try {
     const piece = await callForPiece(name, params, call, exact)

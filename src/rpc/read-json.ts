@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { AppError, isAppError, messageOf } from '../errors.js'
-import { parseExact, parseSafe } from '../exact-json.js'
+import { parseExact, parseExactInSlices, parseSafe } from '../exact-json.js'
 import { shorten } from './shorten.js'
 
 const QUOTE = 0x22
@@ -25,27 +25,67 @@ export function readExactJson(bytes: Uint8Array, maxDepth: number): unknown {
   return readWith(parseExact, bytes, maxDepth)
 }
 
+/** Bodies from this size on are read one at a time, with turns of the event loop in between. */
+const LARGE_BYTES = 256 * 1024
+
+/** The large body that is read last. */
+let lastLarge: Promise<unknown> = Promise.resolve()
+
+/**
+ * Reads a JSON body as `readJson` does. Large ones are read one at a time, in the order in which they came, and
+ * the event loop turns between their parts and between two of them.
+ */
+export async function readJsonInTurn(bytes: Uint8Array, maxDepth: number): Promise<unknown> {
+  if (bytes.byteLength < LARGE_BYTES) return readJson(bytes, maxDepth)
+  const mine = lastLarge.then(async () => {
+    await turn()
+    requireDepth(bytes, maxDepth)
+    await turn()
+    const text = decodeUtf8(bytes)
+    const value = parseText(parseSafe, text)
+    await turn()
+    return wellFormed(text, value)
+  })
+  lastLarge = mine.catch(() => undefined) // a body that is no JSON concerns its own caller
+  return await mine
+}
+
+/** Reads a body that `readJson` has accepted as `readExactJson` does, in slices. */
+export async function readExactAgain(bytes: Uint8Array): Promise<unknown> {
+  return await parseExactInSlices(decodeUtf8(bytes))
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
 function readWith(parse: (text: string) => unknown, bytes: Uint8Array, maxDepth: number): unknown {
-  const deepAt = tooDeepAt(bytes, maxDepth)
-  if (deepAt !== -1) {
-    throw new AppError(
-      'INVALID_REQUEST',
-      { maxDepth },
-      { message: `Found brackets ${maxDepth + 1} deep at byte ${deepAt}, expected at most ${maxDepth}` },
-    )
-  }
+  requireDepth(bytes, maxDepth)
   const text = decodeUtf8(bytes)
-  let value: unknown
+  return wellFormed(text, parseText(parse, text))
+}
+
+/** @throws AppError INVALID_REQUEST */
+function requireDepth(bytes: Uint8Array, maxDepth: number): void {
+  const deepAt = tooDeepAt(bytes, maxDepth)
+  if (deepAt === -1) return
+  const message = `Found brackets ${maxDepth + 1} deep at byte ${deepAt}, expected at most ${maxDepth}`
+  throw new AppError('INVALID_REQUEST', { maxDepth }, { message })
+}
+
+/** @throws AppError PARSE_ERROR, and those of `parse` */
+function parseText(parse: (text: string) => unknown, text: string): unknown {
   try {
-    value = parse(text)
+    return parse(text)
   } catch (error) {
     if (isAppError(error)) throw error
-    throw new AppError(
-      'PARSE_ERROR',
-      {},
-      { message: `The body is not valid JSON: ${shorten(messageOf(error), 200)}` },
-    )
+    const message = `The body is not valid JSON: ${shorten(messageOf(error), 200)}`
+    throw new AppError('PARSE_ERROR', {}, { message })
   }
+}
+
+/** Returns the value of a text. @throws AppError INVALID_REQUEST for a lone surrogate */
+function wellFormed(text: string, value: unknown): unknown {
   const path = mayHaveLoneSurrogate(text) ? loneSurrogatePath(value, '$') : undefined
   if (path !== undefined) throw loneSurrogate(path)
   return value

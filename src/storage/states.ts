@@ -1,6 +1,7 @@
 import type { PreparedArea } from '../geo/prepared-area.js'
 import type { Stored, ValueEnv } from './columns/column-type.js'
 import type { StateColumn } from './columns/state-column.js'
+import type { LargeReads } from './large-reads.js'
 import type { Pause } from './pause.js'
 
 /** Selection and order of the rows of a state. Condition and order are JSON of a caller, not yet checked. */
@@ -58,6 +59,10 @@ export interface ReadOptions {
   readonly pageRows: number
   /** called between steps of a few milliseconds */
   readonly pause: Pause
+  /** turns of reads that share the memory of a thread; absent where one read runs alone */
+  readonly largeReads?: LargeReads | undefined
+  /** ends a wait for such a turn */
+  readonly signal?: AbortSignal | undefined
   /** reads the rows of a citation without comparing them with their digests: to compute these */
   readonly isUnchecked?: boolean
   /** absent for those of the `dataset` methods */

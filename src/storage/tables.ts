@@ -3,6 +3,7 @@ import type { Geometry } from '../geo/types.js'
 import type { ValueEnv } from './columns/column-type.js'
 import type { UdtName } from './columns/column-types.js'
 import type { Keyring } from './keyring.js'
+import type { LargeReads } from './large-reads.js'
 import type { NextTurn } from './pause.js'
 
 /** A column of a loader table. */
@@ -186,6 +187,10 @@ export interface TableReaderOptions {
   readonly keyring: Pick<Keyring, 'read'>
   /** Returns the bytes of a stored file, for columns of type `file`. */
   readFile(digest: string): Promise<Uint8Array>
+  /** Returns the size of a stored file, 0 for a missing one; absent where files of any size are read. */
+  sizeOfFile?(digest: string): Promise<number>
+  /** turns of reads that share the memory of a thread; absent where one read runs alone */
+  readonly largeReads?: LargeReads
   /** µs UTC, for conditions that use `now()` */
   nowUs(): number
   /** waits for the turn of the next slice of work; absent for a turn of the event loop */

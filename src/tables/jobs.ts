@@ -12,6 +12,9 @@ import { type ScanLimits, scanBody, scanParamsBody } from './ingest/scan-body.js
 import { newPathId } from './path-id.js'
 import { putFile } from './put-file.js'
 
+/** Most bytes of JSON for a byte of a value: escapes of two bytes as six, base64, and the rest of a record. */
+const JSON_FACTOR = 2
+
 /** Dependencies of bulk work: a writing port of its own thread, and the store of bytes. */
 interface JobStore {
   readonly tables: TableStore
@@ -19,6 +22,8 @@ interface JobStore {
   readonly files: Pick<BlobStore, 'stage' | 'list' | 'remove'>
   readonly timeZoneMin: number
   readonly lease: Pick<SweepLease, 'remove'>
+  /** `limits.valueBytes`; the writing port checks the values themselves */
+  readonly valueBytes: number
 }
 
 /** Part of every job that stores records: the table, and what the caller decided. */
@@ -50,7 +55,10 @@ export function loaderJobs(store: JobStore): Record<string, WorkHandler> {
     'loader.lines': (job: PutJob & { batch: LineBatch }, work) => putLines(store, job, work),
     'loader.spooled': (job: PutJob & { spooled: SpooledRecords }, work) => {
       const { file, start, end } = job.spooled
-      return withFile(file, (handle) => put(store, job, readElements(handle, start, end), work, true))
+      const maxBytes = store.valueBytes * JSON_FACTOR
+      return withFile(file, (handle) =>
+        put(store, job, readElements(handle, start, end, { maxBytes }), work, true),
+      )
     },
     'loader.merge': ({ dataName }: { dataName: string }, work) => mergeAll(store, dataName, work),
     'loader.drop': async (table: TableRef) => {

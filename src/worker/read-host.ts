@@ -40,6 +40,8 @@ export interface ReadSession {
 const GATHER_CHARS = 32 * 1024
 /** Work on chunks after which the other jobs of the thread have their turns, ms. */
 const SLICE_MS = 5
+/** Most characters of one message. */
+const PIECE_CHARS = 128 * 1024
 /** Sessions without a job that are kept: opening one costs about a millisecond. */
 const MAX_IDLE_SESSIONS = 2
 
@@ -141,11 +143,15 @@ async function answer(
   for await (const chunk of made.text) {
     text += chunk
     if (text.length >= GATHER_CHARS) {
-      post(port, { kind: 'piece', id, text, head })
-      job.credit -= text.length
-      head = undefined
+      // the text of a large row is not copied as a whole to a thread whose caller may not read it
+      for (let at = 0; at < text.length; at += PIECE_CHARS) {
+        const piece = text.slice(at, at + PIECE_CHARS)
+        post(port, { kind: 'piece', id, text: piece, head })
+        job.credit -= piece.length
+        head = undefined
+        await creditOf(job)
+      }
       text = ''
-      await creditOf(job)
     }
     if (performance.now() - sinceMs < SLICE_MS) continue
     await job.nextTurn()

@@ -128,9 +128,9 @@ t.test('defineMethod: a handler may read the params with numbers as supplied', a
     scope: 'none',
     params: z.strictObject({ value: z.unknown() }),
     result: z.unknown(),
-    handle: ({ value }, _context, exact) => [value, exact().value],
+    handle: async ({ value }, _context, exact) => [value, (await exact()).value],
   })
-  const exact = () => ({ value: 'exact' })
+  const exact = async () => ({ value: 'exact' })
   t.same(await echo.call({ value: 1 }, {}, exact), [1, 'exact'])
   t.same(await echo.call({ value: 1 }, {}), [1, 1])
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { isAppError } from '../../src/errors.js'
 import { isRawNumber } from '../../src/exact-json.js'
-import { readJson } from '../../src/rpc/read-json.js'
+import { readJson, readJsonInTurn } from '../../src/rpc/read-json.js'
 import { throwsWith } from '../support/throws.js'
 
 const utf8 = (text: string) => new TextEncoder().encode(text)
@@ -150,4 +150,17 @@ t.test('readJson: a lone surrogate is refused with its path', async (t) => {
   }
   const mixed = '{"\\ud83d\\ude00":[null,{"a":null},7,"\\ud83d\\ude00"]}'
   t.same(readJson(utf8(mixed), 64), { '😀': [null, { a: null }, 7, '😀'] })
+})
+
+t.test('readJsonInTurn: large bodies are read one at a time, and small ones between them', async (t) => {
+  const large = utf8(JSON.stringify({ text: 'x'.repeat(300_000) }))
+  const order: string[] = []
+  const note = (name: string) => () => order.push(name)
+  const first = readJsonInTurn(large, 64).then(note('first'))
+  const broken = readJsonInTurn(utf8(`[${' '.repeat(300_000)}`), 64).catch(note('broken'))
+  const last = readJsonInTurn(large, 64).then(note('last'))
+  const small = readJsonInTurn(utf8('[1]'), 64).then(note('small'))
+  const turn = new Promise<void>((resolve) => setImmediate(resolve)).then(note('turn'))
+  await Promise.all([first, broken, last, small, turn])
+  t.same(order, ['small', 'turn', 'first', 'broken', 'last'])
 })

@@ -44,13 +44,14 @@ export function openTestLoader(t: TestLike, settings: Record<string, unknown> = 
   const tempDir = path.join(dir, 'tmp')
   mkdirSync(tempDir)
   const file = path.join(dir, 'data.db')
-  const data = openDataDb(file)
-  const bulk = openBulkWriter(file)
   const keyring = createKeyring(new Uint8Array(32).fill(9))
   const files = createBlobStore({ dir: path.join(dir, 'files'), tempDir })
   const loaded = loadConfig(null, {}, settings as never)
   if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults))
   const { config } = loaded
+  const { valueBytes } = config.limits
+  const data = openDataDb(file, { valueBytes })
+  const bulk = openBulkWriter(file, valueBytes)
   const jobNames: string[] = []
   const jobs = inThisThread(
     loaderJobs({
@@ -59,6 +60,7 @@ export function openTestLoader(t: TestLike, settings: Record<string, unknown> = 
       files,
       timeZoneMin: TIME_ZONE_MIN,
       lease: createSweepLease(path.join(dir, 'lease.db')),
+      valueBytes,
     }),
     jobNames,
   )

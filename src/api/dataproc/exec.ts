@@ -31,7 +31,7 @@ export const exec = defineMethod({
     { modules, caller, signal }: Pick<DataprocContext, 'modules' | 'caller' | 'signal'>,
     exact,
   ) {
-    const params = exact().params ?? {} // as supplied: for the module, which may be no JavaScript
+    const params = (await exact()).params ?? {} // as supplied: for the module, which may be no JavaScript
     // a number that is kept as text is an object to the schema
     if (isRawNumber(params))
       throw invalidParams([{ path: '$.params', message: `found ${params.rawJSON}, expected an object` }])

@@ -14,6 +14,6 @@ export const putRecords = defineMethod({
     { datasets, signal }: Pick<DatasetContext, 'datasets' | 'signal'>,
     exact,
   ) {
-    return await datasets.put(dataset_name, records, on_conflict, signal, () => exact().records)
+    return await datasets.put(dataset_name, records, on_conflict, signal, async () => (await exact()).records)
   },
 })

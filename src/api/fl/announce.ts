@@ -15,7 +15,7 @@ export const announceModel = defineMethod({
     { announceUpload, caller }: Pick<FlContext, 'announceUpload' | 'caller'>,
     exact,
   ) {
-    const { data } = exact() // its model_meta is kept as supplied
+    const { data } = await exact() // its model_meta is kept as supplied
     return await announceUpload({ sha256, sizeBytes: size, data }, caller)
   },
 })

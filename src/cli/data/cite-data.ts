@@ -11,6 +11,7 @@ import { type Keyring, openKeyring } from '../../storage/keyring.js'
 import { type DataDb, openDataDb } from '../../storage/sqlite/connection/data-db.js'
 import { retryBusy } from '../../storage/sqlite/connection/database.js'
 import { createSweepLease } from '../../storage/sqlite/connection/lease.js'
+import { limitValues } from '../../storage/sqlite/connection/value-limit.js'
 import { openDatasetStores } from '../../storage/sqlite/dataset-stores.js'
 import { hasEncryptedValues } from '../../storage/sqlite/maintenance/encrypted-values.js'
 import type { SweepLease } from '../../storage/sweep-lease.js'
@@ -46,6 +47,7 @@ export async function withCiteData<O>(
   }
   deps.makeFilesPrivate()
   const data = await retryBusy(() => openDataDb(layout.dataDb))
+  limitValues(data.writer, config.limits.valueBytes) // not the reader: an export has every value
   const keyring = openKeyring(layout.keyFile, { hasEncrypted: () => hasEncryptedValues(layout.root) })
   const files = createBlobStore({ dir: layout.filesDir, tempDir: layout.tempDir })
   const timeZoneMin = parseOffset(config.service.timeZone) ?? 0

@@ -104,7 +104,7 @@ function openCollection(file: string): FeatureSource {
     const onRead = (read: number) => {
       offset = read
     }
-    yield* batched(readElements(handle, place.start, place.end, onRead))
+    yield* batched(readElements(handle, place.start, place.end, { onRead }))
   }
   return { batches, fraction: () => (size === 0 ? 1 : offset / size), close: () => closeSync(handle) }
 }

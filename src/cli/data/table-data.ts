@@ -6,6 +6,7 @@ import { readBlob } from '../../files/read-blob.js'
 import { logsUnreadable, openKeyring } from '../../storage/keyring.js'
 import { openDataDb } from '../../storage/sqlite/connection/data-db.js'
 import { retryBusy } from '../../storage/sqlite/connection/database.js'
+import { limitValues } from '../../storage/sqlite/connection/value-limit.js'
 import { hasEncryptedValues } from '../../storage/sqlite/maintenance/encrypted-values.js'
 import { openTables } from '../../storage/sqlite/tables/store.js'
 import type { PutOptions, TableReader, TableStore } from '../../storage/tables.js'
@@ -39,6 +40,7 @@ export async function withTableData<T>(
   deps.makeFilesPrivate()
   makeDirectories(layout)
   const data = await retryBusy(() => openDataDb(layout.dataDb))
+  limitValues(data.writer, config.limits.valueBytes) // not the reader: an export has every value
   try {
     const keyring = openKeyring(layout.keyFile, {
       hasEncrypted: () => hasEncryptedValues(layout.root),

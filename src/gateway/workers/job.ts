@@ -38,7 +38,7 @@ export function runJobWorker(port: MessagePort, { config, layout }: JobWorkerDat
     tempDir: layout.tempDir,
     requireSpace: (bytes) => disk.require(bytes),
   })
-  const db = openBulkWriter(layout.dataDb)
+  const db = openBulkWriter(layout.dataDb, config.limits.valueBytes)
   const keyring = openKeyring(layout.keyFile, { hasEncrypted: () => true })
   const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
   const store = {
@@ -48,6 +48,7 @@ export function runJobWorker(port: MessagePort, { config, layout }: JobWorkerDat
     files,
     lease: createSweepLease(layout.leaseDb),
     timeZoneMin,
+    valueBytes: config.limits.valueBytes,
   }
   serveWork(port, {
     ...loaderJobs(store),

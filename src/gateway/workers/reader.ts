@@ -9,6 +9,7 @@ import { readBlob } from '../../files/read-blob.js'
 import { createLog } from '../../log.js'
 import { createKept, createOgcService } from '../../ogc/answer.js'
 import { type Keyring, logsUnreadable, openKeyring } from '../../storage/keyring.js'
+import { createLargeReads, type LargeReads } from '../../storage/large-reads.js'
 import type { NextTurn } from '../../storage/pause.js'
 import { type Bookmarks, createBookmarks } from '../../storage/sqlite/citations/bookmarks.js'
 import { createDigestCache, type DigestCache } from '../../storage/sqlite/citations/digest-cache.js'
@@ -40,6 +41,9 @@ export interface TimedRead {
 /** Page cache of a connection: there may be `reads.maxOpen` of them. */
 const CACHE_KIB = 1024
 
+/** Stored values of the large rows that a thread holds at a time: each is also text, of up to six times its size. */
+const LARGE_READS_BYTES = 8 * 1024 * 1024
+
 /** Serves a thread that reads tables and datasets. The main thread starts it on demand and ends it when idle. */
 export function runReaderWorker(port: MessagePort, data: ReaderWorkerData): void {
   const { layout } = data
@@ -59,6 +63,8 @@ export function runReaderWorker(port: MessagePort, data: ReaderWorkerData): void
     ...data,
     keyring,
     readFile,
+    sizeOfFile: async (digest: string) => (await files.stat(digest))?.sizeBytes ?? 0,
+    largeReads: createLargeReads(Math.max(LARGE_READS_BYTES, data.config.limits.valueBytes)),
     bookmarks: createBookmarks(),
     digests: createDigestCache(),
     ogcKept: createKept(),
@@ -70,6 +76,8 @@ export function runReaderWorker(port: MessagePort, data: ReaderWorkerData): void
 interface Shared extends ReaderWorkerData {
   readonly keyring: Pick<Keyring, 'read'>
   readFile(digest: string): Promise<Uint8Array>
+  sizeOfFile(digest: string): Promise<number>
+  readonly largeReads: LargeReads
   readonly bookmarks: Bookmarks
   readonly digests: DigestCache
   readonly ogcKept: ReturnType<typeof createKept>
@@ -77,15 +85,16 @@ interface Shared extends ReaderWorkerData {
 
 /** Opens a connection with a handler for each read of the gateway. */
 function openSession(shared: Shared): ReadSession {
-  const { config, layout, version, keyring, readFile } = shared
+  const { config, layout, version, keyring, readFile, sizeOfFile, largeReads } = shared
   const { limits, server } = config
   let callUs = 0
   let turnOfJob: NextTurn | undefined
   const nowUs = () => callUs
   const nextTurn = async () => await turnOfJob?.()
   const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
-  const common = { timeZoneMin, pageRows: limits.pageRows, keyring, readFile, nowUs, nextTurn }
-  const snapshot = openSnapshotReader(layout.dataDb, { cacheKib: CACHE_KIB })
+  const { pageRows, valueBytes } = limits
+  const common = { timeZoneMin, pageRows, keyring, readFile, sizeOfFile, largeReads, nowUs, nextTurn }
+  const snapshot = openSnapshotReader(layout.dataDb, { cacheKib: CACHE_KIB, valueBytes })
   const { db } = snapshot
   const tables = createTableReader(db, common)
   const isOpen = server.openTo.includes('/ogc/')

@@ -6,7 +6,7 @@ import { getRequestListener } from '@hono/node-server'
 import type { Config } from '../../config.js'
 import { AppError, messageOf } from '../../errors.js'
 import { createDrain } from './drain.js'
-import { lingerAfterEarlyAnswer } from './linger.js'
+import { createLinger } from './linger.js'
 import { plainRefusal } from './plain-refusal.js'
 import { createSocketGuard } from './sockets.js'
 import type { TlsPair } from './tls-pair.js'
@@ -56,9 +56,10 @@ export function createHttpServer(
   })
   const server = openServer(limits, tls)
   const drain = createDrain(server)
+  const linger = createLinger()
   const listener = guard.guard((request, response) => {
     if (countHosts(request) > 1) return refuseHosts(request, response)
-    lingerAfterEarlyAnswer(request, response, limits.bodyMs)
+    linger.afterEarlyAnswer(request, response, limits.bodyMs)
     // what the library cannot send, such as a header that Node refuses, cuts this connection and nothing else
     void Promise.resolve(answer(request, response)).catch((error: Error) => response.destroy(error))
   })

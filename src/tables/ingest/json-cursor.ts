@@ -38,10 +38,15 @@ export interface JsonCursor {
   base: number
 }
 
-/** Opens a cursor at the start of a file. @param maxDepth deepest nesting of arrays and objects */
-export function openCursor(handle: number, maxDepth: number): JsonCursor {
+/**
+ * Opens a cursor on a file.
+ *
+ * @param maxDepth deepest nesting of arrays and objects
+ * @param start offset of the first byte to read
+ */
+export function openCursor(handle: number, maxDepth: number, start = 0): JsonCursor {
   const size = Math.min(CHUNK_BYTES, fstatSync(handle).size)
-  return { handle, maxDepth, chunk: Buffer.allocUnsafe(size), length: 0, at: 0, base: 0 }
+  return { handle, maxDepth, chunk: Buffer.allocUnsafe(size), length: 0, at: 0, base: start }
 }
 
 /** Visits the members of the object at the cursor; `visit` must move the cursor past each value. */

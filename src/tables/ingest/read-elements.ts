@@ -1,6 +1,7 @@
 import { readSync } from 'node:fs'
 import { AppError, messageOf } from '../../errors.js'
 import { parseSafe } from '../../exact-json.js'
+import { forEachMember, OPEN_OBJECT, offsetOf, openCursor, peek, skipValue } from './json-cursor.js'
 
 const WINDOW_BYTES = 4 * 1024 * 1024
 const QUOTE = 0x22
@@ -10,19 +11,25 @@ const BACKSLASH = 0x5c
 const OPEN = 0x5b
 const CLOSE = 0x5d
 
+interface ElementOptions {
+  /** called with the offset up to which the file has been read, after each read */
+  readonly onRead?: (offset: number) => void
+  /** most bytes of an element, which is held as a whole; absent for no limit */
+  readonly maxBytes?: number
+}
+
 /**
  * Yields the elements of a JSON array in a file. Each is parsed by itself, so that only one is in memory.
  *
  * @param start offset after the opening bracket
  * @param end offset of the closing bracket; `scanBody` has matched the brackets in between
- * @param onRead called with the offset up to which the file has been read, after each read
- * @throws AppError PARSE_ERROR with the byte
+ * @throws AppError PARSE_ERROR with the byte; BAD_RECORD for an element beyond `maxBytes`, which is not read
  */
 export function* readElements(
   handle: number,
   start: number,
   end: number,
-  onRead: (offset: number) => void = () => undefined,
+  { onRead = () => undefined, maxBytes = Number.POSITIVE_INFINITY }: ElementOptions = {},
 ): Generator<unknown> {
   const window: Window = {
     handle,
@@ -32,6 +39,7 @@ export function* readElements(
     next: start,
     end,
     onRead,
+    maxBytes,
   }
   let index = 0
   for (;;) {
@@ -40,6 +48,7 @@ export function* readElements(
       if (index > 0) throw notJson(window, index, 'nothing after a comma')
       return
     }
+    if (limit - window.at > maxBytes) throw tooLarge(window, index)
     yield parse(window, limit, index)
     index++
     window.at = limit
@@ -60,17 +69,19 @@ interface Window {
   next: number
   readonly end: number
   readonly onRead: (offset: number) => void
+  readonly maxBytes: number
 }
 
 /**
  * Moves to the next element and returns its end in the window, reading more as needed; -1 when there is none.
+ * The end of one that is too large is that of the window.
  */
 function findElement(window: Window): number {
   if (!skipSpace(window)) return -1
   for (;;) {
     const limit = elementEnd(window)
     if (limit !== -1) return limit
-    if (!readOn(window)) return window.length
+    if (window.length - window.at > window.maxBytes || !readOn(window)) return window.length
   }
 }
 
@@ -119,7 +130,10 @@ function readOn(window: Window): boolean {
   if (window.next >= window.end) return false
   const rest = window.bytes.subarray(window.at, window.length)
   if (window.at === 0 && window.length === window.bytes.length) {
-    window.bytes = Buffer.allocUnsafe(window.bytes.length * 2)
+    // one byte beyond the limit is enough to know that an element is too large
+    window.bytes = Buffer.allocUnsafe(
+      Math.min(window.bytes.length * 2, Math.max(window.bytes.length, window.maxBytes) + 1),
+    )
   }
   window.bytes.set(rest, 0)
   window.at = 0
@@ -139,6 +153,39 @@ function parse(window: Window, limit: number, index: number): unknown {
   } catch (error) {
     throw notJson(window, index, messageOf(error).slice(0, 200))
   }
+}
+
+/** Makes the error for an element that is too large, with its largest property. */
+function tooLarge(window: Window, index: number): AppError {
+  const { handle, maxBytes } = window
+  const found = largestProperty(handle, window.next - window.length + window.at)
+  const column = found?.name ?? null
+  const size = found === undefined ? `more than ${maxBytes}` : `${found.bytes}`
+  const what = found === undefined ? 'in the record' : 'as JSON'
+  const reason = `found ${size} bytes ${what}, expected a record of at most ${maxBytes} (twice limits.valueBytes)`
+  const message = column === null ? reason : `${column}: ${reason}`
+  return new AppError('BAD_RECORD', { index, column, reason }, { message })
+}
+
+/** Deepest nesting of a record that is looked through; `scanBody` has refused deeper ones. */
+const MAX_DEPTH = 1000
+
+/** Returns the longest property of a Feature in a file, with one chunk of it in memory. */
+function largestProperty(handle: number, start: number): { name: string; bytes: number } | undefined {
+  const cursor = openCursor(handle, MAX_DEPTH, start)
+  let largest: { name: string; bytes: number } | undefined
+  if (peek(cursor) !== OPEN_OBJECT) return undefined
+  forEachMember(cursor, (key) => {
+    if (key !== 'properties' || peek(cursor) !== OPEN_OBJECT) return skipValue(cursor, 1)
+    forEachMember(cursor, (name) => {
+      peek(cursor)
+      const from = offsetOf(cursor)
+      skipValue(cursor, 2)
+      const bytes = offsetOf(cursor) - from
+      if (bytes > (largest?.bytes ?? 0)) largest = { name, bytes }
+    })
+  })
+  return largest
 }
 
 function notJson(window: Window, index: number, what: string): AppError {

@@ -1,8 +1,10 @@
+import { EventEmitter } from 'node:events'
 import http from 'node:http'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { loadConfig } from '../../../src/config.js'
+import { createLinger } from '../../../src/http/server/linger.js'
 import { createHttpServer } from '../../../src/http/server/server.js'
 
 const BODY_BYTES = 8_000_000
@@ -81,4 +83,62 @@ t.test('linger: a chunked body that is refused', async (t) => {
   }
   request.end()
   t.equal(await status, 507)
+})
+
+/** A request whose client has sent more than is ever read. */
+function endless(address: string) {
+  const socket = Object.assign(new EventEmitter(), { remoteAddress: address, destroySoon: () => undefined })
+  const body = { reads: 0, left: Number.POSITIVE_INFINITY }
+  const request = Object.assign(new EventEmitter(), {
+    socket,
+    headers: {},
+    complete: false,
+    destroyed: false,
+    read() {
+      if (body.left <= 0) return null
+      body.left--
+      body.reads++
+      return Buffer.alloc(65_536)
+    },
+  })
+  return { request, socket, body }
+}
+
+t.test('linger: refused bodies are read in turns, a piece each, and no address takes all', async (t) => {
+  const clock = { ms: 0 }
+  const linger = createLinger(() => clock.ms)
+  const crowd = Array.from({ length: 20 }, () => endless('10.0.0.1'))
+  const other = endless('10.0.0.2')
+  for (const { request } of [...crowd, other]) linger.add(request, false, 30_000)
+  const aTurn = 400_000
+  for (let turn = 0; turn < 10; turn++) t.ok(linger.turn() <= aTurn, 'a turn has a limit')
+  t.equal(other.body.reads, 10, 'one body of another address is read in each turn')
+  const reads = crowd.map(({ body }) => body.reads)
+  t.ok(Math.max(...reads) - Math.min(...reads) <= 1, 'those of one address have turns')
+  t.ok(Math.min(...reads) >= 1)
+  for (const { request } of crowd) request.emit('end')
+  other.socket.emit('close')
+  t.equal(linger.turn(), 0)
+})
+
+t.test('linger: silence and the longest time close the connection', async (t) => {
+  const clock = { ms: 0 }
+  const linger = createLinger(() => clock.ms)
+  const [silent, slow] = [endless('10.0.0.1'), endless('10.0.0.2')]
+  const closed: string[] = []
+  silent.socket.destroySoon = () => void closed.push('silent')
+  slow.socket.destroySoon = () => void closed.push('slow')
+  silent.body.left = 1
+  linger.add(silent.request, false, 30_000)
+  linger.add(slow.request, false, 30_000)
+  for (clock.ms = 0; clock.ms <= 5000; clock.ms += 1000) linger.turn()
+  t.same(closed, [])
+  linger.turn()
+  linger.turn()
+  clock.ms = 6500
+  linger.turn()
+  t.same(closed, ['silent'])
+  clock.ms = 30_001
+  linger.turn()
+  t.same(closed, ['silent', 'slow'])
 })

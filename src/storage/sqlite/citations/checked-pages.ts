@@ -1,6 +1,7 @@
 import { AppError } from '../../../errors.js'
+import type { Stored } from '../../columns/column-type.js'
 import { canonicalLine } from '../../formats/canonical.js'
-import { PAGE_IDS, type PageDigests, pageDigest, pageOf } from '../../formats/page-digests.js'
+import { createPageHash, PAGE_IDS, type PageDigests, pageOf } from '../../formats/page-digests.js'
 import type { StateQuery, StateRow } from '../../states.js'
 import { readRows, type StateReading } from '../versions/read-state.js'
 import type { TableState } from '../versions/versioned-table.js'
@@ -49,7 +50,10 @@ function isWholeAndOrdered({
   return isAll && order === undefined && (columns ?? []).length === 0 && isFromEnd !== true
 }
 
-/** Rows of a page are held back until the first row behind it has come. */
+/** Most bytes of values that are held back: a page with more of them is read once more instead. */
+const HELD_BYTES = 256 * 1024
+
+/** Rows of a page are held back until the first row behind it has come, or they are large. */
 async function* passing(
   pages: AsyncGenerator<StateRow[]>,
   checked: CheckedReading,
@@ -57,20 +61,42 @@ async function* passing(
   const { pageRows } = checked.reading
   const walk = createWalk(checked)
   let held: StateRow[] = []
+  let heldBytes = 0
+  let knownPage: number | undefined
   for await (const rows of pages) {
     const ready: StateRow[] = []
+    const release = () => {
+      for (const one of held) ready.push(one)
+      held = []
+      heldBytes = 0
+    }
     for (const row of rows) {
-      if (held[0] !== undefined && pageOf(row[0]) !== pageOf(held[0][0])) {
+      const page = pageOf(row[0])
+      if (held[0] !== undefined && page !== pageOf(held[0][0])) {
         walk.pass(held)
-        for (const one of held) ready.push(one)
-        held = []
+        release()
+      }
+      if (page === knownPage) {
+        ready.push(row)
+        continue
       }
       held.push(row)
+      for (const value of row) heldBytes += quickBytes(value)
+      if (heldBytes <= HELD_BYTES) continue
+      walk.check(page)
+      knownPage = page
+      release()
     }
     yield* slicesOf(ready, pageRows)
   }
   walk.end(held)
   yield* slicesOf(held, pageRows)
+}
+
+/** Size of a value, about: a character counts as one byte. */
+function quickBytes(value: Stored): number {
+  if (typeof value === 'string') return value.length
+  return value instanceof Uint8Array ? value.byteLength : 0
 }
 
 /** Follows the pages of a reading beside those that have digests, so that a missing page is noticed, too. */
@@ -79,18 +105,23 @@ function createWalk(checked: CheckedReading) {
   const expected = digests.keys()
   const isCut = query.limit !== undefined // the last page may go on behind
   let isInside = (query.offset ?? 0) > 0 || (query.afterId ?? 0) > 0 // the first page may begin before
-  const pass = (rows: readonly StateRow[]) => {
-    const page = pageOf(rows[0]?.[0] ?? 0)
+  const advance = (page: number, compare: () => void) => {
     let next = expected.next()
     while (isInside && next.done !== true && next.value < page) next = expected.next()
     if (isInside) checkPages([page], checked)
     else if (next.value !== page) throw damaged(checked, next.value ?? page)
-    else comparePage(page, rows, checked)
+    else compare()
     isInside = false
+  }
+  const pass = (rows: readonly StateRow[]) => {
+    const page = pageOf(rows[0]?.[0] ?? 0)
+    advance(page, () => comparePage(page, rows, checked))
   }
   return {
     /** Compares the rows of a whole page. */
     pass,
+    /** Reads a whole page and compares it. */
+    check: (page: number) => advance(page, () => checkPages([page], checked)),
     /** Compares the rows of the last page, empty for none. */
     end(rows: readonly StateRow[]) {
       if (rows.length > 0 && isCut) checkPages([pageOf(rows[0]?.[0] ?? 0)], checked)
@@ -117,30 +148,37 @@ async function* readingAgain(
   }
 }
 
-/** Reads whole pages and compares them. @throws AppError CITATION_DAMAGED */
+/** Reads whole pages row by row and compares them. @throws AppError CITATION_DAMAGED */
 function checkPages(pages: readonly number[], checked: CheckedReading): void {
   const { reading, state } = checked
-  const ids = pages.flatMap((page) => Array.from({ length: PAGE_IDS }, (_, at) => page * PAGE_IDS + at))
-  const rows = Map.groupBy(
-    readRows(
-      reading,
-      state,
-      ids.filter((id) => id <= state.lastRowId),
-    ),
-    ([rowId]) => pageOf(rowId),
-  )
-  for (const page of pages) comparePage(page, rows.get(page) ?? [], checked)
+  for (const page of pages) {
+    const ids = Array.from({ length: PAGE_IDS }, (_, at) => page * PAGE_IDS + at)
+    comparePage(
+      page,
+      readRows(
+        reading,
+        state,
+        ids.filter((id) => id <= state.lastRowId),
+      ),
+      checked,
+    )
+  }
 }
 
-function comparePage(page: number, rows: readonly StateRow[], checked: CheckedReading): void {
-  const lines = linesOf(rows, checked)
-  if (lines === undefined || checked.digests.get(page) !== pageDigest(lines)) throw damaged(checked, page)
+function comparePage(page: number, rows: Iterable<StateRow>, checked: CheckedReading): void {
+  const hash = createPageHash()
+  for (const row of rows) {
+    const line = lineOf(row, checked)
+    if (line === undefined) throw damaged(checked, page)
+    hash.add(line)
+  }
+  if (checked.digests.get(page) !== hash.digest()) throw damaged(checked, page)
 }
 
-/** Canonical lines of rows; undefined for a value that its column cannot hold, such as a time out of range. */
-function linesOf(rows: readonly StateRow[], { state: { columns } }: CheckedReading): string | undefined {
+/** Canonical line of a row; undefined for a value that its column cannot hold, such as a time out of range. */
+function lineOf([, ...values]: StateRow, { state: { columns } }: CheckedReading): string | undefined {
   try {
-    return rows.map(([, ...values]) => canonicalLine(columns, values)).join('')
+    return canonicalLine(columns, values)
   } catch {
     return undefined // the caller reports the page
   }

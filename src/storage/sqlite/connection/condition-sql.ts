@@ -10,6 +10,8 @@ interface ConditionSql {
    * Keeps an area for the SQL functions `geo_intersects` and `geo_within`, and returns its handle to bind.
    */
   keepArea(area: PreparedArea): number
+  /** largest text or geometry that a function is given; infinite, or absent, for any */
+  readonly maxValueBytes?: number
 }
 
 /** An SQL expression with the values that are bound in it, in their order. */
@@ -56,10 +58,10 @@ function compileTerm(term: Term, scope: ConditionSql, params: Operand[]): string
     case 'intersects':
     case 'within':
       params.push(BigInt(scope.keepArea(term.area)))
-      return `geo_${term.kind}(${sql}, ?)`
+      return `geo_${term.kind}(${limited(name, scope)}, ?)`
     case 'like':
       params.push(JSON.stringify([term.pattern]))
-      return `like_all(${sql}, ?)`
+      return `like_all(${limited(name, scope)}, ?)`
     case 'in':
       return `${key(sql)} IN (${term.values.map(bind).join(', ')})`
     case 'between':
@@ -75,14 +77,23 @@ function compileTerm(term: Term, scope: ConditionSql, params: Operand[]): string
  */
 function compilePatterns(
   { kind, parts }: Extract<Condition, { kind: 'all' | 'any' }>,
-  { sqlOf }: ConditionSql,
+  scope: ConditionSql,
   params: Operand[],
 ): string[] {
   const patterns = Map.groupBy(parts.filter(isPattern), ({ column }) => column.name)
   return [...patterns].map(([name, tests]) => {
     params.push(JSON.stringify(tests.map(({ pattern }) => pattern)))
-    return `like_${kind}(${sqlOf(name)}, ?)`
+    return `like_${kind}(${limited(name, scope)}, ?)`
   })
+}
+
+/** Returns the SQL of a column whose value a function of ours receives: a large one would be copied for it. */
+function limited(name: string, { sqlOf, maxValueBytes = Number.POSITIVE_INFINITY }: ConditionSql): string {
+  const sql = sqlOf(name)
+  if (!Number.isFinite(maxValueBytes)) return sql
+  const size = `octet_length(${sql})`
+  const text = name.replaceAll("'", "''")
+  return `CASE WHEN ${size} > ${maxValueBytes} THEN value_over_limit('${text}', ${size}, ${maxValueBytes}) ELSE ${sql} END`
 }
 
 function isPattern(condition: Condition): condition is PatternTest {

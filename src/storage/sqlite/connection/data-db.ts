@@ -6,6 +6,7 @@ import { backupBeforeMigration } from './migration-backup.js'
 import { probeWrite } from './probe-write.js'
 import { markMadeFirst, refuseLoss } from './refuse-loss.js'
 import { addSqlFunctions, guardStatements } from './sql-functions.js'
+import { limitValues } from './value-limit.js'
 
 /** `data.db` as opened by one thread. */
 export interface DataDb {
@@ -27,6 +28,8 @@ interface DataDbOptions {
   cacheKib?: number
   /** creates a missing database also where one was lost: the operator has decided so */
   acceptsLoss?: boolean
+  /** most bytes of the values of a row that is written or read (`limits.valueBytes`); absent for no limit */
+  valueBytes?: number
 }
 
 /**
@@ -41,8 +44,11 @@ export function openDataDb(file: string, options: DataDbOptions = {}): DataDb {
   const isNew = !existsSync(file)
   const writer = openDatabase(file, DATA_MIGRATIONS, { ...options, beforeMigrate: backupBeforeMigration })
   addSqlFunctions(writer)
+  if (options.valueBytes !== undefined) limitValues(writer, options.valueBytes)
   markMadeFirst(writer, file, isNew)
-  const reader = file === ':memory:' ? writer : openDataReader(file)
+  const { valueBytes } = options
+  const reader =
+    file === ':memory:' ? writer : openDataReader(file, valueBytes === undefined ? {} : { valueBytes })
   return {
     reader,
     writer,
@@ -62,6 +68,7 @@ export function openDataDb(file: string, options: DataDbOptions = {}): DataDb {
 export function openDataReader(file: string, options: DataDbOptions = {}): Db {
   const db = openDatabase(file, DATA_MIGRATIONS, { ...options, readonly: true })
   addSqlFunctions(db)
+  if (options.valueBytes !== undefined) limitValues(db, options.valueBytes)
   return db
 }
 
@@ -104,11 +111,14 @@ const BULK_CHECKPOINT_PAGES = 8192
 /**
  * Opens `data.db` for a thread that only loads records; its caller holds the write lock during each
  * transaction.
+ *
+ * @param valueBytes as `DataDbOptions.valueBytes`
  */
-export function openBulkWriter(file: string): Db {
+export function openBulkWriter(file: string, valueBytes: number): Db {
   refuseLoss(file, 'data.db')
   const db = openDatabase(file, DATA_MIGRATIONS, { beforeMigrate: backupBeforeMigration })
   db.pragma(`wal_autocheckpoint = ${BULK_CHECKPOINT_PAGES}`)
   addSqlFunctions(db)
+  limitValues(db, valueBytes)
   return db
 }

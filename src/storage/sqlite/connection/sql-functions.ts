@@ -3,6 +3,7 @@ import { decimalSortKey } from '../../columns/decimal-type.js'
 import { compileLike, type LikeMatcher } from '../../columns/like-pattern.js'
 import { timetzSortKey } from '../../columns/time-types.js'
 import type { Db } from './database.js'
+import { valueTooLarge } from './value-limit.js'
 
 /** What the functions of one connection share. */
 interface Registry {
@@ -26,7 +27,7 @@ const registries = new WeakMap<Db, Registry>()
 /**
  * Registers the SQL functions of conditions: `geo_intersects(wkb, handle)`, `geo_within(wkb, handle)`,
  * `like_all(text, patterns)`, `like_any(text, patterns)`, `timetz_sort_key(text)`, `decimal_sort_key(text)`,
- * and `row_alive(row id)`, which is true. A second call for a connection does nothing.
+ * `value_over_limit(column, bytes, limit)`, which throws, and `row_alive(row id)`, which is true. A second call for a connection does nothing.
  *
  * SQLite cannot interrupt a statement, but a function that throws ends it: see `guardStatements`.
  */
@@ -58,6 +59,9 @@ export function addSqlFunctions(db: Db): void {
   db.function('like_any', { deterministic: true }, like(false))
   db.function('value_too_large', () => {
     throw VALUE_TOO_LARGE
+  })
+  db.function('value_over_limit', (column: unknown, bytes: unknown, maxBytes: unknown) => {
+    throw valueTooLarge(String(column), Number(bytes), Number(maxBytes))
   })
   db.function('row_alive', (_rowId: unknown) => {
     registry.throwIfEnded()

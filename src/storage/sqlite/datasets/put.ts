@@ -2,6 +2,7 @@ import type { Stored, ValueEnv } from '../../columns/column-type.js'
 import type { OnConflict } from '../../datasets.js'
 import type { Pause } from '../../pause.js'
 import { type Db, identifier, statement } from '../connection/database.js'
+import { valueLimitOf } from '../connection/value-limit.js'
 import { ROW_ID } from '../tables/ddl.js'
 import { FROM_TX, versionNames } from '../tables/version-names.js'
 import { beginTransaction } from '../versions/transactions.js'
@@ -41,9 +42,10 @@ export async function putDatasetRecords(
     rowId: nextRowId.get(info.datasetId) as number,
     onConflict: options.onConflict,
   })
+  const maxBytes = valueLimitOf(db)
   let written = 0
   for (const [index, record] of records.entries()) {
-    if (writer.put(readDatasetRecord(table, record, index, options.env), index)) written++
+    if (writer.put(readDatasetRecord(table, record, index, options.env, maxBytes), index)) written++
     const pausing = options.pause()
     if (pausing !== undefined) await pausing
   }

@@ -5,6 +5,8 @@ import type { Bbox } from '../../../geo/types.js'
 import { decodeStored } from '../../columns/byte-types.js'
 import { isFault, type Stored, type ValueEnv } from '../../columns/column-type.js'
 import { plainDecimal } from '../../columns/decimal-type.js'
+import type { StateColumn } from '../../columns/state-column.js'
+import { sizeFault } from '../../columns/value-size.js'
 import type { VersionedTable } from '../versions/versioned-table.js'
 
 /**
@@ -12,6 +14,7 @@ import type { VersionedTable } from '../versions/versioned-table.js'
  *
  * @param record values in the order of the columns
  * @param index position of the record in the call, for errors
+ * @param maxBytes most bytes of all values
  * @returns one stored value per column
  * @throws AppError BAD_RECORD, `data` = `{ index, column, reason }`
  */
@@ -20,6 +23,7 @@ export function readDatasetRecord(
   record: readonly unknown[],
   index: number,
   env: ValueEnv,
+  maxBytes = Number.POSITIVE_INFINITY,
 ): Stored[] {
   const { columns, keyColumns } = table
   if (record.length !== columns.length) {
@@ -41,6 +45,8 @@ export function readDatasetRecord(
     const isDecimalKey = column.udtName === 'numeric' && keyColumns.includes(column.name)
     values[slot] = isDecimalKey ? plainDecimal(value as string) : value
   }
+  const oversize = sizeFault(values, (slot) => (columns[slot] as StateColumn).name, maxBytes)
+  if (oversize !== undefined) throw badRecord(index, oversize.column, oversize.reason)
   return values
 }
 

@@ -4,6 +4,7 @@ import { LOADER_TYPES, type UdtName } from '../../columns/column-types.js'
 import { setProperty } from '../../columns/set-property.js'
 import type { StateColumn } from '../../columns/state-column.js'
 import { unknownDataset } from '../../datasets.js'
+import type { LargeReads } from '../../large-reads.js'
 import { createPause, type NextTurn } from '../../pause.js'
 import type { StateQuery, StateRow } from '../../states.js'
 import {
@@ -29,6 +30,7 @@ interface DatasetTablesOptions {
   nowUs(): number
   /** waits for the turn of the next slice of work; absent for a turn of the event loop */
   nextTurn?: NextTurn
+  readonly largeReads?: LargeReads
 }
 
 /** Longest stretch of work without letting the event loop turn, ms. */
@@ -106,7 +108,7 @@ async function countRows(db: Db, options: DatasetTablesOptions, given: TableRead
 /** @throws AppError UNKNOWN_DATASET */
 function openReading(
   db: Db,
-  { timeZoneMin, pageRows, nowUs, nextTurn }: DatasetTablesOptions,
+  { timeZoneMin, pageRows, nowUs, nextTurn, largeReads }: DatasetTablesOptions,
   { dataName, signal, paths }: TableReading,
 ): { dataset: FoundDataset; reading: StateReading } {
   const dataset = requireDataset(db, dataName)
@@ -115,7 +117,7 @@ function openReading(
   const check = () => {
     if (findDataset(db, dataName)?.info.datasetId !== dataset.info.datasetId) throw unknownDataset(dataName)
   }
-  return { dataset, reading: { db, env, pageRows, pause, check, paths } }
+  return { dataset, reading: { db, env, pageRows, pause, check, paths, largeReads, signal } }
 }
 
 function toStateQuery(dataset: FoundDataset, query: TableQuery): StateQuery {

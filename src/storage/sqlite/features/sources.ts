@@ -6,6 +6,7 @@ import type { StateColumn } from '../../columns/state-column.js'
 import type { FeatureQuery, FeatureSource, FeatureSources } from '../../features.js'
 import { decryptValue } from '../../formats/decrypt-value.js'
 import type { Keyring } from '../../keyring.js'
+import type { LargeReads } from '../../large-reads.js'
 import { createPause, type NextTurn } from '../../pause.js'
 import type { StatePaths, StateQuery, StateRow } from '../../states.js'
 import type { LoaderTable, TableReader, TableRow } from '../../tables.js'
@@ -25,6 +26,8 @@ interface FeatureSourcesOptions {
   readonly keyring: Pick<Keyring, 'read'>
   /** true where features are read without a key: encrypted columns are left out then */
   readonly isOpen: boolean
+  /** turns of reads that share the memory of a thread */
+  readonly largeReads?: LargeReads
   /** µs UTC */
   nowUs(): number
   /** waits for the turn of the next slice of work; absent for a turn of the event loop */
@@ -151,6 +154,8 @@ function sourceOfState(
     pause: createPause(signal, SLICE_MS, options.nextTurn),
     paths: PATHS,
     check,
+    largeReads: options.largeReads,
+    signal,
   })
   const toStateQuery = ({ area, span, ...rest }: FeatureQuery): StateQuery => ({
     ...rest,

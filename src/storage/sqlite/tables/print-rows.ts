@@ -6,12 +6,12 @@ import type { MatchRow } from './matches.js'
 import { cryptoContext } from './record-plan.js'
 
 /** Facts that printing rows of one query needs. */
-interface RowPrinting {
+export interface RowPrinting {
   readonly table: LoaderTable
   /** columns after id and location, in the order of the row */
   readonly columns: readonly Column[]
   readonly env: ValueEnv
-  readonly options: Pick<TableReaderOptions, 'keyring' | 'readFile'>
+  readonly options: Pick<TableReaderOptions, 'keyring' | 'readFile' | 'sizeOfFile'>
 }
 
 /**

@@ -1,8 +1,10 @@
 import { AppError } from '../../../errors.js'
 import { describeFound } from '../../../fault-text.js'
+import { sizeFault } from '../../columns/value-size.js'
 import { createPause } from '../../pause.js'
-import type { LoaderTable, PutOptions, PutResult } from '../../tables.js'
+import type { Column, LoaderTable, PutOptions, PutResult } from '../../tables.js'
 import { asyncTransaction, type Db } from '../connection/database.js'
+import { valueLimitOf } from '../connection/value-limit.js'
 import { findFile, hasOtherFile } from './files.js'
 import { type CheckedRow, readRecord } from './record.js'
 import { PREFIX_ID } from './record-files.js'
@@ -38,10 +40,13 @@ export async function putRecordsWithin(
   const plan = planRecords(table, options.env)
   const writer = createRowWriter(db, table, options.ifExists, options.env)
   const pause = createPause(undefined, options.sliceMs ?? Infinity)
+  const maxBytes = valueLimitOf(db)
   for (const record of records) {
     const index = writer.counters.upload
     const row = readRecord(plan, record)
     if ('reason' in row) throw badRecord(index, row)
+    const oversize = sizeFault(row.values, (slot) => (table.columns[slot] as Column).name, maxBytes)
+    if (oversize !== undefined) throw badRecord(index, oversize)
     if (row.files.length > 0) await keepFiles(db, table, row, index, options)
     const isWritten = writer.put(row)
     if (isWritten && row.files.length > 0) refuseTakenPlaces(db, table, row, index)

@@ -18,6 +18,7 @@ import { compileCondition } from '../connection/condition-sql.js'
 import { type Db, identifier, oneValue, statement } from '../connection/database.js'
 import { meanBytes } from '../connection/mean-bytes.js'
 import { dropArea, keepArea } from '../connection/sql-functions.js'
+import { valueLimitOf } from '../connection/value-limit.js'
 import { indexSql, ROW_ID, tableSql } from './ddl.js'
 
 /** A checked and compiled query. */
@@ -67,6 +68,7 @@ export function planQuery(
       handles.push(handle)
       return handle
     },
+    maxValueBytes: valueLimitOf(db),
   })
   const span = query.span === undefined ? [] : [query.span.untilUs, query.span.fromUs, query.span.fromUs]
   return {

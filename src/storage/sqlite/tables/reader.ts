@@ -12,6 +12,7 @@ import type {
 import { type Db, identifier, oneValue } from '../connection/database.js'
 import { dataVersionOf, findTable, listTables } from './catalog.js'
 import { ROW_ID, tableSql } from './ddl.js'
+import { pageSelect, printPage } from './large-rows.js'
 import {
   COUNT_ROWS,
   idSelect,
@@ -21,7 +22,6 @@ import {
   matchesById,
   matchesSorted,
 } from './matches.js'
-import { printRows } from './print-rows.js'
 import { planQuery, type QueryPlan } from './query.js'
 
 /** Longest stretch of work between two turns of the event loop, ms. */
@@ -46,6 +46,7 @@ export function createTableReader(db: Db, options: TableReaderOptions): TableRea
     options,
     env: { timeZoneMin: options.timeZoneMin, nowUs: BigInt(options.nowUs()) },
     pause: createPause(signal, SLICE_MS, options.nextTurn),
+    signal,
   })
   return {
     find: async (name) => findTable(db, name),
@@ -61,6 +62,7 @@ interface Reading {
   readonly options: TableReaderOptions
   readonly env: ValueEnv
   readonly pause: Pause
+  readonly signal?: AbortSignal | undefined
   /** largest value of a row; absent for no limit */
   readonly maxValueBytes?: number
 }
@@ -90,6 +92,8 @@ async function* readPages(
   const { db, options, env, pause } = reading
   const plan = planQuery(db, table, query, env, paths)
   const printing = { table, columns: plan.columns, env, options }
+  const { largeReads: turns } = options
+  const page = { db, plan, printing, select: selectOf(plan, undefined), turns, signal: reading.signal }
   let skip = plan.order.length === 0 ? (query.offset ?? 0) : 0 // a sorted reading skips ids, which is quicker
   let left = query.limit ?? Infinity
   try {
@@ -98,7 +102,7 @@ async function* readPages(
       const rows = matches.slice(skip, skip + left)
       skip = Math.max(0, skip - matches.length)
       left -= rows.length
-      if (rows.length > 0) yield await printRows(printing, rows)
+      yield* printPage(page, rows)
       if (left === 0) return
       await pause()
     }
@@ -117,7 +121,8 @@ function matchesOf(
   plan: QueryPlan,
 ): AsyncGenerator<MatchRow[]> {
   const pageRows = plan.columns.some(({ file }) => file !== null) ? FILE_PAGE_ROWS : options.pageRows
-  const reading: MatchReading = { db, plan, select: selectOf(plan, maxValueBytes), pageRows, pause }
+  const select = maxValueBytes === undefined ? pageSelect(plan, namesOf(plan)) : selectOf(plan, maxValueBytes)
+  const reading: MatchReading = { db, plan, select, pageRows, pause }
   if (plan.order.length > 0) return matchesSorted(reading, options.pageRows)
   const { offset = 0, limit = Infinity, isFromEnd = false } = plan.query
   // where every row matches, no more rows are read than are wanted
@@ -152,11 +157,14 @@ function countAll(db: Db, table: LoaderTable): number {
 
 /** @param maxBytes value of any larger size ends the statement; only its head is read for that */
 function selectOf(plan: QueryPlan, maxBytes: number | undefined): string {
-  const names = ['location', ...plan.columns.map(({ name }) => name)]
-  const values = names.map((name) => {
+  const values = namesOf(plan).map((name) => {
     const sql = `t.${identifier(name)}`
     if (maxBytes === undefined) return sql
     return `CASE WHEN octet_length(${sql}) > ${maxBytes} THEN value_too_large() ELSE ${sql} END`
   })
   return [`t.${ROW_ID}`, ...values].join(', ')
+}
+
+function namesOf(plan: QueryPlan): string[] {
+  return ['location', ...plan.columns.map(({ name }) => name)]
 }

@@ -19,6 +19,7 @@ import { type StatePaths, type StateQuery, TRANSACTION_RANGE } from '../../state
 import { compileCondition } from '../connection/condition-sql.js'
 import { type Db, identifier } from '../connection/database.js'
 import { dropArea, keepArea } from '../connection/sql-functions.js'
+import { valueLimitOf } from '../connection/value-limit.js'
 import { stateFacts } from './state-facts.js'
 import { mergedSql, rowIdSql } from './state-sql.js'
 import type { TableState, VersionedTable } from './versioned-table.js'
@@ -74,7 +75,7 @@ export function planState(
     const box = withinBox(state, query) ?? boxOf(state, parsed)
     checkCost(parsed, paths.conds, () => stateFacts(db, state, { keyTerms, box }))
     const sqlOf = (name: string) => mergedSql(state, requireColumn(state, name))
-    const condition = compileCondition(parsed, { sqlOf, keepArea: keep })
+    const condition = compileCondition(parsed, { sqlOf, keepArea: keep, maxValueBytes: valueLimitOf(db) })
     const terms = otherTerms(state, query, keep)
     return {
       state,

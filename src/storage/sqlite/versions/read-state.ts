@@ -4,6 +4,7 @@ import { type Db, statement } from '../connection/database.js'
 import { readByIds } from '../connection/read-some.js'
 import { findCandidates, findCandidatesOrNowhere } from '../tables/candidates.js'
 import { createSorter, takeSorted } from '../tables/sort.js'
+import { pageValueSql, withLargeValues } from './large-rows.js'
 import { planState, requireColumn, type StatePlan } from './plan.js'
 import {
   beganAtSql,
@@ -87,14 +88,21 @@ export async function* matchingIds(
   }
 }
 
-/** Reads whole rows by their ids; ids that the state lacks are left out. The cost grows with the ids. */
-export function readRows(reading: StateReading, state: TableState, ids: readonly number[]): StateRow[] {
-  const plan = planOf(reading, state, {})
-  try {
-    return prepare<StateRow>(reading.db, plan, plan.where, selectOf(plan))(ids)
-  } finally {
-    plan.release()
-  }
+/**
+ * Reads whole rows by their ids, one at a time; ids that the state lacks are left out. The cost grows with the
+ * ids. Nothing else may use the connection until the last one was taken.
+ */
+export function readRows(
+  { db }: StateReading,
+  state: TableState,
+  ids: readonly number[],
+): IterableIterator<StateRow> {
+  const columns = [...state.columns]
+  const sql = stateSql(state, '1', selectOf({ state, columns }))
+  const named = state.tx === 'current' ? {} : { tx: state.tx }
+  const read = statement(db, sql).raw().safeIntegers()
+  // the columns are those that the statement selects
+  return read.iterate({ ...named, ids: JSON.stringify(ids) }) as IterableIterator<StateRow>
 }
 
 /** Counts the rows that match; the query's order and limits are ignored. @throws AppError BAD_CONDITION */
@@ -123,7 +131,15 @@ async function* readPages(reading: StateReading, plan: StatePlan): AsyncGenerato
   let left = plan.query.limit ?? Infinity
   try {
     if (plan.box === 'empty' || left === 0) return
-    for await (const rows of pagesOf(reading, plan)) {
+    const whole = prepare<StateRow>(reading.db, { ...plan, params: [] }, '1', selectOf(plan))
+    const pages = withLargeValues(pagesOf(reading, plan), {
+      db: reading.db,
+      columns: plan.columns,
+      turns: reading.largeReads,
+      signal: reading.signal,
+      readWhole: (rowId) => whole([rowId]),
+    })
+    for await (const rows of pages) {
       const page = rows.slice(0, left)
       left -= page.length
       if (page.length > 0) yield page
@@ -304,12 +320,15 @@ function prepare<Row>(
   return (ids) => made.all({ ...named, ids: JSON.stringify(Array.from(ids)) }, ...plan.params) as Row[]
 }
 
-/** Prepares a statement over rows by id, whose result comes in pages that are neither long nor large. */
+/**
+ * Prepares a statement over rows by id, whose result comes in pages that are neither long nor large: sizes
+ * stand in place of large values.
+ */
 function preparePages(
   { db, pageRows }: StateReading,
   plan: StatePlan,
   where: string,
-  select: string = selectOf(plan),
+  select: string = selectOf(plan, true),
 ): (ids: ArrayLike<number>) => Generator<StateRow[]> {
   const sql = stateSql(plan.state, where, select)
   const made = (where === '1' ? statement(db, sql) : db.prepare(sql)).raw().safeIntegers()
@@ -318,9 +337,12 @@ function preparePages(
   return (ids) => readByIds<StateRow>(made, ids, paramsOf, { maxRows: pageRows })
 }
 
-function selectOf({ state, columns }: StatePlan): string {
-  const values = columns.map((column) =>
-    column.name === TRANSACTION_RANGE ? beganAtSql(state) : mergedSql(state, column),
-  )
+/** @param isPage sizes stand in place of large values */
+function selectOf({ state, columns }: Pick<StatePlan, 'state' | 'columns'>, isPage = false): string {
+  const values = columns.map((column) => {
+    if (column.name === TRANSACTION_RANGE) return beganAtSql(state)
+    const sql = mergedSql(state, column)
+    return isPage ? pageValueSql(column, sql) : sql
+  })
   return [rowIdSql(state), ...values].join(', ')
 }

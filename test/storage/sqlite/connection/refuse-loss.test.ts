@@ -127,6 +127,6 @@ t.test('loss: a bulk load beside a removed data.db does not make a new one', asy
   const data = openDataDb(layout.dataDb)
   remove('data.db')
   const { openBulkWriter } = await import('../../../../src/storage/sqlite/connection/data-db.js')
-  t.throws(() => openBulkWriter(layout.dataDb), /data\.db is missing, but/)
+  t.throws(() => openBulkWriter(layout.dataDb, 1_000_000), /data\.db is missing, but/)
   data.close()
 })

@@ -1,0 +1,72 @@
+import type { Stored } from '../../columns/column-type.js'
+import type { StateColumn } from '../../columns/state-column.js'
+import type { LargeReads } from '../../large-reads.js'
+import type { StateRow } from '../../states.js'
+import type { Db } from '../connection/database.js'
+import { type LargeValue, mayBeLarge, requireReadable, valueOrSizeSql } from '../connection/large-values.js'
+
+/** Returns SQL for a value of a page: its size when it is large. */
+export function pageValueSql(column: StateColumn, sql: string): string {
+  return isLargeColumn(column) ? valueOrSizeSql(sql) : sql
+}
+
+function isLargeColumn({ type, rules, isFile }: StateColumn): boolean {
+  return !isFile && mayBeLarge(type.kind, rules.length)
+}
+
+interface WholeRows {
+  readonly db: Db
+  readonly columns: readonly StateColumn[]
+  readonly turns: LargeReads | undefined
+  readonly signal: AbortSignal | undefined
+  /** reads one row with all its values; empty when it is gone */
+  readWhole(rowId: number): StateRow[]
+}
+
+/** Yields pages whose large values are whole: rows that have some come one by one, each when it is its turn. */
+export async function* withLargeValues(
+  pages: AsyncIterable<StateRow[]>,
+  reading: WholeRows,
+): AsyncGenerator<StateRow[]> {
+  const slots = reading.columns.flatMap((column, at) =>
+    isLargeColumn(column) ? [{ at: at + 1, name: column.name }] : [],
+  )
+  for await (const rows of pages) {
+    let small: StateRow[] = []
+    for (const row of rows) {
+      const large = largeValues(row, slots)
+      if (large.length === 0) {
+        small.push(row)
+        continue
+      }
+      if (small.length > 0) yield small
+      small = []
+      yield* readLarge(reading, row, large)
+    }
+    if (small.length > 0) yield small
+  }
+}
+
+function largeValues(row: StateRow, slots: readonly { at: number; name: string }[]): LargeValue[] {
+  const large: LargeValue[] = []
+  for (const { at, name } of slots) {
+    const value = row[at] as Stored
+    if (typeof value === 'bigint') large.push({ name, bytes: Number(value) })
+  }
+  return large
+}
+
+async function* readLarge(
+  { db, turns, signal, readWhole }: WholeRows,
+  [rowId]: StateRow,
+  large: readonly LargeValue[],
+): AsyncGenerator<StateRow[]> {
+  const bytes = requireReadable(db, large)
+  const end = await turns?.take(bytes, signal)
+  try {
+    const rows = readWhole(Number(rowId))
+    if (rows.length > 0) yield rows
+  } finally {
+    end?.()
+  }
+}
