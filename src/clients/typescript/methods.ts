@@ -36,6 +36,7 @@ export type ErrorName =
   | 'CANCELLED'
   | 'TIME_LIMIT'
   | 'TOO_EXPENSIVE'
+  | 'VALUE_TOO_LARGE'
   | 'NOT_ACCEPTABLE'
   | 'STORAGE_DAMAGED'
   | 'STORAGE_FAILED'
