@@ -59,7 +59,7 @@ export interface Datasets {
    * Deletes the records that match.
    *
    * @returns records deleted.
-   * @throws AppError UNKNOWN_DATASET, BAD_CONDITION, CANCELLED
+   * @throws AppError UNKNOWN_DATASET, BAD_CONDITION, CANCELLED; DISK_FULL where citations see rows
    */
   deleteRecords(name: string, condition: unknown, signal?: AbortSignal): Promise<number>
   /**
@@ -189,9 +189,9 @@ function createRowWrites(options: DatasetsOptions): Pick<Datasets, 'put' | 'dele
       }
     },
     async deleteRecords(name, condition, signal) {
-      await options.requireSpace?.(0) // rows that a citation sees are copied
+      const { rowsGiven, isCited } = (await datasets.find(name, 0)) ?? { rowsGiven: 0, isCited: false }
+      if (isCited) await options.requireSpace?.(0) // rows that a citation sees are copied
       const job = () => ({ name, condition, timeZoneMin, nowUs: options.nowUs() })
-      const rowsGiven = (await datasets.find(name, 0))?.rowsGiven ?? 0
       if (bulk !== undefined && rowsGiven > MAX_ROWS_HERE)
         return await lock.run(() => bulk.deleteRecords(job(), signal))
       return await lock.run(() => datasets.deleteRecords(job(), createPause(signal, SLICE_MS)))

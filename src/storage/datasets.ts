@@ -57,6 +57,8 @@ interface DatasetRows extends RowState {
   readonly kind: 'dataset'
   /** rows that were ever put, deleted ones included: a bound of its size */
   readonly rowsGiven: number
+  /** true where a citation may see rows: a deletion copies those */
+  readonly isCited: boolean
 }
 
 /** Datasets and their rows. A result that is returned is committed. */

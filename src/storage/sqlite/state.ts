@@ -77,7 +77,7 @@ export async function openState(file: string, options: OpenStateOptions = {}): P
     probeWrite: async () => probeWrite(db),
     async housekeep(onSessionEnded = async () => true) {
       isServing = true
-      stateDb.reserve.refill()
+      await stateDb.reserve.refill()
       await keys.flushUses()
       await sessions.flushUses()
       await recordTime()

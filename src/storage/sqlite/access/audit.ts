@@ -1,6 +1,6 @@
 import type { AuditEvent, AuditNotes } from '../../audit.js'
 import { statement } from '../connection/database.js'
-import { type StateDb, writeState } from '../connection/state-db.js'
+import { type StateDb, writeFreeing } from '../connection/state-db.js'
 
 /**
  * Prefix of the facts in `meta` that are acts. The time follows, then the process id, which separates equal
@@ -15,7 +15,7 @@ export function createAuditNotes(state: StateDb, nowUs: () => number): AuditNote
   const { db } = state
   return {
     note: (event) =>
-      writeState(state, () => {
+      writeFreeing(state, () => {
         const name = `${PREFIX}${String(nowUs()).padStart(17, '0')}:${process.pid}`
         const insert = statement(db, 'INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)')
         insert.run(name, JSON.stringify(event))
@@ -31,7 +31,7 @@ export function createAuditNotes(state: StateDb, nowUs: () => number): AuditNote
         const event: AuditEvent = JSON.parse(value)
         write({ ...event, atUs: Number(name.split(':')[1]) })
       }
-      await writeState(state, () => {
+      await writeFreeing(state, () => {
         const remove = statement(db, 'DELETE FROM meta WHERE name = ?')
         for (const { name } of rows) remove.run(name)
       })

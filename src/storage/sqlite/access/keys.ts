@@ -2,7 +2,7 @@ import { and, asc, eq, isNull, or, sql } from 'drizzle-orm'
 import type { TrustedClock } from '../../clock.js'
 import type { KeyRecord, KeyStore, NewKey } from '../../keys.js'
 import { writtenRow } from '../connection/database.js'
-import { type StateDb, writeState } from '../connection/state-db.js'
+import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 import { apiKey, apiKeySecret, session } from '../connection/state-schema.js'
 
 /** Creates the key store of `state.db`. */
@@ -24,9 +24,9 @@ export function createKeyStore(state: StateDb, clock: TrustedClock): KeyStore {
     find: async (keyId) => queries.find.get({ keyId }),
     list: async () => queries.list.all(),
     rotate: (keyId, secretHash, overlapS) =>
-      writeState(state, () => rotateKey(queries, clock, { keyId, secretHash, overlapS })),
+      writeFreeing(state, () => rotateKey(queries, clock, { keyId, secretHash, overlapS })),
     revoke: (keyId) =>
-      writeState(state, () => {
+      writeFreeing(state, () => {
         queries.revoke.run({ keyId, nowUs: clock.nowUs() })
         return queries.find.get({ keyId })
       }),
@@ -37,7 +37,7 @@ export function createKeyStore(state: StateDb, clock: TrustedClock): KeyStore {
       if (usedAtUs.size === 0) return
       const noted = [...usedAtUs]
       usedAtUs.clear()
-      await writeState(state, () => {
+      await writeFreeing(state, () => {
         for (const [keyId, atUs] of noted) queries.used.run({ keyId, atUs })
       })
     },

@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import type { MetaStore } from '../../meta.js'
 import { writtenRow } from '../connection/database.js'
-import { type StateDb, writeState } from '../connection/state-db.js'
+import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 import { meta } from '../connection/state-schema.js'
 
 /** Creates the meta store of `state.db`: rows of name and value, so that a new fact needs no migration. */
@@ -26,7 +26,7 @@ export function createMetaStore(state: StateDb): MetaStore {
       }),
     lastSeenUs: async () => Number(read('last_seen_us') ?? 0),
     async recordTime(us) {
-      await writeState(state, () => {
+      await writeFreeing(state, () => {
         if (us > Number(read('last_seen_us') ?? 0)) upsert.run({ name: 'last_seen_us', value: String(us) })
       })
     },

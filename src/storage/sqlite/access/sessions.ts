@@ -1,6 +1,6 @@
 import type { TrustedClock } from '../../clock.js'
 import type { ListedSession, NewSession, SessionQuery, SessionStore } from '../../sessions.js'
-import { type StateDb, writeState } from '../connection/state-db.js'
+import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 import { prepareSessionQueries } from './session-queries.js'
 import { createSessionUses, type SessionUses } from './session-uses.js'
 
@@ -43,14 +43,14 @@ export function createSessionStore(state: StateDb, clock: TrustedClock, idleS = 
       return { sessionId, keyId: row.keyId, expiresAtUs: row.expiresAtUs }
     },
     endAll: (keyId) =>
-      writeState(state, () => {
+      writeFreeing(state, () => {
         const open = queries.openOf.all({ keyId, ...bounds(parts), limit: ALL })
         for (const { sessionId } of open) queries.close.run({ sessionId, nowUs: clock.nowUs() })
         return open.length
       }),
     listEnded: async (limit) => queries.ended.all({ ...bounds(parts), limit }).map((row) => row.sessionId),
     async remove(sessionIds) {
-      await writeState(state, () => {
+      await writeFreeing(state, () => {
         for (const sessionId of sessionIds) queries.remove.run({ sessionId })
       })
       uses.forget(sessionIds)
@@ -113,14 +113,14 @@ function listOpen(parts: Parts, { keyId, limit, offset }: SessionQuery): ListedS
 }
 
 async function close({ state, clock, queries, uses }: Parts, sessionId: string): Promise<void> {
-  await writeState(state, () => queries.close.run({ sessionId, nowUs: clock.nowUs() }))
+  await writeFreeing(state, () => queries.close.run({ sessionId, nowUs: clock.nowUs() }))
   uses.forget([sessionId])
 }
 
 async function flushUses({ state, queries, uses }: Parts, isLast: boolean): Promise<void> {
   const due = uses.due((sessionId) => queries.byId.get({ sessionId })?.lastUsedAtUs, isLast)
   if (due.length === 0) return
-  await writeState(state, () => {
+  await writeFreeing(state, () => {
     for (const { sessionId, usedUs } of due) queries.used.run({ sessionId, usedUs })
   })
   uses.written(due)

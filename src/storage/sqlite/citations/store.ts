@@ -4,6 +4,7 @@ import { seekRowIndex } from '../../formats/row-index.js'
 import type { StateQuery, StateResult, StateRow } from '../../states.js'
 import type { DataDb } from '../connection/data-db.js'
 import { type Db, retryBusy, transaction } from '../connection/database.js'
+import { freeing } from '../connection/reserve.js'
 import type { StateReading } from '../versions/read-state.js'
 import { toRowState } from '../versions/row-state.js'
 import { type Bookmarks, createBookmarks } from './bookmarks.js'
@@ -37,7 +38,10 @@ export function createCitationStore({ reader, writer, lock }: DataDb): CitationS
           ),
         ),
       ),
-    remove: (label) => write(() => removeCitations(writer, label)),
+    remove: (label) =>
+      lock.run(() =>
+        freeing(writer, () => retryBusy(() => transaction(writer, () => removeCitations(writer, label)))),
+      ),
     list: async (query) => listCitations(reader, query),
     recordSums: (citationId, sums) => write(() => recordSums(writer, citationId, sums)),
   }

@@ -3,7 +3,7 @@ import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
 import { type Db, openDatabase, retryBusy, transaction } from './database.js'
 import { backupBeforeMigration } from './migration-backup.js'
 import { refuseLoss } from './refuse-loss.js'
-import { createReserve, type Reserve } from './reserve.js'
+import { createReserve, freeing, type Reserve } from './reserve.js'
 import { addSqlFunctions } from './sql-functions.js'
 import { STATE_MIGRATIONS } from './state-migrations.js'
 
@@ -39,4 +39,13 @@ export async function openStateDb(file: string, acceptsLoss = false): Promise<St
  */
 export function writeState<T>({ db }: StateDb, work: () => T): Promise<T> {
   return retryBusy(() => transaction(db, work))
+}
+
+/**
+ * Runs a small write that frees space or takes a right away, also on a full disk.
+ *
+ * @throws AppError BUSY, DISK_FULL: see `freeing`
+ */
+export function writeFreeing<T>(state: StateDb, work: () => T): Promise<T> {
+  return freeing(state.db, () => writeState(state, work))
 }

@@ -15,6 +15,8 @@ export interface FoundDataset {
   table: VersionedTable
   /** rows that were ever put, deleted ones included */
   rowsGiven: number
+  /** a citation names it */
+  isCited: boolean
 }
 
 /**
@@ -107,10 +109,10 @@ interface DatasetRow {
   key_columns: string
 }
 
-type CatalogRow = DatasetRow & { next_row_id: number; versioned_id: number }
+type CatalogRow = DatasetRow & { next_row_id: number; versioned_id: number; cited_tx: number }
 
 const SELECT = `SELECT d.dataset_id, d.short_form, d.long_form, d.created_at_us, d.usename, d.table_name, d.columns,
-  d.key_columns, d.next_row_id, v.versioned_id FROM dataset AS d JOIN versioned_table AS v USING (dataset_id)`
+  d.key_columns, d.next_row_id, v.versioned_id, v.cited_tx FROM dataset AS d JOIN versioned_table AS v USING (dataset_id)`
 
 function toDataset(row: DatasetRow): Dataset {
   return {
@@ -142,7 +144,10 @@ function versionedDataset(row: DatasetRow, versionedId: number): VersionedTable 
  * Cache of parsed catalogue rows: definitions change rarely, calls are many. An entry holds while its columns
  * are the same.
  */
-const kept = new WeakMap<Db, Map<number, { columns: string; dataset: Omit<FoundDataset, 'rowsGiven'> }>>()
+const kept = new WeakMap<
+  Db,
+  Map<number, { columns: string; dataset: Omit<FoundDataset, 'rowsGiven' | 'isCited'> }>
+>()
 
 function found(db: Db, row: CatalogRow): FoundDataset {
   let datasets = kept.get(db)
@@ -151,9 +156,9 @@ function found(db: Db, row: CatalogRow): FoundDataset {
     kept.set(db, datasets)
   }
   const known = datasets.get(row.dataset_id)
-  const rowsGiven = row.next_row_id - 1
-  if (known?.columns === row.columns) return { ...known.dataset, rowsGiven }
+  const changing = { rowsGiven: row.next_row_id - 1, isCited: row.cited_tx > 0 }
+  if (known?.columns === row.columns) return { ...known.dataset, ...changing }
   const dataset = { info: toDataset(row), table: versionedDataset(row, row.versioned_id) }
   datasets.set(row.dataset_id, { columns: row.columns, dataset })
-  return { ...dataset, rowsGiven }
+  return { ...dataset, ...changing }
 }

@@ -9,10 +9,11 @@ import {
   retryBusy,
   transaction,
 } from '../connection/database.js'
+import { freeing } from '../connection/reserve.js'
 import { dropDiscarded } from '../versions/discarded.js'
 import { toRowState, uncitedInfo } from '../versions/row-state.js'
 import { currentState } from '../versions/versioned-table.js'
-import { createDataset, findDataset, removeDataset, requireDataset } from './catalog.js'
+import { createDataset, type FoundDataset, findDataset, removeDataset, requireDataset } from './catalog.js'
 import { deleteDatasetRecords } from './delete.js'
 import { listDatasets } from './list.js'
 import { putDatasetRecords } from './put.js'
@@ -32,11 +33,9 @@ export function createDatasetStore({ reader, writer, lock }: DataDb): DatasetSto
     create: (definition, { id, nowUs }) =>
       write(() => createDataset(writer, definition, { id, nowUs: nowUs() })),
     async remove(name) {
-      const removed = await write(() => {
-        const dataset = requireDataset(writer, name)
-        removeDataset(writer, dataset)
-        return dataset
-      })
+      const removed = await lock.run(() =>
+        freeing(writer, () => retryBusy(() => transaction(writer, () => removeFound(writer, name)))),
+      )
       for (const db of [reader, writer]) forgetStatements(db, removed.table.tableName)
       await dropDiscarded({ db: writer, lock, pause: createPause(undefined, SLICE_MS) }, MAX_DROP_ROWS)
       return removed.info
@@ -45,11 +44,17 @@ export function createDatasetStore({ reader, writer, lock }: DataDb): DatasetSto
     async find(label, nowUs) {
       const dataset = findDataset(reader, label)
       if (dataset === undefined) return undefined
-      const { table, rowsGiven } = dataset
+      const { table, rowsGiven, isCited } = dataset
       const info = uncitedInfo(table, nowUs)
-      return { ...toRowState(reader, currentState(table), { kind: 'dataset', info }), rowsGiven }
+      return { ...toRowState(reader, currentState(table), { kind: 'dataset', info }), rowsGiven, isCited }
     },
   }
+}
+
+function removeFound(db: Db, name: string): FoundDataset {
+  const dataset = requireDataset(db, name)
+  removeDataset(db, dataset)
+  return dataset
 }
 
 /**
@@ -89,10 +94,12 @@ function createDatasetRows(db: Db): Pick<DatasetStore, 'put' | 'deleteRecords'> 
         })
       }),
     deleteRecords: ({ name, condition, timeZoneMin, nowUs }, pause) =>
-      asyncTransaction(db, async () => {
-        const env = { timeZoneMin, nowUs: BigInt(nowUs) }
-        const options = { env, pageRows: PAGE_ROWS, pause, condition, nowUs }
-        return await deleteDatasetRecords(db, requireDataset(db, name), options)
-      }),
+      freeing(db, () =>
+        asyncTransaction(db, async () => {
+          const env = { timeZoneMin, nowUs: BigInt(nowUs) }
+          const options = { env, pageRows: PAGE_ROWS, pause, condition, nowUs }
+          return await deleteDatasetRecords(db, requireDataset(db, name), options)
+        }),
+      ),
   }
 }

@@ -2,7 +2,7 @@ import type { TrustedClock } from '../../clock.js'
 import type { ModelStoreRecord, ModelStores, StoreInUse } from '../../model-stores.js'
 import { statement } from '../connection/database.js'
 import { type ListFields, listTail, queryOnce } from '../connection/list-tail.js'
-import { type StateDb, writeState } from '../connection/state-db.js'
+import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 
 interface StoreRow {
   store_id: number
@@ -33,7 +33,7 @@ export function createModelStores(state: StateDb, clock: TrustedClock): ModelSto
       const rows = queryOnce<StoreRow>(db, `SELECT s.* FROM model_store s WHERE ${tail.sql}`, tail.values)
       return rows.map(toStoreRecord)
     },
-    remove: (name) => writeState(state, () => removeStore(state, name)),
+    remove: (name) => writeFreeing(state, () => removeStore(state, name)),
   }
 }
 

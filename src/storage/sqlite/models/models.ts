@@ -2,8 +2,7 @@ import type { TrustedClock } from '../../clock.js'
 import type { ModelCounts, ModelDigest, ModelFault, ModelRows } from '../../models.js'
 import { statement } from '../connection/database.js'
 import { type ListFields, listTail, queryOnce } from '../connection/list-tail.js'
-import { withReserve } from '../connection/reserve.js'
-import { type StateDb, writeState } from '../connection/state-db.js'
+import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 import { addModel, addModels } from './add-model.js'
 import { faultOf, findModel, findOrigin, MODEL_SELECT, type ModelRow, toModelRecord } from './model-row.js'
 import { createReleased } from './released.js'
@@ -67,17 +66,14 @@ function modelWrites(state: StateDb, clock: TrustedClock): Pick<ModelRows, Write
     add: (model, options) => writeState(state, () => addModel(state, clock, model, options)),
     addAll: (models) => addModels(state, clock, models),
     remove: (modelId) =>
-      withReserve(state.reserve, () =>
-        writeState(state, () => {
-          const model = findModel(state, `m.model_id = ? AND ${SHOWN}`, modelId)
-          if (model === undefined) return undefined
-          statement(db, 'UPDATE model SET deleted_at_us = ? WHERE seq = ?').run(clock.nowUs(), model.seq)
-          statement(db, `${PURGE} AND seq = ?`).run(model.seq)
-          return model
-        }),
-      ),
-    purge: () =>
-      withReserve(state.reserve, () => writeState(state, () => statement(db, PURGE).run().changes)),
+      writeFreeing(state, () => {
+        const model = findModel(state, `m.model_id = ? AND ${SHOWN}`, modelId)
+        if (model === undefined) return undefined
+        statement(db, 'UPDATE model SET deleted_at_us = ? WHERE seq = ?').run(clock.nowUs(), model.seq)
+        statement(db, `${PURGE} AND seq = ?`).run(model.seq)
+        return model
+      }),
+    purge: () => writeFreeing(state, () => statement(db, PURGE).run().changes),
     setDamaged: (sha256, isDamaged) =>
       writeState(state, () => {
         const damagedAtUs = isDamaged ? clock.nowUs() : null

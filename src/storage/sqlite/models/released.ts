@@ -1,5 +1,5 @@
 import { statement } from '../connection/database.js'
-import { type StateDb, writeState } from '../connection/state-db.js'
+import { type StateDb, writeFreeing } from '../connection/state-db.js'
 
 type ReleasedRows = {
   isReleased(sha256: string): Promise<boolean>
@@ -19,7 +19,7 @@ export function createReleased(state: StateDb): ReleasedRows {
         .map(({ sha256 }) => sha256),
     async forgetReleased(digests) {
       if (digests.length === 0) return
-      await writeState(state, () => {
+      await writeFreeing(state, () => {
         const forget = statement(db, 'DELETE FROM released_blob WHERE sha256 = ?')
         for (const sha256 of digests) forget.run(sha256)
       })

@@ -10,7 +10,7 @@ import type {
 } from '../../transfers.js'
 import { statement, writtenRow } from '../connection/database.js'
 import { type ListFields, listTail, queryOnce } from '../connection/list-tail.js'
-import { type StateDb, writeState } from '../connection/state-db.js'
+import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 import { queueFeedback, requeue } from './transfer-queue.js'
 
 interface TransferRow {
@@ -103,7 +103,7 @@ function transferWrites(state: StateDb, clock: TrustedClock): Omit<TransferRows,
       await write(() => change(FAIL, fault.message, fault.name, clock.nowUs(), transferId))
     },
     async discardFetch(transferId) {
-      await write(() => change(DISCARD_FETCH, transferId))
+      await writeFreeing(state, () => change(DISCARD_FETCH, transferId))
     },
     async deliver(transferId, answer) {
       await write(() => change(DELIVER, answer, clock.nowUs(), transferId))
@@ -114,11 +114,12 @@ function transferWrites(state: StateDb, clock: TrustedClock): Omit<TransferRows,
         return findTransfer(state, transferId)
       }),
     cancel: (transferId) =>
-      write(() => {
+      writeFreeing(state, () => {
         change(FAIL, 'cancelled by an operator', 'CANCELLED', clock.nowUs(), transferId)
         return findTransfer(state, transferId)
       }),
-    cancelOfUpstream: (upstreamId) => write(() => change(FAIL_OF_UPSTREAM, clock.nowUs(), upstreamId)),
+    cancelOfUpstream: (upstreamId) =>
+      writeFreeing(state, () => change(FAIL_OF_UPSTREAM, clock.nowUs(), upstreamId)),
     recover: () => write(() => change(`UPDATE transfer SET state = 'queued' WHERE state = 'sending'`)),
   }
 }

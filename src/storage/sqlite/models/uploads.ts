@@ -1,7 +1,7 @@
 import type { TrustedClock } from '../../clock.js'
 import type { UploadRecord, UploadRows } from '../../uploads.js'
 import { oneValue, statement } from '../connection/database.js'
-import { type StateDb, writeState } from '../connection/state-db.js'
+import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 
 interface UploadRow {
   upload_id: string
@@ -36,7 +36,10 @@ export function createUploadRows(state: StateDb, clock: TrustedClock): UploadRow
     findSame: async (keyId, sha256, params) =>
       findOne('key_id = ? AND sha256 = ? AND params = ? AND model_id IS NULL', keyId, sha256, params),
     advance: (uploadId, offsetBytes) => write(ADVANCE, offsetBytes, clock.nowUs(), uploadId),
-    remove: (uploadId) => write('DELETE FROM upload WHERE upload_id = ?', uploadId),
+    remove: (uploadId) =>
+      writeFreeing(state, () => {
+        statement(db, 'DELETE FROM upload WHERE upload_id = ?').run(uploadId)
+      }),
     listIdle: async (beforeUs, limit) =>
       statement<UploadRow>(db, 'SELECT * FROM upload WHERE active_at_us < ? ORDER BY active_at_us LIMIT ?')
         .all(beforeUs, limit)

@@ -8,7 +8,7 @@ import {
 } from '../../upstreams.js'
 import { statement, writtenRow } from '../connection/database.js'
 import { type ListFields, listTail, queryOnce } from '../connection/list-tail.js'
-import { type StateDb, writeState } from '../connection/state-db.js'
+import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 
 interface UpstreamRow {
   upstream_id: number
@@ -84,7 +84,7 @@ export function createUpstreamRows(state: StateDb, clock: TrustedClock, keyring:
         return find(upstreamId)
       }),
     remove: (upstreamId) =>
-      writeState(state, () => {
+      writeFreeing(state, () => {
         const old = find(upstreamId)
         statement(db, 'DELETE FROM upstream WHERE upstream_id = ?').run(upstreamId)
         return old

@@ -8,6 +8,7 @@ import {
   retryBusy,
   transaction,
 } from '../connection/database.js'
+import { freeing } from '../connection/reserve.js'
 import { dropTable, findTable, listTables, registerTable } from './catalog.js'
 import { findFile, usedDigests } from './files.js'
 import { createGroupCommit } from './group-commit.js'
@@ -45,7 +46,12 @@ export function createTableStore({ reader, writer, lock }: TableConnection): Tab
     list: async () => listTables(reader),
     register: (definition, nowUs) =>
       lock.run(() => retryBusy(() => transaction(writer, () => registerTable(writer, definition, nowUs)))),
-    drop: (table) => write(async () => dropTable(writer, requireTable(writer, table))),
+    drop: (table) =>
+      lock.run(() =>
+        freeing(writer, () =>
+          asyncTransaction(writer, async () => dropTable(writer, requireTable(writer, table))),
+        ),
+      ),
     forget({ tableName }) {
       for (const db of [reader, writer]) forgetStatements(db, tableName)
     },

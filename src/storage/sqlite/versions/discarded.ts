@@ -8,6 +8,7 @@ import {
   statement,
   transaction,
 } from '../connection/database.js'
+import { freeing } from '../connection/reserve.js'
 
 /** Conditions under which rows are removed in the background. */
 export interface Removal {
@@ -46,7 +47,7 @@ export async function dropDiscarded(removal: Removal, maxRows: number): Promise<
 /** Runs one step of a removal in a transaction, after a pause. */
 export async function removalStep<T>({ db, lock, pause }: Removal, work: () => T): Promise<T> {
   await pause()
-  return await lock.run(() => retryBusy(() => transaction(db, work)))
+  return await lock.run(() => freeing(db, () => retryBusy(() => transaction(db, work))))
 }
 
 /** The size of an R*Tree is the number of rows in its list of ids. */
