@@ -7,6 +7,7 @@ import type { RequestPoint } from '../../src/route-answer/request-point.js'
 import { snapPoints } from '../../src/route-engine/locate.js'
 import type { NamedGraph } from '../../src/routing/graph/graph.js'
 import type { Snap } from '../../src/routing/graph/snap.js'
+import { entryMs } from '../../src/routing/graph/turn-costs.js'
 import type { Control } from '../../src/routing/search/dijkstra.js'
 import { createDijkstraSearch } from '../../src/routing/search/leg-search.js'
 import { createProfile, type Profile, partMs } from '../../src/routing/search/profile.js'
@@ -107,7 +108,8 @@ function sumLeg(
     const wholeMm = segmentLengthMm[link >>> 1]!
     if (i > 0 && i + 1 < leg.length && mm !== wholeMm) throw new Error('a link on the way is cut')
     const isAtTail = (i === 0) === (link % 2 === 1) // backward, a link ends at its segment's tail
-    return sumMs + (isAtTail ? partMs(profile, link, 0, mm) : partMs(profile, link, wholeMm - mm, wholeMm))
+    const entered = i === 0 ? 0 : entryMs(profile.graph, link)
+    return sumMs + entered + (isAtTail ? partMs(profile, link, 0, mm) : partMs(profile, link, wholeMm - mm, wholeMm))
   }, 0)
 }
 

@@ -5,15 +5,18 @@ import { coordinatesOf, rankSteps } from '../routing/cch/order.js'
 import type { Coordinates } from '../routing/cch/separator.js'
 import type { GraphMeta } from '../routing/graph/graph.js'
 import { openExtract } from './extract/blobs.js'
-import { buildAdjacency, linkHead } from './graph/adjacency.js'
+import { type Adjacency, buildAdjacency, linkHead } from './graph/adjacency.js'
 import { buildAutomaton } from './graph/automaton.js'
 import { flagMainNetwork } from './graph/components.js'
 import { type Expansion, expandNodes } from './graph/expand.js'
 import { indexJunctions } from './graph/junction-index.js'
 import { findPrivateThroughRoads } from './graph/private-roads.js'
-import { findUTurnRules } from './graph/u-turns.js'
+import { findTurningPlaces, flagTurns } from './graph/turning-places.js'
+import { findTurnsNearRules, uTurnRules } from './graph/u-turns.js'
+import { banUsefulUTurns } from './graph/useful-u-turns.js'
 import type { GraphParts } from './graph/write-graph.js'
 import { makeNetwork, type RoadNetwork } from './network/network.js'
+import type { TurnRule } from './network/turn-rules.js'
 import type { ProfileName } from './profile/profile.js'
 import { findProfile } from './profile/profiles.js'
 import { readRoads } from './roads/read-roads.js'
@@ -68,7 +71,7 @@ export async function buildMap(options: BuildOptions): Promise<GraphParts> {
   const { segments, rules, junctionCount } = network
   const adjacency = buildAdjacency(segments, junctionCount)
   const headOf = (link: number) => linkHead(segments, link)
-  const allRules = [...rules, ...findUTurnRules(adjacency, headOf, rules)]
+  const allRules = [...rules, ...findUTurnRules(network, adjacency)]
   const automaton = buildAutomaton(allRules)
   const restricted = new Set(allRules.flatMap(({ links }) => links.slice(0, -1).map(headOf)))
   const isPrivate = findPrivateThroughRoads(segments, junctionCount, (junction) => restricted.has(junction))
@@ -102,6 +105,16 @@ export async function buildMap(options: BuildOptions): Promise<GraphParts> {
     nodeRank,
     meta: { ...meta, counts: { ...meta.counts, mainNodes: main.nodes, mainArcs: main.arcs } },
   }
+}
+
+/** Finds rules against turning round, and flags the links that may and may not be left so. */
+function findUTurnRules({ segments, rules: turnRules }: RoadNetwork, adjacency: Adjacency): TurnRule[] {
+  const rules = buildAutomaton(turnRules)
+  const mayTurn = findTurningPlaces(segments, adjacency, rules)
+  flagTurns(segments, adjacency, mayTurn)
+  const banned = findTurnsNearRules(adjacency, (link) => linkHead(segments, link), turnRules, mayTurn)
+  banUsefulUTurns({ segments, adjacency, rules, mayTurn }, turnRules, banned)
+  return uTurnRules(banned)
 }
 
 /** Reports of progress. Each ends with a pause, and throws when the signal is aborted. */

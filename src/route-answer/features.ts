@@ -4,7 +4,10 @@ import { nearestJunction } from '../routing/graph/nearest-junction.js'
 import { readNotes, readString } from '../routing/graph/strings.js'
 import { isBackward, segmentOf } from '../routing/graph/topology.js'
 import { hours } from '../routing/search/cost.js'
+import { turnMs } from '../routing/search/leg.js'
 import type { DrivenStep, Route } from '../routing/search/route.js'
+
+const MS_PER_HOUR = 3_600_000
 
 /** A link of a route, or the driven part of it, as a GeoJSON Feature in wire names. */
 export interface RouteFeature {
@@ -47,7 +50,7 @@ export function featuresOf(graph: Graph, route: Route): RouteFeature[][] {
 
 /**
  * Sums up a route. `total_cost` is the documented sum over its pieces, Σ length / speed · (1 + Σ
- * sensitivity).
+ * sensitivity), and the price of each U-turn at a dead end.
  */
 export function totalsOf(graph: Graph, route: Route): RouteTotals {
   let lengthMm = 0
@@ -59,7 +62,7 @@ export function totalsOf(graph: Graph, route: Route): RouteTotals {
     const speed = graph.linkSpeed[step.link]!
     lengthMm += step.lengthMm
     timeH += hours(step.lengthMm, speed)
-    costH += hours(step.weightedMm, speed)
+    costH += hours(step.weightedMm, speed) + turnMs(graph, step) / MS_PER_HOUR
     levelMm += step.levelMm
     maxLevel = Math.max(maxLevel, step.maxLevel)
   }

@@ -1,5 +1,5 @@
 import type { Profile } from '../routing/search/profile.js'
-import { MAX_SLOTS, type Timeline } from '../routing/search/time-dependent.js'
+import { MAX_SLOTS, type Timeline } from '../routing/search/timed-search.js'
 import type { ProfileRequest } from './requests.js'
 import { slotStarts } from './slots.js'
 import type { Theme, Themes } from './themes.js'

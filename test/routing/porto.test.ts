@@ -6,17 +6,18 @@ import { addCell, createCellSet } from '../../src/risk/cell-set.js'
 import type { RouteFeature } from '../../src/route-answer/features.js'
 import type { RequestPoint } from '../../src/route-answer/request-point.js'
 import { snapPoints } from '../../src/route-engine/locate.js'
-import type { Graph } from '../../src/routing/graph/graph.js'
+import { type Graph, LINK_FLAG } from '../../src/routing/graph/graph.js'
 import { localScale } from '../../src/routing/graph/local-scale.js'
 import type { Snap } from '../../src/routing/graph/snap.js'
-import type { End, Weights } from '../../src/routing/search/dijkstra.js'
-import { directLeg, endsOf } from '../../src/routing/search/leg.js'
+import type { Weights } from '../../src/routing/search/dijkstra.js'
+import { directLeg } from '../../src/routing/search/leg.js'
+import { endsOf } from '../../src/routing/search/link-ends.js'
 import { createDijkstraSearch } from '../../src/routing/search/leg-search.js'
 import { findSegment, type Overlay } from '../../src/routing/search/overlay.js'
 import { createProfile, type Profile } from '../../src/routing/search/profile.js'
 import { findRoute } from '../../src/routing/search/route.js'
 import { createSearchState } from '../../src/routing/search/search-state.js'
-import { plainDijkstra } from '../support/plain-dijkstra.js'
+import { linkDijkstra } from '../support/link-dijkstra.js'
 import { missingPorto, portoGraph } from '../support/real-map.js'
 import { type RouteAnswer, routeNow, routeTextNow } from '../support/routes.js'
 import { throwsWith } from '../support/throws.js'
@@ -109,12 +110,12 @@ function wrongAnswers(
 
 /** Returns the least cost by the plain search, or of the direct leg within one link. */
 function oracleMs(profile: Profile, costs: Float64Array, [from, to]: Snap[]): number {
-  const sources: readonly End[] = endsOf(profile, from!).sources
-  const targets: readonly End[] = endsOf(profile, to!).targets
-  const aheadMs = directLeg(profile, from!, to!)?.costMs ?? Number.POSITIVE_INFINITY
+  const start = endsOf(profile, from!)
+  const goal = endsOf(profile, to!)
+  const aheadMs = directLeg(profile, start, goal)?.costMs ?? Number.POSITIVE_INFINITY
   return Math.min(
     aheadMs,
-    plainDijkstra(profile.graph, (arc) => costs[arc]!, sources, targets),
+    linkDijkstra(profile.graph, (arc) => costs[arc]!, start.sources, goal.targets),
   )
 }
 
@@ -130,7 +131,8 @@ function arcMs(graph: Graph, overlay: Overlay, arc: number): number {
       fromMm = overlay.pieceEndMm[piece]!
     }
   }
-  return Math.round((weightedMm * 36) / graph.linkSpeed[link]!)
+  const isAfterUTurn = (graph.linkFlags[link]! & LINK_FLAG.AFTER_U_TURN) !== 0
+  return Math.round((weightedMm * 36) / graph.linkSpeed[link]!) + (isAfterUTurn ? 27_500 : 0)
 }
 
 /** Level 10 as closed pieces, the rest open. */

@@ -30,6 +30,10 @@ export interface Network {
   junctions: [number, number][]
   roads: Road[]
   restrictions?: Restriction[]
+  /** links at whose ends traffic must not turn round */
+  noUTurn?: number[]
+  /** links that leave a dead end: entering one costs `U_TURN_MS` */
+  afterUTurn?: number[]
   meta?: Partial<GraphMeta>
 }
 
@@ -92,6 +96,10 @@ export function makeGraph(network: Network): Graph {
       perLink(
         (road) => (road.isMain === false ? 0 : LINK_FLAG.MAIN) | (road.isPrivate ? LINK_FLAG.PRIVATE : 0),
       ),
+      (flags, link) =>
+        flags |
+        (network.noUTurn?.includes(link) ? LINK_FLAG.NO_U_TURN : 0) |
+        (network.afterUTurn?.includes(link) ? LINK_FLAG.AFTER_U_TURN : 0),
     ),
     linkStartArc: Uint32Array.from(perLink((road) => road).keys(), (link) => {
       const start = expanded.startOf.get(link)

@@ -36,6 +36,8 @@ interface State {
   history: number[]
   phase: number
   costMs: number
+  /** link driven last, -1 when the route began at its end */
+  driven: number
   isSettled: boolean
 }
 
@@ -59,20 +61,21 @@ export function oracleCost(world: World, starts: readonly Spot[], goals: readonl
     }
   }
   const states = new Map<string, State>()
-  const offer = (history: number[], phase: number, costMs: number) => {
+  const offer = (history: number[], phase: number, costMs: number, driven: number) => {
     if (!Number.isFinite(costMs)) return
     const longest = Math.max(1, ...(world.network.restrictions ?? []).map((r) => r.links.length - 1))
     const kept = history.slice(-longest)
-    const key = `${kept}|${phase}`
+    const key = `${kept}|${phase}|${driven}`
     const known = states.get(key)
     if (known === undefined || (!known.isSettled && costMs < known.costMs)) {
-      states.set(key, { history: kept, phase, costMs, isSettled: false })
+      states.set(key, { history: kept, phase, costMs, driven, isSettled: false })
     }
   }
   for (const start of starts) {
     for (const link of linksOf(world.network, start.segment)) {
       const toMm = link % 2 === 0 ? world.lengthMm[start.segment]! : 0
-      offer([link], isPrivate(world, link) ? 0 : 1, driveCost(world, { link, fromMm: start.offsetMm, toMm }))
+      const costMs = driveCost(world, { link, fromMm: start.offsetMm, toMm })
+      offer([link], isPrivate(world, link) ? 0 : 1, costMs, start.offsetMm === toMm ? -1 : link)
     }
   }
   for (;;) {
@@ -85,17 +88,31 @@ export function oracleCost(world: World, starts: readonly Spot[], goals: readonl
       const beginMm = link % 2 === 0 ? 0 : world.lengthMm[segment]!
       for (const goal of goals) {
         if (goal.segment !== segment) continue
-        const lastMs = driveCost(world, { link, fromMm: beginMm, toMm: goal.offsetMm })
+        // where nothing of the last link is driven, nobody has turned round into it
+        if (goal.offsetMm !== beginMm && isBannedUTurn(world.network, state.driven, link)) continue
+        const isEntered = goal.offsetMm !== beginMm
+        const lastMs =
+          (isEntered ? enterCost(world, link) : 0) +
+          driveCost(world, { link, fromMm: beginMm, toMm: goal.offsetMm })
         best = Math.min(best, state.costMs + lastMs)
       }
+      if (isBannedUTurn(world.network, state.driven, link)) continue
       const endMm = link % 2 === 0 ? world.lengthMm[segment]! : 0
-      offer(
-        [...state.history, link],
-        phase,
-        state.costMs + driveCost(world, { link, fromMm: beginMm, toMm: endMm }),
-      )
+      const costMs =
+        state.costMs + enterCost(world, link) + driveCost(world, { link, fromMm: beginMm, toMm: endMm })
+      offer([...state.history, link], phase, costMs, link)
     }
   }
+}
+
+/** Returns true for a turn back over the link driven last, where that is forbidden. */
+function isBannedUTurn({ noUTurn = [] }: Network, driven: number, link: number): boolean {
+  return driven >= 0 && (driven ^ 1) === link && noUTurn.includes(driven)
+}
+
+/** Price of entering a link at its beginning: a U-turn at a dead end, 20 s + 7.5 s. */
+export function enterCost({ network }: World, link: number): number {
+  return network.afterUTurn?.includes(link) ? 27_500 : 0
 }
 
 /**
@@ -156,6 +173,7 @@ export function faultOf(world: World, drives: readonly Drive[]): string | null {
       return `drive ${i} goes back`
     if (i > 0 && headOf(world.network, drives[i - 1]!.link) !== tailOf(world.network, drive.link))
       return `gap before ${i}`
+    if (i > 0 && isBannedUTurn(world.network, drives[i - 1]!.link, drive.link)) return `U-turn before ${i}`
     if (history.length > 0 && isForbidden(world.network, history, drive.link))
       return `restriction broken at ${i}`
     const next = i === 0 ? (isPrivate(world, drive.link) ? 0 : 1) : nextPhase(world, phase, drive.link)

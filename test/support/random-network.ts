@@ -30,8 +30,11 @@ export function networks(maxJunctions = 7, maxRoads = 11): fc.Arbitrary<Network>
           maxLength: 4,
         },
       ),
+      // links by bit: at whose ends turning round is forbidden, and which leave dead ends
+      noUTurn: fc.constantFrom(0, 0xffffffff, 0x5a5a_f3c9),
+      afterUTurn: fc.constantFrom(0, 0, 0x1234_5678),
     })
-    .map(({ junctions, seeds, turns }) => {
+    .map(({ junctions, seeds, turns, noUTurn, afterUTurn }) => {
       const roads: Road[] = seeds.map(({ from, to, speed, length, isPrivate }) => ({
         from: from % junctions.length,
         to: to % junctions.length,
@@ -47,6 +50,10 @@ export function networks(maxJunctions = 7, maxRoads = 11): fc.Arbitrary<Network>
         const links = walk(network, picks)
         return links.length < 2 ? [] : [{ kind: isOnly ? ('only' as const) : ('no' as const), links }]
       })
+      const chosen = (bits: number) => roads.flatMap((_, i) => [i * 2, i * 2 + 1]).filter((link) => (bits >>> link) & 1)
+      network.noUTurn = chosen(noUTurn)
+      // a link without length is not told in a route, nor is its price
+      network.afterUTurn = chosen(afterUTurn).filter((link) => roads[link >> 1]!.lengthMm! > 0)
       return network
     })
 }

@@ -1,6 +1,9 @@
 import { LINK_FLAG } from '../../routing/graph/graph.js'
 import type { Expansion } from './expand.js'
 
+/** A directed graph: node → its arcs, and arc → node it leads to. */
+export type Directed = Pick<Expansion, 'nodeCount' | 'firstOut' | 'head'>
+
 const UNSEEN = 0xffffffff
 
 /** Size of the main network, for the report. */
@@ -51,8 +54,8 @@ function countMain({ firstOut, head }: Expansion, component: Uint32Array, larges
 }
 
 /** Arc → node that it leaves, which the graph does not store. */
-function arcTails({ nodeCount, arcCount, firstOut }: Expansion): Uint32Array {
-  const tail = new Uint32Array(arcCount)
+export function arcTails({ nodeCount, firstOut }: Omit<Directed, 'head'>): Uint32Array {
+  const tail = new Uint32Array(firstOut[nodeCount]!)
   for (let node = 0; node < nodeCount; node++) tail.fill(node, firstOut[node]!, firstOut[node + 1]!)
   return tail
 }
@@ -65,9 +68,10 @@ function arcTails({ nodeCount, arcCount, firstOut }: Expansion): Uint32Array {
  *
  * @see R. E. Tarjan, "Depth-first search and linear graph algorithms", 1972
  */
-function findComponents({ nodeCount, firstOut, head }: Expansion): {
+export function findComponents({ nodeCount, firstOut, head }: Directed): {
   component: Uint32Array
   largest: number
+  count: number
 } {
   const component = new Uint32Array(nodeCount).fill(UNSEEN)
   const seenAt = new Uint32Array(nodeCount).fill(UNSEEN)
@@ -115,7 +119,7 @@ function findComponents({ nodeCount, firstOut, head }: Expansion): {
       count++
     }
   }
-  return { component, largest }
+  return { component, largest, count }
 
   /** Closes the component of a root: all nodes opened since. @returns its size */
   function closeComponent(root: number): number {
@@ -130,7 +134,7 @@ function findComponents({ nodeCount, firstOut, head }: Expansion): {
 }
 
 /** Marks all nodes that can be reached from marked ones. */
-function spread(marked: Uint8Array, first: Uint32Array, next: Uint32Array, nodeCount: number): void {
+export function spread(marked: Uint8Array, first: Uint32Array, next: Uint32Array, nodeCount: number): void {
   const stack = new Uint32Array(nodeCount)
   let length = 0
   for (let node = 0; node < nodeCount; node++) if (marked[node] === 1) stack[length++] = node
@@ -146,7 +150,7 @@ function spread(marked: Uint8Array, first: Uint32Array, next: Uint32Array, nodeC
 }
 
 /** Node → tails of the arcs that lead to it, as an adjacency for `spread`. */
-function reverse(head: Uint32Array, tail: Uint32Array, nodeCount: number, arcCount: number) {
+export function reverse(head: Uint32Array, tail: Uint32Array, nodeCount: number, arcCount: number) {
   const first = new Uint32Array(nodeCount + 1)
   for (let arc = 0; arc < arcCount; arc++) first[head[arc]! + 1]!++
   for (let node = 0; node < nodeCount; node++) first[node + 1]! += first[node]!

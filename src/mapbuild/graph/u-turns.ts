@@ -1,44 +1,52 @@
 import type { TurnRule } from '../network/turn-rules.js'
 import type { Adjacency } from './adjacency.js'
 
+/** Real junctions on the way from a rule, up to which turning round is forbidden in the graph itself. */
+const LEVELS = 3
+
 /**
- * Finds rules against turning back in the middle of a road, where a route could gain by it.
+ * Finds the links around turn rules at whose ends a route could turn round to evade a rule, though it must
+ * not: those within some real junctions of the places where rules apply.
  *
- * Without turn restrictions a cheapest route never turns back. With one, it could drive past the junction,
- * turn where only the speed limit changes, come back and so bypass the restriction. So from every junction
- * with a rule each road is followed over junctions of exactly two segment ends, up to the next real junction
- * or dead end, where turning is allowed.
+ * A node for every link at whose end turning is forbidden would double the graph and treble the time of a
+ * search. Without turn rules a cheapest route never turns round, so nodes are needed near rules only; a route
+ * that turns round elsewhere all the same is searched again, see `routing/search/exact-leg.ts`.
  *
  * @param linkHead link → junction that it leads to
+ * @param mayTurn of `findTurningPlaces`
+ * @returns links, each once
  */
-export function findUTurnRules(
+export function findTurnsNearRules(
   adjacency: Adjacency,
   linkHead: (link: number) => number,
   rules: readonly TurnRule[],
-): TurnRule[] {
-  const found = new Map<number, TurnRule>()
-  const starts = new Set(rules.flatMap(({ links }) => links.slice(0, -1).map(linkHead)))
-  for (const start of starts) {
-    for (const first of adjacency.linksOut(start)) {
-      let link: number | undefined = first
-      while (link !== undefined && !found.has(link)) {
-        const onward = onlyWayOn(adjacency, linkHead(link), link)
-        if (onward === undefined) break
-        found.set(link, { kind: 'no', links: [link, link ^ 1] })
-        link = onward
-      }
-    }
+  mayTurn: Uint8Array,
+): Set<number> {
+  const found = new Set<number>()
+  const note = (link: number) => {
+    if (mayTurn[link] === 0 && adjacency.isOpen(link) && adjacency.isOpen(link ^ 1)) found.add(link)
   }
-  return [...found.values()].filter(({ links }) => adjacency.isOpen(links[1]!))
+  const starts = new Set(rules.flatMap(({ links }) => links.slice(0, -1).map(linkHead)))
+  const seen = new Set<number>()
+  let level = [...starts].flatMap((start) => [...adjacency.linksOut(start)])
+  for (const link of level) note(link ^ 1) // arrives at the rule's place
+  for (let passed = 0; passed < LEVELS; passed++) {
+    const next: number[] = []
+    for (const link of level) {
+      if (seen.has(link)) continue
+      seen.add(link)
+      note(link)
+      const end = linkHead(link)
+      // a change of speed or name is no junction: the level goes on behind it
+      const onward = adjacency.degree(end) > 2 ? next : level
+      for (const following of adjacency.linksOut(end)) if (following !== (link ^ 1)) onward.push(following)
+    }
+    level = next
+  }
+  return found
 }
 
-/**
- * Link that continues where exactly one other road does; undefined at real junctions, dead ends and loops.
- */
-function onlyWayOn(adjacency: Adjacency, junction: number, link: number): number | undefined {
-  if (adjacency.degree(junction) !== 2) return undefined
-  for (const next of adjacency.linksOut(junction)) {
-    if (next >>> 1 !== link >>> 1) return next
-  }
-  return undefined
+/** Returns the rules against turning round at the ends of some links. */
+export function uTurnRules(links: Iterable<number>): TurnRule[] {
+  return [...links].sort((a, b) => a - b).map((link) => ({ kind: 'no', links: [link, link ^ 1] }))
 }

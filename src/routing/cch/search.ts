@@ -10,6 +10,7 @@ import {
 import { kernelsOf, kindOf, mayHaveOverflowed, SAFE_MS } from './customise.js'
 import type { Hierarchy } from './hierarchy.js'
 import type { Kernels, Metric } from './metric.js'
+import { createPotential } from './potential.js'
 import { createPathSums, type PathSums } from './path-sums.js'
 import { createQuery, findCost, readHops } from './query.js'
 import { costsToAll } from './sweep.js'
@@ -70,6 +71,12 @@ export function createHierarchySearch(prepared: Prepared): LegSearch {
       if (found !== UNKNOWN) return found
       widen()
       return certain(search.reach(sources, maxCostMs))
+    },
+    potentialTo(targets) {
+      const { hierarchy, metric, weights } = prepared
+      // where a cost has overflowed, "no path" may be wrong
+      if (mayHaveOverflowed(metric, weights)) return () => 0
+      return createPotential(hierarchy, kernelsOf(kindOf(metric)), metric, targets)
     },
     costs(sourceLists, targetLists, control) {
       const rowOf = rows(targetLists, [])

@@ -6,7 +6,7 @@ import { localScale } from './local-scale.js'
 const MAX_FAULTS = 20
 const MAX_LNG_E7 = 1_800_000_000
 const MAX_LAT_E7 = 900_000_000
-const ALL_FLAGS = LINK_FLAG.MAIN | LINK_FLAG.PRIVATE | LINK_FLAG.FERRY | LINK_FLAG.ROUNDABOUT
+const ALL_FLAGS = Object.values(LINK_FLAG).reduce((all, flag) => all | flag, 0)
 const MAX_UINT32 = 0xffffffff
 /**
  * Tolerance of lengths, which are checked in the local plane of each part of a line. A ferry of 10 degrees is

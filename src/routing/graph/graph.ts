@@ -98,7 +98,16 @@ export const LINK_FLAG = {
   PRIVATE: 2,
   FERRY: 4,
   ROUNDABOUT: 8,
+  /** traffic must not turn round at the end of this link; never set in files of version 0.1.0 */
+  NO_U_TURN: 16,
+  /** leaves a dead end: who drives it from its beginning on has turned round there */
+  AFTER_U_TURN: 32,
 } as const
+
+/** Returns true when a link leads straight back over the link before it, where traffic must not turn round. */
+export function isBannedUTurn({ linkFlags }: Pick<Graph, 'linkFlags'>, before: number, link: number): boolean {
+  return (before ^ 1) === link && (linkFlags[before]! & LINK_FLAG.NO_U_TURN) !== 0
+}
 
 /** Description of a map in its file, as JSON. */
 export interface GraphMeta {

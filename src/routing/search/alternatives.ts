@@ -1,8 +1,9 @@
 import type { Graph } from '../graph/graph.js'
 import type { Snap } from '../graph/snap.js'
 import type { Weights } from './dijkstra.js'
-import { endsOf, findLeg, type Leg, type Step, stepRange } from './leg.js'
+import { findLeg, type Leg, type Step, stepRange, turnMs } from './leg.js'
 import type { LegSearch } from './leg-search.js'
+import { endsAfter, endsOf } from './link-ends.js'
 import { type Profile, partMs } from './profile.js'
 import { type DrivenStep, type Route, routeOf, type Searcher, throwIfStopped } from './route.js'
 import type { SlicedTask } from './sliced-task.js'
@@ -101,13 +102,15 @@ function* searchThrough(
   snaps: readonly Snap[],
 ): SlicedTask<Route | undefined> {
   const { profile, search, control } = penalised
-  const ends = snaps.map((snap) => endsOf(profile, snap))
   const legs: Leg[] = []
-  for (let i = 0; i + 1 < ends.length; i++) {
+  let from = endsOf(profile, snaps[0]!)
+  for (let i = 0; i + 1 < snaps.length; i++) {
+    const to = endsOf(profile, snaps[i + 1]!)
     // the direct leg within one link competes under the same penalties, through `surcharge`
-    const leg = findLeg(profile, search, ends[i]!, ends[i + 1]!, control)
+    const leg = findLeg(profile, search, from, to, control)
     if (leg === undefined) return undefined
-    legs.push({ steps: leg.steps, costMs: sum(leg.steps.map((step) => stepMs(plain, step))) })
+    legs.push({ ...leg, costMs: sum(leg.steps.map((step) => stepMs(plain, step))) })
+    from = endsAfter(profile, from, to, leg.arrival)
     yield
   }
   return routeOf(plain, legs)
@@ -160,7 +163,7 @@ function endJunction(graph: Graph, { link }: DrivenStep): number {
 
 function stepMs(profile: Profile, step: Step): number {
   const [fromMm, toMm] = stepRange(profile.graph, step)
-  return partMs(profile, step.link, fromMm, toMm)
+  return partMs(profile, step.link, fromMm, toMm) + turnMs(profile.graph, step)
 }
 
 function sum(values: readonly number[]): number {

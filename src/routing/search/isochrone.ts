@@ -2,7 +2,7 @@ import { type ContourPolygon, contourOf, triangulate } from '../../geo/contour.j
 import type { Graph } from '../graph/graph.js'
 import { localScale } from '../graph/local-scale.js'
 import type { Snap } from '../graph/snap.js'
-import { endsOf } from './leg.js'
+import { endsOf } from './link-ends.js'
 import { type Searcher, throwIfStopped } from './route.js'
 import type { SlicedTask } from './sliced-task.js'
 

@@ -56,6 +56,8 @@ export interface LegSearch {
    * @returns node → cost, Infinity = no path; valid until the next search begins. Undefined when stopped
    */
   reach(sources: readonly End[], control: Control, maxCostMs: number): ((node: number) => number) | undefined
+  /** Returns a lower bound of the costs to some targets: the costs themselves, or 0 where they are not known. */
+  potentialTo(targets: readonly End[]): Potential
 }
 
 /** Arc → a quantity that adds up along a path, for instance length or driving time. */
@@ -123,6 +125,7 @@ export function createDijkstraSearch(topology: Topology, weights: Weights, state
       if (!searchMany(roads, sources, [], control, maxCostMs)) return undefined
       return (node) => (isSettled(state, node) ? state.costMs[node]! : Number.POSITIVE_INFINITY)
     },
+    potentialTo: () => () => 0,
   }
 }
 

@@ -1,7 +1,8 @@
 import type { Snap } from '../graph/snap.js'
 import { hours, measure } from './cost.js'
-import { directLeg, endsOf, type SnapEnds, type Step, stepRange } from './leg.js'
+import { directLeg, type Step, stepRange } from './leg.js'
 import type { PathRow } from './leg-search.js'
+import { endsOf, type SnapEnds } from './link-ends.js'
 import { type Searcher, throwIfStopped } from './route.js'
 import type { SlicedTask } from './sliced-task.js'
 
@@ -95,7 +96,7 @@ function pathSums(
   row: PathRow,
   column: number,
 ): PathTotals | undefined {
-  const direct = directLeg(profile, from.snap, to.snap)
+  const direct = directLeg(profile, from, to)
   const costMs = row.costMs[column]!
   // also taken where the search found no path: the cost is Infinity there
   if (direct !== undefined && direct.costMs <= costMs) {

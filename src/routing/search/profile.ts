@@ -1,4 +1,5 @@
 import type { Graph } from '../graph/graph.js'
+import { entryMs } from '../graph/turn-costs.js'
 import { costMs, measure, meetsClosed } from './cost.js'
 import type { Weights } from './dijkstra.js'
 import type { Overlay, ThemeRisk } from './overlay.js'
@@ -85,14 +86,17 @@ function freeFlow(graph: Graph): FreeFlow {
 
 const freeFlows = new WeakMap<Graph, FreeFlow>()
 
-/** Returns the cost of the most expensive link without risk, which decides the kind of the arrays. */
+/** Returns the cost of the most expensive arc without risk, which decides the kind of the arrays. */
 function highestFreeMs(graph: Graph): number {
   const { segmentLengthMm, linkSpeed } = graph
   let highestMs = 0
   for (let link = 0; link < linkSpeed.length; link++) {
     const speed = linkSpeed[link]!
     // a speed of 0 is a closed link, which has no arcs
-    if (speed > 0) highestMs = Math.max(highestMs, costMs(segmentLengthMm[link >>> 1]!, speed))
+    if (speed > 0) {
+      const driveMs = costMs(segmentLengthMm[link >>> 1]!, speed)
+      highestMs = Math.max(highestMs, driveMs + entryMs(graph, link))
+    }
   }
   return highestMs
 }
@@ -112,7 +116,8 @@ function fillUniform(graph: Graph, weights: Weights, factor: number): void {
   const { arcCount, arcLink, segmentLengthMm, linkSpeed } = graph
   for (let arc = 0; arc < arcCount; arc++) {
     const link = arcLink[arc]!
-    weights[arc] = Math.round((segmentLengthMm[link >>> 1]! * factor * 36) / linkSpeed[link]!)
+    const driveMs = Math.round((segmentLengthMm[link >>> 1]! * factor * 36) / linkSpeed[link]!)
+    weights[arc] = driveMs + entryMs(graph, link)
   }
 }
 
@@ -136,7 +141,7 @@ function weighListed(graph: Graph, themes: readonly ThemeRisk[], overlay: Overla
       const end = linkFirstArc[link + 1]!
       if (first === end) continue
       // one cost for all arcs of the link: they differ in their turn states, not in the road
-      const weightMs = costMs(weightedMm, linkSpeed[link]!)
+      const weightMs = costMs(weightedMm, linkSpeed[link]!) + entryMs(graph, link)
       for (let at = first; at < end; at++) weights[linkArcs[at]!] = weightMs
     }
   }

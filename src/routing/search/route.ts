@@ -3,8 +3,9 @@ import type { Snap } from '../graph/snap.js'
 import { measure, type SegmentPart } from './cost.js'
 import type { CostMatrix, Order } from './cost-matrix.js'
 import type { Control } from './dijkstra.js'
-import { directLeg, endsOf, findLeg, type Leg, type SnapEnds, type Step, stepRange } from './leg.js'
+import { directLeg, findLeg, type Leg, type Step, stepRange } from './leg.js'
 import type { LegSearch } from './leg-search.js'
+import { endsAfter, endsOf, type SnapEnds } from './link-ends.js'
 import { orderVia } from './order.js'
 import type { Profile } from './profile.js'
 import type { SlicedTask } from './sliced-task.js'
@@ -38,15 +39,17 @@ export interface Searcher {
  */
 export function* findRoute(searcher: Searcher, snaps: readonly Snap[]): SlicedTask<Route | BlockedLeg> {
   const { profile, search, control } = searcher
-  const ends = snaps.map((snap) => endsOf(profile, snap))
   const legs: (readonly DrivenStep[])[] = []
   let costMs = 0
-  for (let i = 0; i + 1 < ends.length; i++) {
-    const leg = findLeg(profile, search, ends[i]!, ends[i + 1]!, control)
+  let from = endsOf(profile, snaps[0]!)
+  for (let i = 0; i + 1 < snaps.length; i++) {
+    const to = endsOf(profile, snaps[i + 1]!)
+    const leg = findLeg(profile, search, from, to, control)
     throwIfStopped(control)
     if (leg === undefined) return { blockedLeg: i }
     costMs += leg.costMs
     legs.push(leg.steps.map((step) => measureStep(profile, step)))
+    from = endsAfter(profile, from, to, leg.arrival)
     yield
   }
   return { costMs, legs }
@@ -109,7 +112,7 @@ function costMatrix(searcher: Searcher, ends: readonly SnapEnds[]): CostMatrix {
   for (const [row, from] of froms.entries()) {
     for (const [column, to] of tos.entries()) {
       const searchedMs = found?.[row * tos.length + column] ?? Number.POSITIVE_INFINITY
-      const directMs = directLeg(profile, from.snap, to.snap)?.costMs ?? Number.POSITIVE_INFINITY
+      const directMs = directLeg(profile, from, to)?.costMs ?? Number.POSITIVE_INFINITY
       costMs[row * size + column + 1] = Math.min(searchedMs, directMs)
     }
   }

@@ -1,63 +1,33 @@
-import FlatQueue from 'flatqueue'
-import type { Graph } from '../graph/graph.js'
+import { isBannedUTurn } from '../graph/graph.js'
 import type { Snap } from '../graph/snap.js'
-import { costMs } from './cost.js'
-import { type Control, type End, mustStop } from './dijkstra.js'
-import { directLeg, endsOf, type LinkEnd, type Step, stepRange, stepsWithLength } from './leg.js'
-import type { Potential } from './leg-search.js'
-import { createProfile, freeWeights, type Profile } from './profile.js'
+import type { Control } from './dijkstra.js'
+import { directLeg, type Step, stepsWithLength } from './leg.js'
+import {
+  arrivalAt,
+  drivenFrom,
+  drivenTo,
+  endsAfter,
+  endsOf,
+  type LinkEnd,
+  type LinkPlace,
+  type SnapEnds,
+} from './link-ends.js'
 import { type BlockedLeg, type DrivenStep, measureStep, type Route, throwIfStopped } from './route.js'
 import type { SlicedTask } from './sliced-task.js'
-import { createLabels, type Labels, offer } from './time-labels.js'
-
-/** Profiles over time: consecutive slots, within each of which nothing changes. */
-export interface Timeline {
-  /**
-   * slot → its begin, milliseconds of driving after the departure; the first is 0. At most `MAX_SLOTS` are
-   * used
-   */
-  readonly slotStartMs: readonly number[]
-  /** profile of a slot; called when a search reaches the slot for the first time */
-  profileOf(slot: number): Profile
-  /**
-   * lower bound of the cost from a node to the targets, without risk; undefined = not available, slower
-   * searches
-   */
-  potentialTo?(targets: readonly End[]): Potential | undefined
-}
-
-/** Most slots of a search, a label has one byte for them: the last one has no end. */
-export const MAX_SLOTS = 200
-
-/** Settled labels between two checks of the limits. */
-const CHECK_EVERY = 4096
+import { createLabels } from './time-labels.js'
+import { type Arrival, drivingMs, runTimed, slotAt, type TimedSearch, type Timeline } from './timed-search.js'
 
 interface TimedLeg {
   readonly costMs: number
   readonly clockMs: number
   readonly steps: readonly DrivenStep[]
+  readonly arrival: LinkPlace | undefined
 }
 
-/** Cheapest path found so far, at the node where it enters its last link. */
-interface Arrival {
-  readonly costMs: number
-  readonly label: number
-  readonly target: LinkEnd
-}
-
-/** Search for one leg. */
-interface TimedSearch {
-  readonly timeline: Timeline
-  readonly graph: Graph
-  readonly labels: Labels
-  /** ends at the start, under the profile of the departure */
-  readonly sources: readonly LinkEnd[]
-  readonly to: Snap
-  /** milliseconds after the departure of the route */
-  readonly departMs: number
-  readonly control: Control
-  /** paths of this cost and above are not wanted */
-  readonly boundMs: number
+/** Ends of a leg under the profile of its departure. */
+interface LegEnds {
+  readonly from: SnapEnds
+  readonly to: SnapEnds
 }
 
 /**
@@ -80,13 +50,18 @@ export function* findTimedRoute(
   const legs: (readonly DrivenStep[])[] = []
   let totalMs = 0
   let clockMs = 0
+  let from = endsOf(timeline.profileOf(0), snaps[0]!)
   for (let i = 0; i + 1 < snaps.length; i++) {
-    const leg = findTimedLeg(timeline, snaps[i]!, snaps[i + 1]!, clockMs, control)
+    const profile = timeline.profileOf(slotAt(timeline, clockMs))
+    const to = endsOf(profile, snaps[i + 1]!)
+    const leg = findTimedLeg(timeline, { from, to }, clockMs, control)
     throwIfStopped(control)
     if (leg === undefined) return { blockedLeg: i }
     legs.push(leg.steps)
     totalMs += leg.costMs
     clockMs = leg.clockMs
+    // the next leg departs in the slot in which this one arrives
+    from = endsAfter(timeline.profileOf(slotAt(timeline, clockMs)), from, to, leg.arrival)
     yield
   }
   return { costMs: totalMs, legs }
@@ -94,121 +69,64 @@ export function* findTimedRoute(
 
 function findTimedLeg(
   timeline: Timeline,
-  from: Snap,
-  to: Snap,
+  { from, to }: LegEnds,
   departMs: number,
   control: Control,
 ): TimedLeg | undefined {
   const start = timeline.profileOf(slotAt(timeline, departMs))
   const { graph } = start
   const direct = directLeg(start, from, to)
-  const sources = endsOf(start, from).sources
-  // labels of this leg only: the clock of the next one begins where this one arrives
-  const labels = createLabels(graph.nodeCount)
+  const { sources } = from
   // the direct leg is known, so the search only looks for cheaper paths
   const boundMs = direct?.costMs ?? Number.POSITIVE_INFINITY
-  const search: TimedSearch = { timeline, graph, labels, sources, to, departMs, control, boundMs }
-  const arrival = run(search)
+  const base = { timeline, graph, sources, to: to.snap, departMs, control, boundMs }
+  // labels of this leg only: the clock of the next one begins where this one arrives
+  let search: TimedSearch = { ...base, isByLink: false, labels: createLabels(graph.nodeCount) }
+  let arrival = runTimed(search)
+  if (arrival !== undefined && turnsRound(search, arrival)) {
+    search = { ...base, isByLink: true, labels: createLabels(graph.arcCount + sources.length) }
+    arrival = runTimed(search)
+  }
   if (control.stoppedBy !== undefined) return undefined
   if (arrival === undefined) {
     if (direct === undefined) return undefined
     const steps = direct.steps.map((step) => measureStep(start, step))
-    return { costMs: direct.costMs, clockMs: departMs + drivingMs(graph, steps), steps }
+    return {
+      costMs: direct.costMs,
+      clockMs: departMs + drivingMs(graph, steps),
+      steps,
+      arrival: direct.arrival,
+    }
   }
   const driven = readSteps(search, arrival)
+  const { source, arcs } = readArcs(search, arrival)
   return {
     costMs: arrival.costMs,
     clockMs: departMs + drivingMs(graph, driven),
     steps: stepsWithLength(graph, driven),
+    arrival: arrivalAt(graph, source, arcs.at(-1), arrival.target),
   }
 }
 
-/**
- * Share of the potential that orders the queue. With all of it, arcs along a cheapest path would have reduced
- * cost 0, and labels could be settled before all equally cheap paths to them are known. With this share they
- * are settled in the order of plain Dijkstra; all products are exact in binary.
- */
-const POTENTIAL_SHARE = 1023 / 1024
-
-/**
- * Settles labels in ascending order of cost plus potential, until nothing cheaper than the best arrival is
- * left (A*).
- *
- * @returns undefined when no path costs less than `boundMs`, or when stopped
- * @see P. Hart, N. Nilsson, B. Raphael, "A formal basis for the heuristic determination of minimum cost
- *   paths", 1968
- */
-function run(search: TimedSearch): Arrival | undefined {
-  const { timeline, graph, labels, to, control } = search
-  const { firstOut, head } = graph
-  const drive = freeWeights(graph)
-  const queue = new FlatQueue<number>()
-  const targets: (readonly LinkEnd[] | undefined)[] = [] // slot → ends at the goal
-  const restOf = potentialOf(search)
-  let arrival: Arrival | undefined
-  let bestMs = search.boundMs
-  let settledCount = 0
-  offerSources(search, queue, restOf)
-  while (queue.length > 0) {
-    // cost of the label plus its share of the potential: a lower bound for every path through it
-    const leastMs = queue.peekValue()!
-    const label = queue.pop()!
-    // outdated: the label was pushed again at a lower cost
-    if (labels.isSettled[label] === 1) continue
-    if (leastMs >= bestMs) break
-    labels.isSettled[label] = 1
-    settledCount++
-    if (
-      (settledCount % CHECK_EVERY === 0 || settledCount >= control.maxSettledNodes) &&
-      mustStop(control, settledCount)
-    ) {
-      return undefined
-    }
-    const node = labels.node[label]!
-    const cost = labels.costMs[label]!
-    const slot = labels.slot[label]!
-    const profile = timeline.profileOf(slot)
-    // the last link is entered in this slot, so its cost follows the profile of the slot
-    targets[slot] ??= endsOf(profile, to).targets
-    for (const target of targets[slot]) {
-      if (target.node !== node || cost + target.costMs >= bestMs) continue
-      bestMs = cost + target.costMs
-      arrival = { costMs: bestMs, label, target }
-    }
-    const clock = labels.clockMs[label]!
-    const { weights } = profile
-    for (let arc = firstOut[node]!, end = firstOut[node + 1]!; arc < end; arc++) {
-      const weightMs = weights[arc]!
-      if (weightMs < 0) continue // closed
-      const next = head[arc]!
-      const restMs = restOf(next)
-      if (restMs === Number.POSITIVE_INFINITY) continue // no path from there to the goal
-      // driving time does not depend on risk, so the clock and the cost are kept apart
-      const nextClock = clock + drive[arc]!
-      const nextSlot = slotAt(timeline, nextClock)
-      offer(labels, queue, next, nextSlot, cost + weightMs, restMs, nextClock, arc, label)
-    }
+/** Returns true when a path turns round where traffic must not. */
+function turnsRound(search: TimedSearch, arrival: Arrival): boolean {
+  const { graph } = search
+  const { source, arcs } = readArcs(search, arrival)
+  let before = drivenFrom(graph, source)
+  for (const arc of arcs) {
+    const link = graph.arcLink[arc]!
+    if (isBannedUTurn(graph, before, link)) return true
+    before = link
   }
-  return arrival
+  return isBannedUTurn(graph, before, drivenTo(graph, arrival.target))
 }
 
-/** Returns the share of the potential that orders the queue; 0 everywhere where there is none. */
-function potentialOf({ timeline, graph, to }: TimedSearch): Potential {
-  const potential = timeline.potentialTo?.(endsOf(createProfile(graph), to).targets)
-  return potential === undefined ? () => 0 : (node) => potential(node) * POTENTIAL_SHARE
-}
-
-function offerSources(
-  { timeline, graph, labels, sources, departMs }: TimedSearch,
-  queue: FlatQueue<number>,
-  restOf: Potential,
-): void {
-  sources.forEach((source, i) => {
-    const clock = departMs + drivingMs(graph, [{ link: source.link, from: source.point, to: undefined }])
-    const restMs = restOf(source.node)
-    if (restMs === Number.POSITIVE_INFINITY) return
-    offer(labels, queue, source.node, slotAt(timeline, clock), source.costMs, restMs, clock, ~i, -1)
-  })
+/** Follows the parents back to the source. @returns arcs in the order of travel */
+function readArcs({ labels, sources }: TimedSearch, arrival: Arrival): { source: LinkEnd; arcs: number[] } {
+  const arcs: number[] = []
+  let label = arrival.label
+  for (; labels.parent[label]! >= 0; label = labels.parent[label]!) arcs.push(labels.arc[label]!)
+  return { source: sources[~labels.arc[label]!]!, arcs: arcs.reverse() }
 }
 
 /** Follows the parents back; each step is measured in the slot in which it is entered. */
@@ -230,20 +148,4 @@ function readSteps(
   const start = timeline.profileOf(slotAt(timeline, departMs))
   steps.push(measureStep(start, { link: source.link, from: source.point, to: undefined }))
   return steps.reverse()
-}
-
-/** Returns the slot that contains a moment. */
-function slotAt({ slotStartMs }: Timeline, clockMs: number): number {
-  // linear from the last slot: there are at most `MAX_SLOTS`
-  let slot = Math.min(slotStartMs.length, MAX_SLOTS) - 1
-  while (slot > 0 && slotStartMs[slot]! > clockMs) slot--
-  return slot
-}
-
-/** Returns the driving time of steps, each rounded to whole milliseconds as free-flow weights are. */
-function drivingMs(graph: Graph, steps: readonly Step[]): number {
-  return steps.reduce((sum, step) => {
-    const [fromMm, toMm] = stepRange(graph, step)
-    return sum + costMs(toMm - fromMm, graph.linkSpeed[step.link]!)
-  }, 0)
 }

@@ -1,17 +1,17 @@
 import type FlatQueue from 'flatqueue'
 
 /**
- * Labels of a time-dependent search: one for each pair of node and slot that was reached. A node is reached
- * in few slots, so its labels are a short linked list; arrays double when they are full. 38 bytes a label, 4
- * a node.
+ * Labels of a time-dependent search: one for each pair of place and slot that was reached. A place is a node,
+ * or a link by which a node is reached. It is reached in few slots, so its labels are a short linked list;
+ * arrays double when they are full. 38 bytes a label, 4 a place.
  */
 export interface Labels {
   count: number
-  /** node → its first label, -1 = none */
+  /** place → its first label, -1 = none */
   readonly firstOf: Int32Array
-  /** label → the next one of the same node, -1 = none */
+  /** label → the next one of the same place, -1 = none */
   next: Int32Array
-  node: Int32Array
+  place: Int32Array
   slot: Uint8Array
   isSettled: Uint8Array
   costMs: Float64Array
@@ -26,12 +26,12 @@ export interface Labels {
 const FIRST_LABELS = 4096
 
 /** Creates the labels of one search, without any label. */
-export function createLabels(nodeCount: number): Labels {
+export function createLabels(placeCount: number): Labels {
   return {
     count: 0,
-    firstOf: new Int32Array(nodeCount).fill(-1),
+    firstOf: new Int32Array(placeCount).fill(-1),
     next: new Int32Array(FIRST_LABELS),
-    node: new Int32Array(FIRST_LABELS),
+    place: new Int32Array(FIRST_LABELS),
     slot: new Uint8Array(FIRST_LABELS),
     isSettled: new Uint8Array(FIRST_LABELS),
     costMs: new Float64Array(FIRST_LABELS),
@@ -42,7 +42,7 @@ export function createLabels(nodeCount: number): Labels {
 }
 
 /**
- * Relaxes a path into the label of its node and slot: it replaces the path known there when it is cheaper, or
+ * Relaxes a path into the label of its place and slot: it replaces the path known there when it is cheaper, or
  * as cheap and earlier, or equal in both and by a smaller arc. Positional parameters: it runs once for each
  * arc relaxed.
  *
@@ -52,7 +52,7 @@ export function createLabels(nodeCount: number): Labels {
 export function offer(
   labels: Labels,
   queue: FlatQueue<number>,
-  node: number,
+  place: number,
   slot: number,
   costMs: number,
   restMs: number,
@@ -60,11 +60,11 @@ export function offer(
   arc: number,
   parent: number,
 ): void {
-  // a node has few labels, so its list is searched from the front
-  let label = labels.firstOf[node]!
+  // a place has few labels, so its list is searched from the front
+  let label = labels.firstOf[place]!
   while (label >= 0 && labels.slot[label] !== slot) label = labels.next[label]!
   if (label < 0) {
-    label = addLabel(labels, node, slot)
+    label = addLabel(labels, place, slot)
     queue.push(label, costMs + restMs)
   } else {
     const knownMs = labels.costMs[label]!
@@ -81,13 +81,13 @@ export function offer(
   labels.parent[label] = parent
 }
 
-function addLabel(labels: Labels, node: number, slot: number): number {
+function addLabel(labels: Labels, place: number, slot: number): number {
   const label = labels.count++
-  if (label === labels.node.length) {
+  if (label === labels.place.length) {
     // doubling keeps the cost of growth at O(1) a label
     const size = label * 2
     labels.next = grown(labels.next, new Int32Array(size))
-    labels.node = grown(labels.node, new Int32Array(size))
+    labels.place = grown(labels.place, new Int32Array(size))
     labels.slot = grown(labels.slot, new Uint8Array(size))
     labels.isSettled = grown(labels.isSettled, new Uint8Array(size))
     labels.costMs = grown(labels.costMs, new Float64Array(size))
@@ -95,11 +95,11 @@ function addLabel(labels: Labels, node: number, slot: number): number {
     labels.arc = grown(labels.arc, new Int32Array(size))
     labels.parent = grown(labels.parent, new Int32Array(size))
   }
-  labels.node[label] = node
+  labels.place[label] = place
   labels.slot[label] = slot
-  // new labels go to the front of the node's list
-  labels.next[label] = labels.firstOf[node]!
-  labels.firstOf[node] = label
+  // new labels go to the front of the place's list
+  labels.next[label] = labels.firstOf[place]!
+  labels.firstOf[place] = label
   return label
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { OsmData, OsmRelation } from '../../../src/demo/write-extract.js'
-import { type Graph, LINK_FLAG } from '../../../src/routing/graph/graph.js'
+import { type Graph, isBannedUTurn, LINK_FLAG } from '../../../src/routing/graph/graph.js'
 import { verifyGraph } from '../../../src/routing/graph/graph-verify.js'
 import { graphOfOsm, linksOf, nameOf } from '../../support/osm-fixture.js'
 
@@ -164,26 +164,28 @@ function hasRightMainFlags(graph: Graph): boolean {
 
 /**
  * Cheapest cost from the middle of a segment to every other, by the arcs; half segments are left out of the
- * sum.
+ * sum. A state is the arc driven last, which tells U-turns.
  */
 function costsFrom(graph: Graph, start: number): number[] {
   const { firstOut, head, arcLink, linkStartArc, segmentLengthMm } = graph
   const costs = Array.from({ length: graph.segmentCount }, () => Number.POSITIVE_INFINITY)
   const best = new Map<number, number>()
-  const open: [cost: number, node: number][] = []
+  const open: [cost: number, last: number][] = []
   for (const link of [start * 2, start * 2 + 1]) {
     const arc = linkStartArc[link] ?? graph.arcCount
-    if (arc < graph.arcCount) open.push([0, head[arc] ?? 0])
+    if (arc < graph.arcCount) open.push([0, arc])
   }
   while (open.length > 0) {
     open.sort(([a], [b]) => b - a)
-    const [cost, node] = open.pop() ?? [0, 0]
-    if ((best.get(node) ?? Number.POSITIVE_INFINITY) <= cost) continue
-    best.set(node, cost)
+    const [cost, last] = open.pop() ?? [0, 0]
+    if ((best.get(last) ?? Number.POSITIVE_INFINITY) <= cost) continue
+    best.set(last, cost)
+    const node = head[last] ?? 0
     for (let arc = firstOut[node] ?? 0; arc < (firstOut[node + 1] ?? 0); arc++) {
+      if (isBannedUTurn(graph, arcLink[last] ?? 0, arcLink[arc] ?? 0)) continue
       const segment = (arcLink[arc] ?? 0) >>> 1
       costs[segment] = Math.min(costs[segment] ?? 0, cost)
-      open.push([cost + (segmentLengthMm[segment] ?? 0), head[arc] ?? 0])
+      open.push([cost + (segmentLengthMm[segment] ?? 0), arc])
     }
   }
   return costs
@@ -201,8 +203,6 @@ function createOracle(graph: Graph, rules: Town['rules']) {
   const linksFrom = new Map<number, number[]>()
   for (const link of links) linksFrom.set(endOf(link ^ 1), [...(linksFrom.get(endOf(link ^ 1)) ?? []), link])
   const osmIdOf = (junction: number) => graph.junctionOsmId[junction] ?? 0
-  const degree = new Map<number, number>()
-  for (let link = 0; link < linkCount; link++) degree.set(endOf(link), (degree.get(endOf(link)) ?? 0) + 1)
   const sequences = rules.flatMap(({ kind, ways, node }) => {
     let paths: number[][] = [[]]
     for (const way of ways) {
@@ -222,8 +222,7 @@ function createOracle(graph: Graph, rules: Town['rules']) {
     path.every((link, i) => history[history.length - path.length + i] === link)
   const isAllowed = (history: readonly number[], link: number): boolean => {
     const last = history[history.length - 1] ?? 0
-    const onward = (linksFrom.get(endOf(last)) ?? []).some((next) => next >>> 1 !== last >>> 1)
-    if (link === (last ^ 1) && degree.get(endOf(last)) === 2 && onward) return false
+    if (link === (last ^ 1) && !turns.has(last)) return false
     for (const { kind, path } of sequences) {
       if (kind === 'no' && endsWith([...history, link], path)) return false
       const begun = path.slice(0, -1)
@@ -235,6 +234,7 @@ function createOracle(graph: Graph, rules: Town['rules']) {
     }
     return true
   }
+  const turns = turningPlaces({ links, endOf, isPrivate, linksFrom, sequences })
   return {
     costsFrom(start: number): number[] {
       const costs = Array.from({ length: graph.segmentCount }, () => Number.POSITIVE_INFINITY)
@@ -264,4 +264,58 @@ function createOracle(graph: Graph, rules: Town['rules']) {
       return costs
     },
   }
+}
+
+/** Links at whose ends traffic may turn round, by definition and brute force. */
+function turningPlaces(town: {
+  links: number[]
+  endOf: (link: number) => number
+  isPrivate: (link: number) => boolean
+  linksFrom: Map<number, number[]>
+  sequences: { kind: 'no' | 'only'; path: number[] }[]
+}): Set<number> {
+  const { links, endOf, isPrivate, linksFrom, sequences } = town
+  const onward = (link: number): number[] => {
+    const turns = sequences.filter(({ path }) => path.length === 2 && path[0] === link)
+    const must = turns.filter(({ kind }) => kind === 'only').map(({ path }) => path[1])
+    const mustNot = turns.filter(({ kind }) => kind === 'no').map(({ path }) => path[1])
+    return (linksFrom.get(endOf(link)) ?? []).filter(
+      (next) =>
+        next !== (link ^ 1) && !mustNot.includes(next) && (must.length === 0 || must.includes(next)),
+    )
+  }
+  const isDeadEnd = (link: number) => onward(link).every((next) => isPrivate(next) && !isPrivate(link))
+  const reach = new Map(
+    links.map((start) => {
+      const reached = new Set([start])
+      for (const link of reached) {
+        for (const next of onward(link)) reached.add(next)
+        if (isDeadEnd(link) && links.includes(link ^ 1)) reached.add(link ^ 1)
+      }
+      return [start, reached]
+    }),
+  )
+  const leads = (a: number, b: number) => reach.get(a)?.has(b) === true
+  const joined = (start: number) => {
+    const junctions = new Set([endOf(start)])
+    for (const junction of junctions) {
+      for (const link of links) {
+        if (endOf(link) === junction) junctions.add(endOf(link ^ 1))
+        if (endOf(link ^ 1) === junction) junctions.add(endOf(link))
+      }
+    }
+    return links.filter((link) => junctions.has(endOf(link)))
+  }
+  const leadsBack = (link: number) => {
+    const part = joined(link)
+    const groups = part.map((a) => part.filter((b) => leads(a, b) && leads(b, a)))
+    const largest = groups.reduce((best, group) => (group.length > best.length ? group : best))
+    return leads(link, largest[0] ?? 0)
+  }
+  return new Set(
+    links.filter(
+      (link) =>
+        links.includes(link ^ 1) && (isDeadEnd(link) || (!leadsBack(link) && leadsBack(link ^ 1))),
+    ),
+  )
 }

@@ -8,7 +8,8 @@ import { endPoint } from '../../../src/routing/graph/geometry.js'
 import type { Graph } from '../../../src/routing/graph/graph.js'
 import type { Snap } from '../../../src/routing/graph/snap.js'
 import type { Control } from '../../../src/routing/search/dijkstra.js'
-import { endsOf, findLeg, type Leg, stepRange } from '../../../src/routing/search/leg.js'
+import { findLeg, type Leg, stepRange } from '../../../src/routing/search/leg.js'
+import { endsOf } from '../../../src/routing/search/link-ends.js'
 import { createDijkstraSearch, type LegSearch } from '../../../src/routing/search/leg-search.js'
 import { createProfile, type Profile } from '../../../src/routing/search/profile.js'
 import { createSearchState } from '../../../src/routing/search/search-state.js'
@@ -16,6 +17,7 @@ import { makeGraph, type Network } from '../../support/make-graph.js'
 import {
   type Drive,
   driveCost,
+  enterCost,
   faultOf,
   oracleCost,
   type Spot,
@@ -78,7 +80,11 @@ function checkSteps(graph: Graph, world: World, leg: Leg, start: Spot, goal: Spo
       ? { link: step.link, fromMm: low, toMm: high }
       : { link: step.link, fromMm: high, toMm: low }
   })
-  const sumMs = drives.reduce((sum, drive) => sum + driveCost(world, drive), 0)
+  const sumMs = drives.reduce(
+    (sum, drive, i) =>
+      sum + driveCost(world, drive) + (leg.steps[i]!.from === undefined ? enterCost(world, drive.link) : 0),
+    0,
+  )
   if (sumMs !== leg.costMs) throw new Error(`steps cost ${sumMs} ms, the leg says ${leg.costMs}`)
   // parts of length 0 are left out, so a chain may miss its zero links: only chains without such roads are
   // checked

@@ -4,7 +4,7 @@ import type { Graph } from '../../../src/routing/graph/graph.js'
 import { costMs, measure } from '../../../src/routing/search/cost.js'
 import { createProfile, freeWeights, partMs } from '../../../src/routing/search/profile.js'
 import { makeGraph, type Network } from '../../support/make-graph.js'
-import { driveCost, levelAt, type World } from '../../support/oracle.js'
+import { driveCost, enterCost, levelAt, type World } from '../../support/oracle.js'
 import { networks, overlayOf, themes } from '../../support/random-network.js'
 
 const NEVER = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9999]
@@ -99,7 +99,8 @@ t.test('property: costs, levels and sums of links and parts agree with the oracl
       const profile = createProfile(graph, laid)
       const areWeightsRight = [...graph.arcLink].every(
         (link, arc) =>
-          profile.weights[arc] === driveCost(world, { link, fromMm: 0, toMm: lengthMm[link >> 1]! }),
+          profile.weights[arc] ===
+          enterCost(world, link) + driveCost(world, { link, fromMm: 0, toMm: lengthMm[link >> 1]! }),
       )
       const segment = pick % graph.segmentCount
       const [fromMm, toMm] = [a, b]

@@ -172,13 +172,14 @@ t.test('solveRoute: NO_ROUTE names the leg, condition an island', async (t) => {
   t.match(reordered.data, { leg: 1 })
 })
 
-t.test('solveRoute: turn restrictions apply within a leg, not across a via point', async (t) => {
+t.test('solveRoute: turn restrictions apply within a leg and across a via point', async (t) => {
   const links = [0, 14] // the first street of row 0, then column 1 to the north
   const network = town(3, [{ kind: 'no', links }])
   const points = [at(0.1, 0), at(1, 0.9)] as [number, number][]
   t.same(edgeIds(ask(town(3), { points })), links)
   t.notSame(edgeIds(ask(network, { points })), links)
-  t.same(edgeIds(ask(network, { points: [at(0.1, 0), at(1, 0), at(1, 0.9)] })), links)
+  const over = edgeIds(ask(network, { points: [at(0.1, 0), at(1, 0), at(1, 0.9)] }))
+  t.same(over, [0, 2, 3, 14], 'the turn is forbidden there, too')
 })
 
 t.test('solveRoute: stops with CANCELLED and SEARCH_TOO_LARGE', async (t) => {

@@ -73,5 +73,5 @@ t.test('offer: each slot of a node has its own label; arrays grow', async (t) =>
   const last = labels.firstOf[4999]!
   t.same([labels.slot[last], labels.slot[labels.next[last]!]], [1, 0])
   t.equal(labels.next[labels.next[last]!], -1)
-  t.same([labels.costMs[0], labels.node[1], labels.costMs[9999]], [0, 0, 4999])
+  t.same([labels.costMs[0], labels.place[1], labels.costMs[9999]], [0, 0, 4999])
 })

@@ -1,0 +1,153 @@
+// One process: random pairs on a real map. Every line that doubles back is looked at on the roads around it.
+import { crc32 } from 'node:zlib'
+import { buildMap } from '../../src/mapbuild/build-map.js'
+import { writeGraphShared } from '../../src/mapbuild/graph/write-graph.js'
+import { buildOverlay } from '../../src/risk/build-overlay.js'
+import { addCell, createCellSet } from '../../src/risk/cell-set.js'
+import { featuresOf } from '../../src/route-answer/features.js'
+import { chooseKind, finish, startCustomisation } from '../../src/routing/cch/customise.js'
+import { mapHierarchy } from '../../src/routing/cch/map-hierarchy.js'
+import { createHierarchySearch } from '../../src/routing/cch/search.js'
+import { type Graph, isBannedUTurn } from '../../src/routing/graph/graph.js'
+import { readGraph } from '../../src/routing/graph/graph-file.js'
+import { snap } from '../../src/routing/graph/snap.js'
+import type { LegSearch } from '../../src/routing/search/leg-search.js'
+import { createProfile, type Profile } from '../../src/routing/search/profile.js'
+import { findRoute } from '../../src/routing/search/route.js'
+import { runToEnd } from '../../src/routing/search/sliced-task.js'
+import { findUTurns } from '../../test/support/find-u-turns.js'
+import { endless } from './routing-oracle.js'
+import { circle, createRandom, randomPoint } from './routing-world.js'
+
+const [extract = '', pairs = '5000'] = process.argv.slice(2)
+
+async function main(): Promise<void> {
+  const began = performance.now()
+  const parts = await buildMap({ input: extract, profile: 'car', country: null, name: 'x', builtBy: 'bench' })
+  const bytes = writeGraphShared(parts)
+  const graph = readGraph(bytes, crc32)
+  const name = extract.replace(/.*\//, '')
+  const seconds = ((performance.now() - began) / 1000).toFixed(1)
+  const { nodeCount, arcCount, junctionCount } = graph
+  console.log(
+    `${name}: ${junctionCount} junctions, ${nodeCount} nodes, ${arcCount} arcs, ${(bytes.byteLength / 1e6).toFixed(2)} MB, built in ${seconds} s`,
+  )
+  for (const [title, profile] of profilesOf(graph)) report(graph, title, profile)
+}
+
+function profilesOf(graph: Graph): [string, Profile][] {
+  const random = createRandom(14)
+  const risk = (count: number, radiusM: number, factor: number) => {
+    const cells = createCellSet()
+    for (let i = 0; i < count; i++) addCell(cells, circle(graph, random, radiusM, 12), 10)
+    const sensitivity = Array.from({ length: 11 }, (_, level) => (level === 10 ? factor - 1 : 0))
+    return createProfile(graph, [{ overlay: buildOverlay(graph, cells), sensitivity }])
+  }
+  return [
+    ['free flow', createProfile(graph)],
+    ['discs x11', risk(12, 500, 11)],
+    ['scattered x11', risk(1500, 30, 11)],
+    ['discs x100', risk(12, 500, 100)],
+  ]
+}
+
+function report(graph: Graph, title: string, profile: Profile): void {
+  const { search, exact } = openSearch(graph, profile)
+  const random = createRandom(41)
+  const tally = { routes: 0, none: 0, atDeadEnds: 0, elsewhere: 0, onlyWay: 0 }
+  for (let i = 0; i < Number(pairs); i++) {
+    const snaps = [0, 1].map(() => {
+      const [lng, lat] = randomPoint(graph, random).lonlat as [number, number]
+      return snap(graph, lng, lat, 5000)!
+    })
+    const route = runToEnd(findRoute({ profile, search, control: endless() }, snaps))
+    if ('blockedLeg' in route) {
+      tally.none++
+      continue
+    }
+    tally.routes++
+    for (const leg of featuresOf(graph, route)) {
+      for (const { at } of findUTurns(leg.map(({ geometry }) => geometry.coordinates))) {
+        if (roadsAt(graph, at) <= 1) tally.atDeadEnds++
+        else if (isOnlyWay(graph, route.legs.flat(), at)) tally.onlyWay++
+        else tally.elsewhere++
+      }
+    }
+  }
+  const { routes, none, atDeadEnds, elsewhere, onlyWay } = tally
+  console.log(
+    `  ${title}: ${routes} routes, ${none} pairs without one; U-turns ${atDeadEnds} at dead ends, ${onlyWay} where no other way leads on, ${elsewhere} ELSEWHERE; ${exact()} searched again`,
+  )
+  if (elsewhere > 0) process.exitCode = 1
+}
+
+function openSearch(graph: Graph, profile: Profile): { search: LegSearch; exact: () => number } {
+  const hierarchy = mapHierarchy(graph)!
+  const { weights } = profile
+  const metric = finish(startCustomisation(hierarchy, weights, chooseKind(weights, profile.themes)))
+  const search = createHierarchySearch({
+    roads: graph,
+    hierarchy,
+    weights,
+    metric,
+    widen() {
+      this.metric = finish(startCustomisation(hierarchy, weights, 'float64'))
+    },
+  })
+  let count = 0
+  const counting: LegSearch = {
+    ...search,
+    potentialTo(targets) {
+      count++
+      return search.potentialTo(targets)
+    },
+  }
+  return { search: counting, exact: () => count }
+}
+
+/** Number of open road ends at a place. */
+function roadsAt(graph: Graph, [lng = 0, lat = 0]: readonly number[]): number {
+  let count = 0
+  for (let segment = 0; segment < graph.segmentCount; segment++) {
+    for (const junction of [graph.segmentTail[segment]!, graph.segmentHead[segment]!]) {
+      if (graph.junctionLngE7[junction] !== Math.round(lng * 1e7)) continue
+      if (graph.junctionLatE7[junction] === Math.round(lat * 1e7)) count++
+    }
+  }
+  return count
+}
+
+/**
+ * Returns true when the route could not have gone on instead: whatever link it takes at the place, it never
+ * comes to drive back, unless it turns round there.
+ */
+function isOnlyWay(
+  graph: Graph,
+  steps: readonly { link: number }[],
+  [lng = 0, lat = 0]: readonly number[],
+): boolean {
+  const at = steps.findIndex(({ link }, i) => {
+    const end = (link & 1) === 0 ? graph.segmentHead[link >>> 1]! : graph.segmentTail[link >>> 1]!
+    const isThere =
+      graph.junctionLngE7[end] === Math.round(lng * 1e7) && graph.junctionLatE7[end] === Math.round(lat * 1e7)
+    return isThere && steps[i + 1]?.link === (link ^ 1)
+  })
+  if (at < 0) return false
+  const link = steps[at]!.link
+  const { firstOut, head, arcLink, linkFirstArc, linkArcs } = graph
+  const open = [...linkArcs.subarray(linkFirstArc[link]!, linkFirstArc[link + 1]!)]
+  const isSeen = new Set(open)
+  for (const arc of open) {
+    for (let next = firstOut[head[arc]!]!; next < firstOut[head[arc]! + 1]!; next++) {
+      const isTurn = arcLink[next] === (arcLink[arc]! ^ 1)
+      if (isTurn && (arcLink[arc] === link || isBannedUTurn(graph, arcLink[arc]!, arcLink[next]!))) continue
+      if (arcLink[next] === (link ^ 1)) return false
+      if (isSeen.has(next)) continue
+      isSeen.add(next)
+      open.push(next)
+    }
+  }
+  return true
+}
+
+void main()
