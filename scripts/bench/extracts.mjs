@@ -1,7 +1,7 @@
 // OSM extracts that the benches share: Porto, which lies beside the repository, and 20 joined Portos made of
 // it.
 import { execFileSync } from 'node:child_process'
-import { existsSync, renameSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync } from 'node:fs'
 import path from 'node:path'
 
 const DATA = path.resolve('../shared/data/osm')
@@ -9,6 +9,14 @@ const DATA = path.resolve('../shared/data/osm')
 export const PORTO = path.join(DATA, 'porto_portugal.osm.pbf')
 /** The smallest real place: what a process is warmed up on before its memory is taken. */
 export const MONACO = path.join(DATA, 'monaco-2020.osm.pbf')
+
+/** Real places of every size. */
+export const EXTRACTS = existsSync(DATA)
+  ? readdirSync(DATA)
+      .filter((name) => name.endsWith('.osm.pbf'))
+      .sort()
+      .map((name) => path.join(DATA, name))
+  : []
 
 export function isThere(extract) {
   if (existsSync(extract)) return true

@@ -10,6 +10,7 @@ const BENCHES = [
   'dataset',
   'routing',
   'routing-exact',
+  'routing-turns',
   'routing-load',
   'cch',
   'tiles',

@@ -8,14 +8,14 @@ import { featuresOf } from '../../src/route-answer/features.js'
 import { chooseKind, finish, startCustomisation } from '../../src/routing/cch/customise.js'
 import { mapHierarchy } from '../../src/routing/cch/map-hierarchy.js'
 import { createHierarchySearch } from '../../src/routing/cch/search.js'
-import { type Graph, isBannedUTurn } from '../../src/routing/graph/graph.js'
+import type { Graph } from '../../src/routing/graph/graph.js'
 import { readGraph } from '../../src/routing/graph/graph-file.js'
 import { snap } from '../../src/routing/graph/snap.js'
 import type { LegSearch } from '../../src/routing/search/leg-search.js'
 import { createProfile, type Profile } from '../../src/routing/search/profile.js'
 import { findRoute } from '../../src/routing/search/route.js'
 import { runToEnd } from '../../src/routing/search/sliced-task.js'
-import { findUTurns } from '../../test/support/find-u-turns.js'
+import { findUTurns, isOnlyWay, roadsAt } from '../../test/support/find-u-turns.js'
 import { endless } from './routing-oracle.js'
 import { circle, createRandom, randomPoint } from './routing-world.js'
 
@@ -103,51 +103,6 @@ function openSearch(graph: Graph, profile: Profile): { search: LegSearch; exact:
     },
   }
   return { search: counting, exact: () => count }
-}
-
-/** Number of open road ends at a place. */
-function roadsAt(graph: Graph, [lng = 0, lat = 0]: readonly number[]): number {
-  let count = 0
-  for (let segment = 0; segment < graph.segmentCount; segment++) {
-    for (const junction of [graph.segmentTail[segment]!, graph.segmentHead[segment]!]) {
-      if (graph.junctionLngE7[junction] !== Math.round(lng * 1e7)) continue
-      if (graph.junctionLatE7[junction] === Math.round(lat * 1e7)) count++
-    }
-  }
-  return count
-}
-
-/**
- * Returns true when the route could not have gone on instead: whatever link it takes at the place, it never
- * comes to drive back, unless it turns round there.
- */
-function isOnlyWay(
-  graph: Graph,
-  steps: readonly { link: number }[],
-  [lng = 0, lat = 0]: readonly number[],
-): boolean {
-  const at = steps.findIndex(({ link }, i) => {
-    const end = (link & 1) === 0 ? graph.segmentHead[link >>> 1]! : graph.segmentTail[link >>> 1]!
-    const isThere =
-      graph.junctionLngE7[end] === Math.round(lng * 1e7) && graph.junctionLatE7[end] === Math.round(lat * 1e7)
-    return isThere && steps[i + 1]?.link === (link ^ 1)
-  })
-  if (at < 0) return false
-  const link = steps[at]!.link
-  const { firstOut, head, arcLink, linkFirstArc, linkArcs } = graph
-  const open = [...linkArcs.subarray(linkFirstArc[link]!, linkFirstArc[link + 1]!)]
-  const isSeen = new Set(open)
-  for (const arc of open) {
-    for (let next = firstOut[head[arc]!]!; next < firstOut[head[arc]! + 1]!; next++) {
-      const isTurn = arcLink[next] === (arcLink[arc]! ^ 1)
-      if (isTurn && (arcLink[arc] === link || isBannedUTurn(graph, arcLink[arc]!, arcLink[next]!))) continue
-      if (arcLink[next] === (link ^ 1)) return false
-      if (isSeen.has(next)) continue
-      isSeen.add(next)
-      open.push(next)
-    }
-  }
-  return true
 }
 
 void main()

@@ -4,14 +4,13 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { build } from 'esbuild'
-import { EXTRACTS, isThere } from './extracts.mjs'
+import { EXTRACTS } from './extracts.mjs'
 import { option } from './options.mjs'
 
 const CHILD = path.resolve('build/bench-routing-turns.cjs')
 
 export async function run() {
-  const extracts = EXTRACTS.filter(isThere)
-  if (extracts.length === 0) return
+  if (EXTRACTS.length === 0) console.log('skipped: there are no extracts')
   mkdirSync('build', { recursive: true })
   await build({
     entryPoints: ['scripts/bench/routing-turns-child.ts'],
@@ -22,7 +21,7 @@ export async function run() {
     external: ['better-sqlite3'],
     logLevel: 'warning',
   })
-  for (const extract of extracts) {
+  for (const extract of EXTRACTS) {
     const { status } = spawnSync(process.execPath, [CHILD, extract, String(option('pairs', 5000))], {
       stdio: 'inherit',
     })

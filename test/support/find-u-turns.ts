@@ -1,3 +1,5 @@
+import { type Graph, isBannedUTurn } from '../../src/routing/graph/graph.js'
+
 /** A line of an answer that doubles back: the point before and the point where it turns. */
 export interface LineUTurn {
   readonly before: readonly number[]
@@ -21,6 +23,51 @@ export function findUTurns(lines: readonly (readonly (readonly number[])[])[]): 
     if (isSame(before, after)) found.push({ before, at })
   }
   return found
+}
+
+/** Returns the number of open road ends at a place. */
+export function roadsAt(graph: Graph, [lng = 0, lat = 0]: readonly number[]): number {
+  let count = 0
+  for (let segment = 0; segment < graph.segmentCount; segment++) {
+    for (const junction of [graph.segmentTail[segment]!, graph.segmentHead[segment]!]) {
+      if (graph.junctionLngE7[junction] !== Math.round(lng * 1e7)) continue
+      if (graph.junctionLatE7[junction] === Math.round(lat * 1e7)) count++
+    }
+  }
+  return count
+}
+
+/**
+ * Returns true when the route could not have gone on instead: whatever link it takes at the place, it never
+ * comes to drive back, unless it turns round there.
+ */
+export function isOnlyWay(
+  graph: Graph,
+  steps: readonly { link: number }[],
+  [lng = 0, lat = 0]: readonly number[],
+): boolean {
+  const at = steps.findIndex(({ link }, i) => {
+    const end = (link & 1) === 0 ? graph.segmentHead[link >>> 1]! : graph.segmentTail[link >>> 1]!
+    const isThere =
+      graph.junctionLngE7[end] === Math.round(lng * 1e7) && graph.junctionLatE7[end] === Math.round(lat * 1e7)
+    return isThere && steps[i + 1]?.link === (link ^ 1)
+  })
+  if (at < 0) return false
+  const link = steps[at]!.link
+  const { firstOut, head, arcLink, linkFirstArc, linkArcs } = graph
+  const open = [...linkArcs.subarray(linkFirstArc[link]!, linkFirstArc[link + 1]!)]
+  const isSeen = new Set(open)
+  for (const arc of open) {
+    for (let next = firstOut[head[arc]!]!; next < firstOut[head[arc]! + 1]!; next++) {
+      const isTurn = arcLink[next] === (arcLink[arc]! ^ 1)
+      if (isTurn && (arcLink[arc] === link || isBannedUTurn(graph, arcLink[arc]!, arcLink[next]!))) continue
+      if (arcLink[next] === (link ^ 1)) return false
+      if (isSeen.has(next)) continue
+      isSeen.add(next)
+      open.push(next)
+    }
+  }
+  return true
 }
 
 function isSame(a: readonly number[], b: readonly number[]): boolean {
