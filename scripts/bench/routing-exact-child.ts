@@ -116,7 +116,10 @@ function compareProfile(graph: Graph, profile: Profile, random: () => number, ta
     )
     const found = findLeg(profile, search, from!, to!, endless())
     const searchedMs = linkDijkstra(graph, (arc) => weights[arc]!, from!.sources, to!.targets)
-    const expectedMs = Math.min(searchedMs, directLeg(profile, from!, to!)?.costMs ?? Number.POSITIVE_INFINITY)
+    const expectedMs = Math.min(
+      searchedMs,
+      directLeg(profile, from!, to!)?.costMs ?? Number.POSITIVE_INFINITY,
+    )
     if ((found?.costMs ?? Number.POSITIVE_INFINITY) !== expectedMs) tally.wrong++
     else if (found === undefined) tally.none++
     else tally.equal++

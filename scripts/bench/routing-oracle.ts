@@ -4,7 +4,7 @@ import type { Polygon } from '../../src/geo/types.js'
 import { buildOverlay } from '../../src/risk/build-overlay.js'
 import { addCell, createCellSet } from '../../src/risk/cell-set.js'
 import type { RequestPoint } from '../../src/route-answer/request-point.js'
-import { snapPoints } from '../../src/route-engine/locate.js'
+import { snapChoices } from '../../src/route-engine/locate.js'
 import type { NamedGraph } from '../../src/routing/graph/graph.js'
 import type { Snap } from '../../src/routing/graph/snap.js'
 import { entryMs } from '../../src/routing/graph/turn-costs.js'
@@ -13,7 +13,7 @@ import { createDijkstraSearch } from '../../src/routing/search/leg-search.js'
 import { createProfile, type Profile, partMs } from '../../src/routing/search/profile.js'
 import { findOrder, findRoute, inOrder } from '../../src/routing/search/route.js'
 import { createSearchState } from '../../src/routing/search/search-state.js'
-import { routeNow } from '../../test/support/routes.js'
+import { runToEnd } from '../../src/routing/search/sliced-task.js'
 import { type Answer, LEVEL, type Question } from './routing-world.js'
 
 const MAX_SNAP_M = 1000
@@ -52,17 +52,22 @@ export function createOracle(
     profile,
     costMs(question) {
       const points = pointsOf(question)
-      const places = snapPoints(map, points, MAX_SNAP_M)
       const searcher = { profile, search, control: endless() }
-      const order = question.reorder_waypoints === true ? findOrder(searcher, places) : undefined
-      if (order !== undefined && 'blockedLeg' in order) return Number.POSITIVE_INFINITY
-      return routeNow(findRoute(searcher, order === undefined ? places : inOrder(places, order.via))).costMs
+      for (const places of snapChoices(map, points, MAX_SNAP_M)) {
+        const order = question.reorder_waypoints === true ? findOrder(searcher, places) : undefined
+        if (order !== undefined && 'blockedLeg' in order) continue
+        const visited = order === undefined ? places : inOrder(places, order.via)
+        const route = runToEnd(findRoute(searcher, visited))
+        if (!('blockedLeg' in route)) return route.costMs
+      }
+      return Number.POSITIVE_INFINITY
     },
     answerMs(question, answer) {
-      const asked = snapPoints(map, pointsOf(question), MAX_SNAP_M)
       const { via_order: via } = answer
-      const places = via === undefined ? asked : inOrder(asked, via)
-      return sumLegs(profile, places, answer)
+      const sums = snapChoices(map, pointsOf(question), MAX_SNAP_M).map((asked) =>
+        sumLegs(profile, via === undefined ? asked : inOrder(asked, via), answer),
+      )
+      return sums.find((sumMs) => !Number.isNaN(sumMs)) ?? Number.NaN
     },
     costs(nodes, targets) {
       const ends = (list: readonly number[]) => list.map((node) => [{ node, costMs: 0 }])
@@ -109,7 +114,11 @@ function sumLeg(
     if (i > 0 && i + 1 < leg.length && mm !== wholeMm) throw new Error('a link on the way is cut')
     const isAtTail = (i === 0) === (link % 2 === 1) // backward, a link ends at its segment's tail
     const entered = i === 0 ? 0 : entryMs(profile.graph, link)
-    return sumMs + entered + (isAtTail ? partMs(profile, link, 0, mm) : partMs(profile, link, wholeMm - mm, wholeMm))
+    return (
+      sumMs +
+      entered +
+      (isAtTail ? partMs(profile, link, 0, mm) : partMs(profile, link, wholeMm - mm, wholeMm))
+    )
   }, 0)
 }
 

@@ -3,11 +3,9 @@ import type { Graph } from '../routing/graph/graph.js'
 import { nearestJunction } from '../routing/graph/nearest-junction.js'
 import { readNotes, readString } from '../routing/graph/strings.js'
 import { isBackward, segmentOf } from '../routing/graph/topology.js'
-import { hours } from '../routing/search/cost.js'
+import { hours, MS_PER_HOUR } from '../routing/search/cost.js'
 import { turnMs } from '../routing/search/leg.js'
 import type { DrivenStep, Route } from '../routing/search/route.js'
-
-const MS_PER_HOUR = 3_600_000
 
 /** A link of a route, or the driven part of it, as a GeoJSON Feature in wire names. */
 export interface RouteFeature {

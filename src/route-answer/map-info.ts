@@ -33,6 +33,25 @@ export function snapInfo({ name, graph }: NamedGraph, snap: Snap): Record<string
       speed: graph.linkSpeed[link]! / 10,
       name: readString(graph, graph.segmentName[link >>> 1]!),
     })),
+    passed_over: passedOver(graph, snap),
+  }
+}
+
+/** Describes where a point of a route was moved to, in wire names. */
+export function endInfo(graph: Graph, snap: Snap): Record<string, unknown> {
+  return { ...placeInfo(graph, snap), passed_over: passedOver(graph, snap) }
+}
+
+/** Returns the nearer road that was not used, and the reason; null when there is none. */
+function passedOver(graph: Graph, { passedOver: nearer }: Snap): Record<string, unknown> | null {
+  return nearer === undefined ? null : { ...placeInfo(graph, nearer), reason: 'cut_off' }
+}
+
+function placeInfo(graph: Graph, { points: [first], distanceM }: Snap): Record<string, unknown> {
+  return {
+    lonlat: [first!.lngE7 / 1e7, first!.latE7 / 1e7],
+    distance: roundMetres(distanceM),
+    name: readString(graph, graph.segmentName[first!.segment]!),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Graph } from '../routing/graph/graph.js'
+import type { Snap } from '../routing/graph/snap.js'
 import type { Order } from '../routing/search/cost-matrix.js'
 import { inOrder, type Route } from '../routing/search/route.js'
 import type { SlicedTask } from '../routing/search/sliced-task.js'
@@ -6,6 +7,7 @@ import type { Solution } from '../routing/search/solve.js'
 import { featuresOf, nearestNodeId, type RouteTotals, totalsOf } from './features.js'
 import { routeKml } from './kml.js'
 import { type LegWriter, legText } from './leg-text.js'
+import { endInfo } from './map-info.js'
 import type { RequestPoint } from './request-point.js'
 
 /** Everything beside the solution that the text of an answer depends on. */
@@ -13,6 +15,8 @@ interface RouteTextInput {
   readonly graph: Graph
   /** start, via points as given, goal */
   readonly points: readonly RequestPoint[]
+  /** the same points on roads */
+  readonly snaps: readonly Snap[]
   readonly withKml: boolean
   /** `service.routeKey`: name of the FeatureCollection in the result */
   readonly routeKey: string
@@ -32,7 +36,7 @@ export function* routeText(solution: Solution, input: RouteTextInput): SlicedTas
   const { order, best, alternatives } = solution
   const points = order === undefined ? input.points : inOrder(input.points, order.via)
   const visited = { ...input, points }
-  const fields = { ...(yield* routeFields(best, visited)), ...orderFields(order) }
+  const fields = { ...(yield* routeFields(best, visited)), ...snapFields(input), ...orderFields(order) }
   if (alternatives === undefined) return objectText(fields)
   const others: string[] = []
   for (const route of alternatives) others.push(objectText(yield* routeFields(route, visited)))
@@ -72,6 +76,14 @@ function* routeFields(
 
 function kmlOf(graph: Graph, route: Route, totals: RouteTotals, points: readonly RequestPoint[]): string {
   return routeKml({ legs: featuresOf(graph, route), totals, points, attribution: graph.meta.attribution })
+}
+
+/** Tells where the points of the request were moved to, via points in the order given. */
+function snapFields({ graph, snaps }: RouteTextInput): Fields {
+  const [start = '', ...others] = snaps.map((snap) => JSON.stringify(endInfo(graph, snap)))
+  const goal = others.pop() ?? ''
+  const ends: Fields = { start_snap: start, goal_snap: goal }
+  return others.length === 0 ? ends : { ...ends, via_snaps: `[${others.join(',')}]` }
 }
 
 function orderFields(order: Order | undefined): Fields {

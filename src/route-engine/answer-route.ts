@@ -1,11 +1,13 @@
 import { noRouteError } from '../route-answer/errors.js'
 import type { LegWriter } from '../route-answer/leg-text.js'
 import { routeText } from '../route-answer/route-text.js'
+import type { Snap } from '../routing/graph/snap.js'
+import type { Weights } from '../routing/search/dijkstra.js'
 import { freeWeights, type Profile } from '../routing/search/profile.js'
 import { runToEnd, type SlicedTask } from '../routing/search/sliced-task.js'
-import { solveRoute } from '../routing/search/solve.js'
+import { type NoRoute, type RouteQuery, type Solution, solveRoute } from '../routing/search/solve.js'
 import type { Work } from '../worker/host.js'
-import { chooseMap, snapPoints } from './locate.js'
+import { chooseMap, snapChoices } from './locate.js'
 import { closedOverlay } from './profiles.js'
 import type { RouteRequest } from './requests.js'
 import { runSliced } from './run-sliced.js'
@@ -36,23 +38,18 @@ export async function answerRoute(
 ): Promise<string> {
   const { config, maps, themes, profiles, engine } = parts
   const map = chooseMap(maps.list(), request.map, request.points)
-  const snaps = snapPoints(map, request.points, config.routing.maxSnapM)
+  const choices = snapChoices(map, request.points, config.routing.maxSnapM)
   const closed = closedOverlay(map.graph, request.avoid, work)
 
   function* answer({ profile, timeline }: Costs): SlicedTask<string> {
-    const solution = yield* solveRoute({
-      snaps,
-      profile,
-      timeline,
-      reorder: request.reorder,
-      alternatives: request.alternatives,
-      control: controlOf(config, work),
-      searchWith: (weights) => engine.searchWith(map, weights),
-    })
-    if ('blockedLeg' in solution) throw noRouteError(solution, request.points, request.avoid)
+    const { reorder, alternatives, points, withKml } = request
+    const control = controlOf(config, work)
+    const searchWith = (weights: Weights) => engine.searchWith(map, weights)
+    const query = { profile, timeline, reorder, alternatives, control, searchWith }
+    const { solution, snaps } = yield* solveFirst(query, choices)
+    if ('blockedLeg' in solution) throw noRouteError(solution, points, request.avoid)
     const { routeKey } = config.service
-    const { points, withKml } = request
-    return yield* routeText(solution, { graph: map.graph, points, withKml, routeKey, writer })
+    return yield* routeText(solution, { graph: map.graph, points, snaps, withKml, routeKey, writer })
   }
 
   const profileNow = () => profiles.profileAt(map, request, request.startUs, closed)
@@ -65,6 +62,16 @@ export async function answerRoute(
   const profile = read(profileNow)
   await engine.prepare(profile.weights, work)
   return await runSliced(answer({ profile }), work)
+}
+
+/** Solves a route request with the first choice of snaps that has a route, or else with the last. */
+function* solveFirst(
+  query: Omit<RouteQuery, 'snaps'>,
+  [snaps = [], ...others]: readonly (readonly Snap[])[],
+): SlicedTask<{ solution: Solution | NoRoute; snaps: readonly Snap[] }> {
+  const solution = yield* solveRoute({ ...query, snaps })
+  if (!('blockedLeg' in solution) || others.length === 0) return { solution, snaps }
+  return yield* solveFirst(query, others)
 }
 
 interface TimedAttempts {

@@ -7,12 +7,13 @@ import { createLegWriter } from '../route-answer/leg-text.js'
 import { mapInfo, snapInfo } from '../route-answer/map-info.js'
 import { matrixText } from '../route-answer/matrix-text.js'
 import { riskAnswer } from '../route-answer/risk-answer.js'
+import type { Snap } from '../routing/graph/snap.js'
 import { findIsochrones } from '../routing/search/isochrone.js'
 import { findMatrix } from '../routing/search/matrix.js'
 import type { Searcher } from '../routing/search/route.js'
 import type { Work, WorkHandler } from '../worker/host.js'
 import { answerRoute } from './answer-route.js'
-import { chooseMap, snapPoint, snapPoints } from './locate.js'
+import { chooseMap, snapChoices, snapPoint } from './locate.js'
 import type { LoadedMap } from './maps.js'
 import { closedOverlay } from './profiles.js'
 import type {
@@ -62,9 +63,16 @@ async function answerMatrix(parts: SearchParts, request: MatrixRequest, work: Wo
   const { maxSnapM } = config.routing
   const map = chooseMap(maps.list(), request.map, [...request.sources, ...request.targets])
   const searcher = await openSearcher(parts, map, request, work)
-  const sources = snapPoints(map, request.sources, maxSnapM)
-  const targets = snapPoints(map, request.targets, maxSnapM)
-  return matrixText(map.name, await runSliced(findMatrix(searcher, sources, targets), work))
+  const { sources, targets } = request
+  const [first = [], ...others] = snapChoices(map, [...sources, ...targets], maxSnapM)
+  const solve = async (snaps: readonly Snap[]) =>
+    await runSliced(findMatrix(searcher, snaps.slice(0, sources.length), snaps.slice(sources.length)), work)
+  let matrix = await solve(first)
+  for (const snaps of others) {
+    if (!matrix.costMs.includes(Number.POSITIVE_INFINITY)) break
+    matrix = await solve(snaps)
+  }
+  return matrixText(map.name, matrix)
 }
 
 async function answerIsochrone(parts: SearchParts, request: IsochroneRequest, work: Work): Promise<string> {

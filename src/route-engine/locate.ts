@@ -3,7 +3,7 @@ import type { Geometry } from '../geo/types.js'
 import { onDifferentMaps, outsideArea, tooFarFromRoad, unknownMap } from '../route-answer/errors.js'
 import type { RequestPoint } from '../route-answer/request-point.js'
 import type { Graph, GraphMeta, NamedGraph } from '../routing/graph/graph.js'
-import { type Snap, snap } from '../routing/graph/snap.js'
+import { type NearRoads, type Snap, snapNear } from '../routing/graph/snap.js'
 
 /**
  * Chooses the map of a request: by name, else the first one whose area contains all its points.
@@ -29,25 +29,48 @@ export function chooseMap<M extends NamedGraph>(
 }
 
 /**
- * Snaps the points of a request to the roads of a map.
+ * Snaps the points of a request to the roads of a map, in the ways that are to be tried one after another
+ * until they are joined by routes: each point to the nearest road; then, where some of those roads are not
+ * part of the main network, each to the nearest road that is.
  *
- * @throws AppError OUTSIDE_MAP for the first that cannot be
+ * @returns one or two lists
+ * @throws AppError OUTSIDE_MAP for the first point that cannot be snapped
+ */
+export function snapChoices(map: NamedGraph, points: readonly RequestPoint[], maxSnapM: number): Snap[][] {
+  const near = points.map((point) => nearRoads(map, point, maxSnapM))
+  const nearest = near.map((roads) => roads.nearest)
+  const preferred = near.map(onMainNetwork)
+  return nearest.every((snap, i) => snap === preferred[i]) ? [nearest] : [nearest, preferred]
+}
+
+/**
+ * Snaps points to the main network, or to other roads where it is out of reach.
+ *
+ * @throws AppError OUTSIDE_MAP for the first that cannot be snapped
  */
 export function snapPoints(map: NamedGraph, points: readonly RequestPoint[], maxSnapM: number): Snap[] {
   return points.map((point) => snapPoint(map, point, maxSnapM))
 }
 
 /**
- * Snaps a point to the roads of a map.
+ * Snaps a point to the main network, or to another road where there is none within reach.
  *
  * @param maxSnapM greatest distance to a drivable road
  * @throws AppError OUTSIDE_MAP when the point lies outside the map's area, or too far from a road
  */
 export function snapPoint(map: NamedGraph, point: RequestPoint, maxSnapM: number): Snap {
+  return onMainNetwork(nearRoads(map, point, maxSnapM))
+}
+
+function nearRoads(map: NamedGraph, point: RequestPoint, maxSnapM: number): NearRoads {
   if (!isInArea(map.graph, point)) throw outsideArea(point, [map])
-  const found = snap(map.graph, point.lng, point.lat, maxSnapM)
+  const found = snapNear(map.graph, point.lng, point.lat, maxSnapM)
   if (found === undefined) throw tooFarFromRoad(map, point, maxSnapM)
   return found
+}
+
+function onMainNetwork({ nearest, main }: NearRoads): Snap {
+  return main === undefined || main === nearest ? nearest : { ...main, passedOver: nearest }
 }
 
 /** Each point lies on some map: finds the first that is not on the map of the first point. */

@@ -15,7 +15,9 @@ t.test('routeText: fields come in the order of the documentation', async (t) => 
   const totals = ['length', 'time', 'total_cost', 'max_risk', 'avr_risk']
   const route = ['kml', 'geojson', ...totals, 'start_node', 'end_node']
   const answer = JSON.parse(askText(town(), { points, wishes }))
-  t.same(Object.keys(answer), [...route, 'order_is_optimal', 'via_order', 'alternatives'])
+  const snaps = ['start_snap', 'goal_snap']
+  const order = ['order_is_optimal', 'via_order']
+  t.same(Object.keys(answer), [...route, ...snaps, 'via_snaps', ...order, 'alternatives'])
   t.same(Object.keys(answer.alternatives[0]), route)
-  t.same(Object.keys(JSON.parse(askText(town(), { points }))), route.slice(1))
+  t.same(Object.keys(JSON.parse(askText(town(), { points }))), [...route.slice(1), ...snaps, 'via_snaps'])
 })

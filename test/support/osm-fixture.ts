@@ -5,7 +5,7 @@ import { crc32 } from 'node:zlib'
 import { type OsmData, type WriteOptions, writeExtract } from '../../src/demo/write-extract.js'
 import { type BuildOptions, buildMap } from '../../src/mapbuild/build-map.js'
 import { writeGraphShared } from '../../src/mapbuild/graph/write-graph.js'
-import type { Graph } from '../../src/routing/graph/graph.js'
+import { type Graph, isBannedUTurn } from '../../src/routing/graph/graph.js'
 import { readGraph } from '../../src/routing/graph/graph-file.js'
 import { readString } from '../../src/routing/graph/strings.js'
 
@@ -153,19 +153,22 @@ export function driveBetween(graph: Graph, first: number, last: number): string 
   if (start >= graph.arcCount) return undefined
   const [a, b] = endsOf(graph, first)
   if (first === last) return a + b
-  const best = new Map<number, { mm: number; letters: string }>()
-  const open = [{ node: head[start] ?? 0, mm: 0, letters: a + b }]
+  const best = new Map<number, { mm: number; letters: string }>() // by the arc driven last, -1 = arrived
+  const open = [{ last: start, mm: 0, letters: a + b }]
   while (open.length > 0) {
     open.sort((x, y) => y.mm - x.mm)
-    const { node, mm, letters } = open.pop() ?? { node: 0, mm: 0, letters: '' }
-    const known = best.get(node)
+    const { last: before, mm, letters } = open.pop() ?? { last: 0, mm: 0, letters: '' }
+    const known = best.get(before)
     if (known !== undefined && known.mm <= mm) continue
-    best.set(node, { mm, letters })
+    best.set(before, { mm, letters })
+    if (before < 0) continue
+    const node = head[before] ?? 0
     for (let arc = firstOut[node] ?? 0; arc < (firstOut[node + 1] ?? 0); arc++) {
       const link = arcLink[arc] ?? 0
+      if (isBannedUTurn(graph, arcLink[before] ?? 0, link)) continue
       const next = letters + endsOf(graph, link)[1]
-      if (link === last) open.push({ node: -1, mm, letters: next })
-      open.push({ node: head[arc] ?? 0, mm: mm + (segmentLengthMm[link >>> 1] ?? 0) + 1, letters: next })
+      if (link === last) open.push({ last: -1, mm, letters: next })
+      open.push({ last: arc, mm: mm + (segmentLengthMm[link >>> 1] ?? 0) + 1, letters: next })
     }
   }
   return best.get(-1)?.letters

@@ -50,7 +50,8 @@ export function networks(maxJunctions = 7, maxRoads = 11): fc.Arbitrary<Network>
         const links = walk(network, picks)
         return links.length < 2 ? [] : [{ kind: isOnly ? ('only' as const) : ('no' as const), links }]
       })
-      const chosen = (bits: number) => roads.flatMap((_, i) => [i * 2, i * 2 + 1]).filter((link) => (bits >>> link) & 1)
+      const chosen = (bits: number) =>
+        roads.flatMap((_, i) => [i * 2, i * 2 + 1]).filter((link) => (bits >>> link) & 1)
       network.noUTurn = chosen(noUTurn)
       // a link without length is not told in a route, nor is its price
       network.afterUTurn = chosen(afterUTurn).filter((link) => roads[link >> 1]!.lengthMm! > 0)

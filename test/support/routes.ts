@@ -25,7 +25,14 @@ export function routeTextNow({ points, withKml = false, ...query }: RouteQuestio
   if ('blockedLeg' in solution) throw noRouteError(solution, points)
   const { graph } = query.profile
   return runToEnd(
-    routeText(solution, { graph, points, withKml, routeKey: 'geojson', writer: createLegWriter() }),
+    routeText(solution, {
+      graph,
+      points,
+      snaps: query.snaps,
+      withKml,
+      routeKey: 'geojson',
+      writer: createLegWriter(),
+    }),
   )
 }
 

@@ -102,7 +102,28 @@ const RouteResult = z.looseObject({
   end_node: z.int().describe('OSM id of the junction nearest to the goal'),
 })
 
+const place = {
+  lonlat: z.array(z.number()).describe('on a drivable road'),
+  distance: meters.describe('metres from the point of the request'),
+}
+
+const PassedOver = z
+  .strictObject({
+    ...place,
+    name: z.string(),
+    reason: z.enum(['cut_off']).describe('cut_off: no way leads from there to the other points'),
+  })
+  .nullable()
+  .describe('a nearer road that is not used')
+
+const End = z
+  .strictObject({ ...place, name: z.string(), passed_over: PassedOver })
+  .describe('point of the request as it was moved to a road')
+
 export const DijkstraResult = RouteResult.extend({
+  start_snap: End,
+  goal_snap: End,
+  via_snaps: z.array(End).optional().describe('with via: in the order of the request'),
   order_is_optimal: z
     .boolean()
     .optional()
@@ -172,6 +193,7 @@ export const NearestResult = z.strictObject({
   edges: z
     .array(z.strictObject({ edge_id: z.int().min(0), speed: z.number().min(0), name: z.string() }))
     .describe('links that may be driven from there, in both directions'),
+  passed_over: PassedOver,
 })
 
 export const MatrixParams = z.strictObject({

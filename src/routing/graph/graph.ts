@@ -105,7 +105,11 @@ export const LINK_FLAG = {
 } as const
 
 /** Returns true when a link leads straight back over the link before it, where traffic must not turn round. */
-export function isBannedUTurn({ linkFlags }: Pick<Graph, 'linkFlags'>, before: number, link: number): boolean {
+export function isBannedUTurn(
+  { linkFlags }: Pick<Graph, 'linkFlags'>,
+  before: number,
+  link: number,
+): boolean {
   return (before ^ 1) === link && (linkFlags[before]! & LINK_FLAG.NO_U_TURN) !== 0
 }
 

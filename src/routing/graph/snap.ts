@@ -20,6 +20,16 @@ export interface Snap {
    * that meets there, so that a route may begin or end at it by any of them.
    */
   readonly points: readonly RoadPoint[]
+  /** a nearer road that is not used, because no way leads from there to the other points of the request */
+  readonly passedOver?: Snap | undefined
+}
+
+/** Roads near a point. */
+export interface NearRoads {
+  /** on the nearest road */
+  readonly nearest: Snap
+  /** on the nearest road of the main network: the same snap, or undefined where there is none */
+  readonly main: Snap | undefined
 }
 
 /** First radius of the search; most points are closer to a road. */
@@ -51,6 +61,18 @@ interface NearestSearch {
  * @returns undefined when no drivable segment lies within `maxSnapM`
  */
 export function snap(graph: Graph, lng: number, lat: number, maxSnapM: number): Snap | undefined {
+  const near = snapNear(graph, lng, lat, maxSnapM)
+  return near && (near.main ?? near.nearest)
+}
+
+/**
+ * Finds the nearest drivable point on any road, and that on a road of the main network. Of equally near
+ * segments the smaller number wins.
+ *
+ * @param lng degrees, `lat` likewise
+ * @returns undefined when no drivable segment lies within `maxSnapM`
+ */
+export function snapNear(graph: Graph, lng: number, lat: number, maxSnapM: number): NearRoads | undefined {
   const y = lat * 1e7
   const search: NearestSearch = {
     graph,
@@ -60,14 +82,25 @@ export function snap(graph: Graph, lng: number, lat: number, maxSnapM: number): 
     scale: localScale(y),
     line: [],
   }
-  const segment = nearestSegment(search, maxSnapM)
-  if (segment === undefined) return undefined
-  const foot = footOn(search, segment)
-  return { lng, lat, distanceM: foot.distanceM, points: roadPoints(search, segment, foot) }
+  const { main, other } = nearestSegments(search, maxSnapM)
+  const snapTo = (candidate: Candidate): Snap => {
+    const foot = footOn(search, candidate.segment)
+    return { lng, lat, distanceM: foot.distanceM, points: roadPoints(search, candidate.segment, foot) }
+  }
+  if (main === undefined) return other && { nearest: snapTo(other), main: undefined }
+  const onMain = snapTo(main)
+  const isOther = other !== undefined && nearer(main, other) === other
+  return { nearest: isOther ? snapTo(other) : onMain, main: onMain }
+}
+
+/** The nearest segment of the main network, and the nearest of all others. */
+interface NearestSegments {
+  main: Candidate | undefined
+  other: Candidate | undefined
 }
 
 /** Searches in growing squares until one holds a segment of the main network. */
-function nearestSegment(search: NearestSearch, maxSnapM: number): number | undefined {
+function nearestSegments(search: NearestSearch, maxSnapM: number): NearestSegments {
   let radiusM = Math.min(FIRST_RADIUS_M, maxSnapM)
   let near = nearestWithin(search, radiusM)
   // the nearest one within the radius is the nearest of all
@@ -75,14 +108,11 @@ function nearestSegment(search: NearestSearch, maxSnapM: number): number | undef
     radiusM = Math.min(radiusM * RADIUS_GROWTH, maxSnapM)
     near = nearestWithin(search, radiusM)
   }
-  return (near.main ?? near.other)?.segment
+  return near
 }
 
 /** A segment nearer than the radius has a box that meets the square of that radius around the point. */
-function nearestWithin(
-  search: NearestSearch,
-  radiusM: number,
-): { main: Candidate | undefined; other: Candidate | undefined } {
+function nearestWithin(search: NearestSearch, radiusM: number): NearestSegments {
   const { graph, index, x, y, scale } = search
   // half of the square in 1e-7 degree; at a pole a degree of longitude has no length
   const dx = Math.ceil(radiusM / Math.max(scale.lngM, 1e-9))

@@ -21,7 +21,7 @@ interface ExactSearch {
 type LinkState = number
 
 interface Label {
-  costMs: number
+  readonly costMs: number
   readonly before: LinkState | undefined
   isSettled: boolean
 }
@@ -41,27 +41,20 @@ const CHECK_EVERY = 4096
  *   paths", 1968
  */
 export function findExactPath(search: ExactSearch): NodePath | undefined {
-  const { profile, potential, from, to, control } = search
-  const { graph, weights } = profile
+  const { from, to, control } = search
+  const { graph, weights } = search.profile
   const { firstOut, head, arcLink } = graph
   const labels = new Map<LinkState, Label>()
   const queue = new FlatQueue<LinkState>()
   const targetsAt = groupByNode(to)
-  const offer = (state: LinkState, node: number, costMs: number, before: LinkState | undefined) => {
-    const known = labels.get(state)
-    if (known !== undefined && known.costMs <= costMs) return
-    const restMs = potential(node)
-    if (restMs === Number.POSITIVE_INFINITY) return
-    labels.set(state, { costMs, before, isSettled: false })
-    queue.push(state, costMs + restMs)
-  }
   let best: { state: LinkState; target: number } | undefined
   // exclusive, and costs are integral
   let boundMs = (search.maxCostMs ?? Number.POSITIVE_INFINITY) + 1
   let settledCount = 0
-  from.sources.forEach((source, i) => offer(~i, source.node, source.costMs, undefined))
-  while (queue.length > 0) {
-    if (queue.peekValue()! >= boundMs) break
+  for (const [i, { node, costMs }] of from.sources.entries()) {
+    offer(search, labels, queue, { state: ~i, node, costMs, before: undefined })
+  }
+  while (queue.length > 0 && queue.peekValue()! < boundMs) {
     const state = queue.pop()!
     const label = labels.get(state)!
     if (label.isSettled) continue
@@ -80,10 +73,26 @@ export function findExactPath(search: ExactSearch): NodePath | undefined {
     for (let arc = firstOut[node]!, end = firstOut[node + 1]!; arc < end; arc++) {
       const weightMs = weights[arc]!
       if (weightMs < 0 || isBannedUTurn(graph, link, arcLink[arc]!)) continue
-      offer(arc, head[arc]!, label.costMs + weightMs, state)
+      const costMs = label.costMs + weightMs
+      offer(search, labels, queue, { state: arc, node: head[arc]!, costMs, before: state })
     }
   }
-  return best === undefined ? undefined : readPath(labels, best.state, best.target, boundMs)
+  return best && readPath(labels, best.state, best.target, boundMs)
+}
+
+/** Relaxes a path that ends by driving a link. */
+function offer(
+  { potential }: ExactSearch,
+  labels: Map<LinkState, Label>,
+  queue: FlatQueue<LinkState>,
+  { state, node, costMs, before }: { state: LinkState; node: number } & Pick<Label, 'costMs' | 'before'>,
+): void {
+  const known = labels.get(state)
+  if (known !== undefined && known.costMs <= costMs) return
+  const restMs = potential(node)
+  if (restMs === Number.POSITIVE_INFINITY) return
+  labels.set(state, { costMs, before, isSettled: false })
+  queue.push(state, costMs + restMs)
 }
 
 /** Node → positions of its targets. */

@@ -101,7 +101,10 @@ export function drivenFrom({ segmentLengthMm }: Graph, { link, point }: LinkPlac
 }
 
 /** Returns the link that a leg drives last, `NO_LINK` when it ends at the beginning of it. */
-export function drivenTo({ segmentLengthMm }: Graph, { link, point }: Pick<LinkPlace, 'link' | 'point'>): number {
+export function drivenTo(
+  { segmentLengthMm }: Graph,
+  { link, point }: Pick<LinkPlace, 'link' | 'point'>,
+): number {
   const beginMm = isBackward(link) ? segmentLengthMm[link >>> 1]! : 0
   return point.offsetMm === beginMm ? NO_LINK : link
 }

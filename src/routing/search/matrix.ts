@@ -1,6 +1,7 @@
 import type { Snap } from '../graph/snap.js'
-import { hours, measure } from './cost.js'
-import { directLeg, type Step, stepRange } from './leg.js'
+import { entryMs } from '../graph/turn-costs.js'
+import { hours, MS_PER_HOUR, measure } from './cost.js'
+import { directLeg, type Step, stepRange, turnMs } from './leg.js'
 import type { PathRow } from './leg-search.js'
 import { endsOf, type SnapEnds } from './link-ends.js'
 import { type Searcher, throwIfStopped } from './route.js'
@@ -46,13 +47,12 @@ export function* findMatrix(
   const timeH = (arc: number) => hours(lengthMm(arc), linkSpeed[arcLink[arc]!]!)
   const costH = (arc: number) => {
     const { weightedMm } = measure(profile.themes, arcLink[arc]! >>> 1, 0, lengthMm(arc))
-    return hours(weightedMm, linkSpeed[arcLink[arc]!]!)
+    return hours(weightedMm, linkSpeed[arcLink[arc]!]!) + entryMs(profile.graph, arcLink[arc]!) / MS_PER_HOUR
   }
   const goals = targets.map((snap) => endsOf(profile, snap))
   const rowOf = search.rows(
     goals.map((goal) => goal.targets),
-    // without themes the cost is the time
-    profile.themes.length === 0 ? [lengthMm, timeH] : [lengthMm, timeH, costH],
+    [lengthMm, timeH, costH],
   )
   const matrix = createMatrix(sources.length, targets.length)
   for (const [rowAt, snap] of sources.entries()) {
@@ -110,7 +110,7 @@ function pathSums(
     { link: source.link, from: source.point, to: undefined },
     { link: target.link, from: undefined, to: target.point },
   ])
-  const [lengthMm, timeH, costH = timeH] = row.sums.map((sum) => sum[column]!)
+  const [lengthMm, timeH, costH] = row.sums.map((sum) => sum[column]!)
   return {
     costMs,
     costH: ends.costH + costH!,
@@ -129,6 +129,7 @@ function sumOf({ graph, themes }: Searcher['profile'], steps: readonly Step[]): 
     timeH += hours(toMm - fromMm, graph.linkSpeed[step.link]!)
     const { weightedMm } = measure(themes, step.link >>> 1, fromMm, toMm)
     costH += hours(weightedMm, graph.linkSpeed[step.link]!)
+    if (toMm > fromMm) costH += turnMs(graph, step) / MS_PER_HOUR
   }
   return { lengthMm, timeH, costH }
 }

@@ -7,7 +7,7 @@ import type { Profile } from './profile.js'
 import { findOrder, findRoute, inOrder, type Route } from './route.js'
 import type { SlicedTask } from './sliced-task.js'
 import { findTimedRoute } from './time-dependent.js'
-import { type Timeline } from './timed-search.js'
+import type { Timeline } from './timed-search.js'
 
 /** A route request on one map, as numbers. */
 export interface RouteQuery {

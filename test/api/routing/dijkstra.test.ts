@@ -28,6 +28,8 @@ t.test(
       'avr_risk',
       'start_node',
       'end_node',
+      'start_snap',
+      'goal_snap',
     ])
     t.same(Object.keys(answer.geojson.features[0].properties), [
       'edge_id',

@@ -280,8 +280,7 @@ function turningPlaces(town: {
     const must = turns.filter(({ kind }) => kind === 'only').map(({ path }) => path[1])
     const mustNot = turns.filter(({ kind }) => kind === 'no').map(({ path }) => path[1])
     return (linksFrom.get(endOf(link)) ?? []).filter(
-      (next) =>
-        next !== (link ^ 1) && !mustNot.includes(next) && (must.length === 0 || must.includes(next)),
+      (next) => next !== (link ^ 1) && !mustNot.includes(next) && (must.length === 0 || must.includes(next)),
     )
   }
   const isDeadEnd = (link: number) => onward(link).every((next) => isPrivate(next) && !isPrivate(link))
@@ -314,8 +313,7 @@ function turningPlaces(town: {
   }
   return new Set(
     links.filter(
-      (link) =>
-        links.includes(link ^ 1) && (isDeadEnd(link) || (!leadsBack(link) && leadsBack(link ^ 1))),
+      (link) => links.includes(link ^ 1) && (isDeadEnd(link) || (!leadsBack(link) && leadsBack(link ^ 1))),
     ),
   )
 }

@@ -33,7 +33,8 @@ async function drivesOver(
   return drives.join(' ')
 }
 
-const ALL = 'AA AB AC AD BA BB BC BD CA CB CC CD DA DB DC DD'
+/** Nobody turns round at a crossing. */
+const ALL = 'AB AC AD BA BC BD CA CB CD DA DB DC'
 
 const without = (...drives: string[]) =>
   ALL.split(' ')
@@ -43,16 +44,13 @@ const without = (...drives: string[]) =>
 t.test('restrictions: no_ takes a turn away, only_ leaves one', async (t) => {
   t.equal(await drivesOver([]), ALL)
   t.equal(await drivesOver([{ kind: 'no_left_turn', from: 0, via: 'X', to: 2 }]), without('AC'))
-  t.equal(await drivesOver([{ kind: 'no_u_turn', from: 0, via: 'X', to: 0 }]), without('AA'))
-  t.equal(
-    await drivesOver([{ kind: 'only_straight_on', from: 0, via: 'X', to: 3 }]),
-    without('AA', 'AB', 'AC'),
-  )
+  t.equal(await drivesOver([{ kind: 'no_u_turn', from: 0, via: 'X', to: 0 }]), ALL)
+  t.equal(await drivesOver([{ kind: 'only_straight_on', from: 0, via: 'X', to: 3 }]), without('AB', 'AC'))
   const two: Restrictions = [
     { kind: 'only_straight_on', from: 0, via: 'X', to: 3 },
     { kind: 'only_right_turn', from: 0, via: 'X', to: 1 },
   ]
-  t.equal(await drivesOver(two), without('AA', 'AC'), 'two only_ leave two turns')
+  t.equal(await drivesOver(two), without('AC'), 'two only_ leave two turns')
   t.equal(await drivesOver([{ kind: 'no_entry', from: [0, 1], via: 'X', to: 2 }]), without('AC', 'BC'))
   t.equal(await drivesOver([{ kind: 'no_exit', from: 0, via: 'X', to: [1, 2] }]), without('AB', 'AC'))
 })

@@ -108,7 +108,12 @@ t.test('readGraph: returns the written graph, as views of the buffer', async (t)
   t.same(
     readNotes(
       read,
-      [...read.linkNotes].findIndex((offset, link) => offset > 0 && ((read.linkFlags[link] ?? 0) & ~(LINK_FLAG.MAIN | LINK_FLAG.NO_U_TURN | LINK_FLAG.AFTER_U_TURN)) === 0),
+      [...read.linkNotes].findIndex(
+        (offset, link) =>
+          offset > 0 &&
+          ((read.linkFlags[link] ?? 0) & ~(LINK_FLAG.MAIN | LINK_FLAG.NO_U_TURN | LINK_FLAG.AFTER_U_TURN)) ===
+            0,
+      ),
     ),
     ['height limit 3 m'],
   )
