@@ -8,6 +8,7 @@ import { mapInfo, snapInfo } from '../route-answer/map-info.js'
 import { matrixText } from '../route-answer/matrix-text.js'
 import { riskAnswer } from '../route-answer/risk-answer.js'
 import type { Snap } from '../routing/graph/snap.js'
+import { MS_PER_HOUR } from '../routing/search/cost.js'
 import { findIsochrones } from '../routing/search/isochrone.js'
 import { findMatrix } from '../routing/search/matrix.js'
 import type { Searcher } from '../routing/search/route.js'
@@ -27,8 +28,6 @@ import type {
 import { runSliced } from './run-sliced.js'
 import { controlOf, inSnapshot, type SearchParts } from './search-parts.js'
 import { createTileMaker } from './tiles.js'
-
-const MS_PER_HOUR = 3_600_000
 
 /**
  * Returns the handlers of the search worker by name; most of them answer the JSON text of a method's result.
