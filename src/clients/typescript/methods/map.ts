@@ -121,7 +121,7 @@ export interface MapMethods {
       length: number
       /** driving time, hours */
       time: number
-      /** weighted hours: Σ length / speed · (1 + Σ sensitivity) */
+      /** weighted hours: Σ length / speed · (1 + Σ sensitivity), and 27.5 s for each U-turn at a dead end */
       total_cost: number
       max_risk: number
       /** average level, weighted by length */
@@ -130,6 +130,60 @@ export interface MapMethods {
       start_node: number
       /** OSM id of the junction nearest to the goal */
       end_node: number
+      /** point of the request as it was moved to a road */
+      start_snap: {
+        /** on a drivable road */
+        lonlat: number[]
+        /** metres from the point of the request */
+        distance: number
+        name: string
+        /** a nearer road that is not used */
+        passed_over: {
+          /** on a drivable road */
+          lonlat: number[]
+          /** metres from the point of the request */
+          distance: number
+          name: string
+          /** cut_off: no way leads from there to the other points */
+          reason: 'cut_off'
+        } | null
+      }
+      /** point of the request as it was moved to a road */
+      goal_snap: {
+        /** on a drivable road */
+        lonlat: number[]
+        /** metres from the point of the request */
+        distance: number
+        name: string
+        /** a nearer road that is not used */
+        passed_over: {
+          /** on a drivable road */
+          lonlat: number[]
+          /** metres from the point of the request */
+          distance: number
+          name: string
+          /** cut_off: no way leads from there to the other points */
+          reason: 'cut_off'
+        } | null
+      }
+      /** with via: in the order of the request */
+      via_snaps?: {
+        /** on a drivable road */
+        lonlat: number[]
+        /** metres from the point of the request */
+        distance: number
+        name: string
+        /** a nearer road that is not used */
+        passed_over: {
+          /** on a drivable road */
+          lonlat: number[]
+          /** metres from the point of the request */
+          distance: number
+          name: string
+          /** cut_off: no way leads from there to the other points */
+          reason: 'cut_off'
+        } | null
+      }[]
       /** with reorder_waypoints: true when no order is cheaper; proven up to 12 via points */
       order_is_optimal?: boolean
       /** with reorder_waypoints: positions in via, in the order of visit */
@@ -142,7 +196,7 @@ export interface MapMethods {
         length: number
         /** driving time, hours */
         time: number
-        /** weighted hours: Σ length / speed · (1 + Σ sensitivity) */
+        /** weighted hours: Σ length / speed · (1 + Σ sensitivity), and 27.5 s for each U-turn at a dead end */
         total_cost: number
         max_risk: number
         /** average level, weighted by length */
@@ -253,6 +307,16 @@ export interface MapMethods {
         speed: number
         name: string
       }[]
+      /** a nearer road that is not used */
+      passed_over: {
+        /** on a drivable road */
+        lonlat: number[]
+        /** metres from the point of the request */
+        distance: number
+        name: string
+        /** cut_off: no way leads from there to the other points */
+        reason: 'cut_off'
+      } | null
     }
   }
   /** Costs, times and lengths of the cheapest routes between many points (scope route:read) */
