@@ -13,6 +13,10 @@ const DAYS_TO_1970 = 719_162 // from 0001-01-01, proleptic Gregorian
 export const MIN_US = -BigInt(DAYS_TO_1970) * US_PER_DAY
 /** 9999-12-31T23:59:59.999999Z */
 export const MAX_US = 2_932_897n * US_PER_DAY - 1n
+/** `infinity` of PostgreSQL, later than every time; stored as PostgreSQL stores it, as the largest int64 */
+export const INFINITY_US = 2n ** 63n - 1n
+/** `-infinity` of PostgreSQL, earlier than every time */
+export const MINUS_INFINITY_US = -(2n ** 63n)
 
 /** Fault of a datetime. `found` is the text, shortened; `expected` is the rule. */
 interface DatetimeFault {
@@ -46,6 +50,18 @@ export function parseDatetime(text: string, offsetMin: number): bigint | Datetim
   return us
 }
 
+/** Reads `infinity` or `-infinity` in any case; undefined for other texts. */
+export function parseInfinity(text: string): bigint | undefined {
+  const match = /^\s*([+-]?)infinity\s*$/i.exec(text)
+  if (match === null) return undefined
+  return match[1] === '-' ? MINUS_INFINITY_US : INFINITY_US
+}
+
+/** True for the stored forms of `infinity` and `-infinity`. */
+export function isInfinite(us: bigint): boolean {
+  return us === INFINITY_US || us === MINUS_INFINITY_US
+}
+
 /**
  * `+09:00`, `+0900`, `+09`, `-3:30`-like offsets or `Z` in minutes; undefined beyond 18 hours or malformed.
  */
@@ -58,17 +74,29 @@ export function parseOffset(text: string): number | undefined {
   return match[1] === '-' ? -minutes : minutes
 }
 
-/** `2025-01-02T03:04:05.678901+09:00`: always six digits, offset with colon (the v2 form). */
+/**
+ * `2025-01-02T03:04:05.678901+09:00`: always six digits, offset with colon (the v2 form); or `infinity`,
+ * `-infinity`.
+ */
 export function formatDatetime(us: bigint | number, offsetMin: number): string {
-  const { head, micros, zone } = civilText(BigInt(us), offsetMin)
+  const instant = BigInt(us)
+  if (isInfinite(instant)) return infinityText(instant)
+  const { head, micros, zone } = civilText(instant, offsetMin)
   return `${head}.${String(micros).padStart(6, '0')}${zone}`
 }
 
 /** Formats a datetime without a fraction of zero, as in v1 GeoJSON properties. */
 export function formatDatetimeShort(us: bigint | number, offsetMin: number): string {
-  const { head, micros, zone } = civilText(BigInt(us), offsetMin)
+  const instant = BigInt(us)
+  if (isInfinite(instant)) return infinityText(instant)
+  const { head, micros, zone } = civilText(instant, offsetMin)
   const fraction = micros === 0 ? '' : `.${String(micros).padStart(6, '0')}`
   return `${head}${fraction}${zone}`
+}
+
+/** Returns a formatted datetime without its offset; an infinity has none. */
+export function withoutOffset(formatted: string): string {
+  return formatted.endsWith('infinity') ? formatted : formatted.slice(0, -'+00:00'.length)
 }
 
 /** Makes the wire object of v2. */
@@ -125,6 +153,10 @@ function monthLength(year: number, month: number): number {
 function microseconds(fraction: string): bigint {
   if (fraction === '') return 0n
   return BigInt(Math.round(Number(fraction.padEnd(9, '0').slice(0, 9)) / 1000))
+}
+
+function infinityText(us: bigint): string {
+  return us === INFINITY_US ? 'infinity' : '-infinity'
 }
 
 /** Formats an instant; in UTC where the offset would move it to year 0 or 10000. */

@@ -6,7 +6,7 @@ import t from 'tap'
 const TOP = [
   ...['main', 'config', 'config-schema', 'config-sections', 'log', 'assets'],
   // words of errors, and values of the wire: every room refuses values, and most handle times and JSON
-  ...['errors', 'fault-text', 'candidates', 'datetime', 'exact-json', 'exact-scan'],
+  ...['errors', 'fault-text', 'candidates', 'datetime', 'exact-json', 'exact-scan', 'lone-surrogates'],
 ]
 
 /**

@@ -1,5 +1,6 @@
-// The generated pages of docs/: methods, errors, settings, verbs.
+// The generated pages of docs/: methods, errors, messages, settings, verbs.
 import { errorsPage } from './errors-page.mjs'
+import { messagesPage } from './messages-page.mjs'
 import { methodsPage } from './methods-page.mjs'
 import { settingsPage } from './settings-page.mjs'
 import { verbsPage } from './verbs-page.mjs'
@@ -9,6 +10,7 @@ export function pagesOf(facts) {
   return {
     'docs/methods.md': methodsPage(facts),
     'docs/errors.md': errorsPage(facts),
+    'docs/messages.md': messagesPage(),
     'docs/settings.md': settingsPage(facts),
     'docs/verbs.md': verbsPage(facts),
   }

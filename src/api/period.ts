@@ -1,4 +1,4 @@
-import { MAX_US, MIN_US, parseDatetime } from '../datetime.js'
+import { INFINITY_US, MAX_US, MIN_US, parseDatetime, parseInfinity } from '../datetime.js'
 import { invalidParams } from '../errors.js'
 
 /** A datetime of a request in either of its forms. */
@@ -12,19 +12,20 @@ export interface Period {
 
 /** Members of `properties` that state a period. */
 interface PeriodProperties {
-  start_datetime?: WireDatetime | undefined
-  end_datetime?: WireDatetime | undefined
+  start_datetime?: WireDatetime | null | undefined
+  end_datetime?: WireDatetime | null | undefined
 }
 
 /**
- * Reads `start_datetime` and `end_datetime` of the properties of a request.
+ * Reads `start_datetime` and `end_datetime` of the properties of a request. Null is as good as absent.
  *
  * @param timeZoneMin offset of datetimes that state none, minutes east of UTC
- * @returns undefined when neither is present; without a start or an end the period is unbounded there
+ * @returns undefined when neither is present; without a start or an end, or with an infinite one, the period
+ *   is unbounded there
  * @throws AppError INVALID_PARAMS for what is not a datetime, and for an end that is not after the start
  */
 export function readPeriod(properties: PeriodProperties, timeZoneMin: number): Period | undefined {
-  const { start_datetime: start, end_datetime: end } = properties
+  const [start, end] = [properties.start_datetime ?? undefined, properties.end_datetime ?? undefined]
   if (start === undefined && end === undefined) return undefined
   return periodOf(start, end, timeZoneMin, undefined)
 }
@@ -40,7 +41,7 @@ export function readPeriodFrom(
   timeZoneMin: number,
   defaultUs: bigint,
 ): Period {
-  return periodOf(start, end, timeZoneMin, defaultUs)
+  return periodOf(start, end ?? undefined, timeZoneMin, defaultUs)
 }
 
 function periodOf(
@@ -60,6 +61,8 @@ function periodOf(
 }
 
 function readInstant(value: WireDatetime, path: string, timeZoneMin: number): bigint {
+  const infinity = parseInfinity(datetimeText(value))
+  if (infinity !== undefined) return infinity === INFINITY_US ? MAX_US + 1n : MIN_US
   const parsed = parseDatetime(datetimeText(value), timeZoneMin)
   if (typeof parsed === 'bigint') return parsed
   const message = `found ${JSON.stringify(parsed.found)}, expected ${parsed.expected}`

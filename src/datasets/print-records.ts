@@ -1,4 +1,4 @@
-import { datetimeObject, formatDatetime } from '../datetime.js'
+import { datetimeObject, formatDatetime, withoutOffset } from '../datetime.js'
 import type { Stored, ValueEnv } from '../storage/columns/column-type.js'
 import { setProperty } from '../storage/columns/set-property.js'
 import type { StateColumn } from '../storage/columns/state-column.js'
@@ -48,7 +48,7 @@ function printValue(column: StateColumn, stored: Stored, options: PrintOptions):
     case 'timestamp': // it has no offset
       return {
         _type: 'datetime',
-        val: formatDatetime(microseconds(stored), 0).slice(0, -'+00:00'.length),
+        val: withoutOffset(formatDatetime(microseconds(stored), 0)),
       }
     default:
       return column.type.print(stored, env)

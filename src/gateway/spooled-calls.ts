@@ -32,6 +32,13 @@ export async function answerSpooled<C extends DataLoaderContext>(
   } catch (error) {
     return refusal(error, call)
   }
+  if (body.hasLoneSurrogate) {
+    try {
+      checkEnvelopes(file, body, call.maxDepth, deps.maxEnvelopeBytes)
+    } catch (error) {
+      return refusal(error, call)
+    }
+  }
   if (!body.isBatch) return await answerOne(file, body.requests[0] as ScannedRequest, call, deps)
   if (body.requests.length === 0 || body.requests.length > call.maxBatch) {
     // the dispatcher makes the error
@@ -66,6 +73,27 @@ export async function answerSpooledParams<C extends DataLoaderContext>(
   await call.charge(1)
   const context = withRecords(call.context, file, scanned)
   return await callForPiece(method, params, { ...call, context })
+}
+
+/**
+ * Refuses requests with a lone surrogate outside their records before any of them is answered. Too large ones
+ * are refused later.
+ *
+ * @throws AppError INVALID_REQUEST, PARSE_ERROR
+ */
+function checkEnvelopes(
+  file: string,
+  { requests, isBatch }: ScannedBody,
+  maxDepth: number,
+  maxBytes: number,
+): void {
+  for (const [index, request] of requests.entries()) {
+    const envelope = readEnvelope(file, request, maxBytes)
+    if (envelope === undefined) continue
+    // as an element of its batch, so that the path in the error is the caller's
+    const before = isBatch ? `[${'0,'.repeat(index)}` : ''
+    readJson(Buffer.concat([Buffer.from(before), envelope, Buffer.from(isBatch ? ']' : '')]), maxDepth)
+  }
 }
 
 /** Answers one request of the file as if it had come alone. */

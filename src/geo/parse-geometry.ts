@@ -27,7 +27,7 @@ const COORDINATE_DEPTH: Record<string, number> = {
 /**
  * Checks a GeoJSON geometry (RFC 7946).
  *
- * Empty `coordinates` make an empty geometry; only a Point must have them. Positions have two or three
+ * Empty `coordinates` make an empty geometry. Positions have two or three
  * numbers. With srid 4326 longitude is within ±180 and latitude within ±90, so a geometry never crosses the
  * antimeridian: it must be cut there, as RFC 7946 section 3.1.9 asks. Members other than `type` and the
  * coordinates are dropped.
@@ -66,7 +66,7 @@ function readGeometry(state: State, json: unknown, path: string, depth: number):
     )
   const at = `${path}.coordinates`
   if (!Array.isArray(coordinates)) return refuse(state, at, coordinates, 'an array')
-  checkLevel(state, coordinates, at, COORDINATE_DEPTH[type]!, type)
+  if (coordinates.length > 0) checkLevel(state, coordinates, at, COORDINATE_DEPTH[type]!, type)
   return state.fault === undefined ? ({ type, coordinates } as Geometry) : undefined // just checked
 }
 

@@ -93,7 +93,9 @@ interface Part {
 function collect(geometry: Geometry, parts: Part[]): void {
   switch (geometry.type) {
     case 'Point':
-      parts.push({ kind: KIND.POINT, chains: [[geometry.coordinates]], size: 1 })
+      // an empty point has no position
+      if (geometry.coordinates[0] !== undefined)
+        parts.push({ kind: KIND.POINT, chains: [[geometry.coordinates]], size: 1 })
       break
     case 'MultiPoint':
       for (const point of geometry.coordinates) parts.push({ kind: KIND.POINT, chains: [[point]], size: 1 })

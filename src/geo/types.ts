@@ -3,6 +3,7 @@ export type Position = [number, number] | [number, number, number]
 
 export interface Point {
   type: 'Point'
+  /** of an empty point an empty array, which the type does not say: hardly any code meets one */
   coordinates: Position
 }
 export interface MultiPoint {

@@ -21,7 +21,8 @@ const EWKB_SRID = 0x20000000
 
 /**
  * Writes ISO WKB, little endian. When any position has a height the whole geometry is written with Z, and a
- * position without one gets NaN (GEOS reads it as "no height"), so reading restores what was written.
+ * position without one gets NaN (GEOS reads it as "no height"), so reading restores what was written. An empty
+ * point has NaN for each coordinate, as in PostGIS.
  *
  * @param allocate returns the bytes to fill, for instance a part of a larger buffer when many geometries are
  *   written
@@ -154,11 +155,14 @@ function writeChain(out: Writer, positions: readonly Position[]): void {
   for (const position of positions) writePosition(out, position)
 }
 
-/** Writes a position; without a height it gets NaN in a geometry that has heights. */
+/**
+ * Writes a position; without a height it gets NaN in a geometry that has heights. Zero is written without a
+ * sign, so that equal positions have equal bytes: GeoJSON would lose the sign.
+ */
 function writePosition(out: Writer, [x, y, z]: Position): void {
-  out.view.setFloat64(out.at, x, true)
-  out.view.setFloat64(out.at + 8, y, true)
-  if (out.hasZ) out.view.setFloat64(out.at + 16, z ?? Number.NaN, true)
+  out.view.setFloat64(out.at, x + 0, true)
+  out.view.setFloat64(out.at + 8, y + 0, true)
+  if (out.hasZ) out.view.setFloat64(out.at + 16, (z ?? Number.NaN) + 0, true)
   out.at += out.hasZ ? 24 : 16
 }
 
@@ -203,10 +207,12 @@ function readGeometry(reader: Reader, depth: number, only: string | undefined): 
   }
 }
 
-/** Reads a point, whose size no count has checked. */
+/** Reads a point, whose size no count has checked. One without numbers is empty. */
 function readPoint(reader: Reader): Geometry | undefined {
   if (!has(reader, reader.size)) return undefined
-  return { type: 'Point', coordinates: readPosition(reader) }
+  const position = readPosition(reader)
+  const isEmpty = Number.isNaN(position[0]) && Number.isNaN(position[1])
+  return { type: 'Point', coordinates: isEmpty ? ([] as unknown as Position) : position }
 }
 
 /** Reads byte order, type and SRID. */

@@ -79,7 +79,7 @@ function readGeometry(reader: Reader, depth: number): Geometry | undefined {
   if (type === 'GeometryCollection') {
     return { type, geometries: isEmpty ? [] : readList(reader, () => readGeometry(reader, depth + 1)) }
   }
-  if (isEmpty) return type === 'Point' ? fail(reader, 'a point with coordinates') : { type, coordinates: [] }
+  if (isEmpty) return { type, coordinates: [] } as unknown as Geometry // a point is empty, too
   return { type, coordinates: readCoordinates(reader, type) } as Geometry // nested as deep as the type asks
 }
 

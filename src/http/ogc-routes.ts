@@ -48,7 +48,7 @@ export function addOgcRoutes<C>(app: Hono<HttpEnv>, deps: OgcRouteDeps<C>): void
     app.get(path, (c) => answerRequest(c, deps))
     app.options(path, (c) => respond(c.get('requestId'), 204, { Allow: ALLOWED }, null))
     app.all(path, (c) => {
-      const message = `Found ${c.req.method}, expected GET`
+      const message = `Found the HTTP method ${c.req.method}, expected GET`
       const error = new AppError('METHOD_NOT_ALLOWED', {}, { message })
       return refusalOf(c, deps, error, { Allow: ALLOWED })
     })

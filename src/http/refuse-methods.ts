@@ -16,7 +16,7 @@ export function refuseOtherMethods(
   respond: (error: AppError, requestId: string, headers: HeaderRecord) => Response = refusalResponse,
 ): void {
   app.all(path, (c) => {
-    const message = `Found ${c.req.method}, expected ${allowed}`
+    const message = `Found the HTTP method ${c.req.method}, expected ${allowed}`
     const error = new AppError('METHOD_NOT_ALLOWED', { allow: allowed }, { message })
     return respond(error, c.get('requestId'), { Allow: allowed })
   })

@@ -1,3 +1,4 @@
+import { fromMercator, toMercator } from '../geo/reproject.js'
 import type { Bbox, Geometry, Position } from '../geo/types.js'
 
 /** Coordinate reference system of requests and responses. */
@@ -9,11 +10,8 @@ export interface Crs {
 
 export const CRS84 = 'http://www.opengis.net/def/crs/OGC/1.3/CRS84'
 
-/** Radius of the sphere of EPSG:3857, metres: the semi-major axis of WGS 84. */
-const RADIUS_M = 6_378_137
 /** Edge of the square map, degrees: atan(sinh(π)). */
 const MAX_LAT = 85.051_128_779_806_59
-const RADIANS = Math.PI / 180
 
 const SYSTEMS: readonly Crs[] = [
   { uri: CRS84, fromLngLat: (position) => position, toLngLat: (a, b) => [a, b] },
@@ -24,8 +22,8 @@ const SYSTEMS: readonly Crs[] = [
   },
   {
     uri: 'http://www.opengis.net/def/crs/EPSG/0/3857',
-    fromLngLat: ([lng, lat, ...height]) => [...toMercator(lng, lat), ...height] as Position,
-    toLngLat: (a, b) => [a / RADIUS_M / RADIANS, Math.atan(Math.sinh(b / RADIUS_M)) / RADIANS],
+    fromLngLat: ([lng, lat, ...height]) => [...onSquareMap(lng, lat), ...height] as Position,
+    toLngLat: fromMercator,
   },
 ]
 
@@ -58,7 +56,6 @@ function project(coordinates: Nested, crs: Crs): Nested {
 }
 
 /** Latitudes beyond the edge of the square map are moved to it: the poles are infinitely far. */
-function toMercator(lng: number, lat: number): [number, number] {
-  const bounded = Math.max(-MAX_LAT, Math.min(MAX_LAT, lat))
-  return [lng * RADIANS * RADIUS_M, Math.asinh(Math.tan(bounded * RADIANS)) * RADIUS_M]
+function onSquareMap(lng: number, lat: number): [number, number] {
+  return toMercator(lng, Math.max(-MAX_LAT, Math.min(MAX_LAT, lat)))
 }

@@ -6,7 +6,7 @@ import type { Link } from './types.js'
 /**
  * Returns the GeoJSON text of a Feature. Numbers of a type with decimals always have a decimal point: a
  * reader that infers types from the first features would take `12` for an integer and truncate a later
- * `12.5`.
+ * `12.5`. An infinite time is null: RFC 3339, which the schema of the features names, has none.
  *
  * @param links links of a single feature
  */
@@ -24,10 +24,15 @@ export function featureText(
   return `{"type":"Feature","id":${row.rowId},"geometry":${JSON.stringify(geometry)},"properties":{${properties.join(',')}}${tail}}`
 }
 
+function isInfinity(value: unknown, udtName: string): boolean {
+  const isTime = udtName === 'timestamptz' || udtName === 'timestamp' || udtName === 'date'
+  return isTime && (value === 'infinity' || value === '-infinity')
+}
+
 const WITH_DECIMALS = ['float4', 'float8', 'numeric']
 
 function valueText(value: unknown, udtName: string): string {
-  const text = JSON.stringify(value ?? null)
+  const text = JSON.stringify(isInfinity(value, udtName) ? null : (value ?? null))
   if (!WITH_DECIMALS.includes(udtName)) return text
   if (typeof value === 'number') return /^-?\d+$/.test(text) ? `${text}.0` : text
   // more digits than a double holds: JSON has no such limit

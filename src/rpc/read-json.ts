@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { AppError, isAppError, messageOf } from '../errors.js'
 import { parseExact, parseExactInSlices, parseSafe } from '../exact-json.js'
+import { loneSurrogate, loneSurrogateAt } from '../lone-surrogates.js'
 import { shorten } from './shorten.js'
 
 const QUOTE = 0x22
@@ -86,7 +87,7 @@ function parseText(parse: (text: string) => unknown, text: string): unknown {
 
 /** Returns the value of a text. @throws AppError INVALID_REQUEST for a lone surrogate */
 function wellFormed(text: string, value: unknown): unknown {
-  const path = mayHaveLoneSurrogate(text) ? loneSurrogatePath(value, '$') : undefined
+  const path = loneSurrogateAt(text, value, '$')
   if (path !== undefined) throw loneSurrogate(path)
   return value
 }
@@ -116,40 +117,4 @@ function tooDeepAt(bytes: Uint8Array, maxDepth: number): number {
     } else if (byte === 0x5d || byte === 0x7d) depth--
   }
   return -1
-}
-
-/** UTF-8 cannot hold a lone surrogate, so that only a text with such an escape may have one. */
-export function mayHaveLoneSurrogate(text: string): boolean {
-  return /\\u[dD][89a-fA-F]/.test(text)
-}
-
-/**
- * Finds text that is not well-formed Unicode.
- *
- * @param path path of the value
- * @returns path of the first such string or key; undefined when there is none
- */
-export function loneSurrogatePath(value: unknown, path: string): string | undefined {
-  if (typeof value === 'string') return value.isWellFormed() ? undefined : path
-  if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) {
-      const found = loneSurrogatePath(item, `${path}[${index}]`)
-      if (found !== undefined) return found
-    }
-  } else if (typeof value === 'object' && value !== null) {
-    for (const [key, item] of Object.entries(value)) {
-      const found = key.isWellFormed() ? loneSurrogatePath(item, `${path}.${key}`) : `${path} (a key)`
-      if (found !== undefined) return found
-    }
-  }
-  return undefined
-}
-
-/** Makes the error for a lone surrogate at a path. */
-export function loneSurrogate(path: string): AppError {
-  return new AppError(
-    'INVALID_REQUEST',
-    { path: shorten(path, 200) },
-    { message: `Found a lone surrogate at ${shorten(path, 200)}, expected well-formed Unicode` },
-  )
 }

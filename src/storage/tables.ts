@@ -97,7 +97,10 @@ export interface Span {
 
 /** Rows of a table, and their order. */
 export interface TableQuery {
-  /** rows whose location intersects it exactly; without it every row matches, also one without a location */
+  /**
+   * rows whose location intersects it exactly; in WGS 84, whatever the system of the locations. Without it every
+   * row matches, also one without a location
+   */
   area?: PreparedArea
   /** rows without a location match an area, too */
   isNowhereIn?: boolean
@@ -124,11 +127,14 @@ export interface QueryPaths {
   readonly conds: string
   readonly order: string
   readonly columns: string
+  /** of the search area; `$.geometry` when absent */
+  readonly area?: string
 }
 
 /** A row in its JSON form. */
 export interface TableRow {
   readonly rowId: number
+  /** in WGS 84, unless its system cannot be converted */
   readonly geometry: Geometry | null
   /** JSON values by column name, in column order, without `location` */
   readonly properties: Record<string, unknown>

@@ -177,7 +177,11 @@ async function readPatchReply(
     state.url = null
     state.mismatches++
     if (state.mismatches < MAX_MISMATCHES) return undefined
-    throw new AppError('DIGEST_MISMATCH', {}, { message: 'The upstream received other bytes than were sent' })
+    throw new AppError(
+      'DIGEST_MISMATCH',
+      {},
+      { message: 'The upstream answered that the bytes it has are not those of the announced digest' },
+    )
   }
   // the offset has changed, or an earlier request of this node still holds the upload
   if (status === 409 || status === 423) {

@@ -45,19 +45,19 @@ export interface SpooledRecords {
  * meanwhile.
  */
 export function loaderJobs(store: JobStore): Record<string, WorkHandler> {
+  const maxRecordBytes = store.valueBytes * JSON_FACTOR
   return {
     'loader.scan': ({ file, limits }: { file: string; limits: ScanLimits }) =>
-      withFile(file, async (handle) => scanBody(handle, limits)),
+      withFile(file, async (handle) => scanBody(handle, { ...limits, maxRecordBytes })),
     'loader.scanParams': ({ file, maxDepth }: { file: string; maxDepth: number }) =>
-      withFile(file, async (handle) => scanParamsBody(handle, maxDepth)),
+      withFile(file, async (handle) => scanParamsBody(handle, { maxDepth, maxRecordBytes })),
     'loader.records': (job: PutJob & { json: string }, work) =>
       put(store, job, parseSafe(job.json) as unknown[], work),
     'loader.lines': (job: PutJob & { batch: LineBatch }, work) => putLines(store, job, work),
     'loader.spooled': (job: PutJob & { spooled: SpooledRecords }, work) => {
       const { file, start, end } = job.spooled
-      const maxBytes = store.valueBytes * JSON_FACTOR
       return withFile(file, (handle) =>
-        put(store, job, readElements(handle, start, end, { maxBytes }), work, true),
+        put(store, job, readElements(handle, start, end, { maxBytes: maxRecordBytes }), work, true),
       )
     },
     'loader.merge': ({ dataName }: { dataName: string }, work) => mergeAll(store, dataName, work),

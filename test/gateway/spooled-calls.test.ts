@@ -3,6 +3,7 @@ import path from 'node:path'
 import t from 'tap'
 import type { ErrorName } from '../../src/errors.js'
 import { answerSpooled, answerSpooledParams } from '../../src/gateway/spooled-calls.js'
+import { dispatch } from '../../src/rpc/dispatch.js'
 import { openTestLoader, type TestLoader } from '../support/loader.js'
 import { rejectsWith } from '../support/rejects-with.js'
 import { feature } from '../support/tables.js'
@@ -200,3 +201,21 @@ t.test(
     }
   },
 )
+
+t.test('spooled body: a lone surrogate is refused as in a small body, and nothing is stored', async (t) => {
+  const { opened, answer } = await openSample(t)
+  const bodies = [
+    JSON.stringify(request('a', 0, 3)).replace('"k":1}', '"k":1,"name":"\\ud800"}'),
+    JSON.stringify(request('a', 0, 3)).replace('"k":1}', '"k":1,"\\udc00":null}'),
+    JSON.stringify(request('a', 0, 3)).replace('"x"', '"\\ud800"'),
+    JSON.stringify([request(1, 0, 3), request('\ud800', 3, 3)]),
+    JSON.stringify([request(1, 0, 3), request(2, 3, 3)]).replace('"k":4}', '"k":4,"name":"\\ud800"}'),
+  ]
+  for (const body of bodies) {
+    const spooled = await answer(body)
+    const small = await dispatch(Buffer.from(body), opened.dispatch())
+    t.same(spooled, { status: small.status, body: JSON.parse(String(small.body)) }, body.slice(0, 60))
+    t.match(spooled.body, { id: null, error: { data: { name: 'INVALID_REQUEST' } } })
+  }
+  t.equal(count(opened), 0)
+})

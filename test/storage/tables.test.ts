@@ -83,7 +83,7 @@ async function askEventdata(tables: Tables, table: string): Promise<unknown[]> {
   const loaded = loadConfig(null, {}, {})
   if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults))
   const { signal } = new AbortController()
-  const readers = inlineReaders(mapReads({ tables: tables.reader, config: loaded.config }))
+  const readers = inlineReaders(mapReads({ tables: tables.reader, config: loaded.config, timeZoneMin: 540 }))
   const context = { readers, signal, caller: adminCaller, timeZoneMin: TIME_ZONE_MIN }
   const params = { type: 'Feature', geometry: null, properties: { table } }
   const { value } = await readResult(await eventdata.call(params, context))

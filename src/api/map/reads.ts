@@ -1,5 +1,6 @@
 import { type Caller, requireScope } from '../../auth/caller.js'
 import type { Config } from '../../config.js'
+import { formatDatetimeShort } from '../../datetime.js'
 import { parseSafe } from '../../exact-json.js'
 import { countPositions } from '../../geo/coordinates.js'
 import type { MeshDegree } from '../../geo/mesh.js'
@@ -51,6 +52,8 @@ interface MapSource {
   readonly config: Pick<Config, 'riskmap' | 'limits'>
   /** waits for the turn of the next slice of work; absent for a turn of the event loop */
   nextTurn?: NextTurn
+  /** `service.timeZone`, minutes east of UTC */
+  readonly timeZoneMin: number
 }
 
 /** Returns the reads of event data and risk maps, for a reader thread. */
@@ -63,7 +66,9 @@ export function mapReads(source: MapSource): Record<string, ReadHandler> {
       return { text: collectionText(undefined, readFeatures(source, table, wholeQuery(read), signal)) }
     },
     async [RISKMAP_READ](request: RiskmapRead, { signal }) {
-      return { text: collectionText(COLLECTION_NAME, featureTexts(await cellsOf(source, request, signal))) }
+      const from = formatDatetimeShort(request.period.fromUs, source.timeZoneMin)
+      const cells = await cellsOf(source, request, signal)
+      return { text: collectionText(COLLECTION_NAME, featureTexts(cells, from)) }
     },
   }
 }
@@ -147,12 +152,13 @@ async function cellsOf(
   return readMeshCells(tables, query, mesh, signal)
 }
 
-async function* featureTexts(cells: AsyncIterable<RiskCell[]>): AsyncGenerator<string[]> {
-  for await (const batch of cells) yield batch.map(cellText)
+async function* featureTexts(cells: AsyncIterable<RiskCell[]>, from: string): AsyncGenerator<string[]> {
+  for await (const batch of cells) yield batch.map((cell) => cellText(cell, from))
 }
 
-/** `datetime` is the start of the cell's slot, null when the cell has always been valid. */
-function cellText({ geometry, theme, start, level }: RiskCell): string {
-  const properties = { theme, datetime: start, risk: level }
+/** `datetime` is the start of the cell's slot, or that of the period when the slot has no start. */
+function cellText({ geometry, theme, start, level }: RiskCell, from: string): string {
+  const hasStart = start !== null && start !== undefined && start !== '-infinity'
+  const properties = { theme, datetime: hasStart ? start : from, risk: level }
   return JSON.stringify({ type: 'Feature', geometry, properties })
 }

@@ -11,7 +11,9 @@ const Datetime = z
     z.string().min(1).max(64),
     z.strictObject({ _type: z.literal('datetime'), val: z.string().min(1).max(64) }),
   ])
-  .describe('YYYY-MM-DD hh:mm:ss with an offset such as +09; service.timeZone applies when there is none')
+  .describe(
+    'YYYY-MM-DD hh:mm:ss with an offset such as +09; service.timeZone applies when there is none. infinity and -infinity are open ends',
+  )
 
 /** Any GeoJSON geometry, or null for everywhere. */
 const SearchArea = z
@@ -51,8 +53,8 @@ export const EventdataParams = queryFeature(
       .default([])
       .describe('columns to return; [] for all'),
     conds: z.unknown().optional().meta({ type: 'object', description: 'condition; {} or absent for none' }),
-    start_datetime: Datetime.optional().describe('rows that end later; absent: no bound'),
-    end_datetime: Datetime.optional().describe('rows that start earlier; absent: no bound'),
+    start_datetime: Datetime.nullish().describe('rows that end later; absent or null: no bound'),
+    end_datetime: Datetime.nullish().describe('rows that start earlier; absent or null: no bound'),
     limit: z.int().min(0).optional().describe('most rows; absent: all'),
     offset: z.int().min(0).optional().describe('rows to skip; absent: 0'),
     order: z
@@ -65,7 +67,9 @@ export const EventdataParams = queryFeature(
 export const RiskmapParams = queryFeature(
   z.strictObject({
     start_datetime: Datetime.describe('start of the period, which is half-open'),
-    end_datetime: Datetime.optional().describe('end of the period; absent: one second after the start'),
+    end_datetime: Datetime.nullish().describe(
+      'end of the period; absent or null: one second after the start',
+    ),
     themes: z
       .array(z.string().min(1).max(MAX_NAME))
       .max(1000)
@@ -103,7 +107,9 @@ export const RiskmapResult = z.strictObject({
       geometry: AnyGeometry,
       properties: z.strictObject({
         theme: z.string(),
-        datetime: z.string().nullable().describe('start of the time slot, ISO 8601; null: always valid'),
+        datetime: z
+          .string()
+          .describe('start of the time slot, ISO 8601; of the requested period when the slot has no start'),
         risk: z.int().min(0).max(10),
       }),
     }),

@@ -3,6 +3,7 @@ import { open, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { candidates } from '../../candidates.js'
 import { boxPolygon } from '../../geo/bbox.js'
 import { prepareArea } from '../../geo/prepared-area.js'
 import type { Bbox } from '../../geo/types.js'
@@ -50,7 +51,10 @@ export async function runDataExport(flags: ExportFlags, io: CliIo, deps: CliDeps
   try {
     await withTableData(flags, deps, async (tables) => {
       const table = await tables.reader.find(flags.table)
-      if (table === undefined) throw new Error(`there is no table ${flags.table}`)
+      if (table === undefined) {
+        const known = (await tables.reader.list()).map(({ dataName }) => dataName)
+        throw new Error(`no table is named ${flags.table}, expected one of ${candidates(known, flags.table)}`)
+      }
       const total = await tables.reader.count(table, {})
       const onRows = (count: number) => {
         rows += count

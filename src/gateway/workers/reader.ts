@@ -101,7 +101,12 @@ function openSession(shared: Shared): ReadSession {
   const sources = createFeatureSources(db, { ...common, tables, isOpen })
   const ogc = { sources, version, timeZoneMin, maxFeatures: limits.ogcFeatures, nowUs }
   const reads = {
-    ...mapReads({ tables: withDatasets(tables, createDatasetTables(db, common)), config, nextTurn }),
+    ...mapReads({
+      tables: withDatasets(tables, createDatasetTables(db, common)),
+      config,
+      nextTurn,
+      timeZoneMin,
+    }),
     ...datasetReads({ ...common, citations: createCitationReader(db, shared.bookmarks, shared.digests) }),
     ...ogcReads(createOgcService(ogc, shared.ogcKept)),
   }

@@ -55,7 +55,10 @@ export function readTags(
   wanted: readonly string[],
 ): Tags | undefined {
   if (keys.length !== values.length) {
-    throw badExtract(offset, `found ${keys.length} keys with ${values.length} values`)
+    throw badExtract(
+      offset,
+      `found ${keys.length} keys with ${values.length} values, expected a value for each`,
+    )
   }
   let isWanted = wanted.length === 0
   for (let i = 0; i < keys.length && !isWanted; i++) isWanted = table.isWanted(keys.array[i]!, wanted)

@@ -146,7 +146,7 @@ function readDense(reading: Reading, end: number): void {
   if (lats.length !== count || lngs.length !== count) {
     throw badExtract(
       offset,
-      `found ${count} node ids with ${lats.length} latitudes and ${lngs.length} longitudes`,
+      `found ${count} node ids with ${lats.length} latitudes and ${lngs.length} longitudes, expected as many of each`,
     )
   }
   let at = 0

@@ -1,6 +1,7 @@
 import { describeFound } from '../../fault-text.js'
 import { type GeometryFault, isFault as isGeometryFault } from '../../geo/fault.js'
 import { parseGeometry } from '../../geo/parse-geometry.js'
+import { reproject } from '../../geo/reproject.js'
 import type { Geometry } from '../../geo/types.js'
 import { decodeHexWkb, decodeWkb, encodeHexWkb, encodeWkb } from '../../geo/wkb.js'
 import { decodeWkt } from '../../geo/wkt.js'
@@ -105,6 +106,29 @@ export function readGeometry(json: unknown, srid: number | undefined): Geometry 
       ? decodeHexWkb(text)
       : decodeWkt(text)
   return isGeometryFault(decoded) ? decoded : parseGeometry(decoded, '', srid)
+}
+
+/**
+ * Reads a geometry to compare with those of a column. It is in WGS 84, unless EWKT or EWKB states another
+ * system, and is converted to the column's. A column without a system (SRID 0) is compared as it is.
+ *
+ * @param srid reference system of the column
+ */
+export function readGeometryFor(json: unknown, srid: number): Geometry | GeometryFault {
+  const stated = typeof json === 'string' ? statedSrid(json.trim()) : undefined
+  const system = stated === undefined || stated === UNKNOWN_SRID ? DEFAULT_SRID : stated
+  const given = srid === UNKNOWN_SRID ? UNKNOWN_SRID : system
+  const geometry = readGeometry(json, given)
+  if (isGeometryFault(geometry)) return geometry
+  return reproject(geometry, given, srid) ?? notConvertible(given, srid)
+}
+
+function notConvertible(given: number, srid: number): GeometryFault {
+  return {
+    path: '',
+    found: `a geometry in EPSG:${given} for a column in EPSG:${srid}, which the gateway cannot convert`,
+    expected: `EWKT in the system of the column, like "SRID=${srid};POINT(1 2)"`,
+  }
 }
 
 const DEFAULT_SRID = 4326

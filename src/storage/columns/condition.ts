@@ -3,7 +3,7 @@ import { AppError } from '../../errors.js'
 import { describeFound } from '../../fault-text.js'
 import { isFault as isGeometryFault } from '../../geo/fault.js'
 import { type PreparedArea, prepareArea } from '../../geo/prepared-area.js'
-import { readGeometry } from './byte-types.js'
+import { readGeometryFor } from './byte-types.js'
 import { type ColumnType, isFault, type Stored, type ValueEnv } from './column-type.js'
 
 /** A column as conditions see it; the key in the map is its name. */
@@ -187,7 +187,7 @@ function parseTerm(state: ParseState, operator: string, operand: unknown, at: st
   if (operator === 'intersects' || operator === 'within') {
     expectCount(values, 1, at)
     if (column.srid === null) refuse(`${at}[0]`, `the column ${column.name}`, 'a geometry column')
-    return { kind: operator, column, area: readArea(values[0], `${at}[1]`) }
+    return { kind: operator, column, area: readArea(values[0], `${at}[1]`, column.srid) }
   }
   if (column.type.order === null)
     refuse(`${at}[0]`, `the column ${column.name} of a type without order`, 'another column, or is_null')
@@ -229,8 +229,8 @@ function operandOf({ env }: ConditionScope, column: TermColumn, json: unknown, a
   return value
 }
 
-function readArea(json: unknown, path: string): PreparedArea {
-  const geometry = readGeometry(json, undefined)
+function readArea(json: unknown, path: string, srid: number): PreparedArea {
+  const geometry = readGeometryFor(json, srid)
   if (isGeometryFault(geometry)) refuse(`${path}${geometry.path}`, geometry.found, geometry.expected)
   return prepareArea(geometry)
 }

@@ -6,7 +6,8 @@ import { type ColumnType, quoteDefault, type Stored, type ValueFault } from './c
  * Integers, booleans and floating-point numbers.
  *
  * NaN is stored as the text 'NaN', because databases store NaN as null or refuse it. It is equal to itself
- * and greater than all numbers, as in PostgreSQL. The infinities are stored as numbers.
+ * and greater than all numbers, as in PostgreSQL. The infinities are stored as numbers. Zero has no sign: -0
+ * is stored as 0, because SQLite keeps no other, and text exports would not either.
  */
 export const NUMBER_TYPES = {
   int2: integerType('smallint', 2),
@@ -64,7 +65,7 @@ function floatType(dataType: string, isSingle: boolean): ColumnType {
       const rounded = round(value)
       const isInfinity = typeof json === 'string' && !Number.isFinite(value)
       const isLost = !Number.isFinite(rounded) || (rounded === 0 && value !== 0)
-      return isLost && !isInfinity ? { found: describeFound(json), expected } : rounded
+      return isLost && !isInfinity ? { found: describeFound(json), expected } : rounded + 0 // -0 is 0
     },
     operand(json) {
       const value = readFloat(json)

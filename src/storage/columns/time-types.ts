@@ -1,19 +1,26 @@
 import {
   civilFromDays,
-  daysFromCivil,
   formatDatetimeShort,
   formatOffset,
+  INFINITY_US,
+  isInfinite,
+  MAX_US,
+  MIN_US,
   parseDatetime,
+  parseInfinity,
   parseOffset,
+  withoutOffset,
 } from '../../datetime.js'
 import { describeFound } from '../../fault-text.js'
 import { type ColumnType, quoteDefault, type Stored, type ValueEnv, type ValueFault } from './column-type.js'
+import { parseClock, parseTimestamp, splitDate, splitZone } from './postgres-time.js'
 
 /**
- * Types of dates and times, year 1 to 9999.
+ * Types of dates and times, year 1 to 9999, with `infinity` and `-infinity` for instants and dates.
  *
  * Instants and local timestamps are stored as integer microseconds; dates and times of day as text that
- * sorts. As in PostgreSQL, types without a time zone accept an offset and ignore it.
+ * sorts, the infinities included. As in PostgreSQL, types without a time zone accept an offset and ignore it.
+ * The forms are those of `parseDatetime` and of `postgres-time.ts`.
  */
 export const TIME_TYPES = {
   timestamptz: timestamptzType(),
@@ -25,7 +32,6 @@ export const TIME_TYPES = {
 
 const US_PER_MIN = 60_000_000
 const US_PER_DAY = 1440 * US_PER_MIN
-const ZONE = /\s*(Z|[+-]\d{2}(?::?\d{2})?)$/i
 
 /** More than the number of different offsets: they are at most 18 hours, in minutes. */
 const ZONE_STEPS = 4096
@@ -36,7 +42,7 @@ const ZONE_STEPS = 4096
  */
 export function timetzSortKey(text: string): number {
   const zoneMin = parseOffset(text.slice(-6)) ?? 0 // no test: both parts of stored text are valid
-  const us = timeUs(text.slice(0, -6)) ?? 0
+  const us = parseClock(text.slice(0, -6)) ?? 0
   return (us - zoneMin * US_PER_MIN) * ZONE_STEPS + (ZONE_STEPS / 2 - zoneMin)
 }
 
@@ -50,8 +56,8 @@ function timestamptzType(): ColumnType {
       return { found: describeFound(json), expected: 'a datetime like 2025-01-02 03:04:05+09' }
     if (text === last.text && env.timeZoneMin === last.zoneMin) return last.us
     if (isNow(text)) return env.nowUs
-    const us = parseDatetime(text, env.timeZoneMin)
-    if (typeof us !== 'bigint') return { ...us, found: describeFound(text) }
+    const us = instantUs(text, env.timeZoneMin)
+    if (typeof us !== 'bigint') return us
     last = { text, zoneMin: env.timeZoneMin, us }
     return us
   }
@@ -70,14 +76,13 @@ function timestampType(): ColumnType {
     if (text === undefined)
       return { found: describeFound(json), expected: 'a datetime like 2025-01-02 03:04:05' }
     if (isNow(text)) return localUs(env)
-    const us = parseDatetime(/\d{1,2}:\d{2}/.test(text) ? withoutZone(text) : text, 0)
-    return typeof us === 'bigint' ? us : { ...us, found: describeFound(text) }
+    return clockUs(text)
   }
   return {
     ...plainTime('timestamp without time zone', 'integer', 'microseconds since 1970-01-01 00:00 local'),
     read: (json, _rules, env) => read(json, env),
     operand: read,
-    print: (stored) => formatDatetimeShort(stored as bigint, 0).slice(0, -'+00:00'.length),
+    print: (stored) => withoutOffset(formatDatetimeShort(stored as bigint, 0)),
   }
 }
 
@@ -90,13 +95,13 @@ function dateType(): ColumnType {
     }
     const text = datetimeTextOf(json)
     if (text === undefined) return fault
-    if (isNow(text)) return dateText(localUs(env))
-    const match = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](.+))?$/i.exec(text.trim())
-    if (match === null) return fault
-    const [, year, month, day, rest] = match
-    const exists = daysFromCivil(Number(year), Number(month), Number(day)) !== undefined
-    const isTimeFine = rest === undefined || timeUs(withoutZone(rest)) !== undefined
-    return exists && isTimeFine ? `${year}-${month}-${day}` : fault
+    if (isNow(text)) return dayText(Math.floor(Number(localUs(env)) / US_PER_DAY))
+    const infinity = parseInfinity(text)
+    if (infinity !== undefined) return infinity === INFINITY_US ? 'infinity' : '-infinity'
+    const date = splitDate(text)
+    if (date === undefined) return fault
+    const isTimeFine = date.rest === '' || parseClock(splitZone(date.rest).clock) !== undefined
+    return isTimeFine ? dayText(date.days) : fault
   }
   return {
     ...plainTime('date', 'text', 'YYYY-MM-DD'),
@@ -113,7 +118,11 @@ function dateType(): ColumnType {
 function timeType(): ColumnType {
   const read = (json: unknown, env: ValueEnv): Stored | ValueFault => {
     const us =
-      typeof json === 'string' ? (isNow(json) ? inDayUs(localUs(env)) : timeUs(withoutZone(json))) : undefined
+      typeof json !== 'string'
+        ? undefined
+        : isNow(json)
+          ? inDayUs(localUs(env))
+          : timeUs(splitZone(json).clock)
     return us === undefined
       ? { found: describeFound(json), expected: 'a time like 03:04:05.678901' }
       : timeText(us)
@@ -135,10 +144,9 @@ function timetzType(): ColumnType {
     const expected = 'a time with offset like 03:04:05.678901+09:00'
     if (typeof json !== 'string') return { found: describeFound(json), expected }
     if (isNow(json)) return timeText(inDayUs(localUs(env))) + formatOffset(env.timeZoneMin)
-    const zone = ZONE.exec(json.trim())?.[1]
-    const zoneMin = zone === undefined ? env.timeZoneMin : parseOffset(zone)
-    const us = timeUs(withoutZone(json))
-    if (us === undefined || zoneMin === undefined) return { found: describeFound(json), expected }
+    const { clock, zoneMin = env.timeZoneMin } = splitZone(json)
+    const us = timeUs(clock)
+    if (us === undefined) return { found: describeFound(json), expected }
     return timeText(us) + formatOffset(zoneMin)
   }
   return {
@@ -178,27 +186,35 @@ function isNow(text: string): boolean {
   return /^\s*(?:now\(\)|now|current_timestamp)\s*$/i.test(text)
 }
 
-/** Removes a valid offset. An invalid one stays, and the caller refuses the text. */
-function withoutZone(text: string): string {
-  const trimmed = text.trim()
-  const zone = ZONE.exec(trimmed)
-  return zone === null || parseOffset(zone[1] as string) === undefined
-    ? trimmed
-    : trimmed.slice(0, zone.index)
+/** Reads an instant. The form of the contract is tried first: it is the common one, and the quickest. */
+function instantUs(text: string, timeZoneMin: number): bigint | ValueFault {
+  const plain = parseDatetime(text, timeZoneMin)
+  if (typeof plain === 'bigint') return plain
+  const stamp = parseTimestamp(text)
+  const fault = { ...plain, found: describeFound(text) }
+  if (stamp === undefined) return fault
+  if (isInfinite(stamp.localUs)) return stamp.localUs
+  return inRange(stamp.localUs - BigInt((stamp.zoneMin ?? timeZoneMin) * US_PER_MIN)) ?? fault
 }
 
-/**
- * Returns µs since midnight of `hh:mm`, `hh:mm:ss` or `hh:mm:ss.f`. 24:00:00 is the end of the day, as in
- * PostgreSQL.
- */
+/** Reads a timestamp without a time zone; its offset is ignored. */
+function clockUs(text: string): bigint | ValueFault {
+  const stamp = parseTimestamp(text)
+  const us = stamp === undefined || isInfinite(stamp.localUs) ? stamp?.localUs : inRange(stamp.localUs)
+  if (us !== undefined) return us
+  const plain = parseDatetime(text, 0) // its reason is the more precise one
+  const expected = typeof plain === 'bigint' ? 'a datetime from year 0001 to 9999' : plain.expected
+  return { found: describeFound(text), expected }
+}
+
+function inRange(us: bigint): bigint | undefined {
+  return us >= MIN_US && us <= MAX_US ? us : undefined
+}
+
+/** Returns µs since midnight, at most those of a day: 24:00:00 is its end, as in PostgreSQL. */
 function timeUs(text: string): number | undefined {
-  const match = /^(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?$/.exec(text)
-  if (match === null) return undefined
-  const [, hour, minute, second = '0', fraction = '0'] = match
-  if (Number(minute) > 59 || Number(second) > 59) return undefined
-  const wholeUs = ((Number(hour) * 60 + Number(minute)) * 60 + Number(second)) * 1e6
-  const us = wholeUs + Math.round(Number(`0.${fraction}`) * 1e6)
-  return us <= US_PER_DAY ? us : undefined
+  const us = parseClock(text)
+  return us === undefined || us > US_PER_DAY ? undefined : us
 }
 
 function timeText(us: number): string {
@@ -209,8 +225,9 @@ function timeText(us: number): string {
   return micros === 0 ? text : `${text}.${String(micros).padStart(6, '0').replace(/0+$/, '')}`
 }
 
-function dateText(us: bigint): string {
-  const { year, month, day } = civilFromDays(Math.floor(Number(us) / US_PER_DAY))
+/** @param days since 1970-01-01 */
+function dayText(days: number): string {
+  const { year, month, day } = civilFromDays(days)
   const pad = (value: number, width: number) => String(value).padStart(width, '0')
   return `${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}`
 }

@@ -1,4 +1,4 @@
-import { formatDatetime, MAX_US, MIN_US } from '../../datetime.js'
+import { formatDatetime, isInfinite, MAX_US, MIN_US, withoutOffset } from '../../datetime.js'
 import type { Stored } from '../columns/column-type.js'
 import type { StateColumn } from '../columns/state-column.js'
 
@@ -19,7 +19,8 @@ import type { StateColumn } from '../columns/state-column.js'
  *     real, double precision    the shortest decimal that is this double, as ECMAScript prints it (7.1.12.1 of ES5), zero
  *                               without sign; "NaN", "Infinity", "-Infinity"
  *     timestamp with time zone  "2025-01-02T03:04:05.678901Z", UTC
- *     timestamp                 "2025-01-02T03:04:05.678901"
+ *     timestamp                 "2025-01-02T03:04:05.678901"; of both types "infinity", "-infinity" (0.1.0
+ *                               stored neither, so no older checksum changes)
  *     geometry, bytes           "…" lower-case hex; geometry is ISO WKB, little endian
  *     all other types           "…" the text as stored: date, time, numeric, text, JSON; the SHA-256 of a file
  *     encrypted columns         "…" lower-case hex of the encrypted bytes
@@ -54,7 +55,7 @@ function canonicalValue(column: StateColumn, stored: Stored): string {
     case 'float8':
       return floatText(Number(stored))
     case 'timestamptz':
-      return `"${utcText(stored)}Z"`
+      return isInfinite(BigInt(stored)) ? `"${utcText(stored)}"` : `"${utcText(stored)}Z"`
     case 'timestamp':
       return `"${utcText(stored)}"`
     default:
@@ -68,9 +69,9 @@ function floatText(value: number): string {
 
 function utcText(us: number | bigint): string {
   const instant = BigInt(us)
-  if (instant < MIN_US || instant > MAX_US)
+  if ((instant < MIN_US || instant > MAX_US) && !isInfinite(instant))
     throw new Error(`found the stored time ${us} µs, which is out of range`)
-  return formatDatetime(instant, 0).slice(0, -'+00:00'.length)
+  return withoutOffset(formatDatetime(instant, 0))
 }
 
 function hexOf(bytes: Uint8Array): string {

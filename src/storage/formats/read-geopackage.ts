@@ -154,14 +154,14 @@ async function* readRecords(
       .raw()
       .safeIntegers(),
   )
-  const isNan = nanPlaces(db, layer.name)
+  const notedValue = notedValues(db, layer.name)
   for (let after = -(2n ** 62n); ; ) {
     const rows = inFile(file, () => page.all(after, PAGE_ROWS))
     for (const [rowId, ...values] of rows) {
       after = rowId
       yield columns.map((column, at) => {
         const value = values[at]
-        if (value === null) return isNan(column.name, rowId) ? 'NaN' : null
+        if (value === null) return notedValue(column.name, rowId)
         const where = () => `${file}, table ${layer.name}, row ${rowId}, column ${column.name}`
         return importedValue(column, value, column.name === layer.geometry, where)
       })
@@ -170,19 +170,20 @@ async function* readRecords(
   }
 }
 
-/** Returns a function that reports whether a null stands for NaN. */
-function nanPlaces(db: Db, table: string): (column: string, rowId: bigint) => boolean {
+/** Returns a function that gives the value that a null stands for: NaN, an infinity, else null. */
+function notedValues(db: Db, table: string): (column: string, rowId: bigint) => string | null {
   const references = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'gpkg_metadata_reference'").get()
-  if (references === undefined) return () => false
+  if (references === undefined) return () => null
   const find = db
-    .prepare<unknown[], number>(
-      `SELECT 1 FROM gpkg_metadata_reference AS r JOIN gpkg_metadata AS m ON m.id = r.md_file_id
+    .prepare<unknown[], string>(
+      `SELECT json_extract(m.metadata, '$.value') FROM gpkg_metadata_reference AS r
+       JOIN gpkg_metadata AS m ON m.id = r.md_file_id
        WHERE r.reference_scope = 'row/col' AND r.table_name = ? AND r.column_name = ? AND r.row_id_value = ?
-       AND m.metadata = '{"value":"NaN"}'`,
+       AND m.metadata IN ('{"value":"NaN"}', '{"value":"infinity"}', '{"value":"-infinity"}')`,
     )
     .pluck()
   const hasAny = db.prepare("SELECT 1 FROM gpkg_metadata_reference WHERE reference_scope = 'row/col'").get()
-  return (column, rowId) => hasAny !== undefined && find.get(table, column, rowId) === 1
+  return (column, rowId) => (hasAny === undefined ? null : (find.get(table, column, rowId) ?? null))
 }
 
 /** Returns a value as `dataset.record.put` takes it. */

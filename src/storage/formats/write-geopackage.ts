@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3'
+import { formatDatetime, isInfinite, withoutOffset } from '../../datetime.js'
 import { bboxOf } from '../../geo/bbox.js'
 import type { Bbox, Geometry } from '../../geo/types.js'
 import { encodeWkt } from '../../geo/wkt.js'
@@ -21,8 +22,9 @@ const USER_VERSION = 10_300
  * is no geometry. The first geometry column is the geometry, further ones are WKT. Times with a zone are
  * DATETIME in UTC, exact decimals and JSON are text.
  *
- * `gpkg_metadata` holds the description of the citation, the types of the columns, and each NaN, which SQLite
- * cannot store.
+ * `gpkg_metadata` holds the description of the citation, the types of the columns, and each value that the
+ * column of the file cannot hold and has null for: NaN, which SQLite cannot store, and the infinities of DATE
+ * and DATETIME.
  *
  * @param file must not exist
  * @see OGC 12-128r18, GeoPackage Encoding Standard 1.3.1
@@ -70,8 +72,8 @@ function createTable(db: Db, { citation, columns }: ExportedState): GeopackageTa
   const place = columns.findIndex(({ srid }) => srid !== null)
   const lines = columns.map((column, at) => {
     const type = at === place ? geometryType(column) : columnType(column)
-    // SQLite stores NaN as null, so a column that may hold NaN cannot be NOT NULL
-    const isNullable = column.isNullable || column.udtName.startsWith('float')
+    // a column whose values may have to be written as null cannot be NOT NULL
+    const isNullable = column.isNullable || hasNotedValues(column)
     return `${identifier(column.name)} ${type}${isNullable ? '' : ' NOT NULL'}`
   })
   const head = `${identifier(fid)} INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL`
@@ -84,7 +86,7 @@ function createRowWriter(db: Db, { columns, env }: ExportedState, table: Geopack
   const insert = db.prepare(
     `INSERT INTO ${identifier(table.name)} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
   )
-  const noteNan = createNanNotes(db, table)
+  const note = createNotes(db, table)
   const found: Found = { extent: undefined, hasHeights: false }
   return {
     add({ rowId, values }: ExportRow) {
@@ -98,29 +100,46 @@ function createRowWriter(db: Db, { columns, env }: ExportedState, table: Geopack
         }),
       )
       for (const [at, column] of columns.entries()) {
-        if (values[at] === 'NaN' && column.udtName.startsWith('float')) noteNan(column.name, rowId)
+        const value = notedValue(column, values[at] as Stored)
+        if (value !== undefined) note(value, column.name, rowId)
       }
     },
     found: () => found,
   }
 }
 
+/** Values that are written as null and noted, at the ids of their metadata rows from 2 on. */
+const NOTED_VALUES = ['NaN', 'infinity', '-infinity']
+
+/** True for a column that may have such values. A `timestamp` is TEXT, which holds its infinities. */
+function hasNotedValues({ udtName }: StateColumn): boolean {
+  return udtName.startsWith('float') || udtName === 'date' || udtName === 'timestamptz'
+}
+
+/** Returns the text of a value that is written as null; undefined for other values. */
+function notedValue(column: StateColumn, stored: Stored): string | undefined {
+  if (stored === null || !hasNotedValues(column)) return undefined
+  if (typeof stored !== 'bigint') return NOTED_VALUES.find((value) => value === stored)
+  return isInfinite(stored) ? formatDatetime(stored, 0) : undefined
+}
+
 /**
- * Returns a function that notes a NaN: one metadata row means NaN, each place refers to it with scope
+ * Returns a function that notes a value: one metadata row means the value, each place refers to it with scope
  * `row/col`.
  */
-function createNanNotes(db: Db, table: GeopackageTable): (column: string, rowId: number) => void {
+function createNotes(db: Db, table: GeopackageTable): (value: string, column: string, rowId: number) => void {
   const define = db.prepare(
     `INSERT OR IGNORE INTO gpkg_metadata (id, md_scope, md_standard_uri, mime_type, metadata)
-     VALUES (2, 'attribute', 'https://www.rfc-editor.org/rfc/rfc8259', 'application/json', '{"value":"NaN"}')`,
+     VALUES (?, 'attribute', 'https://www.rfc-editor.org/rfc/rfc8259', 'application/json', ?)`,
   )
   const refer = db.prepare(
     `INSERT INTO gpkg_metadata_reference (reference_scope, table_name, column_name, row_id_value, md_file_id)
-     VALUES ('row/col', ?, ?, ?, 2)`,
+     VALUES ('row/col', ?, ?, ?, ?)`,
   )
-  return (column, rowId) => {
-    define.run()
-    refer.run(table.name, column, rowId)
+  return (value, column, rowId) => {
+    const id = 2 + NOTED_VALUES.indexOf(value)
+    define.run(id, JSON.stringify({ value }))
+    refer.run(table.name, column, rowId, id)
   }
 }
 
@@ -197,7 +216,7 @@ function columnType(column: StateColumn): string {
 
 function columnValue(column: StateColumn, stored: Exclude<Stored, null>, env: ValueEnv): unknown {
   if (column.srid !== null) return encodeWkt(decodeStored(stored as Uint8Array))
-  if (stored === 'NaN' && column.udtName.startsWith('float')) return null
+  if (notedValue(column, stored) !== undefined) return null
   switch (column.udtName) {
     case 'timestamptz': // milliseconds as in the standard, microseconds where the value has them
       return utcText(String(column.type.print(stored, { ...env, timeZoneMin: 0 })))
@@ -213,7 +232,7 @@ function columnValue(column: StateColumn, stored: Exclude<Stored, null>, env: Va
 
 /** Returns `2025-01-02T03:04:05.678Z` for a time printed with `+00:00`. */
 function utcText(printed: string): string {
-  const [head = '', fraction = ''] = printed.slice(0, -'+00:00'.length).split('.')
+  const [head = '', fraction = ''] = withoutOffset(printed).split('.')
   return `${head}.${fraction.padEnd(3, '0').replace(/^(\d{3})0+$/, '$1')}Z`
 }
 

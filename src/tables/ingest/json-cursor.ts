@@ -14,6 +14,7 @@ const COMMA = 0x2c
 const COLON = 0x3a
 export const OPEN_ARRAY = 0x5b
 const BACKSLASH = 0x5c
+const LOWER_U = 0x75
 const CLOSE_ARRAY = 0x5d
 export const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
@@ -36,6 +37,8 @@ export interface JsonCursor {
   at: number
   /** offset of the chunk in the file */
   base: number
+  /** a string on the way has half of a character */
+  hasLoneSurrogate: boolean
 }
 
 /**
@@ -46,7 +49,8 @@ export interface JsonCursor {
  */
 export function openCursor(handle: number, maxDepth: number, start = 0): JsonCursor {
   const size = Math.min(CHUNK_BYTES, fstatSync(handle).size)
-  return { handle, maxDepth, chunk: Buffer.allocUnsafe(size), length: 0, at: 0, base: start }
+  const chunk = Buffer.allocUnsafe(size)
+  return { handle, maxDepth, chunk, length: 0, at: 0, base: start, hasLoneSurrogate: false }
 }
 
 /** Visits the members of the object at the cursor; `visit` must move the cursor past each value. */
@@ -143,20 +147,57 @@ function isStop(byte: number): boolean {
 
 function skipString(cursor: JsonCursor, take?: (byte: number) => void): void {
   cursor.at++
-  let isEscaped = false
+  /** the unit before is an escaped high surrogate, whose other half must follow */
+  let isHalf = false
   do {
     const { chunk, length } = cursor
-    for (let at = cursor.at; at < length; at++) {
-      const byte = chunk[at]!
-      if (!isEscaped && byte === QUOTE) {
-        cursor.at = at + 1
-        return
-      }
-      isEscaped = !isEscaped && byte === BACKSLASH
-      take?.(byte)
+    let at = cursor.at
+    for (; at < length && chunk[at] !== QUOTE && chunk[at] !== BACKSLASH; at++) take?.(chunk[at]!)
+    if (isHalf && at > cursor.at) cursor.hasLoneSurrogate = true
+    isHalf &&= at === cursor.at
+    cursor.at = at
+    if (at === length) continue
+    if (chunk[at] === QUOTE) {
+      if (isHalf) cursor.hasLoneSurrogate = true
+      cursor.at++
+      return
     }
-  } while (fill(cursor))
+    isHalf = skipEscape(cursor, isHalf, take)
+  } while (cursor.at < cursor.length || fill(cursor))
   throw unexpected(cursor, 'a closing quote')
+}
+
+/**
+ * Moves past an escape and notes half of a character.
+ *
+ * @param isHalf the unit before is an escaped high surrogate
+ * @returns true when this one is
+ */
+function skipEscape(cursor: JsonCursor, isHalf: boolean, take?: (byte: number) => void): boolean {
+  const move = () => {
+    take?.(byteInString(cursor))
+    cursor.at++
+  }
+  move()
+  const kind = byteInString(cursor)
+  move()
+  let digits = ''
+  while (kind === LOWER_U && digits.length < 4) {
+    const byte = byteInString(cursor)
+    if (byte === QUOTE || byte === BACKSLASH) break // the parser refuses such an escape
+    digits += String.fromCharCode(byte)
+    move()
+  }
+  const isHigh = /^d[89ab]/i.test(digits)
+  const isLow = /^d[c-f]/i.test(digits)
+  if (isHalf !== isLow) cursor.hasLoneSurrogate = true
+  return isHigh
+}
+
+/** Returns the byte at the cursor, in the middle of a string. */
+function byteInString(cursor: JsonCursor): number {
+  if (cursor.at === cursor.length && !fill(cursor)) throw unexpected(cursor, 'a closing quote')
+  return cursor.chunk[cursor.at]!
 }
 
 /** Moves past a number, true, false or null. */

@@ -29,8 +29,24 @@ export function* readElements(
   handle: number,
   start: number,
   end: number,
-  { onRead = () => undefined, maxBytes = Number.POSITIVE_INFINITY }: ElementOptions = {},
+  options: ElementOptions = {},
 ): Generator<unknown> {
+  for (const { value } of readElementTexts(handle, start, end, options)) yield value
+}
+
+/** An element, and its text. */
+interface Element {
+  readonly value: unknown
+  readonly text: string
+}
+
+/** Yields elements as `readElements` does, with their texts. */
+export function* readElementTexts(
+  handle: number,
+  start: number,
+  end: number,
+  { onRead = () => undefined, maxBytes = Number.POSITIVE_INFINITY }: ElementOptions = {},
+): Generator<Element> {
   const window: Window = {
     handle,
     bytes: Buffer.allocUnsafe(Math.max(1, Math.min(WINDOW_BYTES, end - start))),
@@ -147,9 +163,10 @@ function readOn(window: Window): boolean {
   return true
 }
 
-function parse(window: Window, limit: number, index: number): unknown {
+function parse(window: Window, limit: number, index: number): Element {
+  const text = window.bytes.toString('utf8', window.at, limit)
   try {
-    return parseSafe(window.bytes.toString('utf8', window.at, limit))
+    return { value: parseSafe(text), text }
   } catch (error) {
     throw notJson(window, index, messageOf(error).slice(0, 200))
   }

@@ -1,5 +1,6 @@
 import { AppError, messageOf } from '../../errors.js'
 import { parseSafe } from '../../exact-json.js'
+import { loneSurrogateAt } from '../../lone-surrogates.js'
 
 /** Whole lines of a stream. */
 export interface LineBatch {
@@ -73,14 +74,19 @@ function badUtf8Line(bytes: Uint8Array, separator: string): number {
 }
 
 function parse(text: string, line: number): unknown {
+  let value: unknown
   try {
-    return parseSafe(text)
+    value = parseSafe(text)
   } catch (error) {
     throw badLine({
       line,
       reason: `found text that is not JSON (${messageOf(error).slice(0, 200)}), expected a GeoJSON Feature`,
     })
   }
+  const path = loneSurrogateAt(text, value, '$')
+  if (path === undefined) return value
+  const reason = `found a lone surrogate at ${path.slice(0, 200)}, expected well-formed Unicode`
+  throw badLine({ line, reason })
 }
 
 function badLine({ line, reason }: LineFault): AppError {

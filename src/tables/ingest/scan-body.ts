@@ -1,3 +1,5 @@
+import { isAppError } from '../../errors.js'
+import { loneSurrogate, loneSurrogateAt } from '../../lone-surrogates.js'
 import {
   END,
   forEachElement,
@@ -11,6 +13,7 @@ import {
   skipValue,
   unexpected,
 } from './json-cursor.js'
+import { readElementTexts } from './read-elements.js'
 
 /**
  * One request of a body: bytes `start` to `end`, and within them the elements of `params.record_set`, if any.
@@ -26,12 +29,16 @@ export interface ScannedBody {
   readonly isBatch: boolean
   /** at most `maxBatch + 1`, the last of which shows that the batch is too large */
   readonly requests: readonly ScannedRequest[]
+  /** a string outside the elements of every `record_set` has half of a character */
+  readonly hasLoneSurrogate: boolean
 }
 
 export interface ScanLimits {
   /** deepest nesting of arrays and objects */
   maxDepth: number
   maxBatch: number
+  /** most bytes of a record, which is read as a whole where a lone surrogate is looked for; absent: no limit */
+  maxRecordBytes?: number
 }
 
 /**
@@ -42,7 +49,7 @@ export interface ScanLimits {
  * Brackets, strings, commas and colons are checked; the contents of values are checked when they are parsed.
  *
  * @throws AppError PARSE_ERROR with the byte at which the body is not JSON; INVALID_REQUEST when it is nested
- *   too deep
+ *   too deep, or a record has a lone surrogate
  */
 export function scanBody(handle: number, limits: ScanLimits): ScannedBody {
   const cursor = openCursor(handle, limits.maxDepth)
@@ -56,7 +63,36 @@ export function scanBody(handle: number, limits: ScanLimits): ScannedBody {
     })
   }
   if (peek(cursor) !== END) throw unexpected(cursor, 'the end of the body')
-  return { isBatch, requests }
+  if (cursor.hasLoneSurrogate) {
+    for (const [index, request] of requests.entries())
+      checkRecords(handle, request, `${isBatch ? `$[${index}]` : '$'}.params.record_set`, limits)
+  }
+  return { isBatch, requests, hasLoneSurrogate: cursor.hasLoneSurrogate }
+}
+
+/**
+ * Refuses records with a lone surrogate, as a body in memory is refused. A record that is too large is refused
+ * when it is stored, so the search ends there.
+ *
+ * @throws AppError INVALID_REQUEST
+ */
+function checkRecords(
+  handle: number,
+  { recordSet }: ScannedRequest,
+  path: string,
+  { maxRecordBytes }: Pick<ScanLimits, 'maxRecordBytes'>,
+): void {
+  if (recordSet === null) return
+  const options = maxRecordBytes === undefined ? {} : { maxBytes: maxRecordBytes }
+  let index = 0
+  try {
+    for (const { value, text } of readElementTexts(handle, recordSet.start, recordSet.end, options)) {
+      const found = loneSurrogateAt(text, value, `${path}[${index++}]`)
+      if (found !== undefined) throw loneSurrogate(found)
+    }
+  } catch (error) {
+    if (!isAppError(error) || error.errorName !== 'BAD_RECORD') throw error
+  }
 }
 
 /**
@@ -64,8 +100,8 @@ export function scanBody(handle: number, limits: ScanLimits): ScannedBody {
  *
  * @throws AppError PARSE_ERROR, INVALID_REQUEST
  */
-export function scanParamsBody(handle: number, maxDepth: number): ScannedRequest {
-  const cursor = openCursor(handle, maxDepth)
+export function scanParamsBody(handle: number, limits: Omit<ScanLimits, 'maxBatch'>): ScannedRequest {
+  const cursor = openCursor(handle, limits.maxDepth)
   const isObject = peek(cursor) === OPEN_OBJECT
   const start = offsetOf(cursor)
   let recordSet: ScannedRequest['recordSet'] = null
@@ -73,7 +109,9 @@ export function scanParamsBody(handle: number, maxDepth: number): ScannedRequest
   else skipValue(cursor, 0)
   const end = offsetOf(cursor)
   if (peek(cursor) !== END) throw unexpected(cursor, 'the end of the body')
-  return { start, end, recordSet }
+  const request = { start, end, recordSet }
+  if (cursor.hasLoneSurrogate) checkRecords(handle, request, '$.record_set', limits)
+  return request
 }
 
 /** Scans one request. The dispatcher refuses a request that is not an object. */

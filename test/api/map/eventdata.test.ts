@@ -20,7 +20,7 @@ interface Collection {
 function contextOf(tables: Tables, signal = new AbortController().signal): MapContext {
   const loaded = loadConfig(null, {}, {})
   if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults))
-  const readers = inlineReaders(mapReads({ tables: tables.reader, config: loaded.config }))
+  const readers = inlineReaders(mapReads({ tables: tables.reader, config: loaded.config, timeZoneMin: 540 }))
   return { readers, signal, caller: adminCaller, timeZoneMin: TIME_ZONE_MIN }
 }
 
@@ -120,6 +120,40 @@ t.test('mapserv.eventdata: a period is half-open', async (t) => {
   t.same(await between('2025-01-01T03:29:59.999999+09', '2025-01-01T04:00:00.000001+09'), [3, 4])
   t.same(await between('2025-01-01 22:10:00', undefined), [22, 23])
   t.same(await between(undefined, '2025-01-01 01:00:00'), [0])
+  t.same(await between('2025-01-01 22:10:00', 'infinity'), [22, 23], 'infinity is an open end')
+  t.same(await between('-infinity', '2025-01-01 01:00:00'), [0])
+  const nulls = { start_datetime: null, end_datetime: '2025-01-01 01:00:00', conds: { '<': ['n', 24] } }
+  t.same(numbers(await ask(tables, null, nulls)), [0], 'null is as good as absent')
+})
+
+t.test('mapserv.eventdata: infinite starts and ends of rows are open ones, and print as such', async (t) => {
+  const tables = openTables()
+  const table = tables.register('places', [{ name: 'n', udtName: 'int4' }], ['n'])
+  const row = (n: number, start_datetime: string, end_datetime: string) =>
+    feature([139, 35], { n, start_datetime, end_datetime })
+  await tables.put(table, [
+    row(1, '-infinity', 'infinity'),
+    row(2, '2025-01-01', 'infinity'),
+    row(3, '-infinity', '2025-01-01'),
+    row(4, 'infinity', 'infinity'),
+  ])
+  const during = (start_datetime: string, end_datetime: string) =>
+    ask(tables, { type: 'Point', coordinates: [139, 35] }, { start_datetime, end_datetime })
+  t.same(numbers(await during('2024-06-01', '2024-07-01')), [1, 3])
+  t.same(numbers(await during('9999-01-01', 'infinity')), [1, 2])
+  t.same(numbers(await during('-infinity', '0002-01-01')), [1, 3])
+  const { features } = await ask(tables, null, { order: ['start_datetime', 'n'] })
+  t.match(
+    features.map(({ properties }) => [properties.n, properties.start_datetime]),
+    [
+      [1, '-infinity'],
+      [3, '-infinity'],
+      [2, '2025-01-01T00:00:00+09:00'],
+      [4, 'infinity'],
+    ],
+  )
+  const refused = tables.put(table, [row(5, 'infinity', '2025-01-01')])
+  await rejectsWith(t, refused, 'BAD_RECORD', { message: /an end before start_datetime/ })
 })
 
 t.test('mapserv.eventdata: it is streamed in chunks while it is read', async (t) => {

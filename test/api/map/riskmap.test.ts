@@ -19,7 +19,7 @@ import { feature, openTables, type Tables, TIME_ZONE_MIN } from '../../support/t
 interface RiskFeature {
   type: string
   geometry: { type: string; coordinates: Position[][] }
-  properties: { theme: string; datetime: string | null; risk: number }
+  properties: { theme: string; datetime: string; risk: number }
 }
 interface Cell {
   geometry: Geometry | null
@@ -32,7 +32,7 @@ function contextOf(tables: Tables, settings: Settings = {}): MapContext {
   const loaded = loadConfig(null, {}, settings)
   if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults))
   const { signal } = new AbortController()
-  const readers = inlineReaders(mapReads({ tables: tables.reader, config: loaded.config }))
+  const readers = inlineReaders(mapReads({ tables: tables.reader, config: loaded.config, timeZoneMin: 540 }))
   return { readers, signal, caller: adminCaller, timeZoneMin: TIME_ZONE_MIN }
 }
 
@@ -89,7 +89,7 @@ t.test('mapserv.riskmap: stored cells have exactly theme, datetime and risk', as
     {
       type: 'Feature',
       geometry: square(139.2, 35, 139.3, 35.1),
-      properties: { theme: 'flood', datetime: null, risk: 0 },
+      properties: { theme: 'flood', datetime: HOURS[0], risk: 0 }, // its slot has no start: that of the period
     },
   ])
   t.equal((await ask(tables, null, {})).length, 4, 'null is everywhere')
@@ -254,6 +254,19 @@ t.test('mapserv.riskmap: an area of too many cells is refused, not begun', async
   t.equal(found?.properties.risk, 1)
 })
 
+t.test('mapserv.riskmap: a slot without a start begins with the period, stored or on the grid', async (t) => {
+  const tables = openTables()
+  await themeOf(tables, 'flood', [
+    { geometry: square(139, 35, 139.1, 35.1), risk: 2, start: '-infinity', end: 'infinity' },
+  ])
+  for (const properties of [{}, { end_datetime: null }, { end_datetime: 'infinity' }]) {
+    for (const degree of [{}, { target_theme_mesh_degree: 1 }]) {
+      const [cell] = await ask(tables, null, { ...properties, ...degree })
+      t.same(cell?.properties, { theme: 'flood', datetime: HOURS[0], risk: 2 })
+    }
+  }
+})
+
 t.test('mapserv.riskmap: bad calls', async (t) => {
   const tables = openTables()
   await themeOf(tables, 'flood', [{ geometry: square(0, 0, 1, 1), risk: 1 }])
@@ -265,6 +278,8 @@ t.test('mapserv.riskmap: bad calls', async (t) => {
       {},
       /\$\.geometry\.coordinates\[0\]: found 200/,
     ],
+    ['a null start', null, { start_datetime: null }, /\$\.properties\.start_datetime: found null/],
+    ['an infinite start', null, { start_datetime: 'infinity', end_datetime: 'infinity' }, /after the start/],
     ['no start', null, { start_datetime: undefined }, /\$\.properties\.start_datetime/],
     [
       'a start that is none',

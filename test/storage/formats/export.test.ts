@@ -204,6 +204,64 @@ for (const [format, end] of [
   })
 }
 
+for (const end of ['gpkg', 'geojson', 'csv'] as const) {
+  t.test(
+    `export: ${end} carries infinite times, zeros and an empty point; import has the checksum`,
+    async (t) => {
+      const dir = t.testdir()
+      const opened = openDatasets(path.join(dir, 'data.db'))
+      t.teardown(() => opened.close())
+      const { store } = opened
+      const every = columns(
+        'k int',
+        'at timestamptz',
+        'local timestamp',
+        'day date',
+        'double float8',
+        'place geometry',
+      )
+      await store.create(definition('endless', every, ['k']))
+      const minusZero = { type: 'LineString', coordinates: [[-0, 1, -0], [2, -0, 3]] } // biome-ignore format: short
+      const records = [
+        [1, 'infinity', '-infinity', 'infinity', -0, { type: 'Point', coordinates: [] }],
+        [2, '-infinity', 'infinity', '-infinity', '-0.0', 'POINT EMPTY'],
+        [3, '20250102', '2025-1-2 23:59:60', '2025/01/02', 0, minusZero],
+      ]
+      await store.put('endless', records, 'error')
+      const { longForm } = await store.cite('paper', 'endless')
+      const read = await allRecords(store, longForm)
+      t.match(read, [
+        { at: { val: 'infinity' }, local: { val: '-infinity' }, day: 'infinity', double: 0 },
+        {
+          at: { val: '-infinity' },
+          local: { val: 'infinity' },
+          day: '-infinity',
+          place: { coordinates: [] },
+        },
+        { at: { val: '2025-01-02T00:00:00.000000+09:00' }, local: { val: '2025-01-03T00:00:00.000000' } },
+      ])
+      const file = path.join(dir, `state.${end}`)
+      await exported(opened, longForm, end, file)
+      const again = await openImport(file)
+      t.teardown(() => again.close())
+      await store.create(definition('again', every, ['k']))
+      const imported = await Array.fromAsync(again.records(await store.columns('again')))
+      await store.put('again', imported, 'error')
+      const { longForm: second } = await store.cite('copy', 'again')
+      t.same(await allRecords(store, second), read)
+      t.equal((await sumsOf(opened, second)).checksum, (await sumsOf(opened, longForm)).checksum)
+      const sorted = async (order: string) => (await allRecords(store, longForm, { order })).map(({ k }) => k)
+      t.same([await sorted('at'), await sorted('day'), await sorted('-local')], [[2, 3, 1], [2, 3, 1], [2, 3, 1]]) // biome-ignore format: short
+      const conds = { '>': ['at', '9999-12-31 00:00:00+00'] }
+      t.same(
+        (await allRecords(store, longForm, { conds })).map(({ k }) => k),
+        [1],
+      )
+      t.same((await allRecords(store, longForm, { conds: { '=': ['day', '-infinity'] } })).length, 1)
+    },
+  )
+}
+
 t.test('export: values that are hard to carry are read as they were put', async (t) => {
   const { opened, longForm } = await openHard(t)
   const [first, second, third, last] = await allRecords(opened.store, longForm)

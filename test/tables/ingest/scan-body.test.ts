@@ -258,5 +258,42 @@ t.test('scan: depth and batch are bounded', async (t) => {
   t.throws(() => scan('['.repeat(1_000_000)), { message: /expected at most 64/ })
   t.equal(scan(`[${Array(100).fill('{}').join()}]`).requests.length, 100)
   t.equal(scan(`[${Array(5000).fill('{}').join()}]`).requests.length, 101)
-  t.same(scan('[]'), { isBatch: true, requests: [] })
+  t.same(scan('[]'), { isBatch: true, requests: [], hasLoneSurrogate: false })
+})
+
+t.test('scan: a lone surrogate is refused with its path, in whichever record and chunk', async (t) => {
+  const { scan } = createScanner(t)
+  const body = (records: string, head = '"data_name":"x",') => `{"params":{${head}"record_set":[${records}]}}`
+  const lone = [
+    '\\ud800',
+    '\\uDC00',
+    '\\ud83d\\ud83d\\ude00',
+    '\\ud800 \\udc00',
+    '\\ud800\\n',
+    '\\udbff\\u0041',
+  ]
+  for (const text of lone) {
+    const error = t.throws(() => scan(body(`{"a":1},{"a":{"b":["${text}"]}}`)))
+    t.match(error, { errorName: 'INVALID_REQUEST', data: { path: '$.params.record_set[1].a.b[0]' } }, text)
+    const ofBatch = t.throws(() => scan(`[{},${body(`{"${text}":1}`)}]`))
+    t.match(ofBatch, { data: { path: '$[1].params.record_set[0] (a key)' } }, text)
+    t.match(scan(body('', `"data_name":"${text}",`)), { hasLoneSurrogate: true }, text)
+  }
+  for (const text of ['\\ud83d\\ude00', '😀', '\\\\ud800', '\\u0041\\n', '\\uD83D\\uDE00\\uD83D\\uDE00'])
+    t.equal(scan(body(`{"a":"${text}"}`)).hasLoneSurrogate, false, text)
+})
+
+t.test('property: scan: an escape is read alike wherever a chunk ends', async (t) => {
+  const { scan } = createScanner(t)
+  const CHUNK = 1024 * 1024
+  const head = '{"params":{"record_set":[{"a":"'
+  for (let before = 0; before < 14; before++) {
+    const padding = ' '.repeat(CHUNK - before)
+    const whole = `${padding.slice(head.length)}${head}\\ud83d\\ude00"}]}}`
+    t.equal(scan(whole).hasLoneSurrogate, false, `${before} bytes before the end of a chunk`)
+    t.match(
+      t.throws(() => scan(whole.replace('\\ude00', ''))),
+      { errorName: 'INVALID_REQUEST' },
+    )
+  }
 })

@@ -17,10 +17,10 @@ export interface MapMethods {
         columns?: string[]
         /** condition; {} or absent for none */
         conds?: Record<string, unknown>
-        /** rows that end later; absent: no bound */
-        start_datetime?: string | Datetime
-        /** rows that start earlier; absent: no bound */
-        end_datetime?: string | Datetime
+        /** rows that end later; absent or null: no bound */
+        start_datetime?: string | Datetime | null
+        /** rows that start earlier; absent or null: no bound */
+        end_datetime?: string | Datetime | null
         /** most rows; absent: all */
         limit?: number
         /** rows to skip; absent: 0 */
@@ -56,8 +56,8 @@ export interface MapMethods {
       properties: {
         /** start of the period, which is half-open */
         start_datetime: string | Datetime
-        /** end of the period; absent: one second after the start */
-        end_datetime?: string | Datetime
+        /** end of the period; absent or null: one second after the start */
+        end_datetime?: string | Datetime | null
         /** risk map themes; an unknown theme has no cells */
         themes: string[]
         /** degree of the standard grid of the cells; absent: the cells as they are stored */
@@ -75,8 +75,8 @@ export interface MapMethods {
         }
         properties: {
           theme: string
-          /** start of the time slot, ISO 8601; null: always valid */
-          datetime: string | null
+          /** start of the time slot, ISO 8601; of the requested period when the slot has no start */
+          datetime: string
           risk: number
         }
       }[]

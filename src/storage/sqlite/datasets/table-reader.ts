@@ -1,6 +1,7 @@
 import type { Geometry } from '../../../geo/types.js'
 import type { ValueEnv } from '../../columns/column-type.js'
 import { LOADER_TYPES, type UdtName } from '../../columns/column-types.js'
+import { areaFor, inWgs84 } from '../../columns/search-area.js'
 import { setProperty } from '../../columns/set-property.js'
 import type { StateColumn } from '../../columns/state-column.js'
 import { unknownDataset } from '../../datasets.js'
@@ -91,18 +92,14 @@ async function* readPages(
   given: TableReading,
 ): AsyncGenerator<TableRow[]> {
   const { dataset, reading } = openReading(db, options, given)
-  const { columns, pages } = readState(
-    reading,
-    currentState(dataset.table),
-    toStateQuery(dataset, given.query),
-  )
+  const { columns, pages } = readState(reading, currentState(dataset.table), toStateQuery(dataset, given))
   const place = placeOf(dataset)
   for await (const rows of pages) yield rows.map((row) => toTableRow(columns, row, place, reading.env))
 }
 
 async function countRows(db: Db, options: DatasetTablesOptions, given: TableReading): Promise<number> {
   const { dataset, reading } = openReading(db, options, given)
-  return await countState(reading, currentState(dataset.table), toStateQuery(dataset, given.query))
+  return await countState(reading, currentState(dataset.table), toStateQuery(dataset, given))
 }
 
 /** @throws AppError UNKNOWN_DATASET */
@@ -120,9 +117,9 @@ function openReading(
   return { dataset, reading: { db, env, pageRows, pause, check, paths, largeReads, signal } }
 }
 
-function toStateQuery(dataset: FoundDataset, query: TableQuery): StateQuery {
+function toStateQuery(dataset: FoundDataset, { query, paths }: TableReading): StateQuery {
   const { conds, order, columns = [], offset, limit, area, span } = query
-  const place = placeOf(dataset)?.name
+  const place = placeOf(dataset)
   const hasPeriod = [START, END].every((name) =>
     dataset.table.columns.some((column) => column.name === name && column.udtName === 'timestamptz'),
   )
@@ -131,8 +128,11 @@ function toStateQuery(dataset: FoundDataset, query: TableQuery): StateQuery {
     order,
     offset,
     limit,
-    columns: columns.length === 0 || place === undefined ? columns : [...columns, place],
-    within: area === undefined || place === undefined ? undefined : { column: place, area },
+    columns: columns.length === 0 || place === undefined ? columns : [...columns, place.name],
+    within:
+      area === undefined || place === undefined
+        ? undefined
+        : { column: place.name, area: areaFor(area, place, paths.area ?? '$.geometry') },
     span: span === undefined || !hasPeriod ? undefined : { start: START, end: END, ...span },
   }
 }
@@ -149,7 +149,7 @@ function toTableRow(
     const stored = values[at] ?? null
     const value = stored === null ? null : column.type.print(stored, env)
     if (column === place)
-      geometry = value as Geometry | null // a geometry column prints GeoJSON
+      geometry = value === null ? null : inWgs84(value as Geometry, column.srid) // it prints GeoJSON
     else setProperty(properties, column.name, value)
   }
   return { rowId: Number(rowId), geometry, properties }

@@ -1,3 +1,4 @@
+import { reprojectBox, SRID_WGS84 } from '../../../geo/reproject.js'
 import type { Bbox } from '../../../geo/types.js'
 import type { FeatureExtent } from '../../features.js'
 import type { LoaderTable } from '../../tables.js'
@@ -36,7 +37,7 @@ export function extentOfTable(db: Db, table: LoaderTable): FeatureExtent {
 }
 
 /**
- * Returns the extent of a state. For a dataset it is read from the root of the R*Tree, whose boxes contain
+ * Returns the extent of a state, in WGS 84. For a dataset it is read from the root of the R*Tree, whose boxes contain
  * all others: one page, whatever the size.
  *
  * @param slot position of the geometry column, undefined for none
@@ -51,7 +52,11 @@ export function extentOfState(db: Db, state: TableState, slot: number | undefine
     const node = identifier(`${table.tableName}_${tree}_${slot}_node`)
     growByRoot(box, statement<Uint8Array>(db, `SELECT data FROM ${node} WHERE nodeno = 1`).pluck().get())
   }
-  return { bbox: box[0] <= box[2] ? box : undefined, interval: undefined }
+  const srid = state.columns[slot]?.srid ?? SRID_WGS84
+  return {
+    bbox: box[0] <= box[2] ? reprojectBox(box, srid, SRID_WGS84) : undefined,
+    interval: undefined,
+  }
 }
 
 /**

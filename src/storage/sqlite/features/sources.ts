@@ -1,6 +1,8 @@
+import { canReproject, SRID_WGS84 } from '../../../geo/reproject.js'
 import type { Geometry } from '../../../geo/types.js'
 import type { Stored, ValueEnv } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
+import { areaFor, inWgs84 } from '../../columns/search-area.js'
 import { setProperty } from '../../columns/set-property.js'
 import type { StateColumn } from '../../columns/state-column.js'
 import type { FeatureQuery, FeatureSource, FeatureSources } from '../../features.js'
@@ -39,6 +41,7 @@ const END = 'end_datetime'
 /** Longest stretch of work without letting the event loop turn, ms. */
 const SLICE_MS = 5
 const PATHS: StatePaths = { conds: 'query', order: 'query', columns: 'query' }
+const AREA_PATH = 'bbox'
 
 /** Opens the feature sources of data.db. @param db a connection that sees committed rows only */
 export function createFeatureSources(db: Db, options: FeatureSourcesOptions): FeatureSources {
@@ -139,7 +142,8 @@ function sourceOfState(
   options: FeatureSourcesOptions,
   check: () => void = () => undefined,
 ): StateSource {
-  const place = state.columns.find(({ srid }) => srid !== null)
+  // features are in WGS 84: a column whose system cannot be converted is a property
+  const place = state.columns.find(({ srid }) => srid !== null && canReproject(srid, SRID_WGS84))
   const shown = state.columns.filter(
     (column) => column !== place && !column.isFile && isShown(column, options),
   )
@@ -161,7 +165,9 @@ function sourceOfState(
     ...rest,
     columns,
     within:
-      area === undefined || place === undefined ? undefined : { column: place.name, area, isNullIn: true },
+      area === undefined || place === undefined
+        ? undefined
+        : { column: place.name, area: areaFor(area, place, AREA_PATH), isNullIn: true },
     span: span === undefined || !hasPeriod ? undefined : { start: START, end: END, ...span },
   })
   return {
@@ -208,7 +214,7 @@ function toRow(
   for (const [at, column] of columns.entries()) {
     const value = print(column, values[at] ?? null)
     if (column === place)
-      geometry = value as Geometry | null // a geometry column prints GeoJSON
+      geometry = value === null ? null : inWgs84(value as Geometry, column.srid) // it prints GeoJSON
     else setProperty(properties, column.name, value)
   }
   return { rowId: Number(rowId), geometry, properties }

@@ -1,3 +1,4 @@
+import { isInfinite, MAX_US, MIN_US } from '../../../datetime.js'
 import type { LoaderTable } from '../../tables.js'
 import { type Db, statement } from '../connection/database.js'
 import { dataVersionOf } from './catalog.js'
@@ -37,8 +38,8 @@ export function changeTimes(db: Db, table: LoaderTable): bigint[] | undefined {
 }
 
 const SCAN_SQL = (name: string): string =>
-  `SELECT start_datetime AS at FROM ${name} WHERE start_datetime IS NOT NULL
-   UNION SELECT end_datetime FROM ${name} WHERE end_datetime IS NOT NULL ORDER BY at LIMIT ?`
+  `SELECT start_datetime AS at FROM ${name} WHERE start_datetime BETWEEN ${MIN_US} AND ${MAX_US}
+   UNION SELECT end_datetime FROM ${name} WHERE end_datetime BETWEEN ${MIN_US} AND ${MAX_US} ORDER BY at LIMIT ?`
 
 /** Instants of the rows of one call. */
 interface ChangeLog {
@@ -51,9 +52,9 @@ export function createChangeLog(): ChangeLog {
   return { times: new Set() }
 }
 
-/** Adds an instant. @param us µs UTC; null for an open start or end */
+/** Adds an instant. @param us µs UTC; null or an infinity for an open start or end */
 export function noteChange(log: ChangeLog, us: bigint | null): void {
-  if (us === null || log.times === undefined) return
+  if (us === null || isInfinite(us) || log.times === undefined) return
   log.times.add(us)
   if (log.times.size > MAX_CHANGES) log.times = undefined
 }

@@ -1,3 +1,4 @@
+import { candidates } from '../../../candidates.js'
 import { invalidParams } from '../../../errors.js'
 import type { PreparedArea } from '../../../geo/prepared-area.js'
 import type { Bbox } from '../../../geo/types.js'
@@ -182,7 +183,8 @@ function wantedColumns(table: LoaderTable, names: readonly string[], path: strin
   for (const [index, name] of names.entries()) {
     const column = table.columnByName.get(name)
     if (column === undefined) {
-      const message = `found ${JSON.stringify(name.slice(0, 100))}, expected a column of ${table.dataName}`
+      const known = candidates(table.columnByName.keys(), name)
+      const message = `found ${JSON.stringify(name.slice(0, 100))}, expected one of ${known}`
       throw invalidParams([{ path: `${path}[${index}]`, message }])
     }
     if (name !== 'location' && !columns.includes(column)) columns.push(column)

@@ -62,7 +62,7 @@ function readLocation(json: unknown): { wkb: Uint8Array | null; box: Bbox | unde
 function boxOf(geometry: Geometry): Bbox | undefined {
   if (geometry.type !== 'Point') return bboxOf(geometry)
   const [lng, lat] = geometry.coordinates
-  return [lng, lat, lng, lat]
+  return lng === undefined ? undefined : [lng, lat, lng, lat] // an empty point has no position
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isInfinite } from '../../../datetime.js'
 import type { LoaderTable, Span } from '../../tables.js'
 import type { TimedCellVisitor } from '../../themes.js'
 import { type Db, identifier, statement } from '../connection/database.js'
@@ -33,6 +34,12 @@ export function readTimedCells(
     .safeIntegers(true) // year 9999 does not fit a double
   for (let from = 0; from < ids.length; from += PAGE_ROWS) {
     const page = JSON.stringify(Array.from(ids.subarray(from, from + PAGE_ROWS)))
-    for (const row of read.all(page, span.untilUs, span.fromUs)) visit(...row)
+    for (const [wkb, value, startUs, endUs] of read.all(page, span.untilUs, span.fromUs))
+      visit(wkb, value, finite(startUs), finite(endUs))
   }
+}
+
+/** An infinite start or end is an open one. */
+function finite(us: bigint | null): bigint | null {
+  return us === null || isInfinite(us) ? null : us
 }

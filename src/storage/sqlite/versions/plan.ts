@@ -1,3 +1,4 @@
+import { candidates } from '../../../candidates.js'
 import { invalidParams } from '../../../errors.js'
 import type { PreparedArea } from '../../../geo/prepared-area.js'
 import type { Bbox } from '../../../geo/types.js'
@@ -105,8 +106,11 @@ function wantedColumns(state: TableState, names: readonly string[], path: string
   for (const [index, name] of names.entries()) {
     const column = name === TRANSACTION_RANGE ? RANGE_COLUMN : state.columns.find((one) => one.name === name)
     if (column === undefined) {
-      const known = state.columns.slice(0, 20).map((one) => one.name)
-      const message = `found ${JSON.stringify(name.slice(0, 100))}, expected one of ${known.join(', ')}`
+      const known = candidates(
+        state.columns.map((one) => one.name),
+        name,
+      )
+      const message = `found ${JSON.stringify(name.slice(0, 100))}, expected one of ${known}`
       throw invalidParams([{ path: `${path}[${index}]`, message }])
     }
     if (!columns.includes(column)) columns.push(column)

@@ -94,3 +94,17 @@ t.test('changeTimes: undefined for a table from before the log that has too many
   writer.exec('INSERT INTO x_tbl_0 (k, end_datetime) VALUES (0, 0)')
   t.equal(changeTimes(writer, table), undefined)
 })
+
+t.test('changeTimes: an infinity is no change, in the log and in a scan', async (t) => {
+  const tables = openTables()
+  t.teardown(() => tables.data.close())
+  const table = tables.register('endless', COLUMNS, ['k'])
+  await tables.put(table, [
+    feature([0, 0], { k: 1, start_datetime: '-infinity', end_datetime: minute(5) }),
+    feature([0, 0], { k: 2, start_datetime: minute(3), end_datetime: 'infinity' }),
+  ])
+  const { writer } = tables.data
+  t.same(changeTimes(writer, table), [minuteUs(3), minuteUs(5)])
+  writer.prepare('UPDATE loader_table SET change_count = -1').run() // rows that are older than the log
+  t.same(changeTimes(writer, table), [minuteUs(3), minuteUs(5)])
+})

@@ -101,3 +101,14 @@ t.test('readTimedCells: times up to the year 9999 exactly, rows of several pages
   t.equal(cells.length, count)
   t.ok(cells.every(([level, startUs, endUs]) => startUs === NEW_YEAR_US + BigInt(level) && endUs === LAST_US))
 })
+
+t.test('readTimedCells: an infinite start or end is an open one', async (t) => {
+  const read = await openCells([
+    { k: 1, start_datetime: '-infinity', end_datetime: 'infinity' },
+    { k: 2, start_datetime: 'infinity', end_datetime: 'infinity' },
+  ])
+  t.same(
+    read({ fromUs: NEW_YEAR_US, untilUs: NEW_YEAR_US + 1n }).map(([, startUs, endUs]) => [startUs, endUs]),
+    [[null, null]],
+  )
+})
