@@ -1,6 +1,7 @@
 import { messageOf } from '../errors.js'
+import { readDamageNote } from '../files/damage-note.js'
 import { type DatabaseName, type DirectoryLocks, newerSchemaFault } from '../storage/maintenance.js'
-import { type CheckContext, error, type Finding, megabytes, ok, warning } from './finding.js'
+import { type CheckContext, error, type Finding, isoTime, megabytes, ok, warning } from './finding.js'
 
 /**
  * Size of a log that is a warning. The gateway empties the log when no reader is active, so a log of this
@@ -13,6 +14,7 @@ export async function checkDatabases(context: CheckContext): Promise<Finding[]> 
   const { root } = context.layout
   const { databases, locks } = context.maintenance
   const findings = [await checkLock(root, locks)]
+  findings.push(...damageFindings(context))
   const found = await databases.list(root)
   const lost = await databases.lost(root)
   for (const line of lost) findings.push(lostFinding(line))
@@ -21,6 +23,19 @@ export async function checkDatabases(context: CheckContext): Promise<Finding[]> 
     else if (lost.length === 0) findings.push(ok(`${name} does not exist yet: the first start creates it`))
   }
   return findings
+}
+
+/** The structure may be intact and rows damaged, so the note is withdrawn by a check of everything alone. */
+function damageFindings({ layout }: CheckContext): Finding[] {
+  const note = readDamageNote(layout.damageNote)
+  if (note === undefined) return []
+  const since = note.atUs === undefined ? '' : ` at ${isoTime(note.atUs)}`
+  return [
+    error(
+      `a damaged page was met${since}: ${note.fault}`,
+      'run `fieldgate doctor --recheck`, which reads everything and withdraws this where nothing is damaged; else restore a backup',
+    ),
+  ]
 }
 
 /** Finding of a lost database. @param line message and advice, as `Databases.lost` gives them */

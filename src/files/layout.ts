@@ -32,6 +32,8 @@ export interface DataLayout {
   keyFile: string
   /** first admin key and its secret, as headers; written by a first start that has no terminal */
   firstKeyFile: string
+  /** present from the first damaged page of a database on, see `damage-note.ts` */
+  damageNote: string
 }
 
 /**
@@ -58,6 +60,7 @@ export function layoutOf(dataDir: string, keyFile?: string): DataLayout {
     dataprocDir: path.join(root, 'dataproc'),
     keyFile: keyFile ?? path.join(root, 'secret.key'),
     firstKeyFile: path.join(root, 'first-admin-key'),
+    damageNote: path.join(root, 'damage.json'),
   }
 }
 

@@ -55,7 +55,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const server = createHttpServer((request, env) => answer(request, env), config, readTls(config.server))
   const { port } = await server.listen(config.server.host, config.server.port)
   try {
-    const diskFaults = watchDiskFaults(options.log)
+    const diskFaults = watchDiskFaults(options.log, layout.damageNote)
     const serviceOptions = { ...options, layout, log: diskFaults.log, diskFaults }
     const services = await openServices(serviceOptions)
     const { fetch, ...gateway } = serve(serviceOptions, services, server)

@@ -1,25 +1,54 @@
-import { type DiskFaultKind, diskFaultKind } from '../errors.js'
+import { existsSync } from 'node:fs'
+import { type DiskFaultKind, diskFaultKind, messageOf } from '../errors.js'
+import { readDamageNote, writeDamageNote } from '../files/damage-note.js'
 import type { Log } from '../log.js'
 
-/** Faults of the disk that any part of the gateway, on any thread, has met since its start. */
+/** Faults of the disk that any part of the gateway, on any thread, has met. */
 export interface DiskFaults {
   /** log of the gateway; every fault is logged, so here all of them are seen */
   readonly log: Log
-  /** Number of faults of a kind so far. */
-  count(kind: DiskFaultKind): number
+  /** Number of failing reads and writes since the start. */
+  failures(): number
+  /**
+   * True from the first damaged page or row on, also after a restart: it is still there when the next reads
+   * pass it by. Ends when the note is withdrawn.
+   */
+  isDamaged(): boolean
 }
 
-/** Watches a log for faults of the disk. */
-export function watchDiskFaults(log: Log): DiskFaults {
-  const counts: Record<DiskFaultKind, number> = { damaged: 0, failing: 0 }
-  return { log: watched(log, (kind) => counts[kind]++), count: (kind) => counts[kind] }
+/** Watches a log for faults of the disk. @param noteFile see `damage-note.ts` */
+export function watchDiskFaults(log: Log, noteFile: string): DiskFaults {
+  let failures = 0
+  /** met, but not noted: the disk takes no writes */
+  let isUnwritten = false
+  const onFault = (kind: DiskFaultKind, error: unknown) => {
+    if (kind === 'failing') return void failures++
+    try {
+      writeDamageNote(noteFile, Date.now() * 1000, messageOf(error))
+      isUnwritten = false
+    } catch (fault) {
+      if (!isUnwritten) log.warn({ err: fault }, 'the note of a damaged page cannot be written')
+      isUnwritten = true
+    }
+  }
+  const before = readDamageNote(noteFile)
+  if (before !== undefined)
+    log.error(
+      { fault: before.fault },
+      'a database had damaged pages before this start: run `fieldgate doctor --recheck`',
+    )
+  return {
+    log: watched(log, onFault),
+    failures: () => failures,
+    isDamaged: () => isUnwritten || existsSync(noteFile),
+  }
 }
 
-function watched(log: Log, onFault: (kind: DiskFaultKind) => void): Log {
+function watched(log: Log, onFault: (kind: DiskFaultKind, error: unknown) => void): Log {
   const note = (fields: unknown) => {
     const error = typeof fields === 'object' && fields !== null && 'err' in fields ? fields.err : undefined
     const kind = diskFaultKind(error)
-    if (kind !== undefined) onFault(kind)
+    if (kind !== undefined) onFault(kind, error)
   }
   // the methods of the log have many signatures; the arguments are passed on as they are
   const passing = (level: 'warn' | 'error') =>

@@ -15,7 +15,7 @@ export interface ReadinessDeps {
   databases: readonly WatchedDatabase[]
   /** writes and removes a file of the data directory; throws when that fails */
   probeFile(): Promise<void>
-  diskFaults: Pick<DiskFaults, 'count'>
+  diskFaults: Pick<DiskFaults, 'failures' | 'isDamaged'>
   log: Pick<Log, 'error'>
   /** reason why the last round of housekeeping, which writes, failed; null when it did not */
   writeFault(): string | null
@@ -92,7 +92,7 @@ function createProbe(deps: ReadinessDeps): () => Promise<Written> {
   let probedAtMs = Number.NEGATIVE_INFINITY
   let failures = 0
   return async () => {
-    const count = deps.diskFaults.count('failing')
+    const count = deps.diskFaults.failures()
     if (nowMs() - probedAtMs < PROBE_MS && count === failures) return outcome
     const isNew = outcome.databases.length + outcome.directory.length === 0
     const report = (error: unknown) => isNew && deps.log.error({ err: error }, 'the disk cannot be written')
@@ -121,7 +121,7 @@ async function succeeds(work: () => Promise<void>, report: (error: unknown) => v
 /**
  * Checks that each database is readable and writable, and that its files are still those at their paths.
  * SQLite does not notice that a file was moved away or replaced, and what it writes then is lost at the next
- * start. Damaged pages stay a fault until the restart: they are still there when the next read passes them by.
+ * start. Damaged pages stay a fault, see `DiskFaults.isDamaged`.
  */
 async function databasePart(
   { databases, writeFault, diskFaults, log }: ReadinessDeps,
@@ -130,7 +130,7 @@ async function databasePart(
 ): Promise<PartState> {
   const faults = [...written.databases]
   const report = (error: unknown) => log.error({ err: error }, 'a database cannot be read')
-  if (diskFaults.count('damaged') > 0)
+  if (diskFaults.isDamaged())
     faults.push('a database has damaged pages: run `fieldgate doctor`, and restore a backup')
   for (const [i, { file, read }] of databases.entries()) {
     const name = path.basename(file)

@@ -11,6 +11,7 @@ import { createGateway } from '../../src/gateway/app.js'
 import { createReadiness, type ReadinessDeps } from '../../src/gateway/readiness.js'
 import { createLog } from '../../src/log.js'
 import { openState } from '../../src/storage/sqlite/state.js'
+import { cli } from '../support/run-cli.js'
 import { startGateway } from '../support/start-gateway.js'
 
 interface Ready {
@@ -66,8 +67,8 @@ t.test('readyz: database, when its log was removed while it is open', async (t) 
   t.equal((await readyz(url)).status, 200, 'back again')
 })
 
-t.test('readyz: database, from the first damaged page that any call meets, until the restart', async (t) => {
-  const { url, dataDir, call } = await startGateway(t)
+t.test('readyz: database, from the first damaged page that any call meets, over restarts', async (t) => {
+  const { url, dataDir, call, gateway } = await startGateway(t)
   const LOADER = '/api/v1/dataloaderapi/jsonrpc'
   const record_def = { k: { udt_name: 'int4' }, text: { udt_name: 'text' } }
   await call(LOADER, 'loaderwebapi.register_loader', { data_name: 'x', record_def, unique_columns: ['k'] })
@@ -80,7 +81,7 @@ t.test('readyz: database, from the first damaged page that any call meets, until
   const added = await call(LOADER, 'loaderwebapi.add_record', { data_name: 'x', record_set })
   t.equal(added.body.error, undefined, JSON.stringify(added.body))
   t.equal((await readyz(url)).status, 200)
-  spoilRows(layoutOf(dataDir).dataDb)
+  const sound = spoilRows(layoutOf(dataDir).dataDb)
   const read = await call('/api/v1/svcapi/jsonrpc', 'mapserv.eventdata', {
     type: 'Feature',
     geometry: null,
@@ -95,6 +96,40 @@ t.test('readyz: database, from the first damaged page that any call meets, until
   t.equal(found.status, 503)
   t.match(blamed(found), [{ part: 'database', reason: /damaged pages: run `fieldgate doctor`/ }])
   t.equal((await readyz(url)).status, 503, 'and stays so')
+
+  await gateway.stop()
+  const again = await startGateway(t, { dataDir })
+  t.match(
+    blamed(await readyz(again.url)),
+    [{ part: 'database', reason: /damaged pages/ }],
+    'and after a restart',
+  )
+  t.match(
+    again.logLines.filter(({ level }) => level === 'error'),
+    [{ msg: /had damaged pages before this start: run `fieldgate doctor --recheck`/ }],
+  )
+  const doctor = async (...argv: string[]) => {
+    const { stdout, stderr } = await cli(dataDir, [
+      'doctor',
+      '--offline',
+      '--json',
+      '--data-dir',
+      dataDir,
+      ...argv,
+    ])
+    const { checks } = JSON.parse(stdout)
+    const { findings } = checks.find(({ name }: { name: string }) => name === 'database')
+    return JSON.stringify(findings) + stderr
+  }
+  t.match(await doctor('--recheck'), /a damaged page was met at 20.*doctor --recheck.*data\.db/s)
+  t.equal((await readyz(again.url)).status, 503, 'the pages are still damaged')
+  await again.gateway.stop()
+  writeFileSync(layoutOf(dataDir).dataDb, sound) // as a repair of the disk would leave it
+  const { url: repaired } = await startGateway(t, { dataDir })
+  t.match(await doctor(), /a damaged page was met/, 'doctor alone does not withdraw it')
+  t.equal((await readyz(repaired)).status, 503)
+  t.notMatch(await doctor('--recheck'), /a damaged page was met/)
+  t.equal((await readyz(repaired)).status, 200, 'of the running gateway as well')
 })
 
 t.test('readyz: disk and database, from the next look on when writes fail, until they succeed', async (t) => {
@@ -112,7 +147,7 @@ t.test('readyz: disk and database, from the next look on when writes fail, until
   const readiness = createReadiness({
     databases: [{ file: path.join(dir, 'state.db'), read: async () => undefined, write }],
     probeFile: write,
-    diskFaults: { count: (kind) => (kind === 'failing' ? failures : 0) },
+    diskFaults: { failures: () => failures, isDamaged: () => false },
     log: { error: (fields: unknown) => void logged.push(fields) },
     writeFault: () => null,
     disk: { freeBytes: async () => 2 },
@@ -224,7 +259,7 @@ t.test('readyz: what cannot be caused from outside, by the parts themselves', as
   const well: ReadinessDeps = {
     databases: [opened],
     probeFile: async () => undefined,
-    diskFaults: { count: () => 0 },
+    diskFaults: { failures: () => 0, isDamaged: () => false },
     log: { error: () => undefined },
     writeFault: () => null,
     disk: { freeBytes: async () => 2 },
@@ -292,7 +327,7 @@ async function untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
 }
 
 /** Overwrites the pages of rows in the middle of a database, as a worn disk would. */
-function spoilRows(file: string): void {
+function spoilRows(file: string): Buffer {
   const db = new Database(file)
   db.pragma('wal_checkpoint(TRUNCATE)') // the pages are read from the file then
   db.close()
@@ -302,4 +337,5 @@ function spoilRows(file: string): void {
   for (let page = Math.floor(bytes.length / pageBytes / 2); page < bytes.length / pageBytes; page++)
     writeSync(handle, Buffer.alloc(pageBytes, 0xa5), 0, pageBytes, page * pageBytes)
   closeSync(handle)
+  return bytes
 }

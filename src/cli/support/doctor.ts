@@ -9,10 +9,12 @@ import { openState } from '../../storage/sqlite/state.js'
 import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson } from '../io.js'
 import { createProgress } from '../progress.js'
 import { findSettings } from '../settings.js'
+import { recheck } from './recheck.js'
 
 interface DoctorFlags extends GlobalOptions {
   offline?: boolean
   resetClock?: boolean
+  recheck?: boolean
 }
 
 /** Exit codes of `doctor`, for monitoring. */
@@ -30,9 +32,14 @@ export function addDoctorCommand(program: Command, io: CliIo, deps: CliDeps): vo
       '--reset-clock',
       'replaces a wrong recorded time by the current time; takes effect at the next start',
     )
+    .option(
+      '--recheck',
+      'reads both databases and all citations, and withdraws the note of a damaged page when nothing is damaged',
+    )
     .action(async (_options, command: Command) => {
       const flags = command.optsWithGlobals<DoctorFlags>()
       if (flags.resetClock === true) await resetClock(flags, io, deps)
+      if (flags.recheck === true) await recheck(flags, io, deps)
       const checks = await runDoctor(flags, io, deps)
       print(io, checks, flags.json === true)
     })

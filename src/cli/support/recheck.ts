@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs'
+import { messageOf } from '../../errors.js'
+import { removeDamageNote } from '../../files/damage-note.js'
+import { layoutOf } from '../../files/layout.js'
+import type { Maintenance } from '../../storage/maintenance.js'
+import { createMaintenance } from '../../storage/sqlite/maintenance/maintenance.js'
+import type { CliDeps, CliIo, GlobalOptions } from '../io.js'
+import { createProgress } from '../progress.js'
+import { readSettings } from '../settings.js'
+
+/** Most faults that are printed. */
+const MAX_SHOWN = 5
+
+/**
+ * Reads every page of both databases and every row of the citations. Withdraws the note of a damaged page when
+ * nothing is damaged; a running gateway is ready again then.
+ *
+ * Prints the first faults otherwise; the checks of doctor decide the exit code.
+ */
+export async function recheck(flags: GlobalOptions, io: Pick<CliIo, 'stderr'>, deps: CliDeps): Promise<void> {
+  const { dataDir } = readSettings(flags, deps)
+  const { root, stateDb, damageNote } = layoutOf(dataDir)
+  if (!existsSync(stateDb)) return // doctor says what is missing
+  const progress = createProgress(io.stderr)
+  try {
+    const faults = await findDamage(root, createMaintenance(), (what) => progress.show(0, what))
+    progress.clear()
+    for (const fault of faults.slice(0, MAX_SHOWN)) io.stderr.write(`fieldgate: ${fault}\n`)
+    if (faults.length === 0) removeDamageNote(damageNote)
+  } finally {
+    progress.clear()
+  }
+}
+
+async function findDamage(
+  root: string,
+  { databases, facts }: Maintenance,
+  onProgress: (what: string) => void,
+): Promise<string[]> {
+  const faults: string[] = []
+  const guarded = async (what: string, work: () => Promise<string[]>) => {
+    onProgress(what)
+    try {
+      faults.push(...(await work()))
+    } catch (error) {
+      faults.push(`${what}: ${messageOf(error)}`)
+    }
+  }
+  const found = await databases.list(root)
+  for (const name of ['state.db', 'data.db'] as const) {
+    if (!found.includes(name)) continue
+    await guarded(name, async () =>
+      (await databases.check(root, name, 'full')).map((line) => `${name}: ${line}`),
+    )
+  }
+  if (found.includes('data.db'))
+    await guarded('citations', async () => {
+      const changed: string[] = []
+      for await (const { longForm, found: sum, expected } of facts.checkCitations(root))
+        if (sum !== expected) changed.push(`the citation ${longForm} no longer has its checksum`)
+      return changed
+    })
+  return faults
+}
