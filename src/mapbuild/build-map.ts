@@ -8,6 +8,7 @@ import { openExtract } from './extract/blobs.js'
 import { type Adjacency, buildAdjacency, linkHead } from './graph/adjacency.js'
 import { buildAutomaton } from './graph/automaton.js'
 import { flagMainNetwork } from './graph/components.js'
+import { flagEnclosedRoads } from './graph/enclosed-roads.js'
 import { type Expansion, expandNodes } from './graph/expand.js'
 import { indexJunctions } from './graph/junction-index.js'
 import { findPrivateThroughRoads } from './graph/private-roads.js'
@@ -71,6 +72,7 @@ export async function buildMap(options: BuildOptions): Promise<GraphParts> {
   const { segments, rules, junctionCount } = network
   const adjacency = buildAdjacency(segments, junctionCount)
   const headOf = (link: number) => linkHead(segments, link)
+  flagEnclosedRoads(segments, adjacency)
   const allRules = [...rules, ...findUTurnRules(network, adjacency)]
   const automaton = buildAutomaton(allRules)
   const restricted = new Set(allRules.flatMap(({ links }) => links.slice(0, -1).map(headOf)))

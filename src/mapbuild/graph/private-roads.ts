@@ -1,4 +1,4 @@
-import { LINK_FLAG } from '../../routing/graph/graph.js'
+import { ENDS_ONLY } from '../../routing/graph/graph.js'
 import type { Segments } from '../network/segments.js'
 import { linkHead, linkTail } from './adjacency.js'
 
@@ -6,7 +6,7 @@ const NONE = -1
 const SEVERAL = -2
 
 /**
- * Finds the private links that could be part of a route through private roads.
+ * Finds the private links, and public ones that they enclose, that could be part of a route through them.
  *
  * A group of connected private roads that meets public ones at a single junction is a dead end: no route
  * passes through, so it needs no nodes of its own. Most private roads are such drives. The exception is a
@@ -31,7 +31,7 @@ export function findPrivateThroughRoads(
     if (linkSpeed[link] === 0) continue
     const tail = linkTail(segments, link)
     const head = linkHead(segments, link)
-    if ((linkFlags[link]! & LINK_FLAG.PRIVATE) === 0) {
+    if ((linkFlags[link]! & ENDS_ONLY) === 0) {
       touchesPublic[tail] = 1
       touchesPublic[head] = 1
     } else {
@@ -60,11 +60,11 @@ function findDoors(groupOf: Int32Array, touchesPublic: Uint8Array): Int32Array {
 }
 
 /**
- * Group of a junction, with path halving.
+ * Returns the group of a junction, with path halving.
  *
  * @see R. E. Tarjan, "Efficiency of a good but not linear set union algorithm", 1975
  */
-function findGroup(groupOf: Int32Array, junction: number): number {
+export function findGroup(groupOf: Int32Array, junction: number): number {
   let at = junction
   while (groupOf[at] !== at) {
     groupOf[at] = groupOf[groupOf[at]!]!

@@ -1,4 +1,4 @@
-import { LINK_FLAG } from '../../routing/graph/graph.js'
+import { ENDS_ONLY, LINK_FLAG } from '../../routing/graph/graph.js'
 import { createGrowing, filled, push } from '../arrays/growing.js'
 import type { Segments } from '../network/segments.js'
 import { type Adjacency, linkHead, linkTail } from './adjacency.js'
@@ -60,12 +60,12 @@ function linkGraph(
     firstOut[link] = head.length
     if (!adjacency.isOpen(link)) continue
     const memory = rules.next(ROOT, link)
-    const isPublic = (linkFlags[link]! & LINK_FLAG.PRIVATE) === 0
+    const isPublic = (linkFlags[link]! & ENDS_ONLY) === 0
     let isDeadEnd = true
     for (const next of adjacency.linksOut(linkHead(segments, link))) {
       if (next === (link ^ 1) || !rules.isAllowed(memory, next)) continue
       push(head, next)
-      if (!isPublic || (linkFlags[next]! & LINK_FLAG.PRIVATE) === 0) isDeadEnd = false
+      if (!isPublic || (linkFlags[next]! & ENDS_ONLY) === 0) isDeadEnd = false
     }
     if (!isDeadEnd || !adjacency.isOpen(link ^ 1)) continue
     mayTurn[link] = 1

@@ -1,5 +1,5 @@
 import FlatQueue from 'flatqueue'
-import { LINK_FLAG } from '../../routing/graph/graph.js'
+import { ENDS_ONLY } from '../../routing/graph/graph.js'
 import type { Segments } from '../network/segments.js'
 import type { TurnRule } from '../network/turn-rules.js'
 import { type Adjacency, linkHead } from './adjacency.js'
@@ -95,12 +95,12 @@ function cheapestWay(roads: Roads, { last, memory, target, risk }: Way, banned: 
     const link = state % linkCount
     if (link === target && state !== first) return readWay(parent, state, linkCount)
     const at = Math.floor(state / linkCount)
-    const isPublic = (segments.linkFlags[link]! & LINK_FLAG.PRIVATE) === 0
+    const isPublic = (segments.linkFlags[link]! & ENDS_ONLY) === 0
     for (const next of adjacency.linksOut(linkHead(segments, link))) {
       if (next === (link ^ 1) && banned.has(link)) continue
       if (!rules.isAllowed(at, next)) continue
       // a route on its way does not enter a private road
-      if (isPublic && next !== target && (segments.linkFlags[next]! & LINK_FLAG.PRIVATE) !== 0) continue
+      if (isPublic && next !== target && (segments.linkFlags[next]! & ENDS_ONLY) !== 0) continue
       const nextState = rules.next(at, next) * linkCount + next
       // the target is entered, not driven
       const nextMs = next === target ? stateMs : stateMs + linkMs(segments, next, risk)

@@ -102,7 +102,12 @@ export const LINK_FLAG = {
   NO_U_TURN: 16,
   /** leaves a dead end: who drives it from its beginning on has turned round there */
   AFTER_U_TURN: 32,
+  /** public, but reached or left over private roads only */
+  ENCLOSED: 64,
 } as const
+
+/** Flags of links that are for the ends of a route. */
+export const ENDS_ONLY = LINK_FLAG.PRIVATE | LINK_FLAG.ENCLOSED
 
 /** Returns true when a link leads straight back over the link before it, where traffic must not turn round. */
 export function isBannedUTurn(

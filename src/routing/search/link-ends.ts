@@ -1,5 +1,5 @@
 import { endPoint } from '../graph/geometry.js'
-import { type Graph, LINK_FLAG, NO_ARC } from '../graph/graph.js'
+import { ENDS_ONLY, type Graph, NO_ARC } from '../graph/graph.js'
 import type { RoadPoint, Snap } from '../graph/snap.js'
 import { arcTail, isBackward } from '../graph/topology.js'
 import { entryMs } from '../graph/turn-costs.js'
@@ -66,7 +66,7 @@ export function endsAfter(
   if (arrival === undefined) return { ...to, starts: from.starts, sources: from.sources }
   const { linkStartArc, linkFlags } = profile.graph
   const { link, point } = arrival
-  const isPrivate = (linkFlags[link]! & LINK_FLAG.PRIVATE) !== 0
+  const isPrivate = (linkFlags[link]! & ENDS_ONLY) !== 0
   // a route that was to end on a private road may leave it again, as one that begins there
   const starts = [isPrivate ? { link, point, arc: linkStartArc[link]! } : arrival]
   const back = linkStartArc[link ^ 1]!

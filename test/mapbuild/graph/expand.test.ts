@@ -106,6 +106,7 @@ t.test(
         const graph = await graphOfOsm(data)
         t.equal(verifyGraph(graph).join(), '')
         t.ok(hasRightMainFlags(graph), 'the main network is the largest one')
+        t.ok(hasRightEnclosedFlags(graph), 'public roads behind private ones')
         const oracle = createOracle(graph, rules)
         for (let start = 0; start < graph.segmentCount; start++) {
           const expected = oracle.costsFrom(start)
@@ -163,6 +164,52 @@ function hasRightMainFlags(graph: Graph): boolean {
 }
 
 /**
+ * Are the links flagged ENCLOSED those public ones that no public way joins to a largest public network in
+ * both directions, but a group of such links and private ones does?
+ */
+function hasRightEnclosedFlags(graph: Graph): boolean {
+  const links = [...graph.linkSpeed.keys()].filter((link) => (graph.linkSpeed[link] ?? 0) > 0)
+  const headOf = (link: number) => ((link & 1) === 0 ? graph.segmentHead : graph.segmentTail)[link >>> 1] ?? 0
+  const tailOf = (link: number) => headOf(link ^ 1)
+  const hasFlag = (link: number, flag: number) => ((graph.linkFlags[link] ?? 0) & flag) !== 0
+  const isPublic = (link: number) => !hasFlag(link, LINK_FLAG.PRIVATE)
+  const junctions = [...Array(graph.junctionCount).keys()]
+  const reach = junctions.map((start) => {
+    const reached = new Set([start])
+    for (const junction of reached) {
+      for (const link of links) if (isPublic(link) && tailOf(link) === junction) reached.add(headOf(link))
+    }
+    return reached
+  })
+  const leads = (from: number, to: number) => reach[from]?.has(to) === true
+  const groups = junctions.map((one) => junctions.filter((other) => leads(one, other) && leads(other, one)))
+  const most = Math.max(...groups.map((group) => group.length))
+  const flagged = links.filter((link) => hasFlag(link, LINK_FLAG.ENCLOSED))
+  return groups
+    .filter((group) => group.length === most)
+    .some(([member = 0]) => {
+      const isOuter = (link: number) =>
+        isPublic(link) && leads(member, tailOf(link)) && leads(headOf(link), member)
+      const inner = links.filter((link) => !isOuter(link))
+      const isEnclosed = (link: number) => {
+        const group = new Set([tailOf(link)])
+        for (const junction of group) {
+          for (const other of inner) {
+            if (tailOf(other) === junction) group.add(headOf(other))
+            if (headOf(other) === junction) group.add(tailOf(other))
+          }
+        }
+        const touches = (other: number) => group.has(tailOf(other)) || group.has(headOf(other))
+        return (
+          links.some((other) => isOuter(other) && touches(other)) &&
+          inner.some((other) => !isPublic(other) && touches(other))
+        )
+      }
+      return inner.filter((link) => isPublic(link) && isEnclosed(link)).join() === flagged.join()
+    })
+}
+
+/**
  * Cheapest cost from the middle of a segment to every other, by the arcs; half segments are left out of the
  * sum. A state is the arc driven last, which tells U-turns.
  */
@@ -198,7 +245,8 @@ function createOracle(graph: Graph, rules: Town['rules']) {
   const linkCount = graph.segmentCount * 2
   const endOf = (link: number) => ((link & 1) === 0 ? graph.segmentHead : graph.segmentTail)[link >>> 1] ?? 0
   const isOpen = (link: number) => (graph.linkSpeed[link] ?? 0) > 0
-  const isPrivate = (link: number) => ((graph.linkFlags[link] ?? 0) & 2) !== 0
+  // private, or enclosed by private roads
+  const isPrivate = (link: number) => ((graph.linkFlags[link] ?? 0) & (2 | 64)) !== 0
   const links = Array.from({ length: linkCount }, (_, link) => link).filter(isOpen)
   const linksFrom = new Map<number, number[]>()
   for (const link of links) linksFrom.set(endOf(link ^ 1), [...(linksFrom.get(endOf(link ^ 1)) ?? []), link])
