@@ -25,7 +25,7 @@ const RECOVERY_S = 10
 /** Times that are allowed with --strict, 99th percentile. */
 const HEALTH_MS = 50
 const CALLS_MS = 250
-/** The attackers' share of the processor belongs to other machines; here they give way. */
+/** The attackers' share of the processor belongs to other machines; here they give way to this program. */
 const ATTACKER_NICE = 10
 
 const options = readOptions()
@@ -133,7 +133,7 @@ async function strike(attack) {
   const attacker = fork(new URL('attacker.mjs', import.meta.url), [
     JSON.stringify({ name: attack.name, facts: attackerFacts }),
   ])
-  os.setPriority(attacker.pid, ATTACKER_NICE)
+  os.setPriority(attacker.pid, Math.min(19, os.getPriority() + ATTACKER_NICE))
   const watch = watchMemory()
   logBytes = 0
   await sleep(Math.max(seconds, options.short ? 0 : (attack.seconds ?? 0)) * 1000)

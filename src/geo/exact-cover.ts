@@ -10,13 +10,19 @@ import { KIND, type Shape } from './shape.js'
  *
  * Cost: some microseconds for each pair of edges that meet. Callers try everything cheaper first.
  *
+ * @param throwIfEnded called at each edge; what it throws ends the work
  * @returns `border` when covered, but with no piece inside the cover (lines along the border of an area)
  */
-export function coversEdges(cover: Shape, covered: Shape): 'no' | 'border' | 'inside' {
+export function coversEdges(
+  cover: Shape,
+  covered: Shape,
+  throwIfEnded: () => void,
+): 'no' | 'border' | 'inside' {
   // one scale for both, so that their integers can be compared
   const scale = scaleOf(cover, covered)
   let isInside = false
   for (const edge of edgesNear(covered, covered)) {
+    throwIfEnded()
     const pieces = piecesOf(edge, cover, covered, scale)
     for (const middle of pieces) {
       const over = sidesAt(cover, middle, scale)
@@ -29,14 +35,15 @@ export function coversEdges(cover: Shape, covered: Shape): 'no' | 'border' | 'in
       isInside ||= edge.isRing ? under.sides !== 0 : over.isInsidePolygon || over.isOnLine
     }
   }
-  return ringsLeaveNoGap(cover, covered, scale) ? (isInside ? 'inside' : 'border') : 'no'
+  return ringsLeaveNoGap(cover, covered, scale, throwIfEnded) ? (isInside ? 'inside' : 'border') : 'no'
 }
 
 /** Checks the rings of the cover that run through the covered: both sides must be covered there. */
-function ringsLeaveNoGap(cover: Shape, covered: Shape, scale: Scale): boolean {
+function ringsLeaveNoGap(cover: Shape, covered: Shape, scale: Scale, throwIfEnded: () => void): boolean {
   // points and lines have no inside through which a ring of the cover could run
   if (covered.polygonCount === 0) return true
   for (const edge of edgesNear(cover, covered)) {
+    throwIfEnded()
     if (!edge.isRing) continue
     for (const middle of piecesOf(edge, cover, covered, scale)) {
       const under = sidesAt(covered, middle, scale)
@@ -266,16 +273,25 @@ function sign(value: bigint): number {
 
 /** Surroundings of a point in a shape. The point must not be an end or crossing of edges. */
 function sidesAt(shape: Shape, middle: Middle, scale: Scale): Sides {
-  const { kind, skip, nodeCount } = shape
+  const { box, kind, skip, nodeCount } = shape
+  const { x, y, tolerance } = middle
   let sides = 0
   let isOnEdge = false
   let isOnLine = false
   let isInsidePolygon = false
-  for (let node = 0; node < nodeCount; node = kind[node] === KIND.GROUP ? node + 1 : skip[node]!) {
-    if (kind[node] !== KIND.POLYGON && kind[node] !== KIND.LINE) continue
-    const { crossings, on } = countAround(shape, node, middle, scale)
+  for (let node = 0; node < nodeCount; ) {
+    const [part, at] = [node, node * 4]
+    // a part whose box is apart has neither area nor edges there
+    const isApart =
+      x + tolerance < box[at]! ||
+      x - tolerance > box[at + 2]! ||
+      y + tolerance < box[at + 1]! ||
+      y - tolerance > box[at + 3]!
+    node = kind[part] === KIND.GROUP && !isApart ? part + 1 : skip[part]!
+    if (isApart || (kind[part] !== KIND.POLYGON && kind[part] !== KIND.LINE)) continue
+    const { crossings, on } = countAround(shape, part, middle, scale)
     isOnEdge ||= on > 0
-    if (kind[node] === KIND.LINE) {
+    if (kind[part] === KIND.LINE) {
       isOnLine ||= on > 0
       continue
     }
@@ -304,6 +320,13 @@ function countAround(
   while (node < end) {
     const at = node * 4
     if (y + tolerance < box[at + 1]! || y - tolerance > box[at + 3]! || x - tolerance > box[at + 2]!) {
+      node = skip[node]!
+      continue
+    }
+    // a run to the east crosses the ray an odd number of times when its ends lie on different sides of it
+    const [from, to] = [xy[first[node]! * 2 + 1]!, xy[last[node]! * 2 + 1]!]
+    if (x + tolerance < box[at]! && Math.abs(from - y) > tolerance && Math.abs(to - y) > tolerance) {
+      crossings += Number(from > y !== to > y)
       node = skip[node]!
       continue
     }

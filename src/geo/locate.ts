@@ -3,6 +3,12 @@ import { type Area, isRing, type Ring } from './ring.js'
 import { isOnSegment, segmentsTouch } from './segments.js'
 import { KIND, type Shape } from './shape.js'
 
+/** Work of searches in trees of boxes, which ends when it is used up. */
+export interface Effort {
+  /** nodes that may still be visited; below 0 when more were */
+  left: number
+}
+
 /** Results of `locateInAreas`. */
 export const OUTSIDE = -1
 const ON_BORDER = 0
@@ -16,16 +22,17 @@ export const INSIDE = 1
  *
  * @returns INSIDE when inside any polygon, 0 when only on the border of some, else OUTSIDE
  */
-export function locateInAreas(shape: Shape, x: number, y: number): number {
+export function locateInAreas(shape: Shape, x: number, y: number, effort?: Effort): number {
   const { box, skip, kind, nodeCount } = shape
   let best = OUTSIDE
   let node = 0
   while (node < nodeCount) {
+    if (effort !== undefined) effort.left--
     const what = kind[node]!
     const at = node * 4
     const isNear = x >= box[at]! && x <= box[at + 2]! && y >= box[at + 1]! && y <= box[at + 3]!
     if (isNear && what === KIND.POLYGON) {
-      const place = locateInPolygon(shape, node, x, y)
+      const place = locateInPolygon(shape, node, x, y, effort)
       if (place === INSIDE) return INSIDE
       if (place > best) best = place
     }
@@ -57,10 +64,11 @@ export function isInAreaHalfOpen(area: Area, x: number, y: number): boolean {
 /**
  * Returns true when a point is on a point or line of a shape, or inside or on the border of an area. Exact.
  */
-export function touchesPoint(shape: Shape, x: number, y: number): boolean {
+export function touchesPoint(shape: Shape, x: number, y: number, effort?: Effort): boolean {
   const { box, skip, kind, first, last, xy, nodeCount } = shape
   let node = 0
   while (node < nodeCount) {
+    if (effort !== undefined) effort.left--
     const at = node * 4
     if (!(x >= box[at]! && x <= box[at + 2]! && y >= box[at + 1]! && y <= box[at + 3]!)) {
       node = skip[node]!
@@ -69,7 +77,7 @@ export function touchesPoint(shape: Shape, x: number, y: number): boolean {
     const what = kind[node]!
     if (what === KIND.POINT) return true // its box is the point
     if (what === KIND.POLYGON) {
-      if (locateInPolygon(shape, node, x, y) !== OUTSIDE) return true
+      if (locateInPolygon(shape, node, x, y, effort) !== OUTSIDE) return true
       node = skip[node]!
       continue
     }
@@ -86,7 +94,14 @@ export function touchesPoint(shape: Shape, x: number, y: number): boolean {
  * Returns true when a closed segment touches a point, a line or a border of a shape; false when it lies
  * wholly inside an area. Exact.
  */
-export function touchesSegment(shape: Shape, ax: number, ay: number, bx: number, by: number): boolean {
+export function touchesSegment(
+  shape: Shape,
+  ax: number,
+  ay: number,
+  bx: number,
+  by: number,
+  effort?: Effort,
+): boolean {
   const { box, skip, kind, first, last, xy, nodeCount } = shape
   const west = Math.min(ax, bx)
   const east = Math.max(ax, bx)
@@ -94,6 +109,7 @@ export function touchesSegment(shape: Shape, ax: number, ay: number, bx: number,
   const north = Math.max(ay, by)
   let node = 0
   while (node < nodeCount) {
+    if (effort !== undefined) effort.left--
     const at = node * 4
     if (!(west <= box[at + 2]! && east >= box[at]! && south <= box[at + 3]! && north >= box[at + 1]!)) {
       node = skip[node]!
@@ -112,8 +128,8 @@ export function touchesSegment(shape: Shape, ax: number, ay: number, bx: number,
 }
 
 /** Locates a point relative to one polygon. @param polygon node of kind POLYGON */
-function locateInPolygon(shape: Shape, polygon: number, x: number, y: number): number {
-  const crossings = crossingsEast(shape, polygon, x, y)
+function locateInPolygon(shape: Shape, polygon: number, x: number, y: number, effort?: Effort): number {
+  const crossings = crossingsEast(shape, polygon, x, y, effort)
   if (crossings >= BORDER) return ON_BORDER
   return (crossings & 1) === 1 ? INSIDE : OUTSIDE
 }
@@ -131,13 +147,14 @@ const BORDER = 0x40000000
  * @param polygon node of kind POLYGON
  * @returns parity of the count in the lowest bit; BORDER is set when the point is on a ring
  */
-function crossingsEast(shape: Shape, polygon: number, x: number, y: number): number {
+function crossingsEast(shape: Shape, polygon: number, x: number, y: number, effort?: Effort): number {
   const { box, skip, kind, first, last, xy } = shape
   const end = skip[polygon]!
   let crossings = 0
   let border = 0
   let node = polygon + 1
   while (node < end) {
+    if (effort !== undefined) effort.left--
     const at = node * 4
     if (y < box[at + 1]! || y > box[at + 3]! || x > box[at + 2]!) {
       node = skip[node]!

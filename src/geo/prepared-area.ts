@@ -15,12 +15,16 @@ export interface PreparedArea {
   readonly bbox: Bbox | undefined
   readonly geometry: Geometry
   intersectsGeometry(geometry: Geometry): boolean
-  /** Does the same for WKB as `encodeWkb` writes it; false when it cannot be read. */
-  intersectsWkb(wkb: Uint8Array): boolean
+  /**
+   * Does the same for WKB as `encodeWkb` writes it; false when it cannot be read.
+   *
+   * @param throwIfEnded called now and then while a large geometry is compared
+   */
+  intersectsWkb(wkb: Uint8Array, throwIfEnded?: () => void): boolean
   intersectsPoint(x: number, y: number): boolean
   /** Returns true when the other geometry is within this one (ST_Within of PostGIS). */
   containsGeometry(geometry: Geometry): boolean
-  containsWkb(wkb: Uint8Array): boolean
+  containsWkb(wkb: Uint8Array, throwIfEnded?: () => void): boolean
 }
 
 /** Prepares a geometry. Cost: linear in its positions, plus a sort of its parts. */
@@ -31,23 +35,28 @@ export function prepareArea(geometry: Geometry): PreparedArea {
     bbox: shape.bbox,
     geometry,
     intersectsGeometry: (other) => shapesIntersect(shape, shapeOf(other)),
-    intersectsWkb: (wkb) => intersectsWkb(shape, wkb, readDouble),
+    intersectsWkb: (wkb, throwIfEnded) => intersectsWkb(shape, wkb, readDouble, throwIfEnded),
     intersectsPoint: (x, y) => touchesPoint(shape, x, y),
     containsGeometry: (other) => isWithinShape(shapeOf(other), shape),
-    containsWkb(wkb) {
+    containsWkb(wkb, throwIfEnded) {
       const other = decodeWkb(wkb)
-      return !isFault(other) && isWithinShape(shapeOf(other), shape)
+      return !isFault(other) && isWithinShape(shapeOf(other), shape, throwIfEnded)
     },
   }
 }
 
 const POINT_BYTES = 21
 
-function intersectsWkb(shape: Shape, wkb: Uint8Array, readDouble: DoubleReader): boolean {
+function intersectsWkb(
+  shape: Shape,
+  wkb: Uint8Array,
+  readDouble: DoubleReader,
+  throwIfEnded: (() => void) | undefined,
+): boolean {
   if (wkb.length === POINT_BYTES && wkb[0] === 1 && wkb[1] === 1 && wkb[2] === 0)
     return touchesPoint(shape, readDouble(wkb, 5), readDouble(wkb, 13))
   const geometry = decodeWkb(wkb)
-  return !isFault(geometry) && shapesIntersect(shape, shapeOf(geometry))
+  return !isFault(geometry) && shapesIntersect(shape, shapeOf(geometry), throwIfEnded)
 }
 
 /** Reads a little-endian double. */

@@ -3,7 +3,14 @@ import { defineMethod } from '../../rpc/define-method.js'
 import { rawJson, textResult } from '../../rpc/result.js'
 import { readPeriod } from '../period.js'
 import type { MapContext } from './context.js'
-import { EVENTDATA_READ, type EventdataRead, eventsText, hasSmallArea, wholeQuery } from './reads.js'
+import {
+  EVENTDATA_READ,
+  type EventdataRead,
+  eventsText,
+  hasSmallArea,
+  toThread,
+  wholeQuery,
+} from './reads.js'
 import { EventdataParams, EventdataResult } from './schema.js'
 
 export const eventdata = defineMethod({
@@ -20,7 +27,9 @@ export const eventdata = defineMethod({
     const read = readOf(params, context)
     const small = hasSmallArea(read) ? await smallReads?.read(read.table, wholeQuery(read)) : undefined
     if (small !== undefined) return rawJson(eventsText(small.table, small.rows))
-    return textResult((await readers.read(EVENTDATA_READ, read, { signal, owner: caller.keyId })).text)
+    return textResult(
+      (await readers.read(EVENTDATA_READ, toThread(read), { signal, owner: caller.keyId })).text,
+    )
   },
 })
 

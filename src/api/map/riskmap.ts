@@ -2,7 +2,7 @@ import { defineMethod } from '../../rpc/define-method.js'
 import { textResult } from '../../rpc/result.js'
 import { readPeriodFrom } from '../period.js'
 import type { MapContext } from './context.js'
-import { RISKMAP_READ, type RiskmapRead } from './reads.js'
+import { RISKMAP_READ, type RiskmapRead, toThread } from './reads.js'
 import { RiskmapParams, RiskmapResult } from './schema.js'
 
 /** Length of a period without an end: one second. */
@@ -26,6 +26,8 @@ export const riskmap = defineMethod({
       themes,
       ...(degree === undefined ? {} : { degree }),
     }
-    return textResult((await readers.read(RISKMAP_READ, read, { signal, owner: caller.keyId })).text)
+    return textResult(
+      (await readers.read(RISKMAP_READ, toThread(read), { signal, owner: caller.keyId })).text,
+    )
   },
 })

@@ -40,18 +40,19 @@ export function addSqlFunctions(db: Db): void {
     if (area === undefined) throw new Error(`no area has the handle ${handle}`)
     return area
   }
+  const throwIfEnded = () => registry.throwIfEnded()
   const spatial =
     (test: (area: PreparedArea, wkb: Uint8Array) => boolean) => (wkb: unknown, handle: unknown) => {
-      registry.throwIfEnded()
+      throwIfEnded()
       return wkb instanceof Uint8Array ? Number(test(areaOf(Number(handle)), wkb)) : null
     }
   db.function(
     'geo_intersects',
-    spatial((area, wkb) => area.intersectsWkb(wkb)),
+    spatial((area, wkb) => area.intersectsWkb(wkb, throwIfEnded)),
   )
   db.function(
     'geo_within',
-    spatial((area, wkb) => area.containsWkb(wkb)),
+    spatial((area, wkb) => area.containsWkb(wkb, throwIfEnded)),
   )
   const like = (isAll: boolean) => (text: unknown, patterns: unknown) =>
     typeof text === 'string' ? Number(isLike(registry, text, String(patterns), isAll)) : null

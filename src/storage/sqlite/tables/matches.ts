@@ -215,14 +215,15 @@ function idsBetween(ids: RowIds, { afterId = 0, beforeId = Infinity }: TableQuer
 
 /**
  * Returns the test of a row by the exact area: the index holds boxes in single precision only. A test of a
- * large geometry takes as long as many rows, so the guard of the connection is asked before each.
+ * large geometry takes as long as many rows, so the guard of the connection is asked before and during each.
  */
 function areaTest(db: Db, { query }: QueryPlan): (row: MatchRow) => boolean {
   const { area, isNowhereIn = false } = query
   if (area === undefined) return () => true
+  const throwIfEnded = () => checkGuard(db)
   return ([, wkb]) => {
-    checkGuard(db)
-    return wkb === null ? isNowhereIn : area.intersectsWkb(wkb)
+    throwIfEnded()
+    return wkb === null ? isNowhereIn : area.intersectsWkb(wkb, throwIfEnded)
   }
 }
 
