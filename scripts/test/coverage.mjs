@@ -4,13 +4,16 @@
 // only what the last run left in the folder named by NODE_V8_COVERAGE is read. The built program, which some
 // tests start, is not counted.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { Report } from 'c8'
 
 /** Where processes and threads leave what they ran. */
 const RAW = path.resolve(process.env.NODE_V8_COVERAGE ?? 'build/coverage/raw')
 const REPORT = 'build/coverage'
+/** Bundle of the worker threads; its map lies beside it. */
+const WORKER = path.resolve('build/test/worker.cjs')
 /** Comment that gives the reason why no test takes a branch. */
 const NO_TEST = /\bno test: \S/
 
@@ -26,12 +29,15 @@ if (!words.includes('--report')) {
     spawnSync(process.execPath, ['scripts/test/main.mjs', '-Rterse'], { stdio: 'inherit', env }).status ?? 1
 }
 if (existsSync(RAW) && readdirSync(RAW).length > 0) {
+  keepSources()
+  nameMap()
   await new Report({
     tempDirectory: RAW,
     reportsDirectory: REPORT,
     reporter: ['json'],
     include: ['src/**'],
     exclude: [],
+    excludeAfterRemap: true, // the bundle of the threads is none of the sources, what it was made of is
     excludeNodeModules: true,
     mergeAsync: true,
     allowExternal: false,
@@ -42,6 +48,34 @@ if (existsSync(RAW) && readdirSync(RAW).length > 0) {
   status = 1
 }
 process.exitCode = status
+
+/**
+ * Removes what is not reported from the raw files: tests, packages, built programs. Merging all of it takes
+ * many times as long.
+ */
+function keepSources() {
+  const sources = `${pathToFileURL('src').href}/`
+  const worker = pathToFileURL(WORKER).href
+  for (const name of readdirSync(RAW)) {
+    const file = path.join(RAW, name)
+    const { result = [] } = JSON.parse(readFileSync(file, 'utf8'))
+    const kept = result.filter(({ url }) => url === worker || url.startsWith(sources))
+    if (kept.length === 0) rmSync(file)
+    else writeFileSync(file, JSON.stringify({ result: kept }))
+  }
+}
+
+/** Adds the map of the bundle that worker threads of tests run: it does not name its map itself. */
+function nameMap() {
+  if (!existsSync(`${WORKER}.map`)) return
+  const lineLengths = readFileSync(WORKER, 'utf8')
+    .split('\n')
+    .map((line) => line.length)
+  const data = JSON.parse(readFileSync(`${WORKER}.map`, 'utf8'))
+  data.sources = data.sources.map((source) => path.resolve(path.dirname(WORKER), source))
+  const cache = { [pathToFileURL(WORKER).href]: { lineLengths, data } }
+  writeFileSync(path.join(RAW, 'map.json'), JSON.stringify({ result: [], 'source-map-cache': cache }))
+}
 
 function print(report) {
   const files = Object.values(report)
