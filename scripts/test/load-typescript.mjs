@@ -40,6 +40,24 @@ registerHooks({
   },
 })
 
+startPrograms()
+
+/**
+ * Starts the programs of a test as they are. tap would load its modules into each Node among them, and Node
+ * the recording of coverage, which counts the sources alone. Nor are maps of packages read: the lines of the
+ * sources are their own.
+ */
+function startPrograms() {
+  process.setSourceMapsEnabled(false)
+  const spawning = globalThis[Symbol.for('process-on-spawn@*:singletonId')]
+  if (spawning === undefined) return // not started by tap
+  spawning.listeners = [
+    ({ env }) => {
+      delete env.NODE_V8_COVERAGE
+    },
+  ]
+}
+
 const files = new Map()
 
 function isFile(url) {
