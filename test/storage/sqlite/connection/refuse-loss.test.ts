@@ -4,6 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { layoutOf } from '../../../../src/files/layout.js'
 import { openDataDb } from '../../../../src/storage/sqlite/connection/data-db.js'
+import { tracesOf } from '../../../../src/storage/sqlite/connection/refuse-loss.js'
 import { putModel } from '../../../support/models.js'
 import { cli, printed, startCli } from '../../../support/run-cli.js'
 import { startGateway } from '../../../support/start-gateway.js'
@@ -129,4 +130,18 @@ t.test('loss: a bulk load beside a removed data.db does not make a new one', asy
   const { openBulkWriter } = await import('../../../../src/storage/sqlite/connection/data-db.js')
   t.throws(() => openBulkWriter(layout.dataDb, 1_000_000), /data\.db is missing, but/)
   data.close()
+})
+
+t.test('loss: unfinished uploads and an unreadable data.db show a lost state.db', async (t) => {
+  const dir = t.testdir({ parts: { 'x.lock': '' }, models: { ab: {}, tmp: { x: '' } } })
+  t.same(tracesOf(dir, 'state.db', false), [], 'folders of bytes without bytes are no sign')
+  writeFileSync(path.join(dir, 'parts/x.part'), '')
+  t.same(tracesOf(dir, 'state.db', false), ['unfinished uploads'])
+  writeFileSync(path.join(dir, 'data.db'), 'no database')
+  t.same(tracesOf(dir, 'state.db', false), ['data.db', 'unfinished uploads'])
+})
+
+t.test('loss: a state.db that cannot be read says nothing about data.db', async (t) => {
+  const dir = t.testdir({ 'state.db': 'no database', files: { quarantine: {} } })
+  t.same(tracesOf(dir, 'data.db', false), ['the files of table columns'])
 })

@@ -105,6 +105,30 @@ t.test('snapshot: a large database is copied whole, also at a limited rate', asy
   t.same(copy.prepare('SELECT pad FROM n').pluck().get(), pad)
 })
 
+t.test('snapshot: under a limit a step is a tenth of a second, and the thread sleeps between', async (t) => {
+  const file = path.join(t.testdir(), 'data.db')
+  const db = openDatabase(file, SCHEMA)
+  db.exec('INSERT INTO n (pad) VALUES (randomblob(1000000))')
+  const pages = Number(db.pragma('page_count', { simple: true }))
+  const pageBytes = Number(db.pragma('page_size', { simple: true }))
+  db.close()
+  const copy = async (bytesPerSecond: number) => {
+    const seen: number[] = []
+    const from = performance.now()
+    await copyDatabases([{ from: file, to: `${file}.${bytesPerSecond}` }], {
+      bytesPerSecond,
+      onProgress: (done) => seen.push(done / pageBytes),
+    })
+    return { seen, tookMs: performance.now() - from }
+  }
+  const limited = await copy(1000 * pageBytes)
+  const steps = limited.seen.slice(1).map((done, i) => done - (limited.seen[i] ?? 0))
+  t.ok(Math.max(...steps) <= 100, `${steps} pages`)
+  const slept = Math.max(...limited.seen) // ms: a page each
+  t.ok(limited.tookMs >= slept - 1, 'no faster than the limit')
+  t.ok((await copy(0)).seen.length < limited.seen.length, `${pages} pages in larger steps without`)
+})
+
 t.test('snapshot: of several databases one is missing: nothing is copied, and no lock is left', async (t) => {
   const dir = t.testdir()
   const file = path.join(dir, 'a.db')
