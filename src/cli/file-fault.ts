@@ -19,7 +19,7 @@ export function fileFault(error: unknown, file: string): Error {
 }
 
 /** Checks an output file before the work is done. @throws Error when its folder does not exist */
-export function checkFolder(file: string): void {
+export function checkFolder(file: string, option = '--output'): void {
   const folder = path.dirname(file)
-  if (!existsSync(folder)) throw new Error(`--output: the folder ${folder} does not exist: create it first`)
+  if (!existsSync(folder)) throw new Error(`${option}: the folder ${folder} does not exist: create it first`)
 }

@@ -3,7 +3,7 @@ import { AppError } from '../errors.js'
 import type { MultiPolygon, Polygon } from '../geo/types.js'
 import { coordinatesOf, rankSteps } from '../routing/cch/order.js'
 import type { Coordinates } from '../routing/cch/separator.js'
-import type { GraphMeta } from '../routing/graph/graph.js'
+import { type GraphMeta, LINK_FLAG } from '../routing/graph/graph.js'
 import { openExtract } from './extract/blobs.js'
 import { type Adjacency, buildAdjacency, linkHead } from './graph/adjacency.js'
 import { buildAutomaton } from './graph/automaton.js'
@@ -20,6 +20,7 @@ import { makeNetwork, type RoadNetwork } from './network/network.js'
 import type { TurnRule } from './network/turn-rules.js'
 import type { ProfileName } from './profile/profile.js'
 import { findProfile } from './profile/profiles.js'
+import { createTally, type OnLeftOut, type Tally } from './roads/left-out.js'
 import { readRoads } from './roads/read-roads.js'
 
 /** Input of `buildMap`. */
@@ -38,6 +39,8 @@ export interface BuildOptions {
   readonly attribution?: string
   readonly licence?: string
   readonly onProgress?: ((stage: BuildStage, done: number, total: number) => void) | undefined
+  /** called for each object that is left out */
+  readonly onLeftOut?: OnLeftOut | undefined
   /** stops the build between two blobs or two stages */
   readonly signal?: AbortSignal | undefined
 }
@@ -68,7 +71,8 @@ const BUILD_STAGES = 6
  */
 export async function buildMap(options: BuildOptions): Promise<GraphParts> {
   const stages = createStages(options)
-  const { network, meta } = await readNetwork(options, stages)
+  const tally = createTally(options.onLeftOut)
+  const { network, meta } = await readNetwork(options, tally, stages)
   const { segments, rules, junctionCount } = network
   const adjacency = buildAdjacency(segments, junctionCount)
   const headOf = (link: number) => linkHead(segments, link)
@@ -81,6 +85,7 @@ export async function buildMap(options: BuildOptions): Promise<GraphParts> {
   const expansion = expandNodes(segments, adjacency, automaton, isPrivate)
   await stages.next()
   const main = flagMainNetwork(expansion, segments.linkFlags)
+  tallyCutOff(network, tally)
   await stages.next()
   const { junctionLngE7, junctionLatE7 } = network
   const sites = coordinatesOf({ ...expansion, junctionLngE7, junctionLatE7 }, meta.bbox)
@@ -117,6 +122,21 @@ function findUTurnRules({ segments, rules: turnRules }: RoadNetwork, adjacency: 
   const banned = findTurnsNearRules(adjacency, (link) => linkHead(segments, link), turnRules, mayTurn)
   banUsefulUTurns({ segments, adjacency, rules, mayTurn }, turnRules, banned)
   return uTurnRules(banned)
+}
+
+/** Counts the segments outside the main network, and lists their ways, each once for a run of its pieces. */
+function tallyCutOff({ segments, pieceWayId }: RoadNetwork, tally: Tally): void {
+  const isCutOff = (segment: number) =>
+    ((segments.linkFlags[segment * 2]! | segments.linkFlags[segment * 2 + 1]!) & LINK_FLAG.MAIN) === 0
+  for (let segment = 0; segment < segments.count; segment++) {
+    if (isCutOff(segment)) tally.count('segmentsCutOff')
+  }
+  let last = -1
+  for (const [piece, id] of pieceWayId.entries()) {
+    if (id === last || !isCutOff(segments.pieceLink[piece]! >>> 1)) continue
+    last = id
+    tally.list('segmentsCutOff', id)
+  }
 }
 
 /** Reports of progress. Each ends with a pause, and throws when the signal is aborted. */
@@ -180,12 +200,13 @@ async function runOrder(expansion: Expansion, sites: Coordinates, stages: Stages
 /** Reads the extract into a network. Everything else that was read is garbage when this returns. */
 async function readNetwork(
   options: BuildOptions,
+  tally: Tally,
   stages: Stages,
 ): Promise<{ network: RoadNetwork; meta: GraphMeta }> {
   const profile = findProfile(options.profile)
   const extract = openExtract(options.input)
   try {
-    const roads = await readRoads(extract, profile, options.country, stages.onBytes)
+    const roads = await readRoads(extract, profile, options.country, tally, stages.onBytes)
     await stages.next()
     const network = await makeNetwork(roads, options.area, stages.next)
     if (network === undefined) {
@@ -210,7 +231,7 @@ async function readNetwork(
       licence: options.licence ?? LICENCE,
       area: (options.area ?? network.outline.polygon(AREA_MARGIN_M)) as GraphMeta['area'],
       bbox: network.outline.bbox(),
-      counts: roads.counts,
+      counts: tally.counts,
     }
     return { network, meta }
   } finally {

@@ -9,6 +9,7 @@ import { buildAutomaton } from '../../src/mapbuild/graph/automaton.js'
 import { expandNodes } from '../../src/mapbuild/graph/expand.js'
 import { makeNetwork } from '../../src/mapbuild/network/network.js'
 import { findProfile } from '../../src/mapbuild/profile/profiles.js'
+import { createTally } from '../../src/mapbuild/roads/left-out.js'
 import { NODE_STATE, type RoadData, readRoads } from '../../src/mapbuild/roads/read-roads.js'
 import { EXTRACTS, missingExtracts } from '../support/osm-fixture.js'
 
@@ -69,7 +70,7 @@ for (const [name, profile] of [
     async (t) => {
       const extract = openExtract(path.join(EXTRACTS, name))
       t.teardown(() => extract.close())
-      const read = await readRoads(extract, findProfile(profile), null, () => undefined)
+      const read = await readRoads(extract, findProfile(profile), null, createTally(), () => undefined)
       // restrictions and private roads have an oracle of their own
       const roads: RoadData = { ...read, restrictions: [] }
       const refs = roads.refs.slice()

@@ -9,6 +9,7 @@ import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } f
 import { createProgress } from '../progress.js'
 import { readSettings } from '../settings.js'
 import { readAreaFile } from './area-file.js'
+import { createLeftOutReport, type LeftOutReport, leftOutLines } from './left-out-report.js'
 import { countsOf, group, megabytes } from './map-facts.js'
 
 /** Options of `map build`. */
@@ -17,6 +18,7 @@ export interface BuildFlags extends GlobalOptions {
   profile: ProfileName
   area?: string
   country?: string
+  report?: string
 }
 
 /** Part of the progress bar of each stage, by the time that it takes. */
@@ -40,6 +42,7 @@ export async function runMapBuild(
   const { dataDir, config } = readSettings(flags, deps)
   const { input, output, name, mapsDir } = findFiles(extract, flags, dataDir, deps)
   const area = flags.area === undefined ? undefined : readAreaFile(path.resolve(deps.cwd, flags.area))
+  const leftOut = openReport(flags, deps)
   const progress = createProgress(io.stderr)
   const stop = new AbortController()
   const stopListening = deps.onSignal('SIGINT', () => stop.abort(new Error('stopped; nothing was written')))
@@ -51,6 +54,7 @@ export async function runMapBuild(
       area,
       name,
       builtBy: `fieldgate ${deps.version}`,
+      onLeftOut: leftOut?.add,
       signal: stop.signal,
       onProgress: (stage, done, total) => progress.show(share(stage, done / total), stage),
     }).catch((error: unknown) => {
@@ -59,6 +63,7 @@ export async function runMapBuild(
     progress.show(1, 'writing')
     if (flags.output === undefined) mkdirSync(mapsDir, { recursive: true, mode: 0o700 })
     const bytes = writeGraphFile(output, parts)
+    leftOut?.finish()
     progress.clear()
     const seconds = (performance.now() - startedAt) / 1000
     report(io, flags, { output, bytes, seconds, parts })
@@ -67,6 +72,9 @@ export async function runMapBuild(
         `fieldgate: the map is larger than routing.maxMapBytes (${config.routing.maxMapBytes}); raise this setting to serve it\n`,
       )
     }
+  } catch (error) {
+    leftOut?.abandon()
+    throw error
   } finally {
     progress.clear()
     stopListening()
@@ -84,7 +92,15 @@ function findFiles(extract: string, flags: BuildFlags, dataDir: string, deps: Cl
   return { input, output, name, mapsDir }
 }
 
-/** Prints the size of the new map and the cost of the build. */
+/** Opens the file of `--report`. */
+function openReport({ report }: BuildFlags, deps: CliDeps): LeftOutReport | undefined {
+  if (report === undefined) return undefined
+  const file = path.resolve(deps.cwd, report)
+  checkFolder(file, '--report')
+  return createLeftOutReport(file)
+}
+
+/** Prints the size of the new map, the cost of the build, and what it left out. */
 function report(
   io: CliIo,
   flags: BuildFlags,
@@ -101,6 +117,8 @@ function report(
     `${output}: ${group(counts.junctions)} junctions, ${group(counts.segments)} segments, ${group(counts.nodes)} nodes, ${group(counts.arcs)} arcs, ${megabytes(bytes)} MB\n` +
       `built in ${seconds.toFixed(1)} s, peak memory ${Math.round(peakRssBytes / 1e6)} MB\n`,
   )
+  const lines = leftOutLines(parts.meta.counts)
+  if (lines.length > 0) io.stdout.write(`left out:\n${lines.map((line) => `  ${line}\n`).join('')}`)
 }
 
 /** Name of a map: `porto` for `/x/porto.osm.pbf` and `/y/porto.graph`. */

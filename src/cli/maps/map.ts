@@ -9,6 +9,8 @@ import type { Graph } from '../../routing/graph/graph.js'
 import { fileFault } from '../file-fault.js'
 import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson } from '../io.js'
 import { readSettings } from '../settings.js'
+import { type ComparedMaps, compareBuilds, comparisonLines } from './compare.js'
+import { leftOutLines } from './left-out-report.js'
 import { type BuildFlags, runMapBuild } from './map-build.js'
 import { countsOf, group, megabytes } from './map-facts.js'
 
@@ -26,6 +28,7 @@ export function addMapCommands(program: Command, io: CliIo, deps: CliDeps): void
     .addOption(new Option('--profile <profile>', 'kind of traveller').choices(PROFILE_NAMES).default('car'))
     .option('--area <file>', 'GeoJSON polygon; ways without a node inside are left out')
     .option('--country <code>', 'two-letter code, such as JP, for legal speed limits', readCountry)
+    .option('--report <file>', 'CSV file to write: each object that is left out, with the cause')
     .action(async (extract: string, _options, command: Command) => {
       await runMapBuild(extract, command.optsWithGlobals<BuildFlags>(), io, deps)
     })
@@ -40,8 +43,11 @@ export function addMapCommands(program: Command, io: CliIo, deps: CliDeps): void
     .command('check')
     .description('checks a map and prints every fault')
     .argument('<file>', 'a map file')
+    .option('--against <file>', 'another build, to print what differs: roads, speeds, names, banned turns')
     .action((file: string, _options, command: Command) => {
-      check(path.resolve(deps.cwd, file), command.optsWithGlobals<GlobalOptions>(), io)
+      const { against, ...globals } = command.optsWithGlobals<GlobalOptions & { against?: string }>()
+      const other = against === undefined ? undefined : path.resolve(deps.cwd, against)
+      check(path.resolve(deps.cwd, file), other, globals, io)
     })
   map
     .command('list')
@@ -81,18 +87,30 @@ function printInfo(file: string, { json }: GlobalOptions, io: CliIo): void {
         .join(', '),
     ],
   ]
+  for (const line of leftOutLines(meta.counts)) rows.push(['left out', line])
   for (const [what, value] of rows) io.stdout.write(`${what.padEnd(18)} ${value}\n`)
 }
 
-function check(file: string, { json }: GlobalOptions, io: CliIo): void {
-  let faults: string[]
+/** Prints the faults of a map; and, when it has none, what differs from another build. */
+function check(file: string, against: string | undefined, { json }: GlobalOptions, io: CliIo): void {
+  const other = against === undefined ? undefined : load(against)
+  let faults: string[] = []
+  let compared: ComparedMaps | undefined
   try {
-    faults = verifyMap(loadGraphFile(file))
+    const graph = loadGraphFile(file)
+    faults = verifyMap(graph)
+    if (other !== undefined && faults.length === 0) compared = compareBuilds(graph, other)
   } catch (error) {
     faults = [oneLine(fileFault(error, file)).replace(`${file}: `, '')]
   }
-  if (json === true) printJson(io, { file, ok: faults.length === 0, faults })
+  if (json === true) printJson(io, { file, ok: faults.length === 0, faults, ...(compared && { compared }) })
   else if (faults.length === 0) io.stdout.write(`ok: ${file}\n`)
+  if (json !== true && compared !== undefined)
+    io.stdout.write(
+      comparisonLines(compared)
+        .map((line) => `${line}\n`)
+        .join(''),
+    )
   for (const fault of faults) io.stderr.write(`fieldgate: ${file}: ${fault}\n`)
   if (faults.length > 0) io.setExitCode(1)
 }

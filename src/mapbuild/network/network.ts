@@ -24,6 +24,8 @@ export interface RoadNetwork {
   /** string pool, as `Graph.strings` */
   readonly strings: Uint8Array
   readonly outline: Outline
+  /** piece → OSM id of its way; empty unless objects that are left out are listed */
+  readonly pieceWayId: Float64Array
 }
 
 /**
@@ -63,6 +65,10 @@ export async function makeNetwork(
     junctionOsmId: Float64Array.from(node, (at) => roads.nodeId[at]!),
     strings: roads.strings.bytes(),
     outline,
+    pieceWayId: Float64Array.from(
+      { length: roads.tally.isListing ? pieces.count : 0 },
+      (_, piece) => roads.wayId[pieces.way[piece]!]!,
+    ),
   }
 }
 

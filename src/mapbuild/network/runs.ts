@@ -24,12 +24,10 @@ const MAX_HOP_LNG_E7 = 1_800_000_000
  * @param isClipped true: keep only ways with a node that is marked INSIDE
  */
 export function cutRuns(roads: RoadData, isClipped: boolean): Runs {
-  const { wayFirstRef, refs, nodeState, nodeLngE7, counts } = roads
+  const { wayFirstRef, refs, nodeState, nodeLngE7, wayId, tally } = roads
   const way = createGrowing(Uint32Array)
   const first = createGrowing(Uint32Array)
   let length = 0
-  let cuts = 0
-  let outside = 0
   push(first, 0)
   const closeRun = (of: number) => {
     const start = first.array[first.length - 1]!
@@ -44,7 +42,7 @@ export function cutRuns(roads: RoadData, isClipped: boolean): Runs {
     const from = wayFirstRef[of]!
     const end = wayFirstRef[of + 1]!
     if (isClipped && !hasInside(refs, from, end, nodeState)) {
-      outside++
+      tally.leaveOut('waysOutside', wayId[of]!)
       continue
     }
     let last = -1
@@ -55,7 +53,7 @@ export function cutRuns(roads: RoadData, isClipped: boolean): Runs {
       const isLeap = last >= 0 && Math.abs(nodeLngE7[node]! - nodeLngE7[last]!) > MAX_HOP_LNG_E7
       if (isMissing || isLeap) {
         closeRun(of)
-        cuts++
+        tally.leaveOut('waysCut', wayId[of]!)
         last = -1
         if (isMissing) continue
       }
@@ -64,8 +62,6 @@ export function cutRuns(roads: RoadData, isClipped: boolean): Runs {
     }
     closeRun(of)
   }
-  counts.waysCut = cuts
-  if (isClipped) counts.waysOutside = outside
   const runs = { count: way.length, way: filled(way), first: filled(first), nodes: refs.subarray(0, length) }
   applyDurations(roads, runs)
   return runs

@@ -1,4 +1,5 @@
 import { conditionalNote } from '../profile/notes.js'
+import type { Cause } from '../roads/left-out.js'
 import { findId, NO_INDEX } from '../roads/node-table.js'
 import { NODE_STATE, type RoadData } from '../roads/read-roads.js'
 import type { RawRestriction } from '../roads/restriction-relation.js'
@@ -70,7 +71,7 @@ export function forceJunctions(roads: RoadData, wayOfId: WayOfId): WayEnds {
 
 /**
  * Translates restrictions to links. One that names a way or node that the map lacks, or that is ambiguous, is
- * left out and counted.
+ * left out and counted by its cause.
  *
  * @returns rules for the search, and notes for links where a restriction holds only at times
  */
@@ -78,23 +79,37 @@ export function resolveRestrictions(network: Network): { rules: TurnRule[]; note
   const { roads } = network
   const rules: TurnRule[] = []
   const notes = new Map<number, string[]>()
-  const { counts } = roads
-  counts.restrictionsUsed = 0
-  counts.restrictionsNoted = 0
-  counts.restrictionsLeftOut = 0
+  const { tally } = roads
+  Object.assign(tally.counts, { restrictionsUsed: 0, restrictionsNoted: 0, restrictionsLeftOut: 0 })
   for (const restriction of roads.restrictions) {
     const found =
       restriction.viaNode === undefined ? overWays(network, restriction) : overNode(network, restriction)
-    if (found.length === 0) counts.restrictionsLeftOut++
-    else if (restriction.isRule) {
-      counts.restrictionsUsed++
+    if (found.length === 0) {
+      tally.count('restrictionsLeftOut')
+      tally.leaveOut(causeOf(network, restriction), restriction.id)
+    } else if (restriction.isRule) {
+      tally.count('restrictionsUsed')
       rules.push(...found.map((links) => ({ kind: restriction.kind, links })))
     }
     if (restriction.conditions.length === 0 || found.length === 0) continue
-    counts.restrictionsNoted++
+    tally.leaveOut('restrictionsNoted', restriction.id)
     addNotes(network, restriction, found, notes)
   }
   return { rules, notes }
+}
+
+/** Cause why a restriction gives no sequence of links. */
+function causeOf(network: Network, { from, to, viaNode, viaWays }: RawRestriction): Cause {
+  const { roads, wayOfId } = network
+  const isKnown = (id: number) => wayOfId.has(id)
+  if (!from.some(isKnown) || !to.some(isKnown) || !viaWays.every(isKnown)) return 'restrictionsWithoutWay'
+  if (viaNode === undefined) return 'restrictionsNotConnected'
+  const node = findId(roads.nodeId, viaNode, 0)
+  if (node === NO_INDEX) return 'restrictionsWithoutNode'
+  const isThrough =
+    from.some((id) => linksAt(network, id, node, true).length > 1) ||
+    to.some((id) => linksAt(network, id, node, false).length > 1)
+  return isThrough ? 'restrictionsAmbiguous' : 'restrictionsNotConnected'
 }
 
 /** Adds the conditions of a restriction to the notes of the links that it comes from. */

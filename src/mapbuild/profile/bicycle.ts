@@ -3,7 +3,7 @@ import { accessOf, type Direction, isOpened } from './access.js'
 import { maxspeedOf } from './maxspeed.js'
 import { notesOf } from './notes.js'
 import { type Oneway, onewayOf, onewayValue } from './oneway.js'
-import type { Profile, WayRule } from './profile.js'
+import type { Profile, WayClosure, WayRule } from './profile.js'
 import { lookUp, setOf } from './tag-values.js'
 import { makeWayRule } from './way-rule.js'
 
@@ -85,7 +85,7 @@ export const bicycleProfile: Profile = {
   exceptWords: ['bicycle', 'vehicle'],
 }
 
-function bicycleRule(tags: Tags): WayRule | undefined {
+function bicycleRule(tags: Tags): WayRule | WayClosure {
   const isFerry = tags.get('route') === 'ferry'
   const isPushed = tags.get('bicycle') === 'dismount'
   return makeWayRule(tags, {

@@ -4,7 +4,7 @@ import { type CountryLimits, limitsOf } from './countries.js'
 import { maxspeedOf } from './maxspeed.js'
 import { notesOf } from './notes.js'
 import { onewayOf } from './oneway.js'
-import type { Profile, WayRule } from './profile.js'
+import type { Profile, WayClosure, WayRule } from './profile.js'
 import { surfaceLimitKmh } from './surface.js'
 import { lookUp, setOf } from './tag-values.js'
 import { makeWayRule } from './way-rule.js'
@@ -78,10 +78,10 @@ export const carProfile: Profile = {
   exceptWords: MODES,
 }
 
-function carRule(tags: Tags, country: string | null): WayRule | undefined {
+function carRule(tags: Tags, country: string | null): WayRule | WayClosure {
   const isFerry = tags.get('route') === 'ferry'
   const isTransport = isFerry || tags.get('route') === 'shuttle_train'
-  if (isUnusable(tags)) return undefined
+  if (isUnusable(tags)) return 'unusable'
   const transportKmh = isFerry ? FERRY_KMH : SHUTTLE_TRAIN_KMH
   return makeWayRule(tags, {
     oneway: onewayOf(tags, MODES),

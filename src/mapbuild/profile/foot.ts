@@ -2,7 +2,7 @@ import type { Tags } from '../extract/osm-objects.js'
 import { accessOf, type Direction, isOpened } from './access.js'
 import { notesOf } from './notes.js'
 import { onewayValue } from './oneway.js'
-import type { Profile, WayRule } from './profile.js'
+import type { Profile, WayClosure, WayRule } from './profile.js'
 import { lookUp, setOf } from './tag-values.js'
 import { makeWayRule } from './way-rule.js'
 
@@ -50,7 +50,7 @@ export const footProfile: Profile = {
   exceptWords: ['foot'],
 }
 
-function footRule(tags: Tags): WayRule | undefined {
+function footRule(tags: Tags): WayRule | WayClosure {
   const isFerry = tags.get('route') === 'ferry'
   return makeWayRule(tags, {
     oneway: onewayValue(tags.get('oneway:foot')) ?? 'both',

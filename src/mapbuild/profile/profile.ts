@@ -20,6 +20,12 @@ export interface WayRule {
   durationS: number | undefined
 }
 
+/**
+ * Cause why a way is closed to a traveller: its class (a footway for cars), access tags, works, that nobody
+ * could use it (a square, an impassable way), or a direction that changes by a timetable.
+ */
+export type WayClosure = 'class' | 'access' | 'construction' | 'unusable' | 'reversible'
+
 /** Reading of OSM tags for one kind of traveller. */
 export interface Profile {
   readonly name: 'car' | 'foot' | 'bicycle'
@@ -27,8 +33,8 @@ export interface Profile {
   readonly wayKeys: readonly string[]
   /** a node without any of these keys needs no tags */
   readonly nodeKeys: readonly string[]
-  /** @returns undefined when the way is closed in both directions */
-  wayRule(tags: Tags, country: string | null): WayRule | undefined
+  /** @returns the cause when the way is closed in both directions */
+  wayRule(tags: Tags, country: string | null): WayRule | WayClosure
   /** true when the traveller cannot pass the node, such as a bollard for cars */
   isClosedNode(tags: Tags): boolean
   /** tags that hold the kind of a turn restriction, most specific first */

@@ -4,7 +4,7 @@ import { type Access, accessOf, type Direction } from './access.js'
 import { parseDuration } from './duration.js'
 import type { WayNotes } from './notes.js'
 import { isRoundabout, type Oneway } from './oneway.js'
-import type { DirectionRule, WayRule } from './profile.js'
+import type { DirectionRule, WayClosure, WayRule } from './profile.js'
 import { setOf } from './tag-values.js'
 
 /** Properties of a way that each profile reads by its own rules. */
@@ -22,13 +22,17 @@ interface WayTraits {
 /**
  * Combines the traits of a way into its rules in both directions.
  *
- * @returns undefined when the way is closed in both directions
+ * @returns the cause when the way is closed in both directions
  */
-export function makeWayRule(tags: Tags, traits: WayTraits): WayRule | undefined {
-  if (traits.oneway === 'closed' || isUnderConstruction(tags)) return undefined
+export function makeWayRule(tags: Tags, traits: WayTraits): WayRule | WayClosure {
+  if (isUnderConstruction(tags)) return 'construction'
+  if (traits.oneway === 'closed') return 'reversible'
   const forward = directionRule(tags, traits, 'forward')
   const backward = directionRule(tags, traits, 'backward')
-  if (forward.speedDkmh === 0 && backward.speedDkmh === 0) return undefined
+  if (forward.speedDkmh === 0 && backward.speedDkmh === 0) {
+    const hasSpeed = traits.kmh('forward') !== undefined || traits.kmh('backward') !== undefined
+    return hasSpeed ? 'access' : 'class'
+  }
   return {
     forward,
     backward,

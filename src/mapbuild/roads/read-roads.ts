@@ -4,7 +4,8 @@ import { type Blob, badExtract, type Extract, unpackBlob } from '../extract/blob
 import { createBlockReader, HOLDS } from '../extract/block.js'
 import { type ExtractHeader, isoTime, readExtractHeader } from '../extract/header.js'
 import type { Member, Tags } from '../extract/osm-objects.js'
-import type { Profile, WayRule } from '../profile/profile.js'
+import type { Profile, WayClosure, WayRule } from '../profile/profile.js'
+import type { Cause, Tally } from './left-out.js'
 import { findId, NO_INDEX, sortedIds } from './node-table.js'
 import { joinNotes } from './note-text.js'
 import { type RawRestriction, readRestriction } from './restriction-relation.js'
@@ -40,7 +41,7 @@ export interface RoadData {
   readonly strings: StringPool
   readonly header: ExtractHeader
   readonly osmTimestamp: string | null
-  readonly counts: Record<string, number>
+  readonly tally: Tally
 }
 
 /** Bits of `RoadData.nodeState`. */
@@ -63,18 +64,20 @@ type OnProgress = (done: number, total: number) => Promise<void> | void
  * in any order, and memory follows the roads, not the extract.
  *
  * @param country ISO 3166-1 alpha-2, for legal speed limits; null = none
+ * @param tally counts what is used and what is left out
  * @throws AppError BAD_EXTRACT
  */
 export async function readRoads(
   extract: Extract,
   profile: Profile,
   country: string | null,
+  tally: Tally,
   onProgress: OnProgress,
 ): Promise<RoadData> {
-  const ways = await readWays(extract, profile, country, onProgress)
+  const ways = await readWays(extract, { profile, country, tally }, onProgress)
   const nodeId = sortedIds(filled(ways.refIds))
   const refs = indexRefs(ways.refIds, nodeId)
-  const nodes = await readNodes(extract, profile, nodeId, ways.nodeBlobs, onProgress)
+  const nodes = await readNodes(extract, { profile, nodeId, tally }, ways.nodeBlobs, onProgress)
   const newestS = Math.max(ways.newestS(), nodes.newestS)
   return {
     ...ways.data(),
@@ -85,7 +88,7 @@ export async function readRoads(
     nodeState: nodes.state,
     header: ways.header,
     osmTimestamp: ways.header.replicatedAt ?? isoTime(newestS),
-    counts: { ...ways.counts, nodesMissing: nodes.missing },
+    tally,
   }
 }
 
@@ -100,9 +103,12 @@ function* dataBlobs(extract: Extract, offset: number): Generator<Blob> {
 }
 
 /** Does the first reading: ways, turn restrictions, and the list of blobs with nodes. */
-async function readWays(extract: Extract, profile: Profile, country: string | null, onProgress: OnProgress) {
-  const table = createWayTable(profile, country)
-  const counts: Record<string, number> = table.counts
+async function readWays(
+  extract: Extract,
+  { profile, country, tally }: { profile: Profile; country: string | null; tally: Tally },
+  onProgress: OnProgress,
+) {
+  const table = createWayTable(profile, country, tally)
   const header = readHeader(extract)
   const restrictions: RawRestriction[] = []
   const nodeBlobs: number[] = []
@@ -114,7 +120,7 @@ async function readWays(extract: Extract, profile: Profile, country: string | nu
     relation: (id: number, tags: Tags, members: readonly Member[]) => {
       const found = readRestriction(id, tags, members, profile)
       if (typeof found === 'object') restrictions.push(found)
-      else if (found !== 'other') counts[found] = (counts[found] ?? 0) + 1
+      else if (found !== 'other') tally.leaveOut(found, id)
     },
     ...(header.replicatedAt === null
       ? {
@@ -131,7 +137,6 @@ async function readWays(extract: Extract, profile: Profile, country: string | nu
   return {
     header,
     nodeBlobs,
-    counts,
     refIds: table.refIds,
     newestS: () => newestS,
     data: () => ({ ...table.data(), restrictions }),
@@ -147,8 +152,16 @@ function readHeader(extract: Extract): ExtractHeader {
   throw badExtract(0, 'the file does not begin with an OSMHeader blob')
 }
 
+const CAUSE_OF_CLOSURE: Record<WayClosure, Cause> = {
+  class: 'waysClosedByClass',
+  access: 'waysClosedByAccess',
+  construction: 'waysUnderConstruction',
+  unusable: 'waysUnusable',
+  reversible: 'waysReversible',
+}
+
 /** Creates the table of ways that the profile uses. */
-function createWayTable(profile: Profile, country: string | null) {
+function createWayTable(profile: Profile, country: string | null, tally: Tally) {
   const wayId = createGrowing(Float64Array)
   const wayFirstRef = createGrowing(Uint32Array)
   const refIds = createGrowing(Float64Array, 16_384)
@@ -161,10 +174,6 @@ function createWayTable(profile: Profile, country: string | null) {
   const wayName = createGrowing(Uint32Array)
   const durations = new Map<number, number>()
   const strings = createStringPool()
-  const counts: Record<string, number> = { waysUsed: 0, waysClosed: 0, waysTooShort: 0 }
-  const count = (name: string) => {
-    counts[name] = (counts[name] ?? 0) + 1
-  }
   const addRule = (rule: WayRule) => {
     if (rule.durationS !== undefined) durations.set(wayId.length, rule.durationS)
     push(forwardSpeed, rule.forward.speedDkmh)
@@ -178,11 +187,18 @@ function createWayTable(profile: Profile, country: string | null) {
   push(wayFirstRef, 0)
   return {
     refIds,
-    counts,
     add(id: number, tags: Tags, refs: Float64Array, refCount: number): void {
       const rule = profile.wayRule(tags, country)
-      count(rule === undefined ? 'waysClosed' : refCount < 2 ? 'waysTooShort' : 'waysUsed')
-      if (rule === undefined || refCount < 2) return
+      if (typeof rule === 'string') {
+        tally.count('waysClosed')
+        tally.leaveOut(CAUSE_OF_CLOSURE[rule], id)
+        return
+      }
+      if (refCount < 2) {
+        tally.leaveOut('waysTooShort', id)
+        return
+      }
+      tally.count('waysUsed')
       addRule(rule)
       push(wayId, id)
       reserve(refIds, refIds.length + refCount)
@@ -223,8 +239,7 @@ function indexRefs(refIds: { array: Float64Array; length: number }, nodeId: Floa
 /** Does the second reading: coordinates and barriers of the nodes that ways use. */
 async function readNodes(
   extract: Extract,
-  profile: Profile,
-  nodeId: Float64Array,
+  { profile, nodeId, tally }: { profile: Profile; nodeId: Float64Array; tally: Tally },
   nodeBlobs: readonly number[],
   onProgress: OnProgress,
 ) {
@@ -243,8 +258,10 @@ async function readNodes(
       lngE7[node] = lng
       latE7[node] = lat
       state[node] = NODE_STATE.PRESENT
-      if (tags !== undefined && profile.isClosedNode(tags))
+      if (tags !== undefined && profile.isClosedNode(tags)) {
         state[node] = NODE_STATE.PRESENT | NODE_STATE.CLOSED
+        tally.leaveOut('barriersClosed', id)
+      }
     },
     timestamp: (epochS: number) => {
       if (epochS > newestS) newestS = epochS
@@ -257,7 +274,8 @@ async function readNodes(
       break
     }
   }
-  let missing = 0
-  for (let node = 0; node < state.length; node++) if (state[node] === 0) missing++
-  return { lngE7, latE7, state, missing, newestS }
+  for (let node = 0; node < state.length; node++) {
+    if (state[node] === 0) tally.leaveOut('nodesMissing', nodeId[node]!)
+  }
+  return { lngE7, latE7, state, newestS }
 }

@@ -91,6 +91,80 @@ t.test('map build: --output, --profile, --country, --area, --json', async (t) =>
   t.equal(JSON.parse(onFoot.stdout).segments, 3)
 })
 
+t.test('map build: says what it left out; --report lists it by id', async (t) => {
+  const dir = folder(t)
+  const roads: Parameters<typeof sketch>[1] = [
+    ['ABC', { highway: 'residential' }],
+    ['BD', { highway: 'footway' }],
+    ['CE', { highway: 'residential', access: 'no' }],
+    ['FG', { highway: 'residential' }],
+  ]
+  const town = sketch(['A B C E', '  D  ', 'F G'], roads, { nodeTags: { B: { barrier: 'bollard' } } })
+  writeFileSync(path.join(dir, 'town.osm.pbf'), writeExtract(town))
+  const build = ['map', 'build', 'town.osm.pbf', '-o', 'x.graph', '--report', 'left.csv']
+  const { code, stdout, stderr } = await cli(dir, build)
+  t.equal(code, 0, stderr)
+  const lines = [
+    'left out:',
+    '  1 ways of a class that this traveller does not use',
+    '  1 ways closed to this traveller by access tags',
+    '  1 barriers that this traveller cannot pass',
+    '  2 roads without a connection to the main network (in the map, but second choice)\n',
+  ]
+  t.ok(stdout.endsWith(lines.join('\n')), stdout)
+  t.same(readFileSync(path.join(dir, 'left.csv'), 'utf8').trim().split('\n').sort(), [
+    'node,66,barriersClosed',
+    'type,id,cause',
+    'way,1,segmentsCutOff',
+    'way,2,waysClosedByClass',
+    'way,3,waysClosedByAccess',
+  ])
+  t.match((await cli(dir, ['map', 'info', 'x.graph'])).stdout, /^left out +1 ways closed to this traveller/m)
+  const before = readdirSync(dir).sort()
+  const failed = await cli(dir, [...build.slice(0, -1), 'no/such/left.csv'])
+  t.match(failed, { code: 1, stderr: /--report: the folder .*no\/such does not exist/ })
+  writeFileSync(path.join(dir, 'town.osm.pbf'), writeExtract(town).subarray(0, 200))
+  t.equal((await cli(dir, build)).code, 1)
+  t.same(readdirSync(dir).sort(), before, 'a build that fails leaves no report')
+})
+
+t.test('map check --against: what differs between two builds', async (t) => {
+  const dir = folder(t)
+  const rows = ['A B C', '  D E', 'F G  ']
+  const street = { highway: 'residential' }
+  type Roads = Parameters<typeof sketch>[1]
+  const build = async (name: string, roads: Roads, bans: number) => {
+    const restrictions = [{ kind: 'no_right_turn', from: 0, via: 'B', to: 2 }].slice(0, bans)
+    const file = path.join(dir, `${name}.osm.pbf`)
+    writeFileSync(file, writeExtract(sketch(rows, roads, { restrictions })))
+    await cli(dir, ['map', 'build', file, '-o', `${name}.graph`])
+  }
+  await build('old', [['AB', street], ['BC', street], ['BD', street], ['FG', street]], 1) // biome-ignore format: one line
+  const faster = { ...street, maxspeed: '50' }
+  const oneway = { ...street, oneway: 'yes' }
+  await build('new', [['AB', street], ['BC', faster], ['BD', oneway], ['CE', street]], 0) // biome-ignore format: one line
+  const check = async (...more: string[]) => await cli(dir, ['map', 'check', 'new.graph', ...more])
+  t.match(JSON.parse((await check('--against', 'new.graph', '--json')).stdout), {
+    ok: true,
+    compared: { properties: {}, differences: [], turnsOnlyHere: 0, turnsOnlyThere: 0 },
+  })
+  const { compared } = JSON.parse((await check('--against', 'old.graph', '--json')).stdout)
+  t.match(compared, { turnsOnlyHere: 0, turnsOnlyThere: 1 })
+  t.same(compared.properties.restrictionsUsed, [0, 1])
+  const found = compared.differences.map(({ kind, lengthM }: { kind: string; lengthM: number }) => [
+    kind,
+    Math.round(lengthM / 100),
+  ])
+  // 100 m north, 197 m east: CE both ways; FG both ways and DB; BC both ways
+  t.same(found, [['only here', 2], ['only there', 5], ['speed', 4]]) // biome-ignore format: one line
+  t.equal(Math.round(compared.sameM / 100), 5, 'AB both ways and BD')
+  const text = (await check('--against', 'old.graph')).stdout
+  t.match(text, /^ok: .*new\.graph\n/)
+  t.match(text, /^0\.4 km: roads with another speed\n {2}197 m at 45\.00000, 10\.00250$/m)
+  t.match(text, /^banned turns: 0 only here, 1 only there$/m)
+  t.match(await check('--against', 'gone.graph'), { code: 1, stderr: /gone\.graph: the file does not exist/ })
+})
+
 function square(west: number, south: number, east: number, north: number): number[][] {
   return [
     [west, south],

@@ -8,6 +8,7 @@ import { writeBlob, writeExtract } from '../../../src/demo/write-extract.js'
 import { buildMap } from '../../../src/mapbuild/build-map.js'
 import { openExtract } from '../../../src/mapbuild/extract/blobs.js'
 import { findProfile } from '../../../src/mapbuild/profile/profiles.js'
+import { createTally } from '../../../src/mapbuild/roads/left-out.js'
 import { readRoads } from '../../../src/mapbuild/roads/read-roads.js'
 import { BUILD, EXTRACTS, graphOf, missingExtracts, sketch, withFile } from '../../support/osm-fixture.js'
 import { rejectsWith } from '../../support/rejects-with.js'
@@ -130,7 +131,7 @@ t.test('the file changes under the reader', async (t) => {
     writeFileSync(file, '')
     await rejectsWith(
       t,
-      readRoads(extract, findProfile('car'), null, () => undefined),
+      readRoads(extract, findProfile('car'), null, createTally(), () => undefined),
       'BAD_EXTRACT',
       { message: /shorter while/ },
     )

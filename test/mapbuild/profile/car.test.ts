@@ -13,7 +13,7 @@ const tagsOf = (tags: Tags) => new Map(Object.entries(tags))
  */
 function drive(name: ProfileName, tags: Tags, country: string | null = null): string {
   const rule = findProfile(name).wayRule(tagsOf(tags), country)
-  if (rule === undefined) return 'closed'
+  if (typeof rule === 'string') return 'closed'
   const side = ({ speedDkmh, flags }: { speedDkmh: number; flags: number }) =>
     `${speedDkmh / 10}${(flags & LINK_FLAG.PRIVATE) === 0 ? '' : '*'}${(flags & LINK_FLAG.FERRY) === 0 ? '' : '~'}${(flags & LINK_FLAG.ROUNDABOUT) === 0 ? '' : 'o'}`
   return `${side(rule.forward)}/${side(rule.backward)}`
