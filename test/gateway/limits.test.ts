@@ -1,16 +1,6 @@
-import { mkdirSync } from 'node:fs'
-import path from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { describeSettings, type Settings } from '../../src/config.js'
-import { writeGraphFile } from '../../src/mapbuild/graph/write-graph.js'
-import { APIS, ROUTING } from '../support/limits/apis.js'
-import type { Crossing } from '../support/limits/crossing.js'
-import { TRANSPORT } from '../support/limits/transport.js'
-import { makeGraph } from '../support/make-graph.js'
-import { startGateway } from '../support/start-gateway.js'
-import { town } from '../support/town.js'
-
-const CROSSINGS: Record<string, Crossing> = { ...TRANSPORT, ...APIS, ...ROUTING }
+import { CROSSINGS, startInTown } from '../support/limits/crossings.js'
 
 /** Small enough that a test crosses each, large enough that it crosses no other one. */
 const SMALL: Settings = {
@@ -75,15 +65,3 @@ t.test('limits: crossed one after the other, and the gateway serves on', async (
   const faults = shared.logLines.filter(({ level }) => level === 'error')
   t.same(faults, [], 'nothing of it was a fault of the gateway')
 })
-
-for (const [setting, { settings, cross }] of Object.entries(CROSSINGS)) {
-  if (settings === undefined) continue
-  t.test(setting, async (t) => await cross(t, await startInTown(t, settings)))
-}
-
-async function startInTown(t: Test, settings: Settings) {
-  const dataDir = path.join(t.testdir(), 'data')
-  mkdirSync(path.join(dataDir, 'maps'), { recursive: true })
-  writeGraphFile(path.join(dataDir, 'maps', 'town.graph'), makeGraph(town()))
-  return await startGateway(t, { dataDir, settings })
-}

@@ -34,6 +34,20 @@ export const APIS: Record<string, Crossing> = {
       t.equal(body.result.features.length, 11, 'read in pages of 4, answered whole')
     },
   },
+  'limits.valueBytes': {
+    settings: { limits: { valueBytes: 65_536 } },
+    async cross(t, gateway) {
+      await ensureTable(gateway, 'values')
+      const add = (id: number, length: number) =>
+        gateway.call(LOADER, 'loaderwebapi.add_record', {
+          data_name: 'values',
+          record_set: [record(id, 'x'.repeat(length))],
+        })
+      t.equal((await add(1, 60_000)).body.result?.count_insert, 1)
+      const message = /found 65537 bytes, expected at most 65536 \(limits\.valueBytes\)/
+      isRefused(t, await add(2, 65_537), 200, 'BAD_RECORD', message)
+    },
+  },
   'reads.maxQueue': {
     settings: { reads: { maxOpen: 1, maxQueue: 1, threads: 1 } },
     async cross(t, gateway) {
