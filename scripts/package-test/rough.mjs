@@ -21,6 +21,8 @@ export async function runRough(program, folder, say) {
   say('bad settings: one line with every fault, exit 1')
   await wrongClock(program, folder)
   say('wrong clock: serves, and says so in the log and in /readyz')
+  await inspector(program, folder)
+  say('SIGUSR1 opens no inspector')
   if (!isRoot) return say('skipped other users and mounts: they need root')
   await otherUser(program, folder)
   say('unprivileged user without HOME; without permission: one line, exit 1')
@@ -37,6 +39,17 @@ async function twoAtOnce(program, folder) {
   for (const { url } of both) assert.equal((await fetch(`${url}/readyz`)).status, 200)
   refused(program, ['serve', '--data-dir', a, '--port', '0'], /another gateway serves this data directory/)
   for (const one of both) await one.stop()
+}
+
+/** Node's inspector, which SIGUSR1 would open, runs whatever whoever reaches its port sends. */
+async function inspector(program, folder) {
+  const gateway = await program.serve(path.join(folder, 'first'))
+  for (let times = 0; times < 3; times++) {
+    process.kill(gateway.pid, 'SIGUSR1')
+    assert.equal((await fetch(`${gateway.url}/healthz`)).status, 200)
+  }
+  await gateway.stop()
+  assert.doesNotMatch(gateway.stderr(), /Debugger listening/)
 }
 
 async function portTaken(program, folder) {

@@ -46,6 +46,7 @@ export function createApp(deps: AppDeps): Hono<HttpEnv> {
     const refused = isHealthPath(c.req.path) ? undefined : refusalBefore(c, deps)
     if (refused === undefined) await next()
     else c.res = refusalResponse(refused, c.get('requestId'))
+    if (refused === undefined) await chargeUnchecked(c, deps)
     addMissingHeaders(c)
     addSecurityHeaders(c, deps)
     if (deps.meter !== undefined) count(c, deps.meter)
@@ -75,6 +76,23 @@ function refusalBefore(c: HttpContext, deps: AppDeps): AppError | undefined {
   } catch (error) {
     if (isAppError(error)) return error
     throw error
+  }
+}
+
+/**
+ * Charges a request whose credentials no route has checked, as that of a stranger: any text in their headers
+ * would otherwise pass by the allowance of strangers.
+ */
+async function chargeUnchecked(c: HttpContext, deps: AppDeps): Promise<void> {
+  if (c.get('isSignInTried') === true || isHealthPath(c.req.path)) return
+  if (!hasCredentials(c, deps.tokenHeader)) return // charged before
+  try {
+    deps.limiter.chargeAnonymous(addressOf(c))
+  } catch (error) {
+    if (!isAppError(error)) throw error
+    await c.res.body?.cancel()
+    c.res = undefined // hono would add the headers of the response before
+    c.res = refusalResponse(error, c.get('requestId'))
   }
 }
 

@@ -61,6 +61,7 @@ export async function signIn<C>(
   { allowsBasic = false }: SignInOptions = {},
 ): Promise<Caller> {
   c.set('acceptsBasic', allowsBasic)
+  c.set('isSignInTried', true)
   try {
     const caller = await authenticate(
       (name) => c.req.header(name),

@@ -14,6 +14,8 @@ export interface HttpEnv {
     /** address of the client, behind trusted proxies; absent below the frame of the routes */
     address?: string
     caller?: Caller
+    /** true when the credentials of the request were checked */
+    isSignInTried?: boolean
     /** true on paths that accept HTTP Basic */
     acceptsBasic?: boolean
     /** true when the refusal for want of a scope is in the audit log */

@@ -52,7 +52,10 @@ export interface SessionStore {
    * @param isLast writes all of them, before the database is closed
    */
   flushUses(isLast?: boolean): Promise<void>
-  /** Returns open sessions, the newest first. */
+  /**
+   * Returns open sessions, the newest first. Those whose idle limit passed within the last hours may be among
+   * them: a process that does not serve them does not know their last uses.
+   */
   list(query: SessionQuery): Promise<ListedSession[]>
   /** Closes a session. An unknown token, or a second call, changes nothing. */
   close(tokenHash: Uint8Array): Promise<void>

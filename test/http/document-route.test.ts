@@ -57,3 +57,20 @@ t.test(
     t.equal((await post(port, call('test.echo', { text: '' }))).status, 200, 'a caller with a key')
   },
 )
+
+t.test('strangers: credentials that no route checks do not pass by the allowance', async (t) => {
+  const { port } = await startTransport(t, { anonymousPerMinute: 2 })
+  const get = (path: string, headers: Record<string, string>) =>
+    fetch(`http://127.0.0.1:${port}${path}`, { headers })
+  const invented = { APIKey: 'x', Secret: 'x' }
+  t.equal((await get('/document.json', invented)).status, 200)
+  t.equal((await get('/nothing', { Authorization: 'x' })).status, 404)
+  for (const headers of [invented, { Authorization: 'x' }]) {
+    const refused = await get('/document.json', headers)
+    t.equal(refused.status, 429)
+    t.equal(refused.headers.get('etag'), null, 'nothing of the document is left')
+    t.match(await refused.json(), { error: { data: { name: 'RATE_LIMITED' } } })
+  }
+  t.equal((await get('/healthz', invented)).status, 200)
+  t.equal((await post(port, call('test.echo', { text: '' }))).status, 200, 'a caller with a key')
+})

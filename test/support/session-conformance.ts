@@ -72,6 +72,24 @@ export async function testIdleSessions(t: Test, open: Open): Promise<void> {
     t.same(await state.sessions.unknownOf([sessionId]), [sessionId])
   })
 
+  await t.test('session: one in use is listed and ended before its use is written', async (t) => {
+    const state = await open(t, 3)
+    const keyId = await sessionKey(state)
+    const used = await openSession(state, keyId, { lifeS: DAY_S })
+    const other = await openSession(state, keyId, { lifeS: DAY_S })
+    for (let i = 0; i < 4; i++) {
+      state.advance(2000)
+      state.sessions.noteUse(used.sessionId)
+    }
+    t.ok(await state.sessions.findOpen(used.tokenHash))
+    const listed = await state.sessions.list({ keyId, limit: 10, offset: 0 })
+    t.ok(listed.some(({ sessionId }) => sessionId === used.sessionId))
+    t.equal(await state.sessions.countOpen(keyId, 10), 2)
+    t.match(await state.sessions.end(other.sessionId, null), { keyId }, 'as another process sees one in use')
+    t.equal(await state.sessions.endAll(keyId), 1)
+    t.equal(await state.sessions.findOpen(used.tokenHash), undefined)
+  })
+
   await t.test('session: an untrusted clock makes none idle', async (t) => {
     const state = await open(t, DAY_S)
     const old = await openSession(state, await sessionKey(state), { lifeS: 3000 * DAY_S })
@@ -125,6 +143,13 @@ export async function testSessionLists(t: Test, open: Open): Promise<void> {
     state.advance(DAY_MS - 120_000)
     state.sessions.noteUse(kept.sessionId)
     state.advance(120_000)
+    const times = Object.fromEntries(
+      (await state.sessions.list(all)).map(({ sessionId, idleAtUs }) => [sessionId, idleAtUs]),
+    )
+    t.ok(state.clock.hasPassed(times[idle.sessionId] ?? null))
+    t.notOk(state.clock.hasPassed(times[kept.sessionId] ?? null))
+    await state.sessions.flushUses(true)
+    state.advance(2 * 3_600_000)
     t.same(idsOf(await state.sessions.list(all)), [kept.sessionId])
   })
 

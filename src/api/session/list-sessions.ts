@@ -12,10 +12,11 @@ export const listSessions = defineMethod({
   result: ListSessionsResult,
   async handle(
     { limit, offset },
-    { caller, sessions, timeZoneMin }: Pick<SessionContext, 'caller' | 'sessions' | 'timeZoneMin'>,
+    { caller, sessions, timeZoneMin, clock }: Omit<SessionContext, 'config' | 'newId'>,
   ) {
     const time = (us: number) => formatDatetime(us, timeZoneMin)
-    const open = await sessions.list({ keyId: caller.keyId, limit, offset })
+    const listed = await sessions.list({ keyId: caller.keyId, limit, offset })
+    const open = listed.filter(({ idleAtUs }) => !clock.hasPassed(idleAtUs))
     return open.map(({ sessionId, createdAtUs, lastUsedAtUs, expiresAtUs, idleAtUs }) => ({
       session_id: sessionId,
       created_at: time(createdAtUs),

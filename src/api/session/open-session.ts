@@ -1,13 +1,17 @@
 import { hashSecret } from '../../auth/secret.js'
 import { AppError, invalidParams } from '../../errors.js'
 import { defineMethod } from '../../rpc/define-method.js'
+import type { TrustedClock } from '../../storage/clock.js'
 import type { SessionStore } from '../../storage/sessions.js'
 import type { CallContext, SharedContext } from '../context.js'
 import { DEFAULT_LIFE_S, OpenSessionParams, OpenSessionResult } from './schema.js'
 
 /** Context of the methods of sessions. */
 export type SessionContext = Pick<CallContext, 'caller'> &
-  Pick<SharedContext, 'config' | 'newId' | 'timeZoneMin'> & { readonly sessions: SessionStore }
+  Pick<SharedContext, 'config' | 'newId' | 'timeZoneMin'> & {
+    readonly sessions: SessionStore
+    readonly clock: Pick<TrustedClock, 'hasPassed'>
+  }
 
 export const openSession = defineMethod({
   name: 'session.open_session',

@@ -35,6 +35,7 @@ async function contextOf(t: Test, maxAgeS = 31_536_000, maxPerKey = 10_000) {
     newId: randomUUID,
     sessions: state.sessions,
     timeZoneMin: 540,
+    clock: state.clock,
   }
   return { state, context, keyId }
 }

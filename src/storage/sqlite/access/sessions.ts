@@ -37,14 +37,15 @@ export function createSessionStore(state: StateDb, clock: TrustedClock, idleS = 
     },
     async end(sessionId, keyId) {
       const row = queries.byId.get({ sessionId })
-      if (row === undefined || row.closedAtUs !== null || hasEnded(parts, row)) return undefined
+      // one that seems idle may be in use: only the process that serves it knows its last use
+      if (row === undefined || row.closedAtUs !== null || clock.hasPassed(row.expiresAtUs)) return undefined
       if (keyId !== null && row.keyId !== keyId) return undefined
       await close(parts, sessionId)
       return { sessionId, keyId: row.keyId, expiresAtUs: row.expiresAtUs }
     },
     endAll: (keyId) =>
       writeFreeing(state, () => {
-        const open = queries.openOf.all({ keyId, ...bounds(parts), limit: ALL })
+        const open = queries.openOf.all({ keyId, ...bounds(parts), idleBeforeUs: -1, limit: ALL })
         for (const { sessionId } of open) queries.close.run({ sessionId, nowUs: clock.nowUs() })
         return open.length
       }),
@@ -64,12 +65,12 @@ export function createSessionStore(state: StateDb, clock: TrustedClock, idleS = 
 const ALL = -1
 
 function addSession({ clock, queries }: Parts, opened: NewSession): { expiresAtUs: number; lifeS: number } {
+  const createdAtUs = clock.nowUs()
   // not the wall clock: a session opened at 1970 would end as soon as the network sets the clock
   const startUs = clock.latestUs()
   const expiresAtUs = Math.min(startUs + opened.lifeS * 1_000_000, opened.notAfterUs ?? Infinity)
   const { sessionId, keyId } = opened
   const tokenHash = Buffer.from(opened.tokenHash)
-  const createdAtUs = clock.nowUs()
   queries.add.run({ sessionId, tokenHash, keyId, createdAtUs, expiresAtUs, lastUsedAtUs: startUs })
   return { expiresAtUs, lifeS: Math.max(0, Math.floor((expiresAtUs - startUs) / 1_000_000)) }
 }
@@ -90,26 +91,27 @@ function idleAtUs({ uses }: Parts, { sessionId, lastUsedAtUs }: SessionRow): num
   return uses.idleUs === 0 ? null : uses.latest(sessionId, lastUsedAtUs) + uses.idleUs
 }
 
+/** Time after which uses are written for certain when they are due: housekeeping runs every minute. */
+const FLUSH_US = 600_000_000
+
 /**
  * Returns the bounds of open sessions for the queries, which know the stored uses alone: the real ones may be
- * later by the lag. An untrusted clock ends none.
+ * later by the lag, and by the time until the next flush. An untrusted clock ends none.
  */
 function bounds({ clock, uses }: Parts): { nowUs: number; idleBeforeUs: number } {
   const nowUs = clock.isTrusted() ? clock.nowUs() : 0
-  return { nowUs, idleBeforeUs: uses.idleUs === 0 ? -1 : nowUs - uses.idleUs - uses.lagUs }
+  return { nowUs, idleBeforeUs: uses.idleUs === 0 ? -1 : nowUs - uses.idleUs - uses.lagUs - FLUSH_US }
 }
 
 function listOpen(parts: Parts, { keyId, limit, offset }: SessionQuery): ListedSession[] {
   const { queries, uses } = parts
   const page = { ...bounds(parts), limit, offset }
   const rows = keyId === null ? queries.list.all(page) : queries.listOf.all({ keyId, ...page })
-  return rows
-    .filter((row) => !hasEnded(parts, row))
-    .map((row) => ({
-      ...row,
-      lastUsedAtUs: uses.latest(row.sessionId, row.lastUsedAtUs),
-      idleAtUs: idleAtUs(parts, row),
-    }))
+  return rows.map((row) => ({
+    ...row,
+    lastUsedAtUs: uses.latest(row.sessionId, row.lastUsedAtUs),
+    idleAtUs: idleAtUs(parts, row),
+  }))
 }
 
 async function close({ state, clock, queries, uses }: Parts, sessionId: string): Promise<void> {
