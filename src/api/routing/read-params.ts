@@ -63,17 +63,19 @@ export function readPolygons(
   { maxAvoidPolygons, maxAvoidPositions }: RoutingContext['config']['routing'],
 ): (Polygon | MultiPolygon)[] {
   checkCount('avoid_polygons', polygons.length, maxAvoidPolygons)
+  let positions = 0
   const areas = polygons.map((polygon, i) => {
     const path = `$.avoid_polygons[${i}]`
     const geometry = parseGeometry(polygon, path)
     if (isFault(geometry))
       throw invalid(geometry.path, `found ${geometry.found}, expected ${geometry.expected}`)
     const area = geometry as Polygon | MultiPolygon // the schema has checked `type`
+    positions += countPositions(area.coordinates)
+    // before the areas of the rings: what is refused for its size should cost little
+    checkCount('positions of avoid_polygons', positions, maxAvoidPositions)
     checkCoversArea(area, `${path}.coordinates`)
     return area
   })
-  const found = areas.reduce((sum, { coordinates }) => sum + countPositions(coordinates), 0)
-  checkCount('positions of avoid_polygons', found, maxAvoidPositions)
   return areas
 }
 

@@ -163,7 +163,10 @@ t.test('routing.dijkstra: UNKNOWN_MAP, condition no map at all', async (t) => {
 
 t.test('routing.dijkstra: the limits on via points, themes, polygons and alternatives', async (t) => {
   const settings = {
-    routing: { maxVia: 2, maxThemes: 1, maxAvoidPolygons: 1, maxAlternatives: 2, maxSettledNodes: 2 },
+    routing: {
+      ...{ maxVia: 2, maxThemes: 1, maxAvoidPolygons: 1, maxAvoidPositions: 10 },
+      ...{ maxAlternatives: 2, maxSettledNodes: 2 },
+    },
   }
   const { ask, addTheme } = openSearch(t, { town: town() }, settings, false)
   addTheme('flood')
@@ -175,6 +178,10 @@ t.test('routing.dijkstra: the limits on via points, themes, polygons and alterna
     data: { list: 'themes', limit: 1 },
   })
   await rejectsWith(t, ask(dijkstra, [{ ...base, avoid_polygons: [polygon, polygon] }]), 'TOO_MANY_ITEMS')
+  const line = { type: 'Polygon', coordinates: [new Array(12).fill(at(1, 1))] }
+  await rejectsWith(t, ask(dijkstra, [{ ...base, avoid_polygons: [line] }]), 'TOO_MANY_ITEMS', {
+    message: /^Found 12 positions of avoid_polygons, expected at most 10$/, // before its rings are compared
+  })
   await rejectsWith(t, ask(dijkstra, [{ ...base, alternatives: 3 }]), 'TOO_MANY_ITEMS')
   await rejectsWith(t, ask(dijkstra, [base]), 'SEARCH_TOO_LARGE')
 })
