@@ -23,12 +23,22 @@ export function createDiskSpace(dir: string, reserveBytes: number): DiskSpace {
   let freeBytes = 0
   let askedAtMs = Number.NEGATIVE_INFINITY
   let sinceBytes = 0
-  const ask = async () => {
-    const { bavail, bsize } = await statfs(dir)
-    freeBytes = bavail * bsize
-    askedAtMs = performance.now()
-    sinceBytes = 0
-    return freeBytes
+  let asking: Promise<number> | undefined
+  const askNow = async () => {
+    try {
+      const { bavail, bsize } = await statfs(dir)
+      freeBytes = bavail * bsize
+      askedAtMs = performance.now()
+      sinceBytes = 0
+      return freeBytes
+    } finally {
+      asking = undefined
+    }
+  }
+  /** Asks once for all that wait for the answer. */
+  const ask = (): Promise<number> => {
+    asking ??= askNow()
+    return asking
   }
   return {
     freeBytes: ask,

@@ -7,7 +7,7 @@ import { shorten } from '../rpc/shorten.js'
 import { jsonResponse } from './answer.js'
 import { type CallDeps, endSignal, refusingFaults, signIn, streamOptions } from './calls.js'
 import { addressOf, type HttpContext, type HttpEnv } from './env.js'
-import { bodyBytes, STREAM_BYTES, takeStream } from './memory.js'
+import { bodyBytes, STREAM_BYTES, takeGrowing } from './memory.js'
 import { type BodyLimits, bodyChunks } from './read-body.js'
 import { refuseOtherMethods } from './refuse-methods.js'
 import { answerParamsText, type BodyAnswerer } from './rpc-routes.js'
@@ -42,6 +42,10 @@ export interface StreamRequest {
   isGzip: boolean
   chunks: AsyncIterable<Uint8Array>
   signal: AbortSignal
+  /** key that sends it */
+  owner: string
+  /** waits until so many bytes may be held. @throws AppError BUSY, CANCELLED */
+  hold(bytes: number): Promise<void>
 }
 
 interface StreamRouteDeps<C> {
@@ -127,7 +131,7 @@ async function answerStream<C>(
   requireKnownQuery(c.req.queries())
   await calls.limiter.charge(caller.keyId, addressOf(c), 1)
   const isZipped = isGzip(c)
-  const share = await takeStream(c, calls, caller, STREAM_BATCH_BYTES)
+  const share = await takeGrowing(c, calls, caller, STREAM_BATCH_BYTES)
   try {
     const counters = await deps.receiveStream({
       dataName,
@@ -135,6 +139,8 @@ async function answerStream<C>(
       isGzip: isZipped,
       chunks: bodyChunks(c, { maxBytes: Number.MAX_SAFE_INTEGER, idleMs: deps.bodyIdleMs }),
       signal: endSignal(c, calls),
+      owner: caller.keyId,
+      hold: (bytes) => share.hold(bytes),
     })
     return jsonResponse(JSON.stringify(counters), streamOptions(c, 'stream', calls))
   } finally {

@@ -31,6 +31,48 @@ export async function takeStream(
   )
 }
 
+/** Memory of a body whose parts may be large. */
+interface GrowingShare extends Share {
+  /** Waits until so many bytes may be held in all. @throws AppError BUSY, CANCELLED */
+  hold(bytes: number): Promise<void>
+}
+
+/**
+ * Takes memory for a body that is passed on in parts, or waits for a turn.
+ *
+ * @param bytes memory of ordinary parts, which is kept to the end
+ * @throws AppError BUSY, CANCELLED
+ */
+export async function takeGrowing(
+  c: HttpContext,
+  deps: MemoryDeps,
+  caller: Owner,
+  bytes: number,
+): Promise<GrowingShare> {
+  const first = await takeStream(c, deps, caller, bytes)
+  let more: Share[] = []
+  let heldBytes = bytes
+  const giveBack = () => {
+    for (const share of more) share.release()
+    more = []
+    heldBytes = bytes
+  }
+  return {
+    async hold(wanted) {
+      if (wanted <= bytes) return giveBack()
+      // in steps: each waits behind the other requests of the key
+      const missing = Math.ceil((wanted - heldBytes) / STREAM_BYTES) * STREAM_BYTES
+      if (missing <= 0) return
+      more.push(await takeStream(c, deps, caller, missing))
+      heldBytes += missing
+    },
+    release() {
+      giveBack()
+      first.release()
+    },
+  }
+}
+
 /**
  * Takes memory for a body that is read as a whole, or waits for a turn, before its first byte is read.
  *

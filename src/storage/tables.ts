@@ -249,6 +249,8 @@ export interface PutOptions {
   readonly maxMergeRows?: number
   /** longest stretch of work between two turns of the event loop, ms; absent for no limit */
   readonly sliceMs?: number
+  /** key that asked for the call: owners have turns at the database; absent for the gateway itself */
+  readonly owner?: string
   /** the call brings many rows: the engine may tidy up after it */
   readonly isBulk?: boolean
   /** Called now and then; throws when nobody waits for the result any longer. */
@@ -304,8 +306,12 @@ export interface TableStore {
    * @returns false when none was due, or the table does not exist
    */
   mergeIndex(dataName: string): Promise<boolean>
-  /** Runs `work` while no other writer of this process writes: for writes that another thread does. */
-  inTurn<T>(work: () => Promise<T>): Promise<T>
+  /**
+   * Runs `work` while no other writer of this process writes: for writes that another thread does.
+   *
+   * @param owner key that asked for it: owners have turns
+   */
+  inTurn<T>(work: () => Promise<T>, owner?: string): Promise<T>
   /** Returns the digest of the file stored at a place, the newest row's when several rows have one. */
   findFile(table: LoaderTable, place: FilePlace): Promise<string | undefined>
   /**

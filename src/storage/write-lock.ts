@@ -1,19 +1,38 @@
+import { createOwnerQueue } from './owner-queue.js'
+
 /**
  * Serialises the writers of this process: one runs at a time, the others wait without blocking the event
  * loop.
  */
 export interface WriteLock {
-  run<T>(work: () => T | Promise<T>): Promise<T>
+  /** @param owner of the work: owners have turns; the gateway itself when absent */
+  run<T>(work: () => T | Promise<T>, owner?: string): Promise<T>
 }
 
-/** Creates a lock that serves waiters in the order in which they came. */
+/** Owner of the work that no caller asked for. */
+const GATEWAY = ''
+
+/** Creates a lock. Waiting owners have turns; the work of one is done in the order in which it came. */
 export function createWriteLock(): WriteLock {
-  let last: Promise<unknown> = Promise.resolve()
+  const queue = createOwnerQueue<() => Promise<void>>()
+  let isHeld = false
+  const runAll = async () => {
+    if (isHeld) return
+    isHeld = true
+    for (let next = queue.take(); next !== undefined; next = queue.take()) await next()
+    isHeld = false
+  }
   return {
-    run(work) {
-      const mine = last.then(work)
-      last = mine.catch(() => undefined) // a failure concerns its own caller only
-      return mine
-    },
+    run: (work, owner = GATEWAY) =>
+      new Promise((resolve, reject) => {
+        queue.push(owner, async () => {
+          try {
+            resolve(await work())
+          } catch (error) {
+            reject(error) // a failure concerns its own caller only
+          }
+        })
+        void Promise.resolve().then(runAll)
+      }),
   }
 }

@@ -40,6 +40,8 @@ export interface PutTarget {
   ifExists: IfExists
   /** fires when the caller is gone: what has not been committed is rolled back */
   signal?: AbortSignal
+  /** key that stores them: owners have turns at the database */
+  owner?: string
 }
 
 /** A stored file. Its bytes are read when they are needed: it may be larger than memory. */
@@ -180,20 +182,20 @@ interface PutCall {
 /** Has the job thread store records. */
 async function putByJob(
   { tables, jobs, nowUs, requireSpace }: LoaderDeps,
-  { table, ifExists, signal }: PutTarget,
+  { table, ifExists, signal, owner }: PutTarget,
   { name, payload, bytes, transfer = [] }: PutCall,
 ): Promise<Counters> {
   await requireSpace(bytes)
   const job: PutJob = { ...refOf(table), ifExists, nowUs: nowUs() }
   const options = signal === undefined ? { transfer } : { signal, transfer }
-  const { counters } = await tables.inTurn(() => jobs.call<PutResult>(name, { ...job, ...payload }, options))
+  const { counters } = await tables.inTurn(() => jobs.call<PutResult>(name, { ...job, ...payload }, options), owner)
   return counters
 }
 
 /** Stores records on the main thread, in slices. */
 async function putInline(
   { tables, timeZoneMin, keyring, files, nowUs }: LoaderDeps,
-  { table, ifExists, signal }: PutTarget,
+  { table, ifExists, signal, owner }: PutTarget,
   records: readonly unknown[],
 ): Promise<PutResult> {
   return await tables.put(table, records, {
@@ -202,6 +204,7 @@ async function putInline(
     putFile: (bytes) => putFile(files, bytes),
     maxMergeRows: INLINE_MERGE_ROWS,
     sliceMs: SLICE_MS,
+    ...(owner === undefined ? {} : { owner }),
     throwIfCancelled() {
       if (signal?.aborted === true) throw new AppError('CANCELLED')
     },

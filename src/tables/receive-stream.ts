@@ -19,12 +19,18 @@ export interface StreamRequest {
   readonly isGzip: boolean
   readonly chunks: AsyncIterable<Uint8Array>
   readonly signal: AbortSignal
+  /** key that sends it */
+  readonly owner: string
+  /** waits until so many bytes may be held. @throws AppError BUSY, CANCELLED */
+  hold(bytes: number): Promise<void>
 }
 
 /** Silence after which a batch is stored before it is full, so that a slow feed does not wait, ms. */
 const IDLE_FLUSH_MS = 1000
 /** Size at which a batch is cut however few lines it has. */
 const BATCH_BYTES = 2 * 1024 * 1024
+/** Bytes that are read while a batch is stored. */
+const AHEAD_BYTES = BATCH_BYTES
 /** Decompressed bytes before the ratio is checked: a short stream of similar records compresses well. */
 const FREE_BYTES = 16 * 1024 * 1024
 
@@ -61,6 +67,7 @@ export async function receiveStream(
     table: await loader.find(request.dataName),
     ifExists: readIfExists(request.ifExists),
     signal: request.signal,
+    owner: request.owner,
   }
   let counters = NO_RECORDS
   let lastLine = 0
@@ -74,7 +81,8 @@ export async function receiveStream(
     }
   }
   try {
-    await feed(unpacked(request.chunks, request.isGzip, limits.gzipRatio), splitter, store)
+    const chunks = unpacked(request.chunks, request.isGzip, limits.gzipRatio)
+    await feed(chunks, splitter, { store, hold: (bytes) => request.hold(bytes) })
     return { counters, lastLine, fault: undefined }
   } catch (error) {
     return { counters, lastLine, fault: toAppError(error, splitter) }
@@ -85,12 +93,14 @@ export async function receiveStream(
 async function feed(
   chunks: AsyncIterable<Uint8Array>,
   splitter: LineSplitter,
-  store: (batch: NumberedBatch) => Promise<void>,
+  { store, hold }: { store(batch: NumberedBatch): Promise<void>; hold(bytes: number): Promise<void> },
 ): Promise<void> {
   const source = chunks[Symbol.asyncIterator]()
   let storing: Promise<void> = Promise.resolve()
+  let storingBytes = 0
   const storeNext = async (batch: NumberedBatch | undefined) => {
     await storing
+    storingBytes = batch?.bytes.length ?? 0
     if (batch === undefined) return
     storing = store(batch)
     storing.catch(() => undefined) // awaited before the next batch and at the end
@@ -105,6 +115,9 @@ async function feed(
         return await storing
       } else {
         for (const batch of splitter.push(step.value)) await storeNext(batch)
+        const held = splitter.heldBytes()
+        if (held > AHEAD_BYTES) await storeNext(undefined) // no large line is read while another is stored
+        await hold(held + storingBytes)
         next = source.next()
       }
     }

@@ -13,6 +13,7 @@ import { createWriteLock } from '../../src/storage/write-lock.js'
 import { loaderJobs } from '../../src/tables/jobs.js'
 import { createLoader, type Loader } from '../../src/tables/loader.js'
 import type { WorkerClient } from '../../src/worker/client.js'
+import { adminCaller } from './caller.js'
 import { readResult } from './read-stream.js'
 import { NOW_US, TIME_ZONE_MIN } from './tables.js'
 
@@ -78,7 +79,8 @@ export function openTestLoader(t: TestLike, settings: Record<string, unknown> = 
     bulk.close()
     data.close()
   })
-  const context: DataLoaderContext = { loader, config, signal: new AbortController().signal }
+  const { signal } = new AbortController()
+  const context: DataLoaderContext = { loader, config, signal, caller: adminCaller }
   const methods = new Map([...LOADER_METHODS, ...GET_FILE_METHODS].map((method) => [method.name, method]))
   const api: Api<DataLoaderContext> = { path: '/loader', title: 'Data loader', methods }
   return {

@@ -12,9 +12,14 @@ export const addRecord = defineMethod({
   result: CountersResult,
   async handle(
     { data_name, options, record_set },
-    { loader, signal, spooledRecords }: Pick<DataLoaderContext, 'loader' | 'signal' | 'spooledRecords'>,
+    {
+      loader,
+      signal,
+      caller,
+      spooledRecords,
+    }: Pick<DataLoaderContext, 'loader' | 'signal' | 'caller' | 'spooledRecords'>,
   ) {
-    const target = { table: await loader.find(data_name), ifExists: options.if_exists, signal }
+    const target = { table: await loader.find(data_name), ifExists: options.if_exists, signal, owner: caller.keyId }
     try {
       const counters =
         spooledRecords === undefined

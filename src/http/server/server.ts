@@ -5,9 +5,11 @@ import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import type { Config } from '../../config.js'
 import { AppError, messageOf } from '../../errors.js'
+import { networkOf, plainAddress } from './addresses.js'
 import { createDrain } from './drain.js'
 import { createLinger } from './linger.js'
 import { plainRefusal } from './plain-refusal.js'
+import { createRequestTurns } from './request-turns.js'
 import { createSocketGuard } from './sockets.js'
 import type { TlsPair } from './tls-pair.js'
 
@@ -57,11 +59,18 @@ export function createHttpServer(
   const server = openServer(limits, tls)
   const drain = createDrain(server)
   const linger = createLinger()
+  const turns = createRequestTurns()
   const listener = guard.guard((request, response) => {
     if (countHosts(request) > 1) return refuseHosts(request, response)
     linger.afterEarlyAnswer(request, response, limits.bodyMs)
-    // what the library cannot send, such as a header that Node refuses, cuts this connection and nothing else
-    void Promise.resolve(answer(request, response)).catch((error: Error) => response.destroy(error))
+    const begin = () => {
+      // what the library cannot send, such as a header that Node refuses, cuts this connection and nothing else
+      void Promise.resolve(answer(request, response)).catch((error: Error) => response.destroy(error))
+    }
+    if (isHealth(request)) return begin() // it costs as little as a wait
+    turns.run(networkOf(plainAddress(request.socket.remoteAddress ?? '') ?? ''), () => {
+      if (!request.destroyed) begin()
+    })
   })
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     drain.onRequest(response)
@@ -94,6 +103,10 @@ function openServer(limits: Config['limits'], tls: TlsPair | null): NodeServer {
   }
   if (tls === null) return createServer(options)
   return createTlsServer({ ...options, ...tls, handshakeTimeout: limits.headerMs })
+}
+
+function isHealth({ url }: IncomingMessage): boolean {
+  return url === '/healthz' || url === '/readyz'
 }
 
 /** Host headers of a request: Node reads the first, a proxy before it may have read another. */

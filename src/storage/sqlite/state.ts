@@ -92,6 +92,7 @@ export async function openState(file: string, options: OpenStateOptions = {}): P
       await keys.flushUses()
       await sessions.flushUses(true)
       if (isServing && clock.isTrusted()) await meta.recordTime(clock.nowUs())
+      await stateDb.writes.settled()
       db.close()
     },
   }

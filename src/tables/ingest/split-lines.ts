@@ -28,6 +28,8 @@ export interface LineSplitter {
   flush(): NumberedBatch | undefined
   /** Returns the last batch, with a last line that may have no separator; undefined when it is empty. */
   end(): NumberedBatch | undefined
+  /** Returns the bytes that are held: whole lines, and the beginning of the next one. */
+  heldBytes(): number
   /** Returns the number of the line that is being read. */
   line(): number
 }
@@ -102,6 +104,7 @@ export function createLineSplitter(limits: SplitLimits): LineSplitter {
       if (tailBytes > 0) closeLine(new Uint8Array(0))
       return take()
     },
+    heldBytes: () => wholeBytes + tailBytes,
     line: () => firstLine + wholeLines,
   }
 }

@@ -36,6 +36,8 @@ function send(
     ifExists: undefined,
     isGzip: false,
     signal: new AbortController().signal,
+    owner: 'k',
+    hold: async () => undefined,
     ...more,
   }
   return addStream(loader, { ...request, chunks }, limits)
@@ -288,4 +290,19 @@ t.test('property: batches hold every line once, in order, however the bytes come
     ),
     { numRuns: 300 },
   )
+})
+
+t.test('stream: a large line is held only as far as the transport allows', async (t) => {
+  const opened = await openSample(t)
+  const large = `${line(1)}\n${' '.repeat(3_000_000)}${line(2)}\n${line(3)}`
+  const asked: number[] = []
+  const hold = async (bytes: number) => void asked.push(bytes)
+  t.match(await send(opened, pieces(large, 65_536), { hold }, { ...LIMITS, lineBytes: 4_000_000 }), { count: 3 })
+  t.ok(Math.max(...asked) > 2_900_000, 'the line counts as it grows')
+  const busy = new AppError('BUSY')
+  const refuse = async (bytes: number) => {
+    if (bytes > 1_000_000) throw busy
+  }
+  const refused = send(opened, pieces(large, 65_536), { hold: refuse }, { ...LIMITS, lineBytes: 4_000_000 })
+  await rejectsWith(t, refused, 'BUSY', { data: { last_committed_line: 0 } })
 })

@@ -1,11 +1,12 @@
 import { closeSync, openSync } from 'node:fs'
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
-import { type Db, openDatabase, retryBusy, transaction } from './database.js'
+import { type Db, openDatabase, retryBusy } from './database.js'
 import { backupBeforeMigration } from './migration-backup.js'
 import { refuseLoss } from './refuse-loss.js'
 import { createReserve, freeing, type Reserve } from './reserve.js'
 import { addSqlFunctions } from './sql-functions.js'
 import { STATE_MIGRATIONS } from './state-migrations.js'
+import { createStateWrites, type StateWrites } from './state-writes.js'
 
 /** An open `state.db`: the connection, and drizzle over the same connection. */
 export interface StateDb {
@@ -13,6 +14,7 @@ export interface StateDb {
   readonly orm: BetterSQLite3Database
   /** space for deletions on a full disk */
   readonly reserve: Reserve
+  readonly writes: StateWrites
 }
 
 /**
@@ -29,16 +31,17 @@ export async function openStateDb(file: string, acceptsLoss = false): Promise<St
     openDatabase(file, STATE_MIGRATIONS, { cacheKib: 1024, beforeMigrate: backupBeforeMigration }),
   )
   addSqlFunctions(db)
-  return { db, orm: drizzle(db), reserve: createReserve(file) }
+  return { db, orm: drizzle(db), reserve: createReserve(file), writes: createStateWrites(db) }
 }
 
 /**
- * Runs a small write in a transaction; retries while another program holds the file.
+ * Runs a small write in a transaction, with those that are asked for at the same time; retries while another
+ * program holds the file.
  *
- * @throws AppError BUSY, DISK_FULL
+ * @throws what `work` throws; AppError BUSY, DISK_FULL
  */
-export function writeState<T>({ db }: StateDb, work: () => T): Promise<T> {
-  return retryBusy(() => transaction(db, work))
+export function writeState<T>({ writes }: StateDb, work: () => T): Promise<T> {
+  return writes.run(work)
 }
 
 /**

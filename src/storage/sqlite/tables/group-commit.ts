@@ -1,6 +1,7 @@
+import { createOwnerQueue, type OwnerQueue } from '../../owner-queue.js'
 import { createPause } from '../../pause.js'
 import type { WriteLock } from '../../write-lock.js'
-import { asyncTransaction, type Db, translate } from '../connection/database.js'
+import { asyncTransaction, type Db, statement, translate } from '../connection/database.js'
 
 /** A write that waits for its turn. */
 interface Waiting {
@@ -11,38 +12,45 @@ interface Waiting {
   reject(error: unknown): void
 }
 
+/** Runs a write together with others. @param owner of the write: owners have turns */
+type Together = <T>(owner: string, work: () => Promise<T>) => Promise<T>
+
 /** Time after which a group takes no further write, ms: the others of this process wait meanwhile. */
-const GROUP_MS = 50
+const GROUP_MS = 20
+/** Owner of the groups at the lock: they have turns with the large calls of each owner. */
+const GROUP = 'small writes'
 /** Longest stretch of work between two turns of the event loop, ms. */
 const SLICE_MS = 5
 
 /**
  * Makes a writer that commits calls that wait at the same time together: a commit costs a sync of the disk,
  * several milliseconds on an SD card, whatever it holds. Each call has a savepoint of its own, so that one
- * that fails leaves the others as they are, and is answered only after the commit of all.
+ * that fails leaves the others as they are, and is answered only after the commit of all. A group takes the
+ * calls of each owner in turns, so that a thousand of one owner do not keep the single call of another waiting.
  *
  * @param lock taken for each group
+ * @param nowMs clock
  * @returns a function that runs `work`. It throws what `work` throws; when the commit fails, each call of the
  *   group fails with that error, and nothing of them is stored
  */
-export function createGroupCommit(db: Db, lock: WriteLock): <T>(work: () => Promise<T>) => Promise<T> {
-  const queue: Waiting[] = []
+export function createGroupCommit(db: Db, lock: WriteLock, nowMs = () => performance.now()): Together {
+  const queue = createOwnerQueue<Waiting>()
   let isTurnAsked = false
   const askTurn = () => {
-    if (isTurnAsked || queue.length === 0) return
+    if (isTurnAsked || queue.size() === 0) return
     isTurnAsked = true
     void lock.run(async () => {
       isTurnAsked = false
-      await commitGroup(db, queue)
-      if (queue.length === 0) return
+      await commitGroup(db, queue, nowMs)
+      if (queue.size() === 0) return
       await new Promise((resolve) => setImmediate(resolve)) // a commit blocks the event loop
       askTurn() // what came too late for this group
-    })
+    }, GROUP)
   }
-  return (work) =>
+  return (owner, work) =>
     new Promise((resolve, reject) => {
       let answer = () => reject(new Error('a write was committed before it ran'))
-      queue.push({
+      queue.push(owner, {
         async run() {
           const result = await work()
           answer = () => resolve(result)
@@ -55,17 +63,17 @@ export function createGroupCommit(db: Db, lock: WriteLock): <T>(work: () => Prom
 }
 
 /** Runs the writes of a queue in one transaction, also those that come while it runs. Never rejects. */
-async function commitGroup(db: Db, queue: Waiting[]): Promise<void> {
+async function commitGroup(db: Db, queue: OwnerQueue<Waiting>, nowMs: () => number): Promise<void> {
   const stored: Waiting[] = []
   const refused: { write: Waiting; error: unknown }[] = []
-  const endsAtMs = performance.now() + GROUP_MS
+  const endsAtMs = nowMs() + GROUP_MS
   const pause = createPause(undefined, SLICE_MS)
   try {
     await asyncTransaction(db, async () => {
-      for (let write = queue.shift(); write !== undefined; write = queue.shift()) {
+      for (let write = queue.take(); write !== undefined; write = queue.take()) {
         const outcome = await runInSavepoint(db, write, stored)
         if (outcome !== undefined) refused.push({ write, error: outcome.error })
-        if (performance.now() > endsAtMs) return
+        if (nowMs() > endsAtMs) return
         const turn = pause()
         if (turn !== undefined) await turn
       }
@@ -74,7 +82,8 @@ async function commitGroup(db: Db, queue: Waiting[]): Promise<void> {
   } catch (error) {
     for (const write of stored) write.reject(error)
     // the transaction did not begin
-    if (stored.length + refused.length === 0) for (const write of queue.splice(0)) write.reject(error)
+    if (stored.length + refused.length === 0)
+      for (let write = queue.take(); write !== undefined; write = queue.take()) write.reject(error)
   }
   for (const { write, error } of refused) write.reject(error)
 }
@@ -90,10 +99,10 @@ async function runInSavepoint(
   write: Waiting,
   stored: Waiting[],
 ): Promise<{ error: unknown } | undefined> {
-  db.exec('SAVEPOINT call')
+  statement(db, 'SAVEPOINT call').run()
   try {
     await write.run()
-    db.exec('RELEASE call')
+    statement(db, 'RELEASE call').run()
     stored.push(write)
     return undefined
   } catch (error) {
@@ -101,8 +110,8 @@ async function runInSavepoint(
       stored.push(write)
       throw error
     }
-    db.exec('ROLLBACK TO call')
-    db.exec('RELEASE call')
+    statement(db, 'ROLLBACK TO call').run()
+    statement(db, 'RELEASE call').run()
     return { error: translate(error) }
   }
 }

@@ -37,6 +37,9 @@ export function openTables(connection: TableConnection, options: TableReaderOpti
   return { store: createTableStore(connection), reader: createTableReader(connection.reader, options) }
 }
 
+/** Owner of writes that no caller asked for. */
+const GATEWAY = ''
+
 /** Opens the writing port alone. */
 export function createTableStore({ reader, writer, lock }: TableConnection): TableStore {
   const together = createGroupCommit(writer, lock)
@@ -57,7 +60,7 @@ export function createTableStore({ reader, writer, lock }: TableConnection): Tab
     },
     async put(table, records, options) {
       const work = () => putRecordsWithin(writer, requireTable(writer, table), records, options)
-      if (options.isBulk !== true) return await together(work)
+      if (options.isBulk !== true) return await together(options.owner ?? GATEWAY, work)
       return await lock.run(async () => {
         const result = await asyncTransaction(writer, work)
         // the write-ahead log of a large call is as large as the call
@@ -70,7 +73,7 @@ export function createTableStore({ reader, writer, lock }: TableConnection): Tab
         const table = findTable(writer, dataName)
         return table !== undefined && mergeSegments(writer, table, MAX_SEGMENT_ROWS)
       }),
-    inTurn: (work) => lock.run(work),
+    inTurn: (work, owner) => lock.run(work, owner),
     findFile: async (table, place) => findFile(reader, table, place),
     withUsedFiles: (work) => write(() => work(new Set(usedDigests(writer)))),
   }

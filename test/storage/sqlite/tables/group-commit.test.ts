@@ -19,6 +19,9 @@ function openCounted(t: Test) {
   return { db, rows, commits: () => said.filter((sql) => sql === 'COMMIT').length }
 }
 
+/** A clock of a machine without load: no group ends by its time. */
+const stopped = () => 0
+
 const insert = (db: Db, n: number) => async () => {
   db.prepare('INSERT INTO x VALUES (?)').run(n)
   return n
@@ -27,29 +30,29 @@ const insert = (db: Db, n: number) => async () => {
 t.test('group commit: calls that wait together are committed together, each with its result', async (t) => {
   const { db, rows, commits } = openCounted(t)
   const lock = createWriteLock()
-  const together = createGroupCommit(db, lock)
-  const all = await Promise.all(Array.from({ length: 50 }, (_, n) => together(insert(db, n))))
+  const together = createGroupCommit(db, lock, stopped)
+  const all = await Promise.all(Array.from({ length: 50 }, (_, n) => together('k', insert(db, n))))
   t.same(
     all,
     Array.from({ length: 50 }, (_, n) => n),
   )
   t.equal(rows().length, 50)
   t.equal(commits(), 1)
-  t.equal(await together(insert(db, 50)), 50)
+  t.equal(await together('k', insert(db, 50)), 50)
   t.equal(commits(), 2)
 })
 
 t.test('group commit: one that fails leaves nothing, and the others are stored', async (t) => {
   const { db, rows, commits } = openCounted(t)
-  const together = createGroupCommit(db, createWriteLock())
+  const together = createGroupCommit(db, createWriteLock(), stopped)
   const half = async () => {
     await insert(db, 7)()
     throw new AppError('RECORD_EXISTS')
   }
   const outcomes = await Promise.allSettled([
-    together(insert(db, 1)),
-    together(half),
-    together(insert(db, 2)),
+    together('k', insert(db, 1)),
+    together('k', half),
+    together('k', insert(db, 2)),
   ])
   t.same(
     outcomes.map(({ status }) => status),
@@ -57,40 +60,40 @@ t.test('group commit: one that fails leaves nothing, and the others are stored',
   )
   t.same(rows(), [1, 2])
   t.equal(commits(), 1)
-  await rejectsWith(t, together(half), 'RECORD_EXISTS')
+  await rejectsWith(t, together('k', half), 'RECORD_EXISTS')
   t.same(rows(), [1, 2])
 })
 
 t.test('group commit: no caller is answered before the commit, and all fail when it fails', async (t) => {
   const { db, rows } = openCounted(t)
-  const together = createGroupCommit(db, createWriteLock())
+  const together = createGroupCommit(db, createWriteLock(), stopped)
   const exec = db.exec
   db.exec = (sql) => {
     if (sql === 'COMMIT') throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' })
     return exec(sql)
   }
   const refused = () => Promise.reject(new AppError('BAD_RECORD'))
-  const calls = [together(insert(db, 1)), together(insert(db, 2)), together(refused)]
+  const calls = [together('k', insert(db, 1)), together('k', insert(db, 2)), together('k', refused)]
   const reasons = (await Promise.allSettled(calls)).map((outcome) =>
     outcome.status === 'rejected' ? String(outcome.reason.message) : 'stored',
   )
   t.match(reasons, [/disk I\/O/, /disk I\/O/, /record does not fit/])
   t.same(rows(), [])
   db.exec = exec
-  t.equal(await together(insert(db, 3)), 3, 'the next group is its own')
+  t.equal(await together('k', insert(db, 3)), 3, 'the next group is its own')
   t.same(rows(), [3])
 })
 
 t.test('group commit: a transaction that SQLite ended itself stores nothing of the group', async (t) => {
   const { db, rows } = openCounted(t)
-  const together = createGroupCommit(db, createWriteLock())
+  const together = createGroupCommit(db, createWriteLock(), stopped)
   const full = async () => {
     db.exec('ROLLBACK') // as SQLite may do when the disk is full
     throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
   }
-  const first = together(insert(db, 1))
-  const second = together(full)
-  const third = together(insert(db, 3))
+  const first = together('k', insert(db, 1))
+  const second = together('k', full)
+  const third = together('k', insert(db, 3))
   await t.rejects(first, /disk/i)
   await t.rejects(second, /disk/i)
   t.equal(await third, 3, 'it had not run yet')
@@ -106,7 +109,23 @@ t.test('group commit: other holders of the lock have their turn between groups',
     await new Promise((resolve) => setTimeout(resolve, 60)) // longer than a group takes calls
     order.push('slow')
   }
-  const all = [together(slow), together(slow), lock.run(() => void order.push('other'))]
+  const all = [together('k', slow), together('k', slow), lock.run(() => void order.push('other'))]
   await Promise.all(all)
   t.same(order, ['slow', 'other', 'slow'])
+})
+
+t.test('group commit: owners have turns, whatever the number of their calls', async (t) => {
+  const { db, commits } = openCounted(t)
+  const clock = { ms: 0 }
+  const together = createGroupCommit(db, createWriteLock(), () => clock.ms)
+  const order: string[] = []
+  const call = (owner: string) =>
+    together(owner, async () => {
+      order.push(owner)
+      clock.ms += 6 // a group takes calls for 20 ms
+    })
+  await Promise.all([...Array.from({ length: 9 }, () => call('many')), call('single'), call('other')])
+  t.same(order.slice(0, 4), ['many', 'single', 'other', 'many'])
+  t.equal(order.length, 11)
+  t.equal(commits(), 3, 'four calls of 6 ms are a group')
 })
