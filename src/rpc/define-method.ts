@@ -18,6 +18,8 @@ export interface MethodFacts {
   readonly result: z.ZodType
   /** `array`: the params object is the only item of an array; a bare object is accepted too */
   readonly paramsIn: 'object' | 'array'
+  /** neighbours in a batch may run side by side: none depends on what an earlier one did */
+  readonly mayOverlap: boolean
 }
 
 export type ScopeArea = 'session' | 'dataproc' | 'loader' | 'map' | 'dataset' | 'fl' | 'model' | 'route'
@@ -40,6 +42,7 @@ interface MethodDefinition<P extends z.ZodType, R extends z.ZodType, C> {
   readonly params: P
   readonly result: R
   readonly paramsIn?: 'object' | 'array'
+  readonly mayOverlap?: boolean
   /** @param exact the params as sent, unchecked, with each number as supplied */
   handle(
     params: z.output<P>,
@@ -61,6 +64,7 @@ export function defineMethod<P extends z.ZodType, R extends z.ZodType, C>(
     params: definition.params,
     result: definition.result,
     paramsIn,
+    mayOverlap: definition.mayOverlap ?? false,
     async call(rawParams, context, exact = async () => rawParams) {
       const params = parseParams(definition.params, unwrap(rawParams, paramsIn))
       // the same JSON as the checked params: only its numbers are not doubles

@@ -224,23 +224,40 @@ async function answerBatch<C>(
   } catch (error) {
     return refusal(null, error, call.requestId, 429)
   }
-  const pieces: Piece[] = []
+  const pieces: Promise<Piece | undefined>[] = []
   let startedAtMs = performance.now()
+  let isAlone = true
   for (const [index, item] of items.entries()) {
+    const mayOverlap = overlaps(item, call)
+    // the items before it are over, unless all of them and this one may run side by side
+    if (isAlone || !mayOverlap) await Promise.all(pieces)
+    isAlone = !mayOverlap
     // others have their turn between two items, which may all be done without a wait
     if (performance.now() - startedAtMs > SLICE_MS) {
       await new Promise((resolve) => setImmediate(resolve))
       startedAtMs = performance.now()
     }
-    const request = readRequest(item)
-    if ('fault' in request) pieces.push(errorText(request.id, toRpcError(request.fault, call.requestId)))
-    else {
-      const exact = async () => paramsOf(((await exactBody()) as unknown[])[index])
-      const { piece } = await run(request, call, exact)
-      if (request.id !== undefined) pieces.push(piece)
-    }
+    pieces.push(answerItem(item, call, async () => paramsOf(((await exactBody()) as unknown[])[index])))
   }
-  return pieces.length === 0 ? { status: 204, body: null } : { status: 200, body: joined(pieces) }
+  const made = (await Promise.all(pieces)).filter((piece) => piece !== undefined)
+  return made.length === 0 ? { status: 204, body: null } : { status: 200, body: joined(made) }
+}
+
+function overlaps<C>(item: unknown, { api }: Dispatch<C>): boolean {
+  if (typeof item !== 'object' || item === null || !('method' in item)) return false
+  return api.methods.get(String(item.method))?.mayOverlap ?? false
+}
+
+/** Answers one item of a batch. Never rejects. @returns undefined for a notification */
+async function answerItem<C>(
+  item: unknown,
+  call: Dispatch<C>,
+  exact: () => Promise<unknown>,
+): Promise<Piece | undefined> {
+  const request = readRequest(item)
+  if ('fault' in request) return errorText(request.id, toRpcError(request.fault, call.requestId))
+  const { piece } = await run(request, call, exact)
+  return request.id === undefined ? undefined : piece
 }
 
 /** Runs one request. The result of a notification is discarded. */

@@ -6,6 +6,8 @@ export interface NewSession {
   lifeS: number
   /** latest end of the session, µs: the end of the session or secret through which it was opened; null for none */
   notAfterUs: number | null
+  /** most open sessions of the key, this one included; absent for any number */
+  mostOpen?: number
 }
 
 /** A session that is open now. */
@@ -35,6 +37,7 @@ export interface SessionQuery {
 /** Sessions of API keys. A session ends with its life, and earlier when it is not used for the idle limit. */
 export interface SessionStore {
   /** @returns the end of the session, and the seconds until then */
+  /** @throws AppError TOO_MANY_SESSIONS */
   open(session: NewSession): Promise<{ expiresAtUs: number; lifeS: number }>
   /**
    * Returns undefined for an unknown, closed, expired or idle session, and for one whose key is revoked or

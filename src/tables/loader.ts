@@ -188,7 +188,10 @@ async function putByJob(
   await requireSpace(bytes)
   const job: PutJob = { ...refOf(table), ifExists, nowUs: nowUs() }
   const options = signal === undefined ? { transfer } : { signal, transfer }
-  const { counters } = await tables.inTurn(() => jobs.call<PutResult>(name, { ...job, ...payload }, options), owner)
+  const { counters } = await tables.inTurn(
+    () => jobs.call<PutResult>(name, { ...job, ...payload }, options),
+    owner,
+  )
   return counters
 }
 

@@ -89,7 +89,7 @@ t.test(
     }
     const table = { data_name: 'files', record_def, unique_columns: ['id'] }
     t.match((await call(LOADER, 'loaderwebapi.register_loader', table)).body, { result: {} })
-    const photo = Buffer.alloc(10_000_000, 'abcdefg')
+    const photo = Buffer.alloc(8_000_000, 'abcdefg')
     const properties = {
       ...{ start_datetime: '2026-01-01 00:00:00Z', end_datetime: null, id: 1 },
       ...{ photo: photo.toString('base64'), where: 'trip/a.bin' },

@@ -479,3 +479,34 @@ t.test('dispatch: others have their turn between the items of a batch', async (t
   clearImmediate(timer)
   t.ok(turns >= 9, `${turns} turns`)
 })
+
+t.test('dispatch: neighbours that may overlap run side by side, others one after another', async (t) => {
+  const order: string[] = []
+  const method = (name: string, mayOverlap: boolean) =>
+    defineMethod({
+      name,
+      summary: '',
+      scope: 'map:read',
+      params: z.strictObject({}),
+      result: z.unknown(),
+      mayOverlap,
+      async handle() {
+        order.push(`${name} begins`)
+        await new Promise((resolve) => setImmediate(resolve))
+        order.push(`${name} ends`)
+        return name
+      },
+    })
+  const methods = new Map([method('open', true), method('plain', false)].map((one) => [one.name, one]))
+  const { call } = dispatchOf({ api: { path: '/x', title: '', methods }, maxBatch: 5 })
+  const names = ['open', 'open', 'plain', 'plain', 'open']
+  const answer = await dispatch(bytes(names.map((name, id) => request(name, {}, id))), call)
+  t.match(
+    await parsed(answer),
+    names.map((result, id) => ({ result, id })),
+  )
+  t.same(order, [
+    ...['open begins', 'open begins', 'open ends', 'open ends'],
+    ...['plain begins', 'plain ends', 'plain begins', 'plain ends', 'open begins', 'open ends'],
+  ])
+})

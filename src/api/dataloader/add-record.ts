@@ -19,7 +19,12 @@ export const addRecord = defineMethod({
       spooledRecords,
     }: Pick<DataLoaderContext, 'loader' | 'signal' | 'caller' | 'spooledRecords'>,
   ) {
-    const target = { table: await loader.find(data_name), ifExists: options.if_exists, signal, owner: caller.keyId }
+    const target = {
+      table: await loader.find(data_name),
+      ifExists: options.if_exists,
+      signal,
+      owner: caller.keyId,
+    }
     try {
       const counters =
         spooledRecords === undefined

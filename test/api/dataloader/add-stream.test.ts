@@ -297,7 +297,9 @@ t.test('stream: a large line is held only as far as the transport allows', async
   const large = `${line(1)}\n${' '.repeat(3_000_000)}${line(2)}\n${line(3)}`
   const asked: number[] = []
   const hold = async (bytes: number) => void asked.push(bytes)
-  t.match(await send(opened, pieces(large, 65_536), { hold }, { ...LIMITS, lineBytes: 4_000_000 }), { count: 3 })
+  t.match(await send(opened, pieces(large, 65_536), { hold }, { ...LIMITS, lineBytes: 4_000_000 }), {
+    count: 3,
+  })
   t.ok(Math.max(...asked) > 2_900_000, 'the line counts as it grows')
   const busy = new AppError('BUSY')
   const refuse = async (bytes: number) => {

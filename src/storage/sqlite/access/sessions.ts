@@ -1,3 +1,4 @@
+import { AppError } from '../../../errors.js'
 import type { TrustedClock } from '../../clock.js'
 import type { ListedSession, NewSession, SessionQuery, SessionStore } from '../../sessions.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
@@ -18,7 +19,11 @@ export function createSessionStore(state: StateDb, clock: TrustedClock, idleS = 
   const uses = createSessionUses(idleS * 1_000_000)
   const parts = { state, clock, queries, uses }
   return {
-    open: (opened) => writeState(state, () => addSession(parts, opened)),
+    open: (opened) =>
+      writeState(state, () => {
+        requireRoom(parts, opened) // here, as several may be opened at once
+        return addSession(parts, opened)
+      }),
     async findOpen(tokenHash) {
       const row = queries.find.get({ tokenHash: Buffer.from(tokenHash) })
       if (row === undefined || row.closedAtUs !== null || row.keyRevokedAtUs !== null) return undefined
@@ -63,6 +68,14 @@ export function createSessionStore(state: StateDb, clock: TrustedClock, idleS = 
 
 /** Limit of a query without a limit. */
 const ALL = -1
+
+/** @throws AppError TOO_MANY_SESSIONS */
+function requireRoom(parts: Parts, { keyId, mostOpen }: NewSession): void {
+  if (mostOpen === undefined) return
+  if (parts.queries.openOf.all({ keyId, ...bounds(parts), limit: mostOpen }).length < mostOpen) return
+  const message = `The key has ${mostOpen} open sessions, expected fewer (session.maxPerKey): close some`
+  throw new AppError('TOO_MANY_SESSIONS', { maxPerKey: mostOpen, retryAfterS: 60 }, { message })
+}
 
 function addSession({ clock, queries }: Parts, opened: NewSession): { expiresAtUs: number; lifeS: number } {
   const createdAtUs = clock.nowUs()

@@ -1,0 +1,68 @@
+/** Turns of requests that wait to be answered. */
+export interface RequestTurns {
+  /**
+   * Begins to answer a request: at once while there is little to do, else when it is its turn.
+   *
+   * @param owner network of the client: those with requests have turns, whatever the number of requests
+   */
+  run(owner: string, work: () => void): void
+}
+
+/** Time in which requests begin in one turn of the event loop, ms. */
+const SLICE_MS = 5
+
+/**
+ * Creates the turns of requests. A thousand that arrive together would hold the event loop until the last of
+ * them has begun; here it turns in between, and other clients have their turns.
+ *
+ * @param nowMs clock
+ */
+export function createRequestTurns(nowMs = () => performance.now()): RequestTurns {
+  /** the first owner has the next turn */
+  const waiting = new Map<string, (() => void)[]>()
+  let usedMs = 0
+  let isScheduled = false
+
+  const begin = (work: () => void) => {
+    const startedMs = nowMs()
+    try {
+      work()
+    } finally {
+      usedMs += nowMs() - startedMs
+    }
+  }
+  const nextSlice = () => {
+    isScheduled = false
+    usedMs = 0
+    if (waiting.size > 0) schedule()
+    while (usedMs < SLICE_MS) {
+      const work = takeNext(waiting)
+      if (work === undefined) return
+      begin(work)
+    }
+  }
+  const schedule = () => {
+    if (!isScheduled) setImmediate(nextSlice)
+    isScheduled = true
+  }
+  return {
+    run(owner, work) {
+      schedule() // also where the work begins at once: the time that it used counts in this turn alone
+      if (waiting.size === 0 && usedMs < SLICE_MS) return begin(work)
+      const mine = waiting.get(owner)
+      if (mine === undefined) waiting.set(owner, [work])
+      else mine.push(work)
+    },
+  }
+}
+
+/** Takes the oldest request of the owner whose turn it is, and puts the owner behind the others. */
+function takeNext(waiting: Map<string, (() => void)[]>): (() => void) | undefined {
+  const [next] = waiting
+  if (next === undefined) return undefined
+  const [owner, mine] = next
+  const work = mine.shift()
+  waiting.delete(owner)
+  if (mine.length > 0) waiting.set(owner, mine)
+  return work
+}

@@ -1,0 +1,27 @@
+import t from 'tap'
+import { createWriteLock } from '../../src/storage/write-lock.js'
+
+t.test('write lock: owners have turns, and the work of one is done in its order', async (t) => {
+  const lock = createWriteLock()
+  const order: string[] = []
+  let running = 0
+  const work = (name: string, owner?: string) =>
+    lock.run(async () => {
+      t.equal(++running, 1, 'nobody else writes')
+      await new Promise((resolve) => setImmediate(resolve))
+      running--
+      order.push(name)
+    }, owner)
+  await Promise.all([work('a1', 'a'), work('a2', 'a'), work('a3', 'a'), work('b1', 'b'), work('own')])
+  t.same(order, ['a1', 'b1', 'own', 'a2', 'a3'])
+})
+
+t.test('write lock: a failure concerns its own caller, and work that comes late is done', async (t) => {
+  const lock = createWriteLock()
+  const failed = lock.run(() => {
+    throw new Error('no')
+  })
+  t.equal(await lock.run(() => 7), 7)
+  await t.rejects(failed, /no/)
+  t.equal(await lock.run(async () => 8), 8)
+})
