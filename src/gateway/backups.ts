@@ -85,13 +85,28 @@ async function makeInThread(
   job: BackupJob,
   signal: AbortSignal,
 ): Promise<BackupResult> {
+  return await callOnce<BackupResult>(options, 'backup.make', job, signal)
+}
+
+/** Reads every page and row in such a thread, see `findDamage`. */
+export async function findDamageInThread(options: ServicesOptions, signal: AbortSignal): Promise<string[]> {
+  return await callOnce<string[]>(options, 'damage.find', null, signal)
+}
+
+/** Calls a thread that lives as long as the call. */
+async function callOnce<T>(
+  options: ServicesOptions,
+  name: string,
+  payload: unknown,
+  signal: AbortSignal,
+): Promise<T> {
   const worker = createWorkerClient({
     spawn: () => spawn(options, 'backup', { maxYoungGenerationSizeMb: YOUNG_MB }),
     log: options.log,
     maxPending: 1,
   })
   try {
-    return await worker.call<BackupResult>('backup.make', job, { signal })
+    return await worker.call<T>(name, payload, { signal })
   } finally {
     const endMs = performance.now() + STOP_MS
     while (worker.pending() > 0 && performance.now() < endMs) await sleep(20)

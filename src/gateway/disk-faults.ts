@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { type DiskFaultKind, diskFaultKind, messageOf } from '../errors.js'
-import { readDamageNote, writeDamageNote } from '../files/damage-note.js'
+import { readDamageNote, removeDamageNote, writeDamageNote } from '../files/damage-note.js'
 import type { Log } from '../log.js'
 
 /** Faults of the disk that any part of the gateway, on any thread, has met. */
@@ -14,15 +14,24 @@ export interface DiskFaults {
    * pass it by. Ends when the note is withdrawn.
    */
   isDamaged(): boolean
+  /** Number of damaged pages and rows that were met since the start. */
+  damages(): number
+  /** Calls `listener` whenever a damaged page or row is met. */
+  onDamage(listener: () => void): void
+  /** Withdraws the note of a damaged page. */
+  withdraw(): void
 }
 
 /** Watches a log for faults of the disk. @param noteFile see `damage-note.ts` */
 export function watchDiskFaults(log: Log, noteFile: string): DiskFaults {
   let failures = 0
+  let damages = 0
+  let onDamage = (): void => undefined
   /** met, but not noted: the disk takes no writes */
   let isUnwritten = false
   const onFault = (kind: DiskFaultKind, error: unknown) => {
     if (kind === 'failing') return void failures++
+    damages++
     try {
       writeDamageNote(noteFile, Date.now() * 1000, messageOf(error))
       isUnwritten = false
@@ -30,6 +39,7 @@ export function watchDiskFaults(log: Log, noteFile: string): DiskFaults {
       if (!isUnwritten) log.warn({ err: fault }, 'the note of a damaged page cannot be written')
       isUnwritten = true
     }
+    onDamage()
   }
   const before = readDamageNote(noteFile)
   if (before !== undefined)
@@ -41,6 +51,14 @@ export function watchDiskFaults(log: Log, noteFile: string): DiskFaults {
     log: watched(log, onFault),
     failures: () => failures,
     isDamaged: () => isUnwritten || existsSync(noteFile),
+    damages: () => damages,
+    onDamage(listener) {
+      onDamage = listener
+    },
+    withdraw() {
+      removeDamageNote(noteFile)
+      isUnwritten = false
+    },
   }
 }
 

@@ -13,7 +13,7 @@ import { hasEncryptedValues } from '../storage/sqlite/maintenance/encrypted-valu
 import { openState } from '../storage/sqlite/state.js'
 import type { State } from '../storage/state.js'
 import type { GatewayContext } from './apis.js'
-import { openBackups } from './backups.js'
+import { findDamageInThread, openBackups } from './backups.js'
 import { openDataprocServices } from './dataproc.js'
 import { openDatasets } from './datasets.js'
 import { type Housekeeping, startHousekeeping, withPromptCleaning } from './housekeeping.js'
@@ -21,6 +21,7 @@ import { createMapLoading, type MapLoading } from './maps.js'
 import { type ModelServices, openModelServices } from './models.js'
 import type { ServicesOptions } from './options.js'
 import { createReadiness } from './readiness.js'
+import { startRecheck } from './recheck.js'
 import { type LoaderServices, openLoaderServices } from './tables.js'
 import { createThreads, type Threads, timedReaders } from './threads.js'
 
@@ -73,6 +74,8 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
   const maps = createMapLoading(options, searcher)
   await maps.reload()
   const backups = openBackups(options, state)
+  const find = (signal: AbortSignal) => findDamageInThread(options, signal)
+  const recheck = startRecheck({ diskFaults: options.diskFaults, find, log })
 
   return {
     state,
@@ -103,6 +106,7 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
       await dataproc.close()
       await housekeeping.stop()
       await backups.stop()
+      await recheck.stop()
       await models.close()
       const datasetsClosed = datasets.close()
       await Promise.all([searcher.stop(), jobs.stop(), threads.readers.stop()]) // a running checksum fails with its thread

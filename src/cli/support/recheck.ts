@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs'
-import { messageOf } from '../../errors.js'
+import { findDamage } from '../../doctor/find-damage.js'
 import { removeDamageNote } from '../../files/damage-note.js'
 import { layoutOf } from '../../files/layout.js'
-import type { Maintenance } from '../../storage/maintenance.js'
 import { createMaintenance } from '../../storage/sqlite/maintenance/maintenance.js'
 import type { CliDeps, CliIo, GlobalOptions } from '../io.js'
 import { createProgress } from '../progress.js'
@@ -30,35 +29,4 @@ export async function recheck(flags: GlobalOptions, io: Pick<CliIo, 'stderr'>, d
   } finally {
     progress.clear()
   }
-}
-
-async function findDamage(
-  root: string,
-  { databases, facts }: Maintenance,
-  onProgress: (what: string) => void,
-): Promise<string[]> {
-  const faults: string[] = []
-  const guarded = async (what: string, work: () => Promise<string[]>) => {
-    onProgress(what)
-    try {
-      faults.push(...(await work()))
-    } catch (error) {
-      faults.push(`${what}: ${messageOf(error)}`)
-    }
-  }
-  const found = await databases.list(root)
-  for (const name of ['state.db', 'data.db'] as const) {
-    if (!found.includes(name)) continue
-    await guarded(name, async () =>
-      (await databases.check(root, name, 'full')).map((line) => `${name}: ${line}`),
-    )
-  }
-  if (found.includes('data.db'))
-    await guarded('citations', async () => {
-      const changed: string[] = []
-      for await (const { longForm, found: sum, expected } of facts.checkCitations(root))
-        if (sum !== expected) changed.push(`the citation ${longForm} no longer has its checksum`)
-      return changed
-    })
-  return faults
 }

@@ -1,12 +1,13 @@
 import type { MessagePort } from 'node:worker_threads'
 import { type BackupJob, makeBackup } from '../../backup/make-backup.js'
+import { findDamage } from '../../doctor/find-damage.js'
 import { offerNativeDir } from '../../storage/sqlite/connection/native.js'
 import { createMaintenance } from '../../storage/sqlite/maintenance/maintenance.js'
 import { serveWork, throwIfCancelled } from '../../worker/host.js'
 import type { JobWorkerData } from './job.js'
 import { yieldToMain } from './priority.js'
 
-/** Runs the thread that makes one backup and ends. */
+/** Runs a thread that makes one backup, or reads all pages once, and ends. */
 export function runBackupWorker(port: MessagePort, { config, layout }: JobWorkerData): void {
   yieldToMain('backup', config)
   offerNativeDir(layout.nativeDir)
@@ -17,5 +18,7 @@ export function runBackupWorker(port: MessagePort, { config, layout }: JobWorker
         maintenance: createMaintenance(),
         onProgress: () => throwIfCancelled(work),
       }),
+    'damage.find': (_: null, work) =>
+      findDamage(layout.root, createMaintenance(), () => throwIfCancelled(work)),
   })
 }
