@@ -3,23 +3,13 @@
 // large as it is.
 import { randomUUID } from 'node:crypto'
 import { DATASET, LOADER, MAPS, MODELS, SESSION } from '../api-paths.mjs'
+import { createRandom } from '../random.mjs'
 
 const GAUGES = 5000
 const ROWS = 2000
 const RECORDS = 20
 const AT = '2026-01-01 00:00:00Z'
 const AVOID_FLOOD = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9999]
-
-/** A sequence of numbers from 0 to 1 that a seed fixes (mulberry32). */
-export function createRandom(seed) {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 /** Makes the tables that the traffic uses. @returns next() → { name, path, headers, body } */
 export async function createTraffic(gateway, seed) {

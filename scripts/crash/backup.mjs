@@ -11,6 +11,7 @@ import {
   FAST,
   MODELS,
   makeWorkspace,
+  prepareTables,
   put,
   readFlags,
   report,
@@ -77,18 +78,10 @@ report(
 )
 
 async function prepare() {
-  await node.rpc(LOADER, 'loaderwebapi.register_loader', {
-    data_name: 'load',
-    record_def: { call: { udt_name: 'int8' }, part: { udt_name: 'int8' } },
-    unique_columns: ['call', 'part'],
-  })
-  await node.rpc(DATASET, 'dataset.create', {
-    dataset_name: 'load_set',
-    columns: [
-      { column_name: 'call', data_type: 'bigint' },
-      { column_name: 'part', data_type: 'bigint' },
-    ],
-    key_columns: ['call', 'part'],
+  const key = ['call', 'part']
+  await prepareTables(node, {
+    table: ['load', { call: { udt_name: 'int8' }, part: { udt_name: 'int8' } }, key],
+    dataset: ['load_set', { call: 'bigint', part: 'bigint' }, key],
   })
 }
 

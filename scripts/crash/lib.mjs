@@ -6,10 +6,11 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { FL, MODELS } from '../api-paths.mjs'
+import { DATASET, FL, LOADER, MODELS } from '../api-paths.mjs'
 import { NODE_FLAGS } from '../node-flags.mjs'
 
 export { FL, MODELS } from '../api-paths.mjs'
+export { createRandom } from '../random.mjs'
 
 /**
  * Set-up that the crash tests share: gateways as processes of their own, puts, ledgers, and reading what is
@@ -271,18 +272,6 @@ export function createModelBytes(maxBytes, seed = randomBytes(4).readUInt32LE())
   }
 }
 
-/** A seeded generator, so that a failing run can be run again. @see mulberry32 */
-export function createRandom(seed) {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let t = state
-    t = Math.imul(t ^ (t >>> 15), t | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296
-  }
-}
-
 /** Every model of a store. */
 export async function allModels(node, store = 'load') {
   return await node.rpc(MODELS, 'model_store.model.get_info', { model_store_ddc: store })
@@ -396,4 +385,18 @@ export function report(name, facts, faults) {
     }),
   )
   if (faults.length > 0) process.exitCode = 1
+}
+
+/**
+ * Registers a table and creates a dataset.
+ *
+ * @param table name, columns and key
+ * @param dataset name, types of the columns by name, and key
+ */
+export async function prepareTables(node, { table, dataset }) {
+  const [data_name, record_def, unique_columns] = table
+  await node.rpc(LOADER, 'loaderwebapi.register_loader', { data_name, record_def, unique_columns })
+  const [dataset_name, types, key_columns] = dataset
+  const columns = Object.entries(types).map(([column_name, data_type]) => ({ column_name, data_type }))
+  await node.rpc(DATASET, 'dataset.create', { dataset_name, columns, key_columns })
 }

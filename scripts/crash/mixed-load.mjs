@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DATASET, LOADER, MAPS, MODELS, SESSION } from '../api-paths.mjs'
-import { createModelBytes, createRandom, put } from './lib.mjs'
+import { createModelBytes, createRandom, prepareTables, put } from './lib.mjs'
 
 const UPLOADS = '/api/v2/model_store/uploads'
 const STORE = 'load'
@@ -291,18 +291,10 @@ export function createMixedLoad(node, { seed, maxBytes, writers = 6 }) {
 
   return {
     async prepare() {
-      await node.rpc(LOADER, 'loaderwebapi.register_loader', {
-        data_name: 'mixed',
-        record_def: { call: { udt_name: 'int4' }, part: { udt_name: 'int4' }, text: { udt_name: 'text' } },
-        unique_columns: ['call', 'part'],
-      })
-      await node.rpc(DATASET, 'dataset.create', {
-        dataset_name: 'mixed_set',
-        columns: [
-          { column_name: 'id', data_type: 'bigint' },
-          { column_name: 'version', data_type: 'bigint' },
-        ],
-        key_columns: ['id'],
+      const columns = { call: { udt_name: 'int4' }, part: { udt_name: 'int4' }, text: { udt_name: 'text' } }
+      await prepareTables(node, {
+        table: ['mixed', columns, ['call', 'part']],
+        dataset: ['mixed_set', { id: 'bigint', version: 'bigint' }, ['id']],
       })
     },
     run() {

@@ -8,14 +8,15 @@ import path from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { build } from 'esbuild'
 import { startGateway } from '../bench/gateway.mjs'
+import { readOptions } from '../options.mjs'
 import { createCalls, prepare } from './calls.mjs'
 
-const options = readOptions({
+const options = {
   minutes: 15,
   seed: Math.floor(Date.now() / 86_400_000),
   only: '',
-  one: undefined,
-})
+  ...readOptions('fuzz', { minutes: 'number', seed: 'number', only: 'text', one: 'number' }),
+}
 const only = options.only === '' ? [] : options.only.split(',')
 /** Time without output after which a codec counts as hanging. */
 const SILENT_MS = 60_000
@@ -128,21 +129,5 @@ function fail(target, seed, input, problem) {
   if (failures.filter((name) => name === target).length > SHOWN_FAILURES) return
   console.log(
     `FAILED ${target} (--only=${target} --one=${seed}): ${problem}\n  input: ${String(input).slice(0, 2000)}`,
-  )
-}
-
-function readOptions(defaults) {
-  const given = Object.fromEntries(process.argv.slice(2).map((word) => word.replace(/^--/, '').split('=')))
-  const unknown = Object.keys(given).filter((name) => !(name in defaults))
-  if (unknown.length > 0) {
-    console.error(`fuzz: found ${unknown.join(', ')}, expected any of ${Object.keys(defaults).join(', ')}`)
-    process.exit(2)
-  }
-  const numbers = ['minutes', 'seed', 'one']
-  return Object.fromEntries(
-    Object.entries(defaults).map(([name, value]) => [
-      name,
-      given[name] === undefined ? value : numbers.includes(name) ? Number(given[name]) : given[name],
-    ]),
   )
 }

@@ -15,6 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { startGateway } from '../bench/gateway.mjs'
 import { spread } from '../bench/load.mjs'
 import { rpc, townOf } from '../bench/traffic.mjs'
+import { readOptions } from '../options.mjs'
 import { DATASET, feature, LOADER, MAPS, makeTable, record, SESSION } from './api.mjs'
 import { ATTACKS } from './list.mjs'
 import { limitMemory } from './memory-limit.mjs'
@@ -28,7 +29,15 @@ const CALLS_MS = 250
 /** The attackers' share of the processor belongs to other machines; here they give way to this program. */
 const ATTACKER_NICE = 10
 
-const options = readOptions()
+const options = readOptions('hostile', {
+  minutes: 'number',
+  seconds: 'number',
+  attacks: 'text',
+  short: 'flag',
+  strict: 'flag',
+  program: 'text',
+  json: 'text',
+})
 const chosen = chooseAttacks(options.attacks)
 const seconds = options.seconds ?? (options.short ? 2 : 10)
 const scale = options.short ? 0.1 : 1
@@ -278,18 +287,4 @@ function chooseAttacks(text) {
     `hostile: found the attacks ${unknown.join(', ')}, expected some of ${ATTACKS.map(({ name }) => name).join(', ')}`,
   )
   process.exit(2)
-}
-
-function readOptions() {
-  const known = ['minutes', 'seconds', 'attacks', 'short', 'strict', 'program', 'json']
-  const given = process.argv.slice(2).map((word) => word.replace(/^--/, '').split('='))
-  const unknown = given.filter(([name]) => !known.includes(name))
-  if (unknown.length > 0) {
-    console.error(
-      `hostile: found ${unknown.join(', ')}, expected any of ${known.map((name) => `--${name}`).join(', ')}`,
-    )
-    process.exit(2)
-  }
-  const read = (name, value) => (name === 'minutes' || name === 'seconds' ? Number(value) : (value ?? true))
-  return Object.fromEntries(given.map(([name, value]) => [name, read(name, value)]))
 }

@@ -8,9 +8,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { startGateway } from '../bench/gateway.mjs'
 import { post, spread } from '../bench/load.mjs'
 import { createTraffic } from '../bench/traffic.mjs'
+import { readOptions } from '../options.mjs'
 import { judge, MIN_MINUTES } from './judge.mjs'
 
-const options = readOptions({ minutes: 30, 'per-second': 20, samples: 60, 'data-dir': undefined })
+const options = {
+  minutes: 30,
+  'per-second': 20,
+  samples: 60,
+  ...readOptions('soak', {
+    minutes: 'number',
+    'per-second': 'number',
+    samples: 'number',
+    'data-dir': 'path',
+  }),
+}
 const CLIENTS = 8
 const gateway = await startGateway({
   args: ['--demo'],
@@ -124,20 +135,4 @@ function report(samples) {
   if (!isJudged) console.log(`growth is judged from ${MIN_MINUTES} minutes on`)
   const hasGrown = isJudged && verdicts.some(({ isGrowing }) => isGrowing)
   return failures.length === 0 && !hasGrown ? 0 : 1
-}
-
-function readOptions(defaults) {
-  const given = Object.fromEntries(process.argv.slice(2).map((word) => word.replace(/^--/, '').split('=')))
-  const unknown = Object.keys(given).filter((name) => !(name in defaults))
-  if (unknown.length > 0) {
-    console.error(`soak: found ${unknown.join(', ')}, expected any of ${Object.keys(defaults).join(', ')}`)
-    process.exit(2)
-  }
-  return Object.fromEntries(
-    Object.entries(defaults).map(([name, value]) => {
-      const text = given[name]
-      if (text === undefined) return [name, value]
-      return [name, typeof value === 'number' ? Number(text) : path.resolve(text)]
-    }),
-  )
 }

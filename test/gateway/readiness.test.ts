@@ -133,7 +133,7 @@ t.test('readyz: database, from the first damaged page that any call meets, over 
 })
 
 t.test('readyz: disk and database, from the next look on when writes fail, until they succeed', async (t) => {
-  const dir = t.testdir({ 'state.db': '', 'state.db-wal': '', 'state.db-shm': '' })
+  const dir = t.testdir(DATABASE_FILES)
   const dead = Object.assign(new Error('i/o error'), { code: 'EIO' })
   let failures = 0
   let isDead = false
@@ -144,18 +144,13 @@ t.test('readyz: disk and database, from the next look on when writes fail, until
     probes++
     if (isDead) throw dead
   }
+  const well = allWell(dir)
   const readiness = createReadiness({
-    databases: [{ file: path.join(dir, 'state.db'), read: async () => undefined, write }],
+    ...well,
+    databases: well.databases.map((database) => ({ ...database, write })),
     probeFile: write,
     diskFaults: { failures: () => failures, isDamaged: () => false },
     log: { error: (fields: unknown) => void logged.push(fields) },
-    writeFault: () => null,
-    disk: { freeBytes: async () => 2 },
-    reserveBytes: 1,
-    searcher: { isAlive: async () => true },
-    mapFaults: () => [],
-    syncStatus: async () => ({ isPaused: false, counts: { queued: 0, sending: 0, delivered: 0, failed: 0 } }),
-    isClockTrusted: () => true,
     nowMs: () => nowMs,
   })
   const bad = async () => (await readiness()).filter(({ isReady }) => !isReady)
@@ -254,25 +249,14 @@ t.test('readyz: starting, while another program holds a database; then ready', a
 })
 
 t.test('readyz: what cannot be caused from outside, by the parts themselves', async (t) => {
-  const file = path.join(t.testdir({ 'state.db': '', 'state.db-wal': '', 'state.db-shm': '' }), 'state.db')
-  const opened = { file, read: async () => undefined, write: async () => undefined }
-  const well: ReadinessDeps = {
-    databases: [opened],
-    probeFile: async () => undefined,
-    diskFaults: { failures: () => 0, isDamaged: () => false },
-    log: { error: () => undefined },
-    writeFault: () => null,
-    disk: { freeBytes: async () => 2 },
-    reserveBytes: 1,
-    searcher: { isAlive: async () => true },
-    mapFaults: () => [],
-    syncStatus: async () => ({ isPaused: false, counts: { queued: 0, sending: 0, delivered: 0, failed: 0 } }),
-    isClockTrusted: () => true,
-  }
+  const well = allWell(t.testdir(DATABASE_FILES))
   const look = async (change: Partial<ReadinessDeps>, part: string) =>
     (await createReadiness({ ...well, ...change })()).find((found) => found.part === part)
-  const unreadable = { ...opened, read: () => raise('SQLITE_CORRUPT in /data/state.db') }
-  t.same(await look({ databases: [unreadable] }, 'database'), {
+  const unreadable = well.databases.map((database) => ({
+    ...database,
+    read: () => raise('SQLITE_CORRUPT in /data/state.db'),
+  }))
+  t.same(await look({ databases: unreadable }, 'database'), {
     part: 'database',
     isReady: false,
     reason: 'state.db cannot be read',
@@ -285,6 +269,27 @@ t.test('readyz: what cannot be caused from outside, by the parts themselves', as
     reason: 'paused by the operator; 3 transfers failed permanently',
   })
 })
+
+const DATABASE_FILES = { 'state.db': '', 'state.db-wal': '', 'state.db-shm': '' }
+
+/** Parts of a gateway in which all is well, with a database in a directory. */
+function allWell(dir: string): ReadinessDeps {
+  return {
+    databases: [
+      { file: path.join(dir, 'state.db'), read: async () => undefined, write: async () => undefined },
+    ],
+    probeFile: async () => undefined,
+    diskFaults: { failures: () => 0, isDamaged: () => false },
+    log: { error: () => undefined },
+    writeFault: () => null,
+    disk: { freeBytes: async () => 2 },
+    reserveBytes: 1,
+    searcher: { isAlive: async () => true },
+    mapFaults: () => [],
+    syncStatus: async () => ({ isPaused: false, counts: { queued: 0, sending: 0, delivered: 0, failed: 0 } }),
+    isClockTrusted: () => true,
+  }
+}
 
 function raise(message: string): never {
   throw new Error(message)

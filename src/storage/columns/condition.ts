@@ -118,8 +118,20 @@ const OPERATORS = [
  * @throws AppError BAD_CONDITION, `data` = `{ path, found, expected }`
  */
 export function parseCondition(json: unknown, scope: ConditionScope, path: string): Condition {
-  const isEmpty = json === undefined || (isObject(json) && Object.keys(json).length === 0)
-  return isEmpty ? { kind: 'all', parts: [] } : parseOne({ scope, terms: 0 }, json, path, 1)
+  return isEmptyCondition(json) ? { kind: 'all', parts: [] } : parseOne({ scope, terms: 0 }, json, path, 1)
+}
+
+/** True for a condition that matches every row: `{}` or undefined. Costs no parse. */
+export function isEmptyCondition(json: unknown): boolean {
+  return json === undefined || (isObject(json) && Object.keys(json).length === 0)
+}
+
+/** True for `{"=": [column, value]}`, with the value unchecked. Costs no parse. */
+export function isEqualityOf(json: unknown, column: string): boolean {
+  if (!isObject(json)) return false
+  const [[operator, operands] = [], ...more] = Object.entries(json)
+  const isEquality = operator !== undefined && COMPARISONS[operator] === '=' && more.length === 0
+  return isEquality && Array.isArray(operands) && operands[0] === column
 }
 
 /** Returns the terms that every matching row satisfies: those at the top and within `and`. */

@@ -1,4 +1,5 @@
 import type { ValueEnv } from '../../columns/column-type.js'
+import { isEmptyCondition, isEqualityOf } from '../../columns/condition.js'
 import type { Pause } from '../../pause.js'
 import type { SmallReads, TableQuery, TableReaderOptions, TableRow } from '../../tables.js'
 import { openSnapshotReader, type SnapshotReader } from '../connection/data-db.js'
@@ -108,20 +109,7 @@ function isSmall(
   { uniqueColumns }: { uniqueColumns: readonly string[] },
 ): boolean {
   if (order !== undefined || offset > MAX_ROWS) return false
-  if (isEmpty(conds)) return limit <= MAX_ROWS || area !== undefined || span !== undefined
+  if (isEmptyCondition(conds)) return limit <= MAX_ROWS || area !== undefined || span !== undefined
   const [only, ...more] = uniqueColumns
-  return more.length === 0 && only !== undefined && isEqualTo(conds, only)
-}
-
-function isEmpty(conds: unknown): boolean {
-  return (
-    conds === undefined || (typeof conds === 'object' && conds !== null && Object.keys(conds).length === 0)
-  )
-}
-
-/** True for `{"=": [column, value]}`. */
-function isEqualTo(conds: unknown, column: string): boolean {
-  if (typeof conds !== 'object' || conds === null) return false
-  const [[operator, operands] = [], ...more] = Object.entries(conds)
-  return operator === '=' && more.length === 0 && Array.isArray(operands) && operands[0] === column
+  return more.length === 0 && only !== undefined && isEqualityOf(conds, only)
 }
