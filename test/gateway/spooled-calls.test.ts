@@ -214,7 +214,9 @@ t.test('spooled body: a lone surrogate is refused as in a small body, and nothin
   for (const body of bodies) {
     const spooled = await answer(body)
     const small = await dispatch(Buffer.from(body), opened.dispatch())
-    t.same(spooled, { status: small.status, body: JSON.parse(String(small.body)) }, body.slice(0, 60))
+    const expected = { status: small.status, body: JSON.parse(String(small.body)) }
+    expected.body.error.data.requestId = spooled.body.error.data.requestId // each call has its own
+    t.same(spooled, expected, body.slice(0, 60))
     t.match(spooled.body, { id: null, error: { data: { name: 'INVALID_REQUEST' } } })
   }
   t.equal(count(opened), 0)

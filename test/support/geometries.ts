@@ -11,7 +11,7 @@ export function anyGeometry(position: fc.Arbitrary<Position>): fc.Arbitrary<Geom
   const simple: fc.Arbitrary<Geometry> = fc.oneof(
     record({ type: fc.constant('Point' as const), coordinates: position }),
     // the type of a point has a position; an empty one has none
-    fc.record({ type: fc.constant('Point' as const), coordinates: fc.constant([] as unknown as Position) }),
+    record({ type: fc.constant('Point' as const), coordinates: fc.constant([] as unknown as Position) }),
     record({
       type: fc.constant('MultiPoint' as const),
       coordinates: fc.array(position, { maxLength: 5 }),

@@ -71,6 +71,24 @@ t.test('peers: put is state 20 upstream, aggregated comes back as state 40, over
   await until('the aggregate went up as well', async () => (await modelsOf(top)).length === 2)
 })
 
+t.test(
+  'peers: fl.request_transfer before the upstream has the store leaves no transfer behind',
+  async (t) => {
+    const [edge, top] = (await startMany(t, 2)) as [TestGateway, TestGateway]
+    await edge.call(MODELS, 'model_store.create', { model_store_ddc: 'rain' })
+    await connect(edge, top)
+    for (let poll = 0; poll < 3; poll++) {
+      const { body } = await edge.call(FL, 'fl.request_transfer', { model_store_ddc: 'rain' })
+      t.match(body.error, { data: { name: 'NO_AGGREGATED_MODEL' } })
+    }
+    t.same(await transfersOf(edge), [])
+    await putModel(top, randomBytes(100), { method: 'model_store.model.put_aggregated', data: { round: 1 } })
+    const [store] = (await edge.call(MODELS, 'model_store.list', {})).body.result
+    const { body } = await edge.call(FL, 'fl.request_transfer', { model_store_ddc: 'rain' })
+    t.match(body.result, { model_state: 40, model_store_ddc: store.long_form }, 'the long form')
+  },
+)
+
 t.test('peers: a ring of gateways refuses what comes round, and each keeps one', async (t) => {
   const [a, b] = (await startMany(t, 2)) as [TestGateway, TestGateway]
   await connect(a, b)

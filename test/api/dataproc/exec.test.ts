@@ -1,8 +1,9 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { DATAPROC, DATASET, makeModule, startModules } from '../../support/dataproc.js'
 import { MODELS, putModel } from '../../support/models.js'
+import { pairHeaders } from '../../support/start-gateway.js'
 
 t.test('dataproc: more models than one input may hand over', async (t) => {
   const gateway = await startModules(t, { maxModels: 2 })
@@ -91,4 +92,46 @@ t.test('dataproc: many rows go in and out in one transaction', async (t) => {
   t.equal(rows.length, 30_000)
   t.same(rows[0], { k: 29_999, v: 29_999 })
   t.match((await gateway.call(MODELS, 'model_store.list', {})).body, { result: [] })
+})
+
+t.test('dataproc: a module is called by its folder or by its name, which is one module alone', async (t) => {
+  const gateway = await startModules(t)
+  const named = (folder: string, name: string) => {
+    makeModule(gateway.modulesDir, folder, { run: 'exit 0' })
+    const file = path.join(gateway.modulesDir, folder, 'definition.json')
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), name }))
+  }
+  named('mine', 'org.example.mine')
+  for (const module of ['mine', 'org.example.mine'])
+    t.match((await gateway.exec(module, 'run')).body, { result: true }, module)
+  t.match((await gateway.exec('org.example', 'run')).body.error, {
+    message: /^No module is named "org\.example", expected one of: .*org\.example\.mine/,
+    data: { name: 'UNKNOWN_MODULE' },
+  })
+  named('other', 'org.example.mine')
+  const twice = (await gateway.exec('org.example.mine', 'run')).body.error
+  t.match(twice, {
+    message: /found one name in the folders .*mine.*, expected two/,
+    data: { name: 'BAD_MODULE' },
+  })
+})
+
+t.test('dataproc: params that are a number beyond a double are refused with its digits', async (t) => {
+  const gateway = await startModules(t)
+  makeModule(gateway.modulesDir, 'm', { run: 'exit 0' })
+  for (const number of ['1e400', '-12345678901234567890']) {
+    const params = `{"module":"m","method":"run","params":${number}}`
+    const response = await fetch(`${gateway.url}${DATAPROC}`, {
+      method: 'POST',
+      headers: { ...pairHeaders(gateway.admin), 'Content-Type': 'application/json' },
+      body: `{"jsonrpc":"2.0","id":1,"method":"dataproc.exec","params":${params}}`,
+    })
+    t.match(await response.json(), {
+      error: {
+        message: `Invalid params: $.params: found ${number}, expected an object`,
+        data: { name: 'INVALID_PARAMS' },
+      },
+    })
+  }
+  t.same(gateway.names('runs'), [], 'nothing ran')
 })

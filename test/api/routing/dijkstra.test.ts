@@ -89,6 +89,7 @@ t.test(
       t.ok(await ask(dijkstra, [{ ...base, themes: { [theme]: LEVEL_5 } }]))
     }
     await rejectsWith(t, ask(dijkstra, [{ ...base, themes: { snow: LEVEL_5 } }]), 'UNKNOWN_THEME', {
+      message: /^Found theme "snow", which has no table, expected one of: /,
       data: { theme: 'snow' },
     })
     await rejectsWith(t, ask(dijkstra, [{ ...base, themes: { constructor: LEVEL_5 } }]), 'UNKNOWN_THEME')
@@ -239,8 +240,23 @@ t.test(
     )
     const wall = square(1.4, -0.1, 1.6, 4.1)
     await rejectsWith(t, ask(dijkstra, [{ ...base, avoid_polygons: [wall] }]), 'NO_ROUTE', {
+      message: /^Found no path on leg 1, from start_lonlat to goal_lonlat$/,
       data: { leg: 0 },
     })
+    const [start, goal] = [square(-0.1, -0.1, 0.1, 0.1), square(2.9, -0.1, 3.1, 0.1)]
+    for (const [areas, reason] of [
+      [[start], ': start_lonlat lies in the closed area avoid_polygons[0]'],
+      [[wall, goal], ': goal_lonlat lies in the closed area avoid_polygons[1]'],
+      [
+        [goal, start],
+        ': start_lonlat lies in the closed area avoid_polygons[1] and goal_lonlat lies in the closed area avoid_polygons[0]',
+      ],
+    ] as const)
+      await rejectsWith(t, ask(dijkstra, [{ ...base, avoid_polygons: areas }]), 'NO_ROUTE', {
+        message: new RegExp(
+          `^Found no path on leg 1, from start_lonlat to goal_lonlat${reason.replaceAll(/[[\]]/g, '\\$&')}$`,
+        ),
+      })
   },
 )
 

@@ -2,6 +2,7 @@ import path from 'node:path'
 import t, { type Test } from 'tap'
 import { usedDigests } from '../../../../src/storage/sqlite/tables/files.js'
 import { openDatasets } from '../../../support/datasets.js'
+import { rejectsWith } from '../../../support/rejects-with.js'
 import { feature, openTables } from '../../../support/tables.js'
 
 const FILE = {
@@ -58,3 +59,23 @@ t.test('files: a path without a folder names the file alone, in a folder of its 
   const [row] = await tables.read(table, { columns: ['name', 'path', 'prefix'] })
   t.same(row?.properties, { name: 'a.jpg', path: 'path1', prefix: 1 })
 })
+
+t.test(
+  'files: two records of one path id and name are refused, in a call and against the table',
+  async (t) => {
+    const { tables, table } = opened(t)
+    const at = (k: number, text: string) => photo(k, text, 'folder/a.jpg')
+    const refusal = {
+      message:
+        /path: found path "folder" with the file name "a\.jpg", the place of another file of this table/,
+      data: { index: 1 },
+    }
+    await rejectsWith(t, tables.put(table, [at(1, 'first'), at(2, 'second')]), 'BAD_RECORD', refusal)
+    t.same(await tables.read(table), [], 'nothing of the call is stored')
+    await tables.put(table, [at(1, 'first')])
+    await rejectsWith(t, tables.put(table, [photo(3, 'third'), at(2, 'second')]), 'BAD_RECORD', refusal)
+    await tables.put(table, [at(1, 'newer')], 'override')
+    await tables.put(table, [photo(2, 'second', 'folder/b.jpg'), photo(3, 'third', 'other/a.jpg')])
+    t.equal((await tables.read(table)).length, 3, 'its own place, and places that differ in either part')
+  },
+)
