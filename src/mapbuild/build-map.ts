@@ -106,6 +106,7 @@ export async function buildMap(options: BuildOptions): Promise<GraphParts> {
     linkSpeed: segments.linkSpeed,
     linkNotes: segments.linkNotes,
     linkFlags: segments.linkFlags,
+    limits: segments.limits,
     strings: network.strings,
     segmentIndex: segments.index,
     junctionIndex: indexJunctions(junctionLngE7, junctionLatE7),

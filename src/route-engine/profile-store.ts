@@ -58,7 +58,7 @@ export function createProfileStore(maxBytes: number, engine: Pick<Engine, 'regis
   return {
     get: (key) => cache.get(key),
     keep(map, request, key, profile) {
-      const similarKey = `${map.generation}|${JSON.stringify(request.themes)}`
+      const similarKey = `${map.generation}|${JSON.stringify([request.themes, request.vehicle ?? null])}`
       const similar = cache.get(lastKeyOf.get(similarKey) ?? '')
       const ownBytes =
         key.length + (profile.weights === freeWeights(map.graph) ? 0 : profile.weights.byteLength)

@@ -1,8 +1,10 @@
 import type { Config } from '../config.js'
+import { invalidParams } from '../errors.js'
 import type { Geometry } from '../geo/types.js'
 import { buildOverlay } from '../risk/build-overlay.js'
 import { addCell, createCellSet } from '../risk/cell-set.js'
 import type { Graph } from '../routing/graph/graph.js'
+import { closedToVehicle, type Vehicle } from '../routing/graph/limits.js'
 import type { Overlay } from '../routing/search/overlay.js'
 import { createProfile, type Profile } from '../routing/search/profile.js'
 import { throwIfCancelled, type Work } from '../worker/host.js'
@@ -62,23 +64,30 @@ export function createProfiles(config: Config, { themes, engine, prefetcher }: P
     const untilUs = earliest(risks.map((risk) => risk.used.slot.untilUs))
     // equal overlays and sensitivities give equal weights; the key of an overlay contains the map's
     // generation
-    const key = `${map.generation}|${JSON.stringify(risks.map((risk) => [risk.used.key, risk.sensitivity]))}`
+    const closedLinks = linksClosedTo(map, request.vehicle)
+    const risksKey = JSON.stringify(risks.map((risk) => [risk.used.key, risk.sensitivity]))
+    const key = `${map.generation}|${risksKey}|${closedLinks === undefined ? '' : vehicleKey(request)}`
     const known = store.get(key)
     if (closed !== undefined) {
-      const profile = createProfile(map.graph, risks, closed)
+      const profile = createProfile(map.graph, risks, closed, closedLinks)
       store.register(map, profile, known === undefined ? [] : [known.weights])
       return { profile, untilUs }
     }
-    return { profile: known ?? store.keep(map, request, key, createProfile(map.graph, risks)), untilUs }
+    if (known !== undefined) return { profile: known, untilUs }
+    const profile = createProfile(map.graph, risks, undefined, closedLinks)
+    return { profile: store.keep(map, request, key, profile), untilUs }
   }
 
   /** Prepares the profile of the next slot when the worker is idle and the slot begins soon. */
   const prepareNext = (map: LoadedMap, request: ProfileRequest, instantUs: bigint, untilUs: bigint): void => {
     if (untilUs - instantUs > BigInt(riskSlotS) * US_PER_S) return
-    prefetcher.whenIdle(`${map.generation}|${JSON.stringify(request.themes)}|${untilUs}`, async () => {
-      const { profile } = themes.inSnapshot(() => datedProfile(map, request, untilUs))
-      await engine.prepare(profile.weights)
-    })
+    prefetcher.whenIdle(
+      `${map.generation}|${JSON.stringify(request.themes)}|${vehicleKey(request)}|${untilUs}`,
+      async () => {
+        const { profile } = themes.inSnapshot(() => datedProfile(map, request, untilUs))
+        await engine.prepare(profile.weights)
+      },
+    )
   }
 
   return {
@@ -101,6 +110,25 @@ export function createProfiles(config: Config, { themes, engine, prefetcher }: P
     },
     stats: store.stats,
   }
+}
+
+/**
+ * Returns the links of a map that are closed to a vehicle; undefined when none is.
+ *
+ * @throws AppError INVALID_PARAMS for a map that was built without limits
+ */
+function linksClosedTo({ name, graph }: LoadedMap, vehicle: Vehicle | undefined): Set<number> | undefined {
+  if (vehicle === undefined) return undefined
+  if (graph.limits === undefined) {
+    const message = `the map ${JSON.stringify(name)} was built without limits for vehicles: build it again`
+    throw invalidParams([{ path: '$.vehicle', message }])
+  }
+  const links = closedToVehicle(graph.limits, vehicle)
+  return links.length === 0 ? undefined : new Set(links)
+}
+
+function vehicleKey({ vehicle }: ProfileRequest): string {
+  return JSON.stringify(vehicle ?? null)
 }
 
 /**

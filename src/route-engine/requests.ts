@@ -1,6 +1,7 @@
 import type { MultiPolygon, Polygon } from '../geo/types.js'
 import type { RiskStretch } from '../risk/travel.js'
 import type { RequestPoint } from '../route-answer/request-point.js'
+import type { Vehicle } from '../routing/graph/limits.js'
 
 /**
  * Themes of a request to the search worker. All requests are checked before, and are plain values that cross
@@ -10,6 +11,8 @@ export interface ProfileRequest {
   readonly map: string | undefined
   /** theme → 11 sensitivities, in the order of the request */
   readonly themes: readonly (readonly [theme: string, sensitivity: readonly number[]])[]
+  /** undefined = within every limit */
+  readonly vehicle?: Vehicle | undefined
   /** µs UTC */
   readonly startUs: bigint
 }

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { AppError } from '../../errors.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import { type RoutingContext, search } from './context.js'
-import { checkCount, readInstant, readPoint, readPolygons, readThemes } from './read-params.js'
+import { checkCount, readInstant, readPoint, readPolygons, readThemes, readVehicle } from './read-params.js'
 import { DijkstraParams, DijkstraResult } from './schema.js'
 
 /**
@@ -34,6 +34,7 @@ export const dijkstra = defineMethod({
     return await search(context, 'route', {
       map: params.map,
       themes: readThemes(params.themes, maxThemes),
+      vehicle: readVehicle(params.vehicle),
       startUs: readInstant(params.start_datetime, '$.start_datetime', context.timeZoneMin),
       points: pointsOf(params),
       reorder: params.reorder_waypoints,

@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { parseDatetime } from '../../datetime.js'
 import { AppError, invalidParams } from '../../errors.js'
 import { describeFound } from '../../fault-text.js'
@@ -7,7 +8,9 @@ import { parseGeometry } from '../../geo/parse-geometry.js'
 import { coversArea } from '../../geo/ring-area.js'
 import type { MultiPolygon, Polygon, Position } from '../../geo/types.js'
 import type { RequestPoint } from '../../route-answer/request-point.js'
+import type { ProfileRequest } from '../../route-engine/requests.js'
 import type { RoutingContext } from './context.js'
+import type { Vehicle as VehicleSchema } from './schema.js'
 
 const LEVELS = 11
 /** Largest sensitivity; larger ones count as this one. Sums of it stay finite. */
@@ -25,6 +28,7 @@ interface RiskParams {
   map?: string | undefined
   themes: Record<string, unknown>
   start_datetime?: string | { val: string } | undefined
+  vehicle?: VehicleParams | undefined
 }
 
 /**
@@ -35,13 +39,26 @@ interface RiskParams {
 export function readRisk(
   params: RiskParams,
   { config, timeZoneMin }: Pick<RoutingContext, 'config' | 'timeZoneMin'>,
-): { map: string | undefined; themes: [string, number[]][]; startUs: bigint } {
+): Pick<ProfileRequest, 'map' | 'themes' | 'vehicle' | 'startUs'> {
   const themes = readThemes(params.themes, config.routing.maxThemes)
   const { map, start_datetime } = params
+  const vehicle = readVehicle(params.vehicle)
   if (start_datetime !== undefined)
-    return { map, themes, startUs: readInstant(start_datetime, '$.start_datetime', timeZoneMin) }
-  if (themes.length === 0) return { map, themes, startUs: 0n }
+    return { map, themes, vehicle, startUs: readInstant(start_datetime, '$.start_datetime', timeZoneMin) }
+  if (themes.length === 0) return { map, themes, vehicle, startUs: 0n }
   throw invalid('$.start_datetime', 'found nothing, expected a datetime, which themes require')
+}
+
+type VehicleParams = NonNullable<z.output<typeof VehicleSchema>>
+
+/** Reads the vehicle of a request. */
+export function readVehicle(vehicle: VehicleParams | undefined): ProfileRequest['vehicle'] {
+  if (vehicle === undefined) return undefined
+  const { height_m, width_m, length_m, weight_t, axle_load_t, hazmat } = vehicle
+  return {
+    ...{ heightM: height_m, widthM: width_m, lengthM: length_m },
+    ...{ weightT: weight_t, axleLoadT: axle_load_t, isHazmat: hazmat },
+  }
 }
 
 /** Reads a point of a request, under the name that messages use. */

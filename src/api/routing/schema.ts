@@ -42,6 +42,20 @@ export const Themes = z
   .record(ThemeName, Sensitivity)
   .describe('risk map theme → sensitivities; {} ignores risk. Several themes add up')
 
+const sizeOf = (what: string, max: number) => z.number().gt(0).max(max).optional().describe(what)
+
+export const Vehicle = z
+  .strictObject({
+    height_m: sizeOf('metres', 1000),
+    width_m: sizeOf('metres', 1000),
+    length_m: sizeOf('metres', 1000),
+    weight_t: sizeOf('tonnes, with load', 10_000),
+    axle_load_t: sizeOf('tonnes on the heaviest axle', 10_000),
+    hazmat: z.boolean().default(false).describe('true: carries hazardous goods'),
+  })
+  .optional()
+  .describe('roads with a lower limit are closed; what is absent is within every limit')
+
 const AvoidPolygon = z
   .looseObject({ type: z.enum(['Polygon', 'MultiPolygon']), coordinates: z.array(z.unknown()).max(100_000) })
   .describe('GeoJSON Polygon or MultiPolygon that routes must not cross')
@@ -70,6 +84,7 @@ export const DijkstraParams = z
       .max(100_000)
       .default([])
       .describe('closed areas; at most routing.maxAvoidPolygons'),
+    vehicle: Vehicle,
     depart: z
       .enum(['fixed', 'time_dependent'])
       .default('fixed')
@@ -202,6 +217,7 @@ export const MatrixParams = z.strictObject({
   themes: Themes.default({}),
   start_datetime: Datetime.optional().describe('required with themes'),
   map: MapName,
+  vehicle: Vehicle,
 })
 
 export const IsochroneParams = z.strictObject({
@@ -210,6 +226,7 @@ export const IsochroneParams = z.strictObject({
   themes: Themes.default({}),
   start_datetime: Datetime.optional().describe('required with themes'),
   map: MapName,
+  vehicle: Vehicle,
   avoid_polygons: z
     .array(AvoidPolygon)
     .max(100_000)

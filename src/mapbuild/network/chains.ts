@@ -1,5 +1,5 @@
 import { createGrowing, filled, push } from '../arrays/growing.js'
-import { NODE_STATE, type RoadData } from '../roads/read-roads.js'
+import { NODE_STATE, type RoadData, type WayLimits } from '../roads/read-roads.js'
 import type { Pieces } from './pieces.js'
 
 /**
@@ -97,8 +97,16 @@ function isAlike(roads: RoadData, { way }: Pieces, a: number, b: number): boolea
   return (
     isSame(forwardSpeed, backwardSpeed, wayA, wayB, isTurned) &&
     isSame(forwardFlags, backwardFlags, wayA, wayB, isTurned) &&
-    isSame(forwardNotes, backwardNotes, wayA, wayB, isTurned)
+    isSame(forwardNotes, backwardNotes, wayA, wayB, isTurned) &&
+    hasSameLimits(roads.limits.get(wayA), roads.limits.get(wayB), isTurned)
   )
+}
+
+function hasSameLimits(a: WayLimits | undefined, b: WayLimits | undefined, isTurned: boolean): boolean {
+  if (a === undefined || b === undefined) return a === b
+  const keyOf = (limits: WayLimits, isBack: boolean) =>
+    JSON.stringify(isBack ? [limits.backward, limits.forward] : [limits.forward, limits.backward])
+  return keyOf(a, false) === keyOf(b, isTurned)
 }
 
 function isSame(

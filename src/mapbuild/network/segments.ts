@@ -1,7 +1,8 @@
 import Flatbush from 'flatbush'
+import { packLimits, type RoadLimits } from '../../routing/graph/limits.js'
 import { createGrowing, filled, type Growing, push } from '../arrays/growing.js'
 import { sortOrder } from '../arrays/sort-order.js'
-import type { RoadData } from '../roads/read-roads.js'
+import type { RoadData, WayLimits } from '../roads/read-roads.js'
 import type { Chains } from './chains.js'
 import type { Junctions } from './junctions.js'
 import { hopM } from './lengths.js'
@@ -24,6 +25,8 @@ export interface Segments {
   readonly linkSpeed: Uint16Array
   readonly linkNotes: Uint32Array
   readonly linkFlags: Uint8Array
+  /** as `Graph.limits` */
+  readonly limits: Uint32Array
   /** flatbush over the boxes of segments */
   readonly index: Uint8Array
   /** piece → link along its nodes */
@@ -56,6 +59,7 @@ export function makeSegments(
   const linkSpeed = new Uint16Array(count * 2)
   const linkNotes = new Uint32Array(count * 2)
   const linkFlags = new Uint8Array(count * 2)
+  const limits: [link: number, limits: RoadLimits][] = []
   const pieceLink = new Uint32Array(pieces.count)
   for (let segment = 0; segment < count; segment++) {
     const chain = order[segment]!
@@ -77,9 +81,24 @@ export function makeSegments(
     linkFlags[segment * 2 + (side ^ 1)] = roads.backwardFlags[way]!
     linkNotes[segment * 2 + side] = roads.forwardNotes[way]!
     linkNotes[segment * 2 + (side ^ 1)] = roads.backwardNotes[way]!
+    addLimits(roads.limits.get(way), segment * 2, side, limits)
   }
   const shapes = drawShapes(roads, pieces, chains, order, outline)
-  return { count, tail, head, name, linkSpeed, linkNotes, linkFlags, pieceLink, ...shapes }
+  const links = { linkSpeed, linkNotes, linkFlags, limits: packLimits(limits), pieceLink }
+  return { count, tail, head, name, ...links, ...shapes }
+}
+
+/** Adds the limits of a way to those of the two links of a segment. @param side 1 = the way runs against it */
+function addLimits(
+  ways: WayLimits | undefined,
+  firstLink: number,
+  side: number,
+  limits: [link: number, limits: RoadLimits][],
+): void {
+  if (ways === undefined) return
+  const [along, against] = side === 0 ? [ways.forward, ways.backward] : [ways.backward, ways.forward]
+  if (along !== undefined) limits.push([firstLink, along])
+  if (against !== undefined) limits.push([firstLink + 1, against])
 }
 
 /** Chains in the order of their segments. */

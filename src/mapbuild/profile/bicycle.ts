@@ -94,6 +94,7 @@ function bicycleRule(tags: Tags): WayRule | WayClosure {
     accessKeys: isPushed ? [] : ACCESS_KEYS,
     isTransport: isFerry,
     notes: notesOf(tags, ACCESS_KEYS, false),
+    hasLimits: false,
     kmh: (direction) => {
       if (isFerry) return FERRY_KMH
       const kmh = rideKmh(tags, direction)

@@ -88,6 +88,7 @@ function carRule(tags: Tags, country: string | null): WayRule | WayClosure {
     accessKeys: ACCESS_KEYS,
     isTransport,
     notes: notesOf(tags, ACCESS_KEYS, true),
+    hasLimits: true,
     kmh: (direction) => (isTransport ? transportKmh : speedKmh(tags, direction, country)),
   })
 }

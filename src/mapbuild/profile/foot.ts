@@ -57,6 +57,7 @@ function footRule(tags: Tags): WayRule | WayClosure {
     accessKeys: ACCESS_KEYS,
     isTransport: isFerry,
     notes: notesOf(tags, ACCESS_KEYS, false),
+    hasLimits: false,
     kmh: (direction) => (isFerry ? FERRY_KMH : walkKmh(tags, direction)),
   })
 }

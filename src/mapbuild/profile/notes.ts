@@ -22,9 +22,10 @@ const LIMITS: Record<string, string> = {
   maxwidth: 'width limit',
   maxweight: 'weight limit',
   maxlength: 'length limit',
+  maxaxleload: 'axle load limit',
 }
 /** Values of a limit's tag that mean no limit. */
-const NO_LIMIT = setOf('none default unsigned no_sign below_default no unknown no_indications')
+const NO_LIMIT = setOf('none default unsigned no_sign no unknown no_indications')
 
 /** A road as wide as this is narrow for a lorry, which is up to 2.55 m wide, metres. */
 const NARROW_M = 3
@@ -60,6 +61,7 @@ export function notesOf(tags: Tags, modes: readonly string[], limits: boolean): 
     if (widthM !== undefined && widthM >= MIN_WIDTH_M && widthM <= NARROW_M) {
       add(notes, [], `narrow: ${widthM} m wide`)
     }
+    if (tags.get('hazmat') === 'no') add(notes, [], 'closed to hazardous goods')
     if (tags.get('hov') === 'designated') add(notes, [], 'for vehicles with several people in them only')
   }
   const ford = tags.get('ford')
@@ -129,5 +131,5 @@ function parseMetres(text: string | undefined): number | undefined {
 /** Adds the unit to a bare number: OSM gives metres and tonnes without one. */
 function withUnit(key: string, value: string): string {
   if (!/^\d+(\.\d+)?$/.test(value)) return value
-  return `${value} ${key === 'maxweight' ? 't' : 'm'}`
+  return `${value} ${key === 'maxweight' || key === 'maxaxleload' ? 't' : 'm'}`
 }

@@ -1,3 +1,4 @@
+import type { RoadLimits } from '../../routing/graph/limits.js'
 import type { Tags } from '../extract/osm-objects.js'
 
 /** Speed and access of a way in one direction of travel. */
@@ -8,6 +9,7 @@ export interface DirectionRule {
   flags: number
   /** in words, for the answer */
   notes: readonly string[]
+  limits: RoadLimits | undefined
 }
 
 /** Rules of a way for one kind of traveller. */

@@ -2,6 +2,7 @@ import { LINK_FLAG } from '../../routing/graph/graph.js'
 import type { Tags } from '../extract/osm-objects.js'
 import { type Access, accessOf, type Direction } from './access.js'
 import { parseDuration } from './duration.js'
+import { limitsOf } from './limits.js'
 import type { WayNotes } from './notes.js'
 import { isRoundabout, type Oneway } from './oneway.js'
 import type { DirectionRule, WayClosure, WayRule } from './profile.js'
@@ -15,6 +16,8 @@ interface WayTraits {
   /** a ferry or a car train: it keeps its own time, and limits of roads do not apply */
   readonly isTransport: boolean
   readonly notes: WayNotes
+  /** true where limits of size and weight matter, as for cars */
+  readonly hasLimits: boolean
   /** speed where access tags do not close the way, km/h; undefined = its class is closed to the traveller */
   readonly kmh: (direction: Direction) => number | undefined
 }
@@ -56,7 +59,7 @@ function directionRule(tags: Tags, traits: WayTraits, direction: Direction): Dir
   const access = accessOf(tags, accessKeys, direction) ?? 'yes'
   const isOpen = access !== 'no' && (oneway === 'both' || oneway === direction)
   const speedKmh = isOpen ? kmh(direction) : undefined
-  if (speedKmh === undefined) return { speedDkmh: 0, flags: 0, notes: [] }
+  if (speedKmh === undefined) return { speedDkmh: 0, flags: 0, notes: [], limits: undefined }
   return {
     speedDkmh: Math.round(speedKmh * 10),
     flags:
@@ -64,6 +67,7 @@ function directionRule(tags: Tags, traits: WayTraits, direction: Direction): Dir
       (isTransport ? LINK_FLAG.FERRY : 0) |
       (isRoundabout(tags) ? LINK_FLAG.ROUNDABOUT : 0),
     notes: [...notes[direction], ...accessNotes(access)],
+    limits: traits.hasLimits ? limitsOf(tags, direction) : undefined,
   }
 }
 

@@ -1,3 +1,4 @@
+import type { RoadLimits } from '../../routing/graph/limits.js'
 import { createGrowing, filled, push, reserve } from '../arrays/growing.js'
 import { createStringPool, type StringPool } from '../arrays/string-pool.js'
 import { type Blob, badExtract, type Extract, unpackBlob } from '../extract/blobs.js'
@@ -27,6 +28,8 @@ export interface RoadData {
   /** way → offset in `strings` of its notes */
   readonly forwardNotes: Uint32Array
   readonly backwardNotes: Uint32Array
+  /** way → limits of both directions, for ways that have any */
+  readonly limits: Map<number, WayLimits>
   /** way → offset in `strings` */
   readonly wayName: Uint32Array
   /** way → seconds, for ways with a tagged duration */
@@ -42,6 +45,12 @@ export interface RoadData {
   readonly header: ExtractHeader
   readonly osmTimestamp: string | null
   readonly tally: Tally
+}
+
+/** Limits of a way by direction. */
+export interface WayLimits {
+  readonly forward: RoadLimits | undefined
+  readonly backward: RoadLimits | undefined
 }
 
 /** Bits of `RoadData.nodeState`. */
@@ -173,9 +182,13 @@ function createWayTable(profile: Profile, country: string | null, tally: Tally) 
   const backwardNotes = createGrowing(Uint32Array)
   const wayName = createGrowing(Uint32Array)
   const durations = new Map<number, number>()
+  const limits = new Map<number, WayLimits>()
   const strings = createStringPool()
   const addRule = (rule: WayRule) => {
     if (rule.durationS !== undefined) durations.set(wayId.length, rule.durationS)
+    const { forward, backward } = rule
+    if ((forward.limits ?? backward.limits) !== undefined)
+      limits.set(wayId.length, { forward: forward.limits, backward: backward.limits })
     push(forwardSpeed, rule.forward.speedDkmh)
     push(backwardSpeed, rule.backward.speedDkmh)
     push(forwardFlags, rule.forward.flags)
@@ -218,6 +231,7 @@ function createWayTable(profile: Profile, country: string | null, tally: Tally) 
       backwardNotes: filled(backwardNotes),
       wayName: filled(wayName),
       durations,
+      limits,
       strings,
     }),
   }

@@ -1,6 +1,7 @@
 import { AppError } from '../../errors.js'
 import { type Graph, NO_ARC } from './graph.js'
 import { openJunctionTree, openSegmentTree } from './index-trees.js'
+import { LIMIT_ENTRY } from './limits.js'
 
 /**
  * Checks that no number of a graph points outside its array, so that searches need no bounds checks. One pass
@@ -25,6 +26,7 @@ export function checkGraph(graph: Graph): void {
   checkStartArcs(graph)
   checkStrings('segmentName', graph.segmentName, graph.strings)
   checkStrings('linkNotes', graph.linkNotes, graph.strings)
+  checkLimits(graph)
   checkSegmentIndex(graph)
   checkJunctionIndex(graph)
   checkMeta(graph)
@@ -70,6 +72,19 @@ function checkStartArcs({ linkStartArc, linkSpeed, arcLink }: Graph): void {
     // an arc out of range reads undefined, which equals no link
     if (isDrivable ? arcLink[arc] === link : arc === NO_ARC) continue
     throw damaged(`linkStartArc[${link}] is ${arc}, which is not an arc of link ${link}`)
+  }
+}
+
+/** Checks that entries are whole, and their links ascending. */
+function checkLimits({ limits, segmentCount }: Graph): void {
+  if (limits === undefined) return
+  if (limits.length % LIMIT_ENTRY !== 0)
+    throw damaged(`limits has ${limits.length} numbers, expected ${LIMIT_ENTRY} a link`)
+  for (let at = 0; at < limits.length; at += LIMIT_ENTRY) {
+    const link = limits[at]!
+    const isAscending = at === 0 || link > limits[at - LIMIT_ENTRY]!
+    if (!isAscending || link >= segmentCount * 2)
+      throw damaged(`limits[${at}] is ${link}, expected links in ascending order`)
   }
 }
 

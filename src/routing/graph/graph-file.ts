@@ -58,6 +58,7 @@ export const SECTION_KIND = {
   segmentIndex: 22,
   junctionIndex: 23,
   nodeRank: 25, // 24 was the inverse, before the first release
+  limits: 26,
 } as const
 
 export type SectionName = keyof typeof SECTION_KIND
@@ -82,7 +83,7 @@ interface Layout {
   readonly sections: ReadonlyMap<number, Section>
 }
 
-/** Most sections of a map file; there are 24 today. */
+/** Most sections of a map file; there are 25 today. */
 const MAX_SECTIONS = 1024
 
 /**
@@ -229,8 +230,15 @@ function viewGraph(buffer: SharedArrayBuffer, layout: Layout, crc32: Crc32): Gra
     segmentIndex: u8('segmentIndex'),
     junctionIndex: u8('junctionIndex'),
     nodeRank: layout.sections.has(SECTION_KIND.nodeRank) ? u32('nodeRank', nodeCount) : undefined,
+    limits: limitsOf(layout, u32),
     buffer,
   }
+}
+
+/** Reads the limits of roads, whose number only the section itself has. */
+function limitsOf({ sections }: Layout, u32: (name: SectionName, count: number) => Uint32Array) {
+  const section = sections.get(SECTION_KIND.limits)
+  return section === undefined ? undefined : u32('limits', Math.floor(section.bytes / 4))
 }
 
 /** Checks the position, the size and the checksum of a section. @throws AppError BAD_MAP_FILE */

@@ -65,6 +65,11 @@ export interface Graph {
   readonly linkArcs: Uint32Array
 
   /**
+   * limits of links for the size and weight of vehicles, ascending by link: see `closedToVehicle`. Undefined
+   * in files that were built without them
+   */
+  readonly limits?: Uint32Array | undefined
+  /**
    * node → rank in the contraction order of `routing/cch`, 0 = contracted first. Undefined in files that were
    * built without one
    */

@@ -13,6 +13,8 @@ export interface Profile {
   readonly themes: readonly ThemeRisk[]
   /** pieces of a level above 0 are closed */
   readonly closed: Overlay | undefined
+  /** links that the vehicle may not use */
+  readonly closedLinks?: ReadonlySet<number> | undefined
   readonly weights: Weights
   /** segment → factor on the cost of its parts; `weights` include it. Only in searches for alternatives */
   readonly surcharge?: ReadonlyMap<number, number>
@@ -28,14 +30,20 @@ const MAX_INT32 = 0x7fffffff
  * Float64Array otherwise: a sensitivity that means "only if there is no other path" (9999) must not overflow
  * on a long link.
  */
-export function createProfile(graph: Graph, themes: readonly ThemeRisk[] = [], closed?: Overlay): Profile {
+export function createProfile(
+  graph: Graph,
+  themes: readonly ThemeRisk[] = [],
+  closed?: Overlay,
+  closedLinks?: ReadonlySet<number>,
+): Profile {
   const free = freeWeights(graph)
   // factor that level 0 adds outside of all cells; 0 in most profiles
   const everywhere = sum(themes.map((theme) => theme.sensitivity[0]!))
   if (
     themes.every((theme) => theme.overlay.segments.length === 0) &&
     everywhere === 0 &&
-    closed === undefined
+    closed === undefined &&
+    closedLinks === undefined
   ) {
     return { graph, themes, closed, weights: free }
   }
@@ -46,16 +54,18 @@ export function createProfile(graph: Graph, themes: readonly ThemeRisk[] = [], c
   for (const { overlay } of themes) weighListed(graph, themes, overlay, weights)
   // last, because closed wins over any cost
   if (closed !== undefined) closeListed(graph, closed, weights)
-  return { graph, themes, closed, weights }
+  if (closedLinks !== undefined) closeLinks(graph, closedLinks, weights)
+  return { graph, themes, closed, closedLinks, weights }
 }
 
 /**
  * Returns the cost of driving a link between two offsets from its segment's tail, milliseconds; -1 when a
- * closed piece lies between them.
+ * closed piece lies between them, or the link is closed to the vehicle.
  */
 export function partMs(profile: Profile, link: number, fromMm: number, toMm: number): number {
-  const { graph, closed, themes } = profile
+  const { graph, closed, closedLinks, themes } = profile
   const segment = link >>> 1
+  if (closedLinks?.has(link) === true) return -1
   if (closed !== undefined && meetsClosed(closed, segment, fromMm, toMm)) return -1
   const { weightedMm } = measure(themes, segment, fromMm, toMm)
   return costMs(weightedMm * (profile.surcharge?.get(segment) ?? 1), graph.linkSpeed[link]!)
@@ -174,6 +184,13 @@ function closeListed(graph: Graph, closed: Overlay, weights: Weights): void {
     const end = linkFirstArc[segment * 2 + 2]!
     for (let at = first; at < end; at++) weights[linkArcs[at]!] = -1
   }
+}
+
+/** Closes links to a vehicle. */
+function closeLinks(graph: Graph, links: ReadonlySet<number>, weights: Weights): void {
+  const { linkFirstArc, linkArcs } = graph
+  for (const link of links)
+    for (let at = linkFirstArc[link]!; at < linkFirstArc[link + 1]!; at++) weights[linkArcs[at]!] = -1
 }
 
 function sum(values: readonly number[]): number {
