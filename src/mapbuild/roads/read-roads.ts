@@ -1,11 +1,10 @@
-import type { RoadLimits } from '../../routing/graph/limits.js'
 import { createGrowing, filled, push, reserve } from '../arrays/growing.js'
 import { createStringPool, type StringPool } from '../arrays/string-pool.js'
 import { type Blob, badExtract, type Extract, unpackBlob } from '../extract/blobs.js'
 import { createBlockReader, HOLDS } from '../extract/block.js'
 import { type ExtractHeader, isoTime, readExtractHeader } from '../extract/header.js'
 import type { Member, Tags } from '../extract/osm-objects.js'
-import type { Profile, WayClosure, WayRule } from '../profile/profile.js'
+import type { DirectionRule, Profile, WayClosure, WayRule } from '../profile/profile.js'
 import type { Cause, Tally } from './left-out.js'
 import { findId, NO_INDEX, sortedIds } from './node-table.js'
 import { joinNotes } from './note-text.js'
@@ -49,8 +48,8 @@ export interface RoadData {
 
 /** Limits of a way by direction. */
 export interface WayLimits {
-  readonly forward: RoadLimits | undefined
-  readonly backward: RoadLimits | undefined
+  readonly forward: DirectionRule['limits']
+  readonly backward: DirectionRule['limits']
 }
 
 /** Bits of `RoadData.nodeState`. */

@@ -36,56 +36,59 @@ function limitedTown(t: Test) {
   return { graph, low: new Set(low), sides, random }
 }
 
-t.test('vehicle: routes, matrices and areas avoid what is too low, with and without a hierarchy', async (t) => {
-  const { low, sides, random } = limitedTown(t)
-  for (const { addTheme, putCells } of sides)
-    await putCells(addTheme('flood'), [{ box: [10.002, 50.001, 10.009, 50.009], risk: 6 }])
-  const spot = () => at(random() * 8, random() * 8)
-  let detours = 0
-  for (let i = 0; i < 60; i++) {
-    const height_m = [2.9, 3.5, 4.5, 5.5][i % 4] ?? 0
-    const request = {
-      ...base,
-      themes: i % 3 === 0 ? { flood: LEVEL_5 } : {},
-      start_lonlat: spot(),
-      goal_lonlat: spot(),
-      alternatives: i % 5 === 0 ? 3 : 1,
-      depart: i % 5 === 1 ? 'time_dependent' : 'fixed',
-    }
-    const withVehicle = { ...request, vehicle: { height_m } }
-    const [plain, fast] = await Promise.all(
-      sides.map((side) => side.ask(dijkstra, [withVehicle]).catch((error: Error) => error.message)),
-    )
-    t.same(fast, plain, `request ${i}`)
-    if (typeof plain === 'string') continue
-    for (const route of [plain, ...(plain.alternatives ?? [])])
-      for (const { properties } of route.geojson.features) {
-        const limitM = low.has(properties.edge_id) ? 3 + (properties.edge_id % 3) : 99
-        t.ok(height_m <= limitM, `${height_m} m on a link of ${limitM} m`)
+t.test(
+  'vehicle: routes, matrices and areas avoid what is too low, with and without a hierarchy',
+  async (t) => {
+    const { low, sides, random } = limitedTown(t)
+    for (const { addTheme, putCells } of sides)
+      await putCells(addTheme('flood'), [{ box: [10.002, 50.001, 10.009, 50.009], risk: 6 }])
+    const spot = () => at(random() * 8, random() * 8)
+    let detours = 0
+    for (let i = 0; i < 60; i++) {
+      const height_m = [2.9, 3.5, 4.5, 5.5][i % 4] ?? 0
+      const request = {
+        ...base,
+        themes: i % 3 === 0 ? { flood: LEVEL_5 } : {},
+        start_lonlat: spot(),
+        goal_lonlat: spot(),
+        alternatives: i % 5 === 0 ? 3 : 1,
+        depart: i % 5 === 1 ? 'time_dependent' : 'fixed',
       }
-    const free = await sides[0]?.ask(dijkstra, [request])
-    t.ok(plain.total_cost >= free.total_cost)
-    if (plain.total_cost > free.total_cost) detours++
-  }
-  t.ok(detours > 5, `${detours} routes go round`)
-  const points = Array.from({ length: 6 }, spot)
-  const [plain, fast] = await Promise.all(
-    sides.map((side) => side.ask(matrix, [{ sources: points, vehicle: { height_m: 3.5 } }])),
-  )
-  t.same(fast, plain)
-  for (const [row, start_lonlat] of points.entries()) {
-    for (const [column, goal_lonlat] of points.entries()) {
-      const request = { ...base, start_lonlat, goal_lonlat, vehicle: { height_m: 3.5 } }
-      const route = await sides[1]?.ask(dijkstra, [request]).catch(() => ({ total_cost: null }))
-      t.equal(fast.costs[row][column], route.total_cost, `${row} to ${column}`)
+      const withVehicle = { ...request, vehicle: { height_m } }
+      const [plain, fast] = await Promise.all(
+        sides.map((side) => side.ask(dijkstra, [withVehicle]).catch((error: Error) => error.message)),
+      )
+      t.same(fast, plain, `request ${i}`)
+      if (typeof plain === 'string') continue
+      for (const route of [plain, ...(plain.alternatives ?? [])])
+        for (const { properties } of route.geojson.features) {
+          const limitM = low.has(properties.edge_id) ? 3 + (properties.edge_id % 3) : 99
+          t.ok(height_m <= limitM, `${height_m} m on a link of ${limitM} m`)
+        }
+      const free = await sides[0]?.ask(dijkstra, [request])
+      t.ok(plain.total_cost >= free.total_cost)
+      if (plain.total_cost > free.total_cost) detours++
     }
-  }
-  const reach = { lonlat: at(4, 4), costs: [0.01, 0.02] }
-  const [wide, narrow] = await Promise.all(
-    [{}, { vehicle: { height_m: 5.5 } }].map((more) => sides[1]?.ask(isochrone, [{ ...reach, ...more }])),
-  )
-  t.ok(narrow.features[1].properties.nodes < wide.features[1].properties.nodes)
-})
+    t.ok(detours > 5, `${detours} routes go round`)
+    const points = Array.from({ length: 6 }, spot)
+    const [plain, fast] = await Promise.all(
+      sides.map((side) => side.ask(matrix, [{ sources: points, vehicle: { height_m: 3.5 } }])),
+    )
+    t.same(fast, plain)
+    for (const [row, start_lonlat] of points.entries()) {
+      for (const [column, goal_lonlat] of points.entries()) {
+        const request = { ...base, start_lonlat, goal_lonlat, vehicle: { height_m: 3.5 } }
+        const route = await sides[1]?.ask(dijkstra, [request]).catch(() => ({ total_cost: null }))
+        t.equal(fast.costs[row][column], route.total_cost, `${row} to ${column}`)
+      }
+    }
+    const reach = { lonlat: at(4, 4), costs: [0.01, 0.02] }
+    const [wide, narrow] = await Promise.all(
+      [{}, { vehicle: { height_m: 5.5 } }].map((more) => sides[1]?.ask(isochrone, [{ ...reach, ...more }])),
+    )
+    t.ok(narrow.features[1].properties.nodes < wide.features[1].properties.nodes)
+  },
+)
 
 t.test('vehicle: INVALID_PARAMS for unknown members, sizes of 0, and maps without limits', async (t) => {
   const { ask } = openSearch(t, { town: town() })

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { LIMIT_ENTRY } from '../../../src/routing/graph/limits.js'
-import { closedToVehicle, packLimits } from '../../../src/routing/graph/limits.js'
+import { closedToVehicle, LIMIT_ENTRY, packLimits } from '../../../src/routing/graph/limits.js'
 
 const NONE = { heightCm: 0, widthCm: 0, lengthCm: 0, weightKg: 0, axleLoadKg: 0, noHazmat: 0 }
 

@@ -111,6 +111,21 @@ export interface MapMethods {
         coordinates: unknown[]
         [name: string]: unknown
       }[]
+      /** roads with a lower limit are closed; what is absent is within every limit */
+      vehicle?: {
+        /** metres */
+        height_m?: number
+        /** metres */
+        width_m?: number
+        /** metres */
+        length_m?: number
+        /** tonnes, with load */
+        weight_t?: number
+        /** tonnes on the heaviest axle */
+        axle_load_t?: number
+        /** true: carries hazardous goods */
+        hazmat?: boolean
+      }
       /** time_dependent: the risk of each link is that at the time it is reached; waiting is not allowed */
       depart?: 'fixed' | 'time_dependent'
     }
@@ -334,6 +349,21 @@ export interface MapMethods {
       start_datetime?: string | Datetime
       /** map to use; absent: the first by name whose area contains all points */
       map?: string
+      /** roads with a lower limit are closed; what is absent is within every limit */
+      vehicle?: {
+        /** metres */
+        height_m?: number
+        /** metres */
+        width_m?: number
+        /** metres */
+        length_m?: number
+        /** tonnes, with load */
+        weight_t?: number
+        /** tonnes on the heaviest axle */
+        axle_load_t?: number
+        /** true: carries hazardous goods */
+        hazmat?: boolean
+      }
     }
     result: {
       map: string
@@ -360,6 +390,21 @@ export interface MapMethods {
       start_datetime?: string | Datetime
       /** map to use; absent: the first by name whose area contains all points */
       map?: string
+      /** roads with a lower limit are closed; what is absent is within every limit */
+      vehicle?: {
+        /** metres */
+        height_m?: number
+        /** metres */
+        width_m?: number
+        /** metres */
+        length_m?: number
+        /** tonnes, with load */
+        weight_t?: number
+        /** tonnes on the heaviest axle */
+        axle_load_t?: number
+        /** true: carries hazardous goods */
+        hazmat?: boolean
+      }
       /** closed areas; at most routing.maxAvoidPolygons */
       avoid_polygons?: {
         type: 'Polygon' | 'MultiPolygon'
