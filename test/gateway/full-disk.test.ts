@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import path from 'node:path'
 import Database from 'better-sqlite3'
 import t from 'tap'
-import { DATA, FL, MODELS, putModel } from '../support/models.js'
+import { DATA, FL, MODELS, putModel, until } from '../support/models.js'
 import { cli } from '../support/run-cli.js'
 import { cannotMount, smallDisk } from '../support/small-disk.js'
 import { pairHeaders, startGateway, type TestGateway } from '../support/start-gateway.js'
@@ -67,6 +67,13 @@ async function fillGateway(gateway: TestGateway) {
   return { call, model, upstream: id, tokens: opened.map((one) => one.access_token), sessions }
 }
 
+/** The free space is read from time to time. */
+async function isRefused({ call }: TestGateway): Promise<boolean> {
+  return (
+    (await call(LOADER, 'loaderwebapi.add_record', { data_name: 'plain', record_set: [] })).status === 507
+  )
+}
+
 /** Begins a resumable upload. @returns its path */
 async function beginUpload({ url, admin }: TestGateway): Promise<string> {
   const bytes = randomBytes(1000)
@@ -107,6 +114,7 @@ t.test(
       db.close()
     }
     t.equal(fill(), '0')
+    await until('the gateway sees the full disk', () => isRefused(gateway))
     const { status } = await gateway.call(LOADER, 'loaderwebapi.add_record', {
       data_name: 'plain',
       record_set: [],
@@ -155,6 +163,7 @@ t.test(
     const gateway = await startGateway(t, { dataDir, settings: { limits: { diskReserveBytes: 1_000_000 } } })
     const { call } = await fillGateway(gateway)
     t.equal(fill(), '0')
+    await until('the gateway sees the full disk', () => isRefused(gateway))
     const { status, body } = await gateway.call(DATASET, 'dataset.record.delete', { dataset_name: 'cited' })
     t.same([status, body.error.data.name], [507, 'DISK_FULL'])
     await call(DATASET, 'dataset.citation.delete', { citation_label: 'of_dataset' })

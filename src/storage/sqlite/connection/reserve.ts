@@ -1,5 +1,5 @@
 import { existsSync, rmSync } from 'node:fs'
-import { rename, rm, writeFile } from 'node:fs/promises'
+import { rename, rm, statfs, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { isAppError } from '../../../errors.js'
 import type { Db } from './database.js'
@@ -27,6 +27,8 @@ export function createReserve(file: string): Reserve {
   return {
     async refill() {
       if (file === ':memory:' || existsSync(reserve)) return
+      const { bavail, bsize } = await statfs(path.dirname(file))
+      if (bavail * bsize < 2 * RESERVE_BYTES) return // deletions that run now need what is left
       try {
         await writeFile(`${reserve}.part`, Buffer.alloc(RESERVE_BYTES), { mode: 0o600, flush: true })
         await rename(`${reserve}.part`, reserve)

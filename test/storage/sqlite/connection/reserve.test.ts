@@ -41,7 +41,7 @@ t.test('reserve: given up for a deletion that finds no space in the log, and mad
 })
 
 t.test('reserve: models are deleted on a disk with no byte free', { skip: cannotMount }, async (t) => {
-  const { dir, fill } = smallDisk(t, '8m')
+  const { dir, fill } = smallDisk(t, '16m')
   const state = await openState(path.join(dir, 'state.db'))
   const ids: string[] = []
   for (let n = 0; n < 20; n++) {
@@ -61,7 +61,7 @@ t.test('reserve: models are deleted on a disk with no byte free', { skip: cannot
 })
 
 t.test('reserve: deletions go on when their logs are larger than it', { skip: cannotMount }, async (t) => {
-  const { dir, fill } = smallDisk(t, '24m')
+  const { dir, fill } = smallDisk(t, '32m')
   const state = await openState(path.join(dir, 'state.db'))
   const ids: string[] = []
   for (let n = 0; n < 800; n++) {
