@@ -46,7 +46,9 @@ export function* findAlternatives(
   if (best.costMs === 0) return []
   // a copy: the weights of the profile are shared with other searches
   const penalised = Float64Array.from(profile.weights)
-  const search = searchWith(penalised)
+  // penalties only add to costs, so those without them are lower bounds
+  const { potentialTo } = searcher.search
+  const search = { ...searchWith(penalised), potentialTo }
   // segment → number of routes found that use it, at most the last index of `PENALTY_STEPS`
   const uses = new Map<number, number>()
   const accepted = [best]
