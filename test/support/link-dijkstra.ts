@@ -13,6 +13,18 @@ export function linkDijkstra(
   sources: readonly LinkEnd[],
   targets: readonly LinkEnd[],
 ): number {
+  const strictMs = search(graph, costOf, sources, targets)
+  if (Number.isFinite(strictMs)) return strictMs
+  // where there is no other way, traffic turns round
+  return search({ ...graph, linkFlags: new Uint8Array(graph.linkFlags.length) }, costOf, sources, targets)
+}
+
+function search(
+  graph: Graph,
+  costOf: (arc: number) => number,
+  sources: readonly LinkEnd[],
+  targets: readonly LinkEnd[],
+): number {
   const { arcCount, firstOut, head, arcLink } = graph
   const isSettled = new Uint8Array(arcCount)
   const lastOf = targetsByNode(targets)

@@ -32,7 +32,7 @@ export interface Leg {
  *
  * Within one link the direct leg is taken when nothing is cheaper. U-turns in the middle of a link are not
  * allowed: a goal behind the start is reached by a detour. A path that turns round where traffic must not is
- * searched for again, see `findExactPath`.
+ * searched for again, see `findExactPath`, and is taken only where there is no other.
  *
  * @returns undefined when there is no path, or when the search was stopped (`control.stoppedBy`)
  */
@@ -46,10 +46,13 @@ export function findLeg(
   const direct = directLeg(profile, from, to)
   if (direct !== undefined && direct.costMs === 0) return direct
   const maxCostMs = direct === undefined ? undefined : direct.costMs - 1 // costs are integral: only a cheaper path counts
-  let path = search.one(from.sources, to.targets, control, maxCostMs)
-  if (path !== undefined && turnsRound(profile.graph, from, to, path)) {
+  const found = search.one(from.sources, to.targets, control, maxCostMs)
+  let path = found
+  if (found !== undefined && turnsRound(profile.graph, from, to, found)) {
     const potential = search.potentialTo(to.targets)
     path = findExactPath({ profile, potential, from, to, control, maxCostMs })
+    // no other way at all, for instance because areas are closed: then traffic has to turn round
+    if (path === undefined && direct === undefined && control.stoppedBy === undefined) path = found
   }
   if (path === undefined) return control.stoppedBy === undefined ? direct : undefined
   return legOf(profile.graph, from, to, path)

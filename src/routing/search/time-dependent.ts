@@ -84,8 +84,13 @@ function findTimedLeg(
   let search: TimedSearch = { ...base, isByLink: false, labels: createLabels(graph.nodeCount) }
   let arrival = runTimed(search)
   if (arrival !== undefined && turnsRound(search, arrival)) {
-    search = { ...base, isByLink: true, labels: createLabels(graph.arcCount + sources.length) }
-    arrival = runTimed(search)
+    const byLink = { ...base, isByLink: true, labels: createLabels(graph.arcCount + sources.length) }
+    const exact = runTimed(byLink)
+    // a path that turns round where traffic must not is taken only where there is no other
+    if (exact !== undefined || direct !== undefined) {
+      search = byLink
+      arrival = exact
+    }
   }
   if (control.stoppedBy !== undefined) return undefined
   if (arrival === undefined) {

@@ -50,7 +50,10 @@ t.test(
         for (const [a, b] of [ends.slice(0, 2), ends.slice(2)]) {
           const start = spotOf(graph, a!)
           const goal = spotOf(graph, b!)
-          const expectedMs = oracleCost(world, [start], [goal])
+          const strictMs = oracleCost(world, [start], [goal])
+          // where there is no other way, traffic turns round
+          const used = Number.isFinite(strictMs) ? world : { ...world, network: { ...network, noUTurn: [] } }
+          const expectedMs = oracleCost(used, [start], [goal])
           for (const search of searchesOf(profile)) {
             const leg = legBetween(profile, search, start, goal)
             if (leg === undefined) {
@@ -62,7 +65,7 @@ t.test(
             found++
             if (leg.costMs !== expectedMs)
               throw new Error(`a leg of ${leg.costMs} ms, expected ${expectedMs}`)
-            checkSteps(graph, world, leg, start, goal)
+            checkSteps(graph, used, leg, start, goal)
           }
         }
       }),

@@ -37,6 +37,8 @@ t.test('solveRoute: a route along two streets, link by link, cut at its ends', a
     'avr_risk',
     'start_node',
     'end_node',
+    'start_snap',
+    'goal_snap',
   ])
   t.equal(answer.total_cost, answer.time)
 })
