@@ -159,7 +159,7 @@ export interface MapMethods {
           /** metres from the point of the request */
           distance: number
           name: string
-          /** cut_off: no way leads from there to the other points */
+          /** cut_off: no way leads from there to the other points, or to the main network and back */
           reason: 'cut_off'
         } | null
       }
@@ -177,7 +177,7 @@ export interface MapMethods {
           /** metres from the point of the request */
           distance: number
           name: string
-          /** cut_off: no way leads from there to the other points */
+          /** cut_off: no way leads from there to the other points, or to the main network and back */
           reason: 'cut_off'
         } | null
       }
@@ -195,7 +195,7 @@ export interface MapMethods {
           /** metres from the point of the request */
           distance: number
           name: string
-          /** cut_off: no way leads from there to the other points */
+          /** cut_off: no way leads from there to the other points, or to the main network and back */
           reason: 'cut_off'
         } | null
       }[]
@@ -329,7 +329,7 @@ export interface MapMethods {
         /** metres from the point of the request */
         distance: number
         name: string
-        /** cut_off: no way leads from there to the other points */
+        /** cut_off: no way leads from there to the other points, or to the main network and back */
         reason: 'cut_off'
       } | null
     }
