@@ -126,7 +126,9 @@ const PassedOver = z
   .strictObject({
     ...place,
     name: z.string(),
-    reason: z.enum(['cut_off']).describe('cut_off: no way leads from there to the other points, or to the main network and back'),
+    reason: z
+      .enum(['cut_off'])
+      .describe('cut_off: no way leads from there to the other points, or to the main network and back'),
   })
   .nullable()
   .describe('a nearer road that is not used')
