@@ -114,7 +114,7 @@ const Limits = z.strictObject({
   ),
   valueBytes: bytes(
     8 * 1024 * 1024,
-    'most bytes of one value, file, or all values of one record together; larger ones are refused, stored ones by fieldgate export alone',
+    'most bytes of one value, file, or all values of one record together; larger ones are refused, stored ones by fieldgate data export alone',
   ),
   batch: count(100, 'most requests in one JSON-RPC batch', 10_000),
   jsonDepth: count(64, 'deepest nesting of a JSON body', 1000),

@@ -21,7 +21,7 @@ export function valueLimitOf(db: Db): number {
  */
 export function valueTooLarge(column: string | null, foundBytes: number, maxBytes: number): AppError {
   const where = column === null ? 'a row' : `a value of the column ${column}`
-  const advice = 'leave the column out, raise the limit, or use fieldgate export'
+  const advice = 'leave the column out, raise the limit, or use fieldgate data export'
   return new AppError(
     'VALUE_TOO_LARGE',
     { column, foundBytes, maxBytes },

@@ -92,7 +92,7 @@ t.test(
     const read = (query: TableQuery) => collect(tables.reader.pages(table, query))
     await rejectsWith(t, read({}), 'VALUE_TOO_LARGE', {
       message:
-        /^a value of the column note: found 500000 bytes, expected at most 400000 \(limits\.valueBytes\); leave the column out, raise the limit, or use fieldgate export$/,
+        /^a value of the column note: found 500000 bytes, expected at most 400000 \(limits\.valueBytes\); leave the column out, raise the limit, or use fieldgate data export$/,
       data: { column: 'note', foundBytes: 500_000, maxBytes: LIMIT },
     })
     await rejectsWith(t, read({ conds: { like: ['note', '%0%'] } }), 'VALUE_TOO_LARGE')
