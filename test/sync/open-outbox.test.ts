@@ -44,8 +44,8 @@ async function setUp(t: Test, sync: Settings, timeZoneMin = 0) {
   })
   t.teardown(() => outbox.stop())
   /** registers a model and answers what becomes of its feedback */
-  const send = async () => {
-    const model = await at.put(Buffer.from('bytes'))
+  const send = async (bytes = Buffer.from('bytes')) => {
+    const model = await at.put(bytes)
     const { transferId } = await at.state.transfers.queueFeedback(model, at.upstream.upstreamId)
     return await outbox.expedite(transferId, LONG_MS, signal)
   }
@@ -90,6 +90,14 @@ t.test('open outbox: answers are read up to sync.replyBytes', async (t) => {
   const { send, requests } = await setUp(t, { replyBytes: 4096 })
   await send()
   t.equal(requests.length, 2, 'an answer that is too long counts as a server without the method')
+})
+
+t.test('open outbox: sends no faster than sync.maxBytesPerSecond', async (t) => {
+  const { send } = await setUp(t, { maxBytesPerSecond: 8000 })
+  const startedMs = performance.now()
+  t.match(await send(Buffer.alloc(6000)), { transfer: { state: 'delivered' } })
+  // pieces of a quarter of a second: the third may go half a second after the first
+  t.ok(performance.now() - startedMs >= 490)
 })
 
 t.test('open outbox: waits between attempts are those of sync.retryBaseS and sync.retryCapS', async (t) => {
