@@ -138,8 +138,8 @@ export function isAppError(error: unknown): error is AppError {
   return error instanceof Error && error.name === 'AppError' && 'errorName' in error
 }
 
-/** Kind of a fault of the disk: pages that are no database pages, or reads and writes that fail. */
-export type DiskFaultKind = 'damaged' | 'failing'
+/** Kind of a fault of the disk: pages that are no database pages, rows that changed, reads and writes that fail. */
+export type DiskFaultKind = 'damaged' | 'changed' | 'failing'
 
 /** Causes of an error that are looked at. */
 const MAX_CAUSES = 5
@@ -152,7 +152,8 @@ export function diskFaultKind(error: unknown): DiskFaultKind | undefined {
   let cause = error
   for (let depth = 0; depth < MAX_CAUSES && cause instanceof Error; depth++, cause = cause.cause) {
     const code = 'code' in cause ? String(cause.code) : ''
-    if (/^(?:SQLITE_CORRUPT|SQLITE_NOTADB|DIGEST_MISMATCH)/.test(code)) return 'damaged'
+    if (code === 'DIGEST_MISMATCH') return 'changed'
+    if (/^(?:SQLITE_CORRUPT|SQLITE_NOTADB)/.test(code)) return 'damaged'
     if (/^(?:EIO|EROFS|SQLITE_IOERR.*|SQLITE_READONLY.*)$/.test(code)) return 'failing'
   }
   return undefined
@@ -163,7 +164,7 @@ export function toAppError(error: unknown): AppError {
   if (isAppError(error)) return error
   const kind = diskFaultKind(error)
   if (kind === undefined) return new AppError('INTERNAL', {}, { cause: error })
-  return new AppError(kind === 'damaged' ? 'STORAGE_DAMAGED' : 'STORAGE_FAILED', {}, { cause: error })
+  return new AppError(kind === 'failing' ? 'STORAGE_FAILED' : 'STORAGE_DAMAGED', {}, { cause: error })
 }
 
 /** A value of the params that does not fit. */

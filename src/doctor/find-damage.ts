@@ -1,16 +1,22 @@
 import { messageOf } from '../errors.js'
 import type { Maintenance } from '../storage/maintenance.js'
 
+interface FindDamageOptions {
+  /** compares the rows of citations with their checksums, which takes longer than the pages */
+  readonly withRows: boolean
+  /** called with the name of what is read next; ends the work by throwing */
+  onProgress(what: string): void
+}
+
 /**
- * Reads every page of both databases and every row of the citations.
+ * Reads every page of both databases, and every row of the citations if asked.
  *
- * @param onProgress called with the name of what is read next; ends the work by throwing
  * @returns what is damaged or cannot be read, a sentence each; empty when all is sound
  */
 export async function findDamage(
   root: string,
   { databases, facts }: Pick<Maintenance, 'databases' | 'facts'>,
-  onProgress: (what: string) => void,
+  { withRows, onProgress }: FindDamageOptions,
 ): Promise<string[]> {
   const faults: string[] = []
   const guarded = async (what: string, work: () => Promise<string[]>) => {
@@ -28,7 +34,7 @@ export async function findDamage(
       (await databases.check(root, name, 'full')).map((line) => `${name}: ${line}`),
     )
   }
-  if (found.includes('data.db'))
+  if (withRows && found.includes('data.db'))
     await guarded('citations', async () => {
       const changed: string[] = []
       for await (const { longForm, found: sum, expected } of facts.checkCitations(root))

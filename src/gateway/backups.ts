@@ -88,9 +88,13 @@ async function makeInThread(
   return await callOnce<BackupResult>(options, 'backup.make', job, signal)
 }
 
-/** Reads every page and row in such a thread, see `findDamage`. */
-export async function findDamageInThread(options: ServicesOptions, signal: AbortSignal): Promise<string[]> {
-  return await callOnce<string[]>(options, 'damage.find', null, signal)
+/** Reads every page in such a thread, see `findDamage`. @param withRows compares the rows of citations, too */
+export async function findDamageInThread(
+  options: ServicesOptions,
+  withRows: boolean,
+  signal: AbortSignal,
+): Promise<string[]> {
+  return await callOnce<string[]>(options, 'damage.find', withRows, signal)
 }
 
 /** Calls a thread that lives as long as the call. */

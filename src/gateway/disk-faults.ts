@@ -14,6 +14,8 @@ export interface DiskFaults {
    * pass it by. Ends when the note is withdrawn.
    */
   isDamaged(): boolean
+  /** True when a row without its digest was met, or the note is of an earlier start. */
+  mayBeRow(): boolean
   /** Number of damaged pages and rows that were met since the start. */
   damages(): number
   /** Calls `listener` whenever a damaged page or row is met. */
@@ -32,6 +34,7 @@ export function watchDiskFaults(log: Log, noteFile: string): DiskFaults {
   const onFault = (kind: DiskFaultKind, error: unknown) => {
     if (kind === 'failing') return void failures++
     damages++
+    isRow ||= kind === 'changed'
     try {
       writeDamageNote(noteFile, Date.now() * 1000, messageOf(error))
       isUnwritten = false
@@ -42,6 +45,7 @@ export function watchDiskFaults(log: Log, noteFile: string): DiskFaults {
     onDamage()
   }
   const before = readDamageNote(noteFile)
+  let isRow = before !== undefined
   if (before !== undefined)
     log.error(
       { fault: before.fault },
@@ -51,6 +55,7 @@ export function watchDiskFaults(log: Log, noteFile: string): DiskFaults {
     log: watched(log, onFault),
     failures: () => failures,
     isDamaged: () => isUnwritten || existsSync(noteFile),
+    mayBeRow: () => isRow,
     damages: () => damages,
     onDamage(listener) {
       onDamage = listener
@@ -58,6 +63,7 @@ export function watchDiskFaults(log: Log, noteFile: string): DiskFaults {
     withdraw() {
       removeDamageNote(noteFile)
       isUnwritten = false
+      isRow = false
     },
   }
 }

@@ -9,9 +9,9 @@ export interface Recheck {
 }
 
 interface RecheckDeps {
-  readonly diskFaults: Pick<DiskFaults, 'isDamaged' | 'damages' | 'onDamage' | 'withdraw'>
+  readonly diskFaults: Pick<DiskFaults, 'isDamaged' | 'mayBeRow' | 'damages' | 'onDamage' | 'withdraw'>
   /** returns what is damaged, see `findDamage` */
-  find(signal: AbortSignal): Promise<string[]>
+  find(withRows: boolean, signal: AbortSignal): Promise<string[]>
   readonly log: Log
 }
 
@@ -43,7 +43,7 @@ export function startRecheck({ diskFaults, find, log }: RecheckDeps, waitsMs = W
   }
   const recheck = async () => {
     const before = diskFaults.damages()
-    const faults = await find(stopping.signal).catch((error: unknown) => [messageOf(error)])
+    const faults = await find(diskFaults.mayBeRow(), stopping.signal).catch((error: unknown) => [messageOf(error)])
     if (stopping.signal.aborted) return
     if (faults.length === 0 && diskFaults.damages() === before) {
       diskFaults.withdraw()

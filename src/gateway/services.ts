@@ -74,8 +74,11 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
   const maps = createMapLoading(options, searcher)
   await maps.reload()
   const backups = openBackups(options, state)
-  const find = (signal: AbortSignal) => findDamageInThread(options, signal)
-  const recheck = startRecheck({ diskFaults: options.diskFaults, find, log })
+  const recheck = startRecheck({
+    diskFaults: options.diskFaults,
+    find: (withRows, signal) => findDamageInThread(options, withRows, signal),
+    log,
+  })
 
   return {
     state,

@@ -9,6 +9,7 @@ function createFaults(isDamaged: boolean) {
   let damages = 0
   const faults = {
     isDamaged: () => isDamaged,
+    mayBeRow: () => false,
     damages: () => damages,
     onDamage: (next: () => void) => {
       listener = next

@@ -22,7 +22,10 @@ export async function recheck(flags: GlobalOptions, io: Pick<CliIo, 'stderr'>, d
   if (!existsSync(stateDb)) return // doctor says what is missing
   const progress = createProgress(io.stderr)
   try {
-    const faults = await findDamage(root, createMaintenance(), (what) => progress.show(0, what))
+    const faults = await findDamage(root, createMaintenance(), {
+      withRows: true,
+      onProgress: (what) => progress.show(0, what),
+    })
     progress.clear()
     for (const fault of faults.slice(0, MAX_SHOWN)) io.stderr.write(`fieldgate: ${fault}\n`)
     if (faults.length === 0) removeDamageNote(damageNote)

@@ -18,7 +18,10 @@ export function runBackupWorker(port: MessagePort, { config, layout }: JobWorker
         maintenance: createMaintenance(),
         onProgress: () => throwIfCancelled(work),
       }),
-    'damage.find': (_: null, work) =>
-      findDamage(layout.root, createMaintenance(), () => throwIfCancelled(work)),
+    'damage.find': (withRows: boolean, work) =>
+      findDamage(layout.root, createMaintenance(), {
+        withRows,
+        onProgress: () => throwIfCancelled(work),
+      }),
   })
 }
