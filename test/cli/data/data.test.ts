@@ -214,7 +214,7 @@ t.test('data export: formats by name, conditions and boxes; nothing is left by a
     ['b.geojson', 'x', ['--conds', '{'], 1, /--conds: found/],
     ['b.geojson', 'x', ['--conds', '{"=":["z",1]}'], 1, /--conds/],
     ['b.geojson', 'x', ['--bbox', '1,2,3'], 2, /--bbox/],
-    ['b.geojson', 'y', [], 1, /no table y/],
+    ['b.geojson', 'y', [], 1, /no table is named y, expected one of x/],
     ['none/b.geojson', 'x', [], 1, /--output: the folder \S+none does not exist: create it first/],
   ]
   for (const [file, table, flags, code, message] of cases)
