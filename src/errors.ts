@@ -159,6 +159,12 @@ export function diskFaultKind(error: unknown): DiskFaultKind | undefined {
   return undefined
 }
 
+/** True where stored bytes are not those that were written. */
+export function isDamage(error: unknown): boolean {
+  const kind = diskFaultKind(error)
+  return kind === 'damaged' || kind === 'changed'
+}
+
 /** Returns the error that a caller receives: INTERNAL for what callers must not see. */
 export function toAppError(error: unknown): AppError {
   if (isAppError(error)) return error

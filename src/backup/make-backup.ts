@@ -1,7 +1,7 @@
 import { createReadStream, existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { copyFile, open, rename } from 'node:fs/promises'
 import path from 'node:path'
-import { diskFaultKind, isAppError, messageOf } from '../errors.js'
+import { isAppError, isDamage, messageOf } from '../errors.js'
 import { digestOf, isDiskFull, syncFolder } from '../files/blob-store.js'
 import type { DataLayout } from '../files/layout.js'
 import type { DatabaseName, Databases, Maintenance } from '../storage/maintenance.js'
@@ -275,7 +275,7 @@ function reserveOf({ layout, dir, reserveBytes }: BackupOptions): number {
  * Replaces errors of a full disk and of a cancelled backup by errors that say so; others stay as they are.
  */
 async function translate(error: unknown, place: BackupPlace, layout: DataLayout): Promise<unknown> {
-  if (diskFaultKind(error) === 'damaged')
+  if (isDamage(error))
     return new Error(damagedText(`a database of ${layout.root}`, [messageOf(error)]), { cause: error })
   const isFull = isDiskFull(error) || (isAppError(error) && error.errorName === 'DISK_FULL')
   if (isFull) {

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { diskFaultKind, messageOf } from '../errors.js'
+import { isDamage, messageOf } from '../errors.js'
 import type { DatabaseName, Maintenance } from '../storage/maintenance.js'
 
 /** Faults that one message lists. */
@@ -56,7 +56,7 @@ async function faultsOf(check: () => Promise<string[]>): Promise<string[]> {
   try {
     return await check()
   } catch (error) {
-    if (diskFaultKind(error) !== 'damaged') throw error
+    if (!isDamage(error)) throw error
     return [messageOf(error)]
   }
 }

@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync } from 'node:fs'
-import { diskFaultKind, messageOf } from '../errors.js'
+import { isDamage, messageOf } from '../errors.js'
 import { checkBackups } from './backups.js'
 import { checkBlobs } from './blobs.js'
 import { checkClock } from './clock.js'
@@ -64,10 +64,10 @@ async function guarded(run: RunCheck, context: CheckContext): Promise<Finding[]>
   } catch (thrown) {
     const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
     const isPermission = code === 'EACCES' || code === 'EPERM' || code === 'SQLITE_CANTOPEN'
-    const isDamage = diskFaultKind(thrown) === 'damaged'
+    const isDamaged = isDamage(thrown)
     const advice = isPermission
       ? 'see the check "permissions"'
-      : isDamage
+      : isDamaged
         ? 'a database is damaged: stop the gateway, move its data directory away, restore the newest backup that `fieldgate verify` reports as ok, and replace the disk'
         : 'see the other checks; when all of them are ok, report this as a fault of Fieldgate'
     return [error(`the check failed: ${messageOf(thrown)}`, advice)]

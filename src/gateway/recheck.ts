@@ -43,7 +43,9 @@ export function startRecheck({ diskFaults, find, log }: RecheckDeps, waitsMs = W
   }
   const recheck = async () => {
     const before = diskFaults.damages()
-    const faults = await find(diskFaults.mayBeRow(), stopping.signal).catch((error: unknown) => [messageOf(error)])
+    const faults = await find(diskFaults.mayBeRow(), stopping.signal).catch((error: unknown) => [
+      messageOf(error),
+    ])
     if (stopping.signal.aborted) return
     if (faults.length === 0 && diskFaults.damages() === before) {
       diskFaults.withdraw()
