@@ -13,6 +13,7 @@ import type { Config } from '../config.js'
 import type { State } from '../storage/state.js'
 import { createWorkerClient } from '../worker/client.js'
 import type { ServicesOptions } from './options.js'
+import { type Recheck, startRecheck } from './recheck.js'
 import { spawn } from './threads.js'
 
 const HOUR_MS = 3_600_000
@@ -88,13 +89,14 @@ async function makeInThread(
   return await callOnce<BackupResult>(options, 'backup.make', job, signal)
 }
 
-/** Reads every page in such a thread, see `findDamage`. @param withRows compares the rows of citations, too */
-export async function findDamageInThread(
-  options: ServicesOptions,
-  withRows: boolean,
-  signal: AbortSignal,
-): Promise<string[]> {
-  return await callOnce<string[]>(options, 'damage.find', withRows, signal)
+/** Reads everything again, in such a thread, after a damaged page was met. */
+export function openRecheck(options: ServicesOptions): Recheck {
+  const { diskFaults, log } = options
+  return startRecheck({
+    diskFaults,
+    find: (withRows, signal) => callOnce<string[]>(options, 'damage.find', withRows, signal),
+    log,
+  })
 }
 
 /** Calls a thread that lives as long as the call. */

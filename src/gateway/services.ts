@@ -13,7 +13,7 @@ import { hasEncryptedValues } from '../storage/sqlite/maintenance/encrypted-valu
 import { openState } from '../storage/sqlite/state.js'
 import type { State } from '../storage/state.js'
 import type { GatewayContext } from './apis.js'
-import { findDamageInThread, openBackups } from './backups.js'
+import { openBackups, openRecheck } from './backups.js'
 import { openDataprocServices } from './dataproc.js'
 import { openDatasets } from './datasets.js'
 import { type Housekeeping, startHousekeeping, withPromptCleaning } from './housekeeping.js'
@@ -21,7 +21,6 @@ import { createMapLoading, type MapLoading } from './maps.js'
 import { type ModelServices, openModelServices } from './models.js'
 import type { ServicesOptions } from './options.js'
 import { createReadiness } from './readiness.js'
-import { startRecheck } from './recheck.js'
 import { type LoaderServices, openLoaderServices } from './tables.js'
 import { createThreads, type Threads, timedReaders } from './threads.js'
 
@@ -74,11 +73,7 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
   const maps = createMapLoading(options, searcher)
   await maps.reload()
   const backups = openBackups(options, state)
-  const recheck = startRecheck({
-    diskFaults: options.diskFaults,
-    find: (withRows, signal) => findDamageInThread(options, withRows, signal),
-    log,
-  })
+  const recheck = openRecheck(options)
 
   return {
     state,
