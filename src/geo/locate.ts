@@ -25,9 +25,10 @@ export const INSIDE = 1
 export function locateInAreas(shape: Shape, x: number, y: number, effort?: Effort): number {
   const { box, skip, kind, nodeCount } = shape
   let best = OUTSIDE
+  let visited = 0
   let node = 0
   while (node < nodeCount) {
-    if (effort !== undefined) effort.left--
+    visited++
     const what = kind[node]!
     const at = node * 4
     const isNear = x >= box[at]! && x <= box[at + 2]! && y >= box[at + 1]! && y <= box[at + 3]!
@@ -39,6 +40,7 @@ export function locateInAreas(shape: Shape, x: number, y: number, effort?: Effor
     // into groups near the point; polygons are located as a whole, so their runs are skipped
     node = isNear && what === KIND.GROUP ? node + 1 : skip[node]!
   }
+  if (effort !== undefined) effort.left -= visited
   return best
 }
 
@@ -66,9 +68,10 @@ export function isInAreaHalfOpen(area: Area, x: number, y: number): boolean {
  */
 export function touchesPoint(shape: Shape, x: number, y: number, effort?: Effort): boolean {
   const { box, skip, kind, first, last, xy, nodeCount } = shape
+  let visited = 0
   let node = 0
   while (node < nodeCount) {
-    if (effort !== undefined) effort.left--
+    visited++
     const at = node * 4
     if (!(x >= box[at]! && x <= box[at + 2]! && y >= box[at + 1]! && y <= box[at + 3]!)) {
       node = skip[node]!
@@ -87,6 +90,7 @@ export function touchesPoint(shape: Shape, x: number, y: number, effort?: Effort
     }
     node++
   }
+  if (effort !== undefined) effort.left -= visited
   return false
 }
 
@@ -107,9 +111,10 @@ export function touchesSegment(
   const east = Math.max(ax, bx)
   const south = Math.min(ay, by)
   const north = Math.max(ay, by)
+  let visited = 0
   let node = 0
   while (node < nodeCount) {
-    if (effort !== undefined) effort.left--
+    visited++
     const at = node * 4
     if (!(west <= box[at + 2]! && east >= box[at]! && south <= box[at + 3]! && north >= box[at + 1]!)) {
       node = skip[node]!
@@ -124,6 +129,7 @@ export function touchesSegment(
     }
     node++
   }
+  if (effort !== undefined) effort.left -= visited
   return false
 }
 
@@ -152,9 +158,10 @@ function crossingsEast(shape: Shape, polygon: number, x: number, y: number, effo
   const end = skip[polygon]!
   let crossings = 0
   let border = 0
+  let visited = 0
   let node = polygon + 1
   while (node < end) {
-    if (effort !== undefined) effort.left--
+    visited++
     const at = node * 4
     if (y < box[at + 1]! || y > box[at + 3]! || x > box[at + 2]!) {
       node = skip[node]!
@@ -170,6 +177,7 @@ function crossingsEast(shape: Shape, polygon: number, x: number, y: number, effo
       node++
     }
   }
+  if (effort !== undefined) effort.left -= visited
   return crossings | border
 }
 
