@@ -3,6 +3,7 @@ import { cornerOffsets, readLine } from '../routing/graph/geometry.js'
 import type { Graph } from '../routing/graph/graph.js'
 import { openSegmentTree, type SegmentTree } from '../routing/graph/index-trees.js'
 import type { Overlay } from '../routing/search/overlay.js'
+import { runToEnd, type SlicedTask } from '../routing/search/sliced-task.js'
 import type { CellSet } from './cell-set.js'
 import { type CellSieve, createCellSieve, siftCells } from './cell-sieve.js'
 import { addFound, assemble, createFound, type Found } from './found-pieces.js'
@@ -27,12 +28,24 @@ import {
  * that share their borders, as mesh squares do, are one grid. A line is unpacked only when a border may cross
  * it. So the cost follows the cells and the roads that they cover, not the size of the map.
  *
- * @param throwIfEnded called before each step that may take long; what it throws ends the work
  * @throws Error when the map has no index of its segments
  */
-export function buildOverlay(graph: Graph, cells: CellSet, throwIfEnded?: () => void): Overlay {
+export function buildOverlay(graph: Graph, cells: CellSet): Overlay {
+  return runToEnd(buildOverlaySliced(graph, cells))
+}
+
+/**
+ * Builds the same in slices of a few segments, for cells that a caller has drawn.
+ *
+ * @param throwIfEnded called before each step that may take long; what it throws ends the work
+ */
+export function* buildOverlaySliced(
+  graph: Graph,
+  cells: CellSet,
+  throwIfEnded?: () => void,
+): SlicedTask<Overlay> {
   const found = createFound(Math.min(graph.segmentCount, cells.level.length * SEGMENTS_PER_CELL))
-  if (cells.level.length > 0) findPieces(createWork(graph, cells, throwIfEnded), undefined, found)
+  if (cells.level.length > 0) yield* findPieces(createWork(graph, cells, throwIfEnded), undefined, found)
   return assemble(found)
 }
 
@@ -46,7 +59,7 @@ export function buildOverlay(graph: Graph, cells: CellSet, throwIfEnded?: () => 
 export function rebuildOverlay(graph: Graph, former: Overlay, cells: CellSet, changed: CellSet): Overlay {
   if (changed.level.length === 0) return former
   const found = createFound(Math.min(graph.segmentCount, changed.level.length * SEGMENTS_PER_CELL))
-  findPieces(createWork(graph, cells), changed, found)
+  runToEnd(findPieces(createWork(graph, cells), changed, found))
   return assemble(found, former)
 }
 
@@ -112,12 +125,12 @@ interface Branch {
  * Finds the pieces of every segment near some cells: near the changed ones, or near any when `changed` is
  * undefined.
  */
-function findPieces(work: Work, changed: CellSet | undefined, found: Found): void {
+function* findPieces(work: Work, changed: CellSet | undefined, found: Found): SlicedTask<void> {
   const tree = openSegmentTree(work.graph)
   if (tree === undefined) throw new Error('the map has no index of its segments')
   const walk: Walk = { tree, changed: changed && indexCells(changed), work, found }
   const { levelEnds } = tree
-  walkBranch(walk, {
+  yield* walkBranch(walk, {
     level: levelEnds.length - 1,
     first: levelEnds[levelEnds.length - 1]! - 1,
     from: 0,
@@ -127,8 +140,15 @@ function findPieces(work: Work, changed: CellSet | undefined, found: Found): voi
   })
 }
 
-/** @see flatbush, `search`: an inner node's index is the place of its first child times 4 */
-function walkBranch(walk: Walk, { level, first, from, end, changedFrom, changedEnd }: Branch): void {
+/**
+ * Walks down to the segments; yields after the segments of each lowest branch.
+ *
+ * @see flatbush, `search`: an inner node's index is the place of its first child times 4
+ */
+function* walkBranch(
+  walk: Walk,
+  { level, first, from, end, changedFrom, changedEnd }: Branch,
+): SlicedTask<void> {
   const { tree, changed, work, found } = walk
   const { rects, others } = work.index
   const { boxes, indices, nodeSize, levelEnds } = tree
@@ -144,7 +164,7 @@ function walkBranch(walk: Walk, { level, first, from, end, changedFrom, changedE
     const rectLevel = levelInGrid(rects, boxes, at)
     if (top === end && rectLevel === 0 && changed === undefined) continue
     if (level > 0) {
-      walkBranch(walk, {
+      yield* walkBranch(walk, {
         level: level - 1,
         first: indices[child]! >>> 2,
         from: end,
@@ -161,6 +181,7 @@ function walkBranch(walk: Walk, { level, first, from, end, changedFrom, changedE
     if (findOnSegment(work, indices[child]!, rectLevel, end, top) || changed !== undefined)
       addFound(found, indices[child]!, work.pieces)
   }
+  if (level === 0) yield
 }
 
 /** Level of the grid in a box, `MIXED` when it has several, 0 without a grid. */

@@ -39,7 +39,7 @@ export async function answerRoute(
   const { config, maps, themes, profiles, engine } = parts
   const map = chooseMap(maps.list(), request.map, request.points)
   const choices = snapChoices(map, request.points, config.routing.maxSnapM)
-  const closed = closedOverlay(map.graph, request.avoid, work)
+  const closed = await closedOverlay(map.graph, request.avoid, work)
 
   function* answer({ profile, timeline }: Costs): SlicedTask<string> {
     const { reorder, alternatives, points, withKml } = request

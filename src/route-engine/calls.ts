@@ -91,7 +91,7 @@ async function openSearcher(
   request: ProfileRequest & Partial<Pick<IsochroneRequest, 'avoid'>>,
   work: Work,
 ): Promise<Searcher> {
-  const closed = closedOverlay(map.graph, request.avoid ?? [], work)
+  const closed = await closedOverlay(map.graph, request.avoid ?? [], work)
   const profile = inSnapshot(themes, request, () => profiles.profileAt(map, request, request.startUs, closed))
   await engine.prepare(profile.weights, work)
   return {

@@ -1,7 +1,7 @@
 import type { Config } from '../config.js'
 import { invalidParams } from '../errors.js'
 import type { Geometry } from '../geo/types.js'
-import { buildOverlay } from '../risk/build-overlay.js'
+import { buildOverlaySliced } from '../risk/build-overlay.js'
 import { addCell, createCellSet } from '../risk/cell-set.js'
 import type { Graph } from '../routing/graph/graph.js'
 import { closedToVehicle, type Vehicle } from '../routing/graph/limits.js'
@@ -13,6 +13,7 @@ import type { LoadedMap } from './maps.js'
 import type { Prefetcher } from './prefetch.js'
 import { createProfileStore } from './profile-store.js'
 import type { ProfileRequest } from './requests.js'
+import { runSliced } from './run-sliced.js'
 import type { Themes } from './themes.js'
 import { createTimeline, type WatchedTimeline } from './timeline.js'
 
@@ -132,19 +133,21 @@ function vehicleKey({ vehicle }: ProfileRequest): string {
 }
 
 /**
- * Returns closed areas as an overlay; undefined when there are none.
+ * Returns closed areas as an overlay; undefined when there are none. Other calls are answered meanwhile: an
+ * area may have thousands of corners.
  *
  * @throws AppError CANCELLED
  */
-export function closedOverlay(
+export async function closedOverlay(
   graph: Graph,
   areas: readonly Geometry[],
   work: Pick<Work, 'cancel'>,
-): Overlay | undefined {
+): Promise<Overlay | undefined> {
   if (areas.length === 0) return undefined
   const cells = createCellSet()
   for (const area of areas) addCell(cells, area, CLOSED_LEVEL)
-  return buildOverlay(graph, cells, () => throwIfCancelled(work))
+  const task = buildOverlaySliced(graph, cells, () => throwIfCancelled(work))
+  return await runSliced(task, work)
 }
 
 function earliest(instants: readonly (bigint | undefined)[]): bigint | undefined {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { Geometry, Position } from '../../src/geo/types.js'
 import { encodeWkb } from '../../src/geo/wkb.js'
-import { buildOverlay, overlayBytes } from '../../src/risk/build-overlay.js'
+import { buildOverlay, buildOverlaySliced, overlayBytes } from '../../src/risk/build-overlay.js'
 import { addCell, addCellWkb, type CellSet, createCellSet } from '../../src/risk/cell-set.js'
 import { createRectGrid } from '../../src/risk/rect-grid.js'
 import { cornerOffsets, readLine } from '../../src/routing/graph/geometry.js'
@@ -252,6 +252,30 @@ t.test('addCellWkb: a polygon whose number of rings does not fit its bytes is un
   t.notOk(addCellWkb(cells, wkb, 5))
   t.match(cells, { level: [], unreadableCount: 1 })
 })
+
+t.test(
+  'buildOverlay: in slices of few segments, between which other work runs, or the whole ends',
+  async (t) => {
+    const count = 400
+    const graph = makeGraph({
+      junctions: Array.from({ length: count * 2 }, (_, at) => place(at % 2, at >> 1)),
+      roads: Array.from({ length: count }, (_, at) => ({
+        from: at * 2,
+        to: at * 2 + 1,
+        speed: [30, 30],
+        corners: [],
+        lengthMm: 5000,
+      })),
+    })
+    const cells = cellsOf([{ geometry: box(-1, -1, 0.5, count), level: 3 }])
+    const slices = buildOverlaySliced(graph, cells)
+    let [yields, slice] = [0, slices.next()]
+    for (; slice.done !== true; slice = slices.next()) yields++
+    t.ok(yields >= count / 16, `${yields} slices`)
+    t.same(slice.value, buildOverlay(graph, cells))
+    t.equal(slice.value.segments.length, count)
+  },
+)
 
 t.test('buildOverlay: no cells, no segments', async (t) => {
   const graph = makeGraph({
