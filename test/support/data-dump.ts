@@ -38,10 +38,10 @@ function textOf(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? `${value}n` : value
 }
 
-/** Save the databases' own: their logs grow and shrink by themselves. */
+/** Save the databases' own: their logs grow and shrink by themselves, and the reserve of deletions is made. */
 function filesOf(dataDir: string): string[] {
   return readdirSync(dataDir, { recursive: true, encoding: 'utf8' })
-    .filter((name) => !/\.db(-wal|-shm|-journal)?$/.test(name))
+    .filter((name) => !/\.db(-wal|-shm|-journal)?$|^delete\.reserve/.test(name))
     .map((name) => ({ name, stat: statSync(path.join(dataDir, name)) }))
     .filter(({ stat }) => stat.isFile())
     .map(({ name, stat }) => `${name}: ${stat.size} bytes`)
