@@ -146,12 +146,11 @@ export function createMixedLoad(node, { seed, maxBytes, writers = 6 }) {
   async function deleteModel() {
     const [modelId] = models.keys()
     if (modelId === undefined || models.size < 20) return
-    const model = models.get(modelId)
-    models.delete(modelId) // from here on it may be gone
+    // from here on it may be gone, answered or not
+    models.delete(modelId)
+    for (const entry of uploads) if (entry.modelId === modelId) entry.isDeleted = true
     await node.rpc(MODELS, 'model_store.model.delete', { model_id: modelId })
     deleted.add(modelId)
-    for (const entry of uploads) if (entry.modelId === modelId) entry.isDeleted = true
-    model.isDeleted = true
   }
 
   async function openSession() {

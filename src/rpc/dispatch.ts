@@ -245,7 +245,7 @@ async function answerBatch<C>(
 
 function overlaps<C>(item: unknown, { api }: Dispatch<C>): boolean {
   if (typeof item !== 'object' || item === null || !('method' in item)) return false
-  return api.methods.get(String(item.method))?.mayOverlap ?? false
+  return typeof item.method === 'string' && api.methods.get(item.method)?.mayOverlap === true
 }
 
 /** Answers one item of a batch. Never rejects. @returns undefined for a notification */

@@ -369,6 +369,11 @@ t.test('dispatch: a batch answers its requests, also malformed ones, and no noti
   ])
   t.equal((answers as unknown[]).length, 2)
   t.same(await dispatch(bytes([notification, notification]), call), { status: 204, body: null })
+  const exact = new TextEncoder().encode('[{"jsonrpc":"2.0","id":1,"method":[9007199254740993]}, 7]')
+  t.match(await parsed(await dispatch(exact, call)), [
+    { error: { code: -32600 } },
+    { error: { code: -32600 } },
+  ])
 })
 
 t.test('dispatch: a notification that fails has no answer; its fault is reported', async (t) => {
