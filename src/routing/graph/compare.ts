@@ -95,7 +95,7 @@ function withoutEqual(here: Graph, there: Graph): { sameM: number; left: number[
   const left: number[] = []
   let sameM = 0
   for (const { link, hash } of openHere) {
-    const count = counts.get(hash) ?? 0
+    const count = counts.get(hash)! // each was counted above
     if (count > 0) {
       counts.set(hash, count - 1)
       left.push(link)

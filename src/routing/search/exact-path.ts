@@ -57,6 +57,7 @@ export function findExactPath(search: ExactSearch): NodePath | undefined {
   while (queue.length > 0 && queue.peekValue()! < boundMs) {
     const state = queue.pop()!
     const label = labels.get(state)!
+    // no test: the potential is consistent, so the first path to a link is the cheapest, and offered once
     if (label.isSettled) continue
     label.isSettled = true
     if (++settledCount % CHECK_EVERY === 0 && mustStop(control, settledCount)) return undefined

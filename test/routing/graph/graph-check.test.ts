@@ -2,6 +2,7 @@ import t from 'tap'
 import type { Graph, GraphMeta } from '../../../src/routing/graph/graph.js'
 import { checkGraph } from '../../../src/routing/graph/graph-check.js'
 import { openSegmentTree } from '../../../src/routing/graph/index-trees.js'
+import { LIMIT_ENTRY, packLimits } from '../../../src/routing/graph/limits.js'
 import { makeGraph } from '../../support/make-graph.js'
 import { throwsWith } from '../../support/throws.js'
 import { town } from '../../support/town.js'
@@ -31,6 +32,23 @@ t.test('checkGraph: the start arc of a link drives it; that of a closed link is 
   refuses({ linkSpeed: graph.linkSpeed.with(7, 0) }, `linkStartArc[7] is ${start}, which is not an arc of`)
   const last = graph.linkSpeed.length - 1
   refuses({ linkSpeed: graph.linkSpeed.with(last, 0) }, `linkStartArc[${last}] is`)
+})
+
+t.test('checkGraph: limits are whole entries of links that exist, ascending', async (t) => {
+  const graph = sound()
+  const none = { heightCm: 0, widthCm: 0, lengthCm: 0, weightKg: 0, axleLoadKg: 0, noHazmat: 0 }
+  const of = (...links: number[]) => packLimits(links.map((link) => [link, { ...none, heightCm: 230 }]))
+  const last = graph.segmentCount * 2 - 1
+  checkGraph({ ...graph, limits: of(0, 3, last) })
+  const refuses = (limits: Uint32Array, message: string) => {
+    const error = throwsWith(t, () => checkGraph({ ...graph, limits }), 'BAD_MAP_FILE')
+    t.match(error.message, message)
+  }
+  refuses(of(3).subarray(1), `limits has ${LIMIT_ENTRY - 1} numbers, expected ${LIMIT_ENTRY} a link`)
+  const swapped = new Uint32Array([...of(5), ...of(3)])
+  refuses(swapped, `limits[${LIMIT_ENTRY}] is 3, expected links in ascending order`)
+  refuses(new Uint32Array([...of(5), ...of(5)]), `limits[${LIMIT_ENTRY}] is 5, expected`)
+  refuses(of(last + 1), `limits[0] is ${last + 1}, expected links`)
 })
 
 t.test('checkGraph: leaves of the index are segments, branches point to their children', async (t) => {

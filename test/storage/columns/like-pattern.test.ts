@@ -80,6 +80,13 @@ t.test('property: long pieces, which are searched otherwise', async () => {
   )
 })
 
+t.test('like: a long piece is found, also where a beginning of it goes before', async (t) => {
+  const piece = `${'a'.repeat(70)}b`
+  t.equal(compileLike(`%${piece}%`)(`c${'a'.repeat(90)}bc`), true)
+  t.equal(compileLike(`%${piece}%bc`)(`${piece}bc`), true, 'the rest begins after it')
+  t.equal(compileLike(`%${piece}%bc`)(`${piece}c`), false, 'and not in it')
+})
+
 t.test('like: a search that takes many comparisons can be ended', async (t) => {
   let looks = 0
   const matches = compileLike(`%${'a'.repeat(500)}_b%`, () => {

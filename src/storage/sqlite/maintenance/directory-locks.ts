@@ -24,16 +24,13 @@ export function createDirectoryLocks(): DirectoryLocks {
   }
 }
 
-/** `lockDirectory` wraps every error in one that names the file. */
+/** `lockDirectory` throws errors alone, most of them with the error of the system as their cause. */
 function isUnwritable(error: unknown): boolean {
-  const cause = error instanceof Error ? (error.cause ?? error) : error
-  return /^(?:EROFS|EACCES|EPERM|SQLITE_READONLY.*|SQLITE_CANTOPEN.*)$/.test(codeOf(cause))
+  const { cause = error } = error as Error
+  const { code } = cause as { readonly code?: unknown }
+  return /^(?:EROFS|EACCES|EPERM|SQLITE_READONLY.*|SQLITE_CANTOPEN.*)$/.test(String(code))
 }
 
 function isHeld(error: unknown): boolean {
   return error instanceof Error && isBusy(error.cause)
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : ''
 }

@@ -53,8 +53,8 @@ export function createUploadRows(state: StateDb, clock: TrustedClock): UploadRow
         .all()
         .map((row) => row.upload_id),
     async missingBytes() {
-      const sql = 'SELECT total(size_bytes - offset_bytes) AS n FROM upload WHERE model_id IS NULL'
-      return statement<{ n: number }>(db, sql).get()?.n ?? 0
+      const sql = 'SELECT total(size_bytes - offset_bytes) FROM upload WHERE model_id IS NULL'
+      return oneValue(db, sql)
     },
     async countOpen(keyId) {
       const sql = 'SELECT count(*) FROM upload WHERE key_id = ? AND model_id IS NULL'

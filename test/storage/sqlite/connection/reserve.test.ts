@@ -40,6 +40,17 @@ t.test('reserve: given up for a deletion that finds no space in the log, and mad
   t.equal(reserve.release(), true, 'and is kept for a full disk')
 })
 
+t.test('reserve: an error of the log other than a full disk is reported', async (t) => {
+  const db = openFile(path.join(t.testdir(), 'state.db'))
+  t.teardown(() => db.close())
+  db.pragma('journal_mode = WAL')
+  const work = () => {
+    db.exec('BEGIN; CREATE TABLE x (n)') // the log cannot be moved inside a transaction
+    throw new AppError('DISK_FULL')
+  }
+  await t.rejects(freeing(db, work), { code: 'SQLITE_LOCKED' })
+})
+
 t.test('reserve: models are deleted on a disk with no byte free', { skip: cannotMount }, async (t) => {
   const { dir, fill } = smallDisk(t, '16m')
   const state = await openState(path.join(dir, 'state.db'))

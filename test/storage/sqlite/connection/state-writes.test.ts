@@ -100,3 +100,15 @@ t.test('sessions: many that are opened at once stay within the limit of the key'
   const outcomes = await Promise.allSettled(Array.from({ length: 100 }, (_, n) => open(n)))
   t.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 60)
 })
+
+t.test('state writes: nothing of a group is stored once SQLite has ended its transaction', async (t) => {
+  const { db, writes, insert, rows } = opened(t)
+  await insert(1)()
+  const ending = writes.run(() => db.prepare('INSERT OR ROLLBACK INTO x VALUES (1)').run())
+  const results = await Promise.allSettled([insert(2)(), ending, insert(3)()])
+  t.same(
+    results.map(({ status }) => status),
+    ['rejected', 'rejected', 'rejected'],
+  )
+  t.same(rows(), [1])
+})
