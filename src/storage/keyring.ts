@@ -140,7 +140,7 @@ function createKeyFile(file: string): Buffer {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
     const theirs = readKeyFile(file)
     if (theirs === undefined) throw error
-    return theirs // no test: another start would have to link its key since this one found none
+    return theirs
   } finally {
     unlinkSync(temp)
   }

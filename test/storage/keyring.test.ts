@@ -1,4 +1,5 @@
-import {
+import fs, {
+  type linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -7,9 +8,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import path from 'node:path'
 import fc from 'fast-check'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createKeyring, openKeyring } from '../../src/storage/keyring.js'
 
 const NOTHING_YET = { hasEncrypted: () => false }
@@ -65,6 +67,40 @@ t.test('key file: a link to a file that is gone is an error, not a new key', asy
   t.throws(() => openKeyring(file, NOTHING_YET), { code: 'EEXIST' })
   t.same(readdirSync(dir), ['secret.key'])
   t.equal(readlinkSync(file), path.join(dir, 'lost.key'))
+})
+
+/** Lets `link` of the file system do something else until the test ends. */
+function replaceLink(t: Test, link: typeof linkSync): void {
+  const set = (to: typeof linkSync) => {
+    fs.linkSync = to
+    syncBuiltinESMExports()
+  }
+  const before = fs.linkSync
+  t.teardown(() => set(before))
+  set(link)
+}
+
+t.test('key file: a file system that has no links is an error, and nothing is left', async (t) => {
+  const dir = t.testdir()
+  replaceLink(t, () => {
+    throw Object.assign(new Error('EPERM: operation not permitted, link'), { code: 'EPERM' })
+  })
+  t.throws(() => openKeyring(path.join(dir, 'secret.key'), NOTHING_YET), { code: 'EPERM' })
+  t.same(readdirSync(dir), [])
+})
+
+t.test('key file: of two starts at once the second takes the key of the first', async (t) => {
+  const dir = t.testdir()
+  const file = path.join(dir, 'secret.key')
+  const first = createKeyring(new Uint8Array(32).fill(3))
+  const link = fs.linkSync
+  replaceLink(t, (from, to) => {
+    writeFileSync(file, `fieldgate-key-1 ${Buffer.alloc(32, 3).toString('base64')}\n`)
+    link(from, to)
+  })
+  const second = openKeyring(file, NOTHING_YET)
+  t.equal(second.decrypt(first.encrypt('x', 'c'), 'c'), 'x')
+  t.same(readdirSync(dir), ['secret.key'])
 })
 
 t.test('key file: a missing one is not replaced when values were encrypted with it', async (t) => {

@@ -1,3 +1,4 @@
+import { messageOf } from '../../errors.js'
 import { parseExact } from '../../exact-json.js'
 import { type DatasetColumn, parseDataType } from '../columns/data-type.js'
 
@@ -19,7 +20,7 @@ export function parseJson(text: string, where: string, expected: string): unknow
   try {
     return parseExact(text.replace(/^\uFEFF/, ''))
   } catch (error) {
-    const reason = error instanceof Error ? error.message.replace(/\s+/g, ' ') : String(error)
+    const reason = messageOf(error).replace(/\s+/g, ' ')
     throw new Error(`${where}: found no JSON (${reason}), expected ${expected}`, { cause: error })
   }
 }

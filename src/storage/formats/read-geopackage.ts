@@ -55,7 +55,7 @@ function openLayer(db: Db, file: string): ImportFile {
   const layer = findLayer(db, file)
   const description = findDescription(db, file)
   return {
-    columns: description?.columns ?? columnsOfLayer(db, layer),
+    columns: description?.columns ?? columnsOfLayer(db, file, layer),
     keyColumns: description?.keyColumns ?? [],
     records: (columns) => readRecords(db, file, layer, columns),
     close: () => void db.close(),
@@ -123,7 +123,7 @@ const TYPE_NAMES: Record<string, string> = {
   BLOB: 'bytea',
 }
 
-function columnsOfLayer(db: Db, { name, geometry, srid, fid }: Layer): DatasetColumn[] {
+function columnsOfLayer(db: Db, file: string, { name, geometry, srid, fid }: Layer): DatasetColumn[] {
   return tableInfo(db, name)
     .filter((column) => column.name !== fid)
     .map((column) => {
@@ -132,7 +132,11 @@ function columnsOfLayer(db: Db, { name, geometry, srid, fid }: Layer): DatasetCo
         ? `geometry(Geometry,${srid > 0 ? srid : 4326})`
         : (TYPE_NAMES[column.type.replace(/\(.*/, '').toUpperCase()] ?? 'text')
       const type = parseDataType(typeText)
-      if (type === undefined) throw new Error(`the column ${column.name} has the type ${column.type}`)
+      if (type === undefined)
+        // all names above are known, so it is the system
+        throw new Error(
+          `${file}: found the system ${srid} (srs_id) of the column ${column.name}, expected a code of EPSG`,
+        )
       return { name: column.name, type, isNullable: column.notnull === 0 }
     })
 }

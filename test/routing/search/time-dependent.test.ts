@@ -12,7 +12,7 @@ import { createSearchState } from '../../../src/routing/search/search-state.js'
 import { runToEnd } from '../../../src/routing/search/sliced-task.js'
 import { findTimedRoute } from '../../../src/routing/search/time-dependent.js'
 import { MAX_SLOTS, type Timeline } from '../../../src/routing/search/timed-search.js'
-import { makeGraph } from '../../support/make-graph.js'
+import { makeGraph, type Network } from '../../support/make-graph.js'
 import { networks, overlayOf, themes } from '../../support/random-network.js'
 import { routeNow } from '../../support/routes.js'
 import { throwsWith } from '../../support/throws.js'
@@ -52,6 +52,30 @@ t.test(
     t.same(edges([{ startMs: 0, risky: [1] }, { startMs: linkMs / 2, risky: [] }]), [0, 2, 4]) // biome-ignore format: slots
     t.same(edges([{ startMs: 0, risky: [] }, { startMs: linkMs / 2, risky: [1] }]).length, 5) // biome-ignore format: slots
     t.same(edges([{ startMs: 0, risky: [] }, { startMs: linkMs * 10, risky: [1] }]), [0, 2, 4]) // biome-ignore format: slots
+  },
+)
+
+t.test(
+  'findTimedRoute: traffic does not turn round to a goal behind it, though risk ends soon',
+  async (t) => {
+    // three places on a line; the way back is dear in the slot of the departure alone
+    const line: Network = {
+      junctions: [10, 10.002, 10.004].map((lng) => [lng, 50] as [number, number]),
+      roads: [
+        { from: 0, to: 1, speed: [50, 50] },
+        { from: 1, to: 2, speed: [50, 50] },
+      ],
+    }
+    const linksOf = (network: Network) => {
+      const graph = makeGraph(network)
+      const ends = [placeOn(graph, 0, graph.segmentLengthMm[0]! - 1000), placeOn(graph, 0, 1000)]
+      const slots = [{ startMs: 0, risky: [0] }, { startMs: 1, risky: [] }] // biome-ignore format: slots
+      return routeNow(findTimedRoute(timetableOf(graph, slots), ends, control()))
+        .legs.flat()
+        .map(({ link }) => link)
+    }
+    t.same(linksOf(line), [0, 1], 'where it may')
+    t.same(linksOf({ ...line, noUTurn: [0] }), [0, 2, 3, 1], 'round at the dead end')
   },
 )
 

@@ -186,6 +186,7 @@ const BAD: [UdtName, unknown, RegExp, Partial<ValueRules>?][] = [
   ['time', 30_405, /a time/],
   ['timetz', '03:04:05+19', /a time with offset/],
   ['timetz', 30_405, /a time with offset/],
+  ['timestamp', '9999-12-31 23:59:59.9999999+01', /^a datetime from year 0001 to 9999$/],
   ['timestamp', 20_250_102, /a datetime/],
   ['timestamp', '2025-02-29 00:00:00', /exists/],
   ['timestamp', '2025-01-02 03:04:61', /seconds 00 to 59/],

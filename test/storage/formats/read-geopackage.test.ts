@@ -227,6 +227,12 @@ t.test('openGeopackage: a refused file is named with the place, and not left ope
   const reason = 'Unexpected end of JSON input'
   for (const [sql, message] of [
     ["INSERT INTO gpkg_contents VALUES ('pictures', 'tiles')", ' has no table of features or attributes'],
+    [
+      `INSERT INTO gpkg_contents VALUES ('places', 'features');
+       INSERT INTO gpkg_geometry_columns VALUES ('places', 'geom', 999000);
+       CREATE TABLE places (geom POINT)`,
+      ': found the system 999000 (srs_id) of the column geom, expected a code of EPSG',
+    ],
     [PLACES, ': found no table places, expected the one that gpkg_contents lists'],
     ['DROP TABLE gpkg_contents', ': found no table gpkg_contents, expected a GeoPackage'],
     [

@@ -28,16 +28,19 @@ t.test('probeWrite: commits the version as it is', async (t) => {
   t.equal(other.pragma('user_version', { simple: true }), 7)
 })
 
-t.test('probeWrite: takes no write lock inside a transaction, and is content while another writes', async (t) => {
-  const { db, open } = opened(t)
-  const other = open()
-  db.exec('BEGIN')
-  probeWrite(db)
-  other.exec('BEGIN IMMEDIATE')
-  db.exec('COMMIT')
-  probeWrite(db)
-  t.equal(db.inTransaction, false)
-})
+t.test(
+  'probeWrite: takes no write lock inside a transaction, and is content while another writes',
+  async (t) => {
+    const { db, open } = opened(t)
+    const other = open()
+    db.exec('BEGIN')
+    probeWrite(db)
+    other.exec('BEGIN IMMEDIATE')
+    db.exec('COMMIT')
+    probeWrite(db)
+    t.equal(db.inTransaction, false)
+  },
+)
 
 t.test('probeWrite: a file that cannot be written is an error', async (t) => {
   const { open } = opened(t)
