@@ -137,8 +137,7 @@ function createKeyFile(file: string): Buffer {
   try {
     linkSync(temp, file)
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
-    const theirs = readKeyFile(file)
+    const theirs = readKeyFile(file) // of another start
     if (theirs === undefined) throw error
     return theirs
   } finally {

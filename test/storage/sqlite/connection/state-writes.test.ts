@@ -102,13 +102,16 @@ t.test('sessions: many that are opened at once stay within the limit of the key'
 })
 
 t.test('state writes: nothing of a group is stored once SQLite has ended its transaction', async (t) => {
-  const { db, writes, insert, rows } = opened(t)
-  await insert(1)()
+  const db = openDatabase(':memory:', ['CREATE TABLE x (n INTEGER PRIMARY KEY) STRICT'])
+  t.teardown(() => db.close())
+  const writes = createStateWrites(db, () => 0)
+  const insert = (n: number) => writes.run(() => db.prepare('INSERT INTO x VALUES (?)').run(n))
+  await insert(1)
   const ending = writes.run(() => db.prepare('INSERT OR ROLLBACK INTO x VALUES (1)').run())
-  const results = await Promise.allSettled([insert(2)(), ending, insert(3)()])
+  const results = await Promise.allSettled([insert(2), ending, insert(3)])
   t.same(
     results.map(({ status }) => status),
     ['rejected', 'rejected', 'rejected'],
   )
-  t.same(rows(), [1])
+  t.same(db.prepare('SELECT n FROM x').pluck().all(), [1])
 })
