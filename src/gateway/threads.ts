@@ -17,6 +17,11 @@ const JOB_IDLE_MS = 30_000
 const JOB_YOUNG_MB = 12
 /** A reader makes text, which is garbage as soon as it is sent. */
 const READER_YOUNG_MB = 4
+/**
+ * Large rows are strings of many megabytes, which V8 would let lie until they are some hundreds. A reader that
+ * needs more than this ends, and the gateway goes on.
+ */
+const READER_OLD_MB = 96
 /** Bulk jobs that may wait; they take turns at the write lock anyway. */
 const MAX_JOBS = 32
 
@@ -54,7 +59,11 @@ function createReaders(options: ServicesOptions): ReaderPool {
   const { config, layout, log } = options
   const { reads } = config
   const readers = createReaderPool({
-    spawn: () => spawn(options, 'reader', { maxYoungGenerationSizeMb: READER_YOUNG_MB }),
+    spawn: () =>
+      spawn(options, 'reader', {
+        maxYoungGenerationSizeMb: READER_YOUNG_MB,
+        maxOldGenerationSizeMb: READER_OLD_MB,
+      }),
     log,
     maxThreads: reads.threads,
     maxOpen: reads.maxOpen,
@@ -84,7 +93,7 @@ export function timedReaders(readers: Readers, nowUs: () => number): Readers {
 export function spawn(
   { workerEntry, config, layout, version }: ServicesOptions,
   role: WorkerRole,
-  resourceLimits: { maxYoungGenerationSizeMb?: number } = {},
+  resourceLimits: { maxYoungGenerationSizeMb?: number; maxOldGenerationSizeMb?: number } = {},
 ): Worker {
   return startWorker(workerEntry, role, {
     workerData: { role, config, layout, version },

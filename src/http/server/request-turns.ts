@@ -6,10 +6,14 @@ export interface RequestTurns {
    * @param owner network of the client: those with requests have turns, whatever the number of requests
    */
   run(owner: string, work: () => void): void
+  /** Notes that a connection was accepted: more may wait, and one is accepted in each turn of the event loop. */
+  accepted(): void
 }
 
 /** Time in which requests begin in one turn of the event loop, ms. */
 const SLICE_MS = 5
+/** The same while connections are accepted, ms: 750 that wait took 4 s with slices of 5 ms. */
+const ACCEPTING_SLICE_MS = 0.5
 
 /**
  * Creates the turns of requests. A thousand that arrive together would hold the event loop until the last of
@@ -21,6 +25,7 @@ export function createRequestTurns(nowMs = () => performance.now()): RequestTurn
   /** the first owner has the next turn */
   const waiting = new Map<string, (() => void)[]>()
   let usedMs = 0
+  let isAccepting = false
   let isScheduled = false
 
   const begin = (work: () => void) => {
@@ -34,8 +39,10 @@ export function createRequestTurns(nowMs = () => performance.now()): RequestTurn
   const nextSlice = () => {
     isScheduled = false
     usedMs = 0
+    const sliceMs = isAccepting ? ACCEPTING_SLICE_MS : SLICE_MS
+    isAccepting = false
     if (waiting.size > 0) schedule()
-    while (usedMs < SLICE_MS) {
+    while (usedMs < sliceMs) {
       const work = takeNext(waiting)
       if (work === undefined) return
       begin(work)
@@ -52,6 +59,9 @@ export function createRequestTurns(nowMs = () => performance.now()): RequestTurn
       const mine = waiting.get(owner)
       if (mine === undefined) waiting.set(owner, [work])
       else mine.push(work)
+    },
+    accepted() {
+      isAccepting = true
     },
   }
 }

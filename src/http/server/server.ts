@@ -77,6 +77,7 @@ export function createHttpServer(
     listener(request, response)
   }
   server.on('request', onRequest)
+  server.on('connection', turns.accepted)
   // without Node's own 100-continue: the body reader sends it, so that a call refused by its headers never
   // sends its body
   server.on('checkContinue', onRequest)
@@ -151,10 +152,17 @@ function badHttp(error: unknown): AppError {
   return new AppError('BAD_HTTP', {}, { cause: error, message })
 }
 
+/**
+ * Connections that may wait to be accepted; Linux takes at most `net.core.somaxconn`, 4096. Beyond it a
+ * caller's first packet is dropped, and repeated after 1 and 3 s: with Node's 511, a thousand connections at
+ * once kept everybody waiting for seconds.
+ */
+const BACKLOG = 4096
+
 function listen(server: NodeServer, host: string, port: number): Promise<{ host: string; port: number }> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen({ host, port }, () => {
+    server.listen({ host, port, backlog: BACKLOG }, () => {
       server.off('error', reject)
       const address = server.address() as AddressInfo // of a TCP server; a string only for a pipe
       resolve({ host: address.address, port: address.port })

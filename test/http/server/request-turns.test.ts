@@ -34,6 +34,23 @@ t.test('request turns: the event loop turns between slices, and clients have tur
   t.equal(order.at(-1), 'late')
 })
 
+t.test('request turns: slices are short while connections are accepted, one in each turn', async (t) => {
+  const clock = { ms: 0 }
+  const turns = createRequestTurns(() => clock.ms)
+  let begun = 0
+  const work = () => {
+    clock.ms += 1
+    begun++
+  }
+  for (let i = 0; i < 30; i++) turns.run('a', work)
+  t.equal(begun, 5)
+  turns.accepted()
+  await turnOfLoop()
+  t.equal(begun, 6)
+  await turnOfLoop()
+  t.equal(begun, 11, 'none was accepted in this turn')
+})
+
 t.test('request turns: work that throws keeps nobody waiting', async (t) => {
   const turns = createRequestTurns(() => 0)
   t.throws(() =>
