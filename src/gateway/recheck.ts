@@ -52,8 +52,9 @@ export function startRecheck({ diskFaults, find, log }: RecheckDeps, waitsMs = W
       round = 0
       return log.warn({}, 'a page was reported as damaged, but every page and row was read without a fault')
     }
-    if (faults.length > 0)
-      log.error({ faults: faults.slice(0, MAX_LOGGED) }, 'a database has damaged pages: restore a backup')
+    // one that was met meanwhile may be of the same failing reads: soon again
+    if (faults.length === 0) return schedule(waitsMs[0] as number)
+    log.error({ faults: faults.slice(0, MAX_LOGGED) }, 'a database has damaged pages: restore a backup')
     round++
     schedule(waitsMs[Math.min(round, waitsMs.length - 1)] as number)
   }
