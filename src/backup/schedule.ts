@@ -86,9 +86,14 @@ export function startSchedule(deps: ScheduleDeps, tickMs = TICK_MS): BackupSched
   }
   const timer = setInterval(() => {
     if (running !== undefined || deps.nowMs() < dueMs) return
-    running = attempt().finally(() => {
-      running = undefined
-    })
+    running = attempt()
+      .catch((error: unknown) => {
+        dueMs = deps.nowMs() + Math.min(RETRY_MS, deps.everyMs)
+        deps.log.error({ err: error }, 'the record of the last backup cannot be read or written')
+      })
+      .finally(() => {
+        running = undefined
+      })
   }, tickMs)
   timer.unref()
   return {

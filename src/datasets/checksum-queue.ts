@@ -72,10 +72,14 @@ export function createChecksumQueue(options: ChecksumQueueOptions): ChecksumQueu
   const wake = () => {
     isCalledAgain = running !== undefined
     if (isClosed || isCalledAgain) return
-    running = work().finally(() => {
-      running = undefined
-      if (isCalledAgain) wake()
-    })
+    running = work()
+      .catch((error: unknown) => {
+        if (!isClosed) log.error({ err: error }, 'the checksums that are due cannot be read') // until the next `wake`
+      })
+      .finally(() => {
+        running = undefined
+        if (isCalledAgain) wake()
+      })
   }
   return {
     wake,

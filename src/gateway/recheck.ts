@@ -18,7 +18,7 @@ interface RecheckDeps {
 /** Delay of the first reading after a damaged page was met; then of each further one, while it is damaged, ms. */
 const WAITS_MS = [2000, 60_000, 600_000, 3_600_000]
 /** Delay when the note is of an earlier start, so that the reading does not compete with this one, ms. */
-const NOTED_BEFORE_MS = 60_000
+const NOTED_BEFORE_MS = 10_000
 /** Most faults in a line of the log. */
 const MAX_LOGGED = 5
 
@@ -36,6 +36,9 @@ export function startRecheck({ diskFaults, find, log }: RecheckDeps, waitsMs = W
       timer = undefined
       running = Promise.resolve()
         .then(recheck)
+        .catch((error: unknown) =>
+          log.error({ err: error }, 'the note of a damaged page cannot be withdrawn'),
+        )
         .finally(() => {
           running = undefined
         })

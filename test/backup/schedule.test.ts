@@ -107,3 +107,23 @@ t.test('schedule: stop cancels a running backup, which is not recorded as a fail
   t.same(state.records, [])
   t.match(await noSchedule(async () => null).status(), { isScheduled: false, lastSuccessUs: null })
 })
+
+t.test(
+  'schedule: a record that cannot be read ends the attempt, not the gateway; a later one succeeds',
+  async (t) => {
+    let reads = 0
+    const { state, schedule, at } = rig({
+      last: async () => {
+        reads++
+        if (reads === 1) throw new Error('i/o error')
+        return null
+      },
+    })
+    state.nowMs = 2000
+    while (state.lines.length === 0) await new Promise((resolve) => setTimeout(resolve, 2))
+    t.match(state.lines, [/cannot be read or written/])
+    await at(2000 + HOUR, 1)
+    t.equal(state.made, 1)
+    await schedule.stop()
+  },
+)
