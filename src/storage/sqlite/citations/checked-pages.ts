@@ -114,7 +114,7 @@ function createWalk(checked: CheckedReading) {
     isInside = false
   }
   const pass = (rows: readonly StateRow[]) => {
-    const page = pageOf(rows[0]?.[0] ?? 0)
+    const page = pageOf(rows[0]?.[0] ?? 0) // no test: every caller has a row
     advance(page, () => comparePage(page, rows, checked))
   }
   return {
@@ -124,6 +124,7 @@ function createWalk(checked: CheckedReading) {
     check: (page: number) => advance(page, () => checkPages([page], checked)),
     /** Compares the rows of the last page, empty for none. */
     end(rows: readonly StateRow[]) {
+      // no test: the length of `rows` has just been looked at, so that the 0 is for the types alone
       if (rows.length > 0 && isCut) checkPages([pageOf(rows[0]?.[0] ?? 0)], checked)
       else if (rows.length > 0) pass(rows)
       const missing = isCut || isInside ? undefined : expected.next()

@@ -98,6 +98,7 @@ function largeValues(
   if (stored.length === 0) return large
   const sizes = stored.map(async ({ at, name }) => ({
     name,
+    // no test: `largeSlots` names no files without `sizeOfFile`
     bytes: (await printing.options.sizeOfFile?.(String(row[at]))) ?? 0,
   }))
   return Promise.all(sizes).then((all) => [...large, ...all.filter(({ bytes }) => bytes > LARGE_BYTES)])

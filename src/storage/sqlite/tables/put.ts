@@ -96,8 +96,9 @@ async function keepFiles(
 function refuseTakenPlaces(db: Db, table: LoaderTable, row: CheckedRow, index: number): void {
   const stored = (name: string) => row.values[table.columns.findIndex((column) => column.name === name)]
   for (const { slot } of row.files) {
-    const { pathIdColumn, nameColumn } = table.columns[slot]?.file ?? {}
-    if (pathIdColumn === undefined || nameColumn === undefined) continue
+    const file = table.columns[slot]?.file
+    if (!file) continue // no test: a part has a file column
+    const { pathIdColumn, nameColumn } = file
     const place = {
       prefixId: PREFIX_ID,
       pathId: String(stored(pathIdColumn)),

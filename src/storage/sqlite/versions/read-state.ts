@@ -99,6 +99,7 @@ export function readRows(
 ): IterableIterator<StateRow> {
   const columns = [...state.columns]
   const sql = stateSql(state, '1', selectOf({ state, columns }))
+  // no test: only citations are read by ids, and a citation has a transaction
   const named = state.tx === 'current' ? {} : { tx: state.tx }
   const read = statement(db, sql).raw().safeIntegers()
   // the columns are those that the statement selects

@@ -118,6 +118,7 @@ for (const k of [1, 63, 64, 100, 130, 200, 300]) {
 t.test('citation: rows that are missing, or that were not cited, are errors', async (t) => {
   for (const sql of [
     'DELETE FROM %t WHERE k BETWEEN 64 AND 90',
+    'DELETE FROM %t WHERE k BETWEEN 64 AND 127',
     'DELETE FROM %t WHERE k >= 250',
     'DELETE FROM %t',
   ]) {
@@ -136,6 +137,46 @@ t.test('citation: rows that are missing, or that were not cited, are errors', as
     opened.data.writer.exec(sql.replace('%t', `"${table}"`))
     await rejectsWith(t, allRecords(opened.store, 'c'), 'CITATION_DAMAGED', {})
   }
+})
+
+t.test('citation: a stored value that its column cannot hold is an error', async (t) => {
+  const { store, data, close } = openDatasets()
+  t.teardown(close)
+  await store.create(definition('d', columns('k integer', 'at timestamptz'), ['k']))
+  await store.put('d', [[1, '2026-01-01T00:00:00Z']], 'error')
+  await store.cite('c', 'd')
+  await store.settled()
+  t.equal((await allRecords(store, 'c')).length, 1)
+  const table = data.writer.prepare('SELECT table_name FROM dataset').pluck().get()
+  dropTriggers(data.writer)
+  data.writer.exec(`UPDATE "${table}" SET at = 9223372036854775807`)
+  await rejectsWith(t, allRecords(store, 'c'), 'CITATION_DAMAGED', { data: { citation_label: 'c' } })
+})
+
+t.test('citation: a page that is too large to hold back is compared before its rows are given', async (t) => {
+  const { store, data, close } = openDatasets()
+  t.teardown(close)
+  await store.create(definition('d', columns('k integer', 'name text'), ['k']))
+  const rows = Array.from({ length: 150 }, (_, n) => [n + 1, `${n % 10}`.repeat(10_000)])
+  await store.put('d', rows, 'error')
+  await store.cite('c', 'd')
+  await store.settled()
+  t.same(
+    await allRecords(store, 'c'),
+    rows.map(([k, name]) => ({ k, name })),
+  )
+  flip(data, 126) // behind the rows of its page that fill what is held back
+  const pages = await store.read('c', {})
+  const given: unknown[] = []
+  await rejectsWith(
+    t,
+    (async () => {
+      for await (const page of pages) given.push(...page)
+    })(),
+    'CITATION_DAMAGED',
+    { data: { citation_label: 'c' } },
+  )
+  t.ok(given.length <= 63, `${given.length} rows were given before the damaged page, expected at most 63`)
 })
 
 t.test('property: random queries of a sound citation are answered', async (t) => {

@@ -129,3 +129,29 @@ t.test('group commit: owners have turns, whatever the number of their calls', as
   t.equal(order.length, 11)
   t.equal(commits(), 3, 'four calls of 6 ms are a group')
 })
+
+t.test(
+  'group commit: all that wait fail when the transaction cannot begin, and later ones are stored',
+  async (t) => {
+    const { db, rows } = openCounted(t)
+    const together = createGroupCommit(db, createWriteLock(), stopped)
+    const exec = db.exec
+    db.exec = (sql) => {
+      if (sql === 'BEGIN IMMEDIATE')
+        throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR' })
+      return exec(sql)
+    }
+    const outcomes = await Promise.allSettled([
+      together('k', insert(db, 1)),
+      together('k', insert(db, 2)),
+      together('other', insert(db, 3)),
+    ])
+    t.same(
+      outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.message),
+      Array(3).fill('disk I/O error'),
+    )
+    db.exec = exec
+    t.equal(await together('k', insert(db, 4)), 4)
+    t.same(rows(), [4])
+  },
+)

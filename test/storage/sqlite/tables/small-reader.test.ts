@@ -85,6 +85,35 @@ t.test('small reads: what may take long, or has a large value, is left to others
   t.same(await numbers({ conds: { '=': ['n', 7] } }), [7], 'connections are given back after each')
 })
 
+t.test('small reads: an area with more rows than an answer may have is left to others', async (t) => {
+  const { numbers } = await opened(t)
+  const along = (east: number) =>
+    prepareArea({
+      type: 'LineString',
+      coordinates: [
+        [138, 35],
+        [east, 35],
+      ],
+    })
+  t.equal((await numbers({ area: along(139.9005), columns: ['n'] }))?.length, 901)
+  t.equal(await numbers({ area: along(141), columns: ['n'] }), undefined)
+})
+
+t.test('small reads: a read that finds no free connection is left to others', async (t) => {
+  const { numbers } = await opened(t)
+  const query = { limit: 600, columns: ['n'] }
+  const found = await Promise.all([numbers(query), numbers(query), numbers(query)])
+  t.same(
+    found.map((rows) => rows !== undefined),
+    [true, true, false],
+  )
+  t.same(
+    (await Promise.all([numbers(query), numbers(query)])).map((rows) => rows?.length),
+    [600, 600],
+    'both connections are free again',
+  )
+})
+
 t.test('small reads: the event loop turns while one is made', async (t) => {
   const { numbers, clock } = await opened(t)
   clock.step = 1
