@@ -149,7 +149,7 @@ t.test('citation: a stored value that its column cannot hold is an error', async
   t.equal((await allRecords(store, 'c')).length, 1)
   const table = data.writer.prepare('SELECT table_name FROM dataset').pluck().get()
   dropTriggers(data.writer)
-  data.writer.exec(`UPDATE "${table}" SET at = 9223372036854775807`)
+  data.writer.exec(`UPDATE "${table}" SET at = 9000000000000000000`)
   await rejectsWith(t, allRecords(store, 'c'), 'CITATION_DAMAGED', { data: { citation_label: 'c' } })
 })
 
