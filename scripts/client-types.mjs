@@ -11,6 +11,7 @@ const SHARED = [
   ['LoaderInfo', 'A loader table.', 'loaderwebapi.drop_loader'],
   ['ModelStoreInfo', 'A model store.', 'model_store.create'],
   ['ModelInfo', 'A model, as in the response of an upload.', 'model_store.model.delete'],
+  ['Snap', 'A point of the request as it was moved to a road.', 'routing.dijkstra', 'start_snap'],
   ['Counters', 'Counters of added records.', 'loaderwebapi.add_record'],
 ]
 

@@ -1,24 +1,15 @@
 // The hierarchy beside flat Dijkstra in the same process, every cost compared: Porto, and 20 joined Portos
 // where osmium-tool is.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { build } from 'esbuild'
+import { buildChild, childPath } from './build-child.mjs'
 import { isThere, makeMosaic, PORTO } from './extracts.mjs'
 
-const CHILD = path.resolve('build/bench-cch.cjs')
+const CHILD = childPath('cch-child')
 
 export async function run() {
   if (!isThere(PORTO)) return
-  mkdirSync('build', { recursive: true })
-  await build({
-    entryPoints: ['scripts/bench/cch-child.ts'],
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    outfile: CHILD,
-    logLevel: 'warning',
-  })
+  await buildChild('cch-child')
   measure('porto', PORTO, 1000)
   const mosaic = makeMosaic()
   if (mosaic !== undefined) measure('mosaic20', mosaic, 100)

@@ -5,27 +5,18 @@ import { once } from 'node:events'
 import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
-import { build } from 'esbuild'
+import { buildChild, childPath } from './build-child.mjs'
 import { isThere, MONACO, makeMosaic, PORTO } from './extracts.mjs'
 import { spread } from './load.mjs'
 import { option } from './options.mjs'
 import { TARGETS } from './routing-targets.mjs'
 import { runValhalla } from './routing-valhalla.mjs'
 
-const CHILD = path.resolve('build/bench-routing.cjs')
+const CHILD = childPath('routing-child')
 
 export async function run() {
   if (!isThere(PORTO)) return
-  mkdirSync('build', { recursive: true })
-  await build({
-    entryPoints: ['scripts/bench/routing-child.ts'],
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    outfile: CHILD,
-    external: ['better-sqlite3'],
-    logLevel: 'warning',
-  })
+  await buildChild('routing-child')
   await measure('porto', PORTO, { pairs: 1000, oracle: 1000, ngraph: 200, rounds: 21 })
   if (!process.argv.includes('--mosaic')) {
     console.log('\nmosaic20, 1.2 million nodes: npm run bench -- routing --mosaic')

@@ -127,6 +127,25 @@ export interface ModelInfo {
   location: [number, number]
 }
 
+/** A point of the request as it was moved to a road. */
+export interface Snap {
+  /** on a drivable road */
+  lonlat: number[]
+  /** metres from the point of the request */
+  distance: number
+  name: string
+  /** a nearer road that is not used */
+  passed_over: {
+    /** on a drivable road */
+    lonlat: number[]
+    /** metres from the point of the request */
+    distance: number
+    name: string
+    /** cut_off: no way leads from there to the other points, or to the main network and back */
+    reason: 'cut_off'
+  } | null
+}
+
 /** Counters of added records. */
 export interface Counters {
   /** records sent */
