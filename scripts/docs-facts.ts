@@ -1,5 +1,5 @@
 import { listVerbs } from '../src/cli/main.js'
-import { configJsonSchema, describeSettings, loadConfig } from '../src/config.js'
+import { configJsonSchema, describeSettings, loadConfig } from '../src/config/config.js'
 import { ERRORS } from '../src/errors.js'
 import { createApis, describeApis } from '../src/gateway/apis.js'
 import { describeHttp } from '../src/gateway/openapi.js'

@@ -3,11 +3,12 @@ import path from 'node:path'
 import t from 'tap'
 
 /** The only files at the top of `src/`. All but `main` may be imported by every room. */
-const TOP = [
-  ...['main', 'config', 'config-schema', 'config-sections', 'log', 'assets'],
-  // words of errors, and values of the wire: every room refuses values, and most handle times and JSON
-  ...['errors', 'fault-text', 'candidates', 'datetime', 'exact-json', 'exact-scan', 'lone-surrogates'],
-]
+const TOP = ['main', 'errors', 'datetime', 'log', 'assets']
+/**
+ * Rooms that every room may import, as the files at the top: each reads settings, refuses values with a message, or
+ * handles JSON. They import the files at the top, and those named before them.
+ */
+const COMMON = ['json', 'messages', 'config']
 
 /**
  * Who may import whom. A key is a folder below `src/`; `api/*` stands for each of its rooms. A value that ends in `/**` allows a
@@ -165,10 +166,7 @@ const OWNERS: Record<string, readonly string[]> = {
   'drizzle-orm': ['storage'],
   commander: ['cli'],
   pino: ['log'],
-  zod: [
-    ...['api', 'backup', 'config', 'config-schema', 'config-sections', 'fault-text'],
-    ...['rpc', 'sync', 'dataproc'],
-  ],
+  zod: [...['api', 'backup', 'config', 'messages', 'rpc', 'sync', 'dataproc']],
 }
 
 interface Import {
@@ -291,11 +289,18 @@ function breachOf({ from, to, isType }: Import): string | null {
   if (room === other || isWiring(room) || from === 'src/main.ts') return null
   if (other === '') return target === 'src/main.js' ? `${from} imports main` : null
   if (room === '') return `${from} imports ${target}: a file at the top of src/ imports no room`
+  if (COMMON.includes(other)) return commonBreach(from, room, other)
   // the page is a client of the gateway: it uses the generated types, not the code
   if (isType && topRoomOf(from) === 'console' && matches('clients/**', other)) return null
   return allowed(room).some((entry) => matches(entry, other))
     ? null
     : `${from} imports ${target}: ${room}/ may not import ${other}/`
+}
+
+/** A common room imports only those named before it: none of them may lead back to a room. */
+function commonBreach(from: string, room: string, other: string): string | null {
+  const isBefore = !COMMON.includes(room) || COMMON.indexOf(other) < COMMON.indexOf(room)
+  return isBefore ? null : `${from}: ${room}/ may not import ${other}/, which stands after it`
 }
 
 function packageBreach(from: string, to: string, isType: boolean): string | null {

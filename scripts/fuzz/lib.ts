@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { crc32 as zlibCrc32 } from 'node:zlib'
 
-export { loadConfig } from '../../src/config.js'
+export { loadConfig } from '../../src/config/config.js'
 export { formatDatetime, parseDatetime } from '../../src/datetime.js'
 export { isFault } from '../../src/geo/fault.js'
 export { parseGeometry } from '../../src/geo/parse-geometry.js'

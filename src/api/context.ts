@@ -1,5 +1,5 @@
 import type { Caller } from '../auth/caller.js'
-import type { Config } from '../config.js'
+import type { Config } from '../config/config.js'
 import type { Log } from '../log.js'
 
 /** Clock of a call; a test passes its own. */

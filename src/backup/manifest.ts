@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
 import { messageOf } from '../errors.js'
-import { checkValue } from '../fault-text.js'
+import { checkValue } from '../messages/fault-text.js'
 import { type BackupPlace, PART } from './place.js'
 
 const Digest = z.string().regex(/^[0-9a-f]{64}$/)

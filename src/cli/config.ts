@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type ConfigFault, configJsonSchema } from '../config.js'
+import { type ConfigFault, configJsonSchema } from '../config/config.js'
 import { messageOf } from '../errors.js'
 import { readTls } from '../http/server/tls-pair.js'
 import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson } from './io.js'

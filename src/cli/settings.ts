@@ -1,6 +1,12 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { type Config, type ConfigFault, type LoadedConfig, loadConfig, type Settings } from '../config.js'
+import {
+  type Config,
+  type ConfigFault,
+  type LoadedConfig,
+  loadConfig,
+  type Settings,
+} from '../config/config.js'
 import { layoutOf } from '../files/layout.js'
 import { offerNativeDir } from '../storage/sqlite/connection/native.js'
 import type { CliDeps, GlobalOptions } from './io.js'

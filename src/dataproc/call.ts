@@ -1,5 +1,5 @@
-import { candidates } from '../candidates.js'
 import { AppError, type Fault, invalidParams } from '../errors.js'
+import { candidates } from '../messages/candidates.js'
 import type { OnConflict } from '../storage/datasets.js'
 import type { ModuleDefinition, ScriptDefinition, SlotDefinition } from './definition.js'
 

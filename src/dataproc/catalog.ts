@@ -1,9 +1,9 @@
 import { constants } from 'node:fs'
 import { access, lstat, open, readdir, realpath, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { candidates } from '../candidates.js'
 import { AppError, messageOf } from '../errors.js'
 import { ifThere } from '../files/blob-store.js'
+import { candidates } from '../messages/candidates.js'
 import {
   type DefinitionFault,
   type ModuleDefinition,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { checkValue } from '../fault-text.js'
+import { checkValue } from '../messages/fault-text.js'
 import { isLabel, isModuleName, LABEL_RULE, MODULE_NAME_RULE } from './layout.js'
 
 const SCRIPT_TYPES = [

@@ -1,6 +1,6 @@
 import { AppError, isAppError, messageOf } from '../errors.js'
-import { parseExact } from '../exact-json.js'
 import { faultText, isFault } from '../geo/fault.js'
+import { parseExact } from '../json/exact-json.js'
 import { readGeometry } from '../storage/columns/byte-types.js'
 import type { OnConflict } from '../storage/datasets.js'
 import type { Field } from '../storage/formats/read-csv.js'

@@ -1,4 +1,4 @@
-import { parseExact, parseSafe } from '../exact-json.js'
+import { parseExact, parseSafe } from '../json/exact-json.js'
 import type { ChecksumPass, CitationStore, CitationSums } from '../storage/citations.js'
 import type { DatasetStore, DeleteJob, PutJob } from '../storage/datasets.js'
 import type { WorkerClient } from '../worker/client.js'

@@ -1,4 +1,4 @@
-import type { Config } from '../config.js'
+import type { Config } from '../config/config.js'
 import { emptyTempDir, layoutOf, makeDirectories } from '../files/layout.js'
 import { createMetrics } from '../http/metrics.js'
 import { createHttpServer, type HttpServer } from '../http/server/server.js'

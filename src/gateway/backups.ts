@@ -9,7 +9,7 @@ import {
   readRecord,
   startSchedule,
 } from '../backup/schedule.js'
-import type { Config } from '../config.js'
+import type { Config } from '../config/config.js'
 import type { State } from '../storage/state.js'
 import { createWorkerClient } from '../worker/client.js'
 import type { ServicesOptions } from './options.js'

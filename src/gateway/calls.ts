@@ -1,4 +1,4 @@
-import type { Config } from '../config.js'
+import type { Config } from '../config/config.js'
 import { createByteBudget } from '../http/byte-budget.js'
 import type { CallDeps } from '../http/calls.js'
 import type { LineSampler } from '../http/line-sampler.js'

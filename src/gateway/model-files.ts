@@ -1,6 +1,6 @@
 import { findUploadMethod, PUT_FEEDBACK, toModelInfo, UPLOAD_METHODS } from '../api/model-store/index.js'
 import type { Caller } from '../auth/caller.js'
-import type { Config } from '../config.js'
+import type { Config } from '../config/config.js'
 import { AppError } from '../errors.js'
 import type { StagedBlob } from '../files/blob-store.js'
 import { CHECKSUM_ALGORITHMS, type ResumableUploads, UPLOADS_PATH } from '../http/model-files/tus.js'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FlContext } from '../api/fl/index.js'
 import { type ModelStoreContext, toModelInfo } from '../api/model-store/index.js'
-import type { Config } from '../config.js'
+import type { Config } from '../config/config.js'
 import { type BlobStore, createBlobStore } from '../files/blob-store.js'
 import type { DiskSpace } from '../files/disk-space.js'
 import type { DataLayout } from '../files/layout.js'

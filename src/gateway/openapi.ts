@@ -1,6 +1,6 @@
 import { CountersResult } from '../api/dataloader/schema.js'
 import { ModelInfo } from '../api/model-store/schema.js'
-import type { Config } from '../config.js'
+import type { Config } from '../config/config.js'
 import { openApiDocument } from '../http/openapi/document.js'
 import type { Api } from '../rpc/dispatch.js'
 import { schemaOf } from '../rpc/openapi.js'

@@ -1,4 +1,4 @@
-import type { Config } from '../config.js'
+import type { Config } from '../config/config.js'
 import type { DataLayout } from '../files/layout.js'
 import type { Log } from '../log.js'
 import type { DiskFaults } from './disk-faults.js'

@@ -1,4 +1,4 @@
-import type { Config } from '../config.js'
+import type { Config } from '../config/config.js'
 import type { HttpServer } from '../http/server/server.js'
 import { readTls, watchTls } from '../http/server/tls-pair.js'
 import type { Log } from '../log.js'

@@ -1,6 +1,6 @@
 import type { Hono } from 'hono'
 import { readAsset } from '../assets.js'
-import type { Config } from '../config.js'
+import type { Config } from '../config/config.js'
 import type { ConsoleFacts } from '../console/core/facts.js'
 import type { DataprocBackend } from '../dataproc/backend.js'
 import { addAlertRoutes } from '../http/alert-routes.js'

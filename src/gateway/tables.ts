@@ -1,6 +1,6 @@
 import { unlink } from 'node:fs/promises'
 import { addStream } from '../api/dataloader/add-stream.js'
-import type { Config } from '../config.js'
+import type { Config } from '../config/config.js'
 import { createBlobStore } from '../files/blob-store.js'
 import type { DiskSpace } from '../files/disk-space.js'
 import type { DataLayout } from '../files/layout.js'

@@ -1,4 +1,4 @@
-import { describeFound } from '../fault-text.js'
+import { describeFound } from '../messages/fault-text.js'
 import type { GeometryFault } from './fault.js'
 import type { Geometry } from './types.js'
 

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { AppError } from '../errors.js'
-import { parseExact } from '../exact-json.js'
 import {
   type BlobFacts,
   createDigester,
@@ -10,6 +9,7 @@ import {
 } from '../files/blob-store.js'
 import type { PartFiles } from '../files/part-files.js'
 import { appendToPart, type PartSink } from '../files/part-sink.js'
+import { parseExact } from '../json/exact-json.js'
 import type { ModelRecord } from '../storage/models.js'
 import type { UploadRecord, UploadRows } from '../storage/uploads.js'
 import { unknownModel } from './faults.js'

@@ -1,7 +1,7 @@
-import { candidates } from '../candidates.js'
 import { AppError } from '../errors.js'
 import { prepareArea } from '../geo/prepared-area.js'
 import type { Geometry } from '../geo/types.js'
+import { candidates } from '../messages/candidates.js'
 import type { GraphMeta, NamedGraph } from '../routing/graph/graph.js'
 import type { NoRoute } from '../routing/search/solve.js'
 import type { RequestPoint } from './request-point.js'

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import path from 'node:path'
-import type { Config } from '../config.js'
+import type { Config } from '../config/config.js'
 import { messageOf } from '../errors.js'
 import { loadGraphFile } from '../files/graph-file-loader.js'
 import { type DataLayout, mapFiles } from '../files/layout.js'

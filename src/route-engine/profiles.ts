@@ -1,4 +1,4 @@
-import type { Config } from '../config.js'
+import type { Config } from '../config/config.js'
 import { invalidParams } from '../errors.js'
 import type { Geometry } from '../geo/types.js'
 import { buildOverlaySliced } from '../risk/build-overlay.js'

@@ -1,4 +1,4 @@
-import type { Config } from '../config.js'
+import type { Config } from '../config/config.js'
 import type { Control } from '../routing/search/dijkstra.js'
 import type { Work } from '../worker/host.js'
 import type { Engine } from './engine.js'

@@ -1,4 +1,4 @@
-import type { Config } from '../config.js'
+import type { Config } from '../config/config.js'
 import { overlayBytes } from '../risk/build-overlay.js'
 import { addCellWkb, type CellSet, createCellSet } from '../risk/cell-set.js'
 import { createLayer } from '../risk/layer.js'

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { type ErrorName, invalidParams } from '../errors.js'
-import { checkValue } from '../fault-text.js'
+import { checkValue } from '../messages/fault-text.js'
 import type { RawJson, StreamedJson } from './result.js'
 import { shorten } from './shorten.js'
 

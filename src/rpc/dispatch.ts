@@ -1,6 +1,6 @@
-import { candidates } from '../candidates.js'
 import { AppError, ERRORS, type ErrorName, isAppError, retryAfterS, toAppError } from '../errors.js'
-import { describeFound } from '../fault-text.js'
+import { candidates } from '../messages/candidates.js'
+import { describeFound } from '../messages/fault-text.js'
 import type { Method, Scope } from './define-method.js'
 import {
   errorText,

@@ -1,5 +1,5 @@
 import { AppError, ERRORS, toAppError } from '../errors.js'
-import { describeFound } from '../fault-text.js'
+import { describeFound } from '../messages/fault-text.js'
 
 export type RequestId = string | number | null
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { AppError, isAppError, messageOf } from '../errors.js'
-import { parseExact, parseExactInSlices, parseSafe } from '../exact-json.js'
-import { loneSurrogate, loneSurrogateAt } from '../lone-surrogates.js'
+import { parseExact, parseExactInSlices, parseSafe } from '../json/exact-json.js'
+import { loneSurrogate, loneSurrogateAt } from '../json/lone-surrogates.js'
 import { shorten } from './shorten.js'
 
 const QUOTE = 0x22

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { rootCertificates } from 'node:tls'
 import { Pool } from 'undici'
-import { parseExact } from '../exact-json.js'
+import { parseExact } from '../json/exact-json.js'
 import { createGuardedConnector } from './address-guard.js'
 import { malformed, nameOfRpcError, refused, statusOfRpcError, unreachable } from './faults.js'
 import { flowing } from './flowing.js'

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Config } from '../config.js'
+import type { Config } from '../config/config.js'
 import type { PartFiles } from '../files/part-files.js'
 import type { RegisterDeps } from '../models/register-model.js'
 import type { State } from '../storage/state.js'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseExact, withDoubles } from '../exact-json.js'
+import { parseExact, withDoubles } from '../json/exact-json.js'
 import type { ModelRecord } from '../storage/models.js'
 import type { UpstreamRecord } from '../storage/upstreams.js'
 import { isUnsupported, malformed } from './faults.js'

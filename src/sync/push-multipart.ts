@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { AppError } from '../errors.js'
-import { isRawNumber, parseExact } from '../exact-json.js'
+import { isRawNumber, parseExact } from '../json/exact-json.js'
 import type { ModelRecord } from '../storage/models.js'
 import { type Attempt, type AttemptDeps, pacedBytes } from './attempt.js'
 import { isUnsupported, malformed, refused } from './faults.js'

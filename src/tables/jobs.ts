@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { AppError, isAppError } from '../errors.js'
-import { parseSafe } from '../exact-json.js'
 import type { BlobStore } from '../files/blob-store.js'
+import { parseSafe } from '../json/exact-json.js'
 import type { Keyring } from '../storage/keyring.js'
 import type { SweepLease } from '../storage/sweep-lease.js'
 import type { IfExists, PutResult, TableRef, TableStore } from '../storage/tables.js'

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
-import { configJsonSchema } from '../../src/config.js'
+import { configJsonSchema } from '../../src/config/config.js'
 import { cli } from '../support/run-cli.js'
 
 /** A folder with settings files: name → content. */

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { SCOPES } from '../../src/auth/caller.js'
-import { describeSettings } from '../../src/config.js'
+import { describeSettings } from '../../src/config/config.js'
 import { ERRORS } from '../../src/errors.js'
 import { UDT_NAMES } from '../../src/storage/columns/column-types.js'
 import { anchorsOf, type DocPage, docPages, readPage } from '../support/docs.js'

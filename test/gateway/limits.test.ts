@@ -1,5 +1,5 @@
 import t from 'tap'
-import { describeSettings, type Settings } from '../../src/config.js'
+import { describeSettings, type Settings } from '../../src/config/config.js'
 import { CROSSINGS, startInTown } from '../support/limits/crossings.js'
 
 /** Small enough that a test crosses each, large enough that it crosses no other one. */

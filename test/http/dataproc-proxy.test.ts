@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net'
 import net from 'node:net'
 import t, { type Test } from 'tap'
-import type { Settings } from '../../src/config.js'
+import type { Settings } from '../../src/config/config.js'
 import { DATAPROC, SESSION } from '../support/dataproc.js'
 import { until } from '../support/models.js'
 import { pairHeaders, post, startGateway } from '../support/start-gateway.js'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { isAppError } from '../../src/errors.js'
-import { isRawNumber } from '../../src/exact-json.js'
+import { isRawNumber } from '../../src/json/exact-json.js'
 import { readJson, readJsonInTurn } from '../../src/rpc/read-json.js'
 import { throwsWith } from '../support/throws.js'
 

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import type { Settings } from '../../src/config.js'
+import type { Settings } from '../../src/config/config.js'
 import { layoutOf, makeDirectories } from '../../src/files/layout.js'
 import { writeGraphFile } from '../../src/mapbuild/graph/write-graph.js'
 import { coordinatesOf, rankNodes } from '../../src/routing/cch/order.js'

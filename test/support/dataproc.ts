@@ -1,6 +1,6 @@
 import { chmodSync, cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import type { Settings } from '../../src/config.js'
+import type { Settings } from '../../src/config/config.js'
 import { type RpcAnswer, startGateway, type TestGateway } from './start-gateway.js'
 
 export const DATAPROC = '/api/v1/dataproc/jsonrpc'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Settings } from '../../src/config.js'
+import type { Settings } from '../../src/config/config.js'
 import { type KeyPair, pairHeaders, type RpcAnswer, type TestGateway } from './start-gateway.js'
 
 export const FL = '/api/v2/fl/jsonrpc'

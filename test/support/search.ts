@@ -1,6 +1,6 @@
 import path from 'node:path'
 import type { RoutingContext } from '../../src/api/routing/index.js'
-import { loadConfig, type Settings } from '../../src/config.js'
+import { loadConfig, type Settings } from '../../src/config/config.js'
 import { layoutOf, makeDirectories } from '../../src/files/layout.js'
 import { createThemeReader } from '../../src/gateway/workers/theme-reader.js'
 import { writeGraphFile } from '../../src/mapbuild/graph/write-graph.js'

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { loadConfig, type Settings } from '../../src/config.js'
+import { loadConfig, type Settings } from '../../src/config/config.js'
 import { openOutbox } from '../../src/sync/open-outbox.js'
 import { attemptParts } from '../support/attempts.js'
 

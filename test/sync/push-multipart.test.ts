@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { parseExact } from '../../src/exact-json.js'
+import { parseExact } from '../../src/json/exact-json.js'
 import { refused, unreachable } from '../../src/sync/faults.js'
 import { pushMultipart, pushSmall } from '../../src/sync/push-multipart.js'
 import { attemptParts, replyOf, type Step, scriptedClient } from '../support/attempts.js'

@@ -1,5 +1,5 @@
 import { invalidParams } from '../../errors.js'
-import { checkValue } from '../../fault-text.js'
+import { checkValue } from '../../messages/fault-text.js'
 import { defineMethod, pathText } from '../../rpc/define-method.js'
 import { readDefinition } from '../../tables/record-def.js'
 import type { DataLoaderContext } from './context.js'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { requireScope } from '../../auth/caller.js'
 import { invalidParams } from '../../errors.js'
-import { isRawNumber } from '../../exact-json.js'
+import { isRawNumber } from '../../json/exact-json.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import type { DataprocContext } from './context.js'
 import { ExecParams } from './schema.js'

@@ -1,5 +1,5 @@
 import { type CitationReading, type RecordPages, readCitation } from '../../datasets/read-citation.js'
-import { parseSafe } from '../../exact-json.js'
+import { parseSafe } from '../../json/exact-json.js'
 import type { StateQuery } from '../../storage/states.js'
 import type { ReadHandler } from '../../worker/read-host.js'
 

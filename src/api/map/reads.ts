@@ -1,13 +1,13 @@
 import { type Caller, requireScope } from '../../auth/caller.js'
-import type { Config } from '../../config.js'
+import type { Config } from '../../config/config.js'
 import { formatDatetimeShort } from '../../datetime.js'
-import { parseSafe } from '../../exact-json.js'
 import { countPositions } from '../../geo/coordinates.js'
 import { isFault } from '../../geo/fault.js'
 import type { MeshDegree } from '../../geo/mesh.js'
 import { type PreparedArea, prepareArea } from '../../geo/prepared-area.js'
 import type { Geometry } from '../../geo/types.js'
 import { decodeWkb, encodeWkb } from '../../geo/wkb.js'
+import { parseSafe } from '../../json/exact-json.js'
 import type { NextTurn } from '../../storage/pause.js'
 import {
   isDatasetTable,

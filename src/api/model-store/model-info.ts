@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { datetimeObject } from '../../datetime.js'
-import { parseExact } from '../../exact-json.js'
+import { parseExact } from '../../json/exact-json.js'
 import type { ModelStoreRecord } from '../../storage/model-stores.js'
 import type { ModelRecord } from '../../storage/models.js'
 import type { ListedModelInfo, ModelInfo, StoreInfo } from './schema.js'

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { withDoubles } from '../../exact-json.js'
+import { withDoubles } from '../../json/exact-json.js'
 import type { SuppliedFacts } from '../../models/register-model.js'
 import { parseParams } from '../../rpc/define-method.js'
 import type { ModelState } from '../../storage/models.js'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { hashSecret } from '../../auth/secret.js'
-import type { Config } from '../../config.js'
+import type { Config } from '../../config/config.js'
 import { DEMO } from '../../demo/town.js'
 import type { DataLayout } from '../../files/layout.js'
 import { boxPolygon } from '../../geo/bbox.js'

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import type { BackupStatus } from '../../backup/schedule.js'
-import type { Config } from '../../config.js'
+import type { Config } from '../../config/config.js'
 import type { DataLayout } from '../../files/layout.js'
 import type { BudgetFacts } from '../../http/byte-budget.js'
 import type { Family } from '../../http/metrics.js'

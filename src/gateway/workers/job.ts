@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { Config } from '../../config.js'
+import type { Config } from '../../config/config.js'
 import { dataprocJobs } from '../../dataproc/jobs.js'
 import { datasetJobs } from '../../datasets/jobs.js'
 import { parseOffset } from '../../datetime.js'

@@ -1,4 +1,4 @@
-import type { Config } from '../../config.js'
+import type { Config } from '../../config/config.js'
 import { createLog } from '../../log.js'
 import { lowerPriority } from '../../worker/priority.js'
 

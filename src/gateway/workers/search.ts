@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { MessagePort } from 'node:worker_threads'
-import type { Config } from '../../config.js'
+import type { Config } from '../../config/config.js'
 import type { DataLayout } from '../../files/layout.js'
 import { searchCalls } from '../../route-engine/calls.js'
 import { createEngine } from '../../route-engine/engine.js'

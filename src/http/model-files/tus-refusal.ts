@@ -1,5 +1,5 @@
 import { AppError, type ErrorName } from '../../errors.js'
-import { describeFound } from '../../fault-text.js'
+import { describeFound } from '../../messages/fault-text.js'
 import { errorText, toRpcError } from '../../rpc/envelope.js'
 
 /** A request that the library has answered. */

@@ -1,6 +1,6 @@
 import { readFileSync, unwatchFile, watchFile } from 'node:fs'
 import { createSecureContext } from 'node:tls'
-import type { Config } from '../../config.js'
+import type { Config } from '../../config/config.js'
 import { messageOf } from '../../errors.js'
 
 export interface TlsPair {

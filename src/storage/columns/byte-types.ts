@@ -1,10 +1,10 @@
-import { describeFound } from '../../fault-text.js'
 import { type GeometryFault, isFault as isGeometryFault } from '../../geo/fault.js'
 import { parseGeometry } from '../../geo/parse-geometry.js'
 import { reproject } from '../../geo/reproject.js'
 import type { Geometry } from '../../geo/types.js'
 import { decodeHexWkb, decodeWkb, encodeHexWkb, encodeWkb } from '../../geo/wkb.js'
 import { decodeWkt } from '../../geo/wkt.js'
+import { describeFound } from '../../messages/fault-text.js'
 import { type ColumnType, quoteDefault, type Stored, type ValueFault } from './column-type.js'
 
 /** Types stored as bytes, and files. Bytes are base64 on the wire, with padding and without line breaks. */

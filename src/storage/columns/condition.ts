@@ -1,8 +1,8 @@
-import { candidates } from '../../candidates.js'
 import { AppError } from '../../errors.js'
-import { describeFound } from '../../fault-text.js'
 import { isFault as isGeometryFault } from '../../geo/fault.js'
 import { type PreparedArea, prepareArea } from '../../geo/prepared-area.js'
+import { candidates } from '../../messages/candidates.js'
+import { describeFound } from '../../messages/fault-text.js'
 import { readGeometryFor } from './byte-types.js'
 import { type ColumnType, isFault, type Stored, type ValueEnv } from './column-type.js'
 

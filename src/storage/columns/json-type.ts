@@ -1,4 +1,4 @@
-import { parseExact } from '../../exact-json.js'
+import { parseExact } from '../../json/exact-json.js'
 import { type ColumnType, quoteDefault } from './column-type.js'
 
 /**

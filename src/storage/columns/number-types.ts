@@ -1,5 +1,5 @@
-import { isRawNumber } from '../../exact-json.js'
-import { describeFound } from '../../fault-text.js'
+import { isRawNumber } from '../../json/exact-json.js'
+import { describeFound } from '../../messages/fault-text.js'
 import { type ColumnType, quoteDefault, type Stored, type ValueFault } from './column-type.js'
 
 /**

@@ -1,6 +1,6 @@
-import { candidates } from '../../candidates.js'
 import { AppError } from '../../errors.js'
-import { describeFound } from '../../fault-text.js'
+import { candidates } from '../../messages/candidates.js'
+import { describeFound } from '../../messages/fault-text.js'
 import type { ConditionColumn } from './condition.js'
 
 /** A column to sort by. */

@@ -1,4 +1,4 @@
-import { describeFound } from '../../fault-text.js'
+import { describeFound } from '../../messages/fault-text.js'
 import { type ColumnType, quoteDefault, type Stored, type ValueFault } from './column-type.js'
 
 /**

@@ -11,7 +11,7 @@ import {
   parseOffset,
   withoutOffset,
 } from '../../datetime.js'
-import { describeFound } from '../../fault-text.js'
+import { describeFound } from '../../messages/fault-text.js'
 import { type ColumnType, quoteDefault, type Stored, type ValueEnv, type ValueFault } from './column-type.js'
 import { parseClock, parseTimestamp, splitDate, splitZone } from './postgres-time.js'
 

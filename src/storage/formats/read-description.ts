@@ -1,5 +1,5 @@
 import { messageOf } from '../../errors.js'
-import { parseExact } from '../../exact-json.js'
+import { parseExact } from '../../json/exact-json.js'
 import { type DatasetColumn, parseDataType } from '../columns/data-type.js'
 
 /** What a file says about its rows. */

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
-import { withDoubles } from '../../exact-json.js'
+import { withDoubles } from '../../json/exact-json.js'
 import type { StateColumn } from '../columns/state-column.js'
 import type { ImportFile } from './import-file.js'
 import { badValue, isObject, parseJson, readDescription } from './read-description.js'

@@ -1,6 +1,6 @@
 import { readSync } from 'node:fs'
 import { AppError, messageOf } from '../../errors.js'
-import { parseSafe } from '../../exact-json.js'
+import { parseSafe } from '../../json/exact-json.js'
 import { forEachMember, OPEN_OBJECT, offsetOf, openCursor, peek, skipValue } from './json-cursor.js'
 
 const WINDOW_BYTES = 4 * 1024 * 1024

@@ -1,6 +1,6 @@
 import { AppError, messageOf } from '../../errors.js'
-import { parseSafe } from '../../exact-json.js'
-import { loneSurrogateAt } from '../../lone-surrogates.js'
+import { parseSafe } from '../../json/exact-json.js'
+import { loneSurrogateAt } from '../../json/lone-surrogates.js'
 
 /** Whole lines of a stream. */
 export interface LineBatch {

@@ -1,5 +1,5 @@
 import { isAppError } from '../../errors.js'
-import { loneSurrogate, loneSurrogateAt } from '../../lone-surrogates.js'
+import { loneSurrogate, loneSurrogateAt } from '../../json/lone-surrogates.js'
 import {
   END,
   forEachElement,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { loadConfig } from '../../../src/config.js'
+import { loadConfig } from '../../../src/config/config.js'
 import { createHttpServer, type Fetch } from '../../../src/http/server/server.js'
 
 /** Serves a web handler on a free port. */

@@ -3,7 +3,7 @@ import http from 'node:http'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { loadConfig } from '../../../src/config.js'
+import { loadConfig } from '../../../src/config/config.js'
 import { createLinger } from '../../../src/http/server/linger.js'
 import { createHttpServer } from '../../../src/http/server/server.js'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { parseExact } from '../../../src/exact-json.js'
+import { parseExact } from '../../../src/json/exact-json.js'
 import { isFault } from '../../../src/storage/columns/column-type.js'
 import {
   decimalSortKey,

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Settings } from '../../../src/config.js'
+import type { Settings } from '../../../src/config/config.js'
 import { pairHeaders, type RpcAnswer, type TestGateway } from '../start-gateway.js'
 
 /** How one setting is crossed, and what comes of it. */

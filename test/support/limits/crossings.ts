@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import type { Test } from 'tap'
-import type { Settings } from '../../../src/config.js'
+import type { Settings } from '../../../src/config/config.js'
 import { writeGraphFile } from '../../../src/mapbuild/graph/write-graph.js'
 import { makeGraph } from '../make-graph.js'
 import { startGateway, type TestGateway } from '../start-gateway.js'

@@ -1,7 +1,7 @@
 import { AppError } from '../../../errors.js'
-import { describeFound } from '../../../fault-text.js'
 import { bboxOf } from '../../../geo/bbox.js'
 import type { Bbox } from '../../../geo/types.js'
+import { describeFound } from '../../../messages/fault-text.js'
 import { decodeStored } from '../../columns/byte-types.js'
 import { isFault, type Stored, type ValueEnv } from '../../columns/column-type.js'
 import { plainDecimal } from '../../columns/decimal-type.js'

@@ -1,5 +1,5 @@
 import { AppError } from '../../../errors.js'
-import { describeFound } from '../../../fault-text.js'
+import { describeFound } from '../../../messages/fault-text.js'
 import { sizeFault } from '../../columns/value-size.js'
 import { createPause } from '../../pause.js'
 import type { Column, LoaderTable, PutOptions, PutResult } from '../../tables.js'

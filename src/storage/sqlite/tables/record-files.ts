@@ -1,4 +1,4 @@
-import { describeFound } from '../../../fault-text.js'
+import { describeFound } from '../../../messages/fault-text.js'
 import { isFault, type Stored } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
 import type { Column, FileColumns } from '../../tables.js'

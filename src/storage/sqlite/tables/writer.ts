@@ -1,5 +1,5 @@
 import { AppError } from '../../../errors.js'
-import { describeFound } from '../../../fault-text.js'
+import { describeFound } from '../../../messages/fault-text.js'
 import type { Stored, ValueEnv } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
 import type { Column, Counters, IfExists, LoaderTable } from '../../tables.js'

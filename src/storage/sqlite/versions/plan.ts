@@ -1,7 +1,7 @@
-import { candidates } from '../../../candidates.js'
 import { invalidParams } from '../../../errors.js'
 import type { PreparedArea } from '../../../geo/prepared-area.js'
 import type { Bbox } from '../../../geo/types.js'
+import { candidates } from '../../../messages/candidates.js'
 import type { Stored, ValueEnv } from '../../columns/column-type.js'
 import {
   type Condition,

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { z } from 'zod'
-import { parseSafe } from '../src/exact-json.js'
-import { checkValue, describeFound } from '../src/fault-text.js'
+import { parseSafe } from '../../src/json/exact-json.js'
+import { checkValue, describeFound } from '../../src/messages/fault-text.js'
 
 const Item = z.strictObject({ id: z.int().min(1).max(10) })
 

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { bytes, count, Dataproc, file, ms, Reads } from './config-sections.js'
-import { parseOffset } from './datetime.js'
+import { parseOffset } from '../datetime.js'
+import { bytes, count, Dataproc, file, ms, Reads } from './sections.js'
 
 /** True for an IP address, and for one with the length of a prefix. */
 function isAddressOrBlock(text: string): boolean {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { candidates, editDistance } from '../src/candidates.js'
+import { candidates, editDistance } from '../../src/messages/candidates.js'
 
 t.test('candidates: the closest first, without regard to case', async (t) => {
   t.equal(candidates(['speed', 'name', 'spread'], 'sped'), 'speed, spread, name')

@@ -1,4 +1,4 @@
-import { AppError } from './errors.js'
+import { AppError } from '../errors.js'
 import { endOfString, scanExact } from './exact-scan.js'
 
 /**

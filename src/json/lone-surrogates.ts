@@ -1,4 +1,4 @@
-import { AppError } from './errors.js'
+import { AppError } from '../errors.js'
 
 /*
  * JSON can escape half of a character beyond U+FFFF ("\\ud800"). UTF-8 cannot hold it, so no body with one is accepted, whatever

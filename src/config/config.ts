@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { type Config, ConfigSchema } from './config-schema.js'
-import { messageOf } from './errors.js'
-import { checkValue, type SchemaFault } from './fault-text.js'
+import { messageOf } from '../errors.js'
+import { checkValue, type SchemaFault } from '../messages/fault-text.js'
+import { type Config, ConfigSchema } from './schema.js'
 
-export type { Config } from './config-schema.js'
+export type { Config } from './schema.js'
 
 /** Origin of a setting's value. */
 export type Origin = 'default' | 'file' | 'environment' | 'flag'

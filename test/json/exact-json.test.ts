@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { isRawNumber, parseExact, parseExactInSlices, parseSafe, withDoubles } from '../src/exact-json.js'
+import {
+  isRawNumber,
+  parseExact,
+  parseExactInSlices,
+  parseSafe,
+  withDoubles,
+} from '../../src/json/exact-json.js'
 
 /** Numbers that a double prints otherwise. */
 const INEXACT = [

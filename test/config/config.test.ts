@@ -7,7 +7,7 @@ import {
   type LoadedConfig,
   loadConfig,
   type Settings,
-} from '../src/config.js'
+} from '../../src/config/config.js'
 
 function load(file: string | null, env: Record<string, string> = {}, flags: Settings = {}): LoadedConfig {
   const loaded = loadConfig(file, env, flags)

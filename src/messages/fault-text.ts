@@ -1,6 +1,6 @@
 import type { z } from 'zod'
+import { isRawNumber } from '../json/exact-json.js'
 import { candidates } from './candidates.js'
-import { isRawNumber } from './exact-json.js'
 
 type Issue = z.core.$ZodRawIssue
 
