@@ -18,8 +18,9 @@ import {
 import { depthOf, type Hierarchy, hierarchyBytes } from '../../src/routing/cch/hierarchy.js'
 import { mapHierarchy } from '../../src/routing/cch/map-hierarchy.js'
 import { coordinatesOf, rankNodes } from '../../src/routing/cch/order.js'
+import { createPrepared, type Prepared, prepareNow } from '../../src/routing/cch/prepared.js'
 import { createQuery, findCost } from '../../src/routing/cch/query.js'
-import { createHierarchySearch, type Prepared } from '../../src/routing/cch/search.js'
+import { createHierarchySearch } from '../../src/routing/cch/search.js'
 import { costsToAll } from '../../src/routing/cch/sweep.js'
 import type { Graph } from '../../src/routing/graph/graph.js'
 import { localScale } from '../../src/routing/graph/local-scale.js'
@@ -238,7 +239,7 @@ function serve(file: string) {
   const profile = createProfile(graph, [{ overlay, sensitivity: sensitivityOf(10) }])
   const job = startUpdate(graph, hierarchy, profile.weights, 'int32', free)
   const metric = finish(job ?? startCustomisation(hierarchy, profile.weights, 'int32'))
-  const risky = { ...free, weights: profile.weights, metric }
+  const risky = createPrepared({ ...free, weights: profile.weights, metric })
   const searches = [free, risky].map(createHierarchySearch)
   for (const search of searches) {
     for (const [source, target] of pairsOf(graph, 1000)) {
@@ -258,16 +259,7 @@ async function residentBytes(): Promise<number> {
 }
 
 function prepare(hierarchy: Hierarchy, { graph, weights }: Profile, kind: Kind): Prepared {
-  const metric = finish(startCustomisation(hierarchy, weights, kind))
-  return {
-    roads: graph,
-    hierarchy,
-    weights,
-    metric,
-    widen() {
-      this.metric = finish(startCustomisation(hierarchy, weights, 'float64'))
-    },
-  }
+  return prepareNow({ roads: graph, hierarchy, weights }, kind)
 }
 
 /** Free flow, 5 % of the roads scattered, and about as many in discs, each at three strengths. */

@@ -8,6 +8,7 @@ import { snapPoints } from '../../src/route-engine/locate.js'
 import { chooseKind, finish, startCustomisation, startUpdate } from '../../src/routing/cch/customise.js'
 import { mapHierarchy } from '../../src/routing/cch/map-hierarchy.js'
 import type { Metric } from '../../src/routing/cch/metric.js'
+import { createPrepared } from '../../src/routing/cch/prepared.js'
 import { createHierarchySearch } from '../../src/routing/cch/search.js'
 import type { Graph } from '../../src/routing/graph/graph.js'
 import { readGraph } from '../../src/routing/graph/graph-file.js'
@@ -96,16 +97,9 @@ function compareProfile(graph: Graph, profile: Profile, random: () => number, ta
     tally.repairs++
     if (!areEqual(finish(repair), metric)) tally.badRepairs++
   }
-  const search = createHierarchySearch({
-    roads: graph,
-    hierarchy,
-    weights,
-    metric,
-    widen() {
-      tally.widened++
-      this.metric = finish(startCustomisation(hierarchy, weights, 'float64'))
-    },
-  })
+  const search = createHierarchySearch(
+    createPrepared({ roads: graph, hierarchy, weights, metric }, () => tally.widened++),
+  )
   for (let query = 0; query < Number(queryCount); query++) {
     const points = [0, 1].map((role) => {
       const [lng, lat] = randomPoint(graph, random).lonlat

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { build } from 'esbuild'
+import { buildChild } from './build-child.mjs'
 import { isThere, PORTO } from './extracts.mjs'
 import { startGateway } from './gateway.mjs'
 import { post, spread } from './load.mjs'
@@ -23,7 +23,7 @@ const THEMES = 11
 
 export async function run() {
   if (!isThere(PORTO)) return
-  const lib = await buildLib()
+  const lib = await openLib()
   const graphFile = buildMap()
   const dataDir = mkdtempSync(path.join(os.tmpdir(), 'fieldgate-bench-'))
   mkdirSync(path.join(dataDir, 'maps'))
@@ -45,15 +45,8 @@ export async function run() {
   }
 }
 
-async function buildLib() {
-  const options = { bundle: true, platform: 'node', format: 'cjs', logLevel: 'warning' }
-  const outfile = path.resolve('build/bench-routing-lib.cjs')
-  await build({
-    ...options,
-    entryPoints: ['scripts/bench/routing-lib.ts'],
-    outfile,
-    external: ['better-sqlite3'],
-  })
+async function openLib() {
+  const outfile = await buildChild('routing-lib')
   return createRequire(outfile)(outfile)
 }
 
@@ -251,7 +244,8 @@ async function hostileRequests(bench) {
  * done.
  */
 function hostileQuestion({ lib, map, random, tables }, pairs) {
-  const avoid_polygons = Array.from({ length: 1000 }, () => lib.circle(map.graph, random, 30, 24))
+  // as many positions as a request may have, the closing ones of the rings included
+  const avoid_polygons = Array.from({ length: 1000 }, () => lib.circle(map.graph, random, 30, 9))
   const themes = Object.fromEntries([...tables.keys()].map((name, i) => [name, lib.times(2 + i + random())]))
   const risks = Object.entries(themes).map(([name, sensitivity]) => ({
     polygons: tables.get(name).areas,

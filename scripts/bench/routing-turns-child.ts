@@ -5,8 +5,9 @@ import { writeGraphShared } from '../../src/mapbuild/graph/write-graph.js'
 import { buildOverlay } from '../../src/risk/build-overlay.js'
 import { addCell, createCellSet } from '../../src/risk/cell-set.js'
 import { featuresOf } from '../../src/route-answer/features.js'
-import { chooseKind, finish, startCustomisation } from '../../src/routing/cch/customise.js'
+import { chooseKind } from '../../src/routing/cch/customise.js'
 import { mapHierarchy } from '../../src/routing/cch/map-hierarchy.js'
+import { prepareNow } from '../../src/routing/cch/prepared.js'
 import { createHierarchySearch } from '../../src/routing/cch/search.js'
 import type { Graph } from '../../src/routing/graph/graph.js'
 import { readGraph } from '../../src/routing/graph/graph-file.js'
@@ -84,16 +85,8 @@ function report(graph: Graph, title: string, profile: Profile): void {
 function openSearch(graph: Graph, profile: Profile): { search: LegSearch; exact: () => number } {
   const hierarchy = mapHierarchy(graph)!
   const { weights } = profile
-  const metric = finish(startCustomisation(hierarchy, weights, chooseKind(weights, profile.themes)))
-  const search = createHierarchySearch({
-    roads: graph,
-    hierarchy,
-    weights,
-    metric,
-    widen() {
-      this.metric = finish(startCustomisation(hierarchy, weights, 'float64'))
-    },
-  })
+  const kind = chooseKind(weights, profile.themes)
+  const search = createHierarchySearch(prepareNow({ roads: graph, hierarchy, weights }, kind))
   let count = 0
   const counting: LegSearch = {
     ...search,

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   type Customisation,
-  finish,
   type Kind,
   kernelsOf,
   kindOf,
@@ -12,7 +11,8 @@ import {
 } from '../routing/cch/customise.js'
 import type { Hierarchy } from '../routing/cch/hierarchy.js'
 import { createPotential } from '../routing/cch/potential.js'
-import { createHierarchySearch, type Prepared, searchBytes } from '../routing/cch/search.js'
+import { createPrepared, type Prepared } from '../routing/cch/prepared.js'
+import { createHierarchySearch, searchBytes } from '../routing/cch/search.js'
 import type { Graph } from '../routing/graph/graph.js'
 import type { End, Weights } from '../routing/search/dijkstra.js'
 import { createDijkstraSearch, type LegSearch, type Potential } from '../routing/search/leg-search.js'
@@ -169,14 +169,7 @@ function begin(entry: Entry, preparedFor: (weights: Weights) => Prepared | undef
 }
 
 function preparedOf({ graph, hierarchy, weights, onBytes }: Entry, { metric }: Customisation): Prepared {
-  return {
-    roads: graph,
-    hierarchy,
-    weights,
-    metric,
-    widen() {
-      this.metric = finish(startCustomisation(hierarchy, weights, 'float64'))
-      onBytes?.(metricBytes(hierarchy, 'float64') + searchBytes(hierarchy))
-    },
-  }
+  return createPrepared({ roads: graph, hierarchy, weights, metric }, () =>
+    onBytes?.(metricBytes(hierarchy, 'float64') + searchBytes(hierarchy)),
+  )
 }

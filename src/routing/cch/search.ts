@@ -1,5 +1,4 @@
-import type { Topology } from '../graph/topology.js'
-import { type End, mustStop, type Weights } from '../search/dijkstra.js'
+import { type End, mustStop } from '../search/dijkstra.js'
 import {
   type ArcMeasure,
   createPathRow,
@@ -9,28 +8,14 @@ import {
 } from '../search/leg-search.js'
 import { kernelsOf, kindOf, mayHaveOverflowed, SAFE_MS } from './customise.js'
 import type { Hierarchy } from './hierarchy.js'
-import type { Kernels, Metric } from './metric.js'
+import type { Kernels } from './metric.js'
 import { createPathSums, type PathSums } from './path-sums.js'
 import { createPotential } from './potential.js'
+import type { Prepared } from './prepared.js'
 import { createQuery, findCost, readHops } from './query.js'
 import { costsToAll } from './sweep.js'
 import { findMeeting, followEnds, highestOf, type Row } from './table.js'
 import { createUnpacker, unpack, unpackerBytes } from './unpack.js'
-
-/** A graph with its hierarchy and the metric of one set of weights, ready for searches. */
-export interface Prepared {
-  readonly roads: Topology
-  readonly hierarchy: Hierarchy
-  /** weights of `metric` */
-  readonly weights: Weights
-  /** int32 or float64, see `widen` */
-  metric: Metric
-  /**
-   * Replaces `metric` by one in float64. Called when a search meets costs that int32 cannot represent, so
-   * that a very expensive path looks like none.
-   */
-  widen(): void
-}
 
 /**
  * Creates a search over a hierarchy. It finds the costs of flat Dijkstra, in some 20 µs for a city, 50 µs for

@@ -10,7 +10,8 @@ import {
 } from '../../../src/routing/cch/customise.js'
 import { buildHierarchy } from '../../../src/routing/cch/hierarchy.js'
 import { rankNodes } from '../../../src/routing/cch/order.js'
-import { createHierarchySearch, type Prepared } from '../../../src/routing/cch/search.js'
+import { createPrepared, type Prepared } from '../../../src/routing/cch/prepared.js'
+import { createHierarchySearch } from '../../../src/routing/cch/search.js'
 import { costsToAll } from '../../../src/routing/cch/sweep.js'
 import { arcTail } from '../../../src/routing/graph/topology.js'
 import { type Control, type End, searchMany } from '../../../src/routing/search/dijkstra.js'
@@ -139,13 +140,11 @@ t.test('property: costs beyond int32 are found after widening, others without', 
       const expected = oracleOf(graph).one(sources, targets, control())
       const prepared = prepare(graph, 'int32')
       let isWidened = false
-      const search = createHierarchySearch({
-        ...prepared,
-        widen() {
+      const search = createHierarchySearch(
+        createPrepared(prepared, () => {
           isWidened = true
-          this.metric = finish(startCustomisation(this.hierarchy, this.weights, 'float64'))
-        },
-      })
+        }),
+      )
       check(graph, sources, targets, search.one(sources, targets, control()), expected)
       if (isWidened) widened++
       if (isWidened && expected !== undefined && expected.costMs < 2 ** 30 - 1)
@@ -199,13 +198,7 @@ t.test('search: each kind of search widens the metric by itself', async (t) => {
   const farMs = 2 ** 31 - 4
   const fresh = () => {
     let widened = 0
-    const search = createHierarchySearch({
-      ...prepare(graph, 'int32'),
-      widen() {
-        widened++
-        this.metric = finish(startCustomisation(this.hierarchy, this.weights, 'float64'))
-      },
-    })
+    const search = createHierarchySearch(createPrepared(prepare(graph, 'int32'), () => widened++))
     return { search, widened: () => widened }
   }
   const rows = fresh()

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { finish, type Kind, startCustomisation } from '../../../src/routing/cch/customise.js'
+import type { Kind } from '../../../src/routing/cch/customise.js'
 import { buildHierarchy } from '../../../src/routing/cch/hierarchy.js'
 import { coordinatesOf, rankNodes } from '../../../src/routing/cch/order.js'
+import { prepareNow } from '../../../src/routing/cch/prepared.js'
 import { createHierarchySearch } from '../../../src/routing/cch/search.js'
 import { endPoint } from '../../../src/routing/graph/geometry.js'
 import type { Graph } from '../../../src/routing/graph/graph.js'
@@ -144,16 +145,7 @@ function spotOf(graph: Graph, [pick, part]: [number, number]): Spot {
 /** Both layers, the second with either kind of costs. */
 function searchesOf({ graph, weights }: Profile): LegSearch[] {
   const hierarchy = buildHierarchy(graph, rankNodes(graph, coordinatesOf(graph, graph.meta.bbox)))
-  const over = (kind: Kind) =>
-    createHierarchySearch({
-      roads: graph,
-      hierarchy,
-      weights,
-      metric: finish(startCustomisation(hierarchy, weights, kind)),
-      widen() {
-        this.metric = finish(startCustomisation(hierarchy, weights, 'float64'))
-      },
-    })
+  const over = (kind: Kind) => createHierarchySearch(prepareNow({ roads: graph, hierarchy, weights }, kind))
   return [
     createDijkstraSearch(graph, weights, createSearchState(graph.nodeCount)),
     over('int32'),
