@@ -350,10 +350,9 @@ function routablePairs(lib, map, random, wanted) {
 
 function isRoutable(oracle, question) {
   try {
-    oracle.costMs(question)
-    return true
+    return Number.isFinite(oracle.costMs(question))
   } catch (error) {
-    if (error.errorName === 'NO_ROUTE' || error.errorName === 'OUTSIDE_MAP') return false
+    if (error.errorName === 'OUTSIDE_MAP') return false
     throw error
   }
 }

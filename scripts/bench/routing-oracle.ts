@@ -20,7 +20,10 @@ const MAX_SNAP_M = 1000
 
 export interface Oracle {
   readonly profile: Profile
-  /** integral milliseconds of the cheapest way, via points in the best order when they may be reordered */
+  /**
+   * integral milliseconds of the cheapest way, via points in the best order when they may be reordered; Infinity
+   * where there is none
+   */
   costMs(question: Question): number
   /** the same of an answer, from its links */
   answerMs(question: Question, answer: Answer): number
