@@ -1,6 +1,6 @@
 import type { PreparedArea } from '../geo/prepared-area.js'
 import type { Geometry } from '../geo/types.js'
-import type { ValueEnv } from './columns/column-type.js'
+import type { Stored, ValueEnv } from './columns/column-type.js'
 import type { UdtName } from './columns/column-types.js'
 import type { Keyring } from './keyring.js'
 import type { LargeReads } from './large-reads.js'
@@ -71,6 +71,12 @@ export const RESERVED_COLUMNS: readonly Column[] = [
   reserved('location', 'geometry', 4326),
 ]
 
+/**
+ * Column that reads may name and no record sets: UUID of the node at which a row was first put, empty for
+ * this gateway.
+ */
+export const ORIGIN_COLUMN: Column = { ...reserved('_origin', 'text', null), isNullable: false }
+
 function reserved(name: string, udtName: UdtName, srid: number | null): Column {
   return {
     name,
@@ -138,6 +144,29 @@ export interface TableRow {
   readonly geometry: Geometry | null
   /** JSON values by column name, in column order, without `location` */
   readonly properties: Record<string, unknown>
+}
+
+/** A row with the number of its last change in its table, as it is sent to another node. */
+export interface ChangedRow {
+  /** grows with every put and override in the table; no two rows have the same */
+  readonly change: number
+  /** UUID of the node at which the row was first put; empty for this gateway */
+  readonly origin: string
+  /** stored values in column order */
+  readonly values: readonly Stored[]
+}
+
+/** Reads loader tables in the order in which their rows changed. */
+export interface TableChanges {
+  /** Returns the number of the last change of a table, 0 for an empty one. */
+  last(table: LoaderTable): Promise<number>
+  /**
+   * Reads the rows that changed after a number, in the order of their last changes, each once and as it is
+   * now.
+   *
+   * @param limit most rows
+   */
+  after(table: LoaderTable, change: number, limit: number): Promise<ChangedRow[]>
 }
 
 /** Reads tables. Each call sees the rows and tables that are committed by then, by whatever writer. */
@@ -239,6 +268,11 @@ export interface RecordEnv extends ValueEnv {
 /** Options of a call that stores records. */
 export interface PutOptions {
   readonly ifExists: IfExists
+  /**
+   * UUID of the node at which the records were first put; absent or empty for this gateway. Keys of different
+   * origins never meet
+   */
+  readonly origin?: string
   readonly env: RecordEnv
   /** Keeps the bytes of a file and returns their digest; they are on disk when it resolves. */
   putFile(bytes: Uint8Array): Promise<string>

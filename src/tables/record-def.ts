@@ -1,6 +1,6 @@
 import { isFault } from '../storage/columns/column-type.js'
 import { typeOf } from '../storage/columns/column-types.js'
-import { type Column, RESERVED_COLUMNS } from '../storage/tables.js'
+import { type Column, ORIGIN_COLUMN, RESERVED_COLUMNS } from '../storage/tables.js'
 import { type ColumnDef, type DefinitionFault, MAX_TEXT_LENGTH, NAME, NAME_RULE } from './column-def.js'
 import { checkFileColumns, FILE_KEYS, fileColumnsOf } from './file-columns.js'
 
@@ -87,7 +87,7 @@ function checkColumnName(
 ): void {
   const path = ['record_def', name]
   if (!NAME.test(name)) faults.push({ path, message: `found the name ${shown(name)}, expected ${NAME_RULE}` })
-  const reserved = RESERVED_COLUMNS.find((column) => isSameName(column.name, name))
+  const reserved = [...RESERVED_COLUMNS, ORIGIN_COLUMN].find((column) => isSameName(column.name, name))
   if (reserved !== undefined)
     faults.push({ path, message: `found the reserved column ${reserved.name}, which every table has` })
   const twin = [...earlier.keys()].find((other) => isSameName(other, name))

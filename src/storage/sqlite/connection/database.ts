@@ -5,8 +5,11 @@ import { isBusy, isFull, isUnreadable, openFile } from './open-file.js'
 export type Db = Database.Database
 export type Statement = Database.Statement
 
-/** SQL scripts in the order of their application; append only. Their number is the schema version. */
-export type Migrations = readonly string[]
+/**
+ * Steps in the order of their application; append only. Their number is the schema version. A step is an SQL
+ * script, or a function where its statements depend on what is stored.
+ */
+export type Migrations = readonly (string | ((db: Db) => void))[]
 
 interface OpenOptions {
   readonly?: boolean
@@ -189,7 +192,10 @@ function migrate(
     const now = Number(db.pragma('user_version', { simple: true })) // read again under the lock: another process may have migrated meanwhile
     if (now === migrations.length) return // no test: it would have to happen since the line before this transaction
     if (now > 0) beforeMigrate?.(file, now)
-    for (const sql of migrations.slice(now)) db.exec(sql)
+    for (const step of migrations.slice(now)) {
+      if (typeof step === 'string') db.exec(step)
+      else step(db)
+    }
     db.pragma(`user_version = ${migrations.length}`)
   }).immediate()
 }

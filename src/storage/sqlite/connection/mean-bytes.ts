@@ -7,8 +7,8 @@ const SAMPLE_ROWS = 20
  * Returns the mean length of a column's values in the first rows of a table, bytes. The head of a value has
  * its length, so that no value is read.
  *
- * @param table quoted name
- * @param column quoted name
+ * @param table quoted name, with an alias that `column` uses
+ * @param column its SQL
  */
 export function meanBytes(db: Db, table: string, column: string): number {
   const sample = `SELECT ${column} AS value FROM ${table} LIMIT ${SAMPLE_ROWS}`

@@ -7,6 +7,15 @@ import { identifier } from '../connection/database.js'
 /** Quoted name of the key of every table. A defined column cannot have it: names have no spaces. */
 export const ROW_ID = identifier('row id')
 
+/** Quoted name of the column with the node at which a row was first put: an id of `row_origin`. */
+export const ROW_ORIGIN = identifier('row origin')
+
+/**
+ * Quoted name of the column with the number of a row's last change in its table; null where that is its row
+ * id, as it is in a table whose rows were never overwritten. See `change-numbers.ts`.
+ */
+export const ROW_CHANGE = identifier('row change')
+
 /** Returns the quoted name of a table. */
 export function tableSql(table: Pick<LoaderTable, 'tableName'>): string {
   return identifier(table.tableName)
@@ -18,16 +27,20 @@ export function indexSql(table: Pick<LoaderTable, 'tableName'>): string {
 }
 
 /**
- * Returns the statements that create a table: the table, its unique key, an index for each file column, and
- * the R*Tree over runs of its rows (see `segment-index.ts`). Comments, which SQLite keeps, describe how each
+ * Returns the statements that create a table: the table, its unique key (each origin has its own), the index
+ * of change numbers that are not row ids, an index for each file column, and the R*Tree over runs of its rows (see `segment-index.ts`). Comments, which SQLite keeps, describe how each
  * column is stored.
  */
 export function createTableSql(table: LoaderTable): string[] {
   const lines = table.columns.map((column) => `  ${columnSql(column)}`)
   const name = tableSql(table)
   return [
-    `CREATE TABLE ${name} (\n${lines.join('\n')}\n  ${ROW_ID} INTEGER PRIMARY KEY -- order of arrival\n) STRICT`,
-    `CREATE UNIQUE INDEX ${identifier(`${table.tableName}_key`)} ON ${name} (${table.uniqueColumns.map(identifier).join(', ')})`,
+    `CREATE TABLE ${name} (\n${lines.join('\n')}
+  ${ROW_ID} INTEGER PRIMARY KEY, -- order of arrival
+  ${ROW_ORIGIN} INTEGER NOT NULL DEFAULT 0, -- node at which the row was first put, see row_origin
+  ${ROW_CHANGE} INTEGER -- number of the last change; null where it is the row id\n) STRICT`,
+    `CREATE UNIQUE INDEX ${identifier(`${table.tableName}_key`)} ON ${name} (${[...table.uniqueColumns.map(identifier), ROW_ORIGIN].join(', ')})`,
+    `CREATE INDEX ${identifier(`${table.tableName}_change`)} ON ${name} (${ROW_CHANGE}) WHERE ${ROW_CHANGE} IS NOT NULL`,
     ...fileIndexSql(table),
     `CREATE VIRTUAL TABLE ${indexSql(table)} USING rtree(
   run_id, min_lng, max_lng, min_lat, max_lat, start_day, end_day, +row_count INTEGER, +entries BLOB

@@ -2,7 +2,7 @@ import type { Stored } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
 import type { LargeReads } from '../../large-reads.js'
 import type { Column, TableRow } from '../../tables.js'
-import { type Db, identifier } from '../connection/database.js'
+import type { Db } from '../connection/database.js'
 import {
   LARGE_BYTES,
   type LargeValue,
@@ -12,13 +12,14 @@ import {
 } from '../connection/large-values.js'
 import { ROW_ID } from './ddl.js'
 import type { MatchRow } from './matches.js'
+import { readableSql } from './origins.js'
 import { printRows, type RowPrinting } from './print-rows.js'
 import { byIdsSql, type QueryPlan } from './query.js'
 
 /** Returns the SQL list of a page: sizes in place of large values. @param names `location` first */
 export function pageSelect({ table, query }: QueryPlan, names: readonly string[]): string {
   const values = names.map((name) => {
-    const sql = `t.${identifier(name)}`
+    const sql = readableSql(table, name)
     // an area is compared with the location itself
     const isNeeded = name === 'location' && query.area !== undefined
     return isLargeColumn(table.columnByName.get(name)) && !isNeeded ? valueOrSizeSql(sql) : sql

@@ -1,13 +1,14 @@
 import type { Stored } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
 import type { Pause } from '../../pause.js'
-import type { Column, TableQuery } from '../../tables.js'
+import type { LoaderTable, TableQuery } from '../../tables.js'
 import { sortValueSql } from '../connection/column-sql.js'
-import { type Db, identifier, oneValue, statement } from '../connection/database.js'
+import { type Db, oneValue, statement } from '../connection/database.js'
 import { readByIds, readSome } from '../connection/read-some.js'
 import { checkGuard } from '../connection/sql-functions.js'
 import { findCandidates, findCandidatesOrNowhere, type RowIds } from './candidates.js'
 import { ROW_ID, tableSql } from './ddl.js'
+import { readableColumns, readableSql } from './origins.js'
 import { byIdsSql, byKeySql, type QueryPlan, windowSql } from './query.js'
 import { createSorter, takeSorted } from './sort.js'
 
@@ -121,7 +122,7 @@ export async function* matchesSorted(
     plan.order.map((term) => term.isDescending),
     offset + limit,
   )
-  const keys = plan.order.map(({ column }) => sortSql(plan.table.columnByName.get(column)))
+  const keys = plan.order.map(({ column }) => sortSql(plan.table, column))
   const location = plan.query.area === undefined ? 'NULL' : 't.location'
   const selectKeys = [`t.${ROW_ID}`, location, ...keys].join(', ')
   const add = (rows: MatchRow[]) => {
@@ -228,7 +229,8 @@ function areaTest(db: Db, { query }: QueryPlan): (row: MatchRow) => boolean {
 }
 
 /** Returns SQL whose values compare in JavaScript as the column compares in SQLite. */
-function sortSql(column: Column | undefined): string {
+function sortSql(table: LoaderTable, name: string): string {
+  const column = readableColumns(table).get(name)
   if (column === undefined) return 'NULL' // no test: planQuery refuses unknown columns
-  return sortValueSql(typeOf(column.udtName).order, `t.${identifier(column.name)}`)
+  return sortValueSql(typeOf(column.udtName).order, readableSql(table, name))
 }

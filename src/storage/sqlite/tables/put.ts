@@ -38,7 +38,7 @@ export async function putRecordsWithin(
   options: PutOptions,
 ): Promise<PutResult> {
   const plan = planRecords(table, options.env)
-  const writer = createRowWriter(db, table, options.ifExists, options.env)
+  const writer = createRowWriter(db, table, options, options.env)
   const pause = createPause(undefined, options.sliceMs ?? Infinity)
   const maxBytes = valueLimitOf(db)
   for (const record of records) {

@@ -21,6 +21,7 @@ import { meanBytes } from '../connection/mean-bytes.js'
 import { dropArea, keepArea } from '../connection/sql-functions.js'
 import { valueLimitOf } from '../connection/value-limit.js'
 import { indexSql, ROW_ID, tableSql } from './ddl.js'
+import { readableColumns, readableSql } from './origins.js'
 
 /** A checked and compiled query. */
 export interface QueryPlan {
@@ -63,7 +64,7 @@ export function planQuery(
   checkCost(condition, paths.conds, () => rowFacts(db, { table, query, box, key }))
   const handles: number[] = []
   const { sql, params } = compileCondition(condition, {
-    sqlOf: (name) => `t.${identifier(name)}`,
+    sqlOf: (name) => readableSql(table, name),
     keepArea(area) {
       const handle = keepArea(db, area)
       handles.push(handle)
@@ -98,7 +99,7 @@ function rowFacts(db: Db, plan: Narrowing): RowFacts {
   const all = oneValue<number>(db, `SELECT coalesce(max(${ROW_ID}), 0) FROM ${name}`)
   return {
     rows: Math.min(all, rowsOfIndex(db, plan)),
-    meanBytes: (column) => meanBytes(db, name, identifier(column)),
+    meanBytes: (column) => meanBytes(db, `${name} AS t`, readableSql(plan.table, column)),
   }
 }
 
@@ -132,7 +133,7 @@ function aliveSql(): string {
 /** Returns the columns of a table as conditions see them. */
 function conditionColumns(table: LoaderTable): Map<string, ConditionColumn> {
   return new Map(
-    table.columns.map(({ name, udtName, isEncrypted, srid }) => [
+    [...readableColumns(table).values()].map(({ name, udtName, isEncrypted, srid }) => [
       name,
       { type: typeOf(udtName), isEncrypted, srid },
     ]),
@@ -180,10 +181,11 @@ export function byKeySql(plan: Pick<QueryPlan, 'table' | 'key'>): string {
 function wantedColumns(table: LoaderTable, names: readonly string[], path: string): Column[] {
   if (names.length === 0) return table.columns.filter(({ name }) => name !== 'location')
   const columns: Column[] = []
+  const readable = readableColumns(table)
   for (const [index, name] of names.entries()) {
-    const column = table.columnByName.get(name)
+    const column = readable.get(name)
     if (column === undefined) {
-      const known = candidates(table.columnByName.keys(), name)
+      const known = candidates(readable.keys(), name)
       const message = `found ${JSON.stringify(name.slice(0, 100))}, expected one of ${known}`
       throw invalidParams([{ path: `${path}[${index}]`, message }])
     }

@@ -9,7 +9,7 @@ import type {
   TableReaderOptions,
   TableRow,
 } from '../../tables.js'
-import { type Db, identifier, oneValue } from '../connection/database.js'
+import { type Db, oneValue } from '../connection/database.js'
 import { dataVersionOf, findTable, listTables } from './catalog.js'
 import { ROW_ID, tableSql } from './ddl.js'
 import { pageSelect, printPage } from './large-rows.js'
@@ -22,6 +22,7 @@ import {
   matchesById,
   matchesSorted,
 } from './matches.js'
+import { readableSql } from './origins.js'
 import { planQuery, type QueryPlan } from './query.js'
 
 /** Longest stretch of work between two turns of the event loop, ms. */
@@ -158,7 +159,7 @@ function countAll(db: Db, table: LoaderTable): number {
 /** @param maxBytes value of any larger size ends the statement; only its head is read for that */
 function selectOf(plan: QueryPlan, maxBytes: number | undefined): string {
   const values = namesOf(plan).map((name) => {
-    const sql = `t.${identifier(name)}`
+    const sql = readableSql(plan.table, name)
     if (maxBytes === undefined) return sql
     return `CASE WHEN octet_length(${sql}) > ${maxBytes} THEN value_too_large() ELSE ${sql} END`
   })

@@ -2,12 +2,14 @@ import { AppError } from '../../../errors.js'
 import { describeFound } from '../../../messages/fault-text.js'
 import type { Stored, ValueEnv } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
-import type { Column, Counters, IfExists, LoaderTable } from '../../tables.js'
+import type { Column, Counters, LoaderTable, PutOptions } from '../../tables.js'
 import { type Db, identifier, statement } from '../connection/database.js'
 import { bumpDataVersion } from './catalog.js'
+import { type ChangeNumbers, createChangeNumbers } from './change-numbers.js'
 import { createChangeLog, keepChanges, noteChange } from './changes.js'
-import { ROW_ID, tableSql } from './ddl.js'
+import { ROW_CHANGE, ROW_ID, ROW_ORIGIN, tableSql } from './ddl.js'
 import { addEntry, createEntries, type Entries, isSamePlace } from './entries.js'
+import { keepOrigin } from './origins.js'
 import { type PlaceRow, placeOf } from './place.js'
 import type { CheckedRow } from './record.js'
 import { addToIndex, MAX_SEGMENT_ROWS } from './segment-index.js'
@@ -29,14 +31,23 @@ interface RowWriter {
  * search for the key first would cost every row a walk down the index. Keys are equal as in PostgreSQL, by
  * the collations of the columns.
  */
-export function createRowWriter(db: Db, table: LoaderTable, ifExists: IfExists, env: ValueEnv): RowWriter {
+export function createRowWriter(
+  db: Db,
+  table: LoaderTable,
+  { ifExists, origin = '' }: Pick<PutOptions, 'ifExists' | 'origin'>,
+  env: ValueEnv,
+): RowWriter {
   const counters = { upload: 0, duplicate: 0, insert: 0, update: 0 }
   const names = table.columns.map(({ name }) => identifier(name))
+  const key = [...table.uniqueColumns.map(identifier), ROW_ORIGIN].join(', ')
   const insert = statement(
     db,
-    `INSERT INTO ${tableSql(table)} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')}) ON CONFLICT DO NOTHING`,
+    `INSERT INTO ${tableSql(table)} (${[...names, ROW_ORIGIN, ROW_ID, ROW_CHANGE].join(', ')})
+     VALUES (${names.map(() => '?').join(', ')}, ?, ?, ?) ON CONFLICT (${key}) DO NOTHING`,
   )
-  const override = createOverride(db, table, names)
+  const originId = keepOrigin(db, origin)
+  const numbers = createChangeNumbers(db, table)
+  const override = createOverride(db, table, names, { originId, numbers })
   const changes = createChangeLog()
   let entries = createEntries()
   let movedRows = 0
@@ -44,10 +55,11 @@ export function createRowWriter(db: Db, table: LoaderTable, ifExists: IfExists, 
     counters,
     put(row) {
       const index = counters.upload++
-      const { changes: inserted, lastInsertRowid } = insert.run(row.values)
-      if (inserted === 1) {
+      const rowId = numbers.nextRow()
+      if (insert.run(row.values, originId, rowId, numbers.ofRow()).changes === 1) {
+        numbers.takeRow()
         counters.insert++
-        addEntry(entries, Number(lastInsertRowid), row.box, row.startUs, row.endUs)
+        addEntry(entries, rowId, row.box, row.startUs, row.endUs)
       } else {
         counters.duplicate++
         if (ifExists === 'error') throw recordExists(table, row, index, env)
@@ -86,6 +98,7 @@ function createOverride(
   db: Db,
   table: LoaderTable,
   names: readonly string[],
+  { originId, numbers }: { originId: number; numbers: ChangeNumbers },
 ): (row: CheckedRow, entries: Entries) => boolean {
   const keySlots = table.uniqueColumns.map((name) =>
     table.columns.findIndex((column) => column.name === name),
@@ -93,16 +106,20 @@ function createOverride(
   const isKey = keySlots.map((slot) => `${names[slot]} = ?`).join(' AND ')
   const find = statement<PlaceRow & { id: bigint }>(
     db,
-    `SELECT ${ROW_ID} AS id, location, start_datetime, end_datetime FROM ${tableSql(table)} WHERE ${isKey}`,
+    `SELECT ${ROW_ID} AS id, location, start_datetime, end_datetime FROM ${tableSql(table)}
+     WHERE ${isKey} AND ${ROW_ORIGIN} = ?`,
   ).safeIntegers()
-  const sets = names.map((name) => `${name} = ?`).join(', ')
+  const sets = [...names, ROW_CHANGE].map((name) => `${name} = ?`).join(', ')
   const update = statement(db, `UPDATE ${tableSql(table)} SET ${sets} WHERE ${ROW_ID} = ?`)
   const places = createEntries(2)
   return (row, entries) => {
-    const old = find.get(keySlots.map((slot) => row.values[slot]))
+    const old = find.get(
+      keySlots.map((slot) => row.values[slot]),
+      originId,
+    )
     // no test: the insert has just found it
     if (old === undefined) throw new Error(`${table.tableName} has no row with the key that an insert found`)
-    update.run(row.values, old.id)
+    update.run(row.values, numbers.takeOverride(), old.id)
     const rowId = Number(old.id)
     places.count = 0
     addEntry(places, rowId, ...placeOf(old))

@@ -112,3 +112,19 @@ t.test('readTimedCells: an infinite start or end is an open one', async (t) => {
     [[null, null]],
   )
 })
+
+t.test('timed cells: cells of every origin count, also those with one key', async (t) => {
+  const tables = openTables()
+  const columns = [
+    { name: 'k', udtName: 'int4' as const },
+    { name: 'risk', udtName: 'int8' as const },
+  ]
+  const table = tables.register('risk', columns, ['k'])
+  const cell = (risk: number) => ({ type: 'Feature', geometry: square(1), properties: { k: 1, risk } })
+  await tables.put(table, [cell(2)])
+  await tables.put(table, [cell(9)], 'override', { origin: '11111111-1111-4111-8111-111111111111' })
+  const levels: number[] = []
+  const always = { fromUs: NEW_YEAR_US, untilUs: NEW_YEAR_US + 1n }
+  readTimedCells(tables.data.reader, table, 'risk', always, (_, level) => levels.push(level))
+  t.same(levels, [2, 9])
+})

@@ -23,7 +23,7 @@ function setUp(columns: Partial<Column>[] = [{ name: 'k', udtName: 'int4' }, { n
   const table = tables.register('x', columns, unique)
   const write = (ifExists: IfExists, rows: Iterable<Row>) =>
     transaction(db, () => {
-      const writer = createRowWriter(db, table, ifExists, { timeZoneMin: 0, nowUs: 0n })
+      const writer = createRowWriter(db, table, { ifExists }, { timeZoneMin: 0, nowUs: 0n })
       for (const { box, startUs = null, endUs = null, ...given } of rows) {
         const known: Record<string, unknown> = { ...given, start_datetime: startUs, end_datetime: endUs }
         const values = table.columns.map(({ name }) => (known[name] ?? null) as bigint | string | null)
