@@ -17,7 +17,8 @@ const COMMON = ['json', 'messages', 'config']
 const MAY_IMPORT: Record<string, readonly string[]> = {
   // pure: no Node built-ins, no wire names
   geo: [],
-  'routing/graph': ['geo'],
+  'routing/conditions': [], // times and vehicles of conditional tags
+  'routing/graph': ['routing/conditions', 'geo'],
   'routing/search': ['routing/graph', 'geo'],
   'routing/cch': ['routing/search', 'routing/graph'],
   risk: ['geo', 'routing/graph', 'routing/search'],
