@@ -12,7 +12,7 @@ import { createPrepared } from '../../src/routing/cch/prepared.js'
 import { createHierarchySearch } from '../../src/routing/cch/search.js'
 import type { Graph } from '../../src/routing/graph/graph.js'
 import { readGraph } from '../../src/routing/graph/graph-file.js'
-import { directLeg, findLeg, type Leg, stepRange, turnMs } from '../../src/routing/search/leg.js'
+import { directLeg, findLeg, type Leg, stepRange } from '../../src/routing/search/leg.js'
 import { endsOf } from '../../src/routing/search/link-ends.js'
 import type { ThemeRisk } from '../../src/routing/search/overlay.js'
 import { createProfile, freeWeights, type Profile, partMs } from '../../src/routing/search/profile.js'
@@ -132,7 +132,7 @@ function areEqual(a: Metric, b: Metric): boolean {
 function sumOf(profile: Profile, leg: Leg): number {
   return leg.steps.reduce((sum, step) => {
     const [fromMm, toMm] = stepRange(profile.graph, step)
-    return sum + partMs(profile, step.link, fromMm, toMm) + turnMs(profile.graph, step)
+    return sum + partMs(profile, step.link, fromMm, toMm) + step.turnMs
   }, 0)
 }
 

@@ -5,9 +5,9 @@ import { buildOverlay } from '../../src/risk/build-overlay.js'
 import { addCell, createCellSet } from '../../src/risk/cell-set.js'
 import type { RequestPoint } from '../../src/route-answer/request-point.js'
 import { snapChoices } from '../../src/route-engine/locate.js'
-import type { NamedGraph } from '../../src/routing/graph/graph.js'
+import { LINK_FLAG, type NamedGraph } from '../../src/routing/graph/graph.js'
 import type { Snap } from '../../src/routing/graph/snap.js'
-import { entryMs } from '../../src/routing/graph/turn-costs.js'
+import { U_TURN_MS } from '../../src/routing/graph/turn-costs.js'
 import type { Control } from '../../src/routing/search/dijkstra.js'
 import { createDijkstraSearch } from '../../src/routing/search/leg-search.js'
 import { createProfile, type Profile, partMs } from '../../src/routing/search/profile.js'
@@ -110,13 +110,14 @@ function sumLeg(
   to: Snap,
   leg: readonly { link: number; mm: number }[],
 ): number {
-  const { segmentLengthMm } = profile.graph
+  const { segmentLengthMm, linkFlags } = profile.graph
   if (leg.length === 1) return singleMs(profile, from, to, leg[0]!)
   return leg.reduce((sumMs, { link, mm }, i) => {
     const wholeMm = segmentLengthMm[link >>> 1]!
     if (i > 0 && i + 1 < leg.length && mm !== wholeMm) throw new Error('a link on the way is cut')
     const isAtTail = (i === 0) === (link % 2 === 1) // backward, a link ends at its segment's tail
-    const entered = i === 0 ? 0 : entryMs(profile.graph, link)
+    const isAfterUTurn = (linkFlags[link]! & LINK_FLAG.AFTER_U_TURN) !== 0
+    const entered = i > 0 && isAfterUTurn ? U_TURN_MS : 0
     return (
       sumMs +
       entered +

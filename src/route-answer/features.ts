@@ -4,7 +4,6 @@ import { nearestJunction } from '../routing/graph/nearest-junction.js'
 import { readNotes, readString } from '../routing/graph/strings.js'
 import { isBackward, segmentOf } from '../routing/graph/topology.js'
 import { hours, MS_PER_HOUR } from '../routing/search/cost.js'
-import { turnMs } from '../routing/search/leg.js'
 import type { DrivenStep, Route } from '../routing/search/route.js'
 
 /** A link of a route, or the driven part of it, as a GeoJSON Feature in wire names. */
@@ -20,6 +19,8 @@ export interface RouteFeature {
     notes: string[]
     name: string
     time: number
+    /** price of the turn by which the link is entered, hours; absent where it is 0 */
+    turn_cost?: number
   }
 }
 
@@ -28,6 +29,8 @@ export interface RouteTotals {
   length: number
   time: number
   total_cost: number
+  /** prices of turns, part of `total_cost` */
+  turn_cost: number
   max_risk: number
   avr_risk: number
 }
@@ -48,19 +51,21 @@ export function featuresOf(graph: Graph, route: Route): RouteFeature[][] {
 
 /**
  * Sums up a route. `total_cost` is the documented sum over its pieces, Σ length / speed · (1 + Σ
- * sensitivity), and the price of each U-turn at a dead end.
+ * sensitivity), and the prices of turns.
  */
 export function totalsOf(graph: Graph, route: Route): RouteTotals {
   let lengthMm = 0
   let timeH = 0
   let costH = 0
+  let turnMs = 0
   let levelMm = 0
   let maxLevel = 0
   for (const step of route.legs.flat()) {
     const speed = graph.linkSpeed[step.link]!
     lengthMm += step.lengthMm
     timeH += hours(step.lengthMm, speed)
-    costH += hours(step.weightedMm, speed) + turnMs(graph, step) / MS_PER_HOUR
+    costH += hours(step.weightedMm, speed) + step.turnMs / MS_PER_HOUR
+    turnMs += step.turnMs
     levelMm += step.levelMm
     maxLevel = Math.max(maxLevel, step.maxLevel)
   }
@@ -68,6 +73,7 @@ export function totalsOf(graph: Graph, route: Route): RouteTotals {
     length: lengthMm / 1000,
     time: roundHours(timeH),
     total_cost: roundHours(costH),
+    turn_cost: roundHours(turnMs / MS_PER_HOUR),
     max_risk: maxLevel,
     avr_risk: lengthMm === 0 ? 0 : roundHours(levelMm / lengthMm),
   }
@@ -112,6 +118,7 @@ function featureOf(
       notes: readNotes(graph, link),
       name: nameOf(graph, segment, names),
       time: roundHours(hours(step.lengthMm, speed)),
+      ...(step.turnMs === 0 ? {} : { turn_cost: roundHours(step.turnMs / MS_PER_HOUR) }),
     },
   }
 }

@@ -2,7 +2,7 @@ import { createFlatLine, type FlatLine, readFlatLine } from '../routing/graph/fl
 import type { Graph } from '../routing/graph/graph.js'
 import { readNotes, stringRange } from '../routing/graph/strings.js'
 import { isBackward, segmentOf } from '../routing/graph/topology.js'
-import { hours } from '../routing/search/cost.js'
+import { hours, MS_PER_HOUR } from '../routing/search/cost.js'
 import type { DrivenStep, Route } from '../routing/search/route.js'
 import {
   asciiOf,
@@ -34,7 +34,9 @@ export function createLegWriter(): LegWriter {
 }
 
 /** Upper bound of a feature's bytes without positions, name and notes. */
-const FEATURE_BYTES = 400
+const FEATURE_BYTES = 464
+/** Upper bound of a comma, and of what `addTurnCost` adds. */
+const TURN_BYTES = 64
 /** Upper bound of a position: `[-180.1234567,-90.1234567],`. */
 const POSITION_BYTES = 32
 /** Upper bound of one byte of a name: `\u0000`. */
@@ -50,6 +52,7 @@ const AT_WAYPOINT = asciiOf(',"waypoint":true,"notes":')
 const NO_NOTES = asciiOf('[]')
 const NAME = asciiOf(',"name":')
 const TIME = asciiOf(',"time":')
+const TURN_COST = asciiOf(',"turn_cost":')
 const TAIL = asciiOf('}}')
 
 const COMMA = 0x2c
@@ -71,10 +74,16 @@ export function legText(writer: LegWriter, graph: Graph, steps: Route['legs'][nu
   for (let i = 0; i < last; i++) {
     const step = steps[i]!
     if (isCacheable(step)) writeCached(writer, graph, cache, step)
-    else writeFeature(writer, graph, step, false)
+    else {
+      writeFeature(writer, graph, step, false)
+      addTurnCost(text, step)
+    }
     text.bytes[text.size++] = COMMA
   }
-  if (last >= 0) writeFeature(writer, graph, steps[last]!, true)
+  if (last >= 0) {
+    writeFeature(writer, graph, steps[last]!, true)
+    addTurnCost(text, steps[last]!)
+  }
   return takeText(text)
 }
 
@@ -89,20 +98,30 @@ function writeCached(writer: LegWriter, graph: Graph, cache: LinkTextCache, step
   const slot = findLinkText(cache, step.link)
   if (slot < 0) {
     const from = text.size
+    // cached without the price of the turn, which depends on the link before
     const riskAt = writeFeature(writer, graph, step, false)
     cacheLinkText(cache, step.link, text.bytes.subarray(from, text.size), riskAt - from)
+    addTurnCost(text, step)
     return
   }
   const size = cache.size[slot]!
   const begin = cache.begin[slot]! % cache.bytes.length
-  reserveBytes(text, size + 1)
+  reserveBytes(text, size + TURN_BYTES)
   text.bytes.set(cache.bytes.subarray(begin, begin + size), text.size)
   text.bytes[text.size + cache.riskAt[slot]!] = ZERO + step.maxLevel
   text.size += size
+  addTurnCost(text, step)
+}
+
+/** Adds the price of the turn to the feature just written; nothing where it is 0. */
+function addTurnCost(text: ByteText, { turnMs }: DrivenStep): void {
+  if (turnMs === 0) return
+  const at = writeAscii(text, text.size - TAIL.length, TURN_COST)
+  text.size = writeAscii(text, writeTrillionths(text, at, Math.round((turnMs / MS_PER_HOUR) * 1e12)), TAIL)
 }
 
 /**
- * Writes one feature, see `featureOf` in features.ts for its numbers.
+ * Writes one feature without the price of the turn, see `featureOf` in features.ts for its numbers.
  *
  * @returns offset of the level of risk
  */

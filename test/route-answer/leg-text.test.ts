@@ -46,6 +46,7 @@ t.test('property: legText writes the features of featuresOf', async () => {
     from: fc.option(point, { nil: undefined }),
     to: fc.option(point, { nil: undefined }),
     lengthMm: fc.nat(),
+    turnMs: fc.constantFrom(0, 0, 100, 27_500, 3_599_999),
   })
   fc.assert(
     fc.property(fc.array(fc.array(step, { maxLength: 6 }), { maxLength: 3 }), (drawn) => {
@@ -63,11 +64,12 @@ interface Drawn {
   link: number
   maxLevel: number
   lengthMm: number
+  turnMs: number
   from: { corner: number; fraction: number; part: number } | undefined
   to: { corner: number; fraction: number; part: number } | undefined
 }
 
-function drivenStep(graph: Graph, { link, maxLevel, lengthMm, from, to }: Drawn): DrivenStep {
+function drivenStep(graph: Graph, { link, maxLevel, lengthMm, turnMs, from, to }: Drawn): DrivenStep {
   const position = (point: Drawn['from']): RoadPoint | undefined =>
     point && {
       segment: link >>> 1,
@@ -86,5 +88,6 @@ function drivenStep(graph: Graph, { link, maxLevel, lengthMm, from, to }: Drawn)
     to: position(to),
     weightedMm: 0,
     levelMm: 0,
+    turnMs,
   }
 }

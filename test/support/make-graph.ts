@@ -34,6 +34,8 @@ export interface Network {
   noUTurn?: number[]
   /** links that leave a dead end: entering one costs `U_TURN_MS` */
   afterUTurn?: number[]
+  /** prices of turns from one link to another */
+  turnCosts?: { from: number; to: number; ms: number }[]
   meta?: Partial<GraphMeta>
 }
 
@@ -41,6 +43,8 @@ interface Arc {
   node: number
   link: number
   head: number
+  /** price of the turn from the link before */
+  ms: number
 }
 
 /**
@@ -109,6 +113,7 @@ export function makeGraph(network: Network): Graph {
     }),
     linkFirstArc: Uint32Array.from(linkFirstArc),
     linkArcs: Uint32Array.from(linkArcs),
+    ...pricesOf(network, arcs),
     strings: pool.bytes(),
     segmentIndex: indexSegments(network),
     junctionIndex: indexJunctions(network),
@@ -149,9 +154,25 @@ export function allLinks(network: Network): number[] {
   )
 }
 
+/** Prices of turns as the file has them; none in a network without any. */
+function pricesOf({ turnCosts }: Network, arcs: readonly Arc[]): Pick<Graph, 'turnPrices' | 'arcTurn'> {
+  if (turnCosts === undefined) return {}
+  const prices = [...new Set([0, ...arcs.map(({ ms }) => ms)])].sort((a, b) => a - b)
+  return {
+    turnPrices: Uint32Array.from(prices),
+    arcTurn: Uint8Array.from(arcs, ({ ms }) => prices.indexOf(ms)),
+  }
+}
+
 function expand(network: Network) {
   const runs = forbiddenRuns(network)
-  const prefixes = new Set(runs.flatMap((run) => run.slice(0, -1).map((_, i) => run.slice(0, i + 1).join())))
+  const { turnCosts = [] } = network
+  const prefixes = new Set([
+    ...runs.flatMap((run) => run.slice(0, -1).map((_, i) => run.slice(0, i + 1).join())),
+    ...turnCosts.map(({ from }) => `${from}`),
+  ])
+  const msOf = (from: number | undefined, to: number) =>
+    turnCosts.find((turn) => turn.from === from && turn.to === to)?.ms ?? 0
   const isForbidden = (driven: number[]) =>
     runs.some((run) => run.length <= driven.length && run.join() === driven.slice(-run.length).join())
   const remember = (driven: number[]) => {
@@ -183,7 +204,8 @@ function expand(network: Network) {
       const driven = [...memory, link]
       if (isForbidden(driven)) continue
       const nextPhase = isPrivate ? (phase === 0 ? 0 : 2) : 1
-      const arc = { node, link, head: nodeAt(headOf(network, link), remember(driven), nextPhase) }
+      const arcHead = nodeAt(headOf(network, link), remember(driven), nextPhase)
+      const arc = { node, link, head: arcHead, ms: msOf(memory.at(-1), link) }
       arcs.push(arc)
       if (memory.length === 0 && phase === (isPrivate ? 0 : 1)) startOf.set(link, arc)
     }

@@ -92,14 +92,16 @@ export function oracleCost(world: World, starts: readonly Spot[], goals: readonl
         if (goal.offsetMm !== beginMm && isBannedUTurn(world.network, state.driven, link)) continue
         const isEntered = goal.offsetMm !== beginMm
         const lastMs =
-          (isEntered ? enterCost(world, link) : 0) +
+          (isEntered ? enterCost(world, state.history.at(-1)!, link) : 0) +
           driveCost(world, { link, fromMm: beginMm, toMm: goal.offsetMm })
         best = Math.min(best, state.costMs + lastMs)
       }
       if (isBannedUTurn(world.network, state.driven, link)) continue
       const endMm = link % 2 === 0 ? world.lengthMm[segment]! : 0
       const costMs =
-        state.costMs + enterCost(world, link) + driveCost(world, { link, fromMm: beginMm, toMm: endMm })
+        state.costMs +
+        enterCost(world, state.history.at(-1)!, link) +
+        driveCost(world, { link, fromMm: beginMm, toMm: endMm })
       offer([...state.history, link], phase, costMs, link)
     }
   }
@@ -110,9 +112,10 @@ function isBannedUTurn({ noUTurn = [] }: Network, driven: number, link: number):
   return driven >= 0 && (driven ^ 1) === link && noUTurn.includes(driven)
 }
 
-/** Price of entering a link at its beginning: a U-turn at a dead end, 20 s + 7.5 s. */
-export function enterCost({ network }: World, link: number): number {
-  return network.afterUTurn?.includes(link) ? 27_500 : 0
+/** Price of the turn from one link into another: a U-turn at a dead end, 20 s + 7.5 s, and its own. */
+export function enterCost({ network }: World, from: number, to: number): number {
+  const own = network.turnCosts?.find((turn) => turn.from === from && turn.to === to)?.ms ?? 0
+  return own + (network.afterUTurn?.includes(to) ? 27_500 : 0)
 }
 
 /**

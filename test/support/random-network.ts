@@ -33,8 +33,11 @@ export function networks(maxJunctions = 7, maxRoads = 11): fc.Arbitrary<Network>
       // links by bit: at whose ends turning round is forbidden, and which leave dead ends
       noUTurn: fc.constantFrom(0, 0xffffffff, 0x5a5a_f3c9),
       afterUTurn: fc.constantFrom(0, 0, 0x1234_5678),
+      costs: fc.array(fc.tuple(fc.nat(1000), fc.nat(1000), fc.constantFrom(100, 2000, 7400, 60_000)), {
+        maxLength: 8,
+      }),
     })
-    .map(({ junctions, seeds, turns, noUTurn, afterUTurn }) => {
+    .map(({ junctions, seeds, turns, noUTurn, afterUTurn, costs }) => {
       const roads: Road[] = seeds.map(({ from, to, speed, length, isPrivate }) => ({
         from: from % junctions.length,
         to: to % junctions.length,
@@ -55,6 +58,11 @@ export function networks(maxJunctions = 7, maxRoads = 11): fc.Arbitrary<Network>
       network.noUTurn = chosen(noUTurn)
       // a link without length is not told in a route, nor is its price
       network.afterUTurn = chosen(afterUTurn).filter((link) => roads[link >> 1]!.lengthMm! > 0)
+      network.turnCosts = costs.flatMap(([first, second, ms]) => {
+        const [from, to] = walk(network, [first, second])
+        const isTold = to !== undefined && roads[to >> 1]!.lengthMm! > 0
+        return isTold ? [{ from: from!, to, ms }] : []
+      })
       return network
     })
 }

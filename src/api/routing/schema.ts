@@ -108,9 +108,8 @@ const RouteResult = z.looseObject({
   kml: z.string().optional().describe('the route as KML 2.2; with_kml only'),
   length: meters.describe('metres, on the WGS 84 ellipsoid'),
   time: hours.describe('driving time, hours'),
-  total_cost: hours.describe(
-    'weighted hours: Σ length / speed · (1 + Σ sensitivity), and 27.5 s for each U-turn at a dead end',
-  ),
+  total_cost: hours.describe('weighted hours: Σ length / speed · (1 + Σ sensitivity), and turn_cost'),
+  turn_cost: hours.describe('prices of turns, hours: U-turns at dead ends, and turn costs of the map'),
   max_risk: z.int().min(0).max(10),
   avr_risk: z.number().min(0).max(10).describe('average level, weighted by length'),
   start_node: z.int().describe('OSM id of the junction nearest to the start'),

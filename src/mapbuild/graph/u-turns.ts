@@ -10,7 +10,7 @@ const LEVELS = 3
  *
  * A node for every link at whose end turning is forbidden would double the graph and treble the time of a
  * search. Without turn rules a cheapest route never turns round, so nodes are needed near rules only; a route
- * that turns round elsewhere all the same is searched again, see `routing/search/exact-leg.ts`.
+ * that turns round elsewhere all the same is searched again, see `routing/search/exact-path.ts`.
  *
  * @param linkHead link → junction that it leads to
  * @param mayTurn of `findTurningPlaces`

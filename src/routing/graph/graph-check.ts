@@ -2,6 +2,10 @@ import { AppError } from '../../errors.js'
 import { type Graph, NO_ARC } from './graph.js'
 import { openJunctionTree, openSegmentTree } from './index-trees.js'
 import { LIMIT_ENTRY } from './limits.js'
+import { MAX_TURN_PRICES } from './turn-costs.js'
+
+/** Highest price of one turn: an hour, so that sums of prices stay far below every limit. */
+const MAX_TURN_MS = 3_600_000
 
 /**
  * Checks that no number of a graph points outside its array, so that searches need no bounds checks. One pass
@@ -27,6 +31,7 @@ export function checkGraph(graph: Graph): void {
   checkStrings('segmentName', graph.segmentName, graph.strings)
   checkStrings('linkNotes', graph.linkNotes, graph.strings)
   checkLimits(graph)
+  checkTurnPrices(graph)
   checkSegmentIndex(graph)
   checkJunctionIndex(graph)
   checkMeta(graph)
@@ -58,7 +63,7 @@ function checkOffsets(name: string, offsets: Uint32Array, end: number): void {
 }
 
 /** Checks that every value is below a limit, the length of the array that it is an index of. */
-function checkBelow(name: string, values: Uint32Array | Uint16Array, limit: number): void {
+function checkBelow(name: string, values: Uint32Array | Uint16Array | Uint8Array, limit: number): void {
   for (let i = 0; i < values.length; i++) {
     if (values[i]! >= limit) throw damaged(`${name}[${i}] is ${values[i]}, expected less than ${limit}`)
   }
@@ -86,6 +91,23 @@ function checkLimits({ limits, segmentCount }: Graph): void {
     if (!isAscending || link >= segmentCount * 2)
       throw damaged(`limits[${at}] is ${link}, expected links in ascending order`)
   }
+}
+
+/** Checks that both sections are there or none, that prices ascend from 0, and that each arc has one. */
+function checkTurnPrices({ turnPrices, arcTurn }: Graph): void {
+  if (turnPrices === undefined && arcTurn === undefined) return
+  if (turnPrices === undefined || arcTurn === undefined)
+    throw damaged('it has one of the sections turnPrices and arcTurn, expected both or none')
+  if (turnPrices[0] !== 0 || turnPrices.length > MAX_TURN_PRICES)
+    throw damaged(
+      `turnPrices has ${turnPrices.length} prices from ${turnPrices[0]} on, expected 1 to ${MAX_TURN_PRICES} from 0 on`,
+    )
+  for (let i = 1; i < turnPrices.length; i++) {
+    const isInRange = turnPrices[i]! > turnPrices[i - 1]! && turnPrices[i]! <= MAX_TURN_MS
+    if (!isInRange)
+      throw damaged(`turnPrices[${i}] is ${turnPrices[i]}, expected ascending prices up to ${MAX_TURN_MS}`)
+  }
+  checkBelow('arcTurn', arcTurn, turnPrices.length)
 }
 
 /** Checks that a string (u32 length, then the bytes) begins at every offset and ends inside the pool. */

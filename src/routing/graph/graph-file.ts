@@ -59,6 +59,8 @@ export const SECTION_KIND = {
   junctionIndex: 23,
   nodeRank: 25, // 24 was the inverse, before the first release
   limits: 26,
+  turnPrices: 27,
+  arcTurn: 28,
 } as const
 
 export type SectionName = keyof typeof SECTION_KIND
@@ -83,7 +85,7 @@ interface Layout {
   readonly sections: ReadonlyMap<number, Section>
 }
 
-/** Most sections of a map file; there are 25 today. */
+/** Most sections of a map file; there are 27 today. */
 const MAX_SECTIONS = 1024
 
 /**
@@ -230,15 +232,21 @@ function viewGraph(buffer: SharedArrayBuffer, layout: Layout, crc32: Crc32): Gra
     segmentIndex: u8('segmentIndex'),
     junctionIndex: u8('junctionIndex'),
     nodeRank: layout.sections.has(SECTION_KIND.nodeRank) ? u32('nodeRank', nodeCount) : undefined,
-    limits: limitsOf(layout, u32),
+    limits: restOf(layout, 'limits', u32),
+    turnPrices: restOf(layout, 'turnPrices', u32),
+    arcTurn: layout.sections.has(SECTION_KIND.arcTurn) ? u8('arcTurn', arcCount) : undefined,
     buffer,
   }
 }
 
-/** Reads the limits of roads, whose number only the section itself has. */
-function limitsOf({ sections }: Layout, u32: (name: SectionName, count: number) => Uint32Array) {
-  const section = sections.get(SECTION_KIND.limits)
-  return section === undefined ? undefined : u32('limits', Math.floor(section.bytes / 4))
+/** Reads an optional section of numbers, whose count only the section itself has. */
+function restOf(
+  { sections }: Layout,
+  name: SectionName,
+  u32: (name: SectionName, count: number) => Uint32Array,
+): Uint32Array | undefined {
+  const section = sections.get(SECTION_KIND[name])
+  return section === undefined ? undefined : u32(name, Math.floor(section.bytes / 4))
 }
 
 /** Checks the position, the size and the checksum of a section. @throws AppError BAD_MAP_FILE */

@@ -70,6 +70,12 @@ export interface Graph {
    */
   readonly limits?: Uint32Array | undefined
   /**
+   * prices of turns, milliseconds, ascending, the first is 0; `arcTurn`: arc → position of the price of entering
+   * its link. Undefined in maps without turn costs
+   */
+  readonly turnPrices?: Uint32Array | undefined
+  readonly arcTurn?: Uint8Array | undefined
+  /**
    * node → rank in the contraction order of `routing/cch`, 0 = contracted first. Undefined in files that were
    * built without one
    */

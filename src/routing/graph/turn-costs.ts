@@ -7,7 +7,23 @@ import { type Graph, LINK_FLAG } from './graph.js'
  */
 export const U_TURN_MS = 27_500
 
-/** Returns the price of entering a link at its beginning: that of a U-turn where the link leaves a dead end. */
-export function entryMs({ linkFlags }: Pick<Graph, 'linkFlags'>, link: number): number {
-  return (linkFlags[link]! & LINK_FLAG.AFTER_U_TURN) === 0 ? 0 : U_TURN_MS
+/** Most different prices of a map: an arc has one byte for its own. */
+export const MAX_TURN_PRICES = 256
+
+/** The part of a graph that has the prices of turns. */
+type PricedGraph = Pick<Graph, 'arcLink' | 'linkFlags' | 'turnPrices' | 'arcTurn'>
+
+/**
+ * Returns the price of the turn by which an arc enters its link, milliseconds: that of a U-turn where the link
+ * leaves a dead end, and the arc's own, in maps with turn costs.
+ */
+export function turnMs({ arcLink, linkFlags, turnPrices, arcTurn }: PricedGraph, arc: number): number {
+  const uTurnMs = (linkFlags[arcLink[arc]!]! & LINK_FLAG.AFTER_U_TURN) === 0 ? 0 : U_TURN_MS
+  return turnPrices === undefined || arcTurn === undefined ? uTurnMs : uTurnMs + turnPrices[arcTurn[arc]!]!
+}
+
+/** Returns a bound of `turnMs` over all arcs. */
+export function highestTurnMs({ linkFlags, turnPrices }: Pick<Graph, 'linkFlags' | 'turnPrices'>): number {
+  const hasUTurns = linkFlags.some((flags) => (flags & LINK_FLAG.AFTER_U_TURN) !== 0)
+  return (hasUTurns ? U_TURN_MS : 0) + (turnPrices?.reduce((most, ms) => Math.max(most, ms), 0) ?? 0)
 }

@@ -1,7 +1,7 @@
 import type { Graph } from '../graph/graph.js'
 import type { Snap } from '../graph/snap.js'
 import type { Weights } from './dijkstra.js'
-import { findLeg, type Leg, type Step, stepRange, turnMs } from './leg.js'
+import { findLeg, type Leg, type Step, stepRange } from './leg.js'
 import type { LegSearch } from './leg-search.js'
 import { endsAfter, endsOf } from './link-ends.js'
 import { type Profile, partMs } from './profile.js'
@@ -165,7 +165,7 @@ function endJunction(graph: Graph, { link }: DrivenStep): number {
 
 function stepMs(profile: Profile, step: Step): number {
   const [fromMm, toMm] = stepRange(profile.graph, step)
-  return partMs(profile, step.link, fromMm, toMm) + turnMs(profile.graph, step)
+  return partMs(profile, step.link, fromMm, toMm) + step.turnMs
 }
 
 function sum(values: readonly number[]): number {

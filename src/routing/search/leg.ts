@@ -1,11 +1,11 @@
 import { type Graph, isBannedUTurn } from '../graph/graph.js'
 import type { RoadPoint } from '../graph/snap.js'
 import { isBackward } from '../graph/topology.js'
-import { entryMs } from '../graph/turn-costs.js'
+import { turnMs } from '../graph/turn-costs.js'
 import type { Control } from './dijkstra.js'
 import { findExactPath } from './exact-path.js'
 import type { LegSearch, NodePath } from './leg-search.js'
-import { arrivalAt, drivenFrom, drivenTo, type LinkPlace, type SnapEnds } from './link-ends.js'
+import { arrivalAt, drivenFrom, drivenTo, type LinkEnd, type LinkPlace, type SnapEnds } from './link-ends.js'
 import { type Profile, partMs } from './profile.js'
 
 /** A link as it is driven, or the part of it between two points. */
@@ -15,6 +15,8 @@ export interface Step {
   readonly from: RoadPoint | undefined
   /** undefined = the end of the link */
   readonly to: RoadPoint | undefined
+  /** price of the turn by which it is entered, milliseconds; 0 where a leg begins */
+  readonly turnMs: number
 }
 
 /** Path from one snapped point of a request to the next, link by link. */
@@ -74,7 +76,7 @@ export function directLeg(profile: Profile, from: SnapEnds, to: SnapEnds): Leg |
       if (low.offsetMm > high.offsetMm) continue
       const costMs = partMs(profile, link, low.offsetMm, high.offsetMm)
       if (costMs < 0 || (best !== undefined && costMs >= best.costMs)) continue
-      const steps = stepsWithLength(graph, [{ link, from: start, to: goal }])
+      const steps = stepsWithLength(graph, [{ link, from: start, to: goal, turnMs: 0 }])
       best = { costMs, steps, arrival: steps.length === 0 ? undefined : { link, point: goal, arc } }
     }
   }
@@ -97,14 +99,26 @@ function legOf(graph: Graph, from: SnapEnds, to: SnapEnds, path: NodePath): Leg 
   const source = from.sources[path.source]!
   const target = to.targets[path.target]!
   const { arcLink, segmentLengthMm } = graph
-  const steps: Step[] = stepsWithLength(graph, [{ link: source.link, from: source.point, to: undefined }])
+  const steps: Step[] = stepsWithLength(graph, [firstStep(source)])
   for (const arc of path.arcs) {
     const link = arcLink[arc]!
-    if (segmentLengthMm[link >>> 1]! > 0) steps.push({ link, from: undefined, to: undefined })
+    // the price of entering a link of length 0 is 0
+    if (segmentLengthMm[link >>> 1]! > 0)
+      steps.push({ link, from: undefined, to: undefined, turnMs: turnMs(graph, arc) })
   }
-  steps.push(...stepsWithLength(graph, [{ link: target.link, from: undefined, to: target.point }]))
+  steps.push(...stepsWithLength(graph, [lastStep(graph, target)]))
   const arrival = arrivalAt(graph, source, path.arcs.at(-1), target)
   return { costMs: path.costMs, steps, arrival }
+}
+
+/** Returns the step by which a leg leaves a source. */
+export function firstStep({ link, point }: LinkEnd): Step {
+  return { link, from: point, to: undefined, turnMs: 0 }
+}
+
+/** Returns the step by which a leg ends. */
+export function lastStep(graph: Graph, { link, point, arc }: LinkEnd): Step {
+  return { link, from: undefined, to: point, turnMs: turnMs(graph, arc) }
 }
 
 /** Returns the steps that are longer than 0 mm. */
@@ -124,9 +138,4 @@ export function stepRange(graph: Pick<Graph, 'segmentLengthMm'>, step: Step): [f
   return isBackward(step.link)
     ? [to?.offsetMm ?? 0, from?.offsetMm ?? lengthMm]
     : [from?.offsetMm ?? 0, to?.offsetMm ?? lengthMm]
-}
-
-/** Returns the price of the turn by which a step is entered, milliseconds. A leg that begins there pays none. */
-export function turnMs(graph: Graph, { link, from }: Step): number {
-  return from === undefined ? entryMs(graph, link) : 0
 }

@@ -2,7 +2,7 @@ import { endPoint } from '../graph/geometry.js'
 import { ENDS_ONLY, type Graph, NO_ARC } from '../graph/graph.js'
 import type { RoadPoint, Snap } from '../graph/snap.js'
 import { arcTail, isBackward } from '../graph/topology.js'
-import { entryMs } from '../graph/turn-costs.js'
+import { turnMs } from '../graph/turn-costs.js'
 import type { End } from './dijkstra.js'
 import { type Profile, partMs } from './profile.js'
 
@@ -133,9 +133,9 @@ function addTargets(profile: Profile, link: number, point: RoadPoint, targets: L
   if (partialMs < 0) return
   // a leg that ends where the link begins does not enter it
   const isEntered = drivenTo(graph, { link, point }) !== NO_LINK
-  const costMs = isEntered ? partialMs + entryMs(graph, link) : partialMs
   for (let at = graph.linkFirstArc[link]!, end = graph.linkFirstArc[link + 1]!; at < end; at++) {
     const arc = graph.linkArcs[at]!
+    const costMs = isEntered ? partialMs + turnMs(graph, arc) : partialMs
     targets.push({ node: arcTail(graph, arc), costMs, link, point, arc })
   }
 }

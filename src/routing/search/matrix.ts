@@ -1,7 +1,7 @@
 import type { Snap } from '../graph/snap.js'
-import { entryMs } from '../graph/turn-costs.js'
+import { turnMs } from '../graph/turn-costs.js'
 import { hours, MS_PER_HOUR, measure } from './cost.js'
-import { directLeg, type Step, stepRange, turnMs } from './leg.js'
+import { directLeg, firstStep, lastStep, type Step, stepRange } from './leg.js'
 import type { PathRow } from './leg-search.js'
 import { endsOf, type SnapEnds } from './link-ends.js'
 import { type Searcher, throwIfStopped } from './route.js'
@@ -47,7 +47,7 @@ export function* findMatrix(
   const timeH = (arc: number) => hours(lengthMm(arc), linkSpeed[arcLink[arc]!]!)
   const costH = (arc: number) => {
     const { weightedMm } = measure(profile.themes, arcLink[arc]! >>> 1, 0, lengthMm(arc))
-    return hours(weightedMm, linkSpeed[arcLink[arc]!]!) + entryMs(profile.graph, arcLink[arc]!) / MS_PER_HOUR
+    return hours(weightedMm, linkSpeed[arcLink[arc]!]!) + turnMs(profile.graph, arc) / MS_PER_HOUR
   }
   const goals = targets.map((snap) => endsOf(profile, snap))
   const rowOf = search.rows(
@@ -106,10 +106,7 @@ function pathSums(
   const source = from.sources[row.source[column]!]!
   const target = to.targets[row.target[column]!]!
   // the row's sums cover whole links only; its cost includes the parts at both ends
-  const ends = sumOf(profile, [
-    { link: source.link, from: source.point, to: undefined },
-    { link: target.link, from: undefined, to: target.point },
-  ])
+  const ends = sumOf(profile, [firstStep(source), lastStep(profile.graph, target)])
   const [lengthMm, timeH, costH] = row.sums.map((sum) => sum[column]!)
   return {
     costMs,
@@ -129,7 +126,8 @@ function sumOf({ graph, themes }: Searcher['profile'], steps: readonly Step[]): 
     timeH += hours(toMm - fromMm, graph.linkSpeed[step.link]!)
     const { weightedMm } = measure(themes, step.link >>> 1, fromMm, toMm)
     costH += hours(weightedMm, graph.linkSpeed[step.link]!)
-    if (toMm > fromMm) costH += turnMs(graph, step) / MS_PER_HOUR
+    // nothing of the link is driven: it is not entered
+    if (toMm > fromMm) costH += step.turnMs / MS_PER_HOUR
   }
   return { lengthMm, timeH, costH }
 }

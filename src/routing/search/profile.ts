@@ -1,5 +1,5 @@
 import type { Graph } from '../graph/graph.js'
-import { entryMs } from '../graph/turn-costs.js'
+import { highestTurnMs, turnMs } from '../graph/turn-costs.js'
 import { costMs, measure, meetsClosed } from './cost.js'
 import type { Weights } from './dijkstra.js'
 import type { Overlay, ThemeRisk } from './overlay.js'
@@ -78,17 +78,21 @@ export function freeWeights(graph: Graph): Weights {
 
 interface FreeFlow {
   readonly weights: Weights
-  /** cost of the most expensive link */
+  /** cost of driving the most expensive link */
   readonly highestMs: number
+  /** bound of the prices of turns */
+  readonly highestTurnMs: number
 }
 
 function freeFlow(graph: Graph): FreeFlow {
   let free = freeFlows.get(graph)
   if (free === undefined) {
     const highestMs = highestFreeMs(graph)
-    const weights = highestMs <= MAX_INT32 ? new Int32Array(graph.arcCount) : new Float64Array(graph.arcCount)
+    const turnsMs = highestTurnMs(graph)
+    const isInt32 = highestMs + turnsMs <= MAX_INT32
+    const weights = isInt32 ? new Int32Array(graph.arcCount) : new Float64Array(graph.arcCount)
     fillUniform(graph, weights, 1)
-    free = { weights, highestMs }
+    free = { weights, highestMs, highestTurnMs: turnsMs }
     freeFlows.set(graph, free)
   }
   return free
@@ -96,17 +100,14 @@ function freeFlow(graph: Graph): FreeFlow {
 
 const freeFlows = new WeakMap<Graph, FreeFlow>()
 
-/** Returns the cost of the most expensive arc without risk, which decides the kind of the arrays. */
+/** Returns the cost of driving the most expensive link without risk, which decides the kind of the arrays. */
 function highestFreeMs(graph: Graph): number {
   const { segmentLengthMm, linkSpeed } = graph
   let highestMs = 0
   for (let link = 0; link < linkSpeed.length; link++) {
     const speed = linkSpeed[link]!
     // a speed of 0 is a closed link, which has no arcs
-    if (speed > 0) {
-      const driveMs = costMs(segmentLengthMm[link >>> 1]!, speed)
-      highestMs = Math.max(highestMs, driveMs + entryMs(graph, link))
-    }
+    if (speed > 0) highestMs = Math.max(highestMs, costMs(segmentLengthMm[link >>> 1]!, speed))
   }
   return highestMs
 }
@@ -117,8 +118,9 @@ function highestFreeMs(graph: Graph): number {
  */
 function fits(graph: Graph, themes: readonly ThemeRisk[]): boolean {
   const largest = 1 + sum(themes.map((theme) => Math.max(...theme.sensitivity)))
-  // + 1 covers the rounding of the product
-  return freeFlow(graph).highestMs * largest + 1 <= MAX_INT32
+  // + 1 covers the rounding of the product; risk multiplies driving times, not the prices of turns
+  const free = freeFlow(graph)
+  return free.highestMs * largest + 1 + free.highestTurnMs <= MAX_INT32
 }
 
 /** Sets all weights with one factor: no cell, or `sensitivity[0]` alone. Rounds exactly as `costMs` does. */
@@ -127,7 +129,7 @@ function fillUniform(graph: Graph, weights: Weights, factor: number): void {
   for (let arc = 0; arc < arcCount; arc++) {
     const link = arcLink[arc]!
     const driveMs = Math.round((segmentLengthMm[link >>> 1]! * factor * 36) / linkSpeed[link]!)
-    weights[arc] = driveMs + entryMs(graph, link)
+    weights[arc] = driveMs + turnMs(graph, arc)
   }
 }
 
@@ -150,9 +152,12 @@ function weighListed(graph: Graph, themes: readonly ThemeRisk[], overlay: Overla
       const first = linkFirstArc[link]!
       const end = linkFirstArc[link + 1]!
       if (first === end) continue
-      // one cost for all arcs of the link: they differ in their turn states, not in the road
-      const weightMs = costMs(weightedMm, linkSpeed[link]!) + entryMs(graph, link)
-      for (let at = first; at < end; at++) weights[linkArcs[at]!] = weightMs
+      // one driving cost for all arcs of the link: they differ in their turns, not in the road
+      const driveMs = costMs(weightedMm, linkSpeed[link]!)
+      for (let at = first; at < end; at++) {
+        const arc = linkArcs[at]!
+        weights[arc] = driveMs + turnMs(graph, arc)
+      }
     }
   }
 }

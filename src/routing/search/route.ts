@@ -65,13 +65,13 @@ export function routeOf(profile: Profile, legs: readonly Leg[]): Route {
 
 /** Returns a step with its length, cost and risk under a profile. */
 export function measureStep(profile: Profile, step: Step): DrivenStep {
-  const { link, from, to } = step
+  const { link, from, to, turnMs } = step
   let fromMm = 0
   let toMm = profile.graph.segmentLengthMm[link >>> 1]!
   // most steps are whole links, which need no offsets
   if (from !== undefined || to !== undefined) [fromMm, toMm] = stepRange(profile.graph, step)
   const { lengthMm, weightedMm, levelMm, maxLevel } = measure(profile.themes, link >>> 1, fromMm, toMm)
-  return { link, from, to, lengthMm, weightedMm, levelMm, maxLevel }
+  return { link, from, to, turnMs, lengthMm, weightedMm, levelMm, maxLevel }
 }
 
 /**

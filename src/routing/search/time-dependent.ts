@@ -1,7 +1,8 @@
 import { isBannedUTurn } from '../graph/graph.js'
 import type { Snap } from '../graph/snap.js'
+import { turnMs } from '../graph/turn-costs.js'
 import type { Control } from './dijkstra.js'
-import { directLeg, type Step, stepsWithLength } from './leg.js'
+import { directLeg, firstStep, lastStep, type Step, stepsWithLength } from './leg.js'
 import {
   arrivalAt,
   drivenFrom,
@@ -140,17 +141,22 @@ function readSteps(
   arrival: Arrival,
 ): DrivenStep[] {
   const profileAt = (label: number) => timeline.profileOf(labels.slot[label]!)
-  const { link, point } = arrival.target
-  const steps = [measureStep(profileAt(arrival.label), { link, from: undefined, to: point })]
+  const steps = [measureStep(profileAt(arrival.label), lastStep(graph, arrival.target))]
   let label = arrival.label
   while (labels.parent[label]! >= 0) {
-    const step: Step = { link: graph.arcLink[labels.arc[label]!]!, from: undefined, to: undefined }
+    const arc = labels.arc[label]!
+    const step: Step = {
+      link: graph.arcLink[arc]!,
+      from: undefined,
+      to: undefined,
+      turnMs: turnMs(graph, arc),
+    }
     label = labels.parent[label]!
     steps.push(measureStep(profileAt(label), step))
   }
   const source = sources[~labels.arc[label]!]!
   // the first link is entered at the departure, whatever slot its end falls into
   const start = timeline.profileOf(slotAt(timeline, departMs))
-  steps.push(measureStep(start, { link: source.link, from: source.point, to: undefined }))
+  steps.push(measureStep(start, firstStep(source)))
   return steps.reverse()
 }

@@ -3,7 +3,7 @@ import { type Graph, isBannedUTurn } from '../graph/graph.js'
 import type { Snap } from '../graph/snap.js'
 import { costMs } from './cost.js'
 import { type Control, type End, mustStop } from './dijkstra.js'
-import { type Step, stepRange, turnMs } from './leg.js'
+import { firstStep, type Step, stepRange } from './leg.js'
 import type { Potential } from './leg-search.js'
 import { drivenFrom, drivenTo, endsOf, type LinkEnd, NO_LINK } from './link-ends.js'
 import { createProfile, freeWeights, type Profile } from './profile.js'
@@ -152,7 +152,7 @@ function offerSources(
   restOf: Potential,
 ): void {
   sources.forEach((source, i) => {
-    const clock = departMs + drivingMs(graph, [{ link: source.link, from: source.point, to: undefined }])
+    const clock = departMs + drivingMs(graph, [firstStep(source)])
     const restMs = restOf(source.node)
     if (restMs === Number.POSITIVE_INFINITY) return
     const place = isByLink ? graph.arcCount + i : source.node
@@ -172,6 +172,6 @@ export function slotAt({ slotStartMs }: Timeline, clockMs: number): number {
 export function drivingMs(graph: Graph, steps: readonly Step[]): number {
   return steps.reduce((sum, step) => {
     const [fromMm, toMm] = stepRange(graph, step)
-    return sum + costMs(toMm - fromMm, graph.linkSpeed[step.link]!) + turnMs(graph, step)
+    return sum + costMs(toMm - fromMm, graph.linkSpeed[step.link]!) + step.turnMs
   }, 0)
 }

@@ -24,6 +24,7 @@ t.test(
       'length',
       'time',
       'total_cost',
+      'turn_cost',
       'max_risk',
       'avr_risk',
       'start_node',

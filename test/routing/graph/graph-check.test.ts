@@ -51,6 +51,28 @@ t.test('checkGraph: limits are whole entries of links that exist, ascending', as
   refuses(of(last + 1), `limits[0] is ${last + 1}, expected links`)
 })
 
+t.test('checkGraph: prices of turns ascend from 0, and every arc has one of them', async (t) => {
+  const graph = sound()
+  const arcTurn = new Uint8Array(graph.arcCount)
+  checkGraph({ ...graph, turnPrices: Uint32Array.of(0, 500, 3_600_000), arcTurn: arcTurn.fill(2) })
+  const refuses = (turnPrices: Uint32Array | undefined, turns: Uint8Array | undefined, message: string) => {
+    const error = throwsWith(t, () => checkGraph({ ...graph, turnPrices, arcTurn: turns }), 'BAD_MAP_FILE')
+    t.match(error.message, message)
+  }
+  refuses(Uint32Array.of(0), undefined, 'one of the sections turnPrices and arcTurn, expected both or none')
+  refuses(undefined, arcTurn, 'one of the sections')
+  refuses(Uint32Array.of(), arcTurn, 'turnPrices has 0 prices from undefined on, expected 1 to 256 from 0 on')
+  refuses(Uint32Array.of(5), arcTurn, 'turnPrices has 1 prices from 5 on')
+  refuses(
+    new Uint32Array(257).map((_, i) => i),
+    arcTurn,
+    'turnPrices has 257 prices',
+  )
+  refuses(Uint32Array.of(0, 7, 7), arcTurn, 'turnPrices[2] is 7, expected ascending prices')
+  refuses(Uint32Array.of(0, 3_600_001), arcTurn, 'turnPrices[1] is 3600001, expected ascending prices up to')
+  refuses(Uint32Array.of(0, 7), arcTurn.fill(0).with(9, 2), 'arcTurn[9] is 2, expected less than 2')
+})
+
 t.test('checkGraph: leaves of the index are segments, branches point to their children', async (t) => {
   const refuses = (node: number, index: number, message: string) => {
     const graph = sound()

@@ -119,6 +119,15 @@ t.test('readGraph: returns the written graph, as views of the buffer', async (t)
   )
 })
 
+t.test('readGraph: prices of turns are read where the file has them', async (t) => {
+  const { graph } = await sample()
+  t.equal(graph.turnPrices, undefined)
+  const arcTurn = Uint8Array.from(graph.arcLink, (link) => link % 2)
+  const priced = { ...graph, turnPrices: Uint32Array.of(0, 2000), arcTurn }
+  const read = readGraph(shared(writeGraph(priced)), zlibCrc32)
+  t.same([read.turnPrices, read.arcTurn], [priced.turnPrices, arcTurn])
+})
+
 t.test('readGraph: wrong magic, newer version, short, damaged: each has its own message', async (t) => {
   const { bytes, view, seal } = await sample()
   refuses(t, shared(new Uint8Array(0)), 'short', /cut short: found 0 bytes, expected a header of 48 bytes/)

@@ -84,12 +84,10 @@ function checkSteps(graph: Graph, world: World, leg: Leg, start: Spot, goal: Spo
       ? { link: step.link, fromMm: low, toMm: high }
       : { link: step.link, fromMm: high, toMm: low }
   })
-  const sumMs = drives.reduce(
-    (sum, drive, i) =>
-      sum + driveCost(world, drive) + (leg.steps[i]!.from === undefined ? enterCost(world, drive.link) : 0),
-    0,
-  )
+  const sumMs = drives.reduce((sum, drive, i) => sum + driveCost(world, drive) + leg.steps[i]!.turnMs, 0)
   if (sumMs !== leg.costMs) throw new Error(`steps cost ${sumMs} ms, the leg says ${leg.costMs}`)
+  for (const { link, from, turnMs } of leg.steps)
+    if (from !== undefined && turnMs !== 0) throw new Error(`${turnMs} ms for entering ${link} on its way`)
   // parts of length 0 are left out, so a chain may miss its zero links: only chains without such roads are
   // checked
   if (world.lengthMm.includes(0)) return
@@ -97,6 +95,11 @@ function checkSteps(graph: Graph, world: World, leg: Leg, start: Spot, goal: Spo
   if (isAtEnd(start) || isAtEnd(goal)) return
   const fault = faultOf(world, drives)
   if (fault !== null) throw new Error(fault)
+  for (const [i, { link }] of drives.entries()) {
+    const expectedMs = i === 0 ? 0 : enterCost(world, drives[i - 1]!.link, link)
+    const { turnMs } = leg.steps[i]!
+    if (turnMs !== expectedMs) throw new Error(`turn ${i} costs ${turnMs} ms, expected ${expectedMs}`)
+  }
   const [first, last] = [drives[0], drives.at(-1)]
   if (first === undefined || last === undefined) {
     if (start.segment !== goal.segment || start.offsetMm !== goal.offsetMm) throw new Error('no steps')

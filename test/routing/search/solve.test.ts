@@ -33,6 +33,7 @@ t.test('solveRoute: a route along two streets, link by link, cut at its ends', a
     'length',
     'time',
     'total_cost',
+    'turn_cost',
     'max_risk',
     'avr_risk',
     'start_node',
