@@ -136,8 +136,10 @@ export interface MapMethods {
       length: number
       /** driving time, hours */
       time: number
-      /** weighted hours: Σ length / speed · (1 + Σ sensitivity), and 27.5 s for each U-turn at a dead end */
+      /** weighted hours: Σ length / speed · (1 + Σ sensitivity), and turn_cost */
       total_cost: number
+      /** prices of turns, hours: U-turns at dead ends, and turn costs of the map */
+      turn_cost: number
       max_risk: number
       /** average level, weighted by length */
       avr_risk: number
@@ -163,8 +165,10 @@ export interface MapMethods {
         length: number
         /** driving time, hours */
         time: number
-        /** weighted hours: Σ length / speed · (1 + Σ sensitivity), and 27.5 s for each U-turn at a dead end */
+        /** weighted hours: Σ length / speed · (1 + Σ sensitivity), and turn_cost */
         total_cost: number
+        /** prices of turns, hours: U-turns at dead ends, and turn costs of the map */
+        turn_cost: number
         max_risk: number
         /** average level, weighted by length */
         avr_risk: number
