@@ -24,12 +24,10 @@ const common = {
 
 mkdirSync('dist', { recursive: true })
 mkdirSync('build', { recursive: true })
-const { metafile } = await build({
-  ...common,
+const metafile = await bundle('dist/fieldgate.cjs', {
   plugins: [slimPackages({ mustMatch: true })],
   entryPoints: ['src/main.ts'],
   banner: { js: `#!/usr/bin/env -S node ${NODE_FLAGS.join(' ')}` },
-  outfile: 'dist/fieldgate.cjs',
   metafile: true,
 })
 writeFileSync('build/bundle.json', JSON.stringify(metafile)) // read by `npm run bench -- footprint`
@@ -39,11 +37,9 @@ for (const [role, run] of [
   ['job', 'runJobWorker'],
   ['backup', 'runBackupWorker'],
 ])
-  await build({
-    ...common,
+  await bundle(`dist/${role}-worker.cjs`, {
     plugins: [slimPackages({ mustMatch: false })],
     stdin: workerSource(role, run),
-    outfile: `dist/${role}-worker.cjs`,
   })
 
 const addon = path.join('dist', 'better_sqlite3.node')
@@ -51,6 +47,14 @@ const fresh = `${addon}.${process.pid}`
 copyFileSync(path.join(addonRoot, 'prebuilds', `linux-${process.arch}.node`), fresh)
 renameSync(fresh, addon) // a running gateway has the old file mapped; writing into it would end it with SIGBUS
 await buildConsole()
+
+/** Writes a bundle under another name and renames it: a program that starts meanwhile reads a whole file. */
+async function bundle(file, options) {
+  const fresh = `${file}.${process.pid}`
+  const { metafile } = await build({ ...common, ...options, outfile: fresh })
+  renameSync(fresh, file)
+  return metafile
+}
 
 /** Source of a thread's bundle, which holds only what the thread needs. */
 function workerSource(role, run) {
