@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import path from 'node:path'
 import { build } from 'esbuild'
 
@@ -19,4 +20,10 @@ export async function buildChild(name) {
     logLevel: 'warning',
   })
   return outfile
+}
+
+/** Returns what benches in plain JavaScript need of the program: the exports of `routing-lib.ts`. */
+export async function openLib() {
+  const file = await buildChild('routing-lib')
+  return createRequire(file)(file)
 }

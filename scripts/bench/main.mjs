@@ -12,6 +12,7 @@ const BENCHES = [
   'routing-exact',
   'routing-turns',
   'routing-load',
+  'routing-valhalla',
   'cch',
   'tiles',
   'footprint',

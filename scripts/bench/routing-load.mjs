@@ -3,11 +3,10 @@
 import { execFileSync, fork } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import http from 'node:http'
-import { createRequire } from 'node:module'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { buildChild } from './build-child.mjs'
+import { openLib } from './build-child.mjs'
 import { isThere, PORTO } from './extracts.mjs'
 import { startGateway } from './gateway.mjs'
 import { post, spread } from './load.mjs'
@@ -43,11 +42,6 @@ export async function run() {
     probe.disconnect()
     await gateway.stop()
   }
-}
-
-async function openLib() {
-  const outfile = await buildChild('routing-lib')
-  return createRequire(outfile)(outfile)
 }
 
 function buildMap() {

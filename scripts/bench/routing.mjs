@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
-import { buildChild, childPath } from './build-child.mjs'
+import { buildChild, childPath, openLib } from './build-child.mjs'
 import { isThere, MONACO, makeMosaic, PORTO } from './extracts.mjs'
 import { spread } from './load.mjs'
 import { option } from './options.mjs'
@@ -62,7 +62,7 @@ async function measure(name, extract, defaults) {
   console.log(
     `RSS added by the roads and 1000 searches on layer 1, a process each: ours ${ours.mb.toFixed(1)} MB, ngraph.path ${theirs.mb.toFixed(1)} MB, that is ${((ours.mb / theirs.mb) * 100).toFixed(1)} %`,
   )
-  await runValhalla(name, extract, pairs)
+  await runValhalla(await openLib(), name, extract, pairs)
 }
 
 function withOptions(defaults) {
