@@ -8,6 +8,7 @@ const DATA = path.resolve('../shared/data/osm')
 
 export const PORTO = path.join(DATA, 'porto_portugal.osm.pbf')
 export const PORTO_ALEGRE = path.join(DATA, 'porto-alegre-poa.osm.pbf')
+export const COLUMBUS = path.join(DATA, 'columbus.osm.pbf')
 /** The smallest real place: what a process is warmed up on before its memory is taken. */
 export const MONACO = path.join(DATA, 'monaco-2020.osm.pbf')
 

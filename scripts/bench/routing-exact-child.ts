@@ -1,4 +1,6 @@
-// One process: random profiles on a real map, each query compared with layer 1 and summed again on the input graph.
+// One process: random mixes of risk, closed areas, vehicles and times on a real map. Each query is compared with an
+// independent search on links, and summed again on the input graph.
+import path from 'node:path'
 import { crc32 } from 'node:zlib'
 import { buildMap } from '../../src/mapbuild/build-map.js'
 import { writeGraphShared } from '../../src/mapbuild/graph/write-graph.js'
@@ -6,119 +8,222 @@ import { buildOverlay } from '../../src/risk/build-overlay.js'
 import { addCell, createCellSet } from '../../src/risk/cell-set.js'
 import { snapPoints } from '../../src/route-engine/locate.js'
 import { chooseKind, finish, startCustomisation, startUpdate } from '../../src/routing/cch/customise.js'
+import type { Hierarchy } from '../../src/routing/cch/hierarchy.js'
 import { mapHierarchy } from '../../src/routing/cch/map-hierarchy.js'
 import type { Metric } from '../../src/routing/cch/metric.js'
-import { createPrepared } from '../../src/routing/cch/prepared.js'
+import { createPrepared, type Prepared, prepareNow } from '../../src/routing/cch/prepared.js'
 import { createHierarchySearch } from '../../src/routing/cch/search.js'
 import type { Graph } from '../../src/routing/graph/graph.js'
 import { readGraph } from '../../src/routing/graph/graph-file.js'
+import { closedToVehicle, type Vehicle } from '../../src/routing/graph/limits.js'
+import type { Snap } from '../../src/routing/graph/snap.js'
 import { directLeg, findLeg, type Leg, stepRange } from '../../src/routing/search/leg.js'
-import { endsOf } from '../../src/routing/search/link-ends.js'
+import type { LegSearch } from '../../src/routing/search/leg-search.js'
+import { endsOf, type SnapEnds } from '../../src/routing/search/link-ends.js'
 import type { ThemeRisk } from '../../src/routing/search/overlay.js'
 import { createProfile, freeWeights, type Profile, partMs } from '../../src/routing/search/profile.js'
+import { runToEnd } from '../../src/routing/search/sliced-task.js'
+import { findTimedRoute } from '../../src/routing/search/time-dependent.js'
+import type { Timeline } from '../../src/routing/search/timed-search.js'
 import { linkDijkstra } from '../../test/support/link-dijkstra.js'
+import { arcPrices, type Mix } from './exact-prices.js'
 import { endless } from './routing-oracle.js'
 import { circle, createRandom, randomPoint } from './routing-world.js'
+import { type Slots, timedCost } from './timed-oracle.js'
 
-const [extract = '', profileCount = '40', queryCount = '500'] = process.argv.slice(2)
+const [extract = '', profileCount = '40', queryCount = '500', timedCount = '25', seed = '2026'] =
+  process.argv.slice(2)
 const CLOSED_EVERY = 5
+const SLOTS = 4
+/** Wrong answers of which the places are printed. */
+const MAX_TOLD = 5
 
 interface Tally {
   equal: number
   none: number
   wrong: number
+  timed: number
   badSums: number
+  badWeights: number
   repairs: number
   badRepairs: number
   widened: number
+  vehicles: number
+}
+
+/** A map with what its searches share. */
+interface Bench {
+  readonly graph: Graph
+  readonly hierarchy: Hierarchy
+  readonly free: Prepared
+  readonly random: () => number
+  readonly tally: Tally
 }
 
 async function main(): Promise<void> {
   const [first, second] = [await buildBytes(), await buildBytes()]
   const isSame = Buffer.from(first).equals(Buffer.from(second))
   console.log(
-    `two builds of the same extract: ${first.byteLength} bytes, ${isSame ? 'identical' : 'DIFFERENT'}`,
+    `${path.basename(extract)}: two builds of the extract: ${first.byteLength} bytes, ${isSame ? 'identical' : 'DIFFERENT'}`,
   )
   const graph = readGraph(first, crc32)
-  const random = createRandom(2026)
-  const tally: Tally = { equal: 0, none: 0, wrong: 0, badSums: 0, repairs: 0, badRepairs: 0, widened: 0 }
-  for (let i = 0; i < Number(profileCount); i++)
-    compareProfile(graph, randomProfile(graph, random, i), random, tally)
-  const { equal, none, wrong, badSums, repairs, badRepairs, widened } = tally
+  const hierarchy = mapHierarchy(graph)!
+  const tally = { equal: 0, none: 0, wrong: 0, timed: 0, badSums: 0, badWeights: 0 }
+  const bench: Bench = {
+    graph,
+    hierarchy,
+    free: prepareNow({ roads: graph, hierarchy, weights: freeWeights(graph) }, 'int32'),
+    random: createRandom(Number(seed)),
+    tally: { ...tally, repairs: 0, badRepairs: 0, widened: 0, vehicles: 0 },
+  }
+  for (let i = 0; i < Number(profileCount); i++) compareProfile(bench, i)
+  print(bench.tally)
+  const { wrong, badSums, badWeights, badRepairs } = bench.tally
+  if (!isSame || wrong + badSums + badWeights + badRepairs > 0) process.exitCode = 1
+}
+
+function print(tally: Tally): void {
+  const { equal, none, wrong, timed, badSums, badWeights, repairs, badRepairs, widened, vehicles } = tally
   console.log(
-    `${profileCount} random profiles, ${equal + none + wrong} random queries: ${equal} equal to layer 1, ${none} without a way in both, ${wrong} WRONG; ${badSums} paths of another cost when summed again on the input graph`,
+    `  ${profileCount} random profiles, ${vehicles} of them of a vehicle; ${equal + none + wrong} random queries, ${timed} of them over time: ${equal} equal to the search on links, ${none} without a way in both, ${wrong} WRONG; ${badSums} paths of another cost when summed again on the input graph; ${badWeights} weights of arcs WRONG`,
   )
   console.log(
-    `${repairs} of the profiles could be customised from free flow: ${badRepairs} differ in any bit from a full customisation; ${widened} needed float64 after all`,
+    `  ${repairs} of the profiles could be customised from free flow: ${badRepairs} differ in any bit from a full customisation; ${widened} needed float64 after all`,
   )
-  if (!isSame || wrong + badSums + badRepairs > 0) process.exitCode = 1
 }
 
 async function buildBytes(): Promise<SharedArrayBuffer> {
-  const parts = await buildMap({
-    input: extract,
-    profile: 'car',
-    country: null,
-    name: 'porto',
-    builtBy: 'bench',
-  })
+  const parts = await buildMap({ input: extract, profile: 'car', country: null, name: 'x', builtBy: 'bench' })
   return writeGraphShared(parts)
 }
 
-/** One to three themes of squares or discs of random size, number, levels and sensitivities; some with closed areas. */
-function randomProfile(graph: Graph, random: () => number, i: number): Profile {
-  const themes = Array.from({ length: 1 + Math.floor(random() * 3) }, (): ThemeRisk => {
-    const isScattered = random() < 0.4
-    const count = isScattered ? 100 + Math.floor(random() * 3000) : 1 + Math.floor(random() * 20)
-    const cells = createCellSet()
-    for (let cell = 0; cell < count; cell++) {
-      const radiusM = isScattered ? 20 + random() * 60 : 100 + random() * 2000
-      addCell(cells, circle(graph, random, radiusM, isScattered ? 4 : 32), Math.floor(random() * 11))
-    }
-    const top = 10 ** (random() * 4.5 - 0.5)
-    const sensitivity = Array.from({ length: 11 }, (_, level) => (level / 10) ** 2 * top)
-    return { overlay: buildOverlay(graph, cells), sensitivity }
-  })
-  if (i % CLOSED_EVERY !== 0) return createProfile(graph, themes)
-  const closed = createCellSet()
-  for (let cell = 0; cell < 50; cell++) addCell(closed, circle(graph, random, 30 + random() * 300, 24), 10)
-  return createProfile(graph, themes, buildOverlay(graph, closed))
+/**
+ * Up to three themes of squares or discs of random size, number, levels and sensitivities; some with closed areas,
+ * half of them for a vehicle.
+ */
+function randomMix({ graph, random }: Bench, i: number): Mix {
+  const themes = Array.from({ length: Math.floor(random() * 4) }, () => randomTheme(graph, random))
+  const vehicle = random() < 0.5 ? randomVehicle(random) : undefined
+  if (i % CLOSED_EVERY !== 0) return { themes, vehicle }
+  const cells = createCellSet()
+  // as dense on a town as on a city
+  const count = Math.ceil(graph.nodeCount / 1200)
+  for (let cell = 0; cell < count; cell++) addCell(cells, circle(graph, random, 30 + random() * 300, 24), 10)
+  return { themes, vehicle, closed: buildOverlay(graph, cells) }
 }
 
-function compareProfile(graph: Graph, profile: Profile, random: () => number, tally: Tally): void {
-  const hierarchy = mapHierarchy(graph)!
+function randomTheme(graph: Graph, random: () => number): ThemeRisk {
+  const isScattered = random() < 0.4
+  const count = isScattered ? 100 + Math.floor(random() * 3000) : 1 + Math.floor(random() * 20)
+  const cells = createCellSet()
+  for (let cell = 0; cell < count; cell++) {
+    const radiusM = isScattered ? 20 + random() * 60 : 100 + random() * 2000
+    addCell(cells, circle(graph, random, radiusM, isScattered ? 4 : 32), Math.floor(random() * 11))
+  }
+  const top = 10 ** (random() * 4.5 - 0.5)
+  const sensitivity = Array.from({ length: 11 }, (_, level) => (level / 10) ** 2 * top)
+  return { overlay: buildOverlay(graph, cells), sensitivity }
+}
+
+/** Whole centimetres and kilograms, some exactly as large as limits are. */
+function randomVehicle(random: () => number): Vehicle {
+  const some = (from: number, to: number, steps: number) =>
+    random() < 0.6 ? Math.round((from + random() * (to - from)) * steps) / steps : undefined
+  return {
+    heightM: some(1.5, 5, random() < 0.5 ? 2 : 100),
+    widthM: some(1.5, 3.5, 10),
+    lengthM: some(4, 20, 1),
+    weightT: some(1, 42, random() < 0.5 ? 2 : 1000),
+    axleLoadT: some(1, 12, 2),
+    isHazmat: random() < 0.5,
+  }
+}
+
+function profileOf(graph: Graph, { themes, closed, vehicle }: Mix): Profile {
+  const links = vehicle === undefined ? [] : closedToVehicle(graph.limits!, vehicle)
+  return createProfile(graph, themes, closed, links.length === 0 ? undefined : new Set(links))
+}
+
+function compareProfile(bench: Bench, i: number): void {
+  const { graph, hierarchy, free, tally } = bench
+  const mix = randomMix(bench, i)
+  if (mix.vehicle !== undefined) tally.vehicles++
+  const profile = profileOf(graph, mix)
+  const prices = arcPrices(graph, mix)
+  tally.badWeights += prices.filter((price, arc) => price !== profile.weights[arc]).length
   const { weights } = profile
   const kind = chooseKind(weights, profile.themes)
   const metric = finish(startCustomisation(hierarchy, weights, kind))
-  const free = freeWeights(graph)
-  const base = { metric: finish(startCustomisation(hierarchy, free, 'int32')), weights: free }
-  const repair = startUpdate(graph, hierarchy, weights, kind, base)
+  const repair = startUpdate(graph, hierarchy, weights, kind, free)
   if (repair !== undefined) {
     tally.repairs++
     if (!areEqual(finish(repair), metric)) tally.badRepairs++
   }
-  const search = createHierarchySearch(
-    createPrepared({ roads: graph, hierarchy, weights, metric }, () => tally.widened++),
-  )
-  for (let query = 0; query < Number(queryCount); query++) {
-    const points = [0, 1].map((role) => {
-      const [lng, lat] = randomPoint(graph, random).lonlat
-      return { role: `${role}`, lng, lat }
-    })
-    const [from, to] = snapPoints({ name: 'porto', graph }, points, 5000).map((place) =>
-      endsOf(profile, place),
-    )
-    const found = findLeg(profile, search, from!, to!, endless())
-    const searchedMs = linkDijkstra(graph, (arc) => weights[arc]!, from!.sources, to!.targets)
-    const expectedMs = Math.min(
-      searchedMs,
-      directLeg(profile, from!, to!)?.costMs ?? Number.POSITIVE_INFINITY,
-    )
-    if ((found?.costMs ?? Number.POSITIVE_INFINITY) !== expectedMs) tally.wrong++
-    else if (found === undefined) tally.none++
-    else tally.equal++
-    if (found !== undefined && sumOf(profile, found) !== found.costMs) tally.badSums++
+  const prepared = createPrepared({ roads: graph, hierarchy, weights, metric }, () => tally.widened++)
+  const search = createHierarchySearch(prepared)
+  for (let query = 0; query < Number(queryCount) - Number(timedCount); query++)
+    compareLeg(bench, profile, prices, search)
+  compareOverTime(bench, mix)
+}
+
+function compareLeg(bench: Bench, profile: Profile, prices: Float64Array, search: LegSearch): void {
+  const { graph, tally } = bench
+  const places = randomPlaces(bench)
+  const [from, to] = places.map((place) => endsOf(profile, place)) as [SnapEnds, SnapEnds]
+  const found = findLeg(profile, search, from, to, endless())
+  const searchedMs = linkDijkstra(graph, (arc) => prices[arc]!, from.sources, to.targets)
+  const directMs = directLeg(profile, from, to)?.costMs ?? Number.POSITIVE_INFINITY
+  note(tally, places, found?.costMs, Math.min(searchedMs, directMs))
+  if (found !== undefined && sumOf(profile, found) !== found.costMs) tally.badSums++
+}
+
+/** Departures into a risk that changes some minutes later, three times. */
+function compareOverTime(bench: Bench, first: Mix): void {
+  const { graph, free, random, tally } = bench
+  const mixes = [
+    first,
+    ...Array.from({ length: SLOTS - 1 }, (_, i) => ({ ...randomMix(bench, i + 1), vehicle: first.vehicle })),
+  ]
+  const profiles = mixes.map((mix) => profileOf(graph, mix))
+  const startMs = [0]
+  while (startMs.length < SLOTS) startMs.push(startMs.at(-1)! + Math.floor(30_000 + random() * 600_000))
+  const weights = mixes.map((mix) => arcPrices(graph, mix))
+  const slots: Slots = { startMs, profiles, weights, driveMs: arcPrices(graph, { themes: [] }) }
+  const freeSearch = createHierarchySearch(free)
+  const timeline: Timeline = {
+    slotStartMs: startMs,
+    profileOf: (slot) => profiles[slot]!,
+    potentialTo: (targets) => freeSearch.potentialTo(targets),
   }
+  for (let query = 0; query < Number(timedCount); query++) {
+    const places = randomPlaces(bench)
+    const [from, to] = places as [Snap, Snap]
+    const route = runToEnd(findTimedRoute(timeline, places, endless()))
+    const direct = directLeg(profiles[0]!, endsOf(profiles[0]!, from), endsOf(profiles[0]!, to))
+    const expectedMs = timedCost(graph, slots, from, to, direct?.costMs ?? Number.POSITIVE_INFINITY)
+    note(tally, places, 'blockedLeg' in route ? undefined : route.costMs, expectedMs)
+    tally.timed++
+  }
+}
+
+function randomPlaces({ graph, random }: Bench): Snap[] {
+  const points = [0, 1].map((role) => {
+    const [lng, lat] = randomPoint(graph, random).lonlat
+    return { role: `${role}`, lng, lat }
+  })
+  return snapPoints({ name: 'x', graph }, points, 5000)
+}
+
+function note(tally: Tally, places: readonly Snap[], foundMs: number | undefined, expectedMs: number): void {
+  if ((foundMs ?? Number.POSITIVE_INFINITY) === expectedMs) {
+    if (foundMs === undefined) tally.none++
+    else tally.equal++
+    return
+  }
+  tally.wrong++
+  if (tally.wrong > MAX_TOLD) return
+  const told = places.map(({ lng, lat }) => `${lng.toFixed(7)},${lat.toFixed(7)}`).join(' to ')
+  console.log(`  WRONG: ${told}: found ${foundMs} ms, expected ${expectedMs}`)
 }
 
 function areEqual(a: Metric, b: Metric): boolean {

@@ -1,14 +1,29 @@
-// The hierarchy beside layer 1 on Porto, in numbers that take minutes: 20,000 random queries over 40 random
-// profiles. Options: --profiles=N (40), --queries=N (500 a profile).
+// The hierarchy, and departures over time, beside independent searches on four real places, in numbers that take
+// most of an hour: 20,000 random queries over 40 random mixes of risk, closed areas, vehicles and times.
+// Options: --profiles=N (40 in all), --queries=N (500 a profile), --timed=N (25 of them over time), --seed=N.
 import { spawnSync } from 'node:child_process'
 import { buildChild } from './build-child.mjs'
-import { isThere, PORTO } from './extracts.mjs'
+import { COLUMBUS, isThere, MONACO, PORTO, PORTO_ALEGRE } from './extracts.mjs'
 import { option } from './options.mjs'
 
+/** Share of the profiles: Porto is the largest, Porto Alegre has most limits and conditions. */
+const PLACES = [
+  { extract: PORTO, share: 0.4 },
+  { extract: PORTO_ALEGRE, share: 0.3 },
+  { extract: COLUMBUS, share: 0.2 },
+  { extract: MONACO, share: 0.1 },
+]
+
 export async function run() {
-  if (!isThere(PORTO)) return
   const child = await buildChild('routing-exact-child')
-  const counts = [option('profiles', 40), option('queries', 500)].map(String)
-  const { status } = spawnSync(process.execPath, [child, PORTO, ...counts], { stdio: 'inherit' })
-  if (status !== 0) throw new Error(`routing-exact ended with ${status}`)
+  const counts = [option('queries', 500), option('timed', 25)].map(String)
+  let failed = 0
+  for (const [i, { extract, share }] of PLACES.entries()) {
+    if (!isThere(extract)) continue
+    const profiles = String(Math.max(1, Math.round(option('profiles', 40) * share)))
+    const args = [child, extract, profiles, ...counts, String(option('seed', 2026) + i)]
+    const { status } = spawnSync(process.execPath, args, { stdio: 'inherit' })
+    if (status !== 0) failed++
+  }
+  if (failed > 0) throw new Error(`routing-exact: ${failed} of the places had faults`)
 }

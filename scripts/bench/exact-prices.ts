@@ -1,0 +1,93 @@
+// What each arc must cost, from the pieces of risk, the limits of roads and the prices of turns, with arithmetic of its own.
+import { type Graph, LINK_FLAG } from '../../src/routing/graph/graph.js'
+import type { Vehicle } from '../../src/routing/graph/limits.js'
+import type { Overlay, ThemeRisk } from '../../src/routing/search/overlay.js'
+
+/** What a profile is made of. */
+export interface Mix {
+  readonly themes: readonly ThemeRisk[]
+  readonly closed?: Overlay | undefined
+  readonly vehicle?: Vehicle | undefined
+}
+
+const LIMITS = ['heightM', 'widthM', 'lengthM', 'weightT', 'axleLoadT'] as const
+/** Units of a limit in one of a vehicle: centimetres in metres, kilograms in tonnes. */
+const UNITS = [100, 100, 100, 1000, 1000]
+const U_TURN_MS = 20_000 + 7500
+
+/** Returns the cost of every arc, milliseconds; negative = closed. */
+export function arcPrices(graph: Graph, mix: Mix): Float64Array {
+  const { arcCount, arcLink, segmentLengthMm, linkSpeed, linkFlags, turnPrices, arcTurn } = graph
+  const isClosed = closedLinks(graph, mix.vehicle)
+  const themes = mix.themes.map(({ overlay, sensitivity }) => ({ pieces: piecesOf(overlay), sensitivity }))
+  const closed = mix.closed && piecesOf(mix.closed)
+  const prices = new Float64Array(arcCount)
+  for (let arc = 0; arc < arcCount; arc++) {
+    const link = arcLink[arc]!
+    const segment = link >> 1
+    const isArea =
+      closed?.get(segment)?.some(({ fromMm, toMm, level }) => level > 0 && toMm > fromMm) === true
+    if (isArea || isClosed.has(link)) {
+      prices[arc] = -1
+      continue
+    }
+    const weightedMm = weigh(themes, segment, segmentLengthMm[segment]!)
+    const turnMs = (linkFlags[link]! & LINK_FLAG.AFTER_U_TURN) === 0 ? 0 : U_TURN_MS
+    const ownMs = turnPrices === undefined || arcTurn === undefined ? 0 : turnPrices[arcTurn[arc]!]!
+    prices[arc] = Math.round((weightedMm * 36) / linkSpeed[link]!) + turnMs + ownMs
+  }
+  return prices
+}
+
+interface Piece {
+  readonly fromMm: number
+  readonly toMm: number
+  readonly level: number
+}
+
+function piecesOf({ segments, firstPiece, pieceEndMm, pieceLevel }: Overlay): Map<number, Piece[]> {
+  const found = new Map<number, Piece[]>()
+  for (const [at, segment] of segments.entries()) {
+    const pieces: Piece[] = []
+    for (let piece = firstPiece[at]!; piece < firstPiece[at + 1]!; piece++)
+      pieces.push({ fromMm: pieces.at(-1)?.toMm ?? 0, toMm: pieceEndMm[piece]!, level: pieceLevel[piece]! })
+    found.set(segment, pieces)
+  }
+  return found
+}
+
+/** Cuts a segment wherever a piece of any theme ends. */
+function weigh(
+  themes: readonly { pieces: Map<number, Piece[]>; sensitivity: readonly number[] }[],
+  segment: number,
+  lengthMm: number,
+): number {
+  const ends = themes.flatMap(({ pieces }) => pieces.get(segment)?.map(({ toMm }) => toMm) ?? [])
+  const cuts = [...new Set([...ends, lengthMm])].sort((a, b) => a - b)
+  let sum = 0
+  let fromMm = 0
+  for (const toMm of cuts) {
+    let factor = 0
+    for (const { pieces, sensitivity } of themes) {
+      const piece = pieces.get(segment)?.find((one) => one.fromMm <= fromMm && fromMm < one.toMm)
+      factor += sensitivity[piece?.level ?? 0]!
+    }
+    sum += (toMm - fromMm) * (1 + factor)
+    fromMm = toMm
+  }
+  return sum
+}
+
+/** Reads `Graph.limits`: seven numbers an entry, its link first, hazardous goods last; 0 = no limit. */
+function closedLinks({ limits }: Graph, vehicle: Vehicle | undefined): Set<number> {
+  const closed = new Set<number>()
+  for (let at = 0; vehicle !== undefined && at < (limits?.length ?? 0); at += 7) {
+    const [link, ...values] = [...limits!.subarray(at, at + 7)] as [number, ...number[]]
+    const isTooLarge = LIMITS.some((name, i) => {
+      const size = vehicle[name]
+      return size !== undefined && values[i]! > 0 && size > values[i]! / UNITS[i]!
+    })
+    if (isTooLarge || (vehicle.isHazmat === true && values[5] === 1)) closed.add(link)
+  }
+  return closed
+}
