@@ -1,4 +1,5 @@
 import net from 'node:net'
+import type { Test } from 'tap'
 
 /** A connection as bytes, for what no HTTP client would do. */
 export interface RawSocket {
@@ -61,6 +62,15 @@ export async function openRaw(url: string): Promise<RawSocket> {
     pause: () => void socket.pause(),
     destroy: () => socket.destroy(),
   }
+}
+
+/**
+ * Goes on sending a text, each time after the reads of its turn of the event loop: after a long pause of the
+ * machine, a write to a connection that was cut would lose the answer that waits to be read.
+ */
+export function drip(t: Test, raw: RawSocket, text: string, everyMs: number): void {
+  const timer = setInterval(() => setImmediate(() => raw.send(text)), everyMs)
+  t.teardown(() => clearInterval(timer))
 }
 
 /** Head of a POST with JSON, ending before the body. */

@@ -1,13 +1,11 @@
 import type { Server, ServerResponse } from 'node:http'
+import type { Listeners } from './listeners.js'
 
 /** Time from the last answer to the cut of idle connections, ms: its bytes may still be on their way. */
 const LINGER_MS = 250
 
 /** The part of Node's servers, with TLS or without, that a drain needs. */
-type StoppableServer = Pick<
-  Server,
-  'listening' | 'close' | 'closeAllConnections' | 'closeIdleConnections'
-> & { once(event: 'close', listener: () => void): unknown }
+type StoppableServer = Pick<Server, 'closeAllConnections' | 'closeIdleConnections'>
 
 interface Drain {
   /** records a request, before it is answered */
@@ -22,7 +20,10 @@ interface Drain {
 }
 
 /** Counts the running requests of a server, so that it can be stopped without cutting one. */
-export function createDrain(server: StoppableServer): Drain {
+export function createDrain(
+  server: StoppableServer,
+  listeners: Pick<Listeners, 'listening' | 'close' | 'once'>,
+): Drain {
   /** unanswered requests */
   const open = new Set<ServerResponse>()
   /** those of them that came before the drain began */
@@ -41,17 +42,17 @@ export function createDrain(server: StoppableServer): Drain {
       })
     },
     stop(drainMs) {
-      if (!server.listening) return Promise.resolve()
+      if (!listeners.listening) return Promise.resolve()
       isDraining = true
       // a connection ends with the answer that it waits for
       for (const response of awaited) if (!response.headersSent) response.shouldKeepAlive = false
       return new Promise((resolve) => {
         let linger: NodeJS.Timeout | undefined
         const limit = setTimeout(() => {
-          server.close()
+          listeners.close()
           server.closeAllConnections()
         }, drainMs)
-        server.once('close', () => {
+        listeners.once('close', () => {
           clearTimeout(limit)
           clearTimeout(linger)
           onProgress = (): void => undefined
@@ -59,7 +60,7 @@ export function createDrain(server: StoppableServer): Drain {
         })
         onProgress = () => {
           if (awaited.size > 0) return
-          if (server.listening) server.close()
+          if (listeners.listening) listeners.close()
           server.closeIdleConnections()
           // the connections that are left have sent no request, or a part of one
           if (open.size === 0) linger ??= setTimeout(() => server.closeAllConnections(), LINGER_MS)

@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import type { Config } from '../../config/config.js'
@@ -8,6 +7,7 @@ import { AppError, messageOf } from '../../errors.js'
 import { networkOf, plainAddress } from './addresses.js'
 import { createDrain } from './drain.js'
 import { createLinger } from './linger.js'
+import { createListeners } from './listeners.js'
 import { plainRefusal } from './plain-refusal.js'
 import { createRequestTurns } from './request-turns.js'
 import { createSocketGuard } from './sockets.js'
@@ -57,7 +57,8 @@ export function createHttpServer(
     },
   })
   const server = openServer(limits, tls)
-  const drain = createDrain(server)
+  const listeners = createListeners(server, tls !== null)
+  const drain = createDrain(server, listeners)
   const linger = createLinger()
   const turns = createRequestTurns()
   const listener = guard.guard((request, response) => {
@@ -84,7 +85,7 @@ export function createHttpServer(
   server.on('clientError', answerClientError)
   guard.watch(server, tls !== null)
   return {
-    listen: (host, port) => listen(server, host, port),
+    listen: listeners.listen,
     connections: guard.connections,
     setTls(pair) {
       if ('setSecureContext' in server) server.setSecureContext(pair)
@@ -150,22 +151,4 @@ function clientFault(error: NodeJS.ErrnoException): AppError {
 function badHttp(error: unknown): AppError {
   const message = `The HTTP request cannot be read: ${messageOf(error)}`
   return new AppError('BAD_HTTP', {}, { cause: error, message })
-}
-
-/**
- * Connections that may wait to be accepted; Linux takes at most `net.core.somaxconn`, 4096. Beyond it a
- * caller's first packet is dropped, and repeated after 1 and 3 s: with Node's 511, a thousand connections at
- * once kept everybody waiting for seconds.
- */
-const BACKLOG = 4096
-
-function listen(server: NodeServer, host: string, port: number): Promise<{ host: string; port: number }> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ host, port, backlog: BACKLOG }, () => {
-      server.off('error', reject)
-      const address = server.address() as AddressInfo // of a TCP server; a string only for a pipe
-      resolve({ host: address.address, port: address.port })
-    })
-  })
 }

@@ -89,8 +89,8 @@ export function createSocketGuard(limits: SocketLimits): SocketGuard {
   return {
     connections: () => open.size,
     watch(server, isTls) {
-      server.maxConnections = limits.connections + SPARE_CONNECTIONS
       server.on('connection', (socket: Socket) => {
+        if (open.size >= limits.connections + SPARE_CONNECTIONS) return void socket.destroy()
         const peer = admit(socket)
         if (!isTls) return
         const far = farEnd(socket)

@@ -8,8 +8,11 @@ const HEALTH = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
 const ECHO = call('test.echo', { text: '' })
 const { 'content-type': _, ...PAIR } = HEADERS
 
+/** Opens connections that are accepted in this order: those that wait at the same time are in any. */
 async function openMany(port: number, count: number): Promise<RawSocket[]> {
-  return await Promise.all(Array.from({ length: count }, () => openRaw(`http://127.0.0.1:${port}`)))
+  const open: RawSocket[] = []
+  while (open.length < count) open.push(await openRaw(`http://127.0.0.1:${port}`))
+  return open
 }
 
 /** Signs a connection in, and leaves it idle. */

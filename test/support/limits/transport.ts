@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openRaw, postHead, type RawSocket } from '../raw-http.js'
+import { drip, openRaw, postHead, type RawSocket } from '../raw-http.js'
 import { type KeyPair, pairHeaders, post } from '../start-gateway.js'
 import {
   type Crossing,
@@ -91,8 +91,7 @@ export const TRANSPORT: Record<string, Crossing> = {
     async cross(t, { url }) {
       const raw = await openRaw(url)
       raw.send('GET /healthz HTTP/1.1\r\n')
-      const drip = setInterval(() => raw.send('X-A: b\r\n'), 50) // the clock runs however much comes
-      t.teardown(() => clearInterval(drip))
+      drip(t, raw, 'X-A: b\r\n', 50) // the clock runs however much comes
       t.match(await raw.closed(), /^HTTP\/1\.1 408 [\s\S]*headers took too long[\s\S]*BODY_TIMEOUT/)
       const mute = await openRaw(url)
       await mute.closed()
@@ -112,8 +111,7 @@ export const TRANSPORT: Record<string, Crossing> = {
       for (const path of [SESSION, LOADER]) {
         const raw = await openRaw(url)
         raw.send(postHead(path, pairHeaders(admin), 2000))
-        const drip = setInterval(() => raw.send(' '), 40) // never silent, never done
-        t.teardown(() => clearInterval(drip))
+        drip(t, raw, ' ', 40) // never silent, never done
         t.match(await raw.until(/\}$/), /^HTTP\/1\.1 408 [\s\S]*limits\.bodyMs[\s\S]*BODY_TIMEOUT/, path)
         await raw.closed() // though it goes on dripping
       }

@@ -41,7 +41,8 @@ export function createGroupCommit(db: Db, lock: WriteLock, nowMs = () => perform
     isTurnAsked = true
     void lock.run(async () => {
       isTurnAsked = false
-      await commitGroup(db, queue, nowMs)
+      const answers = await commitGroup(db, queue, nowMs)
+      void answerInTurns(answers) // without the lock: nobody waits for it
       if (queue.size() === 0) return
       await new Promise((resolve) => setImmediate(resolve)) // a commit blocks the event loop
       askTurn() // what came too late for this group
@@ -62,30 +63,43 @@ export function createGroupCommit(db: Db, lock: WriteLock, nowMs = () => perform
     })
 }
 
-/** Runs the writes of a queue in one transaction, also those that come while it runs. Never rejects. */
-async function commitGroup(db: Db, queue: OwnerQueue<Waiting>, nowMs: () => number): Promise<void> {
+/**
+ * Runs the writes of a queue in one transaction, also those that come while it runs. Never rejects.
+ *
+ * @returns answers to the callers
+ */
+async function commitGroup(db: Db, queue: OwnerQueue<Waiting>, nowMs: () => number): Promise<(() => void)[]> {
   const stored: Waiting[] = []
-  const refused: { write: Waiting; error: unknown }[] = []
+  const refused: (() => void)[] = []
   const endsAtMs = nowMs() + GROUP_MS
   const pause = createPause(undefined, SLICE_MS)
   try {
     await asyncTransaction(db, async () => {
       for (let write = queue.take(); write !== undefined; write = queue.take()) {
+        const { reject } = write
         const outcome = await runInSavepoint(db, write, stored)
-        if (outcome !== undefined) refused.push({ write, error: outcome.error })
+        if (outcome !== undefined) refused.push(() => reject(outcome.error))
         if (nowMs() > endsAtMs) return
         const turn = pause()
         if (turn !== undefined) await turn
       }
     })
-    for (const write of stored) write.resolve()
+    return [...stored.map((write) => () => write.resolve()), ...refused]
   } catch (error) {
-    for (const write of stored) write.reject(error)
     // the transaction did not begin
     if (stored.length + refused.length === 0)
-      for (let write = queue.take(); write !== undefined; write = queue.take()) write.reject(error)
+      for (let write = queue.take(); write !== undefined; write = queue.take()) stored.push(write)
+    return [...stored.map((write) => () => write.reject(error)), ...refused]
   }
-  for (const { write, error } of refused) write.reject(error)
+}
+
+/** Gives answers, in slices: those of a large group would block the event loop as long as its writes did. */
+async function answerInTurns(answers: readonly (() => void)[]): Promise<void> {
+  const pause = createPause(undefined, SLICE_MS)
+  for (const answer of answers) {
+    answer()
+    await pause() // also where no pause is due: what waits for the answer goes on
+  }
 }
 
 /**

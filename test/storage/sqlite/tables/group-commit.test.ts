@@ -114,6 +114,23 @@ t.test('group commit: other holders of the lock have their turn between groups',
   t.same(order, ['slow', 'other', 'slow'])
 })
 
+t.test('group commit: the event loop turns between the answers of a large group', async (t) => {
+  const { db } = openCounted(t)
+  const together = createGroupCommit(db, createWriteLock(), stopped)
+  let turns = 0
+  const turn = setInterval(() => turns++, 0)
+  t.teardown(() => clearInterval(turn))
+  const turnOf = await Promise.all(
+    Array.from({ length: 20 }, async (_, n) => {
+      await together('k', insert(db, n))
+      const endMs = performance.now() + 4 // as long as an answer of a busy board
+      while (performance.now() < endMs);
+      return turns
+    }),
+  )
+  t.ok(new Set(turnOf).size >= 5, `answered in ${new Set(turnOf).size} turns`)
+})
+
 t.test('group commit: owners have turns, whatever the number of their calls', async (t) => {
   const { db, commits } = openCounted(t)
   const clock = { ms: 0 }
