@@ -128,7 +128,7 @@ export function openWorld(dataDir: string): World {
     potentialTo: (map, targets) => engine.potentialTo(map, targets),
     async warm() {
       for (const map of maps.list()) {
-        const profile = profiles.profileAt(map, { map: map.name, themes: [], startUs: 0n }, 0n)
+        const profile = profiles.profileAt(map, { map: map.name, themes: [], startUs: 0n })
         await engine.prepare(profile.weights)
       }
     },

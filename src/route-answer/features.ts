@@ -53,7 +53,7 @@ export function featuresOf(graph: Graph, route: Route): RouteFeature[][] {
  * Sums up a route. `total_cost` is the documented sum over its pieces, Σ length / speed · (1 + Σ
  * sensitivity), and the prices of turns.
  */
-export function totalsOf(graph: Graph, route: Route): RouteTotals {
+export function totalsOf(route: Route): RouteTotals {
   let lengthMm = 0
   let timeH = 0
   let costH = 0
@@ -61,7 +61,7 @@ export function totalsOf(graph: Graph, route: Route): RouteTotals {
   let levelMm = 0
   let maxLevel = 0
   for (const step of route.legs.flat()) {
-    const speed = graph.linkSpeed[step.link]!
+    const { speed } = step
     lengthMm += step.lengthMm
     timeH += hours(step.lengthMm, speed)
     costH += hours(step.weightedMm, speed) + step.turnMs / MS_PER_HOUR
@@ -100,9 +100,8 @@ function featureOf(
   isWaypoint: boolean,
   names: Map<number, string>,
 ): RouteFeature {
-  const { link, from, to } = step
+  const { link, from, to, speed } = step
   const segment = segmentOf(link)
-  const speed = graph.linkSpeed[link]!
   return {
     type: 'Feature',
     geometry: {

@@ -73,7 +73,7 @@ export function legText(writer: LegWriter, graph: Graph, steps: Route['legs'][nu
   text.size = 0
   for (let i = 0; i < last; i++) {
     const step = steps[i]!
-    if (isCacheable(step)) writeCached(writer, graph, cache, step)
+    if (isCacheable(graph, step)) writeCached(writer, graph, cache, step)
     else {
       writeFeature(writer, graph, step, false)
       addTurnCost(text, step)
@@ -87,9 +87,12 @@ export function legText(writer: LegWriter, graph: Graph, steps: Route['legs'][nu
   return takeText(text)
 }
 
-/** Returns true for a whole link with a level of one digit: apart from that digit its text never changes. */
-function isCacheable({ from, to, maxLevel }: DrivenStep): boolean {
-  return from === undefined && to === undefined && maxLevel <= 9
+/**
+ * Returns true for a whole link at its usual speed with a level of one digit: apart from that digit its text
+ * never changes.
+ */
+function isCacheable({ linkSpeed }: Graph, { link, from, to, speed, maxLevel }: DrivenStep): boolean {
+  return from === undefined && to === undefined && maxLevel <= 9 && speed === linkSpeed[link]
 }
 
 /** Writes a feature that is not a waypoint: copies its text when the link is cached, and sets the level. */
@@ -127,9 +130,8 @@ function addTurnCost(text: ByteText, { turnMs }: DrivenStep): void {
  */
 function writeFeature(writer: LegWriter, graph: Graph, step: DrivenStep, isWaypoint: boolean): number {
   const { text, flat } = writer
-  const { link, lengthMm } = step
+  const { link, lengthMm, speed } = step
   const segment = segmentOf(link)
-  const speed = graph.linkSpeed[link]!
   const [nameFrom, nameEnd] = stringRange(graph, graph.segmentName[segment]!)
   readFlatLine(graph, segment, flat)
   reserveBytes(

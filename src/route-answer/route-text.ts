@@ -63,7 +63,7 @@ function* routeFields(
     if (steps.length > 0) legs.push(legText(writer, graph, steps))
   }
   yield
-  const totals = totalsOf(graph, route)
+  const totals = totalsOf(route)
   const [start, goal] = [points[0]!, points[points.length - 1]!]
   const fields: Fields = {}
   if (withKml) fields.kml = JSON.stringify(kmlOf(graph, route, totals, points))

@@ -3,12 +3,12 @@ import type { LegWriter } from '../route-answer/leg-text.js'
 import { routeText } from '../route-answer/route-text.js'
 import type { Snap } from '../routing/graph/snap.js'
 import type { Weights } from '../routing/search/dijkstra.js'
-import { freeWeights, type Profile } from '../routing/search/profile.js'
+import type { Profile } from '../routing/search/profile.js'
 import { runToEnd, type SlicedTask } from '../routing/search/sliced-task.js'
 import { type NoRoute, type RouteQuery, type Solution, solveRoute } from '../routing/search/solve.js'
 import type { Work } from '../worker/host.js'
 import { chooseMap, snapChoices } from './locate.js'
-import { closedOverlay } from './profiles.js'
+import { closedOverlay, stateOf } from './profiles.js'
 import type { RouteRequest } from './requests.js'
 import { runSliced } from './run-sliced.js'
 import { controlOf, inSnapshot, type SearchParts } from './search-parts.js'
@@ -38,7 +38,9 @@ export async function answerRoute(
 ): Promise<string> {
   const { config, maps, themes, profiles, engine } = parts
   const map = chooseMap(maps.list(), request.map, request.points)
-  const choices = snapChoices(map, request.points, config.routing.maxSnapM)
+  const { name } = map
+  const { graph } = stateOf(map, request, request.startUs)
+  const choices = snapChoices({ name, graph }, request.points, config.routing.maxSnapM)
   const closed = await closedOverlay(map.graph, request.avoid, work)
 
   function* answer({ profile, timeline }: Costs): SlicedTask<string> {
@@ -52,10 +54,10 @@ export async function answerRoute(
     return yield* routeText(solution, { graph: map.graph, points, snaps, withKml, routeKey, writer })
   }
 
-  const profileNow = () => profiles.profileAt(map, request, request.startUs, closed)
+  const profileNow = () => profiles.profileAt(map, request, closed)
   const read = <T>(work: () => T): T => inSnapshot(themes, request, work)
   if (request.isTimeDependent) {
-    await engine.prepare(freeWeights(map.graph), work) // free-flow costs guide the search
+    await engine.prepare(profiles.fastest(map, request).weights, work) // they guide the search
     const open = () => ({ profile: profileNow(), timeline: profiles.timeline(map, request, closed) })
     return await answerOverTime({ read, open, answer, work })
   }

@@ -7,6 +7,7 @@ import { createLegWriter } from '../route-answer/leg-text.js'
 import { mapInfo, snapInfo } from '../route-answer/map-info.js'
 import { matrixText } from '../route-answer/matrix-text.js'
 import { riskAnswer } from '../route-answer/risk-answer.js'
+import type { NamedGraph } from '../routing/graph/graph.js'
 import type { Snap } from '../routing/graph/snap.js'
 import { MS_PER_HOUR } from '../routing/search/cost.js'
 import { findIsochrones } from '../routing/search/isochrone.js'
@@ -16,7 +17,7 @@ import type { Work, WorkHandler } from '../worker/host.js'
 import { answerRoute } from './answer-route.js'
 import { chooseMap, snapChoices, snapPoint } from './locate.js'
 import type { LoadedMap } from './maps.js'
-import { closedOverlay } from './profiles.js'
+import { closedOverlay, stateOf } from './profiles.js'
 import type {
   CalcRiskRequest,
   IsochroneRequest,
@@ -63,7 +64,8 @@ async function answerMatrix(parts: SearchParts, request: MatrixRequest, work: Wo
   const map = chooseMap(maps.list(), request.map, [...request.sources, ...request.targets])
   const searcher = await openSearcher(parts, map, request, work)
   const { sources, targets } = request
-  const [first = [], ...others] = snapChoices(map, [...sources, ...targets], maxSnapM)
+  const now = mapNow(map, request)
+  const [first = [], ...others] = snapChoices(now, [...sources, ...targets], maxSnapM)
   const solve = async (snaps: readonly Snap[]) =>
     await runSliced(findMatrix(searcher, snaps.slice(0, sources.length), snaps.slice(sources.length)), work)
   let matrix = await solve(first)
@@ -77,7 +79,7 @@ async function answerMatrix(parts: SearchParts, request: MatrixRequest, work: Wo
 async function answerIsochrone(parts: SearchParts, request: IsochroneRequest, work: Work): Promise<string> {
   const { config, maps } = parts
   const map = chooseMap(maps.list(), request.map, [request.point])
-  const snap = snapPoint(map, request.point, config.routing.maxSnapM)
+  const snap = snapPoint(mapNow(map, request), request.point, config.routing.maxSnapM)
   const searcher = await openSearcher(parts, map, request, work)
   const limitsMs = request.costs.map((hours) => Math.floor(hours * MS_PER_HOUR))
   const isochrones = await runSliced(findIsochrones(searcher, snap, limitsMs), work)
@@ -92,7 +94,7 @@ async function openSearcher(
   work: Work,
 ): Promise<Searcher> {
   const closed = await closedOverlay(map.graph, request.avoid ?? [], work)
-  const profile = inSnapshot(themes, request, () => profiles.profileAt(map, request, request.startUs, closed))
+  const profile = inSnapshot(themes, request, () => profiles.profileAt(map, request, closed))
   await engine.prepare(profile.weights, work)
   return {
     profile,
@@ -101,9 +103,14 @@ async function openSearcher(
   }
 }
 
-function answerNearest({ config, maps }: SearchParts, { map: name, point }: NearestRequest): string {
-  const map = chooseMap(maps.list(), name, [point])
-  return JSON.stringify(snapInfo(map, snapPoint(map, point, config.routing.maxSnapM)))
+function answerNearest({ config, maps }: SearchParts, request: NearestRequest): string {
+  const map = mapNow(chooseMap(maps.list(), request.map, [request.point]), request)
+  return JSON.stringify(snapInfo(map, snapPoint(map, request.point, config.routing.maxSnapM)))
+}
+
+/** Returns a map as it is at the time of a request, for its vehicle. */
+function mapNow(map: LoadedMap, request: Pick<ProfileRequest, 'vehicle' | 'startUs'>): NamedGraph {
+  return { name: map.name, graph: stateOf(map, request, request.startUs).graph }
 }
 
 async function answerCalcRisk(

@@ -36,8 +36,11 @@ export interface Engine {
    * @throws AppError CANCELLED
    */
   prepare(weights: Weights, work?: Pick<Work, 'cancel'>): Promise<void>
-  /** Returns the costs to some targets without risk; undefined where free flow is not prepared. */
-  potentialTo(map: LoadedMap, targets: readonly End[]): Potential | undefined
+  /**
+   * Returns the costs to some targets under weights, by default those without risk; undefined where they are
+   * not prepared.
+   */
+  potentialTo(map: LoadedMap, targets: readonly End[], weights?: Weights): Potential | undefined
   /**
    * Returns a search under some weights, for one search at a time. Registered weights are prepared at once if
    * need be.
@@ -91,8 +94,8 @@ export function createEngine(): Engine {
         }
       })
     },
-    potentialTo({ graph }, targets) {
-      const prepared = preparedFor(freeWeights(graph))
+    potentialTo({ graph }, targets, weights = freeWeights(graph)) {
+      const prepared = preparedFor(weights)
       if (prepared === undefined || mayHaveOverflowed(prepared.metric, prepared.weights)) return undefined
       const { hierarchy, metric } = prepared
       return createPotential(hierarchy, kernelsOf(kindOf(metric)), metric, targets)

@@ -7,6 +7,7 @@ import { type DataLayout, mapFiles } from '../files/layout.js'
 import type { Hierarchy } from '../routing/cch/hierarchy.js'
 import { mapHierarchy } from '../routing/cch/map-hierarchy.js'
 import type { NamedGraph } from '../routing/graph/graph.js'
+import { createMapStates, type MapStates } from './map-states.js'
 
 /** A map that is loaded, with a stamp of its file. */
 export interface LoadedMap extends NamedGraph {
@@ -16,6 +17,8 @@ export interface LoadedMap extends NamedGraph {
   readonly generation: number
   /** undefined where the file has no contraction order: searches run on layer 1 */
   readonly hierarchy: Hierarchy | undefined
+  /** the map under the conditions of its roads, at an instant and for a vehicle */
+  readonly states: MapStates
 }
 
 /** A map file that cannot be used, and the reason. */
@@ -54,7 +57,8 @@ export function openMaps(config: Config, layout: DataLayout): Maps {
   }
   const load = (name: string, file: string, stamp: string): LoadedMap => {
     const graph = loadGraphFile(file, config.routing.maxMapBytes)
-    return { name, file, stamp, graph, hierarchy: mapHierarchy(graph), generation: ++loads }
+    const states = createMapStates(graph)
+    return { name, file, stamp, graph, hierarchy: mapHierarchy(graph), generation: ++loads, states }
   }
   const reload = (): void => {
     const taken = new Map<string, LoadedMap>()

@@ -26,6 +26,16 @@ interface ProfileStore {
   stats(): { profileBytes: number; profileCount: number }
 }
 
+/** Bytes of a profile beside its metric and what the map has anyway. */
+function bytesOf({ graph }: LoadedMap, profile: Profile): number {
+  // without risk, and under the conditions that hold
+  const arrays = new Set([freeWeights(graph), freeWeights(profile.graph), profile.weights])
+  const weights = [...arrays].slice(1).reduce((sum, { byteLength }) => sum + byteLength, 0)
+  if (profile.graph === graph) return weights
+  const { linkSpeed, linkFlags, linkStartArc } = profile.graph
+  return weights + linkSpeed.byteLength + linkFlags.byteLength + linkStartArc.byteLength
+}
+
 /** @param maxBytes `routing.profileCacheBytes` */
 export function createProfileStore(maxBytes: number, engine: Pick<Engine, 'register'>): ProfileStore {
   const cache = createByteCache<Profile>(maxBytes)
@@ -41,12 +51,12 @@ export function createProfileStore(maxBytes: number, engine: Pick<Engine, 'regis
    */
   const register = (
     map: LoadedMap,
-    { graph, themes, weights }: Profile,
+    { themes, weights }: Profile,
     similar: readonly Weights[],
     onBytes?: (bytes: number) => void,
   ): void => {
     if (map.hierarchy === undefined) return
-    const free = freeWeights(graph)
+    const free = freeWeights(map.graph)
     const isFree = weights === free
     const kind = chooseKind(weights, isFree ? [] : themes)
     if (weights.byteLength + metricBytes(map.hierarchy, kind) > maxBytes) return
@@ -60,8 +70,7 @@ export function createProfileStore(maxBytes: number, engine: Pick<Engine, 'regis
     keep(map, request, key, profile) {
       const similarKey = `${map.generation}|${JSON.stringify([request.themes, request.vehicle ?? null])}`
       const similar = cache.get(lastKeyOf.get(similarKey) ?? '')
-      const ownBytes =
-        key.length + (profile.weights === freeWeights(map.graph) ? 0 : profile.weights.byteLength)
+      const ownBytes = key.length + bytesOf(map, profile)
       cache.set(key, profile, ownBytes)
       lastKeyOf.set(similarKey, key, 1)
       register(map, profile, similar === undefined ? [] : [similar.weights], (bytes) => {

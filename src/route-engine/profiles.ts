@@ -5,14 +5,17 @@ import { buildOverlaySliced } from '../risk/build-overlay.js'
 import { addCell, createCellSet } from '../risk/cell-set.js'
 import type { Graph } from '../routing/graph/graph.js'
 import { closedToVehicle, type Vehicle } from '../routing/graph/limits.js'
+import type { End } from '../routing/search/dijkstra.js'
 import type { Overlay } from '../routing/search/overlay.js'
 import { createProfile, type Profile } from '../routing/search/profile.js'
+import { MAX_SLOTS } from '../routing/search/timed-search.js'
 import { throwIfCancelled, type Work } from '../worker/host.js'
 import type { Engine } from './engine.js'
+import type { MapState } from './map-states.js'
 import type { LoadedMap } from './maps.js'
 import type { Prefetcher } from './prefetch.js'
 import { createProfileStore } from './profile-store.js'
-import type { ProfileRequest } from './requests.js'
+import type { ProfileRequest, RouteRequest } from './requests.js'
 import { runSliced } from './run-sliced.js'
 import type { Themes } from './themes.js'
 import { createTimeline, type WatchedTimeline } from './timeline.js'
@@ -24,9 +27,11 @@ const CLOSED_LEVEL = 10
 /** Profiles of maps under risk, cached with their metrics up to `routing.profileCacheBytes`. */
 export interface Profiles {
   /** @throws AppError UNKNOWN_THEME */
-  profileAt(map: LoadedMap, request: ProfileRequest, instantUs: bigint, closed?: Overlay): Profile
+  profileAt(map: LoadedMap, request: ProfileRequest, closed?: Overlay): Profile
   /** Returns the profiles from the departure of a request on. @throws AppError UNKNOWN_THEME */
-  timeline(map: LoadedMap, request: ProfileRequest, closed?: Overlay): WatchedTimeline
+  timeline(map: LoadedMap, request: RouteRequest, closed?: Overlay): WatchedTimeline
+  /** Returns the profile without risk on which no road costs a vehicle more than at any time. */
+  fastest(map: LoadedMap, request: ProfileRequest): Profile
   /** Prepares maps for searches without risk when the worker is idle. */
   warm(maps: readonly LoadedMap[]): void
   /** Returns figures for metrics. */
@@ -54,54 +59,70 @@ export function createProfiles(config: Config, { themes, engine, prefetcher }: P
   const datedProfile = (
     map: LoadedMap,
     request: ProfileRequest,
-    instantUs: bigint,
+    instantUs: bigint | undefined,
     closed?: Overlay,
   ): DatedProfile => {
+    const state = stateOf(map, request, instantUs)
+    const { graph } = state
     const risks = request.themes.map(([name, sensitivity]) => {
-      const used = themes.overlayOf(themes.find(name), map, instantUs)
-      prefetcher.noteUse(name, map, used, instantUs)
+      // requests with themes give their time
+      const atUs = instantUs ?? 0n
+      const used = themes.overlayOf(themes.find(name), map, atUs)
+      prefetcher.noteUse(name, map, used, atUs)
       return { overlay: used.overlay, used, sensitivity }
     })
-    const untilUs = earliest(risks.map((risk) => risk.used.slot.untilUs))
+    const untilUs = earliest([state.untilUs, ...risks.map((risk) => risk.used.slot.untilUs)])
     // equal overlays and sensitivities give equal weights; the key of an overlay contains the map's
     // generation
     const closedLinks = linksClosedTo(map, request.vehicle)
     const risksKey = JSON.stringify(risks.map((risk) => [risk.used.key, risk.sensitivity]))
-    const key = `${map.generation}|${risksKey}|${closedLinks === undefined ? '' : vehicleKey(request)}`
+    const ownVehicle = closedLinks === undefined ? '' : vehicleKey(request)
+    const key = `${map.generation}|${state.key}|${risksKey}|${ownVehicle}`
     const known = store.get(key)
     if (closed !== undefined) {
-      const profile = createProfile(map.graph, risks, closed, closedLinks)
+      const profile = createProfile(graph, risks, closed, closedLinks)
       store.register(map, profile, known === undefined ? [] : [known.weights])
       return { profile, untilUs }
     }
     if (known !== undefined) return { profile: known, untilUs }
-    const profile = createProfile(map.graph, risks, undefined, closedLinks)
+    const profile = createProfile(graph, risks, undefined, closedLinks)
     return { profile: store.keep(map, request, key, profile), untilUs }
   }
 
+  const fastest = (map: LoadedMap, request: ProfileRequest): Profile => {
+    const { key: stateKey, graph } = map.states.fastest(request.vehicle)
+    const key = `${map.generation}|fastest|${stateKey}`
+    return store.get(key) ?? store.keep(map, { ...request, themes: [] }, key, createProfile(graph))
+  }
+
   /** Prepares the profile of the next slot when the worker is idle and the slot begins soon. */
-  const prepareNext = (map: LoadedMap, request: ProfileRequest, instantUs: bigint, untilUs: bigint): void => {
-    if (untilUs - instantUs > BigInt(riskSlotS) * US_PER_S) return
+  const prepareNext = (map: LoadedMap, request: ProfileRequest, untilUs: bigint): void => {
+    if (request.startUs === undefined || untilUs - request.startUs > BigInt(riskSlotS) * US_PER_S) return
     prefetcher.whenIdle(
       `${map.generation}|${JSON.stringify(request.themes)}|${vehicleKey(request)}|${untilUs}`,
       async () => {
-        const { profile } = themes.inSnapshot(() => datedProfile(map, request, untilUs))
+        const next = () => datedProfile(map, request, untilUs)
+        const { profile } = request.themes.length === 0 ? next() : themes.inSnapshot(next)
         await engine.prepare(profile.weights)
       },
     )
   }
 
   return {
-    profileAt(map, request, instantUs, closed) {
-      const { profile, untilUs } = datedProfile(map, request, instantUs, closed)
-      if (closed === undefined && untilUs !== undefined) prepareNext(map, request, instantUs, untilUs)
+    profileAt(map, request, closed) {
+      const { profile, untilUs } = datedProfile(map, request, request.startUs, closed)
+      if (closed === undefined && untilUs !== undefined) prepareNext(map, request, untilUs)
       return profile
     },
     timeline(map, request, closed) {
       const profileAt = (instantUs: bigint) => datedProfile(map, request, instantUs, closed).profile
-      const timeline = createTimeline(themes, request, profileAt)
-      return { ...timeline, potentialTo: (targets) => engine.potentialTo(map, targets) }
+      const changes = map.states.changesAfter(request.startUs, MAX_SLOTS)
+      const timeline = createTimeline(themes, request, changes, profileAt)
+      const { graph, weights } = fastest(map, request)
+      const potentialTo = (targets: readonly End[]) => engine.potentialTo(map, targets, weights)
+      return { ...timeline, fastest: graph, potentialTo }
     },
+    fastest,
     warm(maps) {
       for (const map of maps) {
         const profile = createProfile(map.graph)
@@ -111,6 +132,23 @@ export function createProfiles(config: Config, { themes, engine, prefetcher }: P
     },
     stats: store.stats,
   }
+}
+
+/**
+ * Returns the state of a map at an instant for the vehicle of a request.
+ *
+ * @throws AppError INVALID_PARAMS for rescue services on a map that does not know what is open to them
+ */
+export function stateOf(
+  { name, graph, states }: LoadedMap,
+  { vehicle }: Pick<ProfileRequest, 'vehicle'>,
+  instantUs: bigint | undefined,
+): MapState {
+  if (vehicle?.isEmergency === true && graph.conditions === undefined) {
+    const message = `the map ${JSON.stringify(name)} was built without roads for rescue services: build it again`
+    throw invalidParams([{ path: '$.vehicle.emergency', message }])
+  }
+  return states.stateAt(instantUs, vehicle)
 }
 
 /**

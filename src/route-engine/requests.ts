@@ -13,12 +13,13 @@ export interface ProfileRequest {
   readonly themes: readonly (readonly [theme: string, sensitivity: readonly number[]])[]
   /** undefined = within every limit */
   readonly vehicle?: Vehicle | undefined
-  /** µs UTC */
-  readonly startUs: bigint
+  /** µs UTC; undefined = no time is given: there are no themes, and no condition of times holds */
+  readonly startUs: bigint | undefined
 }
 
 /** Request for a route, from `routing.dijkstra`. */
 export interface RouteRequest extends ProfileRequest {
+  readonly startUs: bigint
   /** start, via points as given, goal */
   readonly points: readonly RequestPoint[]
   /** closed areas */
@@ -47,8 +48,7 @@ export interface IsochroneRequest extends ProfileRequest {
 }
 
 /** Request for the nearest point on a road. */
-export interface NearestRequest {
-  readonly map: string | undefined
+export interface NearestRequest extends Pick<ProfileRequest, 'map' | 'vehicle' | 'startUs'> {
   readonly point: RequestPoint
 }
 

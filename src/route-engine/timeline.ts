@@ -1,6 +1,6 @@
 import type { Profile } from '../routing/search/profile.js'
 import { MAX_SLOTS, type Timeline } from '../routing/search/timed-search.js'
-import type { ProfileRequest } from './requests.js'
+import type { RouteRequest } from './requests.js'
 import { slotStarts } from './slots.js'
 import type { Theme, Themes } from './themes.js'
 
@@ -17,17 +17,22 @@ export interface WatchedTimeline extends Timeline {
   isMixed(): boolean
 }
 
-/** Creates the timeline of a request: the slots of all its themes, from the departure on. */
+/**
+ * Creates the timeline of a request: the slots of all its themes, from the departure on.
+ *
+ * @param changes further instants at which slots begin, ascending
+ */
 export function createTimeline(
   themes: Themes,
-  request: ProfileRequest,
+  request: RouteRequest,
+  changes: readonly bigint[],
   profileAt: (instantUs: bigint) => Profile,
 ): WatchedTimeline {
   const names = request.themes.map(([name]) => name)
   const found = names.map((name) => themes.find(name))
   // a table with too many changes to list is used as it is at the departure
   const starts = slotStarts(
-    found.map((theme) => theme.changes ?? []),
+    [changes, ...found.map((theme) => theme.changes ?? [])],
     request.startUs,
     MAX_SLOTS,
   )

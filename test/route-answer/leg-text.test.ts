@@ -82,6 +82,7 @@ function drivenStep(graph: Graph, { link, maxLevel, lengthMm, turnMs, from, to }
   const isWhole = from === undefined && to === undefined
   return {
     link,
+    speed: graph.linkSpeed[link]!,
     maxLevel,
     lengthMm: isWhole ? graph.segmentLengthMm[link >>> 1]! : lengthMm,
     from: position(from),

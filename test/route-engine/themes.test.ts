@@ -100,7 +100,7 @@ t.test('profiles: equal themes, sensitivities and slots share one profile', asyn
   await putCells(addTheme('wind'), [{ box: BOX, risk: 2 }])
   const [map] = parts.maps.list()
   const profileAt = (time: string, themes: [string, number[]][]) =>
-    parts.profiles.profileAt(map!, { map: undefined, themes, startUs: 0n }, us(`2026-01-01 ${time}`))
+    parts.profiles.profileAt(map!, { map: undefined, themes, startUs: us(`2026-01-01 ${time}`) })
   const both: [string, number[]][] = [
     ['flood', LEVEL_5],
     ['wind', LEVEL_5],

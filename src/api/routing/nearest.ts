@@ -1,6 +1,6 @@
 import { defineMethod } from '../../rpc/define-method.js'
 import { type RoutingContext, search } from './context.js'
-import { readPoint } from './read-params.js'
+import { readPoint, readRisk } from './read-params.js'
 import { NearestParams, NearestResult } from './schema.js'
 
 /** Snaps a point as a route does, which shows why a route begins where it does. */
@@ -12,7 +12,10 @@ export const nearest = defineMethod({
   params: NearestParams,
   result: NearestResult,
   paramsIn: 'array',
-  async handle({ lonlat, map }, context: RoutingContext) {
-    return await search(context, 'nearest', { map, point: readPoint(lonlat, 'lonlat') })
+  async handle(params, context: RoutingContext) {
+    return await search(context, 'nearest', {
+      ...readRisk({ ...params, themes: {} }, context),
+      point: readPoint(params.lonlat, 'lonlat'),
+    })
   },
 })

@@ -32,7 +32,7 @@ interface RiskParams {
 }
 
 /**
- * Reads map, themes and the time of the risk, which may be absent without themes.
+ * Reads map, themes and the time, which may be absent without themes.
  *
  * @throws AppError INVALID_PARAMS, BAD_SENSITIVITY, TOO_MANY_ITEMS
  */
@@ -45,7 +45,7 @@ export function readRisk(
   const vehicle = readVehicle(params.vehicle)
   if (start_datetime !== undefined)
     return { map, themes, vehicle, startUs: readInstant(start_datetime, '$.start_datetime', timeZoneMin) }
-  if (themes.length === 0) return { map, themes, vehicle, startUs: 0n }
+  if (themes.length === 0) return { map, themes, vehicle, startUs: undefined }
   throw invalid('$.start_datetime', 'found nothing, expected a datetime, which themes require')
 }
 
@@ -54,10 +54,11 @@ type VehicleParams = NonNullable<z.output<typeof VehicleSchema>>
 /** Reads the vehicle of a request. */
 export function readVehicle(vehicle: VehicleParams | undefined): ProfileRequest['vehicle'] {
   if (vehicle === undefined) return undefined
-  const { height_m, width_m, length_m, weight_t, axle_load_t, hazmat } = vehicle
+  const { height_m, width_m, length_m, weight_t, axle_load_t, hazmat, emergency } = vehicle
   return {
     ...{ heightM: height_m, widthM: width_m, lengthM: length_m },
     ...{ weightT: weight_t, axleLoadT: axle_load_t, isHazmat: hazmat },
+    isEmergency: emergency,
   }
 }
 

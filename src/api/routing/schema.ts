@@ -52,6 +52,10 @@ export const Vehicle = z
     weight_t: sizeOf('tonnes, with load', 10_000),
     axle_load_t: sizeOf('tonnes on the heaviest axle', 10_000),
     hazmat: z.boolean().default(false).describe('true: carries hazardous goods'),
+    emergency: z
+      .boolean()
+      .default(false)
+      .describe('true: of rescue services; what is open to them alone is open'),
   })
   .optional()
   .describe('roads with a lower limit are closed; what is absent is within every limit')
@@ -65,7 +69,7 @@ export const DijkstraParams = z
     themes: Themes,
     start_lonlat: Lonlat,
     goal_lonlat: Lonlat,
-    start_datetime: Datetime.describe('risk is taken at this time'),
+    start_datetime: Datetime.describe('time of the risk, and of the conditions of roads and turns'),
     via: z.array(Lonlat).max(10_000).default([]).describe('via points; at most routing.maxVia'),
     map: MapName,
     reorder_waypoints: z
@@ -89,7 +93,7 @@ export const DijkstraParams = z
       .enum(['fixed', 'time_dependent'])
       .default('fixed')
       .describe(
-        'time_dependent: the risk of each link is that at the time it is reached; waiting is not allowed',
+        'time_dependent: the risk and the conditions of each link are those at the time it is reached; waiting is not allowed',
       ),
   })
   .refine((params) => params.depart === 'fixed' || params.alternatives === 1, {
@@ -199,7 +203,12 @@ export const ListMapsResult = z.strictObject({
   ),
 })
 
-export const NearestParams = z.strictObject({ lonlat: Lonlat, map: MapName })
+export const NearestParams = z.strictObject({
+  lonlat: Lonlat,
+  map: MapName,
+  start_datetime: Datetime.optional().describe('time of the conditions of roads; absent: none holds'),
+  vehicle: Vehicle,
+})
 
 export const NearestResult = z.strictObject({
   map: z.string(),
@@ -216,7 +225,9 @@ export const MatrixParams = z.strictObject({
   sources: z.array(Lonlat).min(1).max(10_000).describe('at most routing.maxMatrixPoints'),
   targets: z.array(Lonlat).min(1).max(10_000).optional().describe('absent: the sources'),
   themes: Themes.default({}),
-  start_datetime: Datetime.optional().describe('required with themes'),
+  start_datetime: Datetime.optional().describe(
+    'time of the risk and of the conditions of roads and turns; absent: none of these holds. Required with themes',
+  ),
   map: MapName,
   vehicle: Vehicle,
 })
@@ -225,7 +236,9 @@ export const IsochroneParams = z.strictObject({
   lonlat: Lonlat,
   costs: z.array(z.number().gt(0).max(10_000)).min(1).max(10).describe('weighted hours; one feature each'),
   themes: Themes.default({}),
-  start_datetime: Datetime.optional().describe('required with themes'),
+  start_datetime: Datetime.optional().describe(
+    'time of the risk and of the conditions of roads and turns; absent: none of these holds. Required with themes',
+  ),
   map: MapName,
   vehicle: Vehicle,
   avoid_polygons: z

@@ -4,6 +4,7 @@ import { crc32 } from 'node:zlib'
 import type { Graph } from '../../routing/graph/graph.js'
 import {
   AT,
+  CONDITIONAL_VERSION,
   ENTRY_BYTES,
   GRAPH_MAGIC,
   GRAPH_VERSION,
@@ -13,7 +14,7 @@ import {
 } from '../../routing/graph/graph-file.js'
 
 /** A graph that is not in a file yet: the same arrays, in any buffers. */
-export type GraphParts = Omit<Graph, 'buffer'>
+export type GraphParts = Omit<Graph, 'buffer' | 'closedArcs' | 'changes'>
 
 interface PlacedSection {
   readonly kind: number
@@ -99,7 +100,7 @@ function writeHead(
   const head = new Uint8Array(headBytes)
   const view = new DataView(head.buffer)
   for (let i = 0; i < GRAPH_MAGIC.length; i++) head[i] = GRAPH_MAGIC.charCodeAt(i)
-  view.setUint32(AT.version, GRAPH_VERSION, true)
+  view.setUint32(AT.version, versionOf(parts), true)
   view.setUint32(AT.sections, sections.length, true)
   view.setBigUint64(AT.fileBytes, BigInt(fileBytes), true)
   view.setUint32(AT.junctions, parts.junctionCount, true)
@@ -115,6 +116,12 @@ function writeHead(
   }
   view.setUint32(AT.crc, crc32(head), true)
   return head
+}
+
+/** Version of the file: a map in which a closed link has arcs must not be read as one of version 1. */
+function versionOf({ linkSpeed, arcLink }: GraphParts): number {
+  const isOpen = (link: number) => linkSpeed[link]! > 0
+  return arcLink.every(isOpen) ? GRAPH_VERSION : CONDITIONAL_VERSION
 }
 
 /** Syncs a directory, so that a new name in it survives a power cut. */

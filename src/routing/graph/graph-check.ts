@@ -1,4 +1,5 @@
 import { AppError } from '../../errors.js'
+import { faultOfConditions } from './conditions-check.js'
 import { type Graph, NO_ARC } from './graph.js'
 import { openJunctionTree, openSegmentTree } from './index-trees.js'
 import { LIMIT_ENTRY } from './limits.js'
@@ -35,6 +36,8 @@ export function checkGraph(graph: Graph): void {
   checkSegmentIndex(graph)
   checkJunctionIndex(graph)
   checkMeta(graph)
+  const fault = faultOfConditions(graph)
+  if (fault !== undefined) throw damaged(fault)
 }
 
 /** Creates the error of a map file that cannot be used. */

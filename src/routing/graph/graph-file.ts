@@ -1,5 +1,7 @@
+import { conditionsOf } from './conditions.js'
 import type { Graph, GraphMeta } from './graph.js'
 import { badMapFile, checkGraph } from './graph-check.js'
+import { closedArcsWhile } from './graph-state.js'
 
 /**
  * The map file: a header, a table of sections, the sections. Little endian, each section begins at a multiple
@@ -14,8 +16,10 @@ import { badMapFile, checkGraph } from './graph-check.js'
  * A reader skips kinds that it does not know: a new section needs no new version, a changed one does.
  */
 export const GRAPH_MAGIC = 'FGGRAPH\n'
-/** Version that this program writes and reads. */
+/** Version that this program writes, unless a map needs `CONDITIONAL_VERSION`. */
 export const GRAPH_VERSION = 1
+/** Version of maps with roads that only conditions open: a reader of version 1 would take them for open. */
+export const CONDITIONAL_VERSION = 2
 /** Bytes of the header. */
 export const HEADER_BYTES = 48
 /** Bytes of an entry in the table of sections. */
@@ -61,6 +65,9 @@ export const SECTION_KIND = {
   limits: 26,
   turnPrices: 27,
   arcTurn: 28,
+  conditions: 30,
+  conditionalLinks: 31,
+  conditionalArcs: 32,
 } as const
 
 export type SectionName = keyof typeof SECTION_KIND
@@ -85,7 +92,7 @@ interface Layout {
   readonly sections: ReadonlyMap<number, Section>
 }
 
-/** Most sections of a map file; there are 27 today. */
+/** Most sections of a map file; there are 30 today. */
 const MAX_SECTIONS = 1024
 
 /**
@@ -102,7 +109,9 @@ export function readGraph(buffer: SharedArrayBuffer, crc32: Crc32): Graph {
   const layout = readLayout(buffer, crc32)
   const graph = viewGraph(buffer, layout, crc32)
   checkGraph(graph)
-  return graph
+  const conditionCount = conditionsOf(graph)?.conditions.length ?? 0
+  const closedArcs = closedArcsWhile(graph, new Uint8Array(conditionCount))
+  return closedArcs === undefined ? graph : { ...graph, closedArcs }
 }
 
 /** Reads header and table of sections. @throws AppError BAD_MAP_FILE */
@@ -162,9 +171,10 @@ function checkHeader(buffer: SharedArrayBuffer, view: DataView): void {
   }
   // before the size: a newer version may count bytes in another way
   const version = view.getUint32(AT.version, true)
-  if (version !== GRAPH_VERSION) {
+  if (version < GRAPH_VERSION || version > CONDITIONAL_VERSION) {
     const what = version > GRAPH_VERSION ? 'was written by a newer program' : 'has an unknown version'
-    throw badMapFile('version', `the map file ${what}: found version ${version}, expected ${GRAPH_VERSION}`)
+    const expected = `expected ${GRAPH_VERSION} or ${CONDITIONAL_VERSION}`
+    throw badMapFile('version', `the map file ${what}: found version ${version}, ${expected}`)
   }
   const fileBytes = readUint64(view, AT.fileBytes)
   if (buffer.byteLength < fileBytes) {
@@ -235,6 +245,9 @@ function viewGraph(buffer: SharedArrayBuffer, layout: Layout, crc32: Crc32): Gra
     limits: restOf(layout, 'limits', u32),
     turnPrices: restOf(layout, 'turnPrices', u32),
     arcTurn: layout.sections.has(SECTION_KIND.arcTurn) ? u8('arcTurn', arcCount) : undefined,
+    conditions: layout.sections.has(SECTION_KIND.conditions) ? u8('conditions') : undefined,
+    conditionalLinks: restOf(layout, 'conditionalLinks', u32),
+    conditionalArcs: restOf(layout, 'conditionalArcs', u32),
     buffer,
   }
 }

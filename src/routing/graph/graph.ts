@@ -76,6 +76,19 @@ export interface Graph {
   readonly turnPrices?: Uint32Array | undefined
   readonly arcTurn?: Uint8Array | undefined
   /**
+   * conditions of roads and turns, JSON in UTF-8: see `conditionsOf`. The arrays above are those of the time
+   * at which none holds. Undefined in files that were built without them
+   */
+  readonly conditions?: Uint8Array | undefined
+  /** links that conditions change, ascending: see `CONDITIONAL_LINK` */
+  readonly conditionalLinks?: Uint32Array | undefined
+  /** arcs that conditions close, ascending: see `CONDITIONAL_ARC` */
+  readonly conditionalArcs?: Uint32Array | undefined
+  /** arcs that must not be driven now; not in the file */
+  readonly closedArcs?: ReadonlySet<number> | undefined
+  /** difference from the graph in which no condition holds, when some do: see `graphWhile`; not in the file */
+  readonly changes?: GraphChanges | undefined
+  /**
    * node → rank in the contraction order of `routing/cch`, 0 = contracted first. Undefined in files that were
    * built without one
    */
@@ -90,6 +103,15 @@ export interface Graph {
   readonly meta: GraphMeta
   /** the bytes of all arrays above; shared between threads */
   readonly buffer: SharedArrayBuffer
+}
+
+/** Difference of a graph from the one in which no condition holds. */
+export interface GraphChanges {
+  readonly base: Graph
+  /** links of another speed or other flags */
+  readonly links: readonly number[]
+  /** arcs that are closed in one of the graphs only */
+  readonly arcs: readonly number[]
 }
 
 /** A graph under the name of its map file. */
@@ -135,6 +157,8 @@ export interface GraphMeta {
   profile: 'car' | 'foot' | 'bicycle'
   /** ISO 3166-1 alpha-2 code whose default speeds were used, null = none */
   country: string | null
+  /** IANA time zone of its middle, in which conditions hold; undefined in files that were built without them */
+  timeZone?: string
   builtFrom: { file: string; sha256: string; osmTimestamp: string | null }
   builtBy: string
   attribution: string

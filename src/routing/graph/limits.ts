@@ -19,6 +19,8 @@ export interface Vehicle {
   readonly weightT?: number | undefined
   readonly axleLoadT?: number | undefined
   readonly isHazmat?: boolean | undefined
+  /** of rescue services */
+  readonly isEmergency?: boolean | undefined
 }
 
 /** Numbers of an entry of `Graph.limits`: its link, then the limits in the order of `RoadLimits`. */

@@ -135,6 +135,8 @@ function addTargets(profile: Profile, link: number, point: RoadPoint, targets: L
   const isEntered = drivenTo(graph, { link, point }) !== NO_LINK
   for (let at = graph.linkFirstArc[link]!, end = graph.linkFirstArc[link + 1]!; at < end; at++) {
     const arc = graph.linkArcs[at]!
+    // a link that may not be entered in this state now is not an end either
+    if (graph.closedArcs?.has(arc) === true) continue
     const costMs = isEntered ? partialMs + turnMs(graph, arc) : partialMs
     targets.push({ node: arcTail(graph, arc), costMs, link, point, arc })
   }

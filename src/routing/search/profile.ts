@@ -1,4 +1,4 @@
-import type { Graph } from '../graph/graph.js'
+import type { Graph, GraphChanges } from '../graph/graph.js'
 import { highestTurnMs, turnMs } from '../graph/turn-costs.js'
 import { costMs, measure, meetsClosed } from './cost.js'
 import type { Weights } from './dijkstra.js'
@@ -55,6 +55,7 @@ export function createProfile(
   // last, because closed wins over any cost
   if (closed !== undefined) closeListed(graph, closed, weights)
   if (closedLinks !== undefined) closeLinks(graph, closedLinks, weights)
+  closeNow(graph, weights)
   return { graph, themes, closed, closedLinks, weights }
 }
 
@@ -87,26 +88,52 @@ interface FreeFlow {
 function freeFlow(graph: Graph): FreeFlow {
   let free = freeFlows.get(graph)
   if (free === undefined) {
-    const highestMs = highestFreeMs(graph)
-    const turnsMs = highestTurnMs(graph)
-    const isInt32 = highestMs + turnsMs <= MAX_INT32
-    const weights = isInt32 ? new Int32Array(graph.arcCount) : new Float64Array(graph.arcCount)
-    fillUniform(graph, weights, 1)
-    free = { weights, highestMs, highestTurnMs: turnsMs }
+    free = graph.changes === undefined ? freeFlowOf(graph) : changedFreeFlow(graph, graph.changes)
     freeFlows.set(graph, free)
   }
   return free
 }
 
+function freeFlowOf(graph: Graph): FreeFlow {
+  const highestMs = highestFreeMs(graph, graph.linkSpeed.keys())
+  const turnsMs = highestTurnMs(graph)
+  const isInt32 = highestMs + turnsMs <= MAX_INT32
+  const weights = isInt32 ? new Int32Array(graph.arcCount) : new Float64Array(graph.arcCount)
+  fillUniform(graph, weights, 1)
+  closeNow(graph, weights)
+  return { weights, highestMs, highestTurnMs: turnsMs }
+}
+
+/** Computes the weights of a graph under conditions from those of the graph without: a copy and the changes. */
+function changedFreeFlow(graph: Graph, { base, links, arcs }: GraphChanges): FreeFlow {
+  const before = freeFlow(base)
+  const highestMs = Math.max(before.highestMs, highestFreeMs(graph, links))
+  const isInt32 = highestMs + before.highestTurnMs <= MAX_INT32
+  const weights = isInt32 ? Int32Array.from(before.weights) : Float64Array.from(before.weights)
+  const { linkFirstArc, linkArcs, arcLink, segmentLengthMm, linkSpeed } = graph
+  const setFree = (arc: number) => {
+    const link = arcLink[arc]!
+    const speed = linkSpeed[link]!
+    const isOpen = speed > 0
+    weights[arc] = isOpen ? costMs(segmentLengthMm[link >>> 1]!, speed) + turnMs(graph, arc) : -1
+  }
+  for (const link of links) {
+    for (let at = linkFirstArc[link]!; at < linkFirstArc[link + 1]!; at++) setFree(linkArcs[at]!)
+  }
+  for (const arc of arcs) setFree(arc)
+  closeNow(graph, weights)
+  return { weights, highestMs, highestTurnMs: before.highestTurnMs }
+}
+
 const freeFlows = new WeakMap<Graph, FreeFlow>()
 
-/** Returns the cost of driving the most expensive link without risk, which decides the kind of the arrays. */
-function highestFreeMs(graph: Graph): number {
+/** Returns the cost of driving the most expensive of some links without risk, which decides the kind of the arrays. */
+function highestFreeMs(graph: Graph, links: Iterable<number>): number {
   const { segmentLengthMm, linkSpeed } = graph
   let highestMs = 0
-  for (let link = 0; link < linkSpeed.length; link++) {
+  for (const link of links) {
     const speed = linkSpeed[link]!
-    // a speed of 0 is a closed link, which has no arcs
+    // a speed of 0 is a closed link
     if (speed > 0) highestMs = Math.max(highestMs, costMs(segmentLengthMm[link >>> 1]!, speed))
   }
   return highestMs
@@ -128,8 +155,10 @@ function fillUniform(graph: Graph, weights: Weights, factor: number): void {
   const { arcCount, arcLink, segmentLengthMm, linkSpeed } = graph
   for (let arc = 0; arc < arcCount; arc++) {
     const link = arcLink[arc]!
-    const driveMs = Math.round((segmentLengthMm[link >>> 1]! * factor * 36) / linkSpeed[link]!)
-    weights[arc] = driveMs + turnMs(graph, arc)
+    const speed = linkSpeed[link]!
+    const driveMs = Math.round((segmentLengthMm[link >>> 1]! * factor * 36) / speed)
+    // a link without a speed is one that conditions open
+    weights[arc] = speed === 0 ? -1 : driveMs + turnMs(graph, arc)
   }
 }
 
@@ -151,7 +180,7 @@ function weighListed(graph: Graph, themes: readonly ThemeRisk[], overlay: Overla
     for (let link = segment * 2; link <= segment * 2 + 1; link++) {
       const first = linkFirstArc[link]!
       const end = linkFirstArc[link + 1]!
-      if (first === end) continue
+      if (first === end || linkSpeed[link] === 0) continue
       // one driving cost for all arcs of the link: they differ in their turns, not in the road
       const driveMs = costMs(weightedMm, linkSpeed[link]!)
       for (let at = first; at < end; at++) {
@@ -189,6 +218,11 @@ function closeListed(graph: Graph, closed: Overlay, weights: Weights): void {
     const end = linkFirstArc[segment * 2 + 2]!
     for (let at = first; at < end; at++) weights[linkArcs[at]!] = -1
   }
+}
+
+/** Closes the arcs that must not be driven now, such as a turn that is forbidden at this hour. */
+function closeNow({ closedArcs }: Graph, weights: Weights): void {
+  for (const arc of closedArcs ?? []) weights[arc] = -1
 }
 
 /** Closes links to a vehicle. */

@@ -11,7 +11,10 @@ import type { Profile } from './profile.js'
 import type { SlicedTask } from './sliced-task.js'
 
 /** A step with its length, cost and risk. */
-export interface DrivenStep extends Step, SegmentPart {}
+export interface DrivenStep extends Step, SegmentPart {
+  /** at the time at which it is driven, 1/10 km/h */
+  readonly speed: number
+}
 
 /** Path through all points of a request, leg by leg. */
 export interface Route {
@@ -71,7 +74,8 @@ export function measureStep(profile: Profile, step: Step): DrivenStep {
   // most steps are whole links, which need no offsets
   if (from !== undefined || to !== undefined) [fromMm, toMm] = stepRange(profile.graph, step)
   const { lengthMm, weightedMm, levelMm, maxLevel } = measure(profile.themes, link >>> 1, fromMm, toMm)
-  return { link, from, to, turnMs, lengthMm, weightedMm, levelMm, maxLevel }
+  const speed = profile.graph.linkSpeed[link]!
+  return { link, from, to, turnMs, speed, lengthMm, weightedMm, levelMm, maxLevel }
 }
 
 /**

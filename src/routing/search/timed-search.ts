@@ -18,8 +18,10 @@ export interface Timeline {
   readonly slotStartMs: readonly number[]
   /** profile of a slot; called when a search reaches the slot for the first time */
   profileOf(slot: number): Profile
+  /** graph on which no road costs more than in any slot; undefined = that of the departure */
+  readonly fastest?: Graph | undefined
   /**
-   * lower bound of the cost from a node to the targets, without risk; undefined = not available, slower
+   * lower bound of the cost from a node to the targets, without risk, on the fastest graph; undefined = not available, slower
    * searches
    */
   potentialTo?(targets: readonly End[]): Potential | undefined
@@ -75,7 +77,6 @@ const POTENTIAL_SHARE = 1023 / 1024
 export function runTimed(search: TimedSearch): Arrival | undefined {
   const { timeline, graph, labels, to, control, isByLink } = search
   const { firstOut, head, arcLink } = graph
-  const drive = freeWeights(graph)
   const queue = new FlatQueue<number>()
   const targets: (readonly LinkEnd[] | undefined)[] = [] // slot → ends at the goal
   const restOf = potentialOf(search)
@@ -112,6 +113,7 @@ export function runTimed(search: TimedSearch): Arrival | undefined {
     }
     const clock = labels.clockMs[label]!
     const { weights } = profile
+    const drive = freeWeights(profile.graph)
     for (let arc = firstOut[node]!, end = firstOut[node + 1]!; arc < end; arc++) {
       const weightMs = weights[arc]!
       if (weightMs < 0) continue // closed
@@ -142,7 +144,7 @@ function placeOf(
 
 /** Returns the share of the potential that orders the queue; 0 everywhere where there is none. */
 function potentialOf({ timeline, graph, to }: TimedSearch): Potential {
-  const potential = timeline.potentialTo?.(endsOf(createProfile(graph), to).targets)
+  const potential = timeline.potentialTo?.(endsOf(createProfile(timeline.fastest ?? graph), to).targets)
   return potential === undefined ? () => 0 : (node) => potential(node) * POTENTIAL_SHARE
 }
 
@@ -152,7 +154,8 @@ function offerSources(
   restOf: Potential,
 ): void {
   sources.forEach((source, i) => {
-    const clock = departMs + drivingMs(graph, [firstStep(source)])
+    const speed = graph.linkSpeed[source.link]!
+    const clock = departMs + drivingMs(graph, [{ ...firstStep(source), speed }])
     const restMs = restOf(source.node)
     if (restMs === Number.POSITIVE_INFINITY) return
     const place = isByLink ? graph.arcCount + i : source.node
@@ -169,9 +172,9 @@ export function slotAt({ slotStartMs }: Timeline, clockMs: number): number {
 }
 
 /** Returns the driving time of steps, each rounded to whole milliseconds as free-flow weights are. */
-export function drivingMs(graph: Graph, steps: readonly Step[]): number {
+export function drivingMs(graph: Graph, steps: readonly (Step & { readonly speed: number })[]): number {
   return steps.reduce((sum, step) => {
     const [fromMm, toMm] = stepRange(graph, step)
-    return sum + costMs(toMm - fromMm, graph.linkSpeed[step.link]!) + step.turnMs
+    return sum + costMs(toMm - fromMm, step.speed) + step.turnMs
   }, 0)
 }
