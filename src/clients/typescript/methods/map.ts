@@ -93,7 +93,7 @@ export interface MapMethods {
       start_lonlat: number[]
       /** [longitude, latitude], degrees, WGS 84 */
       goal_lonlat: number[]
-      /** risk is taken at this time */
+      /** time of the risk, and of the conditions of roads and turns */
       start_datetime: string | Datetime
       /** via points; at most routing.maxVia */
       via?: number[][]
@@ -125,8 +125,10 @@ export interface MapMethods {
         axle_load_t?: number
         /** true: carries hazardous goods */
         hazmat?: boolean
+        /** true: of rescue services; what is open to them alone is open */
+        emergency?: boolean
       }
-      /** time_dependent: the risk of each link is that at the time it is reached; waiting is not allowed */
+      /** time_dependent: the risk and the conditions of each link are those at the time it is reached; waiting is not allowed */
       depart?: 'fixed' | 'time_dependent'
     }
     result: {
@@ -263,6 +265,25 @@ export interface MapMethods {
       lonlat: number[]
       /** map to use; absent: the first by name whose area contains all points */
       map?: string
+      /** time of the conditions of roads; absent: none holds */
+      start_datetime?: string | Datetime
+      /** roads with a lower limit are closed; what is absent is within every limit */
+      vehicle?: {
+        /** metres */
+        height_m?: number
+        /** metres */
+        width_m?: number
+        /** metres */
+        length_m?: number
+        /** tonnes, with load */
+        weight_t?: number
+        /** tonnes on the heaviest axle */
+        axle_load_t?: number
+        /** true: carries hazardous goods */
+        hazmat?: boolean
+        /** true: of rescue services; what is open to them alone is open */
+        emergency?: boolean
+      }
     }
     result: {
       map: string
@@ -301,7 +322,7 @@ export interface MapMethods {
       themes?: {
         [name: string]: number[]
       }
-      /** required with themes */
+      /** time of the risk and of the conditions of roads and turns; absent: none of these holds. Required with themes */
       start_datetime?: string | Datetime
       /** map to use; absent: the first by name whose area contains all points */
       map?: string
@@ -319,6 +340,8 @@ export interface MapMethods {
         axle_load_t?: number
         /** true: carries hazardous goods */
         hazmat?: boolean
+        /** true: of rescue services; what is open to them alone is open */
+        emergency?: boolean
       }
     }
     result: {
@@ -342,7 +365,7 @@ export interface MapMethods {
       themes?: {
         [name: string]: number[]
       }
-      /** required with themes */
+      /** time of the risk and of the conditions of roads and turns; absent: none of these holds. Required with themes */
       start_datetime?: string | Datetime
       /** map to use; absent: the first by name whose area contains all points */
       map?: string
@@ -360,6 +383,8 @@ export interface MapMethods {
         axle_load_t?: number
         /** true: carries hazardous goods */
         hazmat?: boolean
+        /** true: of rescue services; what is open to them alone is open */
+        emergency?: boolean
       }
       /** closed areas; at most routing.maxAvoidPolygons */
       avoid_polygons?: {
