@@ -2,7 +2,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { createModelBytes, createNode, FL, MODELS, makeWorkspace, put, runVerb } from './crash/lib.mjs'
+import { FL, MODELS } from './api-paths.mjs'
+import { createModelBytes, put } from './crash/models.mjs'
+import { createNode, makeWorkspace, runVerb } from './crash/node.mjs'
 
 /**
  * Keeps the databases of a released version as test/fixtures/databases/<version>: `node scripts/make-fixture-database.mjs`

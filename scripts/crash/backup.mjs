@@ -3,19 +3,11 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DATASET, LOADER } from '../api-paths.mjs'
-import {
-  createModelBytes,
-  createNode,
-  createRandom,
-  FAST,
-  MODELS,
-  makeWorkspace,
-  prepareTables,
-  put,
-  readFlags,
-  report,
-} from './lib.mjs'
+import { DATASET, LOADER, MODELS } from '../api-paths.mjs'
+import { createRandom } from '../random.mjs'
+import { readFlags, report } from './flags.mjs'
+import { createModelBytes, put } from './models.mjs'
+import { createNode, FAST, makeWorkspace, prepareTables } from './node.mjs'
 
 /**
  * Backup test: backups of a gateway that is written to all the time, one of them killed half way and one with

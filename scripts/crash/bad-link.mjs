@@ -1,18 +1,9 @@
-import {
-  allModels,
-  connect,
-  createModelBytes,
-  createNode,
-  createRandom,
-  FL,
-  MODELS,
-  makeWorkspace,
-  put,
-  readBlobs,
-  readFlags,
-  report,
-  waitForOutbox,
-} from './lib.mjs'
+import { FL, MODELS } from '../api-paths.mjs'
+import { createRandom } from '../random.mjs'
+import { readFlags, report } from './flags.mjs'
+import { readBlobs } from './ledger.mjs'
+import { allModels, createModelBytes, put, waitForOutbox } from './models.mjs'
+import { connect, createNode, makeWorkspace } from './node.mjs'
 import { startProxy } from './proxy.mjs'
 
 /**

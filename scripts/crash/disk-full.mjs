@@ -2,18 +2,11 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  allModels,
-  createModelBytes,
-  createNode,
-  leftovers,
-  MODELS,
-  makeWorkspace,
-  put,
-  readBlobs,
-  readFlags,
-  report,
-} from './lib.mjs'
+import { MODELS } from '../api-paths.mjs'
+import { readFlags, report } from './flags.mjs'
+import { leftovers, readBlobs } from './ledger.mjs'
+import { allModels, createModelBytes, put } from './models.mjs'
+import { createNode, makeWorkspace } from './node.mjs'
 
 /**
  * Disk full: the data directory is a tmpfs of 64 MB. Uploads beyond it are answered 507 and leave nothing,

@@ -3,7 +3,9 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DATASET, LOADER, MAPS, MODELS, SESSION } from '../api-paths.mjs'
-import { createModelBytes, createRandom, prepareTables, put } from './lib.mjs'
+import { createRandom } from '../random.mjs'
+import { createModelBytes, put } from './models.mjs'
+import { prepareTables } from './node.mjs'
 
 const UPLOADS = '/api/v2/model_store/uploads'
 const STORE = 'load'

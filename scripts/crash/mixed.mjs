@@ -2,16 +2,11 @@ import { spawnSync } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  checkDatabases,
-  createNode,
-  createRandom,
-  makeWorkspace,
-  readFlags,
-  report,
-  runVerb,
-} from './lib.mjs'
+import { createRandom } from '../random.mjs'
+import { readFlags, report } from './flags.mjs'
+import { checkDatabases } from './ledger.mjs'
 import { createMixedLoad } from './mixed-load.mjs'
+import { createNode, makeWorkspace, runVerb } from './node.mjs'
 
 /**
  * Mixed test: calls of every kind that writes (rows, datasets, citations, models, resumable uploads, deletes,

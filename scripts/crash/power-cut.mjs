@@ -2,18 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  compareWithLedger,
-  connect,
-  createModelBytes,
-  createNode,
-  createRandom,
-  makeWorkspace,
-  put,
-  readFlags,
-  report,
-  waitForOutbox,
-} from './lib.mjs'
+import { createRandom } from '../random.mjs'
+import { readFlags, report } from './flags.mjs'
+import { judgeLedger, startWriters } from './ledger.mjs'
+import { connect, createNode, makeWorkspace } from './node.mjs'
 
 /**
  * Power-cut test: the edge's data directory, then the upstream's, lies on an XFS of its own on a loop device,
@@ -33,12 +25,10 @@ if (missing !== null) {
 const random = createRandom(flags.seed)
 const workspace = makeWorkspace('cut')
 const disks = { edge: makeDisk('edge'), upstream: makeDisk('upstream') }
-const ledger = []
-let isOver = false
 const cuts = []
-let refused = 0
 let edge
 let upstream
+let writers
 try {
   edge = await createNode(workspace, 'edge', {}, path.join(disks.edge.dir, 'data'))
   upstream = await createNode(workspace, 'upstream', {}, path.join(disks.upstream.dir, 'data'))
@@ -47,8 +37,8 @@ try {
   await connect(edge, upstream)
   // what was set up before the first cut is not what is tested
   run('sync')
-  const modelOf = createModelBytes(flags.maxBytes)
-  const writers = Array.from({ length: flags.writers }, () => write(modelOf))
+  const { writers: count, maxBytes } = flags
+  writers = startWriters(edge, { writers: count, random, maxBytes, pickSize, maxPauseMs: 60 })
   for (let i = 0; i < flags.cuts; i++) {
     await sleep(200 + random() * 1800)
     const [node, disk] = random() < 0.5 ? [edge, disks.edge] : [upstream, disks.upstream]
@@ -60,23 +50,16 @@ try {
     disk.unmount()
     disk.mount()
     await node.start()
-    if ((i + 1) % 10 === 0) console.error(`${i + 1} cuts, ${ledger.length} acknowledged`)
+    if ((i + 1) % 10 === 0) console.error(`${i + 1} cuts, ${writers.acknowledged.length} acknowledged`)
   }
-  isOver = true
-  await Promise.all(writers)
-  await waitForOutbox(edge)
-  for (const node of [edge, upstream]) {
-    await node.kill('SIGTERM')
-    await node.start()
-  }
-  await sleep(2000)
-  const faults = await compareWithLedger(ledger, edge, upstream)
-  const bytes = ledger.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
-  const facts = { cuts: flags.cuts, stopped: flags.stop !== 0, acknowledged: ledger.length, bytes, refused }
+  await writers.stop()
+  const { faults } = await judgeLedger(writers.acknowledged, edge, upstream)
+  const facts = { cuts: flags.cuts, stopped: flags.stop !== 0, ...writers.facts() }
   report('power-cut', facts, faults.map(withInstant))
 } finally {
-  isOver = true
+  const stopped = writers?.stop() // ends when the gateways have: what is being put is refused
   for (const node of [edge, upstream]) await node?.kill('SIGKILL')
+  await stopped
   for (const disk of Object.values(disks)) disk.unmount()
 }
 
@@ -84,7 +67,7 @@ try {
  * Adds to a fault of a model how long before the next cut, or after the last one, the model was acknowledged.
  */
 function withInstant(fault) {
-  const entry = ledger.find(({ modelId }) => fault.includes(modelId))
+  const entry = writers.acknowledged.find(({ modelId }) => fault.includes(modelId))
   if (entry === undefined) return fault
   const near = cuts.map(({ name, cutMs, downMs }) => ({
     name,
@@ -95,22 +78,8 @@ function withInstant(fault) {
   return `${fault}; acknowledged ${nearest.after.toFixed(1)} ms after the cut of ${nearest.name} began, which took ${nearest.took.toFixed(1)} ms`
 }
 
-async function write(modelOf) {
-  while (!isOver) {
-    const dice = random()
-    const model = modelOf(
-      Math.round(dice < 0.9 ? 1000 + random() * 100_000 : 1000 + random() * flags.maxBytes),
-    )
-    try {
-      const info = await put(edge, model)
-      const ackMs = performance.now()
-      ledger.push({ modelId: info.model_id, sha256: model.sha256, sizeBytes: model.sizeBytes, ackMs })
-    } catch {
-      refused++
-      await sleep(50)
-    }
-    await sleep(random() * 60)
-  }
+function pickSize() {
+  return Math.round(1000 + random() * (random() < 0.9 ? 100_000 : flags.maxBytes))
 }
 
 function makeDisk(name) {

@@ -2,16 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { closeSync, createReadStream, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import path from 'node:path'
-import {
-  allModels,
-  connect,
-  createNode,
-  makeWorkspace,
-  put,
-  readFlags,
-  report,
-  waitForOutbox,
-} from './lib.mjs'
+import { readFlags, report } from './flags.mjs'
+import { allModels, put, waitForOutbox } from './models.mjs'
+import { connect, createNode, makeWorkspace } from './node.mjs'
 
 /**
  * Size: a 2 GB upload and its push to another gateway, with the memory of both watched, and beside it `cp`,
