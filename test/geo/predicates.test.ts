@@ -6,6 +6,7 @@ import { prepareArea } from '../../src/geo/prepared-area.js'
 import type { Geometry, Position } from '../../src/geo/types.js'
 import { within } from '../../src/geo/within.js'
 import { encodeWkb } from '../../src/geo/wkb.js'
+import { boxRing as box } from '../support/boxes.js'
 import { anyGeometry, latticePosition } from '../support/geometries.js'
 import { isSmall, oracleIntersects, oracleWithin } from '../support/plane-oracle.js'
 
@@ -165,16 +166,6 @@ t.test('within: borders and holes', async (t) => {
   for (const [name, a, b] of yes) t.ok(within(a, b), name)
   for (const [name, a, b] of no) t.notOk(within(a, b), name)
 })
-
-function box(west: number, south: number, east: number, north: number): Position[] {
-  return [
-    [west, south],
-    [east, south],
-    [east, north],
-    [west, north],
-    [west, south],
-  ]
-}
 
 /** A ring around (20, 20) with many teeth. */
 function star(n: number, phase: number): Position[] {

@@ -6,6 +6,7 @@ import { shapeOf } from '../../src/geo/shape.js'
 import { sweepIntersects } from '../../src/geo/sweep.js'
 import type { Geometry, Position } from '../../src/geo/types.js'
 import { isWithinShape } from '../../src/geo/within.js'
+import { boxRing as box } from '../support/boxes.js'
 import { anyGeometry, latticePosition } from '../support/geometries.js'
 import { oracleIntersects } from '../support/plane-oracle.js'
 
@@ -62,13 +63,6 @@ t.test('property: a sweep says of simple rings, lines and points what the tree s
 
 const line = (...coordinates: Position[]): Geometry => ({ type: 'LineString', coordinates })
 const polygon = (...coordinates: Position[][]): Geometry => ({ type: 'Polygon', coordinates })
-const box = (west: number, south: number, east: number, north: number): Position[] => [
-  [west, south],
-  [east, south],
-  [east, north],
-  [west, north],
-  [west, south],
-]
 
 t.test('sweep: touching, nested, vertical, collinear and crossing', async (t) => {
   const square = polygon(box(0, 0, 8, 8))

@@ -4,48 +4,16 @@ import t from 'tap'
 import type { Geometry, Position } from '../../src/geo/types.js'
 import { encodeWkb } from '../../src/geo/wkb.js'
 import { buildOverlay, buildOverlaySliced, overlayBytes } from '../../src/risk/build-overlay.js'
-import { addCell, addCellWkb, type CellSet, createCellSet } from '../../src/risk/cell-set.js'
+import { addCell, addCellWkb, createCellSet } from '../../src/risk/cell-set.js'
 import { createRectGrid } from '../../src/risk/rect-grid.js'
 import { cornerOffsets, readLine } from '../../src/routing/graph/geometry.js'
 import type { Graph } from '../../src/routing/graph/graph.js'
 import { findSegment, type Overlay } from '../../src/routing/search/overlay.js'
+import { type Cell, cellsOf, lattice, latticeRoads, place } from '../support/cells.js'
 import { anyGeometry } from '../support/geometries.js'
 import { makeGraph, type Road } from '../support/make-graph.js'
 
-/** A lattice of 1e-4 degree, about 10 m, not far from where doubles of degrees are uneven. */
-const place = (x: number, y: number): [number, number] => [
-  Math.round(86_000_000 + x * 1000) / 1e7,
-  Math.round(411_000_000 + y * 1000) / 1e7,
-]
-const lattice = (max: number) =>
-  fc.tuple(fc.nat({ max }), fc.nat({ max })).map(([x, y]): [number, number] => place(x, y))
-
-interface Cell {
-  geometry: Geometry
-  level: number
-}
-
-const roads = fc
-  .array(
-    fc.record({ ends: fc.tuple(lattice(6), lattice(6)), corners: fc.array(lattice(6), { maxLength: 3 }) }),
-    {
-      minLength: 1,
-      maxLength: 5,
-    },
-  )
-  .map((list) => {
-    const junctions = list.flatMap(({ ends }) => ends)
-    const made = list.map(
-      ({ corners }, index): Road => ({
-        from: index * 2,
-        to: index * 2 + 1,
-        speed: [30, 30],
-        corners,
-        lengthMm: 5_000,
-      }),
-    )
-    return makeGraph({ junctions, roads: made })
-  })
+const roads = latticeRoads(6, { corners: 3, roads: 5 })
 
 const rectangle = fc
   .tuple(
@@ -294,12 +262,6 @@ function box(west: number, south: number, east: number, north: number): Geometry
     place(west, south),
   ]
   return { type: 'Polygon', coordinates: [corners] }
-}
-
-function cellsOf(list: Cell[]): CellSet {
-  const cells = createCellSet()
-  for (const { geometry, level } of list) addCell(cells, geometry, level)
-  return cells
 }
 
 /** @param shake a point this near to a border (1e-7 degree) may have the level of either side */

@@ -9,6 +9,7 @@ import { addTimedCell, createTimedCells, type TimedCells } from '../../src/risk/
 import type { RiskStretch } from '../../src/risk/travel.js'
 import { lineOfLeg, planTravel, travelSpan } from '../../src/risk/travel.js'
 import { riskAnswer } from '../../src/route-answer/risk-answer.js'
+import { boxPolygon as box } from '../support/boxes.js'
 
 const HOUR_US = 3_600_000_000n
 const START_US = 1_700_000_000_000_000n
@@ -20,18 +21,6 @@ interface Cell {
   endUs: bigint | null
 }
 
-const box = (west: number, south: number, east: number, north: number): Geometry => ({
-  type: 'Polygon',
-  coordinates: [
-    [
-      [west, south],
-      [east, south],
-      [east, north],
-      [west, north],
-      [west, south],
-    ],
-  ],
-})
 const always = (geometry: Geometry, level: number): Cell => ({ geometry, level, startUs: null, endUs: null })
 const stretch = (
   from: [number, number],

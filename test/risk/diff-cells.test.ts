@@ -2,39 +2,13 @@ import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import type { Geometry, Position } from '../../src/geo/types.js'
-import { addCell, type CellSet, createCellSet } from '../../src/risk/cell-set.js'
+import type { CellSet } from '../../src/risk/cell-set.js'
 import { diffCells } from '../../src/risk/diff-cells.js'
+import { anyCell, type Cell, cellsOf, place } from '../support/cells.js'
 
 const SIDE = 12
 
-const place = (x: number, y: number): [number, number] => [
-  Math.round(86_000_000 + x * 1000) / 1e7,
-  Math.round(411_000_000 + y * 1000) / 1e7,
-]
-
-interface Cell {
-  geometry: Geometry
-  level: number
-}
-
-/** Mesh squares mostly, some squares beside the mesh, some triangles. */
-const cell = fc
-  .record({
-    x: fc.nat({ max: SIDE * 2 }),
-    y: fc.nat({ max: SIDE * 2 }),
-    level: fc.integer({ min: 1, max: 4 }),
-    kind: fc.constantFrom('mesh', 'mesh', 'mesh', 'beside', 'triangle'),
-  })
-  .map(({ x, y, level, kind }): Cell => {
-    const shift = kind === 'beside' ? 0.37 : 0
-    const at = (dx: number, dy: number) => place(x / 2 + dx + shift, y / 2 + dy + shift)
-    const ring: Position[] =
-      kind === 'triangle'
-        ? [at(0, 0), at(3, 0), at(1, 3), at(0, 0)]
-        : [at(0, 0), at(0.5, 0), at(0.5, 0.5), at(0, 0.5), at(0, 0)]
-    return { geometry: { type: 'Polygon', coordinates: [ring] }, level }
-  })
-
+const cell = anyCell(SIDE)
 const cells = fc.array(cell, { maxLength: 60 })
 
 t.test('property: diffCells lists exactly the added and the removed cells, in any order', async () => {
@@ -144,10 +118,4 @@ function namesOf({ box, level, shape }: CellSet): string[] {
 function positionsOf(shape: CellSet['shape'][number]): ArrayLike<number> {
   if (shape === null) return []
   return 'xy' in shape ? shape.xy : shape
-}
-
-function cellsOf(list: readonly Cell[]): CellSet {
-  const set = createCellSet()
-  for (const { geometry, level } of list) addCell(set, geometry, level)
-  return set
 }

@@ -2,6 +2,7 @@ import t from 'tap'
 import type { Position } from '../../src/geo/types.js'
 import { addCell, createCellSet } from '../../src/risk/cell-set.js'
 import { coverLine, createCovered, type MeasuredLine } from '../../src/risk/line-cover.js'
+import { boxPolygon } from '../support/boxes.js'
 
 /** A line along y = 0.00001 degree from x = 0, one unit of offset for each 1e-7 degree. */
 function straight(toE7: number): MeasuredLine {
@@ -31,22 +32,7 @@ t.test('coverLine: many borders across one segment are sorted', async (t) => {
 t.test('coverLine: a rectangle clips a line, and a touched one covers nothing', async (t) => {
   const cells = createCellSet()
   const box = (west: number, south: number, east: number, north: number) =>
-    addCell(
-      cells,
-      {
-        type: 'Polygon',
-        coordinates: [
-          [
-            [west, south],
-            [east, south],
-            [east, north],
-            [west, north],
-            [west, south],
-          ],
-        ],
-      },
-      1,
-    )
+    addCell(cells, boxPolygon(west, south, east, north), 1)
   box(1e-5, 0, 2e-5, 2e-5)
   box(0, 1e-5, 1e-4, 2e-5)
   box(0, 0, 1e-4, 1e-5)

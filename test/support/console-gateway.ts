@@ -3,6 +3,7 @@ import type { Settings } from '../../src/config/config.js'
 import { layoutOf, makeDirectories } from '../../src/files/layout.js'
 import { writeGraphFile } from '../../src/mapbuild/graph/write-graph.js'
 import { coordinatesOf, rankNodes } from '../../src/routing/cch/order.js'
+import { boxRing } from './boxes.js'
 import { makeGraph } from './make-graph.js'
 import { startGateway, type TestGateway } from './start-gateway.js'
 import { town } from './town.js'
@@ -30,13 +31,7 @@ export async function addFlood(gateway: TestGateway): Promise<void> {
     unique_columns: ['cell', 'start_datetime'],
   })
   const [west, south, east, north] = [10.0035, 50.0015, 10.0085, 50.0105]
-  const ring = [
-    [west, south],
-    [east, south],
-    [east, north],
-    [west, north],
-    [west, south],
-  ]
+  const ring = boxRing(west, south, east, north)
   const cell = (start: string, end: string, risk: number) => ({
     type: 'Feature',
     geometry: { type: 'Polygon', coordinates: [ring] },

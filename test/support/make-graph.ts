@@ -2,6 +2,7 @@ import Flatbush from 'flatbush'
 import KDBush from 'kdbush'
 import { type Graph, type GraphMeta, LINK_FLAG, NO_ARC } from '../../src/routing/graph/graph.js'
 import { localScale } from '../../src/routing/graph/local-scale.js'
+import { boxRing } from './boxes.js'
 
 /** A road between two junctions: one segment. */
 export interface Road {
@@ -292,13 +293,7 @@ function metaOf(network: Network): GraphMeta {
   const east = Math.max(...points.map(([lng]) => lng)) + margin
   const south = Math.min(...points.map(([, lat]) => lat)) - margin
   const north = Math.max(...points.map(([, lat]) => lat)) + margin
-  const ring = [
-    [west, south],
-    [east, south],
-    [east, north],
-    [west, north],
-    [west, south],
-  ] // prettier-ignore
+  const ring = boxRing(west, south, east, north)
   return {
     name: 'test',
     profile: 'car',

@@ -28,20 +28,14 @@ export function select(
   )
 }
 
-/** Fieldset around the columns of a new table or dataset, with a button that adds one. */
-export function columnList(rows: HTMLElement, add: () => void): HTMLElement {
-  return h(
-    'fieldset',
-    {},
-    h('legend', {}, t('columns')),
-    rows,
-    h('div', {}, button(t('addColumn'), add, 'small')),
-  )
-}
-
 /** A checkbox with its label. */
 export function checkbox(label: string, props: Record<string, unknown> = {}): HTMLLabelElement {
   return h('label', { class: 'check' }, h('input', { type: 'checkbox', ...props }), label)
+}
+
+/** True when the checkbox inside a label of `checkbox` is checked. */
+export function isChecked(label: HTMLElement | undefined): boolean {
+  return label?.querySelector('input')?.checked === true
 }
 
 /** A button that does not submit a form. @param kind classes, such as `main`, `small`, `bad` */

@@ -19,14 +19,13 @@ export const COLUMN_TYPES = [
 /** Length of a varchar column that the form creates, in characters. */
 const VARCHAR_LENGTH = 200
 
-/** Type of a column as the form has it. */
-export interface FormColumn {
-  readonly type: (typeof COLUMN_TYPES)[number]
-  readonly isNullable: boolean
-}
-
-/** Returns the definition of a column for `register_loader`. */
-export function definitionOf({ type, isNullable }: FormColumn): ColumnDefinition {
+/**
+ * Returns the definition of a column for `register_loader`.
+ *
+ * @param typeName one of `COLUMN_TYPES`; any other counts as the first of them
+ */
+export function definitionOf(typeName: string, isNullable: boolean): ColumnDefinition {
+  const type = COLUMN_TYPES.find((each) => each === typeName) ?? COLUMN_TYPES[0]
   return {
     udt_name: type,
     is_nullable: isNullable,

@@ -4,6 +4,7 @@ import t from 'tap'
 import { dijkstra } from '../../../src/api/routing/dijkstra.js'
 import { writeGraphFile } from '../../../src/mapbuild/graph/write-graph.js'
 import { coordinatesOf, rankNodes } from '../../../src/routing/cch/order.js'
+import { boxRing } from '../../support/boxes.js'
 import { makeGraph } from '../../support/make-graph.js'
 import { openSearch } from '../../support/search.js'
 import { startGateway } from '../../support/start-gateway.js'
@@ -82,13 +83,7 @@ function cellsOf(state: number) {
   return [0, 1, 2].map((part) => {
     const [west, south] = at(((state * 5 + part * 3) % 8) + 0.2, ((state * 3 + part * 5) % 9) - 0.4)
     const [east, north] = [west + 0.0013, south + 0.0016]
-    const ring = [
-      [west, south],
-      [east, south],
-      [east, north],
-      [west, north],
-      [west, south],
-    ]
+    const ring = boxRing(west, south, east, north)
     return {
       type: 'Feature',
       geometry: { type: 'Polygon', coordinates: [ring] },

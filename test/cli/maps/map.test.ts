@@ -4,6 +4,7 @@ import path from 'node:path'
 import t, { type Test } from 'tap'
 import { createProgress } from '../../../src/cli/progress.js'
 import { writeExtract } from '../../../src/demo/write-extract.js'
+import { boxRing } from '../../support/boxes.js'
 import { sketch } from '../../support/osm-fixture.js'
 import { cli, startCli } from '../../support/run-cli.js'
 
@@ -41,7 +42,7 @@ t.test('map build: --output, --profile, --country, --area, --json', async (t) =>
   const dir = folder(t)
   const area = {
     type: 'Feature',
-    geometry: { type: 'Polygon', coordinates: [square(9.99, 44.9, 10.0001, 45.1)] },
+    geometry: { type: 'Polygon', coordinates: [boxRing(9.99, 44.9, 10.0001, 45.1)] },
   }
   writeFileSync(
     path.join(dir, 'area.geojson'),
@@ -164,16 +165,6 @@ t.test('map check --against: what differs between two builds', async (t) => {
   t.match(text, /^banned turns: 0 only here, 1 only there$/m)
   t.match(await check('--against', 'gone.graph'), { code: 1, stderr: /gone\.graph: the file does not exist/ })
 })
-
-function square(west: number, south: number, east: number, north: number): number[][] {
-  return [
-    [west, south],
-    [east, south],
-    [east, north],
-    [west, north],
-    [west, south],
-  ]
-}
 
 t.test('map info: the properties of a map as text', async (t) => {
   const dir = folder(t)

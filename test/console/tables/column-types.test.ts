@@ -10,8 +10,8 @@ t.test('form for a new table: register_loader accepts every column type that it 
       await loader.call('loaderwebapi.register_loader', {
         data_name,
         record_def: {
-          id: definitionOf({ type: 'int4', isNullable: false }),
-          value: definitionOf({ type, isNullable }),
+          id: definitionOf('int4', false),
+          value: definitionOf(type, isNullable),
         },
         unique_columns: ['id'],
       })

@@ -7,6 +7,7 @@ import { createKeyring } from '../../../../src/storage/keyring.js'
 import { createDatasetTables } from '../../../../src/storage/sqlite/datasets/table-reader.js'
 import { createFeatureSources } from '../../../../src/storage/sqlite/features/sources.js'
 import type { TableQuery, TableRow } from '../../../../src/storage/tables.js'
+import { boxRing } from '../../../support/boxes.js'
 import {
   allRecords,
   columns,
@@ -64,13 +65,7 @@ const boxes = fc
           [east, north],
         ],
       }
-    const ring: [number, number][] = [
-      [west, south],
-      [east, south],
-      [east, north],
-      [west, north],
-      [west, south],
-    ]
+    const ring = boxRing(west, south, east, north)
     return { type: 'Polygon', coordinates: [ring] }
   })
 
