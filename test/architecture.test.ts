@@ -32,7 +32,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'mapbuild/profile': ['mapbuild/extract', 'routing/graph'], // tags → speed and access
   'mapbuild/roads': ['mapbuild/profile', 'mapbuild/extract', 'mapbuild/arrays'], // OSM objects → roads as arrays
   'mapbuild/network': ['mapbuild/roads', 'mapbuild/profile', 'mapbuild/arrays', 'routing/graph', 'geo'], // → segments
-  'mapbuild/graph': ['mapbuild/network', 'mapbuild/arrays', 'routing/graph'], // → nodes, arcs and the file
+  'mapbuild/graph': ['mapbuild/network', 'mapbuild/profile', 'mapbuild/arrays', 'routing/graph'], // → nodes, arcs and the file
   mapbuild: ['mapbuild/**', 'routing/graph', 'routing/cch', 'geo'], // runs the steps
   demo: ['mapbuild', 'routing/graph', 'geo'],
   // rows: ports and what every engine shares; SQL behind them

@@ -11,14 +11,15 @@ import { flagMainNetwork } from './graph/components.js'
 import { flagEnclosedRoads } from './graph/enclosed-roads.js'
 import { type Expansion, expandNodes } from './graph/expand.js'
 import { indexJunctions } from './graph/junction-index.js'
+import { findTurnsNearPrices } from './graph/priced-u-turns.js'
 import { findPrivateThroughRoads } from './graph/private-roads.js'
+import { packPrices, priceTurns, type TurnCosts, type TurnPricing } from './graph/turn-prices.js'
 import { findTurningPlaces, flagTurns } from './graph/turning-places.js'
 import { findTurnsNearRules, uTurnRules } from './graph/u-turns.js'
 import { banUsefulUTurns } from './graph/useful-u-turns.js'
 import type { GraphParts } from './graph/write-graph.js'
 import { makeNetwork, type RoadNetwork } from './network/network.js'
-import type { TurnRule } from './network/turn-rules.js'
-import type { ProfileName } from './profile/profile.js'
+import type { Profile, ProfileName } from './profile/profile.js'
 import { findProfile } from './profile/profiles.js'
 import { createTally, type OnLeftOut, type Tally } from './roads/left-out.js'
 import { readRoads } from './roads/read-roads.js'
@@ -30,6 +31,8 @@ export interface BuildOptions {
   readonly profile: ProfileName
   /** ISO 3166-1 alpha-2, for legal speed limits; null = none */
   readonly country: string | null
+  /** turns that have a price; only for cars. `none` by default */
+  readonly turnCosts?: TurnCosts | 'none' | undefined
   /** ways without a node inside are left out; the others stay whole */
   readonly area?: Polygon | MultiPolygon | undefined
   readonly name: string
@@ -77,12 +80,17 @@ export async function buildMap(options: BuildOptions): Promise<GraphParts> {
   const adjacency = buildAdjacency(segments, junctionCount)
   const headOf = (link: number) => linkHead(segments, link)
   flagEnclosedRoads(segments, adjacency)
-  const allRules = [...rules, ...findUTurnRules(network, adjacency)]
-  const automaton = buildAutomaton(allRules)
+  const mayTurn = findTurns(network, adjacency)
+  const pricing = pricingOf(options, network, adjacency)
+  const allRules = [...rules, ...uTurnRules(findBans(network, adjacency, mayTurn, pricing))]
+  const automaton = buildAutomaton(
+    allRules,
+    pricing === undefined ? [] : adjacency.links.filter(pricing.isTold),
+  )
   const restricted = new Set(allRules.flatMap(({ links }) => links.slice(0, -1).map(headOf)))
   const isPrivate = findPrivateThroughRoads(segments, junctionCount, (junction) => restricted.has(junction))
   await stages.next()
-  const expansion = expandNodes(segments, adjacency, automaton, isPrivate)
+  const { arcMs, ...expansion } = expandNodes(segments, adjacency, automaton, isPrivate, pricing)
   await stages.next()
   const main = flagMainNetwork(expansion, segments.linkFlags)
   tallyCutOff(network, tally)
@@ -107,6 +115,7 @@ export async function buildMap(options: BuildOptions): Promise<GraphParts> {
     linkNotes: segments.linkNotes,
     linkFlags: segments.linkFlags,
     limits: segments.limits,
+    ...(arcMs && packPrices(arcMs)),
     strings: network.strings,
     segmentIndex: segments.index,
     junctionIndex: indexJunctions(junctionLngE7, junctionLatE7),
@@ -115,14 +124,41 @@ export async function buildMap(options: BuildOptions): Promise<GraphParts> {
   }
 }
 
-/** Finds rules against turning round, and flags the links that may and may not be left so. */
-function findUTurnRules({ segments, rules: turnRules }: RoadNetwork, adjacency: Adjacency): TurnRule[] {
-  const rules = buildAutomaton(turnRules)
-  const mayTurn = findTurningPlaces(segments, adjacency, rules)
+/** Finds where traffic may turn round, and flags the links that may and may not be left so. */
+function findTurns({ segments, rules }: RoadNetwork, adjacency: Adjacency): Uint8Array {
+  const mayTurn = findTurningPlaces(segments, adjacency, buildAutomaton(rules))
   flagTurns(segments, adjacency, mayTurn)
+  return mayTurn
+}
+
+/** Finds the links at whose ends the graph itself must not turn round. */
+function findBans(
+  { segments, rules: turnRules }: RoadNetwork,
+  adjacency: Adjacency,
+  mayTurn: Uint8Array,
+  pricing: TurnPricing | undefined,
+): Set<number> {
+  const rules = buildAutomaton(turnRules)
   const banned = findTurnsNearRules(adjacency, (link) => linkHead(segments, link), turnRules, mayTurn)
   banUsefulUTurns({ segments, adjacency, rules, mayTurn }, turnRules, banned)
-  return uTurnRules(banned)
+  if (pricing === undefined) return banned
+  return new Set([...banned, ...findTurnsNearPrices(segments, adjacency, pricing, mayTurn)])
+}
+
+/** @returns undefined where turns cost nothing; a map for cyclists or pedestrians has no prices */
+function pricingOf(
+  { turnCosts = 'none', profile }: BuildOptions,
+  network: RoadNetwork,
+  adjacency: Adjacency,
+): TurnPricing | undefined {
+  if (turnCosts === 'none' || findProfile(profile).turns === undefined) return undefined
+  return priceTurns(network, adjacency, turnCosts)
+}
+
+/** The profile, without what turn costs need where turns cost nothing. */
+function profileOf({ profile, turnCosts = 'none' }: BuildOptions): Profile {
+  const found = findProfile(profile)
+  return turnCosts === 'none' ? { ...found, turns: undefined } : found
 }
 
 /** Counts the segments outside the main network, and lists their ways, each once for a run of its pieces. */
@@ -204,7 +240,7 @@ async function readNetwork(
   tally: Tally,
   stages: Stages,
 ): Promise<{ network: RoadNetwork; meta: GraphMeta }> {
-  const profile = findProfile(options.profile)
+  const profile = profileOf(options)
   const extract = openExtract(options.input)
   try {
     const roads = await readRoads(extract, profile, options.country, tally, stages.onBytes)
@@ -233,6 +269,7 @@ async function readNetwork(
       area: (options.area ?? network.outline.polygon(AREA_MARGIN_M)) as GraphMeta['area'],
       bbox: network.outline.bbox(),
       counts: tally.counts,
+      ...(profile.turns === undefined ? {} : { turnCosts: options.turnCosts }),
     }
     return { network, meta }
   } finally {

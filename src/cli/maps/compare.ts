@@ -28,9 +28,15 @@ export function compareBuilds(here: Graph, there: Graph): ComparedMaps {
 }
 
 function propertiesOf({ meta, junctionCount, segmentCount, nodeCount, arcCount }: Graph) {
-  const { profile, country, builtFrom, builtBy, counts } = meta
+  const { profile, country, turnCosts, builtFrom, builtBy, counts } = meta
   const properties: Record<string, unknown> = {
-    ...{ profile, country, extract: builtFrom.file, sha256: builtFrom.sha256 },
+    ...{
+      profile,
+      country,
+      turnCosts: turnCosts ?? 'none',
+      extract: builtFrom.file,
+      sha256: builtFrom.sha256,
+    },
     ...{ data: builtFrom.osmTimestamp, builtBy },
     ...{ junctions: junctionCount, segments: segmentCount, nodes: nodeCount, arcs: arcCount },
     ...counts,

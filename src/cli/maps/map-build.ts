@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { layoutOf } from '../../files/layout.js'
 import { type BuildStage, buildMap } from '../../mapbuild/build-map.js'
+import type { TurnCosts } from '../../mapbuild/graph/turn-prices.js'
 import { type GraphParts, writeGraphFile } from '../../mapbuild/graph/write-graph.js'
 import type { ProfileName } from '../../mapbuild/profile/profile.js'
 import { checkFolder, fileFault } from '../file-fault.js'
@@ -18,6 +19,7 @@ export interface BuildFlags extends GlobalOptions {
   profile: ProfileName
   area?: string
   country?: string
+  turnCosts?: TurnCosts | 'none'
   report?: string
 }
 
@@ -51,6 +53,7 @@ export async function runMapBuild(
       input,
       profile: flags.profile,
       country: flags.country ?? null,
+      turnCosts: turnCostsOf(flags),
       area,
       name,
       builtBy: `fieldgate ${deps.version}`,
@@ -79,6 +82,16 @@ export async function runMapBuild(
     progress.clear()
     stopListening()
   }
+}
+
+/** Turn costs are for cars: an explicit choice for others is refused. @throws a usage error */
+function turnCostsOf({ profile, turnCosts }: BuildFlags): TurnCosts | 'none' {
+  if (turnCosts === undefined || turnCosts === 'none') return 'none'
+  if (profile !== 'car')
+    throw usageError(
+      `--turn-costs: found ${turnCosts} with --profile ${profile}, expected none or --profile car`,
+    )
+  return turnCosts
 }
 
 /** Resolves the files of a build, and refuses an output that cannot be written. */

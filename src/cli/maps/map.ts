@@ -27,7 +27,17 @@ export function addMapCommands(program: Command, io: CliIo, deps: CliDeps): void
     .option('-o, --output <file>', 'map file to write (default: maps/NAME.graph in the data directory)')
     .addOption(new Option('--profile <profile>', 'kind of traveller').choices(PROFILE_NAMES).default('car'))
     .option('--area <file>', 'GeoJSON polygon; ways without a node inside are left out')
-    .option('--country <code>', 'two-letter code, such as JP, for legal speed limits', readCountry)
+    .option(
+      '--country <code>',
+      'two-letter code, such as JP, for legal speed limits and the side of driving',
+      readCountry,
+    )
+    .addOption(
+      new Option(
+        '--turn-costs <turns>',
+        'turns that cost time, for cars: at signs and gates, also by angle at main roads, or at all junctions',
+      ).choices(['none', 'signs', 'main', 'full']),
+    )
     .option('--report <file>', 'CSV file to write: each object that is left out, with the cause')
     .action(async (extract: string, _options, command: Command) => {
       await runMapBuild(extract, command.optsWithGlobals<BuildFlags>(), io, deps)
@@ -67,6 +77,7 @@ function printInfo(file: string, { json }: GlobalOptions, io: CliIo): void {
     ['file', file],
     ['name', meta.name],
     ['profile', `${meta.profile}${meta.country === null ? '' : `, speeds of ${meta.country}`}`],
+    ['turn costs', meta.turnCosts ?? 'none'],
     ['size', `${megabytes(graph.buffer.byteLength)} MB`],
     [
       'network',

@@ -14,12 +14,16 @@ export interface Automaton {
   isAllowed(memory: number, link: number): boolean
   /** Returns the state after driving a link. */
   next(memory: number, link: number): number
+  /** Returns the link driven last; -1 in the state `ROOT`, which does not tell it. */
+  lastLink(memory: number): number
 }
 
 /** State: a sequence of links that begins a rule. */
 interface Memory {
   /** longest proper end of this sequence that begins a rule too */
   shorter: number
+  /** link driven last, -1 = any */
+  readonly last: number
   /** link → longer state */
   readonly nexts: Map<number, number>
   readonly forbidden: Set<number>
@@ -27,36 +31,45 @@ interface Memory {
   readonly only: Set<number>
 }
 
-/** Builds the automaton of some rules. Linear in the sum of their lengths. */
-export function buildAutomaton(rules: readonly TurnRule[]): Automaton {
-  const memories: Memory[] = [createMemory()]
+/**
+ * Builds the automaton of some rules. Linear in the sum of their lengths.
+ *
+ * @param told links that have states of their own, also where no rule begins with them
+ */
+export function buildAutomaton(rules: readonly TurnRule[], told: Iterable<number> = []): Automaton {
+  const memories: Memory[] = [createMemory(-1)]
   for (const rule of rules) addRule(memories, rule)
+  for (const link of told) extend(memories, ROOT, link)
   linkShorter(memories)
   return {
     isAllowed: (memory, link) => isAllowed(memories, memory, link),
     next: (memory, link) => nextMemory(memories, memory, link),
+    lastLink: (memory) => memories[memory]!.last,
   }
 }
 
-function createMemory(): Memory {
-  return { shorter: ROOT, nexts: new Map(), forbidden: new Set(), only: new Set() }
+function createMemory(last: number): Memory {
+  return { shorter: ROOT, last, nexts: new Map(), forbidden: new Set(), only: new Set() }
 }
 
 function addRule(memories: Memory[], { kind, links }: TurnRule): void {
   let memory = ROOT
-  for (const link of links.slice(0, -1)) {
-    let next = memories[memory]!.nexts.get(link)
-    if (next === undefined) {
-      next = memories.length
-      memories.push(createMemory())
-      memories[memory]!.nexts.set(link, next)
-    }
-    memory = next
-  }
+  for (const link of links.slice(0, -1)) memory = extend(memories, memory, link)
   const target = links[links.length - 1]!
   // several `only` rules of the same way and place allow each of their targets
   const set = kind === 'no' ? memories[memory]!.forbidden : memories[memory]!.only
   set.add(target)
+}
+
+/** Returns the state of a sequence with one more link; creates it when it is new. */
+function extend(memories: Memory[], memory: number, link: number): number {
+  let next = memories[memory]!.nexts.get(link)
+  if (next === undefined) {
+    next = memories.length
+    memories.push(createMemory(link))
+    memories[memory]!.nexts.set(link, next)
+  }
+  return next
 }
 
 /**

@@ -4,6 +4,7 @@ import { sortOrder } from '../arrays/sort-order.js'
 import type { Segments } from '../network/segments.js'
 import { type Adjacency, linkHead, linkTail } from './adjacency.js'
 import { type Automaton, ROOT } from './automaton.js'
+import type { TurnPricing } from './turn-prices.js'
 
 /** Nodes and arcs, as `Graph` has them. */
 export interface Expansion {
@@ -16,6 +17,8 @@ export interface Expansion {
   readonly linkStartArc: Uint32Array
   readonly linkFirstArc: Uint32Array
   readonly linkArcs: Uint32Array
+  /** arc → price of the turn into its link, milliseconds; undefined without prices */
+  readonly arcMs?: Uint32Array | undefined
 }
 
 /** Use of private roads by a route so far: on those of its start, on public roads, on those of its goal. */
@@ -26,20 +29,22 @@ const UNKNOWN = -1
 
 /**
  * Makes a node of every junction and every state in which a route can be there: a state of the turn rules,
- * and a mode of private roads. Most junctions have one node. Nodes are found from the places where routes
+ * and a mode of private roads. Most junctions have one node. Nodes are found from the links by which routes
  * begin, then sorted by junction, so that they are in the order of the junctions.
  *
  * Cost: linear in nodes and arcs.
  *
  * @param isPrivate link → 1 where it may only be used at the ends of a route
+ * @param pricing prices of turns; the automaton tells the links that they depend on
  */
 export function expandNodes(
   segments: Segments,
   adjacency: Adjacency,
   automaton: Automaton,
   isPrivate: Uint8Array,
+  pricing?: TurnPricing,
 ): Expansion {
-  const found = discover(segments, adjacency, automaton, isPrivate)
+  const found = discover({ segments, adjacency, automaton, isPrivate })
   // stable: nodes of one junction keep the order in which they were found
   const order = sortOrder(found.nodeJunction)
   const rank = new Uint32Array(order.length)
@@ -50,20 +55,22 @@ export function expandNodes(
   const head = new Uint32Array(arcCount)
   const arcLink = new Uint32Array(arcCount)
   const nodeJunction = new Uint32Array(nodeCount)
+  const arcMs = pricing === undefined ? undefined : new Uint32Array(arcCount)
   let arc = 0
   for (let node = 0; node < nodeCount; node++) {
     const from = order[node]!
     nodeJunction[node] = found.nodeJunction[from]!
     for (let at = found.firstOut[from]!; at < found.firstOut[from + 1]!; at++, arc++) {
       head[arc] = rank[found.head[at]!]!
-      arcLink[arc] = found.arcLink[at]!
+      const link = found.arcLink[at]!
+      arcLink[arc] = link
+      if (arcMs === undefined || pricing === undefined) continue
+      const last = automaton.lastLink(Math.floor(found.nodeState[from]! / MODES))
+      arcMs[arc] = last < 0 ? pricing.entryMs(link) : pricing.turnMs(last, link)
     }
     firstOut[node + 1] = arc
   }
-  const startNode = (link: number) => {
-    const mode = isPrivate[link] === 1 ? MODE.start : MODE.public
-    return rank[found.baseNode[linkTail(segments, link) * MODES + mode]!]!
-  }
+  const byLink = groupByLink(arcLink, segments.count * 2)
   return {
     nodeCount,
     arcCount,
@@ -71,13 +78,26 @@ export function expandNodes(
     head,
     arcLink,
     nodeJunction,
-    linkStartArc: findStartArcs(segments, firstOut, arcLink, startNode),
-    ...groupByLink(arcLink, segments.count * 2),
+    linkStartArc: findStartArcs(found.startNode, rank, head, byLink),
+    ...byLink,
+    arcMs,
   }
 }
 
-/** Finds the nodes breadth first from all places where a route may begin, and the arcs that leave them. */
-function discover(segments: Segments, adjacency: Adjacency, automaton: Automaton, isPrivate: Uint8Array) {
+/** Roads and rules to make nodes of. */
+interface Roads {
+  readonly segments: Segments
+  readonly adjacency: Adjacency
+  readonly automaton: Automaton
+  readonly isPrivate: Uint8Array
+}
+
+/**
+ * Finds the nodes breadth first from the ends of all links by which a route may begin, and the arcs that leave
+ * them. Where no arc drives a link as a route does that begins by it, there is a node before it that no arc
+ * enters.
+ */
+function discover({ segments, adjacency, automaton, isPrivate }: Roads) {
   const { junctionCount, first, links } = adjacency
   const nodeJunction = createGrowing(Uint32Array, junctionCount + 16)
   const nodeState = createGrowing(Uint32Array, junctionCount + 16) // memory * MODES + mode
@@ -100,13 +120,15 @@ function discover(segments: Segments, adjacency: Adjacency, automaton: Automaton
     else restrictedNode.set(memory * MODES + mode, node)
     return node
   }
-  // a route that begins inside a link drives it from the base node in the link's mode
+  const startMode = (link: number) => (isPrivate[link] === 1 ? MODE.start : MODE.public)
+  // link → node at its end where a route is that began by it
+  const startNode = new Int32Array(isPrivate.length).fill(UNKNOWN)
   for (let link = 0; link < isPrivate.length; link++) {
-    if (!adjacency.isOpen(link)) continue
-    const mode = isPrivate[link] === 1 ? MODE.start : MODE.public
-    nodeOf(linkTail(segments, link), ROOT, mode)
+    if (adjacency.isOpen(link))
+      startNode[link] = nodeOf(linkHead(segments, link), automaton.next(ROOT, link), startMode(link))
   }
-  for (let node = 0; node < nodeJunction.length; node++) {
+  const hasStart = new Uint8Array(isPrivate.length)
+  const leave = (node: number) => {
     push(firstOut, head.length)
     const junction = nodeJunction.array[node]!
     const state = nodeState.array[node]!
@@ -116,9 +138,18 @@ function discover(segments: Segments, adjacency: Adjacency, automaton: Automaton
       const link = links[at]!
       const mode = nextMode(state % MODES, isPrivate[link] === 1)
       if (mode === FORBIDDEN || !automaton.isAllowed(memory, link)) continue
-      push(head, nodeOf(linkHead(segments, link), automaton.next(memory, link), mode))
+      const end = nodeOf(linkHead(segments, link), automaton.next(memory, link), mode)
+      if (end === startNode[link]) hasStart[link] = 1
+      push(head, end)
       push(arcLink, link)
     }
+  }
+  let left = 0
+  for (; left < nodeJunction.length; left++) leave(left)
+  for (let link = 0; link < isPrivate.length; link++) {
+    if (!adjacency.isOpen(link) || hasStart[link] === 1) continue
+    nodeOf(linkTail(segments, link), ROOT, startMode(link))
+    for (; left < nodeJunction.length; left++) leave(left)
   }
   push(firstOut, head.length)
   return {
@@ -126,7 +157,8 @@ function discover(segments: Segments, adjacency: Adjacency, automaton: Automaton
     firstOut: filled(firstOut),
     head: filled(head),
     arcLink: filled(arcLink),
-    baseNode,
+    nodeState: filled(nodeState),
+    startNode,
   }
 }
 
@@ -139,22 +171,20 @@ function nextMode(mode: number, isPrivate: boolean): number {
   return mode === MODE.end ? FORBIDDEN : MODE.public
 }
 
-/** Link → its arc from the base node. It exists, because no turn rule has begun at the start of a route. */
+/** Link → its first arc to the node where a route is that began by it. */
 function findStartArcs(
-  { count, linkSpeed }: Segments,
-  firstOut: Uint32Array,
-  arcLink: Uint32Array,
-  startNode: (link: number) => number,
+  startNode: Int32Array,
+  rank: Uint32Array,
+  head: Uint32Array,
+  { linkFirstArc, linkArcs }: Pick<Expansion, 'linkFirstArc' | 'linkArcs'>,
 ): Uint32Array {
-  const startArc = new Uint32Array(count * 2).fill(NO_ARC)
-  for (let link = 0; link < count * 2; link++) {
-    if (linkSpeed[link] === 0) continue
-    const node = startNode(link)
-    let arc = firstOut[node]!
-    while (arcLink[arc] !== link) {
-      if (++arc >= firstOut[node + 1]!)
-        throw new Error(`link ${link} has no arc from the node where it starts`)
-    }
+  const startArc = new Uint32Array(startNode.length).fill(NO_ARC)
+  for (let link = 0; link < startNode.length; link++) {
+    if (startNode[link] === UNKNOWN) continue
+    const wanted = rank[startNode[link]!]!
+    const arcs = linkArcs.subarray(linkFirstArc[link]!, linkFirstArc[link + 1]!)
+    const arc = arcs.find((one) => head[one] === wanted)
+    if (arc === undefined) throw new Error(`link ${link} has no arc by which a route begins`)
     startArc[link] = arc
   }
   return startArc

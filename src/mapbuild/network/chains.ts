@@ -87,11 +87,12 @@ function firstStep(roads: RoadData, pieces: Pieces, joints: Uint32Array, piece: 
   }
 }
 
-/** Returns true for the same name, and the same speed, flags and notes in each direction of travel. */
+/** Returns true for the same name and rank, and the same speed, flags and notes in each direction of travel. */
 function isAlike(roads: RoadData, { way }: Pieces, a: number, b: number): boolean {
   const wayA = way[a >>> 1]!
   const wayB = way[b >>> 1]!
   if (roads.wayName[wayA] !== roads.wayName[wayB]) return false
+  if (roads.wayRank[wayA] !== roads.wayRank[wayB]) return false
   const isTurned = (a & 1) !== (b & 1)
   const { forwardSpeed, backwardSpeed, forwardFlags, backwardFlags, forwardNotes, backwardNotes } = roads
   return (

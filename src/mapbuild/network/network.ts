@@ -5,6 +5,7 @@ import { joinNotes, splitNotes } from '../roads/note-text.js'
 import { NODE_STATE, type RoadData } from '../roads/read-roads.js'
 import { joinPieces } from './chains.js'
 import { findJunctions } from './junctions.js'
+import { placeSigns } from './link-signs.js'
 import { createOutline, type Outline } from './outline.js'
 import { cutPieces } from './pieces.js'
 import { cutRuns } from './runs.js'
@@ -16,6 +17,8 @@ import { findRestrictedWays, forceJunctions, resolveRestrictions } from './turn-
 export interface RoadNetwork {
   readonly segments: Segments
   readonly rules: readonly TurnRule[]
+  /** link → bits of `SIGN` that hold for traffic at its end */
+  readonly linkSigns: Uint8Array
   readonly junctionCount: number
   /** junction → 1e-7 degree, and OSM id of its node */
   readonly junctionLngE7: Int32Array
@@ -59,6 +62,7 @@ export async function makeNetwork(
   return {
     segments,
     rules,
+    linkSigns: placeSigns(roads, pieces, segments),
     junctionCount: junctions.count,
     junctionLngE7: Int32Array.from(node, (at) => roads.nodeLngE7[at]!),
     junctionLatE7: Int32Array.from(node, (at) => roads.nodeLatE7[at]!),

@@ -21,6 +21,8 @@ export interface Segments {
   readonly geometry: Uint8Array
   /** segment → offset of its name in the string pool */
   readonly name: Uint32Array
+  /** segment → rank of the road and side of driving, see `TurnTags.rankOf` */
+  readonly rank: Uint8Array
   /** link → 1/10 km/h, offset of its notes in the string pool, bits of `LINK_FLAG` */
   readonly linkSpeed: Uint16Array
   readonly linkNotes: Uint32Array
@@ -56,6 +58,7 @@ export function makeSegments(
   const tail = new Uint32Array(count)
   const head = new Uint32Array(count)
   const name = new Uint32Array(count)
+  const rank = new Uint8Array(count)
   const linkSpeed = new Uint16Array(count * 2)
   const linkNotes = new Uint32Array(count * 2)
   const linkFlags = new Uint8Array(count * 2)
@@ -75,6 +78,7 @@ export function makeSegments(
     const way = pieces.way[step >>> 1]!
     const side = step & 1
     name[segment] = roads.wayName[way]!
+    rank[segment] = roads.wayRank[way]!
     linkSpeed[segment * 2 + side] = roads.forwardSpeed[way]!
     linkSpeed[segment * 2 + (side ^ 1)] = roads.backwardSpeed[way]!
     linkFlags[segment * 2 + side] = roads.forwardFlags[way]!
@@ -85,7 +89,7 @@ export function makeSegments(
   }
   const shapes = drawShapes(roads, pieces, chains, order, outline)
   const links = { linkSpeed, linkNotes, linkFlags, limits: packLimits(limits), pieceLink }
-  return { count, tail, head, name, ...links, ...shapes }
+  return { count, tail, head, name, rank, ...links, ...shapes }
 }
 
 /** Adds the limits of a way to those of the two links of a segment. @param side 1 = the way runs against it */

@@ -7,6 +7,7 @@ import { onewayOf } from './oneway.js'
 import type { Profile, WayClosure, WayRule } from './profile.js'
 import { surfaceLimitKmh } from './surface.js'
 import { lookUp, setOf } from './tag-values.js'
+import { carTurnTags } from './turn-signs.js'
 import { makeWayRule } from './way-rule.js'
 
 const ACCESS_KEYS = ['motorcar', 'motor_vehicle', 'vehicle', 'access']
@@ -76,6 +77,7 @@ export const carProfile: Profile = {
     'restriction',
   ],
   exceptWords: MODES,
+  turns: carTurnTags,
 }
 
 function carRule(tags: Tags, country: string | null): WayRule | WayClosure {

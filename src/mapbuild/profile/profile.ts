@@ -28,6 +28,16 @@ export interface WayRule {
  */
 export type WayClosure = 'class' | 'access' | 'construction' | 'unusable' | 'reversible'
 
+/** Reading of the tags that turn costs need. */
+export interface TurnTags {
+  /** a node without any of these keys needs no tags */
+  readonly nodeKeys: readonly string[]
+  /** @returns bits of `SIGN` */
+  signOf(tags: Tags): number
+  /** @returns rank of a road, and `LEFT_HAND` */
+  rankOf(tags: Tags, country: string | null): number
+}
+
 /** Reading of OSM tags for one kind of traveller. */
 export interface Profile {
   readonly name: 'car' | 'foot' | 'bicycle'
@@ -43,6 +53,8 @@ export interface Profile {
   readonly restrictionTags: readonly string[]
   /** values of a restriction's `except` that exempt this traveller */
   readonly exceptWords: readonly string[]
+  /** undefined = turns cost nothing */
+  readonly turns?: TurnTags | undefined
 }
 
 /** Name of a profile, as `map build --profile` takes it. */

@@ -39,6 +39,9 @@ export interface RoadData {
   readonly nodeLatE7: Int32Array
   /** node → bits of `NODE_STATE` */
   readonly nodeState: Uint8Array
+  /** node → bits of `SIGN`, way → rank and side, see `TurnTags`; 0 where turns cost nothing */
+  readonly nodeSign: Uint8Array
+  readonly wayRank: Uint8Array
   readonly restrictions: RawRestriction[]
   readonly strings: StringPool
   readonly header: ExtractHeader
@@ -58,7 +61,7 @@ export const NODE_STATE = {
   PRESENT: 1,
   /** a barrier that the profile cannot pass */
   CLOSED: 2,
-  /** must be a junction, because a turn restriction refers to it */
+  /** must be a junction, because a turn restriction refers to it, or traffic slows down there */
   FORCED: 4,
   /** inside the area of the map */
   INSIDE: 8,
@@ -94,6 +97,7 @@ export async function readRoads(
     nodeLngE7: nodes.lngE7,
     nodeLatE7: nodes.latE7,
     nodeState: nodes.state,
+    nodeSign: nodes.sign,
     header: ways.header,
     osmTimestamp: ways.header.replicatedAt ?? isoTime(newestS),
     tally,
@@ -180,14 +184,14 @@ function createWayTable(profile: Profile, country: string | null, tally: Tally) 
   const forwardNotes = createGrowing(Uint32Array)
   const backwardNotes = createGrowing(Uint32Array)
   const wayName = createGrowing(Uint32Array)
+  const wayRank = createGrowing(Uint8Array)
   const durations = new Map<number, number>()
   const limits = new Map<number, WayLimits>()
   const strings = createStringPool()
   const addRule = (rule: WayRule) => {
     if (rule.durationS !== undefined) durations.set(wayId.length, rule.durationS)
-    const { forward, backward } = rule
-    if ((forward.limits ?? backward.limits) !== undefined)
-      limits.set(wayId.length, { forward: forward.limits, backward: backward.limits })
+    const found = { forward: rule.forward.limits, backward: rule.backward.limits }
+    if ((found.forward ?? found.backward) !== undefined) limits.set(wayId.length, found)
     push(forwardSpeed, rule.forward.speedDkmh)
     push(backwardSpeed, rule.backward.speedDkmh)
     push(forwardFlags, rule.forward.flags)
@@ -212,6 +216,7 @@ function createWayTable(profile: Profile, country: string | null, tally: Tally) 
       }
       tally.count('waysUsed')
       addRule(rule)
+      push(wayRank, profile.turns?.rankOf(tags, country) ?? 0)
       push(wayId, id)
       reserve(refIds, refIds.length + refCount)
       refIds.array.set(refs.subarray(0, refCount), refIds.length)
@@ -229,6 +234,7 @@ function createWayTable(profile: Profile, country: string | null, tally: Tally) 
       forwardNotes: filled(forwardNotes),
       backwardNotes: filled(backwardNotes),
       wayName: filled(wayName),
+      wayRank: filled(wayRank),
       durations,
       limits,
       strings,
@@ -259,10 +265,11 @@ async function readNodes(
   const lngE7 = new Int32Array(nodeId.length)
   const latE7 = new Int32Array(nodeId.length)
   const state = new Uint8Array(nodeId.length)
+  const sign = new Uint8Array(nodeId.length)
   let near = 0
   let newestS = 0
   const readBlock = createBlockReader({
-    nodeKeys: profile.nodeKeys,
+    nodeKeys: [...profile.nodeKeys, ...(profile.turns?.nodeKeys ?? [])],
     wayKeys: [],
     node: (id: number, lng: number, lat: number, tags: Tags | undefined) => {
       const node = findId(nodeId, id, near)
@@ -271,10 +278,14 @@ async function readNodes(
       lngE7[node] = lng
       latE7[node] = lat
       state[node] = NODE_STATE.PRESENT
-      if (tags !== undefined && profile.isClosedNode(tags)) {
+      if (tags === undefined) return
+      if (profile.isClosedNode(tags)) {
         state[node] = NODE_STATE.PRESENT | NODE_STATE.CLOSED
         tally.leaveOut('barriersClosed', id)
+        return
       }
+      sign[node] = profile.turns?.signOf(tags) ?? 0
+      if (sign[node] > 0) state[node] = NODE_STATE.PRESENT | NODE_STATE.FORCED
     },
     timestamp: (epochS: number) => {
       if (epochS > newestS) newestS = epochS
@@ -290,5 +301,5 @@ async function readNodes(
   for (let node = 0; node < state.length; node++) {
     if (state[node] === 0) tally.leaveOut('nodesMissing', nodeId[node]!)
   }
-  return { lngE7, latE7, state, newestS }
+  return { lngE7, latE7, state, sign, newestS }
 }

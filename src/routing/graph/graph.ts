@@ -159,6 +159,8 @@ export interface GraphMeta {
   country: string | null
   /** IANA time zone of its middle, in which conditions hold; undefined in files that were built without them */
   timeZone?: string
+  /** turns that have prices; absent = none */
+  turnCosts?: 'none' | 'signs' | 'main' | 'full' | undefined
   builtFrom: { file: string; sha256: string; osmTimestamp: string | null }
   builtBy: string
   attribution: string
