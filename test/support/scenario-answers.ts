@@ -5,6 +5,7 @@ export interface Answer {
   readonly length: number
   readonly time: number
   readonly total_cost: number
+  readonly turn_cost: number
   readonly geojson: {
     readonly features: readonly {
       readonly geometry: { readonly coordinates: readonly (readonly [number, number])[] }
@@ -31,6 +32,7 @@ const FACTS: readonly (readonly [RegExp, (answer: Answer, match: RegExpExecArray
   [/^(\d+(?:\.\d+)?) m$/, ({ length }, [, asked = '']) => `${alike(length, asked)} m`],
   [/^(\d+(?:\.\d+)?) s$/, ({ time }, [, asked = '']) => `${alike(time * S_PER_HOUR, asked)} s`],
   [/^cost (\d+(?:\.\d+)?) s$/, (a, [, asked = '']) => `cost ${alike(a.total_cost * S_PER_HOUR, asked)} s`],
+  [/^turns (\d+(?:\.\d+)?) s$/, (a, [, asked = '']) => `turns ${alike(a.turn_cost * S_PER_HOUR, asked)} s`],
   [/^speed [\d /]+$/, (answer) => `speed ${[...new Set(speedsOf(answer))].join(' / ')}`],
   [
     /^note "(.*)"$/,

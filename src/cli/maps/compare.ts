@@ -46,7 +46,7 @@ function propertiesOf({ meta, junctionCount, segmentCount, nodeCount, arcCount }
 
 /** Prints a comparison as lines of text. */
 export function comparisonLines(compared: ComparedMaps): string[] {
-  const { properties, sameM, differences, turnsOnlyHere, turnsOnlyThere } = compared
+  const { properties, sameM, differences, turnsOnlyHere, turnsOnlyThere, turnsWithOtherPrice } = compared
   const lines = Object.entries(properties).map(([name, [a, b]]) => `${name}: ${a} here, ${b} there`)
   lines.push(`${km(sameM)} of roads are equal, each direction counted`)
   for (const { kind, lengthM, examples } of differences) {
@@ -56,6 +56,7 @@ export function comparisonLines(compared: ComparedMaps): string[] {
   }
   if (turnsOnlyHere + turnsOnlyThere > 0)
     lines.push(`banned turns: ${turnsOnlyHere} only here, ${turnsOnlyThere} only there`)
+  if (turnsWithOtherPrice > 0) lines.push(`turns with another price: ${turnsWithOtherPrice}`)
   return lines
 }
 

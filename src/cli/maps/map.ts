@@ -53,7 +53,7 @@ export function addMapCommands(program: Command, io: CliIo, deps: CliDeps): void
     .command('check')
     .description('checks a map and prints every fault')
     .argument('<file>', 'a map file')
-    .option('--against <file>', 'another build, to print what differs: roads, speeds, names, banned turns')
+    .option('--against <file>', 'another build, to print what differs: roads, speeds, names, turns')
     .action((file: string, _options, command: Command) => {
       const { against, ...globals } = command.optsWithGlobals<GlobalOptions & { against?: string }>()
       const other = against === undefined ? undefined : path.resolve(deps.cwd, against)

@@ -122,11 +122,17 @@ function priceOf(turns: Turns, from: number, to: number): number {
   if (to === (from ^ 1)) return isAngledHere ? TURN_MS.uTurn : 0
   const sign = linkSigns[from]!
   const degrees = angleBetween(bearings[from ^ 1]!, bearings[to]!)
-  if (!isAngledHere || Number.isNaN(degrees)) return signMs(sign)
+  // along a roundabout no traffic is crossed, however tight its circle
+  const isAround = isRoundabout(segments, from) && isRoundabout(segments, to)
+  if (!isAngledHere || isAround || Number.isNaN(degrees)) return signMs(sign)
   const isLeftHand = (segments.rank[from >>> 1]! & LEFT_HAND) !== 0
   const isSignalled = (sign & SIGN.SIGNALS) !== 0
   const largerMs = !isSignalled && meetsLarger(turns, from, to, isLeftHand) ? TURN_MS.largerRoad : 0
   return signMs(sign) + angleMs(degrees, isLeftHand) + largerMs
+}
+
+function isRoundabout({ linkFlags }: Segments, link: number): boolean {
+  return (linkFlags[link]! & LINK_FLAG.ROUNDABOUT) !== 0
 }
 
 function signMs(sign: number): number {

@@ -1,6 +1,7 @@
+import { bannedTurns, countOtherPrices } from './compare-turns.js'
 import { readLine } from './geometry.js'
-import { type Graph, LINK_FLAG, NO_ARC } from './graph.js'
-import { planeLengthM } from './plane-length.js'
+import { type Graph, LINK_FLAG } from './graph.js'
+import { type Hop, hopsOf, turned } from './link-hops.js'
 import { readString } from './strings.js'
 import { isBackward } from './topology.js'
 
@@ -24,6 +25,8 @@ export interface MapComparison {
   /** turns over one junction, other than U-turns, that only one of the maps bans */
   readonly turnsOnlyHere: number
   readonly turnsOnlyThere: number
+  /** turns over one junction, allowed in both, that have another price */
+  readonly turnsWithOtherPrice: number
 }
 
 const KINDS: readonly DifferenceKind[] = ['only here', 'only there', 'speed', 'access', 'name', 'notes']
@@ -67,18 +70,11 @@ export function compareMaps(here: Graph, there: Graph): MapComparison {
     differences: summarise(differing, { here, there }),
     turnsOnlyHere: [...bannedHere].filter((turn) => !bannedThere.has(turn)).length,
     turnsOnlyThere: [...bannedThere].filter((turn) => !bannedHere.has(turn)).length,
+    turnsWithOtherPrice: countOtherPrices(here, there),
   }
 }
 
 type Side = 'here' | 'there'
-
-/** Straight part of a link. */
-interface Hop {
-  /** coordinates of both ends, in the order of travel */
-  readonly place: string
-  readonly lengthM: number
-  readonly link: number
-}
 
 /** Pairs the links of both maps that are equal as a whole, and lists the others. */
 function withoutEqual(here: Graph, there: Graph): { sameM: number; left: number[]; right: number[] } {
@@ -149,25 +145,6 @@ function hashOf(values: readonly number[]): number {
   return (high >>> 11) * 2 ** 32 + (low >>> 0)
 }
 
-/** Corners of a line in the opposite order. */
-function turned(line: readonly number[]): number[] {
-  const back: number[] = []
-  for (let at = line.length - 2; at >= 0; at -= 2) back.push(line[at]!, line[at + 1]!)
-  return back
-}
-
-function hopsOf(graph: Graph, link: number): Hop[] {
-  const forward: number[] = []
-  readLine(graph, link >>> 1, forward)
-  const line = isBackward(link) ? turned(forward) : forward
-  const hops: Hop[] = []
-  for (let at = 0; at + 3 < line.length; at += 2) {
-    const [ax, ay, bx, by] = [line[at]!, line[at + 1]!, line[at + 2]!, line[at + 3]!]
-    hops.push({ place: `${ax} ${ay} ${bx} ${by}`, lengthM: planeLengthM(ax, ay, bx, by), link })
-  }
-  return hops
-}
-
 /** First difference between two links at one place; undefined when they are equal. */
 function differenceOf(here: Graph, a: number, there: Graph, b: number): DifferenceKind | undefined {
   if (here.linkSpeed[a] !== there.linkSpeed[b]) return 'speed'
@@ -208,38 +185,4 @@ function exampleOf(graph: Graph, link: number, lengthM: number): Difference['exa
     lat: graph.junctionLatE7[junction]! / 1e7,
     lengthM,
   }
-}
-
-/** Names of the turns over one junction that a route without a history may not take: three places each. */
-function bannedTurns(graph: Graph): Set<string> {
-  const { segmentCount, linkStartArc, head, firstOut, arcLink, nodeJunction } = graph
-  const out = linksOut(graph)
-  const banned = new Set<string>()
-  for (let link = 0; link < segmentCount * 2; link++) {
-    const start = linkStartArc[link]!
-    if (start === NO_ARC) continue
-    const node = head[start]!
-    const open = out.get(nodeJunction[node]!)!
-    if (open.length === firstOut[node + 1]! - firstOut[node]!) continue
-    const allowed = new Set(arcLink.subarray(firstOut[node]!, firstOut[node + 1]!))
-    for (const next of open) {
-      if (allowed.has(next) || next === (link ^ 1)) continue
-      banned.add(`${hopsOf(graph, link).at(-1)!.place} ${hopsOf(graph, next)[0]!.place}`)
-    }
-  }
-  return banned
-}
-
-/** Junction → links that leave it and may be driven. */
-function linksOut({ segmentCount, segmentTail, segmentHead, linkSpeed }: Graph): Map<number, number[]> {
-  const out = new Map<number, number[]>()
-  for (let link = 0; link < segmentCount * 2; link++) {
-    const from = isBackward(link) ? segmentHead[link >>> 1]! : segmentTail[link >>> 1]!
-    const to = isBackward(link) ? segmentTail[link >>> 1]! : segmentHead[link >>> 1]!
-    const known = out.get(from) ?? []
-    if (linkSpeed[link]! > 0) known.push(link)
-    out.set(from, known)
-    if (!out.has(to)) out.set(to, [])
-  }
-  return out
 }

@@ -129,6 +129,32 @@ t.test('map build: says what it left out; --report lists it by id', async (t) =>
   t.same(readdirSync(dir).sort(), before, 'a build that fails leaves no report')
 })
 
+t.test('map build: --turn-costs, which map info tells and map check --against compares', async (t) => {
+  const dir = folder(t)
+  const street = { highway: 'residential' }
+  const town = sketch(['A B C', '  D  '], [['ABC', street], ['BD', street]]) // biome-ignore format: pairs
+  writeFileSync(path.join(dir, 'town.osm.pbf'), writeExtract(town))
+  const build = (...options: string[]) => cli(dir, ['map', 'build', 'town.osm.pbf', ...options])
+  for (const kind of ['none', 'signs', 'main', 'full']) {
+    t.equal((await build('-o', `${kind}.graph`, '--turn-costs', kind)).code, 0)
+    const { stdout } = await cli(dir, ['map', 'info', `${kind}.graph`])
+    t.match(stdout, new RegExp(`^turn costs +${kind}$`, 'm'))
+    t.equal((await cli(dir, ['map', 'check', `${kind}.graph`])).code, 0)
+  }
+  const { stdout } = await cli(dir, ['map', 'check', 'none.graph', '--against', 'full.graph'])
+  t.match(stdout, 'turnCosts: none here, full there')
+  t.match(stdout, 'turns with another price: 4\n', 'the two ways straight on cost nothing')
+  const same = await cli(dir, ['map', 'check', 'full.graph', '--against', 'full.graph'])
+  t.notMatch(same.stdout, 'another price')
+  const onFoot = await build('--turn-costs', 'full', '--profile', 'foot', '-o', 'x.graph')
+  t.match(onFoot, { code: 2, stderr: /--turn-costs: found full with --profile foot, expected none or/ })
+  t.equal((await build('--turn-costs', 'none', '--profile', 'foot', '-o', 'x.graph')).code, 0)
+  t.match(await build('--turn-costs', 'some'), {
+    code: 2,
+    stderr: /Allowed choices are none, signs, main, full/,
+  })
+})
+
 t.test('map check --against: what differs between two builds', async (t) => {
   const dir = folder(t)
   const rows = ['A B C', '  D E', 'F G  ']
