@@ -162,7 +162,6 @@ const OWNERS: Record<string, readonly string[]> = {
   flatbush: ['routing', 'mapbuild', 'risk'],
   'geographiclib-geodesic': ['geo'],
   'robust-predicates': ['geo'],
-  delaunator: ['geo'],
   'better-sqlite3': ['storage', 'cli'],
   'drizzle-orm': ['storage'],
   commander: ['cli'],

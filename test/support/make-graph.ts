@@ -18,6 +18,7 @@ export interface Road {
   notes?: [along: string[], against: string[]]
   isPrivate?: boolean
   isMain?: boolean
+  isFerry?: boolean
 }
 
 /** Links in the order of travel: after all but the last, the last must not (`no`) or must (`only`) follow. */
@@ -99,7 +100,10 @@ export function makeGraph(network: Network): Graph {
     linkNotes: Uint32Array.from(notes),
     linkFlags: Uint8Array.from(
       perLink(
-        (road) => (road.isMain === false ? 0 : LINK_FLAG.MAIN) | (road.isPrivate ? LINK_FLAG.PRIVATE : 0),
+        (road) =>
+          (road.isMain === false ? 0 : LINK_FLAG.MAIN) |
+          (road.isPrivate ? LINK_FLAG.PRIVATE : 0) |
+          (road.isFerry ? LINK_FLAG.FERRY : 0),
       ),
       (flags, link) =>
         flags |

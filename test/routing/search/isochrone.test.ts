@@ -1,152 +1,223 @@
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
 import t from 'tap'
-import type { ContourPolygon } from '../../../src/geo/contour.js'
 import { snapPoint } from '../../../src/route-engine/locate.js'
 import type { Graph } from '../../../src/routing/graph/graph.js'
-import { localScale } from '../../../src/routing/graph/local-scale.js'
-import { searchMany } from '../../../src/routing/search/dijkstra.js'
-import { findIsochrones } from '../../../src/routing/search/isochrone.js'
+import { findIsochrones, type Isochrone } from '../../../src/routing/search/isochrone.js'
 import { createDijkstraSearch } from '../../../src/routing/search/leg-search.js'
-import { endsOf } from '../../../src/routing/search/link-ends.js'
-import { createProfile } from '../../../src/routing/search/profile.js'
-import { createSearchState, isSettled } from '../../../src/routing/search/search-state.js'
+import { createProfile, type Profile } from '../../../src/routing/search/profile.js'
+import type { AreaPolygon } from '../../../src/routing/search/road-area.js'
+import { createSearchState } from '../../../src/routing/search/search-state.js'
 import { runToEnd } from '../../../src/routing/search/sliced-task.js'
 import { makeGraph } from '../../support/make-graph.js'
 import { seeded } from '../../support/random-graph.js'
+import { nearestOf, reachAll, roadSamples } from '../../support/reached-samples.js'
 import { missingPorto, portoGraph } from '../../support/real-map.js'
 import { throwsWith } from '../../support/throws.js'
+import { missing } from '../../support/tools.js'
 import { at, town } from '../../support/town.js'
+import { faultsOf, isWithin } from '../../support/valid-polygons.js'
 
-const LIMITS_MS = [120_000, 300_000, 720_000, 36_000_000]
+/** Roads that are reached lie inside by this much; no point of an area is farther from one of them than that. */
+const [INSIDE_M, FARTHEST_M] = [10, 250]
 
-t.test('Porto: areas hold every junction reached and no other', { skip: missingPorto }, async (t) => {
+function searcherOn(profile: Profile, maxSettledNodes = 1e9) {
+  const search = createDijkstraSearch(
+    profile.graph,
+    profile.weights,
+    createSearchState(profile.graph.nodeCount),
+  )
+  return { profile, search, control: { maxSettledNodes } }
+}
+
+const placeOn = (graph: Graph, [lng, lat]: [number, number]) =>
+  snapPoint({ name: 'map', graph }, { role: 'lonlat', lng, lat }, 1000)
+
+function isochronesOf(profile: Profile, lonlat: [number, number], limitsMs: readonly number[]): Isochrone[] {
+  return runToEnd(findIsochrones(searcherOn(profile), placeOn(profile.graph, lonlat), limitsMs))
+}
+
+/** Compares an area with the cost of a route to every place on a road. */
+function faultsOfArea(profile: Profile, lonlat: [number, number], limitMs: number, isochrone: Isochrone) {
+  const { graph } = profile
+  const samples = roadSamples(profile, placeOn(graph, lonlat), 20).filter(({ isFerry }) => !isFerry)
+  const reached = samples.filter(({ costMs }) => costMs <= limitMs)
+  const distanceOf = nearestOf(reached, graph, FARTHEST_M)
+  const isInside = insideTest(isochrone.polygons, graph)
+  const corners = isochrone.polygons.flat(2)
+  const border = nearestOf(
+    corners.map(([lng, lat]) => ({ lng, lat })),
+    graph,
+    INSIDE_M,
+  )
+  return {
+    reached: reached.length,
+    missing: reached.filter(({ lng, lat }) => !isInside(lng, lat)).length,
+    onBorder: reached.filter(({ lng, lat }) => border(lng, lat) < INSIDE_M).length,
+    farOut: samples.filter(
+      ({ lng, lat, costMs }) => costMs > limitMs && isInside(lng, lat) && distanceOf(lng, lat) > FARTHEST_M,
+    ).length,
+    // a sample lies within 10 m of each reached place
+    farCorners: corners.filter(([lng, lat]) => distanceOf(lng, lat) > FARTHEST_M).length,
+  }
+}
+
+const FINE = { missing: 0, onBorder: 0, farOut: 0, farCorners: 0 }
+
+t.test('Porto: areas hold all roads that are reached, and are valid', { skip: missingPorto }, async (t) => {
   const graph = await portoGraph()
   const profile = createProfile(graph)
-  const search = createDijkstraSearch(graph, profile.weights, createSearchState(graph.nodeCount))
-  const searcher = { profile, search, control: { maxSettledNodes: 1e9 } }
-  const place = snapPoint({ name: 'porto', graph }, { role: 'lonlat', lng: -8.61, lat: 41.15 }, 1000)
-  const state = createSearchState(graph.nodeCount)
-  searchMany(
-    { topology: graph, weights: profile.weights, state: state },
-    endsOf(profile, place).sources,
-    [],
-    { maxSettledNodes: 1e9 },
-  )
-  const reachedMs = junctionCosts(graph, (node) => (isSettled(state, node) ? state.costMs[node]! : Infinity))
-  for (const [i, { polygons, junctionCount }] of runToEnd(
-    findIsochrones(searcher, place, LIMITS_MS),
-  ).entries()) {
-    const limitMs = LIMITS_MS[i]!
-    const reached = reachedMs.map((ms) => ms <= limitMs)
-    t.equal(junctionCount, reached.filter(Boolean).length)
-    t.ok(junctionCount > 10, `${junctionCount} junctions within ${limitMs} ms`)
-    const isInside = insideTest(polygons, graph)
-    // an area cannot separate nodes with equal coordinates
-    const reachedAt = new Set(
-      reached.flatMap((isReached, junction) => (isReached ? [siteOf(graph, junction)] : [])),
-    )
-    let wrong = 0
-    for (let junction = 0; junction < graph.junctionCount; junction++) {
-      const isReached = reachedAt.has(siteOf(graph, junction))
-      if (isInside(graph.junctionLngE7[junction]! / 1e7, graph.junctionLatE7[junction]! / 1e7) !== isReached)
-        wrong++
-    }
-    t.equal(wrong, 0)
+  const center: [number, number] = [-8.61, 41.15]
+  const limits = [60_000, 300_000, 900_000]
+  const areas = isochronesOf(profile, center, limits)
+  const costs = junctionCosts(graph, reachAll(profile, placeOn(graph, center)))
+  for (const [i, limitMs] of limits.entries()) {
+    const area = areas[i]!
+    t.equal(area.junctionCount, costs.filter((ms) => ms <= limitMs).length)
+    const { reached, ...faults } = faultsOfArea(profile, center, limitMs, area)
+    t.ok(reached > 20, `${reached} places within ${limitMs} ms`)
+    t.same(faults, FINE, `${limitMs} ms`)
+  }
+  await t.test('GDAL finds them valid', { skip: missingValidity() }, async (t) => {
+    for (const { polygons } of areas) t.equal(validity(t.testdir(), polygons), true)
+  })
+  const isInside = insideTest(areas[2]!.polygons, graph)
+  // west of the bridge Dom Luís I, and beside the old wall: more than 200 m of water between two quays
+  const douro = [[-8.625, 41.1435], [-8.62, 41.1405], [-8.6115, 41.1395]] as const // biome-ignore format: places
+  for (const [lng, lat] of douro) t.equal(isInside(lng, lat), false, `${lng} ${lat} is water`)
+})
+
+t.test('findIsochrones: areas under risk hold all roads that are reached', async (t) => {
+  const random = seeded(11)
+  for (let run = 0; run < 12; run++) {
+    const network = town(9)
+    for (const road of network.roads) road.speed = [5 + Math.floor(random() * 60), random() < 0.2 ? 0 : 30]
+    const profile = createProfile(makeGraph(network))
+    const lonlat = at(random() * 8, random() * 8)
+    const limitMs = Math.floor(random() * 200_000)
+    const [area] = isochronesOf(profile, lonlat, [limitMs])
+    const { reached, ...faults } = faultsOfArea(profile, lonlat, limitMs, area!)
+    t.ok(reached > 0)
+    t.same(faults, FINE, `run ${run}`)
+    t.same(faultsOf(area!.polygons), [], `run ${run}`)
   }
 })
 
-/** A town with places 1.5 km and 5 km beyond it, and one more junction at the coordinates of a crossing. */
-function surroundedTown(): Graph {
-  const network = town(5)
-  const far: [number, number][] = [at(2, 11), at(2, 12), at(14, 2), at(15, 2), at(2, 40), at(2, 41)]
-  const first = network.junctions.length
-  network.junctions.push(...far, at(4, 4))
-  for (let i = 0; i < far.length; i += 2)
-    network.roads.push({ from: first + i, to: first + i + 1, speed: [50, 50] })
-  return makeGraph(network)
-}
-
-t.test('findIsochrones: areas hold every junction reached and no other, within 300 m of one', async (t) => {
-  const graph = surroundedTown()
-  const profile = createProfile(graph)
-  const search = createDijkstraSearch(graph, profile.weights, createSearchState(graph.nodeCount))
-  const searcher = { profile, search, control: { maxSettledNodes: 1e9 } }
-  const place = snapPoint(
-    { name: 'town', graph },
-    { role: 'lonlat', lng: at(2, 2)[0], lat: at(2, 2)[1] },
-    1000,
+t.test('findIsochrones: an area ends where the cost falls inside a road, from both sides', async (t) => {
+  // 2 km to the east and 2 km to the west, one of them faster
+  const graph = makeGraph({
+    junctions: [[10, 50], [10.028, 50], [9.972, 50]], // biome-ignore format: places
+    roads: [
+      { from: 0, to: 1, speed: [36, 36] },
+      { from: 2, to: 0, speed: [72, 72] },
+    ],
+  })
+  const [area] = isochronesOf(createProfile(graph), [10, 50], [60_000])
+  t.equal(area?.junctionCount, 1)
+  const lngs = area?.polygons.flat(2).map(([lng]) => lng) ?? []
+  const metre = 0.014 / 1003.6
+  t.ok(
+    Math.abs(Math.max(...lngs) - 10 - (600 + 50) * metre) < 25 * metre,
+    'a minute at 36 km/h, and the width',
   )
-  const state = createSearchState(graph.nodeCount)
-  const roads = { topology: graph, weights: profile.weights, state }
-  searchMany(roads, endsOf(profile, place).sources, [], { maxSettledNodes: 1e9 })
-  const costs = junctionCosts(graph, (node) => (isSettled(state, node) ? state.costMs[node]! : Infinity))
-  costs[12] = 0 // crossing (2, 2), where the search begins
-  const ringMs = costs[13]!
-  const limits = [0, ringMs - 1, ringMs, ringMs * 2 + 1, 1e9]
-  const { lngM, latM } = localScale(at(2, 2)[1] * 1e7)
-  for (const [i, { polygons, junctionCount }] of runToEnd(
-    findIsochrones(searcher, place, limits),
-  ).entries()) {
-    const reached = [...costs.keys()].filter((junction) => costs[junction]! <= limits[i]!)
-    t.equal(junctionCount, reached.length)
-    const sites = new Set(reached.map((junction) => siteOf(graph, junction)))
-    const isInside = insideTest(polygons, graph)
-    for (let junction = 0; junction < graph.junctionCount; junction++) {
-      const [lng, lat] = [graph.junctionLngE7[junction]! / 1e7, graph.junctionLatE7[junction]! / 1e7]
-      t.equal(isInside(lng, lat), sites.has(siteOf(graph, junction)), `junction ${junction}, ${limits[i]} ms`)
-    }
-    for (const [x, y] of polygons.flat(2)) {
-      const distancesM = reached.map((junction) =>
-        Math.hypot(
-          (x * 1e7 - graph.junctionLngE7[junction]!) * lngM,
-          (y * 1e7 - graph.junctionLatE7[junction]!) * latM,
-        ),
-      )
-      t.ok(Math.min(...distancesM) < 301, `a corner ${Math.min(...distancesM)} m from a junction`)
-    }
+  t.ok(
+    Math.abs(10 - Math.min(...lngs) - (1200 + 50) * metre) < 25 * metre,
+    'a minute at 72 km/h, and the width',
+  )
+})
+
+t.test('findIsochrones: water between two roads is not in the area, nor is a ferry', async (t) => {
+  // two quays of 2 km, 400 m apart, with a bridge at the western end; a ferry at the eastern end
+  const quays: [number, number][] = [[10, 50], [10.028, 50], [10, 50.0036], [10.028, 50.0036]] // biome-ignore format: places
+  const bridge = [
+    { from: 0, to: 1, speed: [50, 50] as [number, number] },
+    { from: 0, to: 2, speed: [50, 50] as [number, number] },
+    { from: 2, to: 3, speed: [50, 50] as [number, number] },
+  ]
+  const ferry = { from: 1, to: 3, speed: [10, 10] as [number, number], isFerry: true }
+  for (const roads of [bridge, [...bridge, ferry]]) {
+    const [area] = isochronesOf(createProfile(makeGraph({ junctions: quays, roads })), [10.014, 50], [1e9])
+    const inside = (lng: number, lat: number) =>
+      area?.polygons.some((polygon) => isWithin(polygon, lng, lat)) ?? false
+    t.equal(area?.junctionCount, 4)
+    t.same([inside(10.02, 50), inside(10.02, 50.0036), inside(10, 50.0018)], [true, true, true])
+    t.same([inside(10.02, 50.0018), inside(10.028, 50.0018)], [false, false], 'the river')
   }
-  t.equal(costs.filter((ms) => ms <= 1e9).length, 25, 'the streets beyond the town cannot be reached')
+})
+
+t.test('findIsochrones: gaps and small holes between roads are closed, large ones are not', async (t) => {
+  // blocks of 300 m and of 600 m
+  for (const [side, isFilled] of [
+    [300, true],
+    [600, false],
+  ] as const) {
+    // biome-ignore format: cases
+    const [dx, dy] = [side / 71_700, side / 111_300]
+    const junctions: [number, number][] = [[10, 50], [10 + dx, 50], [10 + dx, 50 + dy], [10, 50 + dy]] // biome-ignore format: places
+    const roads = junctions.map((_, i) => ({
+      from: i,
+      to: (i + 1) % 4,
+      speed: [50, 50] as [number, number],
+    }))
+    const [area] = isochronesOf(createProfile(makeGraph({ junctions, roads })), [10, 50], [1e9])
+    t.equal(area?.polygons.flat().length, isFilled ? 1 : 2, `${side} m`)
+  }
 })
 
 t.test('findIsochrones: the area of a limit does not depend on the other limits', async (t) => {
   const random = seeded(5)
-  // villages some 10 km from one another: what lies between them decides where an area ends
+  // villages some 10 km from one another
   const junctions = Array.from({ length: 40 }, () => [10 + random(), 50 + random()] as [number, number])
   const roads = junctions
     .slice(1)
     .map((_, i) => ({ from: i, to: i + 1, speed: [50, 50] as [number, number] }))
-  const graph = makeGraph({ junctions, roads, restrictions: [] })
-  const profile = createProfile(graph)
-  const search = createDijkstraSearch(graph, profile.weights, createSearchState(graph.nodeCount))
-  const searcher = { profile, search, control: { maxSettledNodes: 1e9 } }
-  const [lng = 0, lat = 0] = junctions[20] ?? []
-  const place = snapPoint({ name: 'villages', graph }, { role: 'lonlat', lng, lat }, 1000)
+  const profile = createProfile(makeGraph({ junctions, roads, restrictions: [] }))
   const limits = [4_000_000, 9_000_000, 16_000_000, 1e9]
-  const together = runToEnd(findIsochrones(searcher, place, limits))
+  const together = isochronesOf(profile, junctions[20]!, limits)
   for (const [i, limitMs] of limits.entries())
-    t.same(runToEnd(findIsochrones(searcher, place, [limitMs])), [together[i]], `${limitMs} ms`)
+    t.same(isochronesOf(profile, junctions[20]!, [limitMs]), [together[i]], `${limitMs} ms`)
 })
 
-t.test('findIsochrones: an area farther out than its town has is empty; SEARCH_TOO_LARGE', async (t) => {
-  const graph = surroundedTown()
+t.test('findIsochrones: an area of several hundred kilometres has wider surroundings', async (t) => {
+  const junctions: [number, number][] = [[10, 50], [13, 50], [13, 53], [10, 53]] // biome-ignore format: places
+  const roads = [0, 1, 2].map((i) => ({ from: i, to: i + 1, speed: [50, 50] as [number, number] }))
+  const [area] = isochronesOf(createProfile(makeGraph({ junctions, roads })), [10, 50], [1e9])
+  t.same(faultsOf(area?.polygons ?? []), [])
+  const lats = area?.polygons.flat(2).map(([, lat]) => lat) ?? []
+  const widthM = (50 - Math.min(...lats)) * 111_300
+  // the root of its 200 km × 334 km, by 1024
+  t.ok(widthM > 200 && widthM < 350, `${widthM} m`)
+})
+
+t.test('findIsochrones: a road of many kilometres fits into its grid', async (t) => {
+  const junctions: [number, number][] = [[0, 0], [170, 0]] // biome-ignore format: places
+  const graph = makeGraph({ junctions, roads: [{ from: 0, to: 1, speed: [50, 50] }] })
+  const [area] = isochronesOf(createProfile(graph), [0, 0], [1e12])
+  t.equal(area?.junctionCount, 2)
+  t.same(faultsOf(area?.polygons ?? []), [])
+})
+
+t.test('findIsochrones: a start within a road has an area at any cost; SEARCH_TOO_LARGE', async (t) => {
+  const graph = makeGraph(town(5))
   const profile = createProfile(graph)
-  const search = createDijkstraSearch(graph, profile.weights, createSearchState(graph.nodeCount))
-  // in the middle of a street: within 0 ms no junction is reached
-  const place = snapPoint(
-    { name: 'town', graph },
-    { role: 'lonlat', lng: at(2.5, 2)[0], lat: at(2, 2)[1] },
-    1000,
-  )
-  const none = runToEnd(findIsochrones({ profile, search, control: { maxSettledNodes: 1e9 } }, place, [0]))
-  t.same(none, [{ junctionCount: 0, polygons: [] }])
-  const task = findIsochrones({ profile, search, control: { maxSettledNodes: 1e9 } }, place, [0, 1, 2])
-  let slices = 0
-  while (task.next().done !== true) slices++
-  t.equal(slices, 3, 'a pause before each area is drawn')
+  const [none] = isochronesOf(profile, at(2.5, 2), [0])
+  t.equal(none?.junctionCount, 0)
+  t.equal(none?.polygons.length, 1)
+  t.ok(isWithin(none?.polygons[0] ?? [], ...at(2.5, 2)))
   throwsWith(
     t,
-    () => runToEnd(findIsochrones({ profile, search, control: { maxSettledNodes: 3 } }, place, [1e9])),
+    () => runToEnd(findIsochrones(searcherOn(profile, 3), placeOn(graph, at(2.5, 2)), [1e9])),
     'SEARCH_TOO_LARGE',
   )
+})
+
+t.test('findIsochrones: other work runs between the steps of a large area', async (t) => {
+  const profile = createProfile(makeGraph(town(60)))
+  const task = findIsochrones(searcherOn(profile), placeOn(profile.graph, at(30, 30)), [1e9])
+  let slices = 0
+  while (task.next().done !== true) slices++
+  t.ok(slices >= 3, `${slices} slices`)
 })
 
 t.test(
@@ -156,34 +227,24 @@ t.test(
       [[50, 0], false],
       [[0, 50], true],
     ] as [[number, number], boolean][]) {
-      // biome-ignore format: cases
       const graph = makeGraph({ junctions: [at(0, 0), at(1, 0)], roads: [{ from: 0, to: 1, speed }] })
-      const profile = createProfile(graph)
-      const search = createDijkstraSearch(graph, profile.weights, createSearchState(graph.nodeCount))
-      const [lng, lat] = at(isHead ? 1 : 0, 0)
-      const place = snapPoint({ name: 'road', graph }, { role: 'lonlat', lng, lat }, 1000)
-      const searcher = { profile, search, control: { maxSettledNodes: 1e9 } }
-      const [near, far] = runToEnd(findIsochrones(searcher, place, [0, 1e9]))
+      const [near, far] = isochronesOf(createProfile(graph), at(isHead ? 1 : 0, 0), [0, 1e9])
       t.same([near?.junctionCount, far?.junctionCount], [1, 2])
     }
   },
 )
 
-function siteOf({ junctionLngE7, junctionLatE7 }: Graph, junction: number): string {
-  return `${junctionLngE7[junction]} ${junctionLatE7[junction]}`
-}
-
-function junctionCosts(graph: Graph, costOf: (node: number) => number): number[] {
+function junctionCosts(graph: Graph, nodeMs: readonly number[]): number[] {
   const costs: number[] = new Array(graph.junctionCount).fill(Number.POSITIVE_INFINITY)
   for (let node = 0; node < graph.nodeCount; node++) {
     const junction = graph.nodeJunction[node]!
-    costs[junction] = Math.min(costs[junction]!, costOf(node))
+    costs[junction] = Math.min(costs[junction]!, nodeMs[node]!)
   }
   return costs
 }
 
 /** Even-odd over all rings; edges are sorted into bands of latitude. */
-function insideTest(polygons: readonly ContourPolygon[], { meta }: Graph): (x: number, y: number) => boolean {
+function insideTest(polygons: readonly AreaPolygon[], { meta }: Graph): (x: number, y: number) => boolean {
   const [, south, , north] = meta.bbox
   const bands: [number, number, number, number][][] = Array.from({ length: 2000 }, () => [])
   const bandOf = (y: number) =>
@@ -203,4 +264,27 @@ function insideTest(polygons: readonly ContourPolygon[], { meta }: Graph): (x: n
     }
     return inside
   }
+}
+
+/** Reason to skip: `ogrinfo` is missing, or was built without the library that checks geometry. */
+function missingValidity(): string | false {
+  if (missing('ogrinfo') !== false) return missing('ogrinfo')
+  try {
+    validity(t.testdir(), [[[[0, 0], [1, 0], [0, 1], [0, 0]]]]) // biome-ignore format: a triangle
+    return false
+  } catch {
+    return 'ogrinfo was built without SpatiaLite'
+  }
+}
+
+/** What GDAL says of polygons: ST_IsValid of SpatiaLite. */
+function validity(directory: string, coordinates: readonly AreaPolygon[]): boolean {
+  const file = path.join(directory, 'area.json')
+  const feature = { type: 'Feature', properties: {}, geometry: { type: 'MultiPolygon', coordinates } }
+  writeFileSync(file, JSON.stringify({ type: 'FeatureCollection', features: [feature] }))
+  const sql = 'SELECT ST_IsValid(geometry) AS valid FROM area'
+  const text = execFileSync('ogrinfo', ['-q', '-dialect', 'sqlite', '-sql', sql, file], { encoding: 'utf8' })
+  const [, found] = /valid \(Integer\) = (\d)/.exec(text) ?? []
+  if (found === undefined) throw new Error(`ogrinfo answered ${text}`)
+  return found === '1'
 }
