@@ -2,7 +2,7 @@ import { cornerOffsets, readLine } from '../graph/geometry.js'
 import { type Graph, LINK_FLAG } from '../graph/graph.js'
 import type { Snap } from '../graph/snap.js'
 import { isBackward } from '../graph/topology.js'
-import { entryMs } from '../graph/turn-costs.js'
+import { turnMs } from '../graph/turn-costs.js'
 import { endsOf } from './link-ends.js'
 import { type Profile, partMs } from './profile.js'
 import type { SlicedTask } from './sliced-task.js'
@@ -50,7 +50,7 @@ export function* findReachedRoads(
       const lengthMm = segmentLengthMm[link >>> 1]!
       if (linkMm[link] === lengthMm) continue
       const isWhole = weights[arc]! >= 0 && weights[arc]! <= restMs
-      const mm = isWhole ? lengthMm : reachOn(profile, link, 0, restMs - entryMs(graph, link))
+      const mm = isWhole ? lengthMm : reachOn(profile, link, 0, restMs - turnMs(graph, arc))
       if (mm > linkMm[link]!) linkMm[link] = mm
     }
   }
