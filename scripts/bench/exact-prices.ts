@@ -1,4 +1,5 @@
 // What each arc must cost, from the pieces of risk, the limits of roads and the prices of turns, with arithmetic of its own.
+import { conditionsOf } from '../../src/routing/graph/conditions.js'
 import { type Graph, LINK_FLAG } from '../../src/routing/graph/graph.js'
 import type { Vehicle } from '../../src/routing/graph/limits.js'
 import type { Overlay, ThemeRisk } from '../../src/routing/search/overlay.js'
@@ -8,6 +9,8 @@ export interface Mix {
   readonly themes: readonly ThemeRisk[]
   readonly closed?: Overlay | undefined
   readonly vehicle?: Vehicle | undefined
+  /** condition of the map → '1' when it holds; '' = none does */
+  readonly holds?: string | undefined
 }
 
 const LIMITS = ['heightM', 'widthM', 'lengthM', 'weightT', 'axleLoadT'] as const
@@ -15,9 +18,10 @@ const LIMITS = ['heightM', 'widthM', 'lengthM', 'weightT', 'axleLoadT'] as const
 const UNITS = [100, 100, 100, 1000, 1000]
 const U_TURN_MS = 20_000 + 7500
 
-/** Returns the cost of every arc, milliseconds; negative = closed. */
+/** Returns the cost of every arc, milliseconds; negative = closed. @param graph of the time at which no condition holds */
 export function arcPrices(graph: Graph, mix: Mix): Float64Array {
-  const { arcCount, arcLink, segmentLengthMm, linkSpeed, linkFlags, turnPrices, arcTurn } = graph
+  const { arcCount, arcLink, segmentLengthMm, linkFlags, turnPrices, arcTurn } = graph
+  const { linkSpeed, closedArcs } = underConditions(graph, mix.holds ?? '')
   const isClosed = closedLinks(graph, mix.vehicle)
   const themes = mix.themes.map(({ overlay, sensitivity }) => ({ pieces: piecesOf(overlay), sensitivity }))
   const closed = mix.closed && piecesOf(mix.closed)
@@ -27,7 +31,7 @@ export function arcPrices(graph: Graph, mix: Mix): Float64Array {
     const segment = link >> 1
     const isArea =
       closed?.get(segment)?.some(({ fromMm, toMm, level }) => level > 0 && toMm > fromMm) === true
-    if (isArea || isClosed.has(link)) {
+    if (isArea || isClosed.has(link) || linkSpeed[link] === 0 || closedArcs.has(arc)) {
       prices[arc] = -1
       continue
     }
@@ -76,6 +80,24 @@ function weigh(
     fromMm = toMm
   }
   return sum
+}
+
+/** Reads the tables of the map's conditions: speeds of links, and arcs that are closed. */
+function underConditions(graph: Graph, holds: string) {
+  const { conditionalLinks = [], conditionalArcs = [] } = graph
+  const tables = conditionsOf(graph)?.tables ?? []
+  const outcome = (table: number) => {
+    const { when, out } = tables[table]!
+    return out[when.reduce((sum, condition, bit) => sum + (holds[condition] === '1' ? 2 ** bit : 0), 0)]!
+  }
+  const linkSpeed = graph.linkSpeed.slice()
+  // a speed has 16 bits, flags are above
+  for (let at = 0; at < conditionalLinks.length; at += 4)
+    linkSpeed[conditionalLinks[at]!] = outcome(conditionalLinks[at + 1]!) % 2 ** 16
+  const closedArcs = new Set<number>()
+  for (let at = 0; at < conditionalArcs.length; at += 2)
+    if (outcome(conditionalArcs[at + 1]!) !== 0) closedArcs.add(conditionalArcs[at]!)
+  return { linkSpeed, closedArcs }
 }
 
 /** Reads `Graph.limits`: seven numbers an entry, its link first, hazardous goods last; 0 = no limit. */

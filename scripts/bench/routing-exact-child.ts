@@ -3,10 +3,12 @@
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
 import { buildMap } from '../../src/mapbuild/build-map.js'
+import type { TurnCosts } from '../../src/mapbuild/graph/turn-prices.js'
 import { writeGraphShared } from '../../src/mapbuild/graph/write-graph.js'
 import { buildOverlay } from '../../src/risk/build-overlay.js'
 import { addCell, createCellSet } from '../../src/risk/cell-set.js'
 import { snapPoints } from '../../src/route-engine/locate.js'
+import { createMapStates, type MapStates } from '../../src/route-engine/map-states.js'
 import { chooseKind, finish, startCustomisation, startUpdate } from '../../src/routing/cch/customise.js'
 import type { Hierarchy } from '../../src/routing/cch/hierarchy.js'
 import { mapHierarchy } from '../../src/routing/cch/map-hierarchy.js'
@@ -15,6 +17,7 @@ import { createPrepared, type Prepared, prepareNow } from '../../src/routing/cch
 import { createHierarchySearch } from '../../src/routing/cch/search.js'
 import type { Graph } from '../../src/routing/graph/graph.js'
 import { readGraph } from '../../src/routing/graph/graph-file.js'
+import { graphWhile } from '../../src/routing/graph/graph-state.js'
 import { closedToVehicle, type Vehicle } from '../../src/routing/graph/limits.js'
 import type { Snap } from '../../src/routing/graph/snap.js'
 import { directLeg, findLeg, type Leg, stepRange } from '../../src/routing/search/leg.js'
@@ -31,9 +34,18 @@ import { endless } from './routing-oracle.js'
 import { circle, createRandom, randomPoint } from './routing-world.js'
 import { type Slots, timedCost } from './timed-oracle.js'
 
-const [extract = '', profileCount = '40', queryCount = '500', timedCount = '25', seed = '2026'] =
-  process.argv.slice(2)
+const [
+  extract = '',
+  turnCosts = 'none',
+  profileCount = '40',
+  queryCount = '500',
+  timedCount = '25',
+  seed = '1',
+] = process.argv.slice(2)
 const CLOSED_EVERY = 5
+const FIRST_US = BigInt(Date.UTC(2026, 0, 1)) * 1000n
+const MINUTES = 365 * 1440
+const US_PER_MINUTE = 60_000_000n
 const SLOTS = 4
 /** Wrong answers of which the places are printed. */
 const MAX_TOLD = 5
@@ -49,11 +61,15 @@ interface Tally {
   badRepairs: number
   widened: number
   vehicles: number
+  /** profiles at a time at which some conditions of the map hold */
+  conditional: number
 }
 
 /** A map with what its searches share. */
 interface Bench {
+  /** while no condition holds */
   readonly graph: Graph
+  readonly states: MapStates
   readonly hierarchy: Hierarchy
   readonly free: Prepared
   readonly random: () => number
@@ -64,17 +80,18 @@ async function main(): Promise<void> {
   const [first, second] = [await buildBytes(), await buildBytes()]
   const isSame = Buffer.from(first).equals(Buffer.from(second))
   console.log(
-    `${path.basename(extract)}: two builds of the extract: ${first.byteLength} bytes, ${isSame ? 'identical' : 'DIFFERENT'}`,
+    `${path.basename(extract)}, turn costs ${turnCosts}: two builds of the extract: ${first.byteLength} bytes, ${isSame ? 'identical' : 'DIFFERENT'}`,
   )
   const graph = readGraph(first, crc32)
   const hierarchy = mapHierarchy(graph)!
   const tally = { equal: 0, none: 0, wrong: 0, timed: 0, badSums: 0, badWeights: 0 }
   const bench: Bench = {
     graph,
+    states: createMapStates(graph),
     hierarchy,
     free: prepareNow({ roads: graph, hierarchy, weights: freeWeights(graph) }, 'int32'),
     random: createRandom(Number(seed)),
-    tally: { ...tally, repairs: 0, badRepairs: 0, widened: 0, vehicles: 0 },
+    tally: { ...tally, repairs: 0, badRepairs: 0, widened: 0, vehicles: 0, conditional: 0 },
   }
   for (let i = 0; i < Number(profileCount); i++) compareProfile(bench, i)
   print(bench.tally)
@@ -83,9 +100,21 @@ async function main(): Promise<void> {
 }
 
 function print(tally: Tally): void {
-  const { equal, none, wrong, timed, badSums, badWeights, repairs, badRepairs, widened, vehicles } = tally
+  const {
+    equal,
+    none,
+    wrong,
+    timed,
+    badSums,
+    badWeights,
+    repairs,
+    badRepairs,
+    widened,
+    vehicles,
+    conditional,
+  } = tally
   console.log(
-    `  ${profileCount} random profiles, ${vehicles} of them of a vehicle; ${equal + none + wrong} random queries, ${timed} of them over time: ${equal} equal to the search on links, ${none} without a way in both, ${wrong} WRONG; ${badSums} paths of another cost when summed again on the input graph; ${badWeights} weights of arcs WRONG`,
+    `  ${profileCount} random profiles, ${vehicles} of a vehicle, ${conditional} under conditions of the map that hold; ${equal + none + wrong} random queries, ${timed} of them over time: ${equal} equal to the search on links, ${none} without a way in both, ${wrong} WRONG; ${badSums} paths of another cost when summed again on the input graph; ${badWeights} weights of arcs WRONG`,
   )
   console.log(
     `  ${repairs} of the profiles could be customised from free flow: ${badRepairs} differ in any bit from a full customisation; ${widened} needed float64 after all`,
@@ -93,23 +122,32 @@ function print(tally: Tally): void {
 }
 
 async function buildBytes(): Promise<SharedArrayBuffer> {
-  const parts = await buildMap({ input: extract, profile: 'car', country: null, name: 'x', builtBy: 'bench' })
+  const parts = await buildMap({
+    input: extract,
+    profile: 'car',
+    country: null,
+    turnCosts: turnCosts as TurnCosts | 'none', // by the list of places
+    name: 'x',
+    builtBy: 'bench',
+  })
   return writeGraphShared(parts)
 }
 
 /**
- * Up to three themes of squares or discs of random size, number, levels and sensitivities; some with closed areas,
- * half of them for a vehicle.
+ * Up to three themes of squares or discs of random size, number, levels and sensitivities, at a random time of 2026;
+ * some with closed areas, half of them for a vehicle.
  */
-function randomMix({ graph, random }: Bench, i: number): Mix {
+function randomMix({ graph, states, random }: Bench, i: number): Mix {
   const themes = Array.from({ length: Math.floor(random() * 4) }, () => randomTheme(graph, random))
   const vehicle = random() < 0.5 ? randomVehicle(random) : undefined
-  if (i % CLOSED_EVERY !== 0) return { themes, vehicle }
+  const instantUs = FIRST_US + BigInt(Math.floor(random() * MINUTES)) * US_PER_MINUTE
+  const holds = states.stateAt(instantUs, vehicle).key
+  if (i % CLOSED_EVERY !== 0) return { themes, vehicle, holds }
   const cells = createCellSet()
   // as dense on a town as on a city
   const count = Math.ceil(graph.nodeCount / 1200)
   for (let cell = 0; cell < count; cell++) addCell(cells, circle(graph, random, 30 + random() * 300, 24), 10)
-  return { themes, vehicle, closed: buildOverlay(graph, cells) }
+  return { themes, vehicle, holds, closed: buildOverlay(graph, cells) }
 }
 
 function randomTheme(graph: Graph, random: () => number): ThemeRisk {
@@ -139,17 +177,21 @@ function randomVehicle(random: () => number): Vehicle {
   }
 }
 
-function profileOf(graph: Graph, { themes, closed, vehicle }: Mix): Profile {
+/** The profile as the program makes it: a graph of its own while some conditions hold. */
+function profileOf(base: Graph, { themes, closed, vehicle, holds = '' }: Mix): Profile {
+  const graph = holds === '' ? base : graphWhile(base, [...holds].map(Number))
   const links = vehicle === undefined ? [] : closedToVehicle(graph.limits!, vehicle)
   return createProfile(graph, themes, closed, links.length === 0 ? undefined : new Set(links))
 }
 
 function compareProfile(bench: Bench, i: number): void {
-  const { graph, hierarchy, free, tally } = bench
+  const { hierarchy, free, tally } = bench
   const mix = randomMix(bench, i)
   if (mix.vehicle !== undefined) tally.vehicles++
-  const profile = profileOf(graph, mix)
-  const prices = arcPrices(graph, mix)
+  if (mix.holds !== '') tally.conditional++
+  const profile = profileOf(bench.graph, mix)
+  const { graph } = profile
+  const prices = arcPrices(bench.graph, mix)
   tally.badWeights += prices.filter((price, arc) => price !== profile.weights[arc]).length
   const { weights } = profile
   const kind = chooseKind(weights, profile.themes)
@@ -167,8 +209,9 @@ function compareProfile(bench: Bench, i: number): void {
 }
 
 function compareLeg(bench: Bench, profile: Profile, prices: Float64Array, search: LegSearch): void {
-  const { graph, tally } = bench
-  const places = randomPlaces(bench)
+  const { tally } = bench
+  const { graph } = profile
+  const places = randomPlaces(bench, graph)
   const [from, to] = places.map((place) => endsOf(profile, place)) as [SnapEnds, SnapEnds]
   const found = findLeg(profile, search, from, to, endless())
   const searchedMs = linkDijkstra(graph, (arc) => prices[arc]!, from.sources, to.targets)
@@ -179,16 +222,26 @@ function compareLeg(bench: Bench, profile: Profile, prices: Float64Array, search
 
 /** Departures into a risk that changes some minutes later, three times. */
 function compareOverTime(bench: Bench, first: Mix): void {
-  const { graph, free, random, tally } = bench
+  const { free, random, tally } = bench
   const mixes = [
     first,
-    ...Array.from({ length: SLOTS - 1 }, (_, i) => ({ ...randomMix(bench, i + 1), vehicle: first.vehicle })),
+    ...Array.from({ length: SLOTS - 1 }, (_, i) => ({
+      ...randomMix(bench, i + 1),
+      vehicle: first.vehicle,
+      holds: first.holds,
+    })),
   ]
-  const profiles = mixes.map((mix) => profileOf(graph, mix))
+  const profiles = mixes.map((mix) => profileOf(bench.graph, mix))
   const startMs = [0]
   while (startMs.length < SLOTS) startMs.push(startMs.at(-1)! + Math.floor(30_000 + random() * 600_000))
-  const weights = mixes.map((mix) => arcPrices(graph, mix))
-  const slots: Slots = { startMs, profiles, weights, driveMs: arcPrices(graph, { themes: [] }) }
+  const { graph } = profiles[0]!
+  const weights = mixes.map((mix) => arcPrices(bench.graph, mix))
+  const slots: Slots = {
+    startMs,
+    profiles,
+    weights,
+    driveMs: arcPrices(bench.graph, { themes: [], holds: first.holds }),
+  }
   const freeSearch = createHierarchySearch(free)
   const timeline: Timeline = {
     slotStartMs: startMs,
@@ -196,7 +249,7 @@ function compareOverTime(bench: Bench, first: Mix): void {
     potentialTo: (targets) => freeSearch.potentialTo(targets),
   }
   for (let query = 0; query < Number(timedCount); query++) {
-    const places = randomPlaces(bench)
+    const places = randomPlaces(bench, graph)
     const [from, to] = places as [Snap, Snap]
     const route = runToEnd(findTimedRoute(timeline, places, endless()))
     const direct = directLeg(profiles[0]!, endsOf(profiles[0]!, from), endsOf(profiles[0]!, to))
@@ -206,7 +259,7 @@ function compareOverTime(bench: Bench, first: Mix): void {
   }
 }
 
-function randomPlaces({ graph, random }: Bench): Snap[] {
+function randomPlaces({ random }: Bench, graph: Graph): Snap[] {
   const points = [0, 1].map((role) => {
     const [lng, lat] = randomPoint(graph, random).lonlat
     return { role: `${role}`, lng, lat }

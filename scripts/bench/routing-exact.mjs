@@ -8,20 +8,20 @@ import { option } from './options.mjs'
 
 /** Share of the profiles: Porto is the largest, Porto Alegre has most limits and conditions. */
 const PLACES = [
-  { extract: PORTO, share: 0.4 },
-  { extract: PORTO_ALEGRE, share: 0.3 },
-  { extract: COLUMBUS, share: 0.2 },
-  { extract: MONACO, share: 0.1 },
+  { extract: PORTO, turnCosts: 'main', share: 0.4 },
+  { extract: PORTO_ALEGRE, turnCosts: 'full', share: 0.3 },
+  { extract: COLUMBUS, turnCosts: 'none', share: 0.2 },
+  { extract: MONACO, turnCosts: 'full', share: 0.1 },
 ]
 
 export async function run() {
   const child = await buildChild('routing-exact-child')
   const counts = [option('queries', 500), option('timed', 25)].map(String)
   let failed = 0
-  for (const [i, { extract, share }] of PLACES.entries()) {
+  for (const [i, { extract, turnCosts, share }] of PLACES.entries()) {
     if (!isThere(extract)) continue
     const profiles = String(Math.max(1, Math.round(option('profiles', 40) * share)))
-    const args = [child, extract, profiles, ...counts, String(option('seed', 2026) + i)]
+    const args = [child, extract, turnCosts, profiles, ...counts, String(option('seed', 2026) + i)]
     const { status } = spawnSync(process.execPath, args, { stdio: 'inherit' })
     if (status !== 0) failed++
   }

@@ -26,6 +26,7 @@ import {
   type Kind,
   LEVEL,
   type Lonlat,
+  now,
   openWorld,
   type Question,
   randomPoint,
@@ -476,15 +477,15 @@ function pick<T>(items: readonly T[], random: () => number): T {
 }
 
 async function timed<T>(ms: number[], work: () => Promise<T>): Promise<T> {
-  const startedAt = performance.now()
+  const startedAt = now()
   const result = await work()
-  ms.push(performance.now() - startedAt)
+  ms.push(now() - startedAt)
   return result
 }
 
 function timedNow<T>(ms: number[], work: () => T): T {
-  const startedAt = performance.now()
+  const startedAt = now()
   const result = work()
-  ms.push(performance.now() - startedAt)
+  ms.push(now() - startedAt)
   return result
 }

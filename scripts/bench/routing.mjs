@@ -1,5 +1,5 @@
 // Routes on real roads: every row of the target table, beside layer 1 and ngraph.path in the same run, each
-// cost compared. Options: --mosaic (20 joined Portos too), --pairs=N, --oracle=N, --ngraph=N, --rounds=N.
+// cost compared. Options: --mosaic (20 joined Portos too), --mosaic-only, --pairs=N, --oracle=N, --ngraph=N, --rounds=N.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, statSync } from 'node:fs'
@@ -17,8 +17,9 @@ const CHILD = childPath('routing-child')
 export async function run() {
   if (!isThere(PORTO)) return
   await buildChild('routing-child')
-  await measure('porto', PORTO, { pairs: 1000, oracle: 1000, ngraph: 200, rounds: 21 })
-  if (!process.argv.includes('--mosaic')) {
+  if (!process.argv.includes('--mosaic-only'))
+    await measure('porto', PORTO, { pairs: 1000, oracle: 1000, ngraph: 200, rounds: 21 })
+  if (!process.argv.some((argument) => argument.startsWith('--mosaic'))) {
     console.log('\nmosaic20, 1.2 million nodes: npm run bench -- routing --mosaic')
     return
   }
@@ -50,6 +51,7 @@ async function measure(name, extract, defaults) {
   const loads = []
   for (let i = 0; i < 5; i++) loads.push((await child('load', first))[0].ms)
   printFigure(name, 'build wall', 'map build, wall', built.wallS, 's')
+  printFigure(name, 'build cpu', 'map build, CPU of all threads', built.cpuS, 's')
   printFigure(name, 'build peak', 'map build, peak RSS', built.peakMb, 'MB')
   printFigure(name, 'file', 'file on disk', statSync(graphFile).size / 1e6, 'MB')
   printFigure(name, 'load', 'load to first answer, median of 5', spread(loads).p50Ms, 'ms')
