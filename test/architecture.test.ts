@@ -101,13 +101,15 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   tables: ['tables/ingest', 'storage', 'storage/columns', 'files', 'worker', 'geo'],
   'tables/ingest': [], // bytes to JSON values: knows neither tables nor records
   datasets: ['storage', 'storage/columns', 'storage/formats', 'files', 'worker', 'geo'],
-  models: ['storage', 'files'],
-  sync: ['models', 'storage', 'files'],
+  models: ['models/signature', 'storage', 'files'],
+  'models/signature': ['storage'], // signature bundles and who is trusted
+  sync: ['models', 'models/signature', 'storage', 'files'],
   dataproc: [
     ...[
       'tables',
       'datasets',
       'models',
+      'models/signature',
       'storage',
       'storage/columns',
       'storage/formats',
@@ -128,12 +130,12 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'api/routing': ['api', 'rpc', 'auth', 'geo', 'worker', 'route-engine', 'route-answer'],
   'api/*': [
     ...['api', 'rpc', 'auth', 'geo', 'worker', 'storage', 'storage/columns'],
-    ...['tables', 'datasets', 'models', 'sync', 'dataproc'],
+    ...['tables', 'datasets', 'models', 'models/signature', 'sync', 'dataproc'],
   ],
   ogc: ['geo', 'storage', 'storage/columns'], // documents and queries over sources of features; http carries them
   // operation
   backup: ['storage', 'storage/formats', 'files'],
-  doctor: ['backup', 'storage', 'files', 'sync', 'dataproc'],
+  doctor: ['backup', 'storage', 'files', 'models/signature', 'sync', 'dataproc'],
   update: [], // a signed release in place of the executable
   clients: [], // written for other programs: they talk to the gateway over HTTP alone
   console: [], // the web page: talks to the gateway over HTTP alone; it may use the types of clients/

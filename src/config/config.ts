@@ -52,7 +52,9 @@ export function loadConfig(
     [' (from the environment)', fromEnv.settings],
   ]
   const schemaFaults =
-    'data' in checked ? tlsFaults(checked.data) : checked.faults.flatMap((fault) => faultsOf(fault, sources))
+    'data' in checked
+      ? crossFaults(checked.data)
+      : checked.faults.flatMap((fault) => faultsOf(fault, sources))
   const faults = [...fromEnv.faults, ...schemaFaults]
   if (!('data' in checked) || faults.length > 0) return { faults }
   const origins: Record<string, Origin> = {}
@@ -178,6 +180,19 @@ function merge(base: Settings, over: Settings): Settings {
 }
 
 /** Faults of settings that depend on each other. */
+function crossFaults(config: Config): ConfigFault[] {
+  return [...tlsFaults(config), ...signatureFaults(config)]
+}
+
+/** Without a key every model would be refused. */
+function signatureFaults({ modelStore }: Config): ConfigFault[] {
+  const { requireSignature, signedStores, signedKinds, trustedKeys } = modelStore
+  const isDemanded = requireSignature || signedStores.length + signedKinds.length > 0
+  if (!isDemanded || trustedKeys.length > 0) return []
+  const message = 'expected at least one key, because models need a signature'
+  return [{ path: 'modelStore.trustedKeys', message }]
+}
+
 function tlsFaults({ server }: Config): ConfigFault[] {
   if ((server.tlsCertFile === undefined) === (server.tlsKeyFile === undefined)) return []
   return [{ path: 'server.tlsCertFile', message: 'expected both tlsCertFile and tlsKeyFile, or neither' }]

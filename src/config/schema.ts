@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { parseOffset } from '../datetime.js'
-import { bytes, count, Dataproc, file, ms, Reads } from './sections.js'
+import { bytes, count, Dataproc, file, ms, Reads, SignedModels } from './sections.js'
 
 /** True for an IP address, and for one with the length of a prefix. */
 function isAddressOrBlock(text: string): boolean {
@@ -237,6 +237,7 @@ const Tiles = z.strictObject({
 })
 
 const ModelStore = z.strictObject({
+  ...SignedModels,
   autoCreate: z.boolean().default(true).describe('an upload to an unknown model store creates the store'),
   location: z
     .tuple([z.number().min(-180).max(180), z.number().min(-90).max(90)])

@@ -70,3 +70,20 @@ export const Dataproc = z.strictObject({
   requestBytes: bytes(64 * 1024 * 1024, 'largest request that is forwarded to a backend'),
   answerBytes: bytes(256 * 1024 * 1024, 'largest answer that is accepted from a backend'),
 })
+
+const names = (what: string) => z.array(z.string().min(1).max(1000)).max(1000).default([]).describe(what)
+
+/** Settings of `modelStore` on signatures. */
+export const SignedModels = {
+  requireSignature: z
+    .boolean()
+    .default(false)
+    .describe('true: every model without a valid signature of a trusted key is refused'),
+  signedStores: names('model stores that take only models with a valid signature of a trusted key'),
+  signedKinds: names('values of model_kind that need a valid signature of a trusted key'),
+  trustedKeys: z
+    .array(z.string().min(1).max(10_000))
+    .max(100)
+    .default([])
+    .describe('public keys that sign models, each a PEM file or its text: P-256, P-384 or P-521'),
+}

@@ -37,6 +37,8 @@ export interface OutputModel {
   readonly isAggregated: boolean
   readonly keyName: string
   readonly startUs: number
+  /** signature bundle, JSON text; absent for an unsigned model */
+  readonly signature?: string
 }
 
 /** Tables, datasets and models that runs read and write. */

@@ -89,7 +89,7 @@ function createRegistration(models: RegisterDeps, outputs: readonly OutputModel[
 }
 
 function factsOf(output: OutputModel) {
-  const { store, kind, description, meta, round, keyName, startUs, isAggregated } = output
+  const { store, kind, description, meta, round, keyName, startUs, isAggregated, signature } = output
   return {
     store,
     kind,
@@ -102,6 +102,7 @@ function factsOf(output: OutputModel) {
     origin: null,
     hopCount: 0,
     chain: [],
+    ...(signature === undefined ? {} : { signature }),
   }
 }
 

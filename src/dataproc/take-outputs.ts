@@ -1,7 +1,9 @@
+import path from 'node:path'
 import { z } from 'zod'
 import { AppError, messageOf } from '../errors.js'
 import { parseExact, withDoubles } from '../json/exact-json.js'
 import { checkValue } from '../messages/fault-text.js'
+import { MAX_BUNDLE_BYTES } from '../models/signature/bundle.js'
 import type { ModuleCall, OutputValue, RunCaller } from './call.js'
 import type { ScriptDefinition } from './definition.js'
 import { labelledPath } from './layout.js'
@@ -68,6 +70,7 @@ async function takeModel(
   { stage, maxModelBytes }: RunStores,
 ): Promise<OutputModel> {
   const info = await readInfo(label, labelledPath(outputDir, label, '.json'))
+  const signature = await readText(label, labelledPath(outputDir, label, '.sig'), MAX_BUNDLE_BYTES)
   const handle = await openRegular(label, labelledPath(outputDir, label, '.model'))
   try {
     const { size } = await handle.stat()
@@ -84,6 +87,7 @@ async function takeModel(
       isAggregated: type === 'aggregation',
       keyName: caller.keyName,
       startUs,
+      ...(signature === undefined ? {} : { signature }),
     }
   } finally {
     await handle.close()
@@ -91,20 +95,8 @@ async function takeModel(
 }
 
 async function readInfo(label: string, file: string): Promise<z.output<typeof OutputInfo>> {
-  let text: string
-  try {
-    const handle = await openRegular(label, file)
-    try {
-      if ((await handle.stat()).size > MAX_INFO_BYTES)
-        throw badOutput(label, `its .json file: found more than ${MAX_INFO_BYTES} bytes, the limit`)
-      text = await handle.readFile('utf8')
-    } finally {
-      await handle.close()
-    }
-  } catch (error) {
-    if (error instanceof AppError && error.data.reason === 'was not written') return {}
-    throw error
-  }
+  const text = await readText(label, file, MAX_INFO_BYTES)
+  if (text === undefined) return {}
   const checked = checkValue(OutputInfo, withDoubles(parse(label, text), 'model_meta'))
   if ('data' in checked) return checked.data
   const [fault] = checked.faults
@@ -112,6 +104,23 @@ async function readInfo(label: string, file: string): Promise<z.output<typeof Ou
     label,
     `its .json file: $${fault?.path.map((key) => `.${String(key)}`).join('')}: ${fault?.message}`,
   )
+}
+
+/** Reads a small file that a run may write beside its model; undefined if it was not written. */
+async function readText(label: string, file: string, maxBytes: number): Promise<string | undefined> {
+  try {
+    const handle = await openRegular(label, file)
+    try {
+      if ((await handle.stat()).size > maxBytes)
+        throw badOutput(label, `its ${path.extname(file)} file: found more than ${maxBytes} bytes, the limit`)
+      return await handle.readFile('utf8')
+    } finally {
+      await handle.close()
+    }
+  } catch (error) {
+    if (error instanceof AppError && error.data.reason === 'was not written') return undefined
+    throw error
+  }
 }
 
 function parse(label: string, text: string): unknown {

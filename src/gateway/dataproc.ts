@@ -140,7 +140,7 @@ function runStores({
     models: models.register,
     stores: models.context.modelStores,
     disk,
-    toModelInfo: (model) => toModelInfo(model, timeZoneMin),
+    toModelInfo: (model) => toModelInfo(model, timeZoneMin, models.register.signatures),
     timeZoneMin,
     nowUs,
     maxModels: config.dataproc.maxModels,

@@ -7,6 +7,8 @@ import { CHECKSUM_ALGORITHMS, type ResumableUploads, UPLOADS_PATH } from '../htt
 import type { ModelUploads } from '../http/model-files/upload.js'
 import { announceUpload } from '../models/announce.js'
 import { type RegisterDeps, refuseLoop, registerModel, type SuppliedFacts } from '../models/register-model.js'
+import { requireSigned } from '../models/require-signed.js'
+import { MAX_BUNDLE_BYTES } from '../models/signature/bundle.js'
 import type { Uploads } from '../models/uploads.js'
 import type { TrustedClock } from '../storage/clock.js'
 import type { UploadRecord } from '../storage/uploads.js'
@@ -28,10 +30,12 @@ export interface ModelFileDeps {
 /** Connects multipart uploads to the model store. */
 export function modelUploads(deps: ModelFileDeps): ModelUploads<SuppliedFacts, StagedBlob> {
   const { register, timeZoneMin } = deps
+  const { signatures } = register
   const { limits } = deps.config
   return {
     maxModelBytes: limits.modelBytes,
     maxDataBytes: limits.modelDataBytes,
+    maxSignatureBytes: MAX_BUNDLE_BYTES,
     maxParts: limits.modelParts,
     nowUs: () => deps.clock.nowUs(),
     requireSpace: deps.requireSpace,
@@ -50,11 +54,25 @@ export function modelUploads(deps: ModelFileDeps): ModelUploads<SuppliedFacts, S
     },
     stage: (source) => register.blobs.stage(source),
     drop: (staged) => staged.drop(),
-    async register(facts, staged, caller, startUs) {
+    async register({ data, staged, signature }, caller, startUs) {
+      try {
+        refuseTwoSignatures(data, signature)
+      } catch (error) {
+        await staged.drop()
+        throw error
+      }
+      const facts = { ...data, ...(signature === undefined ? {} : { signature }) }
       const model = await registerModel(register, staged, { ...facts, tenantId: caller.keyName, startUs })
-      return toModelInfo(model, timeZoneMin)
+      return toModelInfo(model, timeZoneMin, signatures)
     },
   }
+}
+
+/** @throws AppError BAD_UPLOAD where both the params and a part hold a signature */
+function refuseTwoSignatures(data: SuppliedFacts, part: string | undefined): void {
+  if (data.signature === undefined || part === undefined) return
+  const message = 'Bad upload: found a part signature and data.model_signature, expected one of them'
+  throw new AppError('BAD_UPLOAD', {}, { message })
 }
 
 /** Connects resumable uploads to the model store. */
@@ -72,12 +90,13 @@ export function resumableUploads(deps: ModelFileDeps): ResumableUploads<UploadRe
       if (method === undefined) throw badMethod(metadata.method)
       const facts = { ...method.readFacts(data), tenantId: caller.keyName }
       refuseLoop(register.nodeId, facts)
+      await requireSigned(register, facts, sha256) // before the bytes are sent
       await uploads.create({ uploadId, keyId: caller.keyId, sha256, sizeBytes, facts })
     },
     append: (upload, source, checksum) => uploads.append(upload, source, checksum),
     async finish(uploadId) {
       const model = await uploads.finish(uploadId)
-      return { modelId: model.modelId, info: toModelInfo(model, timeZoneMin) }
+      return { modelId: model.modelId, info: toModelInfo(model, timeZoneMin, register.signatures) }
     },
     remove: (uploadId) => uploads.remove(uploadId),
   }
@@ -97,7 +116,8 @@ export async function announce(
   const upload = { uploadId: newId(), keyId: caller.keyId, sha256, sizeBytes, facts }
   const maxModelBytes = config.limits.modelBytes
   const answer = await announceUpload({ register, uploads, maxModelBytes }, upload)
-  if ('model' in answer) return { have: true as const, model_info: toModelInfo(answer.model, timeZoneMin) }
+  if ('model' in answer)
+    return { have: true as const, model_info: toModelInfo(answer.model, timeZoneMin, register.signatures) }
   const { uploadId, offsetBytes } = answer.upload
   return { have: false as const, upload_url: `${UPLOADS_PATH}/${uploadId}`, offset: offsetBytes }
 }
@@ -107,6 +127,7 @@ export function peerFacts(nodeId: string): object {
   return {
     'x-node-id': nodeId,
     'x-resumable-upload': { path: UPLOADS_PATH, protocol: 'tus 1.0.0', checksum: CHECKSUM_ALGORITHMS },
+    'x-model-signatures': true,
     'x-uploads': UPLOAD_METHODS.map(({ name }) => name),
   }
 }

@@ -8,10 +8,13 @@ import type { DataLayout } from '../files/layout.js'
 import { createPartFiles, type PartFiles } from '../files/part-files.js'
 import type { Downloadable } from '../http/model-files/download.js'
 import type { Log } from '../log.js'
-import { findModelFile } from '../models/download.js'
+import { findModelFile, findSignature } from '../models/download.js'
 import { withNameCheck } from '../models/limited-stores.js'
 import { createPins } from '../models/pins.js'
 import type { RegisterDeps } from '../models/register-model.js'
+import { BUNDLE_MEDIA_TYPE } from '../models/signature/bundle.js'
+import { createSignaturePolicy, type SignaturePolicy } from '../models/signature/policy.js'
+import { readTrustedKeys } from '../models/signature/trusted-keys.js'
 import { startUpkeep, type Upkeep } from '../models/upkeep-loop.js'
 import { createUploads, type Uploads } from '../models/uploads.js'
 import { createSweepLease } from '../storage/sqlite/connection/lease.js'
@@ -50,6 +53,8 @@ export interface ModelServices {
   readonly resumableUploads: ReturnType<typeof resumableUploads>
   /** Finds the bytes of a model. @throws AppError UNKNOWN_MODEL, MODEL_DAMAGED */
   findFile(modelId: string): Promise<Downloadable>
+  /** Finds the signature of a model. @throws AppError UNKNOWN_MODEL, NOT_FOUND for an unsigned model */
+  findSignature(modelId: string): Promise<{ bundle: string; mediaType: string }>
   /** Returns the facts that `rpc.discover` adds to the methods of a path. */
   discoverFacts(path: string): object
   /** Reads counters and gauges: name → value. */
@@ -72,6 +77,7 @@ export function openModelBlobs(layout: DataLayout, disk: DiskSpace): BlobStore {
  * beside one.
  *
  * @param onQueued called after a commit that queued transfers
+ * @throws Error for a trusted key that cannot be read
  */
 export async function registerDeps(
   state: State,
@@ -89,9 +95,15 @@ export async function registerDeps(
     newId: randomUUID,
     location: modelStore.location,
     autoCreate: modelStore.autoCreate,
+    signatures: signaturePolicy(config),
     pushStates: new Set(sync.push === 'auto' ? sync.pushStates : []),
     onQueued,
   }
+}
+
+/** Returns the decisions on signatures by the settings. @throws Error for a trusted key that cannot be read */
+export function signaturePolicy({ modelStore }: Pick<Config, 'modelStore'>): SignaturePolicy {
+  return createSignaturePolicy(modelStore, readTrustedKeys(modelStore.trustedKeys))
 }
 
 /** Opens the model store, starts the outbox, and starts the upkeep without waiting for its first check. */
@@ -130,6 +142,10 @@ export async function openModelServices(options: ModelServicesOptions): Promise<
     uploads: modelUploads(files),
     resumableUploads: resumableUploads(files),
     findFile: (modelId) => findModelFile(state.models, blobs, modelId, upkeep.quarantine),
+    findSignature: async (modelId) => ({
+      bundle: await findSignature(state.models, modelId),
+      mediaType: BUNDLE_MEDIA_TYPE,
+    }),
     discoverFacts: (path) =>
       path === FL_PATH || path === MODEL_STORE_PATH ? peerFacts(register.nodeId) : {},
     metrics: () => readMetrics(state, outbox, upkeep),
@@ -165,15 +181,17 @@ function roomContext(
   createStore: State['modelStores']['create'],
 ): ModelServices['context'] {
   const { models, modelStores, upstreams, transfers } = state
+  const { signatures } = files.register
   return {
     models,
     modelStores: { ...modelStores, create: createStore },
     upstreams,
     transfers,
     outbox,
+    signatures,
     async modelInfo(modelId) {
       const model = await models.find(modelId)
-      return model === undefined ? undefined : toModelInfo(model, timeZoneMin)
+      return model === undefined ? undefined : toModelInfo(model, timeZoneMin, signatures)
     },
     announceUpload: (announced, caller) => announce(files, announced, caller),
   }

@@ -16,6 +16,7 @@ import { addStreamRoute } from '../http/loader-routes.js'
 import type { Metrics } from '../http/metrics.js'
 import { addMetricsRoute, METRICS_PATH } from '../http/metrics-route.js'
 import { addDownloadRoute } from '../http/model-files/download.js'
+import { addSignatureRoute } from '../http/model-files/signature.js'
 import { addTusRoutes } from '../http/model-files/tus.js'
 import { addUploadRoute } from '../http/model-files/upload.js'
 import { addOgcRoutes } from '../http/ogc-routes.js'
@@ -86,6 +87,7 @@ export function createRoutes(options: RoutesOptions): Hono<HttpEnv> {
   addUploadRoute(app, MODEL_STORE_PATH, calls, models.uploads)
   addTusRoutes(app, calls, models.resumableUploads)
   addDownloadRoute(app, calls, models.findFile)
+  addSignatureRoute(app, calls, models.findSignature)
   addStreamRoute(app, { calls, bodyIdleMs: config.limits.bodyIdleMs, receiveStream: loading.addStream })
   addMapTiles(app, calls, services)
   addFeatureRoutes(app, calls, services, options)

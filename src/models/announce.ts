@@ -4,6 +4,7 @@ import type { ModelRecord } from '../storage/models.js'
 import type { UploadRecord } from '../storage/uploads.js'
 import { unknownStore } from './faults.js'
 import { type RegisterDeps, refuseLoop, registerModel } from './register-model.js'
+import { requireSigned } from './require-signed.js'
 import type { NewUpload, Uploads } from './uploads.js'
 
 interface AnnounceDeps {
@@ -18,7 +19,7 @@ interface AnnounceDeps {
  * registered before, and registered if another model has the same bytes. Otherwise the sender gets an upload
  * to continue or to begin.
  *
- * @throws AppError UNKNOWN_STORE, LOOP, BODY_TOO_LARGE, TOO_MANY_UPLOADS, DISK_FULL
+ * @throws AppError UNKNOWN_STORE, LOOP, BODY_TOO_LARGE, SIGNATURE_REFUSED, TOO_MANY_UPLOADS, DISK_FULL
  */
 export async function announceUpload(
   { register, uploads, maxModelBytes }: AnnounceDeps,
@@ -37,6 +38,7 @@ export async function announceUpload(
     const first = await register.models.findByOrigin(node, modelId, store.storeId)
     if (first !== undefined) return { model: first }
   }
+  await requireSigned(register, facts, upload.sha256)
   const staged = await stageStored(register, upload)
   if (staged !== undefined) {
     const startUs = register.clock.nowUs()

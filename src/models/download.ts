@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { AppError } from '../errors.js'
 import type { BlobStore, ByteRange } from '../files/blob-store.js'
 import type { ModelRows } from '../storage/models.js'
-import { unknownModel } from './faults.js'
+import { unknownModel, unsigned } from './faults.js'
 
 /** Bytes of a model, opened on demand. */
 interface ModelFile {
@@ -46,6 +46,21 @@ export async function findModelFile(
       return isWhole ? compared(bytes, model.sha256, fail) : bytes
     },
   }
+}
+
+/**
+ * Finds the signature bundle of a model, as it was supplied.
+ *
+ * @throws AppError UNKNOWN_MODEL, NOT_FOUND for an unsigned model
+ */
+export async function findSignature(
+  models: Pick<ModelRows, 'find' | 'signatureOf'>,
+  modelId: string,
+): Promise<string> {
+  if ((await models.find(modelId)) === undefined) throw unknownModel(modelId)
+  const bundle = await models.signatureOf(modelId)
+  if (bundle === undefined) throw unsigned(modelId)
+  return bundle
 }
 
 /** Passes chunks on one behind, and the last one only when all of them have the digest. */

@@ -13,6 +13,12 @@ export function unknownStore(name: string, advice = ''): AppError {
   )
 }
 
+/** Returns the error for the signature of an unsigned model. */
+export function unsigned(modelId: string): AppError {
+  const shown = modelId.slice(0, SHOWN_CHARS)
+  return new AppError('NOT_FOUND', { model_id: shown }, { message: `The model ${shown} has no signature` })
+}
+
 /** Returns the error for a model that does not exist. */
 export function unknownModel(modelId: string): AppError {
   const shown = modelId.slice(0, SHOWN_CHARS)

@@ -4,6 +4,8 @@ import type { ModelStores } from '../storage/model-stores.js'
 import type { AddOptions, ModelRecord, ModelRows, ModelState, NewModel } from '../storage/models.js'
 import { unknownStore } from './faults.js'
 import type { Pins } from './pins.js'
+import { requireSigned } from './require-signed.js'
+import type { SignaturePolicy } from './signature/policy.js'
 
 /** Facts about a model that its sender supplies. */
 export interface SuppliedFacts {
@@ -21,6 +23,8 @@ export interface SuppliedFacts {
   hopCount: number
   /** ids of these nodes, first one first */
   chain: readonly string[]
+  /** signature bundle, JSON text; absent for an unsigned model */
+  signature?: string
 }
 
 /** Facts about a model and its upload. */
@@ -49,6 +53,7 @@ export interface RegisterDeps {
   location: readonly [number, number]
   /** creates unknown stores */
   autoCreate: boolean
+  signatures: SignaturePolicy
   /** states whose models are fed back to the upstreams without a request */
   pushStates: ReadonlySet<ModelState>
   /** called after a commit that queued transfers */
@@ -63,7 +68,7 @@ type RegisterOptions = Pick<AddOptions, 'fetchId' | 'uploadId'>
  * transaction. After an error the bytes are dropped and nothing is left behind.
  *
  * @returns the new model, or the earlier one of the same origin
- * @throws AppError UNKNOWN_STORE, LOOP, DISK_FULL
+ * @throws AppError UNKNOWN_STORE, LOOP, SIGNATURE_REFUSED, DISK_FULL
  */
 export async function registerModel(
   deps: RegisterDeps,
@@ -79,6 +84,7 @@ export async function registerModel(
       await staged.drop()
       return first
     }
+    if (first === undefined) await requireSigned(deps, facts, staged.sha256)
     await staged.keep()
     isKept = true
     const { model, options: rowOptions } = newRow(deps, staged, facts, options)
@@ -115,7 +121,7 @@ export interface RegisteredModels {
  * Registers several models that are new here, all of them or none, in one transaction. After an error the
  * bytes are dropped.
  *
- * @throws AppError UNKNOWN_STORE, DISK_FULL
+ * @throws AppError UNKNOWN_STORE, SIGNATURE_REFUSED, DISK_FULL
  */
 export async function registerModels(
   deps: RegisterDeps,
@@ -124,6 +130,7 @@ export async function registerModels(
   const unpins = await Promise.all(items.map(({ staged }) => deps.pins.pin(staged.sha256)))
   const kept = new Set<StagedBlob>()
   try {
+    for (const { staged, facts } of items) await requireSigned(deps, facts, staged.sha256)
     for (const { staged } of items) {
       await staged.keep()
       kept.add(staged)
@@ -191,6 +198,7 @@ function newRow(
       tenantId: facts.tenantId,
       origin: facts.origin,
       chain: [...facts.chain],
+      signature: deps.signatures.judge(facts.signature, staged.sha256),
     },
     options: { autoCreate: deps.autoCreate, push: deps.pushStates.has(facts.state), ...options },
   }

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LOSS_ACCEPTED, type MetaStore, SWEEP_HELD } from '../storage/meta.js'
+import { judgeSignatures } from './judge-signatures.js'
+import type { SignaturePolicy } from './signature/policy.js'
 import { sweepBlobs } from './sweep.js'
 import { checkModels, quarantine, type ScrubPace, scrubOnce, type UpkeepDeps } from './upkeep.js'
 import type { Uploads } from './uploads.js'
@@ -10,6 +12,7 @@ const SCRUB_PAUSE_MS = 24 * 3600 * 1000
 const FIRST_SCRUB_MS = 60_000
 
 interface UpkeepLoopDeps extends Omit<UpkeepDeps, 'onDamaged'> {
+  signatures: Pick<SignaturePolicy, 'judge'>
   uploads: Pick<Uploads, 'removeIdle' | 'finishComplete'>
   clock: { nowUs(): number; isTrusted(): boolean }
   settings: { sweepMinutes: number; scrubBytesPerSecond: number; uploadExpiryS: number }
@@ -61,6 +64,7 @@ export function startUpkeep(loop: UpkeepLoopDeps): Upkeep {
     loop.log.warn({ err: error }, 'complete uploads could not be listed'),
   )
   const sweeping = finishing
+    .then(() => judge(loop, signal))
     .then(() => checkModels(deps))
     .then(() => repeat('the sweep of models', () => sweep(loop), sweepMinutes * 60_000))
   const scrubbing = wait(FIRST_SCRUB_MS).then(() =>
@@ -83,6 +87,16 @@ async function finishUploads({ uploads, log }: UpkeepLoopDeps): Promise<void> {
     log.warn({ uploadId, err: error }, 'a complete upload could not be registered'),
   )
   if (count > 0) log.info({ count }, 'complete uploads of an earlier run registered')
+}
+
+/** Judges signatures of keys that are trusted since. They read `unknown_key` until then. */
+async function judge({ models, signatures, log }: UpkeepLoopDeps, signal: AbortSignal): Promise<void> {
+  try {
+    const count = await judgeSignatures(models, signatures, signal)
+    if (count > 0) log.info({ count }, 'signatures of newly trusted keys judged')
+  } catch (error) {
+    log.warn({ err: error }, 'stored signatures could not be judged')
+  }
 }
 
 async function sweep(loop: UpkeepLoopDeps): Promise<number> {

@@ -14,6 +14,7 @@ import type { ModelRecord } from '../storage/models.js'
 import type { UploadRecord, UploadRows } from '../storage/uploads.js'
 import { unknownModel } from './faults.js'
 import { type ModelFacts, type RegisterDeps, registerModel } from './register-model.js'
+import { requireSigned } from './require-signed.js'
 
 /**
  * Facts that an upload registers when it is complete. Kept as JSON, so the order of the keys must not change.
@@ -62,7 +63,7 @@ export interface Uploads {
    * Registers a complete upload. A second call returns the same model.
    *
    * @throws AppError DIGEST_MISMATCH and removes the upload if its bytes differ from the announced digest;
-   *   UNKNOWN_MODEL when its model was deleted since
+   *   SIGNATURE_REFUSED, which removes it too; UNKNOWN_MODEL when its model was deleted since
    */
   finish(uploadId: string): Promise<ModelRecord>
   /**
@@ -229,12 +230,31 @@ async function finish(engine: Engine, uploadId: string): Promise<ModelRecord> {
     const message = `Found ${found.sizeBytes} bytes of the SHA-256 ${found.sha256}, expected ${sizeBytes} of ${sha256}`
     throw new AppError('DIGEST_MISMATCH', { found: found.sha256, expected: sha256 }, { message })
   }
-  const staged = await stagePart(engine, upload, found)
   const facts = parseExact(upload.params) as UploadFacts // written by `create`
+  await refuseUnsigned(engine, upload, facts)
+  const staged = await stagePart(engine, upload, found)
   const model = await registerModel(engine, staged, { ...facts, startUs: upload.createdAtUs }, { uploadId })
   engine.digesters.delete(uploadId)
   await engine.parts.remove(uploadId) // left over if the same origin was registered meanwhile
   return model
+}
+
+/**
+ * Removes an upload that lacks the signature that its model needs by now.
+ *
+ * @throws AppError SIGNATURE_REFUSED
+ */
+async function refuseUnsigned(
+  engine: Engine,
+  { uploadId, sha256 }: UploadRecord,
+  facts: UploadFacts,
+): Promise<void> {
+  try {
+    await requireSigned(engine, facts, sha256)
+  } catch (error) {
+    await engine.remove(uploadId)
+    throw error
+  }
 }
 
 async function finishComplete(

@@ -3,6 +3,28 @@ import type { ListQuery } from './list-query.js'
 /** 10 registered on this node, 20 received as feedback, 30 aggregated, 40 fetched from an upstream */
 export type ModelState = 10 | 20 | 30 | 40
 
+/** Judgement on the signature of a model. */
+export interface ModelSignature {
+  /** key that made it, or that its bundle names: SHA-256 of the public key in PEM, hex; null where none is named */
+  keyHint: string | null
+  /** null while the key is not trusted: nothing has been verified */
+  verdict: 'valid' | 'invalid' | null
+}
+
+/** A signature to store. */
+export interface NewSignature extends ModelSignature {
+  /** JSON text, as supplied */
+  bundle: string
+}
+
+/** A stored signature that has no verdict. */
+export interface OpenSignature {
+  seq: number
+  /** digest of the model's bytes, hex */
+  sha256: string
+  bundle: string
+}
+
 /** A registered model. Its bytes are in the blob store under `sha256`. */
 export interface ModelRecord {
   /** position in the order of registration */
@@ -39,15 +61,25 @@ export interface ModelRecord {
   chain: string[]
   /** the bytes on disk are missing or differ from `sha256` */
   isDamaged: boolean
+  /** null for an unsigned model */
+  signature: ModelSignature | null
 }
 
 export type NewModel = Omit<
   ModelRecord,
-  'seq' | 'storeId' | 'storeName' | 'storeLongForm' | 'originNode' | 'originModelId' | 'isDamaged'
+  | 'seq'
+  | 'storeId'
+  | 'storeName'
+  | 'storeLongForm'
+  | 'originNode'
+  | 'originModelId'
+  | 'isDamaged'
+  | 'signature'
 > & {
   /** name of the store, short or long form */
   store: string
   origin: { node: string; modelId: string } | null
+  signature?: NewSignature | null
 }
 
 /** Effects of a registration beyond its row, all in the same transaction. */
@@ -100,6 +132,12 @@ export interface ModelRows {
   find(modelId: string): Promise<ModelRecord | undefined>
   /** Finds a model, also one that was deleted while a transfer still needs it. */
   findForTransfer(modelId: string): Promise<ModelRecord | undefined>
+  /** Returns the signature bundle of a model, also of one that was deleted while a transfer needs it. */
+  signatureOf(modelId: string): Promise<string | undefined>
+  /** Returns at most `limit` signatures without a verdict, of models after `afterSeq`, in order. */
+  openSignatures(afterSeq: number, limit: number): Promise<OpenSignature[]>
+  /** Writes the verdicts of signatures that had none, in one transaction. */
+  judgeSignatures(verdicts: readonly (ModelSignature & { seq: number })[]): Promise<void>
   /** Finds the model as which an origin was first registered, also a deleted one. */
   findByOrigin(node: string, modelId: string, storeId: number): Promise<ModelRecord | undefined>
   /** Returns the model of a state that was registered last. */

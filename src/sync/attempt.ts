@@ -44,6 +44,15 @@ export interface Progress {
   onMoved(bytes: number): void
 }
 
+/** Returns the signature that goes with a model; undefined for a peer of a version without signatures. */
+export async function signatureFor(
+  { register }: Pick<AttemptDeps, 'register'>,
+  { peer }: Pick<Attempt, 'peer'>,
+  modelId: string,
+): Promise<string | undefined> {
+  return peer.hasSignatures ? await register.models.signatureOf(modelId) : undefined
+}
+
 /**
  * Yields bytes at the allowed bandwidth.
  *

@@ -2,11 +2,12 @@ import { AppError, isAppError } from '../errors.js'
 import { type BlobFacts, digestOf } from '../files/blob-store.js'
 import { appendToPart } from '../files/part-sink.js'
 import { type ModelFacts, registerModel } from '../models/register-model.js'
+import { requireSigned } from '../models/require-signed.js'
 import type { ModelRecord } from '../storage/models.js'
 import type { TransferRecord, TransferRows } from '../storage/transfers.js'
 import type { Attempt, AttemptDeps } from './attempt.js'
 import { refused, stopped } from './faults.js'
-import type { Reply } from './http-client.js'
+import { errorMessageIn, type Reply } from './http-client.js'
 import { listRemote, type RemoteModel } from './peer.js'
 
 /** Consecutive breaks without a byte gained after which an attempt fails. */
@@ -43,7 +44,7 @@ interface Download {
  * before a break or a restart are not requested again.
  *
  * @returns the model, and whether it was fetched before
- * @throws AppError NO_AGGREGATED_MODEL, DIGEST_MISMATCH, DISK_FULL, UPSTREAM_REFUSED, UPSTREAM_UNREACHABLE,
+ * @throws AppError NO_AGGREGATED_MODEL, DIGEST_MISMATCH, SIGNATURE_REFUSED, DISK_FULL, UPSTREAM_REFUSED, UPSTREAM_UNREACHABLE,
  *   CANCELLED
  */
 export async function fetchModel(
@@ -59,13 +60,15 @@ export async function fetchModel(
   const newest = await deps.register.models.newest(upstream.storeId, 40)
   if (newest !== undefined && !newest.isDamaged && isSame(newest, remote))
     return { model: newest, isKnown: true }
+  const startUs = deps.register.clock.nowUs()
+  const facts = factsOf(attempt, remote, startUs, await fetchSignature(attempt, remote))
+  // refused before its bytes are requested, where the upstream names their digest
+  if (remote.model_sha256 !== undefined) await requireSigned(deps.register, facts, remote.model_sha256)
   const partId = fetchPartId(transfer.transferId)
   const offset = await startOffset(deps, transfer, remote, partId)
-  const startUs = deps.register.clock.nowUs()
   const download: Download = { deps, attempt, remote, partId, offset }
   await receive(download)
   const staged = await deps.blobs.stageFile(deps.parts.pathOf(partId), await checkPart(download))
-  const facts = factsOf(attempt, remote, startUs)
   const model = await registerModel(deps.register, staged, facts, { fetchId: transfer.transferId })
   await deps.parts.remove(partId)
   return { model, isKnown: false }
@@ -103,7 +106,25 @@ async function startOffset(
   return 0
 }
 
-function factsOf({ upstream, peer }: Attempt, remote: RemoteModel, startUs: number): ModelFacts {
+/** Requests the signature of a model; undefined for an unsigned one. */
+async function fetchSignature(
+  { client, peer, signal }: Attempt,
+  { model_id, signature }: RemoteModel,
+): Promise<string | undefined> {
+  if (!peer.hasSignatures || typeof signature !== 'string' || signature === 'none') return undefined
+  const path = `/api/v2/model_store/models/${encodeURIComponent(model_id)}/signature`
+  const reply = await client.send({ method: 'GET', path, headers: {}, signal })
+  const text = await reply.text()
+  if (reply.status === 200) return text
+  throw refused(reply.status, errorMessageIn(text), reply.headers)
+}
+
+function factsOf(
+  { upstream, peer }: Attempt,
+  remote: RemoteModel,
+  startUs: number,
+  signature: string | undefined,
+): ModelFacts {
   return {
     store: upstream.storeName,
     kind: remote.model_kind,
@@ -116,6 +137,7 @@ function factsOf({ upstream, peer }: Attempt, remote: RemoteModel, startUs: numb
     hopCount: remote.hop_count + 1,
     chain: peer.nodeId === null ? [] : [peer.nodeId],
     startUs,
+    ...(signature === undefined ? {} : { signature }),
   }
 }
 

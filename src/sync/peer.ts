@@ -14,10 +14,13 @@ export interface PeerFacts {
   isPeer: boolean
   /** its node id; null for other servers */
   nodeId: string | null
+  /** takes signatures of models */
+  hasSignatures: boolean
 }
 
 const Discovered = z.looseObject({
   'x-resumable-upload': z.unknown().optional(),
+  'x-model-signatures': z.unknown().optional(),
   'x-node-id': z.string().max(100).optional(),
   'x-uploads': z.array(z.string().max(200)).max(100).optional(),
 })
@@ -36,6 +39,7 @@ const RemoteInfo = z.looseObject({
   hop_count: z.int().min(0).max(1_000_000).default(0),
   round: z.int().min(0).default(0),
   tenant_id: z.string().max(1000).default(''),
+  signature: z.unknown().optional(),
 })
 
 /** A model as an upstream describes it. */
@@ -53,17 +57,20 @@ const Announced = z.union([
   }),
 ])
 
+const OTHER_SERVER: PeerFacts = { isPeer: false, nodeId: null, hasSignatures: false }
+
 /** Asks an upstream for its kind. A server that does not answer like a gateway counts as a plain server. */
 export async function discover(client: UpstreamClient, signal: AbortSignal): Promise<PeerFacts> {
   try {
     const found = Discovered.safeParse(withDoubles(await client.rpc(FL_PATH, 'rpc.discover', {}, signal)))
-    if (!found.success) return { isPeer: false, nodeId: null }
+    if (!found.success) return OTHER_SERVER
     const uploads = found.data['x-uploads'] ?? []
     const isPeer =
       found.data['x-resumable-upload'] !== undefined && uploads.includes('model_store.model.put_feedback')
-    return { isPeer, nodeId: found.data['x-node-id'] ?? null }
+    const hasSignatures = isPeer && found.data['x-model-signatures'] === true
+    return { isPeer, nodeId: found.data['x-node-id'] ?? null, hasSignatures }
   } catch (error) {
-    if (isUnsupported(error)) return { isPeer: false, nodeId: null }
+    if (isUnsupported(error)) return OTHER_SERVER
     throw error
   }
 }
@@ -114,10 +121,18 @@ function metaOf(item: unknown): { model_meta?: Record<string, unknown> } {
 /**
  * Returns the data part that carries a model to another gateway: with its origin, by which the peer registers
  * it once and refuses loops.
+ *
+ * @param signature bundle; absent for an unsigned model, and for a peer that takes none
  */
-export function feedbackData(model: ModelRecord, upstream: UpstreamRecord, nodeId: string): object {
+export function feedbackData(
+  model: ModelRecord,
+  upstream: UpstreamRecord,
+  nodeId: string,
+  signature: string | undefined,
+): object {
   return {
     ...plainData(model, upstream),
+    ...(signature === undefined ? {} : { model_signature: signature }),
     round: model.round,
     origin: {
       node: model.originNode ?? nodeId,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { AppError } from '../errors.js'
 import { isRawNumber, parseExact } from '../json/exact-json.js'
 import type { ModelRecord } from '../storage/models.js'
-import { type Attempt, type AttemptDeps, pacedBytes } from './attempt.js'
+import { type Attempt, type AttemptDeps, pacedBytes, signatureFor } from './attempt.js'
 import { isUnsupported, malformed, refused } from './faults.js'
 import { errorMessageIn, isObject, parseObject, type Reply } from './http-client.js'
 import { feedbackData, listRemote, MODEL_STORE_PATH, plainData, type RemoteModel } from './peer.js'
@@ -60,7 +60,8 @@ export async function pushMultipart(
  * @returns JSON text of the model_info that the peer answered
  */
 export async function pushSmall(deps: AttemptDeps, attempt: Attempt, model: ModelRecord): Promise<string> {
-  const data = feedbackData(model, attempt.upstream, deps.nodeId)
+  const signature = await signatureFor(deps, attempt, model.modelId)
+  const data = feedbackData(model, attempt.upstream, deps.nodeId, signature)
   return readReply(
     await upload(deps, attempt, model, { method: 'put_feedback', data, onBegin: () => undefined }),
   )

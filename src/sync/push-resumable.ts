@@ -1,7 +1,7 @@
 import { AppError, isAppError } from '../errors.js'
 import { digestOf } from '../files/blob-store.js'
 import type { ModelRecord } from '../storage/models.js'
-import { type Attempt, type AttemptDeps, pacedBytes } from './attempt.js'
+import { type Attempt, type AttemptDeps, pacedBytes, signatureFor } from './attempt.js'
 import { malformed, refused } from './faults.js'
 import { errorMessageIn, ownPath, parseObject, type Reply } from './http-client.js'
 import { announce, feedbackData } from './peer.js'
@@ -97,7 +97,8 @@ async function begin(
   attempt: Attempt,
   model: ModelRecord,
 ): Promise<{ answer: string } | { url: string; offset: number }> {
-  const data = feedbackData(model, attempt.upstream, deps.nodeId)
+  const signature = await signatureFor(deps, attempt, model.modelId)
+  const data = feedbackData(model, attempt.upstream, deps.nodeId, signature)
   const announced = await announce(
     attempt.client,
     { sha256: model.sha256, size: model.sizeBytes, data },

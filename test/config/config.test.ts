@@ -168,6 +168,11 @@ t.test('config: half of a TLS pair is a fault, a pair is none', async (t) => {
   t.match(faultsOf(null, {}, { server: { tlsCertFile: 'a.pem' } }), [{ path: 'server.tlsCertFile' }])
   t.match(faultsOf(null, {}, { server: { tlsKeyFile: 'a.pem' } }), [{ path: 'server.tlsCertFile' }])
   t.same(faultsOf(null, {}, { server: { tlsCertFile: 'a.pem', tlsKeyFile: 'b.pem' } }), [])
+  for (const demand of [{ requireSignature: true }, { signedStores: ['rain'] }, { signedKinds: ['k'] }]) {
+    const missing = [{ path: 'modelStore.trustedKeys', message: /expected at least one key/ }]
+    t.match(faultsOf(null, {}, { modelStore: demand }), missing)
+    t.same(faultsOf(null, {}, { modelStore: { ...demand, trustedKeys: ['k.pem'] } }), [])
+  }
 })
 
 t.test('config: a file that cannot be read or is no JSON object', async (t) => {

@@ -15,6 +15,7 @@ import { makeModule } from '../support/dataproc.js'
 import { matchGolden, messageList } from '../support/golden.js'
 import { makeGraph } from '../support/make-graph.js'
 import { DATA, FL, LOCAL_SYNC, MODELS, putModel, transfersOf, until } from '../support/models.js'
+import { newKeyPair } from '../support/signing-keys.js'
 import { pairHeaders, post, startGateway, type TestGateway } from '../support/start-gateway.js'
 import { feature } from '../support/tables.js'
 import { at, town } from '../support/town.js'
@@ -143,7 +144,7 @@ async function prepare(t: Test): Promise<{ gateway: TestGateway; standing: Stand
   const gateway = await startGateway(t, {
     dataDir,
     settings: {
-      modelStore: { autoCreate: false },
+      modelStore: { autoCreate: false, signedKinds: ['signed'], trustedKeys: [newKeyPair().publicPem] },
       sync: { ...LOCAL_SYNC, retryBaseS: 3600, retryCapS: 3600 },
       limits: { callsPerMinutePerKey: 1_000_000 },
     },

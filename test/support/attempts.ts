@@ -6,6 +6,7 @@ import { createBlobStore } from '../../src/files/blob-store.js'
 import { createPartFiles } from '../../src/files/part-files.js'
 import { createPins } from '../../src/models/pins.js'
 import { type ModelFacts, type RegisterDeps, registerModel } from '../../src/models/register-model.js'
+import { createSignaturePolicy } from '../../src/models/signature/policy.js'
 import type { ModelRecord } from '../../src/storage/models.js'
 import type { TransferRecord } from '../../src/storage/transfers.js'
 import type { Attempt, AttemptDeps } from '../../src/sync/attempt.js'
@@ -94,6 +95,9 @@ export const FACTS: ModelFacts = {
   startUs: 1,
 }
 
+/** No model needs a signature. */
+export const NO_DEMAND = { requireSignature: false, signedStores: [], signedKinds: [] }
+
 /** Id of a form that rows of uploads and keys have. */
 export const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
 
@@ -114,6 +118,7 @@ export async function attemptParts(t: Test) {
     newId: randomUUID,
     location: [139.7, 35.6],
     autoCreate: true,
+    signatures: createSignaturePolicy(NO_DEMAND, new Map()),
     pushStates: new Set([10]),
     onQueued: () => undefined,
   }
@@ -174,7 +179,7 @@ export async function attemptParts(t: Test) {
       const moved: number[] = []
       const progress = { doneBytes: 0, movedBytes: 0, onMoved: (bytes: number) => void moved.push(bytes) }
       const { signal } = new AbortController()
-      const peer = { isPeer: true, nodeId: 'there' }
+      const peer = { isPeer: true, nodeId: 'there', hasSignatures: true }
       const baseUrl = 'https://up.example/base'
       return { transfer, upstream, baseUrl, client, peer, signal, progress, moved, ...change }
     },

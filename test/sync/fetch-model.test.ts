@@ -93,7 +93,8 @@ t.test('fetch: asks for the newest aggregated model and registers it with state 
 
 t.test('fetch: a server without a node id leaves the chain empty', async (t) => {
   const { fetchAs } = await setUp(t, [replyOf(200, [BYTES])], [PLAIN])
-  const { model } = await (await fetchAs({ peer: { isPeer: false, nodeId: null } })).answer
+  const { model } = await (await fetchAs({ peer: { isPeer: false, nodeId: null, hasSignatures: false } }))
+    .answer
   t.same(model.chain, [])
 })
 

@@ -32,10 +32,24 @@ t.test(
   'discover: a gateway has resumable uploads and put_feedback; anything else is a plain server',
   async (t) => {
     const facts = async (answer: unknown) => await discover(clientOf(answer).client, signal)
-    t.same(await facts(GATEWAY), { isPeer: true, nodeId: 'node-1' })
-    t.same(await facts({ ...GATEWAY, 'x-uploads': ['dataset.put'] }), { isPeer: false, nodeId: 'node-1' })
-    t.same(await facts({ ...GATEWAY, 'x-uploads': undefined }), { isPeer: false, nodeId: 'node-1' })
-    t.same(await facts({ ...GATEWAY, 'x-resumable-upload': undefined }), { isPeer: false, nodeId: 'node-1' })
+    t.same(await facts(GATEWAY), { isPeer: true, nodeId: 'node-1', hasSignatures: false })
+    t.match(await facts({ ...GATEWAY, 'x-model-signatures': true }), { hasSignatures: true })
+    t.match(await facts({ ...GATEWAY, 'x-model-signatures': 'yes' }), { hasSignatures: false })
+    t.same(await facts({ ...GATEWAY, 'x-uploads': ['dataset.put'] }), {
+      isPeer: false,
+      nodeId: 'node-1',
+      hasSignatures: false,
+    })
+    t.same(await facts({ ...GATEWAY, 'x-uploads': undefined }), {
+      isPeer: false,
+      nodeId: 'node-1',
+      hasSignatures: false,
+    })
+    t.same(await facts({ ...GATEWAY, 'x-resumable-upload': undefined }), {
+      isPeer: false,
+      nodeId: 'node-1',
+      hasSignatures: false,
+    })
     for (const answer of [
       null,
       'text',
@@ -43,14 +57,22 @@ t.test(
       { ...GATEWAY, 'x-node-id': 5 },
       { ...GATEWAY, 'x-uploads': 'all' },
     ]) {
-      t.same(await facts(answer), { isPeer: false, nodeId: null }, JSON.stringify(answer))
+      t.same(
+        await facts(answer),
+        { isPeer: false, nodeId: null, hasSignatures: false },
+        JSON.stringify(answer),
+      )
     }
   },
 )
 
 t.test('discover: a server without the method is a plain one, one that fails is not judged', async (t) => {
   for (const error of [refused(404, ''), malformed('HTML')]) {
-    t.same(await discover(clientOf(error).client, signal), { isPeer: false, nodeId: null })
+    t.same(await discover(clientOf(error).client, signal), {
+      isPeer: false,
+      nodeId: null,
+      hasSignatures: false,
+    })
   }
   await rejectsWith(t, discover(clientOf(refused(503, '')).client, signal), 'UPSTREAM_REFUSED')
   await rejectsWith(t, discover(clientOf(unreachable('x')).client, signal), 'UPSTREAM_UNREACHABLE')
@@ -214,9 +236,10 @@ t.test('feedbackData: the origin is the first registration, and the chain ends w
   }
   t.same(plainData(model, upstream), plain)
   const origin = { node: 'here', model_id: 'here-1', hop_count: 1, chain: ['first', 'here'] }
-  t.same(feedbackData(model, upstream, 'here'), { ...plain, round: 3, origin })
+  t.same(feedbackData(model, upstream, 'here', undefined), { ...plain, round: 3, origin })
+  t.same(feedbackData(model, upstream, 'here', '{}'), { ...plain, model_signature: '{}', round: 3, origin })
   const passedOn = { ...model, originNode: 'first', originModelId: 'theirs-1' }
-  t.same(feedbackData(passedOn, upstream, 'here'), {
+  t.same(feedbackData(passedOn, upstream, 'here', undefined), {
     ...plain,
     round: 3,
     origin: { ...origin, node: 'first', model_id: 'theirs-1' },

@@ -7,7 +7,7 @@ export const announceModel = defineMethod({
   name: 'fl.announce',
   summary: 'Registers a feedback whose bytes are stored here, or returns where to send them',
   scope: 'model:write',
-  errors: ['UNKNOWN_STORE', 'LOOP', 'TOO_MANY_UPLOADS', 'DISK_FULL', 'BODY_TOO_LARGE'],
+  errors: ['UNKNOWN_STORE', 'LOOP', 'TOO_MANY_UPLOADS', 'DISK_FULL', 'BODY_TOO_LARGE', 'SIGNATURE_REFUSED'],
   params: AnnounceParams,
   result: AnnounceResult,
   async handle(

@@ -1,3 +1,4 @@
+import type { SignaturePolicy } from '../../models/signature/policy.js'
 import type { ModelStores } from '../../storage/model-stores.js'
 import type { ModelRows } from '../../storage/models.js'
 import type { SharedContext } from '../context.js'
@@ -6,4 +7,5 @@ import type { SharedContext } from '../context.js'
 export type ModelStoreContext = Pick<SharedContext, 'timeZoneMin' | 'clock'> & {
   readonly models: ModelRows
   readonly modelStores: ModelStores
+  readonly signatures: Pick<SignaturePolicy, 'stateOf'>
 }

@@ -13,9 +13,12 @@ export const deleteModel = defineMethod({
   errors: ['UNKNOWN_MODEL'],
   params: z.strictObject({ model_id: ModelId }),
   result: ModelInfo,
-  async handle({ model_id }, { models, timeZoneMin }: Pick<ModelStoreContext, 'models' | 'timeZoneMin'>) {
+  async handle(
+    { model_id },
+    { models, timeZoneMin, signatures }: Pick<ModelStoreContext, 'models' | 'timeZoneMin' | 'signatures'>,
+  ) {
     const model = await models.remove(model_id)
     if (model === undefined) throw unknownModel(model_id)
-    return toModelInfo(model, timeZoneMin)
+    return toModelInfo(model, timeZoneMin, signatures)
   },
 })

@@ -17,6 +17,6 @@ export const getInfo = defineMethod({
     const store = await context.modelStores.find(model_store_ddc)
     if (store === undefined) throw unknownStore(model_store_ddc)
     const models = await context.models.list(store.storeId, listQuery(query, context))
-    return models.map((model) => toListedInfo(model, context.timeZoneMin))
+    return models.map((model) => toListedInfo(model, context.timeZoneMin, context.signatures))
   },
 })

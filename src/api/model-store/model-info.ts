@@ -1,16 +1,23 @@
 import type { z } from 'zod'
 import { datetimeObject } from '../../datetime.js'
 import { parseExact } from '../../json/exact-json.js'
+import type { SignaturePolicy } from '../../models/signature/policy.js'
 import type { ModelStoreRecord } from '../../storage/model-stores.js'
 import type { ModelRecord } from '../../storage/models.js'
 import type { ListedModelInfo, ModelInfo, StoreInfo } from './schema.js'
 
+type Signatures = Pick<SignaturePolicy, 'stateOf'>
+
 /**
  * Converts a model. The name of its store is in the long form, except for models that were put here.
  */
-export function toModelInfo(model: ModelRecord, timeZoneMin: number): z.output<typeof ModelInfo> {
+export function toModelInfo(
+  model: ModelRecord,
+  timeZoneMin: number,
+  signatures: Signatures,
+): z.output<typeof ModelInfo> {
   const isLong = model.state !== 10 // came here, or was made, for a store that others know, too
-  const { model_id, ...fields } = commonFields(model, timeZoneMin)
+  const { model_id, ...fields } = commonFields(model, timeZoneMin, signatures)
   return {
     model_id,
     model_store_ddc: isLong ? model.storeLongForm : model.storeName,
@@ -20,8 +27,12 @@ export function toModelInfo(model: ModelRecord, timeZoneMin: number): z.output<t
 }
 
 /** Converts a model for the list of `get_info`. */
-export function toListedInfo(model: ModelRecord, timeZoneMin: number): z.output<typeof ListedModelInfo> {
-  return { ...commonFields(model, timeZoneMin), location: pointHex(model.lng, model.lat) }
+export function toListedInfo(
+  model: ModelRecord,
+  timeZoneMin: number,
+  signatures: Signatures,
+): z.output<typeof ListedModelInfo> {
+  return { ...commonFields(model, timeZoneMin, signatures), location: pointHex(model.lng, model.lat) }
 }
 
 /** Converts a model store. */
@@ -34,7 +45,7 @@ export function toStoreInfo(store: ModelStoreRecord, timeZoneMin: number): z.out
   }
 }
 
-function commonFields(model: ModelRecord, timeZoneMin: number) {
+function commonFields(model: ModelRecord, timeZoneMin: number, signatures: Signatures) {
   const meta = parseExact(model.meta) as Record<string, unknown> // an object, checked when it was stored
   return {
     model_id: model.modelId,
@@ -50,6 +61,7 @@ function commonFields(model: ModelRecord, timeZoneMin: number) {
     start_datetime: datetimeObject(model.startUs, timeZoneMin),
     end_datetime: datetimeObject(model.endUs, timeZoneMin),
     tenant_id: model.tenantId,
+    signature: signatures.stateOf(model.signature),
   }
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { MAX_BUNDLE_BYTES } from '../../models/signature/bundle.js'
 
 /** Names may have the prefix `ddc:`, which is removed. */
 export const StoreName = z
@@ -17,6 +18,15 @@ const Datetime = z.strictObject({ _type: z.literal('datetime'), val: z.string() 
 const Kind = z.string().max(1000).describe('any kind, as supplied')
 const Description = z.string().max(10_000).describe('any text, as supplied')
 const Meta = z.record(z.string(), z.unknown()).describe('any JSON object, as supplied')
+/** A bundle is kept as text, so an object is written as JSON. */
+const Signature = z
+  .union([z.string(), z.record(z.string(), z.unknown())])
+  .transform((bundle) => (typeof bundle === 'string' ? bundle : JSON.stringify(bundle)))
+  .refine((text) => text !== '' && text.length <= MAX_BUNDLE_BYTES, {
+    error: `expected a signature bundle of at most ${MAX_BUNDLE_BYTES} characters`,
+  })
+  .describe('signature bundle of OpenSSF model signing: its JSON, or the text of it')
+
 const Round = z.int().min(0).max(Number.MAX_SAFE_INTEGER).describe('round of the learning')
 
 export const PutParams = z.strictObject({
@@ -24,6 +34,7 @@ export const PutParams = z.strictObject({
   model_kind: Kind,
   model_description: Description,
   model_meta: Meta,
+  model_signature: Signature.optional(),
 })
 
 export const PutAggregatedParams = PutParams.extend({ round: Round.optional() })
@@ -55,6 +66,11 @@ const InfoFields = z.strictObject({
   start_datetime: Datetime,
   end_datetime: Datetime,
   tenant_id: z.string(),
+  signature: z
+    .enum(['none', 'valid', 'unknown_key', 'invalid'])
+    .describe(
+      'valid: a trusted key signed these bytes; unknown_key: the key is not trusted, nothing is known',
+    ),
 })
 
 export const ModelInfo = InfoFields.extend({

@@ -53,6 +53,7 @@ function uploadMethod(name: string, state: ModelState, schema: z.ZodType<Params>
         origin: origin === undefined ? null : { node: origin.node, modelId: origin.model_id },
         hopCount: origin === undefined ? 0 : origin.hop_count + 1,
         chain: origin?.chain ?? [],
+        ...(params.model_signature === undefined ? {} : { signature: params.model_signature }),
       }
     },
   }

@@ -88,6 +88,7 @@ export type ErrorName =
   | 'MODEL_DAMAGED'
   | 'DIGEST_MISMATCH'
   | 'TOO_MANY_UPLOADS'
+  | 'SIGNATURE_REFUSED'
 
 /** Params and result of each method. */
 export interface Methods

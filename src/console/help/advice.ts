@@ -155,6 +155,10 @@ const ADVICE: Record<string, readonly [en: string, ja: string]> = {
     'The bytes were changed in transit, or the file was written to during the upload. Upload it again.',
     '転送中にデータが変化したか、アップロード中にファイルが変更されました。もう一度アップロードしてください。',
   ],
+  SIGNATURE_REFUSED: [
+    'Sign this file with a key that the gateway trusts (fieldgate model sign), and upload both together.',
+    'ゲートウェイが信頼する鍵でファイルに署名し(fieldgate model sign)、署名と一緒にアップロードしてください。',
+  ],
   TOO_MANY_UPLOADS: [
     'Finish or cancel other uploads of this key. Unfinished uploads expire automatically.',
     'この API キーの他のアップロードを完了またはキャンセルしてください。未完了のアップロードは自動的に期限切れになります。',

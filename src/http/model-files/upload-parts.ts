@@ -5,11 +5,21 @@ import { AppError } from '../../errors.js'
 interface PartLimits {
   maxFileBytes: number
   maxDataBytes: number
-  /** most parts that are read; a valid upload has two */
+  /** longest signature part */
+  maxSignatureBytes: number
+  /** most parts that are read; a valid upload has two or three */
   maxParts: number
 }
 
-/** Receivers of the two parts. */
+/** Results of the takers. */
+export interface TakenParts<D, S> {
+  data: D
+  staged: S
+  /** text of the part `signature`; absent in most uploads */
+  signature?: string
+}
+
+/** Receivers of the parts. */
 interface PartTakers<D, S> {
   /** takes the JSON part. What it throws ends the upload before the file is read to its end */
   takeData(bytes: Uint8Array): D
@@ -21,9 +31,9 @@ interface PartTakers<D, S> {
 const PART_HEAD = { headerPairs: 100, fieldNameSize: 100 }
 
 /**
- * Reads `multipart/form-data` with a part `data` and a part `file`, in any order, while it arrives.
+ * Reads `multipart/form-data` with a part `data`, a part `file` and an optional part `signature`, in any
+ * order, while it arrives.
  *
- * @returns the results of the takers
  * @throws AppError BAD_UPLOAD (which part is missing, doubled, unknown or cut off), BODY_TOO_LARGE,
  *   UNSUPPORTED_MEDIA_TYPE, and what the chunks and the takers throw. A taken file is then passed to
  *   `onLost`.
@@ -34,7 +44,7 @@ export async function readParts<D, S>(
   limits: PartLimits,
   takers: PartTakers<D, S>,
   onLost: (staged: S) => Promise<void>,
-): Promise<{ data: D; staged: S }> {
+): Promise<TakenParts<D, S>> {
   const parser = createParser(contentType, limits)
   const intake = collectParts(parser, limits, takers)
   try {
@@ -57,7 +67,10 @@ function createParser(contentType: string, limits: PartLimits): busboy.Busboy {
   }
   try {
     // a file of exactly `fileSize` counts as too large
-    const sizes = { fileSize: limits.maxFileBytes + 1, fieldSize: limits.maxDataBytes + 1 }
+    const sizes = {
+      fileSize: limits.maxFileBytes + 1,
+      fieldSize: Math.max(limits.maxDataBytes, limits.maxSignatureBytes) + 1,
+    }
     const parts = limits.maxParts
     const counts = { parts, files: parts, fields: parts }
     return busboy({ headers: { 'content-type': contentType }, limits: { ...PART_HEAD, ...counts, ...sizes } })
@@ -93,7 +106,7 @@ interface Intake<D, S> {
   /** rejects with the first fault */
   refused: Promise<never>
   closed: Promise<void>
-  result(): Promise<{ data: D; staged: S }>
+  result(): Promise<TakenParts<D, S>>
   /** ends the reading. @returns the staged file, if there is one */
   abandon(): Promise<S | undefined>
 }
@@ -104,6 +117,7 @@ function collectParts<D, S>(
   takers: PartTakers<D, S>,
 ): Intake<D, S> {
   let data: Promise<D> | undefined
+  let signature: Promise<string> | undefined
   let file: { stream: Readable; staged: Promise<S> } | undefined
   let refuse: (error: unknown) => void = () => undefined
   const refused = new Promise<never>((_, reject) => {
@@ -117,10 +131,16 @@ function collectParts<D, S>(
       refuse(error)
     }
   }
-  const takeData = (read: () => Promise<Uint8Array>) => {
-    if (data !== undefined) throw badUpload('found two parts data, expected one')
-    data = read().then(takers.takeData)
-    data.catch(refuse)
+  const takeSmall = (name: string, read: (part: string, maxBytes: number) => Promise<Uint8Array>) => {
+    if (name === 'data') {
+      if (data !== undefined) throw badUpload('found two parts data, expected one')
+      data = read(name, limits.maxDataBytes).then(takers.takeData)
+      data.catch(refuse)
+    } else {
+      if (signature !== undefined) throw badUpload('found two parts signature, expected at most one')
+      signature = read(name, limits.maxSignatureBytes).then((bytes) => Buffer.from(bytes).toString())
+      signature.catch(refuse)
+    }
   }
   const takeFile = (stream: Readable) => {
     if (file !== undefined) throw badUpload('found two parts file, expected one')
@@ -132,15 +152,15 @@ function collectParts<D, S>(
     guarded(() => {
       if (name === 'file')
         throw badUpload('found a part file without a filename, expected a file (curl -F file=@model.dat)')
-      if (name !== 'data') throw unknownPart(name)
-      takeData(async () => withinLimit(Buffer.from(value, 'utf8'), limits.maxDataBytes))
+      if (!isSmall(name)) throw unknownPart(name)
+      takeSmall(name, async (part, maxBytes) => withinLimit(Buffer.from(value, 'utf8'), part, maxBytes))
     }),
   )
   parser.on('file', (name, stream) => {
     stream.on('error', () => undefined) // the parser reports the same fault
     guarded(() => {
       if (name === 'file') takeFile(stream)
-      else if (name === 'data') takeData(() => readSmall(stream, limits.maxDataBytes))
+      else if (isSmall(name)) takeSmall(name, (part, maxBytes) => readSmall(stream, part, maxBytes))
       else {
         stream.resume()
         throw unknownPart(name)
@@ -156,7 +176,8 @@ function collectParts<D, S>(
     async result() {
       if (file === undefined) throw badUpload('found no part file, expected one (curl -F file=@model.dat)')
       if (data === undefined) throw badUpload('found no part data, expected one holding a JSON object')
-      return { data: await data, staged: await file.staged }
+      const taken = { data: await data, staged: await file.staged }
+      return signature === undefined ? taken : { ...taken, signature: await signature }
     },
     async abandon() {
       file?.stream.destroy(new Error('the upload was refused'))
@@ -165,29 +186,38 @@ function collectParts<D, S>(
   }
 }
 
+/** True for the parts that are held in memory. */
+function isSmall(name: string | undefined): name is 'data' | 'signature' {
+  return name === 'data' || name === 'signature'
+}
+
 /** Refuses parts beyond the limits, which the parser skips silently. */
 function watchEnd(parser: busboy.Busboy, refuse: (error: unknown) => void): void {
   for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const)
-    parser.on(limit, () => refuse(badUpload('found more parts, expected one part data and one part file')))
+    parser.on(limit, () =>
+      refuse(
+        badUpload('found more parts, expected one part data, one part file and at most one part signature'),
+      ),
+    )
   parser.on('error', () => {
     refuse(badUpload('found the end of the body within a part, expected the closing boundary'))
   })
 }
 
-/** Reads a data part that was sent as a file, as `curl -F data=@request.json` does. */
-async function readSmall(stream: Readable, maxBytes: number): Promise<Uint8Array> {
+/** Reads a small part that was sent as a file, as `curl -F data=@request.json` does. */
+async function readSmall(stream: Readable, part: string, maxBytes: number): Promise<Uint8Array> {
   const held: Uint8Array[] = []
   let total = 0
   for await (const chunk of stream as AsyncIterable<Uint8Array>) {
     total += chunk.byteLength
     if (total <= maxBytes) held.push(chunk)
   }
-  if (total > maxBytes) throw tooLarge('data', maxBytes)
+  if (total > maxBytes) throw tooLarge(part, maxBytes)
   return Buffer.concat(held)
 }
 
-function withinLimit(bytes: Uint8Array, maxBytes: number): Uint8Array {
-  if (bytes.byteLength > maxBytes) throw tooLarge('data', maxBytes)
+function withinLimit(bytes: Uint8Array, part: string, maxBytes: number): Uint8Array {
+  if (bytes.byteLength > maxBytes) throw tooLarge(part, maxBytes)
   return bytes
 }
 
@@ -197,7 +227,7 @@ function badUpload(what: string): AppError {
 
 function unknownPart(name: string | undefined): AppError {
   const shown = name === undefined ? 'without a name' : JSON.stringify(name.slice(0, 100))
-  return badUpload(`found a part ${shown}, expected data and file`)
+  return badUpload(`found a part ${shown}, expected data, file and signature`)
 }
 
 function tooLarge(part: string, maxBytes: number): AppError {

@@ -11,12 +11,14 @@ import { addressOf, type HttpContext, type HttpEnv } from '../env.js'
 import { takeStream } from '../memory.js'
 import { bodyChunks, refuseEncoding } from '../read-body.js'
 import { refuseOtherMethods } from '../refuse-methods.js'
-import { readParts } from './upload-parts.js'
+import { readParts, type TakenParts } from './upload-parts.js'
 
 /** Functions behind the upload route. `D` is the checked data part, `S` the staged bytes of the file. */
 export interface ModelUploads<D, S> {
   maxModelBytes: number
   maxDataBytes: number
+  /** longest part `signature` */
+  maxSignatureBytes: number
   maxParts: number
   nowUs(): number
   /** Returns the upload method of a name; undefined for an unknown name. */
@@ -27,7 +29,7 @@ export interface ModelUploads<D, S> {
   requireSpace(bytes: number): Promise<void>
   stage(source: AsyncIterable<Uint8Array>): Promise<S>
   /** registers a model. Takes over `staged`, also when it throws. @returns the model_info */
-  register(data: D, staged: S, caller: Caller, startUs: number): Promise<object>
+  register(parts: TakenParts<D, S>, caller: Caller, startUs: number): Promise<object>
   drop(staged: S): Promise<void>
 }
 
@@ -38,7 +40,7 @@ export interface UploadMethod<D> {
   readData(json: unknown): D
 }
 
-/** Allowance for the boundaries and headers of the two parts. */
+/** Allowance for the boundaries and headers of the parts. */
 const FRAME_BYTES = 64 * 1024
 
 /**
@@ -81,7 +83,7 @@ async function receive<C, D, S>(
   requireScope(caller, 'model:write')
   refuseEncoding(c)
   await deps.limiter.charge(caller.keyId, addressOf(c), 1)
-  const maxBytes = uploads.maxModelBytes + uploads.maxDataBytes + FRAME_BYTES
+  const maxBytes = uploads.maxModelBytes + uploads.maxDataBytes + uploads.maxSignatureBytes + FRAME_BYTES
   const declared = Number(c.req.header('content-length') ?? 0)
   const share = await takeStream(c, deps, caller)
   try {
@@ -107,12 +109,13 @@ async function receiveParts<C, D, S>(
   deps: CallDeps<C>,
   uploads: ModelUploads<D, S>,
 ): Promise<object> {
-  const { data, staged } = await readParts(
+  const parts = await readParts(
     bodyChunks(c, { maxBytes, idleMs: deps.bodyLimits.idleMs }),
     c.req.header('content-type') ?? '',
     {
       maxFileBytes: uploads.maxModelBytes,
       maxDataBytes: uploads.maxDataBytes,
+      maxSignatureBytes: uploads.maxSignatureBytes,
       maxParts: uploads.maxParts,
     },
     {
@@ -121,7 +124,7 @@ async function receiveParts<C, D, S>(
     },
     (lost) => uploads.drop(lost),
   )
-  const info = await uploads.register(data, staged, caller, startUs)
+  const info = await uploads.register(parts, caller, startUs)
   deps.onDone?.(c, caller, method.name)
   return info
 }

@@ -62,6 +62,13 @@ export function dataPaths(): Record<string, PathItem> {
         },
       },
     },
+    '/api/v2/model_store/models/{model_id}/signature': {
+      get: {
+        ...operation('Model store', 'downloadSignature', 'Signature bundle of a model, as it was supplied'),
+        parameters: [pathParameter('model_id')],
+        responses: answers('The bundle', 'application/vnd.dev.sigstore.bundle.v0.3+json'),
+      },
+    },
     ...resumablePaths(),
   }
 }
@@ -72,6 +79,7 @@ const UPLOAD_FORM = {
   properties: {
     data: { type: 'string', description: 'JSON text' },
     file: { type: 'string', format: 'binary' },
+    signature: { type: 'string', description: 'signature bundle of OpenSSF model signing' },
   },
 }
 

@@ -62,6 +62,7 @@ t.test('upload: model_info exactly, for put, put_aggregated and put_feedback', a
     'model_state',
     'model_store_ddc',
     'round',
+    'signature',
     'start_datetime',
     'tenant_id',
   ])

@@ -121,6 +121,8 @@ export function modelBadCalls({ nodeId, modelId, sha256 }: Standing): BadCalls {
       [announce({ origin: { node: nodeId, model_id: 'm' } }), 'LOOP', /./],
       [announce({ origin: { node: 'a', model_id: 'm', chain: ['a', nodeId] } }), 'LOOP', /./],
       [announce({}, { sha256: '0'.repeat(64), size: 2 ** 50 }), 'BODY_TOO_LARGE', /./],
+      [announce({ model_kind: 'signed' }), 'SIGNATURE_REFUSED', /found no signature/],
+      [announce({ model_signature: 1 }), 'INVALID_PARAMS', /model_signature/],
     ],
   }
 }

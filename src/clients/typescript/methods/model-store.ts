@@ -36,6 +36,8 @@ export interface ModelStoreMethods {
       start_datetime: Datetime
       end_datetime: Datetime
       tenant_id: string
+      /** valid: a trusted key signed these bytes; unknown_key: the key is not trusted, nothing is known */
+      signature: 'none' | 'valid' | 'unknown_key' | 'invalid'
       /** hex WKB of a point */
       location: string
     }[]

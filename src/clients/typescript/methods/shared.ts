@@ -122,6 +122,8 @@ export interface ModelInfo {
   start_datetime: Datetime
   end_datetime: Datetime
   tenant_id: string
+  /** valid: a trusted key signed these bytes; unknown_key: the key is not trusted, nothing is known */
+  signature: 'none' | 'valid' | 'unknown_key' | 'invalid'
   model_store_ddc: string
   /** lng, lat */
   location: [number, number]

@@ -56,4 +56,17 @@ export const STATE_MIGRATIONS: Migrations = [
   UPDATE session SET last_used_at_us =
     max(created_at_us, coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'last_seen_us'), 0));
   `,
+  `
+  -- signatures beside their models, which are listed without reading the bundles
+  CREATE TABLE model_signature (
+    seq INTEGER PRIMARY KEY REFERENCES model (seq) ON DELETE CASCADE,
+    -- JSON text, as supplied
+    bundle TEXT NOT NULL,
+    -- key that made the signature, or that the bundle names
+    key_hint TEXT CHECK (length(key_hint) = 64),
+    -- null while that key is not trusted: nothing was verified
+    verdict TEXT CHECK (verdict IN ('valid', 'invalid'))
+  ) STRICT;
+  CREATE INDEX model_signature_open ON model_signature (seq) WHERE verdict IS NULL;
+  `,
 ]

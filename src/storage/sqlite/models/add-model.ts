@@ -1,6 +1,6 @@
 import type { TrustedClock } from '../../clock.js'
 import type { ModelStoreRecord } from '../../model-stores.js'
-import type { AddedModel, AddOptions, NewModel } from '../../models.js'
+import type { AddedModel, AddOptions, NewModel, NewSignature } from '../../models.js'
 import { statement, writtenRow } from '../connection/database.js'
 import { type StateDb, writeState } from '../connection/state-db.js'
 import { findModel, findOrigin } from './model-row.js'
@@ -45,6 +45,7 @@ export function addModel(
     }
   }
   const seq = insertModel(state, model, store.storeId)
+  if (model.signature) insertSignature(state, seq, model.signature)
   const added = writtenRow(findModel(state, 'm.seq = ?', seq))
   if (model.origin !== null) {
     statement(db, 'INSERT INTO model_origin VALUES (?, ?, ?, ?, ?)').run(
@@ -90,6 +91,19 @@ function insertModel({ db }: StateDb, model: NewModel, storeId: number): number 
     model.origin?.modelId ?? null,
     JSON.stringify(model.chain),
   ).lastInsertRowid
+}
+
+function insertSignature(
+  { db }: StateDb,
+  seq: number | bigint,
+  { bundle, keyHint, verdict }: NewSignature,
+): void {
+  statement(db, 'INSERT INTO model_signature (seq, bundle, key_hint, verdict) VALUES (?, ?, ?, ?)').run(
+    seq,
+    bundle,
+    keyHint,
+    verdict,
+  )
 }
 
 /** Creates an unknown store; undefined if the options do not allow it. */

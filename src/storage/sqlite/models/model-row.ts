@@ -6,8 +6,8 @@ import type { StateDb } from '../connection/state-db.js'
 export const MODEL_SELECT = `
   SELECT m.seq, m.model_id, m.store_id, s.name AS store_name, s.long_form, m.kind, m.description, m.meta, m.md5, m.sha256,
     m.size_bytes, m.state, m.hop_count, m.round, m.lng, m.lat, m.start_us, m.end_us, m.tenant_id, m.origin_node,
-    m.origin_model_id, m.chain, m.damaged_at_us
-  FROM model m JOIN model_store s USING (store_id)`
+    m.origin_model_id, m.chain, m.damaged_at_us, g.key_hint, g.verdict, g.seq IS NOT NULL AS is_signed
+  FROM model m JOIN model_store s USING (store_id) LEFT JOIN model_signature g ON g.seq = m.seq`
 
 /** Row of a model as it is stored, with the names of its store. */
 export interface ModelRow {
@@ -34,6 +34,9 @@ export interface ModelRow {
   origin_model_id: string | null
   chain: string
   damaged_at_us: number | null
+  is_signed: 0 | 1
+  key_hint: string | null
+  verdict: 'valid' | 'invalid' | null
 }
 
 /** Finds one model; undefined when none matches. @param where constant SQL, so that its statement is kept */
@@ -52,7 +55,8 @@ export function findOrigin(
     db,
     'SELECT answer FROM model_origin WHERE origin_node = ? AND origin_model_id = ? AND store_id = ?',
   ).get(node, modelId, storeId)
-  return row === undefined ? undefined : JSON.parse(row.answer)
+  // answers of earlier versions have no signature
+  return row === undefined ? undefined : { signature: null, ...JSON.parse(row.answer) }
 }
 
 /** Converts a row. @throws SyntaxError for damaged JSON */
@@ -81,6 +85,7 @@ export function toModelRecord(row: ModelRow): ModelRecord {
     originModelId: row.origin_model_id,
     chain: JSON.parse(row.chain),
     isDamaged: row.damaged_at_us !== null,
+    signature: row.is_signed === 1 ? { keyHint: row.key_hint, verdict: row.verdict } : null,
   }
 }
 

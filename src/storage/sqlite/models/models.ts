@@ -6,6 +6,7 @@ import { type StateDb, writeFreeing, writeState } from '../connection/state-db.j
 import { addModel, addModels } from './add-model.js'
 import { faultOf, findModel, findOrigin, MODEL_SELECT, type ModelRow, toModelRecord } from './model-row.js'
 import { createReleased } from './released.js'
+import { createSignatures } from './signatures.js'
 
 /** Condition of a model that callers may see. */
 const SHOWN = 'm.deleted_at_us IS NULL AND m.quarantined IS NULL'
@@ -28,13 +29,19 @@ const FIELDS: ListFields = {
 
 /** Creates the rows of models of `state.db`. */
 export function createModelRows(state: StateDb, clock: TrustedClock): ModelRows {
-  return { ...modelReads(state), ...modelWrites(state, clock), ...createReleased(state) }
+  return {
+    ...modelReads(state),
+    ...modelWrites(state, clock),
+    ...createReleased(state),
+    ...createSignatures(state),
+  }
 }
 
 type ReleasedName = 'isReleased' | 'released' | 'forgetReleased'
+type SignatureName = 'signatureOf' | 'openSignatures' | 'judgeSignatures'
 type WriteName = 'add' | 'addAll' | 'remove' | 'purge' | 'setDamaged' | 'quarantineBadRows'
 
-function modelReads(state: StateDb): Omit<ModelRows, WriteName | ReleasedName> {
+function modelReads(state: StateDb): Omit<ModelRows, WriteName | ReleasedName | SignatureName> {
   const { db } = state
   return {
     find: async (modelId) => findModel(state, `m.model_id = ? AND ${SHOWN}`, modelId),
