@@ -73,6 +73,7 @@ interface LargeSlots {
 function largeSlots({ plan, printing }: PageReading): LargeSlots {
   const columns = [plan.table.columnByName.get('location'), ...plan.columns]
   const slots = columns.flatMap((column, at) =>
+    // no test: every table has a location
     column === undefined ? [] : [{ at: at + 1, name: column.name, column }],
   )
   const hasSizes = printing.options.sizeOfFile !== undefined

@@ -20,7 +20,7 @@ export interface RecordPlan {
   /** position of each column that `properties` may set */
   readonly slotOf: ReadonlyMap<string, number>
   readonly fileSlots: readonly number[]
-  /** value of each column that a record does not set; undefined when every record must set it */
+  /** value of each column that a record does not set; undefined when every record must set it; never null if not nullable */
   readonly defaults: readonly (Stored | undefined)[]
 }
 

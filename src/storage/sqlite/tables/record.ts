@@ -114,17 +114,14 @@ function checkOrder(values: readonly (Stored | undefined)[]): RecordFault | unde
 function fillDefaults(plan: RecordPlan, values: (Stored | undefined)[]): RecordFault | undefined {
   const { columns } = plan.table
   for (let slot = 0; slot < values.length; slot++) {
-    let value = values[slot]
-    if (value === undefined || (value === null && columns[slot]?.isNullable === false)) {
-      value = plan.defaults[slot]
-      if (value === undefined) {
-        const found = values[slot] === null ? 'null' : 'nothing'
-        return { column: (columns[slot] as Column).name, reason: `found ${found}, expected a value` }
-      }
-      values[slot] = value
+    const value = values[slot]
+    if (value !== undefined && (value !== null || columns[slot]?.isNullable !== false)) continue
+    const byDefault = plan.defaults[slot]
+    if (byDefault === undefined) {
+      const found = value === null ? 'null' : 'nothing'
+      return { column: (columns[slot] as Column).name, reason: `found ${found}, expected a value` }
     }
-    if (value === null && columns[slot]?.isNullable === false)
-      return { column: (columns[slot] as Column).name, reason: 'found null, expected a value' }
+    values[slot] = byDefault
   }
   return undefined
 }

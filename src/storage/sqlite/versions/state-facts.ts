@@ -17,36 +17,45 @@ interface Narrowing {
   readonly box: { readonly slot: number; readonly bbox: Bbox } | 'empty' | undefined
 }
 
-/** Counts the rows that an index leaves for a condition; the lengths are those of the current rows. */
-export function stateFacts(db: Db, state: TableState, { keyTerms, box }: Narrowing): RowFacts {
+/**
+ * Counts the rows that an index leaves for a condition; the lengths are those of the current rows.
+ *
+ * @param most rows of an index that are counted; from as many on, all rows of the state count
+ */
+export function stateFacts(
+  db: Db,
+  state: TableState,
+  { keyTerms, box }: Narrowing,
+  most = MAX_COUNTED,
+): RowFacts {
   const { current } = versionNames(state.table)
   const newest = oneValue<number>(db, `SELECT coalesce(max(${ROW_ID}), 0) FROM ${current}`)
-  const ofKey = keyTerms.length === 0 ? Infinity : rowsOfKey(db, state, keyTerms)
-  const ofIndex = ofKey < Infinity || box === undefined ? ofKey : rowsInBox(db, state, box)
+  const ofKey = keyTerms.length === 0 ? Infinity : rowsOfKey(db, state, keyTerms, most)
+  const ofIndex = ofKey < Infinity || box === undefined ? ofKey : rowsInBox(db, state, box, most)
   return {
     rows: Math.min(state.lastRowId, newest, ofIndex),
     meanBytes: (column) => meanBytes(db, current, identifier(column)),
   }
 }
 
-function rowsOfKey(db: Db, state: TableState, keyTerms: Narrowing['keyTerms']): number {
+function rowsOfKey(db: Db, state: TableState, keyTerms: Narrowing['keyTerms'], most: number): number {
   const params = keyTerms.flatMap((term) => term.params)
   const sql = `SELECT count(*) FROM (${keyIdsSql(state, keyTerms)})`
   const found = db
     .prepare<unknown[], number>(sql)
     .pluck()
-    .get({ count: MAX_COUNTED }, ...params, ...params)
-  return boundOf(found)
+    .get({ count: most }, ...params, ...params)
+  return boundOf(found, most)
 }
 
-function rowsInBox(db: Db, state: TableState, box: NonNullable<Narrowing['box']>): number {
+function rowsInBox(db: Db, state: TableState, box: NonNullable<Narrowing['box']>, most: number): number {
   if (box === 'empty') return 0
   const { slot, bbox } = box
   const [west, south, east, north] = bbox
   const { loader } = state.table
   if (loader === undefined) {
     const count = statement<number>(db, `SELECT count(*) FROM (${boxIdsSql(state, slot)})`).pluck()
-    return boundOf(count.get({ west, south, east, north, count: MAX_COUNTED }))
+    return boundOf(count.get({ west, south, east, north, count: most }), most)
   }
   if (state.columns[slot]?.name !== 'location') return Infinity // the index has no other column
   const where = 'max_lng >= ? AND min_lng <= ? AND max_lat >= ? AND min_lat <= ?'
@@ -54,6 +63,7 @@ function rowsInBox(db: Db, state: TableState, box: NonNullable<Narrowing['box']>
   return oneValue<number>(db, sql, west, east, south, north)
 }
 
-function boundOf(found: number | undefined): number {
-  return found === undefined || found >= MAX_COUNTED ? Infinity : found
+/** @param found undefined is for the types alone: a count has a row */
+function boundOf(found: number | undefined, most: number): number {
+  return found === undefined || found >= most ? Infinity : found
 }

@@ -5,6 +5,7 @@ import type { Datasets } from '../../../../src/datasets/datasets.js'
 import { createPause } from '../../../../src/storage/pause.js'
 import type { DataDb } from '../../../../src/storage/sqlite/connection/data-db.js'
 import { openDatasetStores } from '../../../../src/storage/sqlite/dataset-stores.js'
+import { ROW_ID } from '../../../../src/storage/sqlite/tables/ddl.js'
 import {
   allRecords,
   columns,
@@ -137,6 +138,28 @@ t.test('citation: rows that are missing, or that were not cited, are errors', as
     opened.data.writer.exec(sql.replace('%t', `"${table}"`))
     await rejectsWith(t, allRecords(opened.store, 'c'), 'CITATION_DAMAGED', {})
   }
+})
+
+t.test('citation: a row on a page that had none when it was cited is an error', async (t) => {
+  const { store, data, close } = openDatasets()
+  t.teardown(close)
+  await store.create(definition('d', columns('k integer'), ['k']))
+  await store.put(
+    'd',
+    Array.from({ length: ROWS }, (_, n) => [n + 1]),
+    'error',
+  )
+  await store.deleteRecords('d', { '>=': ['k', 250] })
+  await store.cite('c', 'd')
+  await store.settled()
+  t.equal((await allRecords(store, 'c')).length, 249)
+  const table = data.writer.prepare('SELECT table_name FROM dataset').pluck().get()
+  dropTriggers(data.writer)
+  data.writer.exec(`
+    CREATE TEMP TABLE copied AS SELECT * FROM "${table}" WHERE k = 249;
+    UPDATE copied SET k = 290, ${ROW_ID} = 290;
+    INSERT INTO "${table}" SELECT * FROM copied`)
+  await rejectsWith(t, allRecords(store, 'c'), 'CITATION_DAMAGED', { data: { citation_label: 'c' } })
 })
 
 t.test('citation: a stored value that its column cannot hold is an error', async (t) => {

@@ -52,6 +52,7 @@ t.test('large rows: every order and range gives them in their place', async (t) 
   t.same(await read({ conds: { like: ['note', '%11%'] } }), [[1, LARGE]])
   const area = prepareArea({ type: 'Point', coordinates: [143, 35] })
   t.same(await read({ area }), [[4, LARGE]])
+  t.same(await read({ area, isFromEnd: true, limit: 3 }), [[4, LARGE]])
 })
 
 t.test('large rows: they are read one by one, and each turn ends before the next one begins', async (t) => {
