@@ -72,7 +72,8 @@ function closedReasonOf(
   return isWithinWindows(windows, nowUs, timeZoneMin) ? null : 'outside sync.windows'
 }
 
-function clientSettings(
+/** Returns the settings of the client of upstreams: times in ms, files by their absolute path. */
+export function clientSettings(
   sync: Config['sync'],
   version: string,
 ): ClientSettings & { allowInsecure: readonly string[] } {

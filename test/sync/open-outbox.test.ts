@@ -4,7 +4,7 @@ import path from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { loadConfig, type Settings } from '../../src/config/config.js'
-import { openOutbox } from '../../src/sync/open-outbox.js'
+import { clientSettings, openOutbox } from '../../src/sync/open-outbox.js'
 import { attemptParts } from '../support/attempts.js'
 
 const { signal } = new AbortController()
@@ -75,6 +75,20 @@ t.test(
     const loopback = await setUp(t, { allowLoopback: false })
     t.match(await loopback.send(), {
       fault: { name: 'UPSTREAM_UNREACHABLE', message: /not allowed for upstreams/ },
+    })
+  },
+)
+
+t.test(
+  'open outbox: settings in seconds reach the client in milliseconds, paths as absolute ones',
+  async (t) => {
+    const loaded = loadConfig(null, {}, { sync: { idleTimeoutS: 7, connectTimeoutS: 3, caFile: 'ca.pem' } })
+    if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults))
+    t.match(clientSettings(loaded.config.sync, '1.2.3'), {
+      idleTimeoutMs: 7000,
+      connectTimeoutMs: 3000,
+      caFile: path.resolve('ca.pem'),
+      userAgent: 'fieldgate/1.2.3',
     })
   },
 )
