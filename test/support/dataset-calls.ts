@@ -1,7 +1,7 @@
 import path from 'node:path'
 import type { DatasetContext } from '../../src/api/dataset/index.js'
 import { DATASET_METHODS } from '../../src/api/dataset/index.js'
-import { datasetReads } from '../../src/api/dataset/reads.js'
+import { datasetReads } from '../../src/datasets/reads.js'
 import { isMarked } from '../../src/rpc/result.js'
 import { adminCaller } from './caller.js'
 import { type OpenedDatasets, openDatasets } from './datasets.js'

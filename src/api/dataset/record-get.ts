@@ -1,7 +1,7 @@
+import { RECORDS_READ, type RecordsRead } from '../../datasets/reads.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import { textResult } from '../../rpc/result.js'
 import type { DatasetContext } from './context.js'
-import { RECORDS_READ, type RecordsRead } from './reads.js'
 import { GetRecordsParams, GetRecordsResult } from './schema.js'
 
 export const getRecords = defineMethod({

@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
-import { datasetReads } from '../../api/dataset/reads.js'
 import { mapReads } from '../../api/map/reads.js'
 import type { Config } from '../../config/config.js'
+import { datasetReads } from '../../datasets/reads.js'
 import { parseOffset } from '../../datetime.js'
 import { createBlobStore } from '../../files/blob-store.js'
 import type { DataLayout } from '../../files/layout.js'

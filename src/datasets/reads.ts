@@ -1,7 +1,7 @@
-import { type CitationReading, type RecordPages, readCitation } from '../../datasets/read-citation.js'
-import { parseSafe } from '../../json/exact-json.js'
-import type { StateQuery } from '../../storage/states.js'
-import type { ReadHandler } from '../../worker/read-host.js'
+import { parseSafe } from '../json/exact-json.js'
+import type { StateQuery } from '../storage/states.js'
+import type { ReadHandler } from '../worker/read-host.js'
+import { type CitationReading, type RecordPages, readCitation } from './read-citation.js'
 
 /** Request for records of a cited state, as it crosses threads. */
 export interface RecordsRead {
