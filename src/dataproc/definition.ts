@@ -29,7 +29,10 @@ const Script = z.strictObject({
     .max(1000)
     .refine(isInside, 'expected a path below the folder of the module, without . and ..')
     .describe('executable, or .js or .ts file, in the folder of the module'),
-  args: z.array(z.string().max(4096).refine(hasNoNul, 'expected no NUL')).max(100).default([]),
+  args: z
+    .array(z.string().max(4096).refine(hasNoNul, 'expected text without the character U+0000'))
+    .max(100)
+    .default([]),
   type: z.enum(SCRIPT_TYPES),
   input: z.record(Label, Slot).default({}).describe('label → input; empty: any'),
   output: z.record(Label, Slot).default({}).describe('label → output; empty: any'),

@@ -69,7 +69,7 @@ export function bulkWorkBy(jobs: Pick<WorkerClient, 'call'>): BulkWork {
   }
 }
 
-/** A pause that only looks for cancellation: nobody else waits for this thread. */
+/** A pause that only checks for cancellation: no other work waits for this thread. */
 function checkOnly(work: Work): () => undefined {
   return () => {
     throwIfCancelled(work)

@@ -14,14 +14,14 @@ interface WalLimitOptions {
   readonly log: Log
 }
 
-/** Time between two looks at the log. */
+/** Time between two checks of the size of the log. */
 const EVERY_MS = 5000
 
 /**
  * Keeps slow readers from growing the write-ahead log without end: an answer that is read slowly but steadily
- * keeps its state of the tables, and SQLite cannot reuse the log from there on. Looks every few seconds.
+ * keeps its state of the tables, and SQLite cannot reuse the log from there on. Checks every few seconds.
  *
- * @returns function that ends the looks
+ * @returns function that ends the checks
  */
 export function limitWal(options: WalLimitOptions): () => void {
   const look = createWalLook(options)
@@ -30,8 +30,8 @@ export function limitWal(options: WalLimitOptions): () => void {
 }
 
 /**
- * Makes one look at the log. It ends the oldest answer when the log is too large and has grown since the last
- * end: without a writer nothing would be won by ending another one.
+ * Creates one check of the log. It ends the oldest answer when the log is too large and has grown since an
+ * answer was ended last: without a writer, ending another answer would not make the log smaller.
  */
 export function createWalLook({
   readers,

@@ -24,8 +24,8 @@ const MAX_LOGGED = 5
 
 /**
  * Reads everything again after a damaged page was met, and withdraws the note when nothing is damaged: SQLite
- * reports a read that failed once, as of a loose card, as a malformed page in some places. Nobody may come by
- * for months to run `fieldgate doctor --recheck`.
+ * reports a read that failed once, as of a loose card, as a malformed page in some places. An operator may not
+ * run `fieldgate doctor --recheck` for months.
  */
 export function startRecheck({ diskFaults, find, log }: RecheckDeps, waitsMs = WAITS_MS): Recheck {
   const stopping = new AbortController()

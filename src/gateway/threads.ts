@@ -6,7 +6,7 @@ import type { ServicesOptions } from './options.js'
 import type { TimedRead } from './workers/reader.js'
 import { startWorker, type WorkerRole } from './workers/start.js'
 
-/** Searches look at their cancel flag every few milliseconds. */
+/** Time for a cancelled search to end. It checks its cancel flag every few milliseconds. */
 const SEARCH_GRACE_MS = 2000
 /** Idle time after which the job worker ends. */
 const JOB_IDLE_MS = 30_000

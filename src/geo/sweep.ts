@@ -55,7 +55,7 @@ interface Sweep {
   readonly segments: Segments
   readonly places: Places
   readonly status: SweepStatus
-  /** place looked at last; -1 for none */
+  /** place examined last; -1 for none */
   before: number
 }
 
@@ -189,7 +189,7 @@ function sideOfSegment({ ends }: Segments, segment: number, other: number): numb
 }
 
 /**
- * Looks at two neighbours. Of two shapes, they decide when they touch; of one shape, they end the sweep when
+ * Compares two neighbours. Of two shapes, they decide when they touch; of one shape, they end the sweep when
  * they meet elsewhere than at a common end.
  */
 function meet({ ends, shape }: Segments, one: number, other: number): Step {

@@ -28,7 +28,7 @@ const MINUTE_MS = 60_000
 
 /**
  * Makes allowances per minute. They are held in memory, so that a restart resets them: 100 bytes for each
- * owner, at most `maxOwners` of them. No timer runs: a bucket refills when it is looked at.
+ * owner, at most `maxOwners` of them. No timer runs: a bucket is refilled when it is used.
  */
 export function createAllowances({
   perMinute,

@@ -72,7 +72,7 @@ export async function parseExactInSlices(text: string): Promise<unknown> {
   return scan.value()
 }
 
-/** Numbers of a text that are kept as text and made once, whatever number of times they occur. */
+/** Most distinct numbers of one text whose occurrences share a value. */
 const MAX_SHARED = 10_000
 
 /** Makes the values of numbers that a double may print otherwise. Equal ones share a value, which is frozen. */

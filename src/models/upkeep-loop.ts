@@ -81,7 +81,7 @@ export function startUpkeep(loop: UpkeepLoopDeps): Upkeep {
   }
 }
 
-/** Registers complete uploads that have no model, so that no caller is told of bytes that are nowhere. */
+/** Registers complete uploads that have no model yet: their callers were told that the bytes have arrived. */
 async function finishUploads({ uploads, log }: UpkeepLoopDeps): Promise<void> {
   const count = await uploads.finishComplete((uploadId, error) =>
     log.warn({ uploadId, err: error }, 'a complete upload could not be registered'),

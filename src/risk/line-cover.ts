@@ -183,7 +183,7 @@ function coverByArea(
 /** Cuts up to this number are sorted by insertion, which is faster for few. */
 const FEW_CUTS = 32
 
-/** Sorts the cuts in use, ascending. */
+/** Sorts the first `count` cuts, ascending: those of the segment at hand. */
 function sortCuts({ at, count }: SegmentCuts): void {
   if (count > FEW_CUTS) {
     const sorted = Float64Array.from(at.slice(0, count)).sort()

@@ -31,7 +31,7 @@ interface ThreadsOptions {
   readonly idleMs?: number
 }
 
-/** No step between two looks at the cancel flag takes this long, unless something is wrong. */
+/** Time for a thread to react to its cancel flag before it is ended: steps between two checks are shorter. */
 const GRACE_MS = 2000
 /** A thread costs 10 MB, and 50 ms to start. */
 const IDLE_MS = 10_000

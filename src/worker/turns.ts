@@ -55,7 +55,7 @@ export function createTurns(nowMs: () => number = () => performance.now()): Turn
   }
 }
 
-/** Returns the waiting owner that has used the least time, and forgets those that nobody need remember. */
+/** Returns the waiting owner that has used the least time. Removes idle owners that have used no more. */
 function leastUsed(owners: Map<string, Owner>): Owner | undefined {
   let least: Owner | undefined
   for (const owner of owners.values())

@@ -27,7 +27,7 @@ export async function addStream(
   return { ...toCounters(outcome.counters), last_line: outcome.lastLine }
 }
 
-/** Adds how far the stream came to whatever ended it, also to a fault that callers must not see. */
+/** Adds the last stored line and the counters to the error that ended the stream. */
 function withProgress(outcome: StreamOutcome): AppError {
   const { counters, lastLine } = outcome
   const fault = toAppError(outcome.fault)

@@ -31,7 +31,7 @@ export const exec = defineMethod({
     { modules, caller, signal }: Pick<DataprocContext, 'modules' | 'caller' | 'signal'>,
     exact,
   ) {
-    const params = (await exact()).params ?? {} // as supplied: for the module, which may be no JavaScript
+    const params = (await exact()).params ?? {} // numbers as supplied: a module in another language may keep more digits than a double
     // a number that is kept as text is an object to the schema
     if (isRawNumber(params))
       throw invalidParams([{ path: '$.params', message: `found ${params.rawJSON}, expected an object` }])

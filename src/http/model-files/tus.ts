@@ -26,7 +26,7 @@ interface PartialUpload {
   sizeBytes: number
   offsetBytes: number
   activeAtUs: number
-  /** model that it became; null until then */
+  /** id of the model that the upload became; null while it is not complete */
   modelId: string | null
 }
 

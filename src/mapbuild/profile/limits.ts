@@ -7,7 +7,7 @@ const CM_PER_M = 100
 const CM_PER_FOOT = 30.48
 const CM_PER_INCH = 2.54
 const KG_PER_T = 1000
-/** Largest values that are no typing errors. */
+/** Largest values that are believed; larger ones count as typing errors. */
 const MAX_CM = 100_000
 const MAX_KG = 1_000_000
 /** Clearance where no sign says less: OSM's words for it are read as this height, as Valhalla does. */

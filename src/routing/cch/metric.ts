@@ -1,7 +1,7 @@
 import type { Weights } from '../search/dijkstra.js'
 import type { Hierarchy } from './hierarchy.js'
 
-/** Costs in milliseconds, all of one kind. */
+/** Costs in milliseconds: 32-bit integers, or doubles where a path may cost more; see `chooseKind`. */
 export type Values = Int32Array | Float64Array
 
 /**

@@ -117,7 +117,7 @@ function differing(a: ReadonlySet<number> | undefined, b: ReadonlySet<number> | 
 
 /**
  * Flags the links that conditions have opened and that lead from the main network and back to it, also over
- * others of them. Links that are closed now need no change: nobody looks at their flags.
+ * others of them. Links that are closed now need no change: their flags are not read.
  */
 function flagMain(state: Graph, links: readonly number[]): void {
   const { linkSpeed, linkFlags, changes } = state

@@ -1,6 +1,6 @@
 import { findSegment, type Overlay, type ThemeRisk } from './overlay.js'
 
-/** Milliseconds of an hour: costs are searched in one and told in the other. */
+/** Milliseconds of an hour: searches use milliseconds, answers hours. */
 export const MS_PER_HOUR = 3_600_000
 
 /** Part of a segment between two offsets, with sums over its pieces (parts of one risk level). */

@@ -46,7 +46,7 @@ export interface TimedSearch {
   readonly graph: Graph
   readonly labels: Labels
   /**
-   * true: labels belong to links, which tells U-turns that are not allowed; false: to nodes, which are fewer
+   * true: labels belong to links, so that U-turns can be refused; false: to nodes, which are fewer
    */
   readonly isByLink: boolean
   /** ends at the start, under the profile of the departure */
@@ -130,7 +130,7 @@ export function runTimed(search: TimedSearch): Arrival | undefined {
   return arrival
 }
 
-/** Returns the node of a label, and the link by which it was reached, `NO_LINK` where links are not told. */
+/** Returns the node of a label, and the link by which it was reached, `NO_LINK` where labels belong to nodes. */
 function placeOf(
   { graph, labels, sources, isByLink }: TimedSearch,
   label: number,

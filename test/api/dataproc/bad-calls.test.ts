@@ -134,7 +134,7 @@ t.test('dataproc: faults of a definition are named with file and path, all at on
         /\$\.scripts\["a\/b"\]/,
         /\$\.scripts\.c\.path found "..\/x", expected a path below/,
         /\$\.scripts\.c\.type/,
-        /\$\.scripts\.c\.args\[0\] found .*, expected no NUL/,
+        /\$\.scripts\.c\.args\[0\] found .*, expected text without the character U\+0000/,
       ],
     ],
     ['abs', { name: 'abs', scripts: { a: { ...script, path: '/bin/sh' } } }, [/\$\.scripts\.a\.path/]],

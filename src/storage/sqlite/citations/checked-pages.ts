@@ -124,7 +124,7 @@ function createWalk(checked: CheckedReading) {
     check: (page: number) => advance(page, () => checkPages([page], checked)),
     /** Compares the rows of the last page, empty for none. */
     end(rows: readonly StateRow[]) {
-      // no test: the length of `rows` has just been looked at, so that the 0 is for the types alone
+      // no test: `rows` is not empty here, the 0 is for the types alone
       if (rows.length > 0 && isCut) checkPages([pageOf(rows[0]?.[0] ?? 0)], checked)
       else if (rows.length > 0) pass(rows)
       const missing = isCut || isInside ? undefined : expected.next()

@@ -15,7 +15,7 @@ const SLICE_MS = 4
 const MAX_MS = 12
 /** Connections, which bound the small reads that take turns; a read that finds none free is not small. */
 const MAX_CONNECTIONS = 2
-/** Rows between two looks at the clock. */
+/** Rows between two readings of the clock. */
 const PAGE_ROWS = 100
 const CACHE_KIB = 1024
 
@@ -85,7 +85,10 @@ async function readRows(
   return { table, rows }
 }
 
-/** Gives the event loop its turns. @throws VALUE_TOO_LARGE (from the returned function) after `MAX_MS` of work */
+/**
+ * Returns a function that lets the event loop turn when a slice of work is over. That function throws
+ * VALUE_TOO_LARGE after `MAX_MS` of work.
+ */
 function createSmallPause(nowMs: () => number): Pause {
   let leftMs = MAX_MS
   let startedMs = nowMs()
@@ -103,7 +106,7 @@ function createSmallPause(nowMs: () => number): Pause {
   }
 }
 
-/** A read that an index or its limit keeps short, so that trying it is seldom in vain. */
+/** True for a read that an index or its limit keeps short: other reads are not tried here. */
 function isSmall(
   { conds, order, limit = Infinity, offset = 0, area, span }: TableQuery,
   { uniqueColumns }: { uniqueColumns: readonly string[] },
