@@ -3,7 +3,6 @@
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
 import { buildMap } from '../../src/mapbuild/build-map.js'
-import type { TurnCosts } from '../../src/mapbuild/graph/turn-prices.js'
 import { writeGraphShared } from '../../src/mapbuild/graph/write-graph.js'
 import { buildOverlay } from '../../src/risk/build-overlay.js'
 import { addCell, createCellSet } from '../../src/risk/cell-set.js'
@@ -33,15 +32,17 @@ import { arcPrices, type Mix } from './exact-prices.js'
 import { endless } from './routing-oracle.js'
 import { circle, createRandom, randomPoint } from './routing-world.js'
 import { type Slots, timedCost } from './timed-oracle.js'
+import { checkTurns, type Kind } from './turn-oracle.js'
 
 const [
   extract = '',
-  turnCosts = 'none',
+  kind = 'none',
   profileCount = '40',
   queryCount = '500',
   timedCount = '25',
   seed = '1',
 ] = process.argv.slice(2)
+const turnCosts = kind as Kind // by the list of places
 const CLOSED_EVERY = 5
 const FIRST_US = BigInt(Date.UTC(2026, 0, 1)) * 1000n
 const MINUTES = 365 * 1440
@@ -83,6 +84,9 @@ async function main(): Promise<void> {
     `${path.basename(extract)}, turn costs ${turnCosts}: two builds of the extract: ${first.byteLength} bytes, ${isSame ? 'identical' : 'DIFFERENT'}`,
   )
   const graph = readGraph(first, crc32)
+  const { turns, priced, wrong: wrongTurns } = checkTurns(graph, extract, turnCosts)
+  console.log(`  ${turns} turns between arcs, ${priced} with a price: ${wrongTurns.length} WRONG`)
+  for (const told of wrongTurns.slice(0, MAX_TOLD)) console.log(`  WRONG: ${told}`)
   const hierarchy = mapHierarchy(graph)!
   const tally = { equal: 0, none: 0, wrong: 0, timed: 0, badSums: 0, badWeights: 0 }
   const bench: Bench = {
@@ -96,7 +100,7 @@ async function main(): Promise<void> {
   for (let i = 0; i < Number(profileCount); i++) compareProfile(bench, i)
   print(bench.tally)
   const { wrong, badSums, badWeights, badRepairs } = bench.tally
-  if (!isSame || wrong + badSums + badWeights + badRepairs > 0) process.exitCode = 1
+  if (!isSame || wrongTurns.length + wrong + badSums + badWeights + badRepairs > 0) process.exitCode = 1
 }
 
 function print(tally: Tally): void {
@@ -126,7 +130,7 @@ async function buildBytes(): Promise<SharedArrayBuffer> {
     input: extract,
     profile: 'car',
     country: null,
-    turnCosts: turnCosts as TurnCosts | 'none', // by the list of places
+    turnCosts,
     name: 'x',
     builtBy: 'bench',
   })
