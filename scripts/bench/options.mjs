@@ -3,3 +3,9 @@ export function option(name, otherwise) {
   const given = process.argv.map((argument) => argument.match(`^--${name}=(\\d+)$`)?.[1]).find(Boolean)
   return given === undefined ? otherwise : Number(given)
 }
+
+/** The word given as `--name=WORD`, or `otherwise`. */
+export function word(name, otherwise) {
+  const given = process.argv.map((argument) => argument.match(`^--${name}=([a-z]+)$`)?.[1]).find(Boolean)
+  return given ?? otherwise
+}

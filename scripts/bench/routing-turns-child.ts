@@ -19,19 +19,21 @@ import { runToEnd } from '../../src/routing/search/sliced-task.js'
 import { findUTurns, isOnlyWay, roadsAt } from '../../test/support/find-u-turns.js'
 import { endless } from './routing-oracle.js'
 import { circle, createRandom, randomPoint } from './routing-world.js'
+import type { Kind } from './turn-oracle.js'
 
-const [extract = '', pairs = '5000'] = process.argv.slice(2)
+const [extract = '', pairs = '5000', kind = 'none'] = process.argv.slice(2)
+const BUILD = { profile: 'car', country: null, name: 'x', builtBy: 'bench' } as const
 
 async function main(): Promise<void> {
   const began = performance.now()
-  const parts = await buildMap({ input: extract, profile: 'car', country: null, name: 'x', builtBy: 'bench' })
+  const parts = await buildMap({ ...BUILD, input: extract, turnCosts: kind as Kind })
   const bytes = writeGraphShared(parts)
   const graph = readGraph(bytes, crc32)
   const name = extract.replace(/.*\//, '')
   const seconds = ((performance.now() - began) / 1000).toFixed(1)
   const { nodeCount, arcCount, junctionCount } = graph
   console.log(
-    `${name}: ${junctionCount} junctions, ${nodeCount} nodes, ${arcCount} arcs, ${(bytes.byteLength / 1e6).toFixed(2)} MB, built in ${seconds} s`,
+    `${name}, turn costs ${kind}: ${junctionCount} junctions, ${nodeCount} nodes, ${arcCount} arcs, ${(bytes.byteLength / 1e6).toFixed(2)} MB, built in ${seconds} s`,
   )
   for (const [title, profile] of profilesOf(graph)) report(graph, title, profile)
 }
