@@ -88,7 +88,11 @@ export async function buildMap(options: BuildOptions): Promise<GraphParts> {
     pricing === undefined ? [] : adjacency.links.filter(pricing.isTold),
   )
   const restricted = new Set(allRules.flatMap(({ links }) => links.slice(0, -1).map(headOf)))
-  const isPrivate = findPrivateThroughRoads(segments, junctionCount, (junction) => restricted.has(junction))
+  const isPrivate = findPrivateThroughRoads(
+    segments,
+    junctionCount,
+    (junction, hasLoop) => restricted.has(junction) || (hasLoop && pricing?.isToldAt(junction) === true),
+  )
   await stages.next()
   const { arcMs, ...expansion } = expandNodes(segments, adjacency, automaton, isPrivate, pricing)
   await stages.next()

@@ -19,17 +19,16 @@ const MOST_SAVED_MS = TURN_MS.angle + TURN_MS.largerRoad
 export function findTurnsNearPrices(
   segments: Segments,
   adjacency: Adjacency,
-  { isTold }: TurnPricing,
+  { isTold, isToldAt }: TurnPricing,
   mayTurn: Uint8Array,
 ): Set<number> {
   const found = new Set<number>()
   for (let junction = 0; junction < adjacency.junctionCount; junction++) {
-    const out = adjacency.linksOut(junction)
-    if (!out.some((link) => adjacency.isOpen(link ^ 1) && isTold(link ^ 1))) continue
+    if (!isToldAt(junction)) continue
     for (const link of linksAround(segments, adjacency, junction)) {
       if (mayTurn[link] === 0) found.add(link)
     }
-    for (const link of out) {
+    for (const link of adjacency.linksOut(junction)) {
       const arrival = link ^ 1
       if (mayTurn[arrival] === 0 && adjacency.isOpen(arrival) && isTold(arrival)) found.add(arrival)
     }

@@ -9,24 +9,26 @@ const SEVERAL = -2
  * Finds the private links, and public ones that they enclose, that could be part of a route through them.
  *
  * A group of connected private roads that meets public ones at a single junction is a dead end: no route
- * passes through, so it needs no nodes of its own. Most private roads are such drives. The exception is a
- * junction with a turn restriction, which turning round in the drive could bypass.
+ * passes through, so it needs no nodes of its own. Most private roads are such drives. The exceptions are a
+ * junction with a turn restriction, which turning round in the drive could bypass, and one with prices of
+ * turns, which a drive with a loop could save.
  *
  * Cost: almost linear in the links (union-find).
  *
- * @param isRestricted junctions with a turn rule
+ * @param isRestricted junctions with a turn rule, and where the drive has a loop, with prices of turns
  * @returns link → 1 where it must be treated as private
  */
 export function findPrivateThroughRoads(
   segments: Segments,
   junctionCount: number,
-  isRestricted: (junction: number) => boolean,
+  isRestricted: (junction: number, hasLoop: boolean) => boolean,
 ): Uint8Array {
   const { linkSpeed, linkFlags } = segments
   const linkCount = segments.count * 2
   const isPrivate = new Uint8Array(linkCount)
   const touchesPublic = new Uint8Array(junctionCount)
   const groupOf = Int32Array.from({ length: junctionCount }, (_, junction) => junction)
+  const onLoop: number[] = [] // a junction of each loop
   for (let link = 0; link < linkCount; link++) {
     if (linkSpeed[link] === 0) continue
     const tail = linkTail(segments, link)
@@ -35,15 +37,20 @@ export function findPrivateThroughRoads(
       touchesPublic[tail] = 1
       touchesPublic[head] = 1
     } else {
+      const isSecond = isPrivate[link ^ 1] === 1
       isPrivate[link] = 1
-      groupOf[findGroup(groupOf, tail)] = findGroup(groupOf, head)
+      const [from, to] = [findGroup(groupOf, tail), findGroup(groupOf, head)]
+      if (from === to && !isSecond) onLoop.push(tail)
+      groupOf[from] = to
     }
   }
   const doors = findDoors(groupOf, touchesPublic)
+  const loops = new Set(onLoop.map((junction) => findGroup(groupOf, junction)))
   for (let link = 0; link < linkCount; link++) {
     if (isPrivate[link] === 0) continue
-    const door = doors[findGroup(groupOf, linkTail(segments, link))]!
-    if (door === NONE || (door !== SEVERAL && !isRestricted(door))) isPrivate[link] = 0
+    const group = findGroup(groupOf, linkTail(segments, link))
+    const door = doors[group]!
+    if (door === NONE || (door !== SEVERAL && !isRestricted(door, loops.has(group)))) isPrivate[link] = 0
   }
   return isPrivate
 }

@@ -21,6 +21,8 @@ export interface TurnPricing {
   entryMs(to: number): number
   /** Returns true where the price of leaving the end of a link depends on that link. */
   isTold(link: number): boolean
+  /** Returns true where arrivals at a junction are told apart. */
+  isToldAt(junction: number): boolean
 }
 
 /** Speed from which on a road is a main road, 1/10 km/h. */
@@ -58,6 +60,7 @@ export function priceTurns(network: RoadNetwork, adjacency: Adjacency, kind: Tur
     turnMs,
     entryMs: (to) => entryMs[to]!,
     isTold: (link) => isTold[linkHead(segments, link)] === 1,
+    isToldAt: (junction) => isTold[junction] === 1,
   }
 }
 
