@@ -34,14 +34,8 @@ import { circle, createRandom, randomPoint } from './routing-world.js'
 import { type Slots, timedCost } from './timed-oracle.js'
 import { checkTurns, type Kind } from './turn-oracle.js'
 
-const [
-  extract = '',
-  kind = 'none',
-  profileCount = '40',
-  queryCount = '500',
-  timedCount = '25',
-  seed = '1',
-] = process.argv.slice(2)
+const [extract = '', kind = 'none', profileCount = '40', queryCount = '500', timedCount = '25', seed = '1'] =
+  process.argv.slice(2)
 const turnCosts = kind as Kind // by the list of places
 const CLOSED_EVERY = 5
 const FIRST_US = BigInt(Date.UTC(2026, 0, 1)) * 1000n
