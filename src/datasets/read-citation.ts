@@ -61,7 +61,11 @@ export async function readCitation(
     readFile: (digest: string) => options.readFile(digest),
   }
   async function* printed(): RecordPages {
-    for await (const rows of pages) yield await printRecords(columns, rows, printing)
+    for await (const rows of pages) {
+      const records = await printRecords(columns, rows, printing)
+      yield records
+      records.length = 0 // a large one must not be held while the next is read
+    }
   }
   return printed()
 }

@@ -1,4 +1,5 @@
 import { parseSafe } from '../json/exact-json.js'
+import { jsonPieces } from '../json/json-pieces.js'
 import type { StateQuery } from '../storage/states.js'
 import type { ReadHandler } from '../worker/read-host.js'
 import { type CitationReading, type RecordPages, readCitation } from './read-citation.js'
@@ -24,11 +25,14 @@ export function datasetReads(source: CitationReading): Record<string, ReadHandle
   }
 }
 
-/** Yields a JSON array, one chunk per page. */
+/** Yields a JSON array, one chunk per page; pieces of a record that comes alone, as a large one does. */
 async function* arrayText(pages: RecordPages): AsyncGenerator<string> {
   let before = '['
   for await (const page of pages) {
-    yield before + page.map((record) => JSON.stringify(record)).join(',')
+    if (page.length === 1) {
+      yield before
+      yield* jsonPieces(page[0])
+    } else yield before + page.map((record) => JSON.stringify(record)).join(',')
     before = ','
   }
   yield before === '[' ? '[]' : ']'

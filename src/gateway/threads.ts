@@ -19,9 +19,10 @@ const JOB_YOUNG_MB = 12
 const READER_YOUNG_MB = 4
 /**
  * Large rows are strings of many megabytes, which V8 would let lie until they are some hundreds. A reader that
- * needs more than this ends, and the gateway goes on.
+ * needs more than this ends, and the gateway goes on. A row of 8 MB needs up to 80: 500,000 positions, and once
+ * more in another reference system.
  */
-const READER_OLD_MB = 96
+const READER_OLD_MB = 128
 /** Bulk jobs that may wait; they take turns at the write lock anyway. */
 const MAX_JOBS = 32
 

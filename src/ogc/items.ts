@@ -4,7 +4,7 @@ import type { FeatureSource } from '../storage/features.js'
 import type { TableRow } from '../storage/tables.js'
 import { collectionId } from './collection.js'
 import type { Counter } from './count.js'
-import { featureText } from './feature-text.js'
+import { featurePieces, featureText } from './feature-text.js'
 import { featureHtml, itemsHtml } from './html-items.js'
 import type { ItemsPage, PageEnd } from './items-page.js'
 import { crsOf, type ItemsQuery, readItemsQuery, requireKnown } from './items-query.js'
@@ -76,9 +76,14 @@ export async function answerItem(
   ]
   return {
     type: isHtml ? HTML_TYPE : GEOJSON_TYPE,
-    body: isHtml ? featureHtml(page, source, row) : featureText(row, source.columns, crs, links),
+    body: isHtml ? featureHtml(page, source, row) : wholeText(featurePieces(row, source.columns, crs, links)),
     headers: { 'Content-Crs': `<${crs.uri}>` },
   }
+}
+
+/** Yields pieces in the form of an answer. */
+async function* wholeText(pieces: Generator<string>): AsyncGenerator<string> {
+  yield* pieces
 }
 
 async function readRow(
@@ -137,7 +142,11 @@ async function* collectionText(items: ItemsPage): AsyncGenerator<string> {
   const { source, query } = items
   let before = '{"type":"FeatureCollection","features":['
   for await (const rows of items.rows) {
-    yield before + rows.map((row) => featureText(row, source.columns, query.crs)).join(',')
+    const [row] = rows
+    if (rows.length === 1 && row !== undefined) {
+      yield before // a large row comes alone
+      yield* featurePieces(row, source.columns, query.crs)
+    } else yield before + rows.map((row) => featureText(row, source.columns, query.crs)).join(',')
     before = ','
   }
   const numberMatched = await items.numberMatched()

@@ -1,17 +1,36 @@
 import t from 'tap'
-import { CRS84, findCrs } from '../../src/ogc/crs.js'
-import { featureText } from '../../src/ogc/feature-text.js'
+import { CRS_URIS, findCrs } from '../../src/ogc/crs.js'
+import { featurePieces, featureText } from '../../src/ogc/feature-text.js'
+import type { FeatureColumn } from '../../src/storage/features.js'
 
-t.test('featureText: an infinite time is null; the same word in a text is the word', async (t) => {
-  const crs = findCrs(CRS84)
-  if (crs === undefined) throw new Error('no CRS84')
-  const names = ['timestamptz', 'timestamp', 'date', 'text']
-  const columns = names.map((udtName) => ({ name: udtName, udtName, isNullable: true, isQueryable: true }))
-  for (const value of ['infinity', '-infinity']) {
-    const properties = Object.fromEntries(names.map((name) => [name, value]))
-    const { properties: shown } = JSON.parse(
-      featureText({ rowId: 1, geometry: null, properties }, columns, crs),
-    )
-    t.same(shown, { timestamptz: null, timestamp: null, date: null, text: value })
+const column = (name: string, udtName: FeatureColumn['udtName']): FeatureColumn => ({
+  ...{ name, udtName, isNullable: true, isQueryable: true },
+})
+
+t.test('featurePieces: the text is that of featureText, whatever the row', async (t) => {
+  const columns = [
+    column('whole', 'int4'),
+    column('part', 'float8'),
+    column('exact', 'numeric'),
+    column('long "name"', 'text'),
+    column('ends', 'timestamptz'),
+    column('doc', 'jsonb' as FeatureColumn['udtName']),
+    column('absent', 'text'),
+  ]
+  const values = { whole: 12, part: 12, exact: '12', 'long "name"': '"€'.repeat(100_000), ends: 'infinity' }
+  const line = {
+    type: 'LineString' as const,
+    coordinates: Array.from({ length: 5000 }, (_, i) => [i / 1e3, 1]),
+  }
+  const rows = [
+    { rowId: 1, geometry: line, properties: { ...values, doc: { a: [1, { b: 'c' }] } } },
+    { rowId: 2, geometry: null, properties: {} },
+  ] as Parameters<typeof featureText>[0][]
+  for (const uri of CRS_URIS) {
+    const crs = findCrs(uri)
+    if (crs === undefined) throw new Error(uri)
+    for (const row of rows)
+      for (const shown of [columns, []])
+        t.equal([...featurePieces(row, shown, crs)].join(''), featureText(row, shown, crs), uri)
   }
 })

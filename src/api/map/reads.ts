@@ -8,6 +8,7 @@ import { type PreparedArea, prepareArea } from '../../geo/prepared-area.js'
 import type { Geometry } from '../../geo/types.js'
 import { decodeWkb, encodeWkb } from '../../geo/wkb.js'
 import { parseSafe } from '../../json/exact-json.js'
+import { jsonPieces } from '../../json/json-pieces.js'
 import type { NextTurn } from '../../storage/pause.js'
 import {
   isDatasetTable,
@@ -128,20 +129,22 @@ export function hasSmallArea({ area }: Pick<EventdataRead, 'area'>): boolean {
 /** Returns a whole FeatureCollection. */
 export function eventsText(table: LoaderTable, rows: readonly TableRow[]): string {
   const name = nameInFeatures(table)
-  const texts = rows.map(({ geometry, properties }) => eventText(name, geometry, properties))
+  const texts = rows.map((row) => JSON.stringify(eventOf(name, row)))
   return `{"type":"FeatureCollection","features":[${texts.join(',')}]}`
 }
 
-/** Yields texts of Features. */
+/** Yields texts of Features; in pieces that of a row which comes alone, as a large one does. */
 async function* readFeatures(
   { tables }: MapSource,
   table: LoaderTable,
   query: TableQuery,
   signal: AbortSignal,
-): AsyncGenerator<string[]> {
+): AsyncGenerator<string[] | Generator<string>> {
   const name = nameInFeatures(table)
   for await (const page of tables.pages(table, query, signal)) {
-    yield page.map(({ geometry, properties }) => eventText(name, geometry, properties))
+    const [row] = page
+    if (page.length === 1 && row !== undefined) yield jsonPieces(eventOf(name, row))
+    else yield page.map((one) => JSON.stringify(eventOf(name, one)))
   }
 }
 
@@ -150,9 +153,9 @@ function nameInFeatures({ schema, tableName }: LoaderTable): string {
   return `${schema}.${tableName}`
 }
 
-/** Returns the text of a Feature. The property `table` comes first; a column of that name replaces it. */
-function eventText(table: string, geometry: Geometry | null, properties: Record<string, unknown>): string {
-  return JSON.stringify({ type: 'Feature', geometry, properties: { table, ...properties } })
+/** Returns a Feature. The property `table` comes first; a column of that name replaces it. */
+function eventOf(table: string, { geometry, properties }: TableRow): object {
+  return { type: 'Feature', geometry, properties: { table, ...properties } }
 }
 
 async function cellsOf(

@@ -7,6 +7,7 @@ import { setProperty } from '../../columns/set-property.js'
 import type { StateColumn } from '../../columns/state-column.js'
 import type { FeatureQuery, FeatureSource, FeatureSources } from '../../features.js'
 import { decryptValue } from '../../formats/decrypt-value.js'
+import { handOver } from '../../hand-over.js'
 import type { Keyring } from '../../keyring.js'
 import type { LargeReads } from '../../large-reads.js'
 import { createPause, type NextTurn } from '../../pause.js'
@@ -200,7 +201,7 @@ async function* printPages(
       ? decryptValue(state.table.name, column.name, stored, keyring)
       : column.type.print(stored, reading.env)
   }
-  for await (const rows of pages) yield rows.map((row) => toRow(columns, row, place, print))
+  for await (const rows of pages) yield* handOver(rows.map((row) => toRow(columns, row, place, print)))
 }
 
 function toRow(

@@ -1,5 +1,6 @@
 import type { Stored } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
+import { handOver } from '../../hand-over.js'
 import type { LargeReads } from '../../large-reads.js'
 import type { Column, TableRow } from '../../tables.js'
 import type { Db } from '../connection/database.js'
@@ -117,7 +118,7 @@ async function* printLarge(
     const sql = byIdsSql({ ...plan, where: '1' }, select)
     const read = db.prepare<unknown[], MatchRow>(sql).raw().safeIntegers()
     const rows = read.all(JSON.stringify([Number(id)]))
-    if (rows.length > 0) yield await printRows(printing, rows) // none: it was removed meanwhile
+    if (rows.length > 0) yield* handOver(await printRows(printing, rows)) // none: it was removed meanwhile
   } finally {
     end?.()
   }

@@ -66,6 +66,7 @@ async function* readLarge(
   try {
     const rows = readWhole(Number(rowId))
     if (rows.length > 0) yield rows
+    rows.length = 0 // those who took it still hold it when they ask for the next
   } finally {
     end?.()
   }
