@@ -9,8 +9,9 @@ import { valueLimitOf, valueTooLarge } from './value-limit.js'
 
 /** Largest value that is read with its page. */
 export const LARGE_BYTES = 256 * 1024
-/** Bytes of UTF-8 for a character, and those that encryption adds. */
-const CHAR_BYTES = 4
+/** Bytes of UTF-8 for a character, at most. */
+export const CHAR_BYTES = 4
+/** Bytes that encryption adds. */
 const CIPHER_BYTES = 64
 
 /** True for a column whose values may be large. @param length most characters or bytes; null for any number */

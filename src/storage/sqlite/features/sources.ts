@@ -16,6 +16,7 @@ import type { LoaderTable, TableReader, TableRow } from '../../tables.js'
 import { allCitations, type FoundCitation, findCitation, isCitation } from '../citations/catalog.js'
 import { type Db, statement } from '../connection/database.js'
 import { allDatasets, type FoundDataset, findDataset } from '../datasets/catalog.js'
+import { isLargePage } from '../versions/large-rows.js'
 import { countState, readState, type StateReading } from '../versions/read-state.js'
 import { currentState, type TableState } from '../versions/versioned-table.js'
 import { extentOfState, extentOfTable } from './extent.js'
@@ -201,7 +202,11 @@ async function* printPages(
       ? decryptValue(state.table.name, column.name, stored, keyring)
       : column.type.print(stored, reading.env)
   }
-  for await (const rows of pages) yield* handOver(rows.map((row) => toRow(columns, row, place, print)))
+  for await (const rows of pages) {
+    const page = rows.map((row) => toRow(columns, row, place, print))
+    if (isLargePage(rows)) yield* handOver(page)
+    else yield page
+  }
 }
 
 function toRow(

@@ -3,7 +3,14 @@ import type { StateColumn } from '../../columns/state-column.js'
 import type { LargeReads } from '../../large-reads.js'
 import type { StateRow } from '../../states.js'
 import type { Db } from '../connection/database.js'
-import { type LargeValue, mayBeLarge, requireReadable, valueOrSizeSql } from '../connection/large-values.js'
+import {
+  CHAR_BYTES,
+  LARGE_BYTES,
+  type LargeValue,
+  mayBeLarge,
+  requireReadable,
+  valueOrSizeSql,
+} from '../connection/large-values.js'
 
 /** Returns SQL for a value of a page: its size when it is large. */
 export function pageValueSql(column: StateColumn, sql: string): string {
@@ -45,6 +52,15 @@ export async function* withLargeValues(
     }
     if (small.length > 0) yield small
   }
+}
+
+/** True for a page that is one row with large values. */
+export function isLargePage([row, next]: readonly StateRow[]): boolean {
+  if (row === undefined || next !== undefined) return false
+  return row.some(
+    (value) =>
+      (typeof value === 'string' || value instanceof Uint8Array) && value.length * CHAR_BYTES > LARGE_BYTES,
+  )
 }
 
 function largeValues(row: StateRow, slots: readonly { at: number; name: string }[]): LargeValue[] {
