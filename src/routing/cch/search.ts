@@ -1,6 +1,7 @@
 import { type End, mustStop } from '../search/dijkstra.js'
 import {
   type ArcMeasure,
+  type ArcPairTest,
   createPathRow,
   type LegSearch,
   type NodePath,
@@ -28,16 +29,16 @@ export function createHierarchySearch(prepared: Prepared): LegSearch {
     prepared.widen()
     search = createSearch(prepared)
   }
-  const rows: LegSearch['rows'] = (targetLists, measures) => {
+  const rows = (...[targetLists, measures, isMarked]: Parameters<MetricSearch['rows']>): PathRows => {
     // the columns of the targets are computed once, for all rows
-    let rowOf = search.rows(targetLists, measures)
+    let rowOf = search.rows(targetLists, measures, isMarked)
     return (sources, control) => {
       if (mustStop(control, 0)) return undefined
       const row = rowOf(sources)
       // a wider metric answers; it is kept, so that later searches need no second attempt
       if (row !== UNKNOWN) return row
       widen()
-      rowOf = search.rows(targetLists, measures)
+      rowOf = search.rows(targetLists, measures, isMarked)
       return certain(rowOf(sources))
     }
   }
@@ -64,7 +65,7 @@ export function createHierarchySearch(prepared: Prepared): LegSearch {
       return createPotential(hierarchy, kernelsOf(kindOf(metric)), metric, targets)
     },
     costs(sourceLists, targetLists, control) {
-      const rowOf = rows(targetLists, [])
+      const rowOf = rows(targetLists, [], undefined)
       const costMs = new Float64Array(sourceLists.length * targetLists.length)
       for (const [at, sources] of sourceLists.entries()) {
         const row = rowOf(sources, control)
@@ -80,6 +81,9 @@ export function createHierarchySearch(prepared: Prepared): LegSearch {
 export function searchBytes({ arcCount }: Hierarchy): number {
   return unpackerBytes(arcCount)
 }
+
+/** What `LegSearch.rows` returns. */
+type PathRows = ReturnType<LegSearch['rows']>
 
 /** Result of a search whose costs the metric cannot represent: a path may exist or not. */
 const UNKNOWN = Symbol('unknown')
@@ -101,6 +105,8 @@ interface MetricSearch {
   rows(
     targetLists: readonly (readonly End[])[],
     measures: readonly ArcMeasure[],
+    /** undefined = costs alone are wanted */
+    isMarked: ArcPairTest | undefined,
   ): (sources: readonly End[]) => PathRow | typeof UNKNOWN
   reach(sources: readonly End[], maxCostMs: number): ((node: number) => number) | typeof UNKNOWN
 }
@@ -137,10 +143,10 @@ function createSearch({ roads, hierarchy, weights, metric }: Prepared): MetricSe
         return labelMs < kernels.infinite ? labelMs : Number.POSITIVE_INFINITY
       }
     },
-    rows(targetLists, measures) {
+    rows(targetLists, measures, isMarked) {
       const columns = targetLists.map((targets) => followEnds(hierarchy, kernels, metric.down, targets))
       const highestMs = highestOf(kernels, columns.flat())
-      const sums = measures.length === 0 ? undefined : createPathSums(unpacker, measures)
+      const sums = isMarked && createPathSums(unpacker, measures, isMarked)
       return (sources) => {
         const starts = followEnds(hierarchy, kernels, metric.up, sources)
         const row = fillRow(kernels, starts, columns, measures.length, sums)
@@ -169,7 +175,7 @@ function fillRow(
     // positions of the ends in the lists of the caller, who adds the lengths of the links driven in part
     row.source[at] = endOf(meeting.row, meeting.depth)
     row.target[at] = endOf(meeting.column, meeting.depth)
-    sums?.write(meeting, row.sums, at)
+    sums?.write(meeting, row, at)
   }
   return row
 }

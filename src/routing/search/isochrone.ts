@@ -1,5 +1,6 @@
 import type { Graph } from '../graph/graph.js'
 import type { Snap } from '../graph/snap.js'
+import { correctReach } from './exact-reach.js'
 import { endsOf } from './link-ends.js'
 import { findReachedRoads, linesOf } from './reached-roads.js'
 import { type AreaPolygon, areaAlong } from './road-area.js'
@@ -31,7 +32,8 @@ export function* findIsochrones(
   const { graph } = profile
   // one search for the widest limit answers all of them
   const widestMs = limitsMs.reduce((most, ms) => Math.max(most, ms), 0)
-  const costOf = search.reach(endsOf(profile, from).sources, control, widestMs)
+  const start = endsOf(profile, from)
+  const costOf = search.reach(start.sources, control, widestMs)
   throwIfStopped(control)
   // no test: only a limit makes the result undefined, which has thrown above
   if (costOf === undefined) throw new Error('the search returned no costs')
@@ -39,6 +41,7 @@ export function* findIsochrones(
   const nodeMs = new Float64Array(graph.nodeCount)
   for (let node = 0; node < nodeMs.length; node++) nodeMs[node] = costOf(node)
   yield
+  yield* correctReach(profile, start, nodeMs, control, widestMs)
   const reachedMs = junctionCosts(graph, from, nodeMs)
   const isochrones: Isochrone[] = []
   for (const limitMs of limitsMs) {

@@ -43,11 +43,13 @@ export interface LegSearch {
    * Computes costs row by row, with sums of other quantities along the cheapest paths.
    *
    * @param measures quantities to sum up
+   * @param isMarked arcs that a path is to be marked for when one follows the other
    * @returns function that computes the row of a list of sources; undefined when stopped
    */
   rows(
     targetLists: readonly (readonly End[])[],
     measures: readonly ArcMeasure[],
+    isMarked: ArcPairTest,
   ): (sources: readonly End[], control: Control) => PathRow | undefined
   /**
    * Computes costs from the sources to every node.
@@ -63,6 +65,9 @@ export interface LegSearch {
 /** Arc → a quantity that adds up along a path, for instance length or driving time. */
 export type ArcMeasure = (arc: number) => number
 
+/** Tells whether two arcs that follow each other are looked for, for instance a turn that is not allowed. */
+export type ArcPairTest = (before: number, arc: number) => boolean
+
 /**
  * Cheapest paths from some sources to each of several lists of targets. All arrays: list of targets → value.
  */
@@ -72,16 +77,24 @@ export interface PathRow {
   /** positions in the lists that were offered */
   readonly source: Int32Array
   readonly target: Int32Array
+  /** first and last arc, -1 = the path has none */
+  readonly firstArc: Int32Array
+  readonly lastArc: Int32Array
+  /** 1 = two arcs of the path are what `isMarked` looks for */
+  readonly isMarked: Uint8Array
   /** one array for each measure */
   readonly sums: readonly Float64Array[]
 }
 
-/** Creates a row without any path: 16 bytes a column, and 8 for each measure. */
+/** Creates a row without any path: 25 bytes a column, and 8 for each measure. */
 export function createPathRow(columns: number, measures: number): PathRow {
   return {
     costMs: new Float64Array(columns).fill(Number.POSITIVE_INFINITY),
     source: new Int32Array(columns),
     target: new Int32Array(columns),
+    firstArc: new Int32Array(columns).fill(-1),
+    lastArc: new Int32Array(columns).fill(-1),
+    isMarked: new Uint8Array(columns),
     sums: Array.from({ length: measures }, () => new Float64Array(columns)),
   }
 }
@@ -109,14 +122,17 @@ export function createDijkstraSearch(topology: Topology, weights: Weights, state
       }
       return costMs
     },
-    rows(targetLists, measures) {
+    rows(targetLists, measures, isMarked) {
       const all = targetLists.flat()
       return (sources, control) => {
         if (!searchMany(roads, sources, all, control)) return undefined
         const row = createPathRow(targetLists.length, measures.length)
         for (const [column, targets] of targetLists.entries()) {
           const target = cheapest(state, targets)
-          if (target >= 0) setPath(row, column, readPath(topology, state, targets, target), measures)
+          if (target < 0) continue
+          const path = readPath(topology, state, targets, target)
+          setPath(row, column, path, measures)
+          row.isMarked[column] = path.arcs.some((arc, i) => i > 0 && isMarked(path.arcs[i - 1]!, arc)) ? 1 : 0
         }
         return row
       }
@@ -133,6 +149,8 @@ function setPath(row: PathRow, column: number, path: NodePath, measures: readonl
   row.costMs[column] = path.costMs
   row.source[column] = path.source
   row.target[column] = path.target
+  row.firstArc[column] = path.arcs[0] ?? -1
+  row.lastArc[column] = path.arcs.at(-1) ?? -1
   for (const [i, measure] of measures.entries()) {
     let sum = 0
     for (const arc of path.arcs) sum += measure(arc)

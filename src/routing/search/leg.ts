@@ -1,12 +1,13 @@
-import { type Graph, isBannedUTurn } from '../graph/graph.js'
+import type { Graph } from '../graph/graph.js'
 import type { RoadPoint } from '../graph/snap.js'
 import { isBackward } from '../graph/topology.js'
 import { turnMs } from '../graph/turn-costs.js'
 import type { Control } from './dijkstra.js'
 import { findExactPath } from './exact-path.js'
 import type { LegSearch, NodePath } from './leg-search.js'
-import { arrivalAt, drivenFrom, drivenTo, type LinkEnd, type LinkPlace, type SnapEnds } from './link-ends.js'
+import { arrivalAt, type LinkEnd, type LinkPlace, type SnapEnds } from './link-ends.js'
 import { type Profile, partMs } from './profile.js'
+import { turnsRound } from './u-turns.js'
 
 /** A link as it is driven, or the part of it between two points. */
 export interface Step {
@@ -50,7 +51,7 @@ export function findLeg(
   const maxCostMs = direct === undefined ? undefined : direct.costMs - 1 // costs are integral: only a cheaper path counts
   const found = search.one(from.sources, to.targets, control, maxCostMs)
   let path = found
-  if (found !== undefined && turnsRound(profile.graph, from, to, found)) {
+  if (found !== undefined && isForbidden(profile.graph, from, to, found)) {
     const potential = search.potentialTo(to.targets)
     path = findExactPath({ profile, potential, from, to, control, maxCostMs })
     // no other way at all, for instance because areas are closed: then traffic has to turn round
@@ -84,15 +85,8 @@ export function directLeg(profile: Profile, from: SnapEnds, to: SnapEnds): Leg |
 }
 
 /** Returns true when a path turns round where traffic must not. */
-function turnsRound(graph: Graph, from: SnapEnds, to: SnapEnds, path: NodePath): boolean {
-  const { arcLink } = graph
-  let before = drivenFrom(graph, from.sources[path.source]!)
-  for (const arc of path.arcs) {
-    const link = arcLink[arc]!
-    if (isBannedUTurn(graph, before, link)) return true
-    before = link
-  }
-  return isBannedUTurn(graph, before, drivenTo(graph, to.targets[path.target]!))
+function isForbidden(graph: Graph, from: SnapEnds, to: SnapEnds, path: NodePath): boolean {
+  return turnsRound(graph, from.sources[path.source]!, to.targets[path.target]!, path.arcs)
 }
 
 function legOf(graph: Graph, from: SnapEnds, to: SnapEnds, path: NodePath): Leg {

@@ -1,11 +1,12 @@
 import type { Snap } from '../graph/snap.js'
 import { turnMs } from '../graph/turn-costs.js'
 import { hours, MS_PER_HOUR, measure } from './cost.js'
-import { directLeg, firstStep, lastStep, type Step, stepRange } from './leg.js'
+import { directLeg, findLeg, firstStep, lastStep, type Step, stepRange } from './leg.js'
 import type { PathRow } from './leg-search.js'
 import { endsOf, type SnapEnds } from './link-ends.js'
 import { type Searcher, throwIfStopped } from './route.js'
 import type { SlicedTask } from './sliced-task.js'
+import { turnsRoundAtEnds, uTurnTest } from './u-turns.js'
 
 /** Costs, times and lengths from many points to many points: row-major arrays, a row for each source. */
 export interface Matrix {
@@ -30,7 +31,8 @@ interface PathTotals {
 }
 
 /**
- * Computes costs, times and lengths between all pairs. A slice is one row. Costs are the sums that a route
+ * Computes costs, times and lengths between all pairs. A slice is one row, or one pair whose cheapest path turns
+ * round where traffic must not, and which is searched again as a leg of a route. Costs are the sums that a route
  * has as its total cost; the cheapest path is chosen by costs that are rounded once a link.
  *
  * @throws AppError CANCELLED, SEARCH_TOO_LARGE
@@ -53,6 +55,7 @@ export function* findMatrix(
   const rowOf = search.rows(
     goals.map((goal) => goal.targets),
     [lengthMm, timeH, costH],
+    uTurnTest(profile.graph),
   )
   const matrix = createMatrix(sources.length, targets.length)
   for (const [rowAt, snap] of sources.entries()) {
@@ -60,8 +63,13 @@ export function* findMatrix(
     const row = rowOf(start.sources, control)
     throwIfStopped(control)
     for (const [column, goal] of goals.entries()) {
+      let path = row && pathSums(searcher, start, goal, row, column)
+      if (path === SEARCH_AGAIN) {
+        path = legSums(searcher, start, goal)
+        throwIfStopped(control)
+        yield
+      }
       // a column without a path keeps Infinity and sums of 0
-      const path = row && pathSums(searcher, start, goal, row, column)
       if (path === undefined) continue
       const at = rowAt * matrix.columns + column
       matrix.costMs[at] = path.costMs
@@ -86,6 +94,9 @@ function createMatrix(rows: number, columns: number): Matrix {
   }
 }
 
+/** Result for a path that turns round where traffic must not. */
+const SEARCH_AGAIN = Symbol('search again')
+
 /**
  * Adds the partly driven links at both ends to a path of a row; the direct leg within one link wins a tie.
  */
@@ -95,7 +106,7 @@ function pathSums(
   to: SnapEnds,
   row: PathRow,
   column: number,
-): PathTotals | undefined {
+): PathTotals | typeof SEARCH_AGAIN | undefined {
   const direct = directLeg(profile, from, to)
   const costMs = row.costMs[column]!
   // also taken where the search found no path: the cost is Infinity there
@@ -105,6 +116,9 @@ function pathSums(
   if (costMs === Number.POSITIVE_INFINITY) return undefined
   const source = from.sources[row.source[column]!]!
   const target = to.targets[row.target[column]!]!
+  const [firstArc, lastArc] = [row.firstArc[column]!, row.lastArc[column]!]
+  if (row.isMarked[column] === 1 || turnsRoundAtEnds(profile.graph, source, target, firstArc, lastArc))
+    return SEARCH_AGAIN
   // the row's sums cover whole links only; its cost includes the parts at both ends
   const ends = sumOf(profile, [firstStep(source), lastStep(profile.graph, target)])
   const [lengthMm, timeH, costH] = row.sums.map((sum) => sum[column]!)
@@ -114,6 +128,16 @@ function pathSums(
     lengthMm: ends.lengthMm + lengthMm!,
     timeH: ends.timeH + timeH!,
   }
+}
+
+/** Sums of the leg that a route would drive. */
+function legSums(
+  { profile, search, control }: Searcher,
+  from: SnapEnds,
+  to: SnapEnds,
+): PathTotals | undefined {
+  const leg = findLeg(profile, search, from, to, control)
+  return leg && { costMs: leg.costMs, ...sumOf(profile, leg.steps) }
 }
 
 function sumOf({ graph, themes }: Searcher['profile'], steps: readonly Step[]): Omit<PathTotals, 'costMs'> {

@@ -86,13 +86,41 @@ export function measureStep(profile: Profile, step: Step): DrivenStep {
  */
 export function findOrder(searcher: Searcher, snaps: readonly Snap[]): Order | BlockedLeg {
   const { profile, control } = searcher
-  const matrix = costMatrix(
-    searcher,
-    snaps.map((snap) => endsOf(profile, snap)),
-  )
+  const ends = snaps.map((snap) => endsOf(profile, snap))
+  const matrix = costMatrix(searcher, ends)
   throwIfStopped(control)
-  const order = orderVia(matrix)
-  return Number.isFinite(order.costMs) ? order : { blockedLeg: firstBlockedLeg(matrix) }
+  for (;;) {
+    const order = orderVia(matrix)
+    if (!Number.isFinite(order.costMs)) return { blockedLeg: firstBlockedLeg(matrix) }
+    if (!correctLegs(searcher, ends, matrix, order)) return order
+  }
+}
+
+/**
+ * Searches the legs of an order. A leg whose cheapest path turns round where traffic must not costs more than the
+ * matrix says, which is a lower bound then: its cost is corrected. An order that is the cheapest by such bounds,
+ * and whose own legs are right, is the cheapest.
+ *
+ * @returns true when a cost has changed
+ */
+function correctLegs(
+  { profile, search, control }: Searcher,
+  ends: readonly SnapEnds[],
+  { costMs }: CostMatrix,
+  { via }: Order,
+): boolean {
+  const visited = inOrder([...ends.keys()], via)
+  let hasChanged = false
+  for (let i = 0; i + 1 < visited.length; i++) {
+    const [from, to] = [visited[i]!, visited[i + 1]!]
+    const leg = findLeg(profile, search, ends[from]!, ends[to]!, control)
+    throwIfStopped(control)
+    const legMs = leg?.costMs ?? Number.POSITIVE_INFINITY
+    if (legMs === costMs[from * ends.length + to]!) continue
+    costMs[from * ends.length + to] = legMs
+    hasChanged = true
+  }
+  return hasChanged
 }
 
 /** Returns start, via points and goal of a request in the order of visit. */

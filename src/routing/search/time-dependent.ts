@@ -1,22 +1,13 @@
-import { isBannedUTurn } from '../graph/graph.js'
 import type { Snap } from '../graph/snap.js'
 import { turnMs } from '../graph/turn-costs.js'
 import type { Control } from './dijkstra.js'
 import { directLeg, firstStep, lastStep, type Step, stepsWithLength } from './leg.js'
-import {
-  arrivalAt,
-  drivenFrom,
-  drivenTo,
-  endsAfter,
-  endsOf,
-  type LinkEnd,
-  type LinkPlace,
-  type SnapEnds,
-} from './link-ends.js'
+import { arrivalAt, endsAfter, endsOf, type LinkEnd, type LinkPlace, type SnapEnds } from './link-ends.js'
 import { type BlockedLeg, type DrivenStep, measureStep, type Route, throwIfStopped } from './route.js'
 import type { SlicedTask } from './sliced-task.js'
 import { createLabels } from './time-labels.js'
 import { type Arrival, drivingMs, runTimed, slotAt, type TimedSearch, type Timeline } from './timed-search.js'
+import { turnsRound } from './u-turns.js'
 
 interface TimedLeg {
   readonly costMs: number
@@ -84,7 +75,7 @@ function findTimedLeg(
   // labels of this leg only: the clock of the next one begins where this one arrives
   let search: TimedSearch = { ...base, isByLink: false, labels: createLabels(graph.nodeCount) }
   let arrival = runTimed(search)
-  if (arrival !== undefined && turnsRound(search, arrival)) {
+  if (arrival !== undefined && isForbidden(search, arrival)) {
     const byLink = { ...base, isByLink: true, labels: createLabels(graph.arcCount + sources.length) }
     const exact = runTimed(byLink)
     // a path that turns round where traffic must not is taken only where there is no other
@@ -115,16 +106,9 @@ function findTimedLeg(
 }
 
 /** Returns true when a path turns round where traffic must not. */
-function turnsRound(search: TimedSearch, arrival: Arrival): boolean {
-  const { graph } = search
+function isForbidden(search: TimedSearch, arrival: Arrival): boolean {
   const { source, arcs } = readArcs(search, arrival)
-  let before = drivenFrom(graph, source)
-  for (const arc of arcs) {
-    const link = graph.arcLink[arc]!
-    if (isBannedUTurn(graph, before, link)) return true
-    before = link
-  }
-  return isBannedUTurn(graph, before, drivenTo(graph, arrival.target))
+  return turnsRound(search.graph, source, arrival.target, arcs)
 }
 
 /** Follows the parents back to the source. @returns arcs in the order of travel */

@@ -5,6 +5,7 @@ import { rankNodes } from '../../../src/routing/cch/order.js'
 import { createPathSums } from '../../../src/routing/cch/path-sums.js'
 import { findMeeting, followEnds } from '../../../src/routing/cch/table.js'
 import { createUnpacker } from '../../../src/routing/cch/unpack.js'
+import { createPathRow } from '../../../src/routing/search/leg-search.js'
 import { gridGraph, seeded } from '../../support/random-graph.js'
 
 t.test('createPathSums: the cost of each path, with all entries kept and with hardly any', async (t) => {
@@ -19,15 +20,16 @@ t.test('createPathSums: the cost of each path, with all entries kept and with ha
   // the second measure counts arcs, which shows that no sum of one measure is taken for another
   const measures = [(arc: number) => graph.weights[arc]!, () => 1]
   const sumsWith = (maxEntries: number | undefined) => {
-    const paths = createPathSums(unpacker, measures, maxEntries)
+    const paths = createPathSums(unpacker, measures, () => false, maxEntries)
     const found: [costMs: number, sumMs: number, arcs: number][] = []
-    const sums = [new Float64Array(3), new Float64Array(3)]
+    const to = createPathRow(3, 2)
+    const { sums } = to
     for (const node of nodes) {
       const rows = followEnds(hierarchy, kernels, metric.up, endsAt(node))
       for (const column of columns) {
         const meeting = findMeeting(kernels, rows, column)
         if (meeting === undefined) continue
-        paths.write(meeting, sums, 1)
+        paths.write(meeting, to, 1)
         found.push([meeting.costMs, sums[0]![1]!, sums[1]![1]!])
       }
     }

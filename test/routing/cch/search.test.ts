@@ -15,7 +15,7 @@ import { createHierarchySearch } from '../../../src/routing/cch/search.js'
 import { costsToAll } from '../../../src/routing/cch/sweep.js'
 import { arcTail } from '../../../src/routing/graph/topology.js'
 import { type Control, type End, searchMany } from '../../../src/routing/search/dijkstra.js'
-import { createDijkstraSearch, type NodePath } from '../../../src/routing/search/leg-search.js'
+import { createDijkstraSearch, type NodePath, type PathRow } from '../../../src/routing/search/leg-search.js'
 import { createSearchState, isSettled } from '../../../src/routing/search/search-state.js'
 import {
   COSTS,
@@ -202,7 +202,7 @@ t.test('search: each kind of search widens the metric by itself', async (t) => {
     return { search, widened: () => widened }
   }
   const rows = fresh()
-  const rowOf = rows.search.rows([targets, lost], [(arc) => graph.weights[arc]!])
+  const rowOf = rows.search.rows([targets, lost], [(arc) => graph.weights[arc]!], () => false)
   for (let i = 0; i < 2; i++) {
     const row = rowOf(sources, control())!
     t.same([...row.costMs], [farMs, Number.POSITIVE_INFINITY])
@@ -226,7 +226,7 @@ t.test('search: a cancel flag stops it', async (t) => {
   for (const run of [
     (stop: Control) => search.one(ends, ends, stop),
     (stop: Control) => search.costs([ends], [ends], stop),
-    (stop: Control) => search.rows([ends], [])(ends, stop),
+    (stop: Control) => search.rows([ends], [], () => false)(ends, stop),
     (stop: Control) => search.reach(ends, stop, 1000),
   ]) {
     const stop: Control = { maxSettledNodes: 1, cancel: Int32Array.of(1) }
@@ -288,8 +288,12 @@ function checkTable(graph: PlainGraph, pairs: readonly [End[], End[]][], kind: K
   const found = createHierarchySearch(prepare(graph, kind)).costs(from, to, control())
   const expected = oracleOf(graph).costs(from, to, control())
   if (found?.join() !== expected?.join()) throw new Error(`table ${found}, expected ${expected}`)
-  const measures = [(arc: number) => graph.weights[arc]!, () => 1]
-  const rowOf = createHierarchySearch(prepare(graph, kind)).rows(to, measures)
+  // the last counts arcs of the kind that is marked when another one follows
+  const measures = [(arc: number) => graph.weights[arc]!, () => 1, (arc: number) => (arc % 3 === 0 ? 1 : 0)]
+  const rowOf = createHierarchySearch(prepare(graph, kind)).rows(to, measures, (before, arc) => {
+    if (graph.head[before] !== arcTail(graph, arc)) throw new Error('no arcs of one path')
+    return before % 3 === 0
+  })
   for (const [at, sources] of from.entries()) {
     const row = rowOf(sources, control())
     if (row === undefined) throw new Error('stopped')
@@ -301,8 +305,21 @@ function checkTable(graph: PlainGraph, pairs: readonly [End[], End[]][], kind: K
       const onTheWayMs = row.costMs[column]! - endsMs
       if (row.sums[0]![column] !== onTheWayMs)
         throw new Error(`${row.sums[0]![column]} ms, expected ${onTheWayMs}`)
+      checkArcs(graph, row, column, sources, targets)
     }
   }
+}
+
+/** First and last arc of a path, and its mark. */
+function checkArcs(graph: PlainGraph, row: PathRow, column: number, sources: End[], targets: End[]): void {
+  const [first, last] = [row.firstArc[column]!, row.lastArc[column]!]
+  const [begin, end] = [sources[row.source[column]!]!.node, targets[row.target[column]!]!.node]
+  if (first < 0 !== (row.sums[1]![column] === 0))
+    throw new Error(`${row.sums[1]![column]} arcs from ${first}`)
+  if ((first < 0 ? end : arcTail(graph, first)) !== begin) throw new Error(`begins with ${first}`)
+  if (first >= 0 && graph.head[last] !== end) throw new Error(`ends with ${last}`)
+  const isExpected = row.sums[2]![column]! > (last >= 0 && last % 3 === 0 ? 1 : 0)
+  if ((row.isMarked[column] === 1) !== isExpected) throw new Error('marked wrongly')
 }
 
 function same(a: { up: ArrayLike<number>; down: ArrayLike<number> }, b: typeof a): void {

@@ -232,7 +232,7 @@ t.test('createDijkstraSearch: costs, rows and reach end at the budget', async (t
   const ends = (node: number) => [{ node, costMs: 0 }]
   const runs = [
     (control: Control) => search.costs([ends(0)], [ends(19)], control),
-    (control: Control) => search.rows([ends(19)], [])(ends(0), control),
+    (control: Control) => search.rows([ends(19)], [], () => false)(ends(0), control),
     (control: Control) => search.reach(ends(0), control, Number.POSITIVE_INFINITY),
   ]
   for (const run of runs) {
@@ -251,11 +251,18 @@ t.test('createDijkstraSearch: rows sum up the measures along the cheapest path',
   ])
   const search = createDijkstraSearch(graph, graph.weights, createSearchState(4))
   const ends = (...nodes: number[]) => nodes.map((node) => ({ node, costMs: node }))
-  const rowOf = search.rows([ends(2), ends(3), ends(2, 1)], [() => 1, (arc) => graph.weights[arc]! * 10])
+  const rowOf = search.rows(
+    [ends(2), ends(3), ends(2, 1)],
+    [() => 1, (arc) => graph.weights[arc]! * 10],
+    (before, arc) => before === 0 && arc === 2,
+  )
   const row = rowOf(ends(3, 0), { ...free })!
   t.same([...row.costMs], [12, 6, 6])
   t.same([...row.source], [1, 0, 1])
   t.same([...row.target], [0, 0, 1])
+  t.same([...row.firstArc], [0, -1, 0])
+  t.same([...row.lastArc], [2, -1, 0])
+  t.same([...row.isMarked], [1, 0, 0])
   t.same(row.sums.map((sums) => [...sums]), [[2, 0, 1], [100, 0, 50]]) // biome-ignore format: sums
 })
 

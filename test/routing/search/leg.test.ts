@@ -1,20 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { Kind } from '../../../src/routing/cch/customise.js'
-import { buildHierarchy } from '../../../src/routing/cch/hierarchy.js'
-import { coordinatesOf, rankNodes } from '../../../src/routing/cch/order.js'
-import { prepareNow } from '../../../src/routing/cch/prepared.js'
-import { createHierarchySearch } from '../../../src/routing/cch/search.js'
-import { endPoint } from '../../../src/routing/graph/geometry.js'
 import type { Graph } from '../../../src/routing/graph/graph.js'
-import type { Snap } from '../../../src/routing/graph/snap.js'
 import type { Control } from '../../../src/routing/search/dijkstra.js'
 import { findLeg, type Leg, stepRange } from '../../../src/routing/search/leg.js'
-import { createDijkstraSearch, type LegSearch } from '../../../src/routing/search/leg-search.js'
+import type { LegSearch } from '../../../src/routing/search/leg-search.js'
 import { endsOf } from '../../../src/routing/search/link-ends.js'
-import { createProfile, type Profile } from '../../../src/routing/search/profile.js'
-import { createSearchState } from '../../../src/routing/search/search-state.js'
-import { makeGraph, type Network } from '../../support/make-graph.js'
+import type { Profile } from '../../../src/routing/search/profile.js'
+import { makeGraph } from '../../support/make-graph.js'
 import {
   type Drive,
   driveCost,
@@ -22,10 +14,10 @@ import {
   faultOf,
   oracleCost,
   type Spot,
-  type Theme,
   type World,
 } from '../../support/oracle.js'
-import { networks, overlayOf, themes } from '../../support/random-network.js'
+import { networks, themes } from '../../support/random-network.js'
+import { placeAt, profileOf, searchesOf, spotOf, worldOf } from '../../support/random-world.js'
 
 const RUNS = Number(process.env.FIELDGATE_TEST_RUNS ?? 1500)
 
@@ -110,52 +102,6 @@ function checkSteps(graph: Graph, world: World, leg: Leg, start: Spot, goal: Spo
   if (last.link >> 1 !== goal.segment || last.toMm !== goal.offsetMm) throw new Error('ends elsewhere')
 }
 
-function worldOf(network: Network, graph: Graph, risk: Theme[], closed: [number, number][]): World {
-  const lengthMm = [...graph.segmentLengthMm]
-  return {
-    network,
-    lengthMm,
-    themes: risk,
-    closed: new Map(
-      closed.flatMap(([pick, part]): [number, [number, number][]][] => {
-        const segment = pick % lengthMm.length
-        const endMm = Math.round((part / 1000) * lengthMm[segment]!)
-        return endMm > 0 ? [[segment, [[0, endMm]]]] : []
-      }),
-    ),
-  }
-}
-
-function profileOf(graph: Graph, world: World): Profile {
-  const closed = new Map<number, [number, number][]>()
-  for (const [segment, [part]] of world.closed ?? []) {
-    const endMm = part![1]
-    const lengthMm = world.lengthMm[segment]!
-    closed.set(segment, endMm === lengthMm ? [[endMm, 10]] : [[endMm, 10], [lengthMm, 0]]) // biome-ignore format: pairs
-  }
-  const risks = world.themes.map((theme) => ({
-    overlay: overlayOf(theme.pieces),
-    sensitivity: theme.sensitivity,
-  }))
-  return createProfile(graph, risks, closed.size > 0 ? overlayOf(closed) : undefined)
-}
-
-function spotOf(graph: Graph, [pick, part]: [number, number]): Spot {
-  const segment = pick % graph.segmentCount
-  return { segment, offsetMm: Math.round((part / 1000) * graph.segmentLengthMm[segment]!) }
-}
-
-/** Both layers, the second with either kind of costs. */
-function searchesOf({ graph, weights }: Profile): LegSearch[] {
-  const hierarchy = buildHierarchy(graph, rankNodes(graph, coordinatesOf(graph, graph.meta.bbox)))
-  const over = (kind: Kind) => createHierarchySearch(prepareNow({ roads: graph, hierarchy, weights }, kind))
-  return [
-    createDijkstraSearch(graph, weights, createSearchState(graph.nodeCount)),
-    over('int32'),
-    over('float64'),
-  ]
-}
-
 function legBetween(profile: Profile, search: LegSearch, start: Spot, goal: Spot): Leg | undefined {
   const { graph } = profile
   const control: Control = { maxSettledNodes: 1e9 }
@@ -166,14 +112,4 @@ function legBetween(profile: Profile, search: LegSearch, start: Spot, goal: Spot
     endsOf(profile, placeAt(graph, goal)),
     control,
   )
-}
-
-function placeAt(graph: Graph, spot: Spot): Snap {
-  const end = endPoint(graph, spot.segment, false)
-  return {
-    lng: 0,
-    lat: 0,
-    distanceM: 0,
-    points: [{ ...end, segment: spot.segment, offsetMm: spot.offsetMm }],
-  }
 }
