@@ -107,6 +107,7 @@ export const ERRORS = {
   MODEL_DAMAGED: { code: 9007, status: 500, message: 'The bytes of the model are damaged on disk' },
   DIGEST_MISMATCH: { code: 9008, status: 422, message: 'The bytes do not have the announced digest' },
   TOO_MANY_UPLOADS: { code: 9009, status: 429, message: 'The key has too many unfinished uploads' },
+  BAD_DELTA: { code: 9011, status: 422, message: 'The delta cannot be applied' },
   SIGNATURE_REFUSED: { code: 9010, status: 422, message: 'The model lacks a valid signature' },
 } as const satisfies Record<string, { code: number; status: number; message: string }>
 

@@ -102,6 +102,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'tables/ingest': [], // bytes to JSON values: knows neither tables nor records
   datasets: ['storage', 'storage/columns', 'storage/formats', 'files', 'worker', 'geo'],
   models: ['models/signature', 'storage', 'files'],
+  'models/delta': ['worker'], // from the bytes of a base to those of a new file
   'models/signature': ['storage'], // signature bundles and who is trusted
   sync: ['models', 'models/signature', 'storage', 'files'],
   dataproc: [

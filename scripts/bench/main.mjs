@@ -15,6 +15,7 @@ const BENCHES = [
   'routing-valhalla',
   'cch',
   'tiles',
+  'model-delta',
   'footprint',
 ]
 const asked = process.argv.slice(2).filter((name) => !name.startsWith('-'))

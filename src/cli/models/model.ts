@@ -13,6 +13,7 @@ import type { ModelRecord } from '../../storage/models.js'
 import { fileFault } from '../file-fault.js'
 import type { CliDeps, CliIo, GlobalOptions } from '../io.js'
 import { printJson } from '../io.js'
+import { addDeltaCommands } from './delta.js'
 import { type ModelData, sizeText, withModelData } from './model-data.js'
 import { addSignatureCommands } from './sign.js'
 
@@ -69,6 +70,7 @@ export function addModelCommands(program: Command, io: CliIo, deps: CliDeps): vo
       ),
     )
   addSignatureCommands(model, io, deps)
+  addDeltaCommands(model, io, deps)
 }
 
 async function put(

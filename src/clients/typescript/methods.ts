@@ -89,6 +89,7 @@ export type ErrorName =
   | 'DIGEST_MISMATCH'
   | 'TOO_MANY_UPLOADS'
   | 'SIGNATURE_REFUSED'
+  | 'BAD_DELTA'
 
 /** Params and result of each method. */
 export interface Methods

@@ -6,6 +6,7 @@ import { parseOffset } from '../../datetime.js'
 import { createBlobStore } from '../../files/blob-store.js'
 import { createDiskSpace } from '../../files/disk-space.js'
 import type { DataLayout } from '../../files/layout.js'
+import { deltaJobs } from '../../models/delta/jobs.js'
 import { openKeyring } from '../../storage/keyring.js'
 import { openSnapshot } from '../../storage/sqlite/citations/row-states.js'
 import { createCitationReader } from '../../storage/sqlite/citations/store.js'
@@ -52,6 +53,7 @@ export function runJobWorker(port: MessagePort, { config, layout }: JobWorkerDat
   }
   serveWork(port, {
     ...loaderJobs(store),
+    ...deltaJobs(),
     ...datasetJobs({
       rows: createBulkDatasetRows(db),
       openCitations: () => createCitationReader(openDataReader(layout.dataDb)),
