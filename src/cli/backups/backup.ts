@@ -9,8 +9,8 @@ import { openState } from '../../storage/sqlite/state.js'
 import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson, usageError } from '../io.js'
 import { group } from '../maps/map-facts.js'
 import { sizeText } from '../models/model-data.js'
-import { createProgress } from '../progress.js'
 import { readSettings } from '../settings.js'
+import { withProgress } from '../with-progress.js'
 import { readClock } from './clock.js'
 
 interface BackupFlags extends GlobalOptions {
@@ -41,14 +41,11 @@ async function backup(
   const layout = layoutOf(dataDir, config.encryption.keyFile)
   const maintenance = createMaintenance()
   deps.makeFilesPrivate()
-  const stop = new AbortController()
-  const stopListening = deps.onSignal('SIGINT', () => stop.abort())
-  const progress = createProgress(io.stderr)
-  try {
-    const clock = await readClock(layout, maintenance)
-    const nowUs = clock.nowUs()
-    const outside = outsideFiles(config)
-    const result = await makeBackup({
+  const clock = await readClock(layout, maintenance)
+  const nowUs = clock.nowUs()
+  const outside = outsideFiles(config)
+  const result = await withProgress(io, deps, ({ progress, signal }) =>
+    makeBackup({
       layout,
       dir,
       configFile: file,
@@ -60,17 +57,13 @@ async function backup(
       reserveBytes: config.limits.diskReserveBytes,
       bytesPerSecond: 0,
       maintenance,
-      signal: stop.signal,
+      signal,
       onProgress: (fraction, what) => progress.show(fraction, what),
-    })
-    progress.clear()
-    if (!(await maintenance.databases.isReadOnlyDisk(layout.root)))
-      await recordBackup(layout.stateDb, result, dir, nowUs, io)
-    print(io, result, flags.json === true, outside)
-  } finally {
-    progress.clear()
-    stopListening()
-  }
+    }),
+  )
+  if (!(await maintenance.databases.isReadOnlyDisk(layout.root)))
+    await recordBackup(layout.stateDb, result, dir, nowUs, io)
+  print(io, result, flags.json === true, outside)
 }
 
 /** Stores the record that `doctor` reads. A failure is a warning: the backup itself is complete. */

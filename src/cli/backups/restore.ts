@@ -11,8 +11,8 @@ import { openState } from '../../storage/sqlite/state.js'
 import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson } from '../io.js'
 import { group } from '../maps/map-facts.js'
 import { sizeText } from '../models/model-data.js'
-import { createProgress } from '../progress.js'
 import { type RunSettings, readSettings } from '../settings.js'
+import { withProgress } from '../with-progress.js'
 
 interface RestoreFlags extends GlobalOptions {
   backup?: string
@@ -42,23 +42,19 @@ async function restore(dir: string, flags: RestoreFlags, io: CliIo, deps: CliDep
   const maintenance = createMaintenance()
   deps.makeFilesPrivate()
   const lock = await lockForReading(place, maintenance.locks)
-  const stop = new AbortController()
-  const stopListening = deps.onSignal('SIGINT', () => stop.abort())
-  const progress = createProgress(io.stderr)
   try {
-    const result = await restoreBackup(place, backup, {
-      layout,
-      isDryRun: flags.dryRun === true,
-      maintenance,
-      signal: stop.signal,
-      onProgress: (fraction, what) => progress.show(fraction, what),
-    })
-    progress.clear()
+    const result = await withProgress(io, deps, ({ progress, signal }) =>
+      restoreBackup(place, backup, {
+        layout,
+        isDryRun: flags.dryRun === true,
+        maintenance,
+        signal,
+        onProgress: (fraction, what) => progress.show(fraction, what),
+      }),
+    )
     if (flags.dryRun !== true) await noteRestore(layout.stateDb, result)
     print(io, result, flags, settings)
   } finally {
-    progress.clear()
-    stopListening()
     await lock.release()
   }
 }

@@ -7,7 +7,7 @@ import { createMaintenance } from '../../storage/sqlite/maintenance/maintenance.
 import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson } from '../io.js'
 import { group } from '../maps/map-facts.js'
 import { sizeText } from '../models/model-data.js'
-import { createProgress } from '../progress.js'
+import { type LongWork, withProgress } from '../with-progress.js'
 
 interface VerifyFlags extends GlobalOptions {
   backup?: string
@@ -35,22 +35,14 @@ async function verify(dir: string, flags: VerifyFlags, io: CliIo, deps: CliDeps)
   const { backups, bad } = listBackups(place)
   const maintenance = createMaintenance()
   const lock = await lockForReading(place, maintenance.locks)
-  const stop = new AbortController()
-  const stopListening = deps.onSignal('SIGINT', () => stop.abort())
-  const progress = createProgress(io.stderr)
   const found: Verified[] = []
-  try {
+  const verifyAll = async ({ progress, signal }: LongWork) => {
     for (const one of flags.all === true ? backups : [newest]) {
       const onProgress = (fraction: number) => progress.show(fraction, one.name)
-      found.push(await verifyBackup(place, one, { maintenance, signal: stop.signal, onProgress }))
+      found.push(await verifyBackup(place, one, { maintenance, signal, onProgress }))
     }
-  } catch (error) {
-    throw stop.signal.aborted ? new Error('stopped', { cause: error }) : error
-  } finally {
-    progress.clear()
-    stopListening()
-    await lock.release()
   }
+  await withProgress(io, deps, verifyAll, 'stopped').finally(() => lock.release())
   print(io, found, flags.all === true ? bad : [], flags.json === true)
 }
 

@@ -9,6 +9,7 @@ import { openImport } from '../../storage/formats/open-import.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from '../io.js'
 import { group } from '../maps/map-facts.js'
 import { createProgress } from '../progress.js'
+import { type LongWork, withProgress } from '../with-progress.js'
 import { type CiteData, withCiteData } from './cite-data.js'
 
 interface ExportFlags extends GlobalOptions {
@@ -103,27 +104,18 @@ async function exportFile(
   const output = path.resolve(deps.cwd, flags.output)
   const format = formatOf(flags)
   const citation = await requireCitation(stores, label)
-  const progress = createProgress(io.stderr)
-  const stop = new AbortController()
-  const stopListening = deps.onSignal('SIGINT', () => stop.abort())
-  try {
-    const rows = await exportState(citation, format, output, {
+  const exported = ({ progress, signal }: LongWork) =>
+    exportState(citation, format, output, {
       keyring,
       readFile,
-      signal: stop.signal,
+      signal,
       env: { timeZoneMin, nowUs: 0n },
       onRows: (count) => progress.show(count / (citation.rowCount ?? Infinity), `${group(count)} rows`),
     })
-    progress.clear()
-    const { longForm, checksum } = citation.info
-    if (flags.json === true) printJson(io, { long_form: longForm, format, output, rows, checksum })
-    else io.stdout.write(`${group(rows)} rows of ${longForm} are in ${output}\n`)
-  } catch (error) {
-    throw stop.signal.aborted ? new Error('stopped; no file was written', { cause: error }) : error
-  } finally {
-    progress.clear()
-    stopListening()
-  }
+  const rows = await withProgress(io, deps, exported, 'stopped; no file was written')
+  const { longForm, checksum } = citation.info
+  if (flags.json === true) printJson(io, { long_form: longForm, format, output, rows, checksum })
+  else io.stdout.write(`${group(rows)} rows of ${longForm} are in ${output}\n`)
 }
 
 function formatOf({ format, output }: ExportFlags): ExportFormat {

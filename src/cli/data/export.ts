@@ -11,7 +11,7 @@ import type { LoaderTable, TableQuery, TableRow } from '../../storage/tables.js'
 import { checkFolder } from '../file-fault.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from '../io.js'
 import { group } from '../maps/map-facts.js'
-import { createProgress } from '../progress.js'
+import { type LongWork, withProgress } from '../with-progress.js'
 import { csvLines } from './export-csv.js'
 import { writeTableGeopackage } from './export-geopackage.js'
 import { partNameOf, type TableData, withTableData } from './table-data.js'
@@ -43,36 +43,32 @@ export async function runDataExport(flags: ExportFlags, io: CliIo, deps: CliDeps
   const format = formatOf(flags)
   const query = queryOf(flags)
   checkFolder(output)
-  const progress = createProgress(io.stderr)
-  const stop = new AbortController()
-  const stopListening = deps.onSignal('SIGINT', () => stop.abort())
   const temp = partNameOf(output)
   let rows = 0
-  try {
+  const exportTable = async ({ progress, signal }: LongWork) => {
     await withTableData(flags, deps, async (tables) => {
-      const table = await tables.reader.find(flags.table)
-      if (table === undefined) {
-        const known = (await tables.reader.list()).map(({ dataName }) => dataName)
-        throw new Error(`no table is named ${flags.table}, expected one of ${candidates(known, flags.table)}`)
-      }
+      const table = await requireTable(tables, flags.table)
       const total = await tables.reader.count(table, {})
       const onRows = (count: number) => {
         rows += count
         progress.show(rows / total, `${group(rows)} records`)
       }
-      await write(tables, table, { format, file: temp, query, onRows, signal: stop.signal })
+      await write(tables, table, { format, file: temp, query, onRows, signal })
     })
     await syncedRename(temp, output)
-    progress.clear()
-    if (flags.json === true) printJson(io, { table: flags.table, format, output, rows })
-    else io.stdout.write(`${group(rows)} records of ${flags.table} are in ${output}\n`)
-  } catch (error) {
-    throw stop.signal.aborted ? new Error('stopped; nothing was written', { cause: error }) : error
-  } finally {
-    progress.clear()
-    stopListening()
-    await rm(temp, { force: true })
   }
+  await withProgress(io, deps, exportTable, 'stopped; nothing was written').finally(() =>
+    rm(temp, { force: true }),
+  )
+  if (flags.json === true) printJson(io, { table: flags.table, format, output, rows })
+  else io.stdout.write(`${group(rows)} records of ${flags.table} are in ${output}\n`)
+}
+
+async function requireTable({ reader }: TableData, name: string): Promise<LoaderTable> {
+  const table = await reader.find(name)
+  if (table !== undefined) return table
+  const known = (await reader.list()).map(({ dataName }) => dataName)
+  throw new Error(`no table is named ${name}, expected one of ${candidates(known, name)}`)
 }
 
 /** File to write, and the rows of it. */

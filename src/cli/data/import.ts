@@ -15,7 +15,7 @@ import { readDefinition } from '../../tables/record-def.js'
 import { fileFault } from '../file-fault.js'
 import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson, usageError } from '../io.js'
 import { group } from '../maps/map-facts.js'
-import { createProgress } from '../progress.js'
+import { type LongWork, withProgress } from '../with-progress.js'
 import type { FeatureSource, PlaceColumns } from './feature-source.js'
 import { createFileKeys, exampleText } from './file-keys.js'
 import { inferColumns } from './infer.js'
@@ -43,18 +43,15 @@ export async function runDataImport(
   if (ifExists === undefined)
     throw usageError(`--if-exists: found ${flags.ifExists}, expected ${IF_EXISTS.join(', ')}`)
   const source = await open(file, flags)
-  const progress = createProgress(io.stderr)
-  const stop = new AbortController()
-  const stopListening = deps.onSignal('SIGINT', () => stop.abort())
   const startedAt = performance.now()
-  try {
-    const result = await withTableData(flags, deps, async (tables) => {
+  const importRecords = ({ progress, signal }: LongWork) =>
+    withTableData(flags, deps, async (tables) => {
       let table = await tables.store.find(flags.table)
       const isNew = table === undefined
       let counters = NO_RECORDS
       const keys = createFileKeys()
       for await (const batch of batchesOf(source, file)) {
-        if (stop.signal.aborted) throw stopped(counters)
+        if (signal.aborted) throw stopped(counters)
         table ??= await createTable(tables, flags, batch)
         const records = recordsOf(table, batch, flags)
         keys.add(table, records)
@@ -66,13 +63,8 @@ export async function runDataImport(
         throw new Error(`there is no table ${flags.table}, and the file has no record to derive it from`)
       return { table, isNew, counters, keys }
     })
-    progress.clear()
-    report(io, flags, result, (performance.now() - startedAt) / 1000)
-  } finally {
-    progress.clear()
-    stopListening()
-    source.close()
-  }
+  const result = await withProgress(io, deps, importRecords).finally(() => source.close())
+  report(io, flags, result, (performance.now() - startedAt) / 1000)
 }
 
 async function open(file: string, flags: ImportFlags): Promise<FeatureSource> {

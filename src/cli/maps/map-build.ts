@@ -7,8 +7,8 @@ import { type GraphParts, writeGraphFile } from '../../mapbuild/graph/write-grap
 import type { ProfileName } from '../../mapbuild/profile/profile.js'
 import { checkFolder, fileFault } from '../file-fault.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from '../io.js'
-import { createProgress } from '../progress.js'
 import { readSettings } from '../settings.js'
+import { type LongWork, withProgress } from '../with-progress.js'
 import { readAreaFile } from './area-file.js'
 import { createLeftOutReport, type LeftOutReport, leftOutLines } from './left-out-report.js'
 import { countsOf, group, megabytes } from './map-facts.js'
@@ -45,10 +45,7 @@ export async function runMapBuild(
   const { input, output, name, mapsDir } = findFiles(extract, flags, dataDir, deps)
   const area = flags.area === undefined ? undefined : readAreaFile(path.resolve(deps.cwd, flags.area))
   const leftOut = openReport(flags, deps)
-  const progress = createProgress(io.stderr)
-  const stop = new AbortController()
-  const stopListening = deps.onSignal('SIGINT', () => stop.abort(new Error('stopped; nothing was written')))
-  try {
+  const build = async ({ progress, signal }: LongWork) => {
     const parts = await buildMap({
       input,
       profile: flags.profile,
@@ -58,30 +55,27 @@ export async function runMapBuild(
       name,
       builtBy: `fieldgate ${deps.version}`,
       onLeftOut: leftOut?.add,
-      signal: stop.signal,
+      signal,
       onProgress: (stage, done, total) => progress.show(share(stage, done / total), stage),
     }).catch((error: unknown) => {
-      throw stop.signal.aborted ? error : fileFault(error, input)
+      throw signal.aborted ? error : fileFault(error, input)
     })
     progress.show(1, 'writing')
     if (flags.output === undefined) mkdirSync(mapsDir, { recursive: true, mode: 0o700 })
     const bytes = writeGraphFile(output, parts)
     leftOut?.finish()
-    progress.clear()
-    const seconds = (performance.now() - startedAt) / 1000
-    report(io, flags, { output, bytes, seconds, parts })
-    if (bytes > config.routing.maxMapBytes) {
-      io.stderr.write(
-        `fieldgate: the map is larger than routing.maxMapBytes (${config.routing.maxMapBytes}); raise this setting to serve it\n`,
-      )
-    }
-  } catch (error) {
+    return { parts, bytes }
+  }
+  const built = await withProgress(io, deps, build, 'stopped; nothing was written').catch((error) => {
     leftOut?.abandon()
     throw error
-  } finally {
-    progress.clear()
-    stopListening()
-  }
+  })
+  report(io, flags, { ...built, output, seconds: (performance.now() - startedAt) / 1000 })
+  const { maxMapBytes } = config.routing
+  if (built.bytes > maxMapBytes)
+    io.stderr.write(
+      `fieldgate: the map is larger than routing.maxMapBytes (${maxMapBytes}); raise this setting to serve it\n`,
+    )
 }
 
 /** Turn costs are for cars: an explicit choice for others is refused. @throws a usage error */
