@@ -116,11 +116,13 @@ async function run(deps: EngineDeps, one: Run): Promise<void> {
   try {
     directory = await makeRunDirectory(deps.layout, identity, isolation.kind)
     const facts = { run_id: runId, type: script.type }
-    await writeInputs(call, one.resolved, facts, directory.paths, deps.stores, caller.signal)
+    const { resolved } = one
+    const { paths } = directory
+    await writeInputs({ call, resolved, facts, paths, signal: caller.signal }, deps.stores)
     outcome = await start(deps, one, directory, isolation, log)
     requireSuccess(one, outcome, deps.limits, lastLines(log, directory))
     const { outputDir } = directory
-    await takeOutputs(call, one.resolved, { outputDir, type: script.type, startUs, caller }, deps.stores)
+    await takeOutputs(call, resolved, { outputDir, type: script.type, startUs, caller }, deps.stores)
   } catch (error) {
     fault = withRunId(error, runId)
     throw fault

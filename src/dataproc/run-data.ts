@@ -114,18 +114,24 @@ async function findModels(
   throw invalidParams([{ path: `$.input.${label}`, message }])
 }
 
+/** A run before its script starts. */
+interface RunInputs {
+  readonly call: ModuleCall
+  readonly resolved: ResolvedCall
+  /** facts that `configuration.json` begins with */
+  readonly facts: { readonly run_id: string; readonly type: string }
+  readonly paths: RunPaths
+  readonly signal: AbortSignal
+}
+
 /**
  * Writes the inputs, and `configuration.json` with the paths of inputs and outputs.
  *
  * @throws AppError DISK_FULL, BAD_CONDITION, MODEL_DAMAGED, CANCELLED
  */
 export async function writeInputs(
-  call: ModuleCall,
-  { models }: ResolvedCall,
-  facts: { run_id: string; type: string },
-  paths: RunPaths,
+  { call, resolved, facts, paths, signal }: RunInputs,
   stores: RunStores,
-  signal: AbortSignal,
 ): Promise<void> {
   const items = Object.entries(call.input).flatMap(([label, value]) =>
     value.data_ddc === undefined ? [] : [exportItem(label, value, value.data_ddc, paths)],
@@ -136,7 +142,7 @@ export async function writeInputs(
     const geopackage = hasGeopackage ? `input/${label}.gpkg` : null
     input[label] = { ...call.input[label], file: `input/${label}.csv`, geopackage, rows, columns }
   }
-  for (const [label, found] of models) {
+  for (const [label, found] of resolved.models) {
     const files = []
     for (const model of found) files.push(await writeModel(label, model, paths, stores, signal))
     input[label] = { ...call.input[label], models: files }

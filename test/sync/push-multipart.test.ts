@@ -179,6 +179,7 @@ t.test('push multipart: a model that differs in one member is another one', asyn
     { model_meta: { ...META, a: false } },
     { model_meta: { ...META, b: [{ d: null, c: 'x' }, 1] } },
     { model_meta: { ...META, b: [1, { d: null }] } },
+    { model_meta: { ...META, b: { 0: 1, 1: { d: null, c: 'x' } } } },
     { model_meta: {} },
   ]) {
     const { push } = await setUp(t, [DONE], () => [{ ...LISTED, ...change }])

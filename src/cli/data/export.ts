@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs'
-import { open, rename, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -7,6 +7,7 @@ import { boxPolygon } from '../../geo/bbox.js'
 import { prepareArea } from '../../geo/prepared-area.js'
 import type { Bbox } from '../../geo/types.js'
 import { candidates } from '../../messages/candidates.js'
+import { syncedRename } from '../../storage/formats/synced-rename.js'
 import type { LoaderTable, TableQuery, TableRow } from '../../storage/tables.js'
 import { checkFolder } from '../file-fault.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from '../io.js'
@@ -160,20 +161,4 @@ function readBox(text: string): Bbox {
   if (numbers.length !== 4 || !(west <= east) || !(south <= north))
     throw usageError(`--bbox: found ${text}, expected west,south,east,north in degrees`)
   return [west, south, east, north]
-}
-
-/** Renames a file so that a power cut leaves either the old file or the new one. */
-async function syncedRename(temp: string, file: string): Promise<void> {
-  await sync(temp)
-  await rename(temp, file)
-  await sync(path.dirname(file))
-}
-
-async function sync(name: string): Promise<void> {
-  const handle = await open(name, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }

@@ -116,7 +116,7 @@ function tryForm({ name, params, paramStructure, 'x-path': path }: OpenRpcMethod
   const status = statusLine()
   const body = (params: unknown) => JSON.stringify({ jsonrpc: '2.0', id: 1, method: name, params })
   const showCurl = () => {
-    curl.textContent = `curl -s ${location.origin}${path} -H "APIKey: $K" -H "Secret: $S" -H 'Content-Type: application/json' -d '${input.value.trim() === '' ? '' : compact(input.value, body)}'`
+    curl.textContent = curlLine(path, input.value.trim() === '' ? '' : compact(input.value, body))
   }
   input.addEventListener('input', showCurl)
   showCurl()
@@ -128,15 +128,9 @@ function tryForm({ name, params, paramStructure, 'x-path': path }: OpenRpcMethod
     } catch (error) {
       return status.bad(t('badJson', { reason: error instanceof Error ? error.message : '' }))
     }
-    const startedAt = performance.now()
     try {
-      const response = await request(path, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: body(params),
-      })
-      const text = await response.text()
-      status.say(`HTTP ${response.status} · ${t('tookMs', { n: Math.round(performance.now() - startedAt) })}`)
+      const { line, text } = await post(path, body(params))
+      status.say(line)
       answer.hidden = false
       answer.textContent = pretty(text)
     } catch (error) {
@@ -152,6 +146,21 @@ function tryForm({ name, params, paramStructure, 'x-path': path }: OpenRpcMethod
     answer,
     curlDetails(curl),
   )
+}
+
+/** Sends a request. @returns its answer, and a line with its status and duration */
+async function post(path: string, body: string): Promise<{ line: string; text: string }> {
+  const startedAt = performance.now()
+  const headers = { 'Content-Type': 'application/json' }
+  const response = await request(path, { method: 'POST', headers, body })
+  const text = await response.text()
+  const n = Math.round(performance.now() - startedAt)
+  return { line: `HTTP ${response.status} · ${t('tookMs', { n })}`, text }
+}
+
+function curlLine(path: string, body: string): string {
+  const headers = `-H "APIKey: $K" -H "Secret: $S" -H 'Content-Type: application/json'`
+  return `curl -s ${location.origin}${path} ${headers} -d '${body}'`
 }
 
 /** The curl line of a request, folded away, with a button that copies it. */

@@ -15,7 +15,7 @@ import { findSharedKeys, type SharedKeys } from './shared-keys.js'
 const PART_RECORDS = 2000
 
 /** Form that imports a file into a table, in parts. */
-export function importForm({ data_name, unique_columns }: TableInfo): HTMLElement {
+export function importForm(table: TableInfo): HTMLElement {
   const file = h('input', {
     type: 'file',
     required: true,
@@ -30,32 +30,14 @@ export function importForm({ data_name, unique_columns }: TableInfo): HTMLElemen
   const time = h('input', { type: 'datetime-local', step: 1 })
   const status = statusLine()
   const bar = h('div')
-  let stop: AbortController | undefined
   const onsubmit = async (event: Event) => {
     event.preventDefault()
     const chosen = file.files?.[0]
     if (chosen === undefined) return
-    stop = new AbortController()
-    const options = { dataName: data_name, ifExists: ifExists.value || 'skip' }
     status.say('')
     try {
       const found = await readChosen(chosen, time.value === '' ? null : new Date(time.value).toISOString())
-      const shared = findSharedKeys(found.features, unique_columns)
-      const allowsShared = ifExists.value === 'skip' || ifExists.value === 'override'
-      if (shared.count > 0 && !allowsShared)
-        return status.bad(`${sharedText(shared, found)} ${t('importSharedAdvice')}`)
-      const count = found.features.length
-      const progress = h('progress', { max: count, value: 0, 'aria-label': t('importStart') })
-      const label = h('p', { class: 'small' })
-      const cancel = button(t('cancel'), () => stop?.abort(), 'small')
-      fill(bar, progress, label, cancel)
-      const { isDone, text } = await send(found, options, stop.signal, (done) => {
-        progress.value = done
-        label.textContent = t('importProgress', { n: formatNumber(done), m: formatNumber(count) })
-      })
-      if (!isDone) status.bad(text)
-      else if (shared.count === 0) status.good(text)
-      else status.say(`${text} ${sharedText(shared, found)}`, 'warn')
+      await importFeatures(table, found, ifExists.value, { bar, status })
     } catch (error) {
       status.bad(error instanceof Error && !('faultName' in error) ? error.message : error)
     }
@@ -76,6 +58,43 @@ export function importForm({ data_name, unique_columns }: TableInfo): HTMLElemen
     status.element,
     h('div', {}, h('button', { class: 'button main' }, t('importStart'))),
   )
+}
+
+/** Places of the form that show how the import goes. */
+interface Shown {
+  readonly bar: HTMLElement
+  readonly status: ReturnType<typeof statusLine>
+}
+
+/**
+ * Sends the records of a file, with a progress bar and a button that stops the import.
+ *
+ * @param choice what happens to records that exist; empty: they are skipped, and the file must not repeat a key
+ */
+async function importFeatures(
+  { data_name, unique_columns }: TableInfo,
+  found: FileFeatures,
+  choice: string,
+  { bar, status }: Shown,
+): Promise<void> {
+  const shared = findSharedKeys(found.features, unique_columns)
+  const allowsShared = choice === 'skip' || choice === 'override'
+  if (shared.count > 0 && !allowsShared)
+    return status.bad(`${sharedText(shared, found)} ${t('importSharedAdvice')}`)
+  const count = found.features.length
+  const stop = new AbortController()
+  const progress = h('progress', { max: count, value: 0, 'aria-label': t('importStart') })
+  const label = h('p', { class: 'small' })
+  const cancel = button(t('cancel'), () => stop.abort(), 'small')
+  fill(bar, progress, label, cancel)
+  const options = { dataName: data_name, ifExists: choice || 'skip' }
+  const { isDone, text } = await send(found, options, stop.signal, (done) => {
+    progress.value = done
+    label.textContent = t('importProgress', { n: formatNumber(done), m: formatNumber(count) })
+  })
+  if (!isDone) status.bad(text)
+  else if (shared.count === 0) status.good(text)
+  else status.say(`${text} ${sharedText(shared, found)}`, 'warn')
 }
 
 /** Reads the records of a file. @param timeIso time of records without one; null to leave them without */

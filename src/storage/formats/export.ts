@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs'
-import { open, rename, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -11,6 +11,7 @@ import type { RowState, StatePaths, StateQuery, StateRow } from '../states.js'
 import { canonicalHead, canonicalLine } from './canonical.js'
 import { decryptValue } from './decrypt-value.js'
 import type { ExportedState, ExportRow } from './exported-state.js'
+import { syncedRename } from './synced-rename.js'
 import { csvText } from './write-csv.js'
 import { geojsonText } from './write-geojson.js'
 import { writeGeopackage } from './write-geopackage.js'
@@ -57,9 +58,7 @@ export async function exportState(
   try {
     await rm(temp, { force: true })
     const rowCount = await writeState(state, format, temp, options)
-    await sync(temp)
-    await rename(temp, file)
-    await sync(path.dirname(file))
+    await syncedRename(temp, file)
     return rowCount
   } finally {
     await rm(temp, { force: true })
@@ -141,15 +140,6 @@ async function openExport(
 
 function toRow([rowId, ...values]: StateRow): { rowId: number; values: Stored[] } {
   return { rowId: Number(rowId), values }
-}
-
-async function sync(name: string): Promise<void> {
-  const handle = await open(name, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }
 
 /** Decrypts a value. @throws AppError for one of another key: an exported file must not lack it silently */

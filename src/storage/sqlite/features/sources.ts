@@ -153,25 +153,8 @@ function sourceOfState(
     shown.some((column) => column.name === name && column.udtName === 'timestamptz'),
   )
   const columns = (place === undefined ? shown : [...shown, place]).map(({ name }) => name)
-  const reading = (signal: AbortSignal | undefined): StateReading => ({
-    db,
-    env: envOf(options),
-    pageRows: options.pageRows,
-    pause: createPause(signal, SLICE_MS, options.nextTurn),
-    paths: PATHS,
-    check,
-    largeReads: options.largeReads,
-    signal,
-  })
-  const toStateQuery = ({ area, span, ...rest }: FeatureQuery): StateQuery => ({
-    ...rest,
-    columns,
-    within:
-      area === undefined || place === undefined
-        ? undefined
-        : { column: place.name, area: areaFor(area, place, AREA_PATH), isNullIn: true },
-    span: span === undefined || !hasPeriod ? undefined : { start: START, end: END, ...span },
-  })
+  const reading = (signal?: AbortSignal) => ({ ...readingOf(options, signal), db, check })
+  const toQuery = (query: FeatureQuery) => toStateQuery(query, { columns, place, hasPeriod })
   return {
     columns: shown.map(({ name, udtName, isNullable, isEncrypted, type }) => ({
       name,
@@ -183,8 +166,45 @@ function sourceOfState(
     hasPeriod,
     extent: async () =>
       extentOfState(db, state, place === undefined ? undefined : state.columns.indexOf(place)),
-    pages: (query, signal) => printPages(reading(signal), state, toStateQuery(query), place, options),
-    count: (query, signal) => countState(reading(signal), state, toStateQuery(query)),
+    pages: (query, signal) => printPages(reading(signal), state, toQuery(query), place, options),
+    count: (query, signal) => countState(reading(signal), state, toQuery(query)),
+  }
+}
+
+/** Returns the options of a reading that do not depend on what is read. */
+function readingOf(
+  options: FeatureSourcesOptions,
+  signal: AbortSignal | undefined,
+): Omit<StateReading, 'db' | 'check'> {
+  return {
+    env: envOf(options),
+    pageRows: options.pageRows,
+    pause: createPause(signal, SLICE_MS, options.nextTurn),
+    paths: PATHS,
+    largeReads: options.largeReads,
+    signal,
+  }
+}
+
+/** Columns of a source, the one that is its geometry, and whether its rows have a period. */
+interface SourceColumns {
+  readonly columns: readonly string[]
+  readonly place: StateColumn | undefined
+  readonly hasPeriod: boolean
+}
+
+function toStateQuery(
+  { area, span, ...rest }: FeatureQuery,
+  { columns, place, hasPeriod }: SourceColumns,
+): StateQuery {
+  return {
+    ...rest,
+    columns,
+    within:
+      area === undefined || place === undefined
+        ? undefined
+        : { column: place.name, area: areaFor(area, place, AREA_PATH), isNullIn: true },
+    span: span === undefined || !hasPeriod ? undefined : { start: START, end: END, ...span },
   }
 }
 
