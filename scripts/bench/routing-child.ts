@@ -3,6 +3,7 @@ import { copyFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { loadGraphFile } from '../../src/files/graph-file-loader.js'
 import { buildMap } from '../../src/mapbuild/build-map.js'
+import type { TurnCosts } from '../../src/mapbuild/graph/turn-prices.js'
 import { writeGraphFile } from '../../src/mapbuild/graph/write-graph.js'
 import { createProfile } from '../../src/routing/search/profile.js'
 import { memoryOfNgraph, memoryOfOurs } from './routing-memory.js'
@@ -38,7 +39,10 @@ function emit(figures: unknown): void {
 /** What `map build` does, without its words. */
 async function buildIt(): Promise<void> {
   const startedAt = performance.now()
-  const parts = await buildMap({ input: argument, profile: 'car', country: null, name, builtBy: 'bench' })
+  // as the option --turn-costs of `map build` has it
+  const turnCosts = process.env.BENCH_TURN_COSTS as TurnCosts | 'none' | undefined
+  const options = { input: argument, profile: 'car', country: null, turnCosts } as const
+  const parts = await buildMap({ ...options, name, builtBy: 'bench' })
   const bytes = writeGraphFile(mapPath(dataDir, name), parts)
   const { nodeCount, arcCount } = parts
   const wallS = (performance.now() - startedAt) / 1000

@@ -1,5 +1,7 @@
 // Routes on real roads: every row of the target table, beside layer 1 and ngraph.path in the same run, each
-// cost compared. Options: --mosaic (20 joined Portos too), --mosaic-only, --pairs=N, --oracle=N, --ngraph=N, --rounds=N.
+// cost compared. Options: --mosaic (20 joined Portos, too), --mosaic-only, --pairs=N, --oracle=N, --ngraph=N,
+// --rounds=N. BENCH_TURN_COSTS is the option --turn-costs of `map build`; BENCH_CPU=1 tells CPU times, for a machine
+// that others use meanwhile.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, statSync } from 'node:fs'
