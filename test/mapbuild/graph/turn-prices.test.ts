@@ -49,6 +49,15 @@ t.test(
     const roads = ['XW', 'XE', 'XN', 'XS'].map((way) => [way, { highway: 'primary' }] as const)
     const graph = await graphOfOsm(sketch([' N ', 'WXE', ' S '], roads), { turnCosts: 'main' })
     t.same(turn(graph, 'WXW'), Number.NaN)
+    const small = { highway: 'residential' }
+    const stub = (lengthM: number) => {
+      const data = sketch(['  N  ', 'WXE  ', ' S   ', 'Q R  '], [...roads.slice(0, 2), ['XS', small], ['SQ', small], ['SR', small]]) // biome-ignore format: pairs
+      const [x, s] = ['X', 'S'].map((letter) => data.nodes?.find(({ id }) => id === letter.charCodeAt(0)))
+      Object.assign(s ?? {}, { lng: x?.lng, lat: (x?.lat ?? 0) - lengthM * 9e-6 })
+      return graphOfOsm(data, { turnCosts: 'main' })
+    }
+    t.same(turn(await stub(20), 'XSX'), Number.NaN, 'there and back in 5 s, less than a turn costs')
+    t.equal(turn(await stub(60), 'XSX'), 0, 'in 14 s: left to the search for the route')
     t.equal(turn(graph, 'XWX'), 27_500, 'a dead end')
   },
 )
