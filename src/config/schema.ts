@@ -170,7 +170,11 @@ const Limits = z.strictObject({
   initRecords: count(10_000, 'most records of one init_record'),
   meshCells: count(1_000_000, 'most mesh cells in one risk map answer', 100_000_000),
   modelBytes: bytes(4 * 1024 * 1024 * 1024, 'largest model file'),
-  modelParts: count(6, 'most parts of a model upload that are read; a valid one has two', 100),
+  modelParts: count(
+    6,
+    'most parts of a model upload that are read; a valid one has two, or three with a signature',
+    100,
+  ),
   modelDataBytes: bytes(1024 * 1024, 'largest data part of a model upload'),
   diskReserveBytes: bytes(64 * 1024 * 1024, 'free space below which writes are refused'),
 })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import type { ModelStores } from '../../src/storage/model-stores.js'
-import type { ModelRows, NewModel } from '../../src/storage/models.js'
+import type { ModelRows, NewModel, NewSignature } from '../../src/storage/models.js'
 import type { TransferRows } from '../../src/storage/transfers.js'
 import type { UploadRows } from '../../src/storage/uploads.js'
 import type { UpstreamRows } from '../../src/storage/upstreams.js'
@@ -32,6 +32,34 @@ export async function testModelStorage(t: Test, open: (t: Test) => Promise<Model
     t.equal(store?.name, 'rain', 'the long form names it too')
     t.equal(await modelStores.create('rain'), undefined, 'a taken name')
   })
+
+  await t.test(
+    'models: a signature is kept beside its model, judged later and removed with it',
+    async (t) => {
+      const { models } = await open(t)
+      const hint = 'cd'.repeat(32)
+      const put = async (signature: NewSignature | null) =>
+        (await models.add(model({ signature }), { autoCreate: true, push: false }))?.model
+      const plain = await put(null)
+      const signed = await put({ bundle: '{"a":1}', keyHint: hint, verdict: null })
+      const judged = await put({ bundle: '{}', keyHint: null, verdict: 'invalid' })
+      t.same([plain?.signature, judged?.signature], [null, { keyHint: null, verdict: 'invalid' }])
+      t.same(signed?.signature, { keyHint: hint, verdict: null })
+      const id = signed?.modelId ?? ''
+      t.same(
+        [await models.signatureOf(id), await models.signatureOf(plain?.modelId ?? '')],
+        ['{"a":1}', undefined],
+      )
+      const seq = signed?.seq ?? 0
+      t.same(await models.openSignatures(0, 10), [{ seq, sha256: SHA, bundle: '{"a":1}' }])
+      t.same(await models.openSignatures(seq, 10), [])
+      await models.judgeSignatures([{ seq, keyHint: hint, verdict: 'valid' }])
+      t.same(await models.openSignatures(0, 10), [])
+      t.match(await models.find(id), { signature: { keyHint: hint, verdict: 'valid' } })
+      await models.remove(id)
+      t.equal(await models.signatureOf(id), undefined)
+    },
+  )
 
   await t.test('models: several are added together, or none of them', async (t) => {
     const { models, modelStores } = await open(t)

@@ -40,31 +40,41 @@ interface Application {
 export async function* applyDelta(
   base: DigestedSource,
   delta: AsyncIterable<Uint8Array>,
-  { maxBytes, onBlock = () => undefined }: ApplyOptions,
+  options: ApplyOptions,
 ): AsyncGenerator<Uint8Array> {
   const sum = createHash('sha256')
   const reader = readInOrder(delta, (bytes) => sum.update(bytes))
-  const head = decodeHead(await reader.take(HEAD_BYTES))
-  checkHead(head, base, maxBytes)
-  const hash = createHash('sha256')
-  let last: Uint8Array | undefined
-  for await (const bytes of blocksOf({ reader, base: base.source, onBlock, left: head.result.sizeBytes })) {
-    hash.update(bytes)
+  try {
+    const head = decodeHead(await reader.take(HEAD_BYTES))
+    checkHead(head, base, options.maxBytes)
+    const hash = createHash('sha256')
+    let last: Uint8Array | undefined
+    for await (const bytes of blocksOf(reader, base.source, head, options)) {
+      hash.update(bytes)
+      if (last !== undefined) yield last
+      last = bytes
+    }
+    const expectedSum = sum.copy().digest()
+    if (!expectedSum.equals(await reader.take(TAIL_BYTES)))
+      throw badDelta('found a wrong checksum at its end')
+    if (!(await reader.isAtEnd())) throw badDelta('found bytes after its end')
+    const found = hash.digest('hex')
+    if (found !== head.result.sha256)
+      throw badDelta(`found a result of the SHA-256 ${found}, expected ${head.result.sha256}`)
     if (last !== undefined) yield last
-    last = bytes
+  } finally {
+    await reader.close()
   }
-  const expectedSum = sum.copy().digest()
-  if (!expectedSum.equals(await reader.take(TAIL_BYTES))) throw badDelta('found a wrong checksum at its end')
-  if (!(await reader.isAtEnd())) throw badDelta('found bytes after its end')
-  const found = hash.digest('hex')
-  if (found !== head.result.sha256)
-    throw badDelta(`found a result of the SHA-256 ${found}, expected ${head.result.sha256}`)
-  if (last !== undefined) yield last
 }
 
 /** Reads the head of a delta. @throws AppError BAD_DELTA */
 export async function readDeltaHead(delta: AsyncIterable<Uint8Array>): Promise<DeltaHead> {
-  return decodeHead(await readInOrder(delta, () => undefined).take(HEAD_BYTES))
+  const reader = readInOrder(delta, () => undefined)
+  try {
+    return decodeHead(await reader.take(HEAD_BYTES))
+  } finally {
+    await reader.close()
+  }
 }
 
 function checkHead({ base: wanted, result }: DeltaHead, base: DigestedSource, maxBytes: number): void {
@@ -76,8 +86,13 @@ function checkHead({ base: wanted, result }: DeltaHead, base: DigestedSource, ma
     throw badDelta(`found a result of ${result.sizeBytes} bytes, expected at most ${maxBytes}`)
 }
 
-async function* blocksOf(at: Application): AsyncGenerator<Uint8Array> {
-  const { reader } = at
+async function* blocksOf(
+  reader: SequentialReader,
+  base: ByteSource,
+  { result }: DeltaHead,
+  { onBlock = () => undefined }: ApplyOptions,
+): AsyncGenerator<Uint8Array> {
+  const at: Application = { reader, base, onBlock, left: result.sizeBytes }
   for (;;) {
     at.onBlock()
     const code = await byteOf(reader)

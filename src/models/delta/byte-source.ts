@@ -41,6 +41,8 @@ export interface SequentialReader {
   take(length: number): Promise<Uint8Array>
   /** Returns true when no byte is left. */
   isAtEnd(): Promise<boolean>
+  /** Ends the source, which may hold a file open. */
+  close(): Promise<void>
 }
 
 /** Makes a reader. @param onRead called with every byte once, before it is returned */
@@ -72,5 +74,8 @@ export function readInOrder(
       return taken
     },
     isAtEnd: async () => !(await refill()),
+    async close() {
+      await chunks.return?.()
+    },
   }
 }

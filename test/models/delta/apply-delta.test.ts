@@ -176,3 +176,25 @@ t.test('apply: stops where the caller wants, reads pieces of any size', async (t
     result: { sizeBytes: NEXT.length },
   })
 })
+
+t.test('apply: the source of the delta is closed, whatever happens', async (t) => {
+  const delta = await deltaOf(BASE, NEXT)
+  let closed = 0
+  const source = async function* (bytes: Uint8Array) {
+    try {
+      yield bytes
+      yield new Uint8Array(0)
+    } finally {
+      closed++
+    }
+  }
+  await readDeltaHead(source(delta))
+  await Array.fromAsync(applyDelta(digested(BASE), source(delta), { maxBytes: 1e6 }))
+  await rejectsWith(
+    t,
+    Array.fromAsync(applyDelta(digested(NEXT), source(delta), { maxBytes: 1e6 })),
+    'BAD_DELTA',
+  )
+  for await (const _ of applyDelta(digested(BASE), source(delta), { maxBytes: 1e6 })) break
+  t.equal(closed, 4)
+})
