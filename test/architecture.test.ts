@@ -29,7 +29,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // from an extract to a graph, one folder a step: each uses the ones before it
   'mapbuild/arrays': [],
   'mapbuild/extract': ['mapbuild/arrays'], // bytes of a file → OSM objects
-  'mapbuild/profile': ['mapbuild/extract', 'routing/graph'], // tags → speed and access
+  'mapbuild/profile': ['mapbuild/extract', 'routing/graph', 'routing/conditions'], // tags → speed and access
   'mapbuild/roads': ['mapbuild/profile', 'mapbuild/extract', 'mapbuild/arrays'], // OSM objects → roads as arrays
   'mapbuild/network': ['mapbuild/roads', 'mapbuild/profile', 'mapbuild/arrays', 'routing/graph', 'geo'], // → segments
   'mapbuild/graph': ['mapbuild/network', 'mapbuild/profile', 'mapbuild/arrays', 'routing/graph'], // → nodes, arcs and the file

@@ -5,12 +5,13 @@ import { coordinatesOf, rankSteps } from '../routing/cch/order.js'
 import type { Coordinates } from '../routing/cch/separator.js'
 import { type GraphMeta, LINK_FLAG } from '../routing/graph/graph.js'
 import { openExtract } from './extract/blobs.js'
-import { type Adjacency, buildAdjacency, linkHead } from './graph/adjacency.js'
+import { type Adjacency, buildAdjacency, linkHead, widestAdjacency } from './graph/adjacency.js'
 import { buildAutomaton } from './graph/automaton.js'
 import { flagMainNetwork } from './graph/components.js'
 import { flagEnclosedRoads } from './graph/enclosed-roads.js'
 import { type Expansion, expandNodes } from './graph/expand.js'
 import { indexJunctions } from './graph/junction-index.js'
+import { packDecisions } from './graph/pack-conditions.js'
 import { findTurnsNearPrices } from './graph/priced-u-turns.js'
 import { findPrivateThroughRoads } from './graph/private-roads.js'
 import { packPrices, priceTurns, type TurnCosts, type TurnPricing } from './graph/turn-prices.js'
@@ -19,6 +20,7 @@ import { findTurnsNearRules, uTurnRules } from './graph/u-turns.js'
 import { banUsefulUTurns } from './graph/useful-u-turns.js'
 import type { GraphParts } from './graph/write-graph.js'
 import { makeNetwork, type RoadNetwork } from './network/network.js'
+import { timeZoneOf } from './network/time-zone.js'
 import type { Profile, ProfileName } from './profile/profile.js'
 import { findProfile } from './profile/profiles.js'
 import { createTally, type OnLeftOut, type Tally } from './roads/left-out.js'
@@ -78,15 +80,17 @@ export async function buildMap(options: BuildOptions): Promise<GraphParts> {
   const { network, meta } = await readNetwork(options, tally, stages)
   const { segments, rules, junctionCount } = network
   const adjacency = buildAdjacency(segments, junctionCount)
+  const widest = widestAdjacency(segments, adjacency)
   const headOf = (link: number) => linkHead(segments, link)
   flagEnclosedRoads(segments, adjacency)
-  const mayTurn = findTurns(network, adjacency)
-  const pricing = pricingOf(options, network, adjacency)
-  const allRules = [...rules, ...uTurnRules(findBans(network, adjacency, mayTurn, pricing))]
-  const automaton = buildAutomaton(
-    allRules,
-    pricing === undefined ? [] : adjacency.links.filter(pricing.isTold),
-  )
+  const mayTurn = findTurns(network, adjacency, widest)
+  const pricing = pricingOf(options, network, widest)
+  const allRules = [
+    ...rules,
+    ...network.barrierRules,
+    ...uTurnRules(findBans(network, adjacency, mayTurn, pricing)),
+  ]
+  const automaton = buildAutomaton(allRules, pricing === undefined ? [] : widest.links.filter(pricing.isTold))
   const restricted = new Set(allRules.flatMap(({ links }) => links.slice(0, -1).map(headOf)))
   const isPrivate = findPrivateThroughRoads(
     segments,
@@ -94,14 +98,15 @@ export async function buildMap(options: BuildOptions): Promise<GraphParts> {
     (junction, hasLoop) => restricted.has(junction) || (hasLoop && pricing?.isToldAt(junction) === true),
   )
   await stages.next()
-  const { arcMs, ...expansion } = expandNodes(segments, adjacency, automaton, isPrivate, pricing)
+  const found = expandNodes(segments, widest, automaton, isPrivate, pricing)
   await stages.next()
-  const main = flagMainNetwork(expansion, segments.linkFlags)
+  const main = flagMainNetwork(found, segments)
   tallyCutOff(network, tally)
   await stages.next()
   const { junctionLngE7, junctionLatE7 } = network
+  const { arcMs, arcBans: _, startArcs: __, ...expansion } = found
   const sites = coordinatesOf({ ...expansion, junctionLngE7, junctionLatE7 }, meta.bbox)
-  const nodeRank = await runOrder(expansion, sites, stages)
+  const nodeRank = await runOrder(found, sites, stages)
   return {
     junctionCount,
     segmentCount: segments.count,
@@ -120,18 +125,34 @@ export async function buildMap(options: BuildOptions): Promise<GraphParts> {
     linkFlags: segments.linkFlags,
     limits: segments.limits,
     ...(arcMs && packPrices(arcMs)),
+    ...packDecisions(segments, found),
     strings: network.strings,
     segmentIndex: segments.index,
     junctionIndex: indexJunctions(junctionLngE7, junctionLatE7),
     nodeRank,
-    meta: { ...meta, counts: { ...meta.counts, mainNodes: main.nodes, mainArcs: main.arcs } },
+    meta: {
+      ...meta,
+      timeZone: timeZoneOf(junctionLngE7, junctionLatE7),
+      counts: { ...meta.counts, mainNodes: main.nodes, mainArcs: main.arcs },
+    },
   }
 }
 
-/** Finds where traffic may turn round, and flags the links that may and may not be left so. */
-function findTurns({ segments, rules }: RoadNetwork, adjacency: Adjacency): Uint8Array {
-  const mayTurn = findTurningPlaces(segments, adjacency, buildAutomaton(rules))
-  flagTurns(segments, adjacency, mayTurn)
+/**
+ * Finds where traffic may turn round, and flags the links that may and may not be left so: links that only
+ * conditions open as if all were open, the others as while no condition holds.
+ */
+function findTurns(
+  { segments, rules, barrierRules }: RoadNetwork,
+  adjacency: Adjacency,
+  widest: Adjacency,
+): Uint8Array {
+  const automaton = buildAutomaton([...rules, ...barrierRules])
+  const mayTurn = findTurningPlaces(segments, adjacency, automaton)
+  flagTurns(segments, adjacency, mayTurn, adjacency.isOpen)
+  if (widest === adjacency) return mayTurn
+  const isOpened = (link: number) => widest.isOpen(link) && !adjacency.isOpen(link)
+  flagTurns(segments, widest, findTurningPlaces(segments, widest, automaton), isOpened)
   return mayTurn
 }
 
@@ -167,7 +188,10 @@ function profileOf({ profile, turnCosts = 'none' }: BuildOptions): Profile {
 
 /** Counts the segments outside the main network, and lists their ways, each once for a run of its pieces. */
 function tallyCutOff({ segments, pieceWayId }: RoadNetwork, tally: Tally): void {
+  const isOpen = (segment: number) =>
+    segments.linkSpeed[segment * 2]! > 0 || segments.linkSpeed[segment * 2 + 1]! > 0
   const isCutOff = (segment: number) =>
+    isOpen(segment) &&
     ((segments.linkFlags[segment * 2]! | segments.linkFlags[segment * 2 + 1]!) & LINK_FLAG.MAIN) === 0
   for (let segment = 0; segment < segments.count; segment++) {
     if (isCutOff(segment)) tally.count('segmentsCutOff')

@@ -343,10 +343,7 @@ t.test('buildMap: meta data, names and notes', async (t) => {
   })
   t.match(graph.meta.builtFrom.sha256, /^[0-9a-f]{64}$/)
   t.equal(nameOf(graph, 0), '桜通り')
-  t.same(readNotes(graph, 0), [
-    'conditional speed limit: 30 at 22:00-06:00 (not applied)',
-    'height limit 3 m',
-  ])
+  t.same(readNotes(graph, 0), ['conditional speed limit: 30 at 22:00-06:00', 'height limit 3 m'])
   t.same(linksOf(graph), ['A>B 60', 'B>A 60'])
 })
 

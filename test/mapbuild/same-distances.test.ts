@@ -4,7 +4,7 @@ import t from 'tap'
 import { createRandom } from '../../src/demo/town-builder.js'
 import { distanceM } from '../../src/geo/geodesic.js'
 import { openExtract } from '../../src/mapbuild/extract/blobs.js'
-import { buildAdjacency } from '../../src/mapbuild/graph/adjacency.js'
+import { buildAdjacency, widestAdjacency } from '../../src/mapbuild/graph/adjacency.js'
 import { buildAutomaton } from '../../src/mapbuild/graph/automaton.js'
 import { expandNodes } from '../../src/mapbuild/graph/expand.js'
 import { makeNetwork } from '../../src/mapbuild/network/network.js'
@@ -77,7 +77,7 @@ for (const [name, profile] of [
       const network = await makeNetwork(roads, undefined, async () => undefined)
       if (network === undefined) throw new Error('no network')
       const { segments, junctionCount, junctionOsmId } = network
-      const adjacency = buildAdjacency(segments, junctionCount)
+      const adjacency = widestAdjacency(segments, buildAdjacency(segments, junctionCount))
       const open = new Uint8Array(segments.count * 2)
       const { firstOut, head, arcLink, nodeJunction, nodeCount } = expandNodes(
         segments,
@@ -90,6 +90,7 @@ for (const [name, profile] of [
         const arcs: Edge[] = []
         for (let arc = firstOut[node] ?? 0; arc < (firstOut[node + 1] ?? 0); arc++) {
           const link = arcLink[arc] ?? 0
+          if (segments.linkSpeed[link] === 0) continue // open under conditions only
           const ms = ((segments.lengthMm[link >>> 1] ?? 0) * 36) / (segments.linkSpeed[link] ?? 1)
           arcs.push({ to: head[arc] ?? 0, ms })
         }

@@ -165,6 +165,7 @@ export function driveBetween(graph: Graph, first: number, last: number): string 
     const node = head[before] ?? 0
     for (let arc = firstOut[node] ?? 0; arc < (firstOut[node + 1] ?? 0); arc++) {
       const link = arcLink[arc] ?? 0
+      if (graph.closedArcs?.has(arc) === true) continue
       if (isBannedUTurn(graph, arcLink[before] ?? 0, link)) continue
       const next = letters + endsOf(graph, link)[1]
       if (link === last) open.push({ last: -1, mm, letters: next })

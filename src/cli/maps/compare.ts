@@ -14,6 +14,7 @@ const WORDS: Record<DifferenceKind, string> = {
   speed: 'roads with another speed',
   access: 'roads that are private or a ferry in one map only',
   name: 'roads with another name',
+  conditions: 'roads with other conditions',
   notes: 'roads with other notes',
 }
 
@@ -28,12 +29,13 @@ export function compareBuilds(here: Graph, there: Graph): ComparedMaps {
 }
 
 function propertiesOf({ meta, junctionCount, segmentCount, nodeCount, arcCount }: Graph) {
-  const { profile, country, turnCosts, builtFrom, builtBy, counts } = meta
+  const { profile, country, turnCosts, timeZone, builtFrom, builtBy, counts } = meta
   const properties: Record<string, unknown> = {
     ...{
       profile,
       country,
       turnCosts: turnCosts ?? 'none',
+      timeZone: timeZone ?? null,
       extract: builtFrom.file,
       sha256: builtFrom.sha256,
     },

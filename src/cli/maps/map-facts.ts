@@ -1,3 +1,4 @@
+import { CONDITIONAL_ARC, CONDITIONAL_LINK, conditionsOf } from '../../routing/graph/conditions.js'
 import type { Graph } from '../../routing/graph/graph.js'
 
 /** Returns the sizes of a map, by the names that the CLI prints. */
@@ -8,6 +9,15 @@ export function countsOf(graph: Omit<Graph, 'buffer'>) {
     nodes: graph.nodeCount,
     arcs: graph.arcCount,
   }
+}
+
+/** Describes what conditions change on a map. */
+export function conditionsLine(graph: Graph): string {
+  const found = conditionsOf(graph)
+  if (found === undefined) return 'none: built without them'
+  const roads = (graph.conditionalLinks?.length ?? 0) / CONDITIONAL_LINK
+  const turns = (graph.conditionalArcs?.length ?? 0) / CONDITIONAL_ARC
+  return `${group(found.conditions.length)} on ${group(roads)} links and ${group(turns)} arcs`
 }
 
 /** Formats a count with thousands separators: 1234567 → 1,234,567. */

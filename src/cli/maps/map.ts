@@ -12,7 +12,7 @@ import { readSettings } from '../settings.js'
 import { type ComparedMaps, compareBuilds, comparisonLines } from './compare.js'
 import { leftOutLines } from './left-out-report.js'
 import { type BuildFlags, runMapBuild } from './map-build.js'
-import { countsOf, group, megabytes } from './map-facts.js'
+import { conditionsLine, countsOf, group, megabytes } from './map-facts.js'
 
 /**
  * Adds the commands for road maps. They need no gateway and stop none; a running one reads new maps at
@@ -78,6 +78,8 @@ function printInfo(file: string, { json }: GlobalOptions, io: CliIo): void {
     ['name', meta.name],
     ['profile', `${meta.profile}${meta.country === null ? '' : `, speeds of ${meta.country}`}`],
     ['turn costs', meta.turnCosts ?? 'none'],
+    ['time zone', meta.timeZone ?? 'none'],
+    ['conditions', conditionsLine(graph)],
     ['size', `${megabytes(graph.buffer.byteLength)} MB`],
     [
       'network',

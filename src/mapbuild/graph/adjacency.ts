@@ -1,4 +1,4 @@
-import type { Segments } from '../network/segments.js'
+import { mayOpen, type Segments } from '../network/segments.js'
 
 /** Links that leave each junction. */
 export interface Adjacency {
@@ -24,22 +24,29 @@ export function linkTail(segments: Segments, link: number): number {
   return linkHead(segments, link ^ 1)
 }
 
-/** Builds the adjacency by counting sort, linear in the links. */
-export function buildAdjacency(segments: Segments, junctionCount: number): Adjacency {
-  const { linkSpeed } = segments
+/**
+ * Builds the adjacency by counting sort, linear in the links.
+ *
+ * @param isOpen link → true where it counts as open; by default while no condition holds
+ */
+export function buildAdjacency(
+  segments: Segments,
+  junctionCount: number,
+  isOpen = (link: number) => segments.linkSpeed[link]! > 0,
+): Adjacency {
   const linkCount = segments.count * 2
   const degree = new Uint32Array(junctionCount)
   const first = new Uint32Array(junctionCount + 1)
   for (let link = 0; link < linkCount; link++) {
     const tail = linkTail(segments, link)
     degree[tail]!++
-    if (linkSpeed[link]! > 0) first[tail + 1]!++
+    if (isOpen(link)) first[tail + 1]!++
   }
   for (let junction = 0; junction < junctionCount; junction++) first[junction + 1]! += first[junction]!
   const links = new Uint32Array(first[junctionCount]!)
   const at = first.slice()
   for (let link = 0; link < linkCount; link++) {
-    if (linkSpeed[link]! > 0) links[at[linkTail(segments, link)]!++] = link
+    if (isOpen(link)) links[at[linkTail(segments, link)]!++] = link
   }
   return {
     junctionCount,
@@ -47,6 +54,15 @@ export function buildAdjacency(segments: Segments, junctionCount: number): Adjac
     links,
     linksOut: (junction) => links.subarray(first[junction]!, first[junction + 1]!),
     degree: (junction) => degree[junction]!,
-    isOpen: (link) => linkSpeed[link]! > 0,
+    isOpen,
   }
+}
+
+/** Builds the adjacency of the links that are open at any time; the given one where conditions open none. */
+export function widestAdjacency(segments: Segments, usual: Adjacency): Adjacency {
+  const isWider = [...segments.linkDecisions.keys()].some(
+    (link) => !usual.isOpen(link) && mayOpen(segments, link),
+  )
+  if (!isWider) return usual
+  return buildAdjacency(segments, usual.junctionCount, (link) => mayOpen(segments, link))
 }

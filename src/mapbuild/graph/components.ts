@@ -1,4 +1,5 @@
-import { LINK_FLAG } from '../../routing/graph/graph.js'
+import { LINK_FLAG, NO_ARC } from '../../routing/graph/graph.js'
+import { usualOutcome } from '../profile/decision.js'
 import type { Expansion } from './expand.js'
 
 /** A directed graph: node → its arcs, and arc → node it leads to. */
@@ -15,33 +16,63 @@ interface MainNetwork {
 /**
  * Sets `LINK_FLAG.MAIN` on links from which the main network can be reached and which can be reached from it,
  * so that a point snapped to one of them has routes. The main network is the largest strongly connected
- * component.
+ * component while no condition holds.
  *
  * Cost: linear in nodes and arcs.
  */
-export function flagMainNetwork(expansion: Expansion, linkFlags: Uint8Array): MainNetwork {
-  const { nodeCount, arcCount, firstOut, head, linkStartArc, linkFirstArc, linkArcs } = expansion
-  const { component, largest } = findComponents(expansion)
-  const tail = arcTails(expansion)
+export function flagMainNetwork(expansion: Expansion, { linkSpeed, linkFlags }: Links): MainNetwork {
+  const { nodeCount, head, linkStartArc, linkFirstArc, linkArcs } = expansion
+  const isOpen = openArcs(expansion, linkSpeed)
+  const open = withArcs(expansion, isOpen)
+  const { component, largest } = findComponents(open)
   const reached = Uint8Array.from(component, (of) => (of === largest ? 1 : 0))
   const reaches = reached.slice()
-  spread(reached, firstOut, head, nodeCount)
-  const backwards = reverse(head, tail, nodeCount, arcCount)
+  spread(reached, open.firstOut, open.head, nodeCount)
+  const backwards = reverse(open.head, arcTails(open), nodeCount, open.head.length)
   spread(reaches, backwards.first, backwards.tails, nodeCount)
+  const tail = arcTails(expansion)
   for (let link = 0; link < linkFlags.length; link++) {
     const start = linkStartArc[link]!
-    if (start >= arcCount || reaches[head[start]!] === 0) continue
+    if (start === NO_ARC || reaches[head[start]!] === 0) continue
     for (let at = linkFirstArc[link]!; at < linkFirstArc[link + 1]!; at++) {
-      if (reached[tail[linkArcs[at]!]!] === 0) continue
+      const arc = linkArcs[at]!
+      if (isOpen[arc] === 0 || reached[tail[arc]!] === 0) continue
       linkFlags[link]! |= LINK_FLAG.MAIN
       break
     }
   }
-  return countMain(expansion, component, largest)
+  return countMain(open, component, largest)
+}
+
+/** Speeds and flags of links. */
+interface Links {
+  readonly linkSpeed: Uint16Array
+  readonly linkFlags: Uint8Array
+}
+
+/** Arc → 1 where it is open while no condition holds. */
+function openArcs({ arcLink, arcBans }: Expansion, linkSpeed: Uint16Array): Uint8Array {
+  const isOpen = Uint8Array.from(arcLink, (link) => (linkSpeed[link]! > 0 ? 1 : 0))
+  for (const [arc, ban] of arcBans) if (usualOutcome(ban) !== 0) isOpen[arc] = 0
+  return isOpen
+}
+
+/** Returns a graph with some of its arcs. */
+function withArcs({ nodeCount, firstOut, head }: Directed, isKept: Uint8Array): Directed {
+  if (!isKept.includes(0)) return { nodeCount, firstOut, head }
+  const first = new Uint32Array(nodeCount + 1)
+  const kept = new Uint32Array(isKept.reduce((sum, one) => sum + one, 0))
+  let count = 0
+  for (let node = 0; node < nodeCount; node++) {
+    for (let arc = firstOut[node]!; arc < firstOut[node + 1]!; arc++)
+      if (isKept[arc] === 1) kept[count++] = head[arc]!
+    first[node + 1] = count
+  }
+  return { nodeCount, firstOut: first, head: kept }
 }
 
 /** Counts the nodes of the main network and the arcs between them. */
-function countMain({ firstOut, head }: Expansion, component: Uint32Array, largest: number): MainNetwork {
+function countMain({ firstOut, head }: Directed, component: Uint32Array, largest: number): MainNetwork {
   let nodes = 0
   let arcs = 0
   for (let node = 0; node < component.length; node++) {

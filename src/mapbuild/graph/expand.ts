@@ -1,7 +1,9 @@
-import { NO_ARC } from '../../routing/graph/graph.js'
+import { flagsOf, MAX_WHEN, speedOf } from '../../routing/graph/conditions.js'
+import { LINK_FLAG, NO_ARC } from '../../routing/graph/graph.js'
 import { createGrowing, filled, push } from '../arrays/growing.js'
 import { sortOrder } from '../arrays/sort-order.js'
 import type { Segments } from '../network/segments.js'
+import { combine, type Decision } from '../profile/decision.js'
 import { type Adjacency, linkHead, linkTail } from './adjacency.js'
 import { type Automaton, ROOT } from './automaton.js'
 import type { TurnPricing } from './turn-prices.js'
@@ -19,11 +21,18 @@ export interface Expansion {
   readonly linkArcs: Uint32Array
   /** arc → price of the turn into its link, milliseconds; undefined without prices */
   readonly arcMs?: Uint32Array | undefined
+  /** arc → 1 while it is closed, for arcs that conditions close; links have outcomes of their own. Ascending */
+  readonly arcBans: ReadonlyMap<number, Decision>
+  /** link → arc by which a route begins while the link is public, and while it is private */
+  readonly startArcs: readonly [whilePublic: Uint32Array, whilePrivate: Uint32Array]
 }
 
 /** Use of private roads by a route so far: on those of its start, on public roads, on those of its goal. */
 const MODE = { start: 0, public: 1, end: 2 } as const
 const MODES = 3
+/** Uses of a link: positions in lists, and bits of `usesOf`. */
+const USE: { readonly public: number; readonly private: number } = { public: 0, private: 1 }
+const USES = [USE.public, USE.private]
 const FORBIDDEN = -1
 const UNKNOWN = -1
 
@@ -34,7 +43,8 @@ const UNKNOWN = -1
  *
  * Cost: linear in nodes and arcs.
  *
- * @param isPrivate link → 1 where it may only be used at the ends of a route
+ * @param adjacency of the links that are open at any time
+ * @param isPrivate link → 1 where it may only be used at the ends of a route, at any time
  * @param pricing prices of turns; the automaton tells the links that they depend on
  */
 export function expandNodes(
@@ -56,6 +66,7 @@ export function expandNodes(
   const arcLink = new Uint32Array(arcCount)
   const nodeJunction = new Uint32Array(nodeCount)
   const arcMs = pricing === undefined ? undefined : new Uint32Array(arcCount)
+  const arcBans = new Map<number, Decision>()
   let arc = 0
   for (let node = 0; node < nodeCount; node++) {
     const from = order[node]!
@@ -64,6 +75,8 @@ export function expandNodes(
       head[arc] = rank[found.head[at]!]!
       const link = found.arcLink[at]!
       arcLink[arc] = link
+      const ban = found.arcBans.get(at)
+      if (ban !== undefined) arcBans.set(arc, ban)
       if (arcMs === undefined || pricing === undefined) continue
       const last = automaton.lastLink(Math.floor(found.nodeState[from]! / MODES))
       arcMs[arc] = last < 0 ? pricing.entryMs(link) : pricing.turnMs(last, link)
@@ -71,6 +84,8 @@ export function expandNodes(
     firstOut[node + 1] = arc
   }
   const byLink = groupByLink(arcLink, segments.count * 2)
+  const startArcsOf = (use: number) => findStartArcs(found.startNodes[use]!, rank, head, byLink)
+  const startArcs = [startArcsOf(USE.public), startArcsOf(USE.private)] as const
   return {
     nodeCount,
     arcCount,
@@ -78,9 +93,11 @@ export function expandNodes(
     head,
     arcLink,
     nodeJunction,
-    linkStartArc: findStartArcs(found.startNode, rank, head, byLink),
+    linkStartArc: usualStartArcs(segments, startArcs, isPrivate),
     ...byLink,
     arcMs,
+    arcBans,
+    startArcs,
   }
 }
 
@@ -99,11 +116,72 @@ interface Roads {
  */
 function discover({ segments, adjacency, automaton, isPrivate }: Roads) {
   const { junctionCount, first, links } = adjacency
-  const nodeJunction = createGrowing(Uint32Array, junctionCount + 16)
-  const nodeState = createGrowing(Uint32Array, junctionCount + 16) // memory * MODES + mode
+  const { nodeJunction, nodeState, nodeOf } = createNodes(junctionCount)
   const firstOut = createGrowing(Uint32Array, junctionCount + 16)
   const head = createGrowing(Uint32Array, links.length + 16)
   const arcLink = createGrowing(Uint32Array, links.length + 16)
+  const uses = Uint8Array.from(isPrivate, (_, link) => usesOf(segments, isPrivate, link))
+  // use → link → node at its end where a route is that began by it
+  const startNodes = USES.map((use) =>
+    Int32Array.from(uses, (bits, link) =>
+      (bits & (1 << use)) === 0
+        ? UNKNOWN
+        : nodeOf(linkHead(segments, link), automaton.next(ROOT, link), START_MODE[use]!),
+    ),
+  )
+  const hasStart = USES.map(() => new Uint8Array(isPrivate.length))
+  const arcBans = new Map<number, Decision>()
+  const leave = (node: number) => {
+    push(firstOut, head.length)
+    const junction = nodeJunction.array[node]!
+    const state = nodeState.array[node]!
+    const memory = Math.floor(state / MODES)
+    // links are ascending, and so are the arcs of a node
+    for (let at = first[junction]!; at < first[junction + 1]!; at++) {
+      const link = links[at]!
+      const ban = memory === ROOT ? undefined : automaton.banOf(memory, link)
+      if (ban !== undefined && ban.when.length === 0) continue // at all times
+      for (let use = USE.public; use <= USE.private; use++) {
+        const mode =
+          (uses[link]! & (1 << use)) === 0 ? FORBIDDEN : nextMode(state % MODES, use === USE.private)
+        if (mode === FORBIDDEN) continue
+        const end = nodeOf(linkHead(segments, link), automaton.next(memory, link), mode)
+        if (end === startNodes[use]![link]) hasStart[use]![link] = 1
+        if (ban !== undefined || uses[link] === BOTH_USES) banArc(head.length, link, use, ban)
+        push(head, end)
+        push(arcLink, link)
+      }
+    }
+  }
+  const banArc = (arc: number, link: number, use: number, ban: Decision | undefined) => {
+    const decision = uses[link] === BOTH_USES ? arcBan(segments, link, use, ban) : ban
+    if (decision !== undefined) arcBans.set(arc, decision)
+  }
+  let left = 0
+  for (; left < nodeJunction.length; left++) leave(left)
+  for (let link = 0; link < isPrivate.length; link++) {
+    for (const use of USES) {
+      if ((uses[link]! & (1 << use)) === 0 || hasStart[use]![link] === 1) continue
+      nodeOf(linkTail(segments, link), ROOT, START_MODE[use]!)
+      for (; left < nodeJunction.length; left++) leave(left)
+    }
+  }
+  push(firstOut, head.length)
+  return {
+    nodeJunction: filled(nodeJunction),
+    firstOut: filled(firstOut),
+    head: filled(head),
+    arcLink: filled(arcLink),
+    nodeState: filled(nodeState),
+    startNodes,
+    arcBans,
+  }
+}
+
+/** Creates the list of nodes, and the function that finds one, or adds it. */
+function createNodes(junctionCount: number) {
+  const nodeJunction = createGrowing(Uint32Array, junctionCount + 16)
+  const nodeState = createGrowing(Uint32Array, junctionCount + 16) // memory * MODES + mode
   const baseNode = new Int32Array(junctionCount * MODES).fill(UNKNOWN)
   const restrictedNode = new Map<number, number>()
   const nodeOf = (junction: number, memory: number, mode: number): number => {
@@ -120,46 +198,67 @@ function discover({ segments, adjacency, automaton, isPrivate }: Roads) {
     else restrictedNode.set(memory * MODES + mode, node)
     return node
   }
-  const startMode = (link: number) => (isPrivate[link] === 1 ? MODE.start : MODE.public)
-  // link → node at its end where a route is that began by it
-  const startNode = new Int32Array(isPrivate.length).fill(UNKNOWN)
-  for (let link = 0; link < isPrivate.length; link++) {
-    if (adjacency.isOpen(link))
-      startNode[link] = nodeOf(linkHead(segments, link), automaton.next(ROOT, link), startMode(link))
+  return { nodeJunction, nodeState, nodeOf }
+}
+
+/** Use of a link → mode of a route that begins by it. */
+const START_MODE = [MODE.public, MODE.start] as const
+const BOTH_USES = 0b11
+
+/** Bits of the uses that a link has at some time; 0 = it is never open. */
+function usesOf(
+  { linkSpeed, linkFlags, linkDecisions }: Segments,
+  isPrivate: Uint8Array,
+  link: number,
+): number {
+  const decision = linkDecisions.get(link)
+  if (decision === undefined) return linkSpeed[link] === 0 ? 0 : 1 << isPrivate[link]!
+  const open = decision.out.filter((outcome) => speedOf(outcome) > 0)
+  // a drive that no route passes through needs no nodes of its own
+  if (isPrivate[link] === 0) return open.length === 0 ? 0 : 1 << USE.public
+  const isEnclosed = (linkFlags[link]! & LINK_FLAG.ENCLOSED) !== 0
+  return open.reduce((bits, outcome) => bits | (1 << (isEnclosed || isPrivateOutcome(outcome) ? 1 : 0)), 0)
+}
+
+function isPrivateOutcome(outcome: number): boolean {
+  return (flagsOf(outcome) & LINK_FLAG.PRIVATE) !== 0
+}
+
+function usualUse({ out }: Decision): number {
+  return isPrivateOutcome(out[0]!) ? USE.private : USE.public
+}
+
+/** Returns when an arc is closed that drives a link in one of its two uses: while it has the other, or is banned. */
+function arcBan(
+  { linkDecisions }: Segments,
+  link: number,
+  use: number,
+  ban: Decision | undefined,
+): Decision | undefined {
+  const outcomes = linkDecisions.get(link)!
+  const other = {
+    when: outcomes.when,
+    out: outcomes.out.map((outcome) =>
+      (isPrivateOutcome(outcome) ? USE.private : USE.public) === use ? 0 : 1,
+    ),
   }
-  const hasStart = new Uint8Array(isPrivate.length)
-  const leave = (node: number) => {
-    push(firstOut, head.length)
-    const junction = nodeJunction.array[node]!
-    const state = nodeState.array[node]!
-    const memory = Math.floor(state / MODES)
-    // links are ascending, and so are the arcs of a node
-    for (let at = first[junction]!; at < first[junction + 1]!; at++) {
-      const link = links[at]!
-      const mode = nextMode(state % MODES, isPrivate[link] === 1)
-      if (mode === FORBIDDEN || !automaton.isAllowed(memory, link)) continue
-      const end = nodeOf(linkHead(segments, link), automaton.next(memory, link), mode)
-      if (end === startNode[link]) hasStart[link] = 1
-      push(head, end)
-      push(arcLink, link)
-    }
-  }
-  let left = 0
-  for (; left < nodeJunction.length; left++) leave(left)
-  for (let link = 0; link < isPrivate.length; link++) {
-    if (!adjacency.isOpen(link) || hasStart[link] === 1) continue
-    nodeOf(linkTail(segments, link), ROOT, startMode(link))
-    for (; left < nodeJunction.length; left++) leave(left)
-  }
-  push(firstOut, head.length)
-  return {
-    nodeJunction: filled(nodeJunction),
-    firstOut: filled(firstOut),
-    head: filled(head),
-    arcLink: filled(arcLink),
-    nodeState: filled(nodeState),
-    startNode,
-  }
+  if (ban === undefined) return other
+  return combine([other, ban], MAX_WHEN, (closed) => (closed.includes(1) ? 1 : 0)) ?? other
+}
+
+/** Link → arc by which a route begins while no condition holds. */
+function usualStartArcs(
+  { linkSpeed, linkDecisions }: Segments,
+  startArcs: readonly Uint32Array[],
+  isPrivate: Uint8Array,
+): Uint32Array {
+  return Uint32Array.from(isPrivate, (isEndsOnly, link) => {
+    if (linkSpeed[link] === 0) return NO_ARC
+    const decision = linkDecisions.get(link)
+    const use = decision === undefined ? isEndsOnly : usualUse(decision)
+    const [arc, other] = [startArcs[use]![link]!, startArcs[1 - use]![link]!]
+    return arc === NO_ARC ? other : arc
+  })
 }
 
 /**

@@ -1,12 +1,14 @@
-import { ENDS_ONLY } from '../../routing/graph/graph.js'
-import type { Segments } from '../network/segments.js'
+import { flagsOf } from '../../routing/graph/conditions.js'
+import { ENDS_ONLY, LINK_FLAG } from '../../routing/graph/graph.js'
+import { mayOpen, type Segments } from '../network/segments.js'
 import { linkHead, linkTail } from './adjacency.js'
 
 const NONE = -1
 const SEVERAL = -2
 
 /**
- * Finds the private links, and public ones that they enclose, that could be part of a route through them.
+ * Finds the private links, and public ones that they enclose, that could be part of a route through them at
+ * some time.
  *
  * A group of connected private roads that meets public ones at a single junction is a dead end: no route
  * passes through, so it needs no nodes of its own. Most private roads are such drives. The exceptions are a
@@ -23,17 +25,45 @@ export function findPrivateThroughRoads(
   junctionCount: number,
   isRestricted: (junction: number, hasLoop: boolean) => boolean,
 ): Uint8Array {
-  const { linkSpeed, linkFlags } = segments
+  const { linkSpeed, linkFlags, linkDecisions } = segments
+  const isEndsOnly = (link: number) => (linkFlags[link]! & ENDS_ONLY) !== 0
+  const usual = findThroughRoads(segments, junctionCount, isRestricted, {
+    isOpen: (link) => linkSpeed[link]! > 0,
+    isEndsOnly,
+  })
+  if (linkDecisions.size === 0) return usual
+  // the same with all that conditions open, and all that they make private
+  const isPrivateAtTimes = (link: number) =>
+    linkDecisions.get(link)?.out.some((outcome) => (flagsOf(outcome) & LINK_FLAG.PRIVATE) !== 0) === true
+  const widest = findThroughRoads(segments, junctionCount, isRestricted, {
+    isOpen: (link) => mayOpen(segments, link),
+    isEndsOnly: (link) => isEndsOnly(link) || isPrivateAtTimes(link),
+  })
+  return usual.map((isPrivate, link) => isPrivate | widest[link]!)
+}
+
+/** State of the links at one time. */
+interface Access {
+  isOpen(link: number): boolean
+  isEndsOnly(link: number): boolean
+}
+
+function findThroughRoads(
+  segments: Segments,
+  junctionCount: number,
+  isRestricted: (junction: number) => boolean,
+  { isOpen, isEndsOnly }: Access,
+): Uint8Array {
   const linkCount = segments.count * 2
   const isPrivate = new Uint8Array(linkCount)
   const touchesPublic = new Uint8Array(junctionCount)
   const groupOf = Int32Array.from({ length: junctionCount }, (_, junction) => junction)
   const onLoop: number[] = [] // a junction of each loop
   for (let link = 0; link < linkCount; link++) {
-    if (linkSpeed[link] === 0) continue
+    if (!isOpen(link)) continue
     const tail = linkTail(segments, link)
     const head = linkHead(segments, link)
-    if ((linkFlags[link]! & ENDS_ONLY) === 0) {
+    if (!isEndsOnly(link)) {
       touchesPublic[tail] = 1
       touchesPublic[head] = 1
     } else {

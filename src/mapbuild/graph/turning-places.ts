@@ -32,16 +32,23 @@ export function findTurningPlaces(segments: Segments, adjacency: Adjacency, rule
  * Sets the flags of links that follow from where traffic may turn round.
  *
  * @param mayTurn of `findTurningPlaces`
+ * @param isWanted links whose flags are set
  */
-export function flagTurns(segments: Segments, adjacency: Adjacency, mayTurn: Uint8Array): void {
+export function flagTurns(
+  segments: Segments,
+  adjacency: Adjacency,
+  mayTurn: Uint8Array,
+  isWanted: (link: number) => boolean,
+): void {
   const { linkFlags } = segments
   for (let link = 0; link < linkFlags.length; link++) {
     if (!adjacency.isOpen(link)) continue
-    if (mayTurn[link] === 0) linkFlags[link]! |= LINK_FLAG.NO_U_TURN
+    if (mayTurn[link] === 0 && isWanted(link)) linkFlags[link]! |= LINK_FLAG.NO_U_TURN
     const end = linkHead(segments, link)
     // the only road there: whoever leaves it has turned round; a road without length would hide the price
     const isEnd = adjacency.degree(end) === 1 && segments.lengthMm[link >>> 1]! > 0
-    if (isEnd && adjacency.isOpen(link ^ 1)) linkFlags[link ^ 1]! |= LINK_FLAG.AFTER_U_TURN
+    if (isEnd && adjacency.isOpen(link ^ 1) && isWanted(link ^ 1))
+      linkFlags[link ^ 1]! |= LINK_FLAG.AFTER_U_TURN
   }
 }
 

@@ -1,5 +1,5 @@
 import { createGrowing, filled, push } from '../arrays/growing.js'
-import { NODE_STATE, type RoadData, type WayLimits } from '../roads/read-roads.js'
+import { NODE_STATE, type RoadData } from '../roads/read-roads.js'
 import type { Pieces } from './pieces.js'
 
 /**
@@ -87,7 +87,7 @@ function firstStep(roads: RoadData, pieces: Pieces, joints: Uint32Array, piece: 
   }
 }
 
-/** Returns true for the same name and rank, and the same speed, flags and notes in each direction of travel. */
+/** Returns true for the same name and rank, and equal attributes and conditions in each direction of travel. */
 function isAlike(roads: RoadData, { way }: Pieces, a: number, b: number): boolean {
   const wayA = way[a >>> 1]!
   const wayB = way[b >>> 1]!
@@ -99,14 +99,18 @@ function isAlike(roads: RoadData, { way }: Pieces, a: number, b: number): boolea
     isSame(forwardSpeed, backwardSpeed, wayA, wayB, isTurned) &&
     isSame(forwardFlags, backwardFlags, wayA, wayB, isTurned) &&
     isSame(forwardNotes, backwardNotes, wayA, wayB, isTurned) &&
-    hasSameLimits(roads.limits.get(wayA), roads.limits.get(wayB), isTurned)
+    hasSame(roads.limits.get(wayA), roads.limits.get(wayB), isTurned) &&
+    hasSame(roads.conditional.get(wayA), roads.conditional.get(wayB), isTurned)
   )
 }
 
-function hasSameLimits(a: WayLimits | undefined, b: WayLimits | undefined, isTurned: boolean): boolean {
+/** Values by direction, of ways that have any. */
+type Directed = { readonly forward: unknown; readonly backward: unknown } | undefined
+
+function hasSame(a: Directed, b: Directed, isTurned: boolean): boolean {
   if (a === undefined || b === undefined) return a === b
-  const keyOf = (limits: WayLimits, isBack: boolean) =>
-    JSON.stringify(isBack ? [limits.backward, limits.forward] : [limits.forward, limits.backward])
+  const keyOf = ({ forward, backward }: NonNullable<Directed>, isBack: boolean) =>
+    JSON.stringify(isBack ? [backward ?? null, forward ?? null] : [forward ?? null, backward ?? null])
   return keyOf(a, false) === keyOf(b, isTurned)
 }
 

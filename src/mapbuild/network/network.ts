@@ -3,6 +3,7 @@ import type { MultiPolygon, Polygon } from '../../geo/types.js'
 import type { StringPool } from '../arrays/string-pool.js'
 import { joinNotes, splitNotes } from '../roads/note-text.js'
 import { NODE_STATE, type RoadData } from '../roads/read-roads.js'
+import { barrierRules } from './barrier-rules.js'
 import { joinPieces } from './chains.js'
 import { findJunctions } from './junctions.js'
 import { placeSigns } from './link-signs.js'
@@ -19,6 +20,8 @@ export interface RoadNetwork {
   readonly rules: readonly TurnRule[]
   /** link → bits of `SIGN` that hold for traffic at its end */
   readonly linkSigns: Uint8Array
+  /** rules of barriers that conditions open or close */
+  readonly barrierRules: readonly TurnRule[]
   readonly junctionCount: number
   /** junction → 1e-7 degree, and OSM id of its node */
   readonly junctionLngE7: Int32Array
@@ -63,6 +66,7 @@ export async function makeNetwork(
     segments,
     rules,
     linkSigns: placeSigns(roads, pieces, segments),
+    barrierRules: barrierRules(roads, segments, junctions),
     junctionCount: junctions.count,
     junctionLngE7: Int32Array.from(node, (at) => roads.nodeLngE7[at]!),
     junctionLatE7: Int32Array.from(node, (at) => roads.nodeLatE7[at]!),

@@ -1,4 +1,6 @@
+import { flagsOf, packOutcome, speedOf } from '../../routing/graph/conditions.js'
 import { createGrowing, filled, push } from '../arrays/growing.js'
+import type { Decision } from '../profile/decision.js'
 import { NODE_STATE, type RoadData } from '../roads/read-roads.js'
 import { hopM } from './lengths.js'
 
@@ -92,9 +94,24 @@ function applyDurations(roads: RoadData, runs: Runs): void {
   for (const [way, durationS] of roads.durations) {
     const kmh = ((lengthM.get(way) ?? 0) / durationS) * 3.6
     if (kmh < MIN_FERRY_KMH || kmh > MAX_FERRY_KMH) continue
-    if (roads.forwardSpeed[way]! > 0) roads.forwardSpeed[way] = Math.round(kmh * 10)
-    if (roads.backwardSpeed[way]! > 0) roads.backwardSpeed[way] = Math.round(kmh * 10)
+    const dkmh = Math.round(kmh * 10)
+    if (roads.forwardSpeed[way]! > 0) roads.forwardSpeed[way] = dkmh
+    if (roads.backwardSpeed[way]! > 0) roads.backwardSpeed[way] = dkmh
+    const conditional = roads.conditional.get(way)
+    if (conditional === undefined) continue
+    const { forward, backward } = conditional
+    roads.conditional.set(way, { forward: atSpeed(forward, dkmh), backward: atSpeed(backward, dkmh) })
   }
+}
+
+/** Returns the outcomes of a way at another speed where it is open. */
+function atSpeed(decision: Decision | undefined, dkmh: number): Decision | undefined {
+  return (
+    decision && {
+      ...decision,
+      out: decision.out.map((one) => (speedOf(one) > 0 ? packOutcome(dkmh, flagsOf(one)) : 0)),
+    }
+  )
 }
 
 /** Length of a run on the ellipsoid, metres. */

@@ -2,7 +2,8 @@ import Flatbush from 'flatbush'
 import { packLimits, type RoadLimits } from '../../routing/graph/limits.js'
 import { createGrowing, filled, type Growing, push } from '../arrays/growing.js'
 import { sortOrder } from '../arrays/sort-order.js'
-import type { RoadData, WayLimits } from '../roads/read-roads.js'
+import type { Decision } from '../profile/decision.js'
+import type { ConditionalWay, RoadData, WayLimits } from '../roads/read-roads.js'
 import type { Chains } from './chains.js'
 import type { Junctions } from './junctions.js'
 import { hopM } from './lengths.js'
@@ -27,6 +28,8 @@ export interface Segments {
   readonly linkSpeed: Uint16Array
   readonly linkNotes: Uint32Array
   readonly linkFlags: Uint8Array
+  /** link → its outcomes, see `ConditionalRule`, for links that conditions change, ascending */
+  readonly linkDecisions: ReadonlyMap<number, Decision>
   /** as `Graph.limits` */
   readonly limits: Uint32Array
   /** flatbush over the boxes of segments */
@@ -63,6 +66,7 @@ export function makeSegments(
   const linkNotes = new Uint32Array(count * 2)
   const linkFlags = new Uint8Array(count * 2)
   const limits: [link: number, limits: RoadLimits][] = []
+  const linkDecisions = new Map<number, Decision>()
   const pieceLink = new Uint32Array(pieces.count)
   for (let segment = 0; segment < count; segment++) {
     const chain = order[segment]!
@@ -86,9 +90,10 @@ export function makeSegments(
     linkNotes[segment * 2 + side] = roads.forwardNotes[way]!
     linkNotes[segment * 2 + (side ^ 1)] = roads.backwardNotes[way]!
     addLimits(roads.limits.get(way), segment * 2, side, limits)
+    addDecisions(roads.conditional.get(way), segment * 2, side, linkDecisions)
   }
   const shapes = drawShapes(roads, pieces, chains, order, outline)
-  const links = { linkSpeed, linkNotes, linkFlags, limits: packLimits(limits), pieceLink }
+  const links = { linkSpeed, linkNotes, linkFlags, limits: packLimits(limits), linkDecisions, pieceLink }
   return { count, tail, head, name, rank, ...links, ...shapes }
 }
 
@@ -105,6 +110,19 @@ function addLimits(
   if (against !== undefined) limits.push([firstLink + 1, against])
 }
 
+/** Adds what conditions change on a way to the two links of a segment. @param side as for `addLimits` */
+function addDecisions(
+  way: ConditionalWay | undefined,
+  firstLink: number,
+  side: number,
+  decisions: Map<number, Decision>,
+): void {
+  if (way === undefined) return
+  const [along, against] = side === 0 ? [way.forward, way.backward] : [way.backward, way.forward]
+  if (along !== undefined) decisions.set(firstLink, along)
+  if (against !== undefined) decisions.set(firstLink + 1, against)
+}
+
 /** Chains in the order of their segments. */
 function orderOf({ tail, head }: Junctions, count: number): Uint32Array {
   const low = new Uint32Array(count)
@@ -114,6 +132,11 @@ function orderOf({ tail, head }: Junctions, count: number): Uint32Array {
     high[chain] = Math.max(tail[chain]!, head[chain]!)
   }
   return sortOrder(low, sortOrder(high))
+}
+
+/** Returns true for a link that may be driven at some time. */
+export function mayOpen({ linkSpeed, linkDecisions }: Segments, link: number): boolean {
+  return linkSpeed[link]! > 0 || linkDecisions.get(link)?.out.some((outcome) => outcome !== 0) === true
 }
 
 /** Length, inner points and box of every segment, in one walk along its nodes. */

@@ -1,10 +1,11 @@
+import type { Decision } from '../profile/decision.js'
 import { conditionalNote } from '../profile/notes.js'
 import type { Cause } from '../roads/left-out.js'
 import { findId, NO_INDEX } from '../roads/node-table.js'
 import { NODE_STATE, type RoadData } from '../roads/read-roads.js'
 import type { RawRestriction } from '../roads/restriction-relation.js'
 import type { Pieces } from './pieces.js'
-import type { Segments } from './segments.js'
+import { mayOpen, type Segments } from './segments.js'
 
 /**
  * Turn restriction as links in the order of travel: after the others, the last must not (`no`) or must
@@ -14,6 +15,8 @@ export interface TurnRule {
   readonly kind: 'no' | 'only'
   /** two or more */
   readonly links: readonly number[]
+  /** 1 while the rule is valid; undefined = always */
+  readonly decision?: Decision | undefined
 }
 
 /** Ways of turn restrictions: OSM id → way. */
@@ -73,7 +76,7 @@ export function forceJunctions(roads: RoadData, wayOfId: WayOfId): WayEnds {
  * Translates restrictions to links. One that names a way or node that the map lacks, or that is ambiguous, is
  * left out and counted by its cause.
  *
- * @returns rules for the search, and notes for links where a restriction holds only at times
+ * @returns rules for the search, and notes for links where a restriction has conditions
  */
 export function resolveRestrictions(network: Network): { rules: TurnRule[]; notes: Map<number, string[]> } {
   const { roads } = network
@@ -90,9 +93,14 @@ export function resolveRestrictions(network: Network): { rules: TurnRule[]; note
     } else if (restriction.isRule) {
       tally.count('restrictionsUsed')
       rules.push(...found.map((links) => ({ kind: restriction.kind, links })))
+    } else if (restriction.timed.length > 0) {
+      tally.count('restrictionsUsed')
+      tally.count('restrictionsTimed')
+      for (const timed of restriction.timed) rules.push(...found.map((links) => ({ ...timed, links })))
     }
     if (restriction.conditions.length === 0 || found.length === 0) continue
-    tally.leaveOut('restrictionsNoted', restriction.id)
+    const isNoted = restriction.conditions.some((clause) => !restriction.obeyed.has(clause))
+    if (isNoted) tally.leaveOut('restrictionsNoted', restriction.id)
     addNotes(network, restriction, found, notes)
   }
   return { rules, notes }
@@ -115,7 +123,7 @@ function causeOf(network: Network, { from, to, viaNode, viaWays }: RawRestrictio
 /** Adds the conditions of a restriction to the notes of the links that it comes from. */
 function addNotes(
   { roads, segments }: Network,
-  { conditions }: RawRestriction,
+  { conditions, obeyed }: RawRestriction,
   found: readonly number[][],
   notes: Map<number, string[]>,
 ): void {
@@ -125,7 +133,7 @@ function addNotes(
     const first = links[0]!
     const known = notes.get(first) ?? []
     for (const clause of conditions) {
-      const note = conditionalNote(subject, clause)
+      const note = conditionalNote(subject, clause, obeyed.has(clause))
       if (!known.includes(note)) known.push(note)
     }
     notes.set(first, known)
@@ -208,7 +216,7 @@ function linksOf({ pieces, segments }: Network, way: number, isAlong: boolean): 
   return isAlong ? links : links.reverse()
 }
 
-/** Open links of a way that arrive at a node, or leave it. */
+/** Open links of a way that arrive at a node, or leave it; where none is open, those that are at times. */
 function linksAt(
   { pieces, segments, wayOfId }: Network,
   wayId: number,
@@ -225,11 +233,12 @@ function linksAt(
     if (arrivesAlong) links.push(isArriving ? along : along ^ 1)
     if (arrivesAgainst) links.push(isArriving ? along ^ 1 : along)
   }
-  return links.filter((link) => segments.linkSpeed[link]! > 0)
+  const open = links.filter((link) => segments.linkSpeed[link]! > 0)
+  return open.length > 0 ? open : links.filter((link) => mayOpen(segments, link))
 }
 
 function isOpen({ segments }: Network, link: number): boolean {
-  return segments.linkSpeed[link]! > 0
+  return mayOpen(segments, link)
 }
 
 /** First piece of a way, by binary search: pieces are in the order of their ways. */

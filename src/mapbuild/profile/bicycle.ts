@@ -1,7 +1,8 @@
 import type { Tags } from '../extract/osm-objects.js'
 import { accessOf, type Direction, isOpened } from './access.js'
+import { conditionalKeys } from './conditional-way.js'
 import { maxspeedOf } from './maxspeed.js'
-import { notesOf } from './notes.js'
+import { type AppliedClauses, notesOf } from './notes.js'
 import { type Oneway, onewayOf, onewayValue } from './oneway.js'
 import type { Profile, WayClosure, WayRule } from './profile.js'
 import { lookUp, setOf } from './tag-values.js'
@@ -74,6 +75,7 @@ export const bicycleProfile: Profile = {
   wayKeys: ['highway', 'route'],
   nodeKeys: ['barrier'],
   wayRule: bicycleRule,
+  conditionalKeys: conditionalKeys(ACCESS_KEYS, ['bicycle', 'vehicle']),
   isClosedNode: (tags) => {
     const barrier = tags.get('barrier')
     if (barrier === undefined) return false
@@ -85,7 +87,7 @@ export const bicycleProfile: Profile = {
   exceptWords: ['bicycle', 'vehicle'],
 }
 
-function bicycleRule(tags: Tags): WayRule | WayClosure {
+function bicycleRule(tags: Tags, _country: string | null, applied?: AppliedClauses): WayRule | WayClosure {
   const isFerry = tags.get('route') === 'ferry'
   const isPushed = tags.get('bicycle') === 'dismount'
   return makeWayRule(tags, {
@@ -93,7 +95,7 @@ function bicycleRule(tags: Tags): WayRule | WayClosure {
     // a person who pushes a bicycle is on foot: access rules for vehicles do not apply
     accessKeys: isPushed ? [] : ACCESS_KEYS,
     isTransport: isFerry,
-    notes: notesOf(tags, ACCESS_KEYS, false),
+    notes: notesOf(tags, ACCESS_KEYS, false, applied),
     hasLimits: false,
     kmh: (direction) => {
       if (isFerry) return FERRY_KMH

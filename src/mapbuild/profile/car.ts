@@ -1,10 +1,12 @@
 import type { Tags } from '../extract/osm-objects.js'
 import { accessOf, type Direction, isOpened } from './access.js'
+import { conditionalKeys } from './conditional-way.js'
 import { type CountryLimits, limitsOf } from './countries.js'
 import { maxspeedOf } from './maxspeed.js'
-import { notesOf } from './notes.js'
+import { type AppliedClauses, notesOf } from './notes.js'
 import { onewayOf } from './oneway.js'
 import type { Profile, WayClosure, WayRule } from './profile.js'
+import { rescueTagsOf } from './rescue-tags.js'
 import { surfaceLimitKmh } from './surface.js'
 import { lookUp, setOf } from './tag-values.js'
 import { carTurnTags } from './turn-signs.js'
@@ -69,6 +71,8 @@ export const carProfile: Profile = {
   wayKeys: ['highway', 'route'],
   nodeKeys: ['barrier'],
   wayRule: carRule,
+  conditionalKeys: conditionalKeys(ACCESS_KEYS, MODES),
+  rescueTags: rescueTagsOf,
   isClosedNode: isClosedToCars,
   restrictionTags: [
     'restriction:motorcar',
@@ -80,7 +84,7 @@ export const carProfile: Profile = {
   turns: carTurnTags,
 }
 
-function carRule(tags: Tags, country: string | null): WayRule | WayClosure {
+function carRule(tags: Tags, country: string | null, applied?: AppliedClauses): WayRule | WayClosure {
   const isFerry = tags.get('route') === 'ferry'
   const isTransport = isFerry || tags.get('route') === 'shuttle_train'
   if (isUnusable(tags)) return 'unusable'
@@ -89,7 +93,7 @@ function carRule(tags: Tags, country: string | null): WayRule | WayClosure {
     oneway: onewayOf(tags, MODES),
     accessKeys: ACCESS_KEYS,
     isTransport,
-    notes: notesOf(tags, ACCESS_KEYS, true),
+    notes: notesOf(tags, ACCESS_KEYS, true, applied),
     hasLimits: true,
     kmh: (direction) => (isTransport ? transportKmh : speedKmh(tags, direction, country)),
   })

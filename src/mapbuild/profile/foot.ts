@@ -1,6 +1,6 @@
 import type { Tags } from '../extract/osm-objects.js'
 import { accessOf, type Direction, isOpened } from './access.js'
-import { notesOf } from './notes.js'
+import { type AppliedClauses, notesOf } from './notes.js'
 import { onewayValue } from './oneway.js'
 import type { Profile, WayClosure, WayRule } from './profile.js'
 import { lookUp, setOf } from './tag-values.js'
@@ -39,6 +39,7 @@ export const footProfile: Profile = {
   wayKeys: ['highway', 'route', 'man_made', 'railway'],
   nodeKeys: ['barrier'],
   wayRule: footRule,
+  conditionalKeys: new Set([...ACCESS_KEYS, 'oneway:foot']),
   isClosedNode: (tags) => {
     const barrier = tags.get('barrier')
     if (barrier === undefined) return false
@@ -50,13 +51,13 @@ export const footProfile: Profile = {
   exceptWords: ['foot'],
 }
 
-function footRule(tags: Tags): WayRule | WayClosure {
+function footRule(tags: Tags, _country: string | null, applied?: AppliedClauses): WayRule | WayClosure {
   const isFerry = tags.get('route') === 'ferry'
   return makeWayRule(tags, {
     oneway: onewayValue(tags.get('oneway:foot')) ?? 'both',
     accessKeys: ACCESS_KEYS,
     isTransport: isFerry,
-    notes: notesOf(tags, ACCESS_KEYS, false),
+    notes: notesOf(tags, ACCESS_KEYS, false, applied),
     hasLimits: false,
     kmh: (direction) => (isFerry ? FERRY_KMH : walkKmh(tags, direction)),
   })

@@ -1,3 +1,4 @@
+import { parseCondition } from '../../routing/conditions/condition.js'
 import type { Tags } from '../extract/osm-objects.js'
 import type { Direction } from './access.js'
 import { lookUp, setOf } from './tag-values.js'
@@ -8,7 +9,14 @@ export interface WayNotes {
   backward: string[]
 }
 
-const SUFFIX = ':conditional'
+/** Conditional keys → their clauses that the map obeys, as they are written. */
+export type AppliedClauses = ReadonlyMap<string, ReadonlySet<string>>
+const NONE_APPLIED: AppliedClauses = new Map()
+
+/** End of a note about a condition that is not obeyed. */
+export const NOT_APPLIED = ' (not applied)'
+/** End of a conditional key. */
+export const SUFFIX = ':conditional'
 const MODE_NAMES: Record<string, string> = {
   access: 'everybody',
   vehicle: 'vehicles',
@@ -37,9 +45,15 @@ const MIN_WIDTH_M = 1
  *
  * @param modes access keys of the traveller, so that a condition for lorries is not a note for cars
  * @param limits true where size and weight matter, as for cars
+ * @param applied conditional keys → their clauses that the map obeys
  * @see https://wiki.openstreetmap.org/wiki/Conditional_restrictions
  */
-export function notesOf(tags: Tags, modes: readonly string[], limits: boolean): WayNotes {
+export function notesOf(
+  tags: Tags,
+  modes: readonly string[],
+  limits: boolean,
+  applied: AppliedClauses = NONE_APPLIED,
+): WayNotes {
   const notes: WayNotes = { forward: [], backward: [] }
   for (const [key, value] of tags) {
     if (!key.endsWith(SUFFIX)) continue
@@ -50,7 +64,9 @@ export function notesOf(tags: Tags, modes: readonly string[], limits: boolean): 
       modes,
     )
     if (subject === undefined) continue
-    for (const clause of splitClauses(value)) add(notes, rest, conditionalNote(subject, clause))
+    for (const clause of splitClauses(value)) {
+      add(notes, rest, conditionalNote(subject, clause, applied.get(key)?.has(clause)))
+    }
   }
   if (limits) {
     for (const [key, name] of Object.entries(LIMITS)) {
@@ -70,19 +86,32 @@ export function notesOf(tags: Tags, modes: readonly string[], limits: boolean): 
   return notes
 }
 
-/** Words for one clause `value @ (condition)` of a conditional tag. */
-export function conditionalNote(subject: string, clause: string): string {
-  const at = clause.indexOf('@')
-  if (at < 0) return `${subject}: ${clause.trim()} under a condition (not applied)`
-  const value = clause.slice(0, at).trim()
-  const condition = clause
-    .slice(at + 1)
-    .trim()
-    .replace(/^\((.*)\)$/, '$1')
-  return `${subject}: ${value} at ${condition} (not applied)`
+/** Words for one clause `value @ (condition)` of a conditional tag. @param isApplied true when the map obeys it */
+export function conditionalNote(subject: string, clause: string, isApplied = false): string {
+  const condition = conditionOfClause(clause)
+  if (condition === undefined) return `${subject}: ${clause.trim()} under a condition${NOT_APPLIED}`
+  const words = `${subject}: ${valueOfClause(clause)} at ${condition}`
+  if (!isApplied) return words + NOT_APPLIED
+  return parseCondition(condition)?.hasHolidays === true ? `${words} (holidays are not known)` : words
 }
 
-/** Splits `a @ (b; c); d @ e` at the semicolons outside parentheses. */
+/** Value of a clause `value @ (condition)`. */
+export function valueOfClause(clause: string): string {
+  return (clause.split('@')[0] ?? '').trim()
+}
+
+/** Condition of a clause, without the parentheses around it; undefined when it has none. */
+export function conditionOfClause(clause: string): string | undefined {
+  const at = clause.indexOf('@')
+  if (at < 0) return undefined
+  const condition = clause.slice(at + 1).trim()
+  return condition.startsWith('(') && condition.endsWith(')') ? condition.slice(1, -1).trim() : condition
+}
+
+/**
+ * Splits `a @ (b; c); d @ e` at the semicolons outside parentheses. What follows one without a value of its own
+ * belongs to the condition before it: `a @ b; c`.
+ */
 export function splitClauses(text: string): string[] {
   const clauses: string[] = []
   let depth = 0
@@ -93,7 +122,9 @@ export function splitClauses(text: string): string[] {
     else if (char === ')') depth = Math.max(0, depth - 1)
     else if (char === undefined || (char === ';' && depth === 0)) {
       const clause = text.slice(from, i).trim()
-      if (clause !== '') clauses.push(clause)
+      const last = clauses.length - 1
+      if (clause !== '' && (clause.includes('@') || last < 0)) clauses.push(clause)
+      else if (clause !== '') clauses[last] += `; ${clause}`
       from = i + 1
     }
   }

@@ -1,5 +1,6 @@
 import type { RoadLimits } from '../../routing/graph/limits.js'
 import type { Tags } from '../extract/osm-objects.js'
+import type { AppliedClauses } from './notes.js'
 
 /** Speed and access of a way in one direction of travel. */
 export interface DirectionRule {
@@ -45,8 +46,15 @@ export interface Profile {
   readonly wayKeys: readonly string[]
   /** a node without any of these keys needs no tags */
   readonly nodeKeys: readonly string[]
-  /** @returns the cause when the way is closed in both directions */
-  wayRule(tags: Tags, country: string | null): WayRule | WayClosure
+  /**
+   * @param applied conditional keys → their clauses that the map obeys, for the notes
+   * @returns the cause when the way is closed in both directions
+   */
+  wayRule(tags: Tags, country: string | null, applied?: AppliedClauses): WayRule | WayClosure
+  /** keys whose conditional variants are obeyed, without `:forward` and `:backward` */
+  readonly conditionalKeys: ReadonlySet<string>
+  /** returns the tags as rescue services read them; undefined when they are the same */
+  rescueTags?(tags: Tags): Tags | undefined
   /** true when the traveller cannot pass the node, such as a bollard for cars */
   isClosedNode(tags: Tags): boolean
   /** tags that hold the kind of a turn restriction, most specific first */

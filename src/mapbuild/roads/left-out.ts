@@ -20,6 +20,7 @@ export const CAUSES = {
   restrictionsWithoutNode: ['relation', 'turn restrictions at nodes that the map lacks'],
   restrictionsAmbiguous: ['relation', 'turn restrictions on a way that runs through their node'],
   restrictionsNotConnected: ['relation', 'turn restrictions on turns that no road allows'],
+  conditionsNoted: ['way', 'conditions of roads, which are notes only'],
   restrictionsNoted: ['relation', 'conditions of turn restrictions, which are notes only'],
 } as const satisfies Record<string, readonly [type: ObjectType, words: string]>
 

@@ -4,7 +4,9 @@ import { type Blob, badExtract, type Extract, unpackBlob } from '../extract/blob
 import { createBlockReader, HOLDS } from '../extract/block.js'
 import { type ExtractHeader, isoTime, readExtractHeader } from '../extract/header.js'
 import type { Member, Tags } from '../extract/osm-objects.js'
-import type { DirectionRule, Profile, WayClosure, WayRule } from '../profile/profile.js'
+import { type ConditionalRule, readBarrier, readWay } from '../profile/conditional-way.js'
+import { type Decision, usualOutcome } from '../profile/decision.js'
+import type { DirectionRule, Profile, WayClosure } from '../profile/profile.js'
 import type { Cause, Tally } from './left-out.js'
 import { findId, NO_INDEX, sortedIds } from './node-table.js'
 import { joinNotes } from './note-text.js'
@@ -29,6 +31,8 @@ export interface RoadData {
   readonly backwardNotes: Uint32Array
   /** way → limits of both directions, for ways that have any */
   readonly limits: Map<number, WayLimits>
+  /** way → what conditions change, for ways that have any */
+  readonly conditional: Map<number, ConditionalWay>
   /** way → offset in `strings` */
   readonly wayName: Uint32Array
   /** way → seconds, for ways with a tagged duration */
@@ -42,6 +46,8 @@ export interface RoadData {
   /** node → bits of `SIGN`, way → rank and side, see `TurnTags`; 0 where turns cost nothing */
   readonly nodeSign: Uint8Array
   readonly wayRank: Uint8Array
+  /** node → whether it is closed, for barriers that conditions open or close */
+  readonly barriers: ReadonlyMap<number, Decision>
   readonly restrictions: RawRestriction[]
   readonly strings: StringPool
   readonly header: ExtractHeader
@@ -53,6 +59,12 @@ export interface RoadData {
 export interface WayLimits {
   readonly forward: DirectionRule['limits']
   readonly backward: DirectionRule['limits']
+}
+
+/** Outcomes of a way by direction, see `ConditionalRule`. */
+export interface ConditionalWay {
+  readonly forward: Decision | undefined
+  readonly backward: Decision | undefined
 }
 
 /** Bits of `RoadData.nodeState`. */
@@ -98,6 +110,7 @@ export async function readRoads(
     nodeLatE7: nodes.latE7,
     nodeState: nodes.state,
     nodeSign: nodes.sign,
+    barriers: nodes.barriers,
     header: ways.header,
     osmTimestamp: ways.header.replicatedAt ?? isoTime(newestS),
     tally,
@@ -172,6 +185,14 @@ const CAUSE_OF_CLOSURE: Record<WayClosure, Cause> = {
   reversible: 'waysReversible',
 }
 
+/** Counts the conditions of a way, and lists it where some of them are notes only. */
+function countConditions(tally: Tally, { closure, obeyed, noted }: ConditionalRule, id: number): void {
+  if (closure !== undefined) tally.count('waysOpenedByConditions')
+  for (let i = 0; i < obeyed; i++) tally.count('conditionsUsed')
+  for (let i = 0; i < noted; i++) tally.count('conditionsNoted')
+  if (noted > 0) tally.list('conditionsNoted', id)
+}
+
 /** Creates the table of ways that the profile uses. */
 function createWayTable(profile: Profile, country: string | null, tally: Tally) {
   const wayId = createGrowing(Float64Array)
@@ -185,13 +206,11 @@ function createWayTable(profile: Profile, country: string | null, tally: Tally) 
   const backwardNotes = createGrowing(Uint32Array)
   const wayName = createGrowing(Uint32Array)
   const wayRank = createGrowing(Uint8Array)
-  const durations = new Map<number, number>()
-  const limits = new Map<number, WayLimits>()
+  const rare = createRareTraits()
   const strings = createStringPool()
-  const addRule = (rule: WayRule) => {
-    if (rule.durationS !== undefined) durations.set(wayId.length, rule.durationS)
-    const found = { forward: rule.forward.limits, backward: rule.backward.limits }
-    if ((found.forward ?? found.backward) !== undefined) limits.set(wayId.length, found)
+  const addRule = (found: ConditionalRule) => {
+    const { rule } = found
+    rare.add(wayId.length, found)
     push(forwardSpeed, rule.forward.speedDkmh)
     push(backwardSpeed, rule.backward.speedDkmh)
     push(forwardFlags, rule.forward.flags)
@@ -204,7 +223,7 @@ function createWayTable(profile: Profile, country: string | null, tally: Tally) 
   return {
     refIds,
     add(id: number, tags: Tags, refs: Float64Array, refCount: number): void {
-      const rule = profile.wayRule(tags, country)
+      const rule = readWay(profile, tags, country)
       if (typeof rule === 'string') {
         tally.count('waysClosed')
         tally.leaveOut(CAUSE_OF_CLOSURE[rule], id)
@@ -215,6 +234,7 @@ function createWayTable(profile: Profile, country: string | null, tally: Tally) 
         return
       }
       tally.count('waysUsed')
+      countConditions(tally, rule, id)
       addRule(rule)
       push(wayRank, profile.turns?.rankOf(tags, country) ?? 0)
       push(wayId, id)
@@ -235,10 +255,25 @@ function createWayTable(profile: Profile, country: string | null, tally: Tally) 
       backwardNotes: filled(backwardNotes),
       wayName: filled(wayName),
       wayRank: filled(wayRank),
-      durations,
-      limits,
+      ...rare.traits,
       strings,
     }),
+  }
+}
+
+/** Creates the table of what few ways have. */
+function createRareTraits() {
+  const durations = new Map<number, number>()
+  const limits = new Map<number, WayLimits>()
+  const conditional = new Map<number, ConditionalWay>()
+  return {
+    traits: { durations, limits, conditional },
+    add(way: number, { rule, forward, backward }: ConditionalRule): void {
+      if (rule.durationS !== undefined) durations.set(way, rule.durationS)
+      const found = { forward: rule.forward.limits, backward: rule.backward.limits }
+      if ((found.forward ?? found.backward) !== undefined) limits.set(way, found)
+      if ((forward ?? backward) !== undefined) conditional.set(way, { forward, backward })
+    },
   }
 }
 
@@ -266,6 +301,7 @@ async function readNodes(
   const latE7 = new Int32Array(nodeId.length)
   const state = new Uint8Array(nodeId.length)
   const sign = new Uint8Array(nodeId.length)
+  const barriers = new Map<number, Decision>()
   let near = 0
   let newestS = 0
   const readBlock = createBlockReader({
@@ -279,13 +315,18 @@ async function readNodes(
       latE7[node] = lat
       state[node] = NODE_STATE.PRESENT
       if (tags === undefined) return
-      if (profile.isClosedNode(tags)) {
+      const barrier = readBarrier(profile, tags)
+      const isClosed = usualOutcome(barrier) === 1
+      if (isClosed) tally.leaveOut('barriersClosed', id)
+      if (barrier.when.length > 0) {
+        barriers.set(node, barrier)
+        tally.count('barriersConditional')
+      } else if (isClosed) {
         state[node] = NODE_STATE.PRESENT | NODE_STATE.CLOSED
-        tally.leaveOut('barriersClosed', id)
         return
       }
       sign[node] = profile.turns?.signOf(tags) ?? 0
-      if (sign[node] > 0) state[node] = NODE_STATE.PRESENT | NODE_STATE.FORCED
+      if (sign[node] > 0 || barriers.has(node)) state[node] = NODE_STATE.PRESENT | NODE_STATE.FORCED
     },
     timestamp: (epochS: number) => {
       if (epochS > newestS) newestS = epochS
@@ -301,5 +342,5 @@ async function readNodes(
   for (let node = 0; node < state.length; node++) {
     if (state[node] === 0) tally.leaveOut('nodesMissing', nodeId[node]!)
   }
-  return { lngE7, latE7, state, sign, newestS }
+  return { lngE7, latE7, state, sign, barriers, newestS }
 }

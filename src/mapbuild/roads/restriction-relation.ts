@@ -1,4 +1,7 @@
+import { parseCondition } from '../../routing/conditions/condition.js'
 import type { Member, Tags } from '../extract/osm-objects.js'
+import { type Clause, parseConditionalValue, valueWhile } from '../profile/conditional-value.js'
+import { type Decision, decide } from '../profile/decision.js'
 import { splitClauses } from '../profile/notes.js'
 import type { Profile } from '../profile/profile.js'
 
@@ -14,10 +17,20 @@ export interface RawRestriction {
   readonly viaNode: number | undefined
   readonly viaWays: readonly number[]
   readonly to: readonly number[]
-  /** false: it is valid only at times, so it becomes a note on the `from` way and not a rule */
+  /** valid at all times */
   readonly isRule: boolean
-  /** further or only times of validity, as `value @ (condition)` */
+  /** kinds that are valid while conditions hold or do not; beside them no rule is */
+  readonly timed: readonly TimedKind[]
+  /** clauses `value @ (condition)`, for notes on the `from` way */
   readonly conditions: readonly string[]
+  /** those of them that `timed` obeys */
+  readonly obeyed: ReadonlySet<string>
+}
+
+/** Kind of a restriction, and when it is valid: 1, or not: 0. */
+export interface TimedKind {
+  readonly kind: 'no' | 'only'
+  readonly decision: Decision
 }
 
 /**
@@ -62,6 +75,8 @@ export function readRestriction(
     kind,
     isUTurn: /^(no|only)_u_turn$/.test(rule.value),
     isRule: rule.isRule,
+    timed: rule.timed,
+    obeyed: rule.obeyed,
     from,
     viaNode: viaNodes[0],
     viaWays,
@@ -74,7 +89,9 @@ interface Rule {
   /** no_left_turn and the like */
   readonly value: string
   readonly isRule: boolean
+  readonly timed: readonly TimedKind[]
   readonly conditions: readonly string[]
+  readonly obeyed: ReadonlySet<string>
 }
 
 /** Rule of the relation for a profile; undefined when it has none, or exempts the profile. */
@@ -86,14 +103,50 @@ function findRule(tags: Tags, profile: Profile): Rule | undefined {
     if (isExcepted(tags, key, profile)) return undefined
     const times = legacyTimes(tags)
     if (value !== undefined && times !== '') clauses.push(`${value} @ ${times}`)
+    const usual = value === undefined || times !== '' ? undefined : value
+    const read = readClauses(clauses)
+    const timed = read.length === 0 ? [] : timedKinds(usual, read)
     return {
       // the first of a list, which the OSM wiki discourages
       value: (value ?? clauses[0] ?? '').split(/[;@]/)[0]?.trim() ?? '',
-      isRule: value !== undefined && times === '',
+      isRule: usual !== undefined && timed.length === 0,
+      timed,
       conditions: clauses,
+      obeyed: new Set(timed.length === 0 ? [] : read.map(({ text }) => text)),
     }
   }
   return undefined
+}
+
+/** Most conditions of one restriction. */
+const MAX_CONDITIONS = 6
+
+/** Returns the clauses that are read, as far as they have few conditions. */
+function readClauses(written: readonly string[]): Clause[] {
+  const when = new Set<string>()
+  return parseConditionalValue(written.join(';')).clauses.filter(({ condition, value }) => {
+    if (kindOf(value) === undefined && value !== 'none') return false
+    if (when.size < MAX_CONDITIONS) when.add(condition)
+    return when.has(condition)
+  })
+}
+
+/** Lists the kinds of a restriction with the times at which each is valid. @param usual value when no clause holds */
+function timedKinds(usual: string | undefined, clauses: readonly Clause[]): TimedKind[] {
+  const when = [...new Set(clauses.map(({ condition }) => condition))]
+  return (['no', 'only'] as const)
+    .map((kind) => ({
+      kind,
+      decision: decide(when, (holds) => (kindOf(valueWhile(clauses, holds) ?? usual) === kind ? 1 : 0)),
+    }))
+    .filter(({ decision }) => decision.out.includes(1))
+}
+
+/** Kind of a value such as `no_left_turn`; undefined for `none`, and for bans at a red light. */
+function kindOf(value: string | undefined): 'no' | 'only' | undefined {
+  const kind = KIND.exec(value ?? '')?.[1]
+  if (kind !== 'no' && kind !== 'only') return undefined
+  return value?.endsWith('_on_red') === true ? undefined : kind
 }
 
 /**
@@ -106,8 +159,18 @@ function isExcepted(tags: Tags, key: string, profile: Profile): boolean {
   return words.some((word) => profile.exceptWords.includes(word))
 }
 
-/** Times in the tags that were used before conditional restrictions; '' when there are none. */
+/**
+ * Times in the tags that were used before conditional restrictions, as a condition where all of them are
+ * known; '' when there are none.
+ */
 function legacyTimes(tags: Tags): string {
+  const [dayOn, dayOff, hourOn, hourOff] = LEGACY_TIMES.map((key) => tags.get(key))
+  const hours = hourOn !== undefined && hourOff !== undefined ? `${hourOn}-${hourOff}` : ''
+  const days = dayOn !== undefined && dayOff !== undefined ? `${dayOn}-${dayOff}` : ''
+  const condition = `${days} ${hours}`.trim()
+  const isPaired =
+    (dayOn === undefined) === (dayOff === undefined) && (hourOn === undefined) === (hourOff === undefined)
+  if (isPaired && parseCondition(condition) !== undefined) return `(${condition})`
   return LEGACY_TIMES.filter((key) => tags.has(key))
     .map((key) => `${key} ${tags.get(key)}`)
     .join(', ')

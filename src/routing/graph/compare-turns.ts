@@ -1,23 +1,31 @@
+import { conditionWords } from './condition-words.js'
 import { type Graph, NO_ARC } from './graph.js'
 import { hopsOf } from './link-hops.js'
 import { isBackward } from './topology.js'
 import { turnMs } from './turn-costs.js'
 
-/** Names the turns over one junction that a route without a history may not take: three places each. */
+/**
+ * Names the turns over one junction that a route without a history may not take: three places each, and the
+ * conditions where there are any.
+ */
 export function bannedTurns(graph: Graph): Set<string> {
   const { segmentCount, linkStartArc, head, firstOut, arcLink, nodeJunction } = graph
   const out = linksOut(graph)
+  const { arcs: timed } = conditionWords(graph)
   const banned = new Set<string>()
   for (let link = 0; link < segmentCount * 2; link++) {
     const start = linkStartArc[link]!
     if (start === NO_ARC) continue
     const node = head[start]!
-    const open = out.get(nodeJunction[node]!)!
-    if (open.length === firstOut[node + 1]! - firstOut[node]!) continue
-    const allowed = new Set(arcLink.subarray(firstOut[node]!, firstOut[node + 1]!))
-    for (const next of open) {
-      if (allowed.has(next) || next === (link ^ 1)) continue
-      banned.add(nameOf(graph, link, next))
+    const allowed = new Set<number>()
+    for (let arc = firstOut[node]!; arc < firstOut[node + 1]!; arc++) {
+      const next = arcLink[arc]!
+      const words = timed.get(arc)
+      allowed.add(next)
+      if (words !== undefined) banned.add(`${nameOf(graph, link, next)} ${words}`)
+    }
+    for (const next of out.get(nodeJunction[node]!)!) {
+      if (!allowed.has(next) && next !== (link ^ 1)) banned.add(nameOf(graph, link, next))
     }
   }
   return banned

@@ -1,4 +1,5 @@
 import { bannedTurns, countOtherPrices } from './compare-turns.js'
+import { conditionWords } from './condition-words.js'
 import { readLine } from './geometry.js'
 import { type Graph, LINK_FLAG } from './graph.js'
 import { type Hop, hopsOf, turned } from './link-hops.js'
@@ -6,7 +7,7 @@ import { readString } from './strings.js'
 import { isBackward } from './topology.js'
 
 /** Kind of a difference between two maps. */
-export type DifferenceKind = 'only here' | 'only there' | 'speed' | 'access' | 'name' | 'notes'
+export type DifferenceKind = 'only here' | 'only there' | 'speed' | 'access' | 'name' | 'conditions' | 'notes'
 
 /** Roads that differ in one way. */
 export interface Difference {
@@ -29,7 +30,9 @@ export interface MapComparison {
   readonly turnsWithOtherPrice: number
 }
 
-const KINDS: readonly DifferenceKind[] = ['only here', 'only there', 'speed', 'access', 'name', 'notes']
+const KINDS: readonly DifferenceKind[] = [
+  ...(['only here', 'only there', 'speed', 'access', 'name', 'conditions', 'notes'] as const),
+]
 const MAX_EXAMPLES = 5
 const ACCESS_FLAGS = LINK_FLAG.PRIVATE | LINK_FLAG.FERRY
 
@@ -100,7 +103,7 @@ function withoutEqual(here: Graph, there: Graph): { sameM: number; left: number[
   return { sameM, left, right }
 }
 
-/** Lists the links that may be driven, each with a hash of 53 bits of its line and attributes. */
+/** Lists the links that may be driven at some time, each with a hash of 53 bits of its line and attributes. */
 function openLinks(graph: Graph): { link: number; hash: number }[] {
   const links: { link: number; hash: number }[] = []
   const line: number[] = []
@@ -108,25 +111,32 @@ function openLinks(graph: Graph): { link: number; hash: number }[] {
   const textHash = (offset: number) => {
     let known = texts.get(offset)
     if (known === undefined) {
-      known = hashOf([...readString(graph, offset)].map((char) => char.codePointAt(0)!))
+      known = hashOfText(readString(graph, offset))
       texts.set(offset, known)
     }
     return known
   }
+  const { links: conditional } = conditionWords(graph)
   for (let segment = 0; segment < graph.segmentCount; segment++) {
     readLine(graph, segment, line)
     for (let link = segment * 2; link <= segment * 2 + 1; link++) {
-      if (graph.linkSpeed[link] === 0) continue
+      const words = conditional.get(link)
+      if (graph.linkSpeed[link] === 0 && words === undefined) continue
       const attributes = [
         graph.linkSpeed[link]!,
         graph.linkFlags[link]! & ACCESS_FLAGS,
         textHash(graph.segmentName[segment]!),
         textHash(graph.linkNotes[link]!),
+        words === undefined ? 0 : hashOfText(words),
       ]
       links.push({ link, hash: hashOf([...(isBackward(link) ? turned(line) : line), ...attributes]) })
     }
   }
   return links
+}
+
+function hashOfText(text: string): number {
+  return hashOf([...text].map((char) => char.codePointAt(0)!))
 }
 
 /** Hash of integers: two runs of FNV-1a with different bases, of which 53 bits are kept. */
@@ -151,6 +161,7 @@ function differenceOf(here: Graph, a: number, there: Graph, b: number): Differen
   if ((here.linkFlags[a]! & ACCESS_FLAGS) !== (there.linkFlags[b]! & ACCESS_FLAGS)) return 'access'
   const nameOf = (graph: Graph, link: number) => readString(graph, graph.segmentName[link >>> 1]!)
   if (nameOf(here, a) !== nameOf(there, b)) return 'name'
+  if (conditionWords(here).links.get(a) !== conditionWords(there).links.get(b)) return 'conditions'
   const isSame = readString(here, here.linkNotes[a]!) === readString(there, there.linkNotes[b]!)
   return isSame ? undefined : 'notes'
 }

@@ -1,3 +1,4 @@
+import { conditionWords } from './condition-words.js'
 import { type Graph, LINK_FLAG, NO_ARC } from './graph.js'
 import { openJunctionTree, openSegmentTree } from './index-trees.js'
 import { localScale } from './local-scale.js'
@@ -44,18 +45,22 @@ export function verifyGraph(graph: Graph): string[] {
  * link.
  */
 function verifyArcs(graph: Graph, report: Report): void {
+  const timed = conditionWords(graph)
   const { nodeCount, firstOut, head, arcLink, nodeJunction, linkSpeed } = graph
   for (let node = 0; node < nodeCount; node++) {
     // arcs of a node ascend by link, and no link appears twice
     let last = -1
     for (let arc = firstOut[node]!; arc < firstOut[node + 1]!; arc++) {
       const link = arcLink[arc]!
-      if (linkSpeed[link] === 0) report(`arc ${arc} drives link ${link}, which is closed`)
+      if (linkSpeed[link] === 0 && !timed.links.has(link))
+        report(`arc ${arc} drives link ${link}, which is closed`)
       if (linkJunction(graph, link, 0) !== nodeJunction[node])
         report(`arc ${arc} does not begin where link ${link} does`)
       if (linkJunction(graph, link, 1) !== nodeJunction[head[arc]!])
         report(`arc ${arc} does not end where link ${link} does`)
-      if (link <= last) report(`arc ${arc} of node ${node} is out of order`)
+      // a link that is public at times and private at others has two arcs
+      const isSecond = link === last && timed.arcs.has(arc)
+      if (link <= last && !isSecond) report(`arc ${arc} of node ${node} is out of order`)
       last = link
     }
   }
@@ -81,17 +86,17 @@ function verifyLinkArcs({ segmentCount, linkFirstArc, linkArcs, arcLink }: Graph
 }
 
 /** Checks flags, the main network and lengths, and that every segment has a drivable direction. */
-function verifyLinks(
-  { segmentCount, linkSpeed, linkStartArc, linkFlags, segmentLengthMm }: Graph,
-  report: Report,
-): void {
+function verifyLinks(graph: Graph, report: Report): void {
+  const { segmentCount, linkSpeed, linkStartArc, linkFlags, segmentLengthMm } = graph
+  const { links: timed } = conditionWords(graph)
   for (let link = 0; link < segmentCount * 2; link++) {
     if ((linkFlags[link]! & ~ALL_FLAGS) !== 0)
       report(`link ${link} has flags ${linkFlags[link]} with undefined bits`)
     if (linkStartArc[link] === NO_ARC && (linkFlags[link]! & LINK_FLAG.MAIN) !== 0) {
       report(`link ${link} is closed but belongs to the main network`)
     }
-    if ((link & 1) === 0 && linkSpeed[link] === 0 && linkSpeed[link + 1] === 0) {
+    const isClosed = linkSpeed[link] === 0 && linkSpeed[link + 1] === 0
+    if ((link & 1) === 0 && isClosed && !timed.has(link) && !timed.has(link + 1)) {
       report(`segment ${link >>> 1} is closed in both directions`)
     }
     // the largest length that fits: longer than the circumference of the earth

@@ -66,7 +66,7 @@ export function createProfile(
 export function partMs(profile: Profile, link: number, fromMm: number, toMm: number): number {
   const { graph, closed, closedLinks, themes } = profile
   const segment = link >>> 1
-  if (closedLinks?.has(link) === true) return -1
+  if (graph.linkSpeed[link] === 0 || closedLinks?.has(link) === true) return -1
   if (closed !== undefined && meetsClosed(closed, segment, fromMm, toMm)) return -1
   const { weightedMm } = measure(themes, segment, fromMm, toMm)
   return costMs(weightedMm * (profile.surcharge?.get(segment) ?? 1), graph.linkSpeed[link]!)

@@ -48,7 +48,7 @@ export function* findReachedRoads(
     for (let arc = firstOut[node]!; arc < firstOut[node + 1]!; arc++) {
       const link = arcLink[arc]!
       const lengthMm = segmentLengthMm[link >>> 1]!
-      if (linkMm[link] === lengthMm) continue
+      if (linkMm[link] === lengthMm || graph.closedArcs?.has(arc) === true) continue
       const isWhole = weights[arc]! >= 0 && weights[arc]! <= restMs
       const mm = isWhole ? lengthMm : reachOn(profile, link, 0, restMs - turnMs(graph, arc))
       if (mm > linkMm[link]!) linkMm[link] = mm

@@ -159,33 +159,43 @@ t.test('restrictions: over via ways, in any direction of drawing', async (t) => 
   }
 })
 
-t.test('restrictions: conditional ones become notes of the road they come from, not rules', async (t) => {
-  const notes = async (tags: Record<string, string>, kind = '') => {
-    const restrictions = [{ kind, from: 0, via: 'X', to: 2, tags }]
-    const graph = await graphOfOsm(sketch(CROSS, ROADS, { restrictions }))
-    const isRule = driveBetween(graph, linkBetween(graph, 'A', 'X'), linkBetween(graph, 'X', 'C')) !== 'AXC'
-    return {
-      isRule,
-      notes: readNotes(graph, linkBetween(graph, 'A', 'X')),
-      back: readNotes(graph, linkBetween(graph, 'X', 'A')),
+t.test(
+  'restrictions: conditional ones are notes of the road they come from, and no rules while none holds',
+  async (t) => {
+    const notes = async (tags: Record<string, string>, kind = '') => {
+      const restrictions = [{ kind, from: 0, via: 'X', to: 2, tags }]
+      const graph = await graphOfOsm(sketch(CROSS, ROADS, { restrictions }))
+      const isRule = driveBetween(graph, linkBetween(graph, 'A', 'X'), linkBetween(graph, 'X', 'C')) !== 'AXC'
+      return {
+        isRule,
+        notes: readNotes(graph, linkBetween(graph, 'A', 'X')),
+        back: readNotes(graph, linkBetween(graph, 'X', 'A')),
+      }
     }
-  }
-  t.same(await notes({ 'restriction:conditional': 'no_left_turn @ (Mo-Fr 07:00-09:00)' }), {
-    isRule: false,
-    notes: ['conditional turn restriction into c: no_left_turn at Mo-Fr 07:00-09:00 (not applied)'],
-    back: [],
-  })
-  t.match(await notes({ hour_on: '07:00', hour_off: '09:00' }, 'no_left_turn'), {
-    isRule: false,
-    notes: [
-      'conditional turn restriction into c: no_left_turn at hour_on 07:00, hour_off 09:00 (not applied)',
-    ],
-  })
-  t.match(await notes({ 'restriction:conditional': 'none @ (22:00-06:00)' }, 'no_left_turn'), {
-    isRule: true,
-    notes: ['conditional turn restriction into c: none at 22:00-06:00 (not applied)'],
-  })
-})
+    const noteOf = (words: string) => [`conditional turn restriction into c: ${words}`]
+    t.same(await notes({ 'restriction:conditional': 'no_left_turn @ (Mo-Fr 07:00-09:00)' }), {
+      isRule: false,
+      notes: noteOf('no_left_turn at Mo-Fr 07:00-09:00'),
+      back: [],
+    })
+    t.match(await notes({ 'restriction:conditional': 'no_left_turn @ (school days)' }), {
+      isRule: false,
+      notes: noteOf('no_left_turn at school days (not applied)'),
+    })
+    t.match(await notes({ hour_on: '07:00', hour_off: '09:00' }, 'no_left_turn'), {
+      isRule: false,
+      notes: noteOf('no_left_turn at 07:00-09:00'),
+    })
+    t.match(await notes({ hour_on: '07:00' }, 'no_left_turn'), {
+      isRule: false,
+      notes: noteOf('no_left_turn at hour_on 07:00 (not applied)'),
+    })
+    t.match(await notes({ 'restriction:conditional': 'none @ (22:00-06:00)' }, 'no_left_turn'), {
+      isRule: true,
+      notes: noteOf('none at 22:00-06:00'),
+    })
+  },
+)
 
 t.test('restrictions: turning back in the middle of a road does not bypass one', async (t) => {
   // from A no turn to C; the road to D changes its speed at Y and Z, and ends at a dead end

@@ -33,5 +33,9 @@ t.test('notesOf: conditions in words, by direction and traveller', async (t) => 
   ])
   for (const width of ['-1', '200', '4', '0.5', 'narrow', '8\'6"'])
     t.same(notes({ width }).forward, [], width)
-  t.same(splitClauses('a @ (b; c); d @ e;; )f('), ['a @ (b; c)', 'd @ e', ')f('])
+  t.same(splitClauses('a @ (b; c); d @ e;; )f('), ['a @ (b; c)', 'd @ e; )f('])
+  t.same(splitClauses('no @ Mo-Fr 07:00-09:00; Sa 10:00-12:00; yes @ Su'), [
+    'no @ Mo-Fr 07:00-09:00; Sa 10:00-12:00',
+    'yes @ Su',
+  ])
 })
