@@ -30,7 +30,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'mapbuild/arrays': [],
   'mapbuild/extract': ['mapbuild/arrays'], // bytes of a file → OSM objects
   'mapbuild/profile': ['mapbuild/extract', 'routing/graph', 'routing/conditions'], // tags → speed and access
-  'mapbuild/roads': ['mapbuild/profile', 'mapbuild/extract', 'mapbuild/arrays'], // OSM objects → roads as arrays
+  'mapbuild/roads': ['routing/conditions', 'mapbuild/profile', 'mapbuild/extract', 'mapbuild/arrays'], // OSM objects → roads as arrays
   'mapbuild/network': ['mapbuild/roads', 'mapbuild/profile', 'mapbuild/arrays', 'routing/graph', 'geo'], // → segments
   'mapbuild/graph': ['mapbuild/network', 'mapbuild/profile', 'mapbuild/arrays', 'routing/graph'], // → nodes, arcs and the file
   mapbuild: ['mapbuild/**', 'routing/graph', 'routing/cch', 'geo'], // runs the steps
@@ -160,6 +160,7 @@ const OWNERS: Record<string, readonly string[]> = {
   'maplibre-gl': ['console'],
   'tus-js-client': ['console'],
   pbf: ['mapbuild', 'demo', 'tiles'],
+  '@photostructure/tz-lookup': ['mapbuild'],
   kdbush: ['routing', 'mapbuild'],
   flatqueue: ['routing', 'mapbuild'],
   flatbush: ['routing', 'mapbuild', 'risk'],
