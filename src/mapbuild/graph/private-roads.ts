@@ -51,7 +51,7 @@ interface Access {
 function findThroughRoads(
   segments: Segments,
   junctionCount: number,
-  isRestricted: (junction: number) => boolean,
+  isRestricted: (junction: number, hasLoop: boolean) => boolean,
   { isOpen, isEndsOnly }: Access,
 ): Uint8Array {
   const linkCount = segments.count * 2
