@@ -14,8 +14,10 @@ import { Stryker } from '@stryker-mutator/core'
 const MORE_TESTS = {
   auth: ['api/session'],
   rpc: ['api/session'],
+  'rpc/dispatch.ts': ['rpc/dispatch-streams.test.ts'],
   'storage/columns': ['storage/sqlite/tables'],
-  'storage/sqlite/connection/condition-sql.ts': ['storage/columns/condition.test.ts'],
+  'storage/columns/condition.ts': ['storage/columns/condition-*.test.ts'],
+  'storage/sqlite/connection/condition-sql.ts': ['storage/columns/condition*.test.ts'],
   'storage/sqlite/tables/writer.ts': ['storage/sqlite/tables'],
 }
 

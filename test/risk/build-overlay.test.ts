@@ -245,6 +245,18 @@ t.test(
   },
 )
 
+t.test('buildOverlay: a map without an index of its segments is an error', async (t) => {
+  const graph = makeGraph({
+    junctions: [place(0, 0), place(1, 1)],
+    roads: [{ from: 0, to: 1, speed: [1, 1] }],
+  })
+  const cells = cellsOf([{ geometry: box(0, 0, 1, 1), level: 3 }])
+  t.throws(
+    () => buildOverlay({ ...graph, segmentIndex: new Uint8Array(0) }, cells),
+    /no index of its segments/,
+  )
+})
+
 t.test('buildOverlay: no cells, no segments', async (t) => {
   const graph = makeGraph({
     junctions: [place(0, 0), place(1, 1)],
