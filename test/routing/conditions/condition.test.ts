@@ -50,6 +50,7 @@ const TIMES: [text: string, on: string[], off: string[]][] = [
   ],
   // all seven days in parts, the last as a range: two rules
   ['Su, Mo-Sa 20:00-06:00', ['Su 12:00', 'Mo 20:00', 'Tu 05:00', 'Su 05:00'], ['Mo 12:00', 'Sa 19:59']],
+  ['Su, Mo-Sa', ['Su 12:00', 'Mo 12:00'], []],
   ['Mo-Sa, Su 10:00-12:00', ['Su 10:00', 'Mo 10:00'], ['Su 12:00', 'Mo 09:00']],
   // the last rule for a day holds
   ['Mo-Su 08:00-20:00; Sa,Su 10:00-18:00', ['Mo 09:00', 'Sa 10:00'], ['Sa 09:00', 'Su 19:00']],
@@ -107,6 +108,9 @@ const UNREAD = [
     'Apr 15-1',
     'Mar-2026',
     '2026-Mar',
+    'Mar 1-2026 Apr 15',
+    '2026 Apr-2026 Mar',
+    '25:00-26:00',
     '1999',
     'Mo-Xx',
     'Mo Tu',

@@ -26,6 +26,15 @@ function slots(table: ReturnType<typeof timetable>, from: string, to: string): s
   return found
 }
 
+t.test('slotAt: a condition of days alone changes at midnight', async (t) => {
+  const table = timetable('Europe/Lisbon', 'Su')
+  t.strictSame(slots(table, '2026-01-03T00:00Z', '2026-01-06T00:00Z'), [
+    '01-03T00:00 0',
+    '01-04T00:00 1',
+    '01-05T00:00 0',
+  ])
+})
+
 t.test('slotAt: local time of the zone', async (t) => {
   const table = timetable('Europe/Lisbon', 'Mo-Fr 07:00-09:00', '22:00-06:00')
   t.strictSame(slots(table, '2026-01-05T00:00Z', '2026-01-06T00:00Z'), [
