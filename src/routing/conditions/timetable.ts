@@ -125,6 +125,7 @@ function createOffsets(zone: string): (ms: number) => number {
   })
   return (ms) => {
     const parts = new Map(format.formatToParts(ms).map(({ type, value }) => [type, Number(value)]))
+    // no test: the format gives each of these parts
     const partOf = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0
     const localMs = Date.UTC(
       partOf('year'),
