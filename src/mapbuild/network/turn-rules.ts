@@ -1,4 +1,5 @@
-import type { Decision } from '../profile/decision.js'
+import { MAX_WHEN } from '../../routing/graph/conditions.js'
+import { combine, type Decision } from '../profile/decision.js'
 import { conditionalNote } from '../profile/notes.js'
 import type { Cause } from '../roads/left-out.js'
 import { findId, NO_INDEX } from '../roads/node-table.js'
@@ -79,7 +80,7 @@ export function forceJunctions(roads: RoadData, wayOfId: WayOfId): WayEnds {
  * @returns rules for the search, and notes for links where a restriction has conditions
  */
 export function resolveRestrictions(network: Network): { rules: TurnRule[]; notes: Map<number, string[]> } {
-  const { roads } = network
+  const { roads, segments } = network
   const rules: TurnRule[] = []
   const notes = new Map<number, string[]>()
   const { tally } = roads
@@ -92,11 +93,12 @@ export function resolveRestrictions(network: Network): { rules: TurnRule[]; note
       tally.leaveOut(causeOf(network, restriction), restriction.id)
     } else if (restriction.isRule) {
       tally.count('restrictionsUsed')
-      rules.push(...found.map((links) => ({ kind: restriction.kind, links })))
+      rules.push(...found.map((links) => whileOpen(segments, { kind: restriction.kind, links })))
     } else if (restriction.timed.length > 0) {
       tally.count('restrictionsUsed')
       tally.count('restrictionsTimed')
-      for (const timed of restriction.timed) rules.push(...found.map((links) => ({ ...timed, links })))
+      for (const timed of restriction.timed)
+        rules.push(...found.map((links) => whileOpen(segments, { ...timed, links })))
     }
     if (restriction.conditions.length === 0 || found.length === 0) continue
     const isNoted = restriction.conditions.some((clause) => !restriction.obeyed.has(clause))
@@ -104,6 +106,15 @@ export function resolveRestrictions(network: Network): { rules: TurnRule[]; note
     addNotes(network, restriction, found, notes)
   }
   return { rules, notes }
+}
+
+/** Returns a rule that is void while the link that must follow is closed: it would leave no way on. */
+function whileOpen({ linkDecisions }: Segments, rule: TurnRule): TurnRule {
+  const target = linkDecisions.get(rule.links[rule.links.length - 1]!)
+  if (rule.kind === 'no' || target === undefined) return rule
+  const isValid = ([valid, outcome]: number[]) => (valid === 1 && outcome !== 0 ? 1 : 0)
+  const decision = combine([rule.decision ?? { when: [], out: [1] }, target], MAX_WHEN, isValid)
+  return decision === undefined ? rule : { ...rule, decision }
 }
 
 /** Cause why a restriction gives no sequence of links. */
