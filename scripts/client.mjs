@@ -19,6 +19,7 @@ const APIS = {
   DatasetMethods: 'dataset',
   FlMethods: 'fl',
   ModelStoreMethods: 'model_store',
+  SyncMethods: 'sync',
 }
 
 /** Path of each generated file → its text. */

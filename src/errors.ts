@@ -98,6 +98,17 @@ export const ERRORS = {
   UNKNOWN_TRANSFER: { code: 8007, status: 404, message: 'No transfer has this id' },
   BAD_ENDPOINT: { code: 8008, status: 400, message: 'The upstream endpoint cannot be used' },
 
+  UNKNOWN_FEED: { code: 8009, status: 404, message: 'No feed has this id' },
+  FEED_EXISTS: { code: 8010, status: 409, message: 'The table has a feed to this upstream' },
+  UPSTREAM_EXISTS: { code: 8011, status: 409, message: 'An upstream with this name already exists' },
+  UPSTREAM_IN_USE: { code: 8012, status: 409, message: 'Feeds go to this upstream' },
+  TABLE_DIFFERS: { code: 8013, status: 409, message: 'The table has other columns at the other node' },
+  CURSOR_MISMATCH: { code: 8014, status: 409, message: 'The batch does not begin at the cursor' },
+  STALE_EPOCH: { code: 8015, status: 409, message: 'A restored copy of this node has sent already' },
+  BAD_BATCH: { code: 8016, status: 400, message: 'The batch cannot be read' },
+  NOT_IN_THIS_VERSION: { code: 8017, status: 501, message: 'This version does not offer it' },
+  TABLE_NOT_SENDABLE: { code: 8018, status: 422, message: 'The table has columns that feeds do not carry' },
+
   UNKNOWN_MODEL: { code: 9001, status: 404, message: 'No model has this id' },
   UNKNOWN_STORE: { code: 9002, status: 404, message: 'No model store has this name' },
   STORE_EXISTS: { code: 9003, status: 409, message: 'A model store with this name already exists' },

@@ -84,6 +84,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'storage/sqlite/tables',
     'storage/sqlite/citations',
   ],
+  // feeds of tables: how far they are, on both sides
+  'storage/sqlite/feeds': ['storage', 'storage/sqlite/connection', 'storage/sqlite/tables'],
   'storage/sqlite/features': [
     'storage',
     'storage/columns',
@@ -105,6 +107,11 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'models/delta': ['worker'], // from the bytes of a base to those of a new file
   'models/signature': ['storage'], // signature bundles and who is trusted
   sync: ['models', 'models/signature', 'storage', 'files'],
+  // tables between nodes: the form of a batch, the side that receives, the side that sends
+  feeds: ['feeds/**', 'storage'],
+  'feeds/batch': ['storage', 'storage/columns', 'geo'],
+  'feeds/receive': ['feeds/batch', 'auth', 'storage'],
+  'feeds/send': ['feeds/batch', 'sync', 'storage', 'storage/columns'],
   dataproc: [
     ...[
       'tables',
@@ -131,7 +138,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'api/routing': ['api', 'rpc', 'auth', 'geo', 'worker', 'route-engine', 'route-answer'],
   'api/*': [
     ...['api', 'rpc', 'auth', 'geo', 'worker', 'storage', 'storage/columns'],
-    ...['tables', 'datasets', 'models', 'models/signature', 'sync', 'dataproc'],
+    ...['tables', 'datasets', 'models', 'models/signature', 'sync', 'feeds/**', 'dataproc'],
   ],
   ogc: ['geo', 'storage', 'storage/columns'], // documents and queries over sources of features; http carries them
   // operation
@@ -170,7 +177,7 @@ const OWNERS: Record<string, readonly string[]> = {
   'drizzle-orm': ['storage'],
   commander: ['cli'],
   pino: ['log'],
-  zod: [...['api', 'backup', 'config', 'messages', 'rpc', 'sync', 'dataproc']],
+  zod: [...['api', 'backup', 'config', 'messages', 'rpc', 'sync', 'feeds', 'dataproc']],
 }
 
 interface Import {

@@ -25,12 +25,14 @@ export const SCOPE_AREAS: readonly ScopeArea[] = [
   'fl',
   'model',
   'route',
+  'sync',
 ]
 
 /** Every scope that a key may be given. */
 export const SCOPES: readonly string[] = [
   'admin',
   ...SCOPE_AREAS.flatMap((area) => [`${area}:read`, `${area}:write`]),
+  'sync:relay',
 ]
 
 /**

@@ -126,6 +126,7 @@ async function write(place: BackupPlace, backup: StoredBackup, options: RestoreO
   }
   await compareRows(part, backup.manifest, databases)
   await facts.restartUnfinishedUploads(part)
+  await facts.beginEpoch(part, Date.now() * 1000)
   rmSync(staged.tempDir, { recursive: true })
   await moveUp(layout, part)
 }

@@ -1,5 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { readSyncStatus, type SyncStatus } from '../sync/status.js'
+import { type ListedFeed, listFeeds } from './feeds/feed-data.js'
+import { feedJson, feedText } from './feeds/feed-text.js'
+import { addFeedCommands } from './feeds/feeds.js'
 import type { CliDeps, CliIo, GlobalOptions } from './io.js'
 import { printJson } from './io.js'
 import { durationText, type ModelData, sizeText, withModelData } from './models/model-data.js'
@@ -8,15 +11,14 @@ import { durationText, type ModelData, sizeText, withModelData } from './models/
  * Adds the verbs of the outbox. They work beside a running gateway, which notices a change within a second.
  */
 export function addSyncCommands(program: Command, io: CliIo, deps: CliDeps): void {
-  const sync = program.command('sync').description('transfers to and from upstreams')
+  const sync = program.command('sync').description('transfers to and from upstreams, and feeds of tables')
+  addFeedCommands(sync, io, deps)
   const verb = (command: Command, act: (data: ModelData, isJson: boolean) => Promise<void>) =>
     withModelData<GlobalOptions>(command, deps, (data, { json }) => act(data, json === true))
   sync
     .command('status')
-    .description('prints waiting transfers, and the models that would be lost with this device')
-    .action(
-      async (_options, command: Command) => await verb(command, (data, isJson) => status(io, data, isJson)),
-    )
+    .description('prints waiting transfers and feeds, and what would be lost with this device')
+    .action(async (_options, command: Command) => verb(command, (data, isJson) => status(io, data, isJson)))
   sync
     .command('retry')
     .description('retries a transfer now, or all waiting ones')
@@ -50,19 +52,24 @@ export function addSyncCommands(program: Command, io: CliIo, deps: CliDeps): voi
 
 async function status(io: CliIo, data: ModelData, isJson: boolean): Promise<void> {
   const found = await readSyncStatus({ ...data.state, nowUs: data.state.clock.nowUs() })
-  if (isJson) printJson(io, found)
-  else io.stdout.write(statusText(found))
+  const feeds = await listFeeds(data)
+  if (isJson) printJson(io, { ...found, feeds: feeds.map(feedJson) })
+  else io.stdout.write(statusText(found, feeds))
 }
 
-function statusText({ isPaused, counts, atRisk, upstreams }: SyncStatus): string {
+function statusText(
+  { isPaused, counts, atRisk, upstreams }: SyncStatus,
+  feeds: readonly ListedFeed[],
+): string {
+  const rows = feeds.reduce((sum, { status, setAside }) => sum + status.rowsBehind + setAside, 0)
   const lines = [
     `${isPaused ? 'PAUSED. ' : ''}Transfers: ${counts.queued} queued, ${counts.sending} sending, ${counts.delivered} delivered, ${counts.failed} failed.`,
-    atRisk.models === 0
-      ? 'Nothing would be lost with this device.'
-      : `${atRisk.models} models (${sizeText(atRisk.bytes)}) would be lost with this device; the oldest has waited ${durationText(atRisk.oldestS ?? 0)}.`,
+    ...(atRisk.models === 0 && rows === 0 ? ['Nothing would be lost with this device.'] : []),
+    ...(rows === 0 ? [] : [`${rows} rows of tables with feeds would be lost with this device.`]),
   ]
   if (atRisk.models > 0) {
     lines.push(
+      `${atRisk.models} models (${sizeText(atRisk.bytes)}) would be lost with this device; the oldest has waited ${durationText(atRisk.oldestS ?? 0)}.`,
       atRisk.timeLeftS === null
         ? 'No rate was measured yet.'
         : `${durationText(atRisk.timeLeftS)} left at ${sizeText(atRisk.bytesPerSecond ?? 0)}/s.`,
@@ -74,7 +81,7 @@ function statusText({ isPaused, counts, atRisk, upstreams }: SyncStatus): string
       `  upstream ${lane.upstreamId} ${lane.kind} of ${lane.store} to ${lane.endpoint}: ${lane.waiting} (${sizeText(lane.bytes)}), oldest ${durationText(lane.oldestS)}${error}`,
     )
   }
-  return `${lines.join('\n')}\n`
+  return `${[...lines, ...feeds.map(feedText)].join('\n')}\n`
 }
 
 async function retry(

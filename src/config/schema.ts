@@ -286,6 +286,12 @@ const Sync = z.strictObject({
     .default(60)
     .describe('time without a byte after which an attempt ends, seconds'),
   connectTimeoutS: z.int().min(1).max(600).default(15).describe('time to connect to an upstream, seconds'),
+  batchWaitS: z
+    .number()
+    .min(0.05)
+    .max(3600)
+    .default(1)
+    .describe('time for which rows of a feed are collected before a batch is sent, seconds'),
   retryBaseS: z
     .number()
     .min(0.01)

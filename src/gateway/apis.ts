@@ -7,6 +7,7 @@ import { MAP_METHODS, type MapContext } from '../api/map/index.js'
 import { MODEL_STORE_METHODS, type ModelStoreContext, UPLOAD_METHODS } from '../api/model-store/index.js'
 import { ROUTING_METHODS, type RoutingContext } from '../api/routing/index.js'
 import { SESSION_METHODS, type SessionContext } from '../api/session/index.js'
+import { SYNC_METHODS, type SyncContext } from '../api/sync/index.js'
 import type { Config } from '../config/config.js'
 import type { Method, MethodFacts } from '../rpc/define-method.js'
 import type { Api } from '../rpc/dispatch.js'
@@ -33,6 +34,7 @@ export type GatewayContext = BaseContext &
   RoutingContext &
   DatasetContext &
   FlContext &
+  SyncContext &
   ModelStoreContext
 
 /**
@@ -55,6 +57,7 @@ export function createApis(config: Config): Api<GatewayContext>[] {
     ),
     apiOf<GatewayContext>('/api/v2/dataset/jsonrpc', 'Datasets and citations', DATASET_METHODS),
     apiOf<GatewayContext>('/api/v2/fl/jsonrpc', 'Federated learning', FL_METHODS),
+    apiOf<GatewayContext>('/api/v2/sync/jsonrpc', 'Feeds of tables', SYNC_METHODS),
     apiOf<GatewayContext>(MODEL_STORE_PATH, 'Model store', MODEL_STORE_METHODS),
   ]
 }

@@ -26,6 +26,7 @@ import { openOutbox } from '../sync/open-outbox.js'
 import type { Outbox } from '../sync/outbox.js'
 import { FL_PATH, MODEL_STORE_PATH } from '../sync/peer.js'
 import { readSyncStatus, type SyncStatus } from '../sync/status.js'
+import type { Throttle } from '../sync/throttle.js'
 import { announce, type ModelFileDeps, modelUploads, peerFacts, resumableUploads } from './model-files.js'
 import { createNameLimit } from './name-limit.js'
 
@@ -37,6 +38,8 @@ interface ModelServicesOptions {
   disk: DiskSpace
   timeZoneMin: number
   version: string
+  /** of everything that is sent to other nodes */
+  throttle: Throttle
 }
 
 /** The model store and the outbox of a gateway. */

@@ -3,6 +3,7 @@ import { readAsset } from '../assets.js'
 import type { Config } from '../config/config.js'
 import type { ConsoleFacts } from '../console/core/facts.js'
 import type { DataprocBackend } from '../dataproc/backend.js'
+import { MAX_BATCH_BYTES } from '../feeds/batch/format.js'
 import { addAlertRoutes } from '../http/alert-routes.js'
 import { createApp } from '../http/app.js'
 import type { CallDeps } from '../http/calls.js'
@@ -10,6 +11,7 @@ import { createClientAddress } from '../http/client-address.js'
 import { addConsoleRoutes } from '../http/console-routes.js'
 import { addDocumentRoute } from '../http/document-route.js'
 import type { HttpEnv } from '../http/env.js'
+import { addFeedRoutes } from '../http/feed-routes.js'
 import { addHealthRoutes } from '../http/health-routes.js'
 import type { LineSampler } from '../http/line-sampler.js'
 import { addStreamRoute } from '../http/loader-routes.js'
@@ -54,7 +56,7 @@ interface RoutesOptions {
 /** Makes every route of the gateway; this is the list of them. */
 export function createRoutes(options: RoutesOptions): Hono<HttpEnv> {
   const { config, log, version, services, calls, metrics, refusals, backend, isDraining } = options
-  const { readiness, models, loading } = services
+  const { readiness, models, feeds, loading } = services
   const apis = createApis(config)
   const { publicUrl, tlsCertFile, trustedProxies } = config.server
   const app = createApp({
@@ -88,6 +90,12 @@ export function createRoutes(options: RoutesOptions): Hono<HttpEnv> {
   addTusRoutes(app, calls, models.resumableUploads)
   addDownloadRoute(app, calls, models.findFile)
   addSignatureRoute(app, calls, models.findSignature)
+  addFeedRoutes(app, {
+    calls,
+    limits: { idleMs: config.limits.bodyIdleMs, totalMs: config.limits.bodyMs },
+    maxBytes: MAX_BATCH_BYTES,
+    take: feeds.receiver.take,
+  })
   addStreamRoute(app, { calls, bodyIdleMs: config.limits.bodyIdleMs, receiveStream: loading.addStream })
   addMapTiles(app, calls, services)
   addFeatureRoutes(app, calls, services, options)

@@ -16,6 +16,7 @@ import type { GatewayContext } from './apis.js'
 import { openBackups, openRecheck } from './backups.js'
 import { openDataprocServices } from './dataproc.js'
 import { openDatasets } from './datasets.js'
+import { createSyncThrottle, type FeedServices, openFeedServices } from './feeds.js'
 import { type Housekeeping, startHousekeeping, withPromptCleaning } from './housekeeping.js'
 import { createMapLoading, type MapLoading } from './maps.js'
 import { type ModelServices, openModelServices } from './models.js'
@@ -31,6 +32,7 @@ export interface Services {
   readonly threads: Threads
   readonly disk: DiskSpace
   readonly models: ModelServices
+  readonly feeds: FeedServices
   readonly loading: LoaderServices
   readonly backups: BackupSchedule
   readonly maps: MapLoading
@@ -59,14 +61,14 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
   const disk = createDiskSpace(layout.root, config.limits.diskReserveBytes)
   const threads = createThreads(options)
   const { searcher, jobs } = threads
-
   const loading = await openLoaderServices({ ...options, timeZoneMin, disk, keyring, jobs, nowUs })
   const { data } = loading
   if ((await state.meta.noted(HAS_DATA)) === undefined) await state.meta.note(HAS_DATA, 'yes')
   const datasets = openDatasets({ ...options, loading, jobs, disk, keyring, timeZoneMin, nowUs })
-  const models = await openModelServices({ ...options, state, disk, timeZoneMin })
-  const { sessions } = state
-  const runs = { ...options, data, disk, jobs, models, sessions, timeZoneMin, nowUs }
+  const throttle = createSyncThrottle(config)
+  const models = await openModelServices({ ...options, state, disk, timeZoneMin, throttle })
+  const feeds = openFeedServices({ ...options, state, loading, disk, models, throttle, timeZoneMin })
+  const runs = { ...options, data, disk, jobs, models, sessions: state.sessions, timeZoneMin, nowUs }
   const dataproc = await openDataprocServices(runs)
 
   const housekeeping = startHousekeeping(state, dataproc.endSession, log)
@@ -81,13 +83,15 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
     threads,
     disk,
     models,
+    feeds,
     loading,
     backups,
     maps,
     shared: {
       ...models.context,
+      ...feeds.context,
       ...dataproc.context,
-      sessions: withPromptCleaning(sessions, housekeeping),
+      sessions: withPromptCleaning(state.sessions, housekeeping),
       searcher,
       readers: timedReaders(threads.readers, nowUs),
       smallReads: loading.smallReads,
@@ -102,9 +106,7 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
     readiness: readinessOf(options, { state, loading, disk, threads, models, maps, housekeeping }),
     async close() {
       await dataproc.close()
-      await housekeeping.stop()
-      await backups.stop()
-      await recheck.stop()
+      for (const part of [housekeeping, backups, recheck, feeds.sender]) await part.stop()
       await models.close()
       const datasetsClosed = datasets.close()
       await Promise.all([searcher.stop(), jobs.stop(), threads.readers.stop()]) // a running checksum fails with its thread

@@ -22,8 +22,18 @@ export interface MethodFacts {
   readonly mayOverlap: boolean
 }
 
-export type ScopeArea = 'session' | 'dataproc' | 'loader' | 'map' | 'dataset' | 'fl' | 'model' | 'route'
-export type Scope = 'none' | 'admin' | `${ScopeArea}:${'read' | 'write'}`
+export type ScopeArea =
+  | 'session'
+  | 'dataproc'
+  | 'loader'
+  | 'map'
+  | 'dataset'
+  | 'fl'
+  | 'model'
+  | 'route'
+  | 'sync'
+/** `sync:relay`: rows of other nodes may be sent */
+export type Scope = 'none' | 'admin' | 'sync:relay' | `${ScopeArea}:${'read' | 'write'}`
 
 /** A method as the dispatcher calls it. `C` is the part of the context that it needs. */
 export interface Method<C = never> extends MethodFacts {

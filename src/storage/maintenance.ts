@@ -159,6 +159,13 @@ export interface StoredFacts {
   checkCitations(dir: string, signal?: AbortSignal): AsyncIterable<CheckedCitation>
   /** Writes: sets unfinished uploads back to their beginning, because their bytes are in no backup. */
   restartUnfinishedUploads(dir: string): Promise<void>
+  /**
+   * Writes: begins a new incarnation of the change numbers of tables, because a restored database gives
+   * numbers again that receivers of feeds have seen.
+   *
+   * @param nowUs wall clock, µs UTC
+   */
+  beginEpoch(dir: string, nowUs: number): Promise<void>
 }
 
 /** A directory that only this process uses. */

@@ -1,5 +1,6 @@
 import type { AuditNotes } from './audit.js'
 import type { TrustedClock } from './clock.js'
+import type { FeedRows, FeedSenders, FeedUpstreams } from './feeds.js'
 import type { KeyStore } from './keys.js'
 import type { MetaStore } from './meta.js'
 import type { ModelStores } from './model-stores.js'
@@ -18,6 +19,9 @@ interface ModelTables {
   readonly transfers: TransferRows
   readonly uploads: UploadRows
   readonly control: SyncControl
+  readonly feeds: FeedRows
+  readonly feedUpstreams: FeedUpstreams
+  readonly feedSenders: FeedSenders
 }
 
 /** State of a gateway: its identity, the callers it knows, its models and its outbox. */

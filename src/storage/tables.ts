@@ -167,6 +167,29 @@ export interface TableChanges {
    * @param limit most rows
    */
   after(table: LoaderTable, change: number, limit: number): Promise<ChangedRow[]>
+  /**
+   * Reads the rows of a condition among the changes after a number.
+   *
+   * @param limit most rows; with a condition, most changes that are looked at
+   * @returns the rows, and the change up to which none is missing
+   * @throws AppError BAD_CONDITION, TOO_EXPENSIVE
+   */
+  matching(
+    table: LoaderTable,
+    change: number,
+    limit: number,
+    filter: ChangeFilter,
+  ): Promise<{ rows: ChangedRow[]; until: number }>
+}
+
+/** Condition on changed rows. */
+export interface ChangeFilter {
+  /** unchecked condition; null or undefined for every row */
+  readonly conds?: unknown
+  /** for conditions */
+  readonly env: ValueEnv
+  /** rows whose last change is `untilChange` or an earlier one must start at or after `fromUs` */
+  readonly backlog?: { readonly untilChange: number; readonly fromUs: number } | undefined
 }
 
 /** Reads tables. Each call sees the rows and tables that are committed by then, by whatever writer. */
@@ -273,6 +296,8 @@ export interface PutOptions {
    * origins never meet
    */
   readonly origin?: string
+  /** with `override`: a row that has the values of the record already is not written again */
+  readonly keepsEqual?: boolean
   readonly env: RecordEnv
   /** Keeps the bytes of a file and returns their digest; they are on disk when it resolves. */
   putFile(bytes: Uint8Array): Promise<string>

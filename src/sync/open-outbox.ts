@@ -8,7 +8,7 @@ import type { OutboxDeps } from './engine.js'
 import type { ClientSettings } from './http-client.js'
 import { type Outbox, startOutbox } from './outbox.js'
 import { createRunner } from './run-attempt.js'
-import { createThrottle } from './throttle.js'
+import type { Throttle } from './throttle.js'
 import { isWithinWindows } from './windows.js'
 
 interface OpenOutboxOptions {
@@ -21,6 +21,8 @@ interface OpenOutboxOptions {
   register: RegisterDeps
   parts: PartFiles
   requireSpace(bytes: number): Promise<void>
+  /** shared with everything that is sent to other nodes */
+  throttle: Throttle
   /** minutes east of UTC, for `sync.windows` */
   timeZoneMin: number
   version: string
@@ -41,7 +43,7 @@ export async function openOutbox(options: OpenOutboxOptions): Promise<Outbox> {
     parts: options.parts,
     nodeId: register.nodeId,
     requireSpace: options.requireSpace,
-    throttle: createThrottle(sync.maxBytesPerSecond, nowMs, pause),
+    throttle: options.throttle,
     closedReason,
     sleep: pause,
     random: Math.random,
@@ -63,7 +65,8 @@ export async function openOutbox(options: OpenOutboxOptions): Promise<Outbox> {
   })
 }
 
-function closedReasonOf(
+/** Returns why the settings do not allow sending now; null if they do. */
+export function closedReasonOf(
   { paused, windows }: Config['sync'],
   nowUs: number,
   timeZoneMin: number,

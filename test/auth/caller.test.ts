@@ -18,6 +18,9 @@ t.test(
       [['map'], 'map:read', false],
       [['map:write', 'route:read'], 'route:read', true],
       [['map:write'], 'admin', false],
+      [['admin'], 'sync:relay', true],
+      [['sync:write'], 'sync:relay', false],
+      [['sync:relay'], 'sync:write', false],
       [[':write'], 'map:write', false],
     ]
     for (const [scopes, needed, expected] of table) {
@@ -26,8 +29,8 @@ t.test(
   },
 )
 
-t.test('SCOPES: admin, and read and write of each area', async (t) => {
-  t.equal(SCOPES.length, 1 + 2 * SCOPE_AREAS.length)
+t.test('SCOPES: admin, sync:relay, and read and write of each area', async (t) => {
+  t.equal(SCOPES.length, 2 + 2 * SCOPE_AREAS.length)
   t.equal(new Set(SCOPES).size, SCOPES.length)
 })
 

@@ -35,6 +35,11 @@ const PAGES: readonly { file: string; prints: readonly RegExp[]; needs?: readonl
     prints: [/"model_state":10/, /"model_state":20/, /"model_state":30/, /"model_state":40/],
     needs: ['jq'],
   },
+  {
+    file: 'docs/feeds.md',
+    prints: [/Feeds can go to base/, /seen goes to base/, /idle, 0 rows behind/, /"_origin":"[0-9a-f-]{36}"/],
+    needs: ['jq'],
+  },
   { file: 'docs/dataproc.md', prints: [/"table_name":"wet_tbl_0"/, /^true$/m, /"theme":"wet"/] },
   {
     file: 'docs/standard-tools.md',

@@ -56,7 +56,9 @@ t.test('docs: every verb that a page names exists', (t) => {
   const verbs = anchorsOf(readPage('docs/verbs.md'))
   const isVerb = (text: string) => {
     const [first, second] = text.split(' ')
-    return verbs.has(`fieldgate-${first}`) || verbs.has(`fieldgate-${first}-${second}`) || first === 'help'
+    const name = `fieldgate-${first}-${second}`
+    const isGroup = [...verbs].some((verb) => verb.startsWith(`${name}-`))
+    return verbs.has(`fieldgate-${first}`) || verbs.has(name) || isGroup || first === 'help'
   }
   t.same(unknownNames(/(?:^|[\s;])(?:fieldgate|\$F) ([a-z]+(?: [a-z]+)?)/g, isVerb), [])
   t.end()
@@ -73,7 +75,7 @@ t.test('docs: every setting, method and scope that a page names exists', (t) => 
   const dotted = new RegExp(`(?<![\\w/.@-])((?:${firsts})\\.[a-z]\\w*(?:\\.[a-z]\\w*)*)(?![\\w.*(/-])`, 'g')
   t.same(unknownNames(dotted, isKnown), [])
   t.same(
-    unknownNames(/^([a-z]+:(?:read|write))$/g, (name) => SCOPES.includes(name)),
+    unknownNames(/^([a-z]+:(?:read|write|relay))$/g, (name) => SCOPES.includes(name)),
     [],
   )
   t.end()

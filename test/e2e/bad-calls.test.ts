@@ -9,6 +9,7 @@ import { LOADER_BAD_CALLS } from '../support/bad-calls/loader.js'
 import { MAP_BAD_CALLS } from '../support/bad-calls/map.js'
 import { modelBadCalls } from '../support/bad-calls/models.js'
 import { SESSION_BAD_CALLS } from '../support/bad-calls/session.js'
+import { OFFERED, syncBadCalls } from '../support/bad-calls/sync.js'
 import type { BadCall, BadCalls, Standing } from '../support/bad-calls/types.js'
 import { dumpDataDir } from '../support/data-dump.js'
 import { makeModule } from '../support/dataproc.js'
@@ -36,6 +37,7 @@ const WIDE = {
 
 const LOADER = '/api/v1/dataloaderapi/jsonrpc'
 const DATASET = '/api/v2/dataset/jsonrpc'
+const SYNC = '/api/v2/sync/jsonrpc'
 
 /**
  * Errors of the gateway's state, or of what a module does, and not of a call's words: each has a test of its
@@ -63,7 +65,7 @@ interface DiscoveredMethod {
 
 t.test('bad calls: every method has a table with each error that it declares', async (t) => {
   const gateway = await startGateway(t)
-  const tables = tablesOf({ nodeId: 'n', modelId: 'm', sha256: 's' })
+  const tables = tablesOf({ nodeId: 'n', modelId: 'm', sha256: 's', feedId: 'f', goneFeedId: 'g' })
   const methods = await methodsOf(gateway)
   t.same(Object.keys(tables).sort(), methods.map(({ name }) => name).sort(), 'each method has one')
   const common = methods
@@ -116,6 +118,7 @@ function tablesOf(standing: Standing): BadCalls {
     ...MAP_BAD_CALLS,
     ...DATASET_BAD_CALLS,
     ...modelBadCalls(standing),
+    ...syncBadCalls(standing),
   }
 }
 
@@ -156,8 +159,9 @@ async function prepare(t: Test): Promise<{ gateway: TestGateway; standing: Stand
   }
   await fillTables(call)
   const model = await fillStores(gateway, call)
+  const feeds = await fillFeeds(call)
   const nodeId = await nodeIdOf(gateway)
-  return { gateway, standing: { nodeId, modelId: model.model_id, sha256: model.model_sha256 } }
+  return { gateway, standing: { nodeId, modelId: model.model_id, sha256: model.model_sha256, ...feeds } }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: results of every shape
@@ -235,6 +239,24 @@ async function fillTables(call: Call): Promise<void> {
   }
 }
 
+/** Feeds to an upstream where nobody listens; the first try has failed, and the next is far. */
+async function fillFeeds(call: Call): Promise<Pick<Standing, 'feedId' | 'goneFeedId'>> {
+  const record_def = { k: { udt_name: 'int4' } }
+  await call(LOADER, 'loaderwebapi.register_loader', { data_name: 'gone', record_def, unique_columns: ['k'] })
+  const endpoint = 'http://127.0.0.1:1'
+  await call(SYNC, 'sync.create_upstream', { name: 'up', endpoint, apikey: 'k', secret: 's' })
+  const { feed: feedId } = await call(SYNC, 'sync.create_feed', { table: 'x', upstream: 'up' })
+  const { feed: goneFeedId } = await call(SYNC, 'sync.create_feed', { table: 'gone', upstream: 'up' })
+  for (const feed of [feedId, goneFeedId]) await call(SYNC, 'sync.update_feed', { feed, enabled: false })
+  await call(LOADER, 'loaderwebapi.drop_loader', { data_name: 'gone' })
+  await call(SYNC, 'sync.offer_table', OFFERED)
+  await until('nothing is sent any more', async () => {
+    const feeds = await call(SYNC, 'sync.list_feeds', {})
+    return feeds.every(({ state }: { state: string }) => state === 'disabled')
+  })
+  return { feedId, goneFeedId }
+}
+
 /** @returns the model in `rain` */
 async function fillStores(gateway: TestGateway, call: Call) {
   for (const model_store_ddc of ['rain', 'alone', 'stuck'])
@@ -261,6 +283,8 @@ async function fillStores(gateway: TestGateway, call: Call) {
 
 /** As it is told with every model. */
 async function nodeIdOf(gateway: TestGateway): Promise<string> {
-  const line = dumpDataDir(gateway.dataDir).find((text) => text.includes('"node_id"'))
+  const line = dumpDataDir(gateway.dataDir).find(
+    (text) => text.startsWith('meta: ') && text.includes('"node_id"'),
+  )
   return JSON.parse(line?.slice(line.indexOf('{')) ?? '{}').value
 }

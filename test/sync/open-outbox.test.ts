@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { loadConfig, type Settings } from '../../src/config/config.js'
 import { clientSettings, openOutbox } from '../../src/sync/open-outbox.js'
+import { createThrottle } from '../../src/sync/throttle.js'
 import { attemptParts } from '../support/attempts.js'
 
 const { signal } = new AbortController()
@@ -38,6 +39,11 @@ async function setUp(t: Test, sync: Settings, timeZoneMin = 0) {
     register: at.deps.register,
     parts: at.deps.parts,
     requireSpace: at.deps.requireSpace,
+    throttle: createThrottle(
+      loaded.config.sync.maxBytesPerSecond,
+      () => performance.now(),
+      (ms, signal) => pause(ms, undefined, { signal }),
+    ),
     timeZoneMin,
     version: '1.2.3',
     log: { debug: log, info: log, warn: log },

@@ -8,6 +8,7 @@ import type { LoaderMethods } from './methods/loader.js'
 import type { MapMethods } from './methods/map.js'
 import type { ModelStoreMethods } from './methods/model-store.js'
 import type { SessionMethods } from './methods/session.js'
+import type { SyncMethods } from './methods/sync.js'
 
 export type * from './methods/shared.js'
 
@@ -79,6 +80,16 @@ export type ErrorName =
   | 'UNKNOWN_UPSTREAM'
   | 'UNKNOWN_TRANSFER'
   | 'BAD_ENDPOINT'
+  | 'UNKNOWN_FEED'
+  | 'FEED_EXISTS'
+  | 'UPSTREAM_EXISTS'
+  | 'UPSTREAM_IN_USE'
+  | 'TABLE_DIFFERS'
+  | 'CURSOR_MISMATCH'
+  | 'STALE_EPOCH'
+  | 'BAD_BATCH'
+  | 'NOT_IN_THIS_VERSION'
+  | 'TABLE_NOT_SENDABLE'
   | 'UNKNOWN_MODEL'
   | 'UNKNOWN_STORE'
   | 'STORE_EXISTS'
@@ -100,7 +111,8 @@ export interface Methods
     MapMethods,
     DatasetMethods,
     FlMethods,
-    ModelStoreMethods {}
+    ModelStoreMethods,
+    SyncMethods {}
 
 export type MethodName = keyof Methods
 
@@ -150,6 +162,14 @@ export const METHOD_PATHS: Readonly<Record<MethodName, string>> = {
   'fl.retry_transfer': '/api/v2/fl/jsonrpc',
   'fl.cancel_transfer': '/api/v2/fl/jsonrpc',
   'fl.announce': '/api/v2/fl/jsonrpc',
+  'sync.create_upstream': '/api/v2/sync/jsonrpc',
+  'sync.list_upstreams': '/api/v2/sync/jsonrpc',
+  'sync.delete_upstream': '/api/v2/sync/jsonrpc',
+  'sync.create_feed': '/api/v2/sync/jsonrpc',
+  'sync.list_feeds': '/api/v2/sync/jsonrpc',
+  'sync.update_feed': '/api/v2/sync/jsonrpc',
+  'sync.delete_feed': '/api/v2/sync/jsonrpc',
+  'sync.offer_table': '/api/v2/sync/jsonrpc',
   'model_store.model.get_info': '/api/v2/model_store/jsonrpc',
   'model_store.model.delete': '/api/v2/model_store/jsonrpc',
   'model_store.create': '/api/v2/model_store/jsonrpc',

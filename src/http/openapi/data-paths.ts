@@ -29,6 +29,14 @@ export function dataPaths(): Record<string, PathItem> {
         responses: answers('Counters', 'application/json', { $ref: '#/components/schemas/Counters' }),
       },
     },
+    '/api/v2/sync/tables/{table}/batches': {
+      post: {
+        ...operation('Feeds of tables', 'sendBatch', 'Takes rows that another gateway sends'),
+        parameters: [pathParameter('table')],
+        requestBody: bodyOf('application/x-ndjson'),
+        responses: answers('Cursor after the batch', 'application/json'),
+      },
+    },
     '/api/v2/model_store/jsonrpc/upload/{method}': {
       post: {
         ...operation(

@@ -8,6 +8,9 @@ import { createSessionStore } from './access/sessions.js'
 import { statement } from './connection/database.js'
 import { probeWrite } from './connection/probe-write.js'
 import { openStateDb, type StateDb } from './connection/state-db.js'
+import { createFeedRows } from './feeds/feeds.js'
+import { createFeedSenders } from './feeds/senders.js'
+import { createFeedUpstreams } from './feeds/upstreams.js'
 import { createModelStores } from './models/model-stores.js'
 import { createModelRows } from './models/models.js'
 import { createSyncControl } from './models/sync-control.js'
@@ -71,6 +74,9 @@ export async function openState(file: string, options: OpenStateOptions = {}): P
     transfers: createTransferRows(stateDb, clock),
     uploads: createUploadRows(stateDb, clock),
     control: createSyncControl(stateDb),
+    feeds: createFeedRows(stateDb, clock),
+    feedUpstreams: createFeedUpstreams(stateDb, clock, options.keyring ?? NO_KEYRING),
+    feedSenders: createFeedSenders(stateDb, clock),
     async check() {
       statement(db, 'SELECT count(*) FROM sqlite_schema').get() // read from the file, not from a cache of this process
     },

@@ -12,4 +12,8 @@ export interface Standing {
   /** of the model in the store `rain`, whose upstream is switched off */
   modelId: string
   sha256: string
+  /** of the table `x` */
+  feedId: string
+  /** of a table that was dropped */
+  goneFeedId: string
 }

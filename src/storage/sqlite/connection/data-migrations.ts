@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { type Db, identifier, type Migrations } from './database.js'
 
 /** Schema of data.db. Append only: what a released gateway has run is never changed. */
@@ -108,7 +109,36 @@ export const DATA_MIGRATIONS: Migrations = [
   INSERT INTO row_origin (origin_id, node_id) VALUES (0, '');
   `,
   addOriginsAndChanges,
+  `
+  -- name of a table between nodes: a table that is dropped and registered again has another one
+  ALTER TABLE loader_table ADD COLUMN table_uuid TEXT NOT NULL DEFAULT '';
+
+  -- incarnation of the change numbers of this file: a restored backup gives numbers again, under a greater epoch
+  CREATE TABLE feed_epoch (epoch INTEGER NOT NULL) STRICT;
+  INSERT INTO feed_epoch (epoch) VALUES (1);
+
+  -- how far the feeds of other nodes have arrived; written with the rows
+  CREATE TABLE feed_cursor (
+    sender TEXT NOT NULL,                           -- UUID of the node that sends
+    feed TEXT NOT NULL,                             -- UUID of the feed there
+    sender_table TEXT NOT NULL,                     -- table_uuid there
+    epoch INTEGER NOT NULL,                         -- feed_epoch there
+    digest TEXT NOT NULL,                           -- of the definition
+    cursor INTEGER NOT NULL,                        -- last change that is stored here
+    table_id INTEGER NOT NULL REFERENCES loader_table ON DELETE CASCADE,
+    PRIMARY KEY (sender, feed)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX feed_cursor_table ON feed_cursor (table_id);
+  `,
+  nameTables,
 ]
+
+/** Gives every loader table its name between nodes. */
+function nameTables(db: Db): void {
+  const ids = db.prepare<[], number>('SELECT table_id FROM loader_table').pluck().all()
+  const name = db.prepare('UPDATE loader_table SET table_uuid = ? WHERE table_id = ?')
+  for (const id of ids) name.run(randomUUID(), id)
+}
 
 /**
  * Gives the rows of every loader table an origin and a change number, see `tables/ddl.ts`. The rows stay as

@@ -1,4 +1,5 @@
 import type { Migrations } from './database.js'
+import { FEED_TABLES } from './feed-tables.js'
 import { MODEL_TABLES } from './model-tables.js'
 
 /**
@@ -69,4 +70,5 @@ export const STATE_MIGRATIONS: Migrations = [
   ) STRICT;
   CREATE INDEX model_signature_open ON model_signature (seq) WHERE verdict IS NULL;
   `,
+  FEED_TABLES,
 ]

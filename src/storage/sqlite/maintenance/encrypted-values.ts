@@ -10,6 +10,7 @@ import { openPlain } from '../connection/snapshot.js'
 export function hasEncryptedValues(dir: string): boolean {
   return (
     finds(dir, 'state.db', 'upstream', hasRows('upstream')) ||
+    finds(dir, 'state.db', 'sync_upstream', hasRows('sync_upstream')) ||
     finds(dir, 'data.db', 'loader_table', hasSecretRows)
   )
 }

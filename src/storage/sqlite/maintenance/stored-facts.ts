@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { FEED_SECRET_CONTEXT } from '../../feeds.js'
 import { computeSums } from '../../formats/checksum.js'
 import type { Keyring } from '../../keyring.js'
 import type { StoredFacts, StoredKey, StoredSecrets, StoredUpstream } from '../../maintenance.js'
@@ -40,6 +41,18 @@ export function createStoredFacts(): StoredFacts {
       const db = openPlain(path.join(dir, 'state.db'), false)
       try {
         db.prepare('UPDATE upload SET offset_bytes = 0 WHERE model_id IS NULL').run()
+      } finally {
+        db.close()
+      }
+    },
+    async beginEpoch(dir, nowUs) {
+      const db = openPlain(path.join(dir, 'data.db'), false)
+      try {
+        // a backup of an earlier schema has none: its migration makes the first one
+        const has = db
+          .prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'feed_epoch'")
+          .get()
+        if (has !== undefined) db.prepare('UPDATE feed_epoch SET epoch = max(epoch + 1, ?)').run(nowUs)
       } finally {
         db.close()
       }
@@ -104,16 +117,22 @@ function decrypted(stored: Uint8Array, keyring: Keyring | undefined): string | u
 function readSecrets(db: Db, keyring: Keyring | undefined): StoredSecrets {
   const read = (sql: string) => db.prepare<[], Buffer>(sql).pluck().all()
   const upstreams = read('SELECT secret FROM upstream')
+  const hasFeeds = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name = 'sync_upstream'"
+  const feeds = read(hasFeeds).length > 0 ? read('SELECT secret FROM sync_upstream') : []
   return {
     bytes: [
       ...read('SELECT digest FROM api_key_secret'),
       ...read('SELECT token_hash FROM session'),
       ...upstreams,
+      ...feeds,
     ],
     texts:
       keyring === undefined
         ? []
-        : upstreams.map((stored) => keyring.decrypt(stored, UPSTREAM_SECRET_CONTEXT)),
+        : [
+            ...upstreams.map((stored) => keyring.decrypt(stored, UPSTREAM_SECRET_CONTEXT)),
+            ...feeds.map((stored) => keyring.decrypt(stored, FEED_SECRET_CONTEXT)),
+          ],
   }
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { AppError } from '../../../errors.js'
 import type { Column, LoaderTable } from '../../tables.js'
 import { RESERVED_COLUMNS, type TableDefinition } from '../../tables.js'
@@ -26,9 +27,12 @@ export function registerTable(db: Db, definition: TableDefinition, nowUs: number
   if (other !== undefined) throw alreadyRegistered(dataName, other)
   const { lastInsertRowid } = statement(
     db,
-    `INSERT INTO loader_table (data_name, table_name, schema, columns, unique_columns, created_at_us)
-     VALUES (?, ?, ?, ?, ?, ?)`,
-  ).run(dataName, tableName, schema, JSON.stringify(columns), JSON.stringify(uniqueColumns), nowUs)
+    `INSERT INTO loader_table (data_name, table_name, schema, columns, unique_columns, created_at_us,
+       table_uuid) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  ).run(
+    ...[dataName, tableName, schema, JSON.stringify(columns), JSON.stringify(uniqueColumns), nowUs],
+    randomUUID(),
+  )
   const table = toTable({
     table_id: Number(lastInsertRowid),
     data_name: dataName,
@@ -49,6 +53,17 @@ export function findTable(db: Db, name: string): LoaderTable | undefined {
     statement<TableRecord>(db, `${SELECT} WHERE table_name = ? COLLATE BINARY`).get(plain) ??
     statement<TableRecord>(db, `${SELECT} WHERE schema || '.' || table_name = ?`).get(plain)
   return row === undefined ? undefined : cachedTable(db, row)
+}
+
+/** Finds a table by its id. */
+export function findTableById(db: Db, tableId: number): LoaderTable | undefined {
+  const row = statement<TableRecord>(db, `${SELECT} WHERE table_id = ?`).get(tableId)
+  return row === undefined ? undefined : cachedTable(db, row)
+}
+
+/** Returns the UUID by which other nodes name a table; undefined when the table was dropped. */
+export function tableUuidOf(db: Db, { tableId }: Pick<LoaderTable, 'tableId'>): string | undefined {
+  return statement<string>(db, 'SELECT table_uuid FROM loader_table WHERE table_id = ?').pluck().get(tableId)
 }
 
 /** Returns every table, ordered by `data_name`. */

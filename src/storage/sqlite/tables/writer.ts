@@ -9,6 +9,7 @@ import { type ChangeNumbers, createChangeNumbers } from './change-numbers.js'
 import { createChangeLog, keepChanges, noteChange } from './changes.js'
 import { ROW_CHANGE, ROW_ID, ROW_ORIGIN, tableSql } from './ddl.js'
 import { addEntry, createEntries, type Entries, isSamePlace } from './entries.js'
+import { createEqualTest } from './equal-row.js'
 import { keepOrigin } from './origins.js'
 import { type PlaceRow, placeOf } from './place.js'
 import type { CheckedRow } from './record.js'
@@ -34,7 +35,7 @@ interface RowWriter {
 export function createRowWriter(
   db: Db,
   table: LoaderTable,
-  { ifExists, origin = '' }: Pick<PutOptions, 'ifExists' | 'origin'>,
+  { ifExists, origin = '', keepsEqual = false }: Pick<PutOptions, 'ifExists' | 'origin' | 'keepsEqual'>,
   env: ValueEnv,
 ): RowWriter {
   const counters = { upload: 0, duplicate: 0, insert: 0, update: 0 }
@@ -48,6 +49,7 @@ export function createRowWriter(
   const originId = keepOrigin(db, origin)
   const numbers = createChangeNumbers(db, table)
   const override = createOverride(db, table, names, { originId, numbers })
+  const isStored = keepsEqual ? createEqualTest(db, table, originId) : () => false
   const changes = createChangeLog()
   let entries = createEntries()
   let movedRows = 0
@@ -63,7 +65,7 @@ export function createRowWriter(
       } else {
         counters.duplicate++
         if (ifExists === 'error') throw recordExists(table, row, index, env)
-        if (ifExists === 'skip') return false
+        if (ifExists === 'skip' || isStored(row.values)) return false
         counters.update++
         if (override(row, entries)) movedRows++
       }

@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import { parseDatetime } from '../../datetime.js'
+import { AppError, invalidParams } from '../../errors.js'
+import { createFeedRecord } from '../../feeds/create-feed.js'
+import { defineMethod } from '../../rpc/define-method.js'
+import type { FeedRecord, FeedSettings } from '../../storage/feeds.js'
+import type { SyncContext } from './context.js'
+import { type FeedInfoContext, toFeedInfo } from './feed-info.js'
+import { CreateFeedParams, FeedInfo, FeedParams, UpdateFeedParams } from './schema.js'
+import { unknownUpstream } from './upstreams.js'
+
+export const createFeed = defineMethod({
+  name: 'sync.create_feed',
+  summary: 'Sends the rows of a table to another gateway from now on, as they are put and overridden',
+  scope: 'sync:write',
+  errors: [
+    ...(['UNKNOWN_TABLE', 'UNKNOWN_UPSTREAM', 'FEED_EXISTS', 'BAD_CONDITION'] as const),
+    ...(['TABLE_NOT_SENDABLE', 'NOT_IN_THIS_VERSION'] as const),
+  ],
+  params: CreateFeedParams,
+  result: FeedInfo,
+  async handle(params, context: FeedInfoContext & SyncContext) {
+    refuseLater(params)
+    const { table: name } = params
+    if (name === undefined)
+      throw invalidParams([{ path: '$.table', message: 'found nothing, expected a name' }])
+    const table = await context.findTable(name)
+    await context.checkConds(table, params.conds ?? null)
+    if ((await context.feedUpstreams.find(params.upstream)) === undefined)
+      throw unknownUpstream(params.upstream)
+    const record = await createFeedRecord(
+      {
+        ...{ table, upstream: params.upstream, conds: params.conds ?? null, columns: params.columns ?? null },
+        ...{ priority: params.priority, maxBytesPerSecond: params.max_bytes_per_second },
+        ...{ windows: params.windows, from: readFrom(params.from, context) },
+      },
+      {
+        feeds: context.feeds,
+        identity: context.feedIdentity,
+        changes: context.tableChanges,
+        newId: context.newId,
+      },
+    )
+    await context.feedSender.wake()
+    return await toFeedInfo(record, context)
+  },
+})
+
+export const listFeeds = defineMethod({
+  name: 'sync.list_feeds',
+  summary: 'Feeds of tables, with where each of them is',
+  scope: 'sync:read',
+  params: z.strictObject({}),
+  result: z.array(FeedInfo),
+  async handle(_params, context: FeedInfoContext) {
+    const records = await context.feeds.list()
+    return await Promise.all(records.map((record) => toFeedInfo(record, context)))
+  },
+})
+
+export const updateFeed = defineMethod({
+  name: 'sync.update_feed',
+  summary: 'Changes a feed and tries it at once; absent members keep their values, a stopped feed goes on',
+  scope: 'sync:write',
+  errors: ['UNKNOWN_FEED', 'UNKNOWN_TABLE', 'BAD_CONDITION'],
+  params: UpdateFeedParams,
+  result: FeedInfo,
+  async handle(params, context: FeedInfoContext & SyncContext) {
+    const old = await context.feeds.find(params.feed)
+    if (old === undefined) throw unknownFeed(params.feed)
+    if (params.conds !== undefined && params.conds !== null)
+      await context.checkConds(await context.findTable(old.dataName), params.conds)
+    const record = await context.feeds.update(params.feed, changeOf(params))
+    if (record === undefined) throw unknownFeed(params.feed)
+    await context.feedSender.wake()
+    return await toFeedInfo(record, context)
+  },
+})
+
+export const deleteFeed = defineMethod({
+  name: 'sync.delete_feed',
+  summary: 'Removes a feed and returns it; what the other gateway has stays there',
+  scope: 'sync:write',
+  errors: ['UNKNOWN_FEED'],
+  params: FeedParams,
+  result: FeedInfo,
+  async handle({ feed }, context: FeedInfoContext & SyncContext) {
+    const record = await context.feeds.find(feed)
+    if (record === undefined) throw unknownFeed(feed)
+    const info = await toFeedInfo(record, context)
+    await context.feeds.remove(feed)
+    await context.feedSender.wake()
+    return info
+  },
+})
+
+/** @throws AppError NOT_IN_THIS_VERSION for what is described and not offered yet */
+function refuseLater({ direction, citation }: z.output<typeof CreateFeedParams>): void {
+  const what = direction === 'down' ? 'direction: down' : citation === undefined ? undefined : 'citation'
+  if (what === undefined) return
+  const message = `${what} is not in this version, expected a table with direction up`
+  throw new AppError('NOT_IN_THIS_VERSION', { found: what }, { message })
+}
+
+/** @throws AppError INVALID_PARAMS */
+function readFrom(
+  from: z.output<typeof CreateFeedParams>['from'],
+  { timeZoneMin }: Pick<SyncContext, 'timeZoneMin'>,
+): 'now' | 'all' | { text: string; us: number } {
+  if (from === 'now' || from === 'all') return from
+  const text = typeof from === 'string' ? from : from.val
+  const us = parseDatetime(text, timeZoneMin)
+  if (typeof us === 'bigint') return { text, us: Number(us) }
+  throw invalidParams([{ path: '$.from', message: `found ${us.found}, expected now, all or ${us.expected}` }])
+}
+
+function changeOf(params: z.output<typeof UpdateFeedParams>): Partial<FeedSettings> {
+  return {
+    ...(params.conds === undefined ? {} : { conds: params.conds }),
+    ...(params.priority === undefined ? {} : { priority: params.priority }),
+    ...(params.max_bytes_per_second === undefined ? {} : { maxBytesPerSecond: params.max_bytes_per_second }),
+    ...(params.windows === undefined ? {} : { windows: params.windows }),
+    ...(params.enabled === undefined ? {} : { isEnabled: params.enabled }),
+  }
+}
+
+function unknownFeed(feed: FeedRecord['feedId']): AppError {
+  return new AppError('UNKNOWN_FEED', { feed }, { message: `No feed has the id ${feed}` })
+}

@@ -1,0 +1,19 @@
+import type { Method } from '../../rpc/define-method.js'
+import type { SyncContext } from './context.js'
+import { createFeed, deleteFeed, listFeeds, updateFeed } from './feeds.js'
+import { offerTable } from './offer-table.js'
+import { createUpstream, deleteUpstream, listUpstreams } from './upstreams.js'
+
+export type { SyncContext } from './context.js'
+
+/** Methods of `/api/v2/sync/jsonrpc`. */
+export const SYNC_METHODS: readonly Method<SyncContext>[] = [
+  createUpstream,
+  listUpstreams,
+  deleteUpstream,
+  createFeed,
+  listFeeds,
+  updateFeed,
+  deleteFeed,
+  offerTable,
+]

@@ -1,0 +1,155 @@
+import { z } from 'zod'
+import { UUID } from '../../feeds/batch/format.js'
+import { UDT_NAMES } from '../../storage/columns/column-types.js'
+
+const Datetime = z.strictObject({ _type: z.literal('datetime'), val: z.string() })
+
+/** Name of an upstream of feeds. */
+export const UpstreamName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'expected 1 to 63 letters, digits or any of . _ -')
+  .describe('name of an upstream of feeds')
+
+// header values: what HTTP can carry
+const Credential = z
+  .string()
+  .min(1)
+  .max(1000)
+  .regex(/^[\x21-\x7e]+$/, 'expected printable ASCII without spaces')
+
+export const CreateUpstreamParams = z.strictObject({
+  name: UpstreamName,
+  endpoint: z
+    .string()
+    .min(1)
+    .max(2000)
+    .describe('base URL of the other gateway: https://host[:port][/prefix]'),
+  apikey: Credential.describe('API key for the other gateway, with the scope sync:write'),
+  secret: Credential.describe('secret of the key; encrypted at rest'),
+})
+
+export const UpstreamParams = z.strictObject({ name: UpstreamName })
+
+export const UpstreamInfo = z.strictObject({
+  name: z.string(),
+  endpoint: z.string(),
+  apikey: z.string(),
+  created_at: Datetime,
+})
+
+export const FeedId = z.string().regex(UUID, 'expected the UUID of a feed').describe('id of a feed')
+
+const Conds = z.unknown().describe('condition on rows, as of event data; absent or null for every row')
+const Priority = z.int().min(0).max(9).describe('feeds with a larger number go first')
+const Rate = z
+  .int()
+  .min(0)
+  .max(Number.MAX_SAFE_INTEGER)
+  .describe('bytes per second of this feed; 0 for no limit besides sync.maxBytesPerSecond')
+const Windows = z
+  .array(z.string().regex(/^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$/, 'expected HH:MM-HH:MM'))
+  .max(24)
+  .describe('local times in which it is sent, besides sync.windows; empty: always')
+
+export const CreateFeedParams = z.strictObject({
+  table: z.string().min(1).max(200).optional().describe('name of the table'),
+  citation: z.string().optional().describe('not in this version'),
+  direction: z.enum(['up', 'down']).default('up').describe('down: not in this version'),
+  upstream: UpstreamName,
+  conds: Conds.optional(),
+  columns: z
+    .array(z.string().max(63))
+    .min(1)
+    .max(1000)
+    .nullish()
+    .describe('columns that are sent, the unique key among them; absent or null for all'),
+  priority: Priority.default(5),
+  max_bytes_per_second: Rate.default(0),
+  windows: Windows.default([]),
+  from: z
+    .union([z.literal(['now', 'all']), z.string().max(100), Datetime])
+    .default('now')
+    .describe('now: rows put from now on; all: every row; an instant: those that start then or later, too'),
+})
+
+/** Absent members keep their values. */
+export const UpdateFeedParams = z.strictObject({
+  feed: FeedId,
+  conds: Conds.optional(),
+  priority: Priority.optional(),
+  max_bytes_per_second: Rate.optional(),
+  windows: Windows.optional(),
+  enabled: z.boolean().optional(),
+})
+
+export const FeedParams = z.strictObject({ feed: FeedId })
+
+const SetAside = z.strictObject({
+  rows: z.int().describe('rows that the receiver refused for good'),
+  last: z
+    .array(z.strictObject({ change: z.int(), row_key: z.string(), reason: z.string(), at: Datetime }))
+    .describe('the last ten'),
+})
+
+export const FeedInfo = z.strictObject({
+  feed: z.string(),
+  table: z.string(),
+  direction: z.literal('up'),
+  upstream: z.string(),
+  conds: z.unknown(),
+  columns: z.array(z.string()).nullable(),
+  priority: z.int(),
+  max_bytes_per_second: z.int(),
+  windows: z.array(z.string()),
+  from: z.string(),
+  enabled: z.boolean(),
+  state: z
+    .enum(['disabled', 'stopped', 'closed', 'sending', 'waiting', 'idle'])
+    .describe(
+      'stopped: until update_feed, for the reason in last_error; closed: sending is paused or outside its windows',
+    ),
+  cursor: z.int().describe('last change that the receiver has'),
+  last_change: z.int().describe('last change of the table here'),
+  rows_behind: z.int().describe('changes not sent; of a row that changed several times the last one travels'),
+  bytes_behind: z.int().nullable().describe('estimate by the rows sent so far; null before the first'),
+  oldest_s: z.int().nullable().describe('age of the oldest row not sent, seconds; null when none waits'),
+  rows_sent: z.int(),
+  bytes_sent: z.int(),
+  bytes_per_second: z.int().nullable().describe('rate of the last batches; null before the first'),
+  time_left_s: z.int().nullable(),
+  next_try_s: z.int().nullable().describe('time to the next try, seconds; null when none is planned'),
+  last_error: z.string().nullable(),
+  set_aside: SetAside,
+  created_at: Datetime,
+})
+
+const SentColumn = z.strictObject({
+  name: z.string().max(63),
+  udt_name: z.enum(UDT_NAMES),
+  is_nullable: z.boolean(),
+  column_default: z.string().max(1_000_000).nullable(),
+  length: z.int().min(1).nullable(),
+  srid: z.int().min(0).max(999_999).nullable(),
+})
+
+export const OfferTableParams = z.strictObject({
+  node: z.string().regex(UUID, 'expected a UUID').describe('node that sends'),
+  feed: FeedId,
+  table: z.string().regex(UUID, 'expected a UUID').describe('id of the table there'),
+  epoch: z
+    .int()
+    .min(0)
+    .describe('incarnation of the change numbers there: each restore begins a greater one'),
+  start: z.int().min(0).describe('change after which a feed begins that is new here'),
+  definition: z.strictObject({
+    data_name: z.string().max(200),
+    schema: z.string().max(200),
+    columns: z.array(SentColumn).max(1000),
+    unique_columns: z.array(z.string().max(200)).max(1000),
+  }),
+})
+
+export const OfferTableResult = z.strictObject({
+  node: z.string().describe('node id of this gateway'),
+  cursor: z.int().describe('change after which the feed goes on'),
+})

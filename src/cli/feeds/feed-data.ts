@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs'
+import type { Command } from 'commander'
+import { type FeedStatus, readFeedStatus } from '../../feeds/status.js'
+import { layoutOf } from '../../files/layout.js'
+import type { FeedIdentity, FeedRecord } from '../../storage/feeds.js'
+import { openDataDb } from '../../storage/sqlite/connection/data-db.js'
+import { createFeedIdentity } from '../../storage/sqlite/feeds/identity.js'
+import { findTable } from '../../storage/sqlite/tables/catalog.js'
+import { createTableChanges } from '../../storage/sqlite/tables/changed-rows.js'
+import type { LoaderTable, TableChanges } from '../../storage/tables.js'
+import type { CliDeps, GlobalOptions } from '../io.js'
+import { type ModelData, withModelData } from '../models/model-data.js'
+
+/** Open data of the verbs of feeds. */
+export interface FeedData extends ModelData {
+  readonly tableChanges: TableChanges
+  readonly feedIdentity: FeedIdentity
+  findTable(name: string): Promise<LoaderTable | undefined>
+}
+
+/**
+ * Opens both databases of a data directory for one verb, also beside a running gateway.
+ *
+ * @throws Error if the directory holds no data
+ */
+export async function withFeedData<O>(
+  command: Command,
+  deps: CliDeps,
+  act: (data: FeedData, options: O & GlobalOptions) => Promise<void>,
+): Promise<void> {
+  await withModelData<O>(command, deps, async (data, options) => {
+    if (!hasTables(data))
+      throw new Error(`${data.settings.dataDir} has no tables yet: start the gateway once with it`)
+    await withTables(data, (all) => act(all, options))
+  })
+}
+
+function hasTables({ settings }: ModelData): boolean {
+  return existsSync(layoutOf(settings.dataDir).dataDb)
+}
+
+async function withTables<T>(data: ModelData, act: (data: FeedData) => Promise<T>): Promise<T> {
+  const db = openDataDb(layoutOf(data.settings.dataDir).dataDb)
+  try {
+    return await act({
+      ...data,
+      tableChanges: createTableChanges(db.reader),
+      feedIdentity: createFeedIdentity(db),
+      findTable: async (name) => findTable(db.reader, name),
+    })
+  } finally {
+    db.close()
+  }
+}
+
+/** A feed and where it is, as this process sees it: beside a running gateway up to ten seconds old. */
+export interface ListedFeed {
+  readonly record: FeedRecord
+  readonly status: FeedStatus
+  readonly setAside: number
+}
+
+/** Lists the feeds of a data directory. */
+export async function listFeeds(models: ModelData): Promise<ListedFeed[]> {
+  const { feeds, clock } = models.state
+  const records = await feeds.list()
+  if (records.length === 0 || !hasTables(models)) return []
+  return await withTables(models, (data) =>
+    Promise.all(
+      records.map(async (record) => ({
+        record,
+        status: await readFeedStatus(record, undefined, { ...data, nowUs: clock.nowUs() }),
+        setAside: await feeds.countSetAside(record.feedId),
+      })),
+    ),
+  )
+}

@@ -1,0 +1,38 @@
+import { durationText, sizeText } from '../models/model-data.js'
+import type { ListedFeed } from './feed-data.js'
+
+/** Returns one line about a feed. */
+export function feedText({ record, status, setAside }: ListedFeed): string {
+  const { rowsBehind, bytesBehind, oldestS, timeLeftS, lastError } = status
+  const size = bytesBehind === null || rowsBehind === 0 ? '' : ` (about ${sizeText(bytesBehind)})`
+  const parts = [
+    `${record.dataName} to ${record.upstream}: ${status.state}, ${rowsBehind} rows behind${size}`,
+    ...(oldestS === null ? [] : [`the oldest for ${durationText(oldestS)}`]),
+    ...(timeLeftS === null ? [] : [`${durationText(timeLeftS)} left`]),
+    ...(setAside === 0 ? [] : [`${setAside} rows refused and set aside`]),
+    ...(lastError === null ? [] : [`last error: ${lastError}`]),
+  ]
+  return `  feed ${record.feedId} of ${parts.join('; ')}`
+}
+
+/** Returns a feed as scripts read it. */
+export function feedJson({ record, status, setAside }: ListedFeed): object {
+  const { feedId, dataName, upstream, priority, isEnabled, columns, conds, windows, from } = record
+  return {
+    ...{
+      feed: feedId,
+      table: dataName,
+      upstream,
+      priority,
+      enabled: isEnabled,
+      columns,
+      conds,
+      windows,
+      from,
+    },
+    ...{ state: status.state, cursor: status.cursor, rowsBehind: status.rowsBehind },
+    ...{ bytesBehind: status.bytesBehind, oldestS: status.oldestS, rowsSent: status.rowsSent },
+    ...{ bytesSent: status.bytesSent, bytesPerSecond: status.bytesPerSecond, timeLeftS: status.timeLeftS },
+    ...{ setAside, lastError: status.lastError },
+  }
+}

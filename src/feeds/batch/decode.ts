@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { zstdDecompress } from 'node:zlib'
+import { AppError } from '../../errors.js'
+import { describeFound } from '../../messages/fault-text.js'
+import { BATCH_VERSION, type BatchHeader, MAX_BATCH_BYTES, MAX_BATCH_ROWS, SHA256, UUID } from './format.js'
+
+const decompress = promisify(zstdDecompress)
+
+/** A batch whose digest and counts are right. Its values are unchecked. */
+export interface DecodedBatch {
+  readonly header: BatchHeader
+  /** one per row */
+  readonly origins: readonly string[]
+  /** values of each column, one per row */
+  readonly columns: readonly (readonly unknown[])[]
+}
+
+/**
+ * Reads the body of a batch. Bytes after the frame, a frame without end, larger than allowed, or of another
+ * format are refused.
+ *
+ * @throws AppError BAD_BATCH
+ */
+export async function decodeBatch(body: Uint8Array): Promise<DecodedBatch> {
+  const lines = await linesOf(body)
+  const [head = '', ...rest] = lines
+  const header = readHeader(head, rest)
+  const [runs, ...columns] = rest.map((line, at) => readLine(line, at + 2))
+  if (columns.length !== header.columns.length)
+    throw bad(`found ${columns.length} lines of columns, expected ${header.columns.length}`)
+  for (const [at, column] of columns.entries())
+    if (column.length !== header.rows)
+      throw bad(`found ${column.length} values in the column ${header.columns[at]}, expected ${header.rows}`)
+  return { header, origins: readRuns(runs ?? [], header.rows), columns }
+}
+
+async function linesOf(body: Uint8Array): Promise<string[]> {
+  const text = await textOf(body)
+  if (!text.endsWith('\n')) throw bad('found a last line without its end')
+  return text.slice(0, -1).split('\n')
+}
+
+async function textOf(body: Uint8Array): Promise<string> {
+  try {
+    // options that the types of Node 24 lack: without the first, bytes after the frame are ignored
+    const options = { rejectGarbageAfterEnd: true, maxOutputLength: MAX_BATCH_BYTES }
+    const bytes = await decompress(body, options)
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (error) {
+    const isBomb = error instanceof RangeError
+    const found = isBomb ? `more than ${MAX_BATCH_BYTES} bytes of text` : 'a body that is no whole zstd frame'
+    throw bad(`found ${found}`)
+  }
+}
+
+/** Reads the header and compares the digest of the text. */
+function readHeader(line: string, rest: readonly string[]): BatchHeader {
+  const seal = /^(\{.*),"sha256":"([0-9a-f]{64})"\}$/.exec(line)
+  if (seal === null) throw bad('found no header line, expected an object that ends with sha256')
+  const [, head = '', sha256] = seal
+  const hash = createHash('sha256').update(`${head}}\n`)
+  for (const text of rest) hash.update(`${text}\n`)
+  const found = hash.digest('hex')
+  if (found !== sha256) throw bad(`found the SHA-256 ${found}, expected ${sha256} as the header has it`)
+  const json = parse(`${head}}`, 1)
+  if (typeof json !== 'object' || json === null) throw bad('found no object in the header line')
+  return checkHeader(json as Record<string, unknown>)
+}
+
+function checkHeader(json: Record<string, unknown>): BatchHeader {
+  const expect = (name: string, isFine: boolean, expected: string) => {
+    if (!isFine) throw bad(`${name}: found ${describeFound(json[name])}, expected ${expected}`)
+  }
+  expect('fieldgate_batch', json.fieldgate_batch === BATCH_VERSION, `${BATCH_VERSION}`)
+  for (const name of ['node', 'feed', 'table']) expect(name, isText(json[name], UUID), 'a UUID')
+  expect('digest', isText(json.digest, SHA256), 'a SHA-256 in hex')
+  for (const name of ['epoch', 'after', 'last', 'rows'])
+    expect(name, isCount(json[name]), 'a whole number, 0 or more')
+  // the checks above have narrowed the members
+  const header = json as unknown as BatchHeader
+  expect('last', header.last >= header.after, `${header.after} or more`)
+  expect('rows', header.rows <= MAX_BATCH_ROWS, `at most ${MAX_BATCH_ROWS}`)
+  const isList = Array.isArray(json.columns) && json.columns.every((name) => typeof name === 'string')
+  expect('columns', isList, 'an array of names')
+  expect('columns', new Set(header.columns).size === header.columns.length, 'each name once')
+  const { node, feed, table, epoch, digest, after, last, rows, columns } = header
+  return { node, feed, table, epoch, digest, after, last, rows, columns }
+}
+
+function isText(value: unknown, form: RegExp): boolean {
+  return typeof value === 'string' && form.test(value)
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
+
+function readLine(line: string, number: number): readonly unknown[] {
+  const json = parse(line, number)
+  if (!Array.isArray(json)) throw bad(`line ${number}: found ${describeFound(json)}, expected an array`)
+  return json
+}
+
+function parse(text: string, number: number): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw bad(`line ${number}: found no JSON`)
+  }
+}
+
+/** Returns the origin of each row. */
+function readRuns(runs: readonly unknown[], rows: number): string[] {
+  const origins: string[] = []
+  for (const run of runs) {
+    const [origin, count] = Array.isArray(run) ? run : []
+    if (!isText(origin, UUID) || !isCount(count) || origins.length + Number(count) > rows)
+      throw bad(`line 2: found ${describeFound(run)}, expected origins of ${rows} rows with their numbers`)
+    for (let at = 0; at < Number(count); at++) origins.push(String(origin))
+  }
+  if (origins.length !== rows)
+    throw bad(`line 2: found the origins of ${origins.length} rows, expected ${rows}`)
+  return origins
+}
+
+/** A cause is not kept: what a peer sent is no fault of this gateway, and would be logged as one. */
+function bad(reason: string): AppError {
+  return new AppError('BAD_BATCH', { reason }, { message: `The batch cannot be read: ${reason}` })
+}

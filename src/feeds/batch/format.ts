@@ -1,0 +1,42 @@
+/*
+ * Batch of a feed, version 1: text of lines, each ended by a line feed, compressed as one zstd frame of level 1 with its
+ * checksum.
+ *
+ *     {"fieldgate_batch":1,"node":…,"feed":…,"table":…,"epoch":…,"digest":…,"after":…,"last":…,"rows":…,"columns":[…],"sha256":…}
+ *     [["<origin>",<rows>],…]
+ *     [<value of the first column of each row>,…]
+ *     …
+ *
+ * The second line has the origins of consecutive rows; then each column of `columns` has a line. `sha256` is that of the
+ * whole text without the member itself. A batch stands for the changes after `after` up to `last` at the sender: rows that
+ * the feed's condition leaves out are not in it.
+ */
+
+/** Most bytes of a batch's text, and so of its body. */
+export const MAX_BATCH_BYTES = 4 * 1024 * 1024
+export const MAX_BATCH_ROWS = 10_000
+/** Version of the format. */
+export const BATCH_VERSION = 1
+
+/** First line of a batch. */
+export interface BatchHeader {
+  /** UUID of the node that sends */
+  readonly node: string
+  /** UUID of the feed there */
+  readonly feed: string
+  /** UUID of the table there */
+  readonly table: string
+  readonly epoch: number
+  /** digest of the definition, as `definitionDigest` */
+  readonly digest: string
+  readonly after: number
+  readonly last: number
+  readonly rows: number
+  /** names in the order of their lines */
+  readonly columns: readonly string[]
+}
+
+/** Form of the UUIDs of nodes, feeds and tables. */
+export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+/** Form of a SHA-256 in hex. */
+export const SHA256 = /^[0-9a-f]{64}$/

@@ -1,0 +1,58 @@
+import { isFault as isGeometryFault } from '../../geo/fault.js'
+import { parseGeometry } from '../../geo/parse-geometry.js'
+import { encodeWkb } from '../../geo/wkb.js'
+import type { Stored, ValueEnv, ValueFault } from '../../storage/columns/column-type.js'
+import { typeOf } from '../../storage/columns/column-types.js'
+import type { Column } from '../../storage/tables.js'
+
+/** Times travel in UTC; `now()` is no value of a stored row. */
+const ENV: ValueEnv = { timeZoneMin: 0, nowUs: 0n }
+
+/** Size of the WKB of a point without a height, and its first bytes: little endian, type 1. */
+const POINT_BYTES = 21
+const POINT_HEAD = [1, 1, 0, 0, 0]
+
+/**
+ * Returns the JSON value that carries a stored value. Text goes as it is stored; bytes are base64; a point is
+ * `"<longitude> <latitude>"`, any other geometry the hex of its WKB.
+ */
+export function toSent(column: Column, stored: Stored): unknown {
+  if (stored === null) return null
+  if (column.udtName === 'geometry') return sentGeometry(stored as Uint8Array)
+  const type = typeOf(column.udtName)
+  return type.kind === 'text' ? stored : type.print(stored, ENV)
+}
+
+/**
+ * Returns the stored value of a JSON value that another node sent, checked as that of a record is.
+ *
+ * @param json anything
+ */
+export function fromSent(column: Column, json: unknown): Stored | ValueFault {
+  if (json === null) return column.isNullable ? null : { found: 'null', expected: 'a value' }
+  if (column.udtName === 'geometry' && typeof json === 'string' && /^\S+ \S+$/.test(json))
+    return readPoint(json, column.srid ?? undefined)
+  return typeOf(column.udtName).read(json, column, ENV)
+}
+
+function sentGeometry(wkb: Uint8Array): string {
+  const view = Buffer.from(wkb.buffer, wkb.byteOffset, wkb.byteLength)
+  const isPoint = wkb.byteLength === POINT_BYTES && POINT_HEAD.every((byte, at) => wkb[at] === byte)
+  if (!isPoint) return view.toString('hex')
+  const [lng, lat] = [view.readDoubleLE(5), view.readDoubleLE(13)]
+  return Number.isFinite(lng) && Number.isFinite(lat)
+    ? `${numberText(lng)} ${numberText(lat)}`
+    : view.toString('hex')
+}
+
+/** Shortest text that is read as the same double. */
+function numberText(value: number): string {
+  return Object.is(value, -0) ? '-0' : String(value)
+}
+
+function readPoint(text: string, srid: number | undefined): Stored | ValueFault {
+  const coordinates = text.split(' ').map(Number)
+  const geometry = parseGeometry({ type: 'Point', coordinates }, '', srid)
+  if (isGeometryFault(geometry)) return { found: geometry.found, expected: geometry.expected }
+  return encodeWkb(geometry, Buffer.allocUnsafe)
+}

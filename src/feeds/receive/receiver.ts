@@ -1,0 +1,200 @@
+import { type Caller, isAllowed } from '../../auth/caller.js'
+import { AppError } from '../../errors.js'
+import type { FeedInbox, FeedSenders, ReceivedFeed } from '../../storage/feeds.js'
+import type { LoaderTable, TableDefinition } from '../../storage/tables.js'
+import { type DecodedBatch, decodeBatch } from '../batch/decode.js'
+import {
+  definitionDigest,
+  differences,
+  type SentDefinition,
+  sentDefinition,
+  whyNotSendable,
+} from '../batch/definition.js'
+import { readRows } from '../batch/read-rows.js'
+
+/** A table that another node offers to send. */
+export interface TableOffer {
+  readonly node: string
+  readonly feed: string
+  readonly table: string
+  readonly epoch: number
+  /** cursor of a feed that begins */
+  readonly start: number
+  readonly definition: SentDefinition
+}
+
+/** Result of a batch. */
+export interface BatchResult {
+  readonly cursor: number
+  /** rows that were put or overridden; the others were here already, or are this node's own */
+  readonly written: number
+}
+
+/** Receives tables of other nodes. */
+export interface FeedReceiver {
+  /**
+   * Takes an offer: registers the table if no table has its name.
+   *
+   * @param columns of the offered table, checked
+   * @returns node id of this gateway, and the change after which the feed goes on
+   * @throws AppError TABLE_DIFFERS, FORBIDDEN, LOOP, STALE_EPOCH, ALREADY_REGISTERED, DISK_FULL
+   */
+  offer(
+    caller: Caller,
+    offer: TableOffer,
+    columns: TableDefinition,
+  ): Promise<{ node: string; cursor: number }>
+  /**
+   * Takes the body of a batch; what it answers is on disk.
+   *
+   * @param tableUuid of the path
+   * @throws AppError BAD_BATCH, BAD_RECORD (`data.rows` names the first 100 rows), UNKNOWN_FEED,
+   *   CURSOR_MISMATCH, FORBIDDEN, LOOP, DISK_FULL, BUSY; nothing is changed then
+   */
+  take(caller: Caller, tableUuid: string, body: Uint8Array): Promise<BatchResult>
+}
+
+interface ReceiverDeps {
+  readonly inbox: FeedInbox
+  readonly senders: FeedSenders
+  /** UUID of this node */
+  readonly nodeId: string
+  /** `limits.valueBytes` */
+  readonly valueBytes: number
+  findTable(name: string): Promise<LoaderTable | undefined>
+  register(definition: TableDefinition): Promise<LoaderTable>
+  /** @throws AppError DISK_FULL */
+  requireSpace(bytes: number): Promise<void>
+}
+
+/** Creates the receiver of a gateway. */
+export function createFeedReceiver(deps: ReceiverDeps): FeedReceiver {
+  const { inbox, nodeId } = deps
+  return {
+    async offer(caller, { node, feed, table: senderTable, epoch, start, definition }, columns) {
+      await requireSender(deps, caller, node)
+      const state = { sender: node, feed, senderTable, epoch, digest: definitionDigest(definition) }
+      await inbox.check(state)
+      const known = await deps.findTable(columns.dataName)
+      if (known !== undefined) requireSame(known, definition)
+      await deps.senders.bind(caller.keyId, node)
+      const table = known ?? (await registerOnce(deps, columns))
+      requireSame(table, definition)
+      const cursor = await inbox.open(state, table, start)
+      return { node: nodeId, cursor }
+    },
+    async take(caller, tableUuid, body) {
+      await deps.requireSpace(body.byteLength)
+      const batch = await decodeBatch(body)
+      const { header } = batch
+      if (header.table !== tableUuid)
+        throw badBatch('table', header.table, `${tableUuid}, as the path has it`)
+      await requireSender(deps, caller, header.node)
+      requireOrigins(caller, batch)
+      const feed = await inbox.find(header.node, header.feed)
+      if (feed === undefined || !isSameState(feed, batch)) throw unknownFeed(header.feed)
+      // a repeat costs no check of its rows
+      if (feed.cursor !== header.after) throw cursorMismatch(header.after, feed.cursor)
+      requireColumns(feed.table, header.columns)
+      const read = await readRows(feed.table, batch, deps.valueBytes)
+      if ('refused' in read) throw badRecord(read.refused)
+      await deps.senders.bind(caller.keyId, header.node)
+      const rows = read.rows.filter(({ origin }) => origin !== nodeId)
+      const { senderTable, epoch, digest } = feed
+      const { node: sender, feed: feedId, after, last } = header
+      const taken = { sender, feed: feedId, senderTable, epoch, digest, after, last, rows }
+      return { cursor: last, written: await inbox.take(taken, caller.keyId) }
+    },
+  }
+}
+
+/** Registers a table; two offers of one name at the same time are one table. */
+async function registerOnce(deps: ReceiverDeps, definition: TableDefinition): Promise<LoaderTable> {
+  await deps.requireSpace(0)
+  try {
+    return await deps.register(definition)
+  } catch (error) {
+    const table = await deps.findTable(definition.dataName)
+    if (table === undefined) throw error
+    return table
+  }
+}
+
+/** @throws AppError LOOP, FORBIDDEN */
+async function requireSender({ senders, nodeId }: ReceiverDeps, caller: Caller, node: string): Promise<void> {
+  if (node === nodeId) {
+    const message = `The node ${node} is this gateway: a feed goes to another node`
+    throw new AppError('LOOP', { node }, { message })
+  }
+  const bound = await senders.find(caller.keyId, node)
+  if (bound.nodeId !== undefined && bound.nodeId !== node) {
+    const message = `The key sends for the node ${bound.nodeId}, found ${node}; make a key for each node`
+    throw new AppError('FORBIDDEN', { node }, { message })
+  }
+  if (bound.otherKeyId !== null) {
+    const message = `Another key sends for the node ${node}; revoke it before this one is used`
+    throw new AppError('FORBIDDEN', { node }, { message })
+  }
+}
+
+/** @throws AppError FORBIDDEN when the key may not send rows of other nodes */
+function requireOrigins(caller: Caller, { header, origins }: DecodedBatch): void {
+  if (isAllowed(caller.scopes, 'sync:relay')) return
+  const other = origins.find((origin) => origin !== header.node)
+  if (other === undefined) return
+  const message = `The key lacks the scope sync:relay, found a row of the node ${other}, expected rows of ${header.node}`
+  throw new AppError('FORBIDDEN', { scope: 'sync:relay', origin: other }, { message })
+}
+
+/** @throws AppError TABLE_DIFFERS */
+function requireSame(table: LoaderTable, offered: SentDefinition): void {
+  const kept = table.columns.flatMap((column) => {
+    const why = whyNotSendable(column)
+    return why === undefined ? [] : [{ column: column.name, here: `a column that ${why}`, there: 'none' }]
+  })
+  const found = kept.length > 0 ? kept : differences(sentDefinition(table, null), offered)
+  const [first] = found
+  if (first === undefined) return
+  const shown = found.map(({ column, here, there }) => `${column} (here ${here}, there ${there})`)
+  const more = shown.length > 3 ? ` and ${shown.length - 3} more` : ''
+  const message = `The table ${table.dataName} differs in ${shown.slice(0, 3).join(', ')}${more}`
+  throw new AppError(
+    'TABLE_DIFFERS',
+    { data_name: table.dataName, columns: found.slice(0, 100) },
+    { message },
+  )
+}
+
+function isSameState(feed: ReceivedFeed, { header }: DecodedBatch): boolean {
+  return feed.senderTable === header.table && feed.epoch === header.epoch && feed.digest === header.digest
+}
+
+/** The digest says that both sides have these columns: a batch sends each of them. */
+function requireColumns(table: LoaderTable, names: readonly string[]): void {
+  const missing = table.columns.find(({ name }) => !names.includes(name))
+  if (missing !== undefined) throw badBatch('columns', names.join(', ').slice(0, 200), missing.name)
+  const unknown = names.find((name) => !table.columnByName.has(name))
+  if (unknown !== undefined) throw badBatch('columns', unknown.slice(0, 100), 'a column of the table')
+}
+
+function badBatch(name: string, found: string, expected: string): AppError {
+  const reason = `${name}: found ${found}, expected ${expected}`
+  return new AppError('BAD_BATCH', { reason }, { message: `The batch cannot be read: ${reason}` })
+}
+
+function unknownFeed(feed: string): AppError {
+  const message = `The feed ${feed} was not offered as this batch has it; offer its table first`
+  return new AppError('UNKNOWN_FEED', { feed }, { message })
+}
+
+function cursorMismatch(after: number, cursor: number): AppError {
+  const message = `The batch begins after change ${after}, expected ${cursor}`
+  return new AppError('CURSOR_MISMATCH', { cursor }, { message })
+}
+
+function badRecord(rows: readonly { index: number; column: string | null; reason: string }[]): AppError {
+  const [first] = rows
+  const more = rows.length > 1 ? ` (and ${rows.length - 1} more rows)` : ''
+  const at = `row ${first?.index}${first?.column === null ? '' : `, ${first?.column}`}`
+  return new AppError('BAD_RECORD', { ...first, rows }, { message: `${at}: ${first?.reason}${more}` })
+}

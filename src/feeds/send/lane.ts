@@ -1,0 +1,111 @@
+import { AppError, isAppError, messageOf } from '../../errors.js'
+import { backoffMs } from '../../sync/backoff.js'
+import { classify, shorten } from '../../sync/faults.js'
+import type { FeedLink } from './link.js'
+import type { FeedState, Lane, SenderDeps } from './sender-deps.js'
+import { progressOf, type SenderStates } from './states.js'
+import { sendNext, stopReason } from './turn.js'
+
+/** Longest time between two notes of progress while a feed sends, ms: a note is a write to the disk. */
+const NOTE_MS = 10_000
+
+/**
+ * Sends batches of an upstream's feeds until none has a row, the upstream fails, or sending is not allowed.
+ * Feeds of a higher priority go first, and of one priority those that wait longest.
+ */
+export async function runLane(
+  deps: SenderDeps,
+  states: SenderStates,
+  lane: Lane,
+  signal: AbortSignal,
+): Promise<void> {
+  lane.idle.clear()
+  while (!signal.aborted && (await deps.closedReason()) === null) {
+    const state = nextOf(deps, states, lane)
+    if (state === undefined) return
+    state.isSending = true
+    try {
+      const link = await linkOf(deps, lane)
+      const result = await sendNext(deps, link, state, signal)
+      lane.failures = 0
+      await noteTurn(deps, state, result === 'nothing to send')
+      if (result === 'nothing to send') lane.idle.add(state.record.feedId)
+    } catch (error) {
+      if (signal.aborted) return
+      await noteFault(deps, lane, state, error)
+      if (lane.waitUntilMs > deps.nowMs()) return
+    } finally {
+      state.isSending = false
+    }
+  }
+}
+
+function nextOf(deps: SenderDeps, { feeds }: SenderStates, { upstream, idle }: Lane): FeedState | undefined {
+  const nowMs = deps.nowMs()
+  const ready = [...feeds.values()].filter(
+    ({ record, stopped, waitUntilMs }) =>
+      record.upstream === upstream &&
+      record.isEnabled &&
+      stopped === null &&
+      waitUntilMs <= nowMs &&
+      !idle.has(record.feedId) &&
+      deps.isInWindow(record.windows),
+  )
+  const sinceOf = ({ behindSinceUs }: FeedState) => behindSinceUs ?? Number.POSITIVE_INFINITY
+  return ready.sort((a, b) => b.record.priority - a.record.priority || sinceOf(a) - sinceOf(b))[0]
+}
+
+async function linkOf(deps: SenderDeps, lane: Lane): Promise<FeedLink> {
+  if (lane.link !== undefined) return lane.link
+  const upstream = await deps.upstreams.find(lane.upstream)
+  if (upstream === undefined) throw new AppError('UNKNOWN_UPSTREAM') // no test: a foreign key keeps it
+  lane.link = deps.connect(upstream)
+  return lane.link
+}
+
+/** Notes where a feed is: at the end of its rows, and now and then on the way. */
+async function noteTurn(deps: SenderDeps, state: FeedState, isDone: boolean): Promise<void> {
+  const hadFault = state.lastError !== null
+  const wasBehind = state.behindSinceUs !== null
+  state.failures = 0
+  state.lastError = null
+  if (isDone) state.behindSinceUs = null
+  const isDue = deps.nowMs() - state.notedAtMs > NOTE_MS
+  if (hadFault || (isDone && wasBehind) || (isDue && !isDone)) await note(deps, state)
+}
+
+/** Writes the progress of a feed. */
+export async function note(deps: SenderDeps, state: FeedState): Promise<void> {
+  state.notedAtMs = deps.nowMs()
+  await deps.feeds.noteProgress(state.record.feedId, progressOf(state))
+}
+
+/**
+ * Notes a failure and the wait after it: that of the upstream when it accepts nothing, else of the feed
+ * alone. The agreement with the receiver is made anew after it.
+ */
+async function noteFault(deps: SenderDeps, lane: Lane, state: FeedState, error: unknown): Promise<void> {
+  const { baseMs, capMs } = deps.waits
+  const { scope, message, retryAfterS = 0 } = classify(error)
+  const wait = (failures: number) =>
+    deps.nowMs() + Math.max(retryAfterS * 1000, backoffMs(failures, baseMs, capMs, deps.random()))
+  state.session = undefined
+  state.detours = 0
+  // the next try reads the credentials again
+  const { link } = lane
+  lane.link = undefined
+  await link?.close()
+  state.failures++
+  if (scope === 'lane') {
+    lane.failures++
+    lane.waitUntilMs = wait(lane.failures)
+  } else state.waitUntilMs = wait(state.failures)
+  const isNew = state.lastError !== message
+  state.lastError = message
+  state.stopped = stopReason(error)
+  const fields = { feed: state.record.feedId, table: state.record.dataName, upstream: lane.upstream }
+  if (state.stopped !== null) deps.log.warn({ ...fields, reason: state.stopped }, 'a feed has stopped')
+  else if (!isAppError(error)) deps.log.warn({ ...fields, err: error }, 'a feed failed')
+  else if (isNew) deps.log.warn({ ...fields, reason: shorten(messageOf(error)) }, 'a feed waits')
+  if (isNew || state.stopped !== null) await note(deps, state)
+}

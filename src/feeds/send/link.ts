@@ -1,0 +1,120 @@
+import { z } from 'zod'
+import { AppError, type ErrorName } from '../../errors.js'
+import { withDoubles } from '../../json/exact-json.js'
+import { malformed, nameOfRpcError, refused } from '../../sync/faults.js'
+import { isObject, parseObject, type UpstreamClient } from '../../sync/http-client.js'
+import type { Throttle } from '../../sync/throttle.js'
+import type { SentDefinition } from '../batch/definition.js'
+
+/** Path of the methods between nodes. */
+export const SYNC_PATH = '/api/v2/sync/jsonrpc'
+
+/** A table as it is offered. */
+export interface Offer {
+  readonly node: string
+  readonly feed: string
+  readonly table: string
+  readonly epoch: number
+  readonly start: number
+  readonly definition: SentDefinition
+}
+
+const Offered = z.looseObject({ node: z.string().max(100), cursor: z.int().min(0) })
+const Cursor = z.looseObject({ cursor: z.int().min(0) })
+const Refused = z.looseObject({
+  rows: z.array(z.looseObject({ index: z.int().min(0), reason: z.string() })).optional(),
+  cursor: z.int().min(0).optional(),
+})
+
+/** What a receiver answered to a batch. */
+export type BatchAnswer =
+  | { readonly kind: 'taken'; readonly cursor: number }
+  /** the feed goes on elsewhere */
+  | { readonly kind: 'elsewhere'; readonly cursor: number }
+  /** the receiver does not know the feed as it is: it must be offered again */
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'rows'; readonly rows: readonly { index: number; reason: string }[] }
+
+/** Connection to the receiver of feeds. */
+export interface FeedLink {
+  /** @throws AppError UPSTREAM_UNREACHABLE, UPSTREAM_REFUSED */
+  offer(offer: Offer, signal: AbortSignal): Promise<{ node: string; cursor: number }>
+  /** @throws AppError UPSTREAM_UNREACHABLE, UPSTREAM_REFUSED for what is no answer about the batch itself */
+  send(
+    table: string,
+    body: Uint8Array,
+    throttles: readonly Throttle[],
+    signal: AbortSignal,
+  ): Promise<BatchAnswer>
+  close(): Promise<void>
+}
+
+/** Creates the link over the client of an upstream. */
+export function createFeedLink(client: UpstreamClient): FeedLink {
+  return {
+    async offer(offer, signal) {
+      const result = Offered.safeParse(
+        withDoubles(await client.rpc(SYNC_PATH, 'sync.offer_table', offer, signal)),
+      )
+      if (!result.success) throw malformed('another result than that of sync.offer_table')
+      return result.data
+    },
+    async send(table, body, throttles, signal) {
+      const reply = await client.send({
+        method: 'POST',
+        path: `/api/v2/sync/tables/${table}/batches`,
+        headers: {
+          'content-type': 'application/x-ndjson',
+          'content-encoding': 'zstd',
+          'content-length': String(body.byteLength),
+        },
+        body: paced(body, throttles, signal),
+        signal,
+      })
+      const text = await reply.text()
+      if (reply.status !== 200) return refusalOf(reply.status, text, reply.headers)
+      const taken = Cursor.safeParse(withDoubles(parseObject(text)))
+      if (!taken.success) throw malformed('something other than the result of a batch')
+      return { kind: 'taken', cursor: taken.data.cursor }
+    },
+    close: () => client.close(),
+  }
+}
+
+/** Sends a body in pieces, each when all throttles allow it. */
+async function* paced(
+  body: Uint8Array,
+  throttles: readonly Throttle[],
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const pieceBytes = Math.min(...throttles.map((throttle) => throttle.pieceBytes))
+  for (let at = 0; at < body.byteLength; at += pieceBytes) {
+    const piece = body.subarray(at, at + pieceBytes)
+    for (const throttle of throttles) await throttle.take(piece.byteLength, signal)
+    yield piece
+  }
+}
+
+/** @throws AppError UPSTREAM_REFUSED for what says nothing about the batch */
+function refusalOf(
+  status: number,
+  text: string,
+  headers: Record<string, string | string[] | undefined>,
+): BatchAnswer {
+  const error = withDoubles(parseObject(text)?.error)
+  const name = isObject(error) ? nameOfRpcError(error) : undefined
+  const data = Refused.safeParse(isObject(error) ? error.data : undefined).data
+  if (name === 'CURSOR_MISMATCH' && data?.cursor !== undefined)
+    return { kind: 'elsewhere', cursor: data.cursor }
+  if (name === 'UNKNOWN_FEED') return { kind: 'unknown' }
+  if (name === 'BAD_RECORD' && data?.rows !== undefined && data.rows.length > 0)
+    return { kind: 'rows', rows: data.rows }
+  const message = isObject(error) && typeof error.message === 'string' ? error.message : text
+  throw refused(status, message, headers, name)
+}
+
+/** Returns the name that a peer gave to its refusal; undefined for other errors. */
+export function refusalName(error: unknown): ErrorName | undefined {
+  if (!(error instanceof AppError)) return undefined
+  return error.data.upstreamError as ErrorName | undefined // `refused` wrote it
+}

@@ -1,0 +1,146 @@
+import { messageOf } from '../../errors.js'
+import type { FeedProgress } from '../../storage/feeds.js'
+import { note, runLane } from './lane.js'
+import type { FeedState, SenderDeps } from './sender-deps.js'
+import { progressOf, refreshStates, type SenderStates } from './states.js'
+
+/** What a feed does now. */
+export type FeedActivity = 'disabled' | 'stopped' | 'closed' | 'sending' | 'waiting' | 'idle'
+
+/** A feed as it is in memory. */
+export interface LiveFeed {
+  readonly activity: FeedActivity
+  readonly progress: FeedProgress
+  /** time to the next try, s; null when none is planned */
+  readonly nextTryS: number | null
+}
+
+/** Sends the feeds of this node. */
+export interface FeedSender {
+  /** Reads the feeds again and sends: they were changed. Waits after failures end. */
+  wake(): Promise<void>
+  /** Returns what a feed does; undefined for one that was not read yet. */
+  live(feedId: string): Promise<LiveFeed | undefined>
+  /** Stops sending, notes the progress, and closes all connections. */
+  stop(): Promise<void>
+}
+
+/**
+ * Starts the sender. A timer compares two numbers of the databases every `sync.batchWaitS` while there are
+ * feeds, and rows are read only where they have changed.
+ */
+export function startFeedSender(deps: SenderDeps): FeedSender {
+  const states: SenderStates = { feeds: new Map(), lanes: new Map() }
+  const stopping = new AbortController()
+  const running = new Set<Promise<void>>()
+  let seen = { data: -1, state: -1, wakes: -1 }
+  let timer: NodeJS.Timeout | undefined
+  let ticking: Promise<void> = Promise.resolve()
+
+  const start = (lane: Parameters<typeof runLane>[2]) => {
+    lane.isRunning = true
+    const run = runLane(deps, states, lane, stopping.signal)
+      .catch((error: unknown) => deps.log.warn({ err: error }, 'the feeds of an upstream failed'))
+      .finally(() => {
+        lane.isRunning = false
+        running.delete(run)
+      })
+    running.add(run)
+  }
+  const tick = async () => {
+    const now = {
+      data: deps.identity.changeCount(),
+      state: await deps.stateChanges(),
+      wakes: await deps.wakeCount(),
+    }
+    if (now.state !== seen.state) await refreshStates(deps, states)
+    if (now.wakes !== seen.wakes) endWaits(states)
+    if (now.data !== seen.data) await noteBehind(deps, states)
+    if (now.data !== seen.data) for (const { idle } of states.lanes.values()) idle.clear()
+    seen = now
+    for (const lane of states.lanes.values())
+      if (!lane.isRunning && lane.waitUntilMs <= deps.nowMs() && isDue(deps, states, lane.upstream))
+        start(lane)
+  }
+  const turn = () => {
+    ticking = tick()
+      .catch((error: unknown) => deps.log.warn({ reason: messageOf(error) }, 'feeds could not be read'))
+      .then(() => {
+        if (!stopping.signal.aborted) timer = setTimeout(turn, deps.batchWaitMs).unref()
+      })
+  }
+  turn()
+  return {
+    async wake() {
+      seen = { data: -1, state: -1, wakes: -1 }
+      clearTimeout(timer)
+      await ticking
+      clearTimeout(timer)
+      turn()
+      await ticking
+    },
+    live: async (feedId) => {
+      const state = states.feeds.get(feedId)
+      return state === undefined ? undefined : await liveOf(deps, states, state)
+    },
+    async stop() {
+      stopping.abort()
+      clearTimeout(timer)
+      await ticking
+      clearTimeout(timer)
+      await Promise.all(running)
+      for (const state of states.feeds.values())
+        if (state.notedAtMs > Number.NEGATIVE_INFINITY || state.rowsSent > state.record.progress.rowsSent)
+          await note(deps, state)
+      await Promise.all([...states.lanes.values()].map(({ link }) => link?.close()))
+    },
+  }
+}
+
+/** Ends the waits after failures. */
+function endWaits({ feeds, lanes }: SenderStates): void {
+  for (const lane of lanes.values()) lane.waitUntilMs = 0
+  for (const state of feeds.values()) state.waitUntilMs = 0
+}
+
+/** True when a feed of an upstream has rows to send, or has not agreed with its receiver yet. */
+function isDue(deps: SenderDeps, { feeds }: SenderStates, upstream: string): boolean {
+  const nowMs = deps.nowMs()
+  return [...feeds.values()].some(
+    ({ record, stopped, behindSinceUs, waitUntilMs, session }) =>
+      record.upstream === upstream &&
+      record.isEnabled &&
+      stopped === null &&
+      (behindSinceUs !== null || session === undefined) &&
+      waitUntilMs <= nowMs,
+  )
+}
+
+/** Notes the feeds that have rows to send since the last look. Cost: two searches of an index for each. */
+async function noteBehind(deps: SenderDeps, { feeds }: SenderStates): Promise<void> {
+  for (const state of feeds.values()) {
+    const table = await deps.findTable(state.record.dataName)
+    if (table === undefined || state.behindSinceUs !== null) continue
+    const { tableUuid, scanned: seen } = progressOf(state)
+    const isOther = (await deps.identity.tableUuid(table)) !== tableUuid
+    if (isOther || (await deps.changes.last(table)) > seen) state.behindSinceUs = deps.nowUs()
+  }
+}
+
+async function liveOf(deps: SenderDeps, { lanes }: SenderStates, state: FeedState): Promise<LiveFeed> {
+  const lane = lanes.get(state.record.upstream)
+  const untilMs = Math.max(state.waitUntilMs, lane?.waitUntilMs ?? 0)
+  const waitMs = untilMs - deps.nowMs()
+  const activity = await activityOf(deps, state, waitMs > 0)
+  const nextTryS = activity === 'waiting' ? Math.ceil(waitMs / 1000) : null
+  return { activity, progress: progressOf(state), nextTryS }
+}
+
+async function activityOf(deps: SenderDeps, state: FeedState, isWaiting: boolean): Promise<FeedActivity> {
+  const { record, stopped, isSending, behindSinceUs } = state
+  if (!record.isEnabled) return 'disabled'
+  if (stopped !== null) return 'stopped'
+  if ((await deps.closedReason()) !== null || !deps.isInWindow(record.windows)) return 'closed'
+  if (isWaiting) return 'waiting'
+  return isSending && behindSinceUs !== null ? 'sending' : behindSinceUs === null ? 'idle' : 'waiting'
+}

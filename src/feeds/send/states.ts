@@ -1,0 +1,86 @@
+import type { FeedProgress, FeedRecord } from '../../storage/feeds.js'
+import { MAX_BATCH_ROWS } from '../batch/format.js'
+import type { FeedState, Lane, SenderDeps } from './sender-deps.js'
+
+/** Feeds and lanes in memory. */
+export interface SenderStates {
+  readonly feeds: Map<string, FeedState>
+  readonly lanes: Map<string, Lane>
+}
+
+/**
+ * Reads the feeds again: new ones get a state, removed ones lose it, changed ones keep where they are.
+ * Lanes without a feed are closed.
+ */
+export async function refreshStates(deps: SenderDeps, { feeds, lanes }: SenderStates): Promise<void> {
+  const records = await deps.feeds.list()
+  const known = new Set(records.map(({ feedId }) => feedId))
+  for (const feedId of feeds.keys()) if (!known.has(feedId)) feeds.delete(feedId)
+  for (const record of records) {
+    const state = feeds.get(record.feedId)
+    if (state === undefined) feeds.set(record.feedId, await newState(deps, record))
+    else takeOver(deps, state, record)
+  }
+  const wanted = new Set(records.map(({ upstream }) => upstream))
+  for (const [name, lane] of lanes) {
+    if (wanted.has(name) || lane.isRunning) continue
+    lanes.delete(name)
+    await lane.link?.close()
+  }
+  for (const name of wanted)
+    if (!lanes.has(name))
+      lanes.set(name, {
+        ...{ upstream: name, link: undefined, isRunning: false, failures: 0, waitUntilMs: 0 },
+        idle: new Set(),
+      })
+}
+
+async function newState(deps: SenderDeps, record: FeedRecord): Promise<FeedState> {
+  const { rowsSent, bytesSent, behindSinceUs, lastError, stopped } = record.progress
+  return {
+    record,
+    session: undefined,
+    aside: new Set(await deps.feeds.changesSetAside(record.feedId)),
+    throttle: throttleOf(deps, record),
+    maxRows: MAX_BATCH_ROWS,
+    failures: 0,
+    detours: 0,
+    waitUntilMs: 0,
+    isSending: false,
+    ...{ rowsSent, bytesSent, behindSinceUs, lastError, stopped },
+    rate: { bytes: 0, ms: 0 },
+    notedAtMs: Number.NEGATIVE_INFINITY,
+  }
+}
+
+/** A stop that an operator ended in the rows ends here; a condition that changed is read from the cursor on. */
+function takeOver(deps: SenderDeps, state: FeedState, record: FeedRecord): void {
+  const before = state.record
+  state.record = record
+  if (before.maxBytesPerSecond !== record.maxBytesPerSecond) state.throttle = throttleOf(deps, record)
+  if (JSON.stringify(before.conds) !== JSON.stringify(record.conds) && state.session !== undefined)
+    state.session.scanned = state.session.cursor
+  if (state.stopped !== null && record.progress.stopped === null) {
+    state.stopped = null
+    state.session = undefined
+    state.waitUntilMs = 0
+    state.failures = 0
+  }
+}
+
+function throttleOf(deps: SenderDeps, { maxBytesPerSecond }: FeedRecord): FeedState['throttle'] {
+  return maxBytesPerSecond === 0 ? undefined : deps.throttleOf(maxBytesPerSecond)
+}
+
+/** Returns the progress of a feed as it is noted. */
+export function progressOf(state: FeedState): FeedProgress {
+  const { record, session, rowsSent, bytesSent, behindSinceUs, lastError, stopped, rate } = state
+  return {
+    tableUuid: session?.tableUuid ?? record.progress.tableUuid,
+    cursor: session?.cursor ?? record.progress.cursor,
+    scanned: session?.scanned ?? record.progress.scanned,
+    bytesPerSecond:
+      rate.ms === 0 ? record.progress.bytesPerSecond : Math.round((rate.bytes / rate.ms) * 1000),
+    ...{ rowsSent, bytesSent, behindSinceUs, lastError, stopped },
+  }
+}

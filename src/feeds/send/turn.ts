@@ -1,0 +1,193 @@
+import { AppError, messageOf } from '../../errors.js'
+import type { FeedRecord } from '../../storage/feeds.js'
+import type { ChangedRow, LoaderTable } from '../../storage/tables.js'
+import { shorten } from '../../sync/faults.js'
+import { definitionDigest, sentDefinition, whyNotSendable } from '../batch/definition.js'
+import { MAX_BATCH_BYTES, MAX_BATCH_ROWS } from '../batch/format.js'
+import { collectBatch, keyText } from './collect.js'
+import { type BatchAnswer, type FeedLink, refusalName } from './link.js'
+import type { FeedState, SenderDeps, Session } from './sender-deps.js'
+
+/** Result of a turn: whether something was sent or found, so that another turn may follow at once. */
+export type TurnResult = 'went on' | 'nothing to send'
+
+/** Refusals after which a feed waits for its operator. */
+const STOPPING = new Set(['TABLE_DIFFERS', 'STALE_EPOCH', 'LOOP', 'INVALID_PARAMS'])
+/** Answers in a row that may send a feed elsewhere, as after a restore of the receiver. */
+const MAX_DETOURS = 3
+/** Share of earlier batches in the measured rate. */
+const RATE_MEMORY = 0.7
+
+/**
+ * Sends the next batch of a feed, after an offer if there is no agreement with the receiver yet.
+ *
+ * @throws AppError UPSTREAM_UNREACHABLE, UPSTREAM_REFUSED, UNKNOWN_TABLE, CANCELLED
+ */
+export async function sendNext(
+  deps: SenderDeps,
+  link: FeedLink,
+  state: FeedState,
+  signal: AbortSignal,
+): Promise<TurnResult> {
+  const table = await deps.findTable(state.record.dataName)
+  if (table === undefined) throw missingTable(state.record)
+  if (state.session === undefined || state.session.tableId !== table.tableId) {
+    state.session = await openSession(deps, link, state.record, table, signal)
+    return 'went on'
+  }
+  const { session } = state
+  const batch = await collectBatch(deps, state, session, table)
+  if (batch === undefined) return 'nothing to send'
+  if ('tooLarge' in batch) {
+    const reason = `found a row of more than ${MAX_BATCH_BYTES} bytes, the most that a batch holds`
+    await setAside(deps, state, table, [{ row: batch.tooLarge, reason }])
+    return 'went on'
+  }
+  const startMs = deps.nowMs()
+  const throttles = state.throttle === undefined ? [deps.throttle] : [deps.throttle, state.throttle]
+  const answer = await link.send(session.tableUuid, batch.body, throttles, signal)
+  if (answer.kind === 'taken') noteSent(deps, state, batch, startMs)
+  await goOn(deps, state, table, batch.rows, answer)
+  return 'went on'
+}
+
+/** Offers the table of a feed. A receiver that is ahead of this node has met its data in a later state. */
+async function openSession(
+  deps: SenderDeps,
+  link: FeedLink,
+  record: FeedRecord,
+  table: LoaderTable,
+  signal: AbortSignal,
+): Promise<Session> {
+  requireSendable(table, record.columns)
+  const { identity, changes, nodeId } = deps
+  const tableUuid = (await identity.tableUuid(table)) ?? ''
+  const definition = sentDefinition(table, record.columns)
+  const last = await changes.last(table)
+  const isFirstTable = record.start.tableUuid === tableUuid
+  const start = isFirstTable ? Math.min(record.start.afterChange, last) : 0
+  const offer = { node: nodeId, feed: record.feedId, table: tableUuid, start, definition }
+  let epoch = await identity.epoch()
+  let offered = await link.offer({ ...offer, epoch }, signal)
+  if (offered.cursor > last) {
+    deps.log.warn(
+      { feed: record.feedId, table: record.dataName, cursor: offered.cursor, last },
+      'a receiver is ahead of this gateway, as after a restore: the feed is sent again under a new epoch',
+    )
+    epoch = await identity.beginEpoch(deps.nowUs())
+    offered = await link.offer({ ...offer, epoch }, signal)
+  }
+  const { node: receiver, cursor } = offered
+  const digest = definitionDigest(definition)
+  return { receiver, tableUuid, tableId: table.tableId, epoch, digest, cursor, scanned: cursor }
+}
+
+/** @throws AppError TABLE_NOT_SENDABLE for a column that feeds do not carry */
+export function requireSendable(table: LoaderTable, wanted: readonly string[] | null): void {
+  for (const column of table.columns) {
+    const why = wanted === null || wanted.includes(column.name) ? whyNotSendable(column) : undefined
+    if (why === undefined) continue
+    const message = `The column ${column.name} ${why}, which feeds do not carry; name the other columns in columns`
+    throw new AppError('TABLE_NOT_SENDABLE', { column: column.name }, { message })
+  }
+}
+
+/** Goes on as the receiver has answered. */
+async function goOn(
+  deps: SenderDeps,
+  state: FeedState,
+  table: LoaderTable,
+  rows: readonly ChangedRow[],
+  answer: BatchAnswer,
+): Promise<void> {
+  const { session } = state
+  if (session === undefined) return
+  switch (answer.kind) {
+    case 'taken':
+      state.detours = 0
+      session.cursor = answer.cursor
+      session.scanned = answer.cursor
+      return
+    case 'elsewhere':
+      takeDetour(state)
+      session.cursor = answer.cursor
+      session.scanned = answer.cursor
+      return
+    case 'unknown':
+      takeDetour(state)
+      state.session = undefined
+      return
+    case 'rows':
+      await setAside(
+        deps,
+        state,
+        table,
+        answer.rows.flatMap(({ index, reason }) => {
+          const row = rows[index]
+          return row === undefined ? [] : [{ row, reason }]
+        }),
+      )
+  }
+}
+
+/** @throws AppError UPSTREAM_REFUSED for a receiver that agrees and then does not, again and again */
+function takeDetour(state: FeedState): void {
+  state.detours++
+  if (state.detours <= MAX_DETOURS) return
+  const message = `The upstream sent the feed elsewhere ${state.detours} times in a row`
+  throw new AppError('UPSTREAM_REFUSED', {}, { message })
+}
+
+/** Sets rows aside, so that the feed goes on without them. */
+async function setAside(
+  deps: SenderDeps,
+  state: FeedState,
+  table: LoaderTable,
+  refused: readonly { row: ChangedRow; reason: string }[],
+): Promise<void> {
+  if (refused.length === 0) throw new AppError('UPSTREAM_REFUSED', {}, { message: 'rows that were not sent' })
+  const rows = refused.map(({ row, reason }) => ({
+    change: row.change,
+    rowKey: keyText(table, row),
+    reason: shorten(reason),
+  }))
+  await deps.feeds.setAside(state.record.feedId, rows)
+  for (const { change } of rows) state.aside.add(change)
+  const [first] = rows
+  deps.log.warn(
+    {
+      feed: state.record.feedId,
+      table: table.dataName,
+      rows: rows.length,
+      key: first?.rowKey,
+      reason: first?.reason,
+    },
+    'rows of a feed were set aside: the receiver refuses them',
+  )
+}
+
+function noteSent(
+  deps: SenderDeps,
+  state: FeedState,
+  { rows, body }: { rows: readonly ChangedRow[]; body: Uint8Array },
+  startMs: number,
+): void {
+  state.rowsSent += rows.length
+  state.bytesSent += body.byteLength
+  state.rate.bytes = state.rate.bytes * RATE_MEMORY + body.byteLength
+  state.rate.ms = state.rate.ms * RATE_MEMORY + Math.max(1, deps.nowMs() - startMs)
+  state.maxRows = Math.min(MAX_BATCH_ROWS, state.maxRows * 2)
+}
+
+/** Returns why a feed must wait for its operator; null for a fault that may pass. */
+export function stopReason(error: unknown): string | null {
+  const isOwn = error instanceof AppError && error.errorName === 'TABLE_NOT_SENDABLE'
+  const name = refusalName(error)
+  if (!isOwn && (name === undefined || !STOPPING.has(name))) return null
+  return `${isOwn ? 'TABLE_NOT_SENDABLE' : name}: ${shorten(messageOf(error))}`
+}
+
+function missingTable({ dataName }: FeedRecord): AppError {
+  const message = `No table has the name ${dataName}; the feed goes on when one is registered`
+  return new AppError('UNKNOWN_TABLE', { data_name: dataName }, { message })
+}

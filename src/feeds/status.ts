@@ -1,0 +1,69 @@
+import type { FeedIdentity, FeedRecord } from '../storage/feeds.js'
+import type { LoaderTable, TableChanges } from '../storage/tables.js'
+import type { FeedActivity, LiveFeed } from './send/sender.js'
+
+/** Where a feed is. */
+export interface FeedStatus {
+  readonly state: FeedActivity
+  readonly cursor: number
+  /** last change of the table here */
+  readonly lastChange: number
+  readonly rowsBehind: number
+  /** null before the first batch */
+  readonly bytesBehind: number | null
+  readonly oldestS: number | null
+  readonly rowsSent: number
+  readonly bytesSent: number
+  readonly bytesPerSecond: number | null
+  readonly timeLeftS: number | null
+  readonly nextTryS: number | null
+  readonly lastError: string | null
+}
+
+interface StatusDeps {
+  /** Finds a table; throws or returns undefined when it was dropped. */
+  findTable(name: string): Promise<LoaderTable | undefined>
+  readonly tableChanges: Pick<TableChanges, 'last'>
+  readonly feedIdentity: Pick<FeedIdentity, 'tableUuid'>
+  readonly nowUs: number
+}
+
+/**
+ * Reads where a feed is.
+ *
+ * @param live what the sender of this process knows; undefined in another process
+ */
+export async function readFeedStatus(
+  record: FeedRecord,
+  live: LiveFeed | undefined,
+  { findTable, tableChanges, feedIdentity, nowUs }: StatusDeps,
+): Promise<FeedStatus> {
+  const progress = live?.progress ?? record.progress
+  const { rowsSent, bytesSent, bytesPerSecond, behindSinceUs } = progress
+  const table = await findTable(record.dataName).catch(() => undefined)
+  const isSame = table === undefined || (await feedIdentity.tableUuid(table)) === progress.tableUuid
+  const cursor = isSame ? progress.cursor : 0
+  const lastChange = table === undefined ? cursor : await tableChanges.last(table)
+  const rowsBehind = Math.max(0, lastChange - (isSame ? progress.scanned : 0))
+  const bytesBehind = rowsSent === 0 ? null : Math.round((bytesSent / rowsSent) * rowsBehind)
+  const isBehind = rowsBehind > 0 && behindSinceUs !== null
+  return {
+    state: live?.activity ?? stateOf(record, rowsBehind),
+    ...{ cursor, lastChange, rowsBehind, bytesBehind, rowsSent, bytesSent },
+    oldestS: isBehind ? Math.max(0, Math.round((nowUs - behindSinceUs) / 1_000_000)) : null,
+    bytesPerSecond: bytesPerSecond === 0 ? null : bytesPerSecond,
+    timeLeftS:
+      bytesPerSecond === 0 || bytesBehind === null || rowsBehind === 0
+        ? null
+        : Math.ceil(bytesBehind / bytesPerSecond),
+    nextTryS: live?.nextTryS ?? null,
+    lastError: progress.stopped ?? progress.lastError,
+  }
+}
+
+/** The state as another process sees it. */
+function stateOf({ isEnabled, progress }: FeedRecord, rowsBehind: number): FeedActivity {
+  if (!isEnabled) return 'disabled'
+  if (progress.stopped !== null) return 'stopped'
+  return rowsBehind > 0 ? 'waiting' : 'idle'
+}

@@ -1,0 +1,120 @@
+import { AppError } from '../../../errors.js'
+import type { FeedInbox, ReceivedBatch, ReceivedFeed, ReceivedRow, SenderState } from '../../feeds.js'
+import { createPause } from '../../pause.js'
+import type { LoaderTable, TableRef } from '../../tables.js'
+import type { WriteLock } from '../../write-lock.js'
+import { asyncTransaction, type Db, retryBusy, statement, transaction } from '../connection/database.js'
+import { findTable, findTableById } from '../tables/catalog.js'
+import { putSentRows } from '../tables/sent-rows.js'
+
+interface CursorRow {
+  sender: string
+  feed: string
+  sender_table: string
+  epoch: number
+  digest: string
+  cursor: number
+  table_id: number
+}
+
+interface InboxConnection {
+  /** sees committed rows only */
+  readonly reader: Db
+  /** used by the holder of `lock` alone */
+  readonly writer: Db
+  readonly lock: WriteLock
+}
+
+/** Longest stretch of work between two turns of the event loop, ms. */
+const SLICE_MS = 5
+
+/** Creates the receiver of feeds of `data.db`. */
+export function createFeedInbox({ reader, writer, lock }: InboxConnection): FeedInbox {
+  return {
+    open: (state, table, start) =>
+      lock.run(() => retryBusy(() => transaction(writer, () => openFeed(writer, state, table, start)))),
+    async check(state) {
+      requireEpoch(state, findCursor(reader, state.sender, state.feed))
+    },
+    async find(sender, feed) {
+      const row = findCursor(reader, sender, feed)
+      return row === undefined ? undefined : toReceivedFeed(reader, row)
+    },
+    take: (batch, owner) => lock.run(() => asyncTransaction(writer, () => takeBatch(writer, batch)), owner),
+  }
+}
+
+/** Writes the cursor of a feed that is new, or begins again. @returns the cursor */
+function openFeed(db: Db, state: SenderState, { dataName, tableId }: TableRef, start: number): number {
+  if (findTable(db, dataName)?.tableId !== tableId) throw unknownFeed(state)
+  const known = findCursor(db, state.sender, state.feed)
+  requireEpoch(state, known)
+  const isSameData = known?.sender_table === state.senderTable && known.table_id === tableId
+  const cursor = isSameData && known.epoch === state.epoch ? known.cursor : start
+  statement(
+    db,
+    `INSERT INTO feed_cursor (sender, feed, sender_table, epoch, digest, cursor, table_id)
+     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET sender_table = excluded.sender_table,
+       epoch = excluded.epoch, digest = excluded.digest, cursor = excluded.cursor, table_id = excluded.table_id`,
+  ).run(state.sender, state.feed, state.senderTable, state.epoch, state.digest, cursor, tableId)
+  return cursor
+}
+
+/** @throws AppError STALE_EPOCH */
+function requireEpoch(state: SenderState, known: CursorRow | undefined): void {
+  if (known !== undefined && state.epoch < known.epoch) throw staleEpoch(state, known.epoch)
+}
+
+/** Stores a batch. The caller has begun a transaction. @returns rows that were written */
+async function takeBatch(db: Db, batch: ReceivedBatch): Promise<number> {
+  const row = findCursor(db, batch.sender, batch.feed)
+  const feed = row === undefined ? undefined : toReceivedFeed(db, row)
+  if (feed === undefined || !isSameState(feed, batch)) throw unknownFeed(batch)
+  if (feed.cursor !== batch.after) throw cursorMismatch(batch, feed.cursor)
+  const pause = createPause(undefined, SLICE_MS)
+  let written = 0
+  for (const [origin, rows] of Map.groupBy(batch.rows, ({ origin }) => origin))
+    written += await putSentRows(db, feed.table, { origin, rows: valuesOf(rows) }, pause)
+  statement(db, 'UPDATE feed_cursor SET cursor = ? WHERE sender = ? AND feed = ?').run(
+    batch.last,
+    batch.sender,
+    batch.feed,
+  )
+  return written
+}
+
+function valuesOf(rows: readonly ReceivedRow[]): ReceivedRow['values'][] {
+  return rows.map(({ values }) => values)
+}
+
+function isSameState(a: SenderState, b: SenderState): boolean {
+  return a.senderTable === b.senderTable && a.epoch === b.epoch && a.digest === b.digest
+}
+
+function findCursor(db: Db, sender: string, feed: string): CursorRow | undefined {
+  return statement<CursorRow>(db, 'SELECT * FROM feed_cursor WHERE sender = ? AND feed = ?').get(sender, feed)
+}
+
+function toReceivedFeed(db: Db, row: CursorRow): ReceivedFeed | undefined {
+  const table: LoaderTable | undefined = findTableById(db, row.table_id)
+  if (table === undefined) return undefined // no test: a dropped table takes its cursors along
+  const { sender, feed, sender_table: senderTable, epoch, digest, cursor } = row
+  return { sender, feed, senderTable, epoch, digest, cursor, table }
+}
+
+function unknownFeed({ feed }: SenderState): AppError {
+  const message = `The feed ${feed} was not offered as this batch has it; offer its table first`
+  return new AppError('UNKNOWN_FEED', { feed }, { message })
+}
+
+function cursorMismatch({ after, feed }: ReceivedBatch, cursor: number): AppError {
+  const message = `The batch begins after change ${after}, expected ${cursor}`
+  return new AppError('CURSOR_MISMATCH', { feed, cursor }, { message })
+}
+
+function staleEpoch({ epoch, sender }: SenderState, known: number): AppError {
+  const message =
+    `The node ${sender} sends with epoch ${epoch}, but a restored copy of it has sent with ${known}: ` +
+    'two gateways run with one node id; stop one of them'
+  return new AppError('STALE_EPOCH', { epoch, known }, { message })
+}

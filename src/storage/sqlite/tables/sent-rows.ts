@@ -1,0 +1,47 @@
+import type { Stored } from '../../columns/column-type.js'
+import type { Pause } from '../../pause.js'
+import type { LoaderTable } from '../../tables.js'
+import type { Db } from '../connection/database.js'
+import { placeOf } from './place.js'
+import { END, LOCATION, START } from './record-plan.js'
+import { MAX_SEGMENT_ROWS } from './segment-index.js'
+import { createRowWriter } from './writer.js'
+
+/** Rows of one origin, their values checked. */
+interface SentRows {
+  /** UUID of the node at which they were first put */
+  readonly origin: string
+  readonly rows: readonly (readonly Stored[])[]
+}
+
+/** Rows between two checks of the clock. */
+const CHECK_ROWS = 64
+/** Defaults of columns were applied where the rows were put first. */
+const ENV = { timeZoneMin: 0, nowUs: 0n }
+
+/**
+ * Stores rows that another node sent: they override those with the same key and origin, and equal ones are
+ * left as they are. The caller has begun a transaction.
+ *
+ * @returns number of rows that were written
+ */
+export async function putSentRows(
+  db: Db,
+  table: LoaderTable,
+  { origin, rows }: SentRows,
+  pause: Pause,
+): Promise<number> {
+  const writer = createRowWriter(db, table, { ifExists: 'override', origin, keepsEqual: true }, ENV)
+  let written = 0
+  for (const [index, values] of rows.entries()) {
+    const [box, startUs, endUs] = placeOf({
+      location: values[LOCATION] as Uint8Array | null,
+      start_datetime: values[START] as bigint | null,
+      end_datetime: values[END] as bigint | null,
+    })
+    if (writer.put({ values: [...values], box, startUs, endUs, files: [] })) written++
+    if (index % CHECK_ROWS === 0) await pause()
+  }
+  writer.finish(MAX_SEGMENT_ROWS)
+  return written
+}

@@ -1,0 +1,204 @@
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import fc from 'fast-check'
+import t from 'tap'
+import { isAppError } from '../../../src/errors.js'
+import { decodeBatch } from '../../../src/feeds/batch/decode.js'
+import { encodeBatch, sealed } from '../../../src/feeds/batch/encode.js'
+import { type BatchHeader, MAX_BATCH_BYTES } from '../../../src/feeds/batch/format.js'
+import { readRows } from '../../../src/feeds/batch/read-rows.js'
+import { slotsOf } from '../../../src/feeds/send/collect.js'
+import { createTableChanges } from '../../../src/storage/sqlite/tables/changed-rows.js'
+import type { ChangedRow, LoaderTable } from '../../../src/storage/tables.js'
+import { ALL_COLUMNS, anyRecord } from '../../support/any-record.js'
+import { openTables } from '../../support/tables.js'
+
+const NODE = '11111111-1111-4111-8111-111111111111'
+const VAN = '22222222-2222-4222-8222-222222222222'
+const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 } }
+
+/** Columns that feeds carry. */
+const COLUMNS = ALL_COLUMNS.filter(({ isEncrypted, udtName }) => isEncrypted !== true && udtName !== 'file')
+
+function headerOf(rows: readonly ChangedRow[], columns: readonly string[]): BatchHeader {
+  return {
+    ...{ node: NODE, feed: VAN, table: NODE, epoch: 1, digest: 'a'.repeat(64), after: 0 },
+    ...{ last: rows.at(-1)?.change ?? 0, rows: rows.length, columns },
+  }
+}
+
+async function bodyOf(table: LoaderTable, rows: readonly ChangedRow[]): Promise<Uint8Array> {
+  const slots = slotsOf(table, null)
+  const names = slots.map(({ column }) => column.name)
+  const body = await encodeBatch(headerOf(rows, names), slots, rows)
+  if (body === undefined) throw new Error('the batch is too large')
+  return body
+}
+
+/** A table of points with two small columns, as the size of a batch is measured on. */
+async function pointRows(count: number): Promise<{ table: LoaderTable; rows: ChangedRow[] }> {
+  const tables = openTables()
+  const table = tables.register(
+    'p',
+    [
+      { name: 'k', udtName: 'int4', isNullable: false },
+      { name: 'speed', udtName: 'int2' },
+    ],
+    ['k'],
+  )
+  let seed = 1
+  const random = () => {
+    seed = (seed * 48_271) % 2_147_483_647
+    return seed / 2_147_483_647
+  }
+  const records = Array.from({ length: count }, (_, k) => ({
+    type: 'Feature',
+    geometry: {
+      type: 'Point',
+      coordinates: [Number((139 + random()).toFixed(6)), Number((35 + random()).toFixed(6))],
+    },
+    properties: {
+      ...{ k, speed: Math.floor(random() * 120) },
+      start_datetime: new Date(1_735_787_045_000 + k * 1000).toISOString(),
+      end_datetime: new Date(1_735_787_046_000 + k * 1000).toISOString(),
+    },
+  }))
+  await tables.put(table, records)
+  return { table, rows: await createTableChanges(tables.data.reader).after(table, 0, count) }
+}
+
+t.test('batch: any row arrives as it is stored, with its origin', async (t) => {
+  const tables = openTables()
+  const table = tables.register('x', COLUMNS, ['id'])
+  let id = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyRecord(0), { maxLength: 4 }), async (records) => {
+      const known = new Set(table.columns.map(({ name }) => name))
+      const features = records.map(({ feature }) => {
+        const kept = Object.entries(feature.properties).filter(([name]) => known.has(name))
+        return { ...feature, properties: { ...Object.fromEntries(kept), id: id++ } }
+      })
+      const changes = createTableChanges(tables.data.reader)
+      const before = await changes.last(table)
+      await tables.put(table, features.slice(0, 2))
+      await tables.put(table, features.slice(2), 'skip', { origin: VAN })
+      const rows = await changes.after(table, before, 10)
+      const decoded = await decodeBatch(await bodyOf(table, rows))
+      const read = await readRows(table, decoded, 1_000_000)
+      if ('refused' in read) throw new Error(JSON.stringify(read.refused))
+      t.same(
+        read.rows.map(({ origin }) => origin),
+        rows.map(({ origin }) => (origin === '' ? NODE : origin)),
+      )
+      const plain = (all: readonly { values: readonly unknown[] }[]) =>
+        all.map(({ values }) =>
+          values.map((value) => {
+            if (value instanceof Uint8Array) return Buffer.from(value).toString('hex')
+            return typeof value === 'bigint' ? Number(value) : value
+          }),
+        )
+      t.strictSame(plain(read.rows), plain(rows))
+    }),
+    { numRuns: 100 },
+  )
+})
+
+t.test('batch: at most 20 bytes a row for points with two small columns', async (t) => {
+  const { table, rows } = await pointRows(10_000)
+  const body = await bodyOf(table, rows)
+  t.comment(`${(body.length / rows.length).toFixed(1)} bytes a row`)
+  t.ok(body.length / rows.length <= 20, `${body.length / rows.length} bytes a row`)
+})
+
+/** True when a body is refused as a batch. */
+async function isRefused(body: Uint8Array): Promise<boolean> {
+  try {
+    await decodeBatch(body)
+    return false
+  } catch (error) {
+    if (isAppError(error) && error.errorName === 'BAD_BATCH') return true
+    throw error
+  }
+}
+
+t.test('batch: 2,000 changed bodies are refused, or have the same text', async (t) => {
+  const { table, rows } = await pointRows(40)
+  const body = Buffer.from(await bodyOf(table, rows))
+  const text = zstdDecompressSync(body).toString()
+  const change = fc.oneof(
+    fc.tuple(fc.nat(body.length - 1), fc.integer({ min: 1, max: 255 })).map(([at, bits]) => {
+      const changed = Buffer.from(body)
+      changed[at] = (changed[at] ?? 0) ^ bits
+      return changed
+    }),
+    fc.nat(body.length - 1).map((length) => body.subarray(0, length)),
+    fc.uint8Array({ minLength: 1, maxLength: 40 }).map((more) => Buffer.concat([body, more])),
+    // a frame that is whole, of a text that is not
+    fc.tuple(fc.nat(text.length - 1), fc.nat(9)).map(([at, digit]) => {
+      const changed = `${text.slice(0, at)}${digit}${text.slice(at + 1)}`
+      return zstdCompressSync(changed === text ? `${text}\n` : changed, ZSTD)
+    }),
+  )
+  let refused = 0
+  await fc.assert(
+    fc.asyncProperty(change, async (changed) => {
+      if (await isRefused(changed)) refused++
+      else if (zstdDecompressSync(changed).toString() !== text) throw new Error('another text was taken')
+    }),
+    { numRuns: 2000 },
+  )
+  t.ok(refused > 1900, `${refused} refused`)
+})
+
+t.test('batch: whole and sealed, but wrong in itself', async (t) => {
+  const header = headerOf([], ['k'])
+  const cases: [name: string, text: string, expected: RegExp][] = [
+    ['a bomb', 'x'.repeat(MAX_BATCH_BYTES + 1), /more than 4194304 bytes of text/],
+    ['no seal', '{}\n[]\n', /no header line/],
+    ['an empty text', '', /without its end/],
+    ['another version', sealed({ ...header, ...{ fieldgate_batch: 2 } }, '[]\n[]\n'), /fieldgate_batch/],
+    ['a missing column', sealed(header, '[]\n'), /0 lines of columns, expected 1/],
+    ['too few values', sealed({ ...header, rows: 1 }, `[["${NODE}",1]]\n[]\n`), /0 values in the column k/],
+    ['too few origins', sealed({ ...header, rows: 1 }, '[]\n[1]\n'), /origins of 0 rows, expected 1/],
+    [
+      'too many origins',
+      sealed({ ...header, rows: 1 }, `[["${NODE}",9]]\n[1]\n`),
+      /expected origins of 1 rows/,
+    ],
+    ['an origin that is none', sealed({ ...header, rows: 1 }, '[["me",1]]\n[1]\n'), /expected origins/],
+    ['too many rows', sealed({ ...header, rows: 10_001 }, '[]\n[]\n'), /at most 10000/],
+    ['an end before its begin', sealed({ ...header, after: 2, last: 1 }, '[]\n[]\n'), /expected 2 or more/],
+    ['a fraction', sealed({ ...header, epoch: 0.5 }, '[]\n[]\n'), /a whole number/],
+    ['a column twice', sealed({ ...header, columns: ['k', 'k'] }, '[]\n[]\n[]\n'), /each name once/],
+    ['a line that is no array', sealed(header, '[]\n{}\n'), /line 3: found .*expected an array/],
+    ['a line that is no JSON', sealed(header, '[]\n[\n'), /line 3: found no JSON/],
+  ]
+  for (const [name, text, message] of cases)
+    await t.rejects(decodeBatch(zstdCompressSync(text, ZSTD)), { errorName: 'BAD_BATCH', message }, name)
+  await t.rejects(decodeBatch(Buffer.from(sealed(header, '[]\n[]\n'))), { message: /no whole zstd frame/ })
+})
+
+t.test('batch: values that do not fit are told row by row', async (t) => {
+  const { table } = await pointRows(1)
+  const columns = table.columns.map(({ name }) => name)
+  const line = (values: unknown[]) => JSON.stringify(values)
+  const text = sealed(
+    { ...headerOf([], columns), rows: 4 },
+    [
+      line([[NODE, 4]]),
+      line(['2025-01-02 03:04:05+00', null, '2025-01-02 03:04:05+00', null]),
+      line([null, null, '2024-01-02 03:04:05+00', null]),
+      line(['139.5 35.5', '200 35', null, null]),
+      line([1, 2, 3, null]),
+      line([7, 7, 7, 7]),
+      '',
+    ].join('\n'),
+  )
+  const read = await readRows(table, await decodeBatch(zstdCompressSync(text, ZSTD)), 1000)
+  t.match(read, {
+    refused: [
+      { index: 1, column: 'location', reason: /200/ },
+      { index: 2, column: 'end_datetime', reason: /before start_datetime/ },
+      { index: 3, column: 'k', reason: 'found null, expected a value' },
+    ],
+  })
+})

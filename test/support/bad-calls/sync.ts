@@ -1,0 +1,76 @@
+import type { BadCall, BadCalls, Standing } from './types.js'
+
+const NOBODY = '00000000-0000-4000-8000-000000000000'
+/** A node that has offered the table `x` before, with epoch 5. */
+export const OFFERED = {
+  node: '11111111-1111-4111-8111-111111111111',
+  feed: '22222222-2222-4222-8222-222222222222',
+  table: '33333333-3333-4333-8333-333333333333',
+  epoch: 5,
+  start: 0,
+  definition: {
+    ...{ data_name: 'x', schema: 'event', unique_columns: ['k'] },
+    columns: [
+      { name: 'k', udt_name: 'int4', is_nullable: false, column_default: null, length: null, srid: null },
+      { name: 'name', udt_name: 'varchar', is_nullable: true, column_default: null, length: 5, srid: null },
+    ],
+  },
+}
+
+/**
+ * The upstream `up` has feeds of the table `x`, and of a table that was dropped; nobody listens there.
+ */
+export function syncBadCalls({ nodeId, feedId, goneFeedId }: Standing): BadCalls {
+  const upstream = { name: 'new', endpoint: 'https://up.example', apikey: 'k', secret: 's' }
+  const feed = { table: 'cited', upstream: 'up' }
+  const [k, name] = OFFERED.definition.columns
+  const defined = (more: object) => ({ ...OFFERED, definition: { ...OFFERED.definition, ...more } })
+  const ofFeed: readonly BadCall[] = [
+    [{ feed: 'x' }, 'INVALID_PARAMS', /\$\.feed/],
+    [{ feed: NOBODY }, 'UNKNOWN_FEED', /0000/],
+  ]
+  return {
+    'sync.create_upstream': [
+      [{ ...upstream, name: 'a b' }, 'INVALID_PARAMS', /\$\.name/],
+      [{ ...upstream, secret: 'a\nb' }, 'INVALID_PARAMS', /\$\.secret/],
+      [{ ...upstream, endpoint: 'http://up.example' }, 'BAD_ENDPOINT', /https/],
+      [{ ...upstream, name: 'up' }, 'UPSTREAM_EXISTS', /up/],
+    ],
+    'sync.list_upstreams': [],
+    'sync.delete_upstream': [
+      [{ name: 'nobody' }, 'UNKNOWN_UPSTREAM', /nobody/],
+      [{ name: 'up' }, 'UPSTREAM_IN_USE', /feeds to up of/],
+    ],
+    'sync.create_feed': [
+      [{ upstream: 'up' }, 'INVALID_PARAMS', /\$\.table/],
+      [{ ...feed, table: 'nobody' }, 'UNKNOWN_TABLE', /nobody/],
+      [{ ...feed, upstream: 'nobody' }, 'UNKNOWN_UPSTREAM', /nobody/],
+      [{ ...feed, table: 'x' }, 'FEED_EXISTS', /x has a feed to up/],
+      [{ ...feed, table: 'f' }, 'TABLE_NOT_SENDABLE', /photo holds files/],
+      [{ ...feed, direction: 'down' }, 'NOT_IN_THIS_VERSION', /direction: down/],
+      [{ upstream: 'up', citation: 'c' }, 'NOT_IN_THIS_VERSION', /citation/],
+      [{ ...feed, conds: { '=': ['nobody', 1] } }, 'BAD_CONDITION', /nobody/],
+      [{ ...feed, columns: ['nobody'] }, 'INVALID_PARAMS', /\$\.columns/],
+      [{ ...feed, priority: 10 }, 'INVALID_PARAMS', /\$\.priority/],
+      [{ ...feed, windows: ['25:00-01:00'] }, 'INVALID_PARAMS', /\$\.windows/],
+      [{ ...feed, from: 'yesterday' }, 'INVALID_PARAMS', /\$\.from/],
+    ],
+    'sync.list_feeds': [],
+    'sync.update_feed': [
+      ...ofFeed,
+      [{ feed: feedId, priority: -1 }, 'INVALID_PARAMS', /\$\.priority/],
+      [{ feed: feedId, conds: { '=': ['nobody', 1] } }, 'BAD_CONDITION', /nobody/],
+      [{ feed: goneFeedId, conds: { '=': ['k', 1] } }, 'UNKNOWN_TABLE', /gone/],
+    ],
+    'sync.delete_feed': ofFeed,
+    'sync.offer_table': [
+      [{ ...OFFERED, node: 'x' }, 'INVALID_PARAMS', /\$\.node/],
+      [{ ...OFFERED, node: nodeId }, 'LOOP', /this gateway/],
+      [{ ...OFFERED, node: NOBODY }, 'FORBIDDEN', /sends for the node 1111/],
+      [{ ...OFFERED, epoch: 4 }, 'STALE_EPOCH', /epoch 4/],
+      [defined({ columns: [k] }), 'TABLE_DIFFERS', /name \(here varchar\(5\), there none\)/],
+      [defined({ columns: [k, { ...name, udt_name: 'file' }] }), 'TABLE_NOT_SENDABLE', /name holds files/],
+      [defined({ unique_columns: ['nobody'] }), 'INVALID_PARAMS', /definition/],
+    ],
+  }
+}
