@@ -24,6 +24,8 @@ interface Tagged {
   readonly hops: ReadonlyMap<string, string>
   /** the same for ways that say so: traffic drives on the left */
   readonly left: ReadonlySet<string>
+  /** where roads of different classes lie upon each other, which the map's own coordinates do not tell apart */
+  readonly doubled: ReadonlySet<string>
 }
 
 const GATES =
@@ -47,6 +49,7 @@ export function checkTurns(graph: Graph, extract: string, kind: Kind): CheckedTu
     for (let arc = firstOut[head[before]!]!; arc < firstOut[head[before]! + 1]!; arc++) {
       const to = arcLink[arc]!
       if (to === (from ^ 1) && (linkFlags[from]! & LINK_FLAG.NO_U_TURN) !== 0) continue
+      if (arms.at.get(arms.of[to]!.junction)!.some((arm) => arms.of[arm]!.isDoubled)) continue
       const foundMs = turnPrices === undefined ? 0 : turnPrices[arcTurn![arc]!]!
       const expectedMs = kind === 'none' ? 0 : priceOf(graph, arms, kind, from, to)
       // a turn of 45° is both: plane and sphere may differ
@@ -82,15 +85,18 @@ function readTags(file: string): Tagged {
   source.close()
   const hops = new Map<string, string>()
   const left = new Set<string>()
+  const doubled = new Set<string>()
   for (const { kind, isLeft, refs } of ways) {
     for (let i = 1; i < refs.length; i++) {
       const key = `${places.get(refs[i - 1]!)} ${places.get(refs[i]!)}`
-      // of roads upon each other the map may have one or the other: the larger
-      if (rankOf(kind) >= rankOf(hops.get(key) ?? '')) hops.set(key, kind)
+      const back = `${places.get(refs[i]!)} ${places.get(refs[i - 1]!)}`
+      for (const known of [hops.get(key), hops.get(back)])
+        if (known !== undefined && rankOf(known) !== rankOf(kind)) doubled.add(key).add(back)
+      hops.set(key, kind)
       if (isLeft) left.add(key)
     }
   }
-  return { nodes, hops, left }
+  return { nodes, hops, left, doubled }
 }
 
 function rankOf(kind: string): number {
@@ -108,6 +114,7 @@ interface Arm {
   /** the traffic that arrives over this road drives along its way */
   readonly arrivesAlong: boolean
   readonly isLeft: boolean
+  readonly isDoubled: boolean
 }
 
 interface Arms {
@@ -118,7 +125,7 @@ interface Arms {
   readonly tags: Tagged['nodes']
 }
 
-function armsOf(graph: Graph, { nodes, hops, left }: Tagged): Arms {
+function armsOf(graph: Graph, { nodes, hops, left, doubled }: Tagged): Arms {
   const of: Arm[] = []
   const at = new Map<number, number[]>()
   const line: number[] = []
@@ -139,6 +146,7 @@ function armsOf(graph: Graph, { nodes, hops, left }: Tagged): Arms {
         rank: rankOf(out ?? back ?? ''),
         arrivesAlong: out === undefined,
         isLeft,
+        isDoubled: doubled.has(key),
       })
       at.set(junction, [...(at.get(junction) ?? []), segment * 2 + side])
     }
