@@ -234,7 +234,7 @@ function compareLegs(
 
 /** Departures into a risk that changes some minutes later, three times. */
 function compareOverTime(bench: Bench, first: Mix): void {
-  const { free, random, tally } = bench
+  const { hierarchy, random, tally } = bench
   const mixes = [
     first,
     ...Array.from({ length: SLOTS - 1 }, (_, i) => ({
@@ -254,7 +254,10 @@ function compareOverTime(bench: Bench, first: Mix): void {
     weights,
     driveMs: arcPrices(bench.graph, { themes: [], holds: first.holds }),
   }
-  const freeSearch = createHierarchySearch(free)
+  // of this time: while conditions hold, a road may cost less than while none does
+  const freeSearch = createHierarchySearch(
+    prepareNow({ roads: graph, hierarchy, weights: freeWeights(graph) }, 'int32'),
+  )
   const timeline: Timeline = {
     slotStartMs: startMs,
     profileOf: (slot) => profiles[slot]!,
