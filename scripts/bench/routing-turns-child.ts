@@ -17,6 +17,7 @@ import { createProfile, type Profile } from '../../src/routing/search/profile.js
 import { findRoute } from '../../src/routing/search/route.js'
 import { runToEnd } from '../../src/routing/search/sliced-task.js'
 import { findUTurns, isOnlyWay, roadsAt } from '../../test/support/find-u-turns.js'
+import { createTally, type Rules, readRules, tallyLeg, temptingPairs } from './restriction-oracle.js'
 import { endless } from './routing-oracle.js'
 import { circle, createRandom, randomPoint } from './routing-world.js'
 import type { Kind } from './turn-oracle.js'
@@ -35,7 +36,11 @@ async function main(): Promise<void> {
   console.log(
     `${name}, turn costs ${kind}: ${junctionCount} junctions, ${nodeCount} nodes, ${arcCount} arcs, ${(bytes.byteLength / 1e6).toFixed(2)} MB, built in ${seconds} s`,
   )
-  for (const [title, profile] of profilesOf(graph)) report(graph, title, profile)
+  const rules = readRules(extract)
+  const ruleCount = [...rules.values()].flat().length
+  const tempting = temptingPairs(rules)
+  console.log(`  ${ruleCount} turn restrictions, ${tempting.length} pairs that tempt to evade one`)
+  for (const [title, profile] of profilesOf(graph)) report(graph, { title, profile, rules, tempting })
 }
 
 function profilesOf(graph: Graph): [string, Profile][] {
@@ -54,22 +59,36 @@ function profilesOf(graph: Graph): [string, Profile][] {
   ]
 }
 
-function report(graph: Graph, title: string, profile: Profile): void {
+interface Run {
+  readonly title: string
+  readonly profile: Profile
+  readonly rules: Rules
+  readonly tempting: ReturnType<typeof temptingPairs>
+}
+
+function report(graph: Graph, { title, profile, rules, tempting }: Run): void {
   const { search, exact } = openSearch(graph, profile)
   const random = createRandom(41)
   const tally = { routes: 0, none: 0, atDeadEnds: 0, elsewhere: 0, onlyWay: 0 }
-  for (let i = 0; i < Number(pairs); i++) {
-    const snaps = [0, 1].map(() => {
-      const [lng, lat] = randomPoint(graph, random).lonlat as [number, number]
-      return snap(graph, lng, lat, 5000)!
-    })
+  const atRules = createTally()
+  for (let i = 0; i < Number(pairs) + tempting.length; i++) {
+    const ends = tempting[i] ?? [randomPoint(graph, random).lonlat, randomPoint(graph, random).lonlat]
+    const snaps = ends.map(([lng, lat]) => snap(graph, lng, lat, 5000)!)
     const route = runToEnd(findRoute({ profile, search, control: endless() }, snaps))
     if ('blockedLeg' in route) {
       tally.none++
       continue
     }
     tally.routes++
+    const mayTurn = (at: readonly number[]) =>
+      roadsAt(graph, at) <= 1 || isOnlyWay(graph, route.legs.flat(), at)
     for (const leg of featuresOf(graph, route)) {
+      tallyLeg(
+        rules,
+        leg.map(({ geometry }) => geometry.coordinates),
+        mayTurn,
+        atRules,
+      )
       for (const { at } of findUTurns(leg.map(({ geometry }) => geometry.coordinates))) {
         if (roadsAt(graph, at) <= 1) tally.atDeadEnds++
         else if (isOnlyWay(graph, route.legs.flat(), at)) tally.onlyWay++
@@ -81,7 +100,12 @@ function report(graph: Graph, title: string, profile: Profile): void {
   console.log(
     `  ${title}: ${routes} routes, ${none} pairs without one; U-turns ${atDeadEnds} at dead ends, ${onlyWay} where no other way leads on, ${elsewhere} ELSEWHERE; ${exact()} searched again`,
   )
-  if (elsewhere > 0) process.exitCode = 1
+  const { arrivals, driven, evaded, atDeadEnd, roundBlock, cases } = atRules
+  console.log(
+    `    at restrictions: ${arrivals} arrivals, ${driven} DRIVEN, ${evaded} EVADED within 300 m, ${atDeadEnd} turned at dead ends, ${roundBlock} round a block`,
+  )
+  for (const line of new Set(cases)) console.log(`      ${line}`)
+  if (elsewhere + driven + evaded > 0) process.exitCode = 1
 }
 
 function openSearch(graph: Graph, profile: Profile): { search: LegSearch; exact: () => number } {

@@ -1,4 +1,5 @@
-// Random pairs on every extract, under four risks: counts routes that turn round away from dead ends.
+// Random pairs on every extract, under four risks: counts routes that turn round away from dead ends,
+// and what they do at turn restrictions (see restriction-oracle.ts); also between the ends of each restriction.
 // Options: --pairs=N (5000), --turn-costs=KIND (none).
 import { spawnSync } from 'node:child_process'
 import { buildChild } from './build-child.mjs'
