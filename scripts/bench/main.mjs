@@ -11,6 +11,7 @@ const BENCHES = [
   'routing',
   'routing-exact',
   'routing-turns',
+  'routing-islands',
   'routing-load',
   'routing-valhalla',
   'cch',

@@ -192,7 +192,7 @@ function follow(
     drivenM += lengthOf([keys[i - 1]!, keys[i]!])
     if (drivenM > WITHIN_M) return undefined
     if (!isTo(i)) continue
-    const turns = []
+    const turns: Position[] = []
     for (let k = at; k <= i; k++) if (keys[k - 1] === keys[k + 1]) turns.push(points[k]!)
     if (turns.length === 0) return 'roundBlock'
     return turns.every(isDeadEnd) ? 'atDeadEnd' : 'evaded'
