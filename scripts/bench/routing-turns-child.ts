@@ -16,7 +16,7 @@ import type { LegSearch } from '../../src/routing/search/leg-search.js'
 import { createProfile, type Profile } from '../../src/routing/search/profile.js'
 import { findRoute } from '../../src/routing/search/route.js'
 import { runToEnd } from '../../src/routing/search/sliced-task.js'
-import { findUTurns, isOnlyWay, roadsAt } from '../../test/support/find-u-turns.js'
+import { findUTurns, isDeadEnd, isOnlyWay } from '../../test/support/find-u-turns.js'
 import { createTally, type Rules, readRules, tallyLeg, temptingPairs } from './restriction-oracle.js'
 import { endless } from './routing-oracle.js'
 import { circle, createRandom, randomPoint } from './routing-world.js'
@@ -81,7 +81,7 @@ function report(graph: Graph, { title, profile, rules, tempting }: Run): void {
     }
     tally.routes++
     const mayTurn = (at: readonly number[]) =>
-      roadsAt(graph, at) <= 1 || isOnlyWay(graph, route.legs.flat(), at)
+      isDeadEnd(graph, route.legs.flat(), at) || isOnlyWay(graph, route.legs.flat(), at)
     for (const leg of featuresOf(graph, route)) {
       tallyLeg(
         rules,
@@ -90,7 +90,7 @@ function report(graph: Graph, { title, profile, rules, tempting }: Run): void {
         atRules,
       )
       for (const { at } of findUTurns(leg.map(({ geometry }) => geometry.coordinates))) {
-        if (roadsAt(graph, at) <= 1) tally.atDeadEnds++
+        if (isDeadEnd(graph, route.legs.flat(), at)) tally.atDeadEnds++
         else if (isOnlyWay(graph, route.legs.flat(), at)) tally.onlyWay++
         else tally.elsewhere++
       }

@@ -1,4 +1,4 @@
-import { type Graph, isBannedUTurn } from '../../src/routing/graph/graph.js'
+import { ENDS_ONLY, type Graph, isBannedUTurn } from '../../src/routing/graph/graph.js'
 
 /** A line of an answer that doubles back: the point before and the point where it turns. */
 export interface LineUTurn {
@@ -26,7 +26,7 @@ export function findUTurns(lines: readonly (readonly (readonly number[])[])[]): 
 }
 
 /** Returns the number of open road ends at a place. */
-export function roadsAt(graph: Graph, [lng = 0, lat = 0]: readonly number[]): number {
+function roadsAt(graph: Graph, [lng = 0, lat = 0]: readonly number[]): number {
   let count = 0
   for (let segment = 0; segment < graph.segmentCount; segment++) {
     for (const junction of [graph.segmentTail[segment]!, graph.segmentHead[segment]!]) {
@@ -38,6 +38,44 @@ export function roadsAt(graph: Graph, [lng = 0, lat = 0]: readonly number[]): nu
 }
 
 /**
+ * Returns true when a route turns round where no other road may be entered: none is open there, or only private ones
+ * are, which public traffic does not enter.
+ */
+export function isDeadEnd(graph: Graph, steps: readonly { link: number }[], at: readonly number[]): boolean {
+  const link = turnedLink(graph, steps, at)
+  if (link === undefined) return roadsAt(graph, at) <= 1
+  const isPublic = (graph.linkFlags[link]! & ENDS_ONLY) === 0
+  for (let other = 0; other < graph.segmentCount * 2; other++) {
+    if (
+      other === (link ^ 1) ||
+      graph.linkSpeed[other] === 0 ||
+      endOf(graph, other ^ 1) !== endOf(graph, link)
+    )
+      continue
+    if (!isPublic || (graph.linkFlags[other]! & ENDS_ONLY) === 0) return false
+  }
+  return true
+}
+
+/** Link at whose end, which lies at a place, a route turns round. */
+function turnedLink(
+  graph: Graph,
+  steps: readonly { link: number }[],
+  [lng = 0, lat = 0]: readonly number[],
+): number | undefined {
+  return steps.find(({ link }, i) => {
+    const end = endOf(graph, link)
+    const isThere =
+      graph.junctionLngE7[end] === Math.round(lng * 1e7) && graph.junctionLatE7[end] === Math.round(lat * 1e7)
+    return isThere && steps[i + 1]?.link === (link ^ 1)
+  })?.link
+}
+
+function endOf({ segmentTail, segmentHead }: Graph, link: number): number {
+  return ((link & 1) === 0 ? segmentHead : segmentTail)[link >>> 1]!
+}
+
+/**
  * Returns true when the route could not have gone on instead: whatever link it takes at the place, it never
  * comes to drive back, unless it turns round there.
  */
@@ -46,14 +84,8 @@ export function isOnlyWay(
   steps: readonly { link: number }[],
   [lng = 0, lat = 0]: readonly number[],
 ): boolean {
-  const at = steps.findIndex(({ link }, i) => {
-    const end = (link & 1) === 0 ? graph.segmentHead[link >>> 1]! : graph.segmentTail[link >>> 1]!
-    const isThere =
-      graph.junctionLngE7[end] === Math.round(lng * 1e7) && graph.junctionLatE7[end] === Math.round(lat * 1e7)
-    return isThere && steps[i + 1]?.link === (link ^ 1)
-  })
-  if (at < 0) return false
-  const link = steps[at]!.link
+  const link = turnedLink(graph, steps, [lng, lat])
+  if (link === undefined) return false
   const { firstOut, head, arcLink, linkFirstArc, linkArcs } = graph
   const open = [...linkArcs.subarray(linkFirstArc[link]!, linkFirstArc[link + 1]!)]
   const isSeen = new Set(open)
