@@ -30,7 +30,7 @@ const RULES: readonly [pattern: RegExp, scope: Endpoint['scope']][] = [
   [/^\/ogc\/collections\/dataset\./, 'dataset:read'],
   [/^\/ogc(?:$|\/)/, 'loader:read'],
   [/\/stream\//, 'loader:write'],
-  [/\/models\/[^/]+\/file$/, 'model:read'],
+  [/\/models\/[^/]+\/(?:file|signature)$/, 'model:read'],
   [/\/upload(?:s$|s\/|\/)/, 'model:write'],
 ]
 
