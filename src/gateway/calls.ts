@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.js'
+import { isDamage } from '../errors.js'
 import { createByteBudget } from '../http/byte-budget.js'
 import type { CallDeps } from '../http/calls.js'
 import type { LineSampler } from '../http/line-sampler.js'
@@ -22,8 +23,8 @@ interface CallsOptions {
   readonly version: string
   readonly services: Services
   readonly metrics: Metrics
-  /** decides which refused sign-ins are logged */
-  readonly refusals: LineSampler<'sign-ins' | 'forbidden'>
+  /** decides which refused sign-ins and failed calls are logged */
+  readonly refusals: LineSampler<'sign-ins' | 'forbidden' | 'faults'>
   /** fires when running calls must end */
   readonly stopSignal: AbortSignal
 }
@@ -62,7 +63,11 @@ export function callDeps(options: CallsOptions): CallDeps<GatewayContext> {
     discover: createDiscovery(version, services),
     pathOf: pathFinder(createApis(config)),
     meter: metrics,
-    onFault: (requestId, method, error) => log.error({ requestId, method, err: error }, 'a call failed'),
+    onFault(requestId, method, error) {
+      // a disk that is dead for ten minutes would fill the log; damage is rare, and each line names what is lost
+      if (isDamage(error) || refusals.allows('faults'))
+        log.error({ requestId, method, err: error }, 'a call failed')
+    },
     onHangUp: (requestId, method) =>
       log.debug({ requestId, method }, 'the caller hung up before the end of the result'),
     ...auditHooks(log, refusals),

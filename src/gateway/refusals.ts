@@ -2,13 +2,14 @@ import { createLineSampler, type LineSampler } from '../http/line-sampler.js'
 import type { Log } from '../log.js'
 
 /** Kinds of refusals that are sampled apart, so that one kind cannot hide another. */
-type RefusalKind = 'strangers' | 'callers' | 'sign-ins' | 'forbidden'
+type RefusalKind = 'strangers' | 'callers' | 'sign-ins' | 'forbidden' | 'faults'
 
 const WHOSE: Record<RefusalKind, string> = {
   strangers: 'refused requests without sign-in',
   callers: 'refused requests of callers',
   'sign-ins': 'refused sign-ins',
   forbidden: 'calls without the scope',
+  faults: 'calls that failed',
 }
 
 /** Acts of the audit log. */

@@ -57,9 +57,20 @@ export function* buildOverlaySliced(
  * @param changed all cells that were added or removed
  */
 export function rebuildOverlay(graph: Graph, former: Overlay, cells: CellSet, changed: CellSet): Overlay {
+  return runToEnd(rebuildOverlaySliced(graph, former, cells, changed))
+}
+
+/** Rebuilds an overlay as `rebuildOverlay` does, in slices of a few segments. */
+export function* rebuildOverlaySliced(
+  graph: Graph,
+  former: Overlay,
+  cells: CellSet,
+  changed: CellSet,
+  throwIfEnded?: () => void,
+): SlicedTask<Overlay> {
   if (changed.level.length === 0) return former
   const found = createFound(Math.min(graph.segmentCount, changed.level.length * SEGMENTS_PER_CELL))
-  runToEnd(findPieces(createWork(graph, cells), changed, found))
+  yield* findPieces(createWork(graph, cells, throwIfEnded), changed, found)
   return assemble(found, former)
 }
 

@@ -1,7 +1,8 @@
 import { isRing } from '../geo/ring.js'
 import type { Graph } from '../routing/graph/graph.js'
 import type { Overlay } from '../routing/search/overlay.js'
-import { buildOverlay, overlayBytes, rebuildOverlay } from './build-overlay.js'
+import { runToEnd, type SlicedTask } from '../routing/search/sliced-task.js'
+import { buildOverlaySliced, overlayBytes, rebuildOverlaySliced } from './build-overlay.js'
 import type { CellSet } from './cell-set.js'
 import { diffCells } from './diff-cells.js'
 
@@ -13,6 +14,12 @@ export interface Layer {
    * @param key identifies a theme on a map
    */
   lay(key: string, graph: Graph, cells: CellSet): Overlay
+  /**
+   * Returns the same, made in slices of a few segments.
+   *
+   * @param throwIfEnded called before each step that may take long; what it throws ends the work
+   */
+  laySliced(key: string, graph: Graph, cells: CellSet, throwIfEnded?: () => void): SlicedTask<Overlay>
 }
 
 /** Overlay of one key, and what it was built from. */
@@ -36,23 +43,29 @@ interface LaidCache {
 
 /** Creates a layer. @param last holds the overlay that was built last for each key */
 export function createLayer(last: LaidCache): Layer {
-  return {
-    lay(key, graph, cells) {
-      const former = last.get(key)
-      const isOfGraph = former?.graph.deref() === graph
-      const overlay = (isOfGraph ? update(graph, former, cells) : undefined) ?? buildOverlay(graph, cells)
-      const laid = { graph: new WeakRef(graph), cells, overlay }
-      last.set(key, laid, overlayBytes(overlay) + cellBytes(cells))
-      return overlay
-    },
+  function* laySliced(
+    key: string,
+    graph: Graph,
+    cells: CellSet,
+    throwIfEnded?: () => void,
+  ): SlicedTask<Overlay> {
+    const former = last.get(key)
+    const changed = former?.graph.deref() === graph ? changedSince(former, cells) : undefined
+    const overlay =
+      former === undefined || changed === undefined
+        ? yield* buildOverlaySliced(graph, cells, throwIfEnded)
+        : yield* rebuildOverlaySliced(graph, former.overlay, cells, changed, throwIfEnded)
+    const laid = { graph: new WeakRef(graph), cells, overlay }
+    last.set(key, laid, overlayBytes(overlay) + cellBytes(cells))
+    return overlay
   }
+  return { laySliced, lay: (key, graph, cells) => runToEnd(laySliced(key, graph, cells)) }
 }
 
-/** Updates the former overlay; undefined when too many cells changed for that to be faster. */
-function update(graph: Graph, { cells: before, overlay }: Laid, cells: CellSet): Overlay | undefined {
+/** Returns the cells that changed; undefined when they are too many for an update to be faster. */
+function changedSince({ cells: before }: Laid, cells: CellSet): CellSet | undefined {
   const most = Math.floor(Math.max(before.level.length, cells.level.length) * MOST_CHANGED)
-  const changed = diffCells(before, cells, most)
-  return changed && rebuildOverlay(graph, overlay, cells, changed)
+  return diffCells(before, cells, most)
 }
 
 function cellBytes({ level, shape }: CellSet): number {

@@ -11,7 +11,8 @@ import { chooseMap, snapChoices } from './locate.js'
 import { closedOverlay, stateOf } from './profiles.js'
 import type { RouteRequest } from './requests.js'
 import { runSliced } from './run-sliced.js'
-import { controlOf, inSnapshot, type SearchParts } from './search-parts.js'
+import { controlOf, type SearchParts } from './search-parts.js'
+import { inSnapshot, prepareThemes } from './themes.js'
 import type { WatchedTimeline } from './timeline.js'
 
 /** Attempts of a time-dependent search in slices before it runs in one go. */
@@ -42,6 +43,7 @@ export async function answerRoute(
   const { graph } = stateOf(map, request, request.startUs)
   const choices = snapChoices({ name, graph }, request.points, config.routing.maxSnapM)
   const closed = await closedOverlay(map.graph, request.avoid, work)
+  await prepareThemes(themes, map, request, work)
 
   function* answer({ profile, timeline }: Costs): SlicedTask<string> {
     const { reorder, alternatives, points, withKml } = request

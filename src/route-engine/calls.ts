@@ -27,7 +27,8 @@ import type {
   RouteRequest,
 } from './requests.js'
 import { runSliced } from './run-sliced.js'
-import { controlOf, inSnapshot, type SearchParts } from './search-parts.js'
+import { controlOf, type SearchParts } from './search-parts.js'
+import { inSnapshot, prepareThemes } from './themes.js'
 import { createTileMaker } from './tiles.js'
 
 /**
@@ -94,6 +95,7 @@ async function openSearcher(
   work: Work,
 ): Promise<Searcher> {
   const closed = await closedOverlay(map.graph, request.avoid ?? [], work)
+  await prepareThemes(themes, map, request, work)
   const profile = inSnapshot(themes, request, () => profiles.profileAt(map, request, closed))
   await engine.prepare(profile.weights, work)
   return {

@@ -1,9 +1,12 @@
 import { isAppError } from '../errors.js'
+import type { Work } from '../worker/host.js'
 import type { LoadedMap, Maps } from './maps.js'
 import type { ThemeOverlay, Themes } from './themes.js'
 
 /** Idle time before work ahead begins, ms: calls that wait are answered first. */
 const QUIET_MS = 50
+/** Work ahead has no caller who may hang up. */
+export const NEVER_ENDED: Pick<Work, 'cancel'> = { cancel: new Int32Array(1) }
 /** Most keys of work that is not repeated; when there are more, all are forgotten. */
 const MAX_KEYS = 1000
 
@@ -64,9 +67,9 @@ export function createPrefetcher({ maps, themes, slotS, onFault }: PrefetchOptio
   return {
     noteUse(theme, map, { key, slot: { untilUs } }, instantUs) {
       if (untilUs === undefined || untilUs - instantUs > BigInt(slotS) * 1_000_000n) return
-      whenIdle(key, () => {
+      whenIdle(key, async () => {
         if (!maps.list().includes(map)) return // the map was replaced meanwhile
-        themes.inSnapshot(() => themes.overlayOf(themes.find(theme), map, untilUs))
+        await themes.prepare(theme, map, untilUs, NEVER_ENDED)
       })
     },
     whenIdle,

@@ -13,11 +13,11 @@ import { throwIfCancelled, type Work } from '../worker/host.js'
 import type { Engine } from './engine.js'
 import type { MapState } from './map-states.js'
 import type { LoadedMap } from './maps.js'
-import type { Prefetcher } from './prefetch.js'
+import { NEVER_ENDED, type Prefetcher } from './prefetch.js'
 import { createProfileStore } from './profile-store.js'
 import type { ProfileRequest, RouteRequest } from './requests.js'
 import { runSliced } from './run-sliced.js'
-import type { Themes } from './themes.js'
+import { inSnapshot, prepareThemes, type Themes } from './themes.js'
 import { createTimeline, type WatchedTimeline } from './timeline.js'
 
 const US_PER_S = 1_000_000n
@@ -53,8 +53,8 @@ interface ProfileParts {
 
 /** Creates the cache of profiles, and registers every profile's weights with the engine. */
 export function createProfiles(config: Config, { themes, engine, prefetcher }: ProfileParts): Profiles {
-  const { riskSlotS } = config.routing
-  const store = createProfileStore(config.routing.profileCacheBytes, engine)
+  const { riskSlotS, profileCacheBytes } = config.routing
+  const store = createProfileStore(profileCacheBytes, engine)
 
   const datedProfile = (
     map: LoadedMap,
@@ -101,8 +101,8 @@ export function createProfiles(config: Config, { themes, engine, prefetcher }: P
     prefetcher.whenIdle(
       `${map.generation}|${JSON.stringify(request.themes)}|${vehicleKey(request)}|${untilUs}`,
       async () => {
-        const next = () => datedProfile(map, request, untilUs)
-        const { profile } = request.themes.length === 0 ? next() : themes.inSnapshot(next)
+        await prepareThemes(themes, map, { ...request, startUs: untilUs }, NEVER_ENDED)
+        const { profile } = inSnapshot(themes, request, () => datedProfile(map, request, untilUs))
         await engine.prepare(profile.weights)
       },
     )

@@ -19,15 +19,3 @@ export interface SearchParts {
 export function controlOf(config: Config, work: Pick<Work, 'cancel'>): Control {
   return { cancel: work.cancel, maxSettledNodes: config.routing.maxSettledNodes }
 }
-
-/**
- * Runs a function on one state of all themes of a request, so that an answer never mixes two states of the
- * tables. A request without themes opens no database.
- */
-export function inSnapshot<T>(
-  themes: Pick<Themes, 'inSnapshot'>,
-  request: { readonly themes: readonly unknown[] },
-  work: () => T,
-): T {
-  return request.themes.length === 0 ? work() : themes.inSnapshot(work)
-}

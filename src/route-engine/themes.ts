@@ -5,10 +5,14 @@ import { createLayer } from '../risk/layer.js'
 import { addTimedCell, createTimedCells, type TimedCells } from '../risk/timed-cells.js'
 import { unknownTheme } from '../route-answer/errors.js'
 import type { Overlay } from '../routing/search/overlay.js'
+import type { SlicedTask } from '../routing/search/sliced-task.js'
 import type { LoaderTable, Span } from '../storage/tables.js'
 import { holdsLevels, themesOf, themeTableNames } from '../storage/themes.js'
+import { throwIfCancelled, type Work } from '../worker/host.js'
 import { createByteCache } from './byte-cache.js'
 import type { LoadedMap } from './maps.js'
+import type { ProfileRequest } from './requests.js'
+import { createSharedTasks } from './shared-tasks.js'
 import { type Slot, slotAt } from './slots.js'
 import type { ThemeReader } from './theme-reader.js'
 
@@ -33,6 +37,9 @@ export interface ThemeOverlay {
   readonly slot: Slot
 }
 
+/** Where an overlay is kept, and in which slot it is valid. */
+type OverlayPlace = Pick<ThemeOverlay, 'key' | 'slot'>
+
 /** Overlays of risk themes on maps, cached up to `routing.overlayCacheBytes`. */
 export interface Themes {
   /** Runs a function in one read transaction, so that all it reads is of one state of the tables. */
@@ -40,6 +47,13 @@ export interface Themes {
   /** @throws AppError UNKNOWN_THEME */
   find(theme: string): Theme
   overlayOf(theme: Theme, map: LoadedMap, instantUs: bigint): ThemeOverlay
+  /**
+   * Makes the overlay that `overlayOf` will return, unless it is there. Other calls are answered meanwhile: a
+   * theme may have ten thousand cells.
+   *
+   * @throws AppError UNKNOWN_THEME, CANCELLED
+   */
+  prepare(name: string, map: LoadedMap, instantUs: bigint, work: Pick<Work, 'cancel'>): Promise<void>
   /** Returns the cells of a theme that are valid at some time of a span, with their times. */
   timedCellsOf(theme: Theme, span: Span): TimedCells
   /** Returns figures for metrics. */
@@ -74,34 +88,41 @@ export function openThemes(config: Config, openReader: () => ThemeReader | undef
     return cells
   }
 
+  const inSnapshot = <T>(work: () => T): T => {
+    const source = reader()
+    return source === undefined ? work() : source.inSnapshot(work)
+  }
+  const find = (name: string): Theme => findTheme(reader(), config.riskmap, name, changesNow)
+  const keep = (overlay: Overlay, { key, slot }: OverlayPlace): ThemeOverlay => {
+    const made = { overlay, key, slot }
+    overlays.set(key, made, overlayBytes(overlay))
+    return made
+  }
+  const runShared = createSharedTasks()
+
   return {
-    inSnapshot(work) {
-      const source = reader()
-      return source === undefined ? work() : source.inSnapshot(work)
-    },
-    find(name) {
-      const source = reader()
-      const table = themeTableNames(config.riskmap, name)
-        .map((dataName) => source?.findTable(dataName))
-        .find((one) => one !== undefined && holdsLevels(one, levelColumn))
-      const version = table && source?.versionOf(table)
-      if (source === undefined || table === undefined || version === undefined) {
-        const missing = source?.findTable(name) === undefined ? undefined : levelColumn
-        throw unknownTheme(name, missing, themesOf(source?.listTables() ?? [], config.riskmap))
-      }
-      return { table, version, changes: changesNow(source, table, version) }
-    },
+    inSnapshot,
+    find,
     overlayOf(theme, map, instantUs) {
-      const { table, version, changes } = theme
-      const slot =
-        changes === undefined ? { fromUs: instantUs, untilUs: instantUs + 1n } : slotAt(changes, instantUs)
-      const key = `${table.tableId}:${version}:${slot.fromUs ?? ''}:${map.generation}`
-      const known = overlays.get(key)
+      const place = placeOf(theme, map, instantUs)
+      const known = overlays.get(place.key)
       if (known !== undefined) return known
-      const overlay = layer.lay(`${table.tableId}:${map.generation}`, map.graph, cellsOf(theme, instantUs))
-      const made = { overlay, key, slot }
-      overlays.set(key, made, overlayBytes(overlay))
-      return made
+      return keep(layer.lay(layerKey(theme, map), map.graph, cellsOf(theme, instantUs)), place)
+    },
+    prepare(name, map, instantUs, work) {
+      function* make(theme: Theme, place: OverlayPlace, cells: CellSet): SlicedTask<void> {
+        const isEnded = () => throwIfCancelled(work)
+        keep(yield* layer.laySliced(layerKey(theme, map), map.graph, cells, isEnded), place)
+      }
+      const begin = (isRunning: (key: string) => boolean) =>
+        inSnapshot(() => {
+          const theme = find(name)
+          const place = placeOf(theme, map, instantUs)
+          const { key } = place
+          if (overlays.get(key) !== undefined) return undefined
+          return { key, task: isRunning(key) ? undefined : make(theme, place, cellsOf(theme, instantUs)) }
+        })
+      return runShared(begin, work)
     },
     timedCellsOf({ table }, span) {
       const timed = createTimedCells(span.fromUs)
@@ -113,6 +134,62 @@ export function openThemes(config: Config, openReader: () => ThemeReader | undef
     },
     stats: () => ({ overlayBytes: overlays.bytes(), overlayCount: overlays.size(), ...counts }),
   }
+}
+
+/**
+ * Runs a function on one state of all themes of a request, so that an answer never mixes two states of the
+ * tables. A request without themes opens no database.
+ */
+export function inSnapshot<T>(
+  themes: Pick<Themes, 'inSnapshot'>,
+  request: { readonly themes: readonly unknown[] },
+  work: () => T,
+): T {
+  return request.themes.length === 0 ? work() : themes.inSnapshot(work)
+}
+
+/**
+ * Makes the overlays of all themes of a request, as `Themes.prepare` does.
+ *
+ * @throws AppError UNKNOWN_THEME, CANCELLED
+ */
+export async function prepareThemes(
+  { prepare }: Pick<Themes, 'prepare'>,
+  map: LoadedMap,
+  { themes, startUs = 0n }: Pick<ProfileRequest, 'themes' | 'startUs'>,
+  work: Pick<Work, 'cancel'>,
+): Promise<void> {
+  for (const [name] of themes) await prepare(name, map, startUs, work)
+}
+
+/** @throws AppError UNKNOWN_THEME */
+function findTheme(
+  source: ThemeReader | undefined,
+  riskmap: Config['riskmap'],
+  name: string,
+  changesOf: (source: ThemeReader, table: LoaderTable, version: number) => bigint[] | undefined,
+): Theme {
+  const { levelColumn } = riskmap
+  const table = themeTableNames(riskmap, name)
+    .map((dataName) => source?.findTable(dataName))
+    .find((one) => one !== undefined && holdsLevels(one, levelColumn))
+  const version = table && source?.versionOf(table)
+  if (source === undefined || table === undefined || version === undefined) {
+    const missing = source?.findTable(name) === undefined ? undefined : levelColumn
+    throw unknownTheme(name, missing, themesOf(source?.listTables() ?? [], riskmap))
+  }
+  return { table, version, changes: changesOf(source, table, version) }
+}
+
+/** Returns the slot of an instant, and the key of the overlay in it. */
+function placeOf({ table, version, changes }: Theme, map: LoadedMap, instantUs: bigint): OverlayPlace {
+  const slot =
+    changes === undefined ? { fromUs: instantUs, untilUs: instantUs + 1n } : slotAt(changes, instantUs)
+  return { slot, key: `${table.tableId}:${version}:${slot.fromUs ?? ''}:${map.generation}` }
+}
+
+function layerKey({ table }: Theme, { generation }: LoadedMap): string {
+  return `${table.tableId}:${generation}`
 }
 
 /**

@@ -2,10 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { dijkstra } from '../../src/api/routing/dijkstra.js'
 import { parseDatetime } from '../../src/datetime.js'
+import type { Polygon } from '../../src/geo/types.js'
+import { buildOverlay } from '../../src/risk/build-overlay.js'
+import { addCell, createCellSet } from '../../src/risk/cell-set.js'
+import { rejectsWith } from '../support/rejects-with.js'
 import { openSearch } from '../support/search.js'
 import { at, town } from '../support/town.js'
 
 const BOX: [number, number, number, number] = [10.0025, 49.9995, 10.0035, 50.0005]
+/** A rectangle as the test of searches stores it. */
+const boxOf = ([west, south, east, north]: typeof BOX): Polygon => ({
+  type: 'Polygon',
+  coordinates: [[[west, south], [east, south], [east, north], [west, north], [west, south]]], // biome-ignore format: ring
+})
 const LEVEL_5 = [0, 0, 0, 0, 0, 9999, 0, 0, 0, 0, 0]
 
 function us(text: string): bigint {
@@ -41,6 +50,28 @@ t.test('overlayOf: one overlay for each slot; a new version of the table drops t
   await putCells(flood, [{ box: BOX, risk: 1, start: '2026-01-01 10:00:00', end: '2026-01-01 11:00:00' }])
   t.not(overlayAt('12:10:00'), first)
   t.match(call('status', null), { overlayCount: 1 })
+})
+
+t.test('prepare: makes the overlay that overlayOf returns, once for all that ask', async (t) => {
+  const { parts, addTheme, putCells, call } = openSearch(t, { town: town() })
+  const flood = addTheme('flood')
+  const [map] = parts.maps.list()
+  const { themes } = parts
+  const noon = us('2026-01-01 12:00:00')
+  const work = () => ({ cancel: new Int32Array(new SharedArrayBuffer(4)) })
+  const cells = createCellSet()
+  for (const risk of [5, 6]) {
+    // the second time from the overlay of the former version
+    await putCells(flood, [{ box: BOX, risk }])
+    addCell(cells, boxOf(BOX), risk)
+    await Promise.all([1, 2, 3].map(() => themes.prepare('flood', map!, noon, work())))
+    t.match(call('status', null), { overlayCount: 1 })
+    const { overlay } = themes.inSnapshot(() => themes.overlayOf(themes.find('flood'), map!, noon))
+    t.match(call('status', null), { overlayCount: 1 }, 'it was there')
+    t.ok(overlay.segments.length > 0)
+    t.same(overlay, buildOverlay(map!.graph, cells))
+  }
+  await rejectsWith(t, themes.prepare('snow', map!, noon, work()), 'UNKNOWN_THEME')
 })
 
 t.test('overlayOf: kept while they fit routing.overlayCacheBytes', async (t) => {
