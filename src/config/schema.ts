@@ -81,7 +81,7 @@ const LogSettings = z.strictObject({
     .max(1_000_000)
     .default(60)
     .describe(
-      'lines per minute about refused requests, for each of strangers, callers and failed sign-ins; the rest is counted in one line',
+      'lines per minute about refused requests, for each of strangers, callers and failed sign-ins, and about failed calls; the rest is counted in one line',
     ),
 })
 
