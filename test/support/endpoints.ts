@@ -32,6 +32,7 @@ const RULES: readonly [pattern: RegExp, scope: Endpoint['scope']][] = [
   [/\/stream\//, 'loader:write'],
   [/\/models\/[^/]+\/(?:file|signature)$/, 'model:read'],
   [/\/upload(?:s$|s\/|\/)/, 'model:write'],
+  [/\/sync\/tables\/[^/]+\/batches$/, 'sync:write'],
 ]
 
 /** What stands for a part of a path; several make several endpoints. */
@@ -40,6 +41,7 @@ const PARTS: Record<string, () => readonly string[]> = {
   method: () => UPLOAD_METHODS.map(({ name }) => name),
   model_id: () => [randomUUID()],
   upload_id: () => [randomUUID()],
+  table: () => [randomUUID()],
   map: () => ['town'],
   z: () => ['14'],
   x: () => ['14300'],
