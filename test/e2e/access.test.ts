@@ -5,7 +5,7 @@ import { type Endpoint, listEndpoints, unreachedRoutes } from '../support/endpoi
 import { type KeyPair, pairHeaders, startGateway, type TestGateway } from '../support/start-gateway.js'
 
 const SESSION = '/api/v1/session/jsonrpc'
-const AREAS = ['session', 'dataproc', 'loader', 'map', 'dataset', 'fl', 'model', 'route']
+const AREAS = ['session', 'dataproc', 'loader', 'map', 'dataset', 'fl', 'model', 'route', 'sync']
 
 /** How somebody comes, and what is to become of it. */
 interface Visitor {
