@@ -98,7 +98,7 @@ const TARGETS = {
         return total
       },
     }
-    const limits = { maxFileBytes: 500, maxDataBytes: 200, maxParts: 6 }
+    const limits = { maxFileBytes: 500, maxDataBytes: 200, maxSignatureBytes: 100, maxParts: 6 }
     const parts = lib.readParts(pieces(c, body), type, limits, takers, async () => undefined)
     const names = ['BAD_UPLOAD', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'PARSE_ERROR', 'INVALID_REQUEST']
     await within(parts.catch((error) => checkAppError(error, names)))
@@ -173,7 +173,9 @@ function anySettings(c) {
 function multipart(c) {
   const part = (name) =>
     `--b\r\nContent-Disposition: form-data; name="${name}"${c.pick(['', '; filename="f"', '; filename=""', "; filename*=utf-8''%41"])}\r\n${c.pick(['', 'Content-Type: application/json\r\n', 'Content-Transfer-Encoding: base64\r\n'])}\r\n${c.pick(['{}', jsonText(c, anyValue(c)), 'x'.repeat(c.int(700))])}\r\n`
-  return Buffer.from(`${c.list(4, () => part(c.pick(['data', 'file', 'x', '']))).join('')}--b--\r\n`)
+  return Buffer.from(
+    `${c.list(4, () => part(c.pick(['data', 'file', 'signature', 'x', '']))).join('')}--b--\r\n`,
+  )
 }
 
 async function* pieces(c, bytes) {

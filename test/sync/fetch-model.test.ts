@@ -341,3 +341,15 @@ t.test('parts of fetches: those of queued and running fetches', async (t) => {
   t.ok(parts.has(`fetch-${queued}`) && parts.has(`fetch-${running}`))
   t.notOk(parts.has(`fetch-${done}`))
 })
+
+t.test('fetch: a signature that the upstream announces and does not send ends the attempt', async (t) => {
+  const { fetchAs, calls, deps } = await setUp(
+    t,
+    [replyOf(404, [Buffer.from('{"detail": "no such file"}')])],
+    [{ ...REMOTE, signature: 'valid' }],
+  )
+  const { answer } = await fetchAs({ peer: { isPeer: true, nodeId: 'there', hasSignatures: true } })
+  await rejectsWith(t, answer, 'UPSTREAM_REFUSED')
+  t.same(calls, ['model_store.model.get_info', `GET ${PATH.replace('/file', '/signature')}`])
+  t.same(await deps.parts.list(), [], 'nothing was fetched')
+})

@@ -50,7 +50,9 @@ async function textOf(body: Uint8Array): Promise<string> {
   } catch (error) {
     const isBomb = error instanceof RangeError
     const found = isBomb ? `more than ${MAX_BATCH_BYTES} bytes of text` : 'a body that is no whole zstd frame'
-    throw bad(`found ${found}`)
+    throw bad(
+      `found ${found}, expected a batch compressed by zstd, of at most ${MAX_BATCH_BYTES} bytes of text`,
+    )
   }
 }
 

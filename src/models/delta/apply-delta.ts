@@ -157,8 +157,11 @@ async function readData(reader: SequentialReader, length: number): Promise<Uint8
 
 /** Takes the bytes of a block from what is missing of the result. */
 function takeLength(at: Application, length: number, most: number): number {
-  if (length === 0 || length > most) throw badDelta(`found a block of ${length} bytes`)
-  if (length > at.left) throw badDelta(`found ${length - at.left} bytes more than the result has`)
+  if (length === 0 || length > most) throw badDelta(`found a block of ${length} bytes, expected 1 to ${most}`)
+  if (length > at.left)
+    throw badDelta(
+      `found a block of ${length} bytes, expected at most the ${at.left} that the result still needs`,
+    )
   at.left -= length
   return length
 }

@@ -150,7 +150,7 @@ function grow(
 function onward(graph: Graph, link: number): number[] {
   const { firstOut, head, linkStartArc, arcLink, linkSpeed, closedArcs } = graph
   const arc = linkStartArc[link]!
-  if (arc === NO_ARC) return []
+  if (arc === NO_ARC) return [] // no test: links that were opened have an arc, see faultOfLinks
   const links: number[] = []
   for (let next = firstOut[head[arc]!]!; next < firstOut[head[arc]! + 1]!; next++) {
     if (linkSpeed[arcLink[next]!]! > 0 && closedArcs?.has(next) !== true) links.push(arcLink[next]!)

@@ -115,6 +115,7 @@ function correctLegs(
     const [from, to] = [visited[i]!, visited[i + 1]!]
     const leg = findLeg(profile, search, ends[from]!, ends[to]!, control)
     throwIfStopped(control)
+    // no test: where the matrix found a path, the exact search finds one as well, if it has to turn round
     const legMs = leg?.costMs ?? Number.POSITIVE_INFINITY
     if (legMs === costMs[from * ends.length + to]!) continue
     costMs[from * ends.length + to] = legMs

@@ -98,4 +98,7 @@ t.test('vehicle: INVALID_PARAMS for unknown members, sizes of 0, and maps withou
   await rejectsWith(t, ask(dijkstra, [{ ...request, vehicle: { height_m: 3 } }]), 'INVALID_PARAMS', {
     data: { faults: [{ path: '$.vehicle', message: /the map "town" was built without limits/ }] },
   })
+  await rejectsWith(t, ask(dijkstra, [{ ...request, vehicle: { emergency: true } }]), 'INVALID_PARAMS', {
+    data: { faults: [{ path: '$.vehicle.emergency', message: /"town" was built without roads for rescue/ }] },
+  })
 })

@@ -98,7 +98,11 @@ t.test('apply: what each fault says', async (t) => {
     ['another size of the base', sealed(delta.with(16, 1) as Buffer), /found a base of \d+ bytes/],
     ['an unknown block', made(Buffer.from([9])), /kind 9/],
     ['an end too early', made(end), /10 bytes before/],
-    ['too long a copy', made(encodeNumbers(BLOCK.COPY, 0, 11)), /1 bytes more than the result/],
+    [
+      'too long a copy',
+      made(encodeNumbers(BLOCK.COPY, 0, 11)),
+      /found a block of 11 bytes, expected at most the 10/,
+    ],
     ['an empty copy', made(encodeNumbers(BLOCK.COPY, 0, 0)), /block of 0 bytes/],
     ['a copy beyond the base', made(encodeNumbers(BLOCK.COPY, BASE.length - 5, 10)), /of a base of/],
     ['too long a block', made(encodeNumbers(BLOCK.LITERAL, 2 ** 21)), /block of 2097152 bytes/],

@@ -1,8 +1,10 @@
 import t from 'tap'
 import type { MapConditions } from '../../../src/routing/graph/conditions.js'
 import { faultOfConditions } from '../../../src/routing/graph/conditions-check.js'
-import type { Graph } from '../../../src/routing/graph/graph.js'
+import { type Graph, NO_ARC } from '../../../src/routing/graph/graph.js'
+import { checkGraph } from '../../../src/routing/graph/graph-check.js'
 import { graphOfOsm, sketch } from '../../support/osm-fixture.js'
+import { throwsWith } from '../../support/throws.js'
 
 const street = { highway: 'residential' }
 
@@ -29,9 +31,24 @@ t.test('faultOfConditions: a built map has none; each damage is named', async (t
   t.match(section({ conditions: ['Mo'], tables: [{ when: [1], out: [0, 1] }] }), /table 0/)
   t.match(section({ conditions: ['Mo'], tables: [null] }), /table 0/)
   t.match(faultOf({ meta: { ...graph.meta, timeZone: 'Atlantis' } }), /time zone is "Atlantis"/)
+  const { timeZone, ...zoneless } = graph.meta
+  t.equal(typeof timeZone, 'string')
+  t.match(faultOf({ meta: zoneless }), /time zone is/)
+  const [link = 0, table = 0, ...starts] = graph.conditionalLinks!
+  const other = graph.arcLink.findIndex((driven) => driven !== link)
+  t.match(
+    faultOf({ conditionalLinks: Uint32Array.of(link, table, ...starts.map(() => other)) }),
+    /arcs of other/,
+  )
+  t.match(
+    faultOf({ conditionalLinks: Uint32Array.of(link, table, ...starts.map(() => NO_ARC)) }),
+    /no arc to/,
+  )
   t.match(faultOf({ conditionalLinks: graph.conditionalLinks!.slice(1) }), /part of an entry/)
   t.match(faultOf({ conditionalLinks: Uint32Array.of(999, 0, 0, 0) }), /ascending order/)
   t.match(faultOf({ conditionalLinks: Uint32Array.of(2, 9, 0, 0) }), /ascending order/)
   t.match(faultOf({ conditionalArcs: Uint32Array.of(999, 0) }), /conditionalArcs\[0\] is 999/)
   t.match(faultOf({ conditionalArcs: Uint32Array.of(1) }), /part of an entry/)
+  const damage = () => checkGraph({ ...graph, conditionalArcs: Uint32Array.of(1) })
+  t.match(throwsWith(t, damage, 'BAD_MAP_FILE').message, /part of an entry/)
 })

@@ -144,6 +144,9 @@ t.test('findIsochrones: water between two roads is not in the area, nor is a fer
     t.same([inside(10.02, 50), inside(10.02, 50.0036), inside(10, 50.0018)], [true, true, true])
     t.same([inside(10.02, 50.0018), inside(10.028, 50.0018)], [false, false], 'the river')
   }
+  const onFerry = createProfile(makeGraph({ junctions: quays, roads: [...bridge, ferry] }))
+  const [area] = isochronesOf(onFerry, [10.028, 50.0018], [1e9])
+  t.equal(area?.junctionCount, 4)
 })
 
 t.test('findIsochrones: gaps and small holes between roads are closed, large ones are not', async (t) => {
@@ -288,3 +291,22 @@ function validity(directory: string, coordinates: readonly AreaPolygon[]): boole
   if (found === undefined) throw new Error(`ogrinfo answered ${text}`)
   return found === '1'
 }
+
+t.test('findIsochrones: a turn that is forbidden now is not made', async (t) => {
+  const junctions: [number, number][] = [[10, 50], [10.02, 50], [10.04, 50]] // biome-ignore format: places
+  const speed: [number, number] = [50, 50]
+  const graph = makeGraph({ junctions, roads: [{ from: 0, to: 1, speed }, { from: 1, to: 2, speed }] }) // biome-ignore format: roads
+  const onward = [...graph.arcLink].flatMap((link, arc) => (link === 2 ? [arc] : []))
+  t.ok(onward.length > 0)
+  for (const [closedArcs, isReached] of [
+    [new Set<number>(), true],
+    [new Set(onward), false],
+  ] as const) {
+    const [area] = isochronesOf(createProfile({ ...graph, closedArcs }), [10.01, 50], [1e9])
+    t.equal(
+      area?.polygons.some((polygon) => isWithin(polygon, 10.03, 50)),
+      isReached,
+    )
+    t.equal(area?.junctionCount, isReached ? 3 : 2)
+  }
+})

@@ -18,6 +18,7 @@ t.test('large values: the column that is too large alone is named, else the row'
   const alone = throwsWith(t, row(10, 101), 'VALUE_TOO_LARGE')
   t.match(alone.message, /^a value of the column b: /)
   t.match(alone.data, { column: 'b', foundBytes: 101, maxBytes: 100 })
+  t.match(throwsWith(t, row(101, 10), 'VALUE_TOO_LARGE').data, { column: 'a', foundBytes: 101 })
   const together = throwsWith(t, row(41, 60), 'VALUE_TOO_LARGE')
   t.match(together.message, /^a row: /)
   t.match(together.data, { column: null, foundBytes: 101, maxBytes: 100 })

@@ -137,3 +137,20 @@ t.test(
     await t.rejects(rowsOf(source), { message: `the citation ${longForm} was removed` })
   },
 )
+
+t.test('feature sources: a large row of a dataset is whole, in its place', async (t) => {
+  const { store, sources } = opened(t)
+  await store.create(definition('d', columns('k integer', 'name text'), ['k']))
+  const names = ['a', 'b'.repeat(300_000), 'c']
+  await store.put(
+    'd',
+    names.map((name, k) => [k, name]),
+    'error',
+  )
+  const found: unknown[] = []
+  const source = await sources.find('dataset', 'd')
+  // a large row is let go of when the next one is asked for
+  for await (const page of source?.pages({}, undefined) ?? [])
+    found.push(...page.map(({ properties }) => String(properties.name).length))
+  t.same(found, [1, 300_000, 1])
+})

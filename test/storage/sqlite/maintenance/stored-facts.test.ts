@@ -57,3 +57,11 @@ t.test('stored facts: citations are compared once their checksum is computed', a
     { longForm: cited[2], found, expected: 'other' },
   ])
 })
+
+t.test('stored facts: secrets of a state.db from before feeds', async (t) => {
+  const dir = t.testdir()
+  const state = await openState(path.join(dir, 'state.db'))
+  state.stateDb.db.exec('DROP TABLE feed; DROP TABLE sync_upstream')
+  await state.close()
+  t.same(await createStoredFacts().secrets(dir, undefined), { bytes: [], texts: [] })
+})

@@ -130,3 +130,24 @@ t.test('changes: random puts and overrides read in pieces of any size give every
     }
   }
 })
+
+t.test('changes: those of a condition are read window by window, or those of a backlog', async (t) => {
+  const { put, changes, table } = setUp()
+  for (let k = 1; k <= 6; k++) await put(k, k)
+  await put(1, 10) // change 7
+  const env = { timeZoneMin: 0, nowUs: 0n }
+  const keys = async (after: number, limit: number, filter: object) => {
+    const { rows, until } = await changes.matching(table, after, limit, { env, ...filter })
+    return [rows.map(({ values }) => Number(values[3])), until]
+  }
+  t.same(await keys(0, 4, { conds: { '>': ['v', 4] } }), [[], 4], 'a window without a match')
+  t.same(await keys(4, 4, { conds: { '>': ['v', 4] } }), [[5, 6, 1], 7])
+  for (const conds of [null, undefined]) {
+    t.same(await keys(0, 2, { conds }), [[2, 3], 3], 'from change to change')
+    t.same(await keys(3, 9, { conds }), [[4, 5, 6, 1], 7], 'to the last')
+    t.same(await keys(7, 9, { conds }), [[], 7])
+    const backlog = { untilChange: 5, fromUs: 0 }
+    t.same(await keys(0, 9, { conds, backlog }), [[6, 1], 7], 'rows without a start are no backlog')
+    t.same(await keys(5, 9, { conds, backlog }), [[6, 1], 7])
+  }
+})

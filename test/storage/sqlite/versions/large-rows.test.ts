@@ -1,5 +1,11 @@
 import t from 'tap'
+import { createLargeReads } from '../../../../src/storage/large-reads.js'
+import { openDatabase } from '../../../../src/storage/sqlite/connection/database.js'
+import { withLargeValues } from '../../../../src/storage/sqlite/versions/large-rows.js'
+import { versionedLoader } from '../../../../src/storage/sqlite/versions/versioned-table.js'
+import type { StateRow } from '../../../../src/storage/states.js'
 import { allRecords, columns, definition, openDatasets } from '../../../support/datasets.js'
+import { openTables } from '../../../support/tables.js'
 
 const LARGE = 300_000
 
@@ -22,4 +28,38 @@ t.test('large rows of a state: each is whole and in its place among small ones',
   const names = expected.map(({ k, name }) => ({ k, name }))
   t.same(await allRecords(store, 'c', { columns: ['k', 'name'] }), names, 'small rows between large ones')
   t.same(await allRecords(store, 'c', { columns: ['k', 'name'], offset: 2, limit: 3 }), names.slice(2, 5))
+})
+
+t.test('large rows of a state: each waits for its turn; one that is gone is left out', async (t) => {
+  const tables = openTables()
+  const table = versionedLoader(tables.register('x', [{ name: 'v' }], ['v']), 0)
+  const at = table.columns.findIndex(({ name }) => name === 'v') + 1
+  const rowOf = (id: bigint, value: string | bigint): StateRow => {
+    const row: StateRow = [id, ...table.columns.map(() => null)]
+    row[at] = value
+    return row
+  }
+  async function* pages() {
+    yield [rowOf(1n, 'small'), rowOf(2n, BigInt(LARGE)), rowOf(3n, BigInt(LARGE))]
+  }
+  const turns = createLargeReads(LARGE)
+  const db = openDatabase(':memory:', [])
+  t.teardown(() => db.close())
+  const readWhole = (id: number) => (id === 3 ? [] : [rowOf(BigInt(id), 'x'.repeat(LARGE))])
+  const found: unknown[] = []
+  for await (const page of withLargeValues(pages(), {
+    db,
+    columns: table.columns,
+    turns,
+    signal: undefined,
+    readWhole,
+  }))
+    found.push(...page.map(([id, ...values]) => [Number(id), String(values[at - 1]).length]))
+  t.same(found, [
+    [1, 5],
+    [2, LARGE],
+  ])
+  const end = await turns.take(LARGE, undefined)
+  t.type(end, 'function', 'nobody holds a turn any more')
+  end()
 })

@@ -1,0 +1,45 @@
+import t from 'tap'
+import { createFeedInbox } from '../../../../src/storage/sqlite/feeds/inbox.js'
+import { rejectsWith } from '../../../support/rejects-with.js'
+import { openTables } from '../../../support/tables.js'
+
+const VAN = '22222222-2222-4222-8222-222222222222'
+const STATE = { sender: VAN, feed: 'feed', senderTable: 'their table', epoch: 1, digest: 'd' }
+
+function setUp() {
+  const tables = openTables()
+  const table = tables.register('x', [{ name: 'k', udtName: 'int4' }], ['k'])
+  const inbox = createFeedInbox(tables.data)
+  const row = (k: bigint) => ({ origin: VAN, values: [null, null, null, k] })
+  const take = (more: object) =>
+    inbox.take({ ...STATE, after: 0, last: 2, rows: [row(1n), row(2n)], ...more }, 'key')
+  return { tables, table, inbox, take, row }
+}
+
+t.test('inbox: a batch of a feed that was not opened is refused, and stores nothing', async (t) => {
+  const { tables, table, take } = setUp()
+  await rejectsWith(t, take({}), 'UNKNOWN_FEED')
+  t.same(await tables.read(table), [])
+})
+
+t.test('inbox: a batch is taken at the cursor alone, and of the opened state alone', async (t) => {
+  const { tables, table, inbox, take, row } = setUp()
+  t.equal(await inbox.open(STATE, table, 0), 0)
+  t.equal(await take({}), 2)
+  await rejectsWith(t, take({}), 'CURSOR_MISMATCH', { data: { cursor: 2 } })
+  const next = { after: 2, last: 3, rows: [row(3n)] }
+  await rejectsWith(t, take({ ...next, digest: 'another' }), 'UNKNOWN_FEED')
+  await rejectsWith(t, take({ ...next, epoch: 2 }), 'UNKNOWN_FEED')
+  await rejectsWith(t, take({ ...next, senderTable: 'another' }), 'UNKNOWN_FEED')
+  t.equal(await take(next), 1)
+  t.same(
+    (await tables.read(table)).map(({ properties }) => properties.k),
+    [1, 2, 3],
+  )
+})
+
+t.test('inbox: a table that was dropped since it was found opens no feed', async (t) => {
+  const { table, inbox } = setUp()
+  await rejectsWith(t, inbox.open(STATE, { ...table, tableId: table.tableId + 1 }, 0), 'UNKNOWN_FEED')
+  await rejectsWith(t, inbox.open(STATE, { ...table, dataName: 'nothing' }, 0), 'UNKNOWN_FEED')
+})
