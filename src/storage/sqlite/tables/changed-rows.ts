@@ -58,6 +58,7 @@ function readMatching(
   const last = lastChange(db, table)
   if ((conds === undefined || conds === null) && (backlog === undefined || after >= backlog.untilChange)) {
     const rows = readAfter(db, table, after, limit)
+    // no test: rows that fill the limit have a last one
     return { rows, until: rows.length < limit ? last : (rows.at(-1)?.change ?? last) }
   }
   const until = Math.min(after + limit, last)

@@ -46,3 +46,9 @@ t.test('feeds: a change of an unknown feed is undefined; of a known one it ends 
     progress: { stopped: null, lastError: null, cursor: 7 },
   })
 })
+
+t.test('feeds: one may begin switched off', async (t) => {
+  const { feeds, feedUpstreams } = await memoryState(t)
+  await feedUpstreams.create({ name: 'hub', ...ENDPOINT })
+  t.match(await feeds.create({ ...feed(FIRST), isEnabled: false }), { isEnabled: false })
+})
