@@ -18,6 +18,8 @@ if (isBrowser) args.push('--include=test/browser/*.test.ts', '--exclude=test/sup
 
 rmSync(RESULTS, { recursive: true, force: true })
 rmSync('build/test/stripped', { recursive: true, force: true })
+const maps = path.resolve('build/test/maps')
+rmSync(maps, { recursive: true, force: true })
 const worker = path.resolve('build/test/worker.cjs')
 buildWorker(worker)
 const packages = JSON.stringify(await bundlePackages('build/test/packages'))
@@ -28,7 +30,7 @@ if (!existsSync(built) || readFileSync(built, 'utf8').includes('@tapjs/typescrip
 const startedAt = performance.now()
 const { status } = spawnSync(process.execPath, ['node_modules/tap/dist/esm/run.mjs', ...args], {
   stdio: 'inherit',
-  env: { ...process.env, TEST_WORKER_FILE: worker, TEST_PACKAGES: packages },
+  env: { ...process.env, TEST_WORKER_FILE: worker, TEST_PACKAGES: packages, TEST_MAPS: maps },
 })
 const tookS = (performance.now() - startedAt) / 1000
 const files = durations().sort((a, b) => b.tookMs - a.tookMs)

@@ -8,6 +8,8 @@ import t, { type Test } from 'tap'
 import { call, DEFINITION, MAP, put, queryOf, type Row, register, sync, until } from '../support/feeds.js'
 import { pairHeaders, post, type TestGateway } from '../support/start-gateway.js'
 
+/** Rounds with a kill; FEED_KILLS asks for more. */
+const KILLS = Number(process.env.FEED_KILLS ?? 6)
 const PROGRAM = path.resolve('dist/fieldgate.cjs')
 const skip = existsSync(PROGRAM) ? false : 'skipped: dist/fieldgate.cjs is absent; `npm run build` makes it'
 
@@ -145,7 +147,7 @@ t.test('feeds: kills of either side in mid-batch lose and double nothing', { ski
         lng: 139 + random(1e6) / 1e6,
       })),
     )
-  for (let round = 0; round < 12; round++) {
+  for (let round = 0; round < KILLS; round++) {
     await putSome()
     await putSome()
     await sleep(random(90)) // somewhere between the wait for a batch and its answer

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
 import { buildMap } from '../../src/mapbuild/build-map.js'
@@ -13,8 +13,16 @@ export const PORTO = path.resolve('../shared/data/osm/porto_portugal.osm.pbf')
  */
 export const missingPorto: string | false = existsSync(PORTO) ? false : `${PORTO} does not exist`
 
+/**
+ * Folder in which the files of one `npm test` share the map that the first of them builds; undefined for a
+ * file that runs by itself, which builds its own.
+ */
+const SHARED = process.env.TEST_MAPS
+
 /** Builds the map of Porto. */
 export async function portoGraph(): Promise<Graph> {
+  const file = SHARED === undefined ? undefined : path.join(SHARED, 'porto.graph')
+  if (file !== undefined && existsSync(file)) return readGraph(sharedBytes(file), crc32)
   const parts = await buildMap({
     input: PORTO,
     profile: 'car',
@@ -22,5 +30,20 @@ export async function portoGraph(): Promise<Graph> {
     name: 'porto',
     builtBy: 'test',
   })
-  return readGraph(writeGraphShared(parts), crc32)
+  const built = writeGraphShared(parts)
+  if (file !== undefined) {
+    // another file of tests may build it at the same time
+    const own = `${file}.${process.pid}`
+    mkdirSync(path.dirname(file), { recursive: true })
+    writeFileSync(own, new Uint8Array(built))
+    renameSync(own, file)
+  }
+  return readGraph(built, crc32)
+}
+
+function sharedBytes(file: string): SharedArrayBuffer {
+  const bytes = readFileSync(file)
+  const shared = new SharedArrayBuffer(bytes.length)
+  new Uint8Array(shared).set(bytes)
+  return shared
 }
