@@ -1,6 +1,9 @@
 // JSON Schemas of the gateway's documents as TypeScript types, for the generated client.
 
-/** Types that several methods share, smaller ones first: name, description, and a place where the schema is found. */
+/**
+ * Types that several methods share, smaller ones first: name, description, and a place where the schema is found:
+ * a method, and steps into its result, or into its params after the step `params`.
+ */
 const SHARED = [
   ['Datetime', 'Instant: ISO 8601 with an offset.', 'fl.get_upstream_info', 'created_at'],
   ['UpstreamInfo', 'Upstream of a model store.', 'fl.get_upstream_info'],
@@ -12,24 +15,40 @@ const SHARED = [
   ['ModelStoreInfo', 'A model store.', 'model_store.create'],
   ['ModelInfo', 'A model, as in the response of an upload.', 'model_store.model.delete'],
   ['Snap', 'A point of the request as it was moved to a road.', 'routing.dijkstra', 'start_snap'],
+  [
+    'Vehicle',
+    'Vehicle of a route: roads with a lower limit are closed to it.',
+    'routing.nearest',
+    'params',
+    'vehicle',
+  ],
+  ['ClosedArea', 'Area that a route avoids.', 'routing.dijkstra', 'params', 'avoid_polygons', '[]'],
   ['Counters', 'Counters of added records.', 'loaderwebapi.add_record'],
+  ['FeedUpstream', 'Gateway to which feeds of tables go.', 'sync.delete_upstream'],
+  ['FeedInfo', 'A feed of a table, and its progress.', 'sync.update_feed'],
 ]
 
 /** Text of a type → its name in `SHARED`. */
 const names = new Map()
 
-/** @returns { name, about, text } of each shared type; from now on `typeOf` uses the names */
+/** @returns { name, about, text, schema } of each shared type; from now on `typeOf` uses the names */
 export function sharedTypes(methods) {
   names.clear()
   return SHARED.map(([name, about, method, ...steps]) => {
-    let schema = methods.find((one) => one.name === method)?.result.schema
-    for (const step of steps)
-      schema = step === '*' ? schema?.additionalProperties : schema?.properties?.[step]
+    const found = methods.find((one) => one.name === method)
+    let schema = steps[0] === 'params' && found !== undefined ? paramsSchema(found) : found?.result.schema
+    for (const step of steps[0] === 'params' ? steps.slice(1) : steps) schema = inside(schema, step)
     if (schema?.type !== 'object') throw new Error(`${name}: ${method} has no object at ${steps.join('.')}`)
     const text = typeOf(schema)
     names.set(text, name)
-    return { name, about, text }
+    return { name, about, text, schema }
   })
+}
+
+/** Schema of a member, of the values of a map (`*`), or of the items of an array (`[]`). */
+function inside(schema, step) {
+  if (step === '*') return schema?.additionalProperties
+  return step === '[]' ? schema?.items : schema?.properties?.[step]
 }
 
 /** Schema of the params. Positional params are one object, which the gateway accepts without the array, too. */

@@ -27,8 +27,8 @@ export function methodsPage({ apis, openRpc, openApi, errors }) {
       `## ${title}\n\nPath \`${path}\`.\n`,
       ...methods.map((method) => methodSection(method, nameOf, errorLink)),
     ]),
-    '## Shared types\n\nTypes that several methods return.\n',
-    ...shared.map((type) => sharedSection(type, openRpc.methods, nameOf)),
+    '## Shared types\n\nTypes that several methods take or return.\n',
+    ...shared.map((type) => sharedSection(type, nameOf)),
   ].join('\n')
 }
 
@@ -86,8 +86,7 @@ function rowsSchema(schema) {
   return { properties: Object.assign({}, ...choices.map(({ properties }) => properties)) }
 }
 
-function sharedSection({ name, about }, methods, nameOf) {
-  const schema = findSchema(methods, (one) => nameOf(one) === linkTo(name))
+function sharedSection({ name, about, schema }, nameOf) {
   const fields = fieldsOf(schema, (one) => (one === schema ? undefined : nameOf(one)))
   return `### ${name}\n\n${about}\n\n${fieldTable('Member', fields)}`
 }
@@ -120,17 +119,6 @@ function linkTo(name) {
 function linkToError(errors) {
   const advised = new Set(errors.filter(({ advice }) => advice !== '').map(({ name }) => name))
   return (name) => `[\`${name}\`](errors.md${advised.has(name) ? `#${anchorOf(name)}` : ''})`
-}
-
-/** First schema below any result that `isWanted` accepts, breadth first. */
-function findSchema(methods, isWanted) {
-  const left = methods.map(({ result }) => result.schema)
-  for (const schema of left) {
-    if (schema === null || typeof schema !== 'object') continue
-    if (isWanted(schema)) return schema
-    left.push(...Object.values(schema))
-  }
-  throw new Error('a shared type is found in no result')
 }
 
 function otherPaths({ paths }) {

@@ -2,7 +2,7 @@ import type { FeedIdentity, FeedRecord } from '../storage/feeds.js'
 import type { LoaderTable, TableChanges } from '../storage/tables.js'
 import type { FeedActivity, LiveFeed } from './send/sender.js'
 
-/** Where a feed is. */
+/** Progress of a feed. */
 export interface FeedStatus {
   readonly state: FeedActivity
   readonly cursor: number

@@ -93,7 +93,7 @@ export function openFeedServices(options: FeedServicesOptions): FeedServices {
   }
 }
 
-/** What the settings say about sending. */
+/** Settings of sending. */
 function senderSettings({ config, state, throttle, timeZoneMin, version }: FeedServicesOptions) {
   const { sync } = config
   const pause = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal })

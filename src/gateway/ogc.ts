@@ -8,7 +8,7 @@ interface OgcRead extends Omit<OgcRequest, 'query' | 'signal'> {
   readonly query: string
 }
 
-/** What is known of an answer before its first byte. */
+/** Facts about an answer before its first byte. */
 interface OgcHead {
   readonly type: string
   readonly headers: Readonly<Record<string, string>>

@@ -5,7 +5,7 @@ export type OutlineRing = number[]
 /** Outer ring, counterclockwise, then its holes, clockwise. */
 export type OutlinePolygon = OutlineRing[]
 
-/** Where a ring may cross between an inner and an outer cell, from the outer one: shares of the way. */
+/** Share of the way from an outer cell to an inner one at which a ring may pass between them. */
 const NEAREST = 1 / 8
 const FARTHEST = 7 / 8
 /** The same where two rings, or two parts of one, pass between the same four cells. */

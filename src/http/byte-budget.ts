@@ -49,10 +49,10 @@ interface Waiter {
   grant(share: Share): void
 }
 
-/** What a refused caller should wait, s. */
+/** Time that a refused caller should wait, s. */
 const RETRY_S = 2
 
-/** What owners hold. */
+/** Bytes that owners hold. */
 interface Ledger {
   usedBytes(): number
   /** true when an owner may take that much now */

@@ -48,7 +48,7 @@ export interface CallDeps<C> {
   readonly stopSignal: AbortSignal
 }
 
-/** How callers of a route may sign in. */
+/** Ways in which callers of a route may sign in. */
 interface SignInOptions {
   /** HTTP Basic is accepted, for GET alone */
   readonly allowsBasic?: boolean

@@ -9,7 +9,7 @@ interface MemoryDeps {
   readonly stopSignal: AbortSignal
 }
 
-/** Who holds memory: a key, or an address on paths that need none. */
+/** Holder of memory: a key, or an address on paths that need none. */
 type Owner = Pick<Caller, 'keyId'>
 
 /** Memory of a body or an answer that is passed on piece by piece. */

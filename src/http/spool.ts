@@ -5,7 +5,7 @@ import { AppError } from '../errors.js'
 import type { HttpContext } from './env.js'
 import { type BodyLimits, bodyChunks } from './read-body.js'
 
-/** Where and how large bodies are kept. */
+/** Place and size of bodies that are kept. */
 export interface SpoolOptions {
   /** largest body that stays in memory */
   readonly inlineBytes: number

@@ -78,7 +78,7 @@ function kmlOf(graph: Graph, route: Route, totals: RouteTotals, points: readonly
   return routeKml({ legs: featuresOf(graph, route), totals, points, attribution: graph.meta.attribution })
 }
 
-/** Tells where the points of the request were moved to, via points in the order given. */
+/** Lists the places to which the points of the request were moved, via points in the order given. */
 function snapFields({ graph, snaps }: RouteTextInput): Fields {
   const [start = '', ...others] = snaps.map((snap) => JSON.stringify(endInfo(graph, snap)))
   const goal = others.pop() ?? ''

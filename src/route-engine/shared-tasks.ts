@@ -2,7 +2,7 @@ import type { SlicedTask } from '../routing/search/sliced-task.js'
 import { throwIfCancelled, type Work } from '../worker/host.js'
 import { runSliced } from './run-sliced.js'
 
-/** What a caller needs: the task that makes it, unless another caller's is running. */
+/** Result that callers share: the task that makes it, unless another caller's is running. */
 export interface SharedTask {
   /** equal keys mean equal results */
   readonly key: string

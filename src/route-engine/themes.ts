@@ -37,7 +37,7 @@ export interface ThemeOverlay {
   readonly slot: Slot
 }
 
-/** Where an overlay is kept, and in which slot it is valid. */
+/** Key of an overlay in the cache, and the slot in which it is valid. */
 type OverlayPlace = Pick<ThemeOverlay, 'key' | 'slot'>
 
 /** Overlays of risk themes on maps, cached up to `routing.overlayCacheBytes`. */

@@ -28,7 +28,7 @@ export interface FeedUpstreams {
   remove(name: string): Promise<FeedUpstream | undefined>
 }
 
-/** What an operator sets of a feed. */
+/** Settings of a feed by the operator. */
 export interface FeedSettings {
   /** unchecked condition; null for every row */
   readonly conds: unknown
@@ -41,7 +41,7 @@ export interface FeedSettings {
   readonly isEnabled: boolean
 }
 
-/** Where a feed begins. */
+/** Beginning of a feed. */
 export interface FeedStart {
   /** UUID of the table for which the numbers below hold: a table made anew is sent from its first row */
   readonly tableUuid: string
@@ -52,7 +52,7 @@ export interface FeedStart {
   readonly untilChange: number
 }
 
-/** How far a feed is, as it was last noted. The cursor of the receiver wins. */
+/** Progress of a feed as it was last noted. The cursor of the receiver wins. */
 export interface FeedProgress {
   /** UUID of the table for which the numbers below hold */
   readonly tableUuid: string
@@ -147,7 +147,7 @@ export interface SenderState {
   readonly digest: string
 }
 
-/** Where a feed of another node stands. */
+/** Position of a feed of another node. */
 export interface ReceivedFeed extends SenderState {
   readonly cursor: number
   readonly table: LoaderTable

@@ -31,7 +31,7 @@ const TAG_BYTES = 16
 const VERSION = 1
 const FILE_HEAD = 'fieldgate-key-1 '
 
-/** What opening a key file depends on. */
+/** Dependencies of opening a key file. */
 export interface KeyringOptions {
   /** true when values were encrypted with a key: a missing one is not replaced then */
   hasEncrypted(): boolean

@@ -6,7 +6,7 @@ import type { FeedRecord } from '../../storage/feeds.js'
 import type { SyncContext } from './context.js'
 import type { FeedInfo } from './schema.js'
 
-/** What the information about a feed is read from. */
+/** Sources of the information about a feed. */
 export type FeedInfoContext = Pick<
   SyncContext,
   'feeds' | 'feedSender' | 'feedIdentity' | 'tableChanges' | 'timeZoneMin' | 'clock' | 'findTable'

@@ -45,7 +45,7 @@ export function whyNotSendable({ isEncrypted, udtName }: Column): string | undef
   return udtName === 'file' ? 'holds files' : undefined
 }
 
-/** What two nodes compare of a column: a default matters only where a row is put. */
+/** Properties of a column that two nodes compare: a default matters only where a row is put. */
 function comparedOf({ udt_name, is_nullable, length, srid }: SentColumn): string {
   return JSON.stringify([udt_name, is_nullable, length, srid])
 }

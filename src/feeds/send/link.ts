@@ -26,7 +26,7 @@ const Refused = z.looseObject({
   cursor: z.int().min(0).optional(),
 })
 
-/** What a receiver answered to a batch. */
+/** Answer of a receiver to a batch. */
 export type BatchAnswer =
   | { readonly kind: 'taken'; readonly cursor: number }
   /** the feed goes on elsewhere */

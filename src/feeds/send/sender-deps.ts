@@ -6,7 +6,7 @@ import type { WaitSettings } from '../../sync/lanes.js'
 import type { Throttle } from '../../sync/throttle.js'
 import type { FeedLink } from './link.js'
 
-/** What the sender of feeds uses. */
+/** Dependencies of the sender of feeds. */
 export interface SenderDeps {
   readonly feeds: FeedRows
   readonly upstreams: FeedUpstreams

@@ -4,7 +4,7 @@ import { note, runLane } from './lane.js'
 import type { FeedState, SenderDeps } from './sender-deps.js'
 import { progressOf, refreshStates, type SenderStates } from './states.js'
 
-/** What a feed does now. */
+/** Present activity of a feed. */
 export type FeedActivity = 'disabled' | 'stopped' | 'closed' | 'sending' | 'waiting' | 'idle'
 
 /** A feed as it is in memory. */

@@ -2,7 +2,7 @@ import { readLine } from '../../routing/graph/geometry.js'
 import { localScale } from '../../routing/graph/local-scale.js'
 import type { RoadNetwork } from '../network/network.js'
 
-/** How far from its beginning the bearing of a road is taken: nodes in a junction's middle are often askew. */
+/** Distance at which the bearing of a road is taken: nodes in the middle of a junction are often askew. */
 const BEARING_M = 10
 
 /**

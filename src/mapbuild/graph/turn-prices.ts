@@ -30,7 +30,7 @@ const MAIN_DKMH = 450
 /** A turn of less is straight on. */
 const STRAIGHT_DEGREES = 45
 
-/** What prices depend on. */
+/** Facts that prices of turns depend on. */
 interface Turns {
   readonly segments: Segments
   readonly linkSigns: Uint8Array

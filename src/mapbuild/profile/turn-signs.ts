@@ -22,7 +22,7 @@ export const SIGN = {
 const GATES = setOf(`
   gate lift_gate swing_gate sliding_gate hampshire_gate sally_port checkpoint border_control bollard`)
 
-/** What turn costs for cars need to know of nodes and ways. */
+/** Facts about nodes and ways that turn costs for cars need. */
 export const carTurnTags: TurnTags = {
   nodeKeys: ['highway', 'barrier'],
   signOf,

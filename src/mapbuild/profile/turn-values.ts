@@ -25,7 +25,7 @@ export const TURN_MS = {
   toll: 15_000,
 } as const
 
-/** How much dearer turns across the traffic are than those with it. */
+/** Factor by which turns across the traffic are dearer than those with it. */
 const TURN_BIAS = 1.075
 
 /**

@@ -33,7 +33,7 @@ export interface FileFacts {
   readonly sha256: string
 }
 
-/** What a delta says about itself. */
+/** Head of a delta. */
 export interface DeltaHead {
   readonly base: FileFacts
   readonly result: FileFacts

@@ -82,7 +82,7 @@ export function searchBytes({ arcCount }: Hierarchy): number {
   return unpackerBytes(arcCount)
 }
 
-/** What `LegSearch.rows` returns. */
+/** Result of `LegSearch.rows`. */
 type PathRows = ReturnType<LegSearch['rows']>
 
 /** Result of a search whose costs the metric cannot represent: a path may exist or not. */

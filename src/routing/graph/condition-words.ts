@@ -7,7 +7,7 @@ import {
 } from './conditions.js'
 import type { Graph } from './graph.js'
 
-/** What conditions change on a map, as texts that are equal in two maps where the changes are. */
+/** Changes of a map by conditions, as texts that are equal in two maps where the changes are. */
 export interface ConditionWords {
   /** link → text */
   readonly links: ReadonlyMap<number, string>

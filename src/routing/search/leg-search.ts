@@ -65,7 +65,7 @@ export interface LegSearch {
 /** Arc → a quantity that adds up along a path, for instance length or driving time. */
 export type ArcMeasure = (arc: number) => number
 
-/** Tells whether two arcs that follow each other are looked for, for instance a turn that is not allowed. */
+/** Returns true for two arcs in a row that are looked for, for instance a turn that is not allowed. */
 export type ArcPairTest = (before: number, arc: number) => boolean
 
 /**

@@ -44,7 +44,7 @@ export function sizeFault(
   return { column: null, reason }
 }
 
-/** What was found and expected of a value that is too large. */
+/** Found and expected size of a value that is too large. */
 export function tooLarge(found: number, maxBytes: number): string {
   return `found ${found} bytes, expected at most ${maxBytes} (${SETTING})`
 }

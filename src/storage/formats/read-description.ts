@@ -2,7 +2,7 @@ import { messageOf } from '../../errors.js'
 import { parseExact } from '../../json/exact-json.js'
 import { type DatasetColumn, parseDataType } from '../columns/data-type.js'
 
-/** What a file says about its rows. */
+/** Description of its rows in a file. */
 export interface Description {
   readonly columns: readonly DatasetColumn[]
   /** columns of the unique key; empty for none */

@@ -148,6 +148,31 @@ export interface Snap {
   } | null
 }
 
+/** Vehicle of a route: roads with a lower limit are closed to it. */
+export interface Vehicle {
+  /** metres */
+  height_m?: number
+  /** metres */
+  width_m?: number
+  /** metres */
+  length_m?: number
+  /** tonnes, with load */
+  weight_t?: number
+  /** tonnes on the heaviest axle */
+  axle_load_t?: number
+  /** true: carries hazardous goods */
+  hazmat?: boolean
+  /** true: of rescue services; what is open to them alone is open */
+  emergency?: boolean
+}
+
+/** Area that a route avoids. */
+export interface ClosedArea {
+  type: 'Polygon' | 'MultiPolygon'
+  coordinates: unknown[]
+  [name: string]: unknown
+}
+
 /** Counters of added records. */
 export interface Counters {
   /** records sent */
@@ -159,4 +184,59 @@ export interface Counters {
   /** count_insert + count_update */
   count: number
   message: string
+}
+
+/** Gateway to which feeds of tables go. */
+export interface FeedUpstream {
+  name: string
+  endpoint: string
+  apikey: string
+  created_at: Datetime
+}
+
+/** A feed of a table, and its progress. */
+export interface FeedInfo {
+  feed: string
+  table: string
+  direction: 'up'
+  upstream: string
+  conds: unknown
+  columns: string[] | null
+  priority: number
+  max_bytes_per_second: number
+  windows: string[]
+  from: string
+  enabled: boolean
+  /** stopped: until update_feed, for the reason in last_error; closed: sending is paused or outside its windows */
+  state: 'disabled' | 'stopped' | 'closed' | 'sending' | 'waiting' | 'idle'
+  /** last change that the receiver has */
+  cursor: number
+  /** last change of the table here */
+  last_change: number
+  /** changes not sent; of a row that changed several times the last one travels */
+  rows_behind: number
+  /** estimate by the rows sent so far; null before the first */
+  bytes_behind: number | null
+  /** age of the oldest row not sent, seconds; null when none waits */
+  oldest_s: number | null
+  rows_sent: number
+  bytes_sent: number
+  /** rate of the last batches; null before the first */
+  bytes_per_second: number | null
+  time_left_s: number | null
+  /** time to the next try, seconds; null when none is planned */
+  next_try_s: number | null
+  last_error: string | null
+  set_aside: {
+    /** rows that the receiver refused for good */
+    rows: number
+    /** the last ten */
+    last: {
+      change: number
+      row_key: string
+      reason: string
+      at: Datetime
+    }[]
+  }
+  created_at: Datetime
 }

@@ -5,7 +5,7 @@ import { type StateDb, writeFreeing, writeState } from '../connection/state-db.j
 import { prepareSessionQueries } from './session-queries.js'
 import { createSessionUses, type SessionUses } from './session-uses.js'
 
-/** What the functions of the store share. */
+/** State that the functions of the store share. */
 interface Parts {
   readonly state: StateDb
   readonly clock: TrustedClock

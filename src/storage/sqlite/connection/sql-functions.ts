@@ -5,7 +5,7 @@ import { timetzSortKey } from '../../columns/time-types.js'
 import type { Db } from './database.js'
 import { valueTooLarge } from './value-limit.js'
 
-/** What the functions of one connection share. */
+/** State that the functions of one connection share. */
 interface Registry {
   /** areas that running statements compare rows with: handle → area */
   readonly areas: Map<number, PreparedArea>

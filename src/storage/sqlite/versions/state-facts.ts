@@ -11,7 +11,7 @@ import type { TableState } from './versioned-table.js'
 /** Rows of an index that are counted at most: with more the whole state is read, see `read-state.ts`. */
 const MAX_COUNTED = 50_000
 
-/** What narrows a query: see `StatePlan`. */
+/** Parts of a plan that narrow a query: see `StatePlan`. */
 interface Narrowing {
   readonly keyTerms: readonly { readonly sql: string; readonly params: readonly Operand[] }[]
   readonly box: { readonly slot: number; readonly bbox: Bbox } | 'empty' | undefined
