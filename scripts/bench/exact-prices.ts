@@ -1,7 +1,8 @@
 // What each arc must cost, from the pieces of risk, the limits of roads and the prices of turns, with arithmetic of its own.
+
+import type { Vehicle } from '../../src/routing/conditions/vehicle.js'
 import { conditionsOf } from '../../src/routing/graph/conditions.js'
 import { type Graph, LINK_FLAG } from '../../src/routing/graph/graph.js'
-import type { Vehicle } from '../../src/routing/graph/limits.js'
 import type { Overlay, ThemeRisk } from '../../src/routing/search/overlay.js'
 
 /** What a profile is made of. */

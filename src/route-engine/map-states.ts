@@ -1,9 +1,9 @@
 import { type Condition, holdsFor, isTimed, parseCondition } from '../routing/conditions/condition.js'
 import { createTimetable } from '../routing/conditions/timetable.js'
+import type { Vehicle } from '../routing/conditions/vehicle.js'
 import { conditionsOf } from '../routing/graph/conditions.js'
 import type { Graph } from '../routing/graph/graph.js'
 import { fastestGraph, graphWhile, UNKNOWN } from '../routing/graph/graph-state.js'
-import type { Vehicle } from '../routing/graph/limits.js'
 
 /** A map while the same conditions hold. */
 export interface MapState {

@@ -1,7 +1,7 @@
 import type { MultiPolygon, Polygon } from '../geo/types.js'
 import type { RiskStretch } from '../risk/travel.js'
 import type { RequestPoint } from '../route-answer/request-point.js'
-import type { Vehicle } from '../routing/graph/limits.js'
+import type { Vehicle } from '../routing/conditions/vehicle.js'
 
 /**
  * Themes of a request to the search worker. All requests are checked before, and are plain values that cross

@@ -19,6 +19,19 @@ export interface SentDefinition {
   readonly unique_columns: readonly string[]
 }
 
+/** A table that a node offers to send. */
+export interface TableOffer {
+  /** node id of the sender */
+  readonly node: string
+  readonly feed: string
+  /** id of the table at the sender */
+  readonly table: string
+  readonly epoch: number
+  /** cursor of a feed that begins */
+  readonly start: number
+  readonly definition: SentDefinition
+}
+
 /** Number of columns at the beginning of each table that have no definition. */
 const RESERVED = 3
 

@@ -8,20 +8,10 @@ import {
   differences,
   type SentDefinition,
   sentDefinition,
+  type TableOffer,
   whyNotSendable,
 } from '../batch/definition.js'
 import { readRows } from '../batch/read-rows.js'
-
-/** A table that another node offers to send. */
-export interface TableOffer {
-  readonly node: string
-  readonly feed: string
-  readonly table: string
-  readonly epoch: number
-  /** cursor of a feed that begins */
-  readonly start: number
-  readonly definition: SentDefinition
-}
 
 /** Result of a batch. */
 export interface BatchResult {

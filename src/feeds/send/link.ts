@@ -4,20 +4,10 @@ import { withDoubles } from '../../json/exact-json.js'
 import { malformed, nameOfRpcError, refused } from '../../sync/faults.js'
 import { isObject, parseObject, type UpstreamClient } from '../../sync/http-client.js'
 import type { Throttle } from '../../sync/throttle.js'
-import type { SentDefinition } from '../batch/definition.js'
+import type { TableOffer } from '../batch/definition.js'
 
 /** Path of the methods between nodes. */
 export const SYNC_PATH = '/api/v2/sync/jsonrpc'
-
-/** A table as it is offered. */
-export interface Offer {
-  readonly node: string
-  readonly feed: string
-  readonly table: string
-  readonly epoch: number
-  readonly start: number
-  readonly definition: SentDefinition
-}
 
 const Offered = z.looseObject({ node: z.string().max(100), cursor: z.int().min(0) })
 const Cursor = z.looseObject({ cursor: z.int().min(0) })
@@ -38,7 +28,7 @@ export type BatchAnswer =
 /** Connection to the receiver of feeds. */
 export interface FeedLink {
   /** @throws AppError UPSTREAM_UNREACHABLE, UPSTREAM_REFUSED */
-  offer(offer: Offer, signal: AbortSignal): Promise<{ node: string; cursor: number }>
+  offer(offer: TableOffer, signal: AbortSignal): Promise<{ node: string; cursor: number }>
   /** @throws AppError UPSTREAM_UNREACHABLE, UPSTREAM_REFUSED for what is no answer about the batch itself */
   send(
     table: string,

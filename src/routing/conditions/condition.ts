@@ -1,4 +1,5 @@
 import { edgesOf, holdAt, parseTimeRules, type TimeRules } from './time-rules.js'
+import type { Vehicle } from './vehicle.js'
 
 /** Sizes of a vehicle that conditions compare: metres and tonnes. */
 type Size = 'height' | 'width' | 'length' | 'weight' | 'axleload'
@@ -18,17 +19,6 @@ export interface Condition {
   readonly isForEmergency: boolean
   /** it names public or school holidays, which are not known */
   readonly hasHolidays: boolean
-}
-
-/** Vehicle of a request as conditions see it; what is absent is not known, and no comparison with it holds. */
-export interface ConditionVehicle {
-  readonly heightM?: number | undefined
-  readonly widthM?: number | undefined
-  readonly lengthM?: number | undefined
-  readonly weightT?: number | undefined
-  readonly axleLoadT?: number | undefined
-  readonly isHazmat?: boolean | undefined
-  readonly isEmergency?: boolean | undefined
 }
 
 /** Condition of what is open to rescue services alone; no tag is written so. */
@@ -88,7 +78,7 @@ export function holdsAt({ times }: Condition, dayNumber: number, minute: number)
 }
 
 /** Returns true when a condition holds for a vehicle, apart from its times. */
-export function holdsFor(condition: Condition, vehicle: ConditionVehicle): boolean {
+export function holdsFor(condition: Condition, vehicle: Vehicle): boolean {
   const { comparisons, isForHazmat, isForEmergency } = condition
   if (isForHazmat && vehicle.isHazmat !== true) return false
   if (isForEmergency && vehicle.isEmergency !== true) return false
@@ -116,7 +106,7 @@ function parseComparison(text: string): Comparison | undefined {
   return { size, operator: operator as Comparison['operator'], limit: Number(limit) * factor }
 }
 
-function compares({ size, operator, limit }: Comparison, vehicle: ConditionVehicle): boolean {
+function compares({ size, operator, limit }: Comparison, vehicle: Vehicle): boolean {
   const { heightM, widthM, lengthM, weightT, axleLoadT } = vehicle
   const sizes = { height: heightM, width: widthM, length: lengthM, weight: weightT, axleload: axleLoadT }
   const value = sizes[size]

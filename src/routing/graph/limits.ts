@@ -1,3 +1,4 @@
+import type { Vehicle } from '../conditions/vehicle.js'
 import type { Graph } from './graph.js'
 
 /** Limits of a road for vehicles; 0 = none. */
@@ -9,18 +10,6 @@ export interface RoadLimits {
   readonly axleLoadKg: number
   /** 1 = closed to hazardous goods */
   readonly noHazmat: number
-}
-
-/** Vehicle of a request; what is absent is within every limit. */
-export interface Vehicle {
-  readonly heightM?: number | undefined
-  readonly widthM?: number | undefined
-  readonly lengthM?: number | undefined
-  readonly weightT?: number | undefined
-  readonly axleLoadT?: number | undefined
-  readonly isHazmat?: boolean | undefined
-  /** of rescue services */
-  readonly isEmergency?: boolean | undefined
 }
 
 /** Numbers of an entry of `Graph.limits`: its link, then the limits in the order of `RoadLimits`. */

@@ -1,12 +1,12 @@
 import t from 'tap'
 import {
-  type ConditionVehicle,
   EMERGENCY,
   holdsAt,
   holdsFor,
   isTimed,
   parseCondition,
 } from '../../../src/routing/conditions/condition.js'
+import type { Vehicle } from '../../../src/routing/conditions/vehicle.js'
 
 /** Days of January 2026 begin at this number; the 5th is a Monday. */
 const DAY_0_OF_2026 = Date.UTC(2026, 0, 1) / 86_400_000
@@ -182,7 +182,7 @@ t.test('property: random text of the characters of conditions never throws', asy
 })
 
 /** Condition → vehicles for which it holds, and for which it does not. */
-const VEHICLES: [text: string, yes: ConditionVehicle[], no: ConditionVehicle[]][] = [
+const VEHICLES: [text: string, yes: Vehicle[], no: Vehicle[]][] = [
   ['weight>7.5', [{ weightT: 7.6 }], [{ weightT: 7.5 }, {}, { heightM: 9 }]],
   ['weight >= 7.5 t', [{ weightT: 7.5 }], [{ weightT: 7.4 }]],
   ['weight<3500 kg', [{ weightT: 3 }], [{ weightT: 3.5 }, {}]],

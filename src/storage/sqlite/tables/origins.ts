@@ -3,6 +3,9 @@ import { ORIGIN_COLUMN } from '../../tables.js'
 import { type Db, identifier, statement, writtenRow } from '../connection/database.js'
 import { ROW_ORIGIN } from './ddl.js'
 
+/** SQL of the node of a row's origin, over the alias `t`. */
+export const ORIGIN_SQL = `(SELECT o.node_id FROM row_origin AS o WHERE o.origin_id = t.${ROW_ORIGIN})`
+
 /**
  * Returns the id of an origin in `row_origin`; a new one for a node that was never named before. The caller
  * has begun a transaction.
@@ -32,5 +35,3 @@ export function readableSql(table: LoaderTable, name: string): string {
   const isOrigin = name === ORIGIN_COLUMN.name && !table.columnByName.has(name)
   return isOrigin ? ORIGIN_SQL : `t.${identifier(name)}`
 }
-
-const ORIGIN_SQL = `(SELECT o.node_id FROM row_origin AS o WHERE o.origin_id = t.${ROW_ORIGIN})`
