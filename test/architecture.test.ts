@@ -103,6 +103,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   tables: ['tables/ingest', 'storage', 'storage/columns', 'files', 'worker', 'geo'],
   'tables/ingest': [], // bytes to JSON values: knows neither tables nor records
   datasets: ['storage', 'storage/columns', 'storage/formats', 'files', 'worker', 'geo'],
+  'node-keys': ['storage'], // what a node signs and is addressed by
   models: ['models/signature', 'storage', 'files'],
   'models/delta': ['worker'], // from the bytes of a base to those of a new file
   'models/signature': ['storage'], // signature bundles and who is trusted

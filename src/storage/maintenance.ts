@@ -132,7 +132,7 @@ export interface StoredFacts {
   /** value that another room noted under a name; undefined when there is none */
   noted(dir: string, name: string): Promise<string | undefined>
   keys(dir: string): Promise<StoredKey[]>
-  /** true when secrets of upstreams, or rows of tables with encrypted columns, are stored */
+  /** true when secrets of upstreams, keys of the node, or rows of tables with encrypted columns are stored */
   hasEncrypted(dir: string): Promise<boolean>
   /** in the order of their digests */
   models(dir: string): Promise<NamedModel[]>
@@ -146,8 +146,8 @@ export interface StoredFacts {
   /** @param keyring decrypts the secrets; undefined when the key file cannot be read */
   upstreams(dir: string, keyring: Keyring | undefined): Promise<StoredUpstream[]>
   /**
-   * Every stored secret, for masking: digests of key secrets and session tokens, and the secrets of
-   * upstreams.
+   * Every stored secret, for masking: digests of key secrets and session tokens, the secrets of
+   * upstreams, and the private keys of the node.
    *
    * @throws Error when `keyring` does not decrypt a secret
    */

@@ -5,6 +5,7 @@ import type { KeyStore } from './keys.js'
 import type { MetaStore } from './meta.js'
 import type { ModelStores } from './model-stores.js'
 import type { ModelRows } from './models.js'
+import type { NodeKeyRows, NodePeers } from './node-keys.js'
 import type { SessionStore } from './sessions.js'
 import type { SyncControl } from './sync-control.js'
 import type { TransferRows } from './transfers.js'
@@ -31,6 +32,8 @@ export interface State extends ModelTables {
   readonly keys: KeyStore
   readonly sessions: SessionStore
   readonly audit: AuditNotes
+  readonly nodeKeys: NodeKeyRows
+  readonly nodePeers: NodePeers
   /** Reads one page of the database. @throws Error if it cannot be read */
   check(): Promise<void>
   /** Commits a page as it is, unless another program writes. @throws Error if it cannot be written */

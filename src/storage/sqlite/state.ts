@@ -4,6 +4,7 @@ import type { State } from '../state.js'
 import { createAuditNotes } from './access/audit.js'
 import { createKeyStore } from './access/keys.js'
 import { createMetaStore } from './access/meta.js'
+import { createNodeKeyRows, createNodePeers } from './access/node-keys.js'
 import { createSessionStore } from './access/sessions.js'
 import { statement } from './connection/database.js'
 import { probeWrite } from './connection/probe-write.js'
@@ -24,7 +25,7 @@ const RECORD_EVERY_US = 10 * 60 * 1_000_000
 const SWEEP_SESSIONS = 1000
 
 interface OpenStateOptions {
-  /** encrypts the secrets of upstreams; without it reading or writing an upstream fails */
+  /** encrypts the secrets of upstreams and the keys of the node; without it reading or writing them fails */
   keyring?: Keyring
   /** time without a call that ends a session, s; 0, the default, for none */
   sessionIdleS?: number
@@ -77,6 +78,8 @@ export async function openState(file: string, options: OpenStateOptions = {}): P
     feeds: createFeedRows(stateDb, clock),
     feedUpstreams: createFeedUpstreams(stateDb, clock, options.keyring ?? NO_KEYRING),
     feedSenders: createFeedSenders(stateDb, clock),
+    nodeKeys: createNodeKeyRows(stateDb, clock, options.keyring ?? NO_KEYRING),
+    nodePeers: createNodePeers(stateDb, clock),
     async check() {
       statement(db, 'SELECT count(*) FROM sqlite_schema').get() // read from the file, not from a cache of this process
     },
@@ -113,5 +116,5 @@ const NO_KEYRING: Keyring = {
 }
 
 function missingKey(): never {
-  throw new Error('the state was opened without a key for the secrets of upstreams')
+  throw new Error('the state was opened without a key for encrypted values')
 }

@@ -1,6 +1,7 @@
 import type { Migrations } from './database.js'
 import { FEED_TABLES } from './feed-tables.js'
 import { MODEL_TABLES } from './model-tables.js'
+import { NODE_TABLES } from './node-tables.js'
 
 /**
  * Schema of `state.db`: identity of the gateway, callers, models, outbox. Times are µs UTC. Append only.
@@ -71,4 +72,5 @@ export const STATE_MIGRATIONS: Migrations = [
   CREATE INDEX model_signature_open ON model_signature (seq) WHERE verdict IS NULL;
   `,
   FEED_TABLES,
+  NODE_TABLES,
 ]

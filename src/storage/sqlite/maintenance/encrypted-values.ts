@@ -4,13 +4,14 @@ import { type Db, identifier } from '../connection/database.js'
 import { openPlain } from '../connection/snapshot.js'
 
 /**
- * Returns whether a data directory holds values that were encrypted: secrets of upstreams, or rows of tables
- * with encrypted columns. Databases of any schema are read, and left as they are.
+ * Returns whether a data directory holds values that were encrypted: secrets of upstreams, keys
+ * of the node, or rows of tables with encrypted columns. Databases of any schema are read, and left as they are.
  */
 export function hasEncryptedValues(dir: string): boolean {
   return (
     finds(dir, 'state.db', 'upstream', hasRows('upstream')) ||
     finds(dir, 'state.db', 'sync_upstream', hasRows('sync_upstream')) ||
+    finds(dir, 'state.db', 'node_key', hasRows('node_key')) ||
     finds(dir, 'data.db', 'loader_table', hasSecretRows)
   )
 }

@@ -3,6 +3,7 @@ import { FEED_SECRET_CONTEXT } from '../../feeds.js'
 import { computeSums } from '../../formats/checksum.js'
 import type { Keyring } from '../../keyring.js'
 import type { StoredFacts, StoredKey, StoredSecrets, StoredUpstream } from '../../maintenance.js'
+import { type NodeKeyUse, nodeKeyContext } from '../../node-keys.js'
 import { UPSTREAM_SECRET_CONTEXT } from '../../upstreams.js'
 import { createCitationReader } from '../citations/store.js'
 import { openDataReader } from '../connection/data-db.js'
@@ -117,23 +118,32 @@ function decrypted(stored: Uint8Array, keyring: Keyring | undefined): string | u
 function readSecrets(db: Db, keyring: Keyring | undefined): StoredSecrets {
   const read = (sql: string) => db.prepare<[], Buffer>(sql).pluck().all()
   const upstreams = read('SELECT secret FROM upstream')
-  const hasFeeds = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name = 'sync_upstream'"
-  const feeds = read(hasFeeds).length > 0 ? read('SELECT secret FROM sync_upstream') : []
+  const feeds = hasTable(db, 'sync_upstream') ? read('SELECT secret FROM sync_upstream') : []
+  const nodeKeys = hasTable(db, 'node_key')
+    ? db.prepare<[], NodeKeyRow>('SELECT use, private_key FROM node_key').all()
+    : []
+  const opened = nodeKeys.map((row) => keyring?.decrypt(row.private_key, nodeKeyContext(row.use)) ?? '')
+  const sealed = [...upstreams, ...feeds, ...nodeKeys.map((row) => row.private_key)]
+  const digests = [...read('SELECT digest FROM api_key_secret'), ...read('SELECT token_hash FROM session')]
+  if (keyring === undefined) return { bytes: [...digests, ...sealed], texts: [] }
   return {
-    bytes: [
-      ...read('SELECT digest FROM api_key_secret'),
-      ...read('SELECT token_hash FROM session'),
-      ...upstreams,
-      ...feeds,
+    bytes: [...digests, ...sealed, ...opened.map((text) => Buffer.from(text, 'base64url'))],
+    texts: [
+      ...upstreams.map((stored) => keyring.decrypt(stored, UPSTREAM_SECRET_CONTEXT)),
+      ...feeds.map((stored) => keyring.decrypt(stored, FEED_SECRET_CONTEXT)),
+      ...opened,
     ],
-    texts:
-      keyring === undefined
-        ? []
-        : [
-            ...upstreams.map((stored) => keyring.decrypt(stored, UPSTREAM_SECRET_CONTEXT)),
-            ...feeds.map((stored) => keyring.decrypt(stored, FEED_SECRET_CONTEXT)),
-          ],
   }
+}
+
+interface NodeKeyRow {
+  use: NodeKeyUse
+  private_key: Buffer
+}
+
+/** Backups of earlier schemas lack the newer tables. */
+function hasTable(db: Db, name: string): boolean {
+  return db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== undefined
 }
 
 async function* checkCitations(dir: string, signal?: AbortSignal) {
