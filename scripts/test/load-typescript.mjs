@@ -44,8 +44,8 @@ startPrograms()
 
 /**
  * Starts the programs of a test as they are. tap would load its modules into each Node among them, and Node
- * the recording of coverage, which counts the sources alone. Nor are maps of packages read: the lines of the
- * sources are their own.
+ * the cache of compiled code and the recording of coverage, which counts the sources alone. Nor are maps of
+ * packages read: the lines of the sources are their own.
  */
 function startPrograms() {
   process.setSourceMapsEnabled(false)
@@ -54,6 +54,7 @@ function startPrograms() {
   spawning.listeners = [
     ({ env }) => {
       delete env.NODE_V8_COVERAGE
+      delete env.NODE_COMPILE_CACHE
     },
   ]
 }

@@ -18,6 +18,8 @@ if (isBrowser) args.push('--include=test/browser/*.test.ts', '--exclude=test/sup
 
 rmSync(RESULTS, { recursive: true, force: true })
 rmSync('build/test/stripped', { recursive: true, force: true })
+const compiled = path.resolve('build/test/compiled')
+rmSync(compiled, { recursive: true, force: true })
 const maps = path.resolve('build/test/maps')
 rmSync(maps, { recursive: true, force: true })
 const worker = path.resolve('build/test/worker.cjs')
@@ -30,7 +32,13 @@ if (!existsSync(built) || readFileSync(built, 'utf8').includes('@tapjs/typescrip
 const startedAt = performance.now()
 const { status } = spawnSync(process.execPath, ['node_modules/tap/dist/esm/run.mjs', ...args], {
   stdio: 'inherit',
-  env: { ...process.env, TEST_WORKER_FILE: worker, TEST_PACKAGES: packages, TEST_MAPS: maps },
+  env: {
+    ...process.env,
+    ...compileCache(),
+    TEST_WORKER_FILE: worker,
+    TEST_PACKAGES: packages,
+    TEST_MAPS: maps,
+  },
 })
 const tookS = (performance.now() - startedAt) / 1000
 const files = durations().sort((a, b) => b.tookMs - a.tookMs)
@@ -38,6 +46,14 @@ console.log(`# ${files.length} files of tests in ${tookS.toFixed(0)} s; the long
 for (const { file, tookMs } of files.slice(0, SHOWN))
   console.log(`# ${(tookMs / 1000).toFixed(1).padStart(6)} s  ${file}`)
 process.exitCode = status ?? 1
+
+/**
+ * Environment in which the files share what V8 compiled: a quarter of the processor time of a short one. Not
+ * with coverage, which V8 counts less exactly for functions from such a cache.
+ */
+function compileCache() {
+  return process.env.NODE_V8_COVERAGE === undefined ? { NODE_COMPILE_CACHE: compiled } : {}
+}
 
 /** Durations of the files that ran, from the last line that each of them printed. */
 function durations() {

@@ -59,7 +59,7 @@ t.test(
       await rpc('dataset.citation.delete', { citation_label: label })
     }
     const background = [writer(1), writer(2), vacuums()]
-    for (let round = 0; round < 4; round++) await Promise.all([reader(), reader(), reader()])
+    for (let round = 0; round < 2; round++) await Promise.all([reader(), reader(), reader()])
     isOver = true
     await Promise.all(background)
     t.ok(written > 4, `${written} rewrites meanwhile`)

@@ -19,7 +19,7 @@ import {
 import { networks, themes } from '../../support/random-network.js'
 import { placeAt, profileOf, searchesOf, spotOf, worldOf } from '../../support/random-world.js'
 
-const RUNS = Number(process.env.FIELDGATE_TEST_RUNS ?? 1500)
+const RUNS = Number(process.env.FIELDGATE_TEST_RUNS ?? 700)
 
 t.test(
   'property: a leg costs what brute force over roads, restrictions and pieces of risk finds',

@@ -14,7 +14,7 @@ import { networks, themes } from '../../support/random-network.js'
 import { placeAt, profileOf, searchesOf, spotOf, worldOf } from '../../support/random-world.js'
 import { at } from '../../support/town.js'
 
-const RUNS = Number(process.env.FIELDGATE_TEST_RUNS ?? 400)
+const RUNS = Number(process.env.FIELDGATE_TEST_RUNS ?? 150)
 const NEVER = Number.POSITIVE_INFINITY
 
 /** Brute force over the roads; traffic turns round elsewhere only where there is no other way. */
