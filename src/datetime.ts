@@ -24,6 +24,11 @@ interface DatetimeFault {
   expected: string
 }
 
+/** Returns the UTC day of an instant, days since 1970; 0 for an earlier one. @param us µs UTC */
+export function utcDayOf(us: bigint): number {
+  return us < 0n ? 0 : Number(us / US_PER_DAY)
+}
+
 const FORM =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i
 

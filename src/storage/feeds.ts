@@ -129,6 +129,8 @@ export interface FeedSenders {
 export interface ReceivedRow {
   /** UUID of the node at which the row was first put */
   readonly origin: string
+  /** UTC day of its last write there, days since 1970; 0 where it is not known */
+  readonly day: number
   /** stored values in column order */
   readonly values: readonly Stored[]
 }

@@ -152,6 +152,8 @@ export interface ChangedRow {
   readonly change: number
   /** UUID of the node at which the row was first put; empty for this gateway */
   readonly origin: string
+  /** UTC day of the row's last write at its origin, days since 1970; 0 where it is not known */
+  readonly day: number
   /** stored values in column order */
   readonly values: readonly Stored[]
 }

@@ -3,7 +3,15 @@ import { promisify } from 'node:util'
 import { zstdDecompress } from 'node:zlib'
 import { AppError } from '../../errors.js'
 import { describeFound } from '../../messages/fault-text.js'
-import { BATCH_VERSION, type BatchHeader, MAX_BATCH_BYTES, MAX_BATCH_ROWS, SHA256, UUID } from './format.js'
+import {
+  BATCH_VERSION,
+  type BatchHeader,
+  LAST_DAY,
+  MAX_BATCH_BYTES,
+  MAX_BATCH_ROWS,
+  SHA256,
+  UUID,
+} from './format.js'
 
 const decompress = promisify(zstdDecompress)
 
@@ -12,6 +20,8 @@ export interface DecodedBatch {
   readonly header: BatchHeader
   /** one per row */
   readonly origins: readonly string[]
+  /** UTC day of the last write at the origin, one per row; 0 where it is not known */
+  readonly days: readonly number[]
   /** values of each column, one per row */
   readonly columns: readonly (readonly unknown[])[]
 }
@@ -32,7 +42,8 @@ export async function decodeBatch(body: Uint8Array): Promise<DecodedBatch> {
   for (const [at, column] of columns.entries())
     if (column.length !== header.rows)
       throw bad(`found ${column.length} values in the column ${header.columns[at]}, expected ${header.rows}`)
-  return { header, origins: readRuns(runs ?? [], header.rows), columns }
+  const { rows, days } = header
+  return { header, origins: readRuns(runs ?? [], rows), days: readDays(days ?? [[0, rows]], rows), columns }
 }
 
 async function linesOf(body: Uint8Array): Promise<string[]> {
@@ -86,8 +97,20 @@ function checkHeader(json: Record<string, unknown>): BatchHeader {
   const isList = Array.isArray(json.columns) && json.columns.every((name) => typeof name === 'string')
   expect('columns', isList, 'an array of names')
   expect('columns', new Set(header.columns).size === header.columns.length, 'each name once')
-  const { node, feed, table, epoch, digest, after, last, rows, columns } = header
-  return { node, feed, table, epoch, digest, after, last, rows, columns }
+  expect('days', json.days === undefined || Array.isArray(json.days), 'an array of days with their numbers')
+  const { node, feed, table, epoch, digest, after, last, rows, columns, days } = header
+  return {
+    node,
+    feed,
+    table,
+    epoch,
+    digest,
+    after,
+    last,
+    rows,
+    columns,
+    ...(days === undefined ? {} : { days }),
+  }
 }
 
 function isText(value: unknown, form: RegExp): boolean {
@@ -124,6 +147,19 @@ function readRuns(runs: readonly unknown[], rows: number): string[] {
   if (origins.length !== rows)
     throw bad(`line 2: found the origins of ${origins.length} rows, expected ${rows}`)
   return origins
+}
+
+/** Returns the day of each row. @param runs unchecked */
+function readDays(runs: readonly unknown[], rows: number): number[] {
+  const days: number[] = []
+  for (const run of runs) {
+    const [day, count] = Array.isArray(run) ? run : []
+    if (!isCount(day) || Number(day) > LAST_DAY || !isCount(count) || days.length + Number(count) > rows)
+      throw bad(`days: found ${describeFound(run)}, expected days of ${rows} rows with their numbers`)
+    for (let at = 0; at < Number(count); at++) days.push(Number(day))
+  }
+  if (days.length !== rows) throw bad(`days: found those of ${days.length} rows, expected ${rows}`)
+  return days
 }
 
 /** A cause is not kept: what a peer sent is no fault of this gateway, and would be logged as one. */

@@ -24,6 +24,7 @@ export interface SentSlot {
 /**
  * Makes the body of a batch.
  *
+ * @param header without the days of the rows
  * @param slots columns in the order of `header.columns`
  * @returns undefined when the text has more than `MAX_BATCH_BYTES`
  */
@@ -38,7 +39,7 @@ export async function encodeBatch(
     await new Promise((resolve) => setImmediate(resolve)) // the lines of a large batch take milliseconds each
   }
   const rest = `${lines.join('\n')}\n`
-  const text = sealed(header, rest)
+  const text = sealed({ ...header, days: daysOf(rows) }, rest)
   if (Buffer.byteLength(text) > MAX_BATCH_BYTES) return undefined
   return await compressBatch(text)
 }
@@ -53,6 +54,17 @@ export function sealed(header: BatchHeader, rest: string): string {
 /** Compresses the text of a batch. */
 export async function compressBatch(text: string): Promise<Uint8Array> {
   return await compress(text, ZSTD)
+}
+
+/** Returns the days of consecutive rows, with their numbers. */
+function daysOf(rows: readonly ChangedRow[]): [number, number][] {
+  const runs: [number, number][] = []
+  for (const { day } of rows) {
+    const last = runs.at(-1)
+    if (last?.[0] === day) last[1]++
+    else runs.push([day, 1])
+  }
+  return runs
 }
 
 /** Returns the origins of consecutive rows, with their numbers. @param node stands for the empty origin */

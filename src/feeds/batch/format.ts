@@ -2,19 +2,23 @@
  * Batch of a feed, version 1: text of lines, each ended by a line feed, compressed as one zstd frame of level 1 with its
  * checksum.
  *
- *     {"fieldgate_batch":1,"node":…,"feed":…,"table":…,"epoch":…,"digest":…,"after":…,"last":…,"rows":…,"columns":[…],"sha256":…}
+ *     {"fieldgate_batch":1,"node":…,"feed":…,"table":…,"epoch":…,"digest":…,"after":…,"last":…,"rows":…,"columns":[…],
+ *         "days":[[<day>,<rows>],…],"sha256":…}
  *     [["<origin>",<rows>],…]
  *     [<value of the first column of each row>,…]
  *     …
  *
  * The second line has the origins of consecutive rows; then each column of `columns` has a line. `sha256` is that of the
  * whole text without the member itself. A batch stands for the changes after `after` up to `last` at the sender: rows that
- * the feed's condition leaves out are not in it.
+ * the feed's condition leaves out are not in it. `days` has the UTC days of the last writes of consecutive rows at their
+ * origins, since 1970; in a batch without it they are not known, which is day 0.
  */
 
 /** Most bytes of a batch's text, and so of its body. */
 export const MAX_BATCH_BYTES = 4 * 1024 * 1024
 export const MAX_BATCH_ROWS = 10_000
+/** 9999-12-31, days since 1970. */
+export const LAST_DAY = 2_932_896
 /** Version of the format. */
 export const BATCH_VERSION = 1
 
@@ -34,6 +38,8 @@ export interface BatchHeader {
   readonly rows: number
   /** names in the order of their lines */
   readonly columns: readonly string[]
+  /** days of consecutive rows, with their numbers; absent where they are not known */
+  readonly days?: readonly (readonly [day: number, rows: number])[]
 }
 
 /** Form of the UUIDs of nodes, feeds and tables. */

@@ -89,6 +89,10 @@ t.test('batch: any row arrives as it is stored, with its origin', async (t) => {
         read.rows.map(({ origin }) => origin),
         rows.map(({ origin }) => (origin === '' ? NODE : origin)),
       )
+      t.same(
+        read.rows.map(({ day }) => day),
+        rows.map(({ day }) => day),
+      )
       const plain = (all: readonly { values: readonly unknown[] }[]) =>
         all.map(({ values }) =>
           values.map((value) => {
@@ -149,6 +153,20 @@ t.test('batch: 2,000 changed bodies are refused, or have the same text', async (
   t.ok(refused > 1900, `${refused} refused`)
 })
 
+/** Lines of two rows of one column. */
+const TWO_ROWS = `[["${NODE}",2]]\n[1,2]\n`
+
+t.test('batch: the days of rows travel; those of a batch without them are not known', async (t) => {
+  const header = { ...headerOf([], ['k']), rows: 2 }
+  const daysOf = async (text: string) => (await decodeBatch(zstdCompressSync(text, ZSTD))).days
+  const days: [number, number][] = [
+    [20_778, 1],
+    [20_779, 1],
+  ]
+  t.same(await daysOf(sealed({ ...header, days }, TWO_ROWS)), [20_778, 20_779])
+  t.same(await daysOf(sealed(header, TWO_ROWS)), [0, 0])
+})
+
 t.test('batch: whole and sealed, but wrong in itself', async (t) => {
   const header = headerOf([], ['k'])
   const cases: [name: string, text: string, expected: RegExp][] = [
@@ -167,6 +185,14 @@ t.test('batch: whole and sealed, but wrong in itself', async (t) => {
     ['an origin that is none', sealed({ ...header, rows: 1 }, '[["me",1]]\n[1]\n'), /expected origins/],
     ['too many rows', sealed({ ...header, rows: 10_001 }, '[]\n[]\n'), /at most 10000/],
     ['an end before its begin', sealed({ ...header, after: 2, last: 1 }, '[]\n[]\n'), /expected 2 or more/],
+    ['too few days', sealed({ ...header, days: [[1, 1]], rows: 2 }, TWO_ROWS), /days: .* 1 rows, expected 2/],
+    ['too many days', sealed({ ...header, days: [[1, 3]], rows: 2 }, TWO_ROWS), /days of 2 rows/],
+    [
+      'a day that is none',
+      sealed({ ...header, days: [[2_932_897, 2]], rows: 2 }, TWO_ROWS),
+      /days of 2 rows/,
+    ],
+    ['days that are none', sealed({ ...header, ...{ days: 5 } } as never, TWO_ROWS), /an array of days/],
     ['a fraction', sealed({ ...header, epoch: 0.5 }, '[]\n[]\n'), /a whole number/],
     ['a column twice', sealed({ ...header, columns: ['k', 'k'] }, '[]\n[]\n[]\n'), /each name once/],
     ['a line that is no array', sealed(header, '[]\n{}\n'), /line 3: found .*expected an array/],

@@ -131,7 +131,31 @@ export const DATA_MIGRATIONS: Migrations = [
   CREATE INDEX feed_cursor_table ON feed_cursor (table_id);
   `,
   nameTables,
+  addDays,
+  `
+  -- tables whose rows are counted with their digests, by origin and day: those that a feed sends or receives, see row-digests.ts
+  CREATE TABLE loader_digest (
+    table_id INTEGER PRIMARY KEY REFERENCES loader_table ON DELETE CASCADE,
+    counted INTEGER NOT NULL DEFAULT 0,             -- rows whose last change is this one or an earlier one are in the sums
+    is_stale INTEGER NOT NULL DEFAULT 0             -- 1: another program has written rows, they are to be counted again
+  ) STRICT;
+  CREATE TABLE loader_digest_day (
+    table_id INTEGER NOT NULL REFERENCES loader_digest ON DELETE CASCADE,
+    origin_id INTEGER NOT NULL,                     -- of row_origin
+    day INTEGER NOT NULL,                           -- UTC day of the rows' last write at the origin, since 1970
+    rows INTEGER NOT NULL,
+    sum BLOB NOT NULL,                              -- of the rows' SHA-256 modulo 2^256, 32 bytes, little endian
+    PRIMARY KEY (table_id, origin_id, day)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ]
+
+/** Gives the rows of every loader table the day of their last write at their origin: not known. */
+function addDays(db: Db): void {
+  const names = db.prepare<[], string>('SELECT table_name FROM loader_table').pluck().all()
+  for (const name of names)
+    db.exec(`ALTER TABLE ${identifier(name)} ADD COLUMN "row day" INTEGER NOT NULL DEFAULT 0`)
+}
 
 /** Gives every loader table its name between nodes. */
 function nameTables(db: Db): void {

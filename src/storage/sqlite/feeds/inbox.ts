@@ -1,5 +1,5 @@
 import { AppError } from '../../../errors.js'
-import type { FeedInbox, ReceivedBatch, ReceivedFeed, ReceivedRow, SenderState } from '../../feeds.js'
+import type { FeedInbox, ReceivedBatch, ReceivedFeed, SenderState } from '../../feeds.js'
 import { createPause } from '../../pause.js'
 import type { LoaderTable, TableRef } from '../../tables.js'
 import type { WriteLock } from '../../write-lock.js'
@@ -74,17 +74,13 @@ async function takeBatch(db: Db, batch: ReceivedBatch): Promise<number> {
   const pause = createPause(undefined, SLICE_MS)
   let written = 0
   for (const [origin, rows] of Map.groupBy(batch.rows, ({ origin }) => origin))
-    written += await putSentRows(db, feed.table, { origin, rows: valuesOf(rows) }, pause)
+    written += await putSentRows(db, feed.table, { origin, rows }, pause)
   statement(db, 'UPDATE feed_cursor SET cursor = ? WHERE sender = ? AND feed = ?').run(
     batch.last,
     batch.sender,
     batch.feed,
   )
   return written
-}
-
-function valuesOf(rows: readonly ReceivedRow[]): ReceivedRow['values'][] {
-  return rows.map(({ values }) => values)
 }
 
 function isSameState(a: SenderState, b: SenderState): boolean {

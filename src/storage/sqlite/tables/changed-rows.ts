@@ -2,12 +2,12 @@ import type { Stored } from '../../columns/column-type.js'
 import type { ChangedRow, ChangeFilter, LoaderTable, TableChanges } from '../../tables.js'
 import { type Db, identifier, statement } from '../connection/database.js'
 import { lastChange } from './change-numbers.js'
-import { ROW_CHANGE, ROW_ID, tableSql } from './ddl.js'
+import { ROW_CHANGE, ROW_DAY, ROW_ID, tableSql } from './ddl.js'
 import { ORIGIN_SQL } from './origins.js'
 import { planQuery } from './query.js'
 
-/** Change number, node of the origin, values of the columns. */
-type Found = [change: bigint, origin: string, ...values: Stored[]]
+/** Change number, node of the origin, day of the last write there, values of the columns. */
+type Found = [change: bigint, origin: string, day: bigint, ...values: Stored[]]
 
 /**
  * Creates the reader of changes over a connection.
@@ -113,7 +113,7 @@ function overriddenSql(table: LoaderTable): string {
 
 function selectSql(table: LoaderTable, change: string): string {
   const values = table.columns.map(({ name }) => `t.${identifier(name)}`)
-  return `SELECT ${[`t.${change}`, ORIGIN_SQL, ...values].join(', ')} FROM ${tableSql(table)} AS t`
+  return `SELECT ${[`t.${change}`, ORIGIN_SQL, `t.${ROW_DAY}`, ...values].join(', ')} FROM ${tableSql(table)} AS t`
 }
 
 /** Merges two lists, each ascending by change number. No number is in both. */
@@ -135,6 +135,6 @@ function merged(a: readonly Found[], b: readonly Found[]): Found[] {
   return all
 }
 
-function toChangedRow([change, origin, ...values]: Found): ChangedRow {
-  return { change: Number(change), origin, values }
+function toChangedRow([change, origin, day, ...values]: Found): ChangedRow {
+  return { change: Number(change), origin, day: Number(day), values }
 }

@@ -16,6 +16,12 @@ export const ROW_ORIGIN = identifier('row origin')
  */
 export const ROW_CHANGE = identifier('row change')
 
+/**
+ * Quoted name of the column with the UTC day of a row's last write at its origin: days since 1970, 0 where it is
+ * not known. It travels with the row, so that all nodes count the row under one day.
+ */
+export const ROW_DAY = identifier('row day')
+
 /** Returns the quoted name of a table. */
 export function tableSql(table: Pick<LoaderTable, 'tableName'>): string {
   return identifier(table.tableName)
@@ -38,7 +44,8 @@ export function createTableSql(table: LoaderTable): string[] {
     `CREATE TABLE ${name} (\n${lines.join('\n')}
   ${ROW_ID} INTEGER PRIMARY KEY, -- order of arrival
   ${ROW_ORIGIN} INTEGER NOT NULL DEFAULT 0, -- node at which the row was first put, see row_origin
-  ${ROW_CHANGE} INTEGER -- number of the last change; null where it is the row id\n) STRICT`,
+  ${ROW_CHANGE} INTEGER, -- number of the last change; null where it is the row id
+  ${ROW_DAY} INTEGER NOT NULL DEFAULT 0 -- UTC day of the last write at the origin, days since 1970\n) STRICT`,
     `CREATE UNIQUE INDEX ${identifier(`${table.tableName}_key`)} ON ${name} (${[...table.uniqueColumns.map(identifier), ROW_ORIGIN].join(', ')})`,
     `CREATE INDEX ${identifier(`${table.tableName}_change`)} ON ${name} (${ROW_CHANGE}) WHERE ${ROW_CHANGE} IS NOT NULL`,
     ...fileIndexSql(table),

@@ -7,11 +7,18 @@ import { END, LOCATION, START } from './record-plan.js'
 import { MAX_SEGMENT_ROWS } from './segment-index.js'
 import { createRowWriter } from './writer.js'
 
-/** Rows of one origin, their values checked. */
+/** A row, its values checked. */
+interface SentRow {
+  /** UTC day of its last write at its origin */
+  readonly day: number
+  readonly values: readonly Stored[]
+}
+
+/** Rows of one origin. */
 interface SentRows {
   /** UUID of the node at which they were first put */
   readonly origin: string
-  readonly rows: readonly (readonly Stored[])[]
+  readonly rows: readonly SentRow[]
 }
 
 /** Rows between two checks of the clock. */
@@ -33,13 +40,13 @@ export async function putSentRows(
 ): Promise<number> {
   const writer = createRowWriter(db, table, { ifExists: 'override', origin, keepsEqual: true }, ENV)
   let written = 0
-  for (const [index, values] of rows.entries()) {
+  for (const [index, { day, values }] of rows.entries()) {
     const [box, startUs, endUs] = placeOf({
       location: values[LOCATION] as Uint8Array | null,
       start_datetime: values[START] as bigint | null,
       end_datetime: values[END] as bigint | null,
     })
-    if (writer.put({ values: [...values], box, startUs, endUs, files: [] })) written++
+    if (writer.putSent({ values: [...values], box, startUs, endUs, files: [] }, day)) written++
     if (index % CHECK_ROWS === 0) await pause()
   }
   writer.finish(MAX_SEGMENT_ROWS)

@@ -1,3 +1,4 @@
+import { utcDayOf } from '../../../datetime.js'
 import { AppError } from '../../../errors.js'
 import { describeFound } from '../../../messages/fault-text.js'
 import type { Stored, ValueEnv } from '../../columns/column-type.js'
@@ -7,7 +8,7 @@ import { type Db, identifier, statement } from '../connection/database.js'
 import { bumpDataVersion } from './catalog.js'
 import { type ChangeNumbers, createChangeNumbers } from './change-numbers.js'
 import { createChangeLog, keepChanges, noteChange } from './changes.js'
-import { ROW_CHANGE, ROW_ID, ROW_ORIGIN, tableSql } from './ddl.js'
+import { ROW_CHANGE, ROW_DAY, ROW_ID, ROW_ORIGIN, tableSql } from './ddl.js'
 import { addEntry, createEntries, type Entries, isSamePlace } from './entries.js'
 import { createEqualTest } from './equal-row.js'
 import { keepOrigin } from './origins.js'
@@ -23,6 +24,8 @@ interface RowWriter {
    * @returns false when the row was skipped, because its key exists
    */
   put(row: CheckedRow): boolean
+  /** Puts a row that another node sent, as `put` does. @param day UTC day of its last write at its origin */
+  putSent(row: CheckedRow, day: number): boolean
   /** Updates the spatial index and the version of the table. @returns true when a larger merge is due */
   finish(maxMergeRows: number): boolean
 }
@@ -43,8 +46,8 @@ export function createRowWriter(
   const key = [...table.uniqueColumns.map(identifier), ROW_ORIGIN].join(', ')
   const insert = statement(
     db,
-    `INSERT INTO ${tableSql(table)} (${[...names, ROW_ORIGIN, ROW_ID, ROW_CHANGE].join(', ')})
-     VALUES (${names.map(() => '?').join(', ')}, ?, ?, ?) ON CONFLICT (${key}) DO NOTHING`,
+    `INSERT INTO ${tableSql(table)} (${[...names, ROW_ORIGIN, ROW_ID, ROW_CHANGE, ROW_DAY].join(', ')})
+     VALUES (${names.map(() => '?').join(', ')}, ?, ?, ?, ?) ON CONFLICT (${key}) DO NOTHING`,
   )
   const originId = keepOrigin(db, origin)
   const numbers = createChangeNumbers(db, table)
@@ -53,31 +56,34 @@ export function createRowWriter(
   const changes = createChangeLog()
   let entries = createEntries()
   let movedRows = 0
+  const put = (row: CheckedRow, day: number, sentDay?: number): boolean => {
+    const index = counters.upload++
+    const rowId = numbers.nextRow()
+    if (insert.run(row.values, originId, rowId, numbers.ofRow(), day).changes === 1) {
+      numbers.takeRow()
+      counters.insert++
+      addEntry(entries, rowId, row.box, row.startUs, row.endUs)
+    } else {
+      counters.duplicate++
+      if (ifExists === 'error') throw recordExists(table, row, index, env)
+      if (ifExists === 'skip' || isStored(row.values, sentDay)) return false
+      counters.update++
+      if (override(row, day, entries)) movedRows++
+    }
+    noteChange(changes, row.startUs)
+    noteChange(changes, row.endUs)
+    // a call may have more rows than a segment may hold
+    if (entries.count === MAX_SEGMENT_ROWS) {
+      addToIndex(db, table, entries, 0)
+      entries = createEntries(MAX_SEGMENT_ROWS)
+    }
+    return true
+  }
+  const today = utcDayOf(env.nowUs)
   return {
     counters,
-    put(row) {
-      const index = counters.upload++
-      const rowId = numbers.nextRow()
-      if (insert.run(row.values, originId, rowId, numbers.ofRow()).changes === 1) {
-        numbers.takeRow()
-        counters.insert++
-        addEntry(entries, rowId, row.box, row.startUs, row.endUs)
-      } else {
-        counters.duplicate++
-        if (ifExists === 'error') throw recordExists(table, row, index, env)
-        if (ifExists === 'skip' || isStored(row.values)) return false
-        counters.update++
-        if (override(row, entries)) movedRows++
-      }
-      noteChange(changes, row.startUs)
-      noteChange(changes, row.endUs)
-      // a call may have more rows than a segment may hold
-      if (entries.count === MAX_SEGMENT_ROWS) {
-        addToIndex(db, table, entries, 0)
-        entries = createEntries(MAX_SEGMENT_ROWS)
-      }
-      return true
-    },
+    put: (row) => put(row, today),
+    putSent: (row, day) => put(row, day, day),
     finish(maxMergeRows) {
       if (counters.insert + counters.update === 0) return false
       if (movedRows > 0) {
@@ -101,7 +107,7 @@ function createOverride(
   table: LoaderTable,
   names: readonly string[],
   { originId, numbers }: { originId: number; numbers: ChangeNumbers },
-): (row: CheckedRow, entries: Entries) => boolean {
+): (row: CheckedRow, day: number, entries: Entries) => boolean {
   const keySlots = table.uniqueColumns.map((name) =>
     table.columns.findIndex((column) => column.name === name),
   )
@@ -111,17 +117,17 @@ function createOverride(
     `SELECT ${ROW_ID} AS id, location, start_datetime, end_datetime FROM ${tableSql(table)}
      WHERE ${isKey} AND ${ROW_ORIGIN} = ?`,
   ).safeIntegers()
-  const sets = [...names, ROW_CHANGE].map((name) => `${name} = ?`).join(', ')
+  const sets = [...names, ROW_CHANGE, ROW_DAY].map((name) => `${name} = ?`).join(', ')
   const update = statement(db, `UPDATE ${tableSql(table)} SET ${sets} WHERE ${ROW_ID} = ?`)
   const places = createEntries(2)
-  return (row, entries) => {
+  return (row, day, entries) => {
     const old = find.get(
       keySlots.map((slot) => row.values[slot]),
       originId,
     )
     // no test: the insert has just found it
     if (old === undefined) throw new Error(`${table.tableName} has no row with the key that an insert found`)
-    update.run(row.values, numbers.takeOverride(), old.id)
+    update.run(row.values, numbers.takeOverride(), day, old.id)
     const rowId = Number(old.id)
     places.count = 0
     addEntry(places, rowId, ...placeOf(old))

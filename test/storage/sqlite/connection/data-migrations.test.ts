@@ -1,10 +1,11 @@
 import path from 'node:path'
 import t from 'tap'
+import { utcDayOf } from '../../../../src/datetime.js'
 import { openDataDb } from '../../../../src/storage/sqlite/connection/data-db.js'
 import { DATA_MIGRATIONS } from '../../../../src/storage/sqlite/connection/data-migrations.js'
 import { openDatabase } from '../../../../src/storage/sqlite/connection/database.js'
 import { createTableChanges } from '../../../../src/storage/sqlite/tables/changed-rows.js'
-import { openTables } from '../../../support/tables.js'
+import { NOW_US, openTables } from '../../../support/tables.js'
 
 /** Schema version of 0.1.0. */
 const OLD = 3
@@ -46,15 +47,16 @@ t.test(
       update: 1,
     })
     t.same((await tables.put(table, [record(1)], 'skip', { origin: 'van' })).insert, 1)
+    const today = utcDayOf(BigInt(NOW_US))
     const rows = await createTableChanges(tables.data.reader).after(table, 0, 10)
     t.same(
-      rows.map(({ change, origin, values }) => [change, origin, Number(values[3])]),
+      rows.map(({ change, origin, day, values }) => [change, origin, day, Number(values[3])]),
       [
-        [1, '', 1],
-        [3, '', 3],
-        [4, '', 2],
-        [5, '', 4],
-        [6, 'van', 1],
+        [1, '', 0, 1],
+        [3, '', 0, 3],
+        [4, '', today, 2],
+        [5, '', today, 4],
+        [6, 'van', today, 1],
       ],
     )
   },

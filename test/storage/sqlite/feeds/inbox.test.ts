@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createFeedInbox } from '../../../../src/storage/sqlite/feeds/inbox.js'
+import { createTableChanges } from '../../../../src/storage/sqlite/tables/changed-rows.js'
 import { rejectsWith } from '../../../support/rejects-with.js'
 import { openTables } from '../../../support/tables.js'
 
@@ -10,7 +11,7 @@ function setUp() {
   const tables = openTables()
   const table = tables.register('x', [{ name: 'k', udtName: 'int4' }], ['k'])
   const inbox = createFeedInbox(tables.data)
-  const row = (k: bigint) => ({ origin: VAN, values: [null, null, null, k] })
+  const row = (k: bigint) => ({ origin: VAN, day: 20_000, values: [null, null, null, k] })
   const take = (more: object) =>
     inbox.take({ ...STATE, after: 0, last: 2, rows: [row(1n), row(2n)], ...more }, 'key')
   return { tables, table, inbox, take, row }
@@ -35,6 +36,22 @@ t.test('inbox: a batch is taken at the cursor alone, and of the opened state alo
   t.same(
     (await tables.read(table)).map(({ properties }) => properties.k),
     [1, 2, 3],
+  )
+})
+
+t.test('inbox: a row that arrives once more is written only if its day is another one', async (t) => {
+  const { tables, table, inbox, take, row } = setUp()
+  await inbox.open(STATE, table, 0)
+  await take({})
+  t.equal(await take({ after: 2, last: 3, rows: [row(1n)] }), 0)
+  t.equal(await take({ after: 3, last: 4, rows: [{ ...row(1n), day: 20_001 }] }), 1)
+  const rows = await createTableChanges(tables.data.reader).after(table, 0, 10)
+  t.same(
+    rows.map(({ day, values }) => [Number(values[3]), day]),
+    [
+      [2, 20_000],
+      [1, 20_001],
+    ],
   )
 })
 
