@@ -20,6 +20,7 @@ const APIS = {
   FlMethods: 'fl',
   ModelStoreMethods: 'model_store',
   SyncMethods: 'sync',
+  FleetMethods: 'fleet',
 }
 
 /** Path of each generated file → its text. */

@@ -120,6 +120,16 @@ export const ERRORS = {
   TOO_MANY_UPLOADS: { code: 9009, status: 429, message: 'The key has too many unfinished uploads' },
   BAD_DELTA: { code: 9011, status: 422, message: 'The delta cannot be applied' },
   SIGNATURE_REFUSED: { code: 9010, status: 422, message: 'The model lacks a valid signature' },
+
+  UNKNOWN_PROFILE: { code: 11001, status: 404, message: 'No profile has this name' },
+  PROFILE_CHANGED: { code: 11002, status: 409, message: 'The profile has a newer version' },
+  UNKNOWN_TOKEN: { code: 11003, status: 404, message: 'No token has this id' },
+  TOKEN_USED_UP: { code: 11004, status: 409, message: 'The token has no use left' },
+  UNKNOWN_GATEWAY: { code: 11005, status: 404, message: 'No gateway of the fleet has this id' },
+  GATEWAY_KNOWN: { code: 11006, status: 409, message: 'The gateway joined with other public keys' },
+  GATEWAY_REVOKED: { code: 11007, status: 403, message: 'The gateway was revoked' },
+  GATEWAY_IN_USE: { code: 11008, status: 409, message: 'The gateway is a member of the fleet' },
+  BAD_SIGNATURE: { code: 11009, status: 422, message: 'The signature does not fit' },
 } as const satisfies Record<string, { code: number; status: number; message: string }>
 
 export type ErrorName = keyof typeof ERRORS

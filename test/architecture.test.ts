@@ -86,6 +86,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   // feeds of tables: how far they are, on both sides
   'storage/sqlite/feeds': ['storage', 'storage/sqlite/connection', 'storage/sqlite/tables'],
+  // joining: tokens are keys
+  'storage/sqlite/fleet': ['storage', 'storage/sqlite/access', 'storage/sqlite/connection'],
   'storage/sqlite/features': [
     'storage',
     'storage/columns',
@@ -113,6 +115,11 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'feeds/batch': ['storage', 'storage/columns', 'geo'],
   'feeds/receive': ['feeds/batch', 'auth', 'storage'],
   'feeds/send': ['feeds/batch', 'sync', 'storage', 'storage/columns'],
+  // joining: what both sides share, profiles, the side of the hub, the side of the gateway
+  fleet: [],
+  'fleet/profile': [],
+  'fleet/hub': ['fleet', 'fleet/profile', 'node-keys', 'storage'],
+  'fleet/member': ['fleet', 'fleet/**', 'node-keys', 'feeds', 'models', 'storage', 'sync'],
   dataproc: [
     ...[
       'tables',
@@ -139,7 +146,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'api/routing': ['api', 'rpc', 'auth', 'geo', 'worker', 'route-engine', 'route-answer'],
   'api/*': [
     ...['api', 'rpc', 'auth', 'geo', 'worker', 'storage', 'storage/columns'],
-    ...['tables', 'datasets', 'models', 'models/signature', 'sync', 'feeds/**', 'dataproc'],
+    ...['tables', 'datasets', 'models', 'models/signature', 'sync', 'feeds/**', 'fleet/**', 'dataproc'],
   ],
   ogc: ['geo', 'storage', 'storage/columns'], // documents and queries over sources of features; http carries them
   // operation
@@ -178,7 +185,7 @@ const OWNERS: Record<string, readonly string[]> = {
   'drizzle-orm': ['storage'],
   commander: ['cli'],
   pino: ['log'],
-  zod: [...['api', 'backup', 'config', 'messages', 'rpc', 'sync', 'feeds', 'dataproc']],
+  zod: [...['api', 'backup', 'config', 'messages', 'rpc', 'sync', 'feeds', 'fleet', 'dataproc']],
 }
 
 interface Import {

@@ -33,6 +33,7 @@ export const SCOPES: readonly string[] = [
   'admin',
   ...SCOPE_AREAS.flatMap((area) => [`${area}:read`, `${area}:write`]),
   'sync:relay',
+  'fleet:admin',
 ]
 
 /**

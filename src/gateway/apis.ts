@@ -3,6 +3,7 @@ import { type DataLoaderContext, GET_FILE_METHODS, LOADER_METHODS } from '../api
 import { DATAPROC_METHODS, type DataprocContext } from '../api/dataproc/index.js'
 import { DATASET_METHODS, type DatasetContext } from '../api/dataset/index.js'
 import { FL_METHODS, type FlContext } from '../api/fl/index.js'
+import { FLEET_METHODS, type FleetContext } from '../api/fleet/index.js'
 import { MAP_METHODS, type MapContext } from '../api/map/index.js'
 import { MODEL_STORE_METHODS, type ModelStoreContext, UPLOAD_METHODS } from '../api/model-store/index.js'
 import { ROUTING_METHODS, type RoutingContext } from '../api/routing/index.js'
@@ -35,6 +36,7 @@ export type GatewayContext = BaseContext &
   DatasetContext &
   FlContext &
   SyncContext &
+  FleetContext &
   ModelStoreContext
 
 /**
@@ -58,6 +60,7 @@ export function createApis(config: Config): Api<GatewayContext>[] {
     apiOf<GatewayContext>('/api/v2/dataset/jsonrpc', 'Datasets and citations', DATASET_METHODS),
     apiOf<GatewayContext>('/api/v2/fl/jsonrpc', 'Federated learning', FL_METHODS),
     apiOf<GatewayContext>('/api/v2/sync/jsonrpc', 'Feeds of tables', SYNC_METHODS),
+    apiOf<GatewayContext>('/api/v2/fleet/jsonrpc', 'Fleet', FLEET_METHODS),
     apiOf<GatewayContext>(MODEL_STORE_PATH, 'Model store', MODEL_STORE_METHODS),
   ]
 }

@@ -17,6 +17,7 @@ import { openBackups, openRecheck } from './backups.js'
 import { openDataprocServices } from './dataproc.js'
 import { openDatasets } from './datasets.js'
 import { createSyncThrottle, type FeedServices, openFeedServices } from './feeds.js'
+import { openFleet } from './fleet.js'
 import { type Housekeeping, startHousekeeping, withPromptCleaning } from './housekeeping.js'
 import { createMapLoading, type MapLoading } from './maps.js'
 import { type ModelServices, openModelServices } from './models.js'
@@ -91,13 +92,13 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
       ...models.context,
       ...feeds.context,
       ...dataproc.context,
+      ...openFleet(state, models.register.nodeId),
       sessions: withPromptCleaning(state.sessions, housekeeping),
       searcher,
       readers: timedReaders(threads.readers, nowUs),
       smallReads: loading.smallReads,
       loader: loading.loader,
       datasets,
-      clock: state.clock,
       newId: randomUUID,
       config,
       timeZoneMin,

@@ -32,8 +32,16 @@ export type ScopeArea =
   | 'model'
   | 'route'
   | 'sync'
-/** `sync:relay`: rows of other nodes may be sent */
-export type Scope = 'none' | 'admin' | 'sync:relay' | `${ScopeArea}:${'read' | 'write'}`
+/**
+ * `sync:relay`: rows of other nodes may be sent; `fleet:admin`: tokens, profiles and gateways of a fleet;
+ * `fleet:join` and `fleet:member`: those of tokens, and of gateways that joined
+ */
+export type Scope =
+  | 'none'
+  | 'admin'
+  | 'sync:relay'
+  | `fleet:${'admin' | 'join' | 'member'}`
+  | `${ScopeArea}:${'read' | 'write'}`
 
 /** A method as the dispatcher calls it. `C` is the part of the context that it needs. */
 export interface Method<C = never> extends MethodFacts {

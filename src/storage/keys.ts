@@ -56,6 +56,8 @@ export interface KeyStore {
   rotate(keyId: string, secretHash: Uint8Array, overlapS: number): Promise<KeyRecord | undefined>
   /** Revokes a key permanently. Revoking it twice changes nothing. Returns undefined for an unknown key. */
   revoke(keyId: string): Promise<KeyRecord | undefined>
+  /** Replaces the scopes of a key. Returns undefined for an unknown key. */
+  setScopes(keyId: string, scopes: readonly string[]): Promise<KeyRecord | undefined>
   /** Records in memory that the key was used now; `flushUses` writes it. */
   noteUse(keyId: string): void
   /** Writes the recorded uses in one transaction. Called about once a minute, to spare an SD card. */

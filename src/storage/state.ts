@@ -1,7 +1,9 @@
 import type { AuditNotes } from './audit.js'
 import type { TrustedClock } from './clock.js'
 import type { FeedRows, FeedSenders, FeedUpstreams } from './feeds.js'
+import type { FleetMembers, FleetProfiles, JoinTokens } from './fleet.js'
 import type { KeyStore } from './keys.js'
+import type { MembershipStore } from './membership.js'
 import type { MetaStore } from './meta.js'
 import type { ModelStores } from './model-stores.js'
 import type { ModelRows } from './models.js'
@@ -34,6 +36,10 @@ export interface State extends ModelTables {
   readonly audit: AuditNotes
   readonly nodeKeys: NodeKeyRows
   readonly nodePeers: NodePeers
+  readonly fleetTokens: JoinTokens
+  readonly fleetProfiles: FleetProfiles
+  readonly fleetMembers: FleetMembers
+  readonly membership: MembershipStore
   /** Reads one page of the database. @throws Error if it cannot be read */
   check(): Promise<void>
   /** Commits a page as it is, unless another program writes. @throws Error if it cannot be written */

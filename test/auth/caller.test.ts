@@ -21,6 +21,10 @@ t.test(
       [['admin'], 'sync:relay', true],
       [['sync:write'], 'sync:relay', false],
       [['sync:relay'], 'sync:write', false],
+      [['admin'], 'fleet:member', true],
+      [['fleet:admin'], 'fleet:admin', true],
+      [['fleet:admin'], 'fleet:join', false],
+      [['fleet:member'], 'fleet:admin', false],
       [[':write'], 'map:write', false],
     ]
     for (const [scopes, needed, expected] of table) {
@@ -29,8 +33,8 @@ t.test(
   },
 )
 
-t.test('SCOPES: admin, sync:relay, and read and write of each area', async (t) => {
-  t.equal(SCOPES.length, 2 + 2 * SCOPE_AREAS.length)
+t.test('SCOPES: admin, sync:relay, fleet:admin, and read and write of each area', async (t) => {
+  t.equal(SCOPES.length, 3 + 2 * SCOPE_AREAS.length)
   t.equal(new Set(SCOPES).size, SCOPES.length)
 })
 

@@ -5,6 +5,7 @@ import { ERRORS } from '../../src/errors.js'
 import { writeGraphFile } from '../../src/mapbuild/graph/write-graph.js'
 import { DATAPROC_BAD_CALLS } from '../support/bad-calls/dataproc.js'
 import { DATASET_BAD_CALLS } from '../support/bad-calls/dataset.js'
+import { fleetBadCalls } from '../support/bad-calls/fleet.js'
 import { LOADER_BAD_CALLS } from '../support/bad-calls/loader.js'
 import { MAP_BAD_CALLS } from '../support/bad-calls/map.js'
 import { modelBadCalls } from '../support/bad-calls/models.js'
@@ -47,6 +48,7 @@ const OF_THE_STATE: readonly string[] = [
   'TOO_EXPENSIVE', // it depends on the texts that are stored
   ...['BUSY', 'TIME_LIMIT', 'SEARCH_TOO_LARGE', 'DISK_FULL', 'TOO_MANY_UPLOADS', 'TOO_MANY_SESSIONS'],
   ...['UPSTREAM_UNREACHABLE', 'UPSTREAM_REFUSED', 'NO_AGGREGATED_MODEL'],
+  ...['TOKEN_USED_UP', 'GATEWAY_KNOWN', 'GATEWAY_REVOKED', 'GATEWAY_IN_USE'],
   ...['MODULE_FAILED', 'MODULE_LIMIT', 'BAD_OUTPUT', 'MODEL_DAMAGED'],
 ]
 
@@ -119,6 +121,7 @@ function tablesOf(standing: Standing): BadCalls {
     ...DATASET_BAD_CALLS,
     ...modelBadCalls(standing),
     ...syncBadCalls(standing),
+    ...fleetBadCalls(standing),
   }
 }
 
@@ -160,6 +163,7 @@ async function prepare(t: Test): Promise<{ gateway: TestGateway; standing: Stand
   await fillTables(call)
   const model = await fillStores(gateway, call)
   const feeds = await fillFeeds(call)
+  await call('/api/v2/fleet/jsonrpc', 'fleet.set_profile', { name: 'field', profile: {} })
   const nodeId = await nodeIdOf(gateway)
   return { gateway, standing: { nodeId, modelId: model.model_id, sha256: model.model_sha256, ...feeds } }
 }

@@ -4,6 +4,7 @@ import type { DataprocMethods } from './methods/dataproc.js'
 import type { DatasetMethods } from './methods/dataset.js'
 import type { FileMethods } from './methods/file.js'
 import type { FlMethods } from './methods/fl.js'
+import type { FleetMethods } from './methods/fleet.js'
 import type { LoaderMethods } from './methods/loader.js'
 import type { MapMethods } from './methods/map.js'
 import type { ModelStoreMethods } from './methods/model-store.js'
@@ -101,6 +102,15 @@ export type ErrorName =
   | 'TOO_MANY_UPLOADS'
   | 'SIGNATURE_REFUSED'
   | 'BAD_DELTA'
+  | 'UNKNOWN_PROFILE'
+  | 'PROFILE_CHANGED'
+  | 'UNKNOWN_TOKEN'
+  | 'TOKEN_USED_UP'
+  | 'UNKNOWN_GATEWAY'
+  | 'GATEWAY_KNOWN'
+  | 'GATEWAY_REVOKED'
+  | 'GATEWAY_IN_USE'
+  | 'BAD_SIGNATURE'
 
 /** Params and result of each method. */
 export interface Methods
@@ -112,7 +122,8 @@ export interface Methods
     DatasetMethods,
     FlMethods,
     ModelStoreMethods,
-    SyncMethods {}
+    SyncMethods,
+    FleetMethods {}
 
 export type MethodName = keyof Methods
 
@@ -170,6 +181,21 @@ export const METHOD_PATHS: Readonly<Record<MethodName, string>> = {
   'sync.update_feed': '/api/v2/sync/jsonrpc',
   'sync.delete_feed': '/api/v2/sync/jsonrpc',
   'sync.offer_table': '/api/v2/sync/jsonrpc',
+  'fleet.create_token': '/api/v2/fleet/jsonrpc',
+  'fleet.list_tokens': '/api/v2/fleet/jsonrpc',
+  'fleet.revoke_token': '/api/v2/fleet/jsonrpc',
+  'fleet.set_profile': '/api/v2/fleet/jsonrpc',
+  'fleet.get_profile': '/api/v2/fleet/jsonrpc',
+  'fleet.list_profiles': '/api/v2/fleet/jsonrpc',
+  'fleet.diff_profile': '/api/v2/fleet/jsonrpc',
+  'fleet.list_gateways': '/api/v2/fleet/jsonrpc',
+  'fleet.get_gateway': '/api/v2/fleet/jsonrpc',
+  'fleet.revoke': '/api/v2/fleet/jsonrpc',
+  'fleet.forget': '/api/v2/fleet/jsonrpc',
+  'fleet.join': '/api/v2/fleet/jsonrpc',
+  'fleet.report': '/api/v2/fleet/jsonrpc',
+  'fleet.leave': '/api/v2/fleet/jsonrpc',
+  'fleet.get_membership': '/api/v2/fleet/jsonrpc',
   'model_store.model.get_info': '/api/v2/model_store/jsonrpc',
   'model_store.model.delete': '/api/v2/model_store/jsonrpc',
   'model_store.create': '/api/v2/model_store/jsonrpc',

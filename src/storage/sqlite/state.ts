@@ -12,6 +12,10 @@ import { openStateDb, type StateDb } from './connection/state-db.js'
 import { createFeedRows } from './feeds/feeds.js'
 import { createFeedSenders } from './feeds/senders.js'
 import { createFeedUpstreams } from './feeds/upstreams.js'
+import { createFleetMembers } from './fleet/members.js'
+import { createMembershipStore } from './fleet/membership.js'
+import { createFleetProfiles } from './fleet/profiles.js'
+import { createJoinTokens } from './fleet/tokens.js'
 import { createModelStores } from './models/model-stores.js'
 import { createModelRows } from './models/models.js'
 import { createSyncControl } from './models/sync-control.js'
@@ -78,6 +82,10 @@ export async function openState(file: string, options: OpenStateOptions = {}): P
     feeds: createFeedRows(stateDb, clock),
     feedUpstreams: createFeedUpstreams(stateDb, clock, options.keyring ?? NO_KEYRING),
     feedSenders: createFeedSenders(stateDb, clock),
+    fleetTokens: createJoinTokens(stateDb, keys),
+    fleetProfiles: createFleetProfiles(stateDb, clock),
+    fleetMembers: createFleetMembers(stateDb, clock, keys),
+    membership: createMembershipStore(stateDb, clock, options.keyring ?? NO_KEYRING),
     nodeKeys: createNodeKeyRows(stateDb, clock, options.keyring ?? NO_KEYRING),
     nodePeers: createNodePeers(stateDb, clock),
     async check() {

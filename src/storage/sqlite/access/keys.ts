@@ -1,12 +1,20 @@
 import { and, asc, eq, isNull, or, sql } from 'drizzle-orm'
 import type { TrustedClock } from '../../clock.js'
 import type { KeyRecord, KeyStore, NewKey } from '../../keys.js'
-import { writtenRow } from '../connection/database.js'
+import { statement, writtenRow } from '../connection/database.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 import { apiKey, apiKeySecret, session } from '../connection/state-schema.js'
 
+/** Keys of `state.db`, with what other rows of the database need of them in a transaction of their own. */
+export interface SqliteKeys extends KeyStore {
+  /** Writes a key. Call it inside a transaction. */
+  insert(key: NewKey): KeyRecord
+  /** Revokes a key; nothing for one that is revoked. Call it inside a transaction. */
+  revokeNow(keyId: string): void
+}
+
 /** Creates the key store of `state.db`. */
-export function createKeyStore(state: StateDb, clock: TrustedClock): KeyStore {
+export function createKeyStore(state: StateDb, clock: TrustedClock): SqliteKeys {
   const queries = prepareQueries(state)
   /** key id → time of its last use, of keys used since the last flush */
   const usedAtUs = new Map<string, number>()
@@ -30,6 +38,14 @@ export function createKeyStore(state: StateDb, clock: TrustedClock): KeyStore {
         queries.revoke.run({ keyId, nowUs: clock.nowUs() })
         return queries.find.get({ keyId })
       }),
+    setScopes: (keyId, scopes) =>
+      writeState(state, () => {
+        const sql = 'UPDATE api_key SET scopes = ? WHERE key_id = ?'
+        statement(state.db, sql).run(JSON.stringify(scopes), keyId)
+        return queries.find.get({ keyId })
+      }),
+    insert: (key) => insertKey(queries, clock, key),
+    revokeNow: (keyId) => void queries.revoke.run({ keyId, nowUs: clock.nowUs() }),
     noteUse(keyId) {
       usedAtUs.set(keyId, clock.nowUs())
     },

@@ -1,5 +1,6 @@
 import type { Migrations } from './database.js'
 import { FEED_TABLES } from './feed-tables.js'
+import { FLEET_TABLES } from './fleet-tables.js'
 import { MODEL_TABLES } from './model-tables.js'
 import { NODE_TABLES } from './node-tables.js'
 
@@ -73,4 +74,5 @@ export const STATE_MIGRATIONS: Migrations = [
   `,
   FEED_TABLES,
   NODE_TABLES,
+  FLEET_TABLES,
 ]

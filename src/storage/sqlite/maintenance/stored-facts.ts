@@ -3,6 +3,7 @@ import { FEED_SECRET_CONTEXT } from '../../feeds.js'
 import { computeSums } from '../../formats/checksum.js'
 import type { Keyring } from '../../keyring.js'
 import type { StoredFacts, StoredKey, StoredSecrets, StoredUpstream } from '../../maintenance.js'
+import { MEMBERSHIP_SECRET_CONTEXT } from '../../membership.js'
 import { type NodeKeyUse, nodeKeyContext } from '../../node-keys.js'
 import { UPSTREAM_SECRET_CONTEXT } from '../../upstreams.js'
 import { createCitationReader } from '../citations/store.js'
@@ -119,11 +120,14 @@ function readSecrets(db: Db, keyring: Keyring | undefined): StoredSecrets {
   const read = (sql: string) => db.prepare<[], Buffer>(sql).pluck().all()
   const upstreams = read('SELECT secret FROM upstream')
   const feeds = hasTable(db, 'sync_upstream') ? read('SELECT secret FROM sync_upstream') : []
+  const joined = hasTable(db, 'fleet_membership')
+    ? read('SELECT secret FROM fleet_membership WHERE secret IS NOT NULL')
+    : []
   const nodeKeys = hasTable(db, 'node_key')
     ? db.prepare<[], NodeKeyRow>('SELECT use, private_key FROM node_key').all()
     : []
   const opened = nodeKeys.map((row) => keyring?.decrypt(row.private_key, nodeKeyContext(row.use)) ?? '')
-  const sealed = [...upstreams, ...feeds, ...nodeKeys.map((row) => row.private_key)]
+  const sealed = [...upstreams, ...feeds, ...joined, ...nodeKeys.map((row) => row.private_key)]
   const digests = [...read('SELECT digest FROM api_key_secret'), ...read('SELECT token_hash FROM session')]
   if (keyring === undefined) return { bytes: [...digests, ...sealed], texts: [] }
   return {
@@ -131,6 +135,7 @@ function readSecrets(db: Db, keyring: Keyring | undefined): StoredSecrets {
     texts: [
       ...upstreams.map((stored) => keyring.decrypt(stored, UPSTREAM_SECRET_CONTEXT)),
       ...feeds.map((stored) => keyring.decrypt(stored, FEED_SECRET_CONTEXT)),
+      ...joined.map((stored) => keyring.decrypt(stored, MEMBERSHIP_SECRET_CONTEXT)),
       ...opened,
     ],
   }

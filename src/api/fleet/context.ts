@@ -1,0 +1,27 @@
+import type { Applicant } from '../../fleet/hub/join-gateway.js'
+import type { TrustedClock } from '../../storage/clock.js'
+import type {
+  FleetMember,
+  FleetMembers,
+  FleetProfiles,
+  JoinTokens,
+  ProfileVersion,
+} from '../../storage/fleet.js'
+import type { HubIdentity, MembershipStore } from '../../storage/membership.js'
+import type { CallContext, SharedContext } from '../context.js'
+
+/** Context of the methods of the fleet. */
+export type FleetContext = Pick<CallContext, 'caller'> &
+  Pick<SharedContext, 'timeZoneMin' | 'newId'> & {
+    readonly clock: TrustedClock
+    readonly fleetTokens: JoinTokens
+    readonly fleetMembers: FleetMembers
+    readonly fleetProfiles: FleetProfiles
+    readonly membership: MembershipStore
+    /** public identity of this gateway */
+    identity(): Promise<HubIdentity>
+    /** Takes a gateway into the fleet. @throws AppError of `joinGateway` */
+    joinGateway(tokenKeyId: string, applicant: Applicant): Promise<FleetMember>
+    /** Returns the version that a gateway is to have. */
+    assignProfile(member: FleetMember): Promise<ProfileVersion>
+  }

@@ -1,0 +1,192 @@
+import { z } from 'zod'
+import { Profile, ProfileName } from '../../fleet/profile/schema.js'
+
+const Datetime = z.strictObject({ _type: z.literal('datetime'), val: z.string() })
+
+/** Id of a node. */
+export const NodeId = z
+  .string()
+  .regex(/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/, 'expected the UUID of a gateway')
+  .describe('UUID of a gateway')
+const TokenId = z
+  .string()
+  .regex(/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/, 'expected the id of a token')
+  .describe('id of a token: the part before the dot')
+const Digest = z.string().regex(/^[0-9a-f]{64}$/, 'expected a SHA-256 in hex')
+const PublicKey = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'expected 32 bytes in base64url')
+
+/** Name of a gateway, for people. */
+export const GatewayName = z
+  .string()
+  .min(1)
+  .max(80)
+  .regex(/^[^\p{Cc}]+$/u, 'expected no control characters')
+  .describe('name of the gateway, for people; names need not differ')
+
+export const CreateTokenParams = z.strictObject({
+  profile: ProfileName,
+  uses: z.int().min(1).max(100_000).default(1).describe('gateways that may join with it'),
+  expires_in_s: z.int().min(1).max(315_360_000).default(604_800).describe('validity, seconds'),
+})
+
+export const TokenParams = z.strictObject({ token: TokenId })
+
+export const TokenInfo = z.strictObject({
+  token: z.string().describe('id of the token'),
+  profile: z.string(),
+  uses: z.int(),
+  max_uses: z.int(),
+  state: z.enum(['active', 'used_up', 'expired', 'revoked']),
+  created_at: Datetime,
+  expires_at: Datetime.nullable(),
+})
+
+export const NewToken = z.strictObject({
+  ...TokenInfo.shape,
+  text: z.string().describe('what `fieldgate join --token` takes; it is not stored and not shown again'),
+})
+
+const Version = z.int().min(1).max(1_000_000_000).describe('version of a profile')
+
+export const SetProfileParams = z.strictObject({
+  name: ProfileName,
+  profile: Profile,
+  base: z
+    .int()
+    .min(0)
+    .max(1_000_000_000)
+    .optional()
+    .describe('newest version that you have seen, 0 for a new profile; absent to replace any'),
+})
+export const GetProfileParams = z.strictObject({ name: ProfileName, version: Version.optional() })
+export const DiffProfileParams = z.strictObject({
+  name: ProfileName,
+  from: Version.optional().describe('absent for the version before `to`'),
+  to: Version.optional().describe('absent for the newest version'),
+})
+
+const Change = z.strictObject({
+  item: z.string(),
+  before: z.unknown().optional(),
+  after: z.unknown().optional(),
+})
+
+export const ProfileInfo = z.strictObject({
+  name: z.string(),
+  version: z.int(),
+  digest: z.string(),
+  profile: z.unknown(),
+  created_at: Datetime,
+  created_by: z.string().nullable().describe('name of a key; null for the command line'),
+})
+export const SetProfileResult = z.strictObject({ ...ProfileInfo.shape, changes: z.array(Change) })
+export const ProfileDiff = z.strictObject({
+  name: z.string(),
+  from: z.int(),
+  to: z.int(),
+  changes: z.array(Change),
+})
+
+/** What a gateway reports of itself: some hundred bytes. */
+export const Report = z.strictObject({
+  version: z.string().max(100).describe('version of the program'),
+  uptime_s: z.int().min(0),
+  disk_free_bytes: z.int().min(0),
+  clock_us: z.int().min(0).describe('wall clock, µs UTC'),
+  clock_trusted: z.boolean(),
+  ready: z.boolean(),
+  /** parts that are not ready, or have a warning */
+  parts: z.array(z.string().max(300)).max(20),
+  backlog: z.strictObject({
+    rows: z.int().min(0),
+    models: z.int().min(0),
+    bytes: z.int().min(0),
+    oldest_s: z.int().min(0).nullable(),
+  }),
+  doctor: z.string().max(300).nullable().describe('worst finding of doctor; null for none'),
+  position: z
+    .tuple([z.number().min(-180).max(180), z.number().min(-90).max(90)])
+    .nullable()
+    .describe('last position: longitude and latitude'),
+})
+
+const Item = z.strictObject({
+  item: z.string().max(300),
+  state: z.enum(['applied', 'waiting', 'refused']),
+  reason: z.string().max(300).nullable(),
+})
+
+export const ReportParams = z.strictObject({
+  report: Report,
+  profile: z.strictObject({
+    applied: Digest.nullable().describe('digest of the profile in force'),
+    tried: Digest.nullable().describe('digest of the profile that was tried last'),
+    outcome: z.enum(['applied', 'partly', 'put_back']).nullable(),
+    reason: z.string().max(500).nullable().describe('why it was put back'),
+    items: z.array(Item).max(50).describe('what waits or was refused'),
+  }),
+})
+
+const ReceivedProfile = z.strictObject({
+  name: z.string(),
+  version: z.int(),
+  digest: z.string(),
+  body: z.unknown().describe('absent when the gateway has it').optional(),
+})
+const Hub = z.strictObject({ node: z.string(), signing_key: z.string(), exchange_key: z.string() })
+
+export const ReportResult = z.strictObject({ hub: z.string(), profile: ReceivedProfile })
+
+export const JoinParams = z.strictObject({
+  node: NodeId,
+  name: GatewayName,
+  signing_key: PublicKey.describe('Ed25519'),
+  exchange_key: PublicKey.describe('X25519'),
+  secret_sha256: Digest.describe('of the secret that the gateway made for its key'),
+  signature: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{86}$/, 'expected 64 bytes in base64url')
+    .describe(
+      'of signing_key over the lines id of the token, node, signing_key, exchange_key, secret_sha256',
+    ),
+})
+export const JoinResult = z.strictObject({
+  api_key: z.string().describe('id of the key of the gateway'),
+  hub: Hub,
+  profile: ReceivedProfile,
+})
+
+export const MemberParams = z.strictObject({ node: NodeId })
+
+export const MemberInfo = z.strictObject({
+  node: z.string(),
+  name: z.string(),
+  profile: z.string(),
+  state: z.enum(['member', 'left', 'revoked']),
+  joined_at: Datetime,
+  ended_at: Datetime.nullable(),
+  applied: z.int().nullable().describe('version of the profile in force; null for none, or an unknown one'),
+  tried: z.int().nullable().describe('version that was tried last'),
+  outcome: z.enum(['applied', 'partly', 'put_back']).nullable(),
+  last_seen: Datetime.nullable(),
+  report: z.unknown().describe('last report; null before the first'),
+})
+export const MemberHistory = z.strictObject({
+  ...MemberInfo.shape,
+  signing_key: z.string(),
+  exchange_key: z.string(),
+  reports: z.array(z.strictObject({ at: Datetime, report: z.unknown() })).describe('of the last day'),
+})
+
+export const MembershipInfo = z
+  .strictObject({
+    hub: z.string().describe('base URL'),
+    name: z.string(),
+    state: z.enum(['joining', 'member', 'refused', 'left']),
+    reason: z.string().nullable(),
+    joined_at: Datetime.nullable(),
+    profile: z.strictObject({ name: z.string(), version: z.int(), digest: z.string() }).nullable(),
+    items: z.array(z.strictObject({ ...Item.shape, item: z.string(), reason: z.string().nullable() })),
+    put_back: z.strictObject({ version: z.int(), reason: z.string() }).nullable(),
+  })
+  .nullable()

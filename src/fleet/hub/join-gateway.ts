@@ -1,0 +1,116 @@
+import { AppError } from '../../errors.js'
+import { isSigned } from '../../node-keys/keys.js'
+import type { FleetMember, FleetMembers, FleetProfiles, JoinTokens } from '../../storage/fleet.js'
+import type { NodePeers } from '../../storage/node-keys.js'
+import { JOIN_PURPOSE, joinBytes } from '../join-text.js'
+import { Profile } from '../profile/schema.js'
+import { scopesOf } from '../profile/scopes.js'
+
+/** A gateway that asks to join. Keys and signature are base64url. */
+export interface Applicant {
+  readonly nodeId: string
+  readonly name: string
+  readonly signingKey: string
+  readonly exchangeKey: string
+  /** SHA-256 of the secret that it made for its key, hex */
+  readonly secretSha256: string
+  readonly signature: string
+}
+
+export interface JoinDeps {
+  readonly tokens: JoinTokens
+  readonly members: FleetMembers
+  readonly profiles: FleetProfiles
+  readonly peers: NodePeers
+  /** UUID of this hub */
+  readonly nodeId: string
+  newId(): string
+}
+
+/**
+ * Takes a gateway into the fleet.
+ *
+ * @param tokenKeyId key of the call
+ * @throws AppError BAD_SIGNATURE, FORBIDDEN for a key that is no token, TOKEN_USED_UP, GATEWAY_KNOWN, GATEWAY_REVOKED, LOOP
+ */
+export async function joinGateway(
+  deps: JoinDeps,
+  tokenKeyId: string,
+  applicant: Applicant,
+): Promise<FleetMember> {
+  const { nodeId } = applicant
+  if (nodeId === deps.nodeId) {
+    const message = `The node ${nodeId} is this gateway: a hub is joined by others`
+    throw new AppError('LOOP', { node: nodeId }, { message })
+  }
+  requireSigned(tokenKeyId, applicant)
+  const token = await deps.tokens.find(tokenKeyId)
+  if (token === undefined) throw noToken()
+  const profile = await deps.profiles.find(token.profile)
+  if (profile === undefined) throw new Error(`the profile ${token.profile} of a token does not exist`)
+  const outcome = await deps.members.join({
+    ...{ tokenKeyId, nodeId, name: applicant.name, newKeyId: deps.newId() },
+    ...{ signingKey: applicant.signingKey, exchangeKey: applicant.exchangeKey },
+    secretHash: Buffer.from(applicant.secretSha256, 'hex'),
+    scopes: scopesOf(Profile.parse(profile.body)),
+  })
+  switch (outcome.kind) {
+    case 'no_token':
+      throw noToken()
+    case 'used_up': {
+      const { maxUses } = outcome.token
+      const message = `The token was used ${maxUses} of ${maxUses} times; make another with \`fieldgate fleet token\` at the hub`
+      throw new AppError('TOKEN_USED_UP', { uses: maxUses }, { message })
+    }
+    case 'revoked': {
+      const message = `The gateway ${nodeId} was revoked; \`fieldgate fleet forget ${nodeId}\` at the hub lets it join again`
+      throw new AppError('GATEWAY_REVOKED', { node: nodeId }, { message })
+    }
+    case 'other_keys': {
+      const message =
+        `The node ${nodeId} joined with other public keys: a copy, or a data directory whose keys were lost. ` +
+        `\`fieldgate fleet revoke ${nodeId}\` and \`fieldgate fleet forget ${nodeId}\` at the hub give its place to this one`
+      throw new AppError('GATEWAY_KNOWN', { node: nodeId }, { message })
+    }
+    default:
+      await notePeer(deps.peers, outcome.member)
+      return outcome.member
+  }
+}
+
+/** @throws AppError BAD_SIGNATURE */
+function requireSigned(tokenKeyId: string, applicant: Applicant): void {
+  const key = Buffer.from(applicant.signingKey, 'base64url')
+  const signature = Buffer.from(applicant.signature, 'base64url')
+  if (isSigned(key, JOIN_PURPOSE, joinBytes({ tokenKeyId, ...applicant }), signature)) return
+  const message = 'signature: found one that does not fit, expected that of signing_key over this request'
+  throw new AppError('BAD_SIGNATURE', {}, { message })
+}
+
+/** Notes the public keys of a member, for bundles. A name that is taken gets the beginning of the node id. */
+export async function notePeer(
+  peers: NodePeers,
+  {
+    nodeId,
+    name,
+    signingKey,
+    exchangeKey,
+  }: Pick<FleetMember, 'nodeId' | 'name' | 'signingKey' | 'exchangeKey'>,
+): Promise<void> {
+  const keys = {
+    signingKey: Buffer.from(signingKey, 'base64url'),
+    exchangeKey: Buffer.from(exchangeKey, 'base64url'),
+  }
+  const known = await peers.find(nodeId)
+  if (known !== undefined) {
+    if (keys.signingKey.equals(known.signingKey) && keys.exchangeKey.equals(known.exchangeKey)) return
+    await peers.remove(nodeId)
+  }
+  if ((await peers.add({ nodeId, name, ...keys })) !== undefined) return
+  await peers.add({ nodeId, name: `${name.slice(0, 50)}-${nodeId.slice(0, 8)}`, ...keys })
+}
+
+function noToken(): AppError {
+  const message = 'The key is no token of `fieldgate fleet token`'
+  return new AppError('FORBIDDEN', { scope: 'fleet:join' }, { message })
+}

@@ -1,0 +1,98 @@
+import { z } from 'zod'
+
+/** Name of a profile. */
+export const ProfileName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'expected 1 to 63 letters, digits or any of . _ -')
+  .describe('name of a profile')
+
+const TableName = z.string().min(1).max(200).describe('name of a table')
+const Window = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$/, 'expected HH:MM-HH:MM')
+const Windows = z.array(Window).max(24)
+
+/** Members of a feed that a profile may give: those of `sync.create_feed`. */
+const feedShape = {
+  table: TableName,
+  conds: z.unknown().optional().describe('condition on rows, as of event data; absent for every row'),
+  columns: z.array(z.string().min(1).max(63)).min(1).max(1000).optional().describe('absent for all columns'),
+  priority: z.int().min(0).max(9).default(5).describe('feeds with a larger number go first'),
+  max_bytes_per_second: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(0).describe('0 for no limit'),
+  windows: Windows.default([]).describe('local times in which it is sent; empty: always'),
+}
+
+const Up = z.strictObject({
+  ...feedShape,
+  from: z.enum(['now', 'all']).default('all').describe('now: rows put from then on; all: every row'),
+})
+
+const Down = z.strictObject(feedShape)
+
+const StoreName = z.string().min(1).max(200)
+const Store = z.strictObject({
+  store: StoreName.describe('model store of the gateway; it is created where it is missing'),
+  hub_store: StoreName.optional().describe('model store of the hub; the same name unless given'),
+})
+
+const LogLevel = z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal'])
+
+/** Settings of a gateway that a profile may set. They replace those of its own settings while it is a member. */
+const RemoteSettings = z.strictObject({
+  'sync.maxBytesPerSecond': z
+    .int()
+    .min(0)
+    .max(Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe('rate of all that is sent to other nodes; 0 for no limit'),
+  'sync.windows': Windows.optional().describe('local times in which anything is sent; empty: always'),
+  'fleet.reportS': z.int().min(1).max(86_400).optional().describe('time between two reports, seconds'),
+  'log.level': LogLevel.optional().describe('least important messages that are logged'),
+})
+
+/** What a hub wants of its gateways. */
+export const Profile = z
+  .strictObject({
+    description: z.string().max(1000).default(''),
+    up: z.array(Up).max(200).default([]).describe('tables that gateways send to the hub'),
+    down: z.array(Down).max(200).default([]).describe('tables that gateways receive from the hub'),
+    model_stores: z
+      .array(Store)
+      .max(200)
+      .default([])
+      .describe('model stores whose models go to the hub, and whose aggregated models come from it'),
+    settings: RemoteSettings.default({}).describe('settings that are set from afar'),
+    ready_within_s: z
+      .int()
+      .min(1)
+      .max(3600)
+      .default(120)
+      .describe('time after which a gateway that is not ready puts the former profile back, seconds'),
+  })
+  .check(onceEach('up', 'table'), onceEach('down', 'table'), onceEach('model_stores', 'store'))
+
+export type Profile = z.output<typeof Profile>
+export type ProfileUp = Profile['up'][number]
+export type RemoteSettings = Profile['settings']
+
+type Lists = Record<string, readonly Record<string, unknown>[]>
+
+/** Refuses a list that names one thing twice. */
+function onceEach(list: string, name: string): z.core.CheckFn<unknown> {
+  return (context) => {
+    const items = (context.value as Lists)[list] ?? []
+    items.forEach((item, at) => {
+      const first = items.findIndex((other) => other[name] === item[name])
+      if (first < at)
+        context.issues.push({
+          code: 'custom',
+          input: item[name],
+          path: [list, at, name],
+          message: `expected a ${name} that $.${list}[${first}] does not name`,
+        })
+    })
+  }
+}
+
+/** Profile of a gateway without one. */
+export const EMPTY_PROFILE: Profile = {
+  ...{ description: '', up: [], down: [], model_stores: [], settings: {}, ready_within_s: 120 },
+}

@@ -1,0 +1,130 @@
+import type { TrustedClock } from '../../clock.js'
+import type { FleetMember, FleetMembers, JoinOutcome, JoinRequest } from '../../fleet.js'
+import type { SqliteKeys } from '../access/keys.js'
+import { oneValue, statement, writtenRow } from '../connection/database.js'
+import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
+import { tokenCounter } from './tokens.js'
+
+type Row = Omit<FleetMember, 'lastReport'> & { lastReport: string | null; keyRevokedAtUs: number | null }
+
+/** Time that one kept report stands for, µs. */
+const SLOT_US = 600_000_000
+const DAY_US = 86_400_000_000
+
+const SELECT = `SELECT m.node_id AS nodeId, m.name, m.profile, m.key_id AS keyId,
+  m.signing_key AS signingKey, m.exchange_key AS exchangeKey, m.state, m.joined_at_us AS joinedAtUs,
+  m.ended_at_us AS endedAtUs, m.applied_digest AS appliedDigest, m.tried_digest AS triedDigest, m.outcome,
+  m.last_seen_us AS lastSeenUs, m.last_report AS lastReport, k.revoked_at_us AS keyRevokedAtUs
+  FROM fleet_member AS m JOIN api_key AS k USING (key_id)`
+
+/** Creates the members of `state.db`. */
+export function createFleetMembers(state: StateDb, clock: TrustedClock, keys: SqliteKeys): FleetMembers {
+  const { db } = state
+  const find = (nodeId: string) => toMember(statement<Row>(db, `${SELECT} WHERE m.node_id = ?`).get(nodeId))
+  return {
+    join: (request) => writeState(state, () => join(state, clock, keys, request)),
+    find: async (nodeId) => find(nodeId),
+    ofKey: async (keyId) => toMember(statement<Row>(db, `${SELECT} WHERE m.key_id = ?`).get(keyId)),
+    list: async () =>
+      statement<Row>(db, `${SELECT} ORDER BY m.name, m.node_id`)
+        .all()
+        .flatMap((row) => toMember(row) ?? []),
+    end: (nodeId, to) =>
+      writeFreeing(state, () => {
+        const member = find(nodeId)
+        if (member === undefined) return undefined
+        keys.revokeNow(member.keyId)
+        const sql = `UPDATE fleet_member SET state = ?, ended_at_us = coalesce(ended_at_us, ?) WHERE node_id = ?`
+        // a gateway that was revoked stays so, also when it leaves
+        if (member.state !== 'revoked') statement(db, sql).run(to, clock.nowUs(), nodeId)
+        return find(nodeId)
+      }),
+    forget: (nodeId) =>
+      writeFreeing(state, () => {
+        const member = find(nodeId)
+        if (member === undefined || member.state === 'member') return undefined
+        statement(db, 'DELETE FROM fleet_member WHERE node_id = ?').run(nodeId)
+        return member
+      }),
+    report: (nodeId, { appliedDigest, triedDigest, outcome, report }) =>
+      writeState(state, () => {
+        const [nowUs, text] = [clock.nowUs(), JSON.stringify(report)]
+        statement(
+          db,
+          `UPDATE fleet_member SET applied_digest = ?, tried_digest = ?, outcome = ?, last_seen_us = ?,
+           last_report = ? WHERE node_id = ?`,
+        ).run(appliedDigest, triedDigest, outcome, nowUs, text, nodeId)
+        statement(
+          db,
+          `INSERT INTO fleet_report (node_id, slot, at_us, body) VALUES (?, ?, ?, ?)
+           ON CONFLICT DO UPDATE SET at_us = excluded.at_us, body = excluded.body`,
+        ).run(nodeId, Math.floor(nowUs / SLOT_US), nowUs, text)
+        const old = 'DELETE FROM fleet_report WHERE node_id = ? AND (slot <= ? OR slot > ?)'
+        // reports of a clock that was ahead go, too
+        const slot = Math.floor(nowUs / SLOT_US)
+        statement(db, old).run(nodeId, slot - DAY_US / SLOT_US, slot)
+      }),
+    reports: async (nodeId) =>
+      statement<{ atUs: number; body: string }>(
+        db,
+        'SELECT at_us AS atUs, body FROM fleet_report WHERE node_id = ? ORDER BY slot DESC',
+      )
+        .all(nodeId)
+        .map(({ atUs, body }) => ({ atUs, report: JSON.parse(body) })),
+  }
+}
+
+function join(state: StateDb, clock: TrustedClock, keys: SqliteKeys, request: JoinRequest): JoinOutcome {
+  const { db } = state
+  const tokens = tokenCounter(state)
+  const find = () => toMember(statement<Row>(db, `${SELECT} WHERE m.node_id = ?`).get(request.nodeId))
+  const token = tokens.find(request.tokenKeyId)
+  if (token === undefined) return { kind: 'no_token' }
+  const old = find()
+  if (old?.state === 'revoked') return { kind: 'revoked', member: old }
+  if (old !== undefined && !hasSameKeys(old, request)) return { kind: 'other_keys', member: old }
+  if (old?.state === 'member' && old.profile === token.profile && hasSecret(state, old.keyId, request))
+    return { kind: 'repeated', member: old }
+  if (token.uses >= token.maxUses) return { kind: 'used_up', token }
+  tokens.count(token.keyId)
+  if (old !== undefined) keys.revokeNow(old.keyId)
+  const { newKeyId: keyId, nodeId, name, scopes, secretHash } = request
+  // a gateway keeps its secret for this hub: that of a key that was revoked may come again
+  statement(
+    db,
+    `DELETE FROM api_key_secret WHERE digest = ?
+       AND key_id IN (SELECT key_id FROM api_key WHERE revoked_at_us IS NOT NULL)`,
+  ).run(Buffer.from(secretHash))
+  keys.insert({ keyId, name: `gateway ${name}`.slice(0, 100), scopes, secretHash, expiresAtUs: null })
+  // feeds of this node come with this key
+  statement(db, 'INSERT INTO key_node (key_id, node_id) VALUES (?, ?)').run(keyId, nodeId)
+  statement(
+    db,
+    `INSERT INTO fleet_member (node_id, name, profile, key_id, signing_key, exchange_key, state, joined_at_us)
+     VALUES (?, ?, ?, ?, ?, ?, 'member', ?)
+     ON CONFLICT DO UPDATE SET name = excluded.name, profile = excluded.profile, key_id = excluded.key_id,
+       state = 'member', joined_at_us = excluded.joined_at_us, ended_at_us = NULL`,
+  ).run(nodeId, name, token.profile, keyId, request.signingKey, request.exchangeKey, clock.nowUs())
+  return { kind: 'joined', member: writtenRow(find()) }
+}
+
+function hasSameKeys(member: FleetMember, { signingKey, exchangeKey }: JoinRequest): boolean {
+  return member.signingKey === signingKey && member.exchangeKey === exchangeKey
+}
+
+function hasSecret({ db }: StateDb, keyId: string, { secretHash }: JoinRequest): boolean {
+  const sql = 'SELECT count(*) FROM api_key_secret WHERE key_id = ? AND digest = ?'
+  return oneValue<number>(db, sql, keyId, Buffer.from(secretHash)) > 0
+}
+
+/** A member whose key an operator revoked is revoked. */
+function toMember(row: Row | undefined): FleetMember | undefined {
+  if (row === undefined) return undefined
+  const { keyRevokedAtUs, lastReport, ...member } = row
+  const isRevoked = member.state === 'member' && keyRevokedAtUs !== null
+  return {
+    ...member,
+    ...(isRevoked ? { state: 'revoked' as const, endedAtUs: keyRevokedAtUs } : {}),
+    lastReport: lastReport === null ? null : JSON.parse(lastReport),
+  }
+}

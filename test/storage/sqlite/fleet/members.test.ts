@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import { hashSecret } from '../../../../src/auth/secret.js'
+import type { JoinRequest } from '../../../../src/storage/fleet.js'
+import { type MemoryState, memoryState } from '../../../support/memory-state.js'
+
+const HOUR_MS = 3_600_000
+
+async function stateWithToken(t: Parameters<typeof memoryState>[0], maxUses = 1) {
+  const state = await memoryState(t)
+  await state.fleetProfiles.add({ name: 'field', digest: 'd', body: {}, createdBy: null }, 0)
+  const token = await makeToken(state, 'field', maxUses)
+  return { state, token }
+}
+
+async function makeToken({ fleetTokens, clock }: MemoryState, profile: string, maxUses: number) {
+  const key = { keyId: randomUUID(), name: 'token', scopes: ['fleet:join'], secretHash: hashSecret('t') }
+  const secretHash = hashSecret(key.keyId)
+  const expiresAtUs = clock.latestUs() + HOUR_MS * 1000
+  const token = await fleetTokens.create({ ...key, secretHash, expiresAtUs }, profile, maxUses)
+  if (token === undefined) throw new Error('the token was not made')
+  return token
+}
+
+const request = (tokenKeyId: string, nodeId: string, more: Partial<JoinRequest> = {}): JoinRequest => ({
+  ...{ tokenKeyId, nodeId, name: 'van', signingKey: `s-${nodeId}`, exchangeKey: 'e', newKeyId: randomUUID() },
+  ...{ secretHash: hashSecret(`secret of ${nodeId}`), scopes: ['fleet:member'], ...more },
+})
+
+t.test('members: a token for an unknown profile is none', async (t) => {
+  const state = await memoryState(t)
+  await t.rejects(makeToken(state, 'nobody', 1), /not made/)
+  t.same(await state.keys.list(), [], 'and no key was made')
+})
+
+t.test('members: a repeat answers the same membership and counts no use', async (t) => {
+  const { state, token } = await stateWithToken(t)
+  const van = randomUUID()
+  const first = await state.fleetMembers.join(request(token.keyId, van))
+  const again = await state.fleetMembers.join(request(token.keyId, van))
+  t.match([first.kind, again.kind], ['joined', 'repeated'])
+  t.equal('member' in again && again.member.keyId, 'member' in first && first.member.keyId)
+  t.equal((await state.fleetTokens.find(token.keyId))?.uses, 1)
+  const other = await state.fleetMembers.join(request(token.keyId, randomUUID()))
+  t.equal(other.kind, 'used_up')
+  t.equal((await state.fleetMembers.list()).length, 1)
+})
+
+t.test('members: of many that join at once, as many as the token has uses succeed', async (t) => {
+  const { state, token } = await stateWithToken(t, 5)
+  const nodes = Array.from({ length: 20 }, () => randomUUID())
+  const outcomes = await Promise.all(nodes.map((node) => state.fleetMembers.join(request(token.keyId, node))))
+  t.equal(outcomes.filter(({ kind }) => kind === 'joined').length, 5)
+  t.equal(outcomes.filter(({ kind }) => kind === 'used_up').length, 15)
+  t.match(await state.fleetTokens.find(token.keyId), { uses: 5, maxUses: 5 })
+})
+
+t.test('members: other public keys of a known node are refused', async (t) => {
+  const { state, token } = await stateWithToken(t, 9)
+  const van = randomUUID()
+  await state.fleetMembers.join(request(token.keyId, van))
+  for (const more of [{ signingKey: 'other' }, { exchangeKey: 'other' }])
+    t.equal((await state.fleetMembers.join(request(token.keyId, van, more))).kind, 'other_keys')
+  t.equal((await state.fleetTokens.find(token.keyId))?.uses, 1)
+})
+
+t.test('members: one that left joins again, with another key', async (t) => {
+  const { state, token } = await stateWithToken(t, 9)
+  const van = randomUUID()
+  const first = await state.fleetMembers.join(request(token.keyId, van))
+  t.match(await state.fleetMembers.end(van, 'left'), { state: 'left' })
+  const again = await state.fleetMembers.join(request(token.keyId, van))
+  if (!('member' in first && 'member' in again)) throw new Error('not joined')
+  t.not(first.member.keyId, again.member.keyId)
+  t.equal(await state.keys.findActive(first.member.keyId), undefined)
+  t.match(await state.keys.findActive(again.member.keyId), { scopes: ['fleet:member'] })
+  t.match(await state.fleetMembers.find(van), { state: 'member', endedAtUs: null })
+})
+
+t.test('members: a revoked one stays revoked until it is forgotten', async (t) => {
+  const { state, token } = await stateWithToken(t, 9)
+  const { fleetMembers, keys } = state
+  const van = randomUUID()
+  const joined = await fleetMembers.join(request(token.keyId, van))
+  t.equal(await fleetMembers.forget(van), undefined, 'a member is not forgotten')
+  await fleetMembers.end(van, 'revoked')
+  t.match(await fleetMembers.end(van, 'left'), { state: 'revoked' })
+  t.equal('member' in joined && (await keys.findActive(joined.member.keyId)), undefined)
+  t.equal((await fleetMembers.join(request(token.keyId, van))).kind, 'revoked')
+  t.match(await fleetMembers.forget(van), { nodeId: van })
+  t.equal((await fleetMembers.join(request(token.keyId, van))).kind, 'joined')
+})
+
+t.test('members: a key that an operator revokes revokes its gateway', async (t) => {
+  const { state, token } = await stateWithToken(t, 9)
+  const van = randomUUID()
+  const joined = await state.fleetMembers.join(request(token.keyId, van))
+  await state.keys.revoke('member' in joined ? joined.member.keyId : '')
+  t.match(await state.fleetMembers.find(van), { state: 'revoked', endedAtUs: Number })
+  t.equal((await state.fleetMembers.join(request(token.keyId, van))).kind, 'revoked')
+})
+
+t.test('members: reports of a day are kept, one for each ten minutes', async (t) => {
+  const { state, token } = await stateWithToken(t, 9)
+  const { fleetMembers } = state
+  const van = randomUUID()
+  await fleetMembers.join(request(token.keyId, van))
+  const report = (n: number) =>
+    fleetMembers.report(van, { appliedDigest: 'd', triedDigest: 'd', outcome: 'applied', report: { n } })
+  for (let n = 0; n < 30 * 12; n++) {
+    await report(n)
+    state.advance(HOUR_MS / 12)
+  }
+  const reports = await fleetMembers.reports(van)
+  t.equal(reports.length, 144)
+  t.match(reports[0], { report: { n: 359 } })
+  t.match(await fleetMembers.find(van), { lastReport: { n: 359 }, appliedDigest: 'd', outcome: 'applied' })
+  state.advance(-200 * HOUR_MS)
+  await report(360)
+  t.match(await fleetMembers.reports(van), [{ report: { n: 360 } }], 'a clock that was ahead keeps none')
+})
+
+t.test('profiles: versions are added, and an equal body or an old base adds none', async (t) => {
+  const { fleetProfiles } = await memoryState(t)
+  const body = (digest: string) => ({ name: 'field', digest, body: { digest }, createdBy: 'anna' })
+  t.match(await fleetProfiles.add(body('a'), 0), { version: 1 })
+  t.equal(await fleetProfiles.add(body('b'), 0), undefined)
+  t.match(await fleetProfiles.add(body('b'), 1), { version: 2, createdBy: 'anna' })
+  t.match(await fleetProfiles.add(body('b'), null), { version: 2 })
+  t.match(await fleetProfiles.find('field', 1), { body: { digest: 'a' } })
+  t.equal(await fleetProfiles.find('field', 3), undefined)
+  t.same(
+    (await fleetProfiles.versions('field')).map(({ version }) => version),
+    [2, 1],
+  )
+  t.match(await fleetProfiles.list(), [{ name: 'field', version: 2 }])
+})
