@@ -18,11 +18,13 @@ const LIMITS = ['heightM', 'widthM', 'lengthM', 'weightT', 'axleLoadT'] as const
 /** Units of a limit in one of a vehicle: centimetres in metres, kilograms in tonnes. */
 const UNITS = [100, 100, 100, 1000, 1000]
 const U_TURN_MS = 20_000 + 7500
+const PRIVATE_ENTRY_MS = 450_000
 
 /** Returns the cost of every arc, milliseconds; negative = closed. @param graph of the time at which no condition holds */
 export function arcPrices(graph: Graph, mix: Mix): Float64Array {
   const { arcCount, arcLink, segmentLengthMm, linkFlags, turnPrices, arcTurn } = graph
-  const { linkSpeed, closedArcs } = underConditions(graph, mix.holds ?? '')
+  const { linkSpeed, isPrivate, closedArcs } = underConditions(graph, mix.holds ?? '')
+  const publicPlaces = publicPlacesOf(graph)
   const isClosed = closedLinks(graph, mix.vehicle)
   const themes = mix.themes.map(({ overlay, sensitivity }) => ({ pieces: piecesOf(overlay), sensitivity }))
   const closed = mix.closed && piecesOf(mix.closed)
@@ -39,7 +41,10 @@ export function arcPrices(graph: Graph, mix: Mix): Float64Array {
     const weightedMm = weigh(themes, segment, segmentLengthMm[segment]!)
     const turnMs = (linkFlags[link]! & LINK_FLAG.AFTER_U_TURN) === 0 ? 0 : U_TURN_MS
     const ownMs = turnPrices === undefined || arcTurn === undefined ? 0 : turnPrices[arcTurn[arc]!]!
-    prices[arc] = Math.round((weightedMm * 36) / linkSpeed[link]!) + turnMs + ownMs
+    const isEntry =
+      isPrivate.has(link) && publicPlaces.has(beginOf(graph, link)) && segmentLengthMm[segment]! > 0
+    const entryMs = isEntry ? PRIVATE_ENTRY_MS : 0
+    prices[arc] = Math.round((weightedMm * 36) / linkSpeed[link]!) + turnMs + ownMs + entryMs
   }
   return prices
 }
@@ -92,14 +97,49 @@ function underConditions(graph: Graph, holds: string) {
     return out[when.reduce((sum, condition, bit) => sum + (holds[condition] === '1' ? 2 ** bit : 0), 0)]!
   }
   const linkSpeed = graph.linkSpeed.slice()
+  const isPrivate = new Set<number>()
+  for (const [link, flags] of graph.linkFlags.entries())
+    if ((flags & LINK_FLAG.PRIVATE) !== 0) isPrivate.add(link)
   // a speed has 16 bits, flags are above
-  for (let at = 0; at < conditionalLinks.length; at += 4)
-    linkSpeed[conditionalLinks[at]!] = outcome(conditionalLinks[at + 1]!) % 2 ** 16
+  for (let at = 0; at < conditionalLinks.length; at += 4) {
+    const link = conditionalLinks[at]!
+    const found = outcome(conditionalLinks[at + 1]!)
+    linkSpeed[link] = found % 2 ** 16
+    if (Math.floor(found / 2 ** 17) % 2 === 1) isPrivate.add(link)
+    else isPrivate.delete(link)
+  }
   const closedArcs = new Set<number>()
   for (let at = 0; at < conditionalArcs.length; at += 2)
     if (outcome(conditionalArcs[at + 1]!) !== 0) closedArcs.add(conditionalArcs[at]!)
-  return { linkSpeed, closedArcs }
+  return { linkSpeed, isPrivate, closedArcs }
 }
+
+function beginOf({ segmentTail, segmentHead }: Graph, link: number): number {
+  return link % 2 === 0 ? segmentTail[link >> 1]! : segmentHead[link >> 1]!
+}
+
+/** Junctions of public roads that are not enclosed, and those to which public roads lead from there, round by round. */
+function publicPlacesOf(graph: Graph): Set<number> {
+  const known = publicPlaces.get(graph)
+  if (known !== undefined) return known
+  const { segmentCount, linkSpeed, linkFlags, segmentLengthMm } = graph
+  const places = new Set<number>()
+  const streets: number[] = []
+  for (let link = 0; link < segmentCount * 2; link++) {
+    if (linkSpeed[link] === 0) continue
+    if ((linkFlags[link]! & LINK_FLAG.PRIVATE) === 0 || segmentLengthMm[link >> 1] === 0) streets.push(link)
+    if ((linkFlags[link]! & (LINK_FLAG.PRIVATE | LINK_FLAG.ENCLOSED)) !== 0) continue
+    places.add(beginOf(graph, link)).add(beginOf(graph, link ^ 1))
+  }
+  for (let before = -1; before < places.size; ) {
+    before = places.size
+    for (const link of streets) if (places.has(beginOf(graph, link))) places.add(beginOf(graph, link ^ 1))
+  }
+  publicPlaces.set(graph, places)
+  return places
+}
+
+const publicPlaces = new WeakMap<Graph, Set<number>>()
 
 /** Reads `Graph.limits`: seven numbers an entry, its link first, hazardous goods last; 0 = no limit. */
 function closedLinks({ limits }: Graph, vehicle: Vehicle | undefined): Set<number> {

@@ -7,7 +7,7 @@ import type { RequestPoint } from '../../src/route-answer/request-point.js'
 import { snapChoices } from '../../src/route-engine/locate.js'
 import { LINK_FLAG, type NamedGraph } from '../../src/routing/graph/graph.js'
 import type { Snap } from '../../src/routing/graph/snap.js'
-import { U_TURN_MS } from '../../src/routing/graph/turn-costs.js'
+import { PRIVATE_ENTRY_MS, U_TURN_MS } from '../../src/routing/graph/turn-costs.js'
 import type { Control } from '../../src/routing/search/dijkstra.js'
 import { createDijkstraSearch } from '../../src/routing/search/leg-search.js'
 import { createProfile, type Profile, partMs } from '../../src/routing/search/profile.js'
@@ -116,8 +116,10 @@ function sumLeg(
     const wholeMm = segmentLengthMm[link >>> 1]!
     if (i > 0 && i + 1 < leg.length && mm !== wholeMm) throw new Error('a link on the way is cut')
     const isAtTail = (i === 0) === (link % 2 === 1) // backward, a link ends at its segment's tail
-    const isAfterUTurn = (linkFlags[link]! & LINK_FLAG.AFTER_U_TURN) !== 0
-    const entered = i > 0 && isAfterUTurn ? U_TURN_MS : 0
+    const has = (flag: number) => (linkFlags[link]! & flag) !== 0
+    const uTurnMs = has(LINK_FLAG.AFTER_U_TURN) ? U_TURN_MS : 0
+    const privateMs = has(LINK_FLAG.PRIVATE) && has(LINK_FLAG.FROM_PUBLIC) ? PRIVATE_ENTRY_MS : 0
+    const entered = i > 0 ? uTurnMs + privateMs : 0
     return (
       sumMs +
       entered +

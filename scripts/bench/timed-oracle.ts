@@ -106,10 +106,10 @@ function turnsRound(graph: Graph, last: Label, target: LinkEnd): boolean {
 }
 
 /** Driving time from a place to the end of its link. */
-function driveOf(graph: Graph, { link, point }: LinkEnd): number {
+function driveOf(graph: Graph, { link, point, entryMs = 0 }: LinkEnd): number {
   const lengthMm = graph.segmentLengthMm[link >>> 1]!
   const drivenMm = link % 2 === 0 ? lengthMm - point.offsetMm : point.offsetMm
-  return Math.round((drivenMm * 36) / graph.linkSpeed[link]!)
+  return Math.round((drivenMm * 36) / graph.linkSpeed[link]!) + entryMs
 }
 
 function slotAt({ startMs }: Slots, clockMs: number): number {

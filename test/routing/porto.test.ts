@@ -131,8 +131,10 @@ function arcMs(graph: Graph, overlay: Overlay, arc: number): number {
       fromMm = overlay.pieceEndMm[piece]!
     }
   }
-  const isAfterUTurn = (graph.linkFlags[link]! & LINK_FLAG.AFTER_U_TURN) !== 0
-  return Math.round((weightedMm * 36) / graph.linkSpeed[link]!) + (isAfterUTurn ? 27_500 : 0)
+  const has = (flag: number) => (graph.linkFlags[link]! & flag) !== 0
+  const uTurnMs = has(LINK_FLAG.AFTER_U_TURN) ? 27_500 : 0
+  const entryMs = has(LINK_FLAG.PRIVATE) && has(LINK_FLAG.FROM_PUBLIC) ? 450_000 : 0
+  return Math.round((weightedMm * 36) / graph.linkSpeed[link]!) + uTurnMs + entryMs
 }
 
 /** Level 10 as closed pieces, the rest open. */

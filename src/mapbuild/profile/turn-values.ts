@@ -1,7 +1,8 @@
-import { U_TURN_MS } from '../../routing/graph/turn-costs.js'
+import { PRIVATE_ENTRY_MS, U_TURN_MS } from '../../routing/graph/turn-costs.js'
 
 /**
- * Prices of turns for cars, milliseconds: the one table of them.
+ * Prices of turns, milliseconds: the one table of them. Those of a U-turn at a dead end and of a private road
+ * are in every map, the others in maps for cars with turn costs.
  *
  * | Price | Value | Source |
  * |---|---|---|
@@ -9,6 +10,7 @@ import { U_TURN_MS } from '../../routing/graph/turn-costs.js'
  * | U-turn | 27.5 s | OSRM: `u_turn_penalty` 20 s, and 7.5 s for its angle |
  * | traffic signals, stop, give way | 2 s, 2 s, 1 s | OSRM: `traffic_light_penalty`, obstacles of version 6 |
  * | against the traffic into a larger road, or across one | 3 s | the low end of Valhalla's turn costs by stop impact |
+ * | entering private or destination-only roads | 450 s | Valhalla: `private_access_penalty` |
  * | gate | 60 s | OSRM: gates as obstacles |
  * | toll booth | 15 s | Valhalla: `toll_booth_cost` |
  *
@@ -17,6 +19,7 @@ import { U_TURN_MS } from '../../routing/graph/turn-costs.js'
 export const TURN_MS = {
   angle: 7500,
   uTurn: U_TURN_MS,
+  privateEntry: PRIVATE_ENTRY_MS,
   signals: 2000,
   stop: 2000,
   giveWay: 1000,

@@ -5,6 +5,7 @@ import {
   type DecisionTable,
   flagsOf,
   outcomeOf,
+  packOutcome,
   speedOf,
 } from './conditions.js'
 import { type Graph, LINK_FLAG, NO_ARC } from './graph.js'
@@ -37,14 +38,19 @@ export const UNKNOWN = 2
 export function fastestGraph(graph: Graph, holds: ArrayLike<number>): Graph {
   const { conditionalArcs = NO_ENTRIES } = graph
   const possible = (conditionsOf(graph)?.tables ?? []).map((table) => outcomesOf(table, holds))
-  const fastest = possible.map((out) =>
-    out.reduce((best, one) => (speedOf(one) > speedOf(best) ? one : best)),
-  )
+  const fastest = possible.map(cheapestOf)
   const closed = new Set<number>()
   for (let at = 0; at < conditionalArcs.length; at += CONDITIONAL_ARC) {
     if (!possible[conditionalArcs[at + 1]!]!.includes(0)) closed.add(conditionalArcs[at]!)
   }
   return derive(graph, (table) => fastest[table]!, closed)
+}
+
+/** Returns the highest speed of some outcomes, private only where each is: a private road has a price. */
+function cheapestOf(outcomes: readonly number[]): number {
+  const fastest = outcomes.reduce((best, one) => (speedOf(one) > speedOf(best) ? one : best))
+  const isPublic = outcomes.some((one) => speedOf(one) > 0 && (flagsOf(one) & LINK_FLAG.PRIVATE) === 0)
+  return isPublic ? packOutcome(speedOf(fastest), flagsOf(fastest) & ~LINK_FLAG.PRIVATE) : fastest
 }
 
 /** Lists the outcomes of a table that are possible. */

@@ -7,7 +7,6 @@ import { localScale } from './local-scale.js'
 const MAX_FAULTS = 20
 const MAX_LNG_E7 = 1_800_000_000
 const MAX_LAT_E7 = 900_000_000
-const ALL_FLAGS = Object.values(LINK_FLAG).reduce((all, flag) => all | flag, 0)
 const MAX_UINT32 = 0xffffffff
 /**
  * Tolerance of lengths, which are checked in the local plane of each part of a line. A ferry of 10 degrees is
@@ -90,8 +89,9 @@ function verifyLinks(graph: Graph, report: Report): void {
   const { segmentCount, linkSpeed, linkStartArc, linkFlags, segmentLengthMm } = graph
   const { links: timed } = conditionWords(graph)
   for (let link = 0; link < segmentCount * 2; link++) {
-    if ((linkFlags[link]! & ~ALL_FLAGS) !== 0)
-      report(`link ${link} has flags ${linkFlags[link]} with undefined bits`)
+    const entry = linkFlags[link]! & (LINK_FLAG.FROM_PUBLIC | LINK_FLAG.PRIVATE)
+    if (entry === LINK_FLAG.FROM_PUBLIC && !timed.has(link))
+      report(`link ${link} has flags ${linkFlags[link]}: the price of a private road, but it is public`)
     if (linkStartArc[link] === NO_ARC && (linkFlags[link]! & LINK_FLAG.MAIN) !== 0) {
       report(`link ${link} is closed but belongs to the main network`)
     }

@@ -137,6 +137,8 @@ export const LINK_FLAG = {
   AFTER_U_TURN: 32,
   /** public, but reached or left over private roads only */
   ENCLOSED: 64,
+  /** begins where public roads lead to: who drives it from its beginning on while it is private pays */
+  FROM_PUBLIC: 128,
 } as const
 
 /** Flags of links that are for the ends of a route. */

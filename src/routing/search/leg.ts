@@ -16,7 +16,7 @@ export interface Step {
   readonly from: RoadPoint | undefined
   /** undefined = the end of the link */
   readonly to: RoadPoint | undefined
-  /** price of the turn by which it is entered, milliseconds; 0 where a leg begins */
+  /** price of the turn by which it is entered, milliseconds; where a route begins, that of a private road */
   readonly turnMs: number
 }
 
@@ -106,8 +106,8 @@ function legOf(graph: Graph, from: SnapEnds, to: SnapEnds, path: NodePath): Leg 
 }
 
 /** Returns the step by which a leg leaves a source. */
-export function firstStep({ link, point }: LinkEnd): Step {
-  return { link, from: point, to: undefined, turnMs: 0 }
+export function firstStep({ link, point, entryMs = 0 }: LinkEnd): Step {
+  return { link, from: point, to: undefined, turnMs: entryMs }
 }
 
 /** Returns the step by which a leg ends. */

@@ -2,7 +2,7 @@ import { endPoint } from '../graph/geometry.js'
 import { ENDS_ONLY, type Graph, NO_ARC } from '../graph/graph.js'
 import type { RoadPoint, Snap } from '../graph/snap.js'
 import { arcTail, isBackward } from '../graph/topology.js'
-import { turnMs } from '../graph/turn-costs.js'
+import { entryMs, turnMs } from '../graph/turn-costs.js'
 import type { End } from './dijkstra.js'
 import { type Profile, partMs } from './profile.js'
 
@@ -14,7 +14,10 @@ export interface LinkPlace {
 }
 
 /** Node where a leg may begin or end, the point on the road, and the link between the two. */
-export interface LinkEnd extends End, LinkPlace {}
+export interface LinkEnd extends End, LinkPlace {
+  /** price of beginning with this link, which `costMs` includes: see `entryMs`; undefined = 0 */
+  readonly entryMs?: number | undefined
+}
 
 /** Ends that a snapped point gives to the legs that begin there, and to those that end there. */
 export interface SnapEnds {
@@ -46,7 +49,8 @@ export function endsOf(profile: Profile, snap: Snap): SnapEnds {
       addTargets(profile, link, point, targets)
     }
   }
-  return { snap, starts, sources: sourcesOf(profile, starts), targets }
+  const sources = sourcesOf(profile, starts).map((source) => entered(graph, source))
+  return { snap, starts, sources, targets }
 }
 
 /**
@@ -107,6 +111,12 @@ export function drivenTo(
 ): number {
   const beginMm = isBackward(link) ? segmentLengthMm[link >>> 1]! : 0
   return point.offsetMm === beginMm ? NO_LINK : link
+}
+
+/** Returns a source with the price of entering its link, where a route begins at the beginning of that link. */
+function entered(graph: Graph, source: LinkEnd): LinkEnd {
+  const ms = drivenTo(graph, source) === NO_LINK ? entryMs(graph, source.link) : 0
+  return ms === 0 ? source : { ...source, costMs: source.costMs + ms, entryMs: ms }
 }
 
 function sourcesOf(profile: Profile, starts: readonly LinkPlace[]): LinkEnd[] {

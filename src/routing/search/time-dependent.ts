@@ -125,18 +125,20 @@ function readSteps(
   arrival: Arrival,
 ): DrivenStep[] {
   const profileAt = (label: number) => timeline.profileOf(labels.slot[label]!)
-  const steps = [measureStep(profileAt(arrival.label), lastStep(graph, arrival.target))]
+  const last = profileAt(arrival.label)
+  const steps = [measureStep(last, lastStep(last.graph, arrival.target))]
   let label = arrival.label
   while (labels.parent[label]! >= 0) {
     const arc = labels.arc[label]!
+    label = labels.parent[label]!
+    const profile = profileAt(label)
     const step: Step = {
       link: graph.arcLink[arc]!,
       from: undefined,
       to: undefined,
-      turnMs: turnMs(graph, arc),
+      turnMs: turnMs(profile.graph, arc),
     }
-    label = labels.parent[label]!
-    steps.push(measureStep(profileAt(label), step))
+    steps.push(measureStep(profile, step))
   }
   const source = sources[~labels.arc[label]!]!
   // the first link is entered at the departure, whatever slot its end falls into
