@@ -3,6 +3,7 @@ import { formatBytes, formatTime, t, type Word } from '../core/i18n.js'
 import { type Page, repeat } from '../core/page.js'
 import { badge, button, faultNotice, prose, statusLine, table } from '../core/parts.js'
 import { call } from '../core/rpc.js'
+import { feedSection } from '../feeds/section.js'
 import {
   readStores,
   readTransfers,
@@ -27,7 +28,7 @@ export function transferBadge(state: TransferInfo['state']): HTMLElement {
   return badge(t(word), kind)
 }
 
-/** Page of upstreams and transfers; the transfers are refreshed every two seconds. */
+/** Page of what goes to other gateways: models and tables. What moves is refreshed every two seconds. */
 export function outboxPage(): Page {
   const upstreamBox = h('div', { class: 'stack' })
   const status = statusLine()
@@ -47,19 +48,24 @@ export function outboxPage(): Page {
     }
   }
   void showUpstreams()
+  const feeds = feedSection()
   const element = h(
     'div',
     { class: 'stack' },
     h('h1', {}, t('navOutbox')),
     h('p', { class: 'soft' }, t('outboxIntro')),
-    h('h2', {}, t('outbox')),
     h('p', { class: 'soft small' }, t('liveEvery', { n: EVERY_MS / 1000 })),
+    h('h2', {}, t('outbox')),
     status.element,
     transfers.element,
     h('h2', {}, t('upstreams')),
     upstreamBox,
+    feeds.element,
   )
-  return { title: t('navOutbox'), element, close: repeat(EVERY_MS, transfers.refresh) }
+  const refresh = async () => {
+    await Promise.all([transfers.refresh(), feeds.refresh()])
+  }
+  return { title: t('navOutbox'), element, close: repeat(EVERY_MS, refresh) }
 }
 
 /** Transfers with the buttons that retry and cancel them. An action that fails says so in the status line. */
@@ -68,7 +74,7 @@ function transferList(status: ReturnType<typeof statusLine>, upstreams: () => re
   let shown = ''
   const refresh = async () => {
     try {
-      const transfers = await readTransfers()
+      const transfers = troubleFirst(await readTransfers())
       const now = JSON.stringify(transfers)
       // an unchanged table is left alone, so that a screen reader keeps its position
       if (now !== shown) fill(element, summary(transfers), outboxTable(transfers, upstreams(), act))
@@ -88,6 +94,13 @@ function transferList(status: ReturnType<typeof statusLine>, upstreams: () => re
     await refresh()
   }
   return { element, refresh }
+}
+
+/** Sorts transfers: failed ones, those that were tried in vain, then by their age. */
+function troubleFirst(transfers: TransferInfo[]): TransferInfo[] {
+  const rank = ({ state, last_error }: TransferInfo) =>
+    state === 'failed' ? 0 : state !== 'delivered' && last_error !== null ? 1 : 2
+  return transfers.sort((a, b) => rank(a) - rank(b) || b.id - a.id)
 }
 
 function summary(transfers: readonly TransferInfo[]): HTMLElement {

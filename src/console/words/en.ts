@@ -1,3 +1,5 @@
+import { EN_EXCHANGE } from './en-exchange.js'
+
 /**
  * English texts of the console. `{name}` is replaced by a value. The type `Words` makes `ja.ts` define the
  * same keys.
@@ -245,36 +247,7 @@ export const EN = {
   deleteModelSure: 'This removes the model {name} from this gateway. A waiting transfer of it is still sent.',
   aggregate: 'Register as an aggregated model',
 
-  outboxIntro: 'Transfers to and from other gateways. They continue automatically, also after a restart.',
-  upstreams: 'Upstreams',
-  upstreamsNone: 'No upstreams yet. Models stay on this gateway.',
-  newUpstream: 'New upstream',
-  endpoint: 'Address of the upstream gateway',
-  upstreamKey: 'API key of the upstream',
-  upstreamSecret: 'Secret of the upstream key',
-  upstreamStore: 'Model store of the upstream',
-  alias: 'Alias',
-  enabled: 'Enabled',
-  enable: 'Enable',
-  disable: 'Disable',
-  removeUpstreamSure: 'This removes the upstream {name}. Waiting transfers to it fail.',
-  outbox: 'Outbox',
-  outboxNone: 'No transfers yet.',
-  attempts: 'Attempts',
-  nextAttempt: 'Next attempt',
-  lastError: 'Last error',
-  progress: 'Progress',
-  retry: 'Retry now',
-  fetchNow: 'Fetch aggregated model',
-  fetched: 'Fetched: model {id}',
-  kindFeedback: 'send',
-  kindFetch: 'fetch',
-  queued: 'waiting',
-  sending: 'transferring',
-  delivered: 'delivered',
-  failedState: 'failed',
-  liveEvery: 'Refreshed every {n} s',
-  summaryOutbox: 'Waiting: {waiting} · Transferring: {running} · Failed: {failed}',
+  ...EN_EXCHANGE,
 
   sessionsIntro: 'You are signed in with a session token. It has the scopes of its API key.',
   yourSession: 'This session',

@@ -1,4 +1,5 @@
 import type { Words } from './en.js'
+import { JA_EXCHANGE } from './ja-exchange.js'
 
 /** Japanese texts of the console. The terms and their sources are listed in `docs/console.md`. */
 export const JA: Words = {
@@ -247,36 +248,7 @@ export const JA: Words = {
   deleteModelSure: 'モデル {name} がこのゲートウェイから削除されます。待機中の送信は継続されます。',
   aggregate: '集約モデルとして登録',
 
-  outboxIntro: '他のゲートウェイとの転送です。再起動後も自動的に継続されます。',
-  upstreams: 'アップストリーム',
-  upstreamsNone: 'アップストリームがまだありません。モデルはこのゲートウェイにのみ保存されます。',
-  newUpstream: '新規アップストリーム',
-  endpoint: 'アップストリームのアドレス',
-  upstreamKey: 'アップストリームの API キー',
-  upstreamSecret: 'アップストリームのシークレット',
-  upstreamStore: 'アップストリームのモデルストア',
-  alias: 'エイリアス',
-  enabled: '有効',
-  enable: '有効にする',
-  disable: '無効にする',
-  removeUpstreamSure: 'アップストリーム {name} が削除されます。待機中の転送は失敗になります。',
-  outbox: '送信トレイ',
-  outboxNone: '転送がまだありません。',
-  attempts: '試行回数',
-  nextAttempt: '次回の試行',
-  lastError: '直近のエラー',
-  progress: '進捗',
-  retry: '今すぐ再試行',
-  fetchNow: '集約モデルを取得',
-  fetched: '取得しました: モデル {id}',
-  kindFeedback: '送信',
-  kindFetch: '取得',
-  queued: '待機中',
-  sending: '転送中',
-  delivered: '完了',
-  failedState: '失敗',
-  liveEvery: '{n} 秒ごとに更新',
-  summaryOutbox: '待機中: {waiting}、転送中: {running}、失敗: {failed}',
+  ...JA_EXCHANGE,
 
   sessionsIntro: 'セッショントークンでサインインしています。トークンのスコープは、API キーと同じです。',
   yourSession: 'このセッション',
