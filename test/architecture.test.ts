@@ -114,6 +114,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   feeds: ['feeds/**', 'storage'],
   'feeds/batch': ['storage', 'storage/columns', 'geo'],
   'feeds/receive': ['feeds/batch', 'auth', 'storage'],
+  'feeds/give': ['feeds/batch', 'feeds/receive', 'feeds/send', 'auth', 'storage'], // answers nodes that ask
+  'feeds/fetch': ['feeds/batch', 'feeds/receive', 'feeds/send', 'sync', 'storage'], // asks
   'feeds/send': ['feeds/batch', 'sync', 'storage', 'storage/columns'],
   // joining: what both sides share, profiles, the side of the hub, the side of the gateway
   fleet: [],

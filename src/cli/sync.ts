@@ -61,7 +61,9 @@ function statusText(
   { isPaused, counts, atRisk, upstreams }: SyncStatus,
   feeds: readonly ListedFeed[],
 ): string {
-  const rows = feeds.reduce((sum, { status, setAside }) => sum + status.rowsBehind + setAside, 0)
+  const rows = feeds
+    .filter(({ record }) => record.direction === 'up')
+    .reduce((sum, { status, setAside }) => sum + status.rowsBehind + setAside, 0)
   const lines = [
     `${isPaused ? 'PAUSED. ' : ''}Transfers: ${counts.queued} queued, ${counts.sending} sending, ${counts.delivered} delivered, ${counts.failed} failed.`,
     ...(atRisk.models === 0 && rows === 0 ? ['Nothing would be lost with this device.'] : []),

@@ -1,11 +1,10 @@
-import { AppError, invalidParams } from '../errors.js'
+import { AppError } from '../errors.js'
 import type { FeedIdentity, FeedRecord, FeedRows, FeedStart } from '../storage/feeds.js'
 import type { LoaderTable, TableChanges } from '../storage/tables.js'
-import { requireSendable } from './send/turn.js'
+import { requireColumnsOf, requireSendable } from './send/sendable.js'
 
 /** A feed to create; its condition and upstream have been checked. */
 export interface NewFeed {
-  readonly table: LoaderTable
   readonly upstream: string
   readonly conds: unknown
   readonly columns: readonly string[] | null
@@ -24,13 +23,16 @@ interface CreateDeps {
 }
 
 /**
- * Creates a feed.
+ * Creates a feed up.
  *
  * @throws AppError FEED_EXISTS, TABLE_NOT_SENDABLE, INVALID_PARAMS for `columns`
  */
-export async function createFeedRecord(feed: NewFeed, deps: CreateDeps): Promise<FeedRecord> {
+export async function createFeedRecord(
+  feed: NewFeed & { readonly table: LoaderTable },
+  deps: CreateDeps,
+): Promise<FeedRecord> {
   const { table, columns, from } = feed
-  checkColumns(table, columns)
+  requireColumnsOf(table, columns)
   requireSendable(table, columns)
   const last = await deps.changes.last(table)
   const start: FeedStart = {
@@ -39,36 +41,39 @@ export async function createFeedRecord(feed: NewFeed, deps: CreateDeps): Promise
     untilChange: last,
     fromUs: typeof from === 'object' ? from.us : null,
   }
-  const made = await deps.feeds.create({
-    ...{ feedId: deps.newId(), dataName: table.dataName, upstream: feed.upstream, start },
-    ...{ conds: feed.conds, columns, priority: feed.priority, isEnabled: true },
-    ...{ maxBytesPerSecond: feed.maxBytesPerSecond, windows: feed.windows },
+  return await keep(feed, { dataName: table.dataName, direction: 'up', start }, deps)
+}
+
+/**
+ * Creates a feed down. Its table may be absent: it is registered as the upstream has it.
+ *
+ * @throws AppError FEED_EXISTS
+ */
+export async function createDownFeed(
+  feed: NewFeed & { readonly dataName: string },
+  deps: Pick<CreateDeps, 'feeds' | 'newId'>,
+): Promise<FeedRecord> {
+  const { dataName, from } = feed
+  // the upstream answers the numbers, for its own table
+  const fromUs = typeof from === 'object' ? from.us : null
+  const start: FeedStart = { tableUuid: '', afterChange: 0, untilChange: 0, fromUs }
+  return await keep(feed, { dataName, direction: 'down', start }, deps)
+}
+
+/** @throws AppError FEED_EXISTS */
+async function keep(
+  feed: NewFeed,
+  of: Pick<FeedRecord, 'dataName' | 'direction' | 'start'>,
+  { feeds, newId }: Pick<CreateDeps, 'feeds' | 'newId'>,
+): Promise<FeedRecord> {
+  const { upstream, conds, columns, priority, maxBytesPerSecond, windows, from } = feed
+  const made = await feeds.create({
+    ...{ feedId: newId(), upstream, conds, columns, priority, maxBytesPerSecond, windows, isEnabled: true },
+    ...of,
     from: typeof from === 'object' ? from.text : from,
   })
   if (made !== undefined) return made
-  const message = `The table ${table.dataName} has a feed to ${feed.upstream}`
-  throw new AppError('FEED_EXISTS', { table: table.dataName, upstream: feed.upstream }, { message })
-}
-
-/** @throws AppError INVALID_PARAMS */
-function checkColumns(table: LoaderTable, columns: readonly string[] | null): void {
-  if (columns === null) return
-  const faults = columns.flatMap((name, index) =>
-    table.columnByName.has(name)
-      ? []
-      : [
-          {
-            path: `$.columns[${index}]`,
-            message: `found ${JSON.stringify(name)}, expected a column of ${table.dataName}`,
-          },
-        ],
-  )
-  const isReserved = (name: string) => table.columns.slice(0, 3).some((column) => column.name === name)
-  const missing = table.uniqueColumns.filter((name) => !isReserved(name) && !columns.includes(name))
-  if (missing.length > 0)
-    faults.push({
-      path: '$.columns',
-      message: `found no ${missing.join(', ')}, expected the columns of the unique key`,
-    })
-  if (faults.length > 0) throw invalidParams(faults)
+  const way = of.direction === 'up' ? 'to' : 'from'
+  const message = `The table ${of.dataName} has a feed ${way} ${upstream}`
+  throw new AppError('FEED_EXISTS', { table: of.dataName, upstream }, { message })
 }

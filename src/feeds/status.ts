@@ -6,7 +6,7 @@ import type { FeedActivity, LiveFeed } from './send/sender.js'
 export interface FeedStatus {
   readonly state: FeedActivity
   readonly cursor: number
-  /** last change of the table here */
+  /** last change of the table where it comes from: here, or at the upstream of a feed down */
   readonly lastChange: number
   readonly rowsBehind: number
   /** null before the first batch */
@@ -42,9 +42,11 @@ export async function readFeedStatus(
   const { rowsSent, bytesSent, bytesPerSecond, behindSinceUs } = progress
   const table = await findTable(record.dataName).catch(() => undefined)
   const isSame = table === undefined || (await feedIdentity.tableUuid(table)) === progress.tableUuid
-  const cursor = isSame ? progress.cursor : 0
-  const lastChange = table === undefined ? cursor : await tableChanges.last(table)
-  const rowsBehind = Math.max(0, lastChange - (isSame ? progress.scanned : 0))
+  const isDown = record.direction === 'down'
+  const cursor = isSame || isDown ? progress.cursor : 0
+  const lastHere = table === undefined ? cursor : await tableChanges.last(table)
+  const lastChange = isDown ? (progress.upstreamLast ?? cursor) : lastHere
+  const rowsBehind = Math.max(0, lastChange - (isSame || isDown ? progress.scanned : 0))
   const bytesBehind = rowsSent === 0 ? null : Math.round((bytesSent / rowsSent) * rowsBehind)
   const isBehind = rowsBehind > 0 && behindSinceUs !== null
   return {
@@ -62,8 +64,9 @@ export async function readFeedStatus(
 }
 
 /** The state as another process sees it. */
-function stateOf({ isEnabled, progress }: FeedRecord, rowsBehind: number): FeedActivity {
+function stateOf({ direction, isEnabled, progress }: FeedRecord, rowsBehind: number): FeedActivity {
   if (!isEnabled) return 'disabled'
   if (progress.stopped !== null) return 'stopped'
+  if (direction === 'down' && progress.upstreamLast === undefined) return 'waiting'
   return rowsBehind > 0 ? 'waiting' : 'idle'
 }

@@ -1,19 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SyncContext } from '../api/sync/index.js'
+import { readColumns } from '../api/sync/read-columns.js'
 import type { Config } from '../config/config.js'
 import { AppError } from '../errors.js'
+import { createFetchLink } from '../feeds/fetch/link.js'
+import { type FetchDeps, fetchNext } from '../feeds/fetch/turn.js'
+import { createFeedGiver, type FeedGiver } from '../feeds/give/giver.js'
+import { createWaiting, type Waiting } from '../feeds/give/waiting.js'
 import { createFeedReceiver, type FeedReceiver } from '../feeds/receive/receiver.js'
 import { createFeedLink } from '../feeds/send/link.js'
 import { type FeedSender, startFeedSender } from '../feeds/send/sender.js'
 import type { DiskSpace } from '../files/disk-space.js'
 import type { Log } from '../log.js'
 import type { ValueEnv } from '../storage/columns/column-type.js'
-import type { FeedUpstream } from '../storage/feeds.js'
+import type { FeedIdentity, FeedUpstream } from '../storage/feeds.js'
 import { createFeedIdentity } from '../storage/sqlite/feeds/identity.js'
 import { createFeedInbox } from '../storage/sqlite/feeds/inbox.js'
 import { createTableChanges } from '../storage/sqlite/tables/changed-rows.js'
 import type { State } from '../storage/state.js'
-import type { LoaderTable } from '../storage/tables.js'
+import type { LoaderTable, TableChanges, TableDefinition } from '../storage/tables.js'
 import { baseUrlOf } from '../sync/endpoint.js'
 import { createUpstreamClient } from '../sync/http-client.js'
 import { clientSettings, closedReasonOf } from '../sync/open-outbox.js'
@@ -41,43 +46,54 @@ export interface FeedServices {
   readonly context: Omit<SyncContext, 'caller' | 'timeZoneMin' | 'clock' | 'config' | 'newId'>
   readonly sender: FeedSender
   readonly receiver: FeedReceiver
+  readonly giver: FeedGiver
+  /** ends waiting requests and stops sending */
+  stop(): Promise<void>
 }
 
-/** Opens the receiver of feeds, and starts the sender. */
+/** Opens the receiver and the giver of feeds, and starts the sender. */
 export function openFeedServices(options: FeedServicesOptions): FeedServices {
-  const { config, state, loading, disk, timeZoneMin } = options
+  const { config, state, loading, timeZoneMin } = options
   const { nodeId } = options.models.register
-  const identity = createFeedIdentity(loading.data)
-  const changes = createTableChanges(loading.data.reader)
-  const env = (): ValueEnv => ({ timeZoneMin, nowUs: BigInt(state.clock.nowUs()) })
-  const receiver = createFeedReceiver({
-    inbox: createFeedInbox(loading.data),
-    senders: state.feedSenders,
+  const reading = {
+    identity: createFeedIdentity(loading.data),
+    changes: createTableChanges(loading.data.reader),
     nodeId,
-    valueBytes: config.limits.valueBytes,
-    findTable: (name) => loading.tables.find(name),
-    register: (definition) => loading.loader.register(definition),
-    requireSpace: (bytes) => disk.require(bytes),
-  })
+    findTable: (name: string) => loading.tables.find(name),
+    env: (): ValueEnv => ({ timeZoneMin, nowUs: BigInt(state.clock.nowUs()) }),
+    nowMs: () => performance.now(),
+    log: options.log,
+  }
+  const { identity, changes, env } = reading
+  const receiving = receivingOf(options, reading.findTable)
+  const receiver = createFeedReceiver(receiving)
+  const waiting = openWaiting(loading, identity, changes, config)
+  const { asked, senders } = receiving
+  const giver = createFeedGiver({ ...reading, asked, senders, waiting })
+  const fetching: FetchDeps = {
+    ...receiving,
+    ...{
+      feeds: state.feeds,
+      throttle: options.throttle,
+      nowMs: reading.nowMs,
+      readColumns,
+      log: options.log,
+    },
+    oneAtATime: createTurnstile(),
+  }
   const sender = startFeedSender({
     ...senderSettings(options),
-    feeds: state.feeds,
-    upstreams: state.feedUpstreams,
-    identity,
-    changes,
-    findTable: (name) => loading.tables.find(name),
-    stateChanges: () => state.control.changeCount(),
-    wakeCount: () => state.control.wakeCount(),
-    nodeId,
-    env,
-    nowMs: () => performance.now(),
-    nowUs: () => state.clock.nowUs(),
-    random: Math.random,
-    log: options.log,
+    ...reading,
+    fetchNext: (link, feed, waitS, signal) => fetchNext(fetching, link, feed, waitS, signal),
   })
   return {
     sender,
     receiver,
+    giver,
+    async stop() {
+      waiting.stop()
+      await sender.stop()
+    },
     context: {
       feeds: state.feeds,
       feedUpstreams: state.feedUpstreams,
@@ -85,6 +101,8 @@ export function openFeedServices(options: FeedServicesOptions): FeedServices {
       tableChanges: changes,
       feedSender: sender,
       feedReceiver: receiver,
+      feedGiver: giver,
+      askedFeeds: state.askedFeeds,
       findTable: (name) => loading.loader.find(name),
       async checkConds(table: LoaderTable, conds: unknown) {
         await changes.matching(table, await changes.last(table), 1, { conds, env: env() })
@@ -93,16 +111,71 @@ export function openFeedServices(options: FeedServicesOptions): FeedServices {
   }
 }
 
+/** Parts of what stores rows of other nodes. */
+function receivingOf(
+  { config, state, loading, disk, models }: FeedServicesOptions,
+  findTable: (name: string) => Promise<LoaderTable | undefined>,
+) {
+  return {
+    inbox: createFeedInbox(loading.data),
+    nodeId: models.register.nodeId,
+    senders: state.feedSenders,
+    asked: state.askedFeeds,
+    valueBytes: config.limits.valueBytes,
+    findTable,
+    register: (definition: TableDefinition) => loading.loader.register(definition),
+    requireSpace: (bytes: number) => disk.require(bytes),
+  }
+}
+
+/** Opens the requests of other nodes that wait for rows. */
+function openWaiting(
+  { data }: LoaderServices,
+  identity: FeedIdentity,
+  changes: TableChanges,
+  { sync }: Config,
+): Waiting {
+  return createWaiting({
+    // a table that was dropped meanwhile has another last change than any
+    lastChange: (table) => changes.last(table).catch(() => -1),
+    watchWrites: (listener) => data.lock.watch(listener),
+    changeCount: () => identity.changeCount(),
+    pollMs: sync.batchWaitS * 1000,
+  })
+}
+
+/** Creates a function that runs one work after the other. */
+function createTurnstile(): FetchDeps['oneAtATime'] {
+  let last: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    const next = last.then(work)
+    last = next.catch(() => undefined) // a failure concerns its own caller only
+    return next
+  }
+}
+
+/** Longest wait of a request at an upstream, s. */
+const MAX_WAIT_S = 25
+
 /** Settings of sending. */
 function senderSettings({ config, state, throttle, timeZoneMin, version }: FeedServicesOptions) {
   const { sync } = config
   const pause = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal })
   const settings = clientSettings(sync, version)
   return {
+    feeds: state.feeds,
+    upstreams: state.feedUpstreams,
+    stateChanges: () => state.control.changeCount(),
+    wakeCount: () => state.control.wakeCount(),
+    nowUs: () => state.clock.nowUs(),
+    random: Math.random,
     throttle,
     throttleOf: (bytesPerSecond: number) => createThrottle(bytesPerSecond, () => performance.now(), pause),
     waits: { baseMs: sync.retryBaseS * 1000, capMs: sync.retryCapS * 1000 },
     batchWaitMs: sync.batchWaitS * 1000,
+    // half of the silence that is taken for a dead upstream
+    waitS: Math.max(1, Math.min(MAX_WAIT_S, Math.floor(sync.idleTimeoutS / 2))),
+    sleep: pause,
     async closedReason() {
       if (await state.control.isPaused()) return 'paused by an operator'
       return closedReasonOf(sync, state.clock.nowUs(), timeZoneMin)
@@ -114,7 +187,8 @@ function senderSettings({ config, state, throttle, timeZoneMin, version }: FeedS
         throw new AppError('UPSTREAM_REFUSED', {}, { message })
       }
       const base = baseUrlOf(endpoint, sync.allowInsecure)
-      return createFeedLink(createUpstreamClient(base, { apikey, secret }, settings))
+      const client = createUpstreamClient(base, { apikey, secret }, settings)
+      return createFeedLink(client, createFetchLink(client))
     },
   }
 }

@@ -4,6 +4,7 @@ import type { Config } from '../config/config.js'
 import type { ConsoleFacts } from '../console/core/facts.js'
 import type { DataprocBackend } from '../dataproc/backend.js'
 import { MAX_BATCH_BYTES } from '../feeds/batch/format.js'
+import { textBytesOf } from '../feeds/batch/frame-size.js'
 import { addAlertRoutes } from '../http/alert-routes.js'
 import { createApp } from '../http/app.js'
 import type { CallDeps } from '../http/calls.js'
@@ -94,7 +95,9 @@ export function createRoutes(options: RoutesOptions): Hono<HttpEnv> {
     calls,
     limits: { idleMs: config.limits.bodyIdleMs, totalMs: config.limits.bodyMs },
     maxBytes: MAX_BATCH_BYTES,
+    textBytesOf,
     take: feeds.receiver.take,
+    give: feeds.giver.next,
   })
   addStreamRoute(app, { calls, bodyIdleMs: config.limits.bodyIdleMs, receiveStream: loading.addStream })
   addMapTiles(app, calls, services)

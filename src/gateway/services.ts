@@ -107,7 +107,7 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
     readiness: readinessOf(options, { state, loading, disk, threads, models, maps, housekeeping }),
     async close() {
       await dataproc.close()
-      for (const part of [housekeeping, backups, recheck, feeds.sender]) await part.stop()
+      for (const part of [housekeeping, backups, recheck, feeds]) await part.stop()
       await models.close()
       const datasetsClosed = datasets.close()
       await Promise.all([searcher.stop(), jobs.stop(), threads.readers.stop()]) // a running checksum fails with its thread

@@ -67,14 +67,21 @@ export interface FeedProgress {
   /** when the oldest row not sent was noticed, µs UTC; null when none waits */
   readonly behindSinceUs: number | null
   readonly lastError: string | null
+  /** of a feed down: last change of the table at the upstream, as it last answered */
+  readonly upstreamLast?: number
   /** why the feed goes on only after `update_feed`; null while it goes on */
   readonly stopped: string | null
 }
+
+/** Way of a feed's rows, as seen from this node. */
+export type FeedDirection = 'up' | 'down'
 
 export interface FeedRecord extends FeedSettings {
   /** UUID */
   readonly feedId: string
   readonly dataName: string
+  /** `up`: rows go to the upstream; `down`: they are asked for there */
+  readonly direction: FeedDirection
   readonly upstream: string
   /** null for all columns */
   readonly columns: readonly string[] | null
@@ -94,9 +101,9 @@ export interface SetAsideRow {
   readonly atUs: number
 }
 
-/** Feeds of this node to others. */
+/** Feeds of this node, to others and from them. */
 export interface FeedRows {
-  /** @returns undefined when the table has a feed to the upstream, or the upstream is unknown */
+  /** @returns undefined when the table has such a feed with the upstream, or the upstream is unknown */
   create(feed: Omit<FeedRecord, 'progress' | 'createdAtUs'>): Promise<FeedRecord | undefined>
   find(feedId: string): Promise<FeedRecord | undefined>
   /** Returns all in the order of their creation. */
@@ -104,6 +111,8 @@ export interface FeedRows {
   /** Changes settings and ends a stop. @returns undefined for an unknown id */
   update(feedId: string, change: Partial<FeedSettings>): Promise<FeedRecord | undefined>
   remove(feedId: string): Promise<FeedRecord | undefined>
+  /** Notes where a feed down begins, as the upstream has answered; of a removed feed nothing. */
+  noteStart(feedId: string, start: FeedStart): Promise<void>
   /** Notes progress; of a removed feed nothing. */
   noteProgress(feedId: string, progress: FeedProgress): Promise<void>
   setAside(feedId: string, rows: readonly Omit<SetAsideRow, 'atUs'>[]): Promise<void>
@@ -123,6 +132,34 @@ export interface FeedSenders {
   find(keyId: string, nodeId: string): Promise<{ nodeId: string | undefined; otherKeyId: string | null }>
   /** Binds a key to a node, at its first use; of a bound key nothing. */
   bind(keyId: string, nodeId: string): Promise<void>
+}
+
+/** A feed that another node asks for. */
+export interface AskedFeed {
+  /** UUID of the feed there */
+  readonly feedId: string
+  /** UUID of the node that asks */
+  readonly node: string
+  readonly dataName: string
+  /** null for all columns */
+  readonly columns: readonly string[] | null
+  /** condition, checked when it was asked for; null for every row */
+  readonly conds: unknown
+  readonly start: FeedStart
+}
+
+/** Feeds that other nodes ask for, and the tables that their keys may read and send. */
+export interface AskedFeeds {
+  /**
+   * Keeps what a key asks for, in place of an earlier form. A key has at most 1,000 feeds; beyond them the
+   * one that was asked for longest ago is forgotten, and must be asked for again.
+   */
+  keep(keyId: string, feed: AskedFeed): Promise<void>
+  find(keyId: string, feedId: string): Promise<AskedFeed | undefined>
+  /** Allows a key these tables and no others; `*` stands for all. */
+  grant(keyId: string, tables: readonly string[]): Promise<void>
+  /** Returns the tables of a key in the order of their names; empty for a key without a grant. */
+  granted(keyId: string): Promise<string[]>
 }
 
 /** A row of another node, its values checked against the columns of the table. */
@@ -169,10 +206,16 @@ export interface FeedInbox {
   /**
    * Opens a feed, or finds how far it is. A new table or a greater epoch at the sender begins at `start`.
    *
+   * @param range `start`, and the last change at the sender: a cursor beyond it begins again. Absent where the
+   *   sender does not tell
    * @returns the cursor
    * @throws AppError STALE_EPOCH for a smaller epoch than that of an earlier offer
    */
-  open(state: SenderState, table: TableRef, start: number): Promise<number>
+  open(
+    state: SenderState,
+    table: TableRef,
+    range: { readonly start: number; readonly last?: number },
+  ): Promise<number>
   /** @throws AppError STALE_EPOCH, as `open` does */
   check(state: SenderState): Promise<void>
   /** Finds a feed that was opened. */

@@ -1,6 +1,6 @@
 import type { AuditNotes } from './audit.js'
 import type { TrustedClock } from './clock.js'
-import type { FeedRows, FeedSenders, FeedUpstreams } from './feeds.js'
+import type { AskedFeeds, FeedRows, FeedSenders, FeedUpstreams } from './feeds.js'
 import type { FleetMembers, FleetProfiles, JoinTokens } from './fleet.js'
 import type { KeyStore } from './keys.js'
 import type { MembershipStore } from './membership.js'
@@ -25,6 +25,7 @@ interface ModelTables {
   readonly feeds: FeedRows
   readonly feedUpstreams: FeedUpstreams
   readonly feedSenders: FeedSenders
+  readonly askedFeeds: AskedFeeds
 }
 
 /** State of a gateway: its identity, the callers it knows, its models and its outbox. */

@@ -7,6 +7,8 @@ import { createOwnerQueue } from './owner-queue.js'
 export interface WriteLock {
   /** @param owner of the work: owners have turns; the gateway itself when absent */
   run<T>(work: () => T | Promise<T>, owner?: string): Promise<T>
+  /** Calls a listener after each work, also one that failed. Returns a function that ends it. */
+  watch(listener: () => void): () => void
 }
 
 /** Owner of the work that no caller asked for. */
@@ -15,6 +17,7 @@ const GATEWAY = ''
 /** Creates a lock. Waiting owners have turns; the work of one is done in the order in which it came. */
 export function createWriteLock(): WriteLock {
   const queue = createOwnerQueue<() => Promise<void>>()
+  const listeners = new Set<() => void>()
   let isHeld = false
   const runAll = async () => {
     if (isHeld) return
@@ -34,5 +37,9 @@ export function createWriteLock(): WriteLock {
         })
         void Promise.resolve().then(runAll)
       }),
+    watch(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
   }
 }

@@ -70,8 +70,11 @@ export const queryOf = (columns: readonly string[], table = 'seen') => ({
 })
 
 /** Reads all rows with their origins, in the order of origin and key. */
-export async function rowsOf(node: TestGateway, name = 'seen'): Promise<Row[]> {
-  const columns = ['_origin', 'k', 'note', 'speed', 'start_datetime']
+export async function rowsOf(
+  node: TestGateway,
+  name = 'seen',
+  columns: readonly string[] = ['_origin', 'k', 'note', 'speed', 'start_datetime'],
+): Promise<Row[]> {
   const found = await call<{ features: { geometry: unknown; properties: Row }[] }>(
     ...([node, MAP, 'mapserv.eventdata', [queryOf(columns, name)]] as const),
   )
@@ -88,6 +91,23 @@ export async function feedTo(
   const upstream = { name: 'up', endpoint: to.url, apikey: key.apiKey, secret: key.secret }
   await sync(from, 'create_upstream', upstream)
   return await sync(from, 'create_feed', { table: 'seen', upstream: 'up', from: 'all', ...params })
+}
+
+/** Makes a key at `from` with tables, and an upstream and a feed down at `to`. @returns the feed */
+export async function feedFrom(
+  to: TestGateway,
+  from: TestGateway,
+  {
+    params = {},
+    scopes = ['sync:read'],
+    tables = ['seen'],
+  }: { params?: object; scopes?: readonly string[]; tables?: readonly string[] } = {},
+): Promise<{ feed: string }> {
+  const key = await from.makeKey(scopes, undefined, tables)
+  const upstream = { name: 'from', endpoint: from.url, apikey: key.apiKey, secret: key.secret }
+  await sync(to, 'create_upstream', upstream)
+  const feed = { table: 'seen', direction: 'down', upstream: 'from', from: 'all', ...params }
+  return await sync(to, 'create_feed', feed)
 }
 
 /** Waits until a condition holds. @throws Error after 60 s, with what was last seen */

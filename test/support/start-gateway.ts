@@ -23,7 +23,8 @@ export interface TestGateway {
   /** log lines so far, parsed */
   readonly logLines: readonly Record<string, unknown>[]
   /** a further key, made as the command line does beside a running gateway */
-  makeKey(scopes: readonly string[], expiresAtUs?: number): Promise<KeyPair>
+  /** @param tables that it may send and read as feeds */
+  makeKey(scopes: readonly string[], expiresAtUs?: number, tables?: readonly string[]): Promise<KeyPair>
   revokeKey(apiKey: string): Promise<void>
   /** gives a key another secret. @returns it */
   rotateKey(apiKey: string, overlapS: number): Promise<string>
@@ -68,14 +69,14 @@ export async function startGateway(t: TestLike, options: StartOptions = {}): Pro
     version: '1.2.3',
   })
   t.teardown(() => gateway.stop())
-  const admin = apiKey !== null && secret !== null ? { apiKey, secret } : await addKey(dataDir, ['admin'])
+  const admin = apiKey !== null && secret !== null ? { apiKey, secret } : await addKey(dataDir, ['admin'], {})
   return {
     url: gateway.url,
     dataDir,
     gateway,
     admin,
     logLines,
-    makeKey: (scopes, expiresAtUs) => addKey(dataDir, scopes, expiresAtUs),
+    makeKey: (scopes, expiresAtUs, tables) => addKey(dataDir, scopes, { expiresAtUs, tables }),
     revokeKey: (keyId) => withState(dataDir, async (state) => void (await state.keys.revoke(keyId))),
     async rotateKey(keyId, overlapS) {
       const secret = formatSecret(randomBytes(32))
@@ -117,10 +118,13 @@ function serverOf({ settings }: StartOptions): Settings {
 async function addKey(
   dataDir: string,
   scopes: readonly string[],
-  expiresAtUs: number | null = null,
+  {
+    expiresAtUs = null,
+    tables,
+  }: { expiresAtUs?: number | null | undefined; tables?: readonly string[] | undefined },
 ): Promise<KeyPair> {
   const pair = { apiKey: randomUUID(), secret: formatSecret(randomBytes(32)) }
-  await withState(dataDir, async ({ keys }) => {
+  await withState(dataDir, async ({ keys, askedFeeds }) => {
     const secretHash = hashSecret(pair.secret)
     await keys.create({
       keyId: pair.apiKey,
@@ -129,6 +133,7 @@ async function addKey(
       secretHash,
       expiresAtUs,
     })
+    if (tables !== undefined) await askedFeeds.grant(pair.apiKey, tables)
   })
   return pair
 }

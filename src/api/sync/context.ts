@@ -1,6 +1,7 @@
+import type { FeedGiver } from '../../feeds/give/giver.js'
 import type { FeedReceiver } from '../../feeds/receive/receiver.js'
 import type { FeedSender } from '../../feeds/send/sender.js'
-import type { FeedIdentity, FeedRows, FeedUpstreams } from '../../storage/feeds.js'
+import type { AskedFeeds, FeedIdentity, FeedRows, FeedUpstreams } from '../../storage/feeds.js'
 import type { LoaderTable, TableChanges } from '../../storage/tables.js'
 import type { CallContext, SharedContext } from '../context.js'
 
@@ -13,6 +14,8 @@ export type SyncContext = Pick<CallContext, 'caller'> &
     readonly tableChanges: TableChanges
     readonly feedSender: FeedSender
     readonly feedReceiver: FeedReceiver
+    readonly feedGiver: FeedGiver
+    readonly askedFeeds: AskedFeeds
     /** Finds a table by its name. @throws AppError UNKNOWN_TABLE */
     findTable(name: string): Promise<LoaderTable>
     /**

@@ -24,7 +24,7 @@ export async function toFeedInfo(
   return {
     feed: record.feedId,
     table: record.dataName,
-    direction: 'up',
+    direction: record.direction,
     upstream: record.upstream,
     conds: record.conds,
     columns: record.columns === null ? null : [...record.columns],

@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import { parseDatetime } from '../../datetime.js'
-import { AppError, invalidParams } from '../../errors.js'
-import { createFeedRecord } from '../../feeds/create-feed.js'
+import { AppError, invalidParams, isAppError } from '../../errors.js'
+import { createDownFeed, createFeedRecord, type NewFeed } from '../../feeds/create-feed.js'
+import { requireOperator } from '../../feeds/receive/rights.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import type { FeedRecord, FeedSettings } from '../../storage/feeds.js'
+import type { LoaderTable } from '../../storage/tables.js'
 import type { SyncContext } from './context.js'
 import { type FeedInfoContext, toFeedInfo } from './feed-info.js'
 import { CreateFeedParams, FeedInfo, FeedParams, UpdateFeedParams } from './schema.js'
@@ -11,7 +13,8 @@ import { unknownUpstream } from './upstreams.js'
 
 export const createFeed = defineMethod({
   name: 'sync.create_feed',
-  summary: 'Sends the rows of a table to another gateway from now on, as they are put and overridden',
+  summary:
+    'Sends the rows of a table to another gateway, or fetches them there, as they are put and overridden',
   scope: 'sync:write',
   errors: [
     ...(['UNKNOWN_TABLE', 'UNKNOWN_UPSTREAM', 'FEED_EXISTS', 'BAD_CONDITION'] as const),
@@ -20,27 +23,29 @@ export const createFeed = defineMethod({
   params: CreateFeedParams,
   result: FeedInfo,
   async handle(params, context: FeedInfoContext & SyncContext) {
+    await requireOperator(context.askedFeeds, context.caller)
     refuseLater(params)
     const { table: name } = params
     if (name === undefined)
       throw invalidParams([{ path: '$.table', message: 'found nothing, expected a name' }])
-    const table = await context.findTable(name)
-    await context.checkConds(table, params.conds ?? null)
+    const conds = params.conds ?? null
+    const table = params.direction === 'up' ? await context.findTable(name) : await knownTable(context, name)
+    if (table !== undefined) await context.checkConds(table, conds)
     if ((await context.feedUpstreams.find(params.upstream)) === undefined)
       throw unknownUpstream(params.upstream)
-    const record = await createFeedRecord(
-      {
-        ...{ table, upstream: params.upstream, conds: params.conds ?? null, columns: params.columns ?? null },
-        ...{ priority: params.priority, maxBytesPerSecond: params.max_bytes_per_second },
-        ...{ windows: params.windows, from: readFrom(params.from, context) },
-      },
-      {
-        feeds: context.feeds,
-        identity: context.feedIdentity,
-        changes: context.tableChanges,
-        newId: context.newId,
-      },
-    )
+    const feed: NewFeed = {
+      ...{ upstream: params.upstream, conds, columns: params.columns ?? null, priority: params.priority },
+      ...{ maxBytesPerSecond: params.max_bytes_per_second, windows: params.windows },
+      from: readFrom(params.from, context),
+    }
+    const { feeds, feedIdentity: identity, tableChanges: changes, newId } = context
+    const record =
+      params.direction === 'up'
+        ? await createFeedRecord(
+            { ...feed, table: await context.findTable(name) },
+            { feeds, identity, changes, newId },
+          )
+        : await createDownFeed({ ...feed, dataName: table?.dataName ?? name }, { feeds, newId })
     await context.feedSender.wake()
     return await toFeedInfo(record, context)
   },
@@ -52,7 +57,8 @@ export const listFeeds = defineMethod({
   scope: 'sync:read',
   params: z.strictObject({}),
   result: z.array(FeedInfo),
-  async handle(_params, context: FeedInfoContext) {
+  async handle(_params, context: FeedInfoContext & Pick<SyncContext, 'askedFeeds' | 'caller'>) {
+    await requireOperator(context.askedFeeds, context.caller)
     const records = await context.feeds.list()
     return await Promise.all(records.map((record) => toFeedInfo(record, context)))
   },
@@ -66,10 +72,13 @@ export const updateFeed = defineMethod({
   params: UpdateFeedParams,
   result: FeedInfo,
   async handle(params, context: FeedInfoContext & SyncContext) {
+    await requireOperator(context.askedFeeds, context.caller)
     const old = await context.feeds.find(params.feed)
     if (old === undefined) throw unknownFeed(params.feed)
-    if (params.conds !== undefined && params.conds !== null)
-      await context.checkConds(await context.findTable(old.dataName), params.conds)
+    const table =
+      old.direction === 'up' ? await context.findTable(old.dataName) : await knownTable(context, old.dataName)
+    if (params.conds !== undefined && params.conds !== null && table !== undefined)
+      await context.checkConds(table, params.conds)
     const record = await context.feeds.update(params.feed, changeOf(params))
     if (record === undefined) throw unknownFeed(params.feed)
     await context.feedSender.wake()
@@ -85,6 +94,7 @@ export const deleteFeed = defineMethod({
   params: FeedParams,
   result: FeedInfo,
   async handle({ feed }, context: FeedInfoContext & SyncContext) {
+    await requireOperator(context.askedFeeds, context.caller)
     const record = await context.feeds.find(feed)
     if (record === undefined) throw unknownFeed(feed)
     const info = await toFeedInfo(record, context)
@@ -94,12 +104,24 @@ export const deleteFeed = defineMethod({
   },
 })
 
+/** Finds the table of a feed down, which need not be here. */
+async function knownTable(
+  { findTable }: Pick<SyncContext, 'findTable'>,
+  name: string,
+): Promise<LoaderTable | undefined> {
+  try {
+    return await findTable(name)
+  } catch (error) {
+    if (isAppError(error) && error.errorName === 'UNKNOWN_TABLE') return undefined
+    throw error
+  }
+}
+
 /** @throws AppError NOT_IN_THIS_VERSION for what is described and not offered yet */
-function refuseLater({ direction, citation }: z.output<typeof CreateFeedParams>): void {
-  const what = direction === 'down' ? 'direction: down' : citation === undefined ? undefined : 'citation'
-  if (what === undefined) return
-  const message = `${what} is not in this version, expected a table with direction up`
-  throw new AppError('NOT_IN_THIS_VERSION', { found: what }, { message })
+function refuseLater({ citation }: z.output<typeof CreateFeedParams>): void {
+  if (citation === undefined) return
+  const message = 'citation is not in this version, expected a table'
+  throw new AppError('NOT_IN_THIS_VERSION', { found: 'citation' }, { message })
 }
 
 /** @throws AppError INVALID_PARAMS */

@@ -1,4 +1,5 @@
 import type { Method } from '../../rpc/define-method.js'
+import { askTable } from './ask-table.js'
 import type { SyncContext } from './context.js'
 import { createFeed, deleteFeed, listFeeds, updateFeed } from './feeds.js'
 import { offerTable } from './offer-table.js'
@@ -16,4 +17,5 @@ export const SYNC_METHODS: readonly Method<SyncContext>[] = [
   updateFeed,
   deleteFeed,
   offerTable,
+  askTable,
 ]

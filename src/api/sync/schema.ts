@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { TableDefinitionForm } from '../../feeds/batch/definition-form.js'
 import { UUID } from '../../feeds/batch/format.js'
-import { UDT_NAMES } from '../../storage/columns/column-types.js'
 
 const Datetime = z.strictObject({ _type: z.literal('datetime'), val: z.string() })
 
@@ -24,7 +24,9 @@ export const CreateUpstreamParams = z.strictObject({
     .min(1)
     .max(2000)
     .describe('base URL of the other gateway: https://host[:port][/prefix]'),
-  apikey: Credential.describe('API key for the other gateway, with the scope sync:write'),
+  apikey: Credential.describe(
+    'API key for the other gateway: scope sync:write for feeds up, sync:read and granted tables for feeds down',
+  ),
   secret: Credential.describe('secret of the key; encrypted at rest'),
 })
 
@@ -52,9 +54,17 @@ const Windows = z
   .describe('local times in which it is sent, besides sync.windows; empty: always')
 
 export const CreateFeedParams = z.strictObject({
-  table: z.string().min(1).max(200).optional().describe('name of the table'),
+  table: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('name of the table; of a feed down there, where it need not be registered here'),
   citation: z.string().optional().describe('not in this version'),
-  direction: z.enum(['up', 'down']).default('up').describe('down: not in this version'),
+  direction: z
+    .enum(['up', 'down'])
+    .default('up')
+    .describe('up: rows go to the upstream; down: they come from it'),
   upstream: UpstreamName,
   conds: Conds.optional(),
   columns: z
@@ -94,7 +104,7 @@ const SetAside = z.strictObject({
 export const FeedInfo = z.strictObject({
   feed: z.string(),
   table: z.string(),
-  direction: z.literal('up'),
+  direction: z.enum(['up', 'down']),
   upstream: z.string(),
   conds: z.unknown(),
   columns: z.array(z.string()).nullable(),
@@ -106,14 +116,16 @@ export const FeedInfo = z.strictObject({
   state: z
     .enum(['disabled', 'stopped', 'closed', 'sending', 'waiting', 'idle'])
     .describe(
-      'stopped: until update_feed, for the reason in last_error; closed: sending is paused or outside its windows',
+      'stopped: until update_feed, for the reason in last_error; closed: sending is paused or outside its windows; sending: or fetching',
     ),
   cursor: z.int().describe('last change that the receiver has'),
-  last_change: z.int().describe('last change of the table here'),
-  rows_behind: z.int().describe('changes not sent; of a row that changed several times the last one travels'),
+  last_change: z.int().describe('last change of the table: here, or at the upstream of a feed down'),
+  rows_behind: z
+    .int()
+    .describe('changes not sent, or not fetched; of a row that changed several times the last one travels'),
   bytes_behind: z.int().nullable().describe('estimate by the rows sent so far; null before the first'),
   oldest_s: z.int().nullable().describe('age of the oldest row not sent, seconds; null when none waits'),
-  rows_sent: z.int(),
+  rows_sent: z.int().describe('rows that were sent, or that a feed down has fetched'),
   bytes_sent: z.int(),
   bytes_per_second: z.int().nullable().describe('rate of the last batches; null before the first'),
   time_left_s: z.int().nullable(),
@@ -121,15 +133,6 @@ export const FeedInfo = z.strictObject({
   last_error: z.string().nullable(),
   set_aside: SetAside,
   created_at: Datetime,
-})
-
-const SentColumn = z.strictObject({
-  name: z.string().max(63),
-  udt_name: z.enum(UDT_NAMES),
-  is_nullable: z.boolean(),
-  column_default: z.string().max(1_000_000).nullable(),
-  length: z.int().min(1).nullable(),
-  srid: z.int().min(0).max(999_999).nullable(),
 })
 
 export const OfferTableParams = z.strictObject({
@@ -141,15 +144,39 @@ export const OfferTableParams = z.strictObject({
     .min(0)
     .describe('incarnation of the change numbers there: each restore begins a greater one'),
   start: z.int().min(0).describe('change after which a feed begins that is new here'),
-  definition: z.strictObject({
-    data_name: z.string().max(200),
-    schema: z.string().max(200),
-    columns: z.array(SentColumn).max(1000),
-    unique_columns: z.array(z.string().max(200)).max(1000),
-  }),
+  definition: TableDefinitionForm,
 })
 
 export const OfferTableResult = z.strictObject({
   node: z.string().describe('node id of this gateway'),
   cursor: z.int().describe('change after which the feed goes on'),
+})
+
+const FeedStartForm = z.strictObject({
+  tableUuid: z.string().regex(UUID, 'expected a UUID').describe('table for which the numbers hold'),
+  afterChange: z.int().min(0).describe('rows that changed later travel'),
+  untilChange: z.int().min(0),
+  fromUs: z
+    .int()
+    .nullable()
+    .describe('rows that changed up to untilChange travel when they start at or after it, µs UTC'),
+})
+
+export const AskTableParams = z.strictObject({
+  node: z.string().regex(UUID, 'expected a UUID').describe('node that asks'),
+  feed: FeedId,
+  table: z.string().min(1).max(200).describe('name of the table'),
+  columns: z.array(z.string().max(63)).min(1).max(1000).nullish().describe('absent or null for all'),
+  conds: Conds.optional(),
+  from: z.union([z.literal(['now', 'all']), z.int()]).describe('now, all, or an instant in µs UTC'),
+  start: FeedStartForm.nullable().describe('as it was answered at the first time; null then'),
+})
+
+export const AskTableResult = z.strictObject({
+  node: z.string().describe('node id of this gateway'),
+  table: z.string().describe('id of the table here'),
+  epoch: z.int().describe('incarnation of the change numbers here'),
+  definition: TableDefinitionForm,
+  start: FeedStartForm,
+  last: z.int().describe('last change of the table'),
 })

@@ -1,13 +1,14 @@
 import { z } from 'zod'
 import { datetimeObject } from '../../datetime.js'
 import { AppError } from '../../errors.js'
+import { requireOperator } from '../../feeds/receive/rights.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import type { FeedUpstream } from '../../storage/feeds.js'
 import { baseUrlOf } from '../../sync/endpoint.js'
 import type { SyncContext } from './context.js'
 import { CreateUpstreamParams, UpstreamInfo, UpstreamParams } from './schema.js'
 
-type UpstreamContext = Pick<SyncContext, 'feedUpstreams' | 'timeZoneMin'>
+type UpstreamContext = Pick<SyncContext, 'feedUpstreams' | 'timeZoneMin' | 'askedFeeds' | 'caller'>
 
 export const createUpstream = defineMethod({
   name: 'sync.create_upstream',
@@ -17,6 +18,7 @@ export const createUpstream = defineMethod({
   params: CreateUpstreamParams,
   result: UpstreamInfo,
   async handle(params, context: UpstreamContext & Pick<SyncContext, 'config'>) {
+    await requireOperator(context.askedFeeds, context.caller)
     const endpoint = baseUrlOf(params.endpoint, context.config.sync.allowInsecure)
     const made = await context.feedUpstreams.create({ ...params, endpoint })
     if (made !== undefined) return toInfo(made, context)
@@ -32,6 +34,7 @@ export const listUpstreams = defineMethod({
   params: z.strictObject({}),
   result: z.array(UpstreamInfo),
   async handle(_params, context: UpstreamContext) {
+    await requireOperator(context.askedFeeds, context.caller)
     return (await context.feedUpstreams.list()).map((upstream) => toInfo(upstream, context))
   },
 })
@@ -44,6 +47,7 @@ export const deleteUpstream = defineMethod({
   params: UpstreamParams,
   result: UpstreamInfo,
   async handle({ name }, context: UpstreamContext & Pick<SyncContext, 'feeds'>) {
+    await requireOperator(context.askedFeeds, context.caller)
     const feeds = (await context.feeds.list()).filter(({ upstream }) => upstream === name)
     if (feeds.length > 0) {
       const tables = feeds.map(({ dataName }) => dataName)

@@ -6,7 +6,7 @@ export function feedText({ record, status, setAside }: ListedFeed): string {
   const { rowsBehind, bytesBehind, oldestS, timeLeftS, lastError } = status
   const size = bytesBehind === null || rowsBehind === 0 ? '' : ` (about ${sizeText(bytesBehind)})`
   const parts = [
-    `${record.dataName} to ${record.upstream}: ${status.state}, ${rowsBehind} rows behind${size}`,
+    `${record.dataName} ${record.direction === 'up' ? 'to' : 'from'} ${record.upstream}: ${status.state}, ${rowsBehind} rows behind${size}`,
     ...(oldestS === null ? [] : [`the oldest for ${durationText(oldestS)}`]),
     ...(timeLeftS === null ? [] : [`${durationText(timeLeftS)} left`]),
     ...(setAside === 0 ? [] : [`${setAside} rows refused and set aside`]),
@@ -17,11 +17,12 @@ export function feedText({ record, status, setAside }: ListedFeed): string {
 
 /** Returns a feed as scripts read it. */
 export function feedJson({ record, status, setAside }: ListedFeed): object {
-  const { feedId, dataName, upstream, priority, isEnabled, columns, conds, windows, from } = record
+  const { feedId, dataName, direction, upstream, priority, isEnabled, columns, conds, windows, from } = record
   return {
     ...{
       feed: feedId,
       table: dataName,
+      direction,
       upstream,
       priority,
       enabled: isEnabled,

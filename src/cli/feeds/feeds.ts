@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseDatetime } from '../../datetime.js'
-import { createFeedRecord, type NewFeed } from '../../feeds/create-feed.js'
+import { createDownFeed, createFeedRecord, type NewFeed } from '../../feeds/create-feed.js'
 import { baseUrlOf } from '../../sync/endpoint.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from '../io.js'
 import { withModelData } from '../models/model-data.js'
@@ -75,6 +75,7 @@ function addUpstreamVerbs(upstream: Command, io: CliIo, deps: CliDeps): void {
 
 interface FeedFlags {
   to: string
+  down?: boolean
   from: string
   columns?: string[]
   conds?: unknown
@@ -86,9 +87,12 @@ interface FeedFlags {
 function addFeedVerbs(feed: Command, io: CliIo, deps: CliDeps): void {
   feed
     .command('add')
-    .description('sends the rows of a table to another gateway, as they are put and overridden')
+    .description(
+      'sends the rows of a table to another gateway, or fetches them there, as they are put and overridden',
+    )
     .argument('<table>', 'name of the table')
     .requiredOption('--to <upstream>', 'name of an upstream')
+    .option('--down', 'fetch the rows from the upstream; the table is registered here as it is there')
     .option('--from <when>', 'now, all, or an instant: rows that start then or later, too', 'now')
     .option('--columns <column...>', 'columns that are sent, the unique key among them (default: all)')
     .option('--conds <json>', 'condition on rows, as of event data', readJson)
@@ -131,24 +135,28 @@ async function addFeed(
   flags: FeedFlags & GlobalOptions,
 ): Promise<void> {
   const { state, tableChanges, feedIdentity, timeZoneMin } = data
+  const isDown = flags.down === true
   const table = await data.findTable(name)
-  if (table === undefined) throw new Error(`no table has the name ${name}`)
+  if (table === undefined && !isDown) throw new Error(`no table has the name ${name}`)
   if ((await state.feedUpstreams.find(flags.to)) === undefined)
     throw new Error(`no upstream has the name ${flags.to}: \`fieldgate sync upstream add\` adds it`)
   const env = { timeZoneMin, nowUs: BigInt(state.clock.nowUs()) }
   const conds = flags.conds ?? null
-  await tableChanges.matching(table, await tableChanges.last(table), 1, { conds, env }) // checks the condition
-  const record = await createFeedRecord(
-    {
-      ...{ table, upstream: flags.to, conds, columns: flags.columns ?? null, priority: flags.priority },
-      ...{ maxBytesPerSecond: flags.maxBytesPerSecond, windows: flags.window ?? [] },
-      from: readFrom(flags.from, timeZoneMin),
-    },
-    { feeds: state.feeds, identity: feedIdentity, changes: tableChanges, newId: randomUUID },
-  )
-  await state.audit.note({ act: 'sync-feed-add', feed: record.feedId, table: record.dataName })
-  if (flags.json === true) printJson(io, { feed: record.feedId, table: record.dataName, upstream: flags.to })
-  else io.stdout.write(`Feed ${record.feedId}: ${record.dataName} goes to ${flags.to}.\n`)
+  if (table !== undefined)
+    await tableChanges.matching(table, await tableChanges.last(table), 1, { conds, env }) // checks the condition
+  const feed: NewFeed = {
+    ...{ upstream: flags.to, conds, columns: flags.columns ?? null, priority: flags.priority },
+    ...{ maxBytesPerSecond: flags.maxBytesPerSecond, windows: flags.window ?? [] },
+    from: readFrom(flags.from, timeZoneMin),
+  }
+  const deps = { feeds: state.feeds, identity: feedIdentity, changes: tableChanges, newId: randomUUID }
+  const { feedId, dataName, direction } =
+    isDown || table === undefined
+      ? await createDownFeed({ ...feed, dataName: table?.dataName ?? name }, deps)
+      : await createFeedRecord({ ...feed, table }, deps)
+  await state.audit.note({ act: 'sync-feed-add', feed: feedId, table: dataName, direction })
+  if (flags.json === true) printJson(io, { feed: feedId, table: dataName, upstream: flags.to, direction })
+  else io.stdout.write(`Feed ${feedId}: ${dataName} ${isDown ? 'comes from' : 'goes to'} ${flags.to}.\n`)
 }
 
 function readFrom(text: string, timeZoneMin: number): NewFeed['from'] {

@@ -22,6 +22,10 @@ export function addKeyCommands(program: Command, io: CliIo, deps: CliDeps): void
     .description('creates a key and prints its secret, once')
     .requiredOption('--name <name>', 'purpose of the key, 1 to 100 characters', readName)
     .requiredOption('--scope <scope...>', `permissions: ${SCOPES.join(', ')}`, collectScopes)
+    .option(
+      '--table <name...>',
+      'tables that another gateway may send and read as feeds with this key; * for all (default: it sends any, reads none)',
+    )
     .option('--expires-in <duration>', 'validity, such as 90d (default: no end)', parseDuration)
     .action(async (_options, command: Command) => await verb(command, createKey(io)))
   key
@@ -49,8 +53,10 @@ export function addKeyCommands(program: Command, io: CliIo, deps: CliDeps): void
 }
 
 /** Creates a key. With `--json` it prints the pair and nothing else, which scripts rely on. */
-function createKey(io: CliIo): Action<{ name: string; scope: string[]; expiresIn?: number }> {
-  return async ({ keys, clock, audit }, { name, scope, expiresIn, json }) => {
+function createKey(
+  io: CliIo,
+): Action<{ name: string; scope: string[]; table?: string[]; expiresIn?: number }> {
+  return async ({ keys, clock, audit, askedFeeds }, { name, scope, table, expiresIn, json }) => {
     const pair = newKeyPair()
     await keys.create({
       keyId: pair.apiKey,
@@ -59,7 +65,12 @@ function createKey(io: CliIo): Action<{ name: string; scope: string[]; expiresIn
       secretHash: hashSecret(pair.secret),
       expiresAtUs: expiresIn === undefined ? null : clock.latestUs() + expiresIn * 1_000_000,
     })
-    await audit.note({ act: 'key-create', keyId: pair.apiKey, keyName: name, scopes: scope.join(' ') })
+    if (table !== undefined) await askedFeeds.grant(pair.apiKey, table)
+    const tables = table === undefined ? {} : { tables: table.join(' ') }
+    await audit.note({
+      ...{ act: 'key-create', keyId: pair.apiKey, keyName: name, scopes: scope.join(' ') },
+      ...tables,
+    })
     if (json === true) printJson(io, pair)
     else io.stdout.write(`APIKey  ${pair.apiKey}\nSecret  ${pair.secret}\nThe secret is not shown again.\n`)
   }
@@ -67,16 +78,20 @@ function createKey(io: CliIo): Action<{ name: string; scope: string[]; expiresIn
 
 /** Lists keys: times in microseconds with `--json`, in seconds otherwise. */
 function listKeys(io: CliIo): Action<unknown> {
-  return async ({ keys, clock }, { json }, { config }) => {
+  return async ({ keys, clock, askedFeeds }, { json }, { config }) => {
     const offsetMin = parseOffset(config.service.timeZone) ?? 0
     const time = (us: number | null) => (us === null ? null : formatDatetimeShort(us, offsetMin))
     const stateOf = (key: KeyRecord) =>
       key.revokedAtUs !== null ? 'revoked' : clock.hasPassed(key.expiresAtUs) ? 'expired' : 'active'
-    const rows = (await keys.list()).map((key) => ({
+    const listed = await Promise.all(
+      (await keys.list()).map(async (key) => ({ ...key, tables: await askedFeeds.granted(key.keyId) })),
+    )
+    const rows = listed.map((key) => ({
       apiKey: key.keyId,
       name: key.name,
       state: stateOf(key),
       scopes: key.scopes,
+      ...(key.tables.length === 0 ? {} : { tables: key.tables }),
       createdAt: time(key.createdAtUs),
       lastUsedAt: time(key.lastUsedAtUs),
       expiresAt: time(key.expiresAtUs),
@@ -86,9 +101,10 @@ function listKeys(io: CliIo): Action<unknown> {
     const brief = (text: string | null) => text?.replace(/\.\d+/, '')
     for (const row of rows) {
       const used = row.lastUsedAt === null ? 'never used' : `last used ${brief(row.lastUsedAt)}`
+      const tables = row.tables === undefined ? '' : `  tables ${row.tables.join(', ')}`
       const end = row.expiresAt === null ? '' : `, expires ${brief(row.expiresAt)}`
       io.stdout.write(
-        `${row.apiKey}  ${row.state.padEnd(7)}  ${row.name}  [${row.scopes.join(' ')}]  created ${brief(row.createdAt)}, ${used}${end}\n`,
+        `${row.apiKey}  ${row.state.padEnd(7)}  ${row.name}  [${row.scopes.join(' ')}]${tables}  created ${brief(row.createdAt)}, ${used}${end}\n`,
       )
     }
   }

@@ -1,17 +1,12 @@
 import { type Caller, isAllowed } from '../../auth/caller.js'
 import { AppError } from '../../errors.js'
-import type { FeedInbox, FeedSenders, ReceivedFeed } from '../../storage/feeds.js'
+import type { AskedFeeds, FeedInbox, FeedSenders, SenderState } from '../../storage/feeds.js'
 import type { LoaderTable, TableDefinition } from '../../storage/tables.js'
 import { type DecodedBatch, decodeBatch } from '../batch/decode.js'
-import {
-  definitionDigest,
-  differences,
-  type SentDefinition,
-  sentDefinition,
-  type TableOffer,
-  whyNotSendable,
-} from '../batch/definition.js'
+import { definitionDigest, type TableOffer } from '../batch/definition.js'
 import { readRows } from '../batch/read-rows.js'
+import { requireNode, requireWritable } from './rights.js'
+import { type Registering, registerOnce, requireSame } from './same-table.js'
 
 /** Result of a batch. */
 export interface BatchResult {
@@ -44,17 +39,14 @@ export interface FeedReceiver {
   take(caller: Caller, tableUuid: string, body: Uint8Array): Promise<BatchResult>
 }
 
-interface ReceiverDeps {
+interface ReceiverDeps extends Registering {
   readonly inbox: FeedInbox
   readonly senders: FeedSenders
+  readonly asked: AskedFeeds
   /** UUID of this node */
   readonly nodeId: string
   /** `limits.valueBytes` */
   readonly valueBytes: number
-  findTable(name: string): Promise<LoaderTable | undefined>
-  register(definition: TableDefinition): Promise<LoaderTable>
-  /** @throws AppError DISK_FULL */
-  requireSpace(bytes: number): Promise<void>
 }
 
 /** Creates the receiver of a gateway. */
@@ -62,7 +54,8 @@ export function createFeedReceiver(deps: ReceiverDeps): FeedReceiver {
   const { inbox, nodeId } = deps
   return {
     async offer(caller, { node, feed, table: senderTable, epoch, start, definition }, columns) {
-      await requireSender(deps, caller, node)
+      await requireNode(deps, caller, node)
+      await requireWritable(deps.asked, caller, columns.dataName)
       const state = { sender: node, feed, senderTable, epoch, digest: definitionDigest(definition) }
       await inbox.check(state)
       const known = await deps.findTable(columns.dataName)
@@ -70,7 +63,7 @@ export function createFeedReceiver(deps: ReceiverDeps): FeedReceiver {
       await deps.senders.bind(caller.keyId, node)
       const table = known ?? (await registerOnce(deps, columns))
       requireSame(table, definition)
-      const cursor = await inbox.open(state, table, start)
+      const cursor = await inbox.open(state, table, { start })
       return { node: nodeId, cursor }
     },
     async take(caller, tableUuid, body) {
@@ -79,12 +72,13 @@ export function createFeedReceiver(deps: ReceiverDeps): FeedReceiver {
       const { header } = batch
       if (header.table !== tableUuid)
         throw badBatch('table', header.table, `${tableUuid}, as the path has it`)
-      await requireSender(deps, caller, header.node)
+      await requireNode(deps, caller, header.node)
       requireOrigins(caller, batch)
       const feed = await inbox.find(header.node, header.feed)
       if (feed === undefined || !isSameState(feed, batch)) throw unknownFeed(header.feed)
       // a repeat costs no check of its rows
       if (feed.cursor !== header.after) throw cursorMismatch(header.after, feed.cursor)
+      await requireWritable(deps.asked, caller, feed.table.dataName)
       requireColumns(feed.table, header.columns)
       const read = await readRows(feed.table, batch, deps.valueBytes)
       if ('refused' in read) throw badRecord(read.refused)
@@ -98,35 +92,6 @@ export function createFeedReceiver(deps: ReceiverDeps): FeedReceiver {
   }
 }
 
-/** Registers a table; two offers of one name at the same time are one table. */
-async function registerOnce(deps: ReceiverDeps, definition: TableDefinition): Promise<LoaderTable> {
-  await deps.requireSpace(0)
-  try {
-    return await deps.register(definition)
-  } catch (error) {
-    const table = await deps.findTable(definition.dataName)
-    if (table === undefined) throw error
-    return table
-  }
-}
-
-/** @throws AppError LOOP, FORBIDDEN */
-async function requireSender({ senders, nodeId }: ReceiverDeps, caller: Caller, node: string): Promise<void> {
-  if (node === nodeId) {
-    const message = `The node ${node} is this gateway: a feed goes to another node`
-    throw new AppError('LOOP', { node }, { message })
-  }
-  const bound = await senders.find(caller.keyId, node)
-  if (bound.nodeId !== undefined && bound.nodeId !== node) {
-    const message = `The key sends for the node ${bound.nodeId}, found ${node}; make a key for each node`
-    throw new AppError('FORBIDDEN', { node }, { message })
-  }
-  if (bound.otherKeyId !== null) {
-    const message = `Another key sends for the node ${node}; revoke it before this one is used`
-    throw new AppError('FORBIDDEN', { node }, { message })
-  }
-}
-
 /** @throws AppError FORBIDDEN when the key may not send rows of other nodes */
 function requireOrigins(caller: Caller, { header, origins }: DecodedBatch): void {
   if (isAllowed(caller.scopes, 'sync:relay')) return
@@ -136,31 +101,15 @@ function requireOrigins(caller: Caller, { header, origins }: DecodedBatch): void
   throw new AppError('FORBIDDEN', { scope: 'sync:relay', origin: other }, { message })
 }
 
-/** @throws AppError TABLE_DIFFERS */
-function requireSame(table: LoaderTable, offered: SentDefinition): void {
-  const kept = table.columns.flatMap((column) => {
-    const why = whyNotSendable(column)
-    return why === undefined ? [] : [{ column: column.name, here: `a column that ${why}`, there: 'none' }]
-  })
-  const found = kept.length > 0 ? kept : differences(sentDefinition(table, null), offered)
-  const [first] = found
-  if (first === undefined) return
-  const shown = found.map(({ column, here, there }) => `${column} (here ${here}, there ${there})`)
-  const more = shown.length > 3 ? ` and ${shown.length - 3} more` : ''
-  const message = `The table ${table.dataName} differs in ${shown.slice(0, 3).join(', ')}${more}`
-  throw new AppError(
-    'TABLE_DIFFERS',
-    { data_name: table.dataName, columns: found.slice(0, 100) },
-    { message },
-  )
-}
-
-function isSameState(feed: ReceivedFeed, { header }: DecodedBatch): boolean {
+export function isSameState(
+  feed: Pick<SenderState, 'senderTable' | 'epoch' | 'digest'>,
+  { header }: DecodedBatch,
+): boolean {
   return feed.senderTable === header.table && feed.epoch === header.epoch && feed.digest === header.digest
 }
 
 /** The digest says that both sides have these columns: a batch sends each of them. */
-function requireColumns(table: LoaderTable, names: readonly string[]): void {
+export function requireColumns(table: LoaderTable, names: readonly string[]): void {
   const missing = table.columns.find(({ name }) => !names.includes(name))
   if (missing !== undefined) throw badBatch('columns', names.join(', ').slice(0, 200), missing.name)
   const unknown = names.find((name) => !table.columnByName.has(name))

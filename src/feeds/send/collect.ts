@@ -1,7 +1,7 @@
 import type { ChangedRow, Column, LoaderTable } from '../../storage/tables.js'
 import { encodeBatch, type SentSlot } from '../batch/encode.js'
 import { MAX_BATCH_ROWS } from '../batch/format.js'
-import type { FeedState, SenderDeps, Session } from './sender-deps.js'
+import type { CollectDeps, CollectState, Session } from './sender-deps.js'
 
 /** Changes that are read at a time, so that the event loop turns between: 1,000 rows take 1 to 4 ms. */
 const PAGE_ROWS = 1000
@@ -24,8 +24,8 @@ export interface OutgoingBatch {
  *   is too large for any batch is returned alone, without a body
  */
 export async function collectBatch(
-  deps: SenderDeps,
-  state: FeedState,
+  deps: CollectDeps,
+  state: CollectState,
   session: Session,
   table: LoaderTable,
 ): Promise<OutgoingBatch | { tooLarge: ChangedRow } | undefined> {
@@ -33,7 +33,7 @@ export async function collectBatch(
     const { rows, last, isEnd } = await readRows(deps, state, session, table)
     if (rows.length === 0) {
       session.scanned = last
-      if (isEnd) return undefined
+      if (isEnd || state.isPatient === false) return undefined
       continue
     }
     const slots = slotsOf(table, state.record.columns)
@@ -45,9 +45,10 @@ export async function collectBatch(
   }
 }
 
-function headerOf(
-  { nodeId }: SenderDeps,
-  { record }: FeedState,
+/** Makes the header of a batch of a feed. */
+export function headerOf(
+  { nodeId }: CollectDeps,
+  { record }: CollectState,
   { tableUuid, epoch, digest, cursor }: Session,
   { rows, last, slots }: { rows: readonly ChangedRow[]; last: number; slots: readonly SentSlot[] },
 ) {
@@ -59,8 +60,8 @@ function headerOf(
 
 /** Reads pages until a batch is full, nothing is left, or many changes hold no row of the feed. */
 async function readRows(
-  deps: SenderDeps,
-  state: FeedState,
+  deps: CollectDeps,
+  state: CollectState,
   session: Session,
   table: LoaderTable,
 ): Promise<{ rows: ChangedRow[]; last: number; isEnd: boolean }> {
@@ -81,12 +82,13 @@ async function readRows(
       const size = sizeOf(row)
       if (rows.length > 0 && bytes + size > FULL_BYTES) return { rows, last, isEnd: false }
       last = row.change
-      if (row.origin === session.receiver || state.aside.has(row.change)) continue
+      if (row.origin === session.peer || state.aside.has(row.change)) continue
       bytes += size
       rows.push(row)
     }
     if (found.until === last && found.rows.length === 0) return { rows, last, isEnd: true }
     last = found.until
+    await state.hold?.(bytes)
     if (rows.length >= Math.min(state.maxRows, MAX_BATCH_ROWS)) break
     await new Promise((resolve) => setImmediate(resolve))
   }

@@ -26,7 +26,10 @@ export async function runLane(
     state.isSending = true
     try {
       const link = await linkOf(deps, lane)
-      const result = await sendNext(deps, link, state, signal)
+      const result =
+        state.record.direction === 'up'
+          ? await sendNext(deps, link, state, signal)
+          : await deps.fetchNext(link, state, 0, signal)
       lane.failures = 0
       await noteTurn(deps, state, result === 'nothing to send')
       if (result === 'nothing to send') lane.idle.add(state.record.feedId)
@@ -43,8 +46,9 @@ export async function runLane(
 function nextOf(deps: SenderDeps, { feeds }: SenderStates, { upstream, idle }: Lane): FeedState | undefined {
   const nowMs = deps.nowMs()
   const ready = [...feeds.values()].filter(
-    ({ record, stopped, waitUntilMs }) =>
+    ({ record, stopped, waitUntilMs, watch }) =>
       record.upstream === upstream &&
+      watch === undefined &&
       record.isEnabled &&
       stopped === null &&
       waitUntilMs <= nowMs &&
@@ -64,7 +68,7 @@ async function linkOf(deps: SenderDeps, lane: Lane): Promise<FeedLink> {
 }
 
 /** Notes where a feed is: at the end of its rows, and now and then on the way. */
-async function noteTurn(deps: SenderDeps, state: FeedState, isDone: boolean): Promise<void> {
+export async function noteTurn(deps: SenderDeps, state: FeedState, isDone: boolean): Promise<void> {
   const hadFault = state.lastError !== null
   const wasBehind = state.behindSinceUs !== null
   state.failures = 0
@@ -84,7 +88,12 @@ export async function note(deps: SenderDeps, state: FeedState): Promise<void> {
  * Notes a failure and the wait after it: that of the upstream when it accepts nothing, else of the feed
  * alone. The agreement with the receiver is made anew after it.
  */
-async function noteFault(deps: SenderDeps, lane: Lane, state: FeedState, error: unknown): Promise<void> {
+export async function noteFault(
+  deps: SenderDeps,
+  lane: Lane,
+  state: FeedState,
+  error: unknown,
+): Promise<void> {
   const { baseMs, capMs } = deps.waits
   const { scope, message, retryAfterS = 0 } = classify(error)
   const wait = (failures: number) =>

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { AppError, type ErrorName } from '../../errors.js'
 import { withDoubles } from '../../json/exact-json.js'
+import type { FeedStart } from '../../storage/feeds.js'
 import { malformed, nameOfRpcError, refused } from '../../sync/faults.js'
 import { isObject, parseObject, type UpstreamClient } from '../../sync/http-client.js'
 import type { Throttle } from '../../sync/throttle.js'
-import type { TableOffer } from '../batch/definition.js'
+import type { SentDefinition, TableOffer } from '../batch/definition.js'
 
 /** Path of the methods between nodes. */
 export const SYNC_PATH = '/api/v2/sync/jsonrpc'
@@ -25,8 +26,56 @@ export type BatchAnswer =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'rows'; readonly rows: readonly { index: number; reason: string }[] }
 
-/** Connection to the receiver of feeds. */
-export interface FeedLink {
+/** Question for a table of an upstream, with the names of the wire. */
+export interface TableAsked {
+  readonly node: string
+  readonly feed: string
+  readonly table: string
+  readonly columns: readonly string[] | null
+  readonly conds: unknown
+  readonly from: 'now' | 'all' | number
+  readonly start: FeedStart | null
+}
+
+/** Answer to a question for a table. */
+export interface TableAnswered {
+  readonly node: string
+  readonly table: string
+  readonly epoch: number
+  readonly definition: SentDefinition
+  readonly start: FeedStart
+  readonly last: number
+}
+
+/** Answer of an upstream that was asked for a batch. */
+export type AskedBatch =
+  | {
+      readonly kind: 'batch'
+      readonly body: Uint8Array
+      /** last change of the table there */
+      readonly last: number
+      /** a row that no batch can hold */
+      readonly tooLarge?: { readonly change: number; readonly key: string; readonly reason: string }
+    }
+  /** no row came until the end of the wait */
+  | { readonly kind: 'none' }
+  /** the upstream does not know the feed as it is: its table must be asked for again */
+  | { readonly kind: 'unknown' }
+
+/** Side of a link that asks for tables. */
+export interface FetchLink {
+  /** @throws AppError UPSTREAM_UNREACHABLE, UPSTREAM_REFUSED */
+  ask(question: TableAsked, signal: AbortSignal): Promise<TableAnswered>
+  /** @throws AppError UPSTREAM_UNREACHABLE, UPSTREAM_REFUSED */
+  fetch(
+    request: { table: string; feed: string; epoch: number; after: number; waitS: number },
+    throttles: readonly Throttle[],
+    signal: AbortSignal,
+  ): Promise<AskedBatch>
+}
+
+/** Connection to the other node of feeds. */
+export interface FeedLink extends FetchLink {
   /** @throws AppError UPSTREAM_UNREACHABLE, UPSTREAM_REFUSED */
   offer(offer: TableOffer, signal: AbortSignal): Promise<{ node: string; cursor: number }>
   /** @throws AppError UPSTREAM_UNREACHABLE, UPSTREAM_REFUSED for what is no answer about the batch itself */
@@ -39,9 +88,10 @@ export interface FeedLink {
   close(): Promise<void>
 }
 
-/** Creates the link over the client of an upstream. */
-export function createFeedLink(client: UpstreamClient): FeedLink {
+/** Creates the link over the client of an upstream. @param fetching its side that asks */
+export function createFeedLink(client: UpstreamClient, fetching: FetchLink): FeedLink {
   return {
+    ...fetching,
     async offer(offer, signal) {
       const result = Offered.safeParse(
         withDoubles(await client.rpc(SYNC_PATH, 'sync.offer_table', offer, signal)),

@@ -6,6 +6,9 @@ import type { WaitSettings } from '../../sync/lanes.js'
 import type { Throttle } from '../../sync/throttle.js'
 import type { FeedLink } from './link.js'
 
+/** Result of a turn: whether something was sent or found, so that another turn may follow at once. */
+export type TurnResult = 'went on' | 'nothing to send'
+
 /** Dependencies of the sender of feeds. */
 export interface SenderDeps {
   readonly feeds: FeedRows
@@ -15,6 +18,12 @@ export interface SenderDeps {
   findTable(dataName: string): Promise<LoaderTable | undefined>
   /** Opens the connections to an upstream. @throws AppError BAD_ENDPOINT, or when its secret cannot be read */
   connect(upstream: FeedUpstream): FeedLink
+  /** Asks for the next batch of a feed down, as `fetchNext` does. */
+  fetchNext(link: FeedLink, state: FeedState, waitS: number, signal: AbortSignal): Promise<TurnResult>
+  /** how long an upstream may wait for a row, s */
+  readonly waitS: number
+  /** Waits. Rejects when the signal fires. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>
   /** UUID of this node */
   readonly nodeId: string
   /** shared with the outbox of models */
@@ -42,10 +51,26 @@ export interface SenderDeps {
   readonly log: Pick<Log, 'info' | 'warn'>
 }
 
-/** Agreement with the receiver about a feed. A failure ends it; the next try makes another. */
+/** Dependencies of reading the rows of a batch. */
+export type CollectDeps = Pick<SenderDeps, 'nodeId' | 'changes' | 'env'>
+
+/** A feed as far as its rows are read. */
+export interface CollectState {
+  readonly record: Pick<FeedRecord, 'feedId' | 'conds' | 'columns' | 'start'>
+  /** changes of rows that the receiver refused */
+  readonly aside: ReadonlySet<number>
+  /** most rows of the next batch: fewer after one whose text was too long */
+  maxRows: number
+  /** false: gives up after many changes without a row of the feed */
+  readonly isPatient?: boolean
+  /** Waits until the rows of a batch may take so many bytes. */
+  hold?(bytes: number): Promise<void>
+}
+
+/** Agreement with the other node about a feed. A failure ends it; the next try makes another. */
 export interface Session {
-  /** UUID of the receiving node */
-  readonly receiver: string
+  /** UUID of the other node */
+  readonly peer: string
   readonly tableUuid: string
   readonly tableId: number
   readonly epoch: number
@@ -57,14 +82,12 @@ export interface Session {
 }
 
 /** State of a feed in memory. */
-export interface FeedState {
+export interface FeedState extends CollectState {
   record: FeedRecord
   session: Session | undefined
   /** changes of rows that the receiver refused */
   aside: Set<number>
   throttle: Throttle | undefined
-  /** most rows of the next batch: fewer after one whose text was too long */
-  maxRows: number
   failures: number
   /** answers in a row that sent the feed elsewhere */
   detours: number
@@ -75,6 +98,10 @@ export interface FeedState {
   bytesSent: number
   /** bytes and time of the last batches */
   rate: { bytes: number; ms: number }
+  /** of a feed down: last change at the upstream, as it last answered */
+  upstreamLast: number
+  /** of a feed down: the request that waits at the upstream */
+  watch: AbortController | undefined
   behindSinceUs: number | null
   lastError: string | null
   stopped: string | null

@@ -1,8 +1,11 @@
 import { messageOf } from '../../errors.js'
 import type { FeedProgress } from '../../storage/feeds.js'
+import type { LoaderTable } from '../../storage/tables.js'
 import { note, runLane } from './lane.js'
-import type { FeedState, SenderDeps } from './sender-deps.js'
+import type { FeedState, Lane, SenderDeps } from './sender-deps.js'
 import { progressOf, refreshStates, type SenderStates } from './states.js'
+import { startTicker } from './ticker.js'
+import { watchable, watchUpstream } from './watch.js'
 
 /** Present activity of a feed. */
 export type FeedActivity = 'disabled' | 'stopped' | 'closed' | 'sending' | 'waiting' | 'idle'
@@ -15,7 +18,7 @@ export interface LiveFeed {
   readonly nextTryS: number | null
 }
 
-/** Sends the feeds of this node. */
+/** Sends the feeds up of this node, and fetches those that come down. */
 export interface FeedSender {
   /** Reads the feeds again and sends: they were changed. Waits after failures end. */
   wake(): Promise<void>
@@ -32,20 +35,14 @@ export interface FeedSender {
 export function startFeedSender(deps: SenderDeps): FeedSender {
   const states: SenderStates = { feeds: new Map(), lanes: new Map() }
   const stopping = new AbortController()
-  const running = new Set<Promise<void>>()
+  const runs = createRuns(deps, () => ticker.kick())
   let seen = { data: -1, state: -1, wakes: -1 }
-  let timer: NodeJS.Timeout | undefined
-  let ticking: Promise<void> = Promise.resolve()
 
-  const start = (lane: Parameters<typeof runLane>[2]) => {
+  const start = (lane: Lane) => {
     lane.isRunning = true
-    const run = runLane(deps, states, lane, stopping.signal)
-      .catch((error: unknown) => deps.log.warn({ err: error }, 'the feeds of an upstream failed'))
-      .finally(() => {
-        lane.isRunning = false
-        running.delete(run)
-      })
-    running.add(run)
+    runs.add(runLane(deps, states, lane, stopping.signal), () => {
+      lane.isRunning = false
+    })
   }
   const tick = async () => {
     const now = {
@@ -61,23 +58,16 @@ export function startFeedSender(deps: SenderDeps): FeedSender {
     for (const lane of states.lanes.values())
       if (!lane.isRunning && lane.waitUntilMs <= deps.nowMs() && isDue(deps, states, lane.upstream))
         start(lane)
+    for (const { lane, state } of await watchable(deps, states))
+      runs.add(watchUpstream(deps, lane, state, stopping.signal))
   }
-  const turn = () => {
-    ticking = tick()
-      .catch((error: unknown) => deps.log.warn({ reason: messageOf(error) }, 'feeds could not be read'))
-      .then(() => {
-        if (!stopping.signal.aborted) timer = setTimeout(turn, deps.batchWaitMs).unref()
-      })
-  }
-  turn()
+  const ticker = startTicker(tick, deps.batchWaitMs, (error) =>
+    deps.log.warn({ reason: messageOf(error) }, 'feeds could not be read'),
+  )
   return {
     async wake() {
       seen = { data: -1, state: -1, wakes: -1 }
-      clearTimeout(timer)
-      await ticking
-      clearTimeout(timer)
-      turn()
-      await ticking
+      await ticker.now()
     },
     live: async (feedId) => {
       const state = states.feeds.get(feedId)
@@ -85,15 +75,31 @@ export function startFeedSender(deps: SenderDeps): FeedSender {
     },
     async stop() {
       stopping.abort()
-      clearTimeout(timer)
-      await ticking
-      clearTimeout(timer)
-      await Promise.all(running)
+      await ticker.stop()
+      await runs.ended()
       for (const state of states.feeds.values())
         if (state.notedAtMs > Number.NEGATIVE_INFINITY || state.rowsSent > state.record.progress.rowsSent)
           await note(deps, state)
       await Promise.all([...states.lanes.values()].map(({ link }) => link?.close()))
     },
+  }
+}
+
+/** Creates the works that are under way. @param onEnd called after each: what it was in the way of may begin */
+function createRuns(deps: SenderDeps, onEnd: () => void) {
+  const running = new Set<Promise<void>>()
+  return {
+    add(work: Promise<void>, atEnd?: () => void) {
+      const ended = work
+        .catch((error: unknown) => deps.log.warn({ err: error }, 'the feeds of an upstream failed'))
+        .finally(() => {
+          atEnd?.()
+          running.delete(ended)
+          onEnd()
+        })
+      running.add(ended)
+    },
+    ended: () => Promise.all(running),
   }
 }
 
@@ -107,8 +113,9 @@ function endWaits({ feeds, lanes }: SenderStates): void {
 function isDue(deps: SenderDeps, { feeds }: SenderStates, upstream: string): boolean {
   const nowMs = deps.nowMs()
   return [...feeds.values()].some(
-    ({ record, stopped, behindSinceUs, waitUntilMs, session }) =>
+    ({ record, stopped, behindSinceUs, waitUntilMs, session, watch }) =>
       record.upstream === upstream &&
+      watch === undefined &&
       record.isEnabled &&
       stopped === null &&
       (behindSinceUs !== null || session === undefined) &&
@@ -120,11 +127,22 @@ function isDue(deps: SenderDeps, { feeds }: SenderStates, upstream: string): boo
 async function noteBehind(deps: SenderDeps, { feeds }: SenderStates): Promise<void> {
   for (const state of feeds.values()) {
     const table = await deps.findTable(state.record.dataName)
+    if (state.record.direction === 'down') {
+      noteTable(state, table)
+      continue
+    }
     if (table === undefined || state.behindSinceUs !== null) continue
     const { tableUuid, scanned: seen } = progressOf(state)
     const isOther = (await deps.identity.tableUuid(table)) !== tableUuid
     if (isOther || (await deps.changes.last(table)) > seen) state.behindSinceUs = deps.nowUs()
   }
+}
+
+/** A table that was dropped here is asked for again, and comes as a whole. */
+function noteTable(state: FeedState, table: LoaderTable | undefined): void {
+  if (state.session === undefined || state.session.tableId === table?.tableId) return
+  state.session = undefined
+  state.watch?.abort()
 }
 
 async function liveOf(deps: SenderDeps, { lanes }: SenderStates, state: FeedState): Promise<LiveFeed> {
@@ -141,6 +159,8 @@ async function activityOf(deps: SenderDeps, state: FeedState, isWaiting: boolean
   if (!record.isEnabled) return 'disabled'
   if (stopped !== null) return 'stopped'
   if ((await deps.closedReason()) !== null || !deps.isInWindow(record.windows)) return 'closed'
-  if (isWaiting) return 'waiting'
+  // what the upstream has is not known yet
+  const isAsking = record.direction === 'down' && state.session === undefined
+  if (isWaiting || isAsking) return 'waiting'
   return isSending && behindSinceUs !== null ? 'sending' : behindSinceUs === null ? 'idle' : 'waiting'
 }

@@ -15,7 +15,11 @@ export interface SenderStates {
 export async function refreshStates(deps: SenderDeps, { feeds, lanes }: SenderStates): Promise<void> {
   const records = await deps.feeds.list()
   const known = new Set(records.map(({ feedId }) => feedId))
-  for (const feedId of feeds.keys()) if (!known.has(feedId)) feeds.delete(feedId)
+  for (const [feedId, state] of feeds) {
+    if (known.has(feedId)) continue
+    state.watch?.abort()
+    feeds.delete(feedId)
+  }
   for (const record of records) {
     const state = feeds.get(record.feedId)
     if (state === undefined) feeds.set(record.feedId, await newState(deps, record))
@@ -47,6 +51,8 @@ async function newState(deps: SenderDeps, record: FeedRecord): Promise<FeedState
     detours: 0,
     waitUntilMs: 0,
     isSending: false,
+    upstreamLast: record.progress.upstreamLast ?? 0,
+    watch: undefined,
     ...{ rowsSent, bytesSent, behindSinceUs, lastError, stopped },
     rate: { bytes: 0, ms: 0 },
     notedAtMs: Number.NEGATIVE_INFINITY,
@@ -58,14 +64,22 @@ function takeOver(deps: SenderDeps, state: FeedState, record: FeedRecord): void 
   const before = state.record
   state.record = record
   if (before.maxBytesPerSecond !== record.maxBytesPerSecond) state.throttle = throttleOf(deps, record)
-  if (JSON.stringify(before.conds) !== JSON.stringify(record.conds) && state.session !== undefined)
-    state.session.scanned = state.session.cursor
+  if (JSON.stringify(before.conds) !== JSON.stringify(record.conds)) changeConds(state)
+  if (!record.isEnabled) state.watch?.abort()
   if (state.stopped !== null && record.progress.stopped === null) {
     state.stopped = null
     state.session = undefined
     state.waitUntilMs = 0
     state.failures = 0
   }
+}
+
+/** What was looked at without a row is looked at again; an upstream is told of the condition. */
+function changeConds(state: FeedState): void {
+  if (state.record.direction === 'down') {
+    state.session = undefined
+    state.watch?.abort()
+  } else if (state.session !== undefined) state.session.scanned = state.session.cursor
 }
 
 function throttleOf(deps: SenderDeps, { maxBytesPerSecond }: FeedRecord): FeedState['throttle'] {
@@ -82,5 +96,6 @@ export function progressOf(state: FeedState): FeedProgress {
     bytesPerSecond:
       rate.ms === 0 ? record.progress.bytesPerSecond : Math.round((rate.bytes / rate.ms) * 1000),
     ...{ rowsSent, bytesSent, behindSinceUs, lastError, stopped },
+    ...(record.direction === 'down' ? { upstreamLast: state.upstreamLast } : {}),
   }
 }

@@ -2,17 +2,18 @@ import { AppError, messageOf } from '../../errors.js'
 import type { FeedRecord } from '../../storage/feeds.js'
 import type { ChangedRow, LoaderTable } from '../../storage/tables.js'
 import { shorten } from '../../sync/faults.js'
-import { definitionDigest, sentDefinition, whyNotSendable } from '../batch/definition.js'
+import { definitionDigest, sentDefinition } from '../batch/definition.js'
 import { MAX_BATCH_BYTES, MAX_BATCH_ROWS } from '../batch/format.js'
 import { collectBatch, keyText } from './collect.js'
 import { type BatchAnswer, type FeedLink, refusalName } from './link.js'
-import type { FeedState, SenderDeps, Session } from './sender-deps.js'
+import { requireSendable } from './sendable.js'
+import type { FeedState, SenderDeps, Session, TurnResult } from './sender-deps.js'
 
-/** Result of a turn: whether something was sent or found, so that another turn may follow at once. */
-export type TurnResult = 'went on' | 'nothing to send'
-
-/** Refusals after which a feed waits for its operator. */
-const STOPPING = new Set(['TABLE_DIFFERS', 'STALE_EPOCH', 'LOOP', 'INVALID_PARAMS'])
+/** Refusals after which a feed waits for its operator, of the other node or of this one. */
+const STOPPING = new Set([
+  ...['TABLE_DIFFERS', 'STALE_EPOCH', 'LOOP', 'INVALID_PARAMS', 'BAD_CONDITION', 'TOO_EXPENSIVE'],
+  'TABLE_NOT_SENDABLE',
+])
 /** Answers in a row that may send a feed elsewhere, as after a restore of the receiver. */
 const MAX_DETOURS = 3
 /** Share of earlier batches in the measured rate. */
@@ -46,7 +47,10 @@ export async function sendNext(
   const startMs = deps.nowMs()
   const throttles = state.throttle === undefined ? [deps.throttle] : [deps.throttle, state.throttle]
   const answer = await link.send(session.tableUuid, batch.body, throttles, signal)
-  if (answer.kind === 'taken') noteSent(deps, state, batch, startMs)
+  if (answer.kind === 'taken') {
+    noteMoved(state, batch.rows.length, batch.body.byteLength, deps.nowMs() - startMs)
+    state.maxRows = Math.min(MAX_BATCH_ROWS, state.maxRows * 2)
+  }
   await goOn(deps, state, table, batch.rows, answer)
   return 'went on'
 }
@@ -77,19 +81,9 @@ async function openSession(
     epoch = await identity.beginEpoch(deps.nowUs())
     offered = await link.offer({ ...offer, epoch }, signal)
   }
-  const { node: receiver, cursor } = offered
+  const { node: peer, cursor } = offered
   const digest = definitionDigest(definition)
-  return { receiver, tableUuid, tableId: table.tableId, epoch, digest, cursor, scanned: cursor }
-}
-
-/** @throws AppError TABLE_NOT_SENDABLE for a column that feeds do not carry */
-export function requireSendable(table: LoaderTable, wanted: readonly string[] | null): void {
-  for (const column of table.columns) {
-    const why = wanted === null || wanted.includes(column.name) ? whyNotSendable(column) : undefined
-    if (why === undefined) continue
-    const message = `The column ${column.name} ${why}, which feeds do not carry; name the other columns in columns`
-    throw new AppError('TABLE_NOT_SENDABLE', { column: column.name }, { message })
-  }
+  return { peer, tableUuid, tableId: table.tableId, epoch, digest, cursor, scanned: cursor }
 }
 
 /** Goes on as the receiver has answered. */
@@ -130,8 +124,12 @@ async function goOn(
   }
 }
 
-/** @throws AppError UPSTREAM_REFUSED for a receiver that agrees and then does not, again and again */
-function takeDetour(state: FeedState): void {
+/**
+ * Counts an answer that sent a feed elsewhere.
+ *
+ * @throws AppError UPSTREAM_REFUSED for a node that agrees and then does not, again and again
+ */
+export function takeDetour(state: FeedState): void {
   state.detours++
   if (state.detours <= MAX_DETOURS) return
   const message = `The upstream sent the feed elsewhere ${state.detours} times in a row`
@@ -166,25 +164,20 @@ async function setAside(
   )
 }
 
-function noteSent(
-  deps: SenderDeps,
-  state: FeedState,
-  { rows, body }: { rows: readonly ChangedRow[]; body: Uint8Array },
-  startMs: number,
-): void {
-  state.rowsSent += rows.length
-  state.bytesSent += body.byteLength
-  state.rate.bytes = state.rate.bytes * RATE_MEMORY + body.byteLength
-  state.rate.ms = state.rate.ms * RATE_MEMORY + Math.max(1, deps.nowMs() - startMs)
-  state.maxRows = Math.min(MAX_BATCH_ROWS, state.maxRows * 2)
+/** Counts a batch that went from node to node, and measures the rate. */
+export function noteMoved(state: FeedState, rows: number, bytes: number, ms: number): void {
+  state.rowsSent += rows
+  state.bytesSent += bytes
+  state.rate.bytes = state.rate.bytes * RATE_MEMORY + bytes
+  state.rate.ms = state.rate.ms * RATE_MEMORY + Math.max(1, ms)
 }
 
 /** Returns why a feed must wait for its operator; null for a fault that may pass. */
 export function stopReason(error: unknown): string | null {
-  const isOwn = error instanceof AppError && error.errorName === 'TABLE_NOT_SENDABLE'
-  const name = refusalName(error)
-  if (!isOwn && (name === undefined || !STOPPING.has(name))) return null
-  return `${isOwn ? 'TABLE_NOT_SENDABLE' : name}: ${shorten(messageOf(error))}`
+  const own = error instanceof AppError ? error.errorName : undefined
+  const name = own === 'UPSTREAM_REFUSED' ? refusalName(error) : own
+  if (name === undefined || !STOPPING.has(name)) return null
+  return `${name}: ${shorten(messageOf(error))}`
 }
 
 function missingTable({ dataName }: FeedRecord): AppError {

@@ -11,6 +11,27 @@ import {
   REFUSED,
 } from './parts.js'
 
+/** Rows that other nodes send and ask for. */
+const BATCHES: PathItem = {
+  post: {
+    ...operation('Feeds of tables', 'sendBatch', 'Takes rows that another gateway sends'),
+    parameters: [pathParameter('table')],
+    requestBody: bodyOf('application/x-ndjson'),
+    responses: answers('Cursor after the batch', 'application/json'),
+  },
+  get: {
+    ...operation('Feeds of tables', 'askForBatch', 'Gives rows that another gateway asks for'),
+    parameters: [
+      pathParameter('table'),
+      ...['feed', 'epoch', 'after', 'wait'].map((name) => queryParameter(name, { type: 'string' })),
+    ],
+    responses: {
+      ...answers('The batch after a change', 'application/x-ndjson'),
+      204: { description: 'No row came until the end of the wait' },
+    },
+  },
+}
+
 /** Bodies that are no JSON-RPC: streams, uploads, downloads. */
 export function dataPaths(): Record<string, PathItem> {
   return {
@@ -29,14 +50,7 @@ export function dataPaths(): Record<string, PathItem> {
         responses: answers('Counters', 'application/json', { $ref: '#/components/schemas/Counters' }),
       },
     },
-    '/api/v2/sync/tables/{table}/batches': {
-      post: {
-        ...operation('Feeds of tables', 'sendBatch', 'Takes rows that another gateway sends'),
-        parameters: [pathParameter('table')],
-        requestBody: bodyOf('application/x-ndjson'),
-        responses: answers('Cursor after the batch', 'application/json'),
-      },
-    },
+    '/api/v2/sync/tables/{table}/batches': BATCHES,
     '/api/v2/model_store/jsonrpc/upload/{method}': {
       post: {
         ...operation(

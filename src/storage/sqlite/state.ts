@@ -9,6 +9,7 @@ import { createSessionStore } from './access/sessions.js'
 import { statement } from './connection/database.js'
 import { probeWrite } from './connection/probe-write.js'
 import { openStateDb, type StateDb } from './connection/state-db.js'
+import { createAskedFeeds } from './feeds/asked.js'
 import { createFeedRows } from './feeds/feeds.js'
 import { createFeedSenders } from './feeds/senders.js'
 import { createFeedUpstreams } from './feeds/upstreams.js'
@@ -81,6 +82,7 @@ export async function openState(file: string, options: OpenStateOptions = {}): P
     control: createSyncControl(stateDb),
     feeds: createFeedRows(stateDb, clock),
     feedUpstreams: createFeedUpstreams(stateDb, clock, options.keyring ?? NO_KEYRING),
+    askedFeeds: createAskedFeeds(stateDb, clock),
     feedSenders: createFeedSenders(stateDb, clock),
     fleetTokens: createJoinTokens(stateDb, keys),
     fleetProfiles: createFleetProfiles(stateDb, clock),

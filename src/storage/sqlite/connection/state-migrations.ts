@@ -1,4 +1,5 @@
 import type { Migrations } from './database.js'
+import { FEED_DOWN_TABLES } from './feed-down-tables.js'
 import { FEED_TABLES } from './feed-tables.js'
 import { FLEET_TABLES } from './fleet-tables.js'
 import { MODEL_TABLES } from './model-tables.js'
@@ -75,4 +76,5 @@ export const STATE_MIGRATIONS: Migrations = [
   FEED_TABLES,
   NODE_TABLES,
   FLEET_TABLES,
+  FEED_DOWN_TABLES,
 ]

@@ -1,11 +1,20 @@
 import type { TrustedClock } from '../../clock.js'
-import type { FeedProgress, FeedRecord, FeedRows, FeedSettings, FeedStart, SetAsideRow } from '../../feeds.js'
+import type {
+  FeedDirection,
+  FeedProgress,
+  FeedRecord,
+  FeedRows,
+  FeedSettings,
+  FeedStart,
+  SetAsideRow,
+} from '../../feeds.js'
 import { oneValue, statement } from '../connection/database.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 
 interface FeedRow {
   feed_id: string
   data_name: string
+  direction: FeedDirection
   upstream: string
   conds: string | null
   columns: string | null
@@ -35,8 +44,8 @@ const NO_PROGRESS: Omit<FeedProgress, 'cursor' | 'scanned' | 'tableUuid'> = {
   stopped: null,
 }
 
-const INSERT = `INSERT INTO feed (feed_id, data_name, upstream, conds, columns, priority, max_bytes_per_second,
-  windows, enabled, from_text, start, progress, created_at_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+const INSERT = `INSERT INTO feed (feed_id, data_name, direction, upstream, conds, columns, priority,
+  max_bytes_per_second, windows, enabled, from_text, start, progress, created_at_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT DO NOTHING`
 
 /** Creates the rows of feeds of `state.db`. */
@@ -54,7 +63,8 @@ export function createFeedRows(state: StateDb, clock: TrustedClock): FeedRows {
         const { tableUuid, afterChange } = feed.start
         const progress = { ...NO_PROGRESS, tableUuid, cursor: afterChange, scanned: afterChange }
         const values = [
-          ...[feed.feedId, feed.dataName, feed.upstream, textOf(feed.conds), textOf(feed.columns)],
+          ...[feed.feedId, feed.dataName, feed.direction, feed.upstream],
+          ...[textOf(feed.conds), textOf(feed.columns)],
           ...[feed.priority, feed.maxBytesPerSecond, JSON.stringify(feed.windows), feed.isEnabled ? 1 : 0],
           ...[feed.from, JSON.stringify(feed.start), JSON.stringify(progress), clock.nowUs()],
         ]
@@ -84,6 +94,10 @@ export function createFeedRows(state: StateDb, clock: TrustedClock): FeedRows {
         const old = find(feedId)
         statement(db, 'DELETE FROM feed WHERE feed_id = ?').run(feedId)
         return old
+      }),
+    noteStart: (feedId, start) =>
+      writeState(state, () => {
+        statement(db, 'UPDATE feed SET start = ? WHERE feed_id = ?').run(JSON.stringify(start), feedId)
       }),
     noteProgress: (feedId, progress) =>
       writeState(state, () => {
@@ -140,6 +154,7 @@ function toRecord(row: FeedRow): FeedRecord {
   return {
     feedId: row.feed_id,
     dataName: row.data_name,
+    direction: row.direction,
     upstream: row.upstream,
     conds: row.conds === null ? null : (JSON.parse(row.conds) as unknown),
     columns: row.columns === null ? null : (JSON.parse(row.columns) as string[]),

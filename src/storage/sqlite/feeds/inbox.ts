@@ -31,8 +31,8 @@ const SLICE_MS = 5
 /** Creates the receiver of feeds of `data.db`. */
 export function createFeedInbox({ reader, writer, lock }: InboxConnection): FeedInbox {
   return {
-    open: (state, table, start) =>
-      lock.run(() => retryBusy(() => transaction(writer, () => openFeed(writer, state, table, start)))),
+    open: (state, table, range) =>
+      lock.run(() => retryBusy(() => transaction(writer, () => openFeed(writer, state, table, range)))),
     async check(state) {
       requireEpoch(state, findCursor(reader, state.sender, state.feed))
     },
@@ -45,12 +45,18 @@ export function createFeedInbox({ reader, writer, lock }: InboxConnection): Feed
 }
 
 /** Writes the cursor of a feed that is new, or begins again. @returns the cursor */
-function openFeed(db: Db, state: SenderState, { dataName, tableId }: TableRef, start: number): number {
+function openFeed(
+  db: Db,
+  state: SenderState,
+  { dataName, tableId }: TableRef,
+  { start, last = Number.POSITIVE_INFINITY }: { start: number; last?: number },
+): number {
   if (findTable(db, dataName)?.tableId !== tableId) throw unknownFeed(state)
   const known = findCursor(db, state.sender, state.feed)
   requireEpoch(state, known)
   const isSameData = known?.sender_table === state.senderTable && known.table_id === tableId
-  const cursor = isSameData && known.epoch === state.epoch ? known.cursor : start
+  const isKnown = isSameData && known.epoch === state.epoch && known.cursor <= last
+  const cursor = isKnown ? known.cursor : start
   statement(
     db,
     `INSERT INTO feed_cursor (sender, feed, sender_table, epoch, digest, cursor, table_id)

@@ -10,6 +10,7 @@ function feed(feedId: string, upstream = 'hub'): Omit<FeedRecord, 'progress' | '
   return {
     feedId,
     dataName: 'x',
+    direction: 'up',
     upstream,
     conds: null,
     columns: null,

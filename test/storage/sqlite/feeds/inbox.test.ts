@@ -25,7 +25,7 @@ t.test('inbox: a batch of a feed that was not opened is refused, and stores noth
 
 t.test('inbox: a batch is taken at the cursor alone, and of the opened state alone', async (t) => {
   const { tables, table, inbox, take, row } = setUp()
-  t.equal(await inbox.open(STATE, table, 0), 0)
+  t.equal(await inbox.open(STATE, table, { start: 0 }), 0)
   t.equal(await take({}), 2)
   await rejectsWith(t, take({}), 'CURSOR_MISMATCH', { data: { cursor: 2 } })
   const next = { after: 2, last: 3, rows: [row(3n)] }
@@ -57,6 +57,10 @@ t.test('inbox: a row that arrives once more is written only if its day is anothe
 
 t.test('inbox: a table that was dropped since it was found opens no feed', async (t) => {
   const { table, inbox } = setUp()
-  await rejectsWith(t, inbox.open(STATE, { ...table, tableId: table.tableId + 1 }, 0), 'UNKNOWN_FEED')
-  await rejectsWith(t, inbox.open(STATE, { ...table, dataName: 'nothing' }, 0), 'UNKNOWN_FEED')
+  await rejectsWith(
+    t,
+    inbox.open(STATE, { ...table, tableId: table.tableId + 1 }, { start: 0 }),
+    'UNKNOWN_FEED',
+  )
+  await rejectsWith(t, inbox.open(STATE, { ...table, dataName: 'nothing' }, { start: 0 }), 'UNKNOWN_FEED')
 })

@@ -1,0 +1,91 @@
+import { z } from 'zod'
+import { withDoubles } from '../../json/exact-json.js'
+import { malformed, nameOfRpcError, refused } from '../../sync/faults.js'
+import { isObject, parseObject, type Reply, type UpstreamClient } from '../../sync/http-client.js'
+import type { Throttle } from '../../sync/throttle.js'
+import { TableDefinitionForm } from '../batch/definition-form.js'
+import { MAX_BATCH_BYTES, UUID } from '../batch/format.js'
+import { type AskedBatch, type FetchLink, SYNC_PATH } from '../send/link.js'
+
+const Start = z.looseObject({
+  tableUuid: z.string().max(100),
+  afterChange: z.int().min(0),
+  untilChange: z.int().min(0),
+  fromUs: z.int().nullable(),
+})
+const Asked = z.looseObject({
+  node: z.string().regex(UUID),
+  table: z.string().regex(UUID),
+  epoch: z.int().min(0),
+  definition: TableDefinitionForm,
+  start: Start,
+  last: z.int().min(0),
+})
+const TooLarge = z.looseObject({ change: z.int(), key: z.string(), reason: z.string() })
+
+/** Creates the side of a link that asks for tables. */
+export function createFetchLink(client: UpstreamClient): FetchLink {
+  return {
+    async ask(question, signal) {
+      const found = withDoubles(await client.rpc(SYNC_PATH, 'sync.ask_table', question, signal))
+      const result = Asked.safeParse(found)
+      if (!result.success) throw malformed('another result than that of sync.ask_table')
+      return result.data
+    },
+    async fetch({ table, feed, epoch, after, waitS }, throttles, signal) {
+      const query = new URLSearchParams({ feed, epoch: `${epoch}`, after: `${after}`, wait: `${waitS}` })
+      const reply = await client.send({
+        ...{ method: 'GET', path: `/api/v2/sync/tables/${table}/batches?${query}`, signal },
+        headers: { accept: 'application/x-ndjson', 'accept-encoding': 'zstd' },
+      })
+      if (reply.status === 204) {
+        await reply.discard()
+        return { kind: 'none' }
+      }
+      if (reply.status !== 200) return refusalOf(reply.status, await reply.text(), reply.headers)
+      return await readBatch(reply, throttles, signal)
+    },
+  }
+}
+
+/** Reads a batch as fast as all throttles allow it: what is not read yet holds the upstream back. */
+async function readBatch(
+  reply: Reply,
+  throttles: readonly Throttle[],
+  signal: AbortSignal,
+): Promise<AskedBatch> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of reply.chunks()) {
+    bytes += chunk.byteLength
+    if (bytes > MAX_BATCH_BYTES) throw malformed(`a batch of more than ${MAX_BATCH_BYTES} bytes`)
+    chunks.push(chunk)
+    for (const throttle of throttles) await throttle.take(chunk.byteLength, signal)
+  }
+  const last = Number(reply.headers['fieldgate-last-change'])
+  if (!Number.isSafeInteger(last) || last < 0) throw malformed('a batch without Fieldgate-Last-Change')
+  const aside = reply.headers['fieldgate-set-aside']
+  const tooLarge = typeof aside === 'string' ? readTooLarge(aside) : undefined
+  const body = Buffer.concat(chunks)
+  return tooLarge === undefined ? { kind: 'batch', body, last } : { kind: 'batch', body, last, tooLarge }
+}
+
+function readTooLarge(header: string): z.output<typeof TooLarge> {
+  const text = Buffer.from(header, 'base64').toString('utf8')
+  const found = TooLarge.safeParse(withDoubles(parseObject(text)))
+  if (!found.success) throw malformed('another form of Fieldgate-Set-Aside')
+  return found.data
+}
+
+/** @throws AppError UPSTREAM_REFUSED for what does not mean that the table must be asked for again */
+function refusalOf(
+  status: number,
+  text: string,
+  headers: Record<string, string | string[] | undefined>,
+): AskedBatch {
+  const error = withDoubles(parseObject(text)?.error)
+  const name = isObject(error) ? nameOfRpcError(error) : undefined
+  if (name === 'UNKNOWN_FEED') return { kind: 'unknown' }
+  const message = isObject(error) && typeof error.message === 'string' ? error.message : text
+  throw refused(status, message, headers, name)
+}

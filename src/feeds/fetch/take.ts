@@ -1,0 +1,110 @@
+import type { Log } from '../../log.js'
+import type { FeedInbox, FeedRows, ReceivedRow } from '../../storage/feeds.js'
+import type { LoaderTable } from '../../storage/tables.js'
+import { malformed, shorten } from '../../sync/faults.js'
+import { type DecodedBatch, decodeBatch } from '../batch/decode.js'
+import { type RefusedRow, readRows } from '../batch/read-rows.js'
+import { isSameState, requireColumns } from '../receive/receiver.js'
+import type { FeedState, Session } from '../send/sender-deps.js'
+
+/** Dependencies of storing a batch that was asked for. */
+export interface TakeDeps {
+  readonly inbox: FeedInbox
+  readonly feeds: Pick<FeedRows, 'setAside'>
+  /** UUID of this node */
+  readonly nodeId: string
+  /** `limits.valueBytes` */
+  readonly valueBytes: number
+  /** @throws AppError DISK_FULL */
+  requireSpace(bytes: number): Promise<void>
+  readonly log: Pick<Log, 'warn'>
+}
+
+/**
+ * Stores a batch with the cursor after it. Rows that this gateway refuses for good are set aside.
+ *
+ * @returns rows of the batch
+ * @throws AppError BAD_BATCH, UPSTREAM_REFUSED for another batch than was asked for, CURSOR_MISMATCH,
+ *   UNKNOWN_FEED, DISK_FULL, BUSY
+ */
+export async function takeBatch(
+  deps: TakeDeps,
+  state: FeedState,
+  session: Session,
+  table: LoaderTable,
+  body: Uint8Array,
+): Promise<number> {
+  await deps.requireSpace(body.byteLength)
+  const batch = await decodeBatch(body)
+  const { header } = batch
+  const { feedId } = state.record
+  const asked = { ...session, senderTable: session.tableUuid }
+  if (header.node !== session.peer || header.feed !== feedId || !isSameState(asked, batch))
+    throw malformed('the batch of another feed')
+  if (header.after !== session.cursor) throw malformed(`a batch after ${header.after}`)
+  requireColumns(table, header.columns)
+  const rows = await fittingRows(deps, state, table, batch)
+  const { tableUuid: senderTable, epoch, digest, peer: sender } = session
+  const { after, last } = header
+  // rows that were put here first are never taken back
+  const others = rows.filter(({ origin }) => origin !== deps.nodeId)
+  const taken = { sender, feed: feedId, senderTable, epoch, digest, after, last, rows: others }
+  await deps.inbox.take(taken, feedId)
+  session.cursor = last
+  session.scanned = last
+  return header.rows
+}
+
+/** Returns the rows that fit the table, and sets the others aside. */
+async function fittingRows(
+  deps: TakeDeps,
+  state: FeedState,
+  table: LoaderTable,
+  batch: DecodedBatch,
+): Promise<ReceivedRow[]> {
+  let rest = batch
+  let change = batch.header.after
+  for (;;) {
+    const read = await readRows(table, rest, deps.valueBytes)
+    if ('rows' in read) return read.rows
+    await setAside(deps, state, table, rest, { refused: read.refused, change })
+    change += read.refused.length
+    rest = without(rest, new Set(read.refused.map(({ index }) => index)))
+  }
+}
+
+/** A batch has at least as many changes as rows: each refused row gets a number of its own among them. */
+async function setAside(
+  { feeds, log }: TakeDeps,
+  { record }: FeedState,
+  table: LoaderTable,
+  batch: DecodedBatch,
+  { refused, change }: { refused: readonly RefusedRow[]; change: number },
+): Promise<void> {
+  const rows = refused.map(({ index, column, reason }, at) => ({
+    change: change + 1 + at,
+    rowKey: keyOf(table, batch, index),
+    reason: shorten(column === null ? reason : `${column}: ${reason}`),
+  }))
+  await feeds.setAside(record.feedId, rows)
+  const [first] = rows
+  const fields = { feed: record.feedId, table: table.dataName, rows: rows.length }
+  const message = 'rows of a feed were set aside: this gateway refuses them'
+  log.warn({ ...fields, key: first?.rowKey, reason: first?.reason }, message)
+}
+
+/** Returns the unique key of a row as JSON text. */
+function keyOf(table: LoaderTable, { header, columns }: DecodedBatch, index: number): string {
+  const sentOf = (name: string) => columns[header.columns.indexOf(name)]?.[index]
+  const text = JSON.stringify(Object.fromEntries(table.uniqueColumns.map((name) => [name, sentOf(name)])))
+  return text.length > 500 ? `${text.slice(0, 500)}…` : text
+}
+
+function without(batch: DecodedBatch, refused: ReadonlySet<number>): DecodedBatch {
+  const kept = <T>(list: readonly T[]) => list.filter((_, index) => !refused.has(index))
+  return {
+    header: { ...batch.header, rows: batch.header.rows - refused.size },
+    origins: kept(batch.origins),
+    columns: batch.columns.map(kept),
+  }
+}

@@ -1,0 +1,129 @@
+import { AppError } from '../../errors.js'
+import type { FeedRows, FeedStart } from '../../storage/feeds.js'
+import type { LoaderTable, TableDefinition } from '../../storage/tables.js'
+import type { Throttle } from '../../sync/throttle.js'
+import { definitionDigest, type SentDefinition } from '../batch/definition.js'
+import { type Registering, registerOnce, requireSame } from '../receive/same-table.js'
+import type { FeedLink, TableAnswered } from '../send/link.js'
+import type { FeedState, Session, TurnResult } from '../send/sender-deps.js'
+import { noteMoved, takeDetour } from '../send/turn.js'
+import { type TakeDeps, takeBatch } from './take.js'
+
+/** Dependencies of asking for batches. */
+export interface FetchDeps extends TakeDeps, Registering {
+  readonly feeds: Pick<FeedRows, 'setAside' | 'noteStart'>
+  /** Checks a definition as that of a registration. @throws AppError INVALID_PARAMS, TABLE_NOT_SENDABLE */
+  readColumns(definition: SentDefinition): TableDefinition
+  /** shared with everything that is sent and fetched */
+  readonly throttle: Throttle
+  /** Runs the storing of one batch at a time, whatever the number of feeds: the memory of one. */
+  oneAtATime<T>(work: () => Promise<T>): Promise<T>
+  nowMs(): number
+}
+
+/**
+ * Asks for the next batch of a feed down, after a question for its table if there is no agreement yet.
+ *
+ * @param waitS how long the upstream may wait for a row
+ * @throws AppError UPSTREAM_UNREACHABLE, UPSTREAM_REFUSED, TABLE_DIFFERS, STALE_EPOCH, LOOP, CANCELLED
+ */
+export async function fetchNext(
+  deps: FetchDeps,
+  link: FeedLink,
+  state: FeedState,
+  waitS: number,
+  signal: AbortSignal,
+): Promise<TurnResult> {
+  const table = await deps.findTable(state.record.dataName)
+  if (state.session === undefined || table === undefined || state.session.tableId !== table.tableId) {
+    state.session = await openSession(deps, link, state, signal)
+    return 'went on'
+  }
+  const { session } = state
+  if (waitS === 0 && session.cursor >= state.upstreamLast) return 'nothing to send'
+  const startMs = deps.nowMs()
+  const throttles = state.throttle === undefined ? [deps.throttle] : [deps.throttle, state.throttle]
+  const { tableUuid, epoch, cursor: after } = session
+  const request = { table: tableUuid, feed: state.record.feedId, epoch, after, waitS }
+  const answer = await link.fetch(request, throttles, signal)
+  if (answer.kind === 'none') {
+    state.upstreamLast = after
+    return 'nothing to send'
+  }
+  if (answer.kind === 'unknown') {
+    takeDetour(state)
+    state.session = undefined
+    return 'went on'
+  }
+  if (answer.tooLarge !== undefined) await setAside(deps, state, answer.tooLarge)
+  const rows = await deps.oneAtATime(() => takeBatch(deps, state, session, table, answer.body))
+  if (session.cursor === after)
+    throw new AppError('UPSTREAM_REFUSED', {}, { message: 'a batch of no changes' })
+  state.detours = 0
+  state.upstreamLast = Math.max(answer.last, session.cursor)
+  noteMoved(state, rows, answer.body.byteLength, deps.nowMs() - startMs)
+  return 'went on'
+}
+
+/** Asks for the table of a feed, and registers it if no table has its name. */
+async function openSession(
+  deps: FetchDeps,
+  link: FeedLink,
+  state: FeedState,
+  signal: AbortSignal,
+): Promise<Session> {
+  const { record } = state
+  const { feedId: feed, dataName: table, columns, conds, start } = record
+  const isKnown = start.tableUuid !== ''
+  const asked = await link.ask(
+    {
+      ...{ node: deps.nodeId, feed, table, columns, conds, start: isKnown ? start : null },
+      from: start.fromUs ?? (record.from === 'now' ? 'now' : 'all'),
+    },
+    signal,
+  )
+  if (asked.node === deps.nodeId) throw loop(asked.node)
+  const local = await openTable(deps, record.dataName, asked)
+  if (!isKnown) await keepStart(deps, state, asked.start)
+  const begin = state.record.start
+  const digest = definitionDigest(asked.definition)
+  const sender = { sender: asked.node, feed, senderTable: asked.table, epoch: asked.epoch, digest }
+  const isFirstTable = begin.tableUuid === asked.table
+  const range = { start: isFirstTable ? Math.min(begin.afterChange, asked.last) : 0, last: asked.last }
+  const cursor = await deps.inbox.open(sender, local, range)
+  state.upstreamLast = asked.last
+  return {
+    ...{ peer: asked.node, tableUuid: asked.table, tableId: local.tableId, epoch: asked.epoch, digest },
+    ...{ cursor, scanned: cursor },
+  }
+}
+
+async function openTable(
+  deps: FetchDeps,
+  dataName: string,
+  { definition }: TableAnswered,
+): Promise<LoaderTable> {
+  const known = await deps.findTable(dataName)
+  const table = known ?? (await registerOnce(deps, deps.readColumns(definition)))
+  requireSame(table, definition)
+  return table
+}
+
+/** Keeps where the feed begins before anything is taken: asked again, the upstream might begin later. */
+async function keepStart(deps: FetchDeps, state: FeedState, start: FeedStart): Promise<void> {
+  await deps.feeds.noteStart(state.record.feedId, start)
+  state.record = { ...state.record, start }
+}
+
+async function setAside(
+  { feeds }: FetchDeps,
+  { record }: FeedState,
+  { change, key, reason }: { change: number; key: string; reason: string },
+): Promise<void> {
+  await feeds.setAside(record.feedId, [{ change, rowKey: key, reason }])
+}
+
+function loop(node: string): AppError {
+  const message = `The upstream is this gateway (node ${node}): a feed comes from another node`
+  return new AppError('LOOP', { node }, { message })
+}

@@ -1,0 +1,207 @@
+import type { Caller } from '../../auth/caller.js'
+import { AppError } from '../../errors.js'
+import type { Log } from '../../log.js'
+import type { AskedFeed, AskedFeeds, FeedIdentity, FeedSenders, FeedStart } from '../../storage/feeds.js'
+import type { LoaderTable } from '../../storage/tables.js'
+import { definitionDigest, type SentDefinition, sentDefinition } from '../batch/definition.js'
+import { encodeBatch } from '../batch/encode.js'
+import { MAX_BATCH_BYTES, MAX_BATCH_ROWS } from '../batch/format.js'
+import { requireNode, requireReadable } from '../receive/rights.js'
+import { collectBatch, headerOf, keyText, slotsOf } from '../send/collect.js'
+import { requireColumnsOf, requireSendable } from '../send/sendable.js'
+import type { CollectDeps, CollectState, Session } from '../send/sender-deps.js'
+import type { Waiting } from './waiting.js'
+
+/** Question of another node for a table, before it asks for batches. */
+export interface TableQuestion extends Omit<AskedFeed, 'feedId' | 'start'> {
+  readonly feed: string
+  /** an instant in µs UTC */
+  readonly from: 'now' | 'all' | number
+  /** as it was answered before; null at the first time */
+  readonly start: FeedStart | null
+}
+
+/** Answer to a question. */
+export interface TableAnswer {
+  /** UUID of this gateway */
+  readonly node: string
+  readonly table: string
+  readonly epoch: number
+  readonly definition: SentDefinition
+  readonly start: FeedStart
+  /** last change of the table */
+  readonly last: number
+}
+
+/** Request for the batch after a change. */
+export interface BatchRequest {
+  readonly tableUuid: string
+  readonly feedId: string
+  readonly epoch: number
+  readonly after: number
+  readonly waitMs: number
+}
+
+/** A batch as it is answered. */
+export interface GivenBatch {
+  readonly body: Uint8Array
+  /** last change of the table: the asker has more to read when the batch ends before it */
+  readonly last: number
+  /** a row that no batch can hold; the asker sets it aside */
+  readonly tooLarge?: { readonly change: number; readonly key: string; readonly reason: string }
+}
+
+/** Gives tables to other nodes that ask for them. */
+export interface FeedGiver {
+  /**
+   * Notes what a node asks for.
+   *
+   * @throws AppError FORBIDDEN, LOOP, UNKNOWN_TABLE, TABLE_NOT_SENDABLE, BAD_CONDITION, INVALID_PARAMS
+   */
+  ask(caller: Caller, question: TableQuestion): Promise<TableAnswer>
+  /**
+   * Returns the batch after a change, or waits for a row. Rows whose origin is the asker are not in it.
+   *
+   * @param hold waits until the rows of the batch may take so many bytes
+   * @returns undefined when there was no row until the end of the wait
+   * @throws AppError UNKNOWN_FEED when the feed must be asked for again, FORBIDDEN, BUSY
+   */
+  next(
+    caller: Caller,
+    request: BatchRequest,
+    signal: AbortSignal,
+    hold: (bytes: number) => Promise<void>,
+  ): Promise<GivenBatch | undefined>
+}
+
+interface GiverDeps extends CollectDeps {
+  readonly asked: AskedFeeds
+  readonly senders: FeedSenders
+  readonly identity: Pick<FeedIdentity, 'tableUuid' | 'epoch'>
+  readonly waiting: Waiting
+  findTable(name: string): Promise<LoaderTable | undefined>
+  nowMs(): number
+  readonly log: Pick<Log, 'warn'>
+}
+
+/** Creates the giver of a gateway. */
+export function createFeedGiver(deps: GiverDeps): FeedGiver {
+  const { asked, senders, identity, changes } = deps
+  return {
+    async ask(caller, { feed: feedId, node, dataName: name, columns, conds, from, start: known }) {
+      await requireNode(deps, caller, node)
+      const table = await deps.findTable(name)
+      await requireReadable(asked, caller, table?.dataName ?? name)
+      if (table === undefined) throw unknownTable(name)
+      requireColumnsOf(table, columns)
+      requireSendable(table, columns)
+      const last = await changes.last(table)
+      await changes.matching(table, last, 1, { conds, env: deps.env() }) // checks the condition
+      const tableUuid = (await identity.tableUuid(table)) ?? ''
+      const start = known ?? startOf(from, tableUuid, last)
+      await senders.bind(caller.keyId, node)
+      await asked.keep(caller.keyId, { feedId, node, dataName: table.dataName, columns, conds, start })
+      const definition = sentDefinition(table, columns)
+      return { node: deps.nodeId, table: tableUuid, epoch: await identity.epoch(), definition, start, last }
+    },
+    async next(caller, request, signal, hold) {
+      const feed = await asked.find(caller.keyId, request.feedId)
+      if (feed === undefined) throw unknownFeed(request.feedId)
+      await requireReadable(asked, caller, feed.dataName)
+      const endMs = deps.nowMs() + request.waitMs
+      let scanned = request.after
+      for (;;) {
+        const { table, session, last } = await openTable(deps, feed, request)
+        session.scanned = scanned
+        const given = last > scanned ? await collect(deps, { feed, table, session, hold }) : undefined
+        if (given !== undefined) return { ...given, last }
+        scanned = session.scanned
+        const seen = { keyId: caller.keyId, feedId: feed.feedId, table, seen: scanned, signal }
+        const isOver =
+          scanned < last || (await deps.waiting.wait({ ...seen, ms: endMs - deps.nowMs() })) === 'ended'
+        if (!isOver) continue
+        // the asker need not look at the same changes again
+        const hasMoved = scanned > request.after
+        return hasMoved ? { body: await emptyBatch(deps, feed, table, session), last } : undefined
+      }
+    },
+  }
+}
+
+/** Finds the table as the asker knows it. @throws AppError UNKNOWN_FEED */
+async function openTable(
+  deps: GiverDeps,
+  feed: AskedFeed,
+  { tableUuid, epoch, after }: BatchRequest,
+): Promise<{ table: LoaderTable; session: Session; last: number }> {
+  const table = await deps.findTable(feed.dataName)
+  if (table === undefined) throw unknownFeed(feed.feedId)
+  const [uuid, nowEpoch] = [await deps.identity.tableUuid(table), await deps.identity.epoch()]
+  const last = await deps.changes.last(table)
+  // an asker that is ahead has met the data of this gateway in a later state: it begins again
+  if (uuid !== tableUuid || nowEpoch !== epoch || after > last) throw unknownFeed(feed.feedId)
+  const digest = definitionDigest(sentDefinition(table, feed.columns))
+  const { tableId } = table
+  const session = { peer: feed.node, tableUuid, tableId, epoch, digest, cursor: after, scanned: after }
+  return { table, session, last }
+}
+
+interface Collecting {
+  readonly feed: AskedFeed
+  readonly table: LoaderTable
+  readonly session: Session
+  hold(bytes: number): Promise<void>
+}
+
+/** Reads the rows of a batch; `session.scanned` is as far as was looked when there are none. */
+async function collect(
+  deps: GiverDeps,
+  { feed, table, session, hold }: Collecting,
+): Promise<Omit<GivenBatch, 'last'> | undefined> {
+  const state: CollectState = {
+    ...{ record: feed, aside: new Set(), maxRows: MAX_BATCH_ROWS, isPatient: false, hold },
+  }
+  const batch = await collectBatch(deps, state, session, table)
+  if (batch === undefined) return undefined
+  if (!('tooLarge' in batch)) return { body: batch.body }
+  const reason = `found a row of more than ${MAX_BATCH_BYTES} bytes, the most that a batch holds`
+  const { change } = batch.tooLarge
+  const key = keyText(table, batch.tooLarge)
+  deps.log.warn({ feed: feed.feedId, table: table.dataName, key, reason }, 'a row is too large for a feed')
+  const body = await emptyBatch(deps, feed, table, { ...session, scanned: change })
+  return { body, tooLarge: { change, key, reason } }
+}
+
+/** Makes a batch without a row, which moves the cursor over changes that the feed leaves out. */
+async function emptyBatch(
+  deps: GiverDeps,
+  feed: AskedFeed,
+  table: LoaderTable,
+  session: Session,
+): Promise<Uint8Array> {
+  const slots = slotsOf(table, feed.columns)
+  const header = headerOf(deps, { record: feed, aside: new Set(), maxRows: 0 }, session, {
+    ...{ rows: [], last: session.scanned, slots },
+  })
+  const body = await encodeBatch(header, slots, [])
+  if (body === undefined) throw new Error('a batch without rows is too large') // no test: it has only names
+  return body
+}
+
+function startOf(from: TableQuestion['from'], tableUuid: string, last: number): FeedStart {
+  return {
+    tableUuid,
+    afterChange: from === 'now' ? last : 0,
+    untilChange: last,
+    fromUs: typeof from === 'number' ? from : null,
+  }
+}
+
+function unknownFeed(feed: string): AppError {
+  const message = `The feed ${feed} was not asked for as this request has it; ask for its table first`
+  return new AppError('UNKNOWN_FEED', { feed }, { message })
+}
+
+function unknownTable(name: string): AppError {
+  return new AppError('UNKNOWN_TABLE', { data_name: name }, { message: `No table has the name ${name}` })
+}

@@ -1,0 +1,51 @@
+import type { TrustedClock } from '../../clock.js'
+import type { AskedFeed, AskedFeeds } from '../../feeds.js'
+import { statement } from '../connection/database.js'
+import { type StateDb, writeState } from '../connection/state-db.js'
+
+/** Most feeds that a key may ask for. */
+const MAX_ASKED = 1000
+
+/** Creates the feeds that other nodes ask for, of `state.db`. */
+export function createAskedFeeds(state: StateDb, clock: TrustedClock): AskedFeeds {
+  const { db } = state
+  const textOf = (keyId: string, feedId: string) =>
+    statement<string>(db, 'SELECT asked FROM feed_asked WHERE key_id = ? AND feed_id = ?')
+      .pluck()
+      .get(keyId, feedId)
+  return {
+    async keep(keyId, { feedId, node, dataName, columns, conds, start }) {
+      const text = JSON.stringify({ feedId, node, dataName, columns, conds, start })
+      if (textOf(keyId, feedId) === text) return // as after each restart of the other node
+      await writeState(state, () => {
+        statement(
+          db,
+          `INSERT INTO feed_asked (key_id, feed_id, asked, asked_at_us) VALUES (?, ?, ?, ?)
+           ON CONFLICT DO UPDATE SET asked = excluded.asked, asked_at_us = excluded.asked_at_us`,
+        ).run(keyId, feedId, text, clock.nowUs())
+        statement(
+          db,
+          `DELETE FROM feed_asked WHERE key_id = ? AND feed_id IN (SELECT feed_id FROM feed_asked
+             WHERE key_id = ? ORDER BY asked_at_us DESC, feed_id LIMIT -1 OFFSET ${MAX_ASKED})`,
+        ).run(keyId, keyId)
+      })
+    },
+    async find(keyId, feedId) {
+      const text = textOf(keyId, feedId)
+      return text === undefined ? undefined : (JSON.parse(text) as AskedFeed) // `keep` wrote it
+    },
+    grant: (keyId, tables) =>
+      writeState(state, () => {
+        statement(db, 'DELETE FROM key_table WHERE key_id = ?').run(keyId)
+        const insert = statement(
+          db,
+          'INSERT INTO key_table (key_id, data_name) VALUES (?, ?) ON CONFLICT DO NOTHING',
+        )
+        for (const name of tables) insert.run(keyId, name)
+      }),
+    granted: async (keyId) =>
+      statement<string>(db, 'SELECT data_name FROM key_table WHERE key_id = ? ORDER BY data_name')
+        .pluck()
+        .all(keyId),
+  }
+}
