@@ -181,6 +181,7 @@ export const METHOD_PATHS: Readonly<Record<MethodName, string>> = {
   'sync.update_feed': '/api/v2/sync/jsonrpc',
   'sync.delete_feed': '/api/v2/sync/jsonrpc',
   'sync.offer_table': '/api/v2/sync/jsonrpc',
+  'sync.ask_table': '/api/v2/sync/jsonrpc',
   'fleet.create_token': '/api/v2/fleet/jsonrpc',
   'fleet.list_tokens': '/api/v2/fleet/jsonrpc',
   'fleet.revoke_token': '/api/v2/fleet/jsonrpc',

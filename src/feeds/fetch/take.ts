@@ -105,6 +105,7 @@ function without(batch: DecodedBatch, refused: ReadonlySet<number>): DecodedBatc
   return {
     header: { ...batch.header, rows: batch.header.rows - refused.size },
     origins: kept(batch.origins),
+    days: kept(batch.days),
     columns: batch.columns.map(kept),
   }
 }

@@ -23,6 +23,7 @@ export const OFFERED = {
 export function syncBadCalls({ nodeId, feedId, goneFeedId }: Standing): BadCalls {
   const upstream = { name: 'new', endpoint: 'https://up.example', apikey: 'k', secret: 's' }
   const feed = { table: 'cited', upstream: 'up' }
+  const asked = { node: OFFERED.node, feed: OFFERED.feed, table: 'x', from: 'all', start: null }
   const [k, name] = OFFERED.definition.columns
   const defined = (more: object) => ({ ...OFFERED, definition: { ...OFFERED.definition, ...more } })
   const ofFeed: readonly BadCall[] = [
@@ -47,7 +48,8 @@ export function syncBadCalls({ nodeId, feedId, goneFeedId }: Standing): BadCalls
       [{ ...feed, upstream: 'nobody' }, 'UNKNOWN_UPSTREAM', /nobody/],
       [{ ...feed, table: 'x' }, 'FEED_EXISTS', /x has a feed to up/],
       [{ ...feed, table: 'f' }, 'TABLE_NOT_SENDABLE', /photo holds files/],
-      [{ ...feed, direction: 'down' }, 'NOT_IN_THIS_VERSION', /direction: down/],
+      [{ ...feed, direction: 'sideways' }, 'INVALID_PARAMS', /\$\.direction/],
+      [{ ...feed, direction: 'down', upstream: 'nobody' }, 'UNKNOWN_UPSTREAM', /nobody/],
       [{ upstream: 'up', citation: 'c' }, 'NOT_IN_THIS_VERSION', /citation/],
       [{ ...feed, conds: { '=': ['nobody', 1] } }, 'BAD_CONDITION', /nobody/],
       [{ ...feed, columns: ['nobody'] }, 'INVALID_PARAMS', /\$\.columns/],
@@ -71,6 +73,15 @@ export function syncBadCalls({ nodeId, feedId, goneFeedId }: Standing): BadCalls
       [defined({ columns: [k] }), 'TABLE_DIFFERS', /name \(here varchar\(5\), there none\)/],
       [defined({ columns: [k, { ...name, udt_name: 'file' }] }), 'TABLE_NOT_SENDABLE', /name holds files/],
       [defined({ unique_columns: ['nobody'] }), 'INVALID_PARAMS', /definition/],
+    ],
+    'sync.ask_table': [
+      [{ ...asked, from: 'yesterday' }, 'INVALID_PARAMS', /\$\.from/],
+      [{ ...asked, node: nodeId }, 'LOOP', /this gateway/],
+      [{ ...asked, node: NOBODY }, 'FORBIDDEN', /sends for the node 1111/],
+      [{ ...asked, table: 'nobody' }, 'UNKNOWN_TABLE', /nobody/],
+      [{ ...asked, table: 'f' }, 'TABLE_NOT_SENDABLE', /photo holds files/],
+      [{ ...asked, conds: { '=': ['nobody', 1] } }, 'BAD_CONDITION', /nobody/],
+      [{ ...asked, columns: ['nobody'] }, 'INVALID_PARAMS', /\$\.columns/],
     ],
   }
 }

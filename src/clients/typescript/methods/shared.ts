@@ -198,7 +198,7 @@ export interface FeedUpstream {
 export interface FeedInfo {
   feed: string
   table: string
-  direction: 'up'
+  direction: 'up' | 'down'
   upstream: string
   conds: unknown
   columns: string[] | null
@@ -207,18 +207,19 @@ export interface FeedInfo {
   windows: string[]
   from: string
   enabled: boolean
-  /** stopped: until update_feed, for the reason in last_error; closed: sending is paused or outside its windows */
+  /** stopped: until update_feed, for the reason in last_error; closed: sending is paused or outside its windows; sending: or fetching */
   state: 'disabled' | 'stopped' | 'closed' | 'sending' | 'waiting' | 'idle'
   /** last change that the receiver has */
   cursor: number
-  /** last change of the table here */
+  /** last change of the table: here, or at the upstream of a feed down */
   last_change: number
-  /** changes not sent; of a row that changed several times the last one travels */
+  /** changes not sent, or not fetched; of a row that changed several times the last one travels */
   rows_behind: number
   /** estimate by the rows sent so far; null before the first */
   bytes_behind: number | null
   /** age of the oldest row not sent, seconds; null when none waits */
   oldest_s: number | null
+  /** rows that were sent, or that a feed down has fetched */
   rows_sent: number
   bytes_sent: number
   /** rate of the last batches; null before the first */

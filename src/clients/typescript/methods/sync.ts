@@ -9,7 +9,7 @@ export interface SyncMethods {
       name: string
       /** base URL of the other gateway: https://host[:port][/prefix] */
       endpoint: string
-      /** API key for the other gateway, with the scope sync:write */
+      /** API key for the other gateway: scope sync:write for feeds up, sync:read and granted tables for feeds down */
       apikey: string
       /** secret of the key; encrypted at rest */
       secret: string
@@ -26,14 +26,14 @@ export interface SyncMethods {
     }
     result: FeedUpstream
   }
-  /** Sends the rows of a table to another gateway from now on, as they are put and overridden (scope sync:write) */
+  /** Sends the rows of a table to another gateway, or fetches them there, as they are put and overridden (scope sync:write) */
   'sync.create_feed': {
     params: {
-      /** name of the table */
+      /** name of the table; of a feed down there, where it need not be registered here */
       table?: string
       /** not in this version */
       citation?: string
-      /** down: not in this version */
+      /** up: rows go to the upstream; down: they come from it */
       direction?: 'up' | 'down'
       /** name of an upstream of feeds */
       upstream: string
@@ -129,6 +129,83 @@ export interface SyncMethods {
       node: string
       /** change after which the feed goes on */
       cursor: number
+    }
+  }
+  /** Called by another gateway before it asks for batches of a table: answers what the table is (scope sync:read) */
+  'sync.ask_table': {
+    params: {
+      /** node that asks */
+      node: string
+      /** id of a feed */
+      feed: string
+      /** name of the table */
+      table: string
+      /** absent or null for all */
+      columns?: string[] | null
+      /** condition on rows, as of event data; absent or null for every row */
+      conds?: unknown
+      /** now, all, or an instant in µs UTC */
+      from: 'now' | 'all' | number
+      /** as it was answered at the first time; null then */
+      start: {
+        /** table for which the numbers hold */
+        tableUuid: string
+        /** rows that changed later travel */
+        afterChange: number
+        untilChange: number
+        /** rows that changed up to untilChange travel when they start at or after it, µs UTC */
+        fromUs: number | null
+      } | null
+    }
+    result: {
+      /** node id of this gateway */
+      node: string
+      /** id of the table here */
+      table: string
+      /** incarnation of the change numbers here */
+      epoch: number
+      definition: {
+        data_name: string
+        schema: string
+        columns: {
+          name: string
+          udt_name:
+            | 'timestamptz'
+            | 'timestamp'
+            | 'timetz'
+            | 'time'
+            | 'date'
+            | 'int8'
+            | 'int4'
+            | 'int2'
+            | 'float8'
+            | 'float4'
+            | 'varchar'
+            | 'bpchar'
+            | 'text'
+            | 'bool'
+            | 'geometry'
+            | 'file'
+            | 'raster'
+            | 'bytea'
+          is_nullable: boolean
+          column_default: string | null
+          length: number | null
+          srid: number | null
+        }[]
+        unique_columns: string[]
+      }
+      start: {
+        /** table for which the numbers hold */
+        tableUuid: string
+        /** rows that changed later travel */
+        afterChange: number
+        untilChange: number
+        /** rows that changed up to untilChange travel when they start at or after it, µs UTC */
+        fromUs: number | null
+      }
+      /** last change of the table */
+      last: number
     }
   }
 }

@@ -41,7 +41,7 @@ t.test('inbox: a batch is taken at the cursor alone, and of the opened state alo
 
 t.test('inbox: a row that arrives once more is written only if its day is another one', async (t) => {
   const { tables, table, inbox, take, row } = setUp()
-  await inbox.open(STATE, table, 0)
+  await inbox.open(STATE, table, { start: 0 })
   await take({})
   t.equal(await take({ after: 2, last: 3, rows: [row(1n)] }), 0)
   t.equal(await take({ after: 3, last: 4, rows: [{ ...row(1n), day: 20_001 }] }), 1)
