@@ -23,8 +23,8 @@ const PRIVATE_ENTRY_MS = 450_000
 /** Returns the cost of every arc, milliseconds; negative = closed. @param graph of the time at which no condition holds */
 export function arcPrices(graph: Graph, mix: Mix): Float64Array {
   const { arcCount, arcLink, segmentLengthMm, linkFlags, turnPrices, arcTurn } = graph
-  const { linkSpeed, isPrivate, closedArcs } = underConditions(graph, mix.holds ?? '')
-  const publicPlaces = publicPlacesOf(graph)
+  const { linkSpeed, isPrivate, isEnclosed, closedArcs } = underConditions(graph, mix.holds ?? '')
+  const publicPlaces = publicPlacesOf(graph, linkSpeed, isPrivate, isEnclosed)
   const isClosed = closedLinks(graph, mix.vehicle)
   const themes = mix.themes.map(({ overlay, sensitivity }) => ({ pieces: piecesOf(overlay), sensitivity }))
   const closed = mix.closed && piecesOf(mix.closed)
@@ -97,21 +97,25 @@ function underConditions(graph: Graph, holds: string) {
     return out[when.reduce((sum, condition, bit) => sum + (holds[condition] === '1' ? 2 ** bit : 0), 0)]!
   }
   const linkSpeed = graph.linkSpeed.slice()
-  const isPrivate = new Set<number>()
-  for (const [link, flags] of graph.linkFlags.entries())
-    if ((flags & LINK_FLAG.PRIVATE) !== 0) isPrivate.add(link)
-  // a speed has 16 bits, flags are above
+  const flagged = (flag: number) => {
+    const links = [...graph.linkFlags.keys()]
+    return new Set(links.filter((link) => (graph.linkFlags[link]! & flag) !== 0))
+  }
+  const [isPrivate, isEnclosed] = [flagged(LINK_FLAG.PRIVATE), flagged(LINK_FLAG.ENCLOSED)]
   for (let at = 0; at < conditionalLinks.length; at += 4) {
     const link = conditionalLinks[at]!
     const found = outcome(conditionalLinks[at + 1]!)
     linkSpeed[link] = found % 2 ** 16
+    // bits of the flags: 1 for private, 6 for enclosed
     if (Math.floor(found / 2 ** 17) % 2 === 1) isPrivate.add(link)
     else isPrivate.delete(link)
+    if (Math.floor(found / 2 ** 22) % 2 === 1) isEnclosed.add(link)
+    else isEnclosed.delete(link)
   }
   const closedArcs = new Set<number>()
   for (let at = 0; at < conditionalArcs.length; at += 2)
     if (outcome(conditionalArcs[at + 1]!) !== 0) closedArcs.add(conditionalArcs[at]!)
-  return { linkSpeed, isPrivate, closedArcs }
+  return { linkSpeed, isPrivate, isEnclosed, closedArcs }
 }
 
 function beginOf({ segmentTail, segmentHead }: Graph, link: number): number {
@@ -119,27 +123,26 @@ function beginOf({ segmentTail, segmentHead }: Graph, link: number): number {
 }
 
 /** Junctions of public roads that are not enclosed, and those to which public roads lead from there, round by round. */
-function publicPlacesOf(graph: Graph): Set<number> {
-  const known = publicPlaces.get(graph)
-  if (known !== undefined) return known
-  const { segmentCount, linkSpeed, linkFlags, segmentLengthMm } = graph
+function publicPlacesOf(
+  graph: Graph,
+  linkSpeed: Uint16Array,
+  isPrivate: ReadonlySet<number>,
+  isEnclosed: ReadonlySet<number>,
+): Set<number> {
   const places = new Set<number>()
   const streets: number[] = []
-  for (let link = 0; link < segmentCount * 2; link++) {
+  for (let link = 0; link < linkSpeed.length; link++) {
     if (linkSpeed[link] === 0) continue
-    if ((linkFlags[link]! & LINK_FLAG.PRIVATE) === 0 || segmentLengthMm[link >> 1] === 0) streets.push(link)
-    if ((linkFlags[link]! & (LINK_FLAG.PRIVATE | LINK_FLAG.ENCLOSED)) !== 0) continue
+    if (!isPrivate.has(link) || graph.segmentLengthMm[link >> 1] === 0) streets.push(link)
+    if (isPrivate.has(link) || isEnclosed.has(link)) continue
     places.add(beginOf(graph, link)).add(beginOf(graph, link ^ 1))
   }
   for (let before = -1; before < places.size; ) {
     before = places.size
     for (const link of streets) if (places.has(beginOf(graph, link))) places.add(beginOf(graph, link ^ 1))
   }
-  publicPlaces.set(graph, places)
   return places
 }
-
-const publicPlaces = new WeakMap<Graph, Set<number>>()
 
 /** Reads `Graph.limits`: seven numbers an entry, its link first, hazardous goods last; 0 = no limit. */
 function closedLinks({ limits }: Graph, vehicle: Vehicle | undefined): Set<number> {

@@ -13,7 +13,6 @@ import { type Expansion, expandNodes } from './graph/expand.js'
 import { indexJunctions } from './graph/junction-index.js'
 import { packDecisions } from './graph/pack-conditions.js'
 import { findTurnsNearPrices } from './graph/priced-u-turns.js'
-import { flagPrivateEntrances } from './graph/private-entrances.js'
 import { findPrivateThroughRoads } from './graph/private-roads.js'
 import { packPrices, priceTurns, type TurnCosts, type TurnPricing } from './graph/turn-prices.js'
 import { findTurningPlaces, flagTurns } from './graph/turning-places.js'
@@ -83,8 +82,7 @@ export async function buildMap(options: BuildOptions): Promise<GraphParts> {
   const adjacency = buildAdjacency(segments, junctionCount)
   const widest = widestAdjacency(segments, adjacency)
   const headOf = (link: number) => linkHead(segments, link)
-  flagEnclosedRoads(segments, adjacency)
-  flagPrivateEntrances(segments, adjacency)
+  flagEnclosedRoads(segments, junctionCount)
   const mayTurn = findTurns(network, adjacency, widest)
   const pricing = pricingOf(options, network, widest)
   const allRules = [

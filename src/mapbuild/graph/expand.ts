@@ -1,9 +1,9 @@
 import { flagsOf, MAX_WHEN, speedOf } from '../../routing/graph/conditions.js'
-import { LINK_FLAG, NO_ARC } from '../../routing/graph/graph.js'
+import { ENDS_ONLY, NO_ARC } from '../../routing/graph/graph.js'
 import { createGrowing, filled, push } from '../arrays/growing.js'
 import { sortOrder } from '../arrays/sort-order.js'
 import type { Segments } from '../network/segments.js'
-import { combine, type Decision } from '../profile/decision.js'
+import { combine, type Decision, usualOutcome } from '../profile/decision.js'
 import { type Adjacency, linkHead, linkTail } from './adjacency.js'
 import { type Automaton, ROOT } from './automaton.js'
 import type { TurnPricing } from './turn-prices.js'
@@ -206,26 +206,17 @@ const START_MODE = [MODE.public, MODE.start] as const
 const BOTH_USES = 0b11
 
 /** Bits of the uses that a link has at some time; 0 = it is never open. */
-function usesOf(
-  { linkSpeed, linkFlags, linkDecisions }: Segments,
-  isPrivate: Uint8Array,
-  link: number,
-): number {
+function usesOf({ linkSpeed, linkDecisions }: Segments, isPrivate: Uint8Array, link: number): number {
   const decision = linkDecisions.get(link)
   if (decision === undefined) return linkSpeed[link] === 0 ? 0 : 1 << isPrivate[link]!
   const open = decision.out.filter((outcome) => speedOf(outcome) > 0)
   // a drive that no route passes through needs no nodes of its own
   if (isPrivate[link] === 0) return open.length === 0 ? 0 : 1 << USE.public
-  const isEnclosed = (linkFlags[link]! & LINK_FLAG.ENCLOSED) !== 0
-  return open.reduce((bits, outcome) => bits | (1 << (isEnclosed || isPrivateOutcome(outcome) ? 1 : 0)), 0)
+  return open.reduce((bits, outcome) => bits | (1 << useOf(outcome)), 0)
 }
 
-function isPrivateOutcome(outcome: number): boolean {
-  return (flagsOf(outcome) & LINK_FLAG.PRIVATE) !== 0
-}
-
-function usualUse({ out }: Decision): number {
-  return isPrivateOutcome(out[0]!) ? USE.private : USE.public
+function useOf(outcome: number): number {
+  return (flagsOf(outcome) & ENDS_ONLY) === 0 ? USE.public : USE.private
 }
 
 /** Returns when an arc is closed that drives a link in one of its two uses: while it has the other, or is banned. */
@@ -238,9 +229,7 @@ function arcBan(
   const outcomes = linkDecisions.get(link)!
   const other = {
     when: outcomes.when,
-    out: outcomes.out.map((outcome) =>
-      (isPrivateOutcome(outcome) ? USE.private : USE.public) === use ? 0 : 1,
-    ),
+    out: outcomes.out.map((outcome) => (useOf(outcome) === use ? 0 : 1)),
   }
   if (ban === undefined) return other
   return combine([other, ban], MAX_WHEN, (closed) => (closed.includes(1) ? 1 : 0)) ?? other
@@ -255,7 +244,7 @@ function usualStartArcs(
   return Uint32Array.from(isPrivate, (isEndsOnly, link) => {
     if (linkSpeed[link] === 0) return NO_ARC
     const decision = linkDecisions.get(link)
-    const use = decision === undefined ? isEndsOnly : usualUse(decision)
+    const use = decision === undefined ? isEndsOnly : useOf(usualOutcome(decision))
     const [arc, other] = [startArcs[use]![link]!, startArcs[1 - use]![link]!]
     return arc === NO_ARC ? other : arc
   })

@@ -1,5 +1,5 @@
 import { flagsOf } from '../../routing/graph/conditions.js'
-import { ENDS_ONLY, LINK_FLAG } from '../../routing/graph/graph.js'
+import { ENDS_ONLY } from '../../routing/graph/graph.js'
 import { mayOpen, type Segments } from '../network/segments.js'
 import { linkHead, linkTail } from './adjacency.js'
 
@@ -34,7 +34,7 @@ export function findPrivateThroughRoads(
   if (linkDecisions.size === 0) return usual
   // the same with all that conditions open, and all that they make private
   const isPrivateAtTimes = (link: number) =>
-    linkDecisions.get(link)?.out.some((outcome) => (flagsOf(outcome) & LINK_FLAG.PRIVATE) !== 0) === true
+    linkDecisions.get(link)?.out.some((outcome) => (flagsOf(outcome) & ENDS_ONLY) !== 0) === true
   const widest = findThroughRoads(segments, junctionCount, isRestricted, {
     isOpen: (link) => mayOpen(segments, link),
     isEndsOnly: (link) => isEndsOnly(link) || isPrivateAtTimes(link),

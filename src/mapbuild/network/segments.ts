@@ -29,7 +29,7 @@ export interface Segments {
   readonly linkNotes: Uint32Array
   readonly linkFlags: Uint8Array
   /** link → its outcomes, see `ConditionalRule`, for links that conditions change, ascending */
-  readonly linkDecisions: ReadonlyMap<number, Decision>
+  readonly linkDecisions: Map<number, Decision>
   /** as `Graph.limits` */
   readonly limits: Uint32Array
   /** flatbush over the boxes of segments */

@@ -8,10 +8,10 @@ import {
   packOutcome,
   speedOf,
 } from './conditions.js'
-import { type Graph, LINK_FLAG, NO_ARC } from './graph.js'
+import { ENDS_ONLY, type Graph, LINK_FLAG, NO_ARC } from './graph.js'
 
 /** Flags that a condition may change. */
-const VARIABLE = LINK_FLAG.PRIVATE | LINK_FLAG.FERRY | LINK_FLAG.ROUNDABOUT
+const VARIABLE = ENDS_ONLY | LINK_FLAG.FROM_PUBLIC | LINK_FLAG.FERRY | LINK_FLAG.ROUNDABOUT
 
 /**
  * Returns the graph as it is while some conditions hold: the same arrays apart from those that differ. The
@@ -46,11 +46,11 @@ export function fastestGraph(graph: Graph, holds: ArrayLike<number>): Graph {
   return derive(graph, (table) => fastest[table]!, closed)
 }
 
-/** Returns the highest speed of some outcomes, private only where each is: a private road has a price. */
+/** Returns the highest speed of some outcomes, with the price of a private road only where each has it. */
 function cheapestOf(outcomes: readonly number[]): number {
   const fastest = outcomes.reduce((best, one) => (speedOf(one) > speedOf(best) ? one : best))
-  const isPublic = outcomes.some((one) => speedOf(one) > 0 && (flagsOf(one) & LINK_FLAG.PRIVATE) === 0)
-  return isPublic ? packOutcome(speedOf(fastest), flagsOf(fastest) & ~LINK_FLAG.PRIVATE) : fastest
+  const isFree = outcomes.some((one) => speedOf(one) > 0 && (flagsOf(one) & LINK_FLAG.FROM_PUBLIC) === 0)
+  return isFree ? packOutcome(speedOf(fastest), flagsOf(fastest) & ~LINK_FLAG.FROM_PUBLIC) : fastest
 }
 
 /** Lists the outcomes of a table that are possible. */
@@ -88,8 +88,8 @@ function derive(
     const outcome = outcomeOfTable(conditionalLinks[at + 1]!)
     const speed = speedOf(outcome)
     const flags = (graph.linkFlags[link]! & ~VARIABLE) | flagsOf(outcome)
-    const isPrivate = (flags & LINK_FLAG.PRIVATE) !== 0
-    const startArc = speed === 0 ? NO_ARC : conditionalLinks[at + (isPrivate ? 3 : 2)]!
+    const isEndsOnly = (flags & ENDS_ONLY) !== 0
+    const startArc = speed === 0 ? NO_ARC : conditionalLinks[at + (isEndsOnly ? 3 : 2)]!
     const isSame =
       speed === graph.linkSpeed[link] &&
       (speed === 0 || flags === graph.linkFlags[link]) &&

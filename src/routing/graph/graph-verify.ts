@@ -90,7 +90,7 @@ function verifyLinks(graph: Graph, report: Report): void {
   const { links: timed } = conditionWords(graph)
   for (let link = 0; link < segmentCount * 2; link++) {
     const entry = linkFlags[link]! & (LINK_FLAG.FROM_PUBLIC | LINK_FLAG.PRIVATE)
-    if (entry === LINK_FLAG.FROM_PUBLIC && !timed.has(link))
+    if (entry === LINK_FLAG.FROM_PUBLIC)
       report(`link ${link} has flags ${linkFlags[link]}: the price of a private road, but it is public`)
     if (linkStartArc[link] === NO_ARC && (linkFlags[link]! & LINK_FLAG.MAIN) !== 0) {
       report(`link ${link} is closed but belongs to the main network`)
