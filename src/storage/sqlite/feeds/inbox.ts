@@ -5,6 +5,7 @@ import type { LoaderTable, TableRef } from '../../tables.js'
 import type { WriteLock } from '../../write-lock.js'
 import { asyncTransaction, type Db, retryBusy, statement, transaction } from '../connection/database.js'
 import { findTable, findTableById } from '../tables/catalog.js'
+import { beginCounting } from '../tables/row-digests.js'
 import { putSentRows } from '../tables/sent-rows.js'
 
 interface CursorRow {
@@ -37,8 +38,7 @@ export function createFeedInbox({ reader, writer, lock }: InboxConnection): Feed
       requireEpoch(state, findCursor(reader, state.sender, state.feed))
     },
     async find(sender, feed) {
-      const row = findCursor(reader, sender, feed)
-      return row === undefined ? undefined : toReceivedFeed(reader, row)
+      return findReceivedFeed(reader, sender, feed)
     },
     take: (batch, owner) => lock.run(() => asyncTransaction(writer, () => takeBatch(writer, batch)), owner),
   }
@@ -51,7 +51,8 @@ function openFeed(
   { dataName, tableId }: TableRef,
   { start, last = Number.POSITIVE_INFINITY }: { start: number; last?: number },
 ): number {
-  if (findTable(db, dataName)?.tableId !== tableId) throw unknownFeed(state)
+  const table = findTable(db, dataName)
+  if (table?.tableId !== tableId) throw unknownFeed(state)
   const known = findCursor(db, state.sender, state.feed)
   requireEpoch(state, known)
   const isSameData = known?.sender_table === state.senderTable && known.table_id === tableId
@@ -63,6 +64,7 @@ function openFeed(
      VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET sender_table = excluded.sender_table,
        epoch = excluded.epoch, digest = excluded.digest, cursor = excluded.cursor, table_id = excluded.table_id`,
   ).run(state.sender, state.feed, state.senderTable, state.epoch, state.digest, cursor, tableId)
+  beginCounting(db, table)
   return cursor
 }
 
@@ -73,8 +75,7 @@ function requireEpoch(state: SenderState, known: CursorRow | undefined): void {
 
 /** Stores a batch. The caller has begun a transaction. @returns rows that were written */
 async function takeBatch(db: Db, batch: ReceivedBatch): Promise<number> {
-  const row = findCursor(db, batch.sender, batch.feed)
-  const feed = row === undefined ? undefined : toReceivedFeed(db, row)
+  const feed = findReceivedFeed(db, batch.sender, batch.feed)
   if (feed === undefined || !isSameState(feed, batch)) throw unknownFeed(batch)
   if (feed.cursor !== batch.after) throw cursorMismatch(batch, feed.cursor)
   const pause = createPause(undefined, SLICE_MS)
@@ -91,6 +92,12 @@ async function takeBatch(db: Db, batch: ReceivedBatch): Promise<number> {
 
 function isSameState(a: SenderState, b: SenderState): boolean {
   return a.senderTable === b.senderTable && a.epoch === b.epoch && a.digest === b.digest
+}
+
+/** Finds a feed of another node that was opened. */
+export function findReceivedFeed(db: Db, sender: string, feed: string): ReceivedFeed | undefined {
+  const row = findCursor(db, sender, feed)
+  return row === undefined ? undefined : toReceivedFeed(db, row)
 }
 
 function findCursor(db: Db, sender: string, feed: string): CursorRow | undefined {

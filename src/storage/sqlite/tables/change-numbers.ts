@@ -17,6 +17,8 @@ export interface ChangeNumbers {
   takeRow(): void
   /** Takes the number of an override. */
   takeOverride(): number
+  /** Returns the number that was taken last. */
+  last(): number
 }
 
 /**
@@ -35,6 +37,7 @@ export function createChangeNumbers(db: Db, table: LoaderTable): ChangeNumbers {
       change++
     },
     takeOverride: () => ++change,
+    last: () => change,
   }
 }
 

@@ -14,6 +14,7 @@ import { createEqualTest } from './equal-row.js'
 import { keepOrigin } from './origins.js'
 import { type PlaceRow, placeOf } from './place.js'
 import type { CheckedRow } from './record.js'
+import { openDigests, type WriterDigests } from './row-digests.js'
 import { addToIndex, MAX_SEGMENT_ROWS } from './segment-index.js'
 
 /** Writer of checked rows. The caller has begun a transaction. */
@@ -51,7 +52,8 @@ export function createRowWriter(
   )
   const originId = keepOrigin(db, origin)
   const numbers = createChangeNumbers(db, table)
-  const override = createOverride(db, table, names, { originId, numbers })
+  const digests = openDigests(db, table, originId, numbers.last())
+  const override = createOverride(db, table, names, { originId, numbers, digests })
   const isStored = keepsEqual ? createEqualTest(db, table, originId) : () => false
   const changes = createChangeLog()
   let entries = createEntries()
@@ -70,6 +72,7 @@ export function createRowWriter(
       counters.update++
       if (override(row, day, entries)) movedRows++
     }
+    digests?.add(row.values, day)
     noteChange(changes, row.startUs)
     noteChange(changes, row.endUs)
     // a call may have more rows than a segment may hold
@@ -90,11 +93,19 @@ export function createRowWriter(
         const sql = 'UPDATE loader_table SET moved_rows = moved_rows + ? WHERE table_id = ?'
         statement(db, sql).run(movedRows, table.tableId)
       }
+      digests?.finish(numbers.last())
       keepChanges(db, table, changes)
       bumpDataVersion(db, table)
       return addToIndex(db, table, entries, maxMergeRows)
     },
   }
+}
+
+/** Parts of a writer that an override uses. */
+interface OverrideParts {
+  readonly originId: number
+  readonly numbers: ChangeNumbers
+  readonly digests: WriterDigests | undefined
 }
 
 /**
@@ -106,7 +117,7 @@ function createOverride(
   db: Db,
   table: LoaderTable,
   names: readonly string[],
-  { originId, numbers }: { originId: number; numbers: ChangeNumbers },
+  { originId, numbers, digests }: OverrideParts,
 ): (row: CheckedRow, day: number, entries: Entries) => boolean {
   const keySlots = table.uniqueColumns.map((name) =>
     table.columns.findIndex((column) => column.name === name),
@@ -127,6 +138,7 @@ function createOverride(
     )
     // no test: the insert has just found it
     if (old === undefined) throw new Error(`${table.tableName} has no row with the key that an insert found`)
+    digests?.takeAway(old.id)
     update.run(row.values, numbers.takeOverride(), day, old.id)
     const rowId = Number(old.id)
     places.count = 0

@@ -1,0 +1,79 @@
+import { readSum } from '../../row-digest.js'
+import type { DaySum, TableDigests, TableSums, UncountedTable } from '../../table-digests.js'
+import type { LoaderTable, TableRef } from '../../tables.js'
+import type { WriteLock } from '../../write-lock.js'
+import { type Db, retryBusy, statement, transaction } from '../connection/database.js'
+import { findTableById } from '../tables/catalog.js'
+import { lastChange } from '../tables/change-numbers.js'
+import { beginCounting, countingOf, countRows, restartCounting } from '../tables/row-digests.js'
+import { findReceivedFeed } from './inbox.js'
+
+interface DigestConnection {
+  /** sees committed rows only */
+  readonly reader: Db
+  /** used by the holder of `lock` alone */
+  readonly writer: Db
+  readonly lock: WriteLock
+}
+
+/** Creates the sums of the tables of `data.db`. */
+export function createTableDigests({ reader, writer, lock }: DigestConnection): TableDigests {
+  const write = <T>({ tableId }: TableRef, work: (table: LoaderTable) => T): Promise<T | undefined> =>
+    lock.run(() =>
+      retryBusy(() =>
+        transaction(writer, () => {
+          const table = findTableById(writer, tableId)
+          return table === undefined ? undefined : work(table)
+        }),
+      ),
+    )
+  const readOne = <T>(work: () => T): T => reader.transaction(work)()
+  return {
+    async begin(table) {
+      if (countingOf(reader, table) === undefined) await write(table, (found) => beginCounting(writer, found))
+    },
+    async restart(table) {
+      await write(table, (found) => restartCounting(writer, found))
+    },
+    count: async (table, limit) => (await write(table, (found) => countRows(writer, found, limit))) ?? true,
+    read: async (table, origins) => readOne(() => readSums(reader, table, origins)),
+    received: async (sender, feed, origins) =>
+      readOne(() => {
+        const found = findReceivedFeed(reader, sender, feed)
+        const sums = found === undefined ? undefined : readSums(reader, found.table, origins)
+        return found === undefined || sums === undefined ? undefined : { ...found, ...sums }
+      }),
+    uncounted: async () => readOne(() => findUncounted(reader)),
+  }
+}
+
+function readSums(db: Db, table: LoaderTable, origins: readonly string[] | null): TableSums | undefined {
+  const state = countingOf(db, table)
+  if (state === undefined) return undefined
+  const last = lastChange(db, table)
+  const isWanted = origins === null ? '' : 'AND o.node_id IN (SELECT value FROM json_each(?))'
+  const rows = statement<{ origin: string; day: number; rows: number; sum: Uint8Array }>(
+    db,
+    `SELECT o.node_id AS origin, d.day, d.rows, d.sum FROM loader_digest_day AS d JOIN row_origin AS o USING (origin_id)
+     WHERE d.table_id = ? ${isWanted} ORDER BY o.node_id, d.day`,
+  ).all(table.tableId, ...(origins === null ? [] : [JSON.stringify(origins)]))
+  const days = rows.map(
+    ({ origin, day, rows: count, sum }): DaySum => ({ origin, day, sum: readSum(count, sum) }),
+  )
+  return { last, isWhole: state.is_stale === 0 && state.counted === last, days }
+}
+
+function findUncounted(db: Db): UncountedTable[] {
+  const states = statement<{ table_id: number; counted: number; is_stale: number }>(
+    db,
+    'SELECT table_id, counted, is_stale FROM loader_digest',
+  ).all()
+  return states.flatMap(({ table_id: tableId, counted, is_stale: stale }) => {
+    const table = findTableById(db, tableId)
+    if (table === undefined) return [] // no test: a dropped table takes its sums along
+    const last = lastChange(db, table)
+    if (stale === 0 && counted === last) return []
+    const isStale = stale === 1 || counted > last
+    return [{ table, share: isStale ? 0 : counted / last, isStale }]
+  })
+}
