@@ -107,6 +107,7 @@ export const ERRORS = {
   STALE_EPOCH: { code: 8015, status: 409, message: 'A restored copy of this node has sent already' },
   BAD_BATCH: { code: 8016, status: 400, message: 'The batch cannot be read' },
   NOT_IN_THIS_VERSION: { code: 8017, status: 501, message: 'This version does not offer it' },
+  FEED_BEHIND: { code: 8019, status: 409, message: 'The other node lacks rows that were not sent yet' },
   TABLE_NOT_SENDABLE: { code: 8018, status: 422, message: 'The table has columns that feeds do not carry' },
 
   UNKNOWN_MODEL: { code: 9001, status: 404, message: 'No model has this id' },

@@ -5,7 +5,7 @@ import type { LoaderTable, TableDefinition } from '../../storage/tables.js'
 import { type DecodedBatch, decodeBatch } from '../batch/decode.js'
 import { definitionDigest, type TableOffer } from '../batch/definition.js'
 import { readRows } from '../batch/read-rows.js'
-import { requireNode, requireWritable } from './rights.js'
+import { lacksRelay, requireNode, requireWritable, unknownFeed } from './rights.js'
 import { type Registering, registerOnce, requireSame } from './same-table.js'
 
 /** Result of a batch. */
@@ -96,9 +96,7 @@ export function createFeedReceiver(deps: ReceiverDeps): FeedReceiver {
 function requireOrigins(caller: Caller, { header, origins }: DecodedBatch): void {
   if (isAllowed(caller.scopes, 'sync:relay')) return
   const other = origins.find((origin) => origin !== header.node)
-  if (other === undefined) return
-  const message = `The key lacks the scope sync:relay, found a row of the node ${other}, expected rows of ${header.node}`
-  throw new AppError('FORBIDDEN', { scope: 'sync:relay', origin: other }, { message })
+  if (other !== undefined) throw lacksRelay(header.node, other)
 }
 
 export function isSameState(
@@ -119,11 +117,6 @@ export function requireColumns(table: LoaderTable, names: readonly string[]): vo
 function badBatch(name: string, found: string, expected: string): AppError {
   const reason = `${name}: found ${found}, expected ${expected}`
   return new AppError('BAD_BATCH', { reason }, { message: `The batch cannot be read: ${reason}` })
-}
-
-function unknownFeed(feed: string): AppError {
-  const message = `The feed ${feed} was not offered as this batch has it; offer its table first`
-  return new AppError('UNKNOWN_FEED', { feed }, { message })
 }
 
 function cursorMismatch(after: number, cursor: number): AppError {

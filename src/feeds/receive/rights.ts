@@ -66,6 +66,18 @@ export async function requireOperator(asked: AskedFeeds, caller: Caller): Promis
   throw new AppError('FORBIDDEN', {}, { message })
 }
 
+/** Makes the error for rows of other nodes that a key may not touch. */
+export function lacksRelay(sender: string, other: string): AppError {
+  const message = `The key lacks the scope sync:relay, found a row of the node ${other}, expected rows of ${sender}`
+  return new AppError('FORBIDDEN', { scope: 'sync:relay', origin: other }, { message })
+}
+
+/** Makes the error for a feed that was not opened as it is named. */
+export function unknownFeed(feed: string): AppError {
+  const message = `The feed ${feed} was not offered as this batch has it; offer its table first`
+  return new AppError('UNKNOWN_FEED', { feed }, { message })
+}
+
 function isIn(granted: readonly string[], dataName: string): boolean {
   return granted.includes(dataName) || granted.includes(EVERY_TABLE)
 }

@@ -6,16 +6,52 @@ import { malformed, nameOfRpcError, refused } from '../../sync/faults.js'
 import { isObject, parseObject, type UpstreamClient } from '../../sync/http-client.js'
 import type { Throttle } from '../../sync/throttle.js'
 import type { SentDefinition, TableOffer } from '../batch/definition.js'
+import { LAST_DAY, SHA256 } from '../batch/format.js'
 
 /** Path of the methods between nodes. */
 export const SYNC_PATH = '/api/v2/sync/jsonrpc'
 
 const Offered = z.looseObject({ node: z.string().max(100), cursor: z.int().min(0) })
+const Sums = z.looseObject({
+  node: z.string().max(100),
+  cursor: z.int().min(0),
+  sums: z.array(
+    z.looseObject({
+      origin: z.string().max(100),
+      day: z.int().min(0).max(LAST_DAY),
+      rows: z.int(),
+      digest: z.string().regex(SHA256),
+    }),
+  ),
+})
 const Cursor = z.looseObject({ cursor: z.int().min(0) })
 const Refused = z.looseObject({
   rows: z.array(z.looseObject({ index: z.int().min(0), reason: z.string() })).optional(),
   cursor: z.int().min(0).optional(),
 })
+
+/** Question for what the receiver has of a table. */
+export interface SumsRequest {
+  readonly node: string
+  readonly feed: string
+  readonly table: string
+  readonly epoch: number
+  /** digest of the definition */
+  readonly digest: string
+  readonly origins: readonly string[]
+  /** the receiver counts its rows again */
+  readonly recount: boolean
+}
+
+/** Rows of an origin and a day at the receiver. */
+export interface NodeSum {
+  readonly origin: string
+  /** days since 1970 */
+  readonly day: number
+  readonly rows: number
+  /** hex */
+  readonly digest: string
+}
 
 /** Answer of a receiver to a batch. */
 export type BatchAnswer =
@@ -85,6 +121,15 @@ export interface FeedLink extends FetchLink {
     throttles: readonly Throttle[],
     signal: AbortSignal,
   ): Promise<BatchAnswer>
+  /**
+   * Asks what the receiver has of a table, as of its cursor.
+   *
+   * @throws AppError UPSTREAM_UNREACHABLE, UPSTREAM_REFUSED
+   */
+  sums(
+    request: SumsRequest,
+    signal: AbortSignal,
+  ): Promise<{ node: string; cursor: number; sums: readonly NodeSum[] }>
   close(): Promise<void>
 }
 
@@ -116,6 +161,13 @@ export function createFeedLink(client: UpstreamClient, fetching: FetchLink): Fee
       const taken = Cursor.safeParse(withDoubles(parseObject(text)))
       if (!taken.success) throw malformed('something other than the result of a batch')
       return { kind: 'taken', cursor: taken.data.cursor }
+    },
+    async sums(request, signal) {
+      const result = Sums.safeParse(
+        withDoubles(await client.rpc(SYNC_PATH, 'sync.table_sums', request, signal)),
+      )
+      if (!result.success) throw malformed('another result than that of sync.table_sums')
+      return result.data
     },
     close: () => client.close(),
   }
