@@ -111,11 +111,12 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'models/signature': ['storage'], // signature bundles and who is trusted
   sync: ['models', 'models/signature', 'storage', 'files'],
   // tables between nodes: the form of a batch, the side that receives, the side that sends
-  feeds: ['feeds/**', 'storage'],
+  feeds: ['feeds/**', 'sync', 'storage'],
   'feeds/batch': ['storage', 'storage/columns', 'geo'],
   'feeds/receive': ['feeds/batch', 'auth', 'storage'],
   'feeds/give': ['feeds/batch', 'feeds/receive', 'feeds/send', 'auth', 'storage'], // answers nodes that ask
   'feeds/fetch': ['feeds/batch', 'feeds/receive', 'feeds/send', 'sync', 'storage'], // asks
+  'feeds/verify': ['feeds', 'feeds/batch', 'feeds/send', 'storage', 'storage/columns'], // comparing both sides
   'feeds/send': ['feeds/batch', 'sync', 'storage', 'storage/columns'],
   // joining: what both sides share, profiles, the side of the hub, the side of the gateway
   fleet: [],

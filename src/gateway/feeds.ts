@@ -1,14 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { SyncContext } from '../api/sync/index.js'
 import { readColumns } from '../api/sync/read-columns.js'
 import type { Config } from '../config/config.js'
-import { AppError } from '../errors.js'
-import { createFetchLink } from '../feeds/fetch/link.js'
+import { connectUpstream } from '../feeds/connect.js'
 import { type FetchDeps, fetchNext } from '../feeds/fetch/turn.js'
 import { createFeedGiver, type FeedGiver } from '../feeds/give/giver.js'
 import { createWaiting, type Waiting } from '../feeds/give/waiting.js'
 import { createFeedReceiver, type FeedReceiver } from '../feeds/receive/receiver.js'
-import { createFeedLink } from '../feeds/send/link.js'
 import { type FeedSender, startFeedSender } from '../feeds/send/sender.js'
 import type { DiskSpace } from '../files/disk-space.js'
 import type { Log } from '../log.js'
@@ -19,11 +16,10 @@ import { createFeedInbox } from '../storage/sqlite/feeds/inbox.js'
 import { createTableChanges } from '../storage/sqlite/tables/changed-rows.js'
 import type { State } from '../storage/state.js'
 import type { LoaderTable, TableChanges, TableDefinition } from '../storage/tables.js'
-import { baseUrlOf } from '../sync/endpoint.js'
-import { createUpstreamClient } from '../sync/http-client.js'
-import { clientSettings, closedReasonOf } from '../sync/open-outbox.js'
+import { closedReasonOf } from '../sync/open-outbox.js'
 import { createThrottle, type Throttle } from '../sync/throttle.js'
 import { isWithinWindows } from '../sync/windows.js'
+import { openFeedSums, pauseFor } from './feed-sums.js'
 import type { ModelServices } from './models.js'
 import type { LoaderServices } from './tables.js'
 
@@ -43,7 +39,7 @@ interface FeedServicesOptions {
 
 /** Feeds of tables, both ways. */
 export interface FeedServices {
-  readonly context: Omit<SyncContext, 'caller' | 'timeZoneMin' | 'clock' | 'config' | 'newId'>
+  readonly context: Omit<SyncContext, 'caller' | 'signal' | 'timeZoneMin' | 'clock' | 'config' | 'newId'>
   readonly sender: FeedSender
   readonly receiver: FeedReceiver
   readonly giver: FeedGiver
@@ -86,15 +82,18 @@ export function openFeedServices(options: FeedServicesOptions): FeedServices {
     ...reading,
     fetchNext: (link, feed, waitS, signal) => fetchNext(fetching, link, feed, waitS, signal),
   })
+  const sums = openFeedSums(options, { identity, changes, env, live: sender.live })
   return {
     sender,
     receiver,
     giver,
     async stop() {
       waiting.stop()
+      await sums.stop()
       await sender.stop()
     },
     context: {
+      ...sums.context,
       feeds: state.feeds,
       feedUpstreams: state.feedUpstreams,
       feedIdentity: identity,
@@ -160,8 +159,6 @@ const MAX_WAIT_S = 25
 /** Settings of sending. */
 function senderSettings({ config, state, throttle, timeZoneMin, version }: FeedServicesOptions) {
   const { sync } = config
-  const pause = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal })
-  const settings = clientSettings(sync, version)
   return {
     feeds: state.feeds,
     upstreams: state.feedUpstreams,
@@ -170,31 +167,22 @@ function senderSettings({ config, state, throttle, timeZoneMin, version }: FeedS
     nowUs: () => state.clock.nowUs(),
     random: Math.random,
     throttle,
-    throttleOf: (bytesPerSecond: number) => createThrottle(bytesPerSecond, () => performance.now(), pause),
+    throttleOf: (bytesPerSecond: number) => createThrottle(bytesPerSecond, () => performance.now(), pauseFor),
     waits: { baseMs: sync.retryBaseS * 1000, capMs: sync.retryCapS * 1000 },
     batchWaitMs: sync.batchWaitS * 1000,
     // half of the silence that is taken for a dead upstream
     waitS: Math.max(1, Math.min(MAX_WAIT_S, Math.floor(sync.idleTimeoutS / 2))),
-    sleep: pause,
+    sleep: pauseFor,
     async closedReason() {
       if (await state.control.isPaused()) return 'paused by an operator'
       return closedReasonOf(sync, state.clock.nowUs(), timeZoneMin)
     },
     isInWindow: (windows: readonly string[]) => isWithinWindows(windows, state.clock.nowUs(), timeZoneMin),
-    connect({ name, endpoint, apikey, secret }: FeedUpstream) {
-      if (secret === null) {
-        const message = `The secret of the upstream ${name} was encrypted with another key file: make it again`
-        throw new AppError('UPSTREAM_REFUSED', {}, { message })
-      }
-      const base = baseUrlOf(endpoint, sync.allowInsecure)
-      const client = createUpstreamClient(base, { apikey, secret }, settings)
-      return createFeedLink(client, createFetchLink(client))
-    },
+    connect: (upstream: FeedUpstream) => connectUpstream(upstream, config, version),
   }
 }
 
 /** Creates the throttle of everything that is sent to other nodes. */
 export function createSyncThrottle({ sync }: Config): Throttle {
-  const pause = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal })
-  return createThrottle(sync.maxBytesPerSecond, () => performance.now(), pause)
+  return createThrottle(sync.maxBytesPerSecond, () => performance.now(), pauseFor)
 }

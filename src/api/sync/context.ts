@@ -1,12 +1,15 @@
 import type { FeedGiver } from '../../feeds/give/giver.js'
 import type { FeedReceiver } from '../../feeds/receive/receiver.js'
+import type { SumsAnswerer } from '../../feeds/receive/sums.js'
 import type { FeedSender } from '../../feeds/send/sender.js'
-import type { AskedFeeds, FeedIdentity, FeedRows, FeedUpstreams } from '../../storage/feeds.js'
+import type { Verification } from '../../feeds/verify/verify.js'
+import type { AskedFeeds, FeedIdentity, FeedRecord, FeedRows, FeedUpstreams } from '../../storage/feeds.js'
+
 import type { LoaderTable, TableChanges } from '../../storage/tables.js'
 import type { CallContext, SharedContext } from '../context.js'
 
 /** Context of the methods of feeds. */
-export type SyncContext = Pick<CallContext, 'caller'> &
+export type SyncContext = Pick<CallContext, 'caller' | 'signal'> &
   Pick<SharedContext, 'timeZoneMin' | 'clock' | 'config' | 'newId'> & {
     readonly feeds: FeedRows
     readonly feedUpstreams: FeedUpstreams
@@ -16,6 +19,9 @@ export type SyncContext = Pick<CallContext, 'caller'> &
     readonly feedReceiver: FeedReceiver
     readonly feedGiver: FeedGiver
     readonly askedFeeds: AskedFeeds
+    readonly sumsAnswerer: SumsAnswerer
+    /** Compares the table of a feed with what its receiver has, as `verifyFeed` of feeds does. */
+    verifyFeed(record: FeedRecord, isRecount: boolean, signal: AbortSignal): Promise<Verification>
     /** Finds a table by its name. @throws AppError UNKNOWN_TABLE */
     findTable(name: string): Promise<LoaderTable>
     /**

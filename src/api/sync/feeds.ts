@@ -146,6 +146,7 @@ function changeOf(params: z.output<typeof UpdateFeedParams>): Partial<FeedSettin
   }
 }
 
-function unknownFeed(feed: FeedRecord['feedId']): AppError {
+/** Makes the error for an id that no feed has. */
+export function unknownFeed(feed: FeedRecord['feedId']): AppError {
   return new AppError('UNKNOWN_FEED', { feed }, { message: `No feed has the id ${feed}` })
 }

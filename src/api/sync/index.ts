@@ -4,6 +4,7 @@ import type { SyncContext } from './context.js'
 import { createFeed, deleteFeed, listFeeds, updateFeed } from './feeds.js'
 import { offerTable } from './offer-table.js'
 import { createUpstream, deleteUpstream, listUpstreams } from './upstreams.js'
+import { tableSums, verify } from './verify.js'
 
 export type { SyncContext } from './context.js'
 
@@ -16,6 +17,8 @@ export const SYNC_METHODS: readonly Method<SyncContext>[] = [
   listFeeds,
   updateFeed,
   deleteFeed,
+  verify,
   offerTable,
   askTable,
+  tableSums,
 ]

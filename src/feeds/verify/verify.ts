@@ -3,7 +3,7 @@ import type { FeedIdentity, FeedProgress, FeedRecord } from '../../storage/feeds
 import type { LoaderTable } from '../../storage/tables.js'
 import { definitionDigest, sentDefinition } from '../batch/definition.js'
 import { type FeedLink, refusalName, type SumsRequest } from '../send/link.js'
-import { requireSendable } from '../send/turn.js'
+import { requireSendable } from '../send/sendable.js'
 import { compareSums, type DayDifference } from './compare.js'
 import { type FeedScope, scopeOf } from './scope.js'
 import { countAll, type FeedSums, keptSums, type SumsDeps, scannedSums } from './sums.js'
@@ -74,6 +74,10 @@ export async function verifyFeed(
 
 async function prepare(deps: VerifyDeps, record: FeedRecord): Promise<Compared> {
   const { identity, nodeId } = deps
+  if (record.direction === 'down') {
+    const message = `The feed of ${record.dataName} comes down, expected one that goes up: compare it at the upstream`
+    throw new AppError('NOT_IN_THIS_VERSION', { found: 'direction: down' }, { message })
+  }
   const table = await deps.findTable(record.dataName)
   const tableUuid = table === undefined ? undefined : await identity.tableUuid(table)
   if (table === undefined || tableUuid === undefined) {
@@ -117,7 +121,7 @@ async function compare(
     }
     const isWaiting = record.isEnabled && (progress?.stopped ?? null) === null
     if (!isWaiting || deps.nowMs() > endsAtMs) throw behind(record, states, answer?.cursor ?? 0)
-    await deps.pause(ASK_MS, signal)
+    await whileLooking(deps, compared, { states, asked: deps.pause(ASK_MS, signal) }, signal)
   }
 }
 
@@ -135,7 +139,7 @@ async function ask(
   }
 }
 
-/** Looks at each state of the table until the receiver has answered. */
+/** Looks at the states of the table until something is there. */
 async function whileLooking<T>(
   deps: VerifyDeps,
   compared: Compared,

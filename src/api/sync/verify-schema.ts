@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { SHA256, UUID } from '../../feeds/batch/format.js'
+import { FeedId } from './schema.js'
+
+export const VerifyParams = z.strictObject({
+  feed: FeedId,
+  recount: z
+    .boolean()
+    .default(false)
+    .describe('count all rows again on both sides, instead of trusting what was kept with each write'),
+})
+
+const DayRows = z.strictObject({
+  rows: z.int(),
+  digest: z.string().describe('sum of the SHA-256 of the rows modulo 2^256, 64 hex digits, little endian'),
+})
+
+export const Verified = z.strictObject({
+  equal: z.boolean(),
+  days: z
+    .array(
+      z.strictObject({
+        day: z.string().describe('UTC day of the last write at the origin; 1970-01-01 for rows of 0.1.0'),
+        origin: z.string().describe('node at which the rows were first put'),
+        here: DayRows,
+        there: DayRows,
+      }),
+    )
+    .describe('days that differ'),
+})
+
+const NodeId = z.string().regex(UUID, 'expected a UUID')
+
+export const TableSumsParams = z.strictObject({
+  node: NodeId.describe('node that sends'),
+  feed: FeedId,
+  table: NodeId.describe('id of the table there'),
+  epoch: z.int().min(0),
+  digest: z.string().regex(SHA256).describe('of the definition'),
+  origins: z.array(NodeId).max(100_000).describe('nodes whose rows are compared'),
+  recount: z.boolean().default(false),
+})
+
+export const TableSumsResult = z.strictObject({
+  node: z.string().describe('node id of this gateway'),
+  cursor: z.int().describe('change up to which the sums hold the rows of the feed'),
+  sums: z.array(
+    z.strictObject({
+      origin: z.string(),
+      day: z.int().describe('days since 1970'),
+      rows: z.int(),
+      digest: z.string(),
+    }),
+  ),
+})
