@@ -91,6 +91,7 @@ export type ErrorName =
   | 'BAD_BATCH'
   | 'NOT_IN_THIS_VERSION'
   | 'TABLE_NOT_SENDABLE'
+  | 'FEED_BEHIND'
   | 'UNKNOWN_MODEL'
   | 'UNKNOWN_STORE'
   | 'STORE_EXISTS'
@@ -180,8 +181,10 @@ export const METHOD_PATHS: Readonly<Record<MethodName, string>> = {
   'sync.list_feeds': '/api/v2/sync/jsonrpc',
   'sync.update_feed': '/api/v2/sync/jsonrpc',
   'sync.delete_feed': '/api/v2/sync/jsonrpc',
+  'sync.verify': '/api/v2/sync/jsonrpc',
   'sync.offer_table': '/api/v2/sync/jsonrpc',
   'sync.ask_table': '/api/v2/sync/jsonrpc',
+  'sync.table_sums': '/api/v2/sync/jsonrpc',
   'fleet.create_token': '/api/v2/fleet/jsonrpc',
   'fleet.list_tokens': '/api/v2/fleet/jsonrpc',
   'fleet.revoke_token': '/api/v2/fleet/jsonrpc',

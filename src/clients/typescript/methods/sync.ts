@@ -79,6 +79,35 @@ export interface SyncMethods {
     }
     result: FeedInfo
   }
+  /** Compares the table of a feed with what the other gateway has of it, by origin and day (scope sync:read) */
+  'sync.verify': {
+    params: {
+      /** id of a feed */
+      feed: string
+      /** count all rows again on both sides, instead of trusting what was kept with each write */
+      recount?: boolean
+    }
+    result: {
+      equal: boolean
+      /** days that differ */
+      days: {
+        /** UTC day of the last write at the origin; 1970-01-01 for rows of 0.1.0 */
+        day: string
+        /** node at which the rows were first put */
+        origin: string
+        here: {
+          rows: number
+          /** sum of the SHA-256 of the rows modulo 2^256, 64 hex digits, little endian */
+          digest: string
+        }
+        there: {
+          rows: number
+          /** sum of the SHA-256 of the rows modulo 2^256, 64 hex digits, little endian */
+          digest: string
+        }
+      }[]
+    }
+  }
   /** Called by another gateway before it sends a table: registers it here, and answers how far it is (scope sync:write) */
   'sync.offer_table': {
     params: {
@@ -206,6 +235,36 @@ export interface SyncMethods {
       }
       /** last change of the table */
       last: number
+    }
+  }
+  /** Called by another gateway to compare a table that it sends: what its feed has brought here (scope sync:write) */
+  'sync.table_sums': {
+    params: {
+      /** node that sends */
+      node: string
+      /** id of a feed */
+      feed: string
+      /** id of the table there */
+      table: string
+      epoch: number
+      /** of the definition */
+      digest: string
+      /** nodes whose rows are compared */
+      origins: string[]
+      recount?: boolean
+    }
+    result: {
+      /** node id of this gateway */
+      node: string
+      /** change up to which the sums hold the rows of the feed */
+      cursor: number
+      sums: {
+        origin: string
+        /** days since 1970 */
+        day: number
+        rows: number
+        digest: string
+      }[]
     }
   }
 }
