@@ -106,6 +106,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'tables/ingest': [], // bytes to JSON values: knows neither tables nor records
   datasets: ['storage', 'storage/columns', 'storage/formats', 'files', 'worker', 'geo'],
   'node-keys': ['storage'], // what a node signs and is addressed by
+  // files that carry feeds and models between nodes: written, and taken
+  bundles: ['bundles/**', 'node-keys', 'feeds/**', 'sync', 'models', 'auth', 'storage', 'files'],
+  'bundles/seal': ['node-keys'], // bytes for one node alone
+  'bundles/content': ['bundles/seal'], // what is inside
   models: ['models/signature', 'storage', 'files'],
   'models/delta': ['worker'], // from the bytes of a base to those of a new file
   'models/signature': ['storage'], // signature bundles and who is trusted
@@ -188,7 +192,7 @@ const OWNERS: Record<string, readonly string[]> = {
   'drizzle-orm': ['storage'],
   commander: ['cli'],
   pino: ['log'],
-  zod: [...['api', 'backup', 'config', 'messages', 'rpc', 'sync', 'feeds', 'fleet', 'dataproc']],
+  zod: [...['api', 'backup', 'config', 'messages', 'rpc', 'sync', 'feeds', 'bundles', 'fleet', 'dataproc']],
 }
 
 interface Import {

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { addBackupCommand } from './backups/backup.js'
 import { addRestoreCommand } from './backups/restore.js'
 import { addVerifyCommand } from './backups/verify.js'
+import { addBundleCommands } from './bundles/bundle.js'
 import { addConfigCommands } from './config.js'
 import { addCiteCommands } from './data/cite.js'
 import { addDataCommands } from './data/data.js'
@@ -93,6 +94,7 @@ function createProgram(io: CliIo, deps: CliDeps): Command {
   addDataCommands(program, io, deps)
   addModelCommands(program, io, deps)
   addSyncCommands(program, io, deps)
+  addBundleCommands(program, io, deps)
   addCiteCommands(program, io, deps)
   addBackupCommand(program, io, deps)
   addRestoreCommand(program, io, deps)

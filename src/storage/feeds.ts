@@ -7,7 +7,7 @@ export const FEED_SECRET_CONTEXT = 'sync_upstream.secret'
 /** Node to which feeds of tables go. Contains the secret in the clear: never log it. */
 export interface FeedUpstream {
   readonly name: string
-  /** base URL */
+  /** base URL; empty for a node that is reached by bundles alone */
   readonly endpoint: string
   readonly apikey: string
   /** null when it was encrypted with another key than that of the key file */
@@ -56,6 +56,8 @@ export interface FeedStart {
 export interface FeedProgress {
   /** UUID of the table for which the numbers below hold */
   readonly tableUuid: string
+  /** incarnation of the change numbers for which the numbers below hold; absent where it was not noted */
+  readonly epoch?: number | undefined
   /** last change that the receiver has */
   readonly cursor: number
   /** last change that was looked at: up to it no row is missing at the receiver */
@@ -220,6 +222,8 @@ export interface FeedInbox {
   check(state: SenderState): Promise<void>
   /** Finds a feed that was opened. */
   find(sender: string, feed: string): Promise<ReceivedFeed | undefined>
+  /** Returns the feeds of a node that were opened. */
+  ofSender(sender: string): Promise<ReceivedFeed[]>
   /**
    * Stores rows and cursor in one transaction; they are on disk when it resolves. Rows override those with
    * the same key and origin; equal ones change nothing.

@@ -36,13 +36,21 @@ export interface NodePeer {
   readonly signingKey: Uint8Array
   /** raw X25519 key, 32 bytes */
   readonly exchangeKey: Uint8Array
+  /** may send rows of other nodes */
+  readonly isRelay: boolean
+  /** base URL by which upstreams of models name it; null for that of the upstream of feeds with its name */
+  readonly endpoint: string | null
   readonly addedAtUs: number
 }
+
+/** A node to add; without `isRelay` and `endpoint` it has neither. */
+export type NewPeer = Omit<NodePeer, 'addedAtUs' | 'isRelay' | 'endpoint'> &
+  Partial<Pick<NodePeer, 'isRelay' | 'endpoint'>>
 
 /** Nodes whose public keys are known. */
 export interface NodePeers {
   /** @returns undefined when the name or the node is known already */
-  add(peer: Omit<NodePeer, 'addedAtUs'>): Promise<NodePeer | undefined>
+  add(peer: NewPeer): Promise<NodePeer | undefined>
   /** Finds a node by its name or its UUID. */
   find(nameOrId: string): Promise<NodePeer | undefined>
   /** Returns all, ordered by name. */

@@ -1,4 +1,5 @@
 import type { AuditNotes } from './audit.js'
+import type { BundleRows } from './bundles.js'
 import type { TrustedClock } from './clock.js'
 import type { AskedFeeds, FeedRows, FeedSenders, FeedUpstreams } from './feeds.js'
 import type { FleetMembers, FleetProfiles, JoinTokens } from './fleet.js'
@@ -41,6 +42,7 @@ export interface State extends ModelTables {
   readonly fleetProfiles: FleetProfiles
   readonly fleetMembers: FleetMembers
   readonly membership: MembershipStore
+  readonly bundles: BundleRows
   /** Reads one page of the database. @throws Error if it cannot be read */
   check(): Promise<void>
   /** Commits a page as it is, unless another program writes. @throws Error if it cannot be written */

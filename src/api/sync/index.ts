@@ -7,6 +7,7 @@ import { createUpstream, deleteUpstream, listUpstreams } from './upstreams.js'
 import { tableSums, verify } from './verify.js'
 
 export type { SyncContext } from './context.js'
+export { readOffer } from './offer-table.js'
 
 /** Methods of `/api/v2/sync/jsonrpc`. */
 export const SYNC_METHODS: readonly Method<SyncContext>[] = [

@@ -1,4 +1,6 @@
-import { defineMethod } from '../../rpc/define-method.js'
+import type { TableOffer } from '../../feeds/batch/definition.js'
+import { defineMethod, parseParams } from '../../rpc/define-method.js'
+import type { TableDefinition } from '../../storage/tables.js'
 import type { SyncContext } from './context.js'
 import { readColumns } from './read-columns.js'
 import { OfferTableParams, OfferTableResult } from './schema.js'
@@ -14,3 +16,13 @@ export const offerTable = defineMethod({
     return await feedReceiver.offer(caller, params, readColumns(params.definition))
   },
 })
+
+/**
+ * Checks the offer of a table that did not come as a call.
+ *
+ * @throws AppError INVALID_PARAMS, TABLE_NOT_SENDABLE
+ */
+export function readOffer(json: unknown): { offer: TableOffer; columns: TableDefinition } {
+  const offer = parseParams(OfferTableParams, json)
+  return { offer, columns: readColumns(offer.definition) }
+}

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { type FeedStatus, readFeedStatus } from '../../feeds/status.js'
 import { layoutOf } from '../../files/layout.js'
 import type { FeedIdentity, FeedRecord } from '../../storage/feeds.js'
-import { openDataDb } from '../../storage/sqlite/connection/data-db.js'
+import { type DataDb, openDataDb } from '../../storage/sqlite/connection/data-db.js'
 import { createFeedIdentity } from '../../storage/sqlite/feeds/identity.js'
 import { findTable } from '../../storage/sqlite/tables/catalog.js'
 import { createTableChanges } from '../../storage/sqlite/tables/changed-rows.js'
@@ -13,6 +13,7 @@ import { type ModelData, withModelData } from '../models/model-data.js'
 
 /** Open data of the verbs of feeds. */
 export interface FeedData extends ModelData {
+  readonly db: DataDb
   readonly tableChanges: TableChanges
   readonly feedIdentity: FeedIdentity
   findTable(name: string): Promise<LoaderTable | undefined>
@@ -44,6 +45,7 @@ async function withTables<T>(data: ModelData, act: (data: FeedData) => Promise<T
   try {
     return await act({
       ...data,
+      db,
       tableChanges: createTableChanges(db.reader),
       feedIdentity: createFeedIdentity(db),
       findTable: async (name) => findTable(db.reader, name),

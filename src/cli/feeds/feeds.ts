@@ -19,8 +19,9 @@ export function addFeedCommands(sync: Command, io: CliIo, deps: CliDeps): void {
 }
 
 interface UpstreamFlags {
-  endpoint: string
-  keyFile: string
+  endpoint?: string
+  keyFile?: string
+  network: boolean
 }
 
 function addUpstreamVerbs(upstream: Command, io: CliIo, deps: CliDeps): void {
@@ -28,19 +29,21 @@ function addUpstreamVerbs(upstream: Command, io: CliIo, deps: CliDeps): void {
     .command('add')
     .description('adds a gateway to which feeds of tables may go')
     .argument('<name>', 'name for it here', readName)
-    .requiredOption('--endpoint <url>', 'base URL of the other gateway')
-    .requiredOption(
+    .option('--endpoint <url>', 'base URL of the other gateway')
+    .option(
       '--key-file <file>',
       'JSON of a key there with the scope sync:write, as `fieldgate key create --json` prints it; - for stdin',
     )
+    .option('--no-network', 'without both: feeds go there in bundles alone')
     .action(async (name: string, _options, command: Command) =>
       withModelData<UpstreamFlags>(command, deps, async ({ state, settings }, flags) => {
-        const endpoint = baseUrlOf(flags.endpoint, settings.config.sync.allowInsecure)
-        const made = await state.feedUpstreams.create({ name, endpoint, ...readKey(flags.keyFile) })
+        const { endpoint, ...key } = readAddress(flags, settings.config.sync.allowInsecure)
+        const made = await state.feedUpstreams.create({ name, endpoint, ...key })
         if (made === undefined) throw new Error(`an upstream with the name ${name} exists`)
         await state.audit.note({ act: 'sync-upstream-add', name })
         if (flags.json === true) printJson(io, { name, endpoint })
-        else io.stdout.write(`Feeds can go to ${name} at ${endpoint}.\n`)
+        else
+          io.stdout.write(`Feeds can go to ${name} ${endpoint === '' ? 'in bundles' : `at ${endpoint}`}.\n`)
       }),
     )
   upstream
@@ -50,7 +53,7 @@ function addUpstreamVerbs(upstream: Command, io: CliIo, deps: CliDeps): void {
       withModelData(command, deps, async ({ state }, { json }) => {
         const found = (await state.feedUpstreams.list()).map(({ name, endpoint }) => ({ name, endpoint }))
         if (json === true) printJson(io, found)
-        else for (const { name, endpoint } of found) io.stdout.write(`${name}  ${endpoint}\n`)
+        else for (const { name, endpoint } of found) io.stdout.write(`${name}  ${endpoint || 'in bundles'}\n`)
       }),
     )
   upstream
@@ -164,6 +167,25 @@ function readFrom(text: string, timeZoneMin: number): NewFeed['from'] {
   const us = parseDatetime(text, timeZoneMin)
   if (typeof us === 'bigint') return { text, us: Number(us) }
   throw usageError(`--from: found ${us.found}, expected now, all or ${us.expected}`)
+}
+
+/** Returns address and key of an upstream; all are empty for one without a network. */
+function readAddress(
+  { endpoint, keyFile, network }: UpstreamFlags,
+  allowInsecure: readonly string[],
+): { endpoint: string; apikey: string; secret: string } {
+  if (network && endpoint !== undefined && keyFile !== undefined)
+    return { endpoint: baseUrlOf(endpoint, allowInsecure), ...readKey(keyFile) }
+  if (!network && endpoint === undefined && keyFile === undefined)
+    return { endpoint: '', apikey: '', secret: '' }
+  const found = [
+    ...(endpoint === undefined ? [] : ['--endpoint']),
+    ...(keyFile === undefined ? [] : ['--key-file']),
+    ...(network ? [] : ['--no-network']),
+  ]
+  throw usageError(
+    `found ${found.join(' and ') || 'none of them'}, expected --endpoint and --key-file, or --no-network alone`,
+  )
 }
 
 /** Reads a key as `key create --json` prints it. A secret in an argument would be seen by every user. */

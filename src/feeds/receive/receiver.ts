@@ -47,6 +47,11 @@ interface ReceiverDeps extends Registering {
   readonly nodeId: string
   /** `limits.valueBytes` */
   readonly valueBytes: number
+  /**
+   * takes a batch that begins before the cursor and ends after it, too. Its rows up to the cursor are here in this
+   * state or in none that is newer, because no batch that was made later has been taken
+   */
+  readonly takesOverlaps?: boolean
 }
 
 /** Creates the receiver of a gateway. */
@@ -77,7 +82,9 @@ export function createFeedReceiver(deps: ReceiverDeps): FeedReceiver {
       const feed = await inbox.find(header.node, header.feed)
       if (feed === undefined || !isSameState(feed, batch)) throw unknownFeed(header.feed)
       // a repeat costs no check of its rows
-      if (feed.cursor !== header.after) throw cursorMismatch(header.after, feed.cursor)
+      const { cursor } = feed
+      const isWithin = deps.takesOverlaps === true && header.after <= cursor && cursor < header.last
+      if (cursor !== header.after && !isWithin) throw cursorMismatch(header.after, cursor)
       await requireWritable(deps.asked, caller, feed.table.dataName)
       requireColumns(feed.table, header.columns)
       const read = await readRows(feed.table, batch, deps.valueBytes)
@@ -85,8 +92,8 @@ export function createFeedReceiver(deps: ReceiverDeps): FeedReceiver {
       await deps.senders.bind(caller.keyId, header.node)
       const rows = read.rows.filter(({ origin }) => origin !== nodeId)
       const { senderTable, epoch, digest } = feed
-      const { node: sender, feed: feedId, after, last } = header
-      const taken = { sender, feed: feedId, senderTable, epoch, digest, after, last, rows }
+      const { node: sender, feed: feedId, last } = header
+      const taken = { sender, feed: feedId, senderTable, epoch, digest, after: cursor, last, rows }
       return { cursor: last, written: await inbox.take(taken, caller.keyId) }
     },
   }

@@ -25,7 +25,11 @@ export async function refreshStates(deps: SenderDeps, { feeds, lanes }: SenderSt
     if (state === undefined) feeds.set(record.feedId, await newState(deps, record))
     else takeOver(deps, state, record)
   }
-  const wanted = new Set(records.map(({ upstream }) => upstream))
+  // those without an endpoint are reached by bundles alone
+  const reached = (await deps.upstreams.list())
+    .filter(({ endpoint }) => endpoint !== '')
+    .map(({ name }) => name)
+  const wanted = new Set(records.map(({ upstream }) => upstream).filter((name) => reached.includes(name)))
   for (const [name, lane] of lanes) {
     if (wanted.has(name) || lane.isRunning) continue
     lanes.delete(name)
@@ -63,6 +67,11 @@ async function newState(deps: SenderDeps, record: FeedRecord): Promise<FeedState
 function takeOver(deps: SenderDeps, state: FeedState, record: FeedRecord): void {
   const before = state.record
   state.record = record
+  // acknowledged by a bundle, which another program has applied
+  if (state.session === undefined && before.progress.cursor !== record.progress.cursor) {
+    state.behindSinceUs = record.progress.behindSinceUs
+    state.lastError = record.progress.lastError
+  }
   if (before.maxBytesPerSecond !== record.maxBytesPerSecond) state.throttle = throttleOf(deps, record)
   if (JSON.stringify(before.conds) !== JSON.stringify(record.conds)) changeConds(state)
   if (!record.isEnabled) state.watch?.abort()
@@ -92,6 +101,7 @@ export function progressOf(state: FeedState): FeedProgress {
   return {
     tableUuid: session?.tableUuid ?? record.progress.tableUuid,
     cursor: session?.cursor ?? record.progress.cursor,
+    epoch: session?.epoch ?? record.progress.epoch,
     scanned: session?.scanned ?? record.progress.scanned,
     bytesPerSecond:
       rate.ms === 0 ? record.progress.bytesPerSecond : Math.round((rate.bytes / rate.ms) * 1000),

@@ -10,6 +10,7 @@ import { statement } from './connection/database.js'
 import { probeWrite } from './connection/probe-write.js'
 import { openStateDb, type StateDb } from './connection/state-db.js'
 import { createAskedFeeds } from './feeds/asked.js'
+import { createBundleRows } from './feeds/bundles.js'
 import { createFeedRows } from './feeds/feeds.js'
 import { createFeedSenders } from './feeds/senders.js'
 import { createFeedUpstreams } from './feeds/upstreams.js'
@@ -89,6 +90,7 @@ export async function openState(file: string, options: OpenStateOptions = {}): P
     fleetMembers: createFleetMembers(stateDb, clock, keys),
     membership: createMembershipStore(stateDb, clock, options.keyring ?? NO_KEYRING),
     nodeKeys: createNodeKeyRows(stateDb, clock, options.keyring ?? NO_KEYRING),
+    bundles: createBundleRows(stateDb, clock),
     nodePeers: createNodePeers(stateDb, clock),
     async check() {
       statement(db, 'SELECT count(*) FROM sqlite_schema').get() // read from the file, not from a cache of this process

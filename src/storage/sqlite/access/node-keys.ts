@@ -23,6 +23,8 @@ interface PeerRow {
   signing_key: Uint8Array
   exchange_key: Uint8Array
   added_at_us: number
+  relay: number
+  endpoint: string | null
 }
 
 /** Creates the key pairs of this node in `state.db`. */
@@ -68,12 +70,16 @@ export function createNodePeers(state: StateDb, clock: TrustedClock): NodePeers 
     return row === undefined ? undefined : toPeer(row)
   }
   return {
-    add: ({ nodeId, name, signingKey, exchangeKey }) =>
+    add: ({ nodeId, name, signingKey, exchangeKey, isRelay = false, endpoint = null }) =>
       writeState(state, () => {
         const { changes } = statement(
           db,
-          'INSERT INTO node_peer VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
-        ).run(nodeId, name, Buffer.from(signingKey), Buffer.from(exchangeKey), clock.nowUs())
+          `INSERT INTO node_peer (node_id, name, signing_key, exchange_key, relay, endpoint, added_at_us)
+             VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+        ).run(
+          ...[nodeId, name, Buffer.from(signingKey), Buffer.from(exchangeKey), isRelay ? 1 : 0, endpoint],
+          clock.nowUs(),
+        )
         return changes === 0 ? undefined : find(nodeId)
       }),
     find: async (nameOrId) => find(nameOrId),
@@ -93,6 +99,8 @@ function toPeer(row: PeerRow): NodePeer {
     name: row.name,
     signingKey: row.signing_key,
     exchangeKey: row.exchange_key,
+    isRelay: row.relay === 1,
+    endpoint: row.endpoint,
     addedAtUs: row.added_at_us,
   }
 }

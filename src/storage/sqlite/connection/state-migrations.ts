@@ -1,3 +1,4 @@
+import { BUNDLE_TABLES } from './bundle-tables.js'
 import type { Migrations } from './database.js'
 import { FEED_DOWN_TABLES } from './feed-down-tables.js'
 import { FEED_TABLES } from './feed-tables.js'
@@ -77,4 +78,5 @@ export const STATE_MIGRATIONS: Migrations = [
   NODE_TABLES,
   FLEET_TABLES,
   FEED_DOWN_TABLES,
+  BUNDLE_TABLES,
 ]

@@ -40,6 +40,10 @@ export function createFeedInbox({ reader, writer, lock }: InboxConnection): Feed
     async find(sender, feed) {
       return findReceivedFeed(reader, sender, feed)
     },
+    ofSender: async (sender) =>
+      statement<CursorRow>(reader, 'SELECT * FROM feed_cursor WHERE sender = ? ORDER BY feed')
+        .all(sender)
+        .flatMap((row) => toReceivedFeed(reader, row) ?? []),
     take: (batch, owner) => lock.run(() => asyncTransaction(writer, () => takeBatch(writer, batch)), owner),
   }
 }

@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto'
+import { type FileHandle, open } from 'node:fs/promises'
+import type { Caller } from '../auth/caller.js'
+import type { NodeKeys } from '../node-keys/keys.js'
+import type { BundleMark, BundleRows } from '../storage/bundles.js'
+import type { NodePeer, NodePeers } from '../storage/node-keys.js'
+import { type ApplyFeedsDeps, type FeedResult, takeFeeds } from './apply-feeds.js'
+import { type ApplyModelsDeps, type ModelResult, takeModel } from './apply-models.js'
+import { type ApplyReceivedDeps, noteReceived, type ReceivedResult } from './apply-received.js'
+import { bodyOf, type Part, readParts } from './content/parts.js'
+import { BundleHead, ModelHead, Received, readAs } from './schema.js'
+import { bad, type Envelope, type EnvelopeSpan, findEnvelopes, openEnvelope } from './seal/open.js'
+
+/** Dependencies of taking bundles. */
+export interface ApplyDeps extends ApplyFeedsDeps, ApplyModelsDeps, ApplyReceivedDeps {
+  readonly keys: NodeKeys
+  readonly peers: Pick<NodePeers, 'find'>
+  readonly bundles: BundleRows
+}
+
+/** A bundle that was taken. */
+export interface AppliedBundle {
+  readonly node: NodePeer
+  readonly bundleId: string
+  readonly feeds: readonly FeedResult[]
+  readonly models: ModelResult
+  readonly received: ReceivedResult
+}
+
+/** Result of taking a file. */
+export interface AppliedFile {
+  readonly bundles: readonly AppliedBundle[]
+  /** bundles in the file that are for other nodes */
+  readonly others: number
+}
+
+/** A bundle for this node whose every byte is authentic. */
+interface CheckedBundle {
+  readonly envelope: Envelope
+  readonly node: NodePeer
+  readonly mark: BundleMark
+  readonly caller: Caller
+}
+
+/** Kinds of parts after the first. */
+const PARTS = new Set(['received', 'feed', 'batch', 'model'])
+/** Most bytes of what tells how far the sender is. */
+const MAX_RECEIVED_BYTES = 64 * 1024 * 1024
+
+/**
+ * Takes the bundles in a file that are for this node. The file is read twice: nothing is used before every byte of
+ * them was authenticated and their signatures were found right.
+ *
+ * @throws Error for a file that is torn, changed, for other nodes, or of an unknown sender: nothing was changed; AppError
+ *   DISK_FULL, BUSY, or a fault of the file while it is read again: what came before is stored, and the file may be
+ *   applied again
+ */
+export async function applyBundles(deps: ApplyDeps, file: string): Promise<AppliedFile> {
+  const handle = await open(file, 'r')
+  try {
+    const spans = await findEnvelopes(handle)
+    const checked: CheckedBundle[] = []
+    for (const span of spans) {
+      const bundle = await checkBundle(deps, handle, span)
+      if (bundle !== undefined) checked.push(bundle)
+    }
+    if (checked.length === 0) {
+      const which = spans.length === 1 ? 'it is' : `all its ${spans.length} bundles are`
+      throw bad(`${which} for another node, or the beginning was changed`)
+    }
+    const bundles: AppliedBundle[] = []
+    for (const bundle of checked) bundles.push(await takeBundle(deps, bundle))
+    return { bundles, others: spans.length - checked.length }
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Reads a bundle to its end and changes nothing. @returns undefined for one that is for another node */
+async function checkBundle(
+  { keys, peers, rightsOf }: ApplyDeps,
+  file: FileHandle,
+  span: EnvelopeSpan,
+): Promise<CheckedBundle | undefined> {
+  const envelope = await openEnvelope(file, span, keys)
+  if (envelope === undefined) return undefined
+  const hash = createHash('sha256')
+  const heads: Part['head'][] = []
+  for await (const { head } of readParts(hashing(envelope.text(), hash))) {
+    if (heads.length === 0) heads.push(head)
+    else if (!PARTS.has(String(head.part)))
+      throw bad(`found a part ${String(head.part).slice(0, 50)}, which this version does not know`)
+  }
+  const { bundle, from, to, epoch, seq } = readAs(BundleHead, heads[0], 'bundle')
+  const node = await peers.find(from)
+  if (node === undefined || node.nodeId !== from)
+    throw bad(
+      `found the sender ${from}, whose keys are not known here: \`fieldgate bundle peer add\` adds them`,
+    )
+  if (!envelope.isSignedBy(node.signingKey, hash.digest()))
+    throw bad(`its signature is not that of ${node.name}`)
+  if (to !== keys.identity.nodeId) throw bad(`found the receiver ${to}, expected ${keys.identity.nodeId}`)
+  const caller = await rightsOf(node)
+  if ('refused' in caller) throw bad(caller.refused)
+  return { envelope, node, caller, mark: { nodeId: from, bundleId: bundle, epoch, seq } }
+}
+
+async function* hashing(
+  text: AsyncGenerator<Uint8Array>,
+  hash: { update(piece: Uint8Array): unknown },
+): AsyncGenerator<Uint8Array> {
+  for await (const piece of text) {
+    hash.update(piece)
+    yield piece
+  }
+}
+
+async function takeBundle(
+  deps: ApplyDeps,
+  { envelope, node, mark, caller }: CheckedBundle,
+): Promise<AppliedBundle> {
+  const isOld = await deps.bundles.isOld(mark)
+  const feeds = takeFeeds(deps, node, { bundleId: mark.bundleId, isOld, caller })
+  const models: ModelResult = { taken: 0, known: 0, refused: [] }
+  let received: ReceivedResult = { delivered: 0, moved: [], setAside: 0 }
+  for await (const part of readParts(envelope.text())) {
+    switch (part.head.part) {
+      case 'received': {
+        const bytes = await bodyOf(part, MAX_RECEIVED_BYTES)
+        received = await noteReceived(
+          deps,
+          node,
+          readAs(Received, JSON.parse(bytes.toString('utf8')), 'received'),
+        )
+        break
+      }
+      case 'feed':
+        await feeds.open(part.head.offer)
+        break
+      case 'batch':
+        await feeds.take(part)
+        break
+      case 'model':
+        await takeModel(deps, node, { head: readAs(ModelHead, part.head, 'model'), part }, models)
+        break
+      default: // the first part
+    }
+  }
+  const results = await feeds.end()
+  await deps.bundles.noteApplied(mark)
+  return { node, bundleId: mark.bundleId, feeds: results, models, received }
+}

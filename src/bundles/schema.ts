@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import { SHA256, UUID } from '../feeds/batch/format.js'
+import { describeFound } from '../messages/fault-text.js'
+import { bad } from './seal/open.js'
+
+/** Version of the text of bundles. */
+export const BUNDLE_VERSION = 1
+
+const Uuid = z.string().regex(UUID)
+const Count = z.int().min(0)
+const Text = z.string().max(10_000)
+
+/** First part: which bundle it is. */
+export const BundleHead = z.looseObject({
+  part: z.literal('bundle'),
+  fieldgate_bundle: z.literal(BUNDLE_VERSION),
+  bundle: Uuid,
+  from: Uuid,
+  to: Uuid,
+  epoch: Count,
+  seq: Count,
+})
+
+/** Part of a batch. `changes`: numbers of its rows, as first ones and how many follow each other. */
+export const BatchHead = z.looseObject({
+  feed: Uuid,
+  after: Count,
+  last: Count,
+  changes: z.array(z.tuple([Count, Count])).max(10_000),
+})
+
+/** Part of a model. `data`: JSON text, as the params of `model_store.model.put_feedback`. */
+export const ModelHead = z.looseObject({
+  transfer: Count,
+  model: z.string().min(1).max(100),
+  sha256: z.string().regex(SHA256),
+  data: z.string(),
+})
+
+/** Bytes of the part `received`. */
+export const Received = z.looseObject({
+  applied: z.array(Uuid).max(1000),
+  feeds: z.array(z.looseObject({ feed: Uuid, table: Uuid, epoch: Count, cursor: Count })).max(100_000),
+  gaps: z.array(z.looseObject({ feed: Uuid, bundle: Uuid, cursor: Count })).max(100_000),
+  refused: z
+    .array(z.looseObject({ feed: Uuid, table: Uuid, epoch: Count, change: Count, reason: Text }))
+    .max(100_000),
+  receipts: z
+    .array(z.looseObject({ transfer: Count, modelId: z.string().max(100), answer: z.string() }))
+    .max(100_000),
+})
+
+/** Checks a part by its schema. @throws Error that names what was found */
+export function readAs<S extends z.ZodType>(schema: S, json: unknown, part: string): z.output<S> {
+  const read = schema.safeParse(json)
+  if (read.success) return read.data
+  const [issue] = read.error.issues
+  const at = issue?.path.join('.') ?? ''
+  const found = issue?.path.reduce<unknown>(
+    (value, key) => (value as Record<PropertyKey, unknown>)?.[key],
+    json,
+  )
+  throw bad(`the part ${part}: ${at}: found ${describeFound(found)}: ${issue?.message ?? ''}`)
+}

@@ -1,0 +1,176 @@
+import { messageOf } from '../errors.js'
+import { definitionDigest, sentDefinition } from '../feeds/batch/definition.js'
+import { MAX_BATCH_BYTES, MAX_BATCH_ROWS } from '../feeds/batch/format.js'
+import { collectBatch, keyText } from '../feeds/send/collect.js'
+import { requireSendable } from '../feeds/send/sendable.js'
+import type { CollectDeps, CollectState, Session } from '../feeds/send/sender-deps.js'
+import type { BundledFeed } from '../storage/bundles.js'
+import type { FeedIdentity, FeedRecord, FeedRows } from '../storage/feeds.js'
+import type { NodePeer } from '../storage/node-keys.js'
+import type { ChangedRow, LoaderTable, TableChanges } from '../storage/tables.js'
+import { partLine } from './content/parts.js'
+
+/** Dependencies of packing feeds. */
+export interface PackFeedsDeps extends CollectDeps {
+  readonly feeds: Pick<FeedRows, 'list' | 'setAside' | 'changesSetAside'>
+  readonly identity: Pick<FeedIdentity, 'tableUuid' | 'epoch'>
+  readonly changes: TableChanges
+  findTable(dataName: string): Promise<LoaderTable | undefined>
+}
+
+/** Room that is left in a bundle. */
+export interface Budget {
+  /** bytes of text */
+  left: number
+}
+
+/** What was packed of feeds. */
+export interface PackedFeeds {
+  readonly feeds: BundledFeed[]
+  rows: number
+  /** feeds of which rows are left for the next bundle */
+  readonly cut: string[]
+  /** feeds that cannot be packed, with the reason */
+  readonly refused: string[]
+}
+
+/**
+ * Packs the feeds to a node: the offer of each table, then its batches, those of a higher priority first.
+ *
+ * @param before what the last bundle held, to go on after it; empty to begin where the receiver is known to be
+ */
+export async function* packFeeds(
+  deps: PackFeedsDeps,
+  peer: NodePeer,
+  { before, budget, packed }: { before: readonly BundledFeed[]; budget: Budget; packed: PackedFeeds },
+): AsyncGenerator<Uint8Array> {
+  const all = (await deps.feeds.list()).filter(
+    ({ upstream, direction, isEnabled }) => upstream === peer.name && direction === 'up' && isEnabled,
+  )
+  for (const record of all.sort((a, b) => b.priority - a.priority)) {
+    const table = await deps.findTable(record.dataName)
+    if (table === undefined) continue // dropped: the feed goes on when it is registered again
+    try {
+      requireSendable(table, record.columns)
+    } catch (error) {
+      packed.refused.push(`${record.dataName}: ${messageOf(error)}`)
+      continue
+    }
+    yield* packFeed(deps, { record, table, peer }, { before, budget, packed })
+  }
+}
+
+async function* packFeed(
+  deps: PackFeedsDeps,
+  { record, table, peer }: { record: FeedRecord; table: LoaderTable; peer: NodePeer },
+  { before, budget, packed }: { before: readonly BundledFeed[]; budget: Budget; packed: PackedFeeds },
+): AsyncGenerator<Uint8Array> {
+  const begun = await beginFeed(deps, record, table, peer, before)
+  const { session } = begun
+  const offer = spend(budget, partLine('feed', { offer: begun.offer }))
+  if (offer === undefined) return void packed.cut.push(record.dataName)
+  yield offer
+  const after = session.cursor
+  const aside = new Set(await deps.feeds.changesSetAside(record.feedId))
+  const state: CollectState = {
+    record,
+    aside,
+    maxRows: MAX_BATCH_ROWS,
+  }
+  const last = await deps.changes.last(table) // rows that are put meanwhile are for the next bundle
+  while (session.cursor < last) {
+    const batch = await collectBatch(deps, state, session, table)
+    if (batch === undefined) break
+    if ('tooLarge' in batch) {
+      await setTooLargeAside(deps, record, table, batch.tooLarge)
+      aside.add(batch.tooLarge.change)
+      continue
+    }
+    const head = { feed: record.feedId, after: session.cursor, last: batch.last, changes: runsOf(batch.rows) }
+    const part = Buffer.concat([partLine('batch', head, batch.body.byteLength), batch.body])
+    if (spend(budget, part) === undefined) {
+      if (batch.rows.length === 1) return void noteFeed(packed, record, { session, after, isCut: true })
+      state.maxRows = Math.max(1, Math.floor((batch.rows.length * budget.left) / part.byteLength / 2))
+      session.scanned = session.cursor
+      continue
+    }
+    yield part
+    packed.rows += batch.rows.length
+    session.cursor = batch.last
+    session.scanned = batch.last
+    state.maxRows = MAX_BATCH_ROWS
+  }
+  noteFeed(packed, record, { session, after, isCut: false })
+}
+
+function noteFeed(
+  packed: PackedFeeds,
+  { feedId, dataName }: FeedRecord,
+  { session, after, isCut }: { session: Session; after: number; isCut: boolean },
+): void {
+  const { tableUuid, epoch, cursor, scanned } = session
+  packed.feeds.push({
+    feed: feedId,
+    table: tableUuid,
+    epoch,
+    after,
+    last: cursor,
+    scanned: isCut ? cursor : scanned,
+  })
+  if (isCut) packed.cut.push(dataName)
+}
+
+/** Returns the offer of a feed, and the state from which its rows are read. */
+async function beginFeed(
+  { nodeId, identity, changes }: PackFeedsDeps,
+  record: FeedRecord,
+  table: LoaderTable,
+  peer: NodePeer,
+  before: readonly BundledFeed[],
+) {
+  const { feedId, start, progress } = record
+  const [tableUuid = '', epoch, last] = [
+    await identity.tableUuid(table),
+    await identity.epoch(),
+    await changes.last(table),
+  ]
+  const definition = sentDefinition(table, record.columns)
+  const first = start.tableUuid === tableUuid ? Math.min(start.afterChange, last) : 0
+  const isSame = progress.tableUuid === tableUuid && (progress.epoch ?? epoch) === epoch
+  const known = isSame ? Math.min(progress.cursor, last) : first
+  const earlier = before.find((one) => one.feed === feedId && one.table === tableUuid && one.epoch === epoch)
+  const cursor = Math.max(known, earlier?.last ?? 0)
+  const session: Session = {
+    ...{ peer: peer.nodeId, tableUuid, tableId: table.tableId, epoch },
+    ...{ digest: definitionDigest(definition), cursor, scanned: cursor },
+  }
+  return { session, offer: { node: nodeId, feed: feedId, table: tableUuid, epoch, start: first, definition } }
+}
+
+/** Takes the room of a part. @returns undefined when there is none */
+export function spend(budget: Budget, part: Buffer): Buffer | undefined {
+  if (part.byteLength > budget.left) return undefined
+  budget.left -= part.byteLength
+  return part
+}
+
+async function setTooLargeAside(
+  { feeds }: PackFeedsDeps,
+  { feedId }: FeedRecord,
+  table: LoaderTable,
+  row: ChangedRow,
+): Promise<void> {
+  const reason = `found a row of more than ${MAX_BATCH_BYTES} bytes, the most that a batch holds`
+  await feeds.setAside(feedId, [{ change: row.change, rowKey: keyText(table, row), reason }])
+}
+
+/** Returns the change numbers of rows: first ones, and how many follow each other. */
+function runsOf(rows: readonly ChangedRow[]): [number, number][] {
+  const runs: [number, number][] = []
+  for (const { change } of rows) {
+    const run = runs.at(-1)
+    if (run !== undefined && run[0] + run[1] === change) run[1]++
+    else runs.push([change, 1])
+  }
+  return runs
+}

@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
+import path from 'node:path'
+import { isDiskFull, syncFolder } from '../files/blob-store.js'
+import type { NodeKeys } from '../node-keys/keys.js'
+import type { BundleNews, BundleRows, WrittenBundle } from '../storage/bundles.js'
+import type { FeedInbox } from '../storage/feeds.js'
+import type { NodePeer } from '../storage/node-keys.js'
+import { partLine } from './content/parts.js'
+import { BUNDLE_VERSION } from './schema.js'
+import {
+  CHUNK_BYTES,
+  ENVELOPE_HEAD_BYTES,
+  HEAD_BYTES,
+  LENGTH_BYTES,
+  MAGIC,
+  MAX_ENVELOPES,
+  TAG_BYTES,
+} from './seal/format.js'
+import { sealEnvelope } from './seal/seal.js'
+import { type Budget, type PackedFeeds, type PackFeedsDeps, packFeeds } from './write-feeds.js'
+import { type PackedModels, type PackModelsDeps, packModels } from './write-models.js'
+
+/** Dependencies of writing bundles. */
+export interface WriteDeps extends PackFeedsDeps, PackModelsDeps {
+  readonly keys: NodeKeys
+  readonly bundles: BundleRows
+  readonly inbox: Pick<FeedInbox, 'ofSender'>
+}
+
+/** Which bundles to write. */
+export interface WriteOptions {
+  /** most bytes of the file */
+  readonly maxBytes: number
+  /** begins after the last bundle for each node, acknowledged or not */
+  readonly isContinued: boolean
+}
+
+/** A bundle that was written. */
+export interface WrittenFor {
+  readonly node: NodePeer
+  readonly bundleId: string
+  readonly bytes: number
+  readonly rows: number
+  readonly models: number
+  /** tables of which rows are left for the next bundle */
+  readonly cut: readonly string[]
+  /** models that are left for the next bundle */
+  readonly modelsLeft: number
+  /** feeds that cannot be packed, with the reason */
+  readonly refused: readonly string[]
+}
+
+/**
+ * Writes a file with one bundle for each node. It appears under its name when it is whole and on disk.
+ *
+ * @throws Error for a file that exists, a full disk, or too little room for what tells how far this node is
+ */
+export async function writeBundles(
+  deps: WriteDeps,
+  file: string,
+  peers: readonly NodePeer[],
+  options: WriteOptions,
+): Promise<WrittenFor[]> {
+  if (existsSync(file)) throw new Error(`${file} exists: choose another name, or remove it`)
+  if (peers.length < 1 || peers.length > MAX_ENVELOPES)
+    throw new Error(`found ${peers.length} nodes, expected 1 to ${MAX_ENVELOPES} for one file`)
+  const part = `${file}.${randomUUID().slice(0, 8)}.part`
+  const begun: number[] = []
+  const handle = await open(part, 'wx', 0o600)
+  try {
+    const written = await writeAll(deps, handle, peers, options, begun)
+    await handle.sync()
+    await handle.close()
+    await rename(part, file)
+    await syncFolder(path.dirname(file))
+    return written
+  } catch (error) {
+    await handle.close().catch(() => undefined) // closed already when the renaming failed
+    await unlink(part)
+    for (const seq of begun) await deps.bundles.drop(seq)
+    if (isDiskFull(error))
+      throw new Error(`no space for ${file}: choose --max-bytes or another disk`, { cause: error })
+    throw error
+  }
+}
+
+async function writeAll(
+  deps: WriteDeps,
+  handle: FileHandle,
+  peers: readonly NodePeer[],
+  { maxBytes, isContinued }: WriteOptions,
+  begun: number[],
+): Promise<WrittenFor[]> {
+  const head = Buffer.alloc(HEAD_BYTES + peers.length * LENGTH_BYTES)
+  MAGIC.copy(head)
+  head.writeUInt32BE(peers.length, MAGIC.length)
+  let at = head.length
+  const written: WrittenFor[] = []
+  for (const [index, node] of peers.entries()) {
+    const bundle = await beginBundle(deps, node, isContinued)
+    begun.push(bundle.seq)
+    const rest = peers.length - index - 1
+    const start = at
+    bundle.budget.left = roomOf(maxBytes - at - rest * MIN_BYTES)
+    for await (const piece of sealEnvelope(textOf(deps, bundle), deps.keys, node.exchangeKey)) {
+      await writePiece(handle, piece, at)
+      at += piece.byteLength
+    }
+    head.writeBigUInt64BE(BigInt(at - start), HEAD_BYTES + index * LENGTH_BYTES)
+    const { feeds, models, bundleId } = bundle
+    await deps.bundles.finish(bundle.seq, { feeds: feeds.feeds, transfers: models.transfers })
+    written.push({
+      ...{ node, bundleId, bytes: at - start, rows: feeds.rows, models: models.transfers.length },
+      ...{ cut: feeds.cut, modelsLeft: models.left, refused: feeds.refused },
+    })
+  }
+  await writePiece(handle, head, 0)
+  return written
+}
+
+/** Room that each bundle has in a file of several, for what tells how far this node is. */
+const MIN_BYTES = 64 * 1024
+
+/** Returns the most bytes of text for an envelope of so many bytes. */
+function roomOf(bytes: number): number {
+  const sealed = bytes - ENVELOPE_HEAD_BYTES - END_BYTES
+  return Math.floor((sealed / (CHUNK_BYTES + TAG_BYTES)) * CHUNK_BYTES) - TAG_BYTES
+}
+
+/** Size of the last part and the signature. */
+const END_BYTES = 100
+
+/** A bundle while it is written. */
+interface Bundle {
+  readonly node: NodePeer
+  readonly bundleId: string
+  readonly seq: number
+  readonly news: BundleNews
+  /** the last one, after which it goes on */
+  readonly before: WrittenBundle | undefined
+  readonly skipped: ReadonlySet<number>
+  readonly budget: Budget
+  readonly feeds: PackedFeeds
+  readonly models: PackedModels
+}
+
+async function beginBundle({ bundles }: WriteDeps, node: NodePeer, isContinued: boolean): Promise<Bundle> {
+  const before = isContinued ? await bundles.newest(node.nodeId) : undefined
+  const open = isContinued ? await bundles.unacknowledged() : []
+  const ofNode = open.filter(({ nodeId }) => nodeId === node.nodeId)
+  const skipped = new Set(ofNode.flatMap(({ contents }) => contents?.transfers ?? []))
+  const bundleId = randomUUID()
+  const seq = await bundles.begin(node.nodeId, bundleId)
+  return {
+    ...{ node, bundleId, seq, before, skipped, budget: { left: 0 } },
+    news: await bundles.news(node.nodeId, seq),
+    feeds: { feeds: [], rows: 0, cut: [], refused: [] },
+    models: { transfers: [], left: 0 },
+  }
+}
+
+/** Yields the text of a bundle. */
+async function* textOf(deps: WriteDeps, bundle: Bundle): AsyncGenerator<Uint8Array> {
+  const { node, bundleId, seq, budget } = bundle
+  const received = await receivedOf(deps, bundle)
+  const head = partLine('bundle', {
+    ...{ fieldgate_bundle: BUNDLE_VERSION, bundle: bundleId, from: deps.nodeId, to: node.nodeId },
+    ...{ epoch: await deps.identity.epoch(), seq },
+  })
+  const begin = Buffer.concat([head, partLine('received', {}, received.byteLength), received])
+  budget.left -= begin.byteLength
+  if (budget.left < 0)
+    throw new Error(
+      `--max-bytes: found too few, expected at least ${-budget.left} more for what tells ${node.name} how far this gateway is`,
+    )
+  yield begin
+  yield* packFeeds(deps, node, { before: bundle.before?.contents?.feeds ?? [], budget, packed: bundle.feeds })
+  yield* packModels(deps, node, { skipped: bundle.skipped, budget, packed: bundle.models })
+  yield partLine('end', {})
+}
+
+/** Returns what tells a node how far its feeds and models are here. */
+async function receivedOf({ inbox }: WriteDeps, { node, news }: Bundle): Promise<Buffer> {
+  const feeds = (await inbox.ofSender(node.nodeId)).map(({ feed, senderTable, epoch, cursor }) => ({
+    ...{ feed, table: senderTable, epoch, cursor },
+  }))
+  return Buffer.from(JSON.stringify({ ...news, feeds }), 'utf8')
+}
+
+async function writePiece(handle: FileHandle, piece: Uint8Array, at: number): Promise<void> {
+  for (let done = 0; done < piece.byteLength; ) {
+    const { bytesWritten } = await handle.write(piece, done, piece.byteLength - done, at + done)
+    done += bytesWritten
+  }
+}

@@ -1,0 +1,115 @@
+import { PUT_FEEDBACK, toModelInfo } from '../../api/model-store/index.js'
+import { readOffer } from '../../api/sync/index.js'
+import type { Caller } from '../../auth/caller.js'
+import type { ApplyDeps } from '../../bundles/apply.js'
+import type { WriteDeps } from '../../bundles/write.js'
+import { createFeedReceiver } from '../../feeds/receive/receiver.js'
+import { createDiskSpace } from '../../files/disk-space.js'
+import { layoutOf } from '../../files/layout.js'
+import { registerDeps } from '../../gateway/models.js'
+import { createNameLimit } from '../../gateway/name-limit.js'
+import { type NodeKeys, openNodeKeys } from '../../node-keys/keys.js'
+import { readExactJson } from '../../rpc/read-json.js'
+import type { ValueEnv } from '../../storage/columns/column-type.js'
+import type { NodePeer } from '../../storage/node-keys.js'
+import { createFeedInbox } from '../../storage/sqlite/feeds/inbox.js'
+import { createTableStore } from '../../storage/sqlite/tables/store.js'
+import type { TableDefinition } from '../../storage/tables.js'
+import type { FeedData } from '../feeds/feed-data.js'
+import type { ModelData } from '../models/model-data.js'
+
+/** Returns the keys of this node, and its UUID. */
+export async function openKeys({
+  state,
+  settings,
+}: Pick<ModelData, 'state' | 'settings'>): Promise<NodeKeys> {
+  const nodeId = await state.meta.nodeId()
+  if (nodeId === undefined)
+    throw new Error(`${settings.dataDir} has no node id yet: run \`fieldgate init\` with the same --data-dir`)
+  return await openNodeKeys(state.nodeKeys, nodeId)
+}
+
+/** Returns the parts of a data directory from which bundles are written. */
+export async function writeDeps(data: FeedData): Promise<WriteDeps> {
+  const { state, feedIdentity, tableChanges, findTable, blobs } = data
+  const keys = await openKeys(data)
+  return {
+    ...{ keys, nodeId: keys.identity.nodeId, bundles: state.bundles, feeds: state.feeds, blobs },
+    ...{ transfers: state.transfers, upstreams: state.upstreams, feedUpstreams: state.feedUpstreams },
+    ...{ models: state.models, identity: feedIdentity, changes: tableChanges, findTable },
+    inbox: createFeedInbox(data.db),
+    env: () => envOf(data),
+  }
+}
+
+/** Returns the parts of a data directory that take bundles. */
+export async function applyDeps(data: FeedData): Promise<ApplyDeps> {
+  const { state, settings, blobs, lease, timeZoneMin } = data
+  const { config } = settings
+  const keys = await openKeys(data)
+  const register = await registerDeps(state, config, { blobs, lease, onQueued: () => undefined })
+  return {
+    ...{ keys, peers: state.nodePeers, bundles: state.bundles, feeds: state.feeds, register },
+    ...{ transfers: state.transfers, upstreams: state.upstreams, feedUpstreams: state.feedUpstreams },
+    ...{ identity: data.feedIdentity, changes: data.tableChanges, findTable: data.findTable },
+    ...{ inbox: createFeedInbox(data.db), readOffer, maxModelBytes: config.limits.modelBytes },
+    rightsOf: (node) => rightsOf(data, node),
+    receiverOf: (node) => receiverOf(data, keys, node),
+    readFacts: (text) => PUT_FEEDBACK.readFacts(readExactJson(Buffer.from(text), config.limits.jsonDepth)),
+    infoOf: (model) => JSON.stringify(toModelInfo(model, timeZoneMin, register.signatures)),
+    keepBytes: () => lease.keep(),
+    env: () => envOf(data),
+    nowUs: () => state.clock.nowUs(),
+  }
+}
+
+/** Returns the rights of a node: a gateway of the fleet has those of its key, any other those of its entry here. */
+async function rightsOf({ state }: FeedData, node: NodePeer): Promise<Caller | { refused: string }> {
+  const { name, nodeId } = node
+  const isRelay = node.isRelay || (await isHub(state, nodeId))
+  const caller = (keyId: string, scopes: readonly string[]): Caller => ({
+    ...{ keyId, keyName: name, sessionId: null, endsAtUs: null },
+    scopes: isRelay ? [...scopes, 'sync:relay'] : scopes,
+  })
+  const member = await state.fleetMembers.find(nodeId)
+  if (member === undefined) return caller(`bundle ${nodeId}`, ['sync:write'])
+  if (member.state !== 'member')
+    return { refused: `the gateway ${name} ${member.state === 'left' ? 'has left' : 'was revoked'}` }
+  const key = await state.keys.findActive(member.keyId)
+  return key === undefined
+    ? { refused: `the key of ${name} was revoked or has ended` }
+    : caller(key.keyId, key.scopes)
+}
+
+/** A gateway takes rows of the whole fleet from its hub. */
+async function isHub({ membership }: FeedData['state'], nodeId: string): Promise<boolean> {
+  const found = await membership.find()
+  return found?.state === 'member' && found.hub?.nodeId === nodeId
+}
+
+/** The signature of a bundle stands for the key that a node would send with. */
+function receiverOf(data: FeedData, { identity }: NodeKeys, { nodeId }: NodePeer) {
+  const { config, dataDir } = data.settings
+  const disk = createDiskSpace(layoutOf(dataDir).root, config.limits.diskReserveBytes)
+  const nowUs = () => data.state.clock.nowUs()
+  const store = createTableStore(data.db)
+  const names = createNameLimit(config.limits.nameChars)
+  return createFeedReceiver({
+    inbox: createFeedInbox(data.db),
+    asked: data.state.askedFeeds,
+    senders: { find: async () => ({ nodeId, otherKeyId: null }), bind: async () => undefined },
+    nodeId: identity.nodeId,
+    valueBytes: config.limits.valueBytes,
+    takesOverlaps: true,
+    findTable: data.findTable,
+    async register(definition: TableDefinition) {
+      names.check('data_name', definition.dataName)
+      return await store.register(definition, nowUs())
+    },
+    requireSpace: (bytes) => disk.require(bytes),
+  })
+}
+
+function envOf({ state, timeZoneMin }: FeedData): ValueEnv {
+  return { timeZoneMin, nowUs: BigInt(state.clock.nowUs()) }
+}
