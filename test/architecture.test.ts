@@ -107,7 +107,19 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   datasets: ['storage', 'storage/columns', 'storage/formats', 'files', 'worker', 'geo'],
   'node-keys': ['storage'], // what a node signs and is addressed by
   // files that carry feeds and models between nodes: written, and taken
-  bundles: ['bundles/**', 'node-keys', 'feeds/**', 'sync', 'models', 'auth', 'storage', 'files'],
+  bundles: [
+    ...[
+      'bundles/**',
+      'node-keys',
+      'feeds/**',
+      'sync',
+      'models',
+      'auth',
+      'storage',
+      'storage/columns',
+      'files',
+    ],
+  ],
   'bundles/seal': ['node-keys'], // bytes for one node alone
   'bundles/content': ['bundles/seal'], // what is inside
   models: ['models/signature', 'storage', 'files'],
