@@ -156,7 +156,7 @@ function findTurns(
   return mayTurn
 }
 
-/** Finds the links at whose ends the graph itself must not turn round. */
+/** Finds the links at whose ends the graph itself must not turn round, whatever conditions hold. */
 function findBans(
   { segments, rules: turnRules }: RoadNetwork,
   adjacency: Adjacency,
@@ -166,6 +166,10 @@ function findBans(
   const rules = buildAutomaton(turnRules)
   const banned = findTurnsNearRules(adjacency, (link) => linkHead(segments, link), turnRules, mayTurn)
   banUsefulUTurns({ segments, adjacency, rules, mayTurn }, turnRules, banned)
+  if (turnRules.some(({ decision }) => decision !== undefined)) {
+    const inForce = turnRules.map(({ kind, links }) => ({ kind, links }))
+    banUsefulUTurns({ segments, adjacency, rules: buildAutomaton(inForce), mayTurn }, inForce, banned)
+  }
   if (pricing === undefined) return banned
   return new Set([...banned, ...findTurnsNearPrices(segments, adjacency, pricing, mayTurn)])
 }
