@@ -6,6 +6,8 @@ import { addBundleCommands } from './bundles/bundle.js'
 import { addConfigCommands } from './config.js'
 import { addCiteCommands } from './data/cite.js'
 import { addDataCommands } from './data/data.js'
+import { addFleetCommands } from './fleet/hub.js'
+import { addMemberCommands } from './fleet/member.js'
 import { addHelpVerbs, HELP } from './help.js'
 import { type CliDeps, type CliIo, oneLine } from './io.js'
 import { addKeyCommands } from './keys/key.js'
@@ -95,6 +97,8 @@ function createProgram(io: CliIo, deps: CliDeps): Command {
   addModelCommands(program, io, deps)
   addSyncCommands(program, io, deps)
   addBundleCommands(program, io, deps)
+  addMemberCommands(program, io, deps)
+  addFleetCommands(program, io, deps)
   addCiteCommands(program, io, deps)
   addBackupCommand(program, io, deps)
   addRestoreCommand(program, io, deps)

@@ -28,7 +28,12 @@ export type Settings = { [key: string]: Settings | unknown }
 
 const ENV_PREFIX = 'FIELDGATE_'
 /** Environment variables that are not settings; other parts of the program read them. */
-const ENV_RESERVED = new Set(['FIELDGATE_SQLITE_ADDON', 'FIELDGATE_NATIVE_DIR', 'FIELDGATE_CONFIG'])
+const ENV_RESERVED = new Set([
+  'FIELDGATE_SQLITE_ADDON',
+  'FIELDGATE_NATIVE_DIR',
+  'FIELDGATE_CONFIG',
+  'FIELDGATE_JOIN',
+])
 
 /**
  * Loads the settings: defaults, overridden by the file, the environment and flags, in this order.

@@ -331,6 +331,15 @@ const Sync = z.strictObject({
   replyBytes: bytes(4 * 1024 * 1024, 'largest answer of an upstream, apart from model files'),
 })
 
+const Fleet = z.strictObject({
+  reportS: z
+    .int()
+    .min(1)
+    .max(86_400)
+    .default(180)
+    .describe('time between two reports of a gateway to its hub, seconds; a quarter of it is random'),
+})
+
 const Update = z.strictObject({
   publicKey: z
     .string()
@@ -382,6 +391,7 @@ export const ConfigSchema = z.strictObject({
   tiles: Tiles.prefault({}),
   modelStore: ModelStore.prefault({}),
   sync: Sync.prefault({}),
+  fleet: Fleet.prefault({}),
   update: Update.prefault({}),
   dataproc: Dataproc.prefault({}),
 })

@@ -7,10 +7,11 @@ import { createFeedGiver, type FeedGiver } from '../feeds/give/giver.js'
 import { createWaiting, type Waiting } from '../feeds/give/waiting.js'
 import { createFeedReceiver, type FeedReceiver } from '../feeds/receive/receiver.js'
 import { type FeedSender, startFeedSender } from '../feeds/send/sender.js'
+import { type FeedStatus, readFeedStatus } from '../feeds/status.js'
 import type { DiskSpace } from '../files/disk-space.js'
 import type { Log } from '../log.js'
 import type { ValueEnv } from '../storage/columns/column-type.js'
-import type { FeedIdentity, FeedUpstream } from '../storage/feeds.js'
+import type { FeedIdentity, FeedRecord, FeedUpstream } from '../storage/feeds.js'
 import { createFeedIdentity } from '../storage/sqlite/feeds/identity.js'
 import { createFeedInbox } from '../storage/sqlite/feeds/inbox.js'
 import { createTableChanges } from '../storage/sqlite/tables/changed-rows.js'
@@ -45,6 +46,9 @@ export interface FeedServices {
   readonly giver: FeedGiver
   /** ends waiting requests and stops sending */
   stop(): Promise<void>
+  tableOf(name: string): Promise<LoaderTable | undefined>
+  /** Reads where a feed is. */
+  status(record: FeedRecord): Promise<FeedStatus>
 }
 
 /** Opens the receiver and the giver of feeds, and starts the sender. */
@@ -92,6 +96,12 @@ export function openFeedServices(options: FeedServicesOptions): FeedServices {
       await sums.stop()
       await sender.stop()
     },
+    tableOf: (name) => loading.tables.find(name),
+    status: async (record) =>
+      readFeedStatus(record, await sender.live(record.feedId), {
+        ...{ findTable: (name) => loading.tables.find(name), tableChanges: changes, feedIdentity: identity },
+        nowUs: state.clock.nowUs(),
+      }),
     context: {
       ...sums.context,
       feeds: state.feeds,
@@ -182,7 +192,7 @@ function senderSettings({ config, state, throttle, timeZoneMin, version }: FeedS
   }
 }
 
-/** Creates the throttle of everything that is sent to other nodes. */
-export function createSyncThrottle({ sync }: Config): Throttle {
-  return createThrottle(sync.maxBytesPerSecond, () => performance.now(), pauseFor)
+/** Creates the throttle of everything that is sent to other nodes. @param bytesPerSecond 0 for no limit */
+export function createSyncThrottle(bytesPerSecond: () => number): Throttle {
+  return createThrottle(bytesPerSecond, () => performance.now(), pauseFor)
 }

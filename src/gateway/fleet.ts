@@ -1,16 +1,33 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FleetContext } from '../api/fleet/index.js'
+import { formatSecret } from '../auth/secret.js'
+import type { Config } from '../config/config.js'
+import type { DiskSpace } from '../files/disk-space.js'
 import { assignProfile } from '../fleet/hub/assigned.js'
 import { joinGateway } from '../fleet/hub/join-gateway.js'
+import { type FleetAgent, startFleetAgent } from '../fleet/member/agent.js'
+import { profileOf } from '../fleet/member/apply.js'
+import { createHubLink } from '../fleet/member/hub-link.js'
+import { type JoinHubDeps, joinHub } from '../fleet/member/join-hub.js'
+import { type ReconcileDeps, reconcile } from '../fleet/member/reconcile.js'
+import type { PartState } from '../http/health-routes.js'
 import { openNodeKeys } from '../node-keys/keys.js'
 import type { HubIdentity } from '../storage/membership.js'
 import type { State } from '../storage/state.js'
+import { baseUrlOf } from '../sync/endpoint.js'
+import { createUpstreamClient } from '../sync/http-client.js'
+import { clientSettings, closedReasonOf } from '../sync/open-outbox.js'
+import type { FeedServices } from './feeds.js'
+import type { LiveSettings } from './live-settings.js'
+import type { ModelServices } from './models.js'
+import type { ServicesOptions } from './options.js'
 
 /** Joining, as the methods of a gateway need it: any gateway can be a hub. */
-export type FleetServices = Omit<FleetContext, 'caller' | 'timeZoneMin' | 'newId'>
+export type HubServices = Omit<FleetContext, 'caller' | 'timeZoneMin' | 'newId'>
 
-/** Opens the fleet of a gateway. @param nodeId UUID of this node */
-export function openFleet(state: State, nodeId: string): FleetServices {
+/** Opens the side of a hub. @param nodeId UUID of this node */
+export function openHub(state: State, nodeId: string): HubServices {
   const { fleetTokens: tokens, fleetMembers: members, fleetProfiles: profiles, nodePeers: peers } = state
   const deps = { tokens, members, profiles, peers, nodeId, newId: randomUUID }
   return {
@@ -32,5 +49,130 @@ async function readIdentity({ nodeKeys }: Pick<State, 'nodeKeys'>, nodeId: strin
     nodeId,
     signingKey: Buffer.from(identity.signingKey).toString('base64url'),
     exchangeKey: Buffer.from(identity.exchangeKey).toString('base64url'),
+  }
+}
+
+interface MemberOptions extends Pick<ServicesOptions, 'log' | 'version' | 'join'> {
+  readonly state: State
+  readonly live: LiveSettings
+  readonly models: ModelServices
+  readonly feeds: FeedServices
+  readonly disk: DiskSpace
+  readonly timeZoneMin: number
+  readiness(): Promise<PartState[]>
+}
+
+/** Starts the side of a member. */
+export function startMember(options: MemberOptions): FleetAgent {
+  const { state, live, feeds, version, join, log } = options
+  const { config } = live
+  const { sync } = config
+  const deps = reconcileDeps(options)
+  return startFleetAgent({
+    membership: state.membership,
+    reconcile: async (membership, profile) => {
+      const items = await reconcile(deps, membership, profile)
+      await feeds.sender.wake()
+      return items
+    },
+    faults: async () =>
+      (await options.readiness())
+        .filter(({ isReady }) => !isReady)
+        .map(({ part, reason }) => `${part}: ${reason}`),
+    connect: ({ hubUrl, apiKey, secret }) =>
+      createHubLink(
+        createUpstreamClient(
+          ...([
+            baseUrlOf(hubUrl, sync.allowInsecure),
+            { apikey: apiKey ?? '', secret: secret ?? '' },
+          ] as const),
+          clientSettings(sync, version),
+        ),
+      ),
+    readReport: () => readReport(options),
+    autoJoin:
+      join === undefined
+        ? undefined
+        : async (signal) =>
+            joinHub(await joinDeps(state, options.models.register.nodeId, config, version), join, signal),
+    async closedReason() {
+      if (await state.control.isPaused()) return 'paused by an operator'
+      return closedReasonOf(sync, state.clock.nowUs(), options.timeZoneMin)
+    },
+    useSettings: (progress) => live.use(progress === undefined ? {} : profileOf(progress.applied).settings),
+    stateChanges: () => state.control.changeCount(),
+    reportMs: () => config.fleet.reportS * 1000,
+    waits: { baseMs: sync.retryBaseS * 1000, capMs: sync.retryCapS * 1000 },
+    nowMs: () => performance.now(),
+    sleep: (ms, signal) => sleep(ms, undefined, { signal }),
+    random: Math.random,
+    log,
+  })
+}
+
+function reconcileDeps({ state, feeds, models }: MemberOptions): ReconcileDeps {
+  const { feedIdentity, tableChanges, checkConds } = feeds.context
+  return {
+    ...{ feedIdentity, tableChanges, checkConds },
+    feeds: state.feeds,
+    modelStores: state.modelStores,
+    upstreams: state.upstreams,
+    nodeId: models.register.nodeId,
+    findTable: feeds.tableOf,
+  }
+}
+
+/**
+ * Returns what joining needs; also for the command line beside a gateway.
+ *
+ * @param nodeId UUID of this node
+ */
+export async function joinDeps(
+  { membership, nodeKeys, nodePeers }: Pick<State, 'membership' | 'nodeKeys' | 'nodePeers'>,
+  nodeId: string,
+  { sync }: Pick<Config, 'sync'>,
+  version: string,
+): Promise<JoinHubDeps> {
+  return {
+    membership,
+    keys: await openNodeKeys(nodeKeys, nodeId),
+    peers: nodePeers,
+    newSecret: () => formatSecret(randomBytes(32)),
+    connect: (hubUrl, credentials) =>
+      createHubLink(createUpstreamClient(hubUrl, credentials, clientSettings(sync, version))),
+  }
+}
+
+async function readReport({
+  state,
+  models,
+  disk,
+  feeds,
+  version,
+  readiness,
+}: MemberOptions): Promise<object> {
+  const parts = await readiness()
+  const { atRisk } = await models.status()
+  const records = await state.feeds.list()
+  const behind = await Promise.all(records.map((record) => feeds.status(record)))
+  const ages = [atRisk.oldestS, ...behind.map(({ oldestS }) => oldestS)].filter((age) => age !== null)
+  return {
+    version,
+    uptime_s: Math.round(process.uptime()),
+    disk_free_bytes: await disk.freeBytes(),
+    clock_us: state.clock.nowUs(),
+    clock_trusted: state.clock.isTrusted(),
+    ready: parts.every(({ isReady }) => isReady),
+    parts: parts
+      .filter(({ isReady, isWarning }) => !isReady || isWarning)
+      .map(({ part, reason }) => `${part}: ${reason}`.slice(0, 300)),
+    backlog: {
+      rows: behind.reduce((sum, { rowsBehind }) => sum + rowsBehind, 0),
+      models: atRisk.models,
+      bytes: behind.reduce((sum, { bytesBehind }) => sum + (bytesBehind ?? 0), atRisk.bytes),
+      oldest_s: ages.length === 0 ? null : Math.max(...ages),
+    },
+    doctor: null,
+    position: null,
   }
 }

@@ -6,6 +6,7 @@ import { parseOffset } from '../datetime.js'
 import { createDiskSpace, type DiskSpace } from '../files/disk-space.js'
 import type { DataLayout } from '../files/layout.js'
 import { probeWrite } from '../files/write-probe.js'
+import type { FleetAgent } from '../fleet/member/agent.js'
 import type { PartState } from '../http/health-routes.js'
 import { KEY_FINGERPRINT, logsUnreadable, openKeyring } from '../storage/keyring.js'
 import { HAS_DATA } from '../storage/sqlite/connection/refuse-loss.js'
@@ -17,8 +18,9 @@ import { openBackups, openRecheck } from './backups.js'
 import { openDataprocServices } from './dataproc.js'
 import { openDatasets } from './datasets.js'
 import { createSyncThrottle, type FeedServices, openFeedServices } from './feeds.js'
-import { openFleet } from './fleet.js'
+import { openHub, startMember } from './fleet.js'
 import { type Housekeeping, startHousekeeping, withPromptCleaning } from './housekeeping.js'
+import { createLiveSettings } from './live-settings.js'
 import { createMapLoading, type MapLoading } from './maps.js'
 import { type ModelServices, openModelServices } from './models.js'
 import type { ServicesOptions } from './options.js'
@@ -37,6 +39,8 @@ export interface Services {
   readonly loading: LoaderServices
   readonly backups: BackupSchedule
   readonly maps: MapLoading
+  /** side of a member of a fleet */
+  readonly member: FleetAgent
   /** context of every call, without what belongs to one call */
   readonly shared: Omit<GatewayContext, keyof CallContext>
   readiness(): Promise<PartState[]>
@@ -49,50 +53,44 @@ export interface Services {
  *
  * @throws Error in one line when a database is newer than this program or cannot be read
  */
-export async function openServices(options: ServicesOptions): Promise<Services> {
+export async function openServices(given: ServicesOptions): Promise<Services> {
+  const live = createLiveSettings(given.config)
+  const options = { ...given, config: live.config }
   const { config, layout, log } = options
   const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
-  const keyring = openKeyring(layout.keyFile, {
-    hasEncrypted: () => hasEncryptedValues(layout.root),
-    onUnreadable: logsUnreadable(log),
-  })
-  const state = await openState(layout.stateDb, { keyring, sessionIdleS: config.session.idleS })
-  await requireSameKey(state, layout, keyring.fingerprint)
+  const { state, keyring } = await openKnownState(options)
   const nowUs = () => state.clock.nowUs()
   const disk = createDiskSpace(layout.root, config.limits.diskReserveBytes)
   const threads = createThreads(options)
   const { searcher, jobs } = threads
   const loading = await openLoaderServices({ ...options, timeZoneMin, disk, keyring, jobs, nowUs })
-  const { data } = loading
   if ((await state.meta.noted(HAS_DATA)) === undefined) await state.meta.note(HAS_DATA, 'yes')
   const datasets = openDatasets({ ...options, loading, jobs, disk, keyring, timeZoneMin, nowUs })
-  const throttle = createSyncThrottle(config)
+  const throttle = createSyncThrottle(() => config.sync.maxBytesPerSecond)
   const models = await openModelServices({ ...options, state, disk, timeZoneMin, throttle })
   const feeds = openFeedServices({ ...options, state, loading, disk, models, throttle, timeZoneMin })
-  const runs = { ...options, data, disk, jobs, models, sessions: state.sessions, timeZoneMin, nowUs }
-  const dataproc = await openDataprocServices(runs)
+  const runs = { ...options, data: loading.data, disk, jobs, models, sessions: state.sessions, timeZoneMin }
+  const dataproc = await openDataprocServices({ ...runs, nowUs })
 
   const housekeeping = startHousekeeping(state, dataproc.endSession, log)
   const maps = createMapLoading(options, searcher)
   await maps.reload()
   const backups = openBackups(options, state)
   const recheck = openRecheck(options)
+  const opened = { state, loading, disk, threads, models, maps, housekeeping }
+  const readiness = readinessOf(options, opened)
+  const member = startMember({ ...options, state, live, models, feeds, disk, timeZoneMin, readiness })
 
   return {
-    state,
+    ...opened,
     stores: authStores(state),
-    threads,
-    disk,
-    models,
     feeds,
-    loading,
     backups,
-    maps,
     shared: {
       ...models.context,
       ...feeds.context,
       ...dataproc.context,
-      ...openFleet(state, models.register.nodeId),
+      ...openHub(state, models.register.nodeId),
       sessions: withPromptCleaning(state.sessions, housekeeping),
       searcher,
       readers: timedReaders(threads.readers, nowUs),
@@ -104,10 +102,11 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
       timeZoneMin,
       log,
     },
-    readiness: readinessOf(options, { state, loading, disk, threads, models, maps, housekeeping }),
+    readiness,
+    member,
     async close() {
       await dataproc.close()
-      for (const part of [housekeeping, backups, recheck, feeds]) await part.stop()
+      for (const part of [member, housekeeping, backups, recheck, feeds]) await part.stop()
       await models.close()
       const datasetsClosed = datasets.close()
       await Promise.all([searcher.stop(), jobs.stop(), threads.readers.stop()]) // a running checksum fails with its thread
@@ -116,6 +115,17 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
       await state.close()
     },
   }
+}
+
+/** Opens the state with the key of earlier starts. @throws Error as `openKeyring` and `requireSameKey` do */
+async function openKnownState({ config, layout, log }: ServicesOptions) {
+  const keyring = openKeyring(layout.keyFile, {
+    hasEncrypted: () => hasEncryptedValues(layout.root),
+    onUnreadable: logsUnreadable(log),
+  })
+  const state = await openState(layout.stateDb, { keyring, sessionIdleS: config.session.idleS })
+  await requireSameKey(state, layout, keyring.fingerprint)
+  return { keyring, state }
 }
 
 /**

@@ -37,8 +37,6 @@ export interface ProfileProgress {
   readonly applying: { readonly profile: ReceivedProfile; readonly attempts: number } | null
   /** profile that was put back, and the reason; null when the last one was not */
   readonly putBack: { readonly digest: string; readonly version: number; readonly reason: string } | null
-  /** what the profile in force has made here: item → id */
-  readonly made: Readonly<Record<string, string>>
 }
 
 /** Membership of this gateway in a fleet. Contains the secret in the clear: never log it. */
@@ -86,5 +84,4 @@ export const NO_PROGRESS: ProfileProgress = {
   items: [],
   applying: null,
   putBack: null,
-  made: {},
 }

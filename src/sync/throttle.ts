@@ -17,20 +17,25 @@ const PIECES_PER_SECOND = 4
 /**
  * Creates a throttle: a token bucket that may be overdrawn, by which the next caller waits.
  *
- * @param bytesPerSecond 0 for no limit
+ * @param rate bytes per second, 0 for no limit; a function for one that may change
  * @param nowMs monotonic clock
  */
 export function createThrottle(
-  bytesPerSecond: number,
+  rate: number | (() => number),
   nowMs: () => number,
   sleep: (ms: number, signal: AbortSignal) => Promise<void>,
 ): Throttle {
-  if (bytesPerSecond === 0) return { pieceBytes: PIECE_BYTES, take: async () => undefined }
-  const pieceBytes = Math.max(1, Math.min(PIECE_BYTES, Math.floor(bytesPerSecond / PIECES_PER_SECOND)))
+  const rateNow = typeof rate === 'number' ? () => rate : rate
   let freeAtMs = nowMs()
   return {
-    pieceBytes,
+    get pieceBytes() {
+      const bytesPerSecond = rateNow()
+      if (bytesPerSecond === 0) return PIECE_BYTES
+      return Math.max(1, Math.min(PIECE_BYTES, Math.floor(bytesPerSecond / PIECES_PER_SECOND)))
+    },
     async take(bytes, signal) {
+      const bytesPerSecond = rateNow()
+      if (bytesPerSecond === 0) return
       const startMs = Math.max(freeAtMs, nowMs())
       freeAtMs = startMs + (bytes / bytesPerSecond) * 1000
       const waitMs = startMs - nowMs()

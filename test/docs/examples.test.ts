@@ -40,6 +40,18 @@ const PAGES: readonly { file: string; prints: readonly RegExp[]; needs?: readonl
     prints: [/Feeds can go to base/, /seen goes to base/, /idle, 0 rows behind/, /"_origin":"[0-9a-f-]{36}"/],
     needs: ['jq'],
   },
+  {
+    file: 'docs/fleet.md',
+    prints: [
+      /field version 1/,
+      /up stops: applied/,
+      /idle, 0 rows behind/,
+      /truck-7: member/,
+      /version 2/,
+      /its data stay/,
+    ],
+    needs: ['jq'],
+  },
   { file: 'docs/dataproc.md', prints: [/"table_name":"wet_tbl_0"/, /^true$/m, /"theme":"wet"/] },
   {
     file: 'docs/standard-tools.md',

@@ -1,11 +1,14 @@
 import { existsSync } from 'node:fs'
+import os from 'node:os'
 import { type Command, InvalidArgumentError } from 'commander'
 import { messageOf } from '../../errors.js'
 import { type DataLayout, layoutOf, makeDirectories } from '../../files/layout.js'
+import type { HubRequest } from '../../fleet/member/join-hub.js'
 import { createGateway, type Gateway } from '../../gateway/app.js'
 import type { Log } from '../../log.js'
 import { lockDirectory } from '../../storage/sqlite/connection/lock.js'
 import { refuseLoss } from '../../storage/sqlite/connection/refuse-loss.js'
+import { baseUrlOf } from '../../sync/endpoint.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson } from '../io.js'
 import { findSettings, type RunSettings, readSettings } from '../settings.js'
 import { prepareDemo } from './demo.js'
@@ -90,10 +93,24 @@ async function startGateway(
       workerEntry: deps.entryFile,
       version: deps.version,
       configFile: settings.file,
+      join: readJoin(deps.env.FIELDGATE_JOIN, config.sync.allowInsecure),
     })
   } catch (error) {
     throw new Error(advice(error, config.server.host, config.server.port), { cause: error })
   }
+}
+
+/**
+ * Reads the hub that a gateway joins at its first start: `https://host#TOKEN`.
+ *
+ * @throws Error for another form
+ */
+function readJoin(text: string | undefined, allowInsecure: readonly string[]): HubRequest | undefined {
+  if (text === undefined || text === '') return undefined
+  const [url = '', token] = text.split('#')
+  if (token === undefined || token === '')
+    throw new Error('FIELDGATE_JOIN: found no token, expected the URL of the hub, # and a token')
+  return { hubUrl: baseUrlOf(url, allowInsecure), token, name: os.hostname().slice(0, 80) }
 }
 
 /** Text of an error of the socket, with what to do. */

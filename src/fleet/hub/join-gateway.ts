@@ -3,6 +3,7 @@ import { isSigned } from '../../node-keys/keys.js'
 import type { FleetMember, FleetMembers, FleetProfiles, JoinTokens } from '../../storage/fleet.js'
 import type { NodePeers } from '../../storage/node-keys.js'
 import { JOIN_PURPOSE, joinBytes } from '../join-text.js'
+import { notePeer } from '../peer.js'
 import { Profile } from '../profile/schema.js'
 import { scopesOf } from '../profile/scopes.js'
 
@@ -85,29 +86,6 @@ function requireSigned(tokenKeyId: string, applicant: Applicant): void {
   if (isSigned(key, JOIN_PURPOSE, joinBytes({ tokenKeyId, ...applicant }), signature)) return
   const message = 'signature: found one that does not fit, expected that of signing_key over this request'
   throw new AppError('BAD_SIGNATURE', {}, { message })
-}
-
-/** Notes the public keys of a member, for bundles. A name that is taken gets the beginning of the node id. */
-export async function notePeer(
-  peers: NodePeers,
-  {
-    nodeId,
-    name,
-    signingKey,
-    exchangeKey,
-  }: Pick<FleetMember, 'nodeId' | 'name' | 'signingKey' | 'exchangeKey'>,
-): Promise<void> {
-  const keys = {
-    signingKey: Buffer.from(signingKey, 'base64url'),
-    exchangeKey: Buffer.from(exchangeKey, 'base64url'),
-  }
-  const known = await peers.find(nodeId)
-  if (known !== undefined) {
-    if (keys.signingKey.equals(known.signingKey) && keys.exchangeKey.equals(known.exchangeKey)) return
-    await peers.remove(nodeId)
-  }
-  if ((await peers.add({ nodeId, name, ...keys })) !== undefined) return
-  await peers.add({ nodeId, name: `${name.slice(0, 50)}-${nodeId.slice(0, 8)}`, ...keys })
 }
 
 function noToken(): AppError {

@@ -33,8 +33,6 @@ const Store = z.strictObject({
   hub_store: StoreName.optional().describe('model store of the hub; the same name unless given'),
 })
 
-const LogLevel = z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal'])
-
 /** Settings of a gateway that a profile may set. They replace those of its own settings while it is a member. */
 const RemoteSettings = z.strictObject({
   'sync.maxBytesPerSecond': z
@@ -45,7 +43,6 @@ const RemoteSettings = z.strictObject({
     .describe('rate of all that is sent to other nodes; 0 for no limit'),
   'sync.windows': Windows.optional().describe('local times in which anything is sent; empty: always'),
   'fleet.reportS': z.int().min(1).max(86_400).optional().describe('time between two reports, seconds'),
-  'log.level': LogLevel.optional().describe('least important messages that are logged'),
 })
 
 /** What a hub wants of its gateways. */

@@ -1,0 +1,196 @@
+import { messageOf } from '../../errors.js'
+import type { Membership, ProfileProgress } from '../../storage/membership.js'
+import { backoffMs } from '../../sync/backoff.js'
+import { shorten } from '../../sync/faults.js'
+import { type ApplyDeps, applyProfile, retryItems } from './apply.js'
+import { type HubLink, isKeyRefused, type SentProfile } from './hub-link.js'
+
+export interface AgentDeps extends ApplyDeps {
+  connect(membership: Membership): HubLink
+  /** Reads what is reported of this gateway. */
+  readReport(): Promise<object>
+  /** Joins as the environment of the process asks for; absent when it does not. @throws as `joinHub` */
+  readonly autoJoin?: ((signal: AbortSignal) => Promise<unknown>) | undefined
+  /** Returns why nothing may be sent now; null when it may. */
+  closedReason(): Promise<string | null>
+  /** Uses the settings of the profile in force. */
+  useSettings(progress: ProfileProgress | undefined): void
+  /** Returns a number that changes when another program has written to the state. */
+  stateChanges(): Promise<number>
+  /** time between two reports, ms */
+  reportMs(): number
+  readonly waits: { readonly baseMs: number; readonly capMs: number }
+  random(): number
+}
+
+/** Side of a member: reports to the hub, and applies its profile. */
+export interface FleetAgent {
+  /** Reports now. Resolves when the report and what it led to are done. */
+  wake(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Time between two looks at the state, ms. */
+const TICK_MS = 1000
+
+interface AgentState {
+  changes: number
+  dueAtMs: number
+  failures: number
+  lastFault: string | null
+  /** key of the last exchange: another one is used at once */
+  apiKey: string | null
+}
+
+/** Starts the agent of a gateway. While the gateway is no member it compares one number each second. */
+export function startFleetAgent(deps: AgentDeps): FleetAgent {
+  const stopping = new AbortController()
+  const state: AgentState = { changes: -1, dueAtMs: 0, failures: 0, lastFault: null, apiKey: null }
+  let running: Promise<void> = Promise.resolve()
+  let timer: NodeJS.Timeout | undefined
+  const run = () => {
+    clearTimeout(timer)
+    running = running
+      .then(() => tick(deps, state, stopping.signal))
+      .catch((error: unknown) => {
+        if (!stopping.signal.aborted) deps.log.warn({ err: error }, 'the membership could not be read')
+      })
+      .then(() => {
+        clearTimeout(timer)
+        if (!stopping.signal.aborted) timer = setTimeout(run, TICK_MS).unref()
+      })
+    return running
+  }
+  void run()
+  return {
+    async wake() {
+      state.dueAtMs = 0
+      await run()
+    },
+    async stop() {
+      stopping.abort()
+      clearTimeout(timer)
+      await running
+      clearTimeout(timer)
+    },
+  }
+}
+
+async function tick(deps: AgentDeps, state: AgentState, signal: AbortSignal): Promise<void> {
+  const changes = await deps.stateChanges()
+  const isChanged = changes !== state.changes
+  if (!isChanged && deps.nowMs() < state.dueAtMs) return
+  state.changes = changes
+  const membership = await deps.membership.find()
+  const isMember = membership?.state === 'member' || membership?.state === 'refused'
+  deps.useSettings(isMember ? membership.progress : undefined)
+  if (isMember && (deps.nowMs() >= state.dueAtMs || membership.apiKey !== state.apiKey)) {
+    state.apiKey = membership.apiKey
+    await guarded(deps, state, signal, () => attend(deps, membership, signal))
+  }
+  if (!isMember && deps.nowMs() >= state.dueAtMs) {
+    const mayJoin = membership?.state !== 'left' && deps.autoJoin !== undefined
+    if (mayJoin) await guarded(deps, state, signal, async () => void (await deps.autoJoin?.(signal)))
+    else state.dueAtMs = Number.POSITIVE_INFINITY
+  }
+}
+
+/** Runs one exchange with the hub, and plans the next. */
+async function guarded(
+  deps: AgentDeps,
+  state: AgentState,
+  signal: AbortSignal,
+  exchange: () => Promise<void>,
+): Promise<void> {
+  const closed = await deps.closedReason()
+  if (closed !== null) {
+    state.dueAtMs = deps.nowMs() + TICK_MS
+    return
+  }
+  try {
+    await exchange()
+    state.failures = 0
+    state.lastFault = null
+    // half of the time is random: gateways of a fleet do not report at once
+    state.dueAtMs = deps.nowMs() + deps.reportMs() * (0.75 + 0.5 * deps.random())
+    state.changes = await deps.stateChanges()
+  } catch (error) {
+    if (signal.aborted) return
+    const { baseMs, capMs } = deps.waits
+    state.failures++
+    state.dueAtMs = deps.nowMs() + backoffMs(state.failures, baseMs, capMs, deps.random())
+    const reason = shorten(messageOf(error))
+    if (reason !== state.lastFault) deps.log.warn({ reason }, 'the hub was not reached')
+    state.lastFault = reason
+  }
+}
+
+/** Reports, applies what the hub answers, and reports the success. */
+async function attend(deps: AgentDeps, membership: Membership, signal: AbortSignal): Promise<void> {
+  const link = deps.connect(membership)
+  try {
+    const unfinished = membership.progress.applying
+    const resumed =
+      unfinished === null
+        ? await retryItems(deps, membership)
+        : await apply(deps, membership, unfinished.profile, signal)
+    let now: Membership = { ...membership, progress: resumed ?? membership.progress }
+    const sent = await report(deps, link, now, signal)
+    if (sent === undefined) return
+    if (sent.digest === now.progress.applied?.digest && now.progress.putBack !== null)
+      await deps.membership.noteProgress({ ...now.progress, putBack: null })
+    if (!isNew(now.progress, sent)) return
+    now = { ...now, progress: await apply(deps, now, { ...sent, body: sent.body }, signal) }
+    await report(deps, link, now, signal)
+  } finally {
+    await link.close()
+  }
+}
+
+async function apply(
+  deps: AgentDeps,
+  membership: Membership,
+  profile: Parameters<typeof applyProfile>[2],
+  signal: AbortSignal,
+): Promise<ProfileProgress> {
+  const progress = await applyProfile(deps, membership, profile, signal)
+  deps.useSettings(progress)
+  return progress
+}
+
+/** @returns the profile of the answer; undefined when the hub refuses the key, which is noted */
+async function report(
+  deps: AgentDeps,
+  link: HubLink,
+  { hub, state, progress, hubUrl }: Membership,
+  signal: AbortSignal,
+): Promise<SentProfile | undefined> {
+  const { applied, applying, putBack, items } = progress
+  const tried = putBack?.digest ?? applied?.digest ?? null
+  const isWhole = items.every((item) => item.state === 'applied')
+  const outcome = putBack !== null ? 'put_back' : applied === null ? null : isWhole ? 'applied' : 'partly'
+  const profile = {
+    ...{ applied: applied?.digest ?? null, tried: applying === null ? tried : null, outcome },
+    reason: putBack?.reason ?? null,
+    items: items.filter((item) => item.state !== 'applied').slice(0, 50),
+  }
+  try {
+    const answer = await link.report({ report: await deps.readReport(), profile }, signal)
+    if (answer.hub !== hub?.nodeId)
+      throw new Error(`the node ${answer.hub} answered at ${hubUrl}, expected the hub ${hub?.nodeId}`)
+    if (state === 'refused') await deps.membership.setState('member', null)
+    return answer.profile
+  } catch (error) {
+    if (!isKeyRefused(error)) throw error
+    const reason =
+      'the hub does not accept the key of this gateway: it was revoked, or the hub was restored from an older backup; join again with a new token'
+    if (state !== 'refused') deps.log.warn({ audit: true, act: 'fleet-refused', hub: hubUrl }, reason)
+    await deps.membership.setState('refused', reason)
+    return undefined
+  }
+}
+
+/** True for a profile that is neither in force nor was put back. */
+function isNew({ applied, putBack }: ProfileProgress, { digest, body }: SentProfile): boolean {
+  return body !== undefined && digest !== applied?.digest && digest !== putBack?.digest
+}

@@ -1,0 +1,255 @@
+import { cpSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import t, { type Test } from 'tap'
+import { call, put, register, rowsOf, startNode, sync, until } from '../support/feeds.js'
+import { type CliRun, cli } from '../support/run-cli.js'
+import { type StartOptions, startGateway, type TestGateway } from '../support/start-gateway.js'
+
+const FLEET = '/api/v2/fleet/jsonrpc'
+const ENV = { FIELDGATE_SYNC__ALLOW_LOOPBACK: 'true', FIELDGATE_SYNC__ALLOW_INSECURE: '["127.0.0.1"]' }
+const OFTEN = { fleet: { reportS: 1 } }
+
+const fleet = <T>(node: TestGateway, method: string, params: object = {}): Promise<T> =>
+  call<T>(node, FLEET, `fleet.${method}`, params)
+
+/** Runs a verb beside a gateway. */
+const run = (node: Pick<TestGateway, 'dataDir'>, ...argv: string[]): Promise<CliRun> =>
+  cli(path.dirname(node.dataDir), [...argv, '--data-dir', node.dataDir], ENV)
+
+interface Member {
+  node: string
+  state: string
+  applied: number | null
+  outcome: string | null
+  report: { ready: boolean; backlog: { rows: number }; profile: { reason: string; items: object[] } } | null
+}
+
+const members = (hub: TestGateway): Promise<Member[]> => fleet(hub, 'list_gateways')
+
+/** Waits until the only gateway of a hub is as it is to be. */
+async function untilMember(hub: TestGateway, isDone: (member: Member) => boolean): Promise<Member> {
+  const read = async () => (await members(hub))[0]
+  return (await until(read, (member) => member !== undefined && isDone(member))) as Member
+}
+
+const setProfile = (hub: TestGateway, profile: object): Promise<{ version: number }> =>
+  fleet(hub, 'set_profile', { name: 'field', profile })
+
+async function makeToken(hub: TestGateway, params: object = {}): Promise<string> {
+  const token = await fleet<{ text: string }>(hub, 'create_token', { profile: 'field', ...params })
+  return token.text
+}
+
+async function joined(hub: TestGateway, node: TestGateway, name = 'van'): Promise<string> {
+  const token = await makeToken(hub)
+  const done = await run(node, 'join', hub.url, '--token', token, '--name', name)
+  if (done.code !== 0) throw new Error(done.stderr)
+  return token
+}
+
+/** A hub with a profile, and a gateway that has not joined. */
+async function pair(
+  t: Test,
+  profile: object = {},
+): Promise<{ hub: TestGateway; van: TestGateway; dir: string }> {
+  const dir = t.testdir()
+  const hub = await startNode(t, path.join(dir, 'hub'), OFTEN)
+  const van = await startNode(t, path.join(dir, 'van'), OFTEN)
+  await setProfile(hub, profile)
+  return { hub, van, dir }
+}
+
+t.test('fleet: a gateway joins, its table goes up, a new version changes it, and it leaves', async (t) => {
+  const { hub, van } = await pair(t, { up: [{ table: 'seen' }] })
+  await joined(hub, van)
+  const waiting = await untilMember(hub, ({ outcome }) => outcome === 'partly')
+  t.match(waiting.report?.profile.items, [{ item: 'up seen', state: 'waiting', reason: /no table/ }])
+  await register(van)
+  await put(van, [{ k: 1 }, { k: 2 }])
+  const member = await untilMember(hub, ({ outcome }) => outcome === 'applied')
+  t.match(member, { name: 'van', state: 'member', applied: 1, report: { ready: true, position: null } })
+  const rows = await until(
+    () => rowsOf(hub).catch(() => []),
+    (found) => found.length === 2,
+  )
+  t.same(new Set(rows.map(({ _origin }) => _origin)), new Set([member.node]))
+  t.match(await run(hub, 'fleet', 'list'), { code: 0, stdout: /van: member, profile field, reported/ })
+  t.match(await run(van, 'fleet', 'status'), {
+    stdout: /member\nprofile field version 1\n {2}up seen: applied/,
+  })
+
+  await setProfile(hub, {
+    up: [{ table: 'seen', priority: 9 }],
+    settings: { 'sync.maxBytesPerSecond': 1_000_000 },
+  })
+  await untilMember(hub, ({ applied }) => applied === 2)
+  t.match(await sync(van, 'list_feeds'), [{ table: 'seen', upstream: 'hub', priority: 9 }])
+  await setProfile(hub, {})
+  await untilMember(hub, ({ applied }) => applied === 3)
+  t.same(await sync(van, 'list_feeds'), [], 'what the profile no longer has is removed')
+
+  t.match(await run(van, 'leave'), { code: 0, stdout: /its data stay/ })
+  t.match((await members(hub))[0], { state: 'left' })
+  t.same(await sync(van, 'list_upstreams'), [])
+  t.equal((await rowsOf(van)).length, 2)
+  t.match(await run(van, 'leave'), { code: 1, stderr: /no member of a fleet/ })
+})
+
+t.test('fleet: wrong, expired and used tokens are refused, and change nothing', async (t) => {
+  const { hub, van, dir } = await pair(t)
+  const other = await startNode(t, path.join(dir, 'other'), OFTEN)
+  const token = await makeToken(hub)
+  const [keyId = '', secret = ''] = token.split('.')
+  const join = (node: TestGateway, text: string) => run(node, 'join', hub.url, '--token', text)
+  t.match(await join(van, 'x'), { code: 1, stderr: /another text than a token/ })
+  const wrong = `${keyId}.${secret.replace(/^fgs_./, (text) => (text === 'fgs_A' ? 'fgs_B' : 'fgs_A'))}`
+  t.match(await join(van, wrong), { code: 1, stderr: /wrong, revoked or expired/ })
+  await fleet(hub, 'revoke_token', { token: (await makeToken(hub)).split('.')[0] })
+  t.match(await fleet(hub, 'list_tokens'), [{ state: 'revoked' }, { state: 'active', uses: 0 }])
+  t.same(await members(hub), [])
+  t.match(await join(van, token), { code: 0 })
+  t.match(await join(van, token), { code: 0 }, 'a repeat is the same membership')
+  t.equal((await members(hub)).length, 1)
+  t.match(await join(other, token), { code: 1, stderr: /used 1 of 1 times/ })
+  t.match(await fleet(hub, 'list_tokens'), [{}, { state: 'used_up', uses: 1 }])
+  t.match(await run(other, 'fleet', 'status'), { stdout: /joining: The upstream answered 409/ })
+})
+
+t.test('fleet: a member of one hub joins another only after it left', async (t) => {
+  const { hub, van, dir } = await pair(t)
+  const second = await startNode(t, path.join(dir, 'second'), OFTEN)
+  await setProfile(second, {})
+  await joined(hub, van)
+  const token = await makeToken(second)
+  t.match(await run(van, 'join', second.url, '--token', token), {
+    code: 1,
+    stderr: /a member of .*fieldgate leave/,
+  })
+  t.same(await members(second), [])
+  await run(van, 'leave')
+  t.match(await run(van, 'join', second.url, '--token', token), { code: 0 })
+  t.equal((await members(second)).length, 1)
+})
+
+t.test('fleet: an upstream that an operator named hub is kept', async (t) => {
+  const { hub, van } = await pair(t)
+  await sync(van, 'create_upstream', { name: 'hub', endpoint: hub.url, apikey: 'k', secret: 's' })
+  const token = await makeToken(hub)
+  t.match(await run(van, 'join', hub.url, '--token', token), { code: 1, stderr: /sync upstream remove hub/ })
+  t.same(await members(hub), [])
+})
+
+t.test(
+  'fleet: a revoked gateway is refused, keeps its data, and joins again when it is forgotten',
+  async (t) => {
+    const { hub, van } = await pair(t, { up: [{ table: 'seen' }] })
+    await register(van)
+    await put(van, [{ k: 1 }])
+    const token = await joined(hub, van)
+    const { node } = await untilMember(hub, ({ outcome }) => outcome === 'applied')
+    await until(
+      () => rowsOf(hub).catch(() => []),
+      (found) => found.length === 1,
+    )
+    t.match(await run(hub, 'fleet', 'forget', 'van'), { code: 1, stderr: /is a member/ })
+    t.match(await run(hub, 'fleet', 'revoke', 'van'), { code: 0 })
+    await put(van, [{ k: 2 }])
+    const refused = await until(
+      () => fleet<{ state: string; reason: string }>(van, 'get_membership'),
+      ({ state }) => state === 'refused',
+    )
+    t.match(refused.reason, /revoked, or the hub was restored/)
+    t.equal((await rowsOf(hub)).length, 1, 'nothing more came')
+    t.equal((await rowsOf(van)).length, 2)
+    t.match(await run(van, 'join', hub.url, '--token', token), { code: 1, stderr: /fleet forget/ })
+    t.match(await run(hub, 'fleet', 'forget', node), { code: 0 })
+    const again = await makeToken(hub)
+    t.match(await run(van, 'join', hub.url, '--token', again, '--name', 'van'), { code: 0 })
+    await untilMember(hub, ({ outcome }) => outcome === 'applied')
+    await until(
+      () => rowsOf(hub),
+      (found) => found.length === 2,
+    )
+  },
+)
+
+t.test('fleet: a hub that was restored from an older backup takes the gateway in again', async (t) => {
+  const dir = t.testdir()
+  const settings = { sync: { allowLoopback: true, allowInsecure: ['127.0.0.1'] }, ...OFTEN }
+  const first = await stoppable(t, { dataDir: path.join(dir, 'hub'), settings })
+  await setProfile(first.node, {})
+  const token = await makeToken(first.node)
+  await first.stop()
+  cpSync(path.join(dir, 'hub'), path.join(dir, 'backup'), { recursive: true })
+  const port = Number(new URL(first.node.url).port)
+  const withPort = { ...settings, server: { port } }
+  const second = await stoppable(t, { dataDir: path.join(dir, 'hub'), settings: withPort })
+  const van = await startNode(t, path.join(dir, 'van'), OFTEN)
+  await run(van, 'join', first.node.url, '--token', token)
+  await untilMember(second.node, ({ outcome }) => outcome === 'applied')
+  await second.stop()
+  const restored = await startGateway(t, { dataDir: path.join(dir, 'backup'), settings: withPort })
+  await until(
+    () => fleet<{ state: string }>(van, 'get_membership'),
+    ({ state }) => state === 'refused',
+  )
+  t.match(
+    await run(van, 'join', first.node.url, '--token', token),
+    { code: 0 },
+    'the token was not used there',
+  )
+  await untilMember(restored, ({ outcome }) => outcome === 'applied')
+  t.match(await fleet(van, 'get_membership'), { state: 'member', reason: null })
+})
+
+/** A gateway that the test stops. */
+async function stoppable(
+  t: Test,
+  options: StartOptions,
+): Promise<{ node: TestGateway; stop(): Promise<void> }> {
+  const stops: (() => unknown)[] = []
+  const node = await startGateway(
+    { testdir: () => t.testdir(), teardown: (work) => stops.push(work) },
+    options,
+  )
+  const stop = async () => {
+    for (const work of stops.splice(0)) await work()
+  }
+  t.teardown(stop)
+  return { node, stop }
+}
+
+t.test('fleet: profiles on the command line', async (t) => {
+  const dir = t.testdir()
+  const hub = await startNode(t, path.join(dir, 'hub'), OFTEN)
+  const file = (profile: object) => {
+    writeFileSync(path.join(dir, 'p.json'), JSON.stringify(profile))
+    return path.join(dir, 'p.json')
+  }
+  t.match(await run(hub, 'fleet', 'token', '--profile', 'field'), {
+    code: 1,
+    stderr: /no profile has the name field/,
+  })
+  t.match(await run(hub, 'fleet', 'profile', 'set', 'field', file({ upp: [] })), { code: 1, stderr: /upp/ })
+  t.match(await run(hub, 'fleet', 'profile', 'set', 'field', file({ up: [{ table: 'a' }] })), {
+    code: 0,
+    stdout: /^field version 1\n(?:.*\n)*\+ up a /,
+  })
+  t.match(await run(hub, 'fleet', 'profile', 'set', 'field', file({ up: [{ table: 'b' }] })), {
+    stdout: /^field version 2\n- up a .*\n\+ up b/,
+  })
+  t.match(await run(hub, 'fleet', 'profile', 'set', 'field', file({ up: [{ table: 'b' }] })), {
+    stdout: /^field version 2: nothing changed\n$/,
+  })
+  t.match(await run(hub, 'fleet', 'profile', 'diff', 'field'), { stdout: /^- up a .*\n\+ up b .*\n$/ })
+  t.match(JSON.parse((await run(hub, 'fleet', 'profile', 'show', 'field', '--at', '1')).stdout), {
+    up: [{ table: 'a', priority: 5 }],
+  })
+  t.match(await run(hub, 'fleet', 'profile', 'show', 'field', '--at', '9'), {
+    code: 1,
+    stderr: /no version 9/,
+  })
+  t.match(await run(hub, 'fleet', 'profile', 'list'), { stdout: 'field  version 2, on 0 of 0 gateways\n' })
+  const token = await run(hub, 'fleet', 'token', '--profile', 'field', '--uses', '50', '--expires', '7d')
+  t.match(token.stdout, /^[0-9a-f-]{36}\.fgs_\S+\nIt is not shown again. 50 gateways/)
+})
