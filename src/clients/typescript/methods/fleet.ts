@@ -110,8 +110,6 @@ export interface FleetMethods {
           'sync.windows'?: string[]
           /** time between two reports, seconds */
           'fleet.reportS'?: number
-          /** least important messages that are logged */
-          'log.level'?: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal'
         }
         /** time after which a gateway that is not ready puts the former profile back, seconds */
         ready_within_s?: number
