@@ -135,7 +135,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'feeds/verify': ['feeds', 'feeds/batch', 'feeds/send', 'storage', 'storage/columns'], // comparing both sides
   'feeds/send': ['feeds/batch', 'sync', 'storage', 'storage/columns'],
   // joining: what both sides share, profiles, the side of the hub, the side of the gateway
-  fleet: [],
+  fleet: ['storage'],
   'fleet/profile': [],
   'fleet/hub': ['fleet', 'fleet/profile', 'node-keys', 'storage'],
   'fleet/member': ['fleet', 'fleet/**', 'node-keys', 'feeds', 'models', 'storage', 'sync'],
