@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { isDamage, messageOf } from '../errors.js'
 import { checkBackups } from './backups.js'
 import { checkBlobs } from './blobs.js'
+import { checkBundles } from './bundles.js'
 import { checkClock } from './clock.js'
 import { checkDatabases, lostFinding } from './databases.js'
 import { checkDisk } from './disk.js'
@@ -24,6 +25,7 @@ const CHECKS: readonly { name: string; run: RunCheck; needsData: boolean }[] = [
   { name: 'blobs', run: checkBlobs, needsData: true },
   { name: 'maps', run: checkMaps, needsData: false },
   { name: 'upstreams', run: checkUpstreams, needsData: true },
+  { name: 'bundles', run: checkBundles, needsData: true },
   { name: 'backups', run: checkBackups, needsData: true },
   { name: 'modules', run: checkModules, needsData: false },
 ]

@@ -121,6 +121,14 @@ export interface StoredSecrets {
   texts: string[]
 }
 
+/** Bundles for a gateway whose content nobody has acknowledged, by any way. */
+export interface OpenBundles {
+  /** name of the gateway; its node id when it is not known any more */
+  readonly node: string
+  readonly count: number
+  readonly oldestUs: number
+}
+
 /** Facts read from the rows of a gateway's databases. */
 export interface StoredFacts {
   /** UUID of the node; undefined before `fieldgate init` */
@@ -143,6 +151,8 @@ export interface StoredFacts {
    * Requires the known schema version; reads every file column.
    */
   fileDigests(dir: string): Promise<string[]>
+  /** Returns the bundles whose content nobody has acknowledged, by gateway. */
+  openBundles(dir: string): Promise<OpenBundles[]>
   /** @param keyring decrypts the secrets; undefined when the key file cannot be read */
   upstreams(dir: string, keyring: Keyring | undefined): Promise<StoredUpstream[]>
   /**

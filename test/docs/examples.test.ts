@@ -52,6 +52,19 @@ const PAGES: readonly { file: string; prints: readonly RegExp[]; needs?: readonl
     ],
     needs: ['jq'],
   },
+  {
+    file: 'docs/bundles.md',
+    prints: [
+      ...[
+        /idle, 0 rows behind/,
+        /Its fingerprint is/,
+        /For depot: 1 rows, 0 models/,
+        /rover: tracks: 1 rows written/,
+      ],
+      ...[/depot acknowledges 1 feeds/, /"k":1\b/, /"k":2\b/, /tracks: nothing new/, /idle, 0 rows behind/],
+    ],
+    needs: ['jq'],
+  },
   { file: 'docs/dataproc.md', prints: [/"table_name":"wet_tbl_0"/, /^true$/m, /"theme":"wet"/] },
   {
     file: 'docs/standard-tools.md',

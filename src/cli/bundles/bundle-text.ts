@@ -9,7 +9,7 @@ export function writtenText({ node, bytes, rows, models, cut, modelsLeft, refuse
     ...(modelsLeft > 0 ? [`${modelsLeft} models`] : []),
   ]
   const parts = [
-    `${node.name}: ${rows} rows, ${models} models (${sizeText(bytes)})`,
+    `For ${node.name}: ${rows} rows, ${models} models (${sizeText(bytes)})`,
     ...(left.length > 0 ? [`left for the next bundle: ${left.join(', ')}`] : []),
     ...refused.map((reason) => `left out: ${reason}`),
   ]

@@ -11,6 +11,7 @@ import { openDataReader } from '../connection/data-db.js'
 import type { Db } from '../connection/database.js'
 import { openPlain } from '../connection/snapshot.js'
 import { usedDigests } from '../tables/files.js'
+import { readOpenBundles } from './bundle-facts.js'
 import { withDatabase } from './database-facts.js'
 import { hasEncryptedValues } from './encrypted-values.js'
 
@@ -36,6 +37,7 @@ export function createStoredFacts(): StoredFacts {
     quarantinedModels: async (dir) =>
       readNumber(dir, 'SELECT count(*) FROM model WHERE quarantined IS NOT NULL'),
     fileDigests: async (dir) => withDatabase(dir, 'data.db', (db) => [...new Set(usedDigests(db))].sort()),
+    openBundles: async (dir) => withDatabase(dir, 'state.db', readOpenBundles),
     upstreams: async (dir, keyring) => withDatabase(dir, 'state.db', (db) => readUpstreams(db, keyring)),
     secrets: async (dir, keyring) => withDatabase(dir, 'state.db', (db) => readSecrets(db, keyring)),
     checkCitations,
