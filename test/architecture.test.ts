@@ -122,7 +122,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'bundles/seal': ['node-keys'], // bytes for one node alone
   'bundles/content': ['bundles/seal'], // what is inside
-  models: ['models/signature', 'storage', 'files'],
+  models: ['models/signature', 'models/delta', 'storage', 'files'],
   'models/delta': ['worker'], // from the bytes of a base to those of a new file
   'models/signature': ['storage'], // signature bundles and who is trusted
   sync: ['models', 'models/signature', 'storage', 'files'],

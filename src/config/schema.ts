@@ -315,6 +315,17 @@ const Sync = z.strictObject({
     .max(24)
     .default([])
     .describe('local times in which sending is allowed, such as 22:00-05:30; empty: always'),
+  deltas: z
+    .boolean()
+    .default(true)
+    .describe(
+      'true: models are carried as their differences to a model that both nodes have, where that is smaller',
+    ),
+  deltaMinBytes: bytes(256 * 1024, 'smallest model that is carried as differences'),
+  deltaCacheBytes: bytes(
+    1024 * 1024 * 1024,
+    'largest size of all differences that are kept on disk, so that a cut transfer goes on with the same bytes',
+  ),
   concurrency: count(4, 'upstreams that are sent to at the same time', 64),
   paused: z.boolean().default(false).describe('true: nothing is sent or fetched'),
   caFile: file('PEM file of private certificate authorities that are trusted in addition to the public ones'),

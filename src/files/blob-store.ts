@@ -43,6 +43,8 @@ export interface BlobStore {
   /** Opens bytes for reading; undefined for an unknown digest. */
   open(sha256: string, range?: ByteRange): Promise<AsyncIterableIterator<Uint8Array> | undefined>
   stat(sha256: string): Promise<{ sizeBytes: number } | undefined>
+  /** Returns the path of bytes on this disk, for work in another thread; undefined for an unknown digest. */
+  localFile(sha256: string): Promise<string | undefined>
   /** Removes bytes; an unknown digest is no error. */
   remove(sha256: string): Promise<void>
   /** Moves damaged bytes away, where they can be examined but not read through the store. */
@@ -87,6 +89,8 @@ export function createBlobStore(options: BlobStoreOptions): BlobStore {
       const found = await ifThere(stat(fileOf(sha256)))
       return found === undefined ? undefined : { sizeBytes: found.size }
     },
+    localFile: async (sha256) =>
+      (await ifThere(stat(fileOf(sha256)))) === undefined ? undefined : fileOf(sha256),
     async remove(sha256) {
       await ifThere(unlink(fileOf(sha256)))
     },

@@ -22,6 +22,8 @@ export interface DataLayout {
   tempDir: string
   /** unfinished resumable uploads and fetches; kept over a restart */
   partsDir: string
+  /** deltas of models that are being sent; made again when they are lost */
+  deltasDir: string
   /** dataproc modules, unless `dataproc.modulesDir` is set */
   modulesDir: string
   /** last choice of the single executable for its SQLite addon; created only then */
@@ -55,6 +57,7 @@ export function layoutOf(dataDir: string, keyFile?: string): DataLayout {
     filesDir: path.join(root, 'files'),
     tempDir: path.join(root, 'tmp'),
     partsDir: path.join(root, 'parts'),
+    deltasDir: path.join(root, 'deltas'),
     modulesDir: path.join(root, 'modules'),
     nativeDir: path.join(root, 'native'),
     dataprocDir: path.join(root, 'dataproc'),

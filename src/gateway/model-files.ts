@@ -1,3 +1,5 @@
+import type { z } from 'zod'
+import type { AnnouncedModel, AnnounceResult } from '../api/fl/index.js'
 import { findUploadMethod, PUT_FEEDBACK, toModelInfo, UPLOAD_METHODS } from '../api/model-store/index.js'
 import type { Caller } from '../auth/caller.js'
 import type { Config } from '../config/config.js'
@@ -85,13 +87,17 @@ export function resumableUploads(deps: ModelFileDeps): ResumableUploads<UploadRe
     isClockTrusted: () => clock.isTrusted(),
     find: (uploadId) => uploads.find(uploadId),
     async create({ uploadId, sizeBytes, metadata, caller }) {
-      const { data, sha256 } = metadata
+      const { data, sha256, delta } = metadata
       const method = findUploadMethod(metadata.method)
       if (method === undefined) throw badMethod(metadata.method)
       const facts = { ...method.readFacts(data), tenantId: caller.keyName }
       refuseLoop(register.nodeId, facts)
       await requireSigned(register, facts, sha256) // before the bytes are sent
-      await uploads.create({ uploadId, keyId: caller.keyId, sha256, sizeBytes, facts })
+      const upload = { uploadId, keyId: caller.keyId, sha256, sizeBytes, facts }
+      if (delta === undefined) return void (await uploads.create(upload))
+      const { modelBytes, ...sent } = delta
+      requireDeltas(config, sizeBytes, modelBytes)
+      await uploads.create({ ...upload, sizeBytes: modelBytes, delta: { ...sent, sizeBytes } })
     },
     append: (upload, source, checksum) => uploads.append(upload, source, checksum),
     async finish(uploadId) {
@@ -102,6 +108,18 @@ export function resumableUploads(deps: ModelFileDeps): ResumableUploads<UploadRe
   }
 }
 
+/** @throws AppError BAD_UPLOAD, BODY_TOO_LARGE for a delta that this gateway does not take */
+function requireDeltas({ sync, limits }: Config, deltaBytes: number, modelBytes: number): void {
+  if (modelBytes > limits.modelBytes) {
+    const message = `Upload-Metadata: found the model_size ${modelBytes}, expected at most ${limits.modelBytes} (limits.modelBytes)`
+    throw new AppError('BODY_TOO_LARGE', { maxBytes: limits.modelBytes }, { message })
+  }
+  const message = !sync.deltas
+    ? 'Upload-Metadata: found delta_base, expected a model: this gateway takes no deltas (sync.deltas)'
+    : `Upload-Length: found a delta of ${deltaBytes} bytes, expected fewer than the ${modelBytes} of the model`
+  if (!sync.deltas || deltaBytes >= modelBytes) throw new AppError('BAD_UPLOAD', {}, { message })
+}
+
 /**
  * Answers `fl.announce`.
  *
@@ -109,25 +127,29 @@ export function resumableUploads(deps: ModelFileDeps): ResumableUploads<UploadRe
  */
 export async function announce(
   { config, register, uploads, newId, timeZoneMin }: ModelFileDeps,
-  { sha256, sizeBytes, data }: { sha256: string; sizeBytes: number; data: unknown },
+  { sha256, sizeBytes, data, bases, delta }: AnnouncedModel,
   caller: Caller,
-) {
+): Promise<z.input<typeof AnnounceResult>> {
   const facts = { ...PUT_FEEDBACK.readFacts(data), tenantId: caller.keyName }
-  const upload = { uploadId: newId(), keyId: caller.keyId, sha256, sizeBytes, facts }
+  const upload = { uploadId: newId(), keyId: caller.keyId, sha256, sizeBytes, facts, ...(delta && { delta }) }
   const maxModelBytes = config.limits.modelBytes
-  const answer = await announceUpload({ register, uploads, maxModelBytes }, upload)
+  const takesDeltas = config.sync.deltas && sizeBytes >= config.sync.deltaMinBytes
+  const answer = await announceUpload({ register, uploads, maxModelBytes, takesDeltas }, upload, bases)
   if ('model' in answer)
     return { have: true as const, model_info: toModelInfo(answer.model, timeZoneMin, register.signatures) }
+  if (!('upload' in answer)) return { have: false, base: answer.base }
   const { uploadId, offsetBytes } = answer.upload
-  return { have: false as const, upload_url: `${UPLOADS_PATH}/${uploadId}`, offset: offsetBytes }
+  const base = answer.base === undefined ? {} : { base: answer.base }
+  return { have: false, upload_url: `${UPLOADS_PATH}/${uploadId}`, offset: offsetBytes, ...base }
 }
 
 /** Returns the facts of `rpc.discover` by which other gateways recognize this node. */
-export function peerFacts(nodeId: string): object {
+export function peerFacts(nodeId: string, { sync }: Pick<Config, 'sync'>): object {
   return {
     'x-node-id': nodeId,
     'x-resumable-upload': { path: UPLOADS_PATH, protocol: 'tus 1.0.0', checksum: CHECKSUM_ALGORITHMS },
     'x-model-signatures': true,
+    'x-model-deltas': sync.deltas,
     'x-uploads': UPLOAD_METHODS.map(({ name }) => name),
   }
 }

@@ -5,18 +5,22 @@ import type { Config } from '../config/config.js'
 import { type BlobStore, createBlobStore } from '../files/blob-store.js'
 import type { DiskSpace } from '../files/disk-space.js'
 import type { DataLayout } from '../files/layout.js'
-import { createPartFiles, type PartFiles } from '../files/part-files.js'
-import type { Downloadable } from '../http/model-files/download.js'
+import { createPartFiles } from '../files/part-files.js'
+import type { ModelDownload } from '../http/model-files/download.js'
 import type { Log } from '../log.js'
+import { deltaWorkBy } from '../models/delta/jobs.js'
+import { type DeltaStore, openDeltaStore } from '../models/delta-store.js'
 import { findModelFile, findSignature } from '../models/download.js'
 import { withNameCheck } from '../models/limited-stores.js'
+import { offerDelta } from '../models/offer-delta.js'
 import { createPins } from '../models/pins.js'
+import type { RebuildDeps } from '../models/rebuild.js'
 import type { RegisterDeps } from '../models/register-model.js'
 import { BUNDLE_MEDIA_TYPE } from '../models/signature/bundle.js'
 import { createSignaturePolicy, type SignaturePolicy } from '../models/signature/policy.js'
 import { readTrustedKeys } from '../models/signature/trusted-keys.js'
 import { startUpkeep, type Upkeep } from '../models/upkeep-loop.js'
-import { createUploads, type Uploads } from '../models/uploads.js'
+import { createUploads } from '../models/uploads.js'
 import { createSweepLease } from '../storage/sqlite/connection/lease.js'
 import type { State } from '../storage/state.js'
 import type { SweepLease } from '../storage/sweep-lease.js'
@@ -27,6 +31,7 @@ import type { Outbox } from '../sync/outbox.js'
 import { FL_PATH, MODEL_STORE_PATH } from '../sync/peer.js'
 import { readSyncStatus, type SyncStatus } from '../sync/status.js'
 import type { Throttle } from '../sync/throttle.js'
+import type { WorkerClient } from '../worker/client.js'
 import { announce, type ModelFileDeps, modelUploads, peerFacts, resumableUploads } from './model-files.js'
 import { createNameLimit } from './name-limit.js'
 
@@ -40,6 +45,8 @@ interface ModelServicesOptions {
   version: string
   /** of everything that is sent to other nodes */
   throttle: Throttle
+  /** thread that makes and applies deltas */
+  jobs: WorkerClient
 }
 
 /** The model store and the outbox of a gateway. */
@@ -55,7 +62,7 @@ export interface ModelServices {
   readonly uploads: ReturnType<typeof modelUploads>
   readonly resumableUploads: ReturnType<typeof resumableUploads>
   /** Finds the bytes of a model. @throws AppError UNKNOWN_MODEL, MODEL_DAMAGED */
-  findFile(modelId: string): Promise<Downloadable>
+  findFile(modelId: string): Promise<ModelDownload>
   /** Finds the signature of a model. @throws AppError UNKNOWN_MODEL, NOT_FOUND for an unsigned model */
   findSignature(modelId: string): Promise<{ bundle: string; mediaType: string }>
   /** Returns the facts that `rpc.discover` adds to the methods of a path. */
@@ -123,10 +130,15 @@ export async function openModelServices(options: ModelServicesOptions): Promise<
   const fetching = await registerDeps(state, config, { blobs, lease, onQueued: () => undefined })
   const stores = withNameCheck(state.modelStores, checkName, config.modelStore.autoCreate)
   const fetched: RegisterDeps = { ...fetching, stores }
-  const outbox = await openOutbox({ ...options, register: fetched, parts, requireSpace })
+  const work = deltaWorkBy(options.jobs)
+  const rebuild = { blobs, pins: fetched.pins, work, tempDir: layout.tempDir, requireSpace }
+  const deltas = await openDeltas(options, rebuild)
+  const sent = deltas === null ? null : { store: deltas, rebuild }
+  const outbox = await openOutbox({ ...options, register: fetched, parts, requireSpace, deltas: sent })
 
   const register: RegisterDeps = { ...fetched, onQueued: outbox.wake }
-  const uploads = openUploads(register, { state, config, parts, requireSpace })
+  const maxOpenPerKey = config.modelStore.maxOpenUploads
+  const uploads = createUploads({ ...register, ...rebuild, uploads: state.uploads, parts, maxOpenPerKey })
   const upkeep = startUpkeep({
     ...register,
     uploads,
@@ -144,36 +156,35 @@ export async function openModelServices(options: ModelServicesOptions): Promise<
     context: roomContext(options, outbox, files, stores.create),
     uploads: modelUploads(files),
     resumableUploads: resumableUploads(files),
-    findFile: (modelId) => findModelFile(state.models, blobs, modelId, upkeep.quarantine),
+    async findFile(modelId) {
+      const file = await findModelFile(state.models, blobs, modelId, upkeep.quarantine)
+      return { ...file, findDelta: (bases) => offerDelta({ ...register, deltas, log }, file, bases) }
+    },
     findSignature: async (modelId) => ({
       bundle: await findSignature(state.models, modelId),
       mediaType: BUNDLE_MEDIA_TYPE,
     }),
     discoverFacts: (path) =>
-      path === FL_PATH || path === MODEL_STORE_PATH ? peerFacts(register.nodeId) : {},
+      path === FL_PATH || path === MODEL_STORE_PATH ? peerFacts(register.nodeId, config) : {},
     metrics: () => readMetrics(state, outbox, upkeep),
     status: () => readSyncStatus({ ...state, nowUs: clock.nowUs() }),
     sweep: upkeep.sweep,
     async close() {
       await outbox.stop()
+      await deltas?.close()
       await upkeep.stop()
       await uploads.settle()
     },
   }
 }
 
-function openUploads(
-  register: RegisterDeps,
-  options: {
-    state: State
-    config: Config
-    parts: PartFiles
-    requireSpace(bytes: number): Promise<void>
-  },
-): Uploads {
-  const { state, config, parts, requireSpace } = options
-  const maxOpenPerKey = config.modelStore.maxOpenUploads
-  return createUploads({ ...register, uploads: state.uploads, parts, maxOpenPerKey, requireSpace })
+/** Opens the deltas of models; null where they are off. */
+async function openDeltas(
+  { config, layout, log }: ModelServicesOptions,
+  rebuild: RebuildDeps,
+): Promise<DeltaStore | null> {
+  const { deltas, deltaMinBytes: minBytes, deltaCacheBytes: maxBytes } = config.sync
+  return deltas ? await openDeltaStore({ ...rebuild, dir: layout.deltasDir, minBytes, maxBytes, log }) : null
 }
 
 /** @param createStore the `create` of the API, which checks the name of the store */

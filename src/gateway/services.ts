@@ -67,7 +67,7 @@ export async function openServices(given: ServicesOptions): Promise<Services> {
   if ((await state.meta.noted(HAS_DATA)) === undefined) await state.meta.note(HAS_DATA, 'yes')
   const datasets = openDatasets({ ...options, loading, jobs, disk, keyring, timeZoneMin, nowUs })
   const throttle = createSyncThrottle(() => config.sync.maxBytesPerSecond)
-  const models = await openModelServices({ ...options, state, disk, timeZoneMin, throttle })
+  const models = await openModelServices({ ...options, state, disk, jobs, timeZoneMin, throttle })
   const feeds = openFeedServices({ ...options, state, loading, disk, models, throttle, timeZoneMin })
   const runs = { ...options, data: loading.data, disk, jobs, models, sessions: state.sessions, timeZoneMin }
   const dataproc = await openDataprocServices({ ...runs, nowUs })

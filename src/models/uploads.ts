@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { AppError } from '../errors.js'
+import { AppError, isAppError } from '../errors.js'
 import {
   type BlobFacts,
   createDigester,
@@ -13,6 +13,7 @@ import { parseExact } from '../json/exact-json.js'
 import type { ModelRecord } from '../storage/models.js'
 import type { UploadRecord, UploadRows } from '../storage/uploads.js'
 import { unknownModel } from './faults.js'
+import { type RebuildDeps, rebuild } from './rebuild.js'
 import { type ModelFacts, type RegisterDeps, registerModel } from './register-model.js'
 import { requireSigned } from './require-signed.js'
 
@@ -21,14 +22,29 @@ import { requireSigned } from './require-signed.js'
  */
 type UploadFacts = Omit<ModelFacts, 'startUs'>
 
+/** Delta that is uploaded instead of the file. */
+export interface UploadDelta {
+  /** digest of the stored file that it is applied to, hex */
+  base: string
+  /** digest of the delta itself, hex */
+  sha256: string
+  sizeBytes: number
+}
+
 export interface NewUpload {
   uploadId: string
   keyId: string
-  /** announced digest, hex */
+  /** announced digest of the model, hex */
   sha256: string
+  /** size of the model */
   sizeBytes: number
   facts: UploadFacts
+  /** absent for the file itself */
+  delta?: UploadDelta
 }
+
+/** Content of `params` of the row. A delta is in it with the size of the model that it becomes. */
+type UploadParams = UploadFacts & { delta?: { base: string; sha256: string; modelBytes: number } }
 
 /** Digest of the bytes of one append, which is kept completely or not at all. */
 interface PieceChecksum {
@@ -36,7 +52,7 @@ interface PieceChecksum {
   digest: Uint8Array
 }
 
-interface UploadsDeps extends RegisterDeps {
+interface UploadsDeps extends RegisterDeps, Pick<RebuildDeps, 'work' | 'tempDir'> {
   uploads: UploadRows
   parts: PartFiles
   /** unfinished uploads that a key may have */
@@ -63,7 +79,8 @@ export interface Uploads {
    * Registers a complete upload. A second call returns the same model.
    *
    * @throws AppError DIGEST_MISMATCH and removes the upload if its bytes differ from the announced digest;
-   *   SIGNATURE_REFUSED, which removes it too; UNKNOWN_MODEL when its model was deleted since
+   *   SIGNATURE_REFUSED, and BAD_DELTA for a delta that cannot be applied, which remove it too; UNKNOWN_MODEL
+   *   when its model was deleted since
    */
   finish(uploadId: string): Promise<ModelRecord>
   /**
@@ -74,7 +91,10 @@ export interface Uploads {
    */
   finishComplete(onFault: (uploadId: string, error: unknown) => void): Promise<number>
   remove(uploadId: string): Promise<void>
-  /** Waits until running appends and registrations are on disk. Called before the database is closed. */
+  /**
+   * Waits until running appends and registrations are on disk; deltas are applied after the next start. Called
+   * before the database is closed.
+   */
   settle(): Promise<void>
   /**
    * Removes uploads without activity since an instant, and parts without a row.
@@ -91,6 +111,8 @@ const SWEEP_UPLOADS = 1000
 interface Engine extends UploadsDeps {
   /** digests of the uploads that this process has followed from their first byte */
   digesters: Map<string, Digester>
+  /** aborted when the gateway stops */
+  closing: AbortSignal
   remove(uploadId: string): Promise<void>
 }
 
@@ -103,7 +125,8 @@ export function createUploads(deps: UploadsDeps): Uploads {
     await uploads.remove(uploadId)
     await parts.remove(uploadId)
   }
-  const engine: Engine = { ...deps, digesters, remove }
+  const closing = new AbortController()
+  const engine: Engine = { ...deps, digesters, remove, closing: closing.signal }
   const running = new Set<Promise<unknown>>()
   const finishing = new Map<string, Promise<ModelRecord>>()
   const tracked = <T>(work: Promise<T>): Promise<T> => {
@@ -120,13 +143,14 @@ export function createUploads(deps: UploadsDeps): Uploads {
   }
   return {
     create: (upload) => create(engine, upload),
-    findSame: ({ keyId, sha256, facts }) => uploads.findSame(keyId, sha256, JSON.stringify(facts)),
+    findSame: (upload) => uploads.findSame(upload.keyId, upload.sha256, paramsOf(upload)),
     find: (uploadId) => uploads.find(uploadId),
     append: (upload, source, checksum) => tracked(append(engine, upload, source, checksum)),
     finish: finishOnce,
     finishComplete: (onFault) => finishComplete(engine, finishOnce, onFault),
     remove,
     async settle() {
+      closing.abort(new AppError('CANCELLED'))
       await Promise.allSettled(running)
     },
     async removeIdle(beforeUs, isPartKept) {
@@ -139,13 +163,20 @@ export function createUploads(deps: UploadsDeps): Uploads {
   }
 }
 
+function paramsOf({ facts, delta, sizeBytes }: Omit<NewUpload, 'uploadId'>): string {
+  if (delta === undefined) return JSON.stringify(facts)
+  const { base, sha256 } = delta
+  return JSON.stringify({ ...facts, delta: { base, sha256, modelBytes: sizeBytes } } satisfies UploadParams)
+}
+
 async function create(engine: Engine, upload: NewUpload): Promise<UploadRecord> {
-  const { uploadId, keyId, sha256, sizeBytes, facts } = upload
+  const { uploadId, keyId, sha256, sizeBytes, delta } = upload
   if ((await engine.uploads.countOpen(keyId)) >= engine.maxOpenPerKey)
     throw new AppError('TOO_MANY_UPLOADS', { maxOpenUploads: engine.maxOpenPerKey, retryAfterS: 60 })
   // the others may still send what they announced
-  await engine.requireSpace(sizeBytes + (await engine.uploads.missingBytes()))
-  return await engine.uploads.create({ uploadId, keyId, sha256, sizeBytes, params: JSON.stringify(facts) })
+  await engine.requireSpace(sizeBytes + (delta?.sizeBytes ?? 0) + (await engine.uploads.missingBytes()))
+  const row = { uploadId, keyId, sha256, sizeBytes: delta?.sizeBytes ?? sizeBytes, params: paramsOf(upload) }
+  return await engine.uploads.create(row)
 }
 
 async function append(
@@ -217,12 +248,25 @@ async function appendChecked(
 async function finish(engine: Engine, uploadId: string): Promise<ModelRecord> {
   const upload = await engine.uploads.find(uploadId)
   if (upload === undefined) throw new Error('the row of a running upload is missing')
-  const { sizeBytes, sha256 } = upload
   if (upload.modelId !== null) {
     const model = await engine.models.findForTransfer(upload.modelId)
     if (model === undefined) throw unknownModel(upload.modelId) // deleted since
     return model
   }
+  const { delta, ...facts } = parseExact(upload.params) as UploadParams // written by `create`
+  const staged =
+    delta === undefined
+      ? await stageWhole(engine, upload, facts)
+      : await stageRebuilt(engine, upload, facts, delta)
+  const model = await registerModel(engine, staged, { ...facts, startUs: upload.createdAtUs }, { uploadId })
+  engine.digesters.delete(uploadId)
+  await engine.parts.remove(uploadId) // left over if the same origin was registered meanwhile
+  return model
+}
+
+/** Stages the bytes that arrived. @throws AppError DIGEST_MISMATCH, SIGNATURE_REFUSED and removes the upload */
+async function stageWhole(engine: Engine, upload: UploadRecord, facts: UploadFacts): Promise<StagedBlob> {
+  const { uploadId, sizeBytes, sha256 } = upload
   const followed = engine.digesters.get(uploadId)?.facts()
   const found = followed?.sizeBytes === sizeBytes ? followed : await digestPart(engine, upload)
   if (found.sha256 !== sha256 || found.sizeBytes !== sizeBytes) {
@@ -230,13 +274,27 @@ async function finish(engine: Engine, uploadId: string): Promise<ModelRecord> {
     const message = `Found ${found.sizeBytes} bytes of the SHA-256 ${found.sha256}, expected ${sizeBytes} of ${sha256}`
     throw new AppError('DIGEST_MISMATCH', { found: found.sha256, expected: sha256 }, { message })
   }
-  const facts = parseExact(upload.params) as UploadFacts // written by `create`
   await refuseUnsigned(engine, upload, facts)
-  const staged = await stagePart(engine, upload, found)
-  const model = await registerModel(engine, staged, { ...facts, startUs: upload.createdAtUs }, { uploadId })
-  engine.digesters.delete(uploadId)
-  await engine.parts.remove(uploadId) // left over if the same origin was registered meanwhile
-  return model
+  return await stagePart(engine, upload, found)
+}
+
+/** Rebuilds the model from the delta that arrived. @throws AppError BAD_DELTA and removes the upload */
+async function stageRebuilt(
+  engine: Engine,
+  upload: UploadRecord,
+  facts: UploadFacts,
+  { base, modelBytes }: { base: string; modelBytes: number },
+): Promise<StagedBlob> {
+  const { uploadId, sha256 } = upload
+  await refuseUnsigned(engine, upload, facts)
+  const file = engine.parts.pathOf(uploadId)
+  try {
+    return await rebuild(engine, { file, base, sha256, sizeBytes: modelBytes }, engine.closing)
+  } catch (error) {
+    // any other error may pass: the same delta is tried again
+    if (isAppError(error) && error.errorName === 'BAD_DELTA') await engine.remove(uploadId)
+    throw error
+  }
 }
 
 /**

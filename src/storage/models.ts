@@ -142,6 +142,16 @@ export interface ModelRows {
   findByOrigin(node: string, modelId: string, storeId: number): Promise<ModelRecord | undefined>
   /** Returns the model of a state that was registered last. */
   newest(storeId: number, state: ModelState): Promise<ModelRecord | undefined>
+  /**
+   * Returns digests of models of a store that differ little from another one, the most alike first: the newest
+   * fetched one, then the newest of a kind.
+   *
+   * @param wanted `sha256` is left out; `beforeSeq` leaves out later ones of the kind
+   */
+  listBases(
+    storeId: number,
+    wanted: { kind: string; sha256: string; beforeSeq?: number; limit: number },
+  ): Promise<string[]>
   /** @throws AppError BAD_CONDITION with the position of the fault */
   list(storeId: number, query: ListQuery): Promise<ModelRecord[]>
   /**

@@ -4,6 +4,17 @@ import type { ListQuery } from './list-query.js'
 export type TransferKind = 'feedback' | 'fetch'
 export type TransferState = 'queued' | 'sending' | 'delivered' | 'failed'
 
+/** Delta that carries the bytes of a transfer instead of the file itself. */
+export interface TransferDelta {
+  /** digest of the file that both sides have, hex */
+  base: string
+  /** digest and size of the delta; null when the whole file is carried */
+  sha256: string | null
+  sizeBytes: number | null
+  /** why the whole file is carried although both sides have the base; null while the delta is */
+  error: string | null
+}
+
 /** A row of the outbox. */
 export interface TransferRecord {
   transferId: number
@@ -29,6 +40,10 @@ export interface TransferRecord {
   resumeUrl: string | null
   /** JSON text of the model_info that the upstream answered */
   answer: string | null
+  /** null when the two sides have not agreed on a base */
+  delta: TransferDelta | null
+  /** bytes of the file that need not be carried */
+  savedBytes: number
 }
 
 /** Reason of a failed attempt. */
@@ -57,6 +72,8 @@ export interface TransferNote {
   mayBeReceived?: boolean
   resumeUrl?: string | null
   answer?: string
+  delta?: TransferDelta | null
+  savedBytes?: number
 }
 
 /** The part of a model that a queued transfer refers to. */

@@ -1,5 +1,7 @@
 import type { BlobStore } from '../files/blob-store.js'
 import type { PartFiles } from '../files/part-files.js'
+import type { DeltaStore } from '../models/delta-store.js'
+import type { RebuildDeps } from '../models/rebuild.js'
 import type { RegisterDeps } from '../models/register-model.js'
 import type { TransferRecord, TransferRows } from '../storage/transfers.js'
 import type { UpstreamRecord } from '../storage/upstreams.js'
@@ -14,6 +16,8 @@ export interface AttemptDeps {
   transfers: TransferRows
   blobs: BlobStore
   parts: PartFiles
+  /** deltas of models that are sent, and what fetched ones are applied with; null where they are off */
+  deltas: { store: DeltaStore; rebuild: RebuildDeps } | null
   nodeId: string
   throttle: Throttle
   /** @throws AppError DISK_FULL */

@@ -1,19 +1,13 @@
 import { AppError, isAppError } from '../errors.js'
-import { type BlobFacts, digestOf } from '../files/blob-store.js'
-import { appendToPart } from '../files/part-sink.js'
 import { type ModelFacts, registerModel } from '../models/register-model.js'
 import { requireSigned } from '../models/require-signed.js'
 import type { ModelRecord } from '../storage/models.js'
-import type { TransferRecord, TransferRows } from '../storage/transfers.js'
+import type { TransferDelta, TransferRecord, TransferRows } from '../storage/transfers.js'
 import type { Attempt, AttemptDeps } from './attempt.js'
-import { refused, stopped } from './faults.js'
-import { errorMessageIn, type Reply } from './http-client.js'
+import { refused } from './faults.js'
+import { receive } from './fetch-bytes.js'
+import { errorMessageIn } from './http-client.js'
 import { listRemote, type RemoteModel } from './peer.js'
-
-/** Consecutive breaks without a byte gained after which an attempt fails. */
-const MAX_IDLE_BREAKS = 3
-/** Longest wait after a break, ms. */
-const BREAK_MS = 200
 
 /** Returns the id of the part that receives the bytes of a fetch. */
 function fetchPartId(transferId: number): string {
@@ -29,19 +23,10 @@ export async function partsOfFetches(transfers: Pick<TransferRows, 'list'>): Pro
   return new Set(waiting.map(({ transferId }) => fetchPartId(transferId)))
 }
 
-/** A download under way. */
-interface Download {
-  deps: AttemptDeps
-  attempt: Attempt
-  remote: RemoteModel
-  partId: string
-  /** bytes of the part that are on disk */
-  offset: number
-}
-
 /**
  * Fetches the newest aggregated model of the upstream and registers it with state 40. Bytes that arrived
- * before a break or a restart are not requested again.
+ * before a break or a restart are not requested again. The upstream may send a delta to a model that is stored
+ * here; on any doubt the model itself is requested.
  *
  * @returns the model, and whether it was fetched before
  * @throws AppError NO_AGGREGATED_MODEL, DIGEST_MISMATCH, SIGNATURE_REFUSED, DISK_FULL, UPSTREAM_REFUSED, UPSTREAM_UNREACHABLE,
@@ -65,10 +50,8 @@ export async function fetchModel(
   // refused before its bytes are requested, where the upstream names their digest
   if (remote.model_sha256 !== undefined) await requireSigned(deps.register, facts, remote.model_sha256)
   const partId = fetchPartId(transfer.transferId)
-  const offset = await startOffset(deps, transfer, remote, partId)
-  const download: Download = { deps, attempt, remote, partId, offset }
-  await receive(download)
-  const staged = await deps.blobs.stageFile(deps.parts.pathOf(partId), await checkPart(download))
+  const start = await startOf(deps, transfer, remote, partId)
+  const staged = await receive({ deps, attempt, remote, partId, ...start })
   const model = await registerModel(deps.register, staged, facts, { fetchId: transfer.transferId })
   await deps.parts.remove(partId)
   return { model, isKnown: false }
@@ -90,20 +73,21 @@ function isSame(model: ModelRecord, remote: RemoteModel): boolean {
   return model.md5 === remote.model_hash.toLowerCase() && model.sizeBytes === remote.model_size
 }
 
-/** Returns the number of bytes that an earlier attempt received of the same model; records another model. */
-async function startOffset(
+/** Returns what an earlier attempt received of the same model; records another model. */
+async function startOf(
   deps: AttemptDeps,
   transfer: TransferRecord,
   remote: RemoteModel,
   partId: string,
-): Promise<number> {
-  const { transferId, answer, bytesSent } = transfer
+): Promise<{ offset: number; delta: TransferDelta | null }> {
+  const { transferId, answer, bytesSent, delta } = transfer
   const earlier: RemoteModel | undefined = answer === null ? undefined : JSON.parse(answer)
   // a crash may have moved the part to the blob store without writing the row of its model
-  if (earlier?.model_id === remote.model_id) return (await deps.parts.has(partId)) ? bytesSent : 0
+  if (earlier?.model_id === remote.model_id)
+    return { offset: (await deps.parts.has(partId)) ? bytesSent : 0, delta }
   const noted = { answer: JSON.stringify(remote), sizeBytes: remote.model_size, bytesSent: 0 }
-  await deps.transfers.note(transferId, noted)
-  return 0
+  await deps.transfers.note(transferId, { ...noted, delta: null, savedBytes: 0 })
+  return { offset: 0, delta: null }
 }
 
 /** Requests the signature of a model; undefined for an unsigned one. */
@@ -139,108 +123,4 @@ function factsOf(
     startUs,
     ...(signature === undefined ? {} : { signature }),
   }
-}
-
-/** Requests the rest of the model until the part is complete, as long as every request gains bytes. */
-async function receive(download: Download): Promise<void> {
-  const { deps, attempt, remote, partId } = download
-  let idleBreaks = 0
-  if (remote.model_size === 0) await (await deps.parts.openAt(partId, 0))?.close() // creates the empty file
-  while (download.offset < remote.model_size) {
-    const before = download.offset
-    try {
-      await receiveOnce(download)
-    } catch (error) {
-      const isBreak = isAppError(error) && error.errorName === 'UPSTREAM_UNREACHABLE'
-      if (!isBreak || attempt.signal.aborted) throw error
-      idleBreaks = download.offset > before ? 0 : idleBreaks + 1
-      if (idleBreaks > MAX_IDLE_BREAKS) throw error
-      if (idleBreaks > 0) await deps.sleep(BREAK_MS * deps.random(), attempt.signal)
-    }
-  }
-}
-
-async function receiveOnce(download: Download): Promise<void> {
-  const { deps, attempt, remote, partId } = download
-  const { transferId } = attempt.transfer
-  const reply = await request(download)
-  const start = startOf(reply, download.offset)
-  if (start === undefined) throw refused(reply.status, await reply.text(), reply.headers)
-  const writer = await deps.parts.openAt(partId, start)
-  if (writer === undefined) {
-    // the part is shorter than recorded: start again at 0
-    await reply.discard()
-    download.offset = 0
-    await deps.transfers.note(transferId, { bytesSent: 0 })
-    return
-  }
-  try {
-    await appendToPart(paced(deps, attempt, reply), {
-      writer,
-      digester: undefined,
-      offsetBytes: start,
-      sizeBytes: remote.model_size,
-      requireSpace: deps.requireSpace,
-      async commit(offset) {
-        download.offset = offset
-        attempt.progress.doneBytes = offset
-        await deps.transfers.note(transferId, { bytesSent: offset })
-      },
-    })
-  } finally {
-    await writer.close()
-  }
-}
-
-async function request({ attempt, remote, offset }: Download): Promise<Reply> {
-  const path = `/api/v2/model_store/models/${encodeURIComponent(remote.model_id)}/file`
-  const headers: Record<string, string> = {}
-  if (offset > 0) {
-    headers.range = `bytes=${offset}-`
-    if (remote.model_sha256 !== undefined) headers['if-range'] = `"${remote.model_sha256}"`
-  }
-  return await attempt.client.send({ method: 'GET', path, headers, signal: attempt.signal })
-}
-
-/**
- * Returns the offset of the first byte of a reply; undefined if it has no bytes. A server may ignore the
- * range.
- */
-function startOf(reply: Reply, offset: number): number | undefined {
-  if (reply.status === 200) return 0
-  if (reply.status !== 206) return undefined
-  const range = /^bytes (\d+)-/.exec(String(reply.headers['content-range'] ?? ''))
-  return range !== null && Number(range[1]) === offset ? offset : undefined
-}
-
-async function* paced(deps: AttemptDeps, attempt: Attempt, reply: Reply): AsyncGenerator<Uint8Array> {
-  for await (const chunk of reply.chunks()) {
-    const reason = deps.closedReason()
-    if (reason !== null) throw stopped(reason)
-    await deps.throttle.take(chunk.byteLength, attempt.signal)
-    attempt.progress.onMoved(chunk.byteLength)
-    yield chunk
-  }
-}
-
-/**
- * Compares a complete part with the digest of the upstream.
- *
- * @throws AppError DIGEST_MISMATCH and removes the part: the next attempt starts at 0
- */
-async function checkPart({ deps, attempt, remote, partId }: Download): Promise<BlobFacts> {
-  const facts = await digestOf(deps.parts.read(partId, remote.model_size))
-  const isRight =
-    facts.sizeBytes === remote.model_size &&
-    (remote.model_sha256 === undefined
-      ? facts.md5 === remote.model_hash.toLowerCase()
-      : facts.sha256 === remote.model_sha256)
-  if (isRight) return facts
-  await deps.parts.remove(partId)
-  await deps.transfers.note(attempt.transfer.transferId, { bytesSent: 0 })
-  const message =
-    remote.model_sha256 === undefined
-      ? `Found bytes of the MD5 ${facts.md5}, expected ${remote.model_hash}`
-      : `Found bytes of the SHA-256 ${facts.sha256}, expected ${remote.model_sha256}`
-  throw new AppError('DIGEST_MISMATCH', {}, { message })
 }

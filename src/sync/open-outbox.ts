@@ -4,6 +4,7 @@ import type { Config } from '../config/config.js'
 import type { PartFiles } from '../files/part-files.js'
 import type { RegisterDeps } from '../models/register-model.js'
 import type { State } from '../storage/state.js'
+import type { AttemptDeps } from './attempt.js'
 import type { OutboxDeps } from './engine.js'
 import type { ClientSettings } from './http-client.js'
 import { type Outbox, startOutbox } from './outbox.js'
@@ -20,6 +21,7 @@ interface OpenOutboxOptions {
    */
   register: RegisterDeps
   parts: PartFiles
+  deltas: AttemptDeps['deltas']
   requireSpace(bytes: number): Promise<void>
   /** shared with everything that is sent to other nodes */
   throttle: Throttle
@@ -41,6 +43,7 @@ export async function openOutbox(options: OpenOutboxOptions): Promise<Outbox> {
     transfers: state.transfers,
     blobs: register.blobs,
     parts: options.parts,
+    deltas: options.deltas,
     nodeId: register.nodeId,
     requireSpace: options.requireSpace,
     throttle: options.throttle,

@@ -16,11 +16,14 @@ export interface PeerFacts {
   nodeId: string | null
   /** takes signatures of models */
   hasSignatures: boolean
+  /** takes deltas of models */
+  takesDeltas: boolean
 }
 
 const Discovered = z.looseObject({
   'x-resumable-upload': z.unknown().optional(),
   'x-model-signatures': z.unknown().optional(),
+  'x-model-deltas': z.unknown().optional(),
   'x-node-id': z.string().max(100).optional(),
   'x-uploads': z.array(z.string().max(200)).max(100).optional(),
 })
@@ -54,10 +57,23 @@ const Announced = z.union([
     have: z.literal(false),
     upload_url: z.string().min(1).max(2000),
     offset: z.int().min(0),
+    base: z.string().max(100).optional(),
   }),
+  z.looseObject({ have: z.literal(false), upload_url: z.undefined().optional(), base: z.string().max(100) }),
 ])
 
-const OTHER_SERVER: PeerFacts = { isPeer: false, nodeId: null, hasSignatures: false }
+/** A model that is announced. */
+interface Announcement {
+  sha256: string
+  size: number
+  data: object
+  /** digests of files to which a delta may be made */
+  bases?: readonly string[]
+  /** delta that is sent instead of the model */
+  delta?: { base: string; sha256: string; size: number }
+}
+
+const OTHER_SERVER: PeerFacts = { isPeer: false, nodeId: null, hasSignatures: false, takesDeltas: false }
 
 /** Asks an upstream for its kind. A server that does not answer like a gateway counts as a plain server. */
 export async function discover(client: UpstreamClient, signal: AbortSignal): Promise<PeerFacts> {
@@ -68,7 +84,8 @@ export async function discover(client: UpstreamClient, signal: AbortSignal): Pro
     const isPeer =
       found.data['x-resumable-upload'] !== undefined && uploads.includes('model_store.model.put_feedback')
     const hasSignatures = isPeer && found.data['x-model-signatures'] === true
-    return { isPeer, nodeId: found.data['x-node-id'] ?? null, hasSignatures }
+    const takesDeltas = isPeer && found.data['x-model-deltas'] === true
+    return { isPeer, nodeId: found.data['x-node-id'] ?? null, hasSignatures, takesDeltas }
   } catch (error) {
     if (isUnsupported(error)) return OTHER_SERVER
     throw error
@@ -76,12 +93,12 @@ export async function discover(client: UpstreamClient, signal: AbortSignal): Pro
 }
 
 /**
- * Announces bytes before sending them. Returns the model if the peer has the bytes, otherwise where to send
- * them.
+ * Announces bytes before sending them. Returns the model if the peer has the bytes; the first of the bases that it
+ * has; or where to send them.
  */
 export async function announce(
   client: UpstreamClient,
-  params: { sha256: string; size: number; data: object },
+  params: Announcement,
   signal: AbortSignal,
 ): Promise<z.output<typeof Announced>> {
   const result = await client.rpc(FL_PATH, 'fl.announce', params, signal)

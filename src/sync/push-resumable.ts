@@ -1,10 +1,12 @@
 import { AppError, isAppError } from '../errors.js'
 import { digestOf } from '../files/blob-store.js'
+import type { StoredDelta } from '../models/delta-store.js'
 import type { ModelRecord } from '../storage/models.js'
 import { type Attempt, type AttemptDeps, pacedBytes, signatureFor } from './attempt.js'
 import { malformed, refused } from './faults.js'
 import { errorMessageIn, ownPath, parseObject, type Reply } from './http-client.js'
 import { announce, feedbackData } from './peer.js'
+import { basesFor, deltaRefusal, deltaTo, giveUpDelta, resumedDelta } from './push-delta.js'
 
 const TUS = { 'tus-resumable': '1.0.0' }
 /** Consecutive breaks without a byte gained after which an attempt fails. */
@@ -13,10 +15,12 @@ const MAX_IDLE_BREAKS = 3
 const BREAK_MS = 200
 /** Wrong digests after which an attempt fails; the first one may be an error of the link. */
 const MAX_MISMATCHES = 2
+/** Uploads of a delta that an attempt begins; then the model itself is sent. */
+const MAX_DELTAS = 2
 
 /**
- * Sends a model to another gateway. The digest is announced first: bytes that the peer has are not sent.
- * After each break the offset is asked for and the rest is sent, as long as the peer gains bytes.
+ * Sends a model to another gateway. The digest is announced first: bytes that the peer has are not sent. If both
+ * sides have a base, a delta to it is sent where it is smaller, and the model itself on any doubt. After each break the offset is asked for and the rest is sent, as long as the peer gains bytes.
  *
  * @returns JSON text of the model_info that the peer answered
  * @throws AppError UPSTREAM_REFUSED, UPSTREAM_UNREACHABLE, DIGEST_MISMATCH, MODEL_DAMAGED, CANCELLED
@@ -27,24 +31,49 @@ export async function pushResumable(
   attempt: Attempt,
   model: ModelRecord,
 ): Promise<string> {
-  const state: PushState = {
-    url: attempt.transfer.resumeUrl,
+  const state = await startState(deps, attempt, model)
+  for (;;) {
+    try {
+      const answer = await pushOnce(deps, attempt, model, state)
+      if (answer === undefined) continue
+      if (state.delta !== null) await deps.deltas?.store.remove(state.delta)
+      return answer
+    } catch (error) {
+      const refusal = state.delta === null ? undefined : deltaRefusal(error)
+      if (refusal === undefined) await waitAfter(error, deps, attempt, state)
+      else await sendWhole(deps, attempt, state, refusal)
+    }
+  }
+}
+
+/** Waits after a break of the link. @throws the error if it is another one, or the breaks are too many */
+async function waitAfter(
+  error: unknown,
+  deps: AttemptDeps,
+  attempt: Attempt,
+  state: PushState,
+): Promise<void> {
+  if (!isBreak(error) || attempt.signal.aborted) throw error
+  state.idleBreaks++
+  if (state.idleBreaks > MAX_IDLE_BREAKS) throw error
+  // the first break is retried at once, because a link that breaks often would spend its time waiting
+  if (state.idleBreaks > 1) await deps.sleep(BREAK_MS * deps.random(), attempt.signal)
+}
+
+/** Returns the state that an earlier attempt left: a delta whose bytes are gone is not continued. */
+async function startState(deps: AttemptDeps, attempt: Attempt, model: ModelRecord): Promise<PushState> {
+  const { resumeUrl, delta: noted } = attempt.transfer
+  const delta = (await resumedDelta(deps, attempt, model)) ?? null
+  const isWhole = noted !== null && noted.error !== null
+  return {
+    url: delta !== null || noted === null || isWhole ? resumeUrl : null,
+    delta,
+    deltas: 0,
+    isWhole,
     offset: 0,
     best: -1,
     idleBreaks: 0,
     mismatches: 0,
-  }
-  for (;;) {
-    try {
-      const answer = await pushOnce(deps, attempt, model, state)
-      if (answer !== undefined) return answer
-    } catch (error) {
-      if (!isBreak(error) || attempt.signal.aborted) throw error
-      state.idleBreaks++
-      if (state.idleBreaks > MAX_IDLE_BREAKS) throw error
-      // the first break is retried at once, because a link that breaks often would spend its time waiting
-      if (state.idleBreaks > 1) await deps.sleep(BREAK_MS * deps.random(), attempt.signal)
-    }
   }
 }
 
@@ -52,6 +81,12 @@ export async function pushResumable(
 interface PushState {
   /** path of the upload at the peer; null before it was announced */
   url: string | null
+  /** delta that is sent instead of the model; null for the model itself */
+  delta: StoredDelta | null
+  /** uploads of a delta that were begun */
+  deltas: number
+  /** no delta is tried any more */
+  isWhole: boolean
   offset: number
   /** highest offset that the peer reported */
   best: number
@@ -73,7 +108,7 @@ async function pushOnce(
 ): Promise<string | undefined> {
   let { url } = state
   if (url === null) {
-    const begun = await begin(deps, attempt, model)
+    const begun = await begin(deps, attempt, model, state)
     if ('answer' in begun) return begun.answer
     url = begun.url
     state.url = url
@@ -87,8 +122,40 @@ async function pushOnce(
     state.offset = offset
   }
   noteProgress(attempt, state)
-  await deps.transfers.note(attempt.transfer.transferId, { bytesSent: state.offset, resumeUrl: url })
+  await deps.transfers.note(attempt.transfer.transferId, {
+    bytesSent: state.offset,
+    resumeUrl: url,
+    ...noteOfDelta(state, model),
+  })
   return await sendRest(deps, attempt, model, { url, state })
+}
+
+/** Returns the facts of a delta for the row of its transfer; none for the model itself. */
+function noteOfDelta({ delta }: PushState, model: ModelRecord) {
+  if (delta === null) return {}
+  const { base, sha256, sizeBytes } = delta
+  return { delta: { base, sha256, sizeBytes, error: null }, savedBytes: model.sizeBytes - sizeBytes }
+}
+
+/** Sends the model itself from now on. */
+async function sendWhole(
+  deps: AttemptDeps,
+  attempt: Attempt,
+  state: PushState,
+  reason: string,
+): Promise<void> {
+  const { delta } = state
+  if (delta !== null) {
+    await deps.deltas?.store.remove(delta)
+    await giveUpDelta(deps, attempt, delta.base, reason)
+  }
+  Object.assign(state, {
+    url: null,
+    delta: null,
+    isWhole: true,
+    offset: 0,
+    best: -1,
+  } satisfies Partial<PushState>)
 }
 
 /** Announces the model. Returns the answer if the peer has its bytes; otherwise where to send them. */
@@ -96,18 +163,48 @@ async function begin(
   deps: AttemptDeps,
   attempt: Attempt,
   model: ModelRecord,
+  state: PushState,
 ): Promise<{ answer: string } | { url: string; offset: number }> {
+  const { client, signal, transfer, baseUrl } = attempt
   const signature = await signatureFor(deps, attempt, model.modelId)
   const data = feedbackData(model, attempt.upstream, deps.nodeId, signature)
-  const announced = await announce(
-    attempt.client,
-    { sha256: model.sha256, size: model.sizeBytes, data },
-    attempt.signal,
-  )
-  if (announced.have) return { answer: JSON.stringify(announced.model_info) }
-  const url = ownPath(announced.upload_url, attempt.baseUrl)
+  const whole = { sha256: model.sha256, size: model.sizeBytes, data }
+  state.delta = null
+  if (state.deltas >= MAX_DELTAS) state.isWhole = true
+  const bases = state.isWhole ? [] : await basesFor(deps, attempt, model)
+  let announced = await announce(client, bases.length === 0 ? whole : { ...whole, bases }, signal)
+  if (!announced.have && announced.upload_url === undefined) {
+    const { base } = announced
+    if (!bases.includes(base)) throw malformed('a base that was not announced')
+    const made = await deltaTo(deps, attempt, model, base)
+    state.isWhole = made === undefined
+    state.delta = made ?? null // a refusal of this announcement is one of the delta
+    const delta = made && { base, sha256: made.sha256, size: made.sizeBytes }
+    announced = await announce(client, delta === undefined ? whole : { ...whole, delta }, signal)
+    if (made !== undefined) await noteUse(deps, attempt, state, announced)
+  }
+  if (announced.have) {
+    // bytes that this transfer has sent are not saved
+    if (transfer.bytesSent === 0 && state.offset === 0)
+      await deps.transfers.note(transfer.transferId, { savedBytes: model.sizeBytes })
+    return { answer: JSON.stringify(announced.model_info) }
+  }
+  if (announced.upload_url === undefined) throw malformed('no upload address')
+  const url = ownPath(announced.upload_url, baseUrl)
   if (url === undefined) throw malformed('an upload address of another origin')
   return { url, offset: announced.offset }
+}
+
+/** Notes whether the peer takes the announced delta: it may have lost the base meanwhile. */
+async function noteUse(
+  deps: AttemptDeps,
+  attempt: Attempt,
+  state: PushState,
+  announced: Awaited<ReturnType<typeof announce>>,
+): Promise<void> {
+  const isTaken = !announced.have && announced.base === state.delta?.base
+  if (isTaken) state.deltas++
+  else if (!announced.have) await sendWhole(deps, attempt, state, 'The upstream has the base no longer')
 }
 
 /** Asks for the offset of an upload. Returns undefined if the peer no longer knows it. */
@@ -134,8 +231,9 @@ async function sendRest(
   { url, state }: { url: string; state: PushState },
 ): Promise<string | undefined> {
   const { offset } = state
-  const end = model.sizeBytes
-  const bytes = await deps.blobs.open(model.sha256, { start: offset, end })
+  const end = state.delta?.sizeBytes ?? model.sizeBytes
+  const range = { start: offset, end }
+  const bytes = await (state.delta?.open(range) ?? deps.blobs.open(model.sha256, range))
   if (bytes === undefined) throw new AppError('MODEL_DAMAGED', { model_id: model.modelId })
   const reply = await attempt.client.send({
     method: 'PATCH',
@@ -166,14 +264,14 @@ async function readPatchReply(
   }
   if (status === 204) {
     // complete, but the answer does not contain the model: the next announcement will
-    if (Number(headers['upload-offset']) === model.sizeBytes) state.url = null
+    if (Number(headers['upload-offset']) === (state.delta?.sizeBytes ?? model.sizeBytes)) state.url = null
     return undefined
   }
   if (status === 404 || status === 410) {
     state.url = null
     return undefined
   }
-  if (status === 460) {
+  if (status === 460 && state.delta === null) {
     await checkOwnBytes(deps, model)
     state.url = null
     state.mismatches++

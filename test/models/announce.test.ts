@@ -18,6 +18,7 @@ async function setUp(t: Test, change: Partial<RegisterDeps> = {}) {
   const { parts, requireSpace } = at.deps
   const uploads = createUploads({
     ...register,
+    ...at.rebuild,
     uploads: at.state.uploads,
     parts,
     maxOpenPerKey: 2,
@@ -26,7 +27,7 @@ async function setUp(t: Test, change: Partial<RegisterDeps> = {}) {
   let ids = 0
   const announce = (upload: Partial<NewUpload> = {}, facts: Partial<typeof SUPPLIED> = {}) =>
     announceUpload(
-      { register, uploads, maxModelBytes: 3000 },
+      { register, uploads, maxModelBytes: 3000, takesDeltas: true },
       {
         uploadId: uuid(++ids),
         keyId: 'key',

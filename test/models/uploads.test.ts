@@ -22,6 +22,7 @@ async function setUp(t: Test) {
   const open = () =>
     createUploads({
       ...register,
+      ...at.rebuild,
       uploads: at.state.uploads,
       parts,
       maxOpenPerKey: 2,

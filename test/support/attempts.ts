@@ -4,7 +4,9 @@ import path from 'node:path'
 import type { Test } from 'tap'
 import { createBlobStore } from '../../src/files/blob-store.js'
 import { createPartFiles } from '../../src/files/part-files.js'
+import { openDeltaStore } from '../../src/models/delta-store.js'
 import { createPins } from '../../src/models/pins.js'
+import type { RebuildDeps } from '../../src/models/rebuild.js'
 import { type ModelFacts, type RegisterDeps, registerModel } from '../../src/models/register-model.js'
 import { createSignaturePolicy } from '../../src/models/signature/policy.js'
 import type { ModelRecord } from '../../src/storage/models.js'
@@ -12,6 +14,7 @@ import type { TransferRecord } from '../../src/storage/transfers.js'
 import type { Attempt, AttemptDeps } from '../../src/sync/attempt.js'
 import type { Reply, UpstreamClient } from '../../src/sync/http-client.js'
 import { chunksOf } from './blob-store-conformance.js'
+import { inlineDeltaWork } from './deltas.js'
 import { memoryState } from './memory-state.js'
 
 /** Request that a scripted upstream received. Its body is read by the script, if at all. */
@@ -122,6 +125,10 @@ export async function attemptParts(t: Test) {
     pushStates: new Set([10]),
     onQueued: () => undefined,
   }
+  const work = inlineDeltaWork()
+  const tempDir = path.join(root, 'tmp')
+  const requireSpace = async () => undefined
+  const rebuild: RebuildDeps = { blobs, pins: register.pins, work, tempDir, requireSpace }
   const store = await state.modelStores.create('rain')
   if (store === undefined) throw new Error('the store was not made')
   const upstream = await state.upstreams.create({
@@ -143,15 +150,23 @@ export async function attemptParts(t: Test) {
     transfers: state.transfers,
     blobs,
     parts,
+    deltas: null,
     nodeId: 'here',
     throttle: { pieceBytes: 1000, take: async (_bytes, signal) => signal.throwIfAborted() },
-    requireSpace: async () => undefined,
+    requireSpace,
     closedReason: () => gate.reason,
     sleep: async (ms) => void sleeps.push(ms),
     random: () => 0.5,
   }
   return {
     deps,
+    /** turns deltas on: `deps.deltas` of an attempt */
+    async openDeltas(): Promise<NonNullable<AttemptDeps['deltas']>> {
+      const dir = path.join(root, 'deltas')
+      const log = { info: () => undefined, warn: () => undefined }
+      return { rebuild, store: await openDeltaStore({ ...rebuild, dir, minBytes: 1000, maxBytes: 1e9, log }) }
+    },
+    rebuild,
     state,
     store,
     upstream,
@@ -179,7 +194,7 @@ export async function attemptParts(t: Test) {
       const moved: number[] = []
       const progress = { doneBytes: 0, movedBytes: 0, onMoved: (bytes: number) => void moved.push(bytes) }
       const { signal } = new AbortController()
-      const peer = { isPeer: true, nodeId: 'there', hasSignatures: true }
+      const peer = { isPeer: true, nodeId: 'there', hasSignatures: true, takesDeltas: false }
       const baseUrl = 'https://up.example/base'
       return { transfer, upstream, baseUrl, client, peer, signal, progress, moved, ...change }
     },

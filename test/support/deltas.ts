@@ -1,7 +1,24 @@
 import { createHash } from 'node:crypto'
 import { applyDelta } from '../../src/models/delta/apply-delta.js'
 import { sourceOfBytes } from '../../src/models/delta/byte-source.js'
+import { type DeltaWork, deltaJobs, deltaWorkBy } from '../../src/models/delta/jobs.js'
 import { type DigestedSource, makeDelta } from '../../src/models/delta/make-delta.js'
+import type { Work } from '../../src/worker/host.js'
+
+/** The job thread in this one. @param onCall sees each call before it is answered */
+export function inlineDeltaWork(
+  onCall: (name: string, cancel: Int32Array) => void = () => undefined,
+): DeltaWork {
+  const handlers = deltaJobs(0)
+  return deltaWorkBy({
+    async call<R>(name: string, payload: unknown): Promise<R> {
+      const cancel = new Int32Array(1)
+      onCall(name, cancel)
+      const work: Work = { cancel, emit: () => undefined }
+      return (await handlers[name]?.(structuredClone(payload), work)) as R
+    },
+  })
+}
 
 /** A file in memory with its digest. */
 export function digested(bytes: Uint8Array): DigestedSource {

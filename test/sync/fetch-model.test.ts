@@ -93,8 +93,9 @@ t.test('fetch: asks for the newest aggregated model and registers it with state 
 
 t.test('fetch: a server without a node id leaves the chain empty', async (t) => {
   const { fetchAs } = await setUp(t, [replyOf(200, [BYTES])], [PLAIN])
-  const { model } = await (await fetchAs({ peer: { isPeer: false, nodeId: null, hasSignatures: false } }))
-    .answer
+  const { model } = await (
+    await fetchAs({ peer: { isPeer: false, nodeId: null, hasSignatures: false, takesDeltas: false } })
+  ).answer
   t.same(model.chain, [])
 })
 
@@ -348,7 +349,9 @@ t.test('fetch: a signature that the upstream announces and does not send ends th
     [replyOf(404, [Buffer.from('{"detail": "no such file"}')])],
     [{ ...REMOTE, signature: 'valid' }],
   )
-  const { answer } = await fetchAs({ peer: { isPeer: true, nodeId: 'there', hasSignatures: true } })
+  const { answer } = await fetchAs({
+    peer: { isPeer: true, nodeId: 'there', hasSignatures: true, takesDeltas: false },
+  })
   await rejectsWith(t, answer, 'UPSTREAM_REFUSED')
   t.same(calls, ['model_store.model.get_info', `GET ${PATH.replace('/file', '/signature')}`])
   t.same(await deps.parts.list(), [], 'nothing was fetched')

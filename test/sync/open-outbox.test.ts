@@ -38,6 +38,7 @@ async function setUp(t: Test, sync: Settings, timeZoneMin = 0) {
     state: at.state,
     register: at.deps.register,
     parts: at.deps.parts,
+    deltas: null,
     requireSpace: at.deps.requireSpace,
     throttle: createThrottle(
       loaded.config.sync.maxBytesPerSecond,

@@ -32,23 +32,28 @@ t.test(
   'discover: a gateway has resumable uploads and put_feedback; anything else is a plain server',
   async (t) => {
     const facts = async (answer: unknown) => await discover(clientOf(answer).client, signal)
-    t.same(await facts(GATEWAY), { isPeer: true, nodeId: 'node-1', hasSignatures: false })
+    t.same(await facts(GATEWAY), { isPeer: true, nodeId: 'node-1', hasSignatures: false, takesDeltas: false })
     t.match(await facts({ ...GATEWAY, 'x-model-signatures': true }), { hasSignatures: true })
     t.match(await facts({ ...GATEWAY, 'x-model-signatures': 'yes' }), { hasSignatures: false })
+    t.match(await facts({ ...GATEWAY, 'x-model-deltas': true }), { takesDeltas: true })
+    t.match(await facts({ ...GATEWAY, 'x-model-deltas': false }), { takesDeltas: false })
     t.same(await facts({ ...GATEWAY, 'x-uploads': ['dataset.put'] }), {
       isPeer: false,
       nodeId: 'node-1',
       hasSignatures: false,
+      takesDeltas: false,
     })
     t.same(await facts({ ...GATEWAY, 'x-uploads': undefined }), {
       isPeer: false,
       nodeId: 'node-1',
       hasSignatures: false,
+      takesDeltas: false,
     })
     t.same(await facts({ ...GATEWAY, 'x-resumable-upload': undefined }), {
       isPeer: false,
       nodeId: 'node-1',
       hasSignatures: false,
+      takesDeltas: false,
     })
     for (const answer of [
       null,
@@ -59,7 +64,7 @@ t.test(
     ]) {
       t.same(
         await facts(answer),
-        { isPeer: false, nodeId: null, hasSignatures: false },
+        { isPeer: false, nodeId: null, hasSignatures: false, takesDeltas: false },
         JSON.stringify(answer),
       )
     }
@@ -72,6 +77,7 @@ t.test('discover: a server without the method is a plain one, one that fails is 
       isPeer: false,
       nodeId: null,
       hasSignatures: false,
+      takesDeltas: false,
     })
   }
   await rejectsWith(t, discover(clientOf(refused(503, '')).client, signal), 'UPSTREAM_REFUSED')

@@ -8,6 +8,16 @@ import type { Outbox } from '../../sync/outbox.js'
 import type { CallContext, SharedContext } from '../context.js'
 import type { AnnounceResult } from './schema.js'
 
+/** A model that another gateway announces. */
+export interface AnnouncedModel {
+  readonly sha256: string
+  readonly sizeBytes: number
+  /** data part of `model_store.model.put_feedback` */
+  readonly data: unknown
+  readonly bases?: readonly string[]
+  readonly delta?: { base: string; sha256: string; sizeBytes: number }
+}
+
 /** Context of the methods of federated learning. */
 export type FlContext = Pick<CallContext, 'caller' | 'signal'> &
   Pick<SharedContext, 'timeZoneMin' | 'clock' | 'config'> & {
@@ -19,8 +29,5 @@ export type FlContext = Pick<CallContext, 'caller' | 'signal'> &
     /** returns the model_info of a model of this node */
     modelInfo(modelId: string): Promise<object | undefined>
     /** registers announced bytes that are stored, or returns where to send them; see `models/announce.ts` */
-    announceUpload(
-      announced: { sha256: string; sizeBytes: number; data: unknown },
-      caller: Caller,
-    ): Promise<z.input<typeof AnnounceResult>>
+    announceUpload(announced: AnnouncedModel, caller: Caller): Promise<z.input<typeof AnnounceResult>>
   }

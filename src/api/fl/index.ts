@@ -11,7 +11,8 @@ import {
   updateUpstreamInfo,
 } from './upstreams.js'
 
-export type { FlContext } from './context.js'
+export type { AnnouncedModel, FlContext } from './context.js'
+export type { AnnounceResult } from './schema.js'
 
 /** Methods of `/api/v2/fl/jsonrpc`. */
 export const FL_METHODS: readonly Method<FlContext>[] = [

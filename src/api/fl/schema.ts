@@ -82,6 +82,15 @@ export const TransferInfo = z.strictObject({
   attempts: z.int(),
   bytes_sent: z.int(),
   size: z.int().nullable(),
+  bytes_saved: z.int().describe('bytes of the model that need not be carried'),
+  delta: z
+    .strictObject({
+      base: z.string(),
+      size: z.int().nullable(),
+      error: z.string().nullable().describe('why the whole model is carried instead'),
+    })
+    .nullable()
+    .describe('delta that is carried instead of the model; null when the nodes have not agreed on a base'),
   next_attempt_at: Datetime.nullable(),
   last_error: z.string().nullable(),
   created_at: Datetime,
@@ -91,16 +100,45 @@ export const TransferInfo = z.strictObject({
 /** A model as an upstream, which may be another product, describes it. */
 export const AnyModelInfo = z.looseObject({ model_id: z.string() })
 
+const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'expected 64 hex digits')
+const Size = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
+
 export const AnnounceParams = z.strictObject({
-  sha256: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/, 'expected 64 hex digits')
-    .describe('digest of the bytes that would be sent'),
-  size: z.int().min(0).max(Number.MAX_SAFE_INTEGER).describe('size of the bytes'),
+  sha256: Sha256.describe('digest of the model'),
+  size: Size.describe('size of the model'),
   data: z.record(z.string(), z.unknown()).describe('data part of model_store.model.put_feedback'),
+  bases: z
+    .array(Sha256)
+    .max(16)
+    .optional()
+    .describe(
+      'digests of files that the sender has, the most alike first: a delta to one of them may be sent',
+    ),
+  delta: z
+    .strictObject({
+      base: Sha256.describe('digest of the file that the delta is applied to'),
+      sha256: Sha256.describe('digest of the delta'),
+      size: Size.describe('size of the delta'),
+    })
+    .optional()
+    .describe('delta that would be sent instead of the model'),
 })
 
 export const AnnounceResult = z.union([
   z.strictObject({ have: z.literal(true), model_info: AnyModelInfo }),
-  z.strictObject({ have: z.literal(false), upload_url: z.string(), offset: z.int() }),
+  z.strictObject({
+    have: z.literal(false),
+    upload_url: z.string(),
+    offset: z.int(),
+    base: z
+      .string()
+      .optional()
+      .describe('the upload takes the announced delta; absent when it takes the model'),
+  }),
+  z.strictObject({
+    have: z.literal(false),
+    base: z
+      .string()
+      .describe('the first of the bases that is stored: announce again, with a delta or without bases'),
+  }),
 ])

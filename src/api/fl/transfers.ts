@@ -78,11 +78,19 @@ function toTransferInfo(
     attempts: transfer.attempts,
     bytes_sent: Math.max(transfer.bytesSent, running?.doneBytes ?? 0),
     size: transfer.sizeBytes,
+    bytes_saved: transfer.savedBytes,
+    delta: deltaOf(transfer),
     next_attempt_at: time(transfer.nextAttemptUs),
     last_error: transfer.lastError,
     created_at: datetimeObject(transfer.createdAtUs, timeZoneMin),
     finished_at: time(transfer.finishedAtUs),
   }
+}
+
+function deltaOf({ delta }: TransferRecord): z.output<typeof TransferInfo>['delta'] {
+  if (delta === null) return null
+  const { base, sizeBytes: size, error } = delta
+  return { base, size, error }
 }
 
 function known(id: number, transfer: TransferRecord | undefined): TransferRecord {

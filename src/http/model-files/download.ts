@@ -1,5 +1,6 @@
 import type { Hono } from 'hono'
 import { AppError } from '../../errors.js'
+import { describeFound } from '../../messages/fault-text.js'
 import { whenOver } from '../../rpc/pieces.js'
 import { refusalOfStatus, respond } from '../answer.js'
 import { byteStream, type StreamOptions } from '../body-stream.js'
@@ -23,31 +24,64 @@ export interface Downloadable {
   open(range: { start: number; end: number }): Promise<AsyncIterableIterator<Uint8Array>>
 }
 
+/** A file for which a delta may be sent. */
+export interface ModelDownload extends Downloadable {
+  /**
+   * Returns a delta to the first of these files that is stored here, digests in hex; undefined when there is
+   * none, or it would save too little.
+   */
+  findDelta(bases: readonly string[]): Promise<(Downloadable & { base: string }) | undefined>
+}
+
 /** Memory of a file that is sent: a piece, and what the connection buffers. */
 const SEND_BYTES = 256 * 1024
+
+/** Media type of a delta. Its `Delta-Base` names the file that it is applied to. @see RFC 3229 */
+const DELTA_MEDIA_TYPE = 'application/vnd.fieldgate.model-delta'
+/** Files that a request may name. */
+const MAX_BASES = 16
 
 const MODEL_FILE_PATH = '/api/v2/model_store/models/:model_id/file'
 
 /**
- * Adds `GET …/models/<model_id>/file`: the bytes of a model, whole or a range.
+ * Adds `GET …/models/<model_id>/file`: the bytes of a model, whole or a range. With `?bases=` and digests of files
+ * that the caller has, the answer may be a delta to one of them.
  *
  * @param find @throws AppError UNKNOWN_MODEL, MODEL_DAMAGED
  */
 export function addDownloadRoute<C>(
   app: Hono<HttpEnv>,
   deps: CallDeps<C>,
-  find: (modelId: string) => Promise<Downloadable>,
+  find: (modelId: string) => Promise<ModelDownload>,
 ): void {
   app.get(MODEL_FILE_PATH, (c) => {
     c.set('countedAs', 'model download')
     return refusingFaults(c, deps, MODEL_FILE_PATH, async () => {
       const caller = await admit(c, deps, 'model:read')
       const modelId = c.req.param('model_id')
-      const file = holding(await find(modelId), () => takeStream(c, deps, caller, SEND_BYTES))
-      return await sendFile(c, modelId, file, streamOptions(c, MODEL_FILE_PATH, deps))
+      const bases = basesOf(c)
+      const whole = await find(modelId)
+      const delta = bases.length === 0 ? undefined : await whole.findDelta(bases)
+      const file = holding(delta ?? whole, () => takeStream(c, deps, caller, SEND_BYTES))
+      const options = streamOptions(c, MODEL_FILE_PATH, deps)
+      if (delta === undefined) return await sendFile(c, `${modelId}.dat`, file, options)
+      const response = await sendFile(c, `${modelId}.delta`, file, options)
+      response.headers.set('Delta-Base', `"${delta.base}"`)
+      if (response.status < 300) response.headers.set('Content-Type', DELTA_MEDIA_TYPE)
+      return response
     })
   })
   refuseOtherMethods(app, MODEL_FILE_PATH, 'GET, HEAD')
+}
+
+/** Reads `bases`: digests, separated by commas. @throws AppError BAD_HTTP */
+function basesOf(c: HttpContext): string[] {
+  const text = c.req.query('bases') ?? ''
+  if (text === '') return []
+  const bases = text.split(',')
+  if (bases.length <= MAX_BASES && bases.every((base) => /^[0-9a-f]{64}$/.test(base))) return bases
+  const message = `bases: found ${describeFound(text)}, expected 1 to ${MAX_BASES} digests of 64 hex digits, separated by commas`
+  throw new AppError('BAD_HTTP', {}, { message })
 }
 
 /** Returns the file, whose bytes hold memory from their opening until they are sent. */
@@ -73,7 +107,7 @@ function holding(file: Downloadable, take: () => Promise<Share>): Downloadable {
  */
 async function sendFile(
   c: HttpContext,
-  modelId: string,
+  fileName: string,
   file: Downloadable,
   options: StreamOptions,
 ): Promise<Response> {
@@ -97,7 +131,7 @@ async function sendFile(
   const { start, end } = range ?? { start: 0, end: sizeBytes }
   headers['Content-Type'] = 'application/octet-stream'
   headers['Content-Length'] = String(end - start)
-  headers['Content-Disposition'] = `attachment; filename="${modelId}.dat"`
+  headers['Content-Disposition'] = `attachment; filename="${fileName}"`
   if (range === undefined)
     headers['Content-Digest'] = digest // of a range it would have to be computed first
   else headers['Content-Range'] = `bytes ${start}-${end - 1}/${sizeBytes}`

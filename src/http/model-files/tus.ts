@@ -62,7 +62,10 @@ interface UploadMetadata {
   method: string
   /** content of the part `data` of that method, with numbers as supplied */
   data: unknown
+  /** digest of the model */
   sha256: string
+  /** the upload is a delta that becomes the model */
+  delta?: { base: string; sha256: string; modelBytes: number }
 }
 
 /** Facts of one request. The library passes only the id of the upload to its store. */
@@ -244,7 +247,26 @@ function readMetadata(metadata: Record<string, string | null> | undefined): Uplo
     const message = `Upload-Metadata: found ${found.join(', ').slice(0, 200) || 'nothing'}, expected data (JSON text) and sha256 (64 hex digits of the file), both in base64`
     throw new AppError('BAD_UPLOAD', {}, { message })
   }
-  return { method, data: readExactJson(Buffer.from(data, 'utf8'), 64), sha256 }
+  const delta = readDelta(metadata ?? {})
+  return {
+    method,
+    data: readExactJson(Buffer.from(data, 'utf8'), 64),
+    sha256,
+    ...(delta === undefined ? {} : { delta }),
+  }
+}
+
+/** Reads `delta_base`, `delta_sha256` and `model_size`, which stand together. @throws AppError BAD_UPLOAD */
+function readDelta(metadata: Record<string, string | null>): UploadMetadata['delta'] {
+  const { delta_base: base, delta_sha256: sha256, model_size: size } = metadata
+  if (base === undefined && sha256 === undefined && size === undefined) return undefined
+  const isDigest = (text: string | null | undefined): text is string =>
+    typeof text === 'string' && /^[0-9a-f]{64}$/.test(text)
+  if (isDigest(base) && isDigest(sha256) && /^\d{1,15}$/.test(size ?? ''))
+    return { base, sha256, modelBytes: Number(size) }
+  const found = [base, sha256, size].map((text) => describeFound(text)).join(', ')
+  const message = `Upload-Metadata: found delta_base, delta_sha256 and model_size ${found}, expected two digests of 64 hex digits and a number of bytes`
+  throw new AppError('BAD_UPLOAD', {}, { message })
 }
 
 /** @throws AppError METHOD_NOT_ALLOWED for an HTTP method that tus does not use */

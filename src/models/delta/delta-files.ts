@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { applyDelta } from './apply-delta.js'
 import { sourceOf } from './byte-source.js'
+import { badDelta } from './faults.js'
 import { makeDelta } from './make-delta.js'
 
 /** A file by path and digest. */
@@ -17,6 +18,8 @@ export interface MakeFiles {
   readonly next: DigestedFile
   /** written under another name until it is complete */
   readonly output: string
+  /** largest delta that is worth its time, bytes; absent for any */
+  readonly maxBytes?: number
 }
 
 /** Files of a delta that is applied. */
@@ -33,16 +36,25 @@ export interface ApplyFiles {
  * Makes a delta file, in steps of at most a block. Without its last step, and after an error, nothing is left.
  *
  * @returns yields the bytes written so far; the last value is the size of the file
- * @throws Error for a file that cannot be read, or that does not have its digest
+ * @throws Error for a file that cannot be read, or that does not have its digest; AppError BAD_DELTA for a delta
+ *   of more than `maxBytes`
  */
-export async function* makeDeltaFile({ base, next, output }: MakeFiles): AsyncGenerator<number> {
+export async function* makeDeltaFile({ base, next, output, maxBytes }: MakeFiles): AsyncGenerator<number> {
   await using opened = await openAll(base.path, next.path)
   const [before, after] = opened.files as [FileHandle, FileHandle]
-  const bytes = makeDelta(
-    { source: await sourceOf(before), sha256: base.sha256 },
-    { source: await sourceOf(after), sha256: next.sha256 },
-  )
-  yield* writeWhole(bytes, output)
+  const from = { source: await sourceOf(before), sha256: base.sha256 }
+  const to = { source: await sourceOf(after), sha256: next.sha256 }
+  if (maxBytes === undefined) return yield* writeWhole(makeDelta(from, to), output)
+  yield* writeWhole(limited(makeDelta(from, to), maxBytes), output)
+}
+
+async function* limited(source: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
+  let left = maxBytes
+  for await (const bytes of source) {
+    left -= bytes.byteLength
+    if (left < 0) throw badDelta(`found more than ${maxBytes} bytes`)
+    yield bytes
+  }
 }
 
 /**

@@ -2,24 +2,10 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { deltaJobs, deltaWorkBy } from '../../../src/models/delta/jobs.js'
-import type { Work } from '../../../src/worker/host.js'
+import { inlineDeltaWork as inline } from '../../support/deltas.js'
 import { rejectsWith } from '../../support/rejects-with.js'
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
-
-/** The job thread in this one. @param onCall sees each call before it is answered */
-function inline(onCall: (name: string, cancel: Int32Array) => void = () => undefined) {
-  const handlers = deltaJobs(0)
-  return deltaWorkBy({
-    async call<R>(name: string, payload: unknown): Promise<R> {
-      const cancel = new Int32Array(1)
-      onCall(name, cancel)
-      const work: Work = { cancel, emit: () => undefined }
-      return (await handlers[name]?.(structuredClone(payload), work)) as R
-    },
-  })
-}
 
 function files(dir: string) {
   const base = Buffer.from(Float64Array.from({ length: 1_500_000 }, (_, i) => Math.sin(i)).buffer)

@@ -137,13 +137,24 @@ export interface FlMethods {
   /** Registers a feedback whose bytes are stored here, or returns where to send them (scope model:write) */
   'fl.announce': {
     params: {
-      /** digest of the bytes that would be sent */
+      /** digest of the model */
       sha256: string
-      /** size of the bytes */
+      /** size of the model */
       size: number
       /** data part of model_store.model.put_feedback */
       data: {
         [name: string]: unknown
+      }
+      /** digests of files that the sender has, the most alike first: a delta to one of them may be sent */
+      bases?: string[]
+      /** delta that would be sent instead of the model */
+      delta?: {
+        /** digest of the file that the delta is applied to */
+        base: string
+        /** digest of the delta */
+        sha256: string
+        /** size of the delta */
+        size: number
       }
     }
     result:
@@ -158,6 +169,13 @@ export interface FlMethods {
           have: false
           upload_url: string
           offset: number
+          /** the upload takes the announced delta; absent when it takes the model */
+          base?: string
+        }
+      | {
+          have: false
+          /** the first of the bases that is stored: announce again, with a delta or without bases */
+          base: string
         }
   }
 }

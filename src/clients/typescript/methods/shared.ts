@@ -33,6 +33,15 @@ export interface Transfer {
   attempts: number
   bytes_sent: number
   size: number | null
+  /** bytes of the model that need not be carried */
+  bytes_saved: number
+  /** delta that is carried instead of the model; null when the nodes have not agreed on a base */
+  delta: {
+    base: string
+    size: number | null
+    /** why the whole model is carried instead */
+    error: string | null
+  } | null
   next_attempt_at: Datetime | null
   last_error: string | null
   created_at: Datetime

@@ -79,4 +79,9 @@ export const STATE_MIGRATIONS: Migrations = [
   FLEET_TABLES,
   FEED_DOWN_TABLES,
   BUNDLE_TABLES,
+  `
+  -- a delta that carries the bytes: JSON of its base, digest, size and error
+  ALTER TABLE transfer ADD COLUMN delta TEXT CHECK (json_type(delta) = 'object');
+  ALTER TABLE transfer ADD COLUMN saved_bytes INTEGER NOT NULL DEFAULT 0;
+  `,
 ]

@@ -124,7 +124,8 @@ function finishUpload({ db }: StateDb, uploadId: string | undefined, modelId: st
 function finishFetch({ db }: StateDb, clock: TrustedClock, transferId: number, model: NewModel): void {
   statement(
     db,
-    `UPDATE transfer SET state = 'delivered', model_id = ?, finished_at_us = ?, bytes_sent = ?, last_error = NULL,
+    `UPDATE transfer SET state = 'delivered', model_id = ?, finished_at_us = ?,
+       bytes_sent = coalesce(delta ->> '$.sizeBytes', ?), last_error = NULL,
        last_error_name = NULL, next_attempt_us = NULL WHERE transfer_id = ?`,
   ).run(model.modelId, clock.nowUs(), model.sizeBytes, transferId)
 }

@@ -54,6 +54,7 @@ function modelReads(state: StateDb): Omit<ModelRows, WriteName | ReleasedName | 
         storeId,
         wanted,
       ),
+    listBases: async (storeId, wanted) => listBases(state, storeId, wanted),
     async list(storeId, query) {
       const tail = listTail(FIELDS, 'm.seq', query)
       const sql = `${MODEL_SELECT} WHERE m.store_id = ? AND ${SHOWN} AND ${tail.sql}`
@@ -99,6 +100,26 @@ const SET_DAMAGED = `UPDATE model SET damaged_at_us = ? WHERE sha256 = ? AND (da
 /** Removes deleted models that no feedback waits for. */
 const PURGE = `DELETE FROM model WHERE deleted_at_us IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM transfer t WHERE t.model_id = model.model_id AND t.kind = 'feedback' AND t.state IN ('queued', 'sending'))`
+
+/** Rows of a store among which `listBases` looks for a kind: its cost must not grow with the store. */
+const MAX_LOOKED_AT = 200
+
+const BASES = `SELECT sha256 FROM (SELECT * FROM model m WHERE store_id = :storeId AND state = 40 AND ${SHOWN}
+    ORDER BY seq DESC LIMIT 1)
+  WHERE damaged_at_us IS NULL AND sha256 <> :sha256
+  UNION ALL
+  SELECT sha256 FROM (SELECT * FROM model m WHERE store_id = :storeId AND seq < :beforeSeq ORDER BY seq DESC
+    LIMIT ${MAX_LOOKED_AT}) m
+  WHERE kind = :kind AND damaged_at_us IS NULL AND ${SHOWN} AND sha256 <> :sha256`
+
+function listBases(
+  { db }: StateDb,
+  storeId: number,
+  { kind, sha256, beforeSeq = Number.MAX_SAFE_INTEGER, limit }: Parameters<ModelRows['listBases']>[1],
+): string[] {
+  const rows = statement<{ sha256: string }>(db, BASES).all({ storeId, kind, sha256, beforeSeq })
+  return [...new Set(rows.map((row) => row.sha256))].slice(0, limit)
+}
 
 function listDigests({ db }: StateDb, after: string, limit: number): ModelDigest[] {
   return statement<{ sha256: string; size_bytes: number; damaged: number }>(

@@ -31,6 +31,8 @@ interface TransferRow {
   may_be_received: number
   resume_url: string | null
   answer: string | null
+  delta: string | null
+  saved_bytes: number
 }
 
 const FIELDS: ListFields = {
@@ -46,6 +48,7 @@ const FIELDS: ListFields = {
   attempts: { sql: 't.attempts', type: 'int8' },
   bytes_sent: { sql: 't.bytes_sent', type: 'int8' },
   size: { sql: 't.size_bytes', type: 'int8' },
+  bytes_saved: { sql: 't.saved_bytes', type: 'int8' },
   last_error: { sql: 't.last_error', type: 'text' },
   created_at: { sql: 't.created_at_us', type: 'timestamptz' },
   finished_at: { sql: 't.finished_at_us', type: 'timestamptz' },
@@ -141,7 +144,8 @@ const DISCARD_FETCH = `DELETE FROM transfer WHERE transfer_id = ? AND kind = 'fe
   AND last_error_name = 'NO_AGGREGATED_MODEL'`
 const FAIL_OF_UPSTREAM = `UPDATE transfer SET state = 'failed', last_error = 'its upstream information was deleted',
   last_error_name = 'NO_UPSTREAM', finished_at_us = ? WHERE upstream_id = ? AND ${WAITS}`
-const DELIVER = `UPDATE transfer SET state = 'delivered', answer = ?, finished_at_us = ?, bytes_sent = coalesce(size_bytes, bytes_sent),
+const DELIVER = `UPDATE transfer SET state = 'delivered', answer = ?, finished_at_us = ?,
+  bytes_sent = coalesce(delta ->> '$.sizeBytes', size_bytes, bytes_sent),
   next_attempt_us = NULL, last_error = NULL, last_error_name = NULL, resume_url = NULL
   WHERE transfer_id = ? AND state <> 'delivered'`
 
@@ -169,6 +173,8 @@ function toTransferRecord(row: TransferRow): TransferRecord {
     mayBeReceived: row.may_be_received === 1,
     resumeUrl: row.resume_url,
     answer: row.answer,
+    delta: row.delta === null ? null : JSON.parse(row.delta), // written by `noteTransfer`
+    savedBytes: row.saved_bytes,
   }
 }
 
@@ -201,13 +207,15 @@ function noteTransfer({ db }: StateDb, transferId: number, noted: TransferNote):
   if (noted.mayBeReceived !== undefined) set('may_be_received', noted.mayBeReceived ? 1 : 0)
   if (noted.resumeUrl !== undefined) set('resume_url', noted.resumeUrl)
   if (noted.answer !== undefined) set('answer', noted.answer)
+  if (noted.delta !== undefined) set('delta', noted.delta === null ? null : JSON.stringify(noted.delta))
+  if (noted.savedBytes !== undefined) set('saved_bytes', noted.savedBytes)
 }
 
 function listBacklog({ db }: StateDb): Backlog[] {
   return statement<Backlog>(
     db,
     `SELECT upstream_id AS "upstreamId", kind, count(*) AS count, min(created_at_us) AS "oldestUs",
-       sum(max(coalesce(size_bytes, 0) - bytes_sent, 0)) AS bytes
+       sum(max(coalesce(delta ->> '$.sizeBytes', size_bytes, 0) - bytes_sent, 0)) AS bytes
      FROM transfer WHERE ${WAITS} GROUP BY upstream_id, kind ORDER BY 1, 2`,
   ).all()
 }
