@@ -170,6 +170,8 @@ export interface ReceivedRow {
   readonly origin: string
   /** UTC day of its last write there, days since 1970; 0 where it is not known */
   readonly day: number
+  /** grows with each write at its origin; 0 where it is not known */
+  readonly version: number
   /** stored values in column order */
   readonly values: readonly Stored[]
 }

@@ -154,6 +154,10 @@ export interface ChangedRow {
   readonly origin: string
   /** UTC day of the row's last write at its origin, days since 1970; 0 where it is not known */
   readonly day: number
+  /** grows with each write at its origin; 0 where it is not known */
+  readonly version: number
+  /** UUID of the node that sent it; empty for a row of this gateway */
+  readonly sender: string
   /** stored values in column order */
   readonly values: readonly Stored[]
 }
@@ -298,8 +302,6 @@ export interface PutOptions {
    * origins never meet
    */
   readonly origin?: string
-  /** with `override`: a row that has the values of the record already is not written again */
-  readonly keepsEqual?: boolean
   readonly env: RecordEnv
   /** Keeps the bytes of a file and returns their digest; they are on disk when it resolves. */
   putFile(bytes: Uint8Array): Promise<string>

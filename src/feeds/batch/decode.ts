@@ -22,6 +22,8 @@ export interface DecodedBatch {
   readonly origins: readonly string[]
   /** UTC day of the last write at the origin, one per row; 0 where it is not known */
   readonly days: readonly number[]
+  /** grows with each write at the origin, one per row; 0 where it is not known */
+  readonly versions: readonly number[]
   /** values of each column, one per row */
   readonly columns: readonly (readonly unknown[])[]
 }
@@ -42,8 +44,11 @@ export async function decodeBatch(body: Uint8Array): Promise<DecodedBatch> {
   for (const [at, column] of columns.entries())
     if (column.length !== header.rows)
       throw bad(`found ${column.length} values in the column ${header.columns[at]}, expected ${header.rows}`)
-  const { rows, days } = header
-  return { header, origins: readRuns(runs ?? [], rows), days: readDays(days ?? [[0, rows]], rows), columns }
+  const { rows, days = [[0, rows]], versions } = header
+  return {
+    ...{ header, origins: readRuns(runs ?? [], rows), days: readDays(days, rows), columns },
+    versions: versions === undefined ? Array<number>(rows).fill(0) : readVersions(versions, rows),
+  }
 }
 
 async function linesOf(body: Uint8Array): Promise<string[]> {
@@ -98,7 +103,8 @@ function checkHeader(json: Record<string, unknown>): BatchHeader {
   expect('columns', isList, 'an array of names')
   expect('columns', new Set(header.columns).size === header.columns.length, 'each name once')
   expect('days', json.days === undefined || Array.isArray(json.days), 'an array of days with their numbers')
-  const { node, feed, table, epoch, digest, after, last, rows, columns, days } = header
+  expect('versions', json.versions === undefined || Array.isArray(json.versions), 'an array of steps')
+  const { node, feed, table, epoch, digest, after, last, rows, columns, days, versions } = header
   return {
     node,
     feed,
@@ -110,6 +116,7 @@ function checkHeader(json: Record<string, unknown>): BatchHeader {
     rows,
     columns,
     ...(days === undefined ? {} : { days }),
+    ...(versions === undefined ? {} : { versions }),
   }
 }
 
@@ -160,6 +167,22 @@ function readDays(runs: readonly unknown[], rows: number): number[] {
   }
   if (days.length !== rows) throw bad(`days: found those of ${days.length} rows, expected ${rows}`)
   return days
+}
+
+/** Returns the version of each row. */
+function readVersions(runs: readonly unknown[], rows: number): number[] {
+  const versions: number[] = []
+  let next = 0
+  for (const run of runs) {
+    const [step, count] = Array.isArray(run) ? run : []
+    next += Number.isSafeInteger(step) ? Number(step) : Number.NaN
+    if (!isCount(next) || !isCount(count) || versions.length + Number(count) > rows)
+      throw bad(`versions: found ${describeFound(run)}, expected steps to versions of ${rows} rows`)
+    for (let at = 0; at < Number(count); at++) versions.push(next++)
+  }
+  if (versions.length !== rows)
+    throw bad(`versions: found those of ${versions.length} rows, expected ${rows}`)
+  return versions
 }
 
 /** A cause is not kept: what a peer sent is no fault of this gateway, and would be logged as one. */

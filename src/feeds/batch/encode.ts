@@ -24,7 +24,7 @@ export interface SentSlot {
 /**
  * Makes the body of a batch.
  *
- * @param header without the days of the rows
+ * @param header without the days and the versions of the rows
  * @param slots columns in the order of `header.columns`
  * @returns undefined when the text has more than `MAX_BATCH_BYTES`
  */
@@ -39,7 +39,7 @@ export async function encodeBatch(
     await new Promise((resolve) => setImmediate(resolve)) // the lines of a large batch take milliseconds each
   }
   const rest = `${lines.join('\n')}\n`
-  const text = sealed({ ...header, days: daysOf(rows) }, rest)
+  const text = sealed({ ...header, days: daysOf(rows), versions: versionsOf(rows) }, rest)
   if (Buffer.byteLength(text) > MAX_BATCH_BYTES) return undefined
   return await compressBatch(text)
 }
@@ -63,6 +63,19 @@ function daysOf(rows: readonly ChangedRow[]): [number, number][] {
     const last = runs.at(-1)
     if (last?.[0] === day) last[1]++
     else runs.push([day, 1])
+  }
+  return runs
+}
+
+/** Returns the versions of consecutive rows: rows in the order of their first put at one origin are one pair. */
+function versionsOf(rows: readonly ChangedRow[]): [number, number][] {
+  const runs: [number, number][] = []
+  let next = 0
+  for (const { version } of rows) {
+    const last = runs.at(-1)
+    if (version === next && last !== undefined) last[1]++
+    else runs.push([version - next, 1])
+    next = version + 1
   }
   return runs
 }

@@ -3,7 +3,7 @@
  * checksum.
  *
  *     {"fieldgate_batch":1,"node":…,"feed":…,"table":…,"epoch":…,"digest":…,"after":…,"last":…,"rows":…,"columns":[…],
- *         "days":[[<day>,<rows>],…],"sha256":…}
+ *         "days":[[<day>,<rows>],…],"versions":[[<step>,<rows>],…],"sha256":…}
  *     [["<origin>",<rows>],…]
  *     [<value of the first column of each row>,…]
  *     …
@@ -11,7 +11,9 @@
  * The second line has the origins of consecutive rows; then each column of `columns` has a line. `sha256` is that of the
  * whole text without the member itself. A batch stands for the changes after `after` up to `last` at the sender: rows that
  * the feed's condition leaves out are not in it. `days` has the UTC days of the last writes of consecutive rows at their
- * origins, since 1970; in a batch without it they are not known, which is day 0.
+ * origins, since 1970; in a batch without it they are not known,  which is day 0. `versions` has the versions of the rows, which
+ * grow with each write at the origin: each pair tells how far the first of some rows is from the number after the version
+ * before it (from 0 at first); the others follow in steps of one. In a batch without it they are not known, which is 0.
  */
 
 /** Most bytes of a batch's text, and so of its body. */
@@ -40,6 +42,8 @@ export interface BatchHeader {
   readonly columns: readonly string[]
   /** days of consecutive rows, with their numbers; absent where they are not known */
   readonly days?: readonly (readonly [day: number, rows: number])[]
+  /** versions of consecutive rows, as steps; absent where they are not known */
+  readonly versions?: readonly (readonly [step: number, rows: number])[]
 }
 
 /** Form of the UUIDs of nodes, feeds and tables. */

@@ -34,7 +34,7 @@ const END = 1
  */
 export async function readRows(
   table: LoaderTable,
-  { header, columns, origins, days }: DecodedBatch,
+  { header, columns, origins, days, versions }: DecodedBatch,
   maxBytes: number,
 ): Promise<{ rows: ReceivedRow[] } | { refused: RefusedRow[] }> {
   const sent = new Map(header.columns.map((name, at) => [name, columns[at]]))
@@ -45,8 +45,14 @@ export async function readRows(
   for (let index = 0; index < header.rows && refused.length < MAX_REFUSED; index++) {
     const row = readRow(lines, index, maxBytes)
     if ('reason' in row) refused.push({ index, ...row })
-    // decoding counted the origins and the days
-    else rows.push({ origin: origins[index] as string, day: days[index] as number, values: row.values })
+    else
+      rows.push({
+        // decoding counted them
+        origin: origins[index] as string,
+        day: days[index] as number,
+        version: versions[index] as number,
+        values: row.values,
+      })
     if (index % CHECK_ROWS === 0) await pause()
   }
   return refused.length > 0 ? { refused } : { rows }

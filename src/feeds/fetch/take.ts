@@ -106,6 +106,7 @@ function without(batch: DecodedBatch, refused: ReadonlySet<number>): DecodedBatc
     header: { ...batch.header, rows: batch.header.rows - refused.size },
     origins: kept(batch.origins),
     days: kept(batch.days),
+    versions: kept(batch.versions),
     columns: batch.columns.map(kept),
   }
 }

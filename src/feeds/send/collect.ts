@@ -82,7 +82,7 @@ async function readRows(
       const size = sizeOf(row)
       if (rows.length > 0 && bytes + size > FULL_BYTES) return { rows, last, isEnd: false }
       last = row.change
-      if (row.origin === session.peer || state.aside.has(row.change)) continue
+      if (isKnownTo(session.peer, row) || state.aside.has(row.change)) continue
       bytes += size
       rows.push(row)
     }
@@ -93,6 +93,11 @@ async function readRows(
     await new Promise((resolve) => setImmediate(resolve))
   }
   return { rows, last, isEnd: false }
+}
+
+/** True for a row that goes neither back to the node where it was put first, nor to the one that sent it. */
+function isKnownTo(peer: string, { origin, sender }: ChangedRow): boolean {
+  return origin === peer || sender === peer
 }
 
 /** Length of the text of a row, about. */

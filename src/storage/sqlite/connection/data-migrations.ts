@@ -148,6 +148,7 @@ export const DATA_MIGRATIONS: Migrations = [
     PRIMARY KEY (table_id, origin_id, day)
   ) STRICT, WITHOUT ROWID;
   `,
+  addVersions,
 ]
 
 /** Gives the rows of every loader table the day of their last write at their origin: not known. */
@@ -155,6 +156,15 @@ function addDays(db: Db): void {
   const names = db.prepare<[], string>('SELECT table_name FROM loader_table').pluck().all()
   for (const name of names)
     db.exec(`ALTER TABLE ${identifier(name)} ADD COLUMN "row day" INTEGER NOT NULL DEFAULT 0`)
+}
+
+/** Gives the rows of every loader table a version and a sender: not known, which is older than any. */
+function addVersions(db: Db): void {
+  const names = db.prepare<[], string>('SELECT table_name FROM loader_table').pluck().all()
+  for (const name of names) {
+    db.exec(`ALTER TABLE ${identifier(name)} ADD COLUMN "row version" INTEGER`)
+    db.exec(`ALTER TABLE ${identifier(name)} ADD COLUMN "row sender" INTEGER`)
+  }
 }
 
 /** Gives every loader table its name between nodes. */

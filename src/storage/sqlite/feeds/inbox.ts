@@ -85,7 +85,7 @@ async function takeBatch(db: Db, batch: ReceivedBatch): Promise<number> {
   const pause = createPause(undefined, SLICE_MS)
   let written = 0
   for (const [origin, rows] of Map.groupBy(batch.rows, ({ origin }) => origin))
-    written += await putSentRows(db, feed.table, { origin, rows }, pause)
+    written += await putSentRows(db, feed.table, { origin, sender: batch.sender, rows }, pause)
   statement(db, 'UPDATE feed_cursor SET cursor = ? WHERE sender = ? AND feed = ?').run(
     batch.last,
     batch.sender,

@@ -2,12 +2,16 @@ import type { Stored } from '../../columns/column-type.js'
 import type { ChangedRow, ChangeFilter, LoaderTable, TableChanges } from '../../tables.js'
 import { type Db, identifier, statement } from '../connection/database.js'
 import { lastChange } from './change-numbers.js'
-import { ROW_CHANGE, ROW_DAY, ROW_ID, tableSql } from './ddl.js'
-import { ORIGIN_SQL } from './origins.js'
+import { ROW_CHANGE, ROW_DAY, ROW_ID, ROW_VERSION, tableSql } from './ddl.js'
+import { ORIGIN_SQL, SENDER_SQL } from './origins.js'
 import { planQuery } from './query.js'
+import { versionBase } from './row-versions.js'
 
-/** Change number, node of the origin, day of the last write there, values of the columns. */
-type Found = [change: bigint, origin: string, day: bigint, ...values: Stored[]]
+/** Values of a row, after what is known of its last change: `version` and `sender` are null for own rows. */
+type Found = [
+  ...[change: bigint, origin: string, day: bigint, version: bigint | null, sender: string | null],
+  ...values: Stored[],
+]
 
 /**
  * Creates the reader of changes over a connection.
@@ -35,7 +39,7 @@ export function readAfter(db: Db, table: LoaderTable, after: number, limit: numb
   const lastPut = put.length === limit ? put[put.length - 1]?.[0] : undefined
   const until = lastPut ?? BigInt(Number.MAX_SAFE_INTEGER)
   const overridden = readFound(db, overriddenSql(table), [after, until, limit])
-  return merged(put, overridden).slice(0, limit).map(toChangedRow)
+  return toChangedRows(db, table, merged(put, overridden).slice(0, limit))
 }
 
 /** Paths of a condition of changed rows, for messages. */
@@ -69,7 +73,7 @@ function readMatching(
     const where = { sql: plan.where, params: plan.params }
     const put = readWindow(db, table, ROW_ID, [after, until], where, backlog)
     const overridden = readWindow(db, table, ROW_CHANGE, [after, until], where, backlog)
-    return { rows: merged(put, overridden).map(toChangedRow), until }
+    return { rows: toChangedRows(db, table, merged(put, overridden)), until }
   } finally {
     plan.release()
   }
@@ -113,7 +117,8 @@ function overriddenSql(table: LoaderTable): string {
 
 function selectSql(table: LoaderTable, change: string): string {
   const values = table.columns.map(({ name }) => `t.${identifier(name)}`)
-  return `SELECT ${[`t.${change}`, ORIGIN_SQL, `t.${ROW_DAY}`, ...values].join(', ')} FROM ${tableSql(table)} AS t`
+  const marks = [`t.${ROW_DAY}`, `t.${ROW_VERSION}`, SENDER_SQL]
+  return `SELECT ${[`t.${change}`, ORIGIN_SQL, ...marks, ...values].join(', ')} FROM ${tableSql(table)} AS t`
 }
 
 /** Merges two lists, each ascending by change number. No number is in both. */
@@ -135,6 +140,12 @@ function merged(a: readonly Found[], b: readonly Found[]): Found[] {
   return all
 }
 
-function toChangedRow([change, origin, day, ...values]: Found): ChangedRow {
-  return { change: Number(change), origin, day: Number(day), values }
+/** Makes rows. Cost: a search of the table's number of versions. */
+function toChangedRows(db: Db, table: LoaderTable, found: readonly Found[]): ChangedRow[] {
+  const base = versionBase(db, table)
+  return found.map(([changed, origin, day, sent, sender, ...values]) => {
+    const change = Number(changed)
+    const version = origin === '' ? base + change : Number(sent ?? 0)
+    return { change, origin, day: Number(day), version, sender: sender ?? '', values }
+  })
 }

@@ -22,6 +22,16 @@ export const ROW_CHANGE = identifier('row change')
  */
 export const ROW_DAY = identifier('row day')
 
+/**
+ * Quoted name of the column with the version of a row of another node, which grows with each write at its origin:
+ * null where it is not known, and for rows of this gateway, whose version follows from their change number. See
+ * `row-versions.ts`.
+ */
+export const ROW_VERSION = identifier('row version')
+
+/** Quoted name of the column with the node that sent this version of a row: an id of `row_origin`; null for own rows. */
+export const ROW_SENDER = identifier('row sender')
+
 /** Returns the quoted name of a table. */
 export function tableSql(table: Pick<LoaderTable, 'tableName'>): string {
   return identifier(table.tableName)
@@ -45,7 +55,9 @@ export function createTableSql(table: LoaderTable): string[] {
   ${ROW_ID} INTEGER PRIMARY KEY, -- order of arrival
   ${ROW_ORIGIN} INTEGER NOT NULL DEFAULT 0, -- node at which the row was first put, see row_origin
   ${ROW_CHANGE} INTEGER, -- number of the last change; null where it is the row id
-  ${ROW_DAY} INTEGER NOT NULL DEFAULT 0 -- UTC day of the last write at the origin, days since 1970\n) STRICT`,
+  ${ROW_DAY} INTEGER NOT NULL DEFAULT 0, -- UTC day of the last write at the origin, days since 1970
+  ${ROW_VERSION} INTEGER, -- of a row of another node: grows with each write at its origin
+  ${ROW_SENDER} INTEGER -- node that sent it, see row_origin\n) STRICT`,
     `CREATE UNIQUE INDEX ${identifier(`${table.tableName}_key`)} ON ${name} (${[...table.uniqueColumns.map(identifier), ROW_ORIGIN].join(', ')})`,
     `CREATE INDEX ${identifier(`${table.tableName}_change`)} ON ${name} (${ROW_CHANGE}) WHERE ${ROW_CHANGE} IS NOT NULL`,
     ...fileIndexSql(table),

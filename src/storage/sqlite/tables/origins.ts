@@ -1,10 +1,13 @@
 import type { Column, LoaderTable } from '../../tables.js'
 import { ORIGIN_COLUMN } from '../../tables.js'
 import { type Db, identifier, statement, writtenRow } from '../connection/database.js'
-import { ROW_ORIGIN } from './ddl.js'
+import { ROW_ORIGIN, ROW_SENDER } from './ddl.js'
 
 /** SQL of the node of a row's origin, over the alias `t`. */
 export const ORIGIN_SQL = `(SELECT o.node_id FROM row_origin AS o WHERE o.origin_id = t.${ROW_ORIGIN})`
+
+/** SQL of the node that sent a row, over the alias `t`; null for rows of this gateway. */
+export const SENDER_SQL = `(SELECT s.node_id FROM row_origin AS s WHERE s.origin_id = t.${ROW_SENDER})`
 
 /**
  * Returns the id of an origin in `row_origin`; a new one for a node that was never named before. The caller

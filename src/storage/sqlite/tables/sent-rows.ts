@@ -2,6 +2,7 @@ import type { Stored } from '../../columns/column-type.js'
 import type { Pause } from '../../pause.js'
 import type { LoaderTable } from '../../tables.js'
 import type { Db } from '../connection/database.js'
+import { keepOrigin } from './origins.js'
 import { placeOf } from './place.js'
 import { END, LOCATION, START } from './record-plan.js'
 import { MAX_SEGMENT_ROWS } from './segment-index.js'
@@ -11,6 +12,8 @@ import { createRowWriter } from './writer.js'
 interface SentRow {
   /** UTC day of its last write at its origin */
   readonly day: number
+  /** version at its origin; 0 where it is not known */
+  readonly version: number
   readonly values: readonly Stored[]
 }
 
@@ -18,6 +21,8 @@ interface SentRow {
 interface SentRows {
   /** UUID of the node at which they were first put */
   readonly origin: string
+  /** UUID of the node that sent them */
+  readonly sender: string
   readonly rows: readonly SentRow[]
 }
 
@@ -27,26 +32,28 @@ const CHECK_ROWS = 64
 const ENV = { timeZoneMin: 0, nowUs: 0n }
 
 /**
- * Stores rows that another node sent: they override those with the same key and origin, and equal ones are
- * left as they are. The caller has begun a transaction.
+ * Stores rows that another node sent: they override those with the same key and origin unless these are newer, and
+ * equal ones are left as they are. The caller has begun a transaction.
  *
  * @returns number of rows that were written
  */
 export async function putSentRows(
   db: Db,
   table: LoaderTable,
-  { origin, rows }: SentRows,
+  { origin, sender, rows }: SentRows,
   pause: Pause,
 ): Promise<number> {
-  const writer = createRowWriter(db, table, { ifExists: 'override', origin, keepsEqual: true }, ENV)
+  const writer = createRowWriter(db, table, { ifExists: 'override', origin }, ENV)
+  const senderId = keepOrigin(db, sender)
   let written = 0
-  for (const [index, { day, values }] of rows.entries()) {
+  for (const [index, { day, version, values }] of rows.entries()) {
     const [box, startUs, endUs] = placeOf({
       location: values[LOCATION] as Uint8Array | null,
       start_datetime: values[START] as bigint | null,
       end_datetime: values[END] as bigint | null,
     })
-    if (writer.putSent({ values: [...values], box, startUs, endUs, files: [] }, day)) written++
+    if (writer.putSent({ values: [...values], box, startUs, endUs, files: [] }, { day, version, senderId }))
+      written++
     if (index % CHECK_ROWS === 0) await pause()
   }
   writer.finish(MAX_SEGMENT_ROWS)

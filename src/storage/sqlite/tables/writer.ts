@@ -8,14 +8,34 @@ import { type Db, identifier, statement } from '../connection/database.js'
 import { bumpDataVersion } from './catalog.js'
 import { type ChangeNumbers, createChangeNumbers } from './change-numbers.js'
 import { createChangeLog, keepChanges, noteChange } from './changes.js'
-import { ROW_CHANGE, ROW_DAY, ROW_ID, ROW_ORIGIN, tableSql } from './ddl.js'
+import { ROW_CHANGE, ROW_DAY, ROW_ID, ROW_ORIGIN, ROW_SENDER, ROW_VERSION, tableSql } from './ddl.js'
 import { addEntry, createEntries, type Entries, isSamePlace } from './entries.js'
-import { createEqualTest } from './equal-row.js'
 import { keepOrigin } from './origins.js'
 import { type PlaceRow, placeOf } from './place.js'
 import type { CheckedRow } from './record.js'
 import { openDigests, type WriterDigests } from './row-digests.js'
+import { createNewsTest } from './row-versions.js'
 import { addToIndex, MAX_SEGMENT_ROWS } from './segment-index.js'
+
+/** What is known of a row's last write besides its values. */
+interface Mark {
+  /** UTC day of the write at the origin */
+  readonly day: number
+  /** null for a row of this gateway */
+  readonly version: number | null
+  /** node that sent it, an id of `row_origin`; null for a row of this gateway */
+  readonly senderId: number | null
+}
+
+/** Mark of a row that another node sent. */
+export interface SentMark extends Mark {
+  /** 0 where it is not known */
+  readonly version: number
+  readonly senderId: number
+}
+
+/** Columns of a mark. */
+const MARKS = [ROW_DAY, ROW_VERSION, ROW_SENDER]
 
 /** Writer of checked rows. The caller has begun a transaction. */
 interface RowWriter {
@@ -25,8 +45,8 @@ interface RowWriter {
    * @returns false when the row was skipped, because its key exists
    */
   put(row: CheckedRow): boolean
-  /** Puts a row that another node sent, as `put` does. @param day UTC day of its last write at its origin */
-  putSent(row: CheckedRow, day: number): boolean
+  /** Puts a row that another node sent, unless it is no news. Returns false then. */
+  putSent(row: CheckedRow, from: SentMark): boolean
   /** Updates the spatial index and the version of the table. @returns true when a larger merge is due */
   finish(maxMergeRows: number): boolean
 }
@@ -39,7 +59,7 @@ interface RowWriter {
 export function createRowWriter(
   db: Db,
   table: LoaderTable,
-  { ifExists, origin = '', keepsEqual = false }: Pick<PutOptions, 'ifExists' | 'origin' | 'keepsEqual'>,
+  { ifExists, origin = '' }: Pick<PutOptions, 'ifExists' | 'origin'>,
   env: ValueEnv,
 ): RowWriter {
   const counters = { upload: 0, duplicate: 0, insert: 0, update: 0 }
@@ -47,30 +67,31 @@ export function createRowWriter(
   const key = [...table.uniqueColumns.map(identifier), ROW_ORIGIN].join(', ')
   const insert = statement(
     db,
-    `INSERT INTO ${tableSql(table)} (${[...names, ROW_ORIGIN, ROW_ID, ROW_CHANGE, ROW_DAY].join(', ')})
-     VALUES (${names.map(() => '?').join(', ')}, ?, ?, ?, ?) ON CONFLICT (${key}) DO NOTHING`,
+    `INSERT INTO ${tableSql(table)} (${[...names, ROW_ORIGIN, ROW_ID, ROW_CHANGE, ...MARKS].join(', ')})
+     VALUES (${names.map(() => '?').join(', ')}, ?, ?, ?, ?, ?, ?) ON CONFLICT (${key}) DO NOTHING`,
   )
   const originId = keepOrigin(db, origin)
   const numbers = createChangeNumbers(db, table)
   const digests = openDigests(db, table, originId, numbers.last())
   const override = createOverride(db, table, names, { originId, numbers, digests })
-  const isStored = keepsEqual ? createEqualTest(db, table, originId) : () => false
+  const isNews = createNewsTest(db, table, originId)
   const changes = createChangeLog()
   let entries = createEntries()
   let movedRows = 0
-  const put = (row: CheckedRow, day: number, sentDay?: number): boolean => {
+  const put = (row: CheckedRow, { day, version, senderId }: Mark): boolean => {
     const index = counters.upload++
     const rowId = numbers.nextRow()
-    if (insert.run(row.values, originId, rowId, numbers.ofRow(), day).changes === 1) {
+    if (insert.run(row.values, originId, rowId, numbers.ofRow(), day, version, senderId).changes === 1) {
       numbers.takeRow()
       counters.insert++
       addEntry(entries, rowId, row.box, row.startUs, row.endUs)
     } else {
       counters.duplicate++
       if (ifExists === 'error') throw recordExists(table, row, index, env)
-      if (ifExists === 'skip' || isStored(row.values, sentDay)) return false
+      if (ifExists === 'skip') return false
+      if (version !== null && !isNews({ values: row.values, day, version })) return false
       counters.update++
-      if (override(row, day, entries)) movedRows++
+      if (override(row, { day, version, senderId }, entries)) movedRows++
     }
     digests?.add(row.values, day)
     noteChange(changes, row.startUs)
@@ -85,8 +106,8 @@ export function createRowWriter(
   const today = utcDayOf(env.nowUs)
   return {
     counters,
-    put: (row) => put(row, today),
-    putSent: (row, day) => put(row, day, day),
+    put: (row) => put(row, { day: today, version: null, senderId: null }),
+    putSent: put,
     finish(maxMergeRows) {
       if (counters.insert + counters.update === 0) return false
       if (movedRows > 0) {
@@ -118,7 +139,7 @@ function createOverride(
   table: LoaderTable,
   names: readonly string[],
   { originId, numbers, digests }: OverrideParts,
-): (row: CheckedRow, day: number, entries: Entries) => boolean {
+): (row: CheckedRow, mark: Mark, entries: Entries) => boolean {
   const keySlots = table.uniqueColumns.map((name) =>
     table.columns.findIndex((column) => column.name === name),
   )
@@ -128,10 +149,10 @@ function createOverride(
     `SELECT ${ROW_ID} AS id, location, start_datetime, end_datetime FROM ${tableSql(table)}
      WHERE ${isKey} AND ${ROW_ORIGIN} = ?`,
   ).safeIntegers()
-  const sets = [...names, ROW_CHANGE, ROW_DAY].map((name) => `${name} = ?`).join(', ')
+  const sets = [...names, ROW_CHANGE, ...MARKS].map((name) => `${name} = ?`).join(', ')
   const update = statement(db, `UPDATE ${tableSql(table)} SET ${sets} WHERE ${ROW_ID} = ?`)
   const places = createEntries(2)
-  return (row, day, entries) => {
+  return (row, { day, version, senderId }, entries) => {
     const old = find.get(
       keySlots.map((slot) => row.values[slot]),
       originId,
@@ -139,7 +160,7 @@ function createOverride(
     // no test: the insert has just found it
     if (old === undefined) throw new Error(`${table.tableName} has no row with the key that an insert found`)
     digests?.takeAway(old.id)
-    update.run(row.values, numbers.takeOverride(), day, old.id)
+    update.run(row.values, numbers.takeOverride(), day, version, senderId, old.id)
     const rowId = Number(old.id)
     places.count = 0
     addEntry(places, rowId, ...placeOf(old))

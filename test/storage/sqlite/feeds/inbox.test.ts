@@ -11,7 +11,7 @@ function setUp() {
   const tables = openTables()
   const table = tables.register('x', [{ name: 'k', udtName: 'int4' }], ['k'])
   const inbox = createFeedInbox(tables.data)
-  const row = (k: bigint) => ({ origin: VAN, day: 20_000, values: [null, null, null, k] })
+  const row = (k: bigint) => ({ origin: VAN, day: 20_000, version: 0, values: [null, null, null, k] })
   const take = (more: object) =>
     inbox.take({ ...STATE, after: 0, last: 2, rows: [row(1n), row(2n)], ...more }, 'key')
   return { tables, table, inbox, take, row }
