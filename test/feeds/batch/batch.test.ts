@@ -5,6 +5,7 @@ import { isAppError } from '../../../src/errors.js'
 import { decodeBatch } from '../../../src/feeds/batch/decode.js'
 import { encodeBatch, sealed } from '../../../src/feeds/batch/encode.js'
 import { type BatchHeader, MAX_BATCH_BYTES } from '../../../src/feeds/batch/format.js'
+import { textBytesOf } from '../../../src/feeds/batch/frame-size.js'
 import { readRows } from '../../../src/feeds/batch/read-rows.js'
 import { slotsOf } from '../../../src/feeds/send/collect.js'
 import { createTableChanges } from '../../../src/storage/sqlite/tables/changed-rows.js'
@@ -167,6 +168,34 @@ t.test('batch: the days of rows travel; those of a batch without them are not kn
   t.same(await daysOf(sealed(header, TWO_ROWS)), [0, 0])
 })
 
+t.test(
+  'batch: the versions of rows travel in steps; those of a batch without them are not known',
+  async (t) => {
+    const header = { ...headerOf([], ['k']), rows: 2 }
+    const versionsOf = async (text: string) => (await decodeBatch(zstdCompressSync(text, ZSTD))).versions
+    t.same(await versionsOf(sealed({ ...header, versions: [[7, 2]] }, TWO_ROWS)), [7, 8])
+    const back: [number, number][] = [
+      [900, 1],
+      [-101, 1],
+    ]
+    t.same(await versionsOf(sealed({ ...header, versions: back }, TWO_ROWS)), [900, 800])
+    t.same(await versionsOf(sealed(header, TWO_ROWS)), [0, 0])
+  },
+)
+
+t.test('batch: a frame tells the size of its text', async (t) => {
+  for (const bytes of [0, 1, 255, 256, 300, 65_791, 65_792, 1_000_000]) {
+    const frame = zstdCompressSync('x'.repeat(bytes), ZSTD)
+    t.equal(textBytesOf(frame), bytes, `${bytes} bytes`)
+  }
+  t.equal(textBytesOf(zstdCompressSync('x'.repeat(MAX_BATCH_BYTES + 1), ZSTD)), MAX_BATCH_BYTES, 'a bomb')
+  t.equal(textBytesOf(Buffer.from('no frame')), MAX_BATCH_BYTES)
+  t.equal(textBytesOf(Buffer.alloc(0)), MAX_BATCH_BYTES)
+  const large = Buffer.alloc(14, 0xff)
+  large[4] = 0xc0
+  t.equal(textBytesOf(large), MAX_BATCH_BYTES, 'a size beyond any')
+})
+
 t.test('batch: whole and sealed, but wrong in itself', async (t) => {
   const header = headerOf([], ['k'])
   const cases: [name: string, text: string, expected: RegExp][] = [
@@ -193,6 +222,14 @@ t.test('batch: whole and sealed, but wrong in itself', async (t) => {
       /days of 2 rows/,
     ],
     ['days that are none', sealed({ ...header, ...{ days: 5 } } as never, TWO_ROWS), /an array of days/],
+    ['too few versions', sealed({ ...header, versions: [[1, 1]], rows: 2 }, TWO_ROWS), /versions: .* 1 rows/],
+    ['too many versions', sealed({ ...header, versions: [[1, 3]], rows: 2 }, TWO_ROWS), /versions of 2 rows/],
+    [
+      'a version below 0',
+      sealed({ ...header, versions: [[-1, 2]], rows: 2 }, TWO_ROWS),
+      /versions of 2 rows/,
+    ],
+    ['no versions', sealed({ ...header, ...{ versions: 5 } } as never, TWO_ROWS), /an array of steps/],
     ['a fraction', sealed({ ...header, epoch: 0.5 }, '[]\n[]\n'), /a whole number/],
     ['a column twice', sealed({ ...header, columns: ['k', 'k'] }, '[]\n[]\n[]\n'), /each name once/],
     ['a line that is no array', sealed(header, '[]\n{}\n'), /line 3: found .*expected an array/],

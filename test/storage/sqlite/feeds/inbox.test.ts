@@ -55,6 +55,35 @@ t.test('inbox: a row that arrives once more is written only if its day is anothe
   )
 })
 
+t.test(
+  'inbox: an older version of a row is no news, a newer one is, also with the same values',
+  async (t) => {
+    const { tables, table, inbox, row } = setUp()
+    await inbox.open(STATE, table, { start: 0 })
+    let after = 0
+    const taken = async (version: number, day: number) => {
+      const rows = [{ ...row(1n), version, day }]
+      return await inbox.take({ ...STATE, after: after++, last: after, rows }, 'key')
+    }
+    t.equal(await taken(5, 1), 1)
+    t.equal(await taken(4, 2), 0, 'older')
+    t.equal(await taken(0, 3), 0, 'not known')
+    t.equal(await taken(5, 1), 0, 'the same')
+    t.equal(await taken(5, 4), 1, 'the same version with other values mends a row')
+    t.equal(await taken(6, 4), 1, 'newer')
+    const [stored] = await createTableChanges(tables.data.reader).after(table, 0, 10)
+    t.match(stored, { version: 6, day: 4, origin: VAN, sender: VAN })
+  },
+)
+
+t.test('inbox: a cursor beyond what the sender has begins again', async (t) => {
+  const { table, inbox, take } = setUp()
+  await inbox.open(STATE, table, { start: 0 })
+  await take({})
+  t.equal(await inbox.open(STATE, table, { start: 0, last: 2 }), 2)
+  t.equal(await inbox.open(STATE, table, { start: 0, last: 1 }), 0)
+})
+
 t.test('inbox: a table that was dropped since it was found opens no feed', async (t) => {
   const { table, inbox } = setUp()
   await rejectsWith(

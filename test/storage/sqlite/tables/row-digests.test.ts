@@ -103,11 +103,12 @@ t.test(
 async function receive(tables: Tables, table: LoaderTable, random: (below: number) => number): Promise<void> {
   const rows = Array.from({ length: 3 }, () => ({
     day: 20_000 + random(3),
+    version: random(4),
     values: [null, null, null, BigInt(random(20)), random(3) / 10, null],
   }))
   const { writer } = tables.data
   writer.exec('BEGIN')
-  await putSentRows(writer, table, { origin: VAN, rows }, noPause)
+  await putSentRows(writer, table, { origin: VAN, sender: VAN, rows }, noPause)
   writer.exec('COMMIT')
 }
 
@@ -125,7 +126,7 @@ t.test('digests: rows that another program writes are noticed, and counted again
     'DELETE FROM x_tbl_0 WHERE k = 5',
     'DELETE FROM x_tbl_0 WHERE k = 3',
     `DROP INDEX x_tbl_0_key; INSERT INTO x_tbl_0 SELECT start_datetime, end_datetime, location, k, v, note, 100,
-      "row origin", "row change", "row day" FROM x_tbl_0 WHERE k = 2`,
+      "row origin", "row change", "row day", "row version", "row sender" FROM x_tbl_0 WHERE k = 2`,
     `DELETE FROM x_tbl_0 WHERE k = 4; INSERT INTO x_tbl_0 (k, v, "row id") VALUES (77, 1, 5)`,
   ]
   for (const sql of edits) {
