@@ -78,7 +78,7 @@ t.test('verify: a dropped, doubled or changed row at the receiver is found each 
   edit(
     there,
     `DROP INDEX seen_tbl_0_key; INSERT INTO seen_tbl_0 SELECT start_datetime, end_datetime, location, k, note, speed,
-      1000, "row origin", "row change", "row day" FROM seen_tbl_0 WHERE k = 2`,
+      1000, "row origin", "row change", "row day", "row version", "row sender" FROM seen_tbl_0 WHERE k = 2`,
   )
   t.match(await verify(here, feed), { equal: false, days: [{ there: { rows: 21 } }] })
   t.equal((await rowsOf(there)).length, 21)
