@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
 import type { Caller } from '../auth/caller.js'
+import { MAX_BATCH_BYTES } from '../feeds/batch/format.js'
 import type { NodeKeys } from '../node-keys/keys.js'
 import type { BundleMark, BundleRows } from '../storage/bundles.js'
 import type { NodePeer, NodePeers } from '../storage/node-keys.js'
@@ -8,7 +9,7 @@ import { type ApplyFeedsDeps, type FeedResult, takeFeeds } from './apply-feeds.j
 import { type ApplyModelsDeps, type ModelResult, takeModel } from './apply-models.js'
 import { type ApplyReceivedDeps, noteReceived, type ReceivedResult } from './apply-received.js'
 import { bodyOf, type Part, readParts } from './content/parts.js'
-import { BundleHead, ModelHead, Received, readAs } from './schema.js'
+import { BatchHead, BundleHead, ModelHead, Received, readAs } from './schema.js'
 import { bad, type Envelope, type EnvelopeSpan, findEnvelopes, openEnvelope } from './seal/open.js'
 
 /** Dependencies of taking bundles. */
@@ -42,8 +43,6 @@ interface CheckedBundle {
   readonly caller: Caller
 }
 
-/** Kinds of parts after the first. */
-const PARTS = new Set(['received', 'feed', 'batch', 'model'])
 /** Most bytes of what tells how far the sender is. */
 const MAX_RECEIVED_BYTES = 64 * 1024 * 1024
 
@@ -86,10 +85,9 @@ async function checkBundle(
   if (envelope === undefined) return undefined
   const hash = createHash('sha256')
   const heads: Part['head'][] = []
-  for await (const { head } of readParts(hashing(envelope.text(), hash))) {
-    if (heads.length === 0) heads.push(head)
-    else if (!PARTS.has(String(head.part)))
-      throw bad(`found a part ${String(head.part).slice(0, 50)}, which this version does not know`)
+  for await (const part of readParts(hashing(envelope.text(), hash))) {
+    if (heads.length === 0) heads.push(part.head)
+    else await checkPart(part)
   }
   const { bundle, from, to, epoch, seq } = readAs(BundleHead, heads[0], 'bundle')
   const node = await peers.find(from)
@@ -103,6 +101,39 @@ async function checkBundle(
   const caller = await rightsOf(node)
   if ('refused' in caller) throw bad(caller.refused)
   return { envelope, node, caller, mark: { nodeId: from, bundleId: bundle, epoch, seq } }
+}
+
+/** Checks the form of a part, so that a bundle is refused before any other part of it is used. */
+async function checkPart(part: Part): Promise<void> {
+  const { head, bytes } = part
+  switch (head.part) {
+    case 'received':
+      await readReceived(part)
+      return
+    case 'feed':
+      return // refused alone
+    case 'batch':
+      readAs(BatchHead, head, 'batch')
+      if (bytes > MAX_BATCH_BYTES)
+        throw bad(`found a batch of ${bytes} bytes, expected at most ${MAX_BATCH_BYTES}`)
+      return
+    case 'model':
+      readAs(ModelHead, head, 'model')
+      return
+    default:
+      throw bad(`found a part ${String(head.part).slice(0, 50)}, which this version does not know`)
+  }
+}
+
+async function readReceived(part: Part) {
+  const bytes = await bodyOf(part, MAX_RECEIVED_BYTES)
+  let json: unknown
+  try {
+    json = JSON.parse(bytes.toString('utf8'))
+  } catch {
+    throw bad('the part received: found no JSON')
+  }
+  return readAs(Received, json, 'received')
 }
 
 async function* hashing(
@@ -125,15 +156,9 @@ async function takeBundle(
   let received: ReceivedResult = { delivered: 0, moved: [], setAside: 0 }
   for await (const part of readParts(envelope.text())) {
     switch (part.head.part) {
-      case 'received': {
-        const bytes = await bodyOf(part, MAX_RECEIVED_BYTES)
-        received = await noteReceived(
-          deps,
-          node,
-          readAs(Received, JSON.parse(bytes.toString('utf8')), 'received'),
-        )
+      case 'received':
+        received = await noteReceived(deps, node, await readReceived(part))
         break
-      }
       case 'feed':
         await feeds.open(part.head.offer)
         break

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import path from 'node:path'
 import t from 'tap'
 import type { Settings } from '../../src/config/config.js'
@@ -78,38 +77,6 @@ t.test('bundles: rows and overrides arrive once; acknowledgements come back', as
   t.same(bare(await rowsOf(base.gateway)), bare(await rowsOf(van.gateway)))
 })
 
-t.test(
-  'bundles: a gap is kept out and closed, by the bundle before it or by way of the sender',
-  async (t) => {
-    const { van, base, fileOf } = await pair(t)
-    await register(van.gateway)
-    await feedByBundles(van, base)
-    for (const k of [1, 2, 3]) {
-      await put(van.gateway, [{ k }])
-      await van.bundle(['write', fileOf(`${k}`), '--continue'])
-    }
-    const gap = await applied(base, fileOf('2'), 1)
-    t.match(gap.bundles[0]?.feeds[0]?.keptOut, /begins after change 1, but only the changes up to 0 are here/)
-    t.same(await keysOf(base), [])
-    await applied(base, fileOf('1'))
-    await applied(base, fileOf('3'), 1)
-    await applied(base, fileOf('2'))
-    await applied(base, fileOf('3'))
-    t.same(await keysOf(base), [1, 2, 3])
-    // one is lost
-    await put(van.gateway, [{ k: 4 }])
-    await van.bundle(['write', fileOf('lost'), '--continue'])
-    await put(van.gateway, [{ k: 5 }])
-    await van.bundle(['write', fileOf('5'), '--continue'])
-    await applied(base, fileOf('5'), 1)
-    await base.bundle(['write', fileOf('back')])
-    await applied(van, fileOf('back'))
-    await van.bundle(['write', fileOf('6'), '--continue'])
-    t.match(await applied(base, fileOf('6')), { bundles: [{ feeds: [{ written: 2, keptOut: null }] }] })
-    t.same(await keysOf(base), [1, 2, 3, 4, 5])
-  },
-)
-
 t.test('bundles: a table that the receiver dropped is sent again', async (t) => {
   const { van, base, fileOf } = await pair(t)
   await register(van.gateway)
@@ -152,32 +119,4 @@ t.test('bundles: a row that the receiver refuses is set aside, and the others tr
   await van.bundle(['write', fileOf('3')])
   await applied(base, fileOf('3'))
   t.same(await keysOf(base), [1, 2, 3], 'a row that was mended travels')
-})
-
-t.test('bundles: a small file holds a part; the next one the rest', async (t) => {
-  const { van, base, fileOf } = await pair(t)
-  await register(van.gateway)
-  await feedByBundles(van, base)
-  await put(
-    van.gateway,
-    Array.from({ length: 300 }, (_, k) => ({
-      k,
-      note: createHash('sha512').update(`${k}`).digest('base64'),
-    })),
-  )
-  t.match(
-    await van.bundle(['write', fileOf('tiny'), '--max-bytes', '300'], 1),
-    /--max-bytes: found too few, expected at least \d+ more/,
-  )
-  let files = 0
-  for (let left = true; left; files++) {
-    const [written] = JSON.parse(
-      await van.bundle(['write', fileOf(`${files}`), '--continue', '--max-bytes', '8000', '--json']),
-    )
-    t.ok(written.bytes < 8000 && written.rows > 0, `${written.rows} rows in ${written.bytes} bytes`)
-    await applied(base, fileOf(`${files}`))
-    left = written.cut.length > 0
-  }
-  t.ok(files > 2)
-  t.equal((await keysOf(base)).length, 300)
 })
