@@ -38,7 +38,7 @@ export function openHub(state: State, nodeId: string): HubServices {
     membership: state.membership,
     identity: () => readIdentity(state, nodeId),
     joinGateway: (tokenKeyId, applicant) => joinGateway(deps, tokenKeyId, applicant),
-    assignProfile: (member) => assignProfile({ profiles, keys: state.keys }, member),
+    assignProfile: (member) => assignProfile({ profiles, keys: state.keys, asked: state.askedFeeds }, member),
   }
 }
 

@@ -1,8 +1,8 @@
 import { cpSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
-import { call, put, register, rowsOf, startNode, sync, until } from '../support/feeds.js'
-import { type CliRun, cli } from '../support/run-cli.js'
+import { call, DEFINITION, put, register, rowsOf, startNode, sync, until } from '../support/feeds.js'
+import { type CliRun, cli, startCli } from '../support/run-cli.js'
 import { type StartOptions, startGateway, type TestGateway } from '../support/start-gateway.js'
 
 const FLEET = '/api/v2/fleet/jsonrpc'
@@ -93,6 +93,43 @@ t.test('fleet: a gateway joins, its table goes up, a new version changes it, and
   t.same(await sync(van, 'list_upstreams'), [])
   t.equal((await rowsOf(van)).length, 2)
   t.match(await run(van, 'leave'), { code: 1, stderr: /no member of a fleet/ })
+})
+
+t.test('fleet: a table of the profile comes down, and no other is given to its gateway', async (t) => {
+  const { hub, van } = await pair(t, { down: [{ table: 'seen', conds: { '>': ['k', 1] } }] })
+  await register(hub)
+  await register(hub, { ...DEFINITION, data_name: 'other' })
+  await put(hub, [{ k: 1 }, { k: 2 }])
+  await joined(hub, van)
+  await untilMember(hub, ({ outcome }) => outcome === 'applied')
+  const rows = await until(
+    () => rowsOf(van).catch(() => []),
+    (found) => found.length > 0,
+  )
+  t.same(
+    rows.map(({ k }) => k),
+    [2],
+  )
+  await sync(van, 'create_feed', { table: 'other', upstream: 'hub', direction: 'down', from: 'all' })
+  const feeds = await until(
+    () => sync<{ table: string; last_error: string | null }[]>(van, 'list_feeds'),
+    (found) => found.some(({ last_error }) => last_error !== null),
+  )
+  t.match(feeds.find(({ table }) => table === 'other')?.last_error, /granted seen/)
+})
+
+t.test('fleet: a gateway joins at its first start as the environment asks', async (t) => {
+  const { hub, dir } = await pair(t)
+  const serve = (join: string) =>
+    startCli(dir, ['serve', '--port', '0', '--data-dir', path.join(dir, 'new')], {
+      ...ENV,
+      FIELDGATE_JOIN: join,
+    })
+  t.match(await serve(hub.url).ended, { code: 1, stderr: /FIELDGATE_JOIN: found no token/ })
+  const running = serve(`${hub.url}#${await makeToken(hub)}`)
+  await untilMember(hub, ({ outcome }) => outcome === 'applied')
+  running.signal('SIGTERM')
+  t.match(await running.ended, { code: 0 })
 })
 
 t.test('fleet: wrong, expired and used tokens are refused, and change nothing', async (t) => {

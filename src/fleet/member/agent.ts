@@ -90,7 +90,11 @@ async function tick(deps: AgentDeps, state: AgentState, signal: AbortSignal): Pr
   }
   if (!isMember && deps.nowMs() >= state.dueAtMs) {
     const mayJoin = membership?.state !== 'left' && deps.autoJoin !== undefined
-    if (mayJoin) await guarded(deps, state, signal, async () => void (await deps.autoJoin?.(signal)))
+    if (mayJoin)
+      await guarded(deps, state, signal, async () => {
+        await deps.autoJoin?.(signal)
+        await tick(deps, state, signal)
+      })
     else state.dueAtMs = Number.POSITIVE_INFINITY
   }
 }

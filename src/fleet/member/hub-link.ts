@@ -7,6 +7,7 @@ import type { UpstreamClient } from '../../sync/http-client.js'
 
 const FLEET_PATH = '/api/v2/fleet/jsonrpc'
 
+const NodeId = z.string().regex(/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/)
 const PublicKey = z.string().regex(/^[A-Za-z0-9_-]{43}$/)
 const Sent = z.looseObject({
   name: z.string().max(63),
@@ -16,7 +17,7 @@ const Sent = z.looseObject({
 })
 const Joined = z.looseObject({
   api_key: z.string().max(100),
-  hub: z.looseObject({ node: z.string().max(100), signing_key: PublicKey, exchange_key: PublicKey }),
+  hub: z.looseObject({ node: NodeId, signing_key: PublicKey, exchange_key: PublicKey }),
   profile: Sent,
 })
 const Reported = z.looseObject({ hub: z.string().max(100), profile: Sent })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type AppError, isAppError } from '../../errors.js'
-import { createFeedRecord } from '../../feeds/create-feed.js'
-import type { FeedIdentity, FeedRecord, FeedRows } from '../../storage/feeds.js'
+import { createDownFeed, createFeedRecord } from '../../feeds/create-feed.js'
+import type { FeedIdentity, FeedRecord, FeedRows, FeedSettings } from '../../storage/feeds.js'
 import { HUB_UPSTREAM, type Membership, type ProfileItem } from '../../storage/membership.js'
 import type { ModelStores } from '../../storage/model-stores.js'
 import type { LoaderTable, TableChanges } from '../../storage/tables.js'
@@ -35,49 +35,79 @@ export async function reconcile(
   membership: Membership,
   profile: Profile,
 ): Promise<ProfileItem[]> {
-  return [
-    ...(await reconcileFeeds(deps, profile)),
-    ...profile.down.map(({ table }) => refused(`down ${table}`, 'this version does not receive tables')),
-    ...(await reconcileStores(deps, membership, profile)),
-  ]
+  return [...(await reconcileFeeds(deps, profile)), ...(await reconcileStores(deps, membership, profile))]
 }
 
-async function reconcileFeeds(deps: ReconcileDeps, { up }: Profile): Promise<ProfileItem[]> {
-  const wanted = new Map(up.map((entry) => [feedIdOf(deps.nodeId, entry), entry]))
+/** A feed that a profile wants. */
+type Wanted = Pick<FeedRecord, 'direction'> & ProfileUp
+
+async function reconcileFeeds(deps: ReconcileDeps, { up, down }: Profile): Promise<ProfileItem[]> {
+  const entries: Wanted[] = [
+    ...up.map((entry) => ({ direction: 'up' as const, ...entry })),
+    ...down.map((entry) => ({ direction: 'down' as const, from: 'all' as const, ...entry })),
+  ]
+  const wanted = new Map(entries.map((entry) => [feedIdOf(deps.nodeId, entry), entry]))
   const mine = (await deps.feeds.list()).filter((feed) => isOfProfile(deps.nodeId, feed))
   for (const { feedId } of mine) if (!wanted.has(feedId)) await deps.feeds.remove(feedId)
   const items: ProfileItem[] = []
   for (const [feedId, entry] of wanted) {
-    const item = `up ${entry.table}`
     const feed = mine.find((one) => one.feedId === feedId)
-    items.push(await itemOf(item, () => makeFeed(deps, feedId, feed, entry)))
+    const make = entry.direction === 'up' ? makeUp : makeDown
+    items.push(await itemOf(`${entry.direction} ${entry.table}`, () => make(deps, feedId, feed, entry)))
   }
   return items
 }
 
 /** @returns what it waits for; undefined when it is made */
-async function makeFeed(
+async function makeUp(
   deps: ReconcileDeps,
   feedId: string,
   old: FeedRecord | undefined,
-  entry: ProfileUp,
+  entry: Wanted,
 ): Promise<string | undefined> {
   const table = await deps.findTable(entry.table)
   if (table === undefined) return `no table has the name ${entry.table} yet`
-  const { conds = null, columns = null, priority, max_bytes_per_second: rate, windows, from } = entry
-  await deps.checkConds(table, conds)
-  const settings = { conds, priority, maxBytesPerSecond: rate, windows }
-  if (old === undefined) {
-    const { feeds, feedIdentity: identity, tableChanges: changes } = deps
-    const feed = { table, upstream: HUB_UPSTREAM, columns, from, ...settings }
-    await createFeedRecord(feed, { feeds, identity, changes, newId: () => feedId })
-  } else if (canonicalText(settingsOf(old)) !== canonicalText(settings))
-    await deps.feeds.update(feedId, settings)
+  const settings = settingsIn(entry)
+  await deps.checkConds(table, settings.conds)
+  if (old !== undefined) return await changeFeed(deps, old, settings)
+  const { feeds, feedIdentity: identity, tableChanges: changes } = deps
+  const feed = {
+    table,
+    upstream: HUB_UPSTREAM,
+    columns: entry.columns ?? null,
+    from: entry.from,
+    ...settings,
+  }
+  await createFeedRecord(feed, { feeds, identity, changes, newId: () => feedId })
   return undefined
 }
 
-function settingsOf({ conds, priority, maxBytesPerSecond, windows }: FeedRecord) {
-  return { conds, priority, maxBytesPerSecond, windows }
+/** Makes a feed down: the hub checks its condition, and has its table. */
+async function makeDown(
+  deps: ReconcileDeps,
+  feedId: string,
+  old: FeedRecord | undefined,
+  entry: Wanted,
+): Promise<undefined> {
+  const settings = settingsIn(entry)
+  if (old !== undefined) return await changeFeed(deps, old, settings)
+  const { table: dataName, columns = null, from } = entry
+  const feed = { dataName, upstream: HUB_UPSTREAM, columns, from, ...settings }
+  await createDownFeed(feed, { feeds: deps.feeds, newId: () => feedId })
+  return undefined
+}
+
+type Settings = Omit<FeedSettings, 'isEnabled'>
+
+/** An update ends waits and stops, so an equal one is left out. */
+async function changeFeed({ feeds }: ReconcileDeps, old: FeedRecord, settings: Settings): Promise<undefined> {
+  const { conds, priority, maxBytesPerSecond, windows } = old
+  if (canonicalText({ conds, priority, maxBytesPerSecond, windows }) !== canonicalText(settings))
+    await feeds.update(old.feedId, settings)
+}
+
+function settingsIn({ conds = null, priority, max_bytes_per_second, windows }: Wanted): Settings {
+  return { conds, priority, maxBytesPerSecond: max_bytes_per_second, windows }
 }
 
 /**
@@ -87,28 +117,21 @@ function settingsOf({ conds, priority, maxBytesPerSecond, windows }: FeedRecord)
 function feedIdOf(
   nodeId: string,
   {
+    direction,
     table,
     columns = null,
     from,
-  }: { table: string; columns?: readonly string[] | null | undefined; from: string },
+  }: Pick<Wanted, 'direction' | 'table'> & { columns?: readonly string[] | null | undefined; from: string },
 ): string {
-  const hex = createHash('sha256')
-    .update(canonicalText([nodeId, table, columns, from]))
-    .digest('hex')
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `8${hex.slice(13, 16)}`,
-    `8${hex.slice(17, 20)}`,
-    hex.slice(20, 32),
-  ].join('-')
+  const text = canonicalText([nodeId, direction, table, columns, from])
+  const hex = createHash('sha256').update(text).digest('hex')
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`]
+  return [...parts, hex.slice(20, 32)].join('-')
 }
 
-function isOfProfile(
-  nodeId: string,
-  { feedId, upstream, dataName: table, columns, from }: FeedRecord,
-): boolean {
-  return upstream === HUB_UPSTREAM && feedId === feedIdOf(nodeId, { table, columns, from })
+function isOfProfile(nodeId: string, feed: FeedRecord): boolean {
+  const { feedId, upstream, direction, dataName: table, columns, from } = feed
+  return upstream === HUB_UPSTREAM && feedId === feedIdOf(nodeId, { direction, table, columns, from })
 }
 
 /** Removes the feeds to the hub. */

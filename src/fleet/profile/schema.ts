@@ -51,6 +51,7 @@ export const Profile = z
     description: z.string().max(1000).default(''),
     up: z.array(Up).max(200).default([]).describe('tables that gateways send to the hub'),
     down: z.array(Down).max(200).default([]).describe('tables that gateways receive from the hub'),
+    relay: z.boolean().default(false).describe('true: gateways pass on rows of other nodes'),
     model_stores: z
       .array(Store)
       .max(200)
@@ -91,5 +92,5 @@ function onceEach(list: string, name: string): z.core.CheckFn<unknown> {
 
 /** Profile of a gateway without one. */
 export const EMPTY_PROFILE: Profile = {
-  ...{ description: '', up: [], down: [], model_stores: [], settings: {}, ready_within_s: 120 },
+  ...{ description: '', up: [], down: [], relay: false, model_stores: [], settings: {}, ready_within_s: 120 },
 }

@@ -2,10 +2,11 @@ import type { Profile } from './schema.js'
 
 /** Returns the scopes that a gateway needs at the hub for a profile. */
 export function scopesOf(profile: Profile): string[] {
-  const { up, down, model_stores } = profile
+  const { up, down, relay, model_stores } = profile
   return [
     'fleet:member',
     ...(up.length > 0 ? ['sync:write'] : []),
+    ...(relay ? ['sync:relay'] : []),
     ...(down.length > 0 ? ['sync:read'] : []),
     ...(model_stores.length > 0 ? ['model:write'] : []),
   ]
