@@ -95,6 +95,8 @@ export interface FleetMethods {
           /** local times in which it is sent; empty: always */
           windows?: string[]
         }[]
+        /** true: gateways pass on rows of other nodes */
+        relay?: boolean
         /** model stores whose models go to the hub, and whose aggregated models come from it */
         model_stores?: {
           /** model store of the gateway; it is created where it is missing */
