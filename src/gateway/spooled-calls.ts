@@ -5,12 +5,15 @@ import { type Answer, callForPiece, type Dispatch, dispatch } from '../rpc/dispa
 import { errorText, toRpcError } from '../rpc/envelope.js'
 import { joined, type Piece } from '../rpc/pieces.js'
 import { readJson } from '../rpc/read-json.js'
+import type { WriteLock } from '../storage/write-lock.js'
 import type { ScannedBody, ScannedRequest } from '../tables/ingest/scan-body.js'
 import type { Loader } from '../tables/loader.js'
 import type { WorkerClient } from '../worker/client.js'
 
 interface SpooledAnswerDeps {
   readonly jobs: Pick<WorkerClient, 'call'>
+  /** turns of the job thread's work for the loader: a load that holds the database must not wait for a scan */
+  readonly loadTurns: WriteLock
   /** largest request apart from the elements of its `record_set` */
   readonly maxEnvelopeBytes: number
 }
@@ -28,7 +31,7 @@ export async function answerSpooled<C extends DataLoaderContext>(
   const limits = { maxDepth: call.maxDepth, maxBatch: call.maxBatch }
   let body: ScannedBody
   try {
-    body = await deps.jobs.call<ScannedBody>('loader.scan', { file, limits }, { signal: call.context.signal })
+    body = await scan<ScannedBody>('loader.scan', { file, limits }, call, deps)
   } catch (error) {
     return refusal(error, call)
   }
@@ -64,15 +67,23 @@ export async function answerSpooledParams<C extends DataLoaderContext>(
   deps: SpooledAnswerDeps,
 ): Promise<Piece> {
   const payload = { file, maxDepth: call.maxDepth }
-  const scanned = await deps.jobs.call<ScannedRequest>('loader.scanParams', payload, {
-    signal: call.context.signal,
-  })
+  const scanned = await scan<ScannedRequest>('loader.scanParams', payload, call, deps)
   const text = readEnvelope(file, scanned, deps.maxEnvelopeBytes)
   if (text === undefined) throw tooLarge(deps.maxEnvelopeBytes)
   const params = readJson(text, call.maxDepth)
   await call.charge(1)
   const context = withRecords(call.context, file, scanned)
   return await callForPiece(method, params, { ...call, context })
+}
+
+/** Has the job thread find the requests of a file. */
+function scan<R>(
+  name: string,
+  payload: unknown,
+  { context: { signal, caller } }: Pick<Dispatch<DataLoaderContext>, 'context'>,
+  { jobs, loadTurns }: SpooledAnswerDeps,
+): Promise<R> {
+  return loadTurns.run(() => jobs.call<R>(name, payload, { signal }), caller.keyId)
 }
 
 /**

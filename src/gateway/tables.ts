@@ -14,6 +14,7 @@ import { retryBusy } from '../storage/sqlite/connection/database.js'
 import { openSmallReader } from '../storage/sqlite/tables/small-reader.js'
 import { openTables } from '../storage/sqlite/tables/store.js'
 import type { SmallReads, TableReader } from '../storage/tables.js'
+import { createWriteLock, type WriteLock } from '../storage/write-lock.js'
 import { createLoader, type Loader } from '../tables/loader.js'
 import type { WorkerClient } from '../worker/client.js'
 import type { GatewayContext } from './apis.js'
@@ -62,8 +63,10 @@ export async function openLoaderServices(options: LoaderServicesOptions): Promis
   const reading = { timeZoneMin, pageRows, keyring, readFile, nowUs }
   const tables = openTables(data, reading)
   const small = openSmallReader(layout.dataDb, reading)
+  const loadTurns = createWriteLock()
+  const stores = { tables: tables.store, files, keyring }
   const loader = withNameLimit(
-    createLoader({ tables: tables.store, jobs, files, keyring, timeZoneMin, nowUs, requireSpace, log }),
+    createLoader({ ...stores, jobs, loadTurns, timeZoneMin, nowUs, requireSpace, log }),
     limits.nameChars,
   )
   const { streamBatch: batchLines, streamLineBytes: lineBytes, gzipRatio } = limits
@@ -73,7 +76,7 @@ export async function openLoaderServices(options: LoaderServicesOptions): Promis
     loader,
     tables: tables.reader,
     readFile,
-    answerBody: createBodyAnswerer(config, layout, jobs, requireSpace),
+    answerBody: createBodyAnswerer(config, layout, { jobs, loadTurns }, requireSpace),
     addStream: (request) => addStream(loader, request, lineLimits),
     smallReads: small,
     close() {
@@ -98,10 +101,10 @@ function withNameLimit(loader: Loader, nameChars: number): Loader {
 function createBodyAnswerer(
   { limits }: Config,
   { tempDir }: DataLayout,
-  jobs: WorkerClient,
+  scanners: { jobs: WorkerClient; loadTurns: WriteLock },
   requireSpace: (bytes: number) => Promise<void>,
 ): BodyAnswerer<GatewayContext> {
-  const spooled = { jobs, maxEnvelopeBytes: limits.bodyBytes }
+  const spooled = { ...scanners, maxEnvelopeBytes: limits.bodyBytes }
   return spoolingAnswerer(
     { maxBytes: limits.loaderBodyBytes, idleMs: limits.bodyIdleMs, totalMs: limits.bodyMs },
     { inlineBytes: limits.inlineBodyBytes, tempDir, requireSpace },

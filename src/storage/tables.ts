@@ -314,8 +314,6 @@ export interface PutOptions {
   readonly sliceMs?: number
   /** key that asked for the call: owners have turns at the database; absent for the gateway itself */
   readonly owner?: string
-  /** the call brings many rows: the engine may tidy up after it */
-  readonly isBulk?: boolean
   /** Called now and then; throws when nobody waits for the result any longer. */
   throwIfCancelled?(): void
 }
@@ -325,6 +323,19 @@ export interface PutResult {
   readonly counters: Counters
   /** a merge of the table's index is due that was too large for this call: `mergeIndex` does it */
   readonly isMergeDue: boolean
+}
+
+/** Records of a call that are read and checked before their transaction begins, as far as memory allows. */
+export interface StagedRecords {
+  /**
+   * Reads and checks on until `isTime` says that it is time for something else. Never throws: `put` meets the
+   * fault of a record in its place.
+   *
+   * @returns true when nothing more is read ahead
+   */
+  advance(isTime: () => boolean): boolean
+  /** Stores all records, as `TableStore.put` does; those that were not read ahead are read meanwhile. Once. */
+  put(): Promise<PutResult>
 }
 
 /** Address of a stored file within its table. */
@@ -363,6 +374,19 @@ export interface TableStore {
    *   UNKNOWN_TABLE when the table was dropped meanwhile; BUSY, CANCELLED, DISK_FULL
    */
   put(table: TableRef, records: Iterable<unknown>, options: PutOptions): Promise<PutResult>
+  /**
+   * Begins a call of many records, whose reading is kept out of the transaction: others wait for that.
+   *
+   * @throws AppError UNKNOWN_TABLE when the table was dropped meanwhile
+   */
+  stage(table: TableRef, records: Iterable<unknown>, options: PutOptions): StagedRecords
+  /**
+   * Moves what large calls have written from the log into the file, so that no small commit of another thread
+   * has to. Needs no turn.
+   *
+   * @throws Error of the disk
+   */
+  moveLog(): void
   /**
    * Does one due merge of a table's index in a transaction of its own.
    *

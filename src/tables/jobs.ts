@@ -1,44 +1,16 @@
 import { closeSync, openSync } from 'node:fs'
 import { AppError, isAppError } from '../errors.js'
-import type { BlobStore } from '../files/blob-store.js'
-import { parseSafe } from '../json/exact-json.js'
-import type { Keyring } from '../storage/keyring.js'
-import type { SweepLease } from '../storage/sweep-lease.js'
-import type { IfExists, PutResult, TableRef, TableStore } from '../storage/tables.js'
+import type { PutResult, TableRef } from '../storage/tables.js'
 import { throwIfCancelled, type Work, type WorkHandler } from '../worker/host.js'
-import { readElements } from './ingest/read-elements.js'
 import { type LineBatch, lineOfRecord, readLines } from './ingest/read-lines.js'
 import { type ScanLimits, scanBody, scanParamsBody } from './ingest/scan-body.js'
+import type { JobStore, PutJob } from './job-store.js'
+import { loadJobs } from './load-jobs.js'
 import { newPathId } from './path-id.js'
 import { putFile } from './put-file.js'
 
 /** Most bytes of JSON for a byte of a value: escapes of two bytes as six, base64, and the rest of a record. */
 const JSON_FACTOR = 2
-
-/** Dependencies of bulk work: a writing port of its own thread, and the store of bytes. */
-interface JobStore {
-  readonly tables: TableStore
-  readonly keyring: Keyring
-  readonly files: Pick<BlobStore, 'stage' | 'list' | 'remove'>
-  readonly timeZoneMin: number
-  readonly lease: Pick<SweepLease, 'remove'>
-  /** `limits.valueBytes`; the writing port checks the values themselves */
-  readonly valueBytes: number
-}
-
-/** Part of every job that stores records: the table, and what the caller decided. */
-export interface PutJob extends TableRef {
-  readonly ifExists: IfExists
-  /** time of the call, µs UTC */
-  readonly nowUs: number
-}
-
-/** Elements of a JSON array in a file: bytes `start` to `end`, without the brackets. */
-export interface SpooledRecords {
-  readonly file: string
-  readonly start: number
-  readonly end: number
-}
 
 /**
  * Returns the jobs of the data loader for the job thread. The caller of those that write holds its turn
@@ -51,15 +23,8 @@ export function loaderJobs(store: JobStore): Record<string, WorkHandler> {
       withFile(file, async (handle) => scanBody(handle, { ...limits, maxRecordBytes })),
     'loader.scanParams': ({ file, maxDepth }: { file: string; maxDepth: number }) =>
       withFile(file, async (handle) => scanParamsBody(handle, { maxDepth, maxRecordBytes })),
-    'loader.records': (job: PutJob & { json: string }, work) =>
-      put(store, job, parseSafe(job.json) as unknown[], work),
     'loader.lines': (job: PutJob & { batch: LineBatch }, work) => putLines(store, job, work),
-    'loader.spooled': (job: PutJob & { spooled: SpooledRecords }, work) => {
-      const { file, start, end } = job.spooled
-      return withFile(file, (handle) =>
-        put(store, job, readElements(handle, start, end, { maxBytes: maxRecordBytes }), work, true),
-      )
-    },
+    ...loadJobs(store, maxRecordBytes),
     'loader.merge': ({ dataName }: { dataName: string }, work) => mergeAll(store, dataName, work),
     'loader.drop': async (table: TableRef) => {
       await store.tables.drop(table)
@@ -74,13 +39,11 @@ async function put(
   { dataName, tableId, ifExists, nowUs }: PutJob,
   records: Iterable<unknown>,
   work: Work,
-  isBulk = false,
 ): Promise<PutResult> {
   return await tables.put({ dataName, tableId }, records, {
     ifExists,
     env: { timeZoneMin, nowUs: BigInt(nowUs), keyring, newPathId },
     putFile: (bytes) => putFile(files, bytes),
-    isBulk,
     throwIfCancelled: () => throwIfCancelled(work),
   })
 }

@@ -12,9 +12,12 @@ import type {
   TableRef,
   TableStore,
 } from '../storage/tables.js'
+import type { WriteLock } from '../storage/write-lock.js'
 import type { WorkerClient } from '../worker/client.js'
 import type { LineBatch } from './ingest/read-lines.js'
-import type { PutJob, SpooledRecords } from './jobs.js'
+import type { PutJob } from './job-store.js'
+import { loadByJob } from './load-by-job.js'
+import type { SpooledRecords } from './load-jobs.js'
 import { newPathId } from './path-id.js'
 import { putFile } from './put-file.js'
 
@@ -23,6 +26,8 @@ interface LoaderDeps {
   readonly tables: TableStore
   /** client of the job thread */
   readonly jobs: Pick<WorkerClient, 'call'>
+  /** turns of what the job thread does for the loader, one load at a time */
+  readonly loadTurns: WriteLock
   readonly files: Pick<BlobStore, 'stage' | 'open' | 'stat'>
   readonly keyring: Keyring
   /** `service.timeZone`, minutes east of UTC */
@@ -114,26 +119,15 @@ export function createLoader(deps: LoaderDeps): Loader {
     async add(target, records) {
       if (records.length > INLINE_RECORDS) {
         const json = JSON.stringify(records)
-        return await putByJob(deps, target, { name: 'loader.records', payload: { json }, bytes: json.length })
+        return await load(deps, target, { json }, json.length)
       }
       await deps.requireSpace(0)
       const { counters, isMergeDue } = await putInline(deps, target, records)
       if (isMergeDue) mergeLater(target.table)
       return counters
     },
-    addSpooled: (target, spooled) =>
-      putByJob(deps, target, {
-        name: 'loader.spooled',
-        payload: { spooled },
-        bytes: spooled.end - spooled.start,
-      }),
-    addLines: (target, batch) =>
-      putByJob(deps, target, {
-        name: 'loader.lines',
-        payload: { batch },
-        bytes: batch.bytes.length,
-        transfer: [batch.bytes.buffer],
-      }),
+    addSpooled: (target, spooled) => load(deps, target, { spooled }, spooled.end - spooled.start),
+    addLines: (target, batch) => putLines(deps, target, batch),
     async drop(name) {
       const table = await find(name)
       await tables.inTurn(() => jobs.call('loader.drop', refOf(table)))
@@ -169,30 +163,30 @@ function createMerger({ tables, jobs, log }: LoaderDeps): (table: LoaderTable) =
   }
 }
 
-/** A job that stores records, apart from its target. */
-interface PutCall {
-  readonly name: string
-  readonly payload: object
-  /** approximate size on disk */
-  readonly bytes: number
-  /** buffers that the job thread takes over */
-  readonly transfer?: ArrayBuffer[]
+/** Has the job thread store many records. @param bytes approximate size on disk */
+async function load(
+  deps: LoaderDeps,
+  target: PutTarget,
+  records: { readonly json: string } | { readonly spooled: SpooledRecords },
+  bytes: number,
+): Promise<Counters> {
+  await deps.requireSpace(bytes)
+  return (await loadByJob(deps, target, { ...putJob(deps, target), ...records })).counters
 }
 
-/** Has the job thread store records. */
-async function putByJob(
-  { tables, jobs, nowUs, requireSpace }: LoaderDeps,
-  { table, ifExists, signal, owner }: PutTarget,
-  { name, payload, bytes, transfer = [] }: PutCall,
-): Promise<Counters> {
-  await requireSpace(bytes)
-  const job: PutJob = { ...refOf(table), ifExists, nowUs: nowUs() }
-  const options = signal === undefined ? { transfer } : { signal, transfer }
-  const { counters } = await tables.inTurn(
-    () => jobs.call<PutResult>(name, { ...job, ...payload }, options),
-    owner,
-  )
+/** Has the job thread store a batch of lines. They are few, so that reading them needs no turn of its own. */
+async function putLines(deps: LoaderDeps, target: PutTarget, batch: LineBatch): Promise<Counters> {
+  const { owner, signal } = target
+  await deps.requireSpace(batch.bytes.length)
+  const job = { ...putJob(deps, target), batch }
+  const options = { transfer: [batch.bytes.buffer], ...(signal === undefined ? {} : { signal }) }
+  const put = () => deps.jobs.call<PutResult>('loader.lines', job, options)
+  const { counters } = await deps.loadTurns.run(() => deps.tables.inTurn(put, owner), owner)
   return counters
+}
+
+function putJob({ nowUs }: LoaderDeps, { table, ifExists }: PutTarget): PutJob {
+  return { ...refOf(table), ifExists, nowUs: nowUs() }
 }
 
 /** Stores records on the main thread, in slices. */

@@ -4,6 +4,7 @@ import t from 'tap'
 import type { ErrorName } from '../../src/errors.js'
 import { answerSpooled, answerSpooledParams } from '../../src/gateway/spooled-calls.js'
 import { dispatch } from '../../src/rpc/dispatch.js'
+import { createWriteLock } from '../../src/storage/write-lock.js'
 import { openTestLoader, type TestLoader } from '../support/loader.js'
 import { rejectsWith } from '../support/rejects-with.js'
 import { feature } from '../support/tables.js'
@@ -17,6 +18,7 @@ async function openSample(t: Parameters<typeof openTestLoader>[0]) {
     writeFileSync(file, typeof body === 'string' ? body : JSON.stringify(body))
     const { status, body: piece } = await answerSpooled(file, opened.dispatch(), {
       jobs: opened.jobs,
+      loadTurns: createWriteLock(),
       maxEnvelopeBytes,
     })
     if (piece === null) return { status, body: null }
@@ -61,7 +63,7 @@ t.test('spooled body: one large call, keys in any order', async (t) => {
     body: { result: { count_update: 1000, count_insert: 1000 }, id: 2 },
   })
   t.equal(count(opened), 6000)
-  t.ok(opened.jobNames.includes('loader.spooled'))
+  t.ok(opened.jobNames.includes('loader.store'))
 })
 
 t.test('spooled body: a notification stores and says nothing', async (t) => {
@@ -170,6 +172,7 @@ t.test(
       writeFileSync(file, typeof body === 'string' ? body : JSON.stringify(body))
       const piece = await answerSpooledParams(file, method, opened.dispatch(), {
         jobs: opened.jobs,
+        loadTurns: createWriteLock(),
         maxEnvelopeBytes: 1000,
       })
       return JSON.parse(piece as string)
@@ -177,7 +180,7 @@ t.test(
     const { params } = request(1, 0, 2000)
     t.match(await answer(params), { count_insert: 2000 })
     t.match(await answer(`\ufeff ${JSON.stringify(params)} \n`), { count_duplicate: 2000 })
-    t.ok(opened.jobNames.includes('loader.spooled'), 'the elements came from the file')
+    t.ok(opened.jobNames.includes('loader.store'), 'the elements came from the file')
     const before = opened.dump()
     const text = JSON.stringify(params)
     const table: [body: unknown, name: ErrorName, message: RegExp, method?: string][] = [

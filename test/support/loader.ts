@@ -12,7 +12,7 @@ import { createTableStore } from '../../src/storage/sqlite/tables/store.js'
 import { createWriteLock } from '../../src/storage/write-lock.js'
 import { loaderJobs } from '../../src/tables/jobs.js'
 import { createLoader, type Loader } from '../../src/tables/loader.js'
-import type { WorkerClient } from '../../src/worker/client.js'
+import type { CallOptions, WorkerClient } from '../../src/worker/client.js'
 import { adminCaller } from './caller.js'
 import { readResult } from './read-stream.js'
 import { NOW_US, TIME_ZONE_MIN } from './tables.js'
@@ -68,6 +68,7 @@ export function openTestLoader(t: TestLike, settings: Record<string, unknown> = 
   const loader = createLoader({
     tables: createTableStore(data),
     jobs,
+    loadTurns: createWriteLock(),
     files,
     keyring,
     timeZoneMin: TIME_ZONE_MIN,
@@ -115,14 +116,15 @@ export function openTestLoader(t: TestLike, settings: Record<string, unknown> = 
 /** Payloads are copied as between threads; a cancel is seen as a worker sees it. */
 function inThisThread(handlers: ReturnType<typeof loaderJobs>, names: string[]): Pick<WorkerClient, 'call'> {
   return {
-    async call<R>(name: string, payload: unknown, options: { signal?: AbortSignal } = {}): Promise<R> {
+    async call<R>(name: string, payload: unknown, options: CallOptions = {}): Promise<R> {
       names.push(name)
       const handler = handlers[name]
       if (handler === undefined) throw new Error(`no job ${name}`)
       const cancel = new Int32Array(new SharedArrayBuffer(4))
       options.signal?.addEventListener('abort', () => Atomics.store(cancel, 0, 1))
       if (options.signal?.aborted === true) Atomics.store(cancel, 0, 1)
-      return structuredClone(await handler(structuredClone(payload), { cancel, emit: () => undefined })) as R
+      const emit = (event: unknown) => options.onEvent?.(structuredClone(event))
+      return structuredClone(await handler(structuredClone(payload), { cancel, emit })) as R
     },
   }
 }

@@ -1,4 +1,4 @@
-import type { SpooledRecords } from '../../tables/jobs.js'
+import type { SpooledRecords } from '../../tables/load-jobs.js'
 import type { Loader } from '../../tables/loader.js'
 import type { CallContext, SharedContext } from '../context.js'
 

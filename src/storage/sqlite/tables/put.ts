@@ -37,16 +37,44 @@ export async function putRecordsWithin(
   records: Iterable<unknown>,
   options: PutOptions,
 ): Promise<PutResult> {
-  const plan = planRecords(table, options.env)
-  const writer = createRowWriter(db, table, options, options.env)
-  const pause = createPause(undefined, options.sliceMs ?? Infinity)
+  return await putRowsWithin(db, table, readRows(db, table, records, options), options)
+}
+
+/**
+ * Reads records and checks them against their table, one at a time. Needs no transaction.
+ *
+ * @throws AppError BAD_RECORD (from the iterator)
+ */
+export function* readRows(
+  db: Db,
+  table: LoaderTable,
+  records: Iterable<unknown>,
+  { env }: Pick<PutOptions, 'env'>,
+): Generator<CheckedRow> {
+  const plan = planRecords(table, env)
   const maxBytes = valueLimitOf(db)
+  let index = 0
   for (const record of records) {
-    const index = writer.counters.upload
     const row = readRecord(plan, record)
     if ('reason' in row) throw badRecord(index, row)
     const oversize = sizeFault(row.values, (slot) => (table.columns[slot] as Column).name, maxBytes)
     if (oversize !== undefined) throw badRecord(index, oversize)
+    yield row
+    index++
+  }
+}
+
+/** Stores rows of `readRows` as `putRecords` does, in a transaction that the caller has begun. */
+export async function putRowsWithin(
+  db: Db,
+  table: LoaderTable,
+  rows: Iterable<CheckedRow>,
+  options: PutOptions,
+): Promise<PutResult> {
+  const writer = createRowWriter(db, table, options, options.env)
+  const pause = createPause(undefined, options.sliceMs ?? Infinity)
+  for (const row of rows) {
+    const index = writer.counters.upload
     if (row.files.length > 0) await keepFiles(db, table, row, index, options)
     const isWritten = writer.put(row)
     if (isWritten && row.files.length > 0) refuseTakenPlaces(db, table, row, index)

@@ -56,7 +56,8 @@ export function createNewsTest(db: Db, table: LoaderTable, originId: number): (r
   }
 }
 
-function isEqual(a: Stored, b: Stored): boolean {
+/** True when two stored values are the same, whatever the collation of their column. */
+export function isEqual(a: Stored, b: Stored): boolean {
   if (a instanceof Uint8Array) return b instanceof Uint8Array && Buffer.compare(a, b) === 0
   if (typeof a === 'bigint' && typeof b === 'number') return a === BigInt(b)
   return a === b

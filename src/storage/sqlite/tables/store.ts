@@ -1,4 +1,5 @@
 import { AppError } from '../../../errors.js'
+import { createReadAhead } from '../../read-ahead.js'
 import type { LoaderTable, TableReader, TableReaderOptions, TableRef, TableStore } from '../../tables.js'
 import type { WriteLock } from '../../write-lock.js'
 import {
@@ -12,8 +13,9 @@ import { freeing } from '../connection/reserve.js'
 import { dropTable, findTable, listTables, registerTable } from './catalog.js'
 import { findFile, usedDigests } from './files.js'
 import { createGroupCommit } from './group-commit.js'
-import { putRecordsWithin } from './put.js'
+import { putRecordsWithin, putRowsWithin, readRows } from './put.js'
 import { createTableReader } from './reader.js'
+import type { CheckedRow } from './record.js'
 import { MAX_SEGMENT_ROWS, mergeSegments } from './segment-index.js'
 
 /** Connections of one thread to `data.db`. */
@@ -40,6 +42,21 @@ export function openTables(connection: TableConnection, options: TableReaderOpti
 /** Owner of writes that no caller asked for. */
 const GATEWAY = ''
 
+/** Most bytes of rows that are read ahead of their transaction. */
+const MAX_STAGED_BYTES = 16 * 1024 * 1024
+/** Memory of a row besides its values, and of a value besides its bytes. */
+const ROW_BYTES = 200
+const VALUE_BYTES = 24
+
+/** Returns about the memory that a checked row takes, bytes. */
+function sizeOfRow({ values, files }: CheckedRow): number {
+  let bytes = ROW_BYTES + VALUE_BYTES * values.length
+  for (const value of values)
+    if (typeof value === 'string' || value instanceof Uint8Array) bytes += value.length
+  for (const file of files) if ('bytes' in file) bytes += file.bytes.length
+  return bytes
+}
+
 /** Opens the writing port alone. */
 export function createTableStore({ reader, writer, lock }: TableConnection): TableStore {
   const together = createGroupCommit(writer, lock)
@@ -58,15 +75,22 @@ export function createTableStore({ reader, writer, lock }: TableConnection): Tab
     forget({ tableName }) {
       for (const db of [reader, writer]) forgetStatements(db, tableName)
     },
-    async put(table, records, options) {
-      const work = () => putRecordsWithin(writer, requireTable(writer, table), records, options)
-      if (options.isBulk !== true) return await together(options.owner ?? GATEWAY, work)
-      return await lock.run(async () => {
-        const result = await asyncTransaction(writer, work)
-        // the write-ahead log of a large call is as large as the call
-        writer.pragma('wal_checkpoint(TRUNCATE)')
-        return result
-      })
+    put: (table, records, options) =>
+      together(options.owner ?? GATEWAY, () =>
+        putRecordsWithin(writer, requireTable(writer, table), records, options),
+      ),
+    stage(table, records, options) {
+      const read = readRows(writer, requireTable(writer, table), records, options)
+      const rows = createReadAhead(read, sizeOfRow, MAX_STAGED_BYTES)
+      return {
+        advance: rows.advance,
+        put: () => write(() => putRowsWithin(writer, requireTable(writer, table), rows, options)),
+      }
+    },
+    moveLog() {
+      // copies while others write; what is left for the lock of the file are the pages of their commits
+      writer.pragma('wal_checkpoint(PASSIVE)')
+      writer.pragma('wal_checkpoint(TRUNCATE)')
     },
     mergeIndex: (dataName) =>
       write(async () => {

@@ -6,36 +6,16 @@ import { typeOf } from '../../columns/column-types.js'
 import type { Column, Counters, LoaderTable, PutOptions } from '../../tables.js'
 import { type Db, identifier, statement } from '../connection/database.js'
 import { bumpDataVersion } from './catalog.js'
-import { type ChangeNumbers, createChangeNumbers } from './change-numbers.js'
+import { createChangeNumbers } from './change-numbers.js'
 import { createChangeLog, keepChanges, noteChange } from './changes.js'
-import { ROW_CHANGE, ROW_DAY, ROW_ID, ROW_ORIGIN, ROW_SENDER, ROW_VERSION, tableSql } from './ddl.js'
-import { addEntry, createEntries, type Entries, isSamePlace } from './entries.js'
+import { ROW_CHANGE, ROW_ID, ROW_ORIGIN, tableSql } from './ddl.js'
+import { addEntry, createEntries } from './entries.js'
 import { keepOrigin } from './origins.js'
-import { type PlaceRow, placeOf } from './place.js'
+import { createOverride, MARKS, type Mark, type SentMark } from './override.js'
 import type { CheckedRow } from './record.js'
-import { openDigests, type WriterDigests } from './row-digests.js'
+import { openDigests } from './row-digests.js'
 import { createNewsTest } from './row-versions.js'
 import { addToIndex, MAX_SEGMENT_ROWS } from './segment-index.js'
-
-/** What is known of a row's last write besides its values. */
-interface Mark {
-  /** UTC day of the write at the origin */
-  readonly day: number
-  /** null for a row of this gateway */
-  readonly version: number | null
-  /** node that sent it, an id of `row_origin`; null for a row of this gateway */
-  readonly senderId: number | null
-}
-
-/** Mark of a row that another node sent. */
-export interface SentMark extends Mark {
-  /** 0 where it is not known */
-  readonly version: number
-  readonly senderId: number
-}
-
-/** Columns of a mark. */
-const MARKS = [ROW_DAY, ROW_VERSION, ROW_SENDER]
 
 /** Writer of checked rows. The caller has begun a transaction. */
 interface RowWriter {
@@ -53,8 +33,9 @@ interface RowWriter {
 
 /**
  * Creates a writer. One statement inserts a new row and reports an existing key by having changed nothing: a
- * search for the key first would cost every row a walk down the index. Keys are equal as in PostgreSQL, by
- * the collations of the columns.
+ * search for the key first would cost every row a walk down the index. After a row that was overwritten the
+ * next is searched first, because calls mostly overwrite all of their rows or none. Keys are equal as in
+ * PostgreSQL, by the collations of the columns.
  */
 export function createRowWriter(
   db: Db,
@@ -78,20 +59,29 @@ export function createRowWriter(
   const changes = createChangeLog()
   let entries = createEntries()
   let movedRows = 0
-  const put = (row: CheckedRow, { day, version, senderId }: Mark): boolean => {
-    const index = counters.upload++
+  let isOverriding = false
+  const insertRow = (row: CheckedRow, { day, version, senderId }: Mark): boolean => {
     const rowId = numbers.nextRow()
-    if (insert.run(row.values, originId, rowId, numbers.ofRow(), day, version, senderId).changes === 1) {
-      numbers.takeRow()
-      counters.insert++
-      addEntry(entries, rowId, row.box, row.startUs, row.endUs)
-    } else {
+    const { changes: count } = insert.run(row.values, originId, rowId, numbers.ofRow(), day, version, senderId)
+    if (count === 0) return false
+    numbers.takeRow()
+    counters.insert++
+    addEntry(entries, rowId, row.box, row.startUs, row.endUs)
+    return true
+  }
+  const put = (row: CheckedRow, mark: Mark): boolean => {
+    const { day, version } = mark
+    const index = counters.upload++
+    const found = isOverriding ? override.find(row) : undefined
+    isOverriding = false
+    if (found !== undefined || !insertRow(row, mark)) {
       counters.duplicate++
       if (ifExists === 'error') throw recordExists(table, row, index, env)
       if (ifExists === 'skip') return false
       if (version !== null && !isNews({ values: row.values, day, version })) return false
       counters.update++
-      if (override(row, { day, version, senderId }, entries)) movedRows++
+      isOverriding = true
+      if (override.replace(found ?? override.require(row), row, mark, entries)) movedRows++
     }
     digests?.add(row.values, day)
     noteChange(changes, row.startUs)
@@ -119,55 +109,6 @@ export function createRowWriter(
       bumpDataVersion(db, table)
       return addToIndex(db, table, entries, maxMergeRows)
     },
-  }
-}
-
-/** Parts of a writer that an override uses. */
-interface OverrideParts {
-  readonly originId: number
-  readonly numbers: ChangeNumbers
-  readonly digests: WriterDigests | undefined
-}
-
-/**
- * Creates a function that replaces all columns of the row with the same key.
- *
- * @returns true when the row has another box or span than before, and got a new entry
- */
-function createOverride(
-  db: Db,
-  table: LoaderTable,
-  names: readonly string[],
-  { originId, numbers, digests }: OverrideParts,
-): (row: CheckedRow, mark: Mark, entries: Entries) => boolean {
-  const keySlots = table.uniqueColumns.map((name) =>
-    table.columns.findIndex((column) => column.name === name),
-  )
-  const isKey = keySlots.map((slot) => `${names[slot]} = ?`).join(' AND ')
-  const find = statement<PlaceRow & { id: bigint }>(
-    db,
-    `SELECT ${ROW_ID} AS id, location, start_datetime, end_datetime FROM ${tableSql(table)}
-     WHERE ${isKey} AND ${ROW_ORIGIN} = ?`,
-  ).safeIntegers()
-  const sets = [...names, ROW_CHANGE, ...MARKS].map((name) => `${name} = ?`).join(', ')
-  const update = statement(db, `UPDATE ${tableSql(table)} SET ${sets} WHERE ${ROW_ID} = ?`)
-  const places = createEntries(2)
-  return (row, { day, version, senderId }, entries) => {
-    const old = find.get(
-      keySlots.map((slot) => row.values[slot]),
-      originId,
-    )
-    // no test: the insert has just found it
-    if (old === undefined) throw new Error(`${table.tableName} has no row with the key that an insert found`)
-    digests?.takeAway(old.id)
-    update.run(row.values, numbers.takeOverride(), day, version, senderId, old.id)
-    const rowId = Number(old.id)
-    places.count = 0
-    addEntry(places, rowId, ...placeOf(old))
-    addEntry(places, rowId, row.box, row.startUs, row.endUs)
-    const hasMoved = !isSamePlace(places, 0, places, 1)
-    if (hasMoved) addEntry(entries, rowId, row.box, row.startUs, row.endUs)
-    return hasMoved
   }
 }
 

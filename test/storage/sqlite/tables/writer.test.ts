@@ -127,3 +127,28 @@ t.test('writer: more rows than a segment holds become several segments', async (
   write('error', rows(MAX_SEGMENT_ROWS + 1))
   t.same(segments(), [MAX_SEGMENT_ROWS, 1])
 })
+
+t.test(
+  'row writer: overrides and new rows alternate; a key is stored as the last row shows it',
+  async (t) => {
+    const set = setUp([{ name: 'k', udtName: 'bpchar' }, { name: 'v' }], ['k'])
+    const { write, tables, table } = set
+    const rows = (...pairs: [string, string][]) => pairs.map(([k, v]) => ({ k, v })) as unknown as Row[]
+    write('error', rows(['1', 'a'], ['2', 'b']))
+    const given = rows(['1', 'c'], ['3', 'd'], ['2 ', 'e'], ['2 ', 'f'], ['4', 'g'], ['4', 'h'], ['5', 'i'])
+    t.match(write('override', given), { upload: 7, duplicate: 4, insert: 3, update: 4 })
+    const stored = await tables.read(table)
+    t.same(stored.map(({ properties: { k, v } }) => [String(k), v]).toSorted(), [
+      ['1', 'c'],
+      ['2 ', 'f'],
+      ['3', 'd'],
+      ['4', 'h'],
+      ['5', 'i'],
+    ])
+    const changes = tables.data.reader
+      .prepare(`SELECT coalesce("row change", "row id") AS n FROM "x_tbl_0"`)
+      .pluck()
+      .all()
+    t.equal(new Set(changes).size, 5, 'a number of its own for each row')
+  },
+)
