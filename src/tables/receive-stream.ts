@@ -1,7 +1,8 @@
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { AppError, invalidParams, isAppError, messageOf } from '../errors.js'
-import { addCounters, type Counters, IF_EXISTS, type IfExists, NO_RECORDS } from '../storage/tables.js'
+import { addCounters, NO_RECORDS } from '../storage/counters.js'
+import { type Counters, IF_EXISTS, type IfExists } from '../storage/tables.js'
 import {
   createLineSplitter,
   type LineSplitter,

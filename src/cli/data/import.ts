@@ -1,14 +1,13 @@
 import { AppError, isAppError } from '../../errors.js'
 import { faultText, isFault } from '../../geo/fault.js'
 import { readGeometry } from '../../storage/columns/byte-types.js'
+import { addCounters, NO_RECORDS } from '../../storage/counters.js'
 import {
-  addCounters,
   type Counters,
   IF_EXISTS,
   type IfExists,
   isPathProperty,
   type LoaderTable,
-  NO_RECORDS,
 } from '../../storage/tables.js'
 import type { ColumnDef } from '../../tables/column-def.js'
 import { readDefinition } from '../../tables/record-def.js'
