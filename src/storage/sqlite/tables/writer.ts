@@ -45,12 +45,7 @@ export function createRowWriter(
 ): RowWriter {
   const counters = { upload: 0, duplicate: 0, insert: 0, update: 0 }
   const names = table.columns.map(({ name }) => identifier(name))
-  const key = [...table.uniqueColumns.map(identifier), ROW_ORIGIN].join(', ')
-  const insert = statement(
-    db,
-    `INSERT INTO ${tableSql(table)} (${[...names, ROW_ORIGIN, ROW_ID, ROW_CHANGE, ...MARKS].join(', ')})
-     VALUES (${names.map(() => '?').join(', ')}, ?, ?, ?, ?, ?, ?) ON CONFLICT (${key}) DO NOTHING`,
-  )
+  const insert = prepareInsert(db, table, names)
   const originId = keepOrigin(db, origin)
   const numbers = createChangeNumbers(db, table)
   const digests = openDigests(db, table, originId, numbers.last())
@@ -62,12 +57,21 @@ export function createRowWriter(
   let isOverriding = false
   const insertRow = (row: CheckedRow, { day, version, senderId }: Mark): boolean => {
     const rowId = numbers.nextRow()
-    const { changes: count } = insert.run(row.values, originId, rowId, numbers.ofRow(), day, version, senderId)
-    if (count === 0) return false
+    const given = [originId, rowId, numbers.ofRow(), day, version, senderId]
+    if (insert.run(row.values, ...given).changes === 0) return false
     numbers.takeRow()
     counters.insert++
     addEntry(entries, rowId, row.box, row.startUs, row.endUs)
     return true
+  }
+  const noteWritten = ({ values, startUs, endUs }: CheckedRow, day: number) => {
+    digests?.add(values, day)
+    noteChange(changes, startUs)
+    noteChange(changes, endUs)
+    // a call may have more rows than a segment may hold
+    if (entries.count < MAX_SEGMENT_ROWS) return
+    addToIndex(db, table, entries, 0)
+    entries = createEntries(MAX_SEGMENT_ROWS)
   }
   const put = (row: CheckedRow, mark: Mark): boolean => {
     const { day, version } = mark
@@ -83,14 +87,7 @@ export function createRowWriter(
       isOverriding = true
       if (override.replace(found ?? override.require(row), row, mark, entries)) movedRows++
     }
-    digests?.add(row.values, day)
-    noteChange(changes, row.startUs)
-    noteChange(changes, row.endUs)
-    // a call may have more rows than a segment may hold
-    if (entries.count === MAX_SEGMENT_ROWS) {
-      addToIndex(db, table, entries, 0)
-      entries = createEntries(MAX_SEGMENT_ROWS)
-    }
+    noteWritten(row, day)
     return true
   }
   const today = utcDayOf(env.nowUs)
@@ -110,6 +107,16 @@ export function createRowWriter(
       return addToIndex(db, table, entries, maxMergeRows)
     },
   }
+}
+
+/** Prepares the insert of a new row, which changes nothing when the key exists. */
+function prepareInsert(db: Db, table: LoaderTable, names: readonly string[]) {
+  const key = [...table.uniqueColumns.map(identifier), ROW_ORIGIN].join(', ')
+  return statement(
+    db,
+    `INSERT INTO ${tableSql(table)} (${[...names, ROW_ORIGIN, ROW_ID, ROW_CHANGE, ...MARKS].join(', ')})
+     VALUES (${names.map(() => '?').join(', ')}, ?, ?, ?, ?, ?, ?) ON CONFLICT (${key}) DO NOTHING`,
+  )
 }
 
 /** Makes the error for a key that exists, with the values of the key; of bytes only their number. */
