@@ -15,8 +15,9 @@ import { writeGraphShared } from '../../src/mapbuild/graph/write-graph.js'
 import { cutLine } from '../../src/routing/graph/geometry.js'
 import { ENDS_ONLY, type Graph, LINK_FLAG } from '../../src/routing/graph/graph.js'
 import { createRandom, type Lonlat, mapPath, openWorld } from './routing-world.js'
+import type { Kind } from './turn-oracle.js'
 
-const [extract = '', points = '100'] = process.argv.slice(2)
+const [extract = '', points = '100', kind = 'none'] = process.argv.slice(2)
 /** An end that is moved by less lies where it was asked for: coordinates have a centimetre. */
 const MOVED_M = 1
 
@@ -54,6 +55,7 @@ async function main(): Promise<void> {
       input: extract,
       profile: 'car',
       country: null,
+      turnCosts: kind as Kind, // by the options of the bench
       name: 'x',
       builtBy: 'bench',
     })

@@ -12,7 +12,7 @@ import { closedOverlay, stateOf } from './profiles.js'
 import type { RouteRequest } from './requests.js'
 import { runSliced } from './run-sliced.js'
 import { controlOf, type SearchParts } from './search-parts.js'
-import { inSnapshot, prepareThemes } from './themes.js'
+import { inSnapshot, prepareThemes, readPrepared } from './themes.js'
 import type { WatchedTimeline } from './timeline.js'
 
 /** Attempts of a time-dependent search in slices before it runs in one go. */
@@ -43,7 +43,6 @@ export async function answerRoute(
   const { graph } = stateOf(map, request, request.startUs)
   const choices = snapChoices({ name, graph }, request.points, config.routing.maxSnapM)
   const closed = await closedOverlay(map.graph, request.avoid, work)
-  await prepareThemes(themes, map, request, work)
 
   function* answer({ profile, timeline }: Costs): SlicedTask<string> {
     const { reorder, alternatives, points, withKml } = request
@@ -57,13 +56,14 @@ export async function answerRoute(
   }
 
   const profileNow = () => profiles.profileAt(map, request, closed)
-  const read = <T>(work: () => T): T => inSnapshot(themes, request, work)
   if (request.isTimeDependent) {
+    const read = <T>(work: () => T): T => inSnapshot(themes, request, work)
+    await prepareThemes(themes, map, request, work)
     await engine.prepare(profiles.fastest(map, request).weights, work) // they guide the search
     const open = () => ({ profile: profileNow(), timeline: profiles.timeline(map, request, closed) })
     return await answerOverTime({ read, open, answer, work })
   }
-  const profile = read(profileNow)
+  const profile = await readPrepared(themes, map, request, work, profileNow)
   await engine.prepare(profile.weights, work)
   return await runSliced(answer({ profile }), work)
 }

@@ -5,17 +5,15 @@ import { planTravel, travelSpan } from '../risk/travel.js'
 import { isochroneText } from '../route-answer/isochrone-text.js'
 import { createLegWriter } from '../route-answer/leg-text.js'
 import { mapInfo, snapInfo } from '../route-answer/map-info.js'
-import { matrixText } from '../route-answer/matrix-text.js'
 import { riskAnswer } from '../route-answer/risk-answer.js'
 import type { NamedGraph } from '../routing/graph/graph.js'
-import type { Snap } from '../routing/graph/snap.js'
 import { MS_PER_HOUR } from '../routing/search/cost.js'
 import { findIsochrones } from '../routing/search/isochrone.js'
-import { findMatrix } from '../routing/search/matrix.js'
 import type { Searcher } from '../routing/search/route.js'
 import type { Work, WorkHandler } from '../worker/host.js'
+import { answerMatrix } from './answer-matrix.js'
 import { answerRoute } from './answer-route.js'
-import { chooseMap, snapChoices, snapPoint } from './locate.js'
+import { chooseMap, snapPoint } from './locate.js'
 import type { LoadedMap } from './maps.js'
 import { closedOverlay, stateOf } from './profiles.js'
 import type {
@@ -28,7 +26,7 @@ import type {
 } from './requests.js'
 import { runSliced } from './run-sliced.js'
 import { controlOf, type SearchParts } from './search-parts.js'
-import { inSnapshot, prepareThemes } from './themes.js'
+import { inSnapshot, readPrepared } from './themes.js'
 import { createTileMaker } from './tiles.js'
 
 /**
@@ -39,7 +37,7 @@ export function searchCalls(parts: SearchParts): Record<string, WorkHandler> {
   const writer = createLegWriter()
   return {
     route: (request: RouteRequest, work) => answerRoute(parts, writer, request, work),
-    matrix: (request: MatrixRequest, work) => answerMatrix(parts, request, work),
+    matrix: (request: MatrixRequest, work) => matrixCall(parts, request, work),
     isochrone: (request: IsochroneRequest, work) => answerIsochrone(parts, request, work),
     calcRisk: (request: CalcRiskRequest, work) => answerCalcRisk(parts, request, work),
     tile: createTileMaker(maps, config.tiles.cacheBytes),
@@ -59,22 +57,11 @@ export function searchCalls(parts: SearchParts): Record<string, WorkHandler> {
   }
 }
 
-async function answerMatrix(parts: SearchParts, request: MatrixRequest, work: Work): Promise<string> {
+async function matrixCall(parts: SearchParts, request: MatrixRequest, work: Work): Promise<string> {
   const { config, maps } = parts
-  const { maxSnapM } = config.routing
   const map = chooseMap(maps.list(), request.map, [...request.sources, ...request.targets])
   const searcher = await openSearcher(parts, map, request, work)
-  const { sources, targets } = request
-  const now = mapNow(map, request)
-  const [first = [], ...others] = snapChoices(now, [...sources, ...targets], maxSnapM)
-  const solve = async (snaps: readonly Snap[]) =>
-    await runSliced(findMatrix(searcher, snaps.slice(0, sources.length), snaps.slice(sources.length)), work)
-  let matrix = await solve(first)
-  for (const snaps of others) {
-    if (!matrix.costMs.includes(Number.POSITIVE_INFINITY)) break
-    matrix = await solve(snaps)
-  }
-  return matrixText(map.name, matrix)
+  return await runSliced(answerMatrix(searcher, mapNow(map, request), request, config.routing.maxSnapM), work)
 }
 
 async function answerIsochrone(parts: SearchParts, request: IsochroneRequest, work: Work): Promise<string> {
@@ -95,8 +82,9 @@ async function openSearcher(
   work: Work,
 ): Promise<Searcher> {
   const closed = await closedOverlay(map.graph, request.avoid ?? [], work)
-  await prepareThemes(themes, map, request, work)
-  const profile = inSnapshot(themes, request, () => profiles.profileAt(map, request, closed))
+  const profile = await readPrepared(themes, map, request, work, () =>
+    profiles.profileAt(map, request, closed),
+  )
   await engine.prepare(profile.weights, work)
   return {
     profile,

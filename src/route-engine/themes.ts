@@ -47,6 +47,8 @@ export interface Themes {
   /** @throws AppError UNKNOWN_THEME */
   find(theme: string): Theme
   overlayOf(theme: Theme, map: LoadedMap, instantUs: bigint): ThemeOverlay
+  /** Returns true when `overlayOf` would find the overlay in the cache. @throws AppError UNKNOWN_THEME */
+  isReady(name: string, map: LoadedMap, instantUs: bigint): boolean
   /**
    * Makes the overlay that `overlayOf` will return, unless it is there. Other calls are answered meanwhile: a
    * theme may have ten thousand cells.
@@ -88,11 +90,7 @@ export function openThemes(config: Config, openReader: () => ThemeReader | undef
     return cells
   }
 
-  const inSnapshot = <T>(work: () => T): T => {
-    const source = reader()
-    return source === undefined ? work() : source.inSnapshot(work)
-  }
-  const find = (name: string): Theme => findTheme(reader(), config.riskmap, name, changesNow)
+  const { inSnapshot, find } = createSnapshots(reader, config.riskmap, changesNow)
   const keep = (overlay: Overlay, { key, slot }: OverlayPlace): ThemeOverlay => {
     const made = { overlay, key, slot }
     overlays.set(key, made, overlayBytes(overlay))
@@ -109,6 +107,7 @@ export function openThemes(config: Config, openReader: () => ThemeReader | undef
       if (known !== undefined) return known
       return keep(layer.lay(layerKey(theme, map), map.graph, cellsOf(theme, instantUs)), place)
     },
+    isReady: (name, map, instantUs) => overlays.get(placeOf(find(name), map, instantUs).key) !== undefined,
     prepare(name, map, instantUs, work) {
       function* make(theme: Theme, place: OverlayPlace, cells: CellSet): SlicedTask<void> {
         const isEnded = () => throwIfCancelled(work)
@@ -136,6 +135,33 @@ export function openThemes(config: Config, openReader: () => ThemeReader | undef
   }
 }
 
+/** Creates the functions that read themes. Within a snapshot a theme is looked up once: its state cannot change. */
+function createSnapshots(
+  reader: () => ThemeReader | undefined,
+  riskmap: Config['riskmap'],
+  changesOf: (source: ThemeReader, table: LoaderTable, version: number) => bigint[] | undefined,
+): Pick<Themes, 'inSnapshot' | 'find'> {
+  // of the snapshot that is being read: name → theme
+  let found: Map<string, Theme> | undefined
+  return {
+    inSnapshot(work) {
+      const source = reader()
+      if (source === undefined || found !== undefined) return work()
+      found = new Map()
+      try {
+        return source.inSnapshot(work)
+      } finally {
+        found = undefined
+      }
+    },
+    find(name) {
+      const theme = found?.get(name) ?? findTheme(reader(), riskmap, name, changesOf)
+      found?.set(name, theme)
+      return theme
+    },
+  }
+}
+
 /**
  * Runs a function on one state of all themes of a request, so that an answer never mixes two states of the
  * tables. A request without themes opens no database.
@@ -160,6 +186,29 @@ export async function prepareThemes(
   work: Pick<Work, 'cancel'>,
 ): Promise<void> {
   for (const [name] of themes) await prepare(name, map, startUs, work)
+}
+
+/**
+ * Runs a function on one state of all themes of a request when their overlays are made, which most requests find
+ * in the cache.
+ *
+ * @throws AppError UNKNOWN_THEME, CANCELLED
+ */
+export async function readPrepared<T>(
+  themes: Pick<Themes, 'inSnapshot' | 'isReady' | 'prepare'>,
+  map: LoadedMap,
+  request: Pick<ProfileRequest, 'themes' | 'startUs'>,
+  work: Pick<Work, 'cancel'>,
+  read: () => T,
+): Promise<T> {
+  const { startUs = 0n } = request
+  const now = inSnapshot(themes, request, () => {
+    const isReady = request.themes.every(([name]) => themes.isReady(name, map, startUs))
+    return isReady ? { value: read() } : undefined
+  })
+  if (now !== undefined) return now.value
+  await prepareThemes(themes, map, request, work)
+  return inSnapshot(themes, request, read)
 }
 
 /** @throws AppError UNKNOWN_THEME */

@@ -16,7 +16,7 @@ import { graphOfOsm } from '../support/osm-fixture.js'
 
 const SIDE = 16
 const RULES = 4
-const SEEDS = Number(process.env['TURN_SEEDS'] ?? 3)
+const SEEDS = Number(process.env.TURN_SEEDS ?? 3)
 /** Places beside random junctions, and on both roads of each restriction. */
 const PLACES = 4
 

@@ -7,8 +7,10 @@ import { readTimedCells } from '../../storage/sqlite/tables/timed-cells.js'
 
 /** Creates the reader of risk themes over a connection to the database of tables. */
 export function createThemeReader(db: Db): ThemeReader {
+  // made once: a wrapper for each call would take as long as the transaction itself
+  const transaction = db.transaction((work: () => unknown) => work())
   return {
-    inSnapshot: (work) => db.transaction(work).deferred(),
+    inSnapshot: <T>(work: () => T) => transaction.deferred(work) as T, // of the function just given
     findTable: (dataName) => findTable(db, dataName),
     listTables: () => listTables(db),
     versionOf: (table) => dataVersionOf(db, table),
