@@ -88,6 +88,7 @@ export const ERRORS = {
   ALREADY_EXISTS: { code: 7002, status: 409, message: 'A dataset with this name already exists' },
   UNKNOWN_CITATION: { code: 7003, status: 404, message: 'No citation has this name' },
   CITATION_DAMAGED: { code: 7004, status: 500, message: 'Rows of the citation are damaged on disk' },
+  CITATION_DIFFERS: { code: 7005, status: 409, message: 'The citation has other rows here' },
 
   NO_UPSTREAM: { code: 8001, status: 404, message: 'The model store has no upstream' },
   UPSTREAM_DISABLED: { code: 8002, status: 409, message: 'The upstream is disabled' },

@@ -133,7 +133,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'feeds/give': ['feeds/batch', 'feeds/receive', 'feeds/send', 'auth', 'storage'], // answers nodes that ask
   'feeds/fetch': ['feeds/batch', 'feeds/receive', 'feeds/send', 'sync', 'storage'], // asks
   'feeds/verify': ['feeds', 'feeds/batch', 'feeds/send', 'storage', 'storage/columns'], // comparing both sides
-  'feeds/send': ['feeds/batch', 'sync', 'storage', 'storage/columns'],
+  'feeds/citations': ['feeds/batch', 'feeds/receive', 'auth', 'storage', 'storage/columns'], // both sides
+  'feeds/send': ['feeds/batch', 'feeds/citations', 'sync', 'storage', 'storage/columns'],
   // joining: what both sides share, profiles, the side of the hub, the side of the gateway
   fleet: ['storage'],
   'fleet/profile': [],

@@ -1,6 +1,8 @@
 import { AppError } from '../errors.js'
+import type { CitedState } from '../storage/citations.js'
 import type { FeedIdentity, FeedRecord, FeedRows, FeedStart } from '../storage/feeds.js'
 import type { LoaderTable, TableChanges } from '../storage/tables.js'
+import { requireCarried } from './citations/send.js'
 import { requireColumnsOf, requireSendable } from './send/sendable.js'
 
 /** A feed to create; its condition and upstream have been checked. */
@@ -60,6 +62,24 @@ export async function createDownFeed(
   return await keep(feed, { dataName, direction: 'down', start }, deps)
 }
 
+/**
+ * Creates a feed that sends the rows of a citation, once.
+ *
+ * @throws AppError FEED_EXISTS, TABLE_NOT_SENDABLE
+ */
+export async function createCitationFeed(
+  feed: NewFeed & { readonly citation: Pick<CitedState, 'info' | 'columns'> },
+  deps: Pick<CreateDeps, 'feeds' | 'newId'>,
+): Promise<FeedRecord> {
+  const { info, columns } = feed.citation
+  requireCarried(info.longForm, columns)
+  const start: FeedStart = {
+    ...{ tableUuid: '', afterChange: 0, untilChange: 0, fromUs: null },
+    citation: info.longForm,
+  }
+  return await keep(feed, { dataName: info.longForm, direction: 'up', start }, deps)
+}
+
 /** @throws AppError FEED_EXISTS */
 async function keep(
   feed: NewFeed,
@@ -74,6 +94,7 @@ async function keep(
   })
   if (made !== undefined) return made
   const way = of.direction === 'up' ? 'to' : 'from'
-  const message = `The table ${of.dataName} has a feed ${way} ${upstream}`
+  const what = of.start.citation === undefined ? 'table' : 'citation'
+  const message = `The ${what} ${of.dataName} has a feed ${way} ${upstream}`
   throw new AppError('FEED_EXISTS', { table: of.dataName, upstream }, { message })
 }

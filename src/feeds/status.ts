@@ -1,4 +1,4 @@
-import type { FeedIdentity, FeedRecord } from '../storage/feeds.js'
+import type { FeedIdentity, FeedProgress, FeedRecord } from '../storage/feeds.js'
 import type { LoaderTable, TableChanges } from '../storage/tables.js'
 import type { FeedActivity, LiveFeed } from './send/sender.js'
 
@@ -25,6 +25,8 @@ interface StatusDeps {
   findTable(name: string): Promise<LoaderTable | undefined>
   readonly tableChanges: Pick<TableChanges, 'last'>
   readonly feedIdentity: Pick<FeedIdentity, 'tableUuid'>
+  /** Returns the number of rows of a citation; undefined while it is not known, or when it was deleted. */
+  citedRows(longForm: string): Promise<number | undefined>
   readonly nowUs: number
 }
 
@@ -36,23 +38,18 @@ interface StatusDeps {
 export async function readFeedStatus(
   record: FeedRecord,
   live: LiveFeed | undefined,
-  { findTable, tableChanges, feedIdentity, nowUs }: StatusDeps,
+  deps: StatusDeps,
 ): Promise<FeedStatus> {
   const progress = live?.progress ?? record.progress
   const { rowsSent, bytesSent, bytesPerSecond, behindSinceUs } = progress
-  const table = await findTable(record.dataName).catch(() => undefined)
-  const isSame = table === undefined || (await feedIdentity.tableUuid(table)) === progress.tableUuid
-  const isDown = record.direction === 'down'
-  const cursor = isSame || isDown ? progress.cursor : 0
-  const lastHere = table === undefined ? cursor : await tableChanges.last(table)
-  const lastChange = isDown ? (progress.upstreamLast ?? cursor) : lastHere
-  const rowsBehind = Math.max(0, lastChange - (isSame || isDown ? progress.scanned : 0))
+  const { cursor, scanned, lastChange } = await positionOf(record, progress, deps)
+  const rowsBehind = Math.max(0, lastChange - scanned)
   const bytesBehind = rowsSent === 0 ? null : Math.round((bytesSent / rowsSent) * rowsBehind)
   const isBehind = rowsBehind > 0 && behindSinceUs !== null
   return {
     state: live?.activity ?? stateOf(record, rowsBehind),
     ...{ cursor, lastChange, rowsBehind, bytesBehind, rowsSent, bytesSent },
-    oldestS: isBehind ? Math.max(0, Math.round((nowUs - behindSinceUs) / 1_000_000)) : null,
+    oldestS: isBehind ? Math.max(0, Math.round((deps.nowUs - behindSinceUs) / 1_000_000)) : null,
     bytesPerSecond: bytesPerSecond === 0 ? null : bytesPerSecond,
     timeLeftS:
       bytesPerSecond === 0 || bytesBehind === null || rowsBehind === 0
@@ -61,6 +58,23 @@ export async function readFeedStatus(
     nextTryS: live?.nextTryS ?? null,
     lastError: progress.stopped ?? progress.lastError,
   }
+}
+
+/** Returns how far the receiver is, how far was looked, and the last change there is to send. */
+async function positionOf(
+  { dataName, direction, start }: FeedRecord,
+  progress: FeedProgress,
+  { findTable, tableChanges, feedIdentity, citedRows }: StatusDeps,
+): Promise<{ cursor: number; scanned: number; lastChange: number }> {
+  const { cursor, scanned, upstreamLast = cursor } = progress
+  if (start.citation !== undefined)
+    return { cursor, scanned, lastChange: (await citedRows(start.citation)) ?? cursor }
+  if (direction === 'down') return { cursor, scanned, lastChange: upstreamLast }
+  const table = await findTable(dataName).catch(() => undefined)
+  if (table === undefined) return { cursor, scanned, lastChange: cursor }
+  const lastChange = await tableChanges.last(table)
+  const isSame = (await feedIdentity.tableUuid(table)) === progress.tableUuid
+  return isSame ? { cursor, scanned, lastChange } : { cursor: 0, scanned: 0, lastChange }
 }
 
 /** The state as another process sees it. */

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import type { SyncContext } from '../api/sync/index.js'
 import { readColumns } from '../api/sync/read-columns.js'
 import type { Config } from '../config/config.js'
+import { type CitationReceiver, createCitationReceiver } from '../feeds/citations/receive.js'
 import { connectUpstream } from '../feeds/connect.js'
 import { type FetchDeps, fetchNext } from '../feeds/fetch/turn.js'
 import { createFeedGiver, type FeedGiver } from '../feeds/give/giver.js'
@@ -12,6 +14,8 @@ import type { DiskSpace } from '../files/disk-space.js'
 import type { Log } from '../log.js'
 import type { ValueEnv } from '../storage/columns/column-type.js'
 import type { FeedIdentity, FeedRecord, FeedUpstream } from '../storage/feeds.js'
+import { createCitationCopies } from '../storage/sqlite/citations/copies.js'
+import { openDatasetStores } from '../storage/sqlite/dataset-stores.js'
 import { createFeedIdentity } from '../storage/sqlite/feeds/identity.js'
 import { createFeedInbox } from '../storage/sqlite/feeds/inbox.js'
 import { createTableChanges } from '../storage/sqlite/tables/changed-rows.js'
@@ -44,6 +48,7 @@ export interface FeedServices {
   readonly sender: FeedSender
   readonly receiver: FeedReceiver
   readonly giver: FeedGiver
+  readonly citations: CitationReceiver
   /** ends waiting requests and stops sending */
   stop(): Promise<void>
   tableOf(name: string): Promise<LoaderTable | undefined>
@@ -69,21 +74,19 @@ export function openFeedServices(options: FeedServicesOptions): FeedServices {
   const receiver = createFeedReceiver(receiving)
   const waiting = openWaiting(loading, identity, changes, config)
   const { asked, senders } = receiving
+  const cited = openDatasetStores(loading.data).citations
+  const citations = openCitationReceiver(options, receiving)
   const giver = createFeedGiver({ ...reading, asked, senders, waiting })
   const fetching: FetchDeps = {
     ...receiving,
-    ...{
-      feeds: state.feeds,
-      throttle: options.throttle,
-      nowMs: reading.nowMs,
-      readColumns,
-      log: options.log,
-    },
+    ...{ feeds: state.feeds, throttle: options.throttle, nowMs: reading.nowMs, readColumns },
+    log: options.log,
     oneAtATime: createTurnstile(),
   }
   const sender = startFeedSender({
     ...senderSettings(options),
     ...reading,
+    findCitation: (longForm) => cited.find(longForm),
     fetchNext: (link, feed, waitS, signal) => fetchNext(fetching, link, feed, waitS, signal),
   })
   const sums = openFeedSums(options, { identity, changes, env, live: sender.live })
@@ -91,6 +94,7 @@ export function openFeedServices(options: FeedServicesOptions): FeedServices {
     sender,
     receiver,
     giver,
+    citations,
     async stop() {
       waiting.stop()
       await sums.stop()
@@ -100,6 +104,7 @@ export function openFeedServices(options: FeedServicesOptions): FeedServices {
     status: async (record) =>
       readFeedStatus(record, await sender.live(record.feedId), {
         ...{ findTable: (name) => loading.tables.find(name), tableChanges: changes, feedIdentity: identity },
+        citedRows: async (longForm) => (await cited.find(longForm))?.rowCount ?? undefined,
         nowUs: state.clock.nowUs(),
       }),
     context: {
@@ -110,6 +115,8 @@ export function openFeedServices(options: FeedServicesOptions): FeedServices {
       tableChanges: changes,
       feedSender: sender,
       feedReceiver: receiver,
+      citationReceiver: citations,
+      findCitation: (label) => cited.find(label),
       feedGiver: giver,
       askedFeeds: state.askedFeeds,
       findTable: (name) => loading.loader.find(name),
@@ -135,6 +142,16 @@ function receivingOf(
     register: (definition: TableDefinition) => loading.loader.register(definition),
     requireSpace: (bytes: number) => disk.require(bytes),
   }
+}
+
+/** Opens the receiver of citations. */
+function openCitationReceiver(
+  { state, loading }: FeedServicesOptions,
+  receiving: ReturnType<typeof receivingOf>,
+): CitationReceiver {
+  const nowUs = () => state.clock.nowUs()
+  const copies = createCitationCopies(loading.data, nowUs)
+  return createCitationReceiver({ ...receiving, copies, newId: randomUUID, nowUs })
 }
 
 /** Opens the requests of other nodes that wait for rows. */

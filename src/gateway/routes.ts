@@ -97,6 +97,7 @@ export function createRoutes(options: RoutesOptions): Hono<HttpEnv> {
     maxBytes: MAX_BATCH_BYTES,
     textBytesOf,
     take: feeds.receiver.take,
+    takeCitation: feeds.citations.take,
     give: feeds.giver.next,
   })
   addStreamRoute(app, { calls, bodyIdleMs: config.limits.bodyIdleMs, receiveStream: loading.addStream })

@@ -17,6 +17,8 @@ interface FeedRouteDeps<C> {
   textBytesOf(body: Uint8Array): number
   /** takes a batch. @returns what is answered */
   take(caller: Caller, tableUuid: string, body: Uint8Array): Promise<object>
+  /** takes rows of a citation. @returns what is answered */
+  takeCitation(caller: Caller, checksum: string, body: Uint8Array): Promise<object>
   /**
    * gives the batch after a change, or waits for a row.
    *
@@ -56,17 +58,30 @@ const GIVE_BYTES = 256 * 1024
 const MAX_WAIT_S = 60
 const PATH = '/api/v2/sync/tables/:table/batches'
 
-/** Adds `POST` and `GET /api/v2/sync/tables/<table id>/batches`: rows that another node sends, or asks for. */
+const CITATION_PATH = '/api/v2/sync/citations/:checksum/rows'
+
+/**
+ * Adds `POST` and `GET /api/v2/sync/tables/<table id>/batches`: rows that another node sends, or asks for; and
+ * `POST /api/v2/sync/citations/<checksum>/rows`.
+ */
 export function addFeedRoutes<C>(app: Hono<HttpEnv>, deps: FeedRouteDeps<C>): void {
   app.post(PATH, (c) => {
     c.set('countedAs', 'feed batch')
-    return refusingFaults(c, deps.calls, 'feed batch', () => answerBatch(c, c.req.param('table'), deps))
+    const take = (caller: Caller, body: Uint8Array) => deps.take(caller, c.req.param('table'), body)
+    return refusingFaults(c, deps.calls, 'feed batch', () => answerBatch(c, take, deps))
   })
   app.get(PATH, (c) => {
     c.set('countedAs', 'feed request')
     return refusingFaults(c, deps.calls, 'feed request', () => giveBatch(c, c.req.param('table'), deps))
   })
   refuseOtherMethods(app, PATH, 'GET, POST')
+  app.post(CITATION_PATH, (c) => {
+    c.set('countedAs', 'feed batch')
+    const take = (caller: Caller, body: Uint8Array) =>
+      deps.takeCitation(caller, c.req.param('checksum'), body)
+    return refusingFaults(c, deps.calls, 'feed batch', () => answerBatch(c, take, deps))
+  })
+  refuseOtherMethods(app, CITATION_PATH, 'POST')
 }
 
 /** Answers a batch, or 204 when no row came until the end of the wait. */
@@ -113,7 +128,11 @@ function readRequest(c: HttpContext, tableUuid: string): GiveRequest {
   return { tableUuid, feedId, epoch, after, waitMs: waitS * 1000 }
 }
 
-async function answerBatch<C>(c: HttpContext, table: string, deps: FeedRouteDeps<C>): Promise<Response> {
+async function answerBatch<C>(
+  c: HttpContext,
+  take: (caller: Caller, body: Uint8Array) => Promise<object>,
+  deps: FeedRouteDeps<C>,
+): Promise<Response> {
   const { calls, limits, maxBytes } = deps
   const caller = await admit(c, calls, 'sync:write')
   requireBatch(c)
@@ -121,7 +140,7 @@ async function answerBatch<C>(c: HttpContext, table: string, deps: FeedRouteDeps
   try {
     const body = await readBody(c, { maxBytes, ...limits })
     await share.hold(body.byteLength + deps.textBytesOf(body) * TEXT_FACTOR)
-    const result = await deps.take(caller, table, body)
+    const result = await take(caller, body)
     return jsonResponse(JSON.stringify(result), streamOptions(c, 'feed batch', calls))
   } finally {
     share.release()

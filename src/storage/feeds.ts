@@ -50,6 +50,8 @@ export interface FeedStart {
   /** rows that had changed by `afterChange` travel when they start at or after it, µs UTC; null for none */
   readonly fromUs: number | null
   readonly untilChange: number
+  /** long form of a citation that is sent in place of a table; its rows are numbered from 0 */
+  readonly citation?: string
 }
 
 /** Progress of a feed as it was last noted. The cursor of the receiver wins. */

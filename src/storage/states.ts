@@ -82,6 +82,8 @@ export interface Citation {
   readonly createdAtUs: number
   /** SHA-256 of the canonical text in hex; null until it is computed */
   readonly checksum: string | null
+  /** UUID of the node that made it; null for this gateway */
+  readonly origin: string | null
 }
 
 /** Rows of a dataset, loader table or citation that can be read. */

@@ -10,7 +10,7 @@ import { LOADER_BAD_CALLS } from '../support/bad-calls/loader.js'
 import { MAP_BAD_CALLS } from '../support/bad-calls/map.js'
 import { modelBadCalls } from '../support/bad-calls/models.js'
 import { SESSION_BAD_CALLS } from '../support/bad-calls/session.js'
-import { OFFERED, syncBadCalls } from '../support/bad-calls/sync.js'
+import { CITED, OFFERED, syncBadCalls } from '../support/bad-calls/sync.js'
 import type { BadCall, BadCalls, Standing } from '../support/bad-calls/types.js'
 import { dumpDataDir } from '../support/data-dump.js'
 import { makeModule } from '../support/dataproc.js'
@@ -254,6 +254,7 @@ async function fillFeeds(call: Call): Promise<Pick<Standing, 'feedId' | 'goneFee
   for (const feed of [feedId, goneFeedId]) await call(SYNC, 'sync.update_feed', { feed, enabled: false })
   await call(LOADER, 'loaderwebapi.drop_loader', { data_name: 'gone' })
   await call(SYNC, 'sync.offer_table', OFFERED)
+  await call(SYNC, 'sync.offer_citation', CITED)
   await until('nothing is sent any more', async () => {
     const feeds = await call(SYNC, 'sync.list_feeds', {})
     return feeds.every(({ state }: { state: string }) => state === 'disabled')

@@ -32,7 +32,7 @@ const RULES: readonly [pattern: RegExp, scope: Endpoint['scope']][] = [
   [/\/stream\//, 'loader:write'],
   [/\/models\/[^/]+\/(?:file|signature)$/, 'model:read'],
   [/\/upload(?:s$|s\/|\/)/, 'model:write'],
-  [/\/sync\/tables\/[^/]+\/batches$/, 'sync:write'],
+  [/\/sync\/(?:tables\/[^/]+\/batches|citations\/[^/]+\/rows)$/, 'sync:write'],
 ]
 
 /** What stands for a part of a path; several make several endpoints. */
@@ -42,6 +42,7 @@ const PARTS: Record<string, () => readonly string[]> = {
   model_id: () => [randomUUID()],
   upload_id: () => [randomUUID()],
   table: () => [randomUUID()],
+  checksum: () => ['ab'.repeat(32)],
   map: () => ['town'],
   z: () => ['14'],
   x: () => ['14300'],

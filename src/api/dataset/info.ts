@@ -32,5 +32,6 @@ export function toCitationInfo(citation: Citation, timeZoneMin: number): z.input
     created_at: datetimeObject(citation.createdAtUs, timeZoneMin),
     checksum: citation.checksum,
     checksum_state: citation.checksum === null ? 'pending' : 'done',
+    origin: citation.origin,
   }
 }

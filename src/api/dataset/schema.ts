@@ -140,4 +140,5 @@ export const CitationInfo = z.strictObject({
     .nullable()
     .describe('SHA-256 of the cited rows in hex; null while checksum_state is pending'),
   checksum_state: z.enum(['pending', 'done']),
+  origin: z.string().nullable().describe('UUID of the node that made it; null for this gateway'),
 })

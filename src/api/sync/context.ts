@@ -1,10 +1,11 @@
+import type { CitationReceiver } from '../../feeds/citations/receive.js'
 import type { FeedGiver } from '../../feeds/give/giver.js'
 import type { FeedReceiver } from '../../feeds/receive/receiver.js'
 import type { SumsAnswerer } from '../../feeds/receive/sums.js'
 import type { FeedSender } from '../../feeds/send/sender.js'
 import type { Verification } from '../../feeds/verify/verify.js'
+import type { CitedState } from '../../storage/citations.js'
 import type { AskedFeeds, FeedIdentity, FeedRecord, FeedRows, FeedUpstreams } from '../../storage/feeds.js'
-
 import type { LoaderTable, TableChanges } from '../../storage/tables.js'
 import type { CallContext, SharedContext } from '../context.js'
 
@@ -17,6 +18,9 @@ export type SyncContext = Pick<CallContext, 'caller' | 'signal'> &
     readonly tableChanges: TableChanges
     readonly feedSender: FeedSender
     readonly feedReceiver: FeedReceiver
+    readonly citationReceiver: CitationReceiver
+    /** Finds a citation by its long form, else the newest of a short form. */
+    findCitation(label: string): Promise<CitedState | undefined>
     readonly feedGiver: FeedGiver
     readonly askedFeeds: AskedFeeds
     readonly sumsAnswerer: SumsAnswerer

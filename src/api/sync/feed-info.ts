@@ -9,7 +9,14 @@ import type { FeedInfo } from './schema.js'
 /** Sources of the information about a feed. */
 export type FeedInfoContext = Pick<
   SyncContext,
-  'feeds' | 'feedSender' | 'feedIdentity' | 'tableChanges' | 'timeZoneMin' | 'clock' | 'findTable'
+  | 'feeds'
+  | 'feedSender'
+  | 'feedIdentity'
+  | 'tableChanges'
+  | 'timeZoneMin'
+  | 'clock'
+  | 'findTable'
+  | 'findCitation'
 >
 
 /** Returns a feed in the form of the wire, with where it is now. */
@@ -18,12 +25,17 @@ export async function toFeedInfo(
   context: FeedInfoContext,
 ): Promise<z.output<typeof FeedInfo>> {
   const live = await context.feedSender.live(record.feedId)
-  const status = await readFeedStatus(record, live, { ...context, nowUs: context.clock.nowUs() })
+  const status = await readFeedStatus(record, live, {
+    ...context,
+    nowUs: context.clock.nowUs(),
+    citedRows: async (longForm) => (await context.findCitation(longForm))?.rowCount ?? undefined,
+  })
   const last = await context.feeds.listSetAside(record.feedId, 10)
   const { timeZoneMin } = context
   return {
     feed: record.feedId,
     table: record.dataName,
+    citation: record.start.citation ?? null,
     direction: record.direction,
     upstream: record.upstream,
     conds: record.conds,

@@ -1,9 +1,16 @@
 import { z } from 'zod'
+import { requireScope } from '../../auth/caller.js'
 import { parseDatetime } from '../../datetime.js'
 import { AppError, invalidParams, isAppError } from '../../errors.js'
-import { createDownFeed, createFeedRecord, type NewFeed } from '../../feeds/create-feed.js'
+import {
+  createCitationFeed,
+  createDownFeed,
+  createFeedRecord,
+  type NewFeed,
+} from '../../feeds/create-feed.js'
 import { requireOperator } from '../../feeds/receive/rights.js'
 import { defineMethod } from '../../rpc/define-method.js'
+import { unknownCitation } from '../../storage/citations.js'
 import type { FeedRecord, FeedSettings } from '../../storage/feeds.js'
 import type { LoaderTable } from '../../storage/tables.js'
 import type { SyncContext } from './context.js'
@@ -17,14 +24,14 @@ export const createFeed = defineMethod({
     'Sends the rows of a table to another gateway, or fetches them there, as they are put and overridden',
   scope: 'sync:write',
   errors: [
-    ...(['UNKNOWN_TABLE', 'UNKNOWN_UPSTREAM', 'FEED_EXISTS', 'BAD_CONDITION'] as const),
-    ...(['TABLE_NOT_SENDABLE', 'NOT_IN_THIS_VERSION'] as const),
+    ...(['UNKNOWN_TABLE', 'UNKNOWN_CITATION', 'UNKNOWN_UPSTREAM', 'FEED_EXISTS', 'BAD_CONDITION'] as const),
+    ...(['TABLE_NOT_SENDABLE'] as const),
   ],
   params: CreateFeedParams,
   result: FeedInfo,
   async handle(params, context: FeedInfoContext & SyncContext) {
     await requireOperator(context.askedFeeds, context.caller)
-    refuseLater(params)
+    if (params.citation !== undefined) return await createOfCitation(params, params.citation, context)
     const { table: name } = params
     if (name === undefined)
       throw invalidParams([{ path: '$.table', message: 'found nothing, expected a name' }])
@@ -33,11 +40,7 @@ export const createFeed = defineMethod({
     if (table !== undefined) await context.checkConds(table, conds)
     if ((await context.feedUpstreams.find(params.upstream)) === undefined)
       throw unknownUpstream(params.upstream)
-    const feed: NewFeed = {
-      ...{ upstream: params.upstream, conds, columns: params.columns ?? null, priority: params.priority },
-      ...{ maxBytesPerSecond: params.max_bytes_per_second, windows: params.windows },
-      from: readFrom(params.from, context),
-    }
+    const feed = newFeedOf(params, context)
     const { feeds, feedIdentity: identity, tableChanges: changes, newId } = context
     const record =
       params.direction === 'up'
@@ -75,10 +78,7 @@ export const updateFeed = defineMethod({
     await requireOperator(context.askedFeeds, context.caller)
     const old = await context.feeds.find(params.feed)
     if (old === undefined) throw unknownFeed(params.feed)
-    const table =
-      old.direction === 'up' ? await context.findTable(old.dataName) : await knownTable(context, old.dataName)
-    if (params.conds !== undefined && params.conds !== null && table !== undefined)
-      await context.checkConds(table, params.conds)
+    await checkNewConds(old, params.conds ?? null, context)
     const record = await context.feeds.update(params.feed, changeOf(params))
     if (record === undefined) throw unknownFeed(params.feed)
     await context.feedSender.wake()
@@ -104,6 +104,21 @@ export const deleteFeed = defineMethod({
   },
 })
 
+/** @throws AppError UNKNOWN_TABLE, BAD_CONDITION, TOO_EXPENSIVE, INVALID_PARAMS for a citation */
+async function checkNewConds(
+  { dataName, direction, start }: FeedRecord,
+  conds: unknown,
+  context: SyncContext,
+) {
+  if (conds === null) return
+  if (start.citation !== undefined)
+    throw invalidParams([
+      { path: '$.conds', message: 'found a condition on a citation, which is sent whole' },
+    ])
+  const table = direction === 'up' ? await context.findTable(dataName) : await knownTable(context, dataName)
+  if (table !== undefined) await context.checkConds(table, conds)
+}
+
 /** Finds the table of a feed down, which need not be here. */
 async function knownTable(
   { findTable }: Pick<SyncContext, 'findTable'>,
@@ -117,11 +132,48 @@ async function knownTable(
   }
 }
 
-/** @throws AppError NOT_IN_THIS_VERSION for what is described and not offered yet */
-function refuseLater({ citation }: z.output<typeof CreateFeedParams>): void {
-  if (citation === undefined) return
-  const message = 'citation is not in this version, expected a table'
-  throw new AppError('NOT_IN_THIS_VERSION', { found: 'citation' }, { message })
+type CreateParams = z.output<typeof CreateFeedParams>
+
+function newFeedOf(params: CreateParams, context: SyncContext): NewFeed {
+  return {
+    ...{ upstream: params.upstream, conds: params.conds ?? null, columns: params.columns ?? null },
+    ...{ priority: params.priority, maxBytesPerSecond: params.max_bytes_per_second },
+    ...{ windows: params.windows, from: readFrom(params.from, context) },
+  }
+}
+
+/**
+ * Creates a feed of a citation.
+ *
+ * @throws AppError INVALID_PARAMS, FORBIDDEN, UNKNOWN_CITATION, UNKNOWN_UPSTREAM, FEED_EXISTS, TABLE_NOT_SENDABLE
+ */
+async function createOfCitation(
+  params: CreateParams,
+  label: string,
+  context: FeedInfoContext & SyncContext,
+): Promise<z.output<typeof FeedInfo>> {
+  requireScope(context.caller, 'dataset:read')
+  const others: readonly [name: string, isGiven: boolean][] = [
+    ['table', params.table !== undefined],
+    ['direction', params.direction === 'down'],
+    ['conds', (params.conds ?? null) !== null],
+    ['columns', (params.columns ?? null) !== null],
+  ]
+  const faults = others.flatMap(([name, isGiven]) =>
+    isGiven ? [{ path: `$.${name}`, message: `found ${name} beside a citation, which is sent whole` }] : [],
+  )
+  if (faults.length > 0) throw invalidParams(faults)
+  const citation = await context.findCitation(label)
+  if (citation === undefined) throw unknownCitation(label)
+  if ((await context.feedUpstreams.find(params.upstream)) === undefined)
+    throw unknownUpstream(params.upstream)
+  const { feeds, newId } = context
+  const record = await createCitationFeed(
+    { ...newFeedOf({ ...params, from: 'all' }, context), citation },
+    { feeds, newId },
+  )
+  await context.feedSender.wake()
+  return await toFeedInfo(record, context)
 }
 
 /** @throws AppError INVALID_PARAMS */

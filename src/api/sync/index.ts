@@ -2,6 +2,7 @@ import type { Method } from '../../rpc/define-method.js'
 import { askTable } from './ask-table.js'
 import type { SyncContext } from './context.js'
 import { createFeed, deleteFeed, listFeeds, updateFeed } from './feeds.js'
+import { offerCitation } from './offer-citation.js'
 import { offerTable } from './offer-table.js'
 import { createUpstream, deleteUpstream, listUpstreams } from './upstreams.js'
 import { tableSums, verify } from './verify.js'
@@ -20,6 +21,7 @@ export const SYNC_METHODS: readonly Method<SyncContext>[] = [
   deleteFeed,
   verify,
   offerTable,
+  offerCitation,
   askTable,
   tableSums,
 ]

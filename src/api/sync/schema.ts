@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { TableDefinitionForm } from '../../feeds/batch/definition-form.js'
-import { UUID } from '../../feeds/batch/format.js'
+import { SHA256, UUID } from '../../feeds/batch/format.js'
 
 const Datetime = z.strictObject({ _type: z.literal('datetime'), val: z.string() })
 
@@ -60,7 +60,12 @@ export const CreateFeedParams = z.strictObject({
     .max(200)
     .optional()
     .describe('name of the table; of a feed down there, where it need not be registered here'),
-  citation: z.string().optional().describe('not in this version'),
+  citation: z
+    .string()
+    .min(1)
+    .max(300)
+    .optional()
+    .describe('name of a citation that is sent, once, in place of a table'),
   direction: z
     .enum(['up', 'down'])
     .default('up')
@@ -103,7 +108,8 @@ const SetAside = z.strictObject({
 
 export const FeedInfo = z.strictObject({
   feed: z.string(),
-  table: z.string(),
+  table: z.string().describe('name of the table; long form of a citation'),
+  citation: z.string().nullable().describe('long form of the citation that is sent; null for a table'),
   direction: z.enum(['up', 'down']),
   upstream: z.string(),
   conds: z.unknown(),
@@ -179,4 +185,33 @@ export const AskTableResult = z.strictObject({
   definition: TableDefinitionForm,
   start: FeedStartForm,
   last: z.int().describe('last change of the table'),
+})
+
+const CitedColumn = z.strictObject({
+  name: z.string().max(63),
+  data_type: z.string().max(100),
+  type_text: z.string().max(100).describe('as the canonical text has it'),
+  nullable: z.boolean(),
+})
+
+const Us = z.int().min(0)
+
+export const OfferCitationParams = z.strictObject({
+  node: z.string().regex(UUID, 'expected a UUID').describe('node that sends'),
+  origin: z.string().regex(UUID, 'expected a UUID').describe('node that made the citation'),
+  long_form: z.string().min(1).max(300),
+  short_form: z.string().min(1).max(200),
+  dataset_name: z.string().max(200),
+  dataset_realname: z.string().max(500),
+  created_at_us: Us.describe('microseconds, UTC'),
+  transaction_time_us: Us.describe('microseconds, UTC'),
+  checksum: z.string().regex(SHA256, 'expected a SHA-256 in hex').describe('of the canonical text'),
+  row_count: z.int().min(0),
+  columns: z.array(CitedColumn).max(1000),
+  key_columns: z.array(z.string().max(63)).max(1000),
+})
+
+export const OfferCitationResult = z.strictObject({
+  rows: z.int().describe('rows that are here'),
+  complete: z.boolean().describe('the citation can be read here'),
 })

@@ -36,6 +36,7 @@ export async function writeTableGeopackage(
       createdAtUs: nowUs(),
       transactionTimeUs: nowUs(),
       checksum: null,
+      origin: null,
     },
     columns: columns.map((column) => ({ ...loaderStateColumn(column), isEncrypted: false })),
     keyColumns: table.uniqueColumns,

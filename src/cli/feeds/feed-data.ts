@@ -2,8 +2,10 @@ import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { type FeedStatus, readFeedStatus } from '../../feeds/status.js'
 import { layoutOf } from '../../files/layout.js'
+import type { CitedState } from '../../storage/citations.js'
 import type { FeedIdentity, FeedRecord } from '../../storage/feeds.js'
 import { type DataDb, openDataDb } from '../../storage/sqlite/connection/data-db.js'
+import { openDatasetStores } from '../../storage/sqlite/dataset-stores.js'
 import { createFeedIdentity } from '../../storage/sqlite/feeds/identity.js'
 import { findTable } from '../../storage/sqlite/tables/catalog.js'
 import { createTableChanges } from '../../storage/sqlite/tables/changed-rows.js'
@@ -17,6 +19,7 @@ export interface FeedData extends ModelData {
   readonly tableChanges: TableChanges
   readonly feedIdentity: FeedIdentity
   findTable(name: string): Promise<LoaderTable | undefined>
+  findCitation(label: string): Promise<CitedState | undefined>
 }
 
 /**
@@ -42,6 +45,7 @@ function hasTables({ settings }: ModelData): boolean {
 
 async function withTables<T>(data: ModelData, act: (data: FeedData) => Promise<T>): Promise<T> {
   const db = openDataDb(layoutOf(data.settings.dataDir).dataDb)
+  const { citations } = openDatasetStores(db)
   try {
     return await act({
       ...data,
@@ -49,6 +53,7 @@ async function withTables<T>(data: ModelData, act: (data: FeedData) => Promise<T
       tableChanges: createTableChanges(db.reader),
       feedIdentity: createFeedIdentity(db),
       findTable: async (name) => findTable(db.reader, name),
+      findCitation: (label) => citations.find(label),
     })
   } finally {
     db.close()
@@ -71,7 +76,11 @@ export async function listFeeds(models: ModelData): Promise<ListedFeed[]> {
     Promise.all(
       records.map(async (record) => ({
         record,
-        status: await readFeedStatus(record, undefined, { ...data, nowUs: clock.nowUs() }),
+        status: await readFeedStatus(record, undefined, {
+          ...data,
+          nowUs: clock.nowUs(),
+          citedRows: async (longForm) => (await data.findCitation(longForm))?.rowCount ?? undefined,
+        }),
         setAside: await feeds.countSetAside(record.feedId),
       })),
     ),

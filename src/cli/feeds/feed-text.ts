@@ -17,11 +17,13 @@ export function feedText({ record, status, setAside }: ListedFeed): string {
 
 /** Returns a feed as scripts read it. */
 export function feedJson({ record, status, setAside }: ListedFeed): object {
-  const { feedId, dataName, direction, upstream, priority, isEnabled, columns, conds, windows, from } = record
+  const { feedId, dataName, start, direction, upstream, priority, isEnabled, columns, conds, windows, from } =
+    record
   return {
     ...{
       feed: feedId,
       table: dataName,
+      citation: start.citation ?? null,
       direction,
       upstream,
       priority,

@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseDatetime } from '../../datetime.js'
-import { createDownFeed, createFeedRecord, type NewFeed } from '../../feeds/create-feed.js'
+import {
+  createCitationFeed,
+  createDownFeed,
+  createFeedRecord,
+  type NewFeed,
+} from '../../feeds/create-feed.js'
+import type { FeedRecord } from '../../storage/feeds.js'
 import { baseUrlOf } from '../../sync/endpoint.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from '../io.js'
 import { withModelData } from '../models/model-data.js'
@@ -79,6 +85,7 @@ function addUpstreamVerbs(upstream: Command, io: CliIo, deps: CliDeps): void {
 interface FeedFlags {
   to: string
   down?: boolean
+  citation?: boolean
   from: string
   columns?: string[]
   conds?: unknown
@@ -93,8 +100,9 @@ function addFeedVerbs(feed: Command, io: CliIo, deps: CliDeps): void {
     .description(
       'sends the rows of a table to another gateway, or fetches them there, as they are put and overridden',
     )
-    .argument('<table>', 'name of the table')
+    .argument('<table>', 'name of the table, or of a citation')
     .requiredOption('--to <upstream>', 'name of an upstream')
+    .option('--citation', 'sends the citation of this name, once and whole')
     .option('--down', 'fetch the rows from the upstream; the table is registered here as it is there')
     .option('--from <when>', 'now, all, or an instant: rows that start then or later, too', 'now')
     .option('--columns <column...>', 'columns that are sent, the unique key among them (default: all)')
@@ -137,29 +145,53 @@ async function addFeed(
   name: string,
   flags: FeedFlags & GlobalOptions,
 ): Promise<void> {
-  const { state, tableChanges, feedIdentity, timeZoneMin } = data
-  const isDown = flags.down === true
-  const table = await data.findTable(name)
-  if (table === undefined && !isDown) throw new Error(`no table has the name ${name}`)
+  const { state, timeZoneMin } = data
   if ((await state.feedUpstreams.find(flags.to)) === undefined)
     throw new Error(`no upstream has the name ${flags.to}: \`fieldgate sync upstream add\` adds it`)
-  const env = { timeZoneMin, nowUs: BigInt(state.clock.nowUs()) }
-  const conds = flags.conds ?? null
-  if (table !== undefined)
-    await tableChanges.matching(table, await tableChanges.last(table), 1, { conds, env }) // checks the condition
   const feed: NewFeed = {
-    ...{ upstream: flags.to, conds, columns: flags.columns ?? null, priority: flags.priority },
-    ...{ maxBytesPerSecond: flags.maxBytesPerSecond, windows: flags.window ?? [] },
-    from: readFrom(flags.from, timeZoneMin),
+    ...{ upstream: flags.to, conds: flags.conds ?? null, columns: flags.columns ?? null },
+    ...{ priority: flags.priority, maxBytesPerSecond: flags.maxBytesPerSecond },
+    ...{ windows: flags.window ?? [], from: readFrom(flags.from, timeZoneMin) },
   }
-  const deps = { feeds: state.feeds, identity: feedIdentity, changes: tableChanges, newId: randomUUID }
-  const { feedId, dataName, direction } =
-    isDown || table === undefined
-      ? await createDownFeed({ ...feed, dataName: table?.dataName ?? name }, deps)
-      : await createFeedRecord({ ...feed, table }, deps)
+  const made =
+    flags.citation === true
+      ? await addCitation(data, name, feed, flags)
+      : await addTable(data, name, feed, flags.down === true)
+  const { feedId, dataName, direction } = made
   await state.audit.note({ act: 'sync-feed-add', feed: feedId, table: dataName, direction })
   if (flags.json === true) printJson(io, { feed: feedId, table: dataName, upstream: flags.to, direction })
-  else io.stdout.write(`Feed ${feedId}: ${dataName} ${isDown ? 'comes from' : 'goes to'} ${flags.to}.\n`)
+  else
+    io.stdout.write(
+      `Feed ${feedId}: ${dataName} ${direction === 'down' ? 'comes from' : 'goes to'} ${flags.to}.\n`,
+    )
+}
+
+async function addTable(data: FeedData, name: string, feed: NewFeed, isDown: boolean): Promise<FeedRecord> {
+  const { state, tableChanges, feedIdentity, timeZoneMin } = data
+  const table = await data.findTable(name)
+  if (table === undefined && !isDown) throw new Error(`no table has the name ${name}`)
+  const env = { timeZoneMin, nowUs: BigInt(state.clock.nowUs()) }
+  if (table !== undefined)
+    // checks the condition
+    await tableChanges.matching(table, await tableChanges.last(table), 1, { conds: feed.conds, env })
+  const deps = { feeds: state.feeds, identity: feedIdentity, changes: tableChanges, newId: randomUUID }
+  return isDown || table === undefined
+    ? await createDownFeed({ ...feed, dataName: table?.dataName ?? name }, deps)
+    : await createFeedRecord({ ...feed, table }, deps)
+}
+
+async function addCitation(
+  { state, findCitation }: FeedData,
+  name: string,
+  feed: NewFeed,
+  { down, conds, columns }: FeedFlags,
+): Promise<FeedRecord> {
+  if (down === true || conds !== undefined || columns !== undefined)
+    throw usageError('A citation is sent whole: found --down, --conds or --columns beside --citation')
+  const citation = await findCitation(name)
+  if (citation === undefined) throw new Error(`no citation has the name ${name}`)
+  const deps = { feeds: state.feeds, newId: randomUUID }
+  return await createCitationFeed({ ...feed, from: 'all', citation }, deps)
 }
 
 function readFrom(text: string, timeZoneMin: number): NewFeed['from'] {

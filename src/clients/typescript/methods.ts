@@ -73,6 +73,7 @@ export type ErrorName =
   | 'ALREADY_EXISTS'
   | 'UNKNOWN_CITATION'
   | 'CITATION_DAMAGED'
+  | 'CITATION_DIFFERS'
   | 'NO_UPSTREAM'
   | 'UPSTREAM_DISABLED'
   | 'UPSTREAM_UNREACHABLE'
@@ -183,6 +184,7 @@ export const METHOD_PATHS: Readonly<Record<MethodName, string>> = {
   'sync.delete_feed': '/api/v2/sync/jsonrpc',
   'sync.verify': '/api/v2/sync/jsonrpc',
   'sync.offer_table': '/api/v2/sync/jsonrpc',
+  'sync.offer_citation': '/api/v2/sync/jsonrpc',
   'sync.ask_table': '/api/v2/sync/jsonrpc',
   'sync.table_sums': '/api/v2/sync/jsonrpc',
   'fleet.create_token': '/api/v2/fleet/jsonrpc',

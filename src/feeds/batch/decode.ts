@@ -35,15 +35,15 @@ export interface DecodedBatch {
  * @throws AppError BAD_BATCH
  */
 export async function decodeBatch(body: Uint8Array): Promise<DecodedBatch> {
-  const lines = await linesOf(body)
+  const lines = await linesOfBody(body)
   const [head = '', ...rest] = lines
   const header = readHeader(head, rest)
   const [runs, ...columns] = rest.map((line, at) => readLine(line, at + 2))
   if (columns.length !== header.columns.length)
-    throw bad(`found ${columns.length} lines of columns, expected ${header.columns.length}`)
+    throw badBatch(`found ${columns.length} lines of columns, expected ${header.columns.length}`)
   for (const [at, column] of columns.entries())
     if (column.length !== header.rows)
-      throw bad(`found ${column.length} values in the column ${header.columns[at]}, expected ${header.rows}`)
+      throw badBatch(`found ${column.length} values in the column ${header.columns[at]}, expected ${header.rows}`)
   const { rows, days = [[0, rows]], versions } = header
   return {
     ...{ header, origins: readRuns(runs ?? [], rows), days: readDays(days, rows), columns },
@@ -51,9 +51,15 @@ export async function decodeBatch(body: Uint8Array): Promise<DecodedBatch> {
   }
 }
 
-async function linesOf(body: Uint8Array): Promise<string[]> {
+/**
+ * Returns the lines of a body that is one zstd frame. Bytes after the frame, a frame without end or larger than
+ * allowed are refused.
+ *
+ * @throws AppError BAD_BATCH
+ */
+export async function linesOfBody(body: Uint8Array): Promise<string[]> {
   const text = await textOf(body)
-  if (!text.endsWith('\n')) throw bad('found a last line without its end')
+  if (!text.endsWith('\n')) throw badBatch('found a last line without its end')
   return text.slice(0, -1).split('\n')
 }
 
@@ -66,7 +72,7 @@ async function textOf(body: Uint8Array): Promise<string> {
   } catch (error) {
     const isBomb = error instanceof RangeError
     const found = isBomb ? `more than ${MAX_BATCH_BYTES} bytes of text` : 'a body that is no whole zstd frame'
-    throw bad(
+    throw badBatch(
       `found ${found}, expected a batch compressed by zstd, of at most ${MAX_BATCH_BYTES} bytes of text`,
     )
   }
@@ -75,20 +81,20 @@ async function textOf(body: Uint8Array): Promise<string> {
 /** Reads the header and compares the digest of the text. */
 function readHeader(line: string, rest: readonly string[]): BatchHeader {
   const seal = /^(\{.*),"sha256":"([0-9a-f]{64})"\}$/.exec(line)
-  if (seal === null) throw bad('found no header line, expected an object that ends with sha256')
+  if (seal === null) throw badBatch('found no header line, expected an object that ends with sha256')
   const [, head = '', sha256] = seal
   const hash = createHash('sha256').update(`${head}}\n`)
   for (const text of rest) hash.update(`${text}\n`)
   const found = hash.digest('hex')
-  if (found !== sha256) throw bad(`found the SHA-256 ${found}, expected ${sha256} as the header has it`)
+  if (found !== sha256) throw badBatch(`found the SHA-256 ${found}, expected ${sha256} as the header has it`)
   const json = parse(`${head}}`, 1)
-  if (typeof json !== 'object' || json === null) throw bad('found no object in the header line')
+  if (typeof json !== 'object' || json === null) throw badBatch('found no object in the header line')
   return checkHeader(json as Record<string, unknown>)
 }
 
 function checkHeader(json: Record<string, unknown>): BatchHeader {
   const expect = (name: string, isFine: boolean, expected: string) => {
-    if (!isFine) throw bad(`${name}: found ${describeFound(json[name])}, expected ${expected}`)
+    if (!isFine) throw badBatch(`${name}: found ${describeFound(json[name])}, expected ${expected}`)
   }
   expect('fieldgate_batch', json.fieldgate_batch === BATCH_VERSION, `${BATCH_VERSION}`)
   for (const name of ['node', 'feed', 'table']) expect(name, isText(json[name], UUID), 'a UUID')
@@ -130,7 +136,7 @@ function isCount(value: unknown): boolean {
 
 function readLine(line: string, number: number): readonly unknown[] {
   const json = parse(line, number)
-  if (!Array.isArray(json)) throw bad(`line ${number}: found ${describeFound(json)}, expected an array`)
+  if (!Array.isArray(json)) throw badBatch(`line ${number}: found ${describeFound(json)}, expected an array`)
   return json
 }
 
@@ -138,7 +144,7 @@ function parse(text: string, number: number): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw bad(`line ${number}: found no JSON`)
+    throw badBatch(`line ${number}: found no JSON`)
   }
 }
 
@@ -148,11 +154,13 @@ function readRuns(runs: readonly unknown[], rows: number): string[] {
   for (const run of runs) {
     const [origin, count] = Array.isArray(run) ? run : []
     if (!isText(origin, UUID) || !isCount(count) || origins.length + Number(count) > rows)
-      throw bad(`line 2: found ${describeFound(run)}, expected origins of ${rows} rows with their numbers`)
+      throw badBatch(
+        `line 2: found ${describeFound(run)}, expected origins of ${rows} rows with their numbers`,
+      )
     for (let at = 0; at < Number(count); at++) origins.push(String(origin))
   }
   if (origins.length !== rows)
-    throw bad(`line 2: found the origins of ${origins.length} rows, expected ${rows}`)
+    throw badBatch(`line 2: found the origins of ${origins.length} rows, expected ${rows}`)
   return origins
 }
 
@@ -162,10 +170,10 @@ function readDays(runs: readonly unknown[], rows: number): number[] {
   for (const run of runs) {
     const [day, count] = Array.isArray(run) ? run : []
     if (!isCount(day) || Number(day) > LAST_DAY || !isCount(count) || days.length + Number(count) > rows)
-      throw bad(`days: found ${describeFound(run)}, expected days of ${rows} rows with their numbers`)
+      throw badBatch(`days: found ${describeFound(run)}, expected days of ${rows} rows with their numbers`)
     for (let at = 0; at < Number(count); at++) days.push(Number(day))
   }
-  if (days.length !== rows) throw bad(`days: found those of ${days.length} rows, expected ${rows}`)
+  if (days.length !== rows) throw badBatch(`days: found those of ${days.length} rows, expected ${rows}`)
   return days
 }
 
@@ -177,15 +185,18 @@ function readVersions(runs: readonly unknown[], rows: number): number[] {
     const [step, count] = Array.isArray(run) ? run : []
     next += Number.isSafeInteger(step) ? Number(step) : Number.NaN
     if (!isCount(next) || !isCount(count) || versions.length + Number(count) > rows)
-      throw bad(`versions: found ${describeFound(run)}, expected steps to versions of ${rows} rows`)
+      throw badBatch(`versions: found ${describeFound(run)}, expected steps to versions of ${rows} rows`)
     for (let at = 0; at < Number(count); at++) versions.push(next++)
   }
   if (versions.length !== rows)
-    throw bad(`versions: found those of ${versions.length} rows, expected ${rows}`)
+    throw badBatch(`versions: found those of ${versions.length} rows, expected ${rows}`)
   return versions
 }
 
-/** A cause is not kept: what a peer sent is no fault of this gateway, and would be logged as one. */
-function bad(reason: string): AppError {
+/**
+ * Returns the error for a body that is no batch. A cause is not kept: what a peer sent is no fault of this
+ * gateway, and would be logged as one.
+ */
+export function badBatch(reason: string): AppError {
   return new AppError('BAD_BATCH', { reason }, { message: `The batch cannot be read: ${reason}` })
 }

@@ -4,9 +4,9 @@ import type { LoaderTable, TableDefinition } from '../../storage/tables.js'
 import type { Throttle } from '../../sync/throttle.js'
 import { definitionDigest, type SentDefinition } from '../batch/definition.js'
 import { type Registering, registerOnce, requireSame } from '../receive/same-table.js'
+import { noteMoved, takeDetour } from '../send/counts.js'
 import type { FeedLink, TableAnswered } from '../send/link.js'
 import type { FeedState, Session, TurnResult } from '../send/sender-deps.js'
-import { noteMoved, takeDetour } from '../send/turn.js'
 import { type TakeDeps, takeBatch } from './take.js'
 
 /** Dependencies of asking for batches. */

@@ -7,6 +7,7 @@ import { isObject, parseObject, type UpstreamClient } from '../../sync/http-clie
 import type { Throttle } from '../../sync/throttle.js'
 import type { SentDefinition, TableOffer } from '../batch/definition.js'
 import { LAST_DAY, SHA256 } from '../batch/format.js'
+import type { CitationOffer, CitationProgress } from '../citations/format.js'
 
 /** Path of the methods between nodes. */
 export const SYNC_PATH = '/api/v2/sync/jsonrpc'
@@ -25,6 +26,7 @@ const Sums = z.looseObject({
   ),
 })
 const Cursor = z.looseObject({ cursor: z.int().min(0) })
+const Progress = z.looseObject({ rows: z.int().min(0), complete: z.boolean() })
 const Refused = z.looseObject({
   rows: z.array(z.looseObject({ index: z.int().min(0), reason: z.string() })).optional(),
   cursor: z.int().min(0).optional(),
@@ -130,6 +132,19 @@ export interface FeedLink extends FetchLink {
     request: SumsRequest,
     signal: AbortSignal,
   ): Promise<{ node: string; cursor: number; sums: readonly NodeSum[] }>
+  /** @throws AppError UPSTREAM_UNREACHABLE, UPSTREAM_REFUSED */
+  offerCitation(offer: CitationOffer, signal: AbortSignal): Promise<CitationProgress>
+  /**
+   * Sends rows of a citation.
+   *
+   * @throws AppError UPSTREAM_UNREACHABLE, UPSTREAM_REFUSED for what is no answer about the rows themselves
+   */
+  sendCitation(
+    checksum: string,
+    body: Uint8Array,
+    throttles: readonly Throttle[],
+    signal: AbortSignal,
+  ): Promise<Exclude<BatchAnswer, { kind: 'rows' }>>
   close(): Promise<void>
 }
 
@@ -145,19 +160,9 @@ export function createFeedLink(client: UpstreamClient, fetching: FetchLink): Fee
       return result.data
     },
     async send(table, body, throttles, signal) {
-      const reply = await client.send({
-        method: 'POST',
-        path: `/api/v2/sync/tables/${table}/batches`,
-        headers: {
-          'content-type': 'application/x-ndjson',
-          'content-encoding': 'zstd',
-          'content-length': String(body.byteLength),
-        },
-        body: paced(body, throttles, signal),
-        signal,
-      })
-      const text = await reply.text()
-      if (reply.status !== 200) return refusalOf(reply.status, text, reply.headers)
+      const outgoing = { path: `/api/v2/sync/tables/${table}/batches`, body, throttles, signal }
+      const { status, text, headers } = await post(client, outgoing)
+      if (status !== 200) return refusalOf(status, text, headers)
       const taken = Cursor.safeParse(withDoubles(parseObject(text)))
       if (!taken.success) throw malformed('something other than the result of a batch')
       return { kind: 'taken', cursor: taken.data.cursor }
@@ -169,8 +174,48 @@ export function createFeedLink(client: UpstreamClient, fetching: FetchLink): Fee
       if (!result.success) throw malformed('another result than that of sync.table_sums')
       return result.data
     },
+    async offerCitation(offer, signal) {
+      const found = withDoubles(await client.rpc(SYNC_PATH, 'sync.offer_citation', offer, signal))
+      const result = Progress.safeParse(found)
+      if (!result.success) throw malformed('another result than that of sync.offer_citation')
+      return result.data
+    },
+    async sendCitation(checksum, body, throttles, signal) {
+      const outgoing = { path: `/api/v2/sync/citations/${checksum}/rows`, body, throttles, signal }
+      const { status, text, headers } = await post(client, outgoing)
+      if (status === 200) {
+        const taken = Progress.safeParse(withDoubles(parseObject(text)))
+        if (!taken.success) throw malformed('something other than the result of rows')
+        return { kind: 'taken', cursor: taken.data.rows }
+      }
+      const answer = refusalOf(status, text, headers)
+      if (answer.kind === 'rows') throw malformed('rows of a table in an answer about a citation')
+      return answer
+    },
     close: () => client.close(),
   }
+}
+
+interface OutgoingBody {
+  readonly path: string
+  readonly body: Uint8Array
+  readonly throttles: readonly Throttle[]
+  readonly signal: AbortSignal
+}
+
+async function post(client: UpstreamClient, { path, body, throttles, signal }: OutgoingBody) {
+  const reply = await client.send({
+    method: 'POST',
+    path,
+    headers: {
+      'content-type': 'application/x-ndjson',
+      'content-encoding': 'zstd',
+      'content-length': String(body.byteLength),
+    },
+    body: paced(body, throttles, signal),
+    signal,
+  })
+  return { status: reply.status, text: await reply.text(), headers: reply.headers }
 }
 
 /** Sends a body in pieces, each when all throttles allow it. */

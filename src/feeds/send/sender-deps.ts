@@ -1,4 +1,5 @@
 import type { Log } from '../../log.js'
+import type { CitedState } from '../../storage/citations.js'
 import type { ValueEnv } from '../../storage/columns/column-type.js'
 import type { FeedIdentity, FeedRecord, FeedRows, FeedUpstream, FeedUpstreams } from '../../storage/feeds.js'
 import type { LoaderTable, TableChanges } from '../../storage/tables.js'
@@ -16,6 +17,8 @@ export interface SenderDeps {
   readonly identity: FeedIdentity
   readonly changes: TableChanges
   findTable(dataName: string): Promise<LoaderTable | undefined>
+  /** Finds a citation by its long form. */
+  findCitation(longForm: string): Promise<CitedState | undefined>
   /** Opens the connections to an upstream. @throws AppError BAD_ENDPOINT, or when its secret cannot be read */
   connect(upstream: FeedUpstream): FeedLink
   /** Asks for the next batch of a feed down, as `fetchNext` does. */

@@ -4,7 +4,9 @@ import type { ChangedRow, LoaderTable } from '../../storage/tables.js'
 import { shorten } from '../../sync/faults.js'
 import { definitionDigest, sentDefinition } from '../batch/definition.js'
 import { MAX_BATCH_BYTES, MAX_BATCH_ROWS } from '../batch/format.js'
+import { sendCitation } from './citation-turn.js'
 import { collectBatch, keyText } from './collect.js'
+import { noteMoved, takeDetour } from './counts.js'
 import { type BatchAnswer, type FeedLink, refusalName } from './link.js'
 import { requireSendable } from './sendable.js'
 import type { FeedState, SenderDeps, Session, TurnResult } from './sender-deps.js'
@@ -12,12 +14,8 @@ import type { FeedState, SenderDeps, Session, TurnResult } from './sender-deps.j
 /** Refusals after which a feed waits for its operator, of the other node or of this one. */
 const STOPPING = new Set([
   ...['TABLE_DIFFERS', 'STALE_EPOCH', 'LOOP', 'INVALID_PARAMS', 'BAD_CONDITION', 'TOO_EXPENSIVE'],
-  'TABLE_NOT_SENDABLE',
+  ...['TABLE_NOT_SENDABLE', 'UNKNOWN_CITATION', 'CITATION_DIFFERS'],
 ])
-/** Answers in a row that may send a feed elsewhere, as after a restore of the receiver. */
-const MAX_DETOURS = 3
-/** Share of earlier batches in the measured rate. */
-const RATE_MEMORY = 0.7
 
 /**
  * Sends the next batch of a feed, after an offer if there is no agreement with the receiver yet.
@@ -30,6 +28,8 @@ export async function sendNext(
   state: FeedState,
   signal: AbortSignal,
 ): Promise<TurnResult> {
+  const { citation } = state.record.start
+  if (citation !== undefined) return await sendCitation(deps, link, state, citation, signal)
   const table = await deps.findTable(state.record.dataName)
   if (table === undefined) throw missingTable(state.record)
   if (state.session === undefined || state.session.tableId !== table.tableId) {
@@ -124,18 +124,6 @@ async function goOn(
   }
 }
 
-/**
- * Counts an answer that sent a feed elsewhere.
- *
- * @throws AppError UPSTREAM_REFUSED for a node that agrees and then does not, again and again
- */
-export function takeDetour(state: FeedState): void {
-  state.detours++
-  if (state.detours <= MAX_DETOURS) return
-  const message = `The upstream sent the feed elsewhere ${state.detours} times in a row`
-  throw new AppError('UPSTREAM_REFUSED', {}, { message })
-}
-
 /** Sets rows aside, so that the feed goes on without them. */
 async function setAside(
   deps: SenderDeps,
@@ -162,14 +150,6 @@ async function setAside(
     },
     'rows of a feed were set aside: the receiver refuses them',
   )
-}
-
-/** Counts a batch that went from node to node, and measures the rate. */
-export function noteMoved(state: FeedState, rows: number, bytes: number, ms: number): void {
-  state.rowsSent += rows
-  state.bytesSent += bytes
-  state.rate.bytes = state.rate.bytes * RATE_MEMORY + bytes
-  state.rate.ms = state.rate.ms * RATE_MEMORY + Math.max(1, ms)
 }
 
 /** Returns why a feed must wait for its operator; null for a fault that may pass. */

@@ -51,6 +51,18 @@ export function dataPaths(): Record<string, PathItem> {
       },
     },
     '/api/v2/sync/tables/{table}/batches': BATCHES,
+    '/api/v2/sync/citations/{checksum}/rows': {
+      post: {
+        ...operation(
+          'Feeds of tables',
+          'sendCitation',
+          'Takes rows of a citation that another gateway sends',
+        ),
+        parameters: [pathParameter('checksum')],
+        requestBody: bodyOf('application/x-ndjson'),
+        responses: answers('Rows that are here', 'application/json'),
+      },
+    },
     '/api/v2/model_store/jsonrpc/upload/{method}': {
       post: {
         ...operation(

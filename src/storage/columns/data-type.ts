@@ -5,6 +5,8 @@ export interface DatasetColumn {
   readonly name: string
   readonly type: DatasetType
   readonly isNullable: boolean
+  /** the type as the first line of the canonical text has it, where another node prints it otherwise */
+  readonly typeText?: string
 }
 
 /** Parsed `data_type` text. */

@@ -33,7 +33,7 @@ export function stateColumn(column: DatasetColumn): StateColumn {
     srid: type.srid,
     isEncrypted: false,
     isFile: false,
-    typeText: typeText(type),
+    typeText: column.typeText ?? typeText(type),
   }
 }
 

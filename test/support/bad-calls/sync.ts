@@ -17,6 +17,20 @@ export const OFFERED = {
   },
 }
 
+/** Citation that another node has offered before. */
+export const CITED = {
+  ...{
+    node: OFFERED.node,
+    origin: OFFERED.node,
+    long_form: 'c_1700000000',
+    short_form: 'c',
+    dataset_name: 'd',
+  },
+  ...{ dataset_realname: 'provenance.prov_1', created_at_us: 1.7e15, transaction_time_us: 1.6e15 },
+  ...{ checksum: 'ab'.repeat(32), row_count: 2, key_columns: [] },
+  columns: [{ name: 'k', data_type: 'int', type_text: 'integer', nullable: false }],
+}
+
 /**
  * The upstream `up` has feeds of the table `x`, and of a table that was dropped; nobody listens there.
  */
@@ -50,7 +64,8 @@ export function syncBadCalls({ nodeId, feedId, goneFeedId }: Standing): BadCalls
       [{ ...feed, table: 'f' }, 'TABLE_NOT_SENDABLE', /photo holds files/],
       [{ ...feed, direction: 'sideways' }, 'INVALID_PARAMS', /\$\.direction/],
       [{ ...feed, direction: 'down', upstream: 'nobody' }, 'UNKNOWN_UPSTREAM', /nobody/],
-      [{ upstream: 'up', citation: 'c' }, 'NOT_IN_THIS_VERSION', /citation/],
+      [{ upstream: 'up', citation: 'nobody' }, 'UNKNOWN_CITATION', /nobody/],
+      [{ ...feed, citation: 'c' }, 'INVALID_PARAMS', /\$\.table: found table beside a citation/],
       [{ ...feed, conds: { '=': ['nobody', 1] } }, 'BAD_CONDITION', /nobody/],
       [{ ...feed, columns: ['nobody'] }, 'INVALID_PARAMS', /\$\.columns/],
       [{ ...feed, priority: 10 }, 'INVALID_PARAMS', /\$\.priority/],
@@ -73,6 +88,13 @@ export function syncBadCalls({ nodeId, feedId, goneFeedId }: Standing): BadCalls
       [defined({ columns: [k] }), 'TABLE_DIFFERS', /name \(here varchar\(5\), there none\)/],
       [defined({ columns: [k, { ...name, udt_name: 'file' }] }), 'TABLE_NOT_SENDABLE', /name holds files/],
       [defined({ unique_columns: ['nobody'] }), 'INVALID_PARAMS', /definition/],
+    ],
+    'sync.offer_citation': [
+      [{ ...CITED, node: nodeId, origin: nodeId }, 'LOOP', /this gateway/],
+      [{ ...CITED, checksum: 'x' }, 'INVALID_PARAMS', /\$\.checksum/],
+      [{ ...CITED, checksum: 'cd'.repeat(32) }, 'CITATION_DIFFERS', /other rows before/],
+      [{ ...CITED, long_form: 'c' }, 'INVALID_PARAMS', /expected c_ and a time in epoch seconds/],
+      [{ ...CITED, columns: [{ ...CITED.columns[0], data_type: 'what' }] }, 'INVALID_PARAMS', /what/],
     ],
     'sync.ask_table': [
       [{ ...asked, from: 'yesterday' }, 'INVALID_PARAMS', /\$\.from/],

@@ -80,6 +80,8 @@ export interface CitationInfo {
   /** SHA-256 of the cited rows in hex; null while checksum_state is pending */
   checksum: string | null
   checksum_state: 'pending' | 'done'
+  /** UUID of the node that made it; null for this gateway */
+  origin: string | null
 }
 
 /** A column of a loader table. */
@@ -206,7 +208,10 @@ export interface FeedUpstream {
 /** A feed of a table, and its progress. */
 export interface FeedInfo {
   feed: string
+  /** name of the table; long form of a citation */
   table: string
+  /** long form of the citation that is sent; null for a table */
+  citation: string | null
   direction: 'up' | 'down'
   upstream: string
   conds: unknown

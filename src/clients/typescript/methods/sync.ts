@@ -31,7 +31,7 @@ export interface SyncMethods {
     params: {
       /** name of the table; of a feed down there, where it need not be registered here */
       table?: string
-      /** not in this version */
+      /** name of a citation that is sent, once, in place of a table */
       citation?: string
       /** up: rows go to the upstream; down: they come from it */
       direction?: 'up' | 'down'
@@ -158,6 +158,40 @@ export interface SyncMethods {
       node: string
       /** change after which the feed goes on */
       cursor: number
+    }
+  }
+  /** Called by another gateway before it sends a citation: answers how many of its rows are here (scope sync:write) */
+  'sync.offer_citation': {
+    params: {
+      /** node that sends */
+      node: string
+      /** node that made the citation */
+      origin: string
+      long_form: string
+      short_form: string
+      dataset_name: string
+      dataset_realname: string
+      /** microseconds, UTC */
+      created_at_us: number
+      /** microseconds, UTC */
+      transaction_time_us: number
+      /** of the canonical text */
+      checksum: string
+      row_count: number
+      columns: {
+        name: string
+        data_type: string
+        /** as the canonical text has it */
+        type_text: string
+        nullable: boolean
+      }[]
+      key_columns: string[]
+    }
+    result: {
+      /** rows that are here */
+      rows: number
+      /** the citation can be read here */
+      complete: boolean
     }
   }
   /** Called by another gateway before it asks for batches of a table: answers what the table is (scope sync:read) */

@@ -3,7 +3,7 @@ import type { CitationSums, RequireReading } from '../../citations.js'
 import type { Citation } from '../../states.js'
 import type { LoaderTable } from '../../tables.js'
 import { type Db, oneValue, statement, writtenRow } from '../connection/database.js'
-import { findDataset, findDatasetById } from '../datasets/catalog.js'
+import { findDataset, findDatasetById, removeDataset } from '../datasets/catalog.js'
 import { takeLongForm, withoutPrefix } from '../datasets/name.js'
 import { findTable } from '../tables/catalog.js'
 import { ROW_ID, tableSql } from '../tables/ddl.js'
@@ -42,22 +42,38 @@ export function createCitation(
   const { table } = cited
   requireReading?.(table.kind)
   const { longForm, createdAtUs } = takeLongForm(db, label, nowUs)
-  const tx = lastTransaction(db)
-  beginTransaction(db, createdAtUs) // changes that take no number of their own now count as later than the citation
   const changedAtUs = lastChangeUs(db, table) ?? createdAtUs
+  // the clock may have been set back since the change
+  const transactionTimeUs = Math.min(changedAtUs, createdAtUs)
+  return insertCitation(
+    db,
+    table,
+    { shortForm: label, longForm, createdAtUs, transactionTimeUs },
+    createdAtUs,
+  )
+}
+
+/**
+ * Writes the citation of the rows that a table has now. To be called within a transaction.
+ *
+ * @param nowUs time from which changes count as later than the citation, µs UTC
+ */
+export function insertCitation(
+  db: Db,
+  table: VersionedTable,
+  names: Pick<Citation, 'shortForm' | 'longForm' | 'createdAtUs' | 'transactionTimeUs'>,
+  nowUs: number,
+): Citation {
+  const { shortForm, longForm, createdAtUs, transactionTimeUs } = names
+  const tx = lastTransaction(db)
+  beginTransaction(db, nowUs) // changes that take no number of their own now count as later than the citation
   const { lastInsertRowid } = statement(
     db,
     `INSERT INTO citation (short_form, long_form, created_at_us, versioned_id, tx, transaction_time_us, last_row_id, column_count)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   ).run(
-    label,
-    longForm,
-    createdAtUs,
-    table.versionedId,
-    tx,
-    Math.min(changedAtUs, createdAtUs), // the clock may have been set back since the change
-    lastRowId(db, table),
-    table.columns.length,
+    ...[shortForm, longForm, createdAtUs, table.versionedId, tx, transactionTimeUs],
+    ...[lastRowId(db, table), table.columns.length],
   )
   statement(db, 'UPDATE versioned_table SET cited_tx = ? WHERE versioned_id = ?').run(tx, table.versionedId)
   return writtenRow(findCitationById(db, Number(lastInsertRowid))).info
@@ -197,7 +213,15 @@ function removeByIds(db: Db, ids: readonly number[]): Citation[] {
   const isCited = statement(db, 'SELECT 1 FROM citation WHERE versioned_id = ?')
   for (const [versionedId, table] of loaders)
     if (isCited.get(versionedId) === undefined) endVersions(db, table)
+  for (const { state } of removed) removeCopy(db, state.table)
   return removed.map(({ info }) => info)
+}
+
+/** Removes the rows of a citation of another node; nothing of other tables. */
+function removeCopy(db: Db, { tableName }: VersionedTable): void {
+  const sql = 'SELECT dataset_id FROM dataset WHERE table_name = ? AND copy_of IS NOT NULL'
+  const datasetId = statement<number>(db, sql).pluck().get(tableName)
+  if (datasetId !== undefined) removeDataset(db, writtenRow(findDatasetById(db, datasetId)))
 }
 
 function lastRowId(db: Db, table: VersionedTable): number {
@@ -234,10 +258,14 @@ interface CitationRow {
   checksum: string | null
   row_count: number | null
   row_index: Uint8Array | null
+  origin_node: string | null
+  origin_name: string | null
+  origin_realname: string | null
 }
 
 const SELECT = `SELECT c.citation_id, c.short_form, c.long_form, c.created_at_us, c.versioned_id, v.dataset_id,
-  v.loader_table_id, c.tx, c.transaction_time_us, c.last_row_id, c.column_count, c.checksum, c.row_count, c.row_index
+  v.loader_table_id, c.tx, c.transaction_time_us, c.last_row_id, c.column_count, c.checksum, c.row_count, c.row_index,
+  c.origin_node, c.origin_name, c.origin_realname
   FROM citation AS c JOIN versioned_table AS v USING (versioned_id)`
 
 function toFound(db: Db, row: CitationRow): FoundCitation {
@@ -247,11 +275,12 @@ function toFound(db: Db, row: CitationRow): FoundCitation {
       citationId: row.citation_id,
       shortForm: row.short_form,
       longForm: row.long_form,
-      datasetName: table.name,
-      datasetRealname: table.realname,
+      datasetName: row.origin_name ?? table.name,
+      datasetRealname: row.origin_realname ?? table.realname,
       transactionTimeUs: row.transaction_time_us,
       createdAtUs: row.created_at_us,
       checksum: row.checksum,
+      origin: row.origin_node,
     },
     state: {
       table,

@@ -8,14 +8,15 @@ const FIELDS: ListFields = {
   id: { sql: 'c.citation_id', type: 'int8' },
   short_form: { sql: 'c.short_form', type: 'text' },
   long_form: { sql: 'c.long_form', type: 'text' },
-  dataset_name: { sql: 'coalesce(d.short_form, l.data_name)', type: 'text' },
+  dataset_name: { sql: 'coalesce(c.origin_name, d.short_form, l.data_name)', type: 'text' },
   dataset_realname: {
-    sql: "coalesce('provenance.' || d.table_name, l.schema || '.' || l.table_name)",
+    sql: "coalesce(c.origin_realname, 'provenance.' || d.table_name, l.schema || '.' || l.table_name)",
     type: 'text',
   },
   transaction_time: { sql: 'c.transaction_time_us', type: 'timestamptz' },
   created_at: { sql: 'c.created_at_us', type: 'timestamptz' },
   checksum: { sql: 'c.checksum', type: 'text' },
+  origin: { sql: 'c.origin_node', type: 'text' },
   checksum_state: { sql: "CASE WHEN c.checksum IS NULL THEN 'pending' ELSE 'done' END", type: 'text' },
 }
 

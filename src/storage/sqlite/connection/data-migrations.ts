@@ -149,6 +149,20 @@ export const DATA_MIGRATIONS: Migrations = [
   ) STRICT, WITHOUT ROWID;
   `,
   addVersions,
+  `
+  -- citations of other nodes: their rows are in a dataset that no name finds
+  ALTER TABLE citation ADD COLUMN origin_node TEXT;     -- UUID of the node that made it; null = this gateway
+  ALTER TABLE citation ADD COLUMN origin_name TEXT;     -- name of the dataset or table there
+  ALTER TABLE citation ADD COLUMN origin_realname TEXT;
+  ALTER TABLE dataset ADD COLUMN copy_of TEXT;          -- long form of that citation; null for a dataset
+  CREATE TABLE citation_copy (
+    origin_node TEXT NOT NULL,
+    long_form TEXT NOT NULL,
+    checksum TEXT NOT NULL,                             -- SHA-256 that the rows must have
+    dataset_id INTEGER REFERENCES dataset ON DELETE SET NULL, -- null when the copy was deleted
+    PRIMARY KEY (origin_node, long_form)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ]
 
 /** Gives the rows of every loader table the day of their last write at their origin: not known. */

@@ -61,7 +61,8 @@ export function createDataset(
 export function findDataset(db: Db, label: string): FoundDataset | undefined {
   const row = statement<CatalogRow>(
     db,
-    `${SELECT} WHERE d.long_form = @label OR d.short_form = @label OR 'provenance.' || d.table_name = @label
+    `${SELECT} WHERE d.copy_of IS NULL
+     AND (d.long_form = @label OR d.short_form = @label OR 'provenance.' || d.table_name = @label)
      ORDER BY d.long_form = @label DESC, d.short_form = @label DESC LIMIT 1`,
   ).get({ label: withoutPrefix(label) })
   return row === undefined ? undefined : found(db, row)
@@ -74,9 +75,9 @@ export function requireDataset(db: Db, label: string): FoundDataset {
   return dataset
 }
 
-/** Returns every dataset, ordered by name. */
+/** Returns every dataset, ordered by name; no copies of citations. */
 export function allDatasets(db: Db): FoundDataset[] {
-  const rows = statement<CatalogRow>(db, `${SELECT} ORDER BY d.short_form`).all()
+  const rows = statement<CatalogRow>(db, `${SELECT} WHERE d.copy_of IS NULL ORDER BY d.short_form`).all()
   return rows.map((row) => found(db, row))
 }
 

@@ -17,7 +17,8 @@ const FIELDS: ListFields = {
 /** Returns the datasets that match, by id unless the query gives an order. @throws AppError BAD_CONDITION */
 export function listDatasets(db: Db, query: ListQuery): Dataset[] {
   const tail = listTail(FIELDS, 'd.dataset_id', query)
-  const sql = `SELECT d.dataset_id AS id FROM dataset AS d WHERE ${tail.sql}`
+  const sql = `SELECT d.dataset_id AS id FROM (SELECT * FROM dataset WHERE copy_of IS NULL) AS d
+    WHERE ${tail.sql}`
   return queryOnce<{ id: number }>(db, sql, tail.values).flatMap(
     ({ id }) => findDatasetById(db, id)?.info ?? [], // no test: nothing is removed between two lines
   )

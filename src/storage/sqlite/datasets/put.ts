@@ -54,6 +54,30 @@ export async function putDatasetRecords(
   return written
 }
 
+/**
+ * Writes rows that are checked, each as a new one. To be called within a transaction.
+ *
+ * @param rows stored values in the order of the columns
+ */
+export async function putStoredRows(
+  db: Db,
+  { info, table }: FoundDataset,
+  rows: readonly (readonly Stored[])[],
+  { nowUs, pause }: Pick<PutDatasetOptions, 'nowUs' | 'pause'>,
+): Promise<void> {
+  const nextRowId = statement<number>(db, 'SELECT next_row_id FROM dataset WHERE dataset_id = ?').pluck()
+  const tx = beginTransaction(db, nowUs)
+  const rowId = nextRowId.get(info.datasetId) as number
+  const writer = createDatasetWriter(db, table, { tx, rowId, onConflict: 'error' })
+  for (const [index, values] of rows.entries()) {
+    writer.put(values, index)
+    const pausing = pause()
+    if (pausing !== undefined) await pausing
+  }
+  const sql = 'UPDATE dataset SET next_row_id = ?, last_tx = ? WHERE dataset_id = ?'
+  statement(db, sql).run(writer.nextRowId(), tx, info.datasetId)
+}
+
 interface DatasetWriter {
   readonly tx: number
   nextRowId(): number

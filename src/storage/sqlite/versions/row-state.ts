@@ -42,5 +42,6 @@ export function uncitedInfo({ name, realname }: VersionedTable, nowUs: number): 
     transactionTimeUs: nowUs,
     createdAtUs: nowUs,
     checksum: null,
+    origin: null,
   }
 }
