@@ -43,7 +43,9 @@ export async function decodeBatch(body: Uint8Array): Promise<DecodedBatch> {
     throw badBatch(`found ${columns.length} lines of columns, expected ${header.columns.length}`)
   for (const [at, column] of columns.entries())
     if (column.length !== header.rows)
-      throw badBatch(`found ${column.length} values in the column ${header.columns[at]}, expected ${header.rows}`)
+      throw badBatch(
+        `found ${column.length} values in the column ${header.columns[at]}, expected ${header.rows}`,
+      )
   const { rows, days = [[0, rows]], versions } = header
   return {
     ...{ header, origins: readRuns(runs ?? [], rows), days: readDays(days, rows), columns },
