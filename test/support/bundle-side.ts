@@ -62,6 +62,7 @@ export async function openBundleSide(home: string, wantedId: string = randomUUID
     ...{ blobs: openModelBlobs(layout, disk), lease: createSweepLease(layout.leaseDb) },
     ...{ tableChanges: createTableChanges(db.reader), feedIdentity: createFeedIdentity(db) },
     findTable: async (name) => findTable(db.reader, name),
+    findCitation: async () => undefined, // bundles carry tables
   }
   return { data, home, nodeId, ...tableVerbs(data), ...bundleVerbs(data), close: () => closeSide(data) }
 }

@@ -239,6 +239,7 @@ async function openParts(
   }
   const sender = startFeedSender({
     ...base,
+    findCitation: async () => undefined, // its feeds are of tables
     fetchNext: (link, feed, waitS, signal) => fetchNext(fetching, link, feed, waitS, signal),
     feeds: state.feeds,
     upstreams: state.feedUpstreams,
