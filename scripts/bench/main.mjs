@@ -17,6 +17,7 @@ const BENCHES = [
   'cch',
   'tiles',
   'model-delta',
+  'model-rounds',
   'footprint',
 ]
 const asked = process.argv.slice(2).filter((name) => !name.startsWith('-'))

@@ -2,6 +2,7 @@ import { AppError, isAppError } from '../errors.js'
 import { digestOf } from '../files/blob-store.js'
 import type { StoredDelta } from '../models/delta-store.js'
 import type { ModelRecord } from '../storage/models.js'
+import type { TransferNote } from '../storage/transfers.js'
 import { type Attempt, type AttemptDeps, pacedBytes, signatureFor } from './attempt.js'
 import { malformed, refused } from './faults.js'
 import { errorMessageIn, ownPath, parseObject, type Reply } from './http-client.js'
@@ -68,6 +69,7 @@ async function startState(deps: AttemptDeps, attempt: Attempt, model: ModelRecor
   return {
     url: delta !== null || noted === null || isWhole ? resumeUrl : null,
     delta,
+    hasNoted: noted !== null && !isWhole,
     deltas: 0,
     isWhole,
     offset: 0,
@@ -83,6 +85,8 @@ interface PushState {
   url: string | null
   /** delta that is sent instead of the model; null for the model itself */
   delta: StoredDelta | null
+  /** the row of the transfer tells of a delta */
+  hasNoted: boolean
   /** uploads of a delta that were begun */
   deltas: number
   /** no delta is tried any more */
@@ -130,9 +134,11 @@ async function pushOnce(
   return await sendRest(deps, attempt, model, { url, state })
 }
 
-/** Returns the facts of a delta for the row of its transfer; none for the model itself. */
-function noteOfDelta({ delta }: PushState, model: ModelRecord) {
-  if (delta === null) return {}
+/** Returns the facts of a delta for the row of its transfer; for the model itself, what removes earlier ones. */
+function noteOfDelta(state: PushState, model: ModelRecord): TransferNote {
+  const { delta, hasNoted } = state
+  state.hasNoted = delta !== null
+  if (delta === null) return hasNoted ? { delta: null, savedBytes: 0 } : {}
   const { base, sha256, sizeBytes } = delta
   return { delta: { base, sha256, sizeBytes, error: null }, savedBytes: model.sizeBytes - sizeBytes }
 }
@@ -152,6 +158,7 @@ async function sendWhole(
   Object.assign(state, {
     url: null,
     delta: null,
+    hasNoted: false,
     isWhole: true,
     offset: 0,
     best: -1,
@@ -169,8 +176,9 @@ async function begin(
   const signature = await signatureFor(deps, attempt, model.modelId)
   const data = feedbackData(model, attempt.upstream, deps.nodeId, signature)
   const whole = { sha256: model.sha256, size: model.sizeBytes, data }
+  if (state.delta !== null && state.deltas >= MAX_DELTAS)
+    await sendWhole(deps, attempt, state, `The upstream forgot ${MAX_DELTAS} uploads of it`)
   state.delta = null
-  if (state.deltas >= MAX_DELTAS) state.isWhole = true
   const bases = state.isWhole ? [] : await basesFor(deps, attempt, model)
   let announced = await announce(client, bases.length === 0 ? whole : { ...whole, bases }, signal)
   if (!announced.have && announced.upload_url === undefined) {

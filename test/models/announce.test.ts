@@ -12,6 +12,13 @@ const SHA256 = createHash('sha256').update(BYTES).digest('hex')
 const ORIGIN = { node: 'elsewhere', modelId: 'theirs' }
 const { startUs: _, ...SUPPLIED } = FACTS
 
+type Tail<F extends (first: never, ...rest: never[]) => unknown> = F extends (
+  first: never,
+  ...rest: infer R
+) => unknown
+  ? R
+  : never
+
 async function setUp(t: Test, change: Partial<RegisterDeps> = {}) {
   const at = await attemptParts(t)
   const register = { ...at.deps.register, ...change }
@@ -25,9 +32,14 @@ async function setUp(t: Test, change: Partial<RegisterDeps> = {}) {
     requireSpace,
   })
   let ids = 0
-  const announce = (upload: Partial<NewUpload> = {}, facts: Partial<typeof SUPPLIED> = {}) =>
+  const announceBy = (
+    change: { takesDeltas: boolean },
+    upload: Partial<NewUpload> = {},
+    facts: Partial<typeof SUPPLIED> = {},
+    bases?: string[],
+  ) =>
     announceUpload(
-      { register, uploads, maxModelBytes: 3000, takesDeltas: true },
+      { register, uploads, maxModelBytes: 3000, ...change },
       {
         uploadId: uuid(++ids),
         keyId: 'key',
@@ -36,12 +48,14 @@ async function setUp(t: Test, change: Partial<RegisterDeps> = {}) {
         facts: { ...SUPPLIED, origin: ORIGIN, ...facts },
         ...upload,
       },
+      bases,
     )
+  const announce = (...args: Tail<typeof announceBy>) => announceBy({ takesDeltas: true }, ...args)
   const counts = async () => ({
     models: (await at.state.models.counts()).models,
     uploads: (await at.state.uploads.ids()).length,
   })
-  return { ...at, register, uploads, announce, counts }
+  return { ...at, register, uploads, announce, announceBy, counts }
 }
 
 t.test('announce: unknown bytes get an upload, the same announcement the same one', async (t) => {
@@ -154,4 +168,41 @@ t.test('announce: a complete upload without a model becomes one', async (t) => {
   t.match(await announce(), { model: { sha256: SHA256, sizeBytes: 3000 } })
   t.ok(await deps.blobs.stat(SHA256))
   t.same([(await counts()).models, (await state.uploads.find(uuid(1)))?.modelId === null], [1, false])
+})
+
+t.test(
+  'announce: the first base that is stored, and then an upload of the delta or of the model',
+  async (t) => {
+    const { announce, put, register, deps } = await setUp(t)
+    const [one, two] = [(await put(randomBytes(100))).sha256, (await put(randomBytes(100))).sha256]
+    const unknown = 'f'.repeat(64)
+    t.same(await announce({}, {}, [unknown, two, one]), { base: two })
+    t.match(await announce({}, {}, [unknown]), { upload: { sizeBytes: 3000 } })
+    t.same(await announce({}, {}, [one]), { base: one }, 'an upload that has not begun is not in the way')
+    const delta = { base: one, sha256: 'd'.repeat(64), sizeBytes: 2000 }
+    const answer = await announce({ delta })
+    t.match(answer, { base: one, upload: { sizeBytes: 2000, sha256: SHA256 } })
+    t.same(await announce({ delta }), answer, 'the same upload goes on')
+    const whole = await announce({ delta: { ...delta, sizeBytes: 3000 } })
+    t.match(whole, { base: undefined, upload: { sizeBytes: 3000 } }, 'no delta of the size of the model')
+    await deps.blobs.remove(one)
+    t.match(await announce({ delta }), { base: undefined, upload: { sizeBytes: 3000 } })
+    await register.models.setDamaged(two, true)
+    t.match(await announce({}, {}, [two, one]), { upload: { sizeBytes: 3000 } })
+  },
+)
+
+t.test('announce: no base where deltas are off, or an upload of the model has begun', async (t) => {
+  const { announce, announceBy, put, uploads } = await setUp(t)
+  const { sha256: base } = await put(randomBytes(100))
+  const delta = { base, sha256: 'd'.repeat(64), sizeBytes: 2000 }
+  t.match(await announceBy({ takesDeltas: false }, {}, {}, [base]), { upload: { sizeBytes: 3000 } })
+  t.match(await announceBy({ takesDeltas: false }, { delta }), {
+    base: undefined,
+    upload: { sizeBytes: 3000 },
+  })
+  const upload = await uploads.find(uuid(1))
+  if (upload === undefined) return t.fail('the upload is missing')
+  await uploads.append(upload, chunksOf(BYTES.subarray(0, 10), 700))
+  t.match(await announce({}, {}, [base]), { upload: { offsetBytes: 10 } })
 })
