@@ -1,23 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
-import path from 'node:path'
-import { isDiskFull, syncFolder } from '../files/blob-store.js'
 import type { NodeKeys } from '../node-keys/keys.js'
 import type { BundleNews, BundleRows, WrittenBundle } from '../storage/bundles.js'
 import type { FeedInbox } from '../storage/feeds.js'
 import type { NodePeer } from '../storage/node-keys.js'
+import { type EnvelopeWriter, writeEnvelopes } from './bundle-file.js'
 import { partLine } from './content/parts.js'
 import { BUNDLE_VERSION } from './schema.js'
-import {
-  CHUNK_BYTES,
-  ENVELOPE_HEAD_BYTES,
-  HEAD_BYTES,
-  LENGTH_BYTES,
-  MAGIC,
-  MAX_ENVELOPES,
-  TAG_BYTES,
-} from './seal/format.js'
+import { CHUNK_BYTES, ENVELOPE_HEAD_BYTES, TAG_BYTES } from './seal/format.js'
 import { sealEnvelope } from './seal/seal.js'
 import { type Budget, type PackedFeeds, type PackFeedsDeps, packFeeds } from './write-feeds.js'
 import { type PackedModels, type PackModelsDeps, packModels } from './write-models.js'
@@ -63,61 +52,33 @@ export async function writeBundles(
   peers: readonly NodePeer[],
   options: WriteOptions,
 ): Promise<WrittenFor[]> {
-  if (existsSync(file)) throw new Error(`${file} exists: choose another name, or remove it`)
-  if (peers.length < 1 || peers.length > MAX_ENVELOPES)
-    throw new Error(`found ${peers.length} nodes, expected 1 to ${MAX_ENVELOPES} for one file`)
-  const part = `${file}.${randomUUID().slice(0, 8)}.part`
   const begun: number[] = []
-  const handle = await open(part, 'wx', 0o600)
   try {
-    const written = await writeAll(deps, handle, peers, options, begun)
-    await handle.sync()
-    await handle.close()
-    await rename(part, file)
-    await syncFolder(path.dirname(file))
-    return written
+    return await writeEnvelopes(file, peers.length, async (writer) => {
+      const written: WrittenFor[] = []
+      for (const [index, node] of peers.entries()) {
+        const bundle = await beginBundle(deps, node, options.isContinued)
+        begun.push(bundle.seq)
+        const rest = peers.length - index - 1
+        bundle.budget.left = roomOf(options.maxBytes - writer.bytes() - rest * MIN_BYTES)
+        written.push(await writeOne(deps, writer, bundle))
+      }
+      return written
+    })
   } catch (error) {
-    await handle.close().catch(() => undefined) // closed already when the renaming failed
-    await unlink(part)
     for (const seq of begun) await deps.bundles.drop(seq)
-    if (isDiskFull(error))
-      throw new Error(`no space for ${file}: choose --max-bytes or another disk`, { cause: error })
     throw error
   }
 }
 
-async function writeAll(
-  deps: WriteDeps,
-  handle: FileHandle,
-  peers: readonly NodePeer[],
-  { maxBytes, isContinued }: WriteOptions,
-  begun: number[],
-): Promise<WrittenFor[]> {
-  const head = Buffer.alloc(HEAD_BYTES + peers.length * LENGTH_BYTES)
-  MAGIC.copy(head)
-  head.writeUInt32BE(peers.length, MAGIC.length)
-  let at = head.length
-  const written: WrittenFor[] = []
-  for (const [index, node] of peers.entries()) {
-    const bundle = await beginBundle(deps, node, isContinued)
-    begun.push(bundle.seq)
-    const rest = peers.length - index - 1
-    const start = at
-    bundle.budget.left = roomOf(maxBytes - at - rest * MIN_BYTES)
-    for await (const piece of sealEnvelope(textOf(deps, bundle), deps.keys, node.exchangeKey)) {
-      await writePiece(handle, piece, at)
-      at += piece.byteLength
-    }
-    head.writeBigUInt64BE(BigInt(at - start), HEAD_BYTES + index * LENGTH_BYTES)
-    const { feeds, models, bundleId } = bundle
-    await deps.bundles.finish(bundle.seq, { feeds: feeds.feeds, transfers: models.transfers })
-    written.push({
-      ...{ node, bundleId, bytes: at - start, rows: feeds.rows, models: models.transfers.length },
-      ...{ cut: feeds.cut, modelsLeft: models.left, refused: feeds.refused },
-    })
+async function writeOne(deps: WriteDeps, writer: EnvelopeWriter, bundle: Bundle): Promise<WrittenFor> {
+  const { node, bundleId, feeds, models } = bundle
+  const bytes = await writer.add(sealEnvelope(textOf(deps, bundle), deps.keys, node.exchangeKey))
+  await deps.bundles.finish(bundle.seq, { feeds: feeds.feeds, transfers: models.transfers })
+  return {
+    ...{ node, bundleId, bytes, rows: feeds.rows, models: models.transfers.length },
+    ...{ cut: feeds.cut, modelsLeft: models.left, refused: feeds.refused },
   }
-  await writePiece(handle, head, 0)
-  return written
 }
 
 /** Room that each bundle has in a file of several, for what tells how far this node is. */
@@ -187,11 +148,4 @@ async function receivedOf({ inbox }: WriteDeps, { node, news }: Bundle): Promise
     ...{ feed, table: senderTable, epoch, cursor },
   }))
   return Buffer.from(JSON.stringify({ ...news, feeds }), 'utf8')
-}
-
-async function writePiece(handle: FileHandle, piece: Uint8Array, at: number): Promise<void> {
-  for (let done = 0; done < piece.byteLength; ) {
-    const { bytesWritten } = await handle.write(piece, done, piece.byteLength - done, at + done)
-    done += bytesWritten
-  }
 }

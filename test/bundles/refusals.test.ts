@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { constants, zstdCompressSync } from 'node:zlib'
 import t from 'tap'
+import { combineBundles } from '../../src/bundles/combine.js'
 import { partLine } from '../../src/bundles/content/parts.js'
 import { HEAD_BYTES, LENGTH_BYTES, MAGIC } from '../../src/bundles/seal/format.js'
 import { sealEnvelope } from '../../src/bundles/seal/seal.js'
@@ -231,6 +232,32 @@ t.test('bundles: one file for several nodes', async (t) => {
   t.match(await hub.apply(fileOf('1')), { others: 1, bundles: [{ feeds: [{ written: 1 }] }] })
   await t.rejects(van.apply(fileOf('1')), /all its 2 bundles are for another node/)
   await t.rejects(van.write(fileOf('1')), /exists: choose another name/)
+})
+
+t.test('bundles: a courier combines files of several nodes', async (t) => {
+  const { dir, van, base, fileOf } = await openPair(t)
+  const other = await openBundleSide(path.join(dir, 'other'))
+  t.teardown(() => other.close())
+  await other.meet(base, 'base')
+  await base.meet(other, 'other')
+  await other.feedTo('base')
+  await van.put([{ k: 1, note: 'van' }])
+  await other.put([{ k: 1, note: 'other' }])
+  await van.write(fileOf('1'))
+  await other.write(fileOf('2'))
+  t.equal(await combineBundles(fileOf('both'), [fileOf('1'), fileOf('2')]), 2)
+  const { bundles, others } = await base.apply(fileOf('both'))
+  t.same([bundles.map(({ node }) => node.name), others], [['van', 'other'], 0])
+  t.same((await rowsOf(base)).sort(), ['1 other', '1 van'])
+  writeFileSync(fileOf('torn'), readFileSync(fileOf('2')).subarray(0, -1))
+  await t.rejects(combineBundles(fileOf('x'), [fileOf('1'), fileOf('torn')]), /it was torn/)
+  await t.rejects(combineBundles(fileOf('both'), [fileOf('1')]), /exists: choose another name/)
+  // of one node: none is used when one of them is bad
+  const good = readFileSync(fileOf('both'))
+  good[good.length - 1] = (good.at(-1) ?? 0) ^ 1
+  writeFileSync(fileOf('bad'), good)
+  await van.put([{ k: 2 }])
+  await t.rejects(base.apply(fileOf('bad')), /the chunk 1 of 1 was changed/)
 })
 
 function headOf(from: BundleSide, to: BundleSide): object {

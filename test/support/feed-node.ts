@@ -259,7 +259,7 @@ async function openParts(
     sleep: (_ms, signal) => pause(5, signal),
     closedReason: async () => null,
     isInWindow: () => true,
-    stateChanges: async () => 0,
+    stateChanges: () => state.control.changeCount(),
     wakeCount: async () => 0,
     nowUs,
     random: Math.random,

@@ -99,14 +99,39 @@ const KEYS = 12
 /** Share of calls that are lost. */
 const CUT_SHARE = 0.15
 
+/** What else happens in a world, beside its links. */
+export interface WorldExtra {
+  /** share of calls that are lost, until `settle` lets all links work; 1 for links that never do */
+  readonly cutShare?: number
+  /** called once, before anything happens */
+  prepare(): Promise<void>
+  /** does one thing at a node, which may be down. @returns what it did */
+  act(node: FeedNode, random: () => number): Promise<string>
+  /** brings everything to its place once */
+  settle(): Promise<void>
+}
+
+/** Share of the steps of a world that are those of its extra. */
+const EXTRA_SHARE = 0.4
+
 /** Starts a world. @param seed decides everything that happens */
-export async function startWorld(topology: Topology, seed: number, dir: string): Promise<FeedWorld> {
+export async function startWorld(
+  topology: Topology,
+  seed: number,
+  dir: string,
+  extraOf?: (nodes: readonly FeedNode[]) => WorldExtra,
+): Promise<FeedWorld> {
   const random = createRandom(seed)
   let isCut = true
-  const cut = (): Cut => (isCut && random() < CUT_SHARE ? (random() < 0.5 ? 'call' : 'answer') : 'none')
+  let cutShare = 0
+  const cut = (): Cut => {
+    if (!isCut || random() >= cutShare) return 'none'
+    return cutShare === 1 || random() < 0.5 ? 'call' : 'answer'
+  }
   const net: FeedNet = { nodes: new Map(), cut }
   const nodes = topology.nodes.map((name) => createFeedNode(net, dir, name))
   const byName = new Map(nodes.map((node) => [node.name, node]))
+  const extra = extraOf?.(nodes)
   const history = new Map(nodes.map(({ nodeId }) => [nodeId, new Set<string>()]))
   const log: string[] = []
   for (const node of nodes) {
@@ -115,7 +140,9 @@ export async function startWorld(topology: Topology, seed: number, dir: string):
   }
   for (const [from, to, direction] of topology.feeds)
     await byName.get(from)?.feed(byName.get(to) as FeedNode, direction)
+  await extra?.prepare()
   for (const node of nodes) node.backup()
+  cutShare = extra?.cutShare ?? CUT_SHARE
 
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
   const putSome = async (node: FeedNode) => {
@@ -148,6 +175,10 @@ export async function startWorld(topology: Topology, seed: number, dir: string):
     async run(steps) {
       for (let step = 0; step < steps; step++) {
         const node = pick(nodes)
+        if (extra !== undefined && random() < EXTRA_SHARE) {
+          log.push(await extra.act(node, random))
+          continue
+        }
         if (!node.isUp()) {
           log.push(`start ${node.name}`)
           await node.start()
@@ -160,10 +191,11 @@ export async function startWorld(topology: Topology, seed: number, dir: string):
       }
     },
     async settle(ms) {
-      isCut = false
+      isCut = cutShare === 1
       for (const node of nodes) if (!node.isUp()) await node.start()
       const endsAt = performance.now() + ms
       for (;;) {
+        await extra?.settle()
         const found = await differences(nodes, topology, history)
         const before = await lastChanges(nodes)
         if (found.length === 0) {

@@ -1,7 +1,9 @@
 import path from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { applyBundles } from '../../bundles/apply.js'
+import { combineBundles } from '../../bundles/combine.js'
 import { writeBundles } from '../../bundles/write.js'
+import { isAppError } from '../../errors.js'
 import { identityText } from '../../node-keys/identity.js'
 import type { NodePeer } from '../../storage/node-keys.js'
 import { withFeedData } from '../feeds/feed-data.js'
@@ -38,6 +40,14 @@ export function addBundleCommands(program: Command, io: CliIo, deps: CliDeps): v
     .option('--max-bytes <bytes>', 'most bytes of the file; the rest is for the next one', readBytes)
     .option('--continue', 'begins after the last bundle, although nobody has acknowledged it')
     .action(async (file: string, _options, command: Command) => write(io, deps, file, command))
+  bundle
+    .command('combine')
+    .description('copies the bundles of several files into one, for whoever carries them; needs no keys')
+    .argument('<file>', 'file to write; it must not exist')
+    .argument('<from...>', 'files that gateways wrote')
+    .action(async (file: string, from: string[], _options, command: Command) =>
+      combine(io, deps, { file, from }, command.optsWithGlobals<GlobalOptions>()),
+    )
   bundle
     .command('apply')
     .description('takes the bundles in a file that are for this gateway')
@@ -77,11 +87,29 @@ async function chosenPeers({ state }: ModelData, names: readonly string[] | unde
   return [...new Set(chosen)]
 }
 
+async function combine(
+  io: CliIo,
+  deps: CliDeps,
+  { file, from }: { file: string; from: readonly string[] },
+  { json }: GlobalOptions,
+): Promise<void> {
+  const to = path.resolve(deps.cwd, file)
+  checkFolder(to)
+  const bundles = await combineBundles(
+    to,
+    from.map((name) => path.resolve(deps.cwd, name)),
+  ).catch((error: unknown) => {
+    throw fileFault(error, to)
+  })
+  if (json === true) printJson(io, { file: to, bundles })
+  else io.stdout.write(`${bundles} bundles are in ${to}.\n`)
+}
+
 async function apply(io: CliIo, deps: CliDeps, name: string, command: Command): Promise<void> {
   const file = path.resolve(deps.cwd, name)
   await withFeedData(command, deps, async (data, flags) => {
     const applied = await applyBundles(await applyDeps(data), file).catch((error: unknown) => {
-      throw fileFault(error, file)
+      throw isAppError(error) ? cutOff(error) : fileFault(error, file)
     })
     for (const { node, bundleId } of applied.bundles)
       await data.state.audit.note({ act: 'bundle-apply', node: node.nodeId, bundle: bundleId })
@@ -89,6 +117,12 @@ async function apply(io: CliIo, deps: CliDeps, name: string, command: Command): 
     if (flags.json === true) printJson(io, appliedJson(applied))
     else io.stdout.write(appliedText(applied))
   })
+}
+
+/** A fault of this gateway on the way, such as a full disk. */
+function cutOff(error: Error): Error {
+  const message = `${error.message}; what came before in the file is stored: apply it again when this is mended`
+  return new Error(message, { cause: error })
 }
 
 function readBytes(text: string): number {
