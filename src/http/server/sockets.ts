@@ -46,6 +46,16 @@ interface Peer {
   activeAtMs: number
   /** why its requests are refused; undefined for a connection within the limits */
   refusal: AppError | undefined
+  /** it is within the limits and open */
+  isCounted: boolean
+}
+
+/** Open connections by the socket of their requests, and the numbers of those within the limits. */
+interface Peers {
+  readonly open: Map<Socket, Peer>
+  counted: number
+  /** by network; a network without connections has no entry */
+  readonly countedOf: Map<string, number>
 }
 
 /** Connections on which a caller has signed in. */
@@ -66,6 +76,7 @@ export function noteSignIn(socket: Socket): void {
  */
 export function createSocketGuard(limits: SocketLimits): SocketGuard {
   const open = new Map<Socket, Peer>()
+  const peers: Peers = { open, counted: 0, countedOf: new Map() }
   const isProxy = createAddressSet(limits.trustedProxies)
   /** connections whose TLS handshake goes on, by their far end */
   const handshakes = new Map<string, Peer>()
@@ -79,11 +90,13 @@ export function createSocketGuard(limits: SocketLimits): SocketGuard {
       unanswered: 0,
       activeAtMs: performance.now(),
       refusal: undefined,
+      isCounted: false,
     }
     open.set(socket, peer)
-    socket.once('close', () => open.delete(socket))
-    peer.refusal = makeRoom(peer, open, limits)
-    if (peer.refusal !== undefined) setTimeout(() => socket.destroy(), SPARE_MS).unref()
+    socket.once('close', () => leave(peers, peer, socket))
+    peer.refusal = makeRoom(peer, peers, limits)
+    if (peer.refusal === undefined) count(peers, peer)
+    else setTimeout(() => socket.destroy(), SPARE_MS).unref()
     return peer
   }
   return {
@@ -103,7 +116,7 @@ export function createSocketGuard(limits: SocketLimits): SocketGuard {
         if (peer === undefined) return
         open.delete(peer.socket)
         open.set(socket, Object.assign(peer, { socket }))
-        socket.once('close', () => open.delete(socket))
+        socket.once('close', () => leave(peers, peer, socket))
       })
       cutStalledClients(server, open, limits.writeIdleMs)
     },
@@ -128,29 +141,46 @@ export function createSocketGuard(limits: SocketLimits): SocketGuard {
   }
 }
 
+/** Counts a connection. O(1): a thousand may come at once. */
+function count(peers: Peers, peer: Peer): void {
+  peer.isCounted = true
+  peers.counted++
+  peers.countedOf.set(peer.network, (peers.countedOf.get(peer.network) ?? 0) + 1)
+}
+
+/** Forgets a connection. @param socket the one that has closed: with TLS a connection has two */
+function leave(peers: Peers, peer: Peer, socket: Socket): void {
+  peers.open.delete(socket)
+  if (!peer.isCounted) return
+  peer.isCounted = false
+  peers.counted--
+  const left = (peers.countedOf.get(peer.network) ?? 0) - 1
+  if (left > 0) peers.countedOf.set(peer.network, left)
+  else peers.countedOf.delete(peer.network)
+}
+
 /**
- * Closes a connection when a new one is beyond a limit.
+ * Closes a connection when a new one is beyond a limit. Looks through the others only then.
  *
  * @returns the refusal of the new one when none can be closed
  */
 function makeRoom(
   fresh: Peer,
-  open: Map<Socket, Peer>,
+  peers: Peers,
   { connections, connectionsPerAddress }: SocketLimits,
 ): AppError | undefined {
-  const others = [...open.values()].filter((peer) => peer !== fresh && peer.refusal === undefined)
-  const neighbours = others.filter(({ network }) => network === fresh.network)
-  if (!fresh.isProxy && neighbours.length >= connectionsPerAddress)
-    return closeOne(neighbours, open) ? undefined : tooManyOfAddress(connectionsPerAddress)
-  if (others.length < connections || closeOne(others, open)) return undefined
+  if (!fresh.isProxy && (peers.countedOf.get(fresh.network) ?? 0) >= connectionsPerAddress)
+    return closeOne(peers, fresh.network) ? undefined : tooManyOfAddress(connectionsPerAddress)
+  if (peers.counted < connections || closeOne(peers)) return undefined
   return tooManyConnections(connections)
 }
 
-/** Closes the connection that is missed least. @returns false when all are in use */
-function closeOne(peers: readonly Peer[], open: Map<Socket, Peer>): boolean {
+/** Closes the connection that is missed least, of one network if given. @returns false when all are in use */
+function closeOne(peers: Peers, network?: string): boolean {
   const nowMs = performance.now()
   let victim: Peer | undefined
-  for (const peer of peers) {
+  for (const peer of peers.open.values()) {
+    if (!peer.isCounted || (network !== undefined && peer.network !== network)) continue
     const isStranger = !signedIn.has(peer.socket)
     const isFree = peer.unanswered === 0 || (isStranger && nowMs - peer.activeAtMs > STRANGER_MS)
     if (!isFree) continue
@@ -160,7 +190,7 @@ function closeOne(peers: readonly Peer[], open: Map<Socket, Peer>): boolean {
     if (isWorse) victim = peer
   }
   if (victim === undefined) return false
-  open.delete(victim.socket) // no longer counted, whatever its far end does
+  leave(peers, victim, victim.socket) // no longer counted, whatever its far end does
   victim.socket.destroy()
   return true
 }

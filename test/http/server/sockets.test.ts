@@ -1,6 +1,9 @@
+import { EventEmitter } from 'node:events'
+import type { Server } from 'node:http'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { createSocketGuard } from '../../../src/http/server/sockets.js'
 import { openRaw, postHead, type RawSocket } from '../../support/raw-http.js'
 import { call, HEADERS, PATH, post, startTransport } from '../../support/transport.js'
 
@@ -97,3 +100,49 @@ t.test('sockets: a call that is at work longer than a client may stop reading is
   controller.abort()
   await t.rejects(waiting)
 })
+
+t.test(
+  'sockets: each connection is counted once, with TLS too, and no longer when it has ended',
+  async (t) => {
+    const base = { pipelined: 8, writeIdleMs: 1000, trustedProxies: [] }
+    for (const limits of [
+      { connections: 1, connectionsPerAddress: 9 },
+      { connections: 9, connectionsPerAddress: 1 },
+    ]) {
+      const guard = createSocketGuard({ ...base, ...limits })
+      const server = new EventEmitter()
+      guard.watch(server as unknown as Server, true) // the events are all that is used
+      let ports = 1000
+      const connect = () => {
+        const isDestroyed = { value: false }
+        const far = {
+          remoteAddress: '192.0.2.1',
+          remotePort: ports++,
+          destroy: () => (isDestroyed.value = true),
+        }
+        const [plain, secure] = [
+          Object.assign(new EventEmitter(), far),
+          Object.assign(new EventEmitter(), far),
+        ]
+        server.emit('connection', plain)
+        server.emit('secureConnection', secure)
+        const close = () => {
+          for (const socket of [secure, plain]) socket.emit('close')
+        }
+        return { close, isDestroyed }
+      }
+      for (let i = 0; i < 3; i++) connect().close()
+      t.equal(guard.connections(), 0)
+      const first = connect()
+      t.equal(first.isDestroyed.value, false)
+      const second = connect()
+      t.equal(first.isDestroyed.value, true, 'it made room')
+      first.close()
+      t.equal(guard.connections(), 1)
+      const third = connect()
+      t.equal(second.isDestroyed.value, true)
+      t.equal(third.isDestroyed.value, false)
+      third.close()
+    }
+  },
+)
