@@ -30,6 +30,8 @@ export type HubServices = Omit<FleetContext, 'caller' | 'timeZoneMin' | 'newId'>
 export function openHub(state: State, nodeId: string): HubServices {
   const { fleetTokens: tokens, fleetMembers: members, fleetProfiles: profiles, nodePeers: peers } = state
   const deps = { tokens, members, profiles, peers, nodeId, newId: randomUUID }
+  const { keys, askedFeeds: asked, clock } = state
+  const assigning = { profiles, members, keys, asked, clock }
   return {
     clock: state.clock,
     fleetTokens: tokens,
@@ -38,7 +40,7 @@ export function openHub(state: State, nodeId: string): HubServices {
     membership: state.membership,
     identity: () => readIdentity(state, nodeId),
     joinGateway: (tokenKeyId, applicant) => joinGateway(deps, tokenKeyId, applicant),
-    assignProfile: (member) => assignProfile({ profiles, keys: state.keys, asked: state.askedFeeds }, member),
+    assignProfile: (member) => assignProfile(assigning, member),
   }
 }
 

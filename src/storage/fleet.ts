@@ -101,6 +101,15 @@ export interface FleetMember {
   readonly lastReport: unknown
 }
 
+/** What the way of a version to the gateways depends on. */
+export interface RolloutMember
+  extends Pick<FleetMember, 'nodeId' | 'appliedDigest' | 'triedDigest' | 'outcome' | 'lastSeenUs'> {
+  /** when the version that was tried last was reported first */
+  readonly triedAtUs: number | null
+  /** as it last reported */
+  readonly isReady: boolean
+}
+
 /** Result of a request to join. */
 export type JoinOutcome =
   | { readonly kind: 'joined' | 'repeated'; readonly member: FleetMember }
@@ -136,6 +145,8 @@ export interface FleetMembers {
   ofKey(keyId: string): Promise<FleetMember | undefined>
   /** Returns all, by name. */
   list(): Promise<FleetMember[]>
+  /** Returns the members of a profile. Cost: their rows, without the whole reports. */
+  ofProfile(profile: string): Promise<RolloutMember[]>
   /** Ends a membership and revokes its key. @returns undefined for an unknown node */
   end(nodeId: string, state: Exclude<MemberState, 'member'>): Promise<FleetMember | undefined>
   /** Removes a gateway that is no member any more: it may join again. @returns undefined for any other */

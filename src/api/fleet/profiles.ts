@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { datetimeObject } from '../../datetime.js'
 import { AppError } from '../../errors.js'
+import { rolloutOf } from '../../fleet/hub/rollout.js'
 import { diffProfiles } from '../../fleet/profile/diff.js'
 import { digestOf } from '../../fleet/profile/digest.js'
 import { defineMethod } from '../../rpc/define-method.js'
@@ -11,6 +12,8 @@ import {
   GetProfileParams,
   ProfileDiff,
   ProfileInfo,
+  RolloutInfo,
+  RolloutParams,
   SetProfileParams,
   SetProfileResult,
 } from './schema.js'
@@ -73,6 +76,22 @@ export const diffProfile = defineMethod({
     const first = from ?? after.version - 1
     const before = first === 0 ? undefined : await requireProfile(context, name, first)
     return { name, from: first, to: after.version, changes: changesOf(before, after) }
+  },
+})
+
+export const getRollout = defineMethod({
+  name: 'fleet.get_rollout',
+  summary: 'Way of the newest version of a profile to its gateways',
+  scope: 'fleet:admin',
+  errors: ['UNKNOWN_PROFILE'],
+  params: RolloutParams,
+  result: RolloutInfo,
+  async handle({ name }, context: ProfileContext & Pick<FleetContext, 'fleetMembers' | 'clock'>) {
+    const { version } = await requireProfile(context, name, undefined)
+    const members = await context.fleetMembers.ofProfile(name)
+    const versions = await context.fleetProfiles.versions(name)
+    const { canaries, ...facts } = rolloutOf(versions, members, context.clock.nowUs())
+    return { name, version, gateways: members.length, ...facts, canaries: [...canaries] }
   },
 })
 

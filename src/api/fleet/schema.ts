@@ -127,6 +127,21 @@ export const ReportParams = z.strictObject({
   }),
 })
 
+export const RolloutParams = z.strictObject({ name: ProfileName })
+export const RolloutInfo = z.strictObject({
+  name: z.string(),
+  version: z.int().describe('the newest version'),
+  state: z
+    .enum(['canary', 'stopped', 'all'])
+    .describe(
+      'canary: some gateways try it; stopped: too many of them are in trouble; all: every gateway gets it',
+    ),
+  gateways: z.int().describe('members of the profile'),
+  canaries: z.array(z.string()).describe('UUIDs of the gateways that try it first'),
+  applied: z.int().describe('gateways that have it'),
+  trouble: z.int().describe('gateways that put it back, or are not ready with it'),
+})
+
 const ReceivedProfile = z.strictObject({
   name: z.string(),
   version: z.int(),

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
 import { hashSecret } from '../../auth/secret.js'
 import { formatDatetimeShort, parseOffset } from '../../datetime.js'
+import { rolloutOf } from '../../fleet/hub/rollout.js'
 import { formatToken } from '../../fleet/join-text.js'
 import { diffProfiles, type ProfileChange } from '../../fleet/profile/diff.js'
 import { digestOf } from '../../fleet/profile/digest.js'
@@ -106,16 +107,24 @@ function diffProfile(io: CliIo, name: string): Action<{ from?: number; to?: numb
 }
 
 function listProfiles(io: CliIo): Action<unknown> {
-  return async ({ fleetProfiles, fleetMembers }, { json }) => {
-    const members = (await fleetMembers.list()).filter(({ state }) => state === 'member')
-    const rows = (await fleetProfiles.list()).map(({ name, version, digest }) => ({
-      ...{ name, version, digest },
-      gateways: members.filter(({ profile }) => profile === name).length,
-      current: members.filter((member) => member.profile === name && member.appliedDigest === digest).length,
-    }))
+  return async ({ fleetProfiles, fleetMembers, clock }, { json }) => {
+    const rows = await Promise.all(
+      (await fleetProfiles.list()).map(async ({ name, version, digest }) => {
+        const members = await fleetMembers.ofProfile(name)
+        const { canaries, ...facts } = rolloutOf(await fleetProfiles.versions(name), members, clock.nowUs())
+        return { name, version, digest, gateways: members.length, canaries: canaries.length, ...facts }
+      }),
+    )
     if (json === true) return printJson(io, rows)
-    for (const { name, version, gateways, current } of rows)
-      io.stdout.write(`${name}  version ${version}, on ${current} of ${gateways} gateways\n`)
+    for (const { name, version, gateways, state, canaries, applied, trouble } of rows) {
+      const stage = state === 'all' ? [] : [state === 'canary' ? `tried by ${canaries}` : 'STOPPED']
+      const parts = [
+        `on ${applied} of ${gateways} gateways`,
+        ...stage,
+        ...(trouble > 0 ? [`${trouble} in trouble`] : []),
+      ]
+      io.stdout.write(`${name}  version ${version}, ${parts.join(', ')}\n`)
+    }
   }
 }
 

@@ -1,14 +1,18 @@
 import { AppError } from '../../errors.js'
+import type { TrustedClock } from '../../storage/clock.js'
 import type { AskedFeeds } from '../../storage/feeds.js'
 import type { FleetMember, FleetMembers, FleetProfiles, ProfileVersion } from '../../storage/fleet.js'
 import type { KeyStore } from '../../storage/keys.js'
 import { Profile } from '../profile/schema.js'
 import { scopesOf } from '../profile/scopes.js'
+import { versionFor } from './rollout.js'
 
 interface AssignDeps {
   readonly profiles: FleetProfiles
   readonly keys: Pick<KeyStore, 'find' | 'setScopes'>
   readonly asked: Pick<AskedFeeds, 'grant' | 'granted'>
+  readonly members: Pick<FleetMembers, 'ofProfile'>
+  readonly clock: Pick<TrustedClock, 'nowUs'>
 }
 
 /**
@@ -16,13 +20,14 @@ interface AssignDeps {
  * one in force need: scopes, and the tables that it may send and read.
  */
 export async function assignProfile(
-  { profiles, keys, asked }: AssignDeps,
-  member: Pick<FleetMember, 'profile' | 'keyId' | 'appliedDigest'>,
+  { profiles, members, keys, asked, clock }: AssignDeps,
+  member: Pick<FleetMember, 'nodeId' | 'profile' | 'keyId' | 'appliedDigest'>,
 ): Promise<ProfileVersion> {
   const { keyId, appliedDigest } = member
-  const version = await profiles.find(member.profile)
-  if (version === undefined) throw new Error(`the profile ${member.profile} of a member does not exist`)
   const versions = await profiles.versions(member.profile)
+  const all = versions[0]?.digest === appliedDigest ? [] : await members.ofProfile(member.profile)
+  const version = versionFor(versions, all, member, clock.nowUs())
+  if (version === undefined) throw new Error(`the profile ${member.profile} of a member does not exist`)
   const inForce = versions.find(({ digest }) => digest === appliedDigest)
   const needed = [version, ...(inForce === undefined ? [] : [inForce])].map(({ body }) => Profile.parse(body))
   const scopes = sorted(needed.flatMap(scopesOf))

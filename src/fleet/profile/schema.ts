@@ -45,6 +45,23 @@ const RemoteSettings = z.strictObject({
   'fleet.reportS': z.int().min(1).max(86_400).optional().describe('time between two reports, seconds'),
 })
 
+/** Way of a version to the gateways. */
+const Stages = z.strictObject({
+  canary_percent: z.int().min(1).max(100).default(100).describe('share of gateways that try a version first'),
+  max_trouble: z
+    .int()
+    .min(0)
+    .max(100_000)
+    .default(0)
+    .describe('gateways that may put it back or not be ready before it stops'),
+  wait_s: z
+    .int()
+    .min(0)
+    .max(2_592_000)
+    .default(0)
+    .describe('time for which the first gateways must have it before the others get it, seconds'),
+})
+
 /** What a hub wants of its gateways. */
 export const Profile = z
   .strictObject({
@@ -58,6 +75,7 @@ export const Profile = z
       .default([])
       .describe('model stores whose models go to the hub, and whose aggregated models come from it'),
     settings: RemoteSettings.default({}).describe('settings that are set from afar'),
+    stages: Stages.prefault({}).describe('way of this version to the gateways'),
     ready_within_s: z
       .int()
       .min(1)
@@ -93,4 +111,5 @@ function onceEach(list: string, name: string): z.core.CheckFn<unknown> {
 /** Profile of a gateway without one. */
 export const EMPTY_PROFILE: Profile = {
   ...{ description: '', up: [], down: [], relay: false, model_stores: [], settings: {}, ready_within_s: 120 },
+  stages: { canary_percent: 100, max_trouble: 0, wait_s: 0 },
 }

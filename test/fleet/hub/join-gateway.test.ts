@@ -97,18 +97,21 @@ const contextOf = ({ fleetMembers, fleetProfiles }: MemoryState) => ({
 
 t.test('assigned: the key follows the profile, and keeps what the one in force needs', async (t) => {
   const { state, deps, token } = await hub(t, { up: [{ table: 'seen' }] })
-  const { keys, askedFeeds: asked, fleetMembers: members, fleetProfiles: profiles } = state
+  const { keys, clock, askedFeeds: asked, fleetMembers: members, fleetProfiles: profiles } = state
   const member = await joinGateway(deps, token, await applicant(await memoryState(t), token))
   const scopes = async () => (await keys.find(member.keyId))?.scopes
   await profiles.add(
     { name: 'field', digest: 'two', body: full({ down: [{ table: 'flood' }] }), createdBy: null },
     1,
   )
-  const next = await assignProfile({ profiles, keys, asked }, { ...member, appliedDigest: 'one' })
+  const next = await assignProfile(
+    { profiles, members, keys, asked, clock },
+    { ...member, appliedDigest: 'one' },
+  )
   t.equal(next.version, 2)
   t.same(await scopes(), ['fleet:member', 'sync:read', 'sync:write'])
   t.same(await asked.granted(member.keyId), ['flood', 'seen'])
-  await assignProfile({ profiles, keys, asked }, { ...member, appliedDigest: 'two' })
+  await assignProfile({ profiles, members, keys, asked, clock }, { ...member, appliedDigest: 'two' })
   t.same(await scopes(), ['fleet:member', 'sync:read'])
   t.same(await asked.granted(member.keyId), ['flood'])
   await members.end(member.nodeId, 'left')

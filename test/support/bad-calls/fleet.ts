@@ -48,6 +48,7 @@ export function fleetBadCalls({ nodeId }: Standing): BadCalls {
       [{ name: 'nobody' }, 'UNKNOWN_PROFILE', /nobody/],
       [{ name: 'field', from: 8 }, 'UNKNOWN_PROFILE', /no version 8/],
     ],
+    'fleet.get_rollout': [[{ name: 'nobody' }, 'UNKNOWN_PROFILE', /nobody/]],
     'fleet.list_gateways': [],
     'fleet.get_gateway': ofGateway,
     'fleet.revoke': ofGateway,

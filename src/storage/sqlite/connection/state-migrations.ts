@@ -84,4 +84,9 @@ export const STATE_MIGRATIONS: Migrations = [
   ALTER TABLE transfer ADD COLUMN delta TEXT CHECK (json_type(delta) = 'object');
   ALTER TABLE transfer ADD COLUMN saved_bytes INTEGER NOT NULL DEFAULT 0;
   `,
+  `
+  -- when a member first reported the profile that it tried last
+  ALTER TABLE fleet_member ADD COLUMN tried_at_us INTEGER;
+  CREATE INDEX fleet_member_by_profile ON fleet_member (profile);
+  `,
 ]

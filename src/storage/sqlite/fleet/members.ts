@@ -1,5 +1,5 @@
 import type { TrustedClock } from '../../clock.js'
-import type { FleetMember, FleetMembers, JoinOutcome, JoinRequest } from '../../fleet.js'
+import type { FleetMember, FleetMembers, JoinOutcome, JoinRequest, RolloutMember } from '../../fleet.js'
 import type { SqliteKeys } from '../access/keys.js'
 import { oneValue, statement, writtenRow } from '../connection/database.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
@@ -17,6 +17,11 @@ const SELECT = `SELECT m.node_id AS nodeId, m.name, m.profile, m.key_id AS keyId
   m.last_seen_us AS lastSeenUs, m.last_report AS lastReport, k.revoked_at_us AS keyRevokedAtUs
   FROM fleet_member AS m JOIN api_key AS k USING (key_id)`
 
+const OF_PROFILE = `SELECT m.node_id AS nodeId, applied_digest AS appliedDigest, tried_digest AS triedDigest, outcome,
+  last_seen_us AS lastSeenUs, tried_at_us AS triedAtUs, last_report ->> '$.ready' AS isReady
+  FROM fleet_member AS m JOIN api_key AS k USING (key_id)
+  WHERE profile = ? AND state = 'member' AND k.revoked_at_us IS NULL`
+
 /** Creates the members of `state.db`. */
 export function createFleetMembers(state: StateDb, clock: TrustedClock, keys: SqliteKeys): FleetMembers {
   const { db } = state
@@ -29,6 +34,10 @@ export function createFleetMembers(state: StateDb, clock: TrustedClock, keys: Sq
       statement<Row>(db, `${SELECT} ORDER BY m.name, m.node_id`)
         .all()
         .flatMap((row) => toMember(row) ?? []),
+    ofProfile: async (profile) =>
+      statement<Omit<RolloutMember, 'isReady'> & { isReady: number | null }>(db, OF_PROFILE)
+        .all(profile)
+        .map((row) => ({ ...row, isReady: row.isReady !== 0 })),
     end: (nodeId, to) =>
       writeFreeing(state, () => {
         const member = find(nodeId)
@@ -51,9 +60,10 @@ export function createFleetMembers(state: StateDb, clock: TrustedClock, keys: Sq
         const [nowUs, text] = [clock.nowUs(), JSON.stringify(report)]
         statement(
           db,
-          `UPDATE fleet_member SET applied_digest = ?, tried_digest = ?, outcome = ?, last_seen_us = ?,
-           last_report = ? WHERE node_id = ?`,
-        ).run(appliedDigest, triedDigest, outcome, nowUs, text, nodeId)
+          `UPDATE fleet_member SET tried_at_us = CASE WHEN tried_digest IS ? THEN tried_at_us ELSE ? END,
+             applied_digest = ?, tried_digest = ?, outcome = ?, last_seen_us = ?, last_report = ?
+           WHERE node_id = ?`,
+        ).run(triedDigest, nowUs, appliedDigest, triedDigest, outcome, nowUs, text, nodeId)
         statement(
           db,
           `INSERT INTO fleet_report (node_id, slot, at_us, body) VALUES (?, ?, ?, ?)

@@ -135,3 +135,25 @@ t.test('profiles: versions are added, and an equal body or an old base adds none
   )
   t.match(await fleetProfiles.list(), [{ name: 'field', version: 2 }])
 })
+
+t.test('members: those of a profile, with the time at which the last profile was tried first', async (t) => {
+  const { state, token } = await stateWithToken(t, 9)
+  const { fleetMembers, clock } = state
+  const [van, other, gone] = [randomUUID(), randomUUID(), randomUUID()]
+  for (const node of [van, other, gone]) await fleetMembers.join(request(token.keyId, node))
+  await fleetMembers.end(gone, 'left')
+  const report = (triedDigest: string, ready: boolean) =>
+    fleetMembers.report(van, { appliedDigest: 'd', triedDigest, outcome: 'applied', report: { ready } })
+  const firstUs = clock.nowUs()
+  await report('d', true)
+  state.advance(HOUR_MS)
+  await report('d', false)
+  const found = await fleetMembers.ofProfile('field')
+  t.same(new Set(found.map(({ nodeId }) => nodeId)), new Set([van, other]))
+  const ofVan = (rows: typeof found) => rows.find(({ nodeId }) => nodeId === van)
+  t.match(ofVan(found), { isReady: false, appliedDigest: 'd' })
+  t.ok((ofVan(found)?.triedAtUs ?? 0) < firstUs + HOUR_MS * 500)
+  await report('e', true)
+  t.ok((ofVan(await fleetMembers.ofProfile('field'))?.triedAtUs ?? 0) > firstUs + HOUR_MS * 500)
+  t.same(await fleetMembers.ofProfile('nobody'), [])
+})
