@@ -194,6 +194,7 @@ export const METHOD_PATHS: Readonly<Record<MethodName, string>> = {
   'fleet.get_profile': '/api/v2/fleet/jsonrpc',
   'fleet.list_profiles': '/api/v2/fleet/jsonrpc',
   'fleet.diff_profile': '/api/v2/fleet/jsonrpc',
+  'fleet.get_rollout': '/api/v2/fleet/jsonrpc',
   'fleet.list_gateways': '/api/v2/fleet/jsonrpc',
   'fleet.get_gateway': '/api/v2/fleet/jsonrpc',
   'fleet.revoke': '/api/v2/fleet/jsonrpc',

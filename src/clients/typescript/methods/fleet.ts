@@ -113,6 +113,15 @@ export interface FleetMethods {
           /** time between two reports, seconds */
           'fleet.reportS'?: number
         }
+        /** way of this version to the gateways */
+        stages?: {
+          /** share of gateways that try a version first */
+          canary_percent?: number
+          /** gateways that may put it back or not be ready before it stops */
+          max_trouble?: number
+          /** time for which the first gateways must have it before the others get it, seconds */
+          wait_s?: number
+        }
         /** time after which a gateway that is not ready puts the former profile back, seconds */
         ready_within_s?: number
       }
@@ -184,6 +193,28 @@ export interface FleetMethods {
         before?: unknown
         after?: unknown
       }[]
+    }
+  }
+  /** Way of the newest version of a profile to its gateways (scope fleet:admin) */
+  'fleet.get_rollout': {
+    params: {
+      /** name of a profile */
+      name: string
+    }
+    result: {
+      name: string
+      /** the newest version */
+      version: number
+      /** canary: some gateways try it; stopped: too many of them are in trouble; all: every gateway gets it */
+      state: 'canary' | 'stopped' | 'all'
+      /** members of the profile */
+      gateways: number
+      /** UUIDs of the gateways that try it first */
+      canaries: string[]
+      /** gateways that have it */
+      applied: number
+      /** gateways that put it back, or are not ready with it */
+      trouble: number
     }
   }
   /** Gateways of the fleet, with their last reports (scope fleet:admin) */
