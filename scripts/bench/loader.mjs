@@ -16,7 +16,7 @@ const SENSORS = 10_000
 const CALL_BYTES = 99_000_000
 const CALLS_PER_S = 20
 const ASKED = { share: 0.35, growthMb: 120, p99Ms: 150, rssMb: 700 }
-const LOADER = '/api/v1/dataloaderapi/jsonrpc'
+export const LOADER = '/api/v1/dataloaderapi/jsonrpc'
 
 const RECORD_DEF = {
   sensor: { udt_name: 'varchar', length: 20 },
@@ -195,7 +195,7 @@ function callOthers(gateway) {
 }
 
 /** Peak resident memory from now on, MB. */
-function watchRss(gateway) {
+export function watchRss(gateway) {
   let peak = gateway.rssMb()
   const timer = setInterval(() => {
     peak = Math.max(peak, gateway.rssMb())
@@ -209,7 +209,7 @@ function watchRss(gateway) {
 }
 
 /** Sends a file as the body and reads the JSON answer. */
-function sendFile(gateway, to, file) {
+export function sendFile(gateway, to, file) {
   return new Promise((resolve, reject) => {
     const isStream = to.includes('/stream/')
     const headers = {
@@ -232,7 +232,7 @@ function sendFile(gateway, to, file) {
   })
 }
 
-async function register(gateway, name, uniqueColumns, recordDef = RECORD_DEF) {
+export async function register(gateway, name, uniqueColumns, recordDef = RECORD_DEF) {
   await rpc(gateway, LOADER, 'loaderwebapi.register_loader', {
     data_name: name,
     record_def: recordDef,
@@ -240,7 +240,7 @@ async function register(gateway, name, uniqueColumns, recordDef = RECORD_DEF) {
   })
 }
 
-async function rpc(gateway, callPath, method, params) {
+export async function rpc(gateway, callPath, method, params) {
   let answer = ''
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
   const onBody = (text) => {
@@ -282,10 +282,10 @@ function featureOf(n) {
   }
 }
 
-function* streamPieces() {
-  for (let from = 0; from < ROWS; from += BATCH) {
+export function* streamPieces(rows = ROWS) {
+  for (let from = 0; from < rows; from += BATCH) {
     let text = ''
-    for (let n = from; n < Math.min(ROWS, from + BATCH); n++) text += `${JSON.stringify(featureOf(n))}\n`
+    for (let n = from; n < Math.min(rows, from + BATCH); n++) text += `${JSON.stringify(featureOf(n))}\n`
     yield text
   }
 }
@@ -319,7 +319,7 @@ function polygonOf(n) {
   }
 }
 
-async function writeFile(file, pieces) {
+export async function writeFile(file, pieces) {
   const handle = await open(file, 'w')
   for (const piece of pieces) await handle.write(piece)
   await handle.close()
@@ -329,7 +329,7 @@ function mb(file) {
   return (statSync(file).size / 1e6).toFixed(0)
 }
 
-function verdict(title, value, sign, limit) {
+export function verdict(title, value, sign, limit) {
   const isMet = sign === '<' ? value < limit : value >= limit
   console.log(`${isMet ? 'met   ' : 'MISSED'} ${title} ${value.toFixed(2)}, asked for ${sign} ${limit}`)
 }

@@ -6,6 +6,8 @@ const BENCHES = [
   'mixed',
   'wear',
   'loader',
+  'feeds',
+  'feeds-link',
   'eventdata',
   'dataset',
   'routing',

@@ -34,6 +34,7 @@ export function createWriteLock(): WriteLock {
           } catch (error) {
             reject(error) // a failure concerns its own caller only
           }
+          for (const listener of listeners) listener()
         })
         void Promise.resolve().then(runAll)
       }),

@@ -25,3 +25,19 @@ t.test('write lock: a failure concerns its own caller, and work that comes late 
   await t.rejects(failed, /no/)
   t.equal(await lock.run(async () => 8), 8)
 })
+
+t.test(
+  'write lock: who watches is called after each work, also one that failed, until it ends that',
+  async (t) => {
+    const lock = createWriteLock()
+    const order: string[] = []
+    const end = lock.watch(() => order.push('called'))
+    await lock.run(() => order.push('work'))
+    await lock.run(() => Promise.reject(new Error('no'))).catch(() => order.push('failed'))
+    t.same([...order].sort(), ['called', 'called', 'failed', 'work'])
+    t.ok(order.indexOf('work') < order.indexOf('called'))
+    end()
+    await lock.run(() => order.push('later'))
+    t.equal(order.filter((one) => one === 'called').length, 2)
+  },
+)

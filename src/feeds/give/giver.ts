@@ -5,7 +5,7 @@ import type { AskedFeed, AskedFeeds, FeedIdentity, FeedSenders, FeedStart } from
 import type { LoaderTable } from '../../storage/tables.js'
 import { definitionDigest, type SentDefinition, sentDefinition } from '../batch/definition.js'
 import { encodeBatch } from '../batch/encode.js'
-import { MAX_BATCH_BYTES, MAX_BATCH_ROWS } from '../batch/format.js'
+import { MAX_BATCH_BYTES, SENT_ROWS } from '../batch/format.js'
 import { requireNode, requireReadable } from '../receive/rights.js'
 import { collectBatch, headerOf, keyText, slotsOf } from '../send/collect.js'
 import { requireColumnsOf, requireSendable } from '../send/sendable.js'
@@ -159,7 +159,7 @@ async function collect(
   { feed, table, session, hold }: Collecting,
 ): Promise<Omit<GivenBatch, 'last'> | undefined> {
   const state: CollectState = {
-    ...{ record: feed, aside: new Set(), maxRows: MAX_BATCH_ROWS, isPatient: false, hold },
+    ...{ record: feed, aside: new Set(), maxRows: SENT_ROWS, isPatient: false, hold },
   }
   const batch = await collectBatch(deps, state, session, table)
   if (batch === undefined) return undefined

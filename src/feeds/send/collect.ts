@@ -1,6 +1,6 @@
 import type { ChangedRow, Column, LoaderTable } from '../../storage/tables.js'
 import { encodeBatch, type SentSlot } from '../batch/encode.js'
-import { MAX_BATCH_ROWS } from '../batch/format.js'
+import { SENT_ROWS } from '../batch/format.js'
 import type { CollectDeps, CollectState, Session } from './sender-deps.js'
 
 /** Changes that are read at a time, so that the event loop turns between: 1,000 rows take 1 to 4 ms. */
@@ -75,7 +75,7 @@ async function readRows(
   let last = session.scanned
   let bytes = 0
   for (let page = 0; page < MAX_PAGES; page++) {
-    const left = Math.min(state.maxRows, MAX_BATCH_ROWS) - rows.length
+    const left = Math.min(state.maxRows, SENT_ROWS) - rows.length
     const limit = Math.min(PAGE_ROWS, left)
     const found = await deps.changes.matching(table, last, limit, { conds, env: deps.env(), backlog })
     for (const row of found.rows) {
@@ -89,7 +89,7 @@ async function readRows(
     if (found.until === last && found.rows.length === 0) return { rows, last, isEnd: true }
     last = found.until
     await state.hold?.(bytes)
-    if (rows.length >= Math.min(state.maxRows, MAX_BATCH_ROWS)) break
+    if (rows.length >= Math.min(state.maxRows, SENT_ROWS)) break
     await new Promise((resolve) => setImmediate(resolve))
   }
   return { rows, last, isEnd: false }

@@ -1,5 +1,5 @@
 import type { FeedProgress, FeedRecord } from '../../storage/feeds.js'
-import { MAX_BATCH_ROWS } from '../batch/format.js'
+import { SENT_ROWS } from '../batch/format.js'
 import type { FeedState, Lane, SenderDeps } from './sender-deps.js'
 
 /** Feeds and lanes in memory. */
@@ -50,7 +50,7 @@ async function newState(deps: SenderDeps, record: FeedRecord): Promise<FeedState
     session: undefined,
     aside: new Set(await deps.feeds.changesSetAside(record.feedId)),
     throttle: throttleOf(deps, record),
-    maxRows: MAX_BATCH_ROWS,
+    maxRows: SENT_ROWS,
     failures: 0,
     detours: 0,
     waitUntilMs: 0,

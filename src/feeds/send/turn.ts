@@ -3,7 +3,7 @@ import type { FeedRecord } from '../../storage/feeds.js'
 import type { ChangedRow, LoaderTable } from '../../storage/tables.js'
 import { shorten } from '../../sync/faults.js'
 import { definitionDigest, sentDefinition } from '../batch/definition.js'
-import { MAX_BATCH_BYTES, MAX_BATCH_ROWS } from '../batch/format.js'
+import { MAX_BATCH_BYTES, SENT_ROWS } from '../batch/format.js'
 import { sendCitation } from './citation-turn.js'
 import { collectBatch, keyText } from './collect.js'
 import { noteMoved, takeDetour } from './counts.js'
@@ -49,7 +49,7 @@ export async function sendNext(
   const answer = await link.send(session.tableUuid, batch.body, throttles, signal)
   if (answer.kind === 'taken') {
     noteMoved(state, batch.rows.length, batch.body.byteLength, deps.nowMs() - startMs)
-    state.maxRows = Math.min(MAX_BATCH_ROWS, state.maxRows * 2)
+    state.maxRows = Math.min(SENT_ROWS, state.maxRows * 2)
   }
   await goOn(deps, state, table, batch.rows, answer)
   return 'went on'
