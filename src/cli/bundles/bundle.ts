@@ -6,7 +6,7 @@ import { writeBundles } from '../../bundles/write.js'
 import { isAppError } from '../../errors.js'
 import { identityText } from '../../node-keys/identity.js'
 import type { NodePeer } from '../../storage/node-keys.js'
-import { withFeedData } from '../feeds/feed-data.js'
+import { type FeedData, withFeedData } from '../feeds/feed-data.js'
 import { checkFolder, fileFault } from '../file-fault.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson } from '../io.js'
 import { type ModelData, withModelData } from '../models/model-data.js'
@@ -57,8 +57,9 @@ export function addBundleCommands(program: Command, io: CliIo, deps: CliDeps): v
 
 async function write(io: CliIo, deps: CliDeps, name: string, command: Command): Promise<void> {
   const file = path.resolve(deps.cwd, name)
-  checkFolder(file)
-  await withFeedData<WriteFlags>(command, deps, async (data, flags) => {
+  checkFolder(file, 'file')
+  deps.keepHeapSmall()
+  const pack = async (data: FeedData, flags: WriteFlags) => {
     const peers = await chosenPeers(data, flags.for)
     const written = await writeBundles(await writeDeps(data), file, peers, {
       maxBytes: flags.maxBytes ?? Number.MAX_SAFE_INTEGER,
@@ -70,7 +71,8 @@ async function write(io: CliIo, deps: CliDeps, name: string, command: Command): 
       await data.state.audit.note({ act: 'bundle-write', node: node.nodeId, bundle: bundleId })
     if (flags.json === true) printJson(io, written.map(writtenJson))
     else io.stdout.write(written.map((one) => `${writtenText(one)}\n`).join(''))
-  })
+  }
+  await withFeedData<WriteFlags>(command, deps, pack, { createsTables: true })
 }
 
 async function chosenPeers({ state }: ModelData, names: readonly string[] | undefined): Promise<NodePeer[]> {
@@ -94,7 +96,7 @@ async function combine(
   { json }: GlobalOptions,
 ): Promise<void> {
   const to = path.resolve(deps.cwd, file)
-  checkFolder(to)
+  checkFolder(to, 'file')
   const bundles = await combineBundles(
     to,
     from.map((name) => path.resolve(deps.cwd, name)),
@@ -107,7 +109,8 @@ async function combine(
 
 async function apply(io: CliIo, deps: CliDeps, name: string, command: Command): Promise<void> {
   const file = path.resolve(deps.cwd, name)
-  await withFeedData(command, deps, async (data, flags) => {
+  deps.keepHeapSmall()
+  const take = async (data: FeedData, flags: GlobalOptions) => {
     const applied = await applyBundles(await applyDeps(data), file).catch((error: unknown) => {
       throw isAppError(error) ? cutOff(error) : fileFault(error, file)
     })
@@ -116,7 +119,8 @@ async function apply(io: CliIo, deps: CliDeps, name: string, command: Command): 
     if (!isWhole(applied)) io.setExitCode(1)
     if (flags.json === true) printJson(io, appliedJson(applied))
     else io.stdout.write(appliedText(applied))
-  })
+  }
+  await withFeedData(command, deps, take, { createsTables: true })
 }
 
 /** A fault of this gateway on the way, such as a full disk. */

@@ -25,15 +25,17 @@ export interface FeedData extends ModelData {
 /**
  * Opens both databases of a data directory for one verb, also beside a running gateway.
  *
+ * @param options `createsTables`: makes a missing `data.db`, as the first start of a gateway does
  * @throws Error if the directory holds no data
  */
 export async function withFeedData<O>(
   command: Command,
   deps: CliDeps,
   act: (data: FeedData, options: O & GlobalOptions) => Promise<void>,
+  { createsTables = false }: { createsTables?: boolean } = {},
 ): Promise<void> {
   await withModelData<O>(command, deps, async (data, options) => {
-    if (!hasTables(data))
+    if (!createsTables && !hasTables(data))
       throw new Error(`${data.settings.dataDir} has no tables yet: start the gateway once with it`)
     await withTables(data, (all) => act(all, options))
   })
