@@ -45,10 +45,12 @@ export async function* packFeeds(
   { before, budget, packed }: { before: readonly BundledFeed[]; budget: Budget; packed: PackedFeeds },
 ): AsyncGenerator<Uint8Array> {
   const all = (await deps.feeds.list()).filter(
-    ({ upstream, direction, isEnabled }) => upstream === peer.name && direction === 'up' && isEnabled,
+    ({ upstream, isEnabled }) => upstream === peer.name && isEnabled,
   )
   for (const record of all.sort((a, b) => b.priority - a.priority)) {
-    const table = await deps.findTable(record.dataName)
+    const why = whyNotPacked(record)
+    const table = why === undefined ? await deps.findTable(record.dataName) : undefined
+    if (why !== undefined) packed.refused.push(`${record.dataName}: ${why}`)
     if (table === undefined) continue // dropped: the feed goes on when it is registered again
     try {
       requireSendable(table, record.columns)
@@ -58,6 +60,12 @@ export async function* packFeeds(
     }
     yield* packFeed(deps, { record, table, peer }, { before, budget, packed })
   }
+}
+
+/** Returns why a feed goes over the network alone; undefined for one that bundles carry. */
+function whyNotPacked({ direction, start }: FeedRecord): string | undefined {
+  if (start.citation !== undefined) return 'a citation, which goes over the network alone'
+  return direction === 'down' ? 'a feed down, which goes over the network alone' : undefined
 }
 
 async function* packFeed(
