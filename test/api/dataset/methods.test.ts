@@ -121,6 +121,7 @@ t.test(
       created_at: { _type: 'datetime', val: '2025-01-02T12:04:05.678900+09:00' },
       checksum: null,
       checksum_state: 'pending',
+      origin: null,
     })
     t.ok(CitationInfo.safeParse(first).success)
     const second = await cite()
