@@ -21,7 +21,7 @@ export interface Endpoint {
  * Who may use what stands beside JSON-RPC: the first pattern that fits. What fits none is a fault of the
  * test.
  */
-const RULES: readonly [pattern: RegExp, scope: Endpoint['scope']][] = [
+const RULES: readonly [pattern: RegExp, scope: Endpoint['scope'], verb?: string][] = [
   [/^\/(?:healthz|readyz|openrpc\.json|openapi\.json)$/, 'open'],
   [/^\/(?:$|console(?:$|\/))/, 'open'],
   [/^\/api\/v1\/alertapi(?:$|\/)/, 'open'],
@@ -32,6 +32,7 @@ const RULES: readonly [pattern: RegExp, scope: Endpoint['scope']][] = [
   [/\/stream\//, 'loader:write'],
   [/\/models\/[^/]+\/(?:file|signature)$/, 'model:read'],
   [/\/upload(?:s$|s\/|\/)/, 'model:write'],
+  [/\/sync\/tables\/[^/]+\/batches$/, 'sync:read', 'GET'],
   [/\/sync\/(?:tables\/[^/]+\/batches|citations\/[^/]+\/rows)$/, 'sync:write'],
 ]
 
@@ -119,7 +120,7 @@ function besides({ verb, path: pattern }: ServedRoute): Endpoint[] {
 }
 
 function endpointOf(verb: string, path: string): Endpoint {
-  const rule = RULES.find(([pattern]) => pattern.test(path))
+  const rule = RULES.find(([pattern, , of = verb]) => of === verb && pattern.test(path))
   if (rule === undefined) throw new Error(`${verb} ${path}: no rule says who may use it`)
   return {
     title: `${verb} ${path}`,

@@ -57,7 +57,7 @@ t.test('row state: identity, columns and key are those of the table', async (t) 
     transactionTimeUs: NOW_US,
     createdAtUs: NOW_US,
     checksum: null,
-      origin: null,
+    origin: null,
   })
   t.same(await keysOf(rows, { offset: 7 }), [8, 9, 10], 'an offset is counted when no start is known')
 })
