@@ -1,5 +1,5 @@
-// A day of events over a bad link: 64 kbit/s each way, and a share of the connections is cut after a random number of
-// bytes. How long a feed up and a feed down take, and how many bytes cross the link for a row.
+// A day of events over a bad link: 64 kbit/s each way, and of each 10 kB that a connection carries 30 % are cut at a random
+// byte. How long a feed up and a feed down take, and how many bytes cross the link for a row.
 import net from 'node:net'
 import { addUpstream, ENV, untilIdle } from './feeds.mjs'
 import { startGateway } from './gateway.mjs'
@@ -9,8 +9,8 @@ const BYTES_PER_S = 8000
 const CUT_SHARE = 0.3
 /** An event every ten seconds for 24 hours. */
 const EVENTS = Number(process.env.BENCH_EVENTS ?? 8640)
-/** A cut falls between the first byte and this one: in the middle of a batch. */
-const MAX_CUT_BYTES = 40_000
+/** Bytes of a connection for which a cut is drawn: less than most batches. */
+const PART_BYTES = 10_000
 const SLICE_MS = 50
 const SYNC = '/api/v2/sync/jsonrpc'
 
@@ -72,13 +72,19 @@ async function startLink(to) {
       here.destroy()
       there.destroy()
     }
-    let left = Math.random() < CUT_SHARE ? Math.random() * MAX_CUT_BYTES : Number.POSITIVE_INFINITY
+    const draw = () => (Math.random() < CUT_SHARE ? Math.random() * PART_BYTES : Number.POSITIVE_INFINITY)
+    let part = 0
+    let cutAt = draw()
     const count = (size) => {
       bytes += size
-      left -= size
-      if (left > 0) return
-      cuts++
-      end()
+      part += size
+      if (part >= cutAt) {
+        cuts++
+        end()
+      } else if (part >= PART_BYTES) {
+        part = 0
+        cutAt = draw()
+      }
     }
     pass(here, there, lines[0], count)
     pass(there, here, lines[1], count)
