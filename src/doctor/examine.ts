@@ -30,13 +30,28 @@ const CHECKS: readonly { name: string; run: RunCheck; needsData: boolean }[] = [
   { name: 'modules', run: checkModules, needsData: false },
 ]
 
+/** Checks that read no whole file. */
+const LIGHT: readonly string[] = ['disk', 'clock', 'keys', 'upstreams', 'backups']
+
 /** Runs all checks, whether the gateway is running or not. A check that fails does not prevent the others. */
 export async function examine(context: CheckContext): Promise<Check[]> {
+  return await run(CHECKS, context)
+}
+
+/** Runs the checks that read no whole file, as a gateway may do beside its work. */
+export async function examineLightly(context: CheckContext): Promise<Check[]> {
+  return await run(
+    CHECKS.filter(({ name }) => LIGHT.includes(name)),
+    context,
+  )
+}
+
+async function run(wanted: typeof CHECKS, context: CheckContext): Promise<Check[]> {
   const checks: Check[] = []
   const hasData = existsSync(context.layout.stateDb)
-  for (const { name, run, needsData } of CHECKS) {
+  for (const { name, run: check, needsData } of wanted) {
     context.onProgress?.(name)
-    const findings = needsData && !hasData ? await noData(name, context) : await guarded(run, context)
+    const findings = needsData && !hasData ? await noData(name, context) : await guarded(check, context)
     checks.push({ name, state: worst(findings.map(({ state }) => state)), findings })
   }
   return checks

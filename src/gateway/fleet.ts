@@ -11,6 +11,7 @@ import { profileOf } from '../fleet/member/apply.js'
 import { createHubLink } from '../fleet/member/hub-link.js'
 import { type JoinHubDeps, joinHub } from '../fleet/member/join-hub.js'
 import { type ReconcileDeps, reconcile } from '../fleet/member/reconcile.js'
+import type { Profile } from '../fleet/profile/schema.js'
 import type { PartState } from '../http/health-routes.js'
 import { openNodeKeys } from '../node-keys/keys.js'
 import type { HubIdentity } from '../storage/membership.js'
@@ -22,6 +23,7 @@ import type { FeedServices } from './feeds.js'
 import type { LiveSettings } from './live-settings.js'
 import type { ModelServices } from './models.js'
 import type { ServicesOptions } from './options.js'
+import { createDoctorLine, lastPosition } from './own-report.js'
 
 /** Joining, as the methods of a gateway need it: any gateway can be a hub. */
 export type HubServices = Omit<FleetContext, 'caller' | 'timeZoneMin' | 'newId'>
@@ -54,7 +56,8 @@ async function readIdentity({ nodeKeys }: Pick<State, 'nodeKeys'>, nodeId: strin
   }
 }
 
-interface MemberOptions extends Pick<ServicesOptions, 'log' | 'version' | 'join'> {
+interface MemberOptions
+  extends Pick<ServicesOptions, 'log' | 'version' | 'join' | 'config' | 'layout' | 'configFile'> {
   readonly state: State
   readonly live: LiveSettings
   readonly models: ModelServices
@@ -70,6 +73,7 @@ export function startMember(options: MemberOptions): FleetAgent {
   const { config } = live
   const { sync } = config
   const deps = reconcileDeps(options)
+  const doctorLine = createDoctorLine(options, () => performance.now())
   return startFleetAgent({
     membership: state.membership,
     reconcile: async (membership, profile) => {
@@ -91,7 +95,7 @@ export function startMember(options: MemberOptions): FleetAgent {
           clientSettings(sync, version),
         ),
       ),
-    readReport: () => readReport(options),
+    readReport: (profile) => readReport(options, doctorLine, profile),
     autoJoin:
       join === undefined
         ? undefined
@@ -145,14 +149,12 @@ export async function joinDeps(
   }
 }
 
-async function readReport({
-  state,
-  models,
-  disk,
-  feeds,
-  version,
-  readiness,
-}: MemberOptions): Promise<object> {
+async function readReport(
+  { state, models, disk, feeds, version, readiness }: MemberOptions,
+  doctorLine: () => Promise<string | null>,
+  { position_table: name }: Profile,
+): Promise<object> {
+  const table = name === undefined ? undefined : await feeds.tableOf(name)
   const parts = await readiness()
   const { atRisk } = await models.status()
   const records = await state.feeds.list()
@@ -174,7 +176,7 @@ async function readReport({
       bytes: behind.reduce((sum, { bytesBehind }) => sum + (bytesBehind ?? 0), atRisk.bytes),
       oldest_s: ages.length === 0 ? null : Math.max(...ages),
     },
-    doctor: null,
-    position: null,
+    doctor: await doctorLine(),
+    position: table === undefined ? null : await lastPosition(table, feeds.context.tableChanges),
   }
 }

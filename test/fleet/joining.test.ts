@@ -21,7 +21,12 @@ interface Member {
   state: string
   applied: number | null
   outcome: string | null
-  report: { ready: boolean; backlog: { rows: number }; profile: { reason: string; items: object[] } } | null
+  report: {
+    ready: boolean
+    backlog: { rows: number }
+    position: readonly number[] | null
+    profile: { reason: string; items: object[] }
+  } | null
 }
 
 const members = (hub: TestGateway): Promise<Member[]> => fleet(hub, 'list_gateways')
@@ -80,10 +85,13 @@ t.test('fleet: a gateway joins, its table goes up, a new version changes it, and
 
   await setProfile(hub, {
     up: [{ table: 'seen', priority: 9 }],
+    position_table: 'seen',
     settings: { 'sync.maxBytesPerSecond': 1_000_000 },
   })
   await untilMember(hub, ({ applied }) => applied === 2)
   t.match(await sync(van, 'list_feeds'), [{ table: 'seen', upstream: 'hub', priority: 9 }])
+  await put(van, [{ k: 2, lng: 135.5, lat: 34.7 }])
+  await untilMember(hub, ({ report }) => String(report?.position) === '135.5,34.7')
   await setProfile(hub, {})
   await untilMember(hub, ({ applied }) => applied === 3)
   t.same(await sync(van, 'list_feeds'), [], 'what the profile no longer has is removed')

@@ -2,13 +2,14 @@ import { messageOf } from '../../errors.js'
 import type { Membership, ProfileProgress } from '../../storage/membership.js'
 import { backoffMs } from '../../sync/backoff.js'
 import { shorten } from '../../sync/faults.js'
-import { type ApplyDeps, applyProfile, retryItems } from './apply.js'
+import type { Profile } from '../profile/schema.js'
+import { type ApplyDeps, applyProfile, profileOf, retryItems } from './apply.js'
 import { type HubLink, isKeyRefused, type SentProfile } from './hub-link.js'
 
 export interface AgentDeps extends ApplyDeps {
   connect(membership: Membership): HubLink
-  /** Reads what is reported of this gateway. */
-  readReport(): Promise<object>
+  /** Reads what is reported of this gateway. @param profile in force */
+  readReport(profile: Profile): Promise<object>
   /** Joins as the environment of the process asks for; absent when it does not. @throws as `joinHub` */
   readonly autoJoin?: ((signal: AbortSignal) => Promise<unknown>) | undefined
   /** Returns why nothing may be sent now; null when it may. */
@@ -179,7 +180,7 @@ async function report(
     items: items.filter((item) => item.state !== 'applied').slice(0, 50),
   }
   try {
-    const answer = await link.report({ report: await deps.readReport(), profile }, signal)
+    const answer = await link.report({ report: await deps.readReport(profileOf(applied)), profile }, signal)
     if (answer.hub !== hub?.nodeId)
       throw new Error(`the node ${answer.hub} answered at ${hubUrl}, expected the hub ${hub?.nodeId}`)
     if (state === 'refused') await deps.membership.setState('member', null)

@@ -74,6 +74,9 @@ export const Profile = z
       .max(200)
       .default([])
       .describe('model stores whose models go to the hub, and whose aggregated models come from it'),
+    position_table: TableName.optional().describe(
+      'table of the gateway whose last row tells its position, for reports',
+    ),
     settings: RemoteSettings.default({}).describe('settings that are set from afar'),
     stages: Stages.prefault({}).describe('way of this version to the gateways'),
     ready_within_s: z
