@@ -104,6 +104,8 @@ export interface FleetMethods {
           /** model store of the hub; the same name unless given */
           hub_store?: string
         }[]
+        /** table of the gateway whose last row tells its position, for reports */
+        position_table?: string
         /** settings that are set from afar */
         settings?: {
           /** rate of all that is sent to other nodes; 0 for no limit */
