@@ -1,3 +1,4 @@
+import { type Caller, isAllowed } from '../auth/caller.js'
 import { AppError, type ErrorName, messageOf } from '../errors.js'
 import { type RegisterDeps, registerModel, type SuppliedFacts } from '../models/register-model.js'
 import type { BundleRows } from '../storage/bundles.js'
@@ -43,10 +44,14 @@ const OF_MODEL = new Set<ErrorName>([
 /** Takes a model of a bundle: once, however often it comes and by whichever way. */
 export async function takeModel(
   deps: ApplyModelsDeps,
-  node: NodePeer,
+  { node, caller }: { node: NodePeer; caller: Caller },
   { head, part }: { head: { transfer: number; model: string; sha256: string; data: string }; part: Part },
   result: ModelResult,
 ): Promise<void> {
+  if (!isAllowed(caller.scopes, 'model:write')) {
+    result.refused.push(`${head.model}: the key of ${node.name} lacks the scope model:write`)
+    return
+  }
   try {
     const { model, isKnown } = await takeOne(deps, node, head, part)
     await deps.bundles.noteReceipt(node.nodeId, {

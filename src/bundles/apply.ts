@@ -166,7 +166,7 @@ async function takeBundle(
         await feeds.take(part)
         break
       case 'model':
-        await takeModel(deps, node, { head: readAs(ModelHead, part.head, 'model'), part }, models)
+        await takeModel(deps, { node, caller }, { head: readAs(ModelHead, part.head, 'model'), part }, models)
         break
       default: // the first part
     }

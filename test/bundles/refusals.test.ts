@@ -1,12 +1,15 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { constants, zstdCompressSync } from 'node:zlib'
 import t from 'tap'
+import { hashSecret } from '../../src/auth/secret.js'
 import { combineBundles } from '../../src/bundles/combine.js'
 import { partLine } from '../../src/bundles/content/parts.js'
 import { HEAD_BYTES, LENGTH_BYTES, MAGIC } from '../../src/bundles/seal/format.js'
 import { sealEnvelope } from '../../src/bundles/seal/seal.js'
 import { openNodeKeys } from '../../src/node-keys/keys.js'
+import { createFeedInbox } from '../../src/storage/sqlite/feeds/inbox.js'
 import { type BundleSide, openBundleSide, openPair } from '../support/bundle-side.js'
 import { dumpDataDir } from '../support/data-dump.js'
 import { mutants } from '../support/mutants.js'
@@ -187,7 +190,8 @@ t.test('bundles: a disk that is full on the way keeps what came before; again, t
   await rejectsWith(t, base.apply(fileOf('1')), 'DISK_FULL')
   const { size } = await base.rows()
   t.ok(size >= 0 && size < 25_000, `${size} rows were taken`)
-  t.equal(size % 10_000, 0, 'batches are whole')
+  const [feed] = await createFeedInbox(db).ofSender(van.nodeId)
+  t.equal(feed?.cursor, size, 'rows and cursor are of one piece')
   db.writer.pragma('max_page_count = 1000000')
   await base.apply(fileOf('1'))
   t.equal((await base.rows()).size, 25_000)
@@ -292,4 +296,53 @@ async function forge(from: BundleSide, to: BundleSide, parts: readonly Buffer[])
   head.writeUInt32BE(1, MAGIC.length)
   head.writeBigUInt64BE(BigInt(envelope.length), HEAD_BYTES)
   return Buffer.concat([head, envelope])
+}
+
+t.test(
+  'bundles: a gateway of the fleet has the rights of its key, and none once it is revoked',
+  async (t) => {
+    const { van, base, fileOf } = await openPair(t)
+    const { state } = base.data
+    await joinFleet(base, van, ['sync:write'])
+    const member = await state.fleetMembers.find(van.nodeId)
+    await van.put([{ k: 1 }])
+    await van.write(fileOf('1'))
+    await state.askedFeeds.grant(member?.keyId ?? '', ['other'])
+    const [kept] = (await base.apply(fileOf('1'))).bundles
+    t.match(kept?.feeds[0]?.keptOut, /may not use the table seen as a feed: it was granted other/)
+    await state.askedFeeds.grant(member?.keyId ?? '', ['seen'])
+    const [taken] = (await base.apply(fileOf('1'))).bundles
+    t.match(taken?.feeds, [{ written: 1, keptOut: null }])
+    await van.put([{ k: 2 }])
+    await van.write(fileOf('2'))
+    await state.keys.setScopes(member?.keyId ?? '', ['sync:read'])
+    const [unscoped] = (await base.apply(fileOf('2'))).bundles
+    t.match(unscoped?.feeds[0]?.keptOut, /lacks the scope sync:write/)
+    const model = { transfer: 1, model: 'm', sha256: 'a'.repeat(64), data: '{}' }
+    const parts = [partLine('bundle', headOf(van, base)), partLine('model', model), partLine('end', {})]
+    writeFileSync(fileOf('model'), await forge(van, base, parts))
+    const [withModel] = (await base.apply(fileOf('model'))).bundles
+    t.match(withModel?.models.refused, [/^m: the key of van lacks the scope model:write$/])
+    await state.fleetMembers.end(van.nodeId, 'revoked')
+    await t.rejects(base.apply(fileOf('2')), /the gateway van was revoked; nothing was changed/)
+    t.equal((await base.rows()).size, 1)
+  },
+)
+
+async function joinFleet(hub: BundleSide, { nodeId }: BundleSide, scopes: readonly string[]): Promise<void> {
+  const { state } = hub.data
+  await state.fleetProfiles.add({ name: 'field', digest: 'd', body: {}, createdBy: null }, 0)
+  const expiresAtUs = state.clock.latestUs() + 3_600_000_000
+  const key = {
+    keyId: randomUUID(),
+    name: 'token',
+    scopes: ['fleet:join'],
+    secretHash: hashSecret('t'),
+    expiresAtUs,
+  }
+  await state.fleetTokens.create(key, 'field', 1)
+  await state.fleetMembers.join({
+    ...{ tokenKeyId: key.keyId, nodeId, name: 'van', signingKey: 's', exchangeKey: 'e' },
+    ...{ newKeyId: randomUUID(), secretHash: hashSecret('van'), scopes },
+  })
 }

@@ -72,7 +72,7 @@ async function rightsOf({ state }: FeedData, node: NodePeer): Promise<Caller | {
     scopes: isRelay ? [...scopes, 'sync:relay'] : scopes,
   })
   const member = await state.fleetMembers.find(nodeId)
-  if (member === undefined) return caller(`bundle ${nodeId}`, ['sync:write'])
+  if (member === undefined) return caller(`bundle ${nodeId}`, ['sync:write', 'model:write'])
   if (member.state !== 'member')
     return { refused: `the gateway ${name} ${member.state === 'left' ? 'has left' : 'was revoked'}` }
   const key = await state.keys.findActive(member.keyId)
