@@ -233,6 +233,8 @@ t.test('citations: rows that are not those of the offer are refused and change n
     [`${head()}\n[null]\n`, 'BAD_RECORD', /row 0, k: found null/],
     [`${head()}\n["x"]\n`, 'BAD_RECORD', /row 0, k/],
     [`${head({ after: 1 })}\n[1]\n`, 'CURSOR_MISMATCH', /begin after row 1, expected 0/],
+    [`${head()}\n[[1]]\n`, 'BAD_BATCH', /line 2: found more than 1 arrays and objects/],
+    [`${head()}\n${'[]\n'.repeat(100_000)}`, 'BAD_BATCH', /found more than 10000 rows/],
     [`${head({ rows: 3 })}\n[1]\n[2]\n[3]\n`, 'BAD_BATCH', /found 3, expected at most 2/],
     [`${head({ node: 'x' })}\n[1]\n`, 'BAD_BATCH', /node: found "x", expected a UUID/],
     [`${head({ fieldgate_citation: 2 })}\n[1]\n`, 'BAD_BATCH', /fieldgate_citation: found 2, expected 1/],

@@ -1,19 +1,22 @@
-import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { zstdDecompress } from 'node:zlib'
-import { AppError } from '../../errors.js'
 import { describeFound } from '../../messages/fault-text.js'
+import { createPause } from '../../storage/pause.js'
 import {
   BATCH_VERSION,
   type BatchHeader,
   LAST_DAY,
   MAX_BATCH_BYTES,
+  MAX_BATCH_COLUMNS,
   MAX_BATCH_ROWS,
   SHA256,
   UUID,
 } from './format.js'
+import { badBatch, openText, readLine } from './lines.js'
 
 const decompress = promisify(zstdDecompress)
+/** Longest stretch of work between two turns of the event loop, ms. */
+const SLICE_MS = 5
 
 /** A batch whose digest and counts are right. Its values are unchecked. */
 export interface DecodedBatch {
@@ -35,12 +38,9 @@ export interface DecodedBatch {
  * @throws AppError BAD_BATCH
  */
 export async function decodeBatch(body: Uint8Array): Promise<DecodedBatch> {
-  const lines = await linesOfBody(body)
-  const [head = '', ...rest] = lines
-  const header = readHeader(head, rest)
-  const [runs, ...columns] = rest.map((line, at) => readLine(line, at + 2))
-  if (columns.length !== header.columns.length)
-    throw badBatch(`found ${columns.length} lines of columns, expected ${header.columns.length}`)
+  const opened = openText(await textOf(body))
+  const header = checkHeader(opened.header)
+  const [runs = [], ...columns] = await readLines(opened.rest, header.columns.length)
   for (const [at, column] of columns.entries())
     if (column.length !== header.rows)
       throw badBatch(
@@ -48,21 +48,40 @@ export async function decodeBatch(body: Uint8Array): Promise<DecodedBatch> {
       )
   const { rows, days = [[0, rows]], versions } = header
   return {
-    ...{ header, origins: readRuns(runs ?? [], rows), days: readDays(days, rows), columns },
+    ...{ header, origins: readRuns(runs, rows), days: readDays(days, rows), columns },
     versions: versions === undefined ? Array<number>(rows).fill(0) : readVersions(versions, rows),
   }
 }
 
 /**
  * Returns the lines of a body that is one zstd frame. Bytes after the frame, a frame without end or larger than
- * allowed are refused.
+ * allowed, and more lines than a header and 10,000 rows are refused.
  *
  * @throws AppError BAD_BATCH
  */
 export async function linesOfBody(body: Uint8Array): Promise<string[]> {
   const text = await textOf(body)
   if (!text.endsWith('\n')) throw badBatch('found a last line without its end')
-  return text.slice(0, -1).split('\n')
+  const lines = text.slice(0, -1).split('\n', MAX_BATCH_ROWS + 2)
+  if (lines.length > MAX_BATCH_ROWS + 1)
+    throw badBatch(`found more than ${MAX_BATCH_ROWS} rows, expected at most ${MAX_BATCH_ROWS}`)
+  return lines
+}
+
+/** Reads the lines behind the header, with turns of the event loop. */
+async function readLines(rest: string, columns: number): Promise<(readonly unknown[])[]> {
+  const lines = rest.split('\n', columns + 2)
+  if (lines.length !== columns + 1) {
+    const found = lines.length > columns + 1 ? `more than ${columns}` : lines.length - 1
+    throw badBatch(`found ${found} lines of columns, expected ${columns}`)
+  }
+  const pause = createPause(undefined, SLICE_MS)
+  const values: (readonly unknown[])[] = []
+  for (const [at, line] of lines.entries()) {
+    values.push(readLine(line, at + 2, at === 0 ? 'origins' : 'values'))
+    await pause()
+  }
+  return values
 }
 
 async function textOf(body: Uint8Array): Promise<string> {
@@ -80,20 +99,6 @@ async function textOf(body: Uint8Array): Promise<string> {
   }
 }
 
-/** Reads the header and compares the digest of the text. */
-function readHeader(line: string, rest: readonly string[]): BatchHeader {
-  const seal = /^(\{.*),"sha256":"([0-9a-f]{64})"\}$/.exec(line)
-  if (seal === null) throw badBatch('found no header line, expected an object that ends with sha256')
-  const [, head = '', sha256] = seal
-  const hash = createHash('sha256').update(`${head}}\n`)
-  for (const text of rest) hash.update(`${text}\n`)
-  const found = hash.digest('hex')
-  if (found !== sha256) throw badBatch(`found the SHA-256 ${found}, expected ${sha256} as the header has it`)
-  const json = parse(`${head}}`, 1)
-  if (typeof json !== 'object' || json === null) throw badBatch('found no object in the header line')
-  return checkHeader(json as Record<string, unknown>)
-}
-
 function checkHeader(json: Record<string, unknown>): BatchHeader {
   const expect = (name: string, isFine: boolean, expected: string) => {
     if (!isFine) throw badBatch(`${name}: found ${describeFound(json[name])}, expected ${expected}`)
@@ -107,6 +112,8 @@ function checkHeader(json: Record<string, unknown>): BatchHeader {
   const header = json as unknown as BatchHeader
   expect('last', header.last >= header.after, `${header.after} or more`)
   expect('rows', header.rows <= MAX_BATCH_ROWS, `at most ${MAX_BATCH_ROWS}`)
+  const most = `at most ${MAX_BATCH_COLUMNS} names`
+  expect('columns', !Array.isArray(json.columns) || json.columns.length <= MAX_BATCH_COLUMNS, most)
   const isList = Array.isArray(json.columns) && json.columns.every((name) => typeof name === 'string')
   expect('columns', isList, 'an array of names')
   expect('columns', new Set(header.columns).size === header.columns.length, 'each name once')
@@ -134,20 +141,6 @@ function isText(value: unknown, form: RegExp): boolean {
 
 function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0
-}
-
-function readLine(line: string, number: number): readonly unknown[] {
-  const json = parse(line, number)
-  if (!Array.isArray(json)) throw badBatch(`line ${number}: found ${describeFound(json)}, expected an array`)
-  return json
-}
-
-function parse(text: string, number: number): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw badBatch(`line ${number}: found no JSON`)
-  }
 }
 
 /** Returns the origin of each row. */
@@ -193,12 +186,4 @@ function readVersions(runs: readonly unknown[], rows: number): number[] {
   if (versions.length !== rows)
     throw badBatch(`versions: found those of ${versions.length} rows, expected ${rows}`)
   return versions
-}
-
-/**
- * Returns the error for a body that is no batch. A cause is not kept: what a peer sent is no fault of this
- * gateway, and would be logged as one.
- */
-export function badBatch(reason: string): AppError {
-  return new AppError('BAD_BATCH', { reason }, { message: `The batch cannot be read: ${reason}` })
 }

@@ -21,6 +21,8 @@ export const MAX_BATCH_BYTES = 4 * 1024 * 1024
 export const MAX_BATCH_ROWS = 10_000
 /** Rows of a batch that this program makes: more would hold more memory on both sides, for a tenth of the bytes. */
 export const SENT_ROWS = 2500
+/** Most columns of a table of SQLite. */
+export const MAX_BATCH_COLUMNS = 2000
 /** 9999-12-31, days since 1970. */
 export const LAST_DAY = 2_932_896
 /** Version of the format. */

@@ -11,8 +11,9 @@ import { isFault, type Stored } from '../../storage/columns/column-type.js'
 import { sizeFault } from '../../storage/columns/value-size.js'
 import type { FeedSenders } from '../../storage/feeds.js'
 import { createPause } from '../../storage/pause.js'
-import { badBatch, linesOfBody } from '../batch/decode.js'
+import { linesOfBody } from '../batch/decode.js'
 import { MAX_BATCH_ROWS, SHA256, UUID } from '../batch/format.js'
+import { badBatch, readHeaderLine, readLine } from '../batch/lines.js'
 import { requireNode } from '../receive/rights.js'
 import { type CheckedOffer, CITATION_VERSION, type CitationHeader, type CitationProgress } from './format.js'
 import { fromCarried } from './values.js'
@@ -132,20 +133,16 @@ async function decodeRows(
   const header = readHeader(head)
   if (lines.length !== header.rows) throw badBatch(`found ${lines.length} rows, expected ${header.rows}`)
   const pause = createPause(undefined, SLICE_MS)
-  const rows: unknown[][] = []
+  const rows: (readonly unknown[])[] = []
   for (const [at, line] of lines.entries()) {
-    const json = parse(line, at + 2)
-    if (!Array.isArray(json))
-      throw badBatch(`line ${at + 2}: found ${describeFound(json)}, expected an array`)
-    rows.push(json)
+    rows.push(readLine(line, at + 2, 'values'))
     await pause()
   }
   return { header, rows }
 }
 
 function readHeader(line: string): CitationHeader {
-  const json = parse(line, 1)
-  const header = (typeof json === 'object' && json !== null ? json : {}) as Record<string, unknown>
+  const header = readHeaderLine(line)
   const isText = (name: string, form: RegExp) => {
     const value = header[name]
     return typeof value === 'string' && form.test(value)
@@ -164,14 +161,6 @@ function readHeader(line: string): CitationHeader {
   if (wrong !== undefined)
     throw badBatch(`${wrong[0]}: found ${describeFound(header[wrong[0]])}, expected ${wrong[2]}`)
   return header as unknown as CitationHeader // the checks above have narrowed the members
-}
-
-function parse(text: string, number: number): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw badBatch(`line ${number}: found no JSON`)
-  }
 }
 
 /** @throws AppError BAD_RECORD */

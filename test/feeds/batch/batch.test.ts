@@ -232,12 +232,43 @@ t.test('batch: whole and sealed, but wrong in itself', async (t) => {
     ['no versions', sealed({ ...header, ...{ versions: 5 } } as never, TWO_ROWS), /an array of steps/],
     ['a fraction', sealed({ ...header, epoch: 0.5 }, '[]\n[]\n'), /a whole number/],
     ['a column twice', sealed({ ...header, columns: ['k', 'k'] }, '[]\n[]\n[]\n'), /each name once/],
+    [
+      'more columns than a table can have',
+      sealed({ ...header, columns: Array.from({ length: 2001 }, (_, i) => `c${i}`) }, '[]\n'),
+      /columns: .*at most 2000 names/,
+    ],
+    ['too many lines', sealed(header, '[]\n[]\n[]\n[]\n'), /more than 1 lines of columns, expected 1/],
+    ['lines without end', sealed(header, '[]\n'.repeat(1_000_000)), /more than 1 lines of columns/],
+    ['a long header', sealed({ ...header, ...{ x: 'x'.repeat(1_048_576) } }, '[]\n[]\n'), /at most 1048576/],
+    [
+      'a deep header',
+      sealed({ ...header, ...{ x: [[[]]] } }, '[]\n[]\n'),
+      /line 1: found more than 3 arrays/,
+    ],
+    [
+      'a header of many members',
+      sealed({ ...header, ...{ x: Array(50_000).fill(0) } }, '[]\n[]\n'),
+      /line 1: .*more than 42100 commas/,
+    ],
+    ['deep origins', sealed(header, '[[[]]]\n[]\n'), /line 2: found more than 2 arrays and objects/],
+    ['many origins', sealed(header, `[${'0,'.repeat(30_000)}0]\n[]\n`), /line 2: .*more than 20000 commas/],
+    ['a deep column', sealed(header, '[]\n[["a"]]\n'), /line 3: found more than 1 arrays and objects/],
+    ['a column of objects', sealed(header, '[]\n[{}]\n'), /line 3: found more than 1 arrays and objects/],
+    ['a long column', sealed(header, `[]\n[${'0,'.repeat(10_001)}0]\n`), /line 3: .*more than 10000 commas/],
+    ['a string without end', sealed(header, '[]\n["a\\"]\n'), /line 3: found no JSON/],
     ['a line that is no array', sealed(header, '[]\n{}\n'), /line 3: found .*expected an array/],
     ['a line that is no JSON', sealed(header, '[]\n[\n'), /line 3: found no JSON/],
   ]
   for (const [name, text, message] of cases)
     await t.rejects(decodeBatch(zstdCompressSync(text, ZSTD)), { errorName: 'BAD_BATCH', message }, name)
   await t.rejects(decodeBatch(Buffer.from(sealed(header, '[]\n[]\n'))), { message: /no whole zstd frame/ })
+})
+
+t.test('batch: brackets, commas and quotes within a string are text', async (t) => {
+  const header = { ...headerOf([], ['k']), rows: 3 }
+  const values = ['[[{,', '\\"]', 'a\\\\']
+  const text = sealed(header, `[["${NODE}",3]]\n${JSON.stringify(values)}\n`)
+  t.same((await decodeBatch(zstdCompressSync(text, ZSTD))).columns, [values])
 })
 
 t.test('batch: values that do not fit are told row by row', async (t) => {

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import { AppError } from '../../errors.js'
+import { describeFound } from '../../messages/fault-text.js'
+import { MAX_BATCH_COLUMNS, MAX_BATCH_ROWS } from './format.js'
+
+/*
+ * Lines are measured before they are parsed: text of 4 MiB may hold millions of lines or brackets in a body of some
+ * hundred bytes; to parse those takes a second and hundreds of megabytes.
+ */
+
+/** What a line may hold. */
+interface LineLimits {
+  /** arrays and objects within each other */
+  readonly depth: number
+  readonly commas: number
+}
+
+/** Most characters of the header line. */
+const MAX_HEADER_CHARS = 1024 * 1024
+const HEADER: LineLimits = { depth: 3, commas: 4 * MAX_BATCH_ROWS + MAX_BATCH_COLUMNS + 100 }
+const ORIGINS: LineLimits = { depth: 2, commas: 2 * MAX_BATCH_ROWS }
+const VALUES: LineLimits = { depth: 1, commas: MAX_BATCH_ROWS }
+
+/**
+ * Splits the text of a batch into its header and the other lines, and compares the digest.
+ *
+ * @returns JSON of the header line, unchecked, and the text behind it without its last line feed
+ * @throws AppError BAD_BATCH
+ */
+export function openText(text: string): { header: Record<string, unknown>; rest: string } {
+  if (!text.endsWith('\n')) throw badBatch('found a last line without its end')
+  const end = text.indexOf('\n')
+  if (end > MAX_HEADER_CHARS)
+    throw badBatch(`found a header line of ${end} characters, expected at most ${MAX_HEADER_CHARS}`)
+  const seal = /^(\{.*),"sha256":"([0-9a-f]{64})"\}$/.exec(text.slice(0, end))
+  if (seal === null) throw badBatch('found no header line, expected an object that ends with sha256')
+  const [, head = '', sha256] = seal
+  const found = createHash('sha256')
+    .update(`${head}}\n`)
+    .update(text.slice(end + 1))
+    .digest('hex')
+  if (found !== sha256) throw badBatch(`found the SHA-256 ${found}, expected ${sha256} as the header has it`)
+  return { header: readHeaderLine(`${head}}`), rest: text.slice(end + 1, -1) }
+}
+
+/** Reads a header line. @returns its members, unchecked. @throws AppError BAD_BATCH */
+export function readHeaderLine(line: string): Record<string, unknown> {
+  const json = parseLine(line, 1, HEADER)
+  if (typeof json !== 'object' || json === null) throw badBatch('found no object in the header line')
+  return json as Record<string, unknown> // the members of an object are unknown
+}
+
+/** Reads a line of origins with their numbers, or of values. @throws AppError BAD_BATCH */
+export function readLine(line: string, number: number, what: 'origins' | 'values'): readonly unknown[] {
+  const json = parseLine(line, number, what === 'origins' ? ORIGINS : VALUES)
+  if (!Array.isArray(json)) throw badBatch(`line ${number}: found ${describeFound(json)}, expected an array`)
+  return json
+}
+
+function parseLine(line: string, number: number, limits: LineLimits): unknown {
+  const fault = faultOf(line, limits)
+  if (fault !== undefined) throw badBatch(`line ${number}: ${fault}`)
+  try {
+    return JSON.parse(line)
+  } catch {
+    throw badBatch(`line ${number}: found no JSON`)
+  }
+}
+
+/** Measures a line, which may be no JSON. */
+function faultOf(line: string, { depth, commas }: LineLimits): string | undefined {
+  let level = 0
+  let found = 0
+  for (let at = 0; at < line.length; at++) {
+    const character = line[at]
+    if (character === '"') at = endOfString(line, at)
+    else if (character === ',') found++
+    else if (character === ']' || character === '}') level--
+    else if (character === '[' || character === '{') level++
+    if (level > depth) return `found more than ${depth} arrays and objects within each other`
+    if (found > commas)
+      return `found more than ${commas} commas, expected values of at most ${MAX_BATCH_ROWS} rows`
+  }
+  return undefined
+}
+
+/** Returns the position of the quote that ends a string, or the end of the line. */
+function endOfString(line: string, start: number): number {
+  for (let end = line.indexOf('"', start + 1); end !== -1; end = line.indexOf('"', end + 1)) {
+    let before = end - 1
+    while (line[before] === '\\') before--
+    if ((end - before) % 2 === 1) return end
+  }
+  return line.length
+}
+
+/**
+ * Makes the error of a batch. A cause is not kept: what a peer sent is no fault of this gateway, and would be
+ * logged as one.
+ */
+export function badBatch(reason: string): AppError {
+  return new AppError('BAD_BATCH', { reason }, { message: `The batch cannot be read: ${reason}` })
+}
