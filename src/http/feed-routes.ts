@@ -48,8 +48,8 @@ interface SentBatch {
   readonly tooLarge?: object
 }
 
-/** Memory of a batch that arrives, besides its body: its text, its values, short strings at worst, and its rows. */
-const TEXT_FACTOR = 8
+/** Memory of a batch that arrives, besides its body: its text, its values and its rows. */
+const TEXT_FACTOR = 3
 /** Memory of a batch that is made: the rows that were read, their text and the body. */
 const GIVE_FACTOR = 3
 /** Memory of a request that waits, and of the first rows. */
