@@ -97,6 +97,9 @@ t.test('fleet: a gateway joins, its table goes up, a new version changes it, and
   t.same(await sync(van, 'list_feeds'), [], 'what the profile no longer has is removed')
 
   t.match(await run(van, 'leave'), { code: 0, stdout: /its data stay/ })
+  const acts = hub.logLines.filter(({ audit }) => audit === true).map(({ act }) => act)
+  for (const act of ['set_profile', 'create_token', 'join', 'leave']) t.ok(acts.includes(`fleet.${act}`), act)
+  t.notMatch(JSON.stringify(hub.logLines), /fgs_/, 'no secret')
   t.match((await members(hub))[0], { state: 'left' })
   t.same(await sync(van, 'list_upstreams'), [])
   t.equal((await rowsOf(van)).length, 2)
