@@ -109,6 +109,7 @@ export function openFeedServices(options: FeedServicesOptions): FeedServices {
       }),
     context: {
       ...sums.context,
+      feedResends: state.feedResends,
       feeds: state.feeds,
       feedUpstreams: state.feedUpstreams,
       feedIdentity: identity,
@@ -189,6 +190,7 @@ function senderSettings({ config, state, throttle, timeZoneMin, version }: FeedS
   return {
     feeds: state.feeds,
     upstreams: state.feedUpstreams,
+    resends: state.feedResends,
     stateChanges: () => state.control.changeCount(),
     wakeCount: () => state.control.wakeCount(),
     nowUs: () => state.clock.nowUs(),

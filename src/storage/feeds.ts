@@ -125,6 +125,8 @@ export interface FeedRows {
   countSetAside(feedId: string): Promise<number>
   /** Returns the change numbers of all rows that were set aside. */
   changesSetAside(feedId: string): Promise<number[]>
+  /** Forgets rows that were set aside: the receiver has taken them. */
+  forgetAside(feedId: string, changes: readonly number[]): Promise<void>
 }
 
 /** Which node sends with which key. */

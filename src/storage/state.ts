@@ -1,6 +1,7 @@
 import type { AuditNotes } from './audit.js'
 import type { BundleRows } from './bundles.js'
 import type { TrustedClock } from './clock.js'
+import type { FeedResends } from './feed-resends.js'
 import type { AskedFeeds, FeedRows, FeedSenders, FeedUpstreams } from './feeds.js'
 import type { FleetMembers, FleetProfiles, JoinTokens } from './fleet.js'
 import type { KeyStore } from './keys.js'
@@ -27,6 +28,7 @@ interface ModelTables {
   readonly feedUpstreams: FeedUpstreams
   readonly feedSenders: FeedSenders
   readonly askedFeeds: AskedFeeds
+  readonly feedResends: FeedResends
 }
 
 /** State of a gateway: its identity, the callers it knows, its models and its outbox. */

@@ -1,8 +1,8 @@
 import path from 'node:path'
 import Database from 'better-sqlite3'
 import t from 'tap'
+import { dayText } from '../../src/feeds/batch/days.js'
 import { definitionDigest, type SentColumn } from '../../src/feeds/batch/definition.js'
-import { dayText } from '../../src/feeds/days.js'
 import {
   feedTo,
   put,

@@ -5,6 +5,7 @@ import type { SumsAnswerer } from '../../feeds/receive/sums.js'
 import type { FeedSender } from '../../feeds/send/sender.js'
 import type { Verification } from '../../feeds/verify/verify.js'
 import type { CitedState } from '../../storage/citations.js'
+import type { FeedResends } from '../../storage/feed-resends.js'
 import type { AskedFeeds, FeedIdentity, FeedRecord, FeedRows, FeedUpstreams } from '../../storage/feeds.js'
 import type { LoaderTable, TableChanges } from '../../storage/tables.js'
 import type { CallContext, SharedContext } from '../context.js'
@@ -23,6 +24,7 @@ export type SyncContext = Pick<CallContext, 'caller' | 'signal'> &
     findCitation(label: string): Promise<CitedState | undefined>
     readonly feedGiver: FeedGiver
     readonly askedFeeds: AskedFeeds
+    readonly feedResends: FeedResends
     readonly sumsAnswerer: SumsAnswerer
     /** Compares the table of a feed with what its receiver has, as `verifyFeed` of feeds does. */
     verifyFeed(record: FeedRecord, isRecount: boolean, signal: AbortSignal): Promise<Verification>

@@ -4,6 +4,7 @@ import type { SyncContext } from './context.js'
 import { createFeed, deleteFeed, listFeeds, updateFeed } from './feeds.js'
 import { offerCitation } from './offer-citation.js'
 import { offerTable } from './offer-table.js'
+import { resend } from './resend.js'
 import { createUpstream, deleteUpstream, listUpstreams } from './upstreams.js'
 import { tableSums, verify } from './verify.js'
 
@@ -20,6 +21,7 @@ export const SYNC_METHODS: readonly Method<SyncContext>[] = [
   updateFeed,
   deleteFeed,
   verify,
+  resend,
   offerTable,
   offerCitation,
   askTable,

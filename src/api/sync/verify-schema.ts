@@ -29,6 +29,23 @@ export const Verified = z.strictObject({
     .describe('days that differ'),
 })
 
+const Instant = z.union([
+  z.string().max(100),
+  z.strictObject({ _type: z.literal('datetime'), val: z.string() }),
+])
+
+export const ResendParams = z.strictObject({
+  feed: FeedId,
+  from: Instant.describe('rows go whose last write at their origin was on a UTC day from here'),
+  to: Instant.describe('up to here; an instant at midnight leaves out the day that begins then'),
+})
+
+export const Resent = z.strictObject({
+  rows: z.int().describe('rows that go once more'),
+  from_day: z.string().describe('first UTC day; earlier than asked where an earlier request is not done'),
+  to_day: z.string().describe('last UTC day'),
+})
+
 const NodeId = z.string().regex(UUID, 'expected a UUID')
 
 export const TableSumsParams = z.strictObject({

@@ -7,8 +7,10 @@ import type { FeedIdentity, FeedRecord } from '../../storage/feeds.js'
 import { type DataDb, openDataDb } from '../../storage/sqlite/connection/data-db.js'
 import { openDatasetStores } from '../../storage/sqlite/dataset-stores.js'
 import { createFeedIdentity } from '../../storage/sqlite/feeds/identity.js'
+import { createTableDigests } from '../../storage/sqlite/feeds/table-digests.js'
 import { findTable } from '../../storage/sqlite/tables/catalog.js'
 import { createTableChanges } from '../../storage/sqlite/tables/changed-rows.js'
+import type { TableDigests } from '../../storage/table-digests.js'
 import type { LoaderTable, TableChanges } from '../../storage/tables.js'
 import type { CliDeps, GlobalOptions } from '../io.js'
 import { type ModelData, withModelData } from '../models/model-data.js'
@@ -18,6 +20,7 @@ export interface FeedData extends ModelData {
   readonly db: DataDb
   readonly tableChanges: TableChanges
   readonly feedIdentity: FeedIdentity
+  readonly tableDigests: TableDigests
   findTable(name: string): Promise<LoaderTable | undefined>
   findCitation(label: string): Promise<CitedState | undefined>
 }
@@ -54,6 +57,7 @@ async function withTables<T>(data: ModelData, act: (data: FeedData) => Promise<T
       db,
       tableChanges: createTableChanges(db.reader),
       feedIdentity: createFeedIdentity(db),
+      tableDigests: createTableDigests(db),
       findTable: async (name) => findTable(db.reader, name),
       findCitation: (label) => citations.find(label),
     })

@@ -14,6 +14,7 @@ import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } f
 import { withModelData } from '../models/model-data.js'
 import { type FeedData, listFeeds, withFeedData } from './feed-data.js'
 import { feedJson, feedText } from './feed-text.js'
+import { addProofVerbs } from './proof.js'
 
 /** Name of an upstream. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/
@@ -95,6 +96,7 @@ interface FeedFlags {
 }
 
 function addFeedVerbs(feed: Command, io: CliIo, deps: CliDeps): void {
+  addProofVerbs(feed, io, deps)
   feed
     .command('add')
     .description(

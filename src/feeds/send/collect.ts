@@ -6,7 +6,7 @@ import type { CollectDeps, CollectState, Session } from './sender-deps.js'
 /** Changes that are read at a time, so that the event loop turns between: 1,000 rows take 1 to 4 ms. */
 const PAGE_ROWS = 1000
 /** Bytes of rows after which a batch is full; the text is a little longer. */
-const FULL_BYTES = 3 * 1024 * 1024
+export const FULL_BYTES = 3 * 1024 * 1024
 /** Most windows of a condition that are looked at for one batch. */
 const MAX_PAGES = 100
 
@@ -96,12 +96,12 @@ async function readRows(
 }
 
 /** True for a row that goes neither back to the node where it was put first, nor to the one that sent it. */
-function isKnownTo(peer: string, { origin, sender }: ChangedRow): boolean {
+export function isKnownTo(peer: string, { origin, sender }: ChangedRow): boolean {
   return origin === peer || sender === peer
 }
 
-/** Length of the text of a row, about. */
-function sizeOf({ values }: ChangedRow): number {
+/** Returns the length of the text of a row, about. */
+export function sizeOf({ values }: ChangedRow): number {
   let size = 0
   for (const value of values)
     if (typeof value === 'string') size += value.length + 3

@@ -1,6 +1,7 @@
 import type { Log } from '../../log.js'
 import type { CitedState } from '../../storage/citations.js'
 import type { ValueEnv } from '../../storage/columns/column-type.js'
+import type { FeedResend, FeedResends } from '../../storage/feed-resends.js'
 import type { FeedIdentity, FeedRecord, FeedRows, FeedUpstream, FeedUpstreams } from '../../storage/feeds.js'
 import type { LoaderTable, TableChanges } from '../../storage/tables.js'
 import type { WaitSettings } from '../../sync/lanes.js'
@@ -13,6 +14,7 @@ export type TurnResult = 'went on' | 'nothing to send'
 /** Dependencies of the sender of feeds. */
 export interface SenderDeps {
   readonly feeds: FeedRows
+  readonly resends: FeedResends
   readonly upstreams: FeedUpstreams
   readonly identity: FeedIdentity
   readonly changes: TableChanges
@@ -84,10 +86,21 @@ export interface Session {
   scanned: number
 }
 
+/** Rows of a feed that go once more. */
+export interface ResendState {
+  request: FeedResend
+  /** changes that the receiver has refused since it was asked for */
+  readonly refused: Set<number>
+  /** the last batch was one of these: the next one is one of new rows */
+  hadTurn: boolean
+}
+
 /** State of a feed in memory. */
 export interface FeedState extends CollectState {
   record: FeedRecord
   session: Session | undefined
+  /** rows that go once more */
+  resend: ResendState | undefined
   /** changes of rows that the receiver refused */
   aside: Set<number>
   throttle: Throttle | undefined

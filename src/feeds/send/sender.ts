@@ -113,12 +113,12 @@ function endWaits({ feeds, lanes }: SenderStates): void {
 function isDue(deps: SenderDeps, { feeds }: SenderStates, upstream: string): boolean {
   const nowMs = deps.nowMs()
   return [...feeds.values()].some(
-    ({ record, stopped, behindSinceUs, waitUntilMs, session, watch }) =>
+    ({ record, stopped, behindSinceUs, waitUntilMs, session, watch, resend }) =>
       record.upstream === upstream &&
       watch === undefined &&
       record.isEnabled &&
       stopped === null &&
-      (behindSinceUs !== null || session === undefined) &&
+      (behindSinceUs !== null || session === undefined || resend !== undefined) &&
       waitUntilMs <= nowMs,
   )
 }

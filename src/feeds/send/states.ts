@@ -25,6 +25,7 @@ export async function refreshStates(deps: SenderDeps, { feeds, lanes }: SenderSt
     if (state === undefined) feeds.set(record.feedId, await newState(deps, record))
     else takeOver(deps, state, record)
   }
+  for (const state of feeds.values()) await noteResend(deps, state)
   // those without an endpoint are reached by bundles alone
   const reached = (await deps.upstreams.list())
     .filter(({ endpoint }) => endpoint !== '')
@@ -48,6 +49,7 @@ async function newState(deps: SenderDeps, record: FeedRecord): Promise<FeedState
   return {
     record,
     session: undefined,
+    resend: undefined,
     aside: new Set(await deps.feeds.changesSetAside(record.feedId)),
     throttle: throttleOf(deps, record),
     maxRows: SENT_ROWS,
@@ -61,6 +63,14 @@ async function newState(deps: SenderDeps, record: FeedRecord): Promise<FeedState
     rate: { bytes: 0, ms: 0 },
     notedAtMs: Number.NEGATIVE_INFINITY,
   }
+}
+
+/** A request that is known stays as far as it is. */
+async function noteResend({ resends }: SenderDeps, state: FeedState): Promise<void> {
+  const request = await resends.find(state.record.feedId)
+  if (request === undefined) state.resend = undefined
+  else if (request.askedAtUs !== state.resend?.request.askedAtUs)
+    state.resend = { request, refused: new Set(), hadTurn: false }
 }
 
 /** A stop that an operator ended in the rows ends here; a condition that changed is read from the cursor on. */

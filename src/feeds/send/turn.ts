@@ -8,8 +8,9 @@ import { sendCitation } from './citation-turn.js'
 import { collectBatch, keyText } from './collect.js'
 import { noteMoved, takeDetour } from './counts.js'
 import { type BatchAnswer, type FeedLink, refusalName } from './link.js'
+import { collectResend } from './resend.js'
 import { requireSendable } from './sendable.js'
-import type { FeedState, SenderDeps, Session, TurnResult } from './sender-deps.js'
+import type { FeedState, ResendState, SenderDeps, Session, TurnResult } from './sender-deps.js'
 
 /** Refusals after which a feed waits for its operator, of the other node or of this one. */
 const STOPPING = new Set([
@@ -36,23 +37,77 @@ export async function sendNext(
     state.session = await openSession(deps, link, state.record, table, signal)
     return 'went on'
   }
-  const { session } = state
-  const batch = await collectBatch(deps, state, session, table)
-  if (batch === undefined) return 'nothing to send'
-  if ('tooLarge' in batch) {
-    const reason = `found a row of more than ${MAX_BATCH_BYTES} bytes, the most that a batch holds`
-    await setAside(deps, state, table, [{ row: batch.tooLarge, reason }])
+  const { session, resend } = state
+  if (resend !== undefined && !resend.hadTurn) {
+    resend.hadTurn = true
+    await resendNext(deps, link, { state, session, resend, table }, signal)
     return 'went on'
   }
+  if (resend !== undefined) resend.hadTurn = false
+  const batch = await collectBatch(deps, state, session, table)
+  if (batch === undefined) return resend === undefined ? 'nothing to send' : 'went on'
+  if ('tooLarge' in batch) {
+    await setAsideTooLarge(deps, { state, table }, batch.tooLarge)
+    return 'went on'
+  }
+  await sendBatch(deps, link, { state, session, table }, batch, signal)
+  return 'went on'
+}
+
+/** Sends a batch, and goes on as the receiver answers. @returns true when it was taken */
+async function sendBatch(
+  deps: SenderDeps,
+  link: FeedLink,
+  { state, session, table }: { state: FeedState; session: Session; table: LoaderTable },
+  { rows, body }: { rows: readonly ChangedRow[]; body: Uint8Array },
+  signal: AbortSignal,
+): Promise<boolean> {
   const startMs = deps.nowMs()
   const throttles = state.throttle === undefined ? [deps.throttle] : [deps.throttle, state.throttle]
-  const answer = await link.send(session.tableUuid, batch.body, throttles, signal)
+  const answer = await link.send(session.tableUuid, body, throttles, signal)
   if (answer.kind === 'taken') {
-    noteMoved(state, batch.rows.length, batch.body.byteLength, deps.nowMs() - startMs)
+    noteMoved(state, rows.length, body.byteLength, deps.nowMs() - startMs)
     state.maxRows = Math.min(SENT_ROWS, state.maxRows * 2)
   }
-  await goOn(deps, state, table, batch.rows, answer)
-  return 'went on'
+  if (answer.kind === 'rows' && state.resend !== undefined)
+    for (const { index } of answer.rows) state.resend.refused.add(rows[index]?.change ?? 0)
+  await goOn(deps, state, table, rows, answer)
+  return answer.kind === 'taken'
+}
+
+/** Sends the next rows that go once more. Those that were set aside and are taken now are no longer aside. */
+async function resendNext(
+  deps: SenderDeps,
+  link: FeedLink,
+  parts: { state: FeedState; session: Session; resend: ResendState; table: LoaderTable },
+  signal: AbortSignal,
+): Promise<void> {
+  const { state, resend } = parts
+  const { rows, body, until, isEnd } = await collectResend(deps, state, parts)
+  const [first] = rows
+  if (body !== undefined) {
+    if (!(await sendBatch(deps, link, parts, { rows, body }, signal))) return
+    const back = rows.map(({ change }) => change).filter((change) => state.aside.has(change))
+    if (back.length > 0) await deps.feeds.forgetAside(state.record.feedId, back)
+    for (const change of back) state.aside.delete(change)
+  } else if (first !== undefined) await setAsideTooLarge(deps, parts, first)
+  resend.request = {
+    ...resend.request,
+    afterRow: until,
+    sent: resend.request.sent + (body === undefined ? 0 : rows.length),
+  }
+  if (!isEnd) return await deps.resends.note(resend.request)
+  await deps.resends.end(resend.request)
+  if (state.resend === resend) state.resend = undefined
+}
+
+async function setAsideTooLarge(
+  deps: SenderDeps,
+  { state, table }: { state: FeedState; table: LoaderTable },
+  row: ChangedRow,
+): Promise<void> {
+  const reason = `found a row of more than ${MAX_BATCH_BYTES} bytes, the most that a batch holds`
+  await setAside(deps, state, table, [{ row, reason }])
 }
 
 /** Offers the table of a feed. A receiver that is ahead of this node has met its data in a later state. */

@@ -1,6 +1,6 @@
 import { noRows, sumHex } from '../../storage/row-digest.js'
 import type { DaySum } from '../../storage/table-digests.js'
-import { dayText } from '../days.js'
+import { dayText } from '../batch/days.js'
 import type { NodeSum } from '../send/link.js'
 
 /** Number of rows and their digest, hex. */

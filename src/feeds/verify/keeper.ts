@@ -3,7 +3,7 @@ import type { Log } from '../../log.js'
 import type { FeedIdentity, FeedRows } from '../../storage/feeds.js'
 import type { TableDigests } from '../../storage/table-digests.js'
 import type { LoaderTable } from '../../storage/tables.js'
-import { scopeOf } from './scope.js'
+import { scopeOf } from '../send/scope.js'
 
 interface KeeperDeps {
   readonly feeds: Pick<FeedRows, 'list'>

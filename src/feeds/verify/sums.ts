@@ -3,7 +3,7 @@ import type { FeedRecord } from '../../storage/feeds.js'
 import { addDigest, createRowDigest, noRows } from '../../storage/row-digest.js'
 import type { DaySum, TableDigests } from '../../storage/table-digests.js'
 import type { LoaderTable, TableChanges } from '../../storage/tables.js'
-import { type FeedScope, sentNames } from './scope.js'
+import { type FeedScope, sentNames } from '../send/scope.js'
 
 /** Sums of what a feed sends, of one state of its table. */
 export interface FeedSums {

@@ -3,9 +3,9 @@ import type { FeedIdentity, FeedProgress, FeedRecord } from '../../storage/feeds
 import type { LoaderTable } from '../../storage/tables.js'
 import { definitionDigest, sentDefinition } from '../batch/definition.js'
 import { type FeedLink, refusalName, type SumsRequest } from '../send/link.js'
+import { type FeedScope, scopeOf } from '../send/scope.js'
 import { requireSendable } from '../send/sendable.js'
 import { compareSums, type DayDifference } from './compare.js'
-import { type FeedScope, scopeOf } from './scope.js'
 import { countAll, type FeedSums, keptSums, type SumsDeps, scannedSums } from './sums.js'
 
 /** Comparison of a table with what the receiver of a feed has of it. */

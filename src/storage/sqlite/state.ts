@@ -12,6 +12,7 @@ import { openStateDb, type StateDb } from './connection/state-db.js'
 import { createAskedFeeds } from './feeds/asked.js'
 import { createBundleRows } from './feeds/bundles.js'
 import { createFeedRows } from './feeds/feeds.js'
+import { createFeedResends } from './feeds/resends.js'
 import { createFeedSenders } from './feeds/senders.js'
 import { createFeedUpstreams } from './feeds/upstreams.js'
 import { createFleetMembers } from './fleet/members.js'
@@ -84,6 +85,7 @@ export async function openState(file: string, options: OpenStateOptions = {}): P
     feeds: createFeedRows(stateDb, clock),
     feedUpstreams: createFeedUpstreams(stateDb, clock, options.keyring ?? NO_KEYRING),
     askedFeeds: createAskedFeeds(stateDb, clock),
+    feedResends: createFeedResends(stateDb, clock),
     feedSenders: createFeedSenders(stateDb, clock),
     fleetTokens: createJoinTokens(stateDb, keys),
     fleetProfiles: createFleetProfiles(stateDb, clock),

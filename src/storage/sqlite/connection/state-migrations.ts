@@ -89,4 +89,16 @@ export const STATE_MIGRATIONS: Migrations = [
   ALTER TABLE fleet_member ADD COLUMN tried_at_us INTEGER;
   CREATE INDEX fleet_member_by_profile ON fleet_member (profile);
   `,
+  `
+  -- rows of feeds that go once more, see sync.resend
+  CREATE TABLE feed_resend (
+    feed_id TEXT PRIMARY KEY REFERENCES feed ON DELETE CASCADE,
+    asked_at_us INTEGER NOT NULL,
+    from_day INTEGER NOT NULL,                      -- UTC days of the rows, since 1970, both included
+    to_day INTEGER NOT NULL,
+    row_count INTEGER NOT NULL,                     -- rows when it was asked for
+    sent INTEGER NOT NULL,
+    after_row INTEGER NOT NULL                      -- id of the last row that was looked at
+  ) STRICT, WITHOUT ROWID;
+  `,
 ]

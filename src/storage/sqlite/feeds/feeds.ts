@@ -111,7 +111,7 @@ export function createFeedRows(state: StateDb, clock: TrustedClock): FeedRows {
 function createAside(
   state: StateDb,
   clock: TrustedClock,
-): Pick<FeedRows, 'setAside' | 'listSetAside' | 'countSetAside' | 'changesSetAside'> {
+): Pick<FeedRows, 'setAside' | 'listSetAside' | 'countSetAside' | 'changesSetAside' | 'forgetAside'> {
   const { db } = state
   return {
     setAside: (feedId, rows) =>
@@ -141,6 +141,12 @@ function createAside(
         ),
     countSetAside: async (feedId) =>
       oneValue<number>(db, 'SELECT count(*) FROM feed_set_aside WHERE feed_id = ?', feedId),
+    forgetAside: (feedId, changes) =>
+      writeState(state, () => {
+        const sql =
+          'DELETE FROM feed_set_aside WHERE feed_id = ? AND change IN (SELECT value FROM json_each(?))'
+        statement(db, sql).run(feedId, JSON.stringify(changes))
+      }),
     changesSetAside: async (feedId) =>
       statement<number>(db, 'SELECT change FROM feed_set_aside WHERE feed_id = ?').pluck().all(feedId),
   }

@@ -47,6 +47,7 @@ export function lastChange(db: Db, table: LoaderTable): number {
   return Math.max(lastRowId(db, table), oneValue<number>(db, sql))
 }
 
-function lastRowId(db: Db, table: LoaderTable): number {
+/** Returns the largest row id of a table, 0 for an empty one. */
+export function lastRowId(db: Db, table: LoaderTable): number {
   return oneValue<number>(db, `SELECT coalesce(max(${ROW_ID}), 0) FROM ${tableSql(table)}`)
 }

@@ -1,11 +1,15 @@
 import type { Stored } from '../../columns/column-type.js'
 import type { ChangedRow, ChangeFilter, LoaderTable, TableChanges } from '../../tables.js'
 import { type Db, identifier, statement } from '../connection/database.js'
-import { lastChange } from './change-numbers.js'
+import { lastChange, lastRowId } from './change-numbers.js'
+import { countDayRows, readDayRows } from './day-rows.js'
 import { ROW_CHANGE, ROW_DAY, ROW_ID, ROW_VERSION, tableSql } from './ddl.js'
 import { ORIGIN_SQL, SENDER_SQL } from './origins.js'
 import { planQuery } from './query.js'
 import { versionBase } from './row-versions.js'
+
+/** Row ids that are looked at in one statement of a count: a few milliseconds. */
+const COUNT_WINDOW = 10_000
 
 /** Values of a row, after what is known of its last change: `version` and `sender` are null for own rows. */
 type Found = [
@@ -25,6 +29,21 @@ export function createTableChanges(db: Db): TableChanges {
     after: async (table, change, limit) => db.transaction(() => readAfter(db, table, change, limit))(),
     matching: async (table, change, limit, filter) =>
       db.transaction(() => readMatching(db, table, { after: change, limit }, filter))(),
+    ofDays: async (table, afterRow, window, filter) =>
+      db.transaction(() => {
+        const last = lastRowId(db, table)
+        const until = Math.min(afterRow + window, last)
+        return { rows: readDayRows(db, table, [afterRow, until], filter), until, isEnd: until >= last }
+      })(),
+    async countOfDays(table, filter) {
+      const last = lastRowId(db, table)
+      let count = 0
+      for (let after = 0; after < last; after += COUNT_WINDOW) {
+        count += countDayRows(db, table, [after, after + COUNT_WINDOW], filter)
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      return count
+    },
   }
 }
 

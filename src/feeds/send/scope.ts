@@ -16,7 +16,7 @@ export interface FeedScope {
  * @param tableUuid of the table as it is now: one that was made anew is sent from its first row
  */
 export function scopeOf(
-  { conds, columns, start }: FeedRecord,
+  { conds, columns, start }: Pick<FeedRecord, 'conds' | 'columns' | 'start'>,
   table: LoaderTable,
   tableUuid: string,
 ): FeedScope {
