@@ -47,7 +47,7 @@ const SYNC = '/api/v2/sync/jsonrpc'
 const OF_THE_STATE: readonly string[] = [
   'TOO_EXPENSIVE', // it depends on the texts that are stored
   ...['BUSY', 'TIME_LIMIT', 'SEARCH_TOO_LARGE', 'DISK_FULL', 'TOO_MANY_UPLOADS', 'TOO_MANY_SESSIONS'],
-  ...['UPSTREAM_UNREACHABLE', 'UPSTREAM_REFUSED', 'NO_AGGREGATED_MODEL'],
+  ...['FEED_BEHIND', 'UPSTREAM_UNREACHABLE', 'UPSTREAM_REFUSED', 'NO_AGGREGATED_MODEL'],
   ...['TOKEN_USED_UP', 'GATEWAY_KNOWN', 'GATEWAY_REVOKED', 'GATEWAY_IN_USE'],
   ...['MODULE_FAILED', 'MODULE_LIMIT', 'BAD_OUTPUT', 'MODEL_DAMAGED'],
 ]
@@ -67,7 +67,14 @@ interface DiscoveredMethod {
 
 t.test('bad calls: every method has a table with each error that it declares', async (t) => {
   const gateway = await startGateway(t)
-  const tables = tablesOf({ nodeId: 'n', modelId: 'm', sha256: 's', feedId: 'f', goneFeedId: 'g' })
+  const tables = tablesOf({
+    nodeId: 'n',
+    modelId: 'm',
+    sha256: 's',
+    feedId: 'f',
+    goneFeedId: 'g',
+    downFeedId: 'd',
+  })
   const methods = await methodsOf(gateway)
   t.same(Object.keys(tables).sort(), methods.map(({ name }) => name).sort(), 'each method has one')
   const common = methods
@@ -244,14 +251,17 @@ async function fillTables(call: Call): Promise<void> {
 }
 
 /** Feeds to an upstream where nobody listens; the first try has failed, and the next is far. */
-async function fillFeeds(call: Call): Promise<Pick<Standing, 'feedId' | 'goneFeedId'>> {
+async function fillFeeds(call: Call): Promise<Pick<Standing, 'feedId' | 'goneFeedId' | 'downFeedId'>> {
   const record_def = { k: { udt_name: 'int4' } }
   await call(LOADER, 'loaderwebapi.register_loader', { data_name: 'gone', record_def, unique_columns: ['k'] })
   const endpoint = 'http://127.0.0.1:1'
   await call(SYNC, 'sync.create_upstream', { name: 'up', endpoint, apikey: 'k', secret: 's' })
   const { feed: feedId } = await call(SYNC, 'sync.create_feed', { table: 'x', upstream: 'up' })
   const { feed: goneFeedId } = await call(SYNC, 'sync.create_feed', { table: 'gone', upstream: 'up' })
-  for (const feed of [feedId, goneFeedId]) await call(SYNC, 'sync.update_feed', { feed, enabled: false })
+  const down = { table: 'far', upstream: 'up', direction: 'down' }
+  const { feed: downFeedId } = await call(SYNC, 'sync.create_feed', down)
+  for (const feed of [feedId, goneFeedId, downFeedId])
+    await call(SYNC, 'sync.update_feed', { feed, enabled: false })
   await call(LOADER, 'loaderwebapi.drop_loader', { data_name: 'gone' })
   await call(SYNC, 'sync.offer_table', OFFERED)
   await call(SYNC, 'sync.offer_citation', CITED)
@@ -259,7 +269,7 @@ async function fillFeeds(call: Call): Promise<Pick<Standing, 'feedId' | 'goneFee
     const feeds = await call(SYNC, 'sync.list_feeds', {})
     return feeds.every(({ state }: { state: string }) => state === 'disabled')
   })
-  return { feedId, goneFeedId }
+  return { feedId, goneFeedId, downFeedId }
 }
 
 /** @returns the model in `rain` */

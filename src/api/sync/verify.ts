@@ -8,13 +8,7 @@ export const verify = defineMethod({
   summary: 'Compares the table of a feed with what the other gateway has of it, by origin and day',
   scope: 'sync:read',
   errors: [
-    ...([
-      'UNKNOWN_FEED',
-      'UNKNOWN_TABLE',
-      'FEED_BEHIND',
-      'TABLE_NOT_SENDABLE',
-      'NOT_IN_THIS_VERSION',
-    ] as const),
+    ...(['UNKNOWN_FEED', 'UNKNOWN_TABLE', 'FEED_BEHIND', 'NOT_IN_THIS_VERSION'] as const),
     ...(['UPSTREAM_UNREACHABLE', 'UPSTREAM_REFUSED'] as const),
   ],
   params: VerifyParams,

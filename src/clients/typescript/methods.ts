@@ -183,6 +183,7 @@ export const METHOD_PATHS: Readonly<Record<MethodName, string>> = {
   'sync.update_feed': '/api/v2/sync/jsonrpc',
   'sync.delete_feed': '/api/v2/sync/jsonrpc',
   'sync.verify': '/api/v2/sync/jsonrpc',
+  'sync.resend': '/api/v2/sync/jsonrpc',
   'sync.offer_table': '/api/v2/sync/jsonrpc',
   'sync.offer_citation': '/api/v2/sync/jsonrpc',
   'sync.ask_table': '/api/v2/sync/jsonrpc',

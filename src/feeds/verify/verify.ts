@@ -4,7 +4,6 @@ import type { LoaderTable } from '../../storage/tables.js'
 import { definitionDigest, sentDefinition } from '../batch/definition.js'
 import { type FeedLink, refusalName, type SumsRequest } from '../send/link.js'
 import { type FeedScope, scopeOf } from '../send/scope.js'
-import { requireSendable } from '../send/sendable.js'
 import { compareSums, type DayDifference } from './compare.js'
 import { countAll, type FeedSums, keptSums, type SumsDeps, scannedSums } from './sums.js'
 
@@ -51,7 +50,7 @@ const MAX_STATES = 1000
  * meanwhile is compared in a state that the receiver has reached.
  *
  * @param isRecount both sides count all rows again, instead of trusting what they keep with each write
- * @throws AppError UNKNOWN_TABLE, TABLE_NOT_SENDABLE, UPSTREAM_UNREACHABLE, UPSTREAM_REFUSED; FEED_BEHIND when the receiver
+ * @throws AppError UNKNOWN_TABLE, UPSTREAM_UNREACHABLE, UPSTREAM_REFUSED; FEED_BEHIND when the receiver
  *   lacks rows that were not sent yet
  */
 export async function verifyFeed(
@@ -84,7 +83,6 @@ async function prepare(deps: VerifyDeps, record: FeedRecord): Promise<Compared> 
     const message = `No table has the name ${record.dataName}`
     throw new AppError('UNKNOWN_TABLE', { data_name: record.dataName }, { message })
   }
-  requireSendable(table, record.columns)
   const digest = definitionDigest(sentDefinition(table, record.columns))
   const request = {
     node: nodeId,

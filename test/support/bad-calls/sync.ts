@@ -34,12 +34,17 @@ export const CITED = {
 /**
  * The upstream `up` has feeds of the table `x`, and of a table that was dropped; nobody listens there.
  */
-export function syncBadCalls({ nodeId, feedId, goneFeedId }: Standing): BadCalls {
+export function syncBadCalls({ nodeId, feedId, goneFeedId, downFeedId }: Standing): BadCalls {
   const upstream = { name: 'new', endpoint: 'https://up.example', apikey: 'k', secret: 's' }
   const feed = { table: 'cited', upstream: 'up' }
   const asked = { node: OFFERED.node, feed: OFFERED.feed, table: 'x', from: 'all', start: null }
   const [k, name] = OFFERED.definition.columns
   const defined = (more: object) => ({ ...OFFERED, definition: { ...OFFERED.definition, ...more } })
+  const days = { from: '2025-01-01', to: '2025-01-02' }
+  const sums = {
+    ...{ node: OFFERED.node, feed: OFFERED.feed, table: OFFERED.table, epoch: OFFERED.epoch },
+    ...{ digest: 'a'.repeat(64), origins: [OFFERED.node] },
+  }
   const ofFeed: readonly BadCall[] = [
     [{ feed: 'x' }, 'INVALID_PARAMS', /\$\.feed/],
     [{ feed: NOBODY }, 'UNKNOWN_FEED', /0000/],
@@ -80,6 +85,25 @@ export function syncBadCalls({ nodeId, feedId, goneFeedId }: Standing): BadCalls
       [{ feed: goneFeedId, conds: { '=': ['k', 1] } }, 'UNKNOWN_TABLE', /gone/],
     ],
     'sync.delete_feed': ofFeed,
+    'sync.verify': [
+      ...ofFeed,
+      [{ feed: goneFeedId }, 'UNKNOWN_TABLE', /gone/],
+      [{ feed: downFeedId }, 'NOT_IN_THIS_VERSION', /comes down, expected one that goes up/],
+    ],
+    'sync.resend': [
+      [{ feed: 'x', ...days }, 'INVALID_PARAMS', /\$\.feed/],
+      [{ feed: NOBODY, ...days }, 'UNKNOWN_FEED', /0000/],
+      [{ feed: feedId, from: 'yesterday', to: days.to }, 'INVALID_PARAMS', /\$\.from/],
+      [{ feed: feedId, from: days.to, to: days.from }, 'INVALID_PARAMS', /before from/],
+      [{ feed: goneFeedId, ...days }, 'UNKNOWN_TABLE', /gone/],
+      [{ feed: downFeedId, ...days }, 'NOT_IN_THIS_VERSION', /comes down, expected one that goes up/],
+    ],
+    'sync.table_sums': [
+      [{ ...sums, node: 'x' }, 'INVALID_PARAMS', /\$\.node/],
+      [{ ...sums, node: nodeId }, 'LOOP', /this gateway/],
+      [{ ...sums, node: NOBODY }, 'FORBIDDEN', /sends for the node 1111/],
+      [{ ...sums, epoch: 4 }, 'UNKNOWN_FEED', /was not offered/],
+    ],
     'sync.offer_table': [
       [{ ...OFFERED, node: 'x' }, 'INVALID_PARAMS', /\$\.node/],
       [{ ...OFFERED, node: nodeId }, 'LOOP', /this gateway/],

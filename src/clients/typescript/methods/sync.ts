@@ -108,6 +108,25 @@ export interface SyncMethods {
       }[]
     }
   }
+  /** Sends rows of a feed once more: those last written on some days. The receiver keeps one of each (scope sync:write) */
+  'sync.resend': {
+    params: {
+      /** id of a feed */
+      feed: string
+      /** rows go whose last write at their origin was on a UTC day from here */
+      from: string | Datetime
+      /** up to here; an instant at midnight leaves out the day that begins then */
+      to: string | Datetime
+    }
+    result: {
+      /** rows that go once more */
+      rows: number
+      /** first UTC day; earlier than asked where an earlier request is not done */
+      from_day: string
+      /** last UTC day */
+      to_day: string
+    }
+  }
   /** Called by another gateway before it sends a table: registers it here, and answers how far it is (scope sync:write) */
   'sync.offer_table': {
     params: {
