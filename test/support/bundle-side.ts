@@ -14,6 +14,7 @@ import { createKeyring } from '../../src/storage/keyring.js'
 import { openDataDb } from '../../src/storage/sqlite/connection/data-db.js'
 import { createSweepLease } from '../../src/storage/sqlite/connection/lease.js'
 import { createFeedIdentity } from '../../src/storage/sqlite/feeds/identity.js'
+import { createTableDigests } from '../../src/storage/sqlite/feeds/table-digests.js'
 import { openState } from '../../src/storage/sqlite/state.js'
 import { findTable } from '../../src/storage/sqlite/tables/catalog.js'
 import { createTableChanges } from '../../src/storage/sqlite/tables/changed-rows.js'
@@ -61,6 +62,7 @@ export async function openBundleSide(home: string, wantedId: string = randomUUID
     ...{ state, db, timeZoneMin: 0, settings: { ...loaded, dataDir: home } },
     ...{ blobs: openModelBlobs(layout, disk), lease: createSweepLease(layout.leaseDb) },
     ...{ tableChanges: createTableChanges(db.reader), feedIdentity: createFeedIdentity(db) },
+    tableDigests: createTableDigests(db),
     findTable: async (name) => findTable(db.reader, name),
     findCitation: async () => undefined, // bundles carry tables
   }

@@ -242,6 +242,7 @@ async function openParts(
     findCitation: async () => undefined, // its feeds are of tables
     fetchNext: (link, feed, waitS, signal) => fetchNext(fetching, link, feed, waitS, signal),
     feeds: state.feeds,
+    resends: state.feedResends,
     upstreams: state.feedUpstreams,
     connect({ endpoint }) {
       const client = createNodeClient({

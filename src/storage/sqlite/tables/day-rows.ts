@@ -7,7 +7,14 @@ import { planQuery } from './query.js'
 import { versionBase } from './row-versions.js'
 
 type Found = [
-  ...[rowId: bigint, change: bigint, origin: string, day: bigint, version: bigint | null, sender: string | null],
+  ...[
+    rowId: bigint,
+    change: bigint,
+    origin: string,
+    day: bigint,
+    version: bigint | null,
+    sender: string | null,
+  ],
   ...values: Stored[],
 ]
 
@@ -25,7 +32,15 @@ export function readDayRows(
 ): DayRow[] {
   const base = versionBase(db, table)
   const names = table.columns.map(({ name }) => `t.${identifier(name)}`)
-  const select = [`t.${ROW_ID}`, CHANGE, ORIGIN_SQL, `t.${ROW_DAY}`, `t.${ROW_VERSION}`, SENDER_SQL, ...names].join(', ')
+  const select = [
+    `t.${ROW_ID}`,
+    CHANGE,
+    ORIGIN_SQL,
+    `t.${ROW_DAY}`,
+    `t.${ROW_VERSION}`,
+    SENDER_SQL,
+    ...names,
+  ].join(', ')
   return withWhere(db, table, filter, (where, params) =>
     statement<Found>(
       db,
@@ -36,7 +51,14 @@ export function readDayRows(
       .safeIntegers()
       .all(after, until, ...params)
       .map(([rowId, change, origin, day, version, sender, ...values]) => ({
-        ...{ rowId: Number(rowId), change: Number(change), origin, day: Number(day), sender: sender ?? '', values },
+        ...{
+          rowId: Number(rowId),
+          change: Number(change),
+          origin,
+          day: Number(day),
+          sender: sender ?? '',
+          values,
+        },
         version: origin === '' ? base + Number(change) : Number(version ?? 0),
       })),
   )
