@@ -6,6 +6,7 @@ import type { DayFilter, DayRow, LoaderTable, TableChanges } from '../../storage
 import { encodeBatch } from '../batch/encode.js'
 import { MAX_BATCH_ROWS } from '../batch/format.js'
 import { FULL_BYTES, headerOf, isKnownTo, sizeOf, slotsOf } from './collect.js'
+import { requireTableUp } from './require-table.js'
 import { scopeOf } from './scope.js'
 import type { FeedState, ResendState, SenderDeps, Session } from './sender-deps.js'
 
@@ -28,17 +29,14 @@ interface AskDeps {
  *
  * @param fromDay first day, since 1970
  * @param toDay last day
- * @throws AppError UNKNOWN_TABLE; NOT_IN_THIS_VERSION for a feed that comes down
+ * @throws AppError UNKNOWN_TABLE; NOT_IN_THIS_VERSION for a feed that comes down, or sends a citation
  */
 export async function askResend(
   deps: AskDeps,
   record: FeedRecord,
   { fromDay, toDay }: { fromDay: number; toDay: number },
 ): Promise<FeedResend> {
-  if (record.direction === 'down') {
-    const message = `The feed of ${record.dataName} comes down, expected one that goes up: drop the table here, and all of it comes again`
-    throw new AppError('NOT_IN_THIS_VERSION', { found: 'direction: down' }, { message })
-  }
+  requireTableUp(record)
   const table = await deps.findTable(record.dataName)
   const tableUuid = table === undefined ? undefined : await deps.identity.tableUuid(table)
   if (table === undefined || tableUuid === undefined) {

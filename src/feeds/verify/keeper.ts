@@ -56,7 +56,7 @@ export function startSumsKeeper(deps: KeeperDeps): SumsKeeper {
 
 async function beginAll({ feeds, digests, identity, findTable }: KeeperDeps): Promise<void> {
   for (const record of await feeds.list()) {
-    if (record.direction === 'down') continue // counted since it was opened
+    if (record.direction === 'down' || record.start.citation !== undefined) continue
     const table = await findTable(record.dataName)
     const tableUuid = table === undefined ? undefined : await identity.tableUuid(table)
     if (table === undefined || tableUuid === undefined) continue

@@ -3,6 +3,7 @@ import type { FeedIdentity, FeedProgress, FeedRecord } from '../../storage/feeds
 import type { LoaderTable } from '../../storage/tables.js'
 import { definitionDigest, sentDefinition } from '../batch/definition.js'
 import { type FeedLink, refusalName, type SumsRequest } from '../send/link.js'
+import { requireTableUp } from '../send/require-table.js'
 import { type FeedScope, scopeOf } from '../send/scope.js'
 import { compareSums, type DayDifference } from './compare.js'
 import { countAll, type FeedSums, keptSums, type SumsDeps, scannedSums } from './sums.js'
@@ -73,10 +74,7 @@ export async function verifyFeed(
 
 async function prepare(deps: VerifyDeps, record: FeedRecord): Promise<Compared> {
   const { identity, nodeId } = deps
-  if (record.direction === 'down') {
-    const message = `The feed of ${record.dataName} comes down, expected one that goes up: compare it at the upstream`
-    throw new AppError('NOT_IN_THIS_VERSION', { found: 'direction: down' }, { message })
-  }
+  requireTableUp(record)
   const table = await deps.findTable(record.dataName)
   const tableUuid = table === undefined ? undefined : await identity.tableUuid(table)
   if (table === undefined || tableUuid === undefined) {

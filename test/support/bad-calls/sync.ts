@@ -88,7 +88,7 @@ export function syncBadCalls({ nodeId, feedId, goneFeedId, downFeedId }: Standin
     'sync.verify': [
       ...ofFeed,
       [{ feed: goneFeedId }, 'UNKNOWN_TABLE', /gone/],
-      [{ feed: downFeedId }, 'NOT_IN_THIS_VERSION', /comes down, expected one that goes up/],
+      [{ feed: downFeedId }, 'NOT_IN_THIS_VERSION', /comes down, expected one of a table/],
     ],
     'sync.resend': [
       [{ feed: 'x', ...days }, 'INVALID_PARAMS', /\$\.feed/],
@@ -96,7 +96,7 @@ export function syncBadCalls({ nodeId, feedId, goneFeedId, downFeedId }: Standin
       [{ feed: feedId, from: 'yesterday', to: days.to }, 'INVALID_PARAMS', /\$\.from/],
       [{ feed: feedId, from: days.to, to: days.from }, 'INVALID_PARAMS', /before from/],
       [{ feed: goneFeedId, ...days }, 'UNKNOWN_TABLE', /gone/],
-      [{ feed: downFeedId, ...days }, 'NOT_IN_THIS_VERSION', /comes down, expected one that goes up/],
+      [{ feed: downFeedId, ...days }, 'NOT_IN_THIS_VERSION', /comes down, expected one of a table/],
     ],
     'sync.table_sums': [
       [{ ...sums, node: 'x' }, 'INVALID_PARAMS', /\$\.node/],
