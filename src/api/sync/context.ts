@@ -5,6 +5,7 @@ import type { SumsAnswerer } from '../../feeds/receive/sums.js'
 import type { FeedSender } from '../../feeds/send/sender.js'
 import type { Verification } from '../../feeds/verify/verify.js'
 import type { CitedState } from '../../storage/citations.js'
+import type { DayRows } from '../../storage/day-rows.js'
 import type { FeedResends } from '../../storage/feed-resends.js'
 import type { AskedFeeds, FeedIdentity, FeedRecord, FeedRows, FeedUpstreams } from '../../storage/feeds.js'
 import type { LoaderTable, TableChanges } from '../../storage/tables.js'
@@ -16,7 +17,7 @@ export type SyncContext = Pick<CallContext, 'caller' | 'signal'> &
     readonly feeds: FeedRows
     readonly feedUpstreams: FeedUpstreams
     readonly feedIdentity: FeedIdentity
-    readonly tableChanges: TableChanges
+    readonly tableChanges: TableChanges & DayRows
     readonly feedSender: FeedSender
     readonly feedReceiver: FeedReceiver
     readonly citationReceiver: CitationReceiver

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { type FeedStatus, readFeedStatus } from '../../feeds/status.js'
 import { layoutOf } from '../../files/layout.js'
 import type { CitedState } from '../../storage/citations.js'
+import type { DayRows } from '../../storage/day-rows.js'
 import type { FeedIdentity, FeedRecord } from '../../storage/feeds.js'
 import { type DataDb, openDataDb } from '../../storage/sqlite/connection/data-db.js'
 import { openDatasetStores } from '../../storage/sqlite/dataset-stores.js'
@@ -18,7 +19,7 @@ import { type ModelData, withModelData } from '../models/model-data.js'
 /** Open data of the verbs of feeds. */
 export interface FeedData extends ModelData {
   readonly db: DataDb
-  readonly tableChanges: TableChanges
+  readonly tableChanges: TableChanges & DayRows
   readonly feedIdentity: FeedIdentity
   readonly tableDigests: TableDigests
   findTable(name: string): Promise<LoaderTable | undefined>

@@ -1,8 +1,9 @@
 import { AppError } from '../../errors.js'
 import type { ValueEnv } from '../../storage/columns/column-type.js'
+import type { DayFilter, DayRow, DayRows } from '../../storage/day-rows.js'
 import type { FeedResend, FeedResends } from '../../storage/feed-resends.js'
 import type { FeedIdentity, FeedRecord } from '../../storage/feeds.js'
-import type { DayFilter, DayRow, LoaderTable, TableChanges } from '../../storage/tables.js'
+import type { LoaderTable } from '../../storage/tables.js'
 import { encodeBatch } from '../batch/encode.js'
 import { MAX_BATCH_ROWS } from '../batch/format.js'
 import { FULL_BYTES, headerOf, isKnownTo, sizeOf, slotsOf } from './collect.js'
@@ -18,7 +19,7 @@ const MAX_WINDOWS = 100
 interface AskDeps {
   readonly resends: Pick<FeedResends, 'ask'>
   readonly identity: Pick<FeedIdentity, 'tableUuid'>
-  readonly changes: Pick<TableChanges, 'countOfDays'>
+  readonly changes: Pick<DayRows, 'countOfDays'>
   findTable(dataName: string): Promise<LoaderTable | undefined>
   /** for conditions */
   env(): ValueEnv

@@ -1,6 +1,7 @@
 import type { Log } from '../../log.js'
 import type { CitedState } from '../../storage/citations.js'
 import type { ValueEnv } from '../../storage/columns/column-type.js'
+import type { DayRows } from '../../storage/day-rows.js'
 import type { FeedResend, FeedResends } from '../../storage/feed-resends.js'
 import type { FeedIdentity, FeedRecord, FeedRows, FeedUpstream, FeedUpstreams } from '../../storage/feeds.js'
 import type { LoaderTable, TableChanges } from '../../storage/tables.js'
@@ -17,7 +18,7 @@ export interface SenderDeps {
   readonly resends: FeedResends
   readonly upstreams: FeedUpstreams
   readonly identity: FeedIdentity
-  readonly changes: TableChanges
+  readonly changes: TableChanges & DayRows
   findTable(dataName: string): Promise<LoaderTable | undefined>
   /** Finds a citation by its long form. */
   findCitation(longForm: string): Promise<CitedState | undefined>
@@ -57,7 +58,7 @@ export interface SenderDeps {
 }
 
 /** Dependencies of reading the rows of a batch. */
-export type CollectDeps = Pick<SenderDeps, 'nodeId' | 'changes' | 'env'>
+export type CollectDeps = Pick<SenderDeps, 'nodeId' | 'env'> & { readonly changes: TableChanges }
 
 /** A feed as far as its rows are read. */
 export interface CollectState {

@@ -1,4 +1,5 @@
 import type { Stored } from '../../columns/column-type.js'
+import type { DayRows } from '../../day-rows.js'
 import type { ChangedRow, ChangeFilter, LoaderTable, TableChanges } from '../../tables.js'
 import { type Db, identifier, statement } from '../connection/database.js'
 import { lastChange, lastRowId } from './change-numbers.js'
@@ -22,7 +23,7 @@ type Found = [
  *
  * @param db sees committed rows only
  */
-export function createTableChanges(db: Db): TableChanges {
+export function createTableChanges(db: Db): TableChanges & DayRows {
   return {
     last: async (table) => lastChange(db, table),
     // both statements of a reading see one state

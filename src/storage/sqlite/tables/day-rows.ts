@@ -1,5 +1,6 @@
 import type { Stored } from '../../columns/column-type.js'
-import type { DayFilter, DayRow, LoaderTable } from '../../tables.js'
+import type { DayFilter, DayRow } from '../../day-rows.js'
+import type { LoaderTable } from '../../tables.js'
 import { type Db, identifier, statement } from '../connection/database.js'
 import { ROW_CHANGE, ROW_DAY, ROW_ID, ROW_VERSION, tableSql } from './ddl.js'
 import { ORIGIN_SQL, SENDER_SQL } from './origins.js'
