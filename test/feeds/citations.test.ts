@@ -2,6 +2,9 @@ import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { compressBatch } from '../../src/feeds/batch/encode.js'
+import { fromCarried } from '../../src/feeds/citations/values.js'
+import { parseDataType } from '../../src/storage/columns/data-type.js'
+import { stateColumn } from '../../src/storage/columns/state-column.js'
 import { call, put, register, startNode, sync, until, untilFeed } from '../support/feeds.js'
 import { pairHeaders, type TestGateway } from '../support/start-gateway.js'
 
@@ -199,6 +202,19 @@ t.test('citations: deleted at either side', async (t) => {
   await untilFeed(here, ({ last_error }) => last_error !== null)
   await dataset(here, 'citation.delete', { citation_label: 'late' })
   t.match(await untilFeed(here, ({ state }) => state === 'stopped'), { last_error: /UNKNOWN_CITATION/ })
+})
+
+t.test('citations: the text of a JSON value is measured before it is parsed', (t) => {
+  const type = parseDataType('json')
+  if (type === undefined) throw new Error('json is no type')
+  const column = stateColumn({ name: 'j', type, isNullable: true })
+  t.equal(fromCarried(column, '{"a":[1.0,2]}'), '{"a":[1.0,2]}', 'the text stays')
+  t.equal(fromCarried(column, null), null)
+  t.match(fromCarried(column, '['.repeat(100_000)), { found: /more than 1000 arrays/, expected: 'JSON text' })
+  t.match(fromCarried(column, `[${'0,'.repeat(300_000)}0]`), { found: /more than 250000 commas/ })
+  t.match(fromCarried(column, 'x'), { found: 'other text' })
+  t.match(fromCarried(column, 7), { found: 'number' })
+  t.end()
 })
 
 const NODE = '11111111-2222-4333-8444-555555555555'

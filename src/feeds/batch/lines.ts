@@ -9,7 +9,7 @@ import { MAX_BATCH_COLUMNS, MAX_BATCH_ROWS } from './format.js'
  */
 
 /** What a line may hold. */
-interface LineLimits {
+export interface LineLimits {
   /** arrays and objects within each other */
   readonly depth: number
   readonly commas: number
@@ -67,8 +67,8 @@ function parseLine(line: string, number: number, limits: LineLimits): unknown {
   }
 }
 
-/** Measures a line, which may be no JSON. */
-function faultOf(line: string, { depth, commas }: LineLimits): string | undefined {
+/** Measures a line, which may be no JSON. @returns undefined for one that may be parsed */
+export function faultOf(line: string, { depth, commas }: LineLimits): string | undefined {
   let level = 0
   let found = 0
   for (let at = 0; at < line.length; at++) {

@@ -1,5 +1,6 @@
 import type { Stored, ValueEnv, ValueFault } from '../../storage/columns/column-type.js'
 import type { StateColumn } from '../../storage/columns/state-column.js'
+import { faultOf } from '../batch/lines.js'
 
 /** Times travel in UTC; `now()` is no value of a stored row. */
 const ENV: ValueEnv = { timeZoneMin: 0, nowUs: 0n }
@@ -26,10 +27,15 @@ export function fromCarried(column: StateColumn, json: unknown): Stored | ValueF
   return column.type.read(json, column.rules, ENV)
 }
 
+/** What the text of a JSON value may hold: it is parsed in one piece. */
+const JSON_LIMITS = { depth: 1000, commas: 250_000 }
+
 /** The text of a JSON value is kept, because the checksum is that of the text. */
 function readJson(json: unknown): Stored | ValueFault {
   const fault = { found: typeof json === 'string' ? 'other text' : typeof json, expected: 'JSON text' }
   if (typeof json !== 'string') return fault
+  const tooMuch = faultOf(json, JSON_LIMITS)
+  if (tooMuch !== undefined) return { ...fault, found: tooMuch.replace('found ', '') }
   try {
     JSON.parse(json)
     return json
