@@ -2,6 +2,7 @@ import { cpSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { call, DEFINITION, put, register, rowsOf, startNode, sync, until } from '../support/feeds.js'
+import { FL, modelsOf, putModel } from '../support/models.js'
 import { type CliRun, cli, startCli } from '../support/run-cli.js'
 import { type StartOptions, startGateway, type TestGateway } from '../support/start-gateway.js'
 
@@ -127,6 +128,23 @@ t.test('fleet: a table of the profile comes down, and no other is given to its g
     (found) => found.some(({ last_error }) => last_error !== null),
   )
   t.match(feeds.find(({ table }) => table === 'other')?.last_error, /granted seen/)
+})
+
+t.test('fleet: models of a store of the profile go to the hub, and no more when it has gone', async (t) => {
+  const { hub, van } = await pair(t, { model_stores: [{ store: 'rain' }] })
+  await joined(hub, van)
+  await untilMember(hub, ({ outcome }) => outcome === 'applied')
+  await putModel(van, Buffer.from('a model'))
+  const models = await until(
+    () => modelsOf(hub),
+    (found) => found.length === 1,
+  )
+  t.match(models, [{ model_state: 20, model_size: 7 }])
+  const upstreams = () => call<{ alias: string }[]>(van, FL, 'fl.list_upstream_info')
+  t.match(await upstreams(), [{ alias: 'hub' }])
+  await setProfile(hub, {})
+  await untilMember(hub, ({ applied }) => applied === 2)
+  t.same(await upstreams(), [])
 })
 
 t.test('fleet: a gateway joins at its first start as the environment asks', async (t) => {
