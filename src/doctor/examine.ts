@@ -6,6 +6,7 @@ import { checkBundles } from './bundles.js'
 import { checkClock } from './clock.js'
 import { checkDatabases, lostFinding } from './databases.js'
 import { checkDisk } from './disk.js'
+import { checkFeeds } from './feeds.js'
 import { type Check, type CheckContext, error, type Finding, ok, worst } from './finding.js'
 import { checkKeys } from './keys.js'
 import { checkMaps } from './maps.js'
@@ -25,13 +26,14 @@ const CHECKS: readonly { name: string; run: RunCheck; needsData: boolean }[] = [
   { name: 'blobs', run: checkBlobs, needsData: true },
   { name: 'maps', run: checkMaps, needsData: false },
   { name: 'upstreams', run: checkUpstreams, needsData: true },
+  { name: 'feeds', run: checkFeeds, needsData: true },
   { name: 'bundles', run: checkBundles, needsData: true },
   { name: 'backups', run: checkBackups, needsData: true },
   { name: 'modules', run: checkModules, needsData: false },
 ]
 
 /** Checks that read no whole file. */
-const LIGHT: readonly string[] = ['disk', 'clock', 'keys', 'upstreams', 'backups']
+const LIGHT: readonly string[] = ['disk', 'clock', 'keys', 'upstreams', 'feeds', 'backups']
 
 /** Runs all checks, whether the gateway is running or not. A check that fails does not prevent the others. */
 export async function examine(context: CheckContext): Promise<Check[]> {

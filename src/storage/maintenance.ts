@@ -91,6 +91,21 @@ export interface StoredKey {
   secretAtUs: number | null
 }
 
+/** Feed as it was last noted: up to ten seconds old while the gateway runs. */
+export interface StoredFeed {
+  /** name of the table, or long form of the citation */
+  readonly name: string
+  readonly upstream: string
+  readonly isEnabled: boolean
+  /** why it goes on only after `sync.update_feed`; null while it goes on */
+  readonly stopped: string | null
+  readonly lastError: string | null
+  /** when the oldest row not sent was noticed, µs UTC; null when none waits */
+  readonly behindSinceUs: number | null
+  /** rows that the receiver refused for good */
+  readonly setAside: number
+}
+
 /** An upstream with the state of its transfers. */
 export interface StoredUpstream {
   endpoint: string
@@ -153,6 +168,8 @@ export interface StoredFacts {
   fileDigests(dir: string): Promise<string[]>
   /** Returns the bundles whose content nobody has acknowledged, by gateway. */
   openBundles(dir: string): Promise<OpenBundles[]>
+  /** Returns the feeds, oldest first. */
+  feeds(dir: string): Promise<StoredFeed[]>
   /** @param keyring decrypts the secrets; undefined when the key file cannot be read */
   upstreams(dir: string, keyring: Keyring | undefined): Promise<StoredUpstream[]>
   /**

@@ -48,6 +48,7 @@ t.test('doctor: a new gateway has no faults, running or not', async (t) => {
       'blobs',
       'maps',
       'upstreams',
+      'feeds',
       'bundles',
       'backups',
       'modules',

@@ -25,6 +25,8 @@ t.test('metrics: the page follows the grammar and contains every metric of the s
     'fieldgate_wal_bytes',
     'fieldgate_disk_free_bytes',
     'fieldgate_outbox_queued',
+    'fieldgate_feeds',
+    'fieldgate_feed_rows_behind',
     'fieldgate_outbox_oldest_seconds',
     'fieldgate_map_bytes',
     'fieldgate_overlay_bytes',

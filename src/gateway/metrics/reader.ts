@@ -6,6 +6,7 @@ import type { BudgetFacts } from '../../http/byte-budget.js'
 import type { Family } from '../../http/metrics.js'
 import type { Services } from '../services.js'
 import { counter, gauge, labelled } from './family.js'
+import { type CountedFeed, feedFamilies } from './feeds.js'
 import { outboxFamilies } from './outbox.js'
 import { createLoopDelay, processFamilies } from './process.js'
 import { searchFamilies } from './search.js'
@@ -64,12 +65,23 @@ export function createFamilyReader(
         searchFamilies(threads.searcher),
         models.metrics().then(outboxFamilies),
         backups.status().then(backupFamilies),
+        readFeeds(services).then(feedFamilies),
         gatewayFamilies(),
       ])
       return families.flat()
     },
     stop: () => loop.stop(),
   }
+}
+
+async function readFeeds({ state, feeds }: Services): Promise<CountedFeed[]> {
+  const records = await state.feeds.list()
+  return await Promise.all(
+    records.map(async (record) => ({
+      status: await feeds.status(record),
+      setAside: await state.feeds.countSetAside(record.feedId),
+    })),
+  )
 }
 
 function memoryFamilies({ usedBytes, waiting, refused }: BudgetFacts, totalBytes: number): Family[] {

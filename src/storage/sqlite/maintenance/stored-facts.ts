@@ -14,6 +14,7 @@ import { usedDigests } from '../tables/files.js'
 import { readOpenBundles } from './bundle-facts.js'
 import { withDatabase } from './database-facts.js'
 import { hasEncryptedValues } from './encrypted-values.js'
+import { readFeeds } from './feed-facts.js'
 
 /** Facts from the rows of `state.db` and `data.db`. */
 export function createStoredFacts(): StoredFacts {
@@ -38,6 +39,7 @@ export function createStoredFacts(): StoredFacts {
       readNumber(dir, 'SELECT count(*) FROM model WHERE quarantined IS NOT NULL'),
     fileDigests: async (dir) => withDatabase(dir, 'data.db', (db) => [...new Set(usedDigests(db))].sort()),
     openBundles: async (dir) => withDatabase(dir, 'state.db', readOpenBundles),
+    feeds: async (dir) => withDatabase(dir, 'state.db', readFeeds),
     upstreams: async (dir, keyring) => withDatabase(dir, 'state.db', (db) => readUpstreams(db, keyring)),
     secrets: async (dir, keyring) => withDatabase(dir, 'state.db', (db) => readSecrets(db, keyring)),
     checkCitations,
