@@ -152,8 +152,13 @@ export interface ModelRows {
     storeId: number,
     wanted: { kind: string; sha256: string; beforeSeq?: number; limit: number },
   ): Promise<string[]>
-  /** @throws AppError BAD_CONDITION with the position of the fault */
-  list(storeId: number, query: ListQuery): Promise<ModelRecord[]>
+  /**
+   * Lists models of a store.
+   *
+   * @param trustedHints keys by which conditions and order read `signature`
+   * @throws AppError BAD_CONDITION with the position of the fault
+   */
+  list(storeId: number, query: ListQuery, trustedHints?: readonly string[]): Promise<ModelRecord[]>
   /**
    * Hides a model from callers at once. Its row is removed as soon as no transfer waits for it.
    *

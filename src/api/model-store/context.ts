@@ -7,5 +7,5 @@ import type { SharedContext } from '../context.js'
 export type ModelStoreContext = Pick<SharedContext, 'timeZoneMin' | 'clock'> & {
   readonly models: ModelRows
   readonly modelStores: ModelStores
-  readonly signatures: Pick<SignaturePolicy, 'stateOf'>
+  readonly signatures: Pick<SignaturePolicy, 'stateOf' | 'trustedHints'>
 }

@@ -16,7 +16,12 @@ export const getInfo = defineMethod({
   async handle({ model_store_ddc, ...query }, context: ModelStoreContext) {
     const store = await context.modelStores.find(model_store_ddc)
     if (store === undefined) throw unknownStore(model_store_ddc)
-    const models = await context.models.list(store.storeId, listQuery(query, context))
-    return models.map((model) => toListedInfo(model, context.timeZoneMin, context.signatures))
+    const { signatures, timeZoneMin } = context
+    const models = await context.models.list(
+      store.storeId,
+      listQuery(query, context),
+      signatures.trustedHints,
+    )
+    return models.map((model) => toListedInfo(model, timeZoneMin, signatures))
   },
 })

@@ -32,6 +32,8 @@ export interface TransferInfo {
   attempts: number
   bytes_sent: number
   size: number | null
+  /** null when the model itself is carried */
+  delta: { size: number | null } | null
   next_attempt_at: Moment | null
   last_error: string | null
   created_at: Moment

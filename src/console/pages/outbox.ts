@@ -156,7 +156,8 @@ function actionsOf(
   return h('div', { class: 'row' }, retry, state !== 'failed' && cancel)
 }
 
-function progressOf({ bytes_sent, size, state }: TransferInfo): HTMLElement {
+function progressOf({ bytes_sent, size: whole, delta, state }: TransferInfo): HTMLElement {
+  const size = delta?.size ?? whole // what is carried
   const label = `${formatBytes(bytes_sent)} / ${formatBytes(size)}`
   return h(
     'div',

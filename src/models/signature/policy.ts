@@ -36,6 +36,8 @@ export interface SignaturePolicy {
   require(model: DemandedModel): void
   /** false when no model needs a signature */
   readonly hasDemand: boolean
+  /** keys that are trusted now, as `stateOf` compares them: SHA-256 of the public key in PEM, hex */
+  readonly trustedHints: readonly string[]
 }
 
 interface DemandedModel {
@@ -53,6 +55,7 @@ export function createSignaturePolicy(demand: SignatureDemand, keys: TrustedKeys
     return key
   }
   return {
+    trustedHints: [...keys.keys()],
     hasDemand: demand.requireSignature || demand.signedStores.length + demand.signedKinds.length > 0,
     judge(bundle, sha256) {
       if (bundle === undefined) return null

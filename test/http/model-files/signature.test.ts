@@ -53,6 +53,20 @@ t.test('signature: comes as a part or a param, is judged, listed and sent again'
   ]
   for (const [name, data, state] of states)
     t.match((await putModel(gateway, bytes, { data })).body, { signature: state }, name)
+  for (const state of ['none', 'valid', 'unknown_key', 'invalid', 'other']) {
+    const found = await modelsOf(gateway, { conds: { '=': ['signature', state] } })
+    const expected = states.filter(([, , each]) => each === state)
+    t.same(
+      found.map(({ signature }) => signature),
+      expected.map(() => state),
+      `models with ${state}`,
+    )
+  }
+  const ordered = await modelsOf(gateway, { order: '-signature', limit: 3 })
+  t.same(
+    ordered.map(({ signature }) => signature),
+    ['valid', 'valid', 'unknown_key'],
+  )
   const { body } = await putSigned(gateway, bytes, bundle)
   t.equal(body.signature, 'valid', 'a part')
   t.same(
@@ -207,10 +221,13 @@ t.test('signature: a key that is trusted later makes stored signatures valid', a
     (await modelsOf(first)).map(({ signature }) => signature),
     ['unknown_key', 'unknown_key'],
   )
+  t.same(await modelsOf(first, { conds: { '=': ['signature', 'invalid'] } }), [], 'nothing is known yet')
   await first.gateway.stop()
   const second = await startGateway(t, { dataDir, settings: { modelStore: TRUST } })
   const asFirst = { ...second, admin: first.admin }
   const states = async () => (await modelsOf(asFirst)).map(({ signature }) => signature)
   await until('they are judged', async () => !(await states()).includes('unknown_key'))
   t.same(await states(), ['valid', 'invalid'])
+  const valid = await modelsOf(asFirst, { conds: { '=': ['signature', 'valid'] } })
+  t.same(valid.length, 1)
 })

@@ -25,6 +25,12 @@ const FIELDS: ListFields = {
   start_datetime: { sql: 'm.start_us', type: 'timestamptz' },
   end_datetime: { sql: 'm.end_us', type: 'timestamptz' },
   tenant_id: { sql: 'm.tenant_id', type: 'text' },
+  // as `stateOf` of the signature policy
+  signature: {
+    sql: `CASE WHEN g.seq IS NULL THEN 'none' WHEN g.verdict = 'invalid' THEN 'invalid'
+      WHEN g.verdict = 'valid' AND g.key_hint IN (SELECT value FROM trusted) THEN 'valid' ELSE 'unknown_key' END`,
+    type: 'text',
+  },
 }
 
 /** Creates the rows of models of `state.db`. */
@@ -55,10 +61,12 @@ function modelReads(state: StateDb): Omit<ModelRows, WriteName | ReleasedName | 
         wanted,
       ),
     listBases: async (storeId, wanted) => listBases(state, storeId, wanted),
-    async list(storeId, query) {
+    async list(storeId, query, trustedHints = []) {
       const tail = listTail(FIELDS, 'm.seq', query)
-      const sql = `${MODEL_SELECT} WHERE m.store_id = ? AND ${SHOWN} AND ${tail.sql}`
-      return queryOnce<ModelRow>(db, sql, [storeId, ...tail.values]).map(toModelRecord)
+      const sql = `WITH trusted AS (SELECT value FROM json_each(?))
+        ${MODEL_SELECT} WHERE m.store_id = ? AND ${SHOWN} AND ${tail.sql}`
+      const values = [JSON.stringify(trustedHints), storeId, ...tail.values]
+      return queryOnce<ModelRow>(db, sql, values).map(toModelRecord)
     },
     findByDigest: async (sha256) =>
       findModel(state, 'm.sha256 = ? AND m.damaged_at_us IS NULL AND m.quarantined IS NULL LIMIT 1', sha256),
