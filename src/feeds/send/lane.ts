@@ -74,14 +74,18 @@ export async function noteTurn(deps: SenderDeps, state: FeedState, isDone: boole
   state.failures = 0
   state.lastError = null
   if (isDone) state.behindSinceUs = null
+  // a row that was put after the last look may be sent before the feed counts as behind
+  const hasMoved = state.session !== undefined && state.session.scanned !== state.notedScanned
   const isDue = deps.nowMs() - state.notedAtMs > NOTE_MS
-  if (hadFault || (isDone && wasBehind) || (isDue && !isDone)) await note(deps, state)
+  if (hadFault || (isDone && (wasBehind || hasMoved)) || (isDue && !isDone)) await note(deps, state)
 }
 
 /** Writes the progress of a feed. */
 export async function note(deps: SenderDeps, state: FeedState): Promise<void> {
   state.notedAtMs = deps.nowMs()
-  await deps.feeds.noteProgress(state.record.feedId, progressOf(state))
+  const progress = progressOf(state)
+  state.notedScanned = progress.scanned
+  await deps.feeds.noteProgress(state.record.feedId, progress)
 }
 
 /**

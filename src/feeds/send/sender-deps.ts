@@ -124,6 +124,8 @@ export interface FeedState extends CollectState {
   stopped: string | null
   /** when progress was noted last, monotonic clock */
   notedAtMs: number
+  /** last change that was looked at, as it was noted last */
+  notedScanned: number
 }
 
 /** Feeds to one upstream; one batch is on its way at a time. */

@@ -62,6 +62,7 @@ async function newState(deps: SenderDeps, record: FeedRecord): Promise<FeedState
     ...{ rowsSent, bytesSent, behindSinceUs, lastError, stopped },
     rate: { bytes: 0, ms: 0 },
     notedAtMs: Number.NEGATIVE_INFINITY,
+    notedScanned: record.progress.scanned,
   }
 }
 
