@@ -131,7 +131,7 @@ async function readReceived(part: Part) {
   try {
     json = JSON.parse(bytes.toString('utf8'))
   } catch {
-    throw bad('the part received: found no JSON')
+    throw bad('the part of acknowledgements: found no JSON, expected an object')
   }
   return readAs(Received, json, 'received')
 }

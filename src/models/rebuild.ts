@@ -50,7 +50,9 @@ export async function rebuild(
     await apply(deps, delta, output, signal)
     const facts = await digestOf(createReadStream(output))
     if (facts.sha256 !== delta.sha256 || facts.sizeBytes !== delta.sizeBytes)
-      throw bad(`found ${facts.sizeBytes} rebuilt bytes of the SHA-256 ${facts.sha256}`)
+      throw bad(
+        `found ${facts.sizeBytes} rebuilt bytes of the SHA-256 ${facts.sha256}, expected ${delta.sizeBytes} of ${delta.sha256}`,
+      )
     const staged = await deps.blobs.stageFile(output, facts)
     return { ...staged, drop: () => rm(output, { force: true }) }
   } catch (error) {

@@ -108,7 +108,7 @@ t.test('bundles: what a known node writes is checked like what a caller sends', 
     /found the receiver 1111/,
   )
   await refuses([head, ...received('{"feeds":7}'), end], /the part received: /)
-  await refuses([head, ...received('{'), end], /the part received: found no JSON/)
+  await refuses([head, ...received('{'), end], /the part of acknowledgements: found no JSON/)
   const large = { feed: van.nodeId, after: 1, last: 2, changes: [] }
   const text = Buffer.alloc(4 * 1024 * 1024 + 1)
   await refuses([head, partLine('batch', large, text.length), text, end], /found a batch of 4194305 bytes/)

@@ -146,7 +146,7 @@ const modelOf = (sizeBytes: number, isDamaged = false) => ({
   meta: '{}',
   chain: [],
 })
-const feedback = { ...transfer, modelId: 'm-1', resumeUrl: null }
+const feedback = { ...transfer, modelId: 'm-1', resumeUrl: null, delta: null }
 
 t.test('runner: MODEL_DAMAGED, and nothing is sent of a damaged model', async (t) => {
   const { runner, calls } = setUpAttempt('gateway', modelOf(1, true))

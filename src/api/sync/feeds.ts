@@ -160,7 +160,14 @@ async function createOfCitation(
     ['columns', (params.columns ?? null) !== null],
   ]
   const faults = others.flatMap(([name, isGiven]) =>
-    isGiven ? [{ path: `$.${name}`, message: `found ${name} beside a citation, which is sent whole` }] : [],
+    isGiven
+      ? [
+          {
+            path: `$.${name}`,
+            message: `found ${name} beside a citation, expected nothing: a citation is sent whole`,
+          },
+        ]
+      : [],
   )
   if (faults.length > 0) throw invalidParams(faults)
   const citation = await context.findCitation(label)

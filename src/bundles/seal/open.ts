@@ -117,7 +117,7 @@ function sharedOf(agree: NodeKeys['agree'], ephemeralKey: Uint8Array): Uint8Arra
 function countChunks(bytes: number): number {
   const rest = bytes % (CHUNK_BYTES + TAG_BYTES)
   if (bytes <= TAG_BYTES || (rest > 0 && rest <= TAG_BYTES))
-    throw bad(`found ${bytes} bytes of chunks, of which the last one would be empty`)
+    throw bad(`found ${bytes} bytes of chunks, expected a last chunk that is not empty`)
   return Math.ceil(bytes / (CHUNK_BYTES + TAG_BYTES))
 }
 
