@@ -22,7 +22,7 @@ export interface ApplyFeedsDeps {
   readonly bundles: Pick<BundleRows, 'noteGap' | 'noteRefused'>
 }
 
-/** What became of a feed in a bundle. */
+/** Result of a feed in a bundle. */
 export interface FeedResult {
   readonly feed: string
   readonly table: string

@@ -20,7 +20,7 @@ export interface ApplyModelsDeps {
   keepBytes(): Promise<() => void | Promise<void>>
 }
 
-/** What became of the models of a bundle. */
+/** Result of the models of a bundle. */
 export interface ModelResult {
   taken: number
   /** models that were here before */

@@ -24,7 +24,7 @@ export interface ApplyReceivedDeps {
   nowUs(): number
 }
 
-/** What another node had news of. */
+/** News about another node in its bundle. */
 export interface ReceivedResult {
   /** transfers of models that it has */
   readonly delivered: number

@@ -24,7 +24,7 @@ export interface Budget {
   left: number
 }
 
-/** What was packed of feeds. */
+/** Feeds of a bundle that was written. */
 export interface PackedFeeds {
   readonly feeds: BundledFeed[]
   rows: number

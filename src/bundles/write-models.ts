@@ -21,7 +21,7 @@ export interface PackModelsDeps {
   env(): ListQuery['env']
 }
 
-/** What was packed of models. */
+/** Models of a bundle that was written. */
 export interface PackedModels {
   readonly transfers: number[]
   /** models that are left for the next bundle */

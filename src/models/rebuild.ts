@@ -8,7 +8,7 @@ import { readDeltaHead } from './delta/apply-delta.js'
 import type { DeltaWork } from './delta/jobs.js'
 import type { Pins } from './pins.js'
 
-/** What a file is rebuilt with. */
+/** Dependencies of rebuilding a file. */
 export interface RebuildDeps {
   readonly blobs: BlobStore
   readonly pins: Pins

@@ -13,7 +13,7 @@ export interface BundledFeed {
   readonly scanned: number
 }
 
-/** What a bundle holds for its receiver. */
+/** Contents of a bundle for its receiver. */
 export interface BundleContents {
   readonly feeds: readonly BundledFeed[]
   /** transfers of models */

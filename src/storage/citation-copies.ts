@@ -23,7 +23,7 @@ export interface OfferedCitation
   readonly keyColumns: readonly string[]
 }
 
-/** How far a copy is. */
+/** Progress of a copy. */
 export interface CopyProgress {
   /** rows that are stored */
   readonly rows: number

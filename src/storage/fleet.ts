@@ -101,7 +101,7 @@ export interface FleetMember {
   readonly lastReport: unknown
 }
 
-/** What the way of a version to the gateways depends on. */
+/** Rules by which a version reaches the gateways. */
 export interface RolloutMember
   extends Pick<FleetMember, 'nodeId' | 'appliedDigest' | 'triedDigest' | 'outcome' | 'lastSeenUs'> {
   /** when the version that was tried last was reported first */
@@ -118,7 +118,7 @@ export type JoinOutcome =
   | { readonly kind: 'used_up'; readonly token: JoinToken }
   | { readonly kind: 'no_token' }
 
-/** What a gateway reports of itself. */
+/** Report of a gateway about itself. */
 export interface NewReport {
   readonly appliedDigest: string | null
   readonly triedDigest: string | null

@@ -87,7 +87,7 @@ export const ProfileDiff = z.strictObject({
   changes: z.array(Change),
 })
 
-/** What a gateway reports of itself: some hundred bytes. */
+/** Report of a gateway about itself: some hundred bytes. */
 export const Report = z.strictObject({
   version: z.string().max(100).describe('version of the program'),
   uptime_s: z.int().min(0),

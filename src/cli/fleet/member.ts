@@ -89,7 +89,7 @@ async function leave(io: CliIo, deps: CliDeps, data: ModelData, { force, json }:
   else io.stdout.write(`This gateway left ${membership.hubUrl}; its data stay.\n`)
 }
 
-/** Tells the hub that this gateway leaves. @returns why it was not told; null when it was, or knows */
+/** Announces to the hub that this gateway leaves. @returns why that failed; null when the hub knows */
 async function tellHub(
   { state, settings }: ModelData,
   { version }: CliDeps,

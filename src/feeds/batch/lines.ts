@@ -8,7 +8,7 @@ import { MAX_BATCH_COLUMNS, MAX_BATCH_ROWS } from './format.js'
  * hundred bytes; to parse those takes a second and hundreds of megabytes.
  */
 
-/** What a line may hold. */
+/** Limits of a line. */
 export interface LineLimits {
   /** arrays and objects within each other */
   readonly depth: number

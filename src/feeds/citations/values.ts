@@ -27,7 +27,7 @@ export function fromCarried(column: StateColumn, json: unknown): Stored | ValueF
   return column.type.read(json, column.rules, ENV)
 }
 
-/** What the text of a JSON value may hold: it is parsed in one piece. */
+/** Limits of the text of a JSON value, which is parsed in one piece. */
 const JSON_LIMITS = { depth: 1000, commas: 250_000 }
 
 /** The text of a JSON value is kept, because the checksum is that of the text. */

@@ -2,7 +2,7 @@ import { AppError } from '../../errors.js'
 import type { LoaderTable, TableDefinition } from '../../storage/tables.js'
 import { differences, type SentDefinition, sentDefinition, whyNotSendable } from '../batch/definition.js'
 
-/** What registers tables of other nodes. */
+/** Register of the tables of other nodes. */
 export interface Registering {
   findTable(name: string): Promise<LoaderTable | undefined>
   register(definition: TableDefinition): Promise<LoaderTable>

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { ProfileVersion, RolloutMember } from '../../storage/fleet.js'
 import { Profile } from '../profile/schema.js'
 
-/** How far the newest version of a profile is. */
+/** Progress of the newest version of a profile. */
 export interface Rollout {
   /** `canary`: some gateways try it; `stopped`: too many of them are in trouble; `all`: every gateway gets it */
   readonly state: 'canary' | 'stopped' | 'all'

@@ -9,7 +9,7 @@ import { JOIN_PURPOSE, joinBytes, readToken } from '../join-text.js'
 import { notePeer } from '../peer.js'
 import type { HubLink } from './hub-link.js'
 
-/** What is asked of a hub, and as whom. */
+/** Question to a hub, with the identity of the asker. */
 export interface HubRequest {
   /** base URL, checked */
   readonly hubUrl: string
@@ -86,7 +86,7 @@ async function whyNot(membership: MembershipStore): Promise<Error> {
   )
 }
 
-/** Says what a refused sign-in means here: the hub does not tell why. */
+/** Returns the error for a refused sign-in: the hub does not tell why. */
 function explained(error: unknown): unknown {
   if (!isAppError(error) || error.data.status !== 401) return error
   const message = 'The hub refused the token: it is wrong, revoked or expired'

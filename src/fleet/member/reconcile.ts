@@ -10,7 +10,7 @@ import { shorten } from '../../sync/faults.js'
 import { canonicalText } from '../profile/digest.js'
 import type { Profile, ProfileUp } from '../profile/schema.js'
 
-/** What a profile is applied to. */
+/** Parts of the gateway to which a profile is applied. */
 export interface ReconcileDeps {
   readonly feeds: FeedRows
   readonly feedIdentity: Pick<FeedIdentity, 'tableUuid'>

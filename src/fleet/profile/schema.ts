@@ -62,7 +62,7 @@ const Stages = z.strictObject({
     .describe('time for which the first gateways must have it before the others get it, seconds'),
 })
 
-/** What a hub wants of its gateways. */
+/** Wishes of a hub for its gateways. */
 export const Profile = z
   .strictObject({
     description: z.string().max(1000).default(''),

@@ -5,7 +5,7 @@ import { linkHead, linkTail } from './adjacency.js'
 import { ACCESS, accessOf, outcomesOf } from './link-access.js'
 import { findGroup } from './private-roads.js'
 
-/** What is known of roads outside of quarters, and at the times at which least is public. */
+/** Facts about roads outside of quarters, and at the times at which least is public. */
 export interface Surroundings {
   /** junction → 1 where a road is that is part of the public network at all times */
   readonly isOuter: Uint8Array

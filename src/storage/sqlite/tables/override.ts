@@ -9,7 +9,7 @@ import type { CheckedRow } from './record.js'
 import type { WriterDigests } from './row-digests.js'
 import { isEqual } from './row-versions.js'
 
-/** What is known of a row's last write besides its values. */
+/** Facts about a row's last write besides its values. */
 export interface Mark {
   /** UTC day of the write at the origin */
   readonly day: number
