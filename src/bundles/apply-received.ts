@@ -24,7 +24,7 @@ export interface ApplyReceivedDeps {
   nowUs(): number
 }
 
-/** News about another node in its bundle. */
+/** Result of the acknowledgements in a bundle. */
 export interface ReceivedResult {
   /** transfers of models that it has */
   readonly delivered: number
