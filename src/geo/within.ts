@@ -28,7 +28,9 @@ export function isWithinShape(a: Shape, b: Shape, throwIfEnded: () => void = () 
   // vertices are covered and no edge is met: each line or ring lies wholly inside one area
   if (!anyContact(a, b, throwIfEnded)) return true
   const cover = coversEdges(b, a, throwIfEnded)
-  return cover !== 'no' && (isInside || cover === 'inside')
+  if (cover === 'no') return false
+  // along a border only a point of `b` itself can be inside both
+  return isInside || cover === 'inside' || anyPointInside(b, a, throwIfEnded)
 }
 
 /**

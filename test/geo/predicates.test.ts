@@ -31,6 +31,20 @@ t.test('property: within equals the oracle for any pair of types', async () => {
   fc.assert(property, { numRuns: 400 })
 })
 
+t.test('within: a line along a border is within, where a point of the collection lies on it', (t) => {
+  const line: Geometry = { type: 'LineString', coordinates: [[0, 0], [2, 0]] } // biome-ignore format: a line
+  const area: Geometry = { type: 'Polygon', coordinates: [box(0, 0, 2, 2)] }
+  const withPoint = (x: number, y: number): Geometry => ({
+    type: 'GeometryCollection',
+    geometries: [area, { type: 'Point', coordinates: [x, y] }],
+  })
+  t.equal(within(line, area), false, 'on the border alone')
+  t.equal(within(line, withPoint(1, 0)), true)
+  t.equal(within(line, withPoint(0, 0)), false, 'an end of a line is not inside it')
+  t.equal(within(line, withPoint(1, 1)), false)
+  t.end()
+})
+
 t.test(
   'property: every geometry that has an inside is within itself, shifted and scaled exactly too',
   async () => {
