@@ -25,6 +25,9 @@ const SHARED = [
   ['ClosedArea', 'Area that a route avoids.', 'routing.dijkstra', 'params', 'avoid_polygons', '[]'],
   ['Counters', 'Counters of added records.', 'loaderwebapi.add_record'],
   ['FeedUpstream', 'Gateway to which feeds of tables go.', 'sync.delete_upstream'],
+  ['SentDefinition', 'Definition of a table between nodes.', 'sync.offer_table', 'params', 'definition'],
+  ['FleetToken', 'Token with which gateways join.', 'fleet.revoke_token'],
+  ['FleetGateway', 'A gateway of the fleet.', 'fleet.revoke'],
   ['FeedInfo', 'A feed of a table, and its progress.', 'sync.update_feed'],
 ]
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { FeedStart } from '../../storage/feeds.js'
 import type { Column, LoaderTable } from '../../storage/tables.js'
 
 /** A column as nodes tell each other. */
@@ -30,6 +31,19 @@ export interface TableOffer {
   /** cursor of a feed that begins */
   readonly start: number
   readonly definition: SentDefinition
+}
+
+/** Answer of a node that is asked for a table. */
+export interface TableAnswer {
+  /** UUID of the node that answers */
+  readonly node: string
+  /** id of the table there */
+  readonly table: string
+  readonly epoch: number
+  readonly definition: SentDefinition
+  readonly start: FeedStart
+  /** last change of the table */
+  readonly last: number
 }
 
 /** Number of columns at the beginning of each table that have no definition. */

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { withDoubles } from '../../json/exact-json.js'
-import { malformed, nameOfRpcError, refused } from '../../sync/faults.js'
-import { isObject, parseObject, type Reply, type UpstreamClient } from '../../sync/http-client.js'
+import { malformed, refused } from '../../sync/faults.js'
+import { parseObject, type Reply, type UpstreamClient } from '../../sync/http-client.js'
 import type { Throttle } from '../../sync/throttle.js'
 import { TableDefinitionForm } from '../batch/definition-form.js'
 import { MAX_BATCH_BYTES, UUID } from '../batch/format.js'
-import { type AskedBatch, type FetchLink, SYNC_PATH } from '../send/link.js'
+import { type AskedBatch, type FetchLink, readRefusal, SYNC_PATH } from '../send/link.js'
 
 const Start = z.looseObject({
   tableUuid: z.string().max(100),
@@ -83,9 +83,7 @@ function refusalOf(
   text: string,
   headers: Record<string, string | string[] | undefined>,
 ): AskedBatch {
-  const error = withDoubles(parseObject(text)?.error)
-  const name = isObject(error) ? nameOfRpcError(error) : undefined
+  const { name, message } = readRefusal(text)
   if (name === 'UNKNOWN_FEED') return { kind: 'unknown' }
-  const message = isObject(error) && typeof error.message === 'string' ? error.message : text
   throw refused(status, message, headers, name)
 }

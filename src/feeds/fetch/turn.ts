@@ -2,10 +2,11 @@ import { AppError } from '../../errors.js'
 import type { FeedRows, FeedStart } from '../../storage/feeds.js'
 import type { LoaderTable, TableDefinition } from '../../storage/tables.js'
 import type { Throttle } from '../../sync/throttle.js'
+import type { TableAnswer } from '../batch/definition.js'
 import { definitionDigest, type SentDefinition } from '../batch/definition.js'
 import { type Registering, registerOnce, requireSame } from '../receive/same-table.js'
 import { noteMoved, takeDetour } from '../send/counts.js'
-import type { FeedLink, TableAnswered } from '../send/link.js'
+import type { FeedLink } from '../send/link.js'
 import type { FeedState, Session, TurnResult } from '../send/sender-deps.js'
 import { type TakeDeps, takeBatch } from './take.js'
 
@@ -101,7 +102,7 @@ async function openSession(
 async function openTable(
   deps: FetchDeps,
   dataName: string,
-  { definition }: TableAnswered,
+  { definition }: TableAnswer,
 ): Promise<LoaderTable> {
   const known = await deps.findTable(dataName)
   const table = known ?? (await registerOnce(deps, deps.readColumns(definition)))

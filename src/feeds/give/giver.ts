@@ -3,7 +3,7 @@ import { AppError } from '../../errors.js'
 import type { Log } from '../../log.js'
 import type { AskedFeed, AskedFeeds, FeedIdentity, FeedSenders, FeedStart } from '../../storage/feeds.js'
 import type { LoaderTable } from '../../storage/tables.js'
-import { definitionDigest, type SentDefinition, sentDefinition } from '../batch/definition.js'
+import { definitionDigest, sentDefinition, type TableAnswer } from '../batch/definition.js'
 import { encodeBatch } from '../batch/encode.js'
 import { MAX_BATCH_BYTES, SENT_ROWS } from '../batch/format.js'
 import { requireNode, requireReadable } from '../receive/rights.js'
@@ -19,18 +19,6 @@ export interface TableQuestion extends Omit<AskedFeed, 'feedId' | 'start'> {
   readonly from: 'now' | 'all' | number
   /** as it was answered before; null at the first time */
   readonly start: FeedStart | null
-}
-
-/** Answer to a question. */
-export interface TableAnswer {
-  /** UUID of this gateway */
-  readonly node: string
-  readonly table: string
-  readonly epoch: number
-  readonly definition: SentDefinition
-  readonly start: FeedStart
-  /** last change of the table */
-  readonly last: number
 }
 
 /** Request for the batch after a change. */

@@ -5,7 +5,7 @@ import type { FeedStart } from '../../storage/feeds.js'
 import { malformed, nameOfRpcError, refused } from '../../sync/faults.js'
 import { isObject, parseObject, type UpstreamClient } from '../../sync/http-client.js'
 import type { Throttle } from '../../sync/throttle.js'
-import type { SentDefinition, TableOffer } from '../batch/definition.js'
+import type { TableAnswer, TableOffer } from '../batch/definition.js'
 import { LAST_DAY, SHA256 } from '../batch/format.js'
 import type { CitationOffer, CitationProgress } from '../citations/format.js'
 
@@ -75,16 +75,6 @@ export interface TableAsked {
   readonly start: FeedStart | null
 }
 
-/** Answer to a question for a table. */
-export interface TableAnswered {
-  readonly node: string
-  readonly table: string
-  readonly epoch: number
-  readonly definition: SentDefinition
-  readonly start: FeedStart
-  readonly last: number
-}
-
 /** Answer of an upstream that was asked for a batch. */
 export type AskedBatch =
   | {
@@ -103,7 +93,7 @@ export type AskedBatch =
 /** Side of a link that asks for tables. */
 export interface FetchLink {
   /** @throws AppError UPSTREAM_UNREACHABLE, UPSTREAM_REFUSED */
-  ask(question: TableAsked, signal: AbortSignal): Promise<TableAnswered>
+  ask(question: TableAsked, signal: AbortSignal): Promise<TableAnswer>
   /** @throws AppError UPSTREAM_UNREACHABLE, UPSTREAM_REFUSED */
   fetch(
     request: { table: string; feed: string; epoch: number; after: number; waitS: number },
@@ -232,21 +222,26 @@ async function* paced(
   }
 }
 
+/** Reads the error in an answer. */
+export function readRefusal(text: string): { error: unknown; name: string | undefined; message: string } {
+  const error = withDoubles(parseObject(text)?.error)
+  const name = isObject(error) ? nameOfRpcError(error) : undefined
+  return { error, name, message: isObject(error) && typeof error.message === 'string' ? error.message : text }
+}
+
 /** @throws AppError UPSTREAM_REFUSED for what says nothing about the batch */
 function refusalOf(
   status: number,
   text: string,
   headers: Record<string, string | string[] | undefined>,
 ): BatchAnswer {
-  const error = withDoubles(parseObject(text)?.error)
-  const name = isObject(error) ? nameOfRpcError(error) : undefined
+  const { error, name, message } = readRefusal(text)
   const data = Refused.safeParse(isObject(error) ? error.data : undefined).data
   if (name === 'CURSOR_MISMATCH' && data?.cursor !== undefined)
     return { kind: 'elsewhere', cursor: data.cursor }
   if (name === 'UNKNOWN_FEED') return { kind: 'unknown' }
   if (name === 'BAD_RECORD' && data?.rows !== undefined && data.rows.length > 0)
     return { kind: 'rows', rows: data.rows }
-  const message = isObject(error) && typeof error.message === 'string' ? error.message : text
   throw refused(status, message, headers, name)
 }
 

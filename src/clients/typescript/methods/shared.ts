@@ -205,6 +205,69 @@ export interface FeedUpstream {
   created_at: Datetime
 }
 
+/** Definition of a table between nodes. */
+export interface SentDefinition {
+  data_name: string
+  schema: string
+  columns: {
+    name: string
+    udt_name:
+      | 'timestamptz'
+      | 'timestamp'
+      | 'timetz'
+      | 'time'
+      | 'date'
+      | 'int8'
+      | 'int4'
+      | 'int2'
+      | 'float8'
+      | 'float4'
+      | 'varchar'
+      | 'bpchar'
+      | 'text'
+      | 'bool'
+      | 'geometry'
+      | 'file'
+      | 'raster'
+      | 'bytea'
+    is_nullable: boolean
+    column_default: string | null
+    length: number | null
+    srid: number | null
+  }[]
+  unique_columns: string[]
+}
+
+/** Token with which gateways join. */
+export interface FleetToken {
+  /** id of the token */
+  token: string
+  profile: string
+  uses: number
+  max_uses: number
+  state: 'active' | 'used_up' | 'expired' | 'revoked'
+  created_at: Datetime
+  expires_at: Datetime | null
+}
+
+/** A gateway of the fleet. */
+export interface FleetGateway {
+  node: string
+  name: string
+  profile: string
+  state: 'member' | 'left' | 'revoked'
+  joined_at: Datetime
+  ended_at: Datetime | null
+  /** version of the profile in force; null for none, or an unknown one */
+  applied: number | null
+  /** version that was tried last */
+  tried: number | null
+  outcome: 'applied' | 'partly' | 'put_back' | null
+  last_seen: Datetime | null
+  /** last report; null before the first */
+  report: unknown
+}
+
 /** A feed of a table, and its progress. */
 export interface FeedInfo {
   feed: string
