@@ -36,20 +36,28 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   mapbuild: ['mapbuild/**', 'routing/graph', 'routing/cch', 'geo'], // runs the steps
   demo: ['mapbuild', 'routing/graph', 'geo'],
   // rows: ports and what every engine shares; SQL behind them
-  storage: ['storage/columns', 'geo'],
+  storage: ['storage/columns', 'storage/exchange', 'geo'],
+  // what travels between nodes and who they are: feeds, bundles, digests, citations of others, joining
+  'storage/exchange': ['storage', 'storage/columns'],
   'storage/columns': ['geo'],
   // forms in which rows leave and enter; a GeoPackage is an SQLite file, whichever engine keeps the rows
   'storage/formats': ['storage', 'storage/columns', 'storage/sqlite/connection', 'geo'],
   'storage/sqlite': ['storage/**', 'geo'],
   'storage/sqlite/connection': ['storage', 'storage/columns', 'geo'],
-  'storage/sqlite/access': ['storage', 'storage/sqlite/connection'],
+  'storage/sqlite/access': ['storage', 'storage/exchange', 'storage/sqlite/connection'],
   'storage/sqlite/models': [
     'storage',
     'storage/columns',
     'storage/sqlite/access',
     'storage/sqlite/connection',
   ],
-  'storage/sqlite/tables': ['storage', 'storage/columns', 'storage/sqlite/connection', 'geo'],
+  'storage/sqlite/tables': [
+    'storage',
+    'storage/exchange',
+    'storage/columns',
+    'storage/sqlite/connection',
+    'geo',
+  ],
   // tables that keep their former rows, and reading a state of them: what datasets and citations have in common
   'storage/sqlite/versions': [
     'storage',
@@ -68,6 +76,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'storage/sqlite/citations': [
     'storage',
+    'storage/exchange',
     'storage/columns',
     'storage/formats',
     'storage/sqlite/connection',
@@ -79,15 +88,26 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // reads every noun's rows, for backups and checks of the whole
   'storage/sqlite/maintenance': [
     'storage',
+    'storage/exchange',
     'storage/formats',
     'storage/sqlite/connection',
     'storage/sqlite/tables',
     'storage/sqlite/citations',
   ],
   // feeds of tables: how far they are, on both sides
-  'storage/sqlite/feeds': ['storage', 'storage/sqlite/connection', 'storage/sqlite/tables'],
+  'storage/sqlite/feeds': [
+    'storage',
+    'storage/exchange',
+    'storage/sqlite/connection',
+    'storage/sqlite/tables',
+  ],
   // joining: tokens are keys
-  'storage/sqlite/fleet': ['storage', 'storage/sqlite/access', 'storage/sqlite/connection'],
+  'storage/sqlite/fleet': [
+    'storage',
+    'storage/exchange',
+    'storage/sqlite/access',
+    'storage/sqlite/connection',
+  ],
   'storage/sqlite/features': [
     'storage',
     'storage/columns',
@@ -105,7 +125,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   tables: ['tables/ingest', 'storage', 'storage/columns', 'files', 'worker', 'geo'],
   'tables/ingest': [], // bytes to JSON values: knows neither tables nor records
   datasets: ['storage', 'storage/columns', 'storage/formats', 'files', 'worker', 'geo'],
-  'node-keys': ['storage'], // what a node signs and is addressed by
+  'node-keys': ['storage', 'storage/exchange'], // what a node signs and is addressed by
   // files that carry feeds and models between nodes: written, and taken
   bundles: [
     ...[
@@ -116,6 +136,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
       'models',
       'auth',
       'storage',
+      'storage/exchange',
       'storage/columns',
       'files',
     ],
@@ -127,19 +148,35 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'models/signature': ['storage'], // signature bundles and who is trusted
   sync: ['models', 'models/signature', 'storage', 'files'],
   // tables between nodes: the form of a batch, the side that receives, the side that sends
-  feeds: ['feeds/**', 'sync', 'storage'],
-  'feeds/batch': ['storage', 'storage/columns', 'geo'],
-  'feeds/receive': ['feeds/batch', 'auth', 'storage'],
-  'feeds/give': ['feeds/batch', 'feeds/receive', 'feeds/send', 'auth', 'storage'], // answers nodes that ask
-  'feeds/fetch': ['feeds/batch', 'feeds/receive', 'feeds/send', 'sync', 'storage'], // asks
-  'feeds/verify': ['feeds', 'feeds/batch', 'feeds/send', 'storage', 'storage/columns'], // comparing both sides
-  'feeds/citations': ['feeds/batch', 'feeds/receive', 'auth', 'storage', 'storage/columns'], // both sides
-  'feeds/send': ['feeds/batch', 'feeds/citations', 'sync', 'storage', 'storage/columns'],
+  feeds: ['feeds/**', 'sync', 'storage', 'storage/exchange'],
+  'feeds/batch': ['storage', 'storage/exchange', 'storage/columns', 'geo'],
+  'feeds/receive': ['feeds/batch', 'auth', 'storage', 'storage/exchange'],
+  'feeds/give': ['feeds/batch', 'feeds/receive', 'feeds/send', 'auth', 'storage', 'storage/exchange'], // answers nodes that ask
+  'feeds/fetch': ['feeds/batch', 'feeds/receive', 'feeds/send', 'sync', 'storage', 'storage/exchange'], // asks
+  'feeds/verify': ['feeds', 'feeds/batch', 'feeds/send', 'storage', 'storage/exchange', 'storage/columns'], // comparing both sides
+  'feeds/citations': [
+    'feeds/batch',
+    'feeds/receive',
+    'auth',
+    'storage',
+    'storage/exchange',
+    'storage/columns',
+  ], // both sides
+  'feeds/send': ['feeds/batch', 'feeds/citations', 'sync', 'storage', 'storage/exchange', 'storage/columns'],
   // joining: what both sides share, profiles, the side of the hub, the side of the gateway
-  fleet: ['storage'],
+  fleet: ['storage', 'storage/exchange'],
   'fleet/profile': [],
-  'fleet/hub': ['fleet', 'fleet/profile', 'node-keys', 'storage'],
-  'fleet/member': ['fleet', 'fleet/**', 'node-keys', 'feeds', 'models', 'storage', 'sync'],
+  'fleet/hub': ['fleet', 'fleet/profile', 'node-keys', 'storage', 'storage/exchange'],
+  'fleet/member': [
+    'fleet',
+    'fleet/**',
+    'node-keys',
+    'feeds',
+    'models',
+    'storage',
+    'storage/exchange',
+    'sync',
+  ],
   dataproc: [
     ...[
       'tables',
@@ -165,7 +202,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // its noun is the search worker: requests cross to that thread, their types are declared there
   'api/routing': ['api', 'rpc', 'auth', 'geo', 'worker', 'route-engine', 'route-answer'],
   'api/*': [
-    ...['api', 'rpc', 'auth', 'geo', 'worker', 'storage', 'storage/columns'],
+    ...['api', 'rpc', 'auth', 'geo', 'worker', 'storage', 'storage/exchange', 'storage/columns'],
     ...['tables', 'datasets', 'models', 'models/signature', 'sync', 'feeds/**', 'fleet/**', 'dataproc'],
   ],
   ogc: ['geo', 'storage', 'storage/columns'], // documents and queries over sources of features; http carries them

@@ -1,9 +1,9 @@
 import { type Caller, isAllowed } from '../auth/caller.js'
 import { AppError, type ErrorName, messageOf } from '../errors.js'
 import { type RegisterDeps, registerModel, type SuppliedFacts } from '../models/register-model.js'
-import type { BundleRows } from '../storage/bundles.js'
+import type { BundleRows } from '../storage/exchange/bundles.js'
+import type { NodePeer } from '../storage/exchange/node-keys.js'
 import type { ModelRecord } from '../storage/models.js'
-import type { NodePeer } from '../storage/node-keys.js'
 import type { Part } from './content/parts.js'
 
 /** Dependencies of taking models. */

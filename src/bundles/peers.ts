@@ -1,5 +1,5 @@
-import type { FeedUpstreams } from '../storage/feeds.js'
-import type { NodePeer } from '../storage/node-keys.js'
+import type { FeedUpstreams } from '../storage/exchange/feeds.js'
+import type { NodePeer } from '../storage/exchange/node-keys.js'
 import type { UpstreamRecord } from '../storage/upstreams.js'
 import { baseUrlOf } from '../sync/endpoint.js'
 

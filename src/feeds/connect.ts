@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.js'
 import { AppError } from '../errors.js'
-import type { FeedUpstream } from '../storage/feeds.js'
+import type { FeedUpstream } from '../storage/exchange/feeds.js'
 import { baseUrlOf } from '../sync/endpoint.js'
 import { createUpstreamClient } from '../sync/http-client.js'
 import { clientSettings } from '../sync/open-outbox.js'

@@ -1,4 +1,4 @@
-import type { FeedIdentity, FeedProgress, FeedRecord } from '../storage/feeds.js'
+import type { FeedIdentity, FeedProgress, FeedRecord } from '../storage/exchange/feeds.js'
 import type { LoaderTable, TableChanges } from '../storage/tables.js'
 import type { FeedActivity, LiveFeed } from './send/sender.js'
 

@@ -1,5 +1,5 @@
-import type { FleetMember } from '../storage/fleet.js'
-import type { NodePeers } from '../storage/node-keys.js'
+import type { FleetMember } from '../storage/exchange/fleet.js'
+import type { NodePeers } from '../storage/exchange/node-keys.js'
 
 /** Notes the public keys of a hub or a member, for bundles. A name that is taken gets the beginning of the node id. */
 export async function notePeer(

@@ -7,7 +7,7 @@ import {
   sign,
   verify,
 } from 'node:crypto'
-import type { NodeKeyRows, NodeKeyUse } from '../storage/node-keys.js'
+import type { NodeKeyRows, NodeKeyUse } from '../storage/exchange/node-keys.js'
 
 /** Public half of the keys of a node. */
 export interface NodeIdentity {

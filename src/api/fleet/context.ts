@@ -6,8 +6,8 @@ import type {
   FleetProfiles,
   JoinTokens,
   ProfileVersion,
-} from '../../storage/fleet.js'
-import type { HubIdentity, MembershipStore } from '../../storage/membership.js'
+} from '../../storage/exchange/fleet.js'
+import type { HubIdentity, MembershipStore } from '../../storage/exchange/membership.js'
 import type { CallContext, SharedContext } from '../context.js'
 
 /** Context of the methods of the fleet. */

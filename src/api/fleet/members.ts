@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { datetimeObject } from '../../datetime.js'
 import { AppError } from '../../errors.js'
 import { defineMethod } from '../../rpc/define-method.js'
-import type { FleetMember } from '../../storage/fleet.js'
+import type { FleetMember } from '../../storage/exchange/fleet.js'
 import type { FleetContext } from './context.js'
 import { MemberHistory, MemberInfo, MemberParams } from './schema.js'
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { datetimeObject } from '../../datetime.js'
 import { requireMember } from '../../fleet/hub/assigned.js'
 import { defineMethod } from '../../rpc/define-method.js'
-import type { ProfileVersion } from '../../storage/fleet.js'
+import type { ProfileVersion } from '../../storage/exchange/fleet.js'
 import type { FleetContext } from './context.js'
 import { JoinParams, JoinResult, MembershipInfo, ReportParams, ReportResult } from './schema.js'
 

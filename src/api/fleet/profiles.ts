@@ -5,7 +5,7 @@ import { rolloutOf } from '../../fleet/hub/rollout.js'
 import { diffProfiles } from '../../fleet/profile/diff.js'
 import { digestOf } from '../../fleet/profile/digest.js'
 import { defineMethod } from '../../rpc/define-method.js'
-import type { ProfileVersion } from '../../storage/fleet.js'
+import type { ProfileVersion } from '../../storage/exchange/fleet.js'
 import type { FleetContext } from './context.js'
 import {
   DiffProfileParams,

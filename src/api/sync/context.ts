@@ -5,9 +5,15 @@ import type { SumsAnswerer } from '../../feeds/receive/sums.js'
 import type { FeedSender } from '../../feeds/send/sender.js'
 import type { Verification } from '../../feeds/verify/verify.js'
 import type { CitedState } from '../../storage/citations.js'
-import type { DayRows } from '../../storage/day-rows.js'
-import type { FeedResends } from '../../storage/feed-resends.js'
-import type { AskedFeeds, FeedIdentity, FeedRecord, FeedRows, FeedUpstreams } from '../../storage/feeds.js'
+import type { DayRows } from '../../storage/exchange/day-rows.js'
+import type { FeedResends } from '../../storage/exchange/feed-resends.js'
+import type {
+  AskedFeeds,
+  FeedIdentity,
+  FeedRecord,
+  FeedRows,
+  FeedUpstreams,
+} from '../../storage/exchange/feeds.js'
 import type { LoaderTable, TableChanges } from '../../storage/tables.js'
 import type { CallContext, SharedContext } from '../context.js'
 

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { datetimeObject } from '../../datetime.js'
 import type { FeedStatus } from '../../feeds/status.js'
 import { readFeedStatus } from '../../feeds/status.js'
-import type { FeedRecord } from '../../storage/feeds.js'
+import type { FeedRecord } from '../../storage/exchange/feeds.js'
 import type { SyncContext } from './context.js'
 import type { FeedInfo } from './schema.js'
 

@@ -11,7 +11,7 @@ import {
 import { requireOperator } from '../../feeds/receive/rights.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import { unknownCitation } from '../../storage/citations.js'
-import type { FeedRecord, FeedSettings } from '../../storage/feeds.js'
+import type { FeedRecord, FeedSettings } from '../../storage/exchange/feeds.js'
 import type { LoaderTable } from '../../storage/tables.js'
 import type { SyncContext } from './context.js'
 import { type FeedInfoContext, toFeedInfo } from './feed-info.js'

@@ -8,7 +8,7 @@ import {
   createFeedRecord,
   type NewFeed,
 } from '../../feeds/create-feed.js'
-import type { FeedRecord } from '../../storage/feeds.js'
+import type { FeedRecord } from '../../storage/exchange/feeds.js'
 import { baseUrlOf } from '../../sync/endpoint.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from '../io.js'
 import { withModelData } from '../models/model-data.js'

@@ -6,7 +6,7 @@ import { daysBetween, dayText } from '../../feeds/batch/days.js'
 import { connectUpstream } from '../../feeds/connect.js'
 import { askResend } from '../../feeds/send/resend.js'
 import { type Verification, verifyFeed } from '../../feeds/verify/verify.js'
-import type { FeedRecord } from '../../storage/feeds.js'
+import type { FeedRecord } from '../../storage/exchange/feeds.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from '../io.js'
 import { type FeedData, withFeedData } from './feed-data.js'
 

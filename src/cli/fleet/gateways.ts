@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { formatDatetimeShort, parseOffset } from '../../datetime.js'
-import type { FleetMember } from '../../storage/fleet.js'
+import type { FleetMember } from '../../storage/exchange/fleet.js'
 import type { State } from '../../storage/state.js'
 import { type CliDeps, type CliIo, printJson } from '../io.js'
 import { type Action, withState } from '../keys/with-state.js'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { FeedStart } from '../../storage/feeds.js'
+import type { FeedStart } from '../../storage/exchange/feeds.js'
 import type { Column, LoaderTable } from '../../storage/tables.js'
 
 /** A column as nodes tell each other. */

@@ -1,7 +1,7 @@
 import type { Stored } from '../../storage/columns/column-type.js'
 import { isFault } from '../../storage/columns/column-type.js'
 import { sizeFault } from '../../storage/columns/value-size.js'
-import type { ReceivedRow } from '../../storage/feeds.js'
+import type { ReceivedRow } from '../../storage/exchange/feeds.js'
 import { createPause } from '../../storage/pause.js'
 import type { Column, LoaderTable } from '../../storage/tables.js'
 import type { DecodedBatch } from './decode.js'

@@ -1,4 +1,4 @@
-import type { OfferedCitation } from '../../storage/citation-copies.js'
+import type { OfferedCitation } from '../../storage/exchange/citation-copies.js'
 
 /*
  * Rows of a citation on their way, version 1: text of lines, each ended by a line feed, compressed as one zstd frame with

@@ -1,15 +1,15 @@
 import { type Caller, isAllowed } from '../../auth/caller.js'
 import { AppError } from '../../errors.js'
 import { describeFound } from '../../messages/fault-text.js'
+import { isFault, type Stored } from '../../storage/columns/column-type.js'
+import { sizeFault } from '../../storage/columns/value-size.js'
 import {
   type CitationCopies,
   type CopyKey,
   citationDiffers,
   type OpenCopy,
-} from '../../storage/citation-copies.js'
-import { isFault, type Stored } from '../../storage/columns/column-type.js'
-import { sizeFault } from '../../storage/columns/value-size.js'
-import type { FeedSenders } from '../../storage/feeds.js'
+} from '../../storage/exchange/citation-copies.js'
+import type { FeedSenders } from '../../storage/exchange/feeds.js'
 import { createPause } from '../../storage/pause.js'
 import { linesOfBody } from '../batch/decode.js'
 import { MAX_BATCH_ROWS, SHA256, UUID } from '../batch/format.js'

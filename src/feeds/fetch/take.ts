@@ -1,5 +1,5 @@
 import type { Log } from '../../log.js'
-import type { FeedInbox, FeedRows, ReceivedRow } from '../../storage/feeds.js'
+import type { FeedInbox, FeedRows, ReceivedRow } from '../../storage/exchange/feeds.js'
 import type { LoaderTable } from '../../storage/tables.js'
 import { malformed, shorten } from '../../sync/faults.js'
 import { type DecodedBatch, decodeBatch } from '../batch/decode.js'

@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.js'
-import type { FeedRows, FeedStart } from '../../storage/feeds.js'
+import type { FeedRows, FeedStart } from '../../storage/exchange/feeds.js'
 import type { LoaderTable, TableDefinition } from '../../storage/tables.js'
 import type { Throttle } from '../../sync/throttle.js'
 import type { TableAnswer } from '../batch/definition.js'

@@ -1,7 +1,13 @@
 import type { Caller } from '../../auth/caller.js'
 import { AppError } from '../../errors.js'
 import type { Log } from '../../log.js'
-import type { AskedFeed, AskedFeeds, FeedIdentity, FeedSenders, FeedStart } from '../../storage/feeds.js'
+import type {
+  AskedFeed,
+  AskedFeeds,
+  FeedIdentity,
+  FeedSenders,
+  FeedStart,
+} from '../../storage/exchange/feeds.js'
 import type { LoaderTable } from '../../storage/tables.js'
 import { definitionDigest, sentDefinition, type TableAnswer } from '../batch/definition.js'
 import { encodeBatch } from '../batch/encode.js'

@@ -1,6 +1,6 @@
 import { type Caller, isAllowed } from '../../auth/caller.js'
 import { AppError } from '../../errors.js'
-import type { AskedFeeds, FeedInbox, FeedSenders, SenderState } from '../../storage/feeds.js'
+import type { AskedFeeds, FeedInbox, FeedSenders, SenderState } from '../../storage/exchange/feeds.js'
 import type { LoaderTable, TableDefinition } from '../../storage/tables.js'
 import { type DecodedBatch, decodeBatch } from '../batch/decode.js'
 import { definitionDigest, type TableOffer } from '../batch/definition.js'

@@ -1,6 +1,6 @@
 import { type Caller, isAllowed } from '../../auth/caller.js'
 import { AppError } from '../../errors.js'
-import type { AskedFeeds, FeedSenders } from '../../storage/feeds.js'
+import type { AskedFeeds, FeedSenders } from '../../storage/exchange/feeds.js'
 
 /** Stands for every table in a grant. */
 const EVERY_TABLE = '*'

@@ -1,8 +1,8 @@
 import { type Caller, isAllowed } from '../../auth/caller.js'
 import { AppError } from '../../errors.js'
-import type { FeedSenders, SenderState } from '../../storage/feeds.js'
-import { sumHex } from '../../storage/row-digest.js'
-import type { ReceivedSums, TableDigests } from '../../storage/table-digests.js'
+import type { FeedSenders, SenderState } from '../../storage/exchange/feeds.js'
+import { sumHex } from '../../storage/exchange/row-digest.js'
+import type { ReceivedSums, TableDigests } from '../../storage/exchange/table-digests.js'
 import { lacksRelay, requireNode, unknownFeed } from './rights.js'
 
 /** Question of a node for the sums of a table that it sends. */

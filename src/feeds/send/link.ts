@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AppError, type ErrorName } from '../../errors.js'
 import { withDoubles } from '../../json/exact-json.js'
-import type { FeedStart } from '../../storage/feeds.js'
+import type { FeedStart } from '../../storage/exchange/feeds.js'
 import { malformed, nameOfRpcError, refused } from '../../sync/faults.js'
 import { isObject, parseObject, type UpstreamClient } from '../../sync/http-client.js'
 import type { Throttle } from '../../sync/throttle.js'

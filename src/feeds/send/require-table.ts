@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.js'
-import type { FeedRecord } from '../../storage/feeds.js'
+import type { FeedRecord } from '../../storage/exchange/feeds.js'
 
 /**
  * Requires a feed that sends a table from here.

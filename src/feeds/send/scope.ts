@@ -1,4 +1,4 @@
-import type { FeedRecord } from '../../storage/feeds.js'
+import type { FeedRecord } from '../../storage/exchange/feeds.js'
 import type { ChangeFilter, LoaderTable } from '../../storage/tables.js'
 
 /** Part of a table that a feed sends. */

@@ -1,9 +1,15 @@
 import type { Log } from '../../log.js'
 import type { CitedState } from '../../storage/citations.js'
 import type { ValueEnv } from '../../storage/columns/column-type.js'
-import type { DayRows } from '../../storage/day-rows.js'
-import type { FeedResend, FeedResends } from '../../storage/feed-resends.js'
-import type { FeedIdentity, FeedRecord, FeedRows, FeedUpstream, FeedUpstreams } from '../../storage/feeds.js'
+import type { DayRows } from '../../storage/exchange/day-rows.js'
+import type { FeedResend, FeedResends } from '../../storage/exchange/feed-resends.js'
+import type {
+  FeedIdentity,
+  FeedRecord,
+  FeedRows,
+  FeedUpstream,
+  FeedUpstreams,
+} from '../../storage/exchange/feeds.js'
 import type { LoaderTable, TableChanges } from '../../storage/tables.js'
 import type { WaitSettings } from '../../sync/lanes.js'
 import type { Throttle } from '../../sync/throttle.js'

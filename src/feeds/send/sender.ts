@@ -1,5 +1,5 @@
 import { messageOf } from '../../errors.js'
-import type { FeedProgress } from '../../storage/feeds.js'
+import type { FeedProgress } from '../../storage/exchange/feeds.js'
 import type { LoaderTable } from '../../storage/tables.js'
 import { note, runLane } from './lane.js'
 import type { FeedState, Lane, SenderDeps } from './sender-deps.js'

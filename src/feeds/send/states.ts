@@ -1,4 +1,4 @@
-import type { FeedProgress, FeedRecord } from '../../storage/feeds.js'
+import type { FeedProgress, FeedRecord } from '../../storage/exchange/feeds.js'
 import { SENT_ROWS } from '../batch/format.js'
 import type { FeedState, Lane, SenderDeps } from './sender-deps.js'
 

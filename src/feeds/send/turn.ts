@@ -1,5 +1,5 @@
 import { AppError, messageOf } from '../../errors.js'
-import type { FeedRecord } from '../../storage/feeds.js'
+import type { FeedRecord } from '../../storage/exchange/feeds.js'
 import type { ChangedRow, LoaderTable } from '../../storage/tables.js'
 import { shorten } from '../../sync/faults.js'
 import { definitionDigest, sentDefinition } from '../batch/definition.js'

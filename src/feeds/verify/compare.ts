@@ -1,5 +1,5 @@
-import { noRows, sumHex } from '../../storage/row-digest.js'
-import type { DaySum } from '../../storage/table-digests.js'
+import { noRows, sumHex } from '../../storage/exchange/row-digest.js'
+import type { DaySum } from '../../storage/exchange/table-digests.js'
 import { dayText } from '../batch/days.js'
 import type { NodeSum } from '../send/link.js'
 

@@ -1,7 +1,7 @@
 import { messageOf } from '../../errors.js'
 import type { Log } from '../../log.js'
-import type { FeedIdentity, FeedRows } from '../../storage/feeds.js'
-import type { TableDigests } from '../../storage/table-digests.js'
+import type { FeedIdentity, FeedRows } from '../../storage/exchange/feeds.js'
+import type { TableDigests } from '../../storage/exchange/table-digests.js'
 import type { LoaderTable } from '../../storage/tables.js'
 import { scopeOf } from '../send/scope.js'
 

@@ -1,7 +1,7 @@
 import type { ValueEnv } from '../../storage/columns/column-type.js'
-import type { FeedRecord } from '../../storage/feeds.js'
-import { addDigest, createRowDigest, noRows } from '../../storage/row-digest.js'
-import type { DaySum, TableDigests } from '../../storage/table-digests.js'
+import type { FeedRecord } from '../../storage/exchange/feeds.js'
+import { addDigest, createRowDigest, noRows } from '../../storage/exchange/row-digest.js'
+import type { DaySum, TableDigests } from '../../storage/exchange/table-digests.js'
 import type { LoaderTable, TableChanges } from '../../storage/tables.js'
 import { type FeedScope, sentNames } from '../send/scope.js'
 

@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.js'
-import type { FeedIdentity, FeedProgress, FeedRecord } from '../../storage/feeds.js'
+import type { FeedIdentity, FeedProgress, FeedRecord } from '../../storage/exchange/feeds.js'
 import type { LoaderTable } from '../../storage/tables.js'
 import { definitionDigest, sentDefinition } from '../batch/definition.js'
 import { type FeedLink, refusalName, type SumsRequest } from '../send/link.js'

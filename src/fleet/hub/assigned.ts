@@ -1,7 +1,12 @@
 import { AppError } from '../../errors.js'
 import type { TrustedClock } from '../../storage/clock.js'
-import type { AskedFeeds } from '../../storage/feeds.js'
-import type { FleetMember, FleetMembers, FleetProfiles, ProfileVersion } from '../../storage/fleet.js'
+import type { AskedFeeds } from '../../storage/exchange/feeds.js'
+import type {
+  FleetMember,
+  FleetMembers,
+  FleetProfiles,
+  ProfileVersion,
+} from '../../storage/exchange/fleet.js'
 import type { KeyStore } from '../../storage/keys.js'
 import { Profile } from '../profile/schema.js'
 import { scopesOf } from '../profile/scopes.js'

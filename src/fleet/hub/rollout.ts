@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ProfileVersion, RolloutMember } from '../../storage/fleet.js'
+import type { ProfileVersion, RolloutMember } from '../../storage/exchange/fleet.js'
 import { Profile } from '../profile/schema.js'
 
 /** Progress of the newest version of a profile. */

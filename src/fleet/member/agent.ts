@@ -1,5 +1,5 @@
 import { messageOf } from '../../errors.js'
-import type { Membership, ProfileProgress } from '../../storage/membership.js'
+import type { Membership, ProfileProgress } from '../../storage/exchange/membership.js'
 import { backoffMs } from '../../sync/backoff.js'
 import { shorten } from '../../sync/faults.js'
 import type { Profile } from '../profile/schema.js'

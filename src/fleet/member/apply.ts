@@ -7,7 +7,7 @@ import type {
   ProfileItem,
   ProfileProgress,
   ReceivedProfile,
-} from '../../storage/membership.js'
+} from '../../storage/exchange/membership.js'
 import { shorten } from '../../sync/faults.js'
 import { digestOf } from '../profile/digest.js'
 import { EMPTY_PROFILE, Profile } from '../profile/schema.js'

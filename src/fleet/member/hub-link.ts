@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type AppError, isAppError } from '../../errors.js'
 import { withDoubles } from '../../json/exact-json.js'
-import type { ReceivedProfile } from '../../storage/membership.js'
+import type { ReceivedProfile } from '../../storage/exchange/membership.js'
 import { malformed } from '../../sync/faults.js'
 import type { UpstreamClient } from '../../sync/http-client.js'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { noteTurn } from '../../../src/feeds/send/lane.js'
 import type { FeedState, SenderDeps } from '../../../src/feeds/send/sender-deps.js'
-import type { FeedProgress } from '../../../src/storage/feeds.js'
+import type { FeedProgress } from '../../../src/storage/exchange/feeds.js'
 
 t.test('lane: what was sent before the feed counted as behind is noted, once', async (t) => {
   const noted: FeedProgress[] = []

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { rolloutOf, versionFor } from '../../../src/fleet/hub/rollout.js'
 import { Profile } from '../../../src/fleet/profile/schema.js'
-import type { ProfileVersion, RolloutMember } from '../../../src/storage/fleet.js'
+import type { ProfileVersion, RolloutMember } from '../../../src/storage/exchange/fleet.js'
 
 const NOW_US = 1_000_000_000_000_000
 const HOUR_US = 3_600_000_000

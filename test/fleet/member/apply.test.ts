@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { type ApplyDeps, applyProfile, profileOf, retryItems } from '../../../src/fleet/member/apply.js'
 import { digestOf } from '../../../src/fleet/profile/digest.js'
 import { Profile } from '../../../src/fleet/profile/schema.js'
-import type { Membership, ProfileItem, ReceivedProfile } from '../../../src/storage/membership.js'
+import type { Membership, ProfileItem, ReceivedProfile } from '../../../src/storage/exchange/membership.js'
 import { memoryState } from '../../support/memory-state.js'
 
 const { signal } = new AbortController()

@@ -1,5 +1,4 @@
 import type { TrustedClock } from '../../clock.js'
-import type { Keyring } from '../../keyring.js'
 import {
   type NodeKeyPair,
   type NodeKeyRows,
@@ -7,7 +6,8 @@ import {
   type NodePeer,
   type NodePeers,
   nodeKeyContext,
-} from '../../node-keys.js'
+} from '../../exchange/node-keys.js'
+import type { Keyring } from '../../keyring.js'
 import { statement, writtenRow } from '../connection/database.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 

@@ -1,13 +1,13 @@
 import { AppError } from '../../../errors.js'
+import type { CitationSums } from '../../citations.js'
+import type { Stored } from '../../columns/column-type.js'
 import {
   type CitationCopies,
   type CopyKey,
   type CopyProgress,
   citationDiffers,
   type OfferedCitation,
-} from '../../citation-copies.js'
-import type { CitationSums } from '../../citations.js'
-import type { Stored } from '../../columns/column-type.js'
+} from '../../exchange/citation-copies.js'
 import { createChecksumPass } from '../../formats/checksum.js'
 import { createPause } from '../../pause.js'
 import type { DataDb } from '../connection/data-db.js'

@@ -1,3 +1,4 @@
+import type { TrustedClock } from '../../clock.js'
 import type {
   BundleContents,
   BundleRows,
@@ -5,8 +6,7 @@ import type {
   ModelReceipt,
   RefusedChange,
   WrittenBundle,
-} from '../../bundles.js'
-import type { TrustedClock } from '../../clock.js'
+} from '../../exchange/bundles.js'
 import { oneValue, statement } from '../connection/database.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 

@@ -7,7 +7,7 @@ import type {
   FeedSettings,
   FeedStart,
   SetAsideRow,
-} from '../../feeds.js'
+} from '../../exchange/feeds.js'
 import { oneValue, statement } from '../connection/database.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 

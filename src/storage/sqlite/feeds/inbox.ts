@@ -1,5 +1,5 @@
 import { AppError } from '../../../errors.js'
-import type { FeedInbox, ReceivedBatch, ReceivedFeed, SenderState } from '../../feeds.js'
+import type { FeedInbox, ReceivedBatch, ReceivedFeed, SenderState } from '../../exchange/feeds.js'
 import { createPause } from '../../pause.js'
 import type { LoaderTable, TableRef } from '../../tables.js'
 import type { WriteLock } from '../../write-lock.js'

@@ -1,5 +1,5 @@
 import type { TrustedClock } from '../../clock.js'
-import type { FeedSenders } from '../../feeds.js'
+import type { FeedSenders } from '../../exchange/feeds.js'
 import { statement } from '../connection/database.js'
 import { type StateDb, writeState } from '../connection/state-db.js'
 

@@ -1,5 +1,5 @@
-import { readSum } from '../../row-digest.js'
-import type { DaySum, TableDigests, TableSums, UncountedTable } from '../../table-digests.js'
+import { readSum } from '../../exchange/row-digest.js'
+import type { DaySum, TableDigests, TableSums, UncountedTable } from '../../exchange/table-digests.js'
 import type { LoaderTable, TableRef } from '../../tables.js'
 import type { WriteLock } from '../../write-lock.js'
 import { type Db, retryBusy, statement, transaction } from '../connection/database.js'

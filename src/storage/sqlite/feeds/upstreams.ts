@@ -1,5 +1,5 @@
 import type { TrustedClock } from '../../clock.js'
-import { FEED_SECRET_CONTEXT, type FeedUpstream, type FeedUpstreams } from '../../feeds.js'
+import { FEED_SECRET_CONTEXT, type FeedUpstream, type FeedUpstreams } from '../../exchange/feeds.js'
 import type { Keyring } from '../../keyring.js'
 import { statement } from '../connection/database.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'

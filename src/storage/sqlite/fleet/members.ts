@@ -1,5 +1,11 @@
 import type { TrustedClock } from '../../clock.js'
-import type { FleetMember, FleetMembers, JoinOutcome, JoinRequest, RolloutMember } from '../../fleet.js'
+import type {
+  FleetMember,
+  FleetMembers,
+  JoinOutcome,
+  JoinRequest,
+  RolloutMember,
+} from '../../exchange/fleet.js'
 import type { SqliteKeys } from '../access/keys.js'
 import { oneValue, statement, writtenRow } from '../connection/database.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'

@@ -1,13 +1,13 @@
 import type { TrustedClock } from '../../clock.js'
-import { FEED_SECRET_CONTEXT } from '../../feeds.js'
-import type { Keyring } from '../../keyring.js'
+import { FEED_SECRET_CONTEXT } from '../../exchange/feeds.js'
 import {
   HUB_UPSTREAM,
   MEMBERSHIP_SECRET_CONTEXT,
   type Membership,
   type MembershipStore,
   NO_PROGRESS,
-} from '../../membership.js'
+} from '../../exchange/membership.js'
+import type { Keyring } from '../../keyring.js'
 import { oneValue, statement, writtenRow } from '../connection/database.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 

@@ -1,4 +1,4 @@
-import type { JoinToken, JoinTokens } from '../../fleet.js'
+import type { JoinToken, JoinTokens } from '../../exchange/fleet.js'
 import type { SqliteKeys } from '../access/keys.js'
 import { oneValue, statement, writtenRow } from '../connection/database.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'

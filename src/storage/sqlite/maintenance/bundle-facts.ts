@@ -1,5 +1,5 @@
-import type { BundleContents } from '../../bundles.js'
-import type { FeedProgress } from '../../feeds.js'
+import type { BundleContents } from '../../exchange/bundles.js'
+import type { FeedProgress } from '../../exchange/feeds.js'
 import type { OpenBundles } from '../../maintenance.js'
 import type { Db } from '../connection/database.js'
 

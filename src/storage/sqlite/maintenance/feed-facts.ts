@@ -1,4 +1,4 @@
-import type { FeedProgress } from '../../feeds.js'
+import type { FeedProgress } from '../../exchange/feeds.js'
 import type { StoredFeed } from '../../maintenance.js'
 import type { Db } from '../connection/database.js'
 

@@ -1,5 +1,5 @@
 import type { Stored } from '../../columns/column-type.js'
-import type { DayRows } from '../../day-rows.js'
+import type { DayRows } from '../../exchange/day-rows.js'
 import type { ChangedRow, ChangeFilter, LoaderTable, TableChanges } from '../../tables.js'
 import { type Db, identifier, statement } from '../connection/database.js'
 import { lastChange, lastRowId } from './change-numbers.js'

@@ -1,5 +1,5 @@
 import type { Stored } from '../../columns/column-type.js'
-import type { DayFilter, DayRow } from '../../day-rows.js'
+import type { DayFilter, DayRow } from '../../exchange/day-rows.js'
 import type { LoaderTable } from '../../tables.js'
 import { type Db, identifier, statement } from '../connection/database.js'
 import { ROW_CHANGE, ROW_DAY, ROW_ID, ROW_VERSION, tableSql } from './ddl.js'

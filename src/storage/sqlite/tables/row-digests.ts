@@ -8,7 +8,7 @@ import {
   readSum,
   sumBytes,
   takeDigest,
-} from '../../row-digest.js'
+} from '../../exchange/row-digest.js'
 import type { LoaderTable, TableRef } from '../../tables.js'
 import { type Db, identifier, statement } from '../connection/database.js'
 import { lastChange } from './change-numbers.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { FeedRecord } from '../../../../src/storage/feeds.js'
+import type { FeedRecord } from '../../../../src/storage/exchange/feeds.js'
 import { memoryState } from '../../../support/memory-state.js'
 
 const FIRST = '11111111-1111-4111-8111-111111111111'

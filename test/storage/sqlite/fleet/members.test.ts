@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { hashSecret } from '../../../../src/auth/secret.js'
-import type { JoinRequest } from '../../../../src/storage/fleet.js'
+import type { JoinRequest } from '../../../../src/storage/exchange/fleet.js'
 import { type MemoryState, memoryState } from '../../../support/memory-state.js'
 
 const HOUR_MS = 3_600_000

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { addDigest, createRowDigest, noRows, sumHex } from '../../../../src/storage/row-digest.js'
+import { addDigest, createRowDigest, noRows, sumHex } from '../../../../src/storage/exchange/row-digest.js'
 import { transaction } from '../../../../src/storage/sqlite/connection/database.js'
 import { createTableDigests } from '../../../../src/storage/sqlite/feeds/table-digests.js'
 import { dropTable } from '../../../../src/storage/sqlite/tables/catalog.js'

@@ -1,5 +1,5 @@
-import type { Stored } from './columns/column-type.js'
-import type { LoaderTable, TableRef } from './tables.js'
+import type { Stored } from '../columns/column-type.js'
+import type { LoaderTable, TableRef } from '../tables.js'
 
 /** Context of the encrypted secret: another encrypted value in its place cannot be decrypted. */
 export const FEED_SECRET_CONTEXT = 'sync_upstream.secret'

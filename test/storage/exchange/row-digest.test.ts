@@ -10,8 +10,8 @@ import {
   sumBytes,
   sumHex,
   takeDigest,
-} from '../../src/storage/row-digest.js'
-import { columnOf } from '../support/tables.js'
+} from '../../../src/storage/exchange/row-digest.js'
+import { columnOf } from '../../support/tables.js'
 
 const COLUMNS = ['b', 'a', 'c'].map((name) => columnOf({ name }))
 const BASE = 1n << 256n

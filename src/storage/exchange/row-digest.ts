@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Stored } from './columns/column-type.js'
-import type { Column } from './tables.js'
+import type { Stored } from '../columns/column-type.js'
+import type { Column } from '../tables.js'
 
 /*
  * Digest of a row, version 1. Two nodes compare sums of it, so every change needs a new version beside this one.

@@ -1,6 +1,6 @@
+import type { LoaderTable, TableRef } from '../tables.js'
 import type { SenderState } from './feeds.js'
 import type { DigestSum } from './row-digest.js'
-import type { LoaderTable, TableRef } from './tables.js'
 
 /** Rows of one origin whose last write there was on one day. */
 export interface DaySum {

@@ -1,4 +1,4 @@
-import type { ChangedRow, ChangeFilter, LoaderTable } from './tables.js'
+import type { ChangedRow, ChangeFilter, LoaderTable } from '../tables.js'
 
 /** A row with its id. */
 export interface DayRow extends ChangedRow {
