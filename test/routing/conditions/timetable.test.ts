@@ -105,6 +105,7 @@ t.test('slotAt: slots that follow each other agree with those asked for alone', 
   t.pass('all agree')
 })
 
-t.test('createTimetable: refuses an unknown zone', async (t) => {
-  t.throws(() => timetable('Atlantis/Capital', 'Mo'), RangeError)
+t.test('createTimetable: an unknown zone matters where times are asked for', async (t) => {
+  t.throws(() => timetable('Atlantis/Capital', 'Mo').slotAt(0), RangeError)
+  t.same([...timetable('Atlantis/Capital', 'weight > 3.5').slotAt(0).holds], [1])
 })

@@ -31,6 +31,8 @@ t.test('faultOfConditions: a built map has none; each damage is named', async (t
   t.match(section({ conditions: ['Mo'], tables: [{ when: [1], out: [0, 1] }] }), /table 0/)
   t.match(section({ conditions: ['Mo'], tables: [null] }), /table 0/)
   t.match(faultOf({ meta: { ...graph.meta, timeZone: 'Atlantis' } }), /time zone is "Atlantis"/)
+  for (const zone of ['Asia/Kolkata', 'UTC']) // other names than those that are listed
+    t.equal(faultOf({ meta: { ...graph.meta, timeZone: zone } }), undefined, zone)
   const { timeZone, ...zoneless } = graph.meta
   t.equal(typeof timeZone, 'string')
   t.match(faultOf({ meta: zoneless }), /time zone is/)
