@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
+import { NODE_FLAGS } from '../node-flags.mjs'
 import { buildChild, childPath, openLib } from './build-child.mjs'
 import { isThere, MONACO, makeMosaic, PORTO } from './extracts.mjs'
 import { spread } from './load.mjs'
@@ -82,7 +83,9 @@ function withOptions(defaults) {
 
 /** Figures of a child process, one a line; `onRow` sees each as it comes. */
 async function runChild(mode, dataDir, name, argument, onRow) {
-  const args = ['--expose-gc', '--max-old-space-size=12000', CHILD, mode, dataDir, name, argument]
+  // what a gateway takes is measured with the flags of the released program
+  const flags = mode === 'serve' ? NODE_FLAGS : []
+  const args = ['--expose-gc', '--max-old-space-size=12000', ...flags, CHILD, mode, dataDir, name, argument]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(child, 'close')
   const rows = []
