@@ -10,8 +10,10 @@ const NEAREST = 1 / 8
 const FARTHEST = 7 / 8
 /** The same where two rings, or two parts of one, pass between the same four cells. */
 const FARTHEST_SHARED = 3 / 8
-/** Steps from cell to cell between two pauses: some milliseconds. */
-const SLICE_STEPS = 1 << 15
+/** Steps from cell to cell between two pauses, over all rings: some milliseconds. */
+const SLICE_STEPS = 1 << 13
+/** Words of the raster between two pauses: some milliseconds. */
+const SLICE_WORDS = 1 << 16
 
 /** x and y of a step to the east, north, west and south. */
 const STEP = [
@@ -72,14 +74,16 @@ export function* outlinesOf(
   raster: Raster,
   minHole: number,
 ): Generator<undefined, OutlinePolygon[], undefined> {
-  const runs = findRuns(raster)
+  const runs = yield* findRuns(raster)
   const polygons: OutlinePolygon[] = []
   const traced: Traced[] = []
+  const pace = { steps: 0 }
   let row = 0
   for (let run = 0; run < runs.west.length; run++) {
     while (runs.first[row + 1]! <= run) row++
     if (runs.westRing[run] !== -1) continue
-    const ring = yield* traceRing(raster, runs, { x: runs.west[run]!, y: row, number: traced.length })
+    const start = { x: runs.west[run]!, y: row, number: traced.length }
+    const ring = yield* traceRing(raster, runs, start, pace)
     const area = areaOf(ring)
     const west = run > runs.first[row]! ? run - 1 : -1
     if (area > 0) {
@@ -103,10 +107,12 @@ function isFilled({ eastRing }: Runs, traced: readonly Traced[], west: number): 
 }
 
 /** Lists the runs of all rows. */
-function findRuns({ height, rowWords, words }: Raster): Runs {
+function* findRuns({ height, rowWords, words }: Raster): Generator<undefined, Runs, undefined> {
   const first = new Uint32Array(height + 1)
   const west: number[] = []
+  const sliceRows = Math.ceil(SLICE_WORDS / rowWords)
   for (let y = 0; y < height; y++) {
+    if (y % sliceRows === sliceRows - 1) yield
     let before = 0
     for (let i = 0; i < rowWords; i++) {
       const word = words[y * rowWords + i]!
@@ -133,13 +139,14 @@ function* traceRing(
   raster: Raster,
   runs: Runs,
   { x, y, number }: { x: number; y: number; number: number },
+  pace: { steps: number },
 ): Generator<undefined, OutlineRing, undefined> {
   // square of the four cells from (i, j) on; the ring comes into it from the square to the north
   let [i, j] = [x - 1, y - 1]
   let heading: number = SOUTH
   const pen = createPen(gateTo(raster, i, j, heading))
   runs.westRing[runAt(runs, x, y)] = number
-  for (let steps = 1; ; steps++) {
+  for (;;) {
     heading = turn(raster, i, j, heading)
     i += STEP[heading]![0]
     j += STEP[heading]![1]
@@ -148,7 +155,7 @@ function* traceRing(
     if (heading === SOUTH) runs.westRing[runAt(runs, i + 1, j + 1)] = number
     if (heading === NORTH) runs.eastRing[runAt(runs, i, j)] = number
     pen.passThrough(gateTo(raster, i, j, heading))
-    if (steps % SLICE_STEPS === 0) yield
+    if (++pace.steps % SLICE_STEPS === 0) yield
   }
   return pen.close()
 }

@@ -36,9 +36,11 @@ export function* correctReach(
   const { nodeJunction, junctionCount } = profile.graph
   // a junction that no other way reaches keeps the cost of turning round
   const isReached = new Uint8Array(junctionCount)
-  for (const [node, ms] of exactMs.entries())
-    if (ms !== Number.POSITIVE_INFINITY) isReached[nodeJunction[node]!] = 1
-  for (const [node, ms] of exactMs.entries()) if (isReached[nodeJunction[node]!] === 1) nodeMs[node] = ms
+  for (let node = 0; node < exactMs.length; node++)
+    if (exactMs[node] !== Number.POSITIVE_INFINITY) isReached[nodeJunction[node]!] = 1
+  yield
+  for (let node = 0; node < exactMs.length; node++)
+    if (isReached[nodeJunction[node]!] === 1) nodeMs[node] = exactMs[node]!
 }
 
 /** Pairs of arcs, one after the other, that turn round where traffic must not, and come to another node. */

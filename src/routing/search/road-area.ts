@@ -21,6 +21,8 @@ const MARGIN = 2 * WIDTH + 4
 const MIN_HOLE = (4 * WIDTH) ** 2
 /** Lines between two pauses: some milliseconds. */
 const SLICE = 1 << 12
+/** Corners of rings between two pauses: some milliseconds. */
+const SLICE_CORNERS = 1 << 14
 
 /** A grid over an area: cell (x, y) is at `west + x · lngE7`, `south + y · latE7`, in 1e-7 degree. */
 interface Grid {
@@ -55,7 +57,7 @@ export function* areaAlong(lines: () => Lines): SlicedTask<AreaPolygon[]> {
   const wide = yield* dilate(roads, 2 * WIDTH)
   const area = yield* erode(wide, WIDTH)
   const polygons = yield* outlinesOf(area, MIN_HOLE)
-  return polygons.map((polygon) => inDegrees(grid, polygon))
+  return yield* inDegrees(grid, polygons)
 }
 
 function drawLine(
@@ -113,15 +115,26 @@ function cellFor(widthM: number, heightM: number): number {
 }
 
 /** Closes rings, and rounds to 1e-6 degree: a hundredth of a cell. */
-function inDegrees({ west, south, lngE7, latE7 }: Grid, polygon: OutlinePolygon): AreaPolygon {
-  return polygon.map((ring) => {
-    const positions: [number, number][] = []
-    for (let at = 0; at <= ring.length; at += 2) {
-      const corner = at % ring.length
-      const lng = west + ring[corner]! * lngE7
-      const lat = south + ring[corner + 1]! * latE7
-      positions.push([Math.round(lng / 10) / 1e6, Math.round(lat / 10) / 1e6])
+function* inDegrees(
+  { west, south, lngE7, latE7 }: Grid,
+  polygons: readonly OutlinePolygon[],
+): SlicedTask<AreaPolygon[]> {
+  let count = 0
+  const areas: AreaPolygon[] = []
+  for (const polygon of polygons) {
+    const rings: AreaPolygon = []
+    for (const ring of polygon) {
+      const positions: [number, number][] = []
+      for (let at = 0; at <= ring.length; at += 2) {
+        if (++count % SLICE_CORNERS === 0) yield
+        const corner = at % ring.length
+        const lng = west + ring[corner]! * lngE7
+        const lat = south + ring[corner + 1]! * latE7
+        positions.push([Math.round(lng / 10) / 1e6, Math.round(lat / 10) / 1e6])
+      }
+      rings.push(positions)
     }
-    return positions
-  })
+    areas.push(rings)
+  }
+  return areas
 }
