@@ -94,16 +94,21 @@ async function* packFeed(
       aside.add(batch.tooLarge.change)
       continue
     }
-    const head = { feed: record.feedId, after: session.cursor, last: batch.last, changes: runsOf(batch.rows) }
+    const head = {
+      feed: record.feedId,
+      after: session.cursor,
+      last: batch.last,
+      changes: runsOf(batch.changes),
+    }
     const part = Buffer.concat([partLine('batch', head, batch.body.byteLength), batch.body])
     if (spend(budget, part) === undefined) {
-      if (batch.rows.length === 1) return void noteFeed(packed, record, { session, after, isCut: true })
-      state.maxRows = Math.max(1, Math.floor((batch.rows.length * budget.left) / part.byteLength / 2))
+      if (batch.changes.length === 1) return void noteFeed(packed, record, { session, after, isCut: true })
+      state.maxRows = Math.max(1, Math.floor((batch.changes.length * budget.left) / part.byteLength / 2))
       session.scanned = session.cursor
       continue
     }
     yield part
-    packed.rows += batch.rows.length
+    packed.rows += batch.changes.length
     session.cursor = batch.last
     session.scanned = batch.last
     state.maxRows = MAX_BATCH_ROWS
@@ -172,10 +177,10 @@ async function setTooLargeAside(
   await feeds.setAside(feedId, [{ change: row.change, rowKey: keyText(table, row), reason }])
 }
 
-/** Returns the change numbers of rows: first ones, and how many follow each other. */
-function runsOf(rows: readonly ChangedRow[]): [number, number][] {
+/** Returns runs of change numbers: first ones, and how many follow each other. */
+function runsOf(changes: readonly number[]): [number, number][] {
   const runs: [number, number][] = []
-  for (const { change } of rows) {
+  for (const change of changes) {
     const run = runs.at(-1)
     if (run !== undefined && run[0] + run[1] === change) run[1]++
     else runs.push([change, 1])

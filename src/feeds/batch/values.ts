@@ -13,14 +13,14 @@ const POINT_BYTES = 21
 const POINT_HEAD = [1, 1, 0, 0, 0]
 
 /**
- * Returns the JSON value that carries a stored value. Text goes as it is stored; bytes are base64; a point is
- * `"<longitude> <latitude>"`, any other geometry the hex of its WKB.
+ * Returns what makes the JSON values that carry the stored values of a column. Text goes as it is stored; bytes are
+ * base64; a point is `"<longitude> <latitude>"`, any other geometry the hex of its WKB.
  */
-export function toSent(column: Column, stored: Stored): unknown {
-  if (stored === null) return null
-  if (column.udtName === 'geometry') return sentGeometry(stored as Uint8Array)
-  const type = typeOf(column.udtName)
-  return type.kind === 'text' ? stored : type.print(stored, ENV)
+export function senderOf({ udtName }: Column): (stored: Stored) => unknown {
+  if (udtName === 'geometry') return (stored) => (stored === null ? null : sentGeometry(stored as Uint8Array))
+  const type = typeOf(udtName)
+  if (type.kind === 'text') return (stored) => stored
+  return (stored) => (stored === null ? null : type.print(stored, ENV))
 }
 
 /**

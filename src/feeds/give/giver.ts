@@ -174,9 +174,8 @@ async function emptyBatch(
   session: Session,
 ): Promise<Uint8Array> {
   const slots = slotsOf(table, feed.columns)
-  const header = headerOf(deps, { record: feed, aside: new Set(), maxRows: 0 }, session, {
-    ...{ rows: [], last: session.scanned, slots },
-  })
+  const state = { record: feed, aside: new Set<number>(), maxRows: 0 }
+  const header = headerOf(deps, state, session, session.scanned)
   const body = await encodeBatch(header, slots, [])
   if (body === undefined) throw new Error('a batch without rows is too large') // no test: it has only names
   return body

@@ -1,10 +1,12 @@
-import type { ChangedRow, Column, LoaderTable } from '../../storage/tables.js'
-import { encodeBatch, type SentSlot } from '../batch/encode.js'
+import type { ChangedRow, ChangeFilter, Column, LoaderTable } from '../../storage/tables.js'
+import { type BatchText, beginBatch, type HeaderStart, type SentSlot } from '../batch/encode.js'
 import { SENT_ROWS } from '../batch/format.js'
 import type { CollectDeps, CollectState, Session } from './sender-deps.js'
 
-/** Changes that are read at a time, so that the event loop turns between: 1,000 rows take 1 to 4 ms. */
-const PAGE_ROWS = 1000
+/** Changes that are read at a time, so that the event loop turns between, and rows die young: about 1 ms. */
+const PAGE_ROWS = 250
+/** Changes of which the rows of a condition are read at a time. */
+const WINDOW_ROWS = 1000
 /** Bytes of rows after which a batch is full; the text is a little longer. */
 export const FULL_BYTES = 3 * 1024 * 1024
 /** Most windows of a condition that are looked at for one batch. */
@@ -12,7 +14,8 @@ const MAX_PAGES = 100
 
 /** A batch to send. */
 export interface OutgoingBatch {
-  readonly rows: readonly ChangedRow[]
+  /** change of each row */
+  readonly changes: readonly number[]
   readonly body: Uint8Array
   readonly last: number
 }
@@ -29,70 +32,106 @@ export async function collectBatch(
   session: Session,
   table: LoaderTable,
 ): Promise<OutgoingBatch | { tooLarge: ChangedRow } | undefined> {
+  const slots = slotsOf(table, state.record.columns)
   for (;;) {
-    const { rows, last, isEnd } = await readRows(deps, state, session, table)
-    if (rows.length === 0) {
-      session.scanned = last
-      if (isEnd || state.isPatient === false) return undefined
-      continue
+    const batch = beginBatch(deps.nodeId, slots)
+    const into: Collecting = { batch, first: undefined, last: session.scanned, bytes: 0 }
+    try {
+      const isEnd = await readPages(deps, state, session, { table, into })
+      const { first, last } = into
+      const { changes } = batch
+      if (first === undefined) {
+        session.scanned = last
+        if (isEnd || state.isPatient === false) return undefined
+        continue
+      }
+      const body = await batch.seal(headerOf(deps, state, session, last))
+      if (body !== undefined) return { changes, body, last }
+      if (changes.length === 1) return { tooLarge: first }
+      state.maxRows = Math.max(1, changes.length >> 1)
+    } finally {
+      batch.release()
     }
-    const slots = slotsOf(table, state.record.columns)
-    const body = await encodeBatch(headerOf(deps, state, session, { rows, last, slots }), slots, rows)
-    if (body !== undefined) return { rows, body, last }
-    const [only] = rows
-    if (rows.length === 1 && only !== undefined) return { tooLarge: only }
-    state.maxRows = Math.max(1, rows.length >> 1)
   }
 }
 
-/** Makes the header of a batch of a feed. */
+/** Makes the header of a batch of a feed. @param last change with which it ends */
 export function headerOf(
   { nodeId }: CollectDeps,
   { record }: CollectState,
   { tableUuid, epoch, digest, cursor }: Session,
-  { rows, last, slots }: { rows: readonly ChangedRow[]; last: number; slots: readonly SentSlot[] },
-) {
-  return {
-    ...{ node: nodeId, feed: record.feedId, table: tableUuid, epoch, digest },
-    ...{ after: cursor, last, rows: rows.length, columns: slots.map(({ column }) => column.name) },
-  }
+  last: number,
+): HeaderStart {
+  return { node: nodeId, feed: record.feedId, table: tableUuid, epoch, digest, after: cursor, last }
 }
 
-/** Reads pages until a batch is full, nothing is left, or many changes hold no row of the feed. */
-async function readRows(
+/** Batch that is being collected. */
+interface Collecting {
+  readonly batch: BatchText
+  /** first row */
+  first: ChangedRow | undefined
+  /** last change that was looked at */
+  last: number
+  /** of its rows, about */
+  bytes: number
+}
+
+/**
+ * Reads pages until a batch is full, nothing is left, or many changes hold no row of the feed.
+ *
+ * @returns true when no change is left
+ */
+async function readPages(
   deps: CollectDeps,
   state: CollectState,
   session: Session,
-  table: LoaderTable,
-): Promise<{ rows: ChangedRow[]; last: number; isEnd: boolean }> {
-  const { conds, start } = state.record
-  const isFirstTable = start.tableUuid === session.tableUuid
-  const backlog =
-    start.fromUs === null || !isFirstTable
-      ? undefined
-      : { untilChange: start.untilChange, fromUs: start.fromUs }
-  const rows: ChangedRow[] = []
-  let last = session.scanned
-  let bytes = 0
+  { table, into }: { table: LoaderTable; into: Collecting },
+): Promise<boolean> {
+  const { conds } = state.record
+  const backlog = backlogOf(state, session)
+  const { changes } = into.batch
+  const most = Math.min(state.maxRows, SENT_ROWS)
+  const pageRows = (conds ?? null) === null && backlog === undefined ? PAGE_ROWS : WINDOW_ROWS
   for (let page = 0; page < MAX_PAGES; page++) {
-    const left = Math.min(state.maxRows, SENT_ROWS) - rows.length
-    const limit = Math.min(PAGE_ROWS, left)
-    const found = await deps.changes.matching(table, last, limit, { conds, env: deps.env(), backlog })
-    for (const row of found.rows) {
-      const size = sizeOf(row)
-      if (rows.length > 0 && bytes + size > FULL_BYTES) return { rows, last, isEnd: false }
-      last = row.change
-      if (isKnownTo(session.peer, row) || state.aside.has(row.change)) continue
-      bytes += size
-      rows.push(row)
-    }
-    if (found.until === last && found.rows.length === 0) return { rows, last, isEnd: true }
-    last = found.until
-    await state.hold?.(bytes)
-    if (rows.length >= Math.min(state.maxRows, SENT_ROWS)) break
+    const limit = Math.min(pageRows, most - changes.length)
+    const filter = { conds, env: deps.env(), backlog }
+    const { rows, until } = await deps.changes.matching(table, into.last, limit, filter)
+    if (until === into.last && rows.length === 0) return true
+    if (addRows(state, session, into, rows)) return false
+    into.last = until
+    await state.hold?.(into.bytes)
+    if (changes.length >= most) return false
     await new Promise((resolve) => setImmediate(resolve))
   }
-  return { rows, last, isEnd: false }
+  return false
+}
+
+function backlogOf({ record: { start } }: CollectState, { tableUuid }: Session): ChangeFilter['backlog'] {
+  const { untilChange, fromUs } = start
+  return fromUs === null || start.tableUuid !== tableUuid ? undefined : { untilChange, fromUs }
+}
+
+/** Adds the rows that go to the receiver. @returns true when the batch is full: some rows are left */
+function addRows(
+  { aside }: CollectState,
+  { peer }: Session,
+  into: Collecting,
+  rows: readonly ChangedRow[],
+): boolean {
+  const added: ChangedRow[] = []
+  let isFull = false
+  for (const row of rows) {
+    const size = sizeOf(row)
+    isFull = into.first !== undefined && into.bytes + size > FULL_BYTES
+    if (isFull) break
+    into.last = row.change
+    if (isKnownTo(peer, row) || aside.has(row.change)) continue
+    into.bytes += size
+    into.first ??= row
+    added.push(row)
+  }
+  into.batch.add(added)
+  return isFull
 }
 
 /** True for a row that goes neither back to the node where it was put first, nor to the one that sent it. */

@@ -88,7 +88,7 @@ export async function collectResend(
     const found = await readRows(deps, state, { session, resend, table })
     if (found.rows.length === 0) return { ...found, body: undefined }
     const slots = slotsOf(table, state.record.columns)
-    const header = headerOf(deps, state, session, { rows: found.rows, last: session.cursor, slots })
+    const header = headerOf(deps, state, session, session.cursor)
     const body = await encodeBatch(header, slots, found.rows)
     if (body !== undefined || found.rows.length === 1) return { ...found, body }
     state.maxRows = Math.max(1, found.rows.length >> 1)

@@ -59,19 +59,19 @@ async function sendBatch(
   deps: SenderDeps,
   link: FeedLink,
   { state, session, table }: { state: FeedState; session: Session; table: LoaderTable },
-  { rows, body }: { rows: readonly ChangedRow[]; body: Uint8Array },
+  { changes, body }: { changes: readonly number[]; body: Uint8Array },
   signal: AbortSignal,
 ): Promise<boolean> {
   const startMs = deps.nowMs()
   const throttles = state.throttle === undefined ? [deps.throttle] : [deps.throttle, state.throttle]
   const answer = await link.send(session.tableUuid, body, throttles, signal)
   if (answer.kind === 'taken') {
-    noteMoved(state, rows.length, body.byteLength, deps.nowMs() - startMs)
+    noteMoved(state, changes.length, body.byteLength, deps.nowMs() - startMs)
     state.maxRows = Math.min(SENT_ROWS, state.maxRows * 2)
   }
   if (answer.kind === 'rows' && state.resend !== undefined)
-    for (const { index } of answer.rows) state.resend.refused.add(rows[index]?.change ?? 0)
-  await goOn(deps, state, table, rows, answer)
+    for (const { index } of answer.rows) state.resend.refused.add(changes[index] ?? 0)
+  await goOn(deps, state, table, changes, answer)
   return answer.kind === 'taken'
 }
 
@@ -86,8 +86,9 @@ async function resendNext(
   const { rows, body, until, isEnd } = await collectResend(deps, state, parts)
   const [first] = rows
   if (body !== undefined) {
-    if (!(await sendBatch(deps, link, parts, { rows, body }, signal))) return
-    const back = rows.map(({ change }) => change).filter((change) => state.aside.has(change))
+    const changes = rows.map(({ change }) => change)
+    if (!(await sendBatch(deps, link, parts, { changes, body }, signal))) return
+    const back = changes.filter((change) => state.aside.has(change))
     if (back.length > 0) await deps.feeds.forgetAside(state.record.feedId, back)
     for (const change of back) state.aside.delete(change)
   } else if (first !== undefined) await setAsideTooLarge(deps, parts, first)
@@ -146,7 +147,7 @@ async function goOn(
   deps: SenderDeps,
   state: FeedState,
   table: LoaderTable,
-  rows: readonly ChangedRow[],
+  changes: readonly number[],
   answer: BatchAnswer,
 ): Promise<void> {
   const { session } = state
@@ -167,16 +168,33 @@ async function goOn(
       state.session = undefined
       return
     case 'rows':
-      await setAside(
-        deps,
-        state,
-        table,
-        answer.rows.flatMap(({ index, reason }) => {
-          const row = rows[index]
-          return row === undefined ? [] : [{ row, reason }]
-        }),
-      )
+      await setAside(deps, state, table, await refusedRows(deps, table, changes, answer.rows))
   }
+}
+
+/**
+ * Reads the rows that a receiver refuses again. One that was overridden meanwhile is left out: it travels in its new
+ * state.
+ *
+ * @throws AppError UPSTREAM_REFUSED for places at which the batch has no row
+ */
+async function refusedRows(
+  { changes: reader }: SenderDeps,
+  table: LoaderTable,
+  changes: readonly number[],
+  refused: readonly { index: number; reason: string }[],
+): Promise<{ row: ChangedRow; reason: string }[]> {
+  const found: { row: ChangedRow; reason: string }[] = []
+  const sent = refused.flatMap(({ index, reason }) => {
+    const change = changes[index]
+    return change === undefined ? [] : [{ change, reason }]
+  })
+  if (sent.length === 0) throw new AppError('UPSTREAM_REFUSED', {}, { message: 'rows that were not sent' })
+  for (const { change, reason } of sent) {
+    const [row] = await reader.after(table, change - 1, 1)
+    if (row?.change === change) found.push({ row, reason })
+  }
+  return found
 }
 
 /** Sets rows aside, so that the feed goes on without them. */
@@ -186,7 +204,7 @@ async function setAside(
   table: LoaderTable,
   refused: readonly { row: ChangedRow; reason: string }[],
 ): Promise<void> {
-  if (refused.length === 0) throw new AppError('UPSTREAM_REFUSED', {}, { message: 'rows that were not sent' })
+  if (refused.length === 0) return
   const rows = refused.map(({ row, reason }) => ({
     change: row.change,
     rowKey: keyText(table, row),

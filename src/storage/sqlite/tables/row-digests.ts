@@ -75,17 +75,25 @@ export function countRows(db: Db, table: LoaderTable, limit: number): boolean {
   const state = countingOf(db, table)
   if (state === undefined) return true
   if (state.is_stale === 1) restartCounting(db, table)
-  const counted = state.is_stale === 1 ? 0 : state.counted
-  const rows = readAfter(db, table, counted, limit)
   const digest = createRowDigest(table.columns)
   const sums: Sums = new Map()
-  for (const { origin, day, values } of rows)
-    addDigest(sumAt(sums, keepOrigin(db, origin), day), digest(values))
+  let counted = state.is_stale === 1 ? 0 : state.counted
+  let isDone = false
+  for (let left = limit; left > 0 && !isDone; left -= READ_ROWS) {
+    const most = Math.min(left, READ_ROWS)
+    const rows = readAfter(db, table, counted, most)
+    for (const { origin, day, values } of rows)
+      addDigest(sumAt(sums, keepOrigin(db, origin), day), digest(values))
+    counted = rows.at(-1)?.change ?? counted
+    isDone = rows.length < most
+  }
   keepSums(db, table, sums)
-  const isDone = rows.length < limit
-  keepCounted(db, table, isDone ? lastChange(db, table) : (rows.at(-1)?.change ?? counted))
+  keepCounted(db, table, isDone ? lastChange(db, table) : counted)
   return isDone
 }
+
+/** Rows that are read at a time: so few that they die young. */
+const READ_ROWS = 200
 
 /** Keeps the sums of a table while rows are written. */
 export interface WriterDigests {
