@@ -1,7 +1,10 @@
+import { isUtf8 } from 'node:buffer'
 import { promisify } from 'node:util'
 import { zstdDecompress } from 'node:zlib'
+import type { AppError } from '../../errors.js'
 import { describeFound } from '../../messages/fault-text.js'
 import { createPause } from '../../storage/pause.js'
+import { giveBack, takeBuffer } from './buffers.js'
 import {
   BATCH_VERSION,
   type BatchHeader,
@@ -12,7 +15,9 @@ import {
   SHA256,
   UUID,
 } from './format.js'
-import { badBatch, openText, readLine } from './lines.js'
+import { textBytesOf } from './frame-size.js'
+import { badBatch, findLines, openText, readLine } from './lines.js'
+import { openLine, type SentLine } from './sent-line.js'
 
 const decompress = promisify(zstdDecompress)
 /** Longest stretch of work between two turns of the event loop, ms. */
@@ -27,8 +32,10 @@ export interface DecodedBatch {
   readonly days: readonly number[]
   /** grows with each write at the origin, one per row; 0 where it is not known */
   readonly versions: readonly number[]
-  /** values of each column, one per row */
-  readonly columns: readonly (readonly unknown[])[]
+  /** values of each column; not to be read after `release` */
+  readonly columns: readonly SentLine[]
+  /** Gives the memory of the text back. To be called once. */
+  release(): void
 }
 
 /**
@@ -38,9 +45,24 @@ export interface DecodedBatch {
  * @throws AppError BAD_BATCH
  */
 export async function decodeBatch(body: Uint8Array): Promise<DecodedBatch> {
-  const opened = openText(await textOf(body))
+  const memory = await textOf(body, (text) => {
+    const bytes = takeBuffer(text.byteLength)
+    text.copy(bytes)
+    return { bytes, text: bytes.subarray(0, text.byteLength) }
+  })
+  try {
+    const decoded = await readText(memory.text)
+    return { ...decoded, release: () => giveBack(memory.bytes) }
+  } catch (error) {
+    giveBack(memory.bytes)
+    throw error
+  }
+}
+
+async function readText(text: Buffer): Promise<Omit<DecodedBatch, 'release'>> {
+  const opened = openText(text)
   const header = checkHeader(opened.header)
-  const [runs = [], ...columns] = await readLines(opened.rest, header.columns.length)
+  const { runs, columns } = await readLines(text, opened.start, header.columns.length)
   for (const [at, column] of columns.entries())
     if (column.length !== header.rows)
       throw badBatch(
@@ -60,7 +82,7 @@ export async function decodeBatch(body: Uint8Array): Promise<DecodedBatch> {
  * @throws AppError BAD_BATCH
  */
 export async function linesOfBody(body: Uint8Array): Promise<string[]> {
-  const text = await textOf(body)
+  const text = await textOf(body, (bytes) => bytes.toString())
   if (!text.endsWith('\n')) throw badBatch('found a last line without its end')
   const lines = text.slice(0, -1).split('\n', MAX_BATCH_ROWS + 2)
   if (lines.length > MAX_BATCH_ROWS + 1)
@@ -69,34 +91,59 @@ export async function linesOfBody(body: Uint8Array): Promise<string[]> {
 }
 
 /** Reads the lines behind the header, with turns of the event loop. */
-async function readLines(rest: string, columns: number): Promise<(readonly unknown[])[]> {
-  const lines = rest.split('\n', columns + 2)
-  if (lines.length !== columns + 1) {
-    const found = lines.length > columns + 1 ? `more than ${columns}` : lines.length - 1
-    throw badBatch(`found ${found} lines of columns, expected ${columns}`)
-  }
+async function readLines(
+  text: Buffer,
+  start: number,
+  count: number,
+): Promise<{ runs: readonly unknown[]; columns: readonly SentLine[] }> {
+  const [first, ...lines] = findLines(text, start, count + 2)
+  if (first === undefined || lines.length !== count)
+    throw badBatch(
+      `found ${lines.length > count ? `more than ${count}` : lines.length} lines of columns, expected ${count}`,
+    )
+  const runs = readLine(text.toString('utf8', ...first), 2, 'origins')
   const pause = createPause(undefined, SLICE_MS)
-  const values: (readonly unknown[])[] = []
-  for (const [at, line] of lines.entries()) {
-    values.push(readLine(line, at + 2, at === 0 ? 'origins' : 'values'))
+  const columns: SentLine[] = []
+  for (const [at, [from, to]] of lines.entries()) {
+    columns.push(openLine(text, from, to, at + 3))
     await pause()
   }
-  return values
+  return { runs, columns }
 }
 
-async function textOf(body: Uint8Array): Promise<string> {
+/**
+ * Decompresses a body.
+ *
+ * @param take reads the text at once: the buffer dies young then
+ * @throws AppError BAD_BATCH
+ */
+async function textOf<T>(body: Uint8Array, take: (text: Buffer) => T): Promise<T> {
+  const text = await decompressed(body)
+  if (text === undefined || !isUtf8(text)) throw notWhole('a body that is no whole zstd frame')
+  return take(text)
+}
+
+/** Bytes beyond the size that a frame tells: a buffer that is full would be followed by another one. */
+const SPARE_BYTES = 64
+
+async function decompressed(body: Uint8Array): Promise<Buffer | undefined> {
   try {
     // options that the types of Node 24 lack: without the first, bytes after the frame are ignored
-    const options = { rejectGarbageAfterEnd: true, maxOutputLength: MAX_BATCH_BYTES }
-    const bytes = await decompress(body, options)
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    const options = {
+      ...{ rejectGarbageAfterEnd: true, maxOutputLength: MAX_BATCH_BYTES },
+      chunkSize: textBytesOf(body) + SPARE_BYTES,
+    }
+    return await decompress(body, options)
   } catch (error) {
-    const isBomb = error instanceof RangeError
-    const found = isBomb ? `more than ${MAX_BATCH_BYTES} bytes of text` : 'a body that is no whole zstd frame'
-    throw badBatch(
-      `found ${found}, expected a batch compressed by zstd, of at most ${MAX_BATCH_BYTES} bytes of text`,
-    )
+    if (error instanceof RangeError) throw notWhole(`more than ${MAX_BATCH_BYTES} bytes of text`)
+    return undefined
   }
+}
+
+function notWhole(found: string): AppError {
+  return badBatch(
+    `found ${found}, expected a batch compressed by zstd, of at most ${MAX_BATCH_BYTES} bytes of text`,
+  )
 }
 
 function checkHeader(json: Record<string, unknown>): BatchHeader {

@@ -19,28 +19,48 @@ export interface LineLimits {
 const MAX_HEADER_CHARS = 1024 * 1024
 const HEADER: LineLimits = { depth: 3, commas: 4 * MAX_BATCH_ROWS + MAX_BATCH_COLUMNS + 100 }
 const ORIGINS: LineLimits = { depth: 2, commas: 2 * MAX_BATCH_ROWS }
-const VALUES: LineLimits = { depth: 1, commas: MAX_BATCH_ROWS }
+/** Limits of a line of values. */
+export const VALUES: LineLimits = { depth: 1, commas: MAX_BATCH_ROWS }
 
 /**
- * Splits the text of a batch into its header and the other lines, and compares the digest.
+ * Reads the header of the text of a batch, and compares the digest.
  *
- * @returns JSON of the header line, unchecked, and the text behind it without its last line feed
+ * @param bytes UTF-8
+ * @returns JSON of the header line, unchecked, and the place behind it
  * @throws AppError BAD_BATCH
  */
-export function openText(text: string): { header: Record<string, unknown>; rest: string } {
-  if (!text.endsWith('\n')) throw badBatch('found a last line without its end')
-  const end = text.indexOf('\n')
+export function openText(bytes: Buffer): { header: Record<string, unknown>; start: number } {
+  if (bytes.at(-1) !== LINE_FEED) throw badBatch('found a last line without its end')
+  const end = bytes.indexOf(LINE_FEED)
   if (end > MAX_HEADER_CHARS)
     throw badBatch(`found a header line of ${end} characters, expected at most ${MAX_HEADER_CHARS}`)
-  const seal = /^(\{.*),"sha256":"([0-9a-f]{64})"\}$/.exec(text.slice(0, end))
+  const seal = /^(\{.*),"sha256":"([0-9a-f]{64})"\}$/.exec(bytes.toString('utf8', 0, end))
   if (seal === null) throw badBatch('found no header line, expected an object that ends with sha256')
   const [, head = '', sha256] = seal
   const found = createHash('sha256')
     .update(`${head}}\n`)
-    .update(text.slice(end + 1))
+    .update(bytes.subarray(end + 1))
     .digest('hex')
   if (found !== sha256) throw badBatch(`found the SHA-256 ${found}, expected ${sha256} as the header has it`)
-  return { header: readHeaderLine(`${head}}`), rest: text.slice(end + 1, -1) }
+  return { header: readHeaderLine(`${head}}`), start: end + 1 }
+}
+
+const LINE_FEED = 0x0a
+
+/**
+ * Finds the lines of a text from a place on.
+ *
+ * @param most lines that are looked for
+ * @returns begin and end of each line, without its line feed
+ */
+export function findLines(bytes: Buffer, start: number, most: number): [from: number, to: number][] {
+  const lines: [number, number][] = []
+  for (let from = start; from < bytes.byteLength && lines.length < most; ) {
+    const to = bytes.indexOf(LINE_FEED, from)
+    lines.push([from, to])
+    from = to + 1
+  }
+  return lines
 }
 
 /** Reads a header line. @returns its members, unchecked. @throws AppError BAD_BATCH */
@@ -68,7 +88,7 @@ function parseLine(line: string, number: number, limits: LineLimits): unknown {
 }
 
 /** Measures a line, which may be no JSON. @returns undefined for one that may be parsed */
-export function faultOf(line: string, { depth, commas }: LineLimits): string | undefined {
+export function faultOf(line: string, limits: LineLimits): string | undefined {
   let level = 0
   let found = 0
   for (let at = 0; at < line.length; at++) {
@@ -77,11 +97,20 @@ export function faultOf(line: string, { depth, commas }: LineLimits): string | u
     else if (character === ',') found++
     else if (character === ']' || character === '}') level--
     else if (character === '[' || character === '{') level++
-    if (level > depth) return `found more than ${depth} arrays and objects within each other`
-    if (found > commas)
-      return `found more than ${commas} commas, expected values of at most ${MAX_BATCH_ROWS} rows`
+    if (level > limits.depth) return depthFault(limits)
+    if (found > limits.commas) return commaFault(limits)
   }
   return undefined
+}
+
+/** Returns the fault of a line of too many arrays and objects within each other. */
+export function depthFault({ depth }: LineLimits): string {
+  return `found more than ${depth} arrays and objects within each other`
+}
+
+/** Returns the fault of a line of too many commas. */
+export function commaFault({ commas }: LineLimits): string {
+  return `found more than ${commas} commas, expected values of at most ${MAX_BATCH_ROWS} rows`
 }
 
 /** Returns the position of the quote that ends a string, or the end of the line. */

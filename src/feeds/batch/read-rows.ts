@@ -1,11 +1,13 @@
-import type { Stored } from '../../storage/columns/column-type.js'
+import { AppError } from '../../errors.js'
+import type { Stored, ValueFault } from '../../storage/columns/column-type.js'
 import { isFault } from '../../storage/columns/column-type.js'
 import { sizeFault } from '../../storage/columns/value-size.js'
 import type { ReceivedRow } from '../../storage/exchange/feeds.js'
 import { createPause } from '../../storage/pause.js'
 import type { Column, LoaderTable } from '../../storage/tables.js'
 import type { DecodedBatch } from './decode.js'
-import { fromSent } from './values.js'
+import { PIECE_VALUES } from './sent-line.js'
+import { receiverOf } from './values.js'
 
 /** A row that does not fit the table. */
 export interface RefusedRow {
@@ -34,32 +36,83 @@ const END = 1
  */
 export async function readRows(
   table: LoaderTable,
-  { header, columns, origins, days, versions }: DecodedBatch,
+  batch: DecodedBatch,
   maxBytes: number,
 ): Promise<{ rows: ReceivedRow[] } | { refused: RefusedRow[] }> {
-  const sent = new Map(header.columns.map((name, at) => [name, columns[at]]))
-  const lines = table.columns.map((column) => ({ column, line: sent.get(column.name) }))
   const rows: ReceivedRow[] = []
   const refused: RefusedRow[] = []
   const pause = createPause(undefined, SLICE_MS)
-  for (let index = 0; index < header.rows && refused.length < MAX_REFUSED; index++) {
-    const row = readRow(lines, index, maxBytes)
+  for (const { index, row } of checkedRows(table, batch, maxBytes)) {
     if ('reason' in row) refused.push({ index, ...row })
-    else
-      rows.push({
-        // decoding counted them
-        origin: origins[index] as string,
-        day: days[index] as number,
-        version: versions[index] as number,
-        values: row.values,
-      })
+    else rows.push(row)
+    if (refused.length >= MAX_REFUSED) break
     if (index % CHECK_ROWS === 0) await pause()
   }
   return refused.length > 0 ? { refused } : { rows }
 }
 
+/** Rows of a batch that is stored while it is read. */
+export interface RowsAtOnce {
+  /** throws AppError BAD_RECORD at the first row that does not fit */
+  readonly rows: Iterable<ReceivedRow>
+  /** absent where the rows may have several origins */
+  readonly origin?: string
+}
+
+/**
+ * Returns the rows of a batch, which are checked while they are read, so that they are never all in memory.
+ *
+ * @param except origin whose rows are left out
+ * @param maxBytes most bytes of the values of a row
+ */
+export function rowsAtOnce(
+  table: LoaderTable,
+  batch: DecodedBatch,
+  except: string,
+  maxBytes: number,
+): RowsAtOnce {
+  const [origin, ...others] = new Set(batch.origins.filter((one) => one !== except))
+  const rows = {
+    *[Symbol.iterator]() {
+      for (const { index, row } of checkedRows(table, batch, maxBytes)) {
+        if ('reason' in row) throw new AppError('BAD_RECORD', { index, ...row }, { message: row.reason })
+        if (row.origin !== except) yield row
+      }
+    },
+  }
+  return origin === undefined || others.length > 0 ? { rows } : { rows, origin }
+}
+
+/** Reads rows a part at a time, and checks their values. */
+function* checkedRows(
+  table: LoaderTable,
+  { header, columns, origins, days, versions }: DecodedBatch,
+  maxBytes: number,
+): Generator<{ index: number; row: ReceivedRow | Omit<RefusedRow, 'index'> }> {
+  const sent = new Map(header.columns.map((name, at) => [name, columns[at]]))
+  const readers = table.columns.map((column) => ({ column, read: receiverOf(column) }))
+  for (let from = 0; from < header.rows; from += PIECE_VALUES) {
+    const to = Math.min(header.rows, from + PIECE_VALUES)
+    const lines = readers.map((reader) => ({
+      ...reader,
+      line: sent.get(reader.column.name)?.slice(from, to),
+    }))
+    for (let index = from; index < to; index++) {
+      const row = readRow(lines, index - from, maxBytes)
+      // decoding counted them
+      const [origin, day, version] = [origins[index], days[index], versions[index]] as [
+        string,
+        number,
+        number,
+      ]
+      yield { index, row: 'reason' in row ? row : { origin, day, version, values: row.values } }
+    }
+  }
+}
+
 interface Line {
   readonly column: Column
+  readonly read: (json: unknown) => Stored | ValueFault
   /** absent for a column that the sender does not send */
   readonly line: readonly unknown[] | undefined
 }
@@ -70,8 +123,8 @@ function readRow(
   maxBytes: number,
 ): { values: Stored[] } | Omit<RefusedRow, 'index'> {
   const values: Stored[] = []
-  for (const { column, line } of lines) {
-    const value = fromSent(column, line?.[index] ?? null)
+  for (const { column, read, line } of lines) {
+    const value = read(line?.[index] ?? null)
     if (isFault(value))
       return { column: column.name, reason: `found ${value.found}, expected ${value.expected}` }
     values.push(value)

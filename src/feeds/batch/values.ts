@@ -24,16 +24,22 @@ export function senderOf({ udtName }: Column): (stored: Stored) => unknown {
 }
 
 /**
- * Returns the stored value of a JSON value that another node sent, checked as that of a record is.
- *
- * @param json anything
+ * Returns what reads the JSON values of a column that another node sent, checked as those of a record are. They may be
+ * anything.
  */
-export function fromSent(column: Column, json: unknown): Stored | ValueFault {
-  if (json === null) return column.isNullable ? null : { found: 'null', expected: 'a value' }
-  if (column.udtName === 'geometry' && typeof json === 'string' && /^\S+ \S+$/.test(json))
-    return readPoint(json, column.srid ?? undefined)
-  return typeOf(column.udtName).read(json, column, ENV)
+export function receiverOf(column: Column): (json: unknown) => Stored | ValueFault {
+  const type = typeOf(column.udtName)
+  const srid = column.srid ?? undefined
+  const isGeometry = column.udtName === 'geometry'
+  return (json) => {
+    if (json === null) return column.isNullable ? null : { found: 'null', expected: 'a value' }
+    if (isGeometry && typeof json === 'string' && POINT.test(json)) return readPoint(json, srid)
+    return type.read(json, column, ENV)
+  }
 }
+
+/** Form of the text of a point. */
+const POINT = /^\S+ \S+$/
 
 function sentGeometry(wkb: Uint8Array): string {
   const view = Buffer.from(wkb.buffer, wkb.byteOffset, wkb.byteLength)

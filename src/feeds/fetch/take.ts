@@ -1,9 +1,10 @@
+import { isAppError } from '../../errors.js'
 import type { Log } from '../../log.js'
 import type { FeedInbox, FeedRows, ReceivedRow } from '../../storage/exchange/feeds.js'
 import type { LoaderTable } from '../../storage/tables.js'
 import { malformed, shorten } from '../../sync/faults.js'
 import { type DecodedBatch, decodeBatch } from '../batch/decode.js'
-import { type RefusedRow, readRows } from '../batch/read-rows.js'
+import { type RefusedRow, readRows, rowsAtOnce } from '../batch/read-rows.js'
 import { isSameState, requireColumns } from '../receive/receiver.js'
 import type { FeedState, Session } from '../send/sender-deps.js'
 
@@ -36,6 +37,20 @@ export async function takeBatch(
 ): Promise<number> {
   await deps.requireSpace(body.byteLength)
   const batch = await decodeBatch(body)
+  try {
+    return await storeBatch(deps, state, session, table, batch)
+  } finally {
+    batch.release()
+  }
+}
+
+async function storeBatch(
+  deps: TakeDeps,
+  state: FeedState,
+  session: Session,
+  table: LoaderTable,
+  batch: DecodedBatch,
+): Promise<number> {
   const { header } = batch
   const { feedId } = state.record
   const asked = { ...session, senderTable: session.tableUuid }
@@ -43,13 +58,18 @@ export async function takeBatch(
     throw malformed('the batch of another feed')
   if (header.after !== session.cursor) throw malformed(`a batch after ${header.after}`)
   requireColumns(table, header.columns)
-  const rows = await fittingRows(deps, state, table, batch)
   const { tableUuid: senderTable, epoch, digest, peer: sender } = session
   const { after, last } = header
-  // rows that were put here first are never taken back
-  const others = rows.filter(({ origin }) => origin !== deps.nodeId)
-  const taken = { sender, feed: feedId, senderTable, epoch, digest, after, last, rows: others }
-  await deps.inbox.take(taken, feedId)
+  const taken = { sender, feed: feedId, senderTable, epoch, digest, after, last }
+  try {
+    // rows that were put here first are never taken back
+    await deps.inbox.take({ ...taken, ...rowsAtOnce(table, batch, deps.nodeId, deps.valueBytes) }, feedId)
+  } catch (error) {
+    if (!isAppError(error) || error.errorName !== 'BAD_RECORD') throw error
+    const fitting = await fittingRows(deps, state, table, batch)
+    const rows = fitting.filter(({ origin }) => origin !== deps.nodeId)
+    await deps.inbox.take({ ...taken, rows }, feedId)
+  }
   session.cursor = last
   session.scanned = last
   return header.rows
@@ -95,7 +115,7 @@ async function setAside(
 
 /** Returns the unique key of a row as JSON text. */
 function keyOf(table: LoaderTable, { header, columns }: DecodedBatch, index: number): string {
-  const sentOf = (name: string) => columns[header.columns.indexOf(name)]?.[index]
+  const sentOf = (name: string) => columns[header.columns.indexOf(name)]?.slice(index, index + 1)[0]
   const text = JSON.stringify(Object.fromEntries(table.uniqueColumns.map((name) => [name, sentOf(name)])))
   return text.length > 500 ? `${text.slice(0, 500)}…` : text
 }
@@ -103,10 +123,11 @@ function keyOf(table: LoaderTable, { header, columns }: DecodedBatch, index: num
 function without(batch: DecodedBatch, refused: ReadonlySet<number>): DecodedBatch {
   const kept = <T>(list: readonly T[]) => list.filter((_, index) => !refused.has(index))
   return {
+    ...batch,
     header: { ...batch.header, rows: batch.header.rows - refused.size },
     origins: kept(batch.origins),
     days: kept(batch.days),
     versions: kept(batch.versions),
-    columns: batch.columns.map(kept),
+    columns: batch.columns.map((line) => kept(line.slice(0, line.length))),
   }
 }

@@ -1,10 +1,10 @@
 import { type Caller, isAllowed } from '../../auth/caller.js'
-import { AppError } from '../../errors.js'
+import { AppError, isAppError } from '../../errors.js'
 import type { AskedFeeds, FeedInbox, FeedSenders, SenderState } from '../../storage/exchange/feeds.js'
 import type { LoaderTable, TableDefinition } from '../../storage/tables.js'
 import { type DecodedBatch, decodeBatch } from '../batch/decode.js'
 import { definitionDigest, type TableOffer } from '../batch/definition.js'
-import { readRows } from '../batch/read-rows.js'
+import { readRows, rowsAtOnce } from '../batch/read-rows.js'
 import { lacksRelay, requireNode, requireWritable, unknownFeed } from './rights.js'
 import { type Registering, registerOnce, requireSame } from './same-table.js'
 
@@ -74,28 +74,48 @@ export function createFeedReceiver(deps: ReceiverDeps): FeedReceiver {
     async take(caller, tableUuid, body) {
       await deps.requireSpace(body.byteLength)
       const batch = await decodeBatch(body)
-      const { header } = batch
-      if (header.table !== tableUuid)
-        throw badBatch('table', header.table, `${tableUuid}, as the path has it`)
-      await requireNode(deps, caller, header.node)
-      requireOrigins(caller, batch)
-      const feed = await inbox.find(header.node, header.feed)
-      if (feed === undefined || !isSameState(feed, batch)) throw unknownFeed(header.feed)
-      // a repeat costs no check of its rows
-      const { cursor } = feed
-      const isWithin = deps.takesOverlaps === true && header.after <= cursor && cursor < header.last
-      if (cursor !== header.after && !isWithin) throw cursorMismatch(header.after, cursor)
-      await requireWritable(deps.asked, caller, feed.table.dataName)
-      requireColumns(feed.table, header.columns)
+      try {
+        return await takeDecoded(deps, caller, tableUuid, batch)
+      } finally {
+        batch.release()
+      }
+    },
+  }
+}
+
+async function takeDecoded(
+  deps: ReceiverDeps,
+  caller: Caller,
+  tableUuid: string,
+  batch: DecodedBatch,
+): Promise<BatchResult> {
+  const { inbox, nodeId } = deps
+  const { header } = batch
+  if (header.table !== tableUuid) throw badBatch('table', header.table, `${tableUuid}, as the path has it`)
+  await requireNode(deps, caller, header.node)
+  requireOrigins(caller, batch)
+  const feed = await inbox.find(header.node, header.feed)
+  if (feed === undefined || !isSameState(feed, batch)) throw unknownFeed(header.feed)
+  // a repeat costs no check of its rows
+  const { cursor } = feed
+  const isWithin = deps.takesOverlaps === true && header.after <= cursor && cursor < header.last
+  if (cursor !== header.after && !isWithin) throw cursorMismatch(header.after, cursor)
+  await requireWritable(deps.asked, caller, feed.table.dataName)
+  requireColumns(feed.table, header.columns)
+  await deps.senders.bind(caller.keyId, header.node)
+  const { senderTable, epoch, digest } = feed
+  const { node: sender, feed: feedId, last } = header
+  const rows = rowsAtOnce(feed.table, batch, nodeId, deps.valueBytes)
+  const taken = { sender, feed: feedId, senderTable, epoch, digest, after: cursor, last, ...rows }
+  try {
+    return { cursor: last, written: await inbox.take(taken, caller.keyId) }
+  } catch (error) {
+    if (isAppError(error) && error.errorName === 'BAD_RECORD') {
+      // all rows that do not fit are told at once
       const read = await readRows(feed.table, batch, deps.valueBytes)
       if ('refused' in read) throw badRecord(read.refused)
-      await deps.senders.bind(caller.keyId, header.node)
-      const rows = read.rows.filter(({ origin }) => origin !== nodeId)
-      const { senderTable, epoch, digest } = feed
-      const { node: sender, feed: feedId, last } = header
-      const taken = { sender, feed: feedId, senderTable, epoch, digest, after: cursor, last, rows }
-      return { cursor: last, written: await inbox.take(taken, caller.keyId) }
-    },
+    }
+    throw error
   }
 }
 

@@ -206,7 +206,10 @@ export interface ReceivedBatch extends SenderState {
   readonly after: number
   /** change with which it ends */
   readonly last: number
-  readonly rows: readonly ReceivedRow[]
+  /** read once, while they are stored; what reading them throws is thrown, and nothing is stored */
+  readonly rows: Iterable<ReceivedRow>
+  /** origin of all rows; absent where they may have several */
+  readonly origin?: string
 }
 
 /** Receives the feeds of other nodes. */

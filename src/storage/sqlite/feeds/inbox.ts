@@ -1,5 +1,11 @@
 import { AppError } from '../../../errors.js'
-import type { FeedInbox, ReceivedBatch, ReceivedFeed, SenderState } from '../../exchange/feeds.js'
+import type {
+  FeedInbox,
+  ReceivedBatch,
+  ReceivedFeed,
+  ReceivedRow,
+  SenderState,
+} from '../../exchange/feeds.js'
 import { createPause } from '../../pause.js'
 import type { LoaderTable, TableRef } from '../../tables.js'
 import type { WriteLock } from '../../write-lock.js'
@@ -83,8 +89,12 @@ async function takeBatch(db: Db, batch: ReceivedBatch): Promise<number> {
   if (feed === undefined || !isSameState(feed, batch)) throw unknownFeed(batch)
   if (feed.cursor !== batch.after) throw cursorMismatch(batch, feed.cursor)
   const pause = createPause(undefined, SLICE_MS)
+  const parts: Iterable<[string, Iterable<ReceivedRow>]> =
+    batch.origin === undefined
+      ? Map.groupBy(batch.rows, ({ origin }) => origin)
+      : [[batch.origin, batch.rows]]
   let written = 0
-  for (const [origin, rows] of Map.groupBy(batch.rows, ({ origin }) => origin))
+  for (const [origin, rows] of parts)
     written += await putSentRows(db, feed.table, { origin, sender: batch.sender, rows }, pause)
   statement(db, 'UPDATE feed_cursor SET cursor = ? WHERE sender = ? AND feed = ?').run(
     batch.last,

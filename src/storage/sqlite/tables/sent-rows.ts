@@ -23,7 +23,7 @@ interface SentRows {
   readonly origin: string
   /** UUID of the node that sent them */
   readonly sender: string
-  readonly rows: readonly SentRow[]
+  readonly rows: Iterable<SentRow>
 }
 
 /** Rows between two checks of the clock. */
@@ -46,7 +46,8 @@ export async function putSentRows(
   const writer = createRowWriter(db, table, { ifExists: 'override', origin }, ENV)
   const senderId = keepOrigin(db, sender)
   let written = 0
-  for (const [index, { day, version, values }] of rows.entries()) {
+  let read = 0
+  for (const { day, version, values } of rows) {
     const [box, startUs, endUs] = placeOf({
       location: values[LOCATION] as Uint8Array | null,
       start_datetime: values[START] as bigint | null,
@@ -54,7 +55,7 @@ export async function putSentRows(
     })
     if (writer.putSent({ values: [...values], box, startUs, endUs, files: [] }, { day, version, senderId }))
       written++
-    if (index % CHECK_ROWS === 0) await pause()
+    if (read++ % CHECK_ROWS === 0) await pause()
   }
   writer.finish(MAX_SEGMENT_ROWS)
   return written
