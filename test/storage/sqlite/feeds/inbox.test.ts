@@ -1,4 +1,5 @@
 import t from 'tap'
+import { AppError } from '../../../../src/errors.js'
 import { createFeedInbox } from '../../../../src/storage/sqlite/feeds/inbox.js'
 import { createTableChanges } from '../../../../src/storage/sqlite/tables/changed-rows.js'
 import { rejectsWith } from '../../../support/rejects-with.js'
@@ -38,6 +39,32 @@ t.test('inbox: a batch is taken at the cursor alone, and of the opened state alo
     [1, 2, 3],
   )
 })
+
+t.test(
+  'inbox: rows of one origin are stored while they are read; a fault among them stores none',
+  async (t) => {
+    const { tables, table, inbox, take, row } = setUp()
+    await inbox.open(STATE, table, { start: 0 })
+    const base = '33333333-3333-4333-8333-333333333333'
+    function* rows(isFaulty: boolean) {
+      yield { ...row(1n), origin: base }
+      if (isFaulty) throw new AppError('BAD_RECORD', { index: 1 })
+      yield { ...row(2n), origin: base }
+    }
+    await rejectsWith(t, take({ rows: rows(true), origin: base }), 'BAD_RECORD', { data: { index: 1 } })
+    t.same(await tables.read(table), [])
+    t.match(await inbox.find(VAN, 'feed'), { cursor: 0 })
+    t.equal(await take({ rows: rows(false), origin: base }), 2)
+    const stored = await createTableChanges(tables.data.reader).after(table, 0, 10)
+    t.same(
+      stored.map(({ origin, sender }) => [origin, sender]),
+      [
+        [base, VAN],
+        [base, VAN],
+      ],
+    )
+  },
+)
 
 t.test('inbox: a row that arrives once more is written only if its day is another one', async (t) => {
   const { tables, table, inbox, take, row } = setUp()
