@@ -62,8 +62,8 @@ export async function openServices(given: ServicesOptions): Promise<Services> {
   const nowUs = () => state.clock.nowUs()
   const disk = createDiskSpace(layout.root, config.limits.diskReserveBytes)
   const threads = createThreads(options)
-  const { searcher, jobs } = threads
-  const loading = await openLoaderServices({ ...options, timeZoneMin, disk, keyring, jobs, nowUs })
+  const { searcher, jobs, writers } = threads
+  const loading = await openLoaderServices({ ...options, timeZoneMin, disk, keyring, jobs, writers, nowUs })
   if ((await state.meta.noted(HAS_DATA)) === undefined) await state.meta.note(HAS_DATA, 'yes')
   const datasets = openDatasets({ ...options, loading, jobs, disk, keyring, timeZoneMin, nowUs })
   const throttle = createSyncThrottle(() => config.sync.maxBytesPerSecond)
@@ -109,7 +109,8 @@ export async function openServices(given: ServicesOptions): Promise<Services> {
       for (const part of [member, housekeeping, backups, recheck, feeds]) await part.stop()
       await models.close()
       const datasetsClosed = datasets.close()
-      await Promise.all([searcher.stop(), jobs.stop(), threads.readers.stop()]) // a running checksum fails with its thread
+      // a running checksum fails with its thread
+      await Promise.all([searcher, jobs, writers, threads.readers].map((thread) => thread.stop()))
       await datasetsClosed
       loading.close()
       await state.close()

@@ -31,6 +31,8 @@ interface LoaderServicesOptions {
   keyring: Keyring
   /** client of the job thread */
   jobs: WorkerClient
+  /** client of the thread that writes for a crowd of small calls */
+  writers: WorkerClient
   /** µs UTC */
   nowUs(): number
 }
@@ -53,7 +55,7 @@ export interface LoaderServices {
 
 /** Opens `data.db` and the services over its tables. */
 export async function openLoaderServices(options: LoaderServicesOptions): Promise<LoaderServices> {
-  const { config, layout, log, timeZoneMin, disk, keyring, jobs, nowUs } = options
+  const { config, layout, log, timeZoneMin, disk, keyring, jobs, writers, nowUs } = options
   const { limits } = config
   const data = await retryBusy(() => openDataDb(layout.dataDb, { valueBytes: limits.valueBytes }))
   const requireSpace = (bytes: number) => disk.require(bytes)
@@ -66,7 +68,7 @@ export async function openLoaderServices(options: LoaderServicesOptions): Promis
   const loadTurns = createWriteLock()
   const stores = { tables: tables.store, files, keyring }
   const loader = withNameLimit(
-    createLoader({ ...stores, jobs, loadTurns, timeZoneMin, nowUs, requireSpace, log }),
+    createLoader({ ...stores, jobs, writers, loadTurns, timeZoneMin, nowUs, requireSpace, log }),
     limits.nameChars,
   )
   const { streamBatch: batchLines, streamLineBytes: lineBytes, gzipRatio } = limits

@@ -8,7 +8,7 @@ import { startWorker, type WorkerRole } from './workers/start.js'
 
 /** Time for a cancelled search to end. It checks its cancel flag every few milliseconds. */
 const SEARCH_GRACE_MS = 2000
-/** Idle time after which the job worker ends. */
+/** Idle time after which a job worker ends. */
 const JOB_IDLE_MS = 30_000
 /**
  * Bulk jobs make short-lived objects only: V8's own choice would keep 90 MB for them, which a board cannot
@@ -31,6 +31,8 @@ export interface Threads {
   readonly searcher: WorkerClient
   /** bulk loads and exports; started by the first job */
   readonly jobs: WorkerClient
+  /** writes small calls for a crowd of callers; started by the first crowd */
+  readonly writers: WorkerClient
   /** reads of tables and datasets; started by the first read that is not small */
   readonly readers: ReaderPool
 }
@@ -38,6 +40,11 @@ export interface Threads {
 /** Makes the clients of the worker threads. No thread is started before its first call. */
 export function createThreads(options: ServicesOptions): Threads {
   const { config, log } = options
+  const worksOnDemand = {
+    spawn: () => spawn(options, 'job', { maxYoungGenerationSizeMb: JOB_YOUNG_MB }),
+    log,
+    idleMs: JOB_IDLE_MS,
+  }
   return {
     searcher: createWorkerClient({
       spawn: () => spawn(options, 'search'),
@@ -45,12 +52,9 @@ export function createThreads(options: ServicesOptions): Threads {
       maxPending: config.routing.maxQueue,
       graceMs: SEARCH_GRACE_MS,
     }),
-    jobs: createWorkerClient({
-      spawn: () => spawn(options, 'job', { maxYoungGenerationSizeMb: JOB_YOUNG_MB }),
-      log,
-      maxPending: MAX_JOBS,
-      idleMs: JOB_IDLE_MS,
-    }),
+    jobs: createWorkerClient({ ...worksOnDemand, maxPending: MAX_JOBS }),
+    // one group of calls at a time
+    writers: createWorkerClient({ ...worksOnDemand, maxPending: 1 }),
     readers: createReaders(options),
   }
 }

@@ -362,6 +362,8 @@ export interface TableStore {
    *   UNKNOWN_TABLE when the table was dropped meanwhile; BUSY, CANCELLED, DISK_FULL
    */
   put(table: TableRef, records: Iterable<unknown>, options: PutOptions): Promise<PutResult>
+  /** Returns how long the last commit of `put` held its thread, ms: a sync of the disk; 0 before the first. */
+  commitMs(): number
   /**
    * Begins a call of many records, whose reading is kept out of the transaction: others wait for that.
    *

@@ -8,6 +8,7 @@ import type { JobStore, PutJob } from './job-store.js'
 import { loadJobs } from './load-jobs.js'
 import { newPathId } from './path-id.js'
 import { putFile } from './put-file.js'
+import { putJobs } from './put-jobs.js'
 
 /** Most bytes of JSON for a byte of a value: escapes of two bytes as six, base64, and the rest of a record. */
 const JSON_FACTOR = 2
@@ -25,6 +26,7 @@ export function loaderJobs(store: JobStore): Record<string, WorkHandler> {
       withFile(file, async (handle) => scanParamsBody(handle, { maxDepth, maxRecordBytes })),
     'loader.lines': (job: PutJob & { batch: LineBatch }, work) => putLines(store, job, work),
     ...loadJobs(store, maxRecordBytes),
+    ...putJobs(store),
     'loader.merge': ({ dataName }: { dataName: string }, work) => mergeAll(store, dataName, work),
     'loader.drop': async (table: TableRef) => {
       await store.tables.drop(table)

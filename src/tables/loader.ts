@@ -14,6 +14,7 @@ import type {
 } from '../storage/tables.js'
 import type { WriteLock } from '../storage/write-lock.js'
 import type { WorkerClient } from '../worker/client.js'
+import { type CrowdPut, createCrowd } from './crowd.js'
 import type { LineBatch } from './ingest/read-lines.js'
 import type { PutJob } from './job-store.js'
 import { loadByJob } from './load-by-job.js'
@@ -26,6 +27,8 @@ interface LoaderDeps {
   readonly tables: TableStore
   /** client of the job thread */
   readonly jobs: Pick<WorkerClient, 'call'>
+  /** client of the thread that writes for a crowd of small calls */
+  readonly writers: Pick<WorkerClient, 'call'>
   /** turns of what the job thread does for the loader, one load at a time */
   readonly loadTurns: WriteLock
   readonly files: Pick<BlobStore, 'stage' | 'open' | 'stat'>
@@ -99,11 +102,14 @@ const INLINE_RECORDS = 500
 const INLINE_MERGE_ROWS = 4096
 /** Longest stretch of work on the main thread, ms. */
 const SLICE_MS = 5
+/** Owner of calls that no key asked for. */
+const GATEWAY = ''
 
 /** Creates the loader of the main thread. */
 export function createLoader(deps: LoaderDeps): Loader {
   const { tables, jobs, files } = deps
   const mergeLater = createMerger(deps)
+  const putSmall = createSmallPuts(deps)
   const find = async (name: string): Promise<LoaderTable> => {
     const table = await tables.find(name)
     if (table === undefined) throw unknownTable(name)
@@ -122,7 +128,7 @@ export function createLoader(deps: LoaderDeps): Loader {
         return await load(deps, target, { json }, json.length)
       }
       await deps.requireSpace(0)
-      const { counters, isMergeDue } = await putInline(deps, target, records)
+      const { counters, isMergeDue } = await putSmall(target, records)
       if (isMergeDue) mergeLater(target.table)
       return counters
     },
@@ -187,6 +193,52 @@ async function putLines(deps: LoaderDeps, target: PutTarget, batch: LineBatch): 
 
 function putJob({ nowUs }: LoaderDeps, { table, ifExists }: PutTarget): PutJob {
   return { ...refOf(table), ifExists, nowUs: nowUs() }
+}
+
+/** Small calls under way that are a crowd. */
+const CROWD = 32
+/** Time after a crowd during which small calls are treated as its members, ms. */
+const CROWD_MS = 1000
+/** Commit that would hold up everybody on the main thread, as some SD cards do, ms. */
+const SLOW_COMMIT_MS = 50
+/** Time after a slow commit until the main thread tries again, ms. */
+const SLOW_DISK_MS = 60_000
+
+/**
+ * Makes a writer of small calls: the main thread stores those of few callers, which costs them least; for many
+ * at once, and on a slow disk, a thread does.
+ */
+function createSmallPuts(
+  deps: LoaderDeps,
+): (target: PutTarget, records: readonly unknown[]) => Promise<PutResult> {
+  const putInCrowd = createCrowd(deps)
+  let underWay = 0
+  let threadUntilMs = 0
+  const useThread = (ms: number) => {
+    threadUntilMs = Math.max(threadUntilMs, performance.now() + ms)
+  }
+  const putHere = async (target: PutTarget, records: readonly unknown[]) => {
+    const result = await putInline(deps, target, records)
+    if (deps.tables.commitMs() >= SLOW_COMMIT_MS) useThread(SLOW_DISK_MS)
+    return result
+  }
+  return async (target, records) => {
+    underWay++
+    if (underWay >= CROWD) useThread(CROWD_MS)
+    try {
+      return performance.now() < threadUntilMs
+        ? await putInCrowd(smallPut(deps, target, records))
+        : await putHere(target, records)
+    } finally {
+      underWay--
+    }
+  }
+}
+
+function smallPut(deps: LoaderDeps, target: PutTarget, records: readonly unknown[]): CrowdPut {
+  const { owner = GATEWAY, signal } = target
+  const json = JSON.stringify(records)
+  return { put: { ...putJob(deps, target), json, owner, maxMergeRows: INLINE_MERGE_ROWS }, signal }
 }
 
 /** Stores records on the main thread, in slices. */

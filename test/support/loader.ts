@@ -68,6 +68,7 @@ export function openTestLoader(t: TestLike, settings: Record<string, unknown> = 
   const loader = createLoader({
     tables: createTableStore(data),
     jobs,
+    writers: jobs,
     loadTurns: createWriteLock(),
     files,
     keyring,

@@ -52,7 +52,10 @@ export function createFamilyReader(
         type: 'gauge',
       },
       'worker',
-      { search: threads.searcher.pending(), job: threads.jobs.pending() },
+      {
+        search: threads.searcher.pending(),
+        job: threads.jobs.pending() + threads.writers.pending(),
+      },
     ),
     gauge('fieldgate_clock_trusted', '1 when the wall clock is trusted', state.clock.isTrusted() ? 1 : 0),
   ]

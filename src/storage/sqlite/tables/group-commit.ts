@@ -12,8 +12,13 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** Runs a write together with others. @param owner of the write: owners have turns */
-type Together = <T>(owner: string, work: () => Promise<T>) => Promise<T>
+/** Writes that are committed together. */
+interface GroupCommit {
+  /** Runs a write together with others. @param owner of the write: owners have turns */
+  run<T>(owner: string, work: () => Promise<T>): Promise<T>
+  /** Returns how long the last commit took, ms; 0 before the first. */
+  commitMs(): number
+}
 
 /** Time after which a group takes no further write, ms: the others of this process wait meanwhile. */
 const GROUP_MS = 20
@@ -30,60 +35,74 @@ const SLICE_MS = 5
  *
  * @param lock taken for each group
  * @param nowMs clock
- * @returns a function that runs `work`. It throws what `work` throws; when the commit fails, each call of the
- *   group fails with that error, and nothing of them is stored
+ * @returns `run` throws what `work` throws; when the commit fails, each call of the group fails with that
+ *   error, and nothing of them is stored
  */
-export function createGroupCommit(db: Db, lock: WriteLock, nowMs = () => performance.now()): Together {
+export function createGroupCommit(db: Db, lock: WriteLock, nowMs = () => performance.now()): GroupCommit {
   const queue = createOwnerQueue<Waiting>()
   let isTurnAsked = false
+  let commitMs = 0
   const askTurn = () => {
     if (isTurnAsked || queue.size() === 0) return
     isTurnAsked = true
     void lock.run(async () => {
       isTurnAsked = false
-      const answers = await commitGroup(db, queue, nowMs)
+      const answers = await commitGroup(db, queue, nowMs, (ms) => {
+        commitMs = ms
+      })
       void answerInTurns(answers) // without the lock: nobody waits for it
       if (queue.size() === 0) return
       await new Promise((resolve) => setImmediate(resolve)) // a commit blocks the event loop
       askTurn() // what came too late for this group
     }, GROUP)
   }
-  return (owner, work) =>
-    new Promise((resolve, reject) => {
-      let answer = () => reject(new Error('a write was committed before it ran'))
-      queue.push(owner, {
-        async run() {
-          const result = await work()
-          answer = () => resolve(result)
-        },
-        resolve: () => answer(),
-        reject,
-      })
-      askTurn()
-    })
+  return {
+    run: (owner, work) =>
+      new Promise((resolve, reject) => {
+        let answer = () => reject(new Error('a write was committed before it ran'))
+        queue.push(owner, {
+          async run() {
+            const result = await work()
+            answer = () => resolve(result)
+          },
+          resolve: () => answer(),
+          reject,
+        })
+        askTurn()
+      }),
+    commitMs: () => commitMs,
+  }
 }
 
 /**
  * Runs the writes of a queue in one transaction, also those that come while it runs. Never rejects.
  *
+ * @param onCommit receives how long the commit took
  * @returns answers to the callers
  */
-async function commitGroup(db: Db, queue: OwnerQueue<Waiting>, nowMs: () => number): Promise<(() => void)[]> {
+async function commitGroup(
+  db: Db,
+  queue: OwnerQueue<Waiting>,
+  nowMs: () => number,
+  onCommit: (ms: number) => void,
+): Promise<(() => void)[]> {
   const stored: Waiting[] = []
   const refused: (() => void)[] = []
   const endsAtMs = nowMs() + GROUP_MS
   const pause = createPause(undefined, SLICE_MS)
   try {
-    await asyncTransaction(db, async () => {
+    const doneAtMs = await asyncTransaction(db, async () => {
       for (let write = queue.take(); write !== undefined; write = queue.take()) {
         const { reject } = write
         const outcome = await runInSavepoint(db, write, stored)
         if (outcome !== undefined) refused.push(() => reject(outcome.error))
-        if (nowMs() > endsAtMs) return
+        if (nowMs() > endsAtMs) break
         const turn = pause()
         if (turn !== undefined) await turn
       }
+      return nowMs()
     })
+    onCommit(nowMs() - doneAtMs)
     return [...stored.map((write) => () => write.resolve()), ...refused]
   } catch (error) {
     // the transaction did not begin

@@ -76,9 +76,10 @@ export function createTableStore({ reader, writer, lock }: TableConnection): Tab
       for (const db of [reader, writer]) forgetStatements(db, tableName)
     },
     put: (table, records, options) =>
-      together(options.owner ?? GATEWAY, () =>
+      together.run(options.owner ?? GATEWAY, () =>
         putRecordsWithin(writer, requireTable(writer, table), records, options),
       ),
+    commitMs: together.commitMs,
     stage(table, records, options) {
       const read = readRows(writer, requireTable(writer, table), records, options)
       const rows = createReadAhead(read, sizeOfRow, MAX_STAGED_BYTES)

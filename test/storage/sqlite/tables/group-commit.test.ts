@@ -30,7 +30,7 @@ const insert = (db: Db, n: number) => async () => {
 t.test('group commit: calls that wait together are committed together, each with its result', async (t) => {
   const { db, rows, commits } = openCounted(t)
   const lock = createWriteLock()
-  const together = createGroupCommit(db, lock, stopped)
+  const { run: together } = createGroupCommit(db, lock, stopped)
   const all = await Promise.all(Array.from({ length: 50 }, (_, n) => together('k', insert(db, n))))
   t.same(
     all,
@@ -44,7 +44,7 @@ t.test('group commit: calls that wait together are committed together, each with
 
 t.test('group commit: one that fails leaves nothing, and the others are stored', async (t) => {
   const { db, rows, commits } = openCounted(t)
-  const together = createGroupCommit(db, createWriteLock(), stopped)
+  const { run: together } = createGroupCommit(db, createWriteLock(), stopped)
   const half = async () => {
     await insert(db, 7)()
     throw new AppError('RECORD_EXISTS')
@@ -66,7 +66,7 @@ t.test('group commit: one that fails leaves nothing, and the others are stored',
 
 t.test('group commit: no caller is answered before the commit, and all fail when it fails', async (t) => {
   const { db, rows } = openCounted(t)
-  const together = createGroupCommit(db, createWriteLock(), stopped)
+  const { run: together } = createGroupCommit(db, createWriteLock(), stopped)
   const exec = db.exec
   db.exec = (sql) => {
     if (sql === 'COMMIT') throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' })
@@ -86,7 +86,7 @@ t.test('group commit: no caller is answered before the commit, and all fail when
 
 t.test('group commit: a transaction that SQLite ended itself stores nothing of the group', async (t) => {
   const { db, rows } = openCounted(t)
-  const together = createGroupCommit(db, createWriteLock(), stopped)
+  const { run: together } = createGroupCommit(db, createWriteLock(), stopped)
   const full = async () => {
     db.exec('ROLLBACK') // as SQLite may do when the disk is full
     throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
@@ -103,7 +103,7 @@ t.test('group commit: a transaction that SQLite ended itself stores nothing of t
 t.test('group commit: other holders of the lock have their turn between groups', async (t) => {
   const { db } = openCounted(t)
   const lock = createWriteLock()
-  const together = createGroupCommit(db, lock)
+  const { run: together } = createGroupCommit(db, lock)
   const order: string[] = []
   const slow = async () => {
     await new Promise((resolve) => setTimeout(resolve, 60)) // longer than a group takes calls
@@ -116,7 +116,7 @@ t.test('group commit: other holders of the lock have their turn between groups',
 
 t.test('group commit: the event loop turns between the answers of a large group', async (t) => {
   const { db } = openCounted(t)
-  const together = createGroupCommit(db, createWriteLock(), stopped)
+  const { run: together } = createGroupCommit(db, createWriteLock(), stopped)
   let turns = 0
   const turn = setInterval(() => turns++, 0)
   t.teardown(() => clearInterval(turn))
@@ -134,7 +134,7 @@ t.test('group commit: the event loop turns between the answers of a large group'
 t.test('group commit: owners have turns, whatever the number of their calls', async (t) => {
   const { db, commits } = openCounted(t)
   const clock = { ms: 0 }
-  const together = createGroupCommit(db, createWriteLock(), () => clock.ms)
+  const { run: together } = createGroupCommit(db, createWriteLock(), () => clock.ms)
   const order: string[] = []
   const call = (owner: string) =>
     together(owner, async () => {
@@ -151,7 +151,7 @@ t.test(
   'group commit: all that wait fail when the transaction cannot begin, and later ones are stored',
   async (t) => {
     const { db, rows } = openCounted(t)
-    const together = createGroupCommit(db, createWriteLock(), stopped)
+    const { run: together } = createGroupCommit(db, createWriteLock(), stopped)
     const exec = db.exec
     db.exec = (sql) => {
       if (sql === 'BEGIN IMMEDIATE')
@@ -172,3 +172,17 @@ t.test(
     t.same(rows(), [4])
   },
 )
+
+t.test('group commit: tells how long the last commit took', async (t) => {
+  const { db } = openCounted(t)
+  let nowMs = 0
+  const exec = db.exec.bind(db)
+  db.exec = (sql) => {
+    if (sql === 'COMMIT') nowMs += 70
+    return exec(sql)
+  }
+  const { run, commitMs } = createGroupCommit(db, createWriteLock(), () => nowMs)
+  t.equal(commitMs(), 0)
+  await run('k', insert(db, 1))
+  t.equal(commitMs(), 70)
+})
