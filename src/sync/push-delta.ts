@@ -43,7 +43,7 @@ export async function deltaTo(
   model: ModelRecord,
   base: string,
 ): Promise<StoredDelta | undefined> {
-  if (deps.deltas === null) return undefined
+  if (deps.deltas === null) return undefined // no test: no base is announced where deltas are off
   try {
     return await deps.deltas.store.make({ base, next: model.sha256 }, attempt.signal)
   } catch (error) {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
+import { AppError } from '../../src/errors.js'
 import type { AttemptDeps } from '../../src/sync/attempt.js'
 import { unreachable } from '../../src/sync/faults.js'
 import { pushResumable } from '../../src/sync/push-resumable.js'
@@ -40,15 +41,17 @@ async function setUp(t: Test, steps: Step[], answer: Answer = TAKES) {
       return answer(params as Announced)
     },
   })
+  const stop = new AbortController()
   const row = async () => await at.state.transfers.find(transferId)
   const deps: AttemptDeps = { ...at.deps, deltas }
   const run = async (takesDeltas = true, change: Partial<AttemptDeps> = {}) => {
     const transfer = await row()
     if (transfer === undefined) throw new Error('the transfer is missing')
     const peer = { isPeer: true, nodeId: 'there', hasSignatures: false, takesDeltas }
-    return await pushResumable({ ...deps, ...change }, at.attemptOf(transfer, script.client, { peer }), model)
+    const attempt = at.attemptOf(transfer, script.client, { peer, signal: stop.signal })
+    return await pushResumable({ ...deps, ...change }, attempt, model)
   }
-  return { ...at, ...script, deltas, base: base.sha256, model, announced, row, run, deps }
+  return { ...at, ...script, deltas, base: base.sha256, model, announced, row, run, stop, deps }
 }
 
 t.test('push delta: a base is agreed, the delta is sent and noted, and removed in the end', async (t) => {
@@ -184,4 +187,41 @@ t.test('push delta: the row forgets a delta that is lost when the peer has no ba
 t.test('push delta: UPSTREAM_REFUSED for a base that was not announced', async (t) => {
   const { run } = await setUp(t, [], () => ({ have: false, base: 'f'.repeat(64) }))
   await rejectsWith(t, run(), 'UPSTREAM_REFUSED', { message: /a base that was not announced/ })
+})
+
+t.test('push delta: UPSTREAM_REFUSED when the answer to a delta has no address', async (t) => {
+  const { run, calls } = await setUp(t, [], ({ bases }) => ({ have: false, base: bases?.[0] ?? '' }))
+  await rejectsWith(t, run(), 'UPSTREAM_REFUSED', { message: /no upload address/ })
+  t.same(calls, ['fl.announce', 'fl.announce'])
+})
+
+t.test('push delta: a delta that the peer has whole is announced again', async (t) => {
+  let size = 0
+  const answers: Answer[] = [TAKES, TAKES, () => ({ have: true, model_info: { model_id: 'made' } })]
+  const whole = () => replyOf(204, '', { 'upload-offset': String(size) })
+  const { run, calls } = await setUp(t, [whole], (params) => {
+    size = params.delta?.size ?? size
+    return answers.shift()?.(params)
+  })
+  t.equal(await run(), '{"model_id":"made"}')
+  t.same(calls, ['fl.announce', 'fl.announce', 'PATCH /base/uploads/delta', 'fl.announce'])
+})
+
+t.test('push delta: a status that says nothing about the delta leaves it for the next attempt', async (t) => {
+  for (const status of [401, 408, 425, 429]) {
+    const { run, deltas, base, model, row } = await setUp(t, [replyOf(status)])
+    await rejectsWith(t, run(), 'UPSTREAM_REFUSED', { data: { status } })
+    t.match(await row(), { resumeUrl: '/base/uploads/delta', delta: { base, error: null } }, `${status}`)
+    t.ok(await deltas.store.find({ base, next: model.sha256 }))
+  }
+})
+
+t.test('push delta: an attempt that is stopped while the delta is made gives up no delta', async (t) => {
+  const set = await setUp(t, [], (params) => {
+    set.stop.abort(new AppError('CANCELLED'))
+    return TAKES(params)
+  })
+  await rejectsWith(t, set.run(), 'CANCELLED')
+  t.same(set.calls, ['fl.announce'])
+  t.match(await set.row(), { delta: null, resumeUrl: null })
 })

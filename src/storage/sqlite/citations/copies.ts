@@ -75,6 +75,7 @@ function openCopy(db: Db, offer: OfferedCitation, identity: { id: string; nowUs:
   } else if (known.checksum !== checksum)
     throw citationDiffers(longForm, 'was offered with other rows before')
   else if (known.dataset_id !== null)
+    // no test: a foreign key keeps the dataset
     return { rows: findDatasetById(db, known.dataset_id)?.rowsGiven ?? 0, isComplete: false }
   // no name of a caller has a space
   const name = `copy ${identity.id}`

@@ -31,15 +31,12 @@ const OF_PROFILE = `SELECT m.node_id AS nodeId, applied_digest AS appliedDigest,
 /** Creates the members of `state.db`. */
 export function createFleetMembers(state: StateDb, clock: TrustedClock, keys: SqliteKeys): FleetMembers {
   const { db } = state
-  const find = (nodeId: string) => toMember(statement<Row>(db, `${SELECT} WHERE m.node_id = ?`).get(nodeId))
+  const find = (nodeId: string) => findMember(state, 'm.node_id = ?', nodeId)
   return {
     join: (request) => writeState(state, () => join(state, clock, keys, request)),
     find: async (nodeId) => find(nodeId),
-    ofKey: async (keyId) => toMember(statement<Row>(db, `${SELECT} WHERE m.key_id = ?`).get(keyId)),
-    list: async () =>
-      statement<Row>(db, `${SELECT} ORDER BY m.name, m.node_id`)
-        .all()
-        .flatMap((row) => toMember(row) ?? []),
+    ofKey: async (keyId) => findMember(state, 'm.key_id = ?', keyId),
+    list: async () => statement<Row>(db, `${SELECT} ORDER BY m.name, m.node_id`).all().map(toMember),
     ofProfile: async (profile) =>
       statement<Omit<RolloutMember, 'isReady'> & { isReady: number | null }>(db, OF_PROFILE)
         .all(profile)
@@ -93,7 +90,7 @@ export function createFleetMembers(state: StateDb, clock: TrustedClock, keys: Sq
 function join(state: StateDb, clock: TrustedClock, keys: SqliteKeys, request: JoinRequest): JoinOutcome {
   const { db } = state
   const tokens = tokenCounter(state)
-  const find = () => toMember(statement<Row>(db, `${SELECT} WHERE m.node_id = ?`).get(request.nodeId))
+  const find = () => findMember(state, 'm.node_id = ?', request.nodeId)
   const token = tokens.find(request.tokenKeyId)
   if (token === undefined) return { kind: 'no_token' }
   const old = find()
@@ -133,9 +130,13 @@ function hasSecret({ db }: StateDb, keyId: string, { secretHash }: JoinRequest):
   return oneValue<number>(db, sql, keyId, Buffer.from(secretHash)) > 0
 }
 
+function findMember({ db }: StateDb, where: string, value: string): FleetMember | undefined {
+  const row = statement<Row>(db, `${SELECT} WHERE ${where}`).get(value)
+  return row === undefined ? undefined : toMember(row)
+}
+
 /** A member whose key an operator revoked is revoked. */
-function toMember(row: Row | undefined): FleetMember | undefined {
-  if (row === undefined) return undefined
+function toMember(row: Row): FleetMember {
   const { keyRevokedAtUs, lastReport, ...member } = row
   const isRevoked = member.state === 'member' && keyRevokedAtUs !== null
   return {

@@ -11,8 +11,11 @@ const SELECT = `SELECT name, version, digest, body, created_at_us AS createdAtUs
 /** Creates the profiles of `state.db`. */
 export function createFleetProfiles(state: StateDb, clock: TrustedClock): FleetProfiles {
   const { db } = state
-  const newest = (name: string) =>
-    toVersion(statement<Row>(db, `${SELECT} WHERE name = ? ORDER BY version DESC LIMIT 1`).get(name))
+  const one = (where: string, ...values: unknown[]) => {
+    const row = statement<Row>(db, `${SELECT} WHERE ${where}`).get(...values)
+    return row === undefined ? undefined : toVersion(row)
+  }
+  const newest = (name: string) => one('name = ? ORDER BY version DESC LIMIT 1', name)
   return {
     add: ({ name, digest, body, createdBy }, base) =>
       writeState(state, () => {
@@ -28,23 +31,19 @@ export function createFleetProfiles(state: StateDb, clock: TrustedClock): FleetP
         return newest(name)
       }),
     find: async (name, version) =>
-      version === undefined
-        ? newest(name)
-        : toVersion(statement<Row>(db, `${SELECT} WHERE name = ? AND version = ?`).get(name, version)),
+      version === undefined ? newest(name) : one('name = ? AND version = ?', name, version),
     list: async () =>
       statement<Row>(
         db,
         `${SELECT} AS p WHERE version = (SELECT max(version) FROM fleet_profile WHERE name = p.name) ORDER BY name`,
       )
         .all()
-        .flatMap((row) => toVersion(row) ?? []),
+        .map(toVersion),
     versions: async (name) =>
-      statement<Row>(db, `${SELECT} WHERE name = ? ORDER BY version DESC`)
-        .all(name)
-        .flatMap((row) => toVersion(row) ?? []),
+      statement<Row>(db, `${SELECT} WHERE name = ? ORDER BY version DESC`).all(name).map(toVersion),
   }
 }
 
-function toVersion(row: Row | undefined): ProfileVersion | undefined {
-  return row === undefined ? undefined : { ...row, body: JSON.parse(row.body) }
+function toVersion(row: Row): ProfileVersion {
+  return { ...row, body: JSON.parse(row.body) }
 }

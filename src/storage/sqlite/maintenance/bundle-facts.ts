@@ -2,6 +2,7 @@ import type { BundleContents } from '../../exchange/bundles.js'
 import type { FeedProgress } from '../../exchange/feeds.js'
 import type { OpenBundles } from '../../maintenance.js'
 import type { Db } from '../connection/database.js'
+import { hasTable } from './database-facts.js'
 
 interface WrittenRow {
   node: string
@@ -11,8 +12,7 @@ interface WrittenRow {
 
 /** Reads the bundles whose content nobody has acknowledged, by gateway, also of an earlier schema. */
 export function readOpenBundles(db: Db): OpenBundles[] {
-  const has = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'bundle_written'").get()
-  if (has === undefined) return []
+  if (!hasTable(db, 'bundle_written')) return []
   const rows = db
     .prepare<[], WrittenRow>(
       `SELECT coalesce(p.name, b.node_id) AS node, written_at_us AS atUs, contents

@@ -41,6 +41,11 @@ export function readDatabaseFacts(file: string): DatabaseFacts {
   }
 }
 
+/** Returns whether a database has a table: those of earlier schemas lack the newer ones. */
+export function hasTable(db: Db, name: string): boolean {
+  return db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== undefined
+}
+
 /** Returns the schema version that is stored in a database. */
 export function schemaVersionOf(db: Db): number {
   return Number(db.pragma('user_version', { simple: true }))

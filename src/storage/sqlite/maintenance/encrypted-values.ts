@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { type Db, identifier } from '../connection/database.js'
 import { openPlain } from '../connection/snapshot.js'
+import { hasTable } from './database-facts.js'
 
 /**
  * Returns whether a data directory holds values that were encrypted: secrets of upstreams, keys
@@ -21,8 +22,7 @@ function finds(dir: string, name: string, table: string, look: (db: Db) => boole
   if (!existsSync(file)) return false
   const db = openPlain(file, true)
   try {
-    const isThere = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table)
-    return isThere !== undefined && look(db)
+    return hasTable(db, table) && look(db)
   } finally {
     db.close()
   }

@@ -1,6 +1,7 @@
 import type { FeedProgress } from '../../exchange/feeds.js'
 import type { StoredFeed } from '../../maintenance.js'
 import type { Db } from '../connection/database.js'
+import { hasTable } from './database-facts.js'
 
 interface FeedRow {
   data_name: string
@@ -12,8 +13,7 @@ interface FeedRow {
 
 /** Reads the feeds of `state.db`; none from a backup of a schema before them. */
 export function readFeeds(db: Db): StoredFeed[] {
-  const has = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'feed'").get()
-  if (has === undefined) return []
+  if (!hasTable(db, 'feed')) return []
   return db
     .prepare<[], FeedRow>(
       `SELECT data_name, upstream, enabled, progress,

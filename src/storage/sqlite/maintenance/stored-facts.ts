@@ -12,7 +12,7 @@ import type { Db } from '../connection/database.js'
 import { openPlain } from '../connection/snapshot.js'
 import { usedDigests } from '../tables/files.js'
 import { readOpenBundles } from './bundle-facts.js'
-import { withDatabase } from './database-facts.js'
+import { hasTable, withDatabase } from './database-facts.js'
 import { hasEncryptedValues } from './encrypted-values.js'
 import { readFeeds } from './feed-facts.js'
 
@@ -55,10 +55,8 @@ export function createStoredFacts(): StoredFacts {
       const db = openPlain(path.join(dir, 'data.db'), false)
       try {
         // a backup of an earlier schema has none: its migration makes the first one
-        const has = db
-          .prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'feed_epoch'")
-          .get()
-        if (has !== undefined) db.prepare('UPDATE feed_epoch SET epoch = max(epoch + 1, ?)').run(nowUs)
+        if (hasTable(db, 'feed_epoch'))
+          db.prepare('UPDATE feed_epoch SET epoch = max(epoch + 1, ?)').run(nowUs)
       } finally {
         db.close()
       }
@@ -130,10 +128,10 @@ function readSecrets(db: Db, keyring: Keyring | undefined): StoredSecrets {
   const nodeKeys = hasTable(db, 'node_key')
     ? db.prepare<[], NodeKeyRow>('SELECT use, private_key FROM node_key').all()
     : []
-  const opened = nodeKeys.map((row) => keyring?.decrypt(row.private_key, nodeKeyContext(row.use)) ?? '')
   const sealed = [...upstreams, ...feeds, ...joined, ...nodeKeys.map((row) => row.private_key)]
   const digests = [...read('SELECT digest FROM api_key_secret'), ...read('SELECT token_hash FROM session')]
   if (keyring === undefined) return { bytes: [...digests, ...sealed], texts: [] }
+  const opened = nodeKeys.map((row) => keyring.decrypt(row.private_key, nodeKeyContext(row.use)))
   return {
     bytes: [...digests, ...sealed, ...opened.map((text) => Buffer.from(text, 'base64url'))],
     texts: [
@@ -148,11 +146,6 @@ function readSecrets(db: Db, keyring: Keyring | undefined): StoredSecrets {
 interface NodeKeyRow {
   use: NodeKeyUse
   private_key: Buffer
-}
-
-/** Backups of earlier schemas lack the newer tables. */
-function hasTable(db: Db, name: string): boolean {
-  return db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== undefined
 }
 
 async function* checkCitations(dir: string, signal?: AbortSignal) {

@@ -60,7 +60,7 @@ export function readDayRows(
           sender: sender ?? '',
           values,
         },
-        version: origin === '' ? base + Number(change) : Number(version ?? 0),
+        version: origin === '' ? base + Number(change) : Number(version), // null, of before versions, is 0
       })),
   )
 }

@@ -83,8 +83,8 @@ export function createOverride(
     find: findRow,
     require(row) {
       const old = findRow(row)
-      // no test: the insert has just found it
       if (old === undefined)
+        // no test: the insert has just found it
         throw new Error(`${table.tableName} has no row with the key that an insert found`)
       return old
     },

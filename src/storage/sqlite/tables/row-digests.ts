@@ -133,7 +133,7 @@ export function openDigests(
     .safeIntegers()
   return {
     takeAway(rowId) {
-      const [change, day, ...values] = find.get(rowId) ?? []
+      const [change, day, ...values] = find.get(rowId) ?? [] // no test: the caller has just found the row
       if (change === undefined || (!isKept && Number(change) > counted)) return
       takeDigest(sumAt(sums, originId, Number(day)), digest(values))
     },

@@ -33,6 +33,15 @@ t.test('members: a token for an unknown profile is none', async (t) => {
   t.same(await state.keys.list(), [], 'and no key was made')
 })
 
+t.test('members: nobody joins with a key that is no token, and nobody unknown ends', async (t) => {
+  const { state } = await stateWithToken(t)
+  const { fleetMembers } = state
+  t.same(await fleetMembers.join(request(randomUUID(), randomUUID())), { kind: 'no_token' })
+  t.same(await fleetMembers.list(), [])
+  t.equal(await fleetMembers.end(randomUUID(), 'left'), undefined)
+  t.equal(await fleetMembers.forget(randomUUID()), undefined)
+})
+
 t.test('members: a repeat answers the same membership and counts no use', async (t) => {
   const { state, token } = await stateWithToken(t)
   const van = randomUUID()
@@ -128,7 +137,9 @@ t.test('profiles: versions are added, and an equal body or an old base adds none
   t.match(await fleetProfiles.add(body('b'), 1), { version: 2, createdBy: 'anna' })
   t.match(await fleetProfiles.add(body('b'), null), { version: 2 })
   t.match(await fleetProfiles.find('field', 1), { body: { digest: 'a' } })
+  t.match(await fleetProfiles.find('field'), { version: 2, body: { digest: 'b' } })
   t.equal(await fleetProfiles.find('field', 3), undefined)
+  t.equal(await fleetProfiles.find('nobody'), undefined)
   t.same(
     (await fleetProfiles.versions('field')).map(({ version }) => version),
     [2, 1],

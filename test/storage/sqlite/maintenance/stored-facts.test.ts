@@ -58,10 +58,37 @@ t.test('stored facts: citations are compared once their checksum is computed', a
   ])
 })
 
-t.test('stored facts: secrets of a state.db from before feeds', async (t) => {
+t.test('stored facts: of a state.db from before feeds, keys of the node and joining', async (t) => {
   const dir = t.testdir()
   const state = await openState(path.join(dir, 'state.db'))
-  state.stateDb.db.exec('DROP TABLE feed; DROP TABLE sync_upstream')
+  for (const table of ['feed', 'sync_upstream', 'fleet_membership', 'node_key', 'bundle_written'])
+    state.stateDb.db.exec(`DROP TABLE ${table}`)
   await state.close()
-  t.same(await createStoredFacts().secrets(dir, undefined), { bytes: [], texts: [] })
+  const facts = createStoredFacts()
+  t.same(await facts.secrets(dir, undefined), { bytes: [], texts: [] })
+  t.same(await facts.feeds(dir), [])
+  t.same(await facts.openBundles(dir), [])
+  t.equal(await facts.hasEncrypted(dir), false)
+})
+
+t.test('stored facts: private keys of the node are text with the key file alone', async (t) => {
+  const dir = t.testdir()
+  const keyring = createKeyring(new Uint8Array(32))
+  const state = await openState(path.join(dir, 'state.db'), { keyring })
+  const pair = (byte: number) => ({
+    publicKey: new Uint8Array(32).fill(byte),
+    privateKey: new Uint8Array(32).fill(byte + 100),
+  })
+  await state.nodeKeys.claim({ signing: pair(1), exchange: pair(2) })
+  await state.close()
+  const facts = createStoredFacts()
+  const opened = [101, 102].map((byte) => Buffer.alloc(32, byte))
+  const known = await facts.secrets(dir, keyring)
+  const unknown = await facts.secrets(dir, undefined)
+  t.same(new Set(known.texts), new Set(opened.map((bytes) => bytes.toString('base64url'))))
+  t.equal(unknown.bytes.length, 2, 'as they are stored')
+  t.same(unknown.texts, [])
+  const has = ({ bytes }: typeof known) => opened.map((key) => bytes.some((found) => key.equals(found)))
+  t.same(has(known), [true, true])
+  t.same(has(unknown), [false, false])
 })
