@@ -11,6 +11,8 @@ const UPLOADS = '/api/v2/model_store/uploads'
 const STORE = 'load'
 /** Versions of a dataset row: later ones replace earlier ones, citations keep what they saw. */
 const SET_ROWS = 200
+/** Calls at once, more than the main thread stores itself. */
+const CROWD = 40
 
 /**
  * @param node of lib.mjs
@@ -36,6 +38,7 @@ export function createMixedLoad(node, { seed, maxBytes, writers = 6 }) {
 
   const kinds = [
     [6, addRows],
+    [1, addInCrowd],
     [4, putRows],
     [1, cite],
     [3, putModel],
@@ -54,6 +57,13 @@ export function createMixedLoad(node, { seed, maxBytes, writers = 6 }) {
       record_set: Array.from({ length: count }, (_, part) => recordOf(id, part)),
     })
     rows.get(id).state = 'acknowledged'
+  }
+
+  /** So many at once that a thread stores them. */
+  async function addInCrowd() {
+    const calls = await Promise.allSettled(Array.from({ length: CROWD }, addRows))
+    const failed = calls.find(({ status }) => status === 'rejected')
+    if (failed !== undefined) throw failed.reason
   }
 
   // one writer at a time, so that the order of acknowledgement is the order of versions
