@@ -132,6 +132,8 @@ export const ERRORS = {
   GATEWAY_REVOKED: { code: 11007, status: 403, message: 'The gateway was revoked' },
   GATEWAY_IN_USE: { code: 11008, status: 409, message: 'The gateway is a member of the fleet' },
   BAD_SIGNATURE: { code: 11009, status: 422, message: 'The signature does not fit' },
+  UNKNOWN_DIGEST: { code: 11010, status: 404, message: 'The hub has no file with this digest' },
+  FILE_DAMAGED: { code: 11011, status: 500, message: 'The bytes of the file are damaged on disk' },
 } as const satisfies Record<string, { code: number; status: number; message: string }>
 
 export type ErrorName = keyof typeof ERRORS

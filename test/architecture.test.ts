@@ -165,13 +165,14 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'feeds/send': ['feeds/batch', 'feeds/citations', 'sync', 'storage', 'storage/exchange', 'storage/columns'],
   // joining: what both sides share, profiles, the side of the hub, the side of the gateway
   fleet: ['storage', 'storage/exchange'],
-  'fleet/profile': [],
-  'fleet/hub': ['fleet', 'fleet/profile', 'node-keys', 'storage', 'storage/exchange'],
+  'fleet/profile': ['storage/exchange'],
+  'fleet/hub': ['fleet', 'fleet/profile', 'node-keys', 'files', 'storage', 'storage/exchange'],
   'fleet/member': [
     'fleet',
     'fleet/**',
     'node-keys',
     'feeds',
+    'files', // downloads of profiles
     'models',
     'storage',
     'storage/exchange',

@@ -54,12 +54,14 @@ export interface PlainFile {
 const APPLICATIONS = path.join('dataproc', 'applications')
 
 /**
- * Lists maps, modules and the files that modules keep between runs. Symbolic links and special files are left
- * out, because they can point outside the data directory.
+ * Lists maps, modules, the files that modules keep between runs, and those that a hub keeps for its fleet.
+ * Symbolic links and special files are left out, because they can point outside the data directory. What a
+ * member holds for its profile is left out, because its hub has it.
  */
-export function listPlainFiles({ root, modulesDir, mapsDir }: DataLayout): PlainFile[] {
+export function listPlainFiles({ root, modulesDir, mapsDir, fleetFilesDir }: DataLayout): PlainFile[] {
   const maps = filesBelow(root, mapsDir).filter((one) => one.path.endsWith('.graph'))
-  return [...maps, ...filesBelow(root, modulesDir), ...filesBelow(root, path.join(root, APPLICATIONS))]
+  const kept = [modulesDir, path.join(root, APPLICATIONS), fleetFilesDir]
+  return [...maps, ...kept.flatMap((dir) => filesBelow(root, dir))]
 }
 
 function filesBelow(root: string, dir: string): PlainFile[] {

@@ -26,6 +26,12 @@ export interface DataLayout {
   deltasDir: string
   /** dataproc modules, unless `dataproc.modulesDir` is set */
   modulesDir: string
+  /** hub: files that profiles name, by digest; `state.db` refers to them */
+  fleetFilesDir: string
+  /** member: files of the profile in force, by digest; what is installed is made of them */
+  fleetHeldDir: string
+  /** member: unfinished downloads of files; kept over a restart */
+  fleetPartsDir: string
   /** last choice of the single executable for its SQLite addon; created only then */
   nativeDir: string
   /** runs, sessions, applications and logs of dataproc modules */
@@ -59,6 +65,9 @@ export function layoutOf(dataDir: string, keyFile?: string): DataLayout {
     partsDir: path.join(root, 'parts'),
     deltasDir: path.join(root, 'deltas'),
     modulesDir: path.join(root, 'modules'),
+    fleetFilesDir: path.join(root, 'fleet', 'files'),
+    fleetHeldDir: path.join(root, 'fleet', 'held'),
+    fleetPartsDir: path.join(root, 'fleet', 'parts'),
     nativeDir: path.join(root, 'native'),
     dataprocDir: path.join(root, 'dataproc'),
     keyFile: keyFile ?? path.join(root, 'secret.key'),

@@ -1,11 +1,8 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FleetContext } from '../api/fleet/index.js'
 import { formatSecret } from '../auth/secret.js'
 import type { Config } from '../config/config.js'
 import type { DiskSpace } from '../files/disk-space.js'
-import { assignProfile } from '../fleet/hub/assigned.js'
-import { joinGateway } from '../fleet/hub/join-gateway.js'
 import { type FleetAgent, startFleetAgent } from '../fleet/member/agent.js'
 import { profileOf } from '../fleet/member/apply.js'
 import { createHubLink } from '../fleet/member/hub-link.js'
@@ -14,47 +11,19 @@ import { type ReconcileDeps, reconcile } from '../fleet/member/reconcile.js'
 import type { Profile } from '../fleet/profile/schema.js'
 import type { PartState } from '../http/health-routes.js'
 import { openNodeKeys } from '../node-keys/keys.js'
-import type { HubIdentity } from '../storage/exchange/membership.js'
+import type { Membership } from '../storage/exchange/membership.js'
 import type { State } from '../storage/state.js'
 import { baseUrlOf } from '../sync/endpoint.js'
 import { createUpstreamClient } from '../sync/http-client.js'
 import { clientSettings, closedReasonOf } from '../sync/open-outbox.js'
+import type { Throttle } from '../sync/throttle.js'
 import type { FeedServices } from './feeds.js'
+import { openInstallDeps, openMemberFiles } from './fleet-files.js'
 import type { LiveSettings } from './live-settings.js'
+import type { MapLoading } from './maps.js'
 import type { ModelServices } from './models.js'
 import type { ServicesOptions } from './options.js'
 import { createDoctorLine, lastPosition } from './own-report.js'
-
-/** Joining, as the methods of a gateway need it: any gateway can be a hub. */
-export type HubServices = Omit<FleetContext, 'caller' | 'timeZoneMin' | 'newId'>
-
-/** Opens the side of a hub. @param nodeId UUID of this node */
-export function openHub(state: State, nodeId: string): HubServices {
-  const { fleetTokens: tokens, fleetMembers: members, fleetProfiles: profiles, nodePeers: peers } = state
-  const deps = { tokens, members, profiles, peers, nodeId, newId: randomUUID }
-  const { keys, askedFeeds: asked, clock } = state
-  const assigning = { profiles, members, keys, asked, clock }
-  return {
-    clock: state.clock,
-    fleetTokens: tokens,
-    fleetMembers: members,
-    fleetProfiles: profiles,
-    membership: state.membership,
-    identity: () => readIdentity(state, nodeId),
-    joinGateway: (tokenKeyId, applicant) => joinGateway(deps, tokenKeyId, applicant),
-    assignProfile: (member) => assignProfile(assigning, member),
-  }
-}
-
-/** Returns the public identity of this node; its keys are made at the first call. */
-async function readIdentity({ nodeKeys }: Pick<State, 'nodeKeys'>, nodeId: string): Promise<HubIdentity> {
-  const { identity } = await openNodeKeys(nodeKeys, nodeId)
-  return {
-    nodeId,
-    signingKey: Buffer.from(identity.signingKey).toString('base64url'),
-    exchangeKey: Buffer.from(identity.exchangeKey).toString('base64url'),
-  }
-}
 
 interface MemberOptions
   extends Pick<ServicesOptions, 'log' | 'version' | 'join' | 'config' | 'layout' | 'configFile'> {
@@ -63,6 +32,9 @@ interface MemberOptions
   readonly models: ModelServices
   readonly feeds: FeedServices
   readonly disk: DiskSpace
+  readonly maps: MapLoading
+  /** shared with everything that is sent to other nodes */
+  readonly throttle: Throttle
   readonly timeZoneMin: number
   readiness(): Promise<PartState[]>
 }
@@ -73,8 +45,20 @@ export function startMember(options: MemberOptions): FleetAgent {
   const { config } = live
   const { sync } = config
   const deps = reconcileDeps(options)
+  const closedReason = async () => {
+    if (await state.control.isPaused()) return 'paused by an operator'
+    return closedReasonOf(sync, state.clock.nowUs(), options.timeZoneMin)
+  }
+  const connect = ({ hubUrl, apiKey, secret }: Membership) =>
+    createUpstreamClient(
+      baseUrlOf(hubUrl, sync.allowInsecure),
+      { apikey: apiKey ?? '', secret: secret ?? '' },
+      clientSettings(sync, version),
+    )
+  // the agent is made below; nothing is fetched before it asks
+  const files = openMemberFiles({ ...options, connect, closedReason, onFetched: () => void agent.wake() })
   const doctorLine = createDoctorLine(options, () => performance.now())
-  return startFleetAgent({
+  const agent = startFleetAgent({
     membership: state.membership,
     reconcile: async (membership, profile) => {
       const items = await reconcile(deps, membership, profile)
@@ -85,26 +69,15 @@ export function startMember(options: MemberOptions): FleetAgent {
       (await options.readiness())
         .filter(({ isReady }) => !isReady)
         .map(({ part, reason }) => `${part}: ${reason}`),
-    connect: ({ hubUrl, apiKey, secret }) =>
-      createHubLink(
-        createUpstreamClient(
-          ...([
-            baseUrlOf(hubUrl, sync.allowInsecure),
-            { apikey: apiKey ?? '', secret: secret ?? '' },
-          ] as const),
-          clientSettings(sync, version),
-        ),
-      ),
+    connect: (membership) => createHubLink(connect(membership)),
+    files,
     readReport: (profile) => readReport(options, doctorLine, profile),
     autoJoin:
       join === undefined
         ? undefined
         : async (signal) =>
             joinHub(await joinDeps(state, options.models.register.nodeId, config, version), join, signal),
-    async closedReason() {
-      if (await state.control.isPaused()) return 'paused by an operator'
-      return closedReasonOf(sync, state.clock.nowUs(), options.timeZoneMin)
-    },
+    closedReason,
     useSettings: (progress) => live.use(progress === undefined ? {} : profileOf(progress.applied).settings),
     stateChanges: () => state.control.changeCount(),
     reportMs: () => config.fleet.reportS * 1000,
@@ -114,12 +87,21 @@ export function startMember(options: MemberOptions): FleetAgent {
     random: Math.random,
     log,
   })
+  return {
+    wake: agent.wake,
+    async stop() {
+      await files.stop()
+      await agent.stop()
+    },
+  }
 }
 
-function reconcileDeps({ state, feeds, models }: MemberOptions): ReconcileDeps {
+function reconcileDeps(options: MemberOptions): ReconcileDeps {
+  const { state, feeds, models } = options
   const { feedIdentity, tableChanges, checkConds } = feeds.context
   return {
     ...{ feedIdentity, tableChanges, checkConds },
+    files: openInstallDeps(options),
     feeds: state.feeds,
     modelStores: state.modelStores,
     upstreams: state.upstreams,

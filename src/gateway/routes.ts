@@ -13,6 +13,7 @@ import { addConsoleRoutes } from '../http/console-routes.js'
 import { addDocumentRoute } from '../http/document-route.js'
 import type { HttpEnv } from '../http/env.js'
 import { addFeedRoutes } from '../http/feed-routes.js'
+import { addFleetFileRoute } from '../http/fleet-files.js'
 import { addHealthRoutes } from '../http/health-routes.js'
 import type { LineSampler } from '../http/line-sampler.js'
 import { addStreamRoute } from '../http/loader-routes.js'
@@ -57,7 +58,7 @@ interface RoutesOptions {
 /** Makes every route of the gateway; this is the list of them. */
 export function createRoutes(options: RoutesOptions): Hono<HttpEnv> {
   const { config, log, version, services, calls, metrics, refusals, backend, isDraining } = options
-  const { readiness, models, feeds, loading } = services
+  const { readiness, models, feeds, loading, findFleetFile } = services
   const apis = createApis(config)
   const { publicUrl, tlsCertFile, trustedProxies } = config.server
   const app = createApp({
@@ -91,6 +92,7 @@ export function createRoutes(options: RoutesOptions): Hono<HttpEnv> {
   addTusRoutes(app, calls, models.resumableUploads)
   addDownloadRoute(app, calls, models.findFile)
   addSignatureRoute(app, calls, models.findSignature)
+  addFleetFileRoute(app, calls, findFleetFile)
   addFeedRoutes(app, {
     calls,
     limits: { idleMs: config.limits.bodyIdleMs, totalMs: config.limits.bodyMs },

@@ -18,7 +18,8 @@ import { openBackups, openRecheck } from './backups.js'
 import { openDataprocServices } from './dataproc.js'
 import { openDatasets } from './datasets.js'
 import { createSyncThrottle, type FeedServices, openFeedServices } from './feeds.js'
-import { openHub, startMember } from './fleet.js'
+import { startMember } from './fleet.js'
+import { type HubServices, openHub } from './fleet-hub.js'
 import { type Housekeeping, startHousekeeping, withPromptCleaning } from './housekeeping.js'
 import { createLiveSettings } from './live-settings.js'
 import { createMapLoading, type MapLoading } from './maps.js'
@@ -39,6 +40,8 @@ export interface Services {
   readonly loading: LoaderServices
   readonly backups: BackupSchedule
   readonly maps: MapLoading
+  /** Finds a file of a profile, for gateways that joined. */
+  readonly findFleetFile: HubServices['findFile']
   /** side of a member of a fleet */
   readonly member: FleetAgent
   /** context of every call, without what belongs to one call */
@@ -79,18 +82,21 @@ export async function openServices(given: ServicesOptions): Promise<Services> {
   const recheck = openRecheck(options)
   const opened = { state, loading, disk, threads, models, maps, housekeeping }
   const readiness = readinessOf(options, opened)
-  const member = startMember({ ...options, state, live, models, feeds, disk, timeZoneMin, readiness })
+  const hub = openHub({ state, layout, disk, log }, models.register.nodeId)
+  const parts = { state, live, models, feeds, maps, throttle, disk, timeZoneMin, readiness }
+  const member = startMember({ ...options, ...parts })
 
   return {
     ...opened,
     stores: authStores(state),
     feeds,
+    findFleetFile: hub.findFile,
     backups,
     shared: {
       ...models.context,
       ...feeds.context,
       ...dataproc.context,
-      ...openHub(state, models.register.nodeId),
+      ...hub.context,
       sessions: withPromptCleaning(state.sessions, housekeeping),
       searcher,
       readers: timedReaders(threads.readers, nowUs),
@@ -106,6 +112,7 @@ export async function openServices(given: ServicesOptions): Promise<Services> {
     member,
     async close() {
       await dataproc.close()
+      await hub.settled()
       for (const part of [member, housekeeping, backups, recheck, feeds]) await part.stop()
       await models.close()
       const datasetsClosed = datasets.close()

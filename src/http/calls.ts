@@ -99,16 +99,17 @@ function refusedSignIn<C>(c: HttpContext, deps: CallDeps<C>, error: AppError): A
 /**
  * Signs a caller in, requires a scope and charges one call: for routes that are not JSON-RPC.
  *
+ * @param other scope that is enough, too
  * @throws AppError UNAUTHENTICATED, FORBIDDEN, RATE_LIMITED
  */
 export async function admit<C>(
   c: HttpContext,
   deps: CallDeps<C>,
   scope: Scope,
-  options: SignInOptions = {},
+  { other, ...options }: SignInOptions & { readonly other?: Scope } = {},
 ): Promise<Caller> {
   const caller = await signIn(c, deps, options)
-  requireScope(caller, scope)
+  if (other === undefined || !isAllowed(caller.scopes, other)) requireScope(caller, scope)
   await deps.limiter.charge(caller.keyId, addressOf(c), 1)
   return caller
 }

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { AppError } from '../errors.js'
 import type { BlobStore, ByteRange } from '../files/blob-store.js'
+import { comparedBytes } from '../files/compared-bytes.js'
 import type { ModelRows } from '../storage/models.js'
 import { unknownModel, unsigned } from './faults.js'
 
@@ -43,7 +43,7 @@ export async function findModelFile(
       const bytes = await blobs.open(model.sha256, range)
       if (bytes === undefined) throw await fail('found no bytes')
       const isWhole = range.start === 0 && range.end === model.sizeBytes
-      return isWhole ? compared(bytes, model.sha256, fail) : bytes
+      return isWhole ? comparedBytes(bytes, model.sha256, fail) : bytes
     },
   }
 }
@@ -61,22 +61,4 @@ export async function findSignature(
   const bundle = await models.signatureOf(modelId)
   if (bundle === undefined) throw unsigned(modelId)
   return bundle
-}
-
-/** Passes chunks on one behind, and the last one only when all of them have the digest. */
-async function* compared(
-  bytes: AsyncIterableIterator<Uint8Array>,
-  sha256: string,
-  fail: (reason: string) => Promise<AppError>,
-): AsyncGenerator<Uint8Array> {
-  const hash = createHash('sha256')
-  let last: Uint8Array | undefined
-  for await (const chunk of bytes) {
-    hash.update(chunk)
-    if (last !== undefined) yield last
-    last = chunk
-  }
-  const found = hash.digest('hex')
-  if (found !== sha256) throw await fail(`found bytes of the SHA-256 ${found}`)
-  if (last !== undefined) yield last
 }

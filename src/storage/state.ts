@@ -3,8 +3,8 @@ import type { TrustedClock } from './clock.js'
 import type { BundleRows } from './exchange/bundles.js'
 import type { FeedResends } from './exchange/feed-resends.js'
 import type { AskedFeeds, FeedRows, FeedSenders, FeedUpstreams } from './exchange/feeds.js'
-import type { FleetMembers, FleetProfiles, JoinTokens } from './exchange/fleet.js'
-import type { MembershipStore } from './exchange/membership.js'
+import type { FleetFiles, FleetMembers, FleetProfiles, JoinTokens } from './exchange/fleet.js'
+import type { InstalledFiles, MembershipStore } from './exchange/membership.js'
 import type { NodeKeyRows, NodePeers } from './exchange/node-keys.js'
 import type { KeyStore } from './keys.js'
 import type { MetaStore } from './meta.js'
@@ -43,6 +43,9 @@ export interface State extends ModelTables {
   readonly fleetTokens: JoinTokens
   readonly fleetProfiles: FleetProfiles
   readonly fleetMembers: FleetMembers
+  readonly fleetFiles: FleetFiles
+  /** what profiles installed on this gateway */
+  readonly installedFiles: InstalledFiles
   readonly membership: MembershipStore
   readonly bundles: BundleRows
   /** Reads one page of the database. @throws Error if it cannot be read */

@@ -48,6 +48,7 @@ const PAGES: readonly { file: string; prints: readonly RegExp[]; needs?: readonl
       /idle, 0 rows behind/,
       /truck-7: member/,
       /version 2/,
+      /map town: applied/,
       /its data stay/,
     ],
     needs: ['jq'],

@@ -1,6 +1,7 @@
 import type { Applicant } from '../../fleet/hub/join-gateway.js'
 import type { TrustedClock } from '../../storage/clock.js'
 import type {
+  FleetFiles,
   FleetMember,
   FleetMembers,
   FleetProfiles,
@@ -17,6 +18,7 @@ export type FleetContext = Pick<CallContext, 'caller'> &
     readonly fleetTokens: JoinTokens
     readonly fleetMembers: FleetMembers
     readonly fleetProfiles: FleetProfiles
+    readonly fleetFiles: Pick<FleetFiles, 'find'>
     readonly membership: MembershipStore
     /** public identity of this gateway */
     identity(): Promise<HubIdentity>

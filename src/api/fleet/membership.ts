@@ -75,13 +75,17 @@ export const getMembership = defineMethod({
     const found = await membership.find()
     if (found === undefined) return null
     const { hubUrl, name, state, reason, joinedAtUs, progress } = found
-    const { applied, items, putBack } = progress
+    const { applied, items, putBack, fetching = null } = progress
     return {
       ...{ hub: hubUrl, name, state, reason },
       joined_at: joinedAtUs === null ? null : datetimeObject(joinedAtUs, timeZoneMin),
       profile:
         applied === null ? null : { name: applied.name, version: applied.version, digest: applied.digest },
       items: items.map((item) => ({ ...item })),
+      fetching:
+        fetching === null
+          ? null
+          : { version: fetching.version, items: fetching.items.map((item) => ({ ...item })) },
       put_back: putBack === null ? null : { version: putBack.version, reason: putBack.reason },
     }
   },

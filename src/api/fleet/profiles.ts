@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { datetimeObject } from '../../datetime.js'
 import { AppError } from '../../errors.js'
+import { requireFiles } from '../../fleet/hub/files.js'
 import { rolloutOf } from '../../fleet/hub/rollout.js'
 import { diffProfiles } from '../../fleet/profile/diff.js'
 import { digestOf } from '../../fleet/profile/digest.js'
@@ -24,11 +25,15 @@ export const setProfile = defineMethod({
   name: 'fleet.set_profile',
   summary: 'Stores a profile as its newest version; an equal one makes no version',
   scope: 'fleet:admin',
-  errors: ['PROFILE_CHANGED'],
+  errors: ['PROFILE_CHANGED', 'UNKNOWN_DIGEST'],
   params: SetProfileParams,
   result: SetProfileResult,
-  async handle({ name, profile, base }, context: ProfileContext & Pick<FleetContext, 'caller'>) {
-    const { fleetProfiles, caller } = context
+  async handle(
+    { name, profile, base },
+    context: ProfileContext & Pick<FleetContext, 'caller' | 'fleetFiles'>,
+  ) {
+    const { fleetProfiles, fleetFiles, caller } = context
+    await requireFiles(fleetFiles, profile)
     const before = await fleetProfiles.find(name)
     const body = { name, digest: digestOf(profile), body: profile, createdBy: caller.keyName }
     const stored = await fleetProfiles.add(body, base ?? null)

@@ -193,6 +193,8 @@ export const MemberHistory = z.strictObject({
   reports: z.array(z.strictObject({ at: Datetime, report: z.unknown() })).describe('of the last day'),
 })
 
+const MemberItem = z.strictObject({ ...Item.shape, item: z.string(), reason: z.string().nullable() })
+
 export const MembershipInfo = z
   .strictObject({
     hub: z.string().describe('base URL'),
@@ -201,7 +203,14 @@ export const MembershipInfo = z
     reason: z.string().nullable(),
     joined_at: Datetime.nullable(),
     profile: z.strictObject({ name: z.string(), version: z.int(), digest: z.string() }).nullable(),
-    items: z.array(z.strictObject({ ...Item.shape, item: z.string(), reason: z.string().nullable() })),
+    items: z.array(MemberItem),
     put_back: z.strictObject({ version: z.int(), reason: z.string() }).nullable(),
+    fetching: z
+      .strictObject({
+        version: z.int(),
+        items: z.array(MemberItem),
+      })
+      .nullable()
+      .describe('version that is applied when its files are here, and those that are not'),
   })
   .nullable()

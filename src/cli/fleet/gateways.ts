@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { formatDatetimeShort, parseOffset } from '../../datetime.js'
 import type { FleetMember } from '../../storage/exchange/fleet.js'
+import type { ProfileItem } from '../../storage/exchange/membership.js'
 import type { State } from '../../storage/state.js'
 import { type CliDeps, type CliIo, printJson } from '../io.js'
 import { type Action, withState } from '../keys/with-state.js'
@@ -129,12 +130,16 @@ async function status(io: CliIo, { membership: store }: State, json: boolean): P
     return
   }
   const { hubUrl, name, state, reason, progress } = membership
-  const { applied, items, putBack } = progress
+  const { applied, items, putBack, fetching = null } = progress
   const profile = applied === null ? null : { name: applied.name, version: applied.version }
-  if (json) return printJson(io, { hub: hubUrl, name, state, reason, profile, items, putBack })
+  if (json) return printJson(io, { hub: hubUrl, name, state, reason, profile, items, putBack, fetching })
   io.stdout.write(`${name} at ${hubUrl}: ${state}${reason === null ? '' : `: ${reason}`}\n`)
   if (profile !== null) io.stdout.write(`profile ${profile.name} version ${profile.version}\n`)
   if (putBack !== null) io.stdout.write(`version ${putBack.version} was put back: ${putBack.reason}\n`)
-  for (const { item, state, reason } of items)
-    io.stdout.write(`  ${item}: ${state}${reason === null ? '' : `: ${reason}`}\n`)
+  const itemLine = ({ item, state, reason }: ProfileItem) =>
+    `  ${item}: ${state}${reason === null ? '' : `: ${reason}`}\n`
+  io.stdout.write(items.map(itemLine).join(''))
+  if (fetching === null) return
+  io.stdout.write(`version ${fetching.version} is applied when its files are here\n`)
+  io.stdout.write(fetching.items.map(itemLine).join(''))
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
 import { hashSecret } from '../../auth/secret.js'
 import { formatDatetimeShort, parseOffset } from '../../datetime.js'
+import { requireFiles } from '../../fleet/hub/files.js'
 import { rolloutOf } from '../../fleet/hub/rollout.js'
 import { formatToken } from '../../fleet/join-text.js'
 import { diffProfiles, type ProfileChange } from '../../fleet/profile/diff.js'
@@ -14,6 +15,7 @@ import { parseDuration } from '../duration.js'
 import { type CliDeps, type CliIo, printJson } from '../io.js'
 import { type Action, withState } from '../keys/with-state.js'
 import { newKeyPair } from '../serving/prepare.js'
+import { addFileVerbs } from './files.js'
 import { addGatewayVerbs } from './gateways.js'
 
 /** Adds the verbs of a hub. They work beside a running gateway, which sees a change at the next call. */
@@ -53,6 +55,7 @@ export function addFleetCommands(program: Command, io: CliIo, deps: CliDeps): vo
     .command('list')
     .description('prints the profiles of this hub')
     .action(async (_options, command: Command) => verb(command, listProfiles(io)))
+  addFileVerbs(fleet, io, deps)
   addGatewayVerbs(fleet, io, deps)
 }
 
@@ -73,8 +76,9 @@ function makeToken(io: CliIo): Action<{ profile: string; uses: number; expires: 
 }
 
 function setProfile(io: CliIo, name: string, file: string): Action<unknown> {
-  return async ({ fleetProfiles, audit }, { json }) => {
+  return async ({ fleetProfiles, fleetFiles, audit }, { json }) => {
     const body = readProfile(file)
+    await requireFiles(fleetFiles, body)
     const before = await fleetProfiles.find(name)
     const added = await fleetProfiles.add({ name, body, digest: digestOf(body), createdBy: null }, null)
     if (added === undefined) throw new Error(`the profile ${name} was not stored`)

@@ -113,6 +113,8 @@ export type ErrorName =
   | 'GATEWAY_REVOKED'
   | 'GATEWAY_IN_USE'
   | 'BAD_SIGNATURE'
+  | 'UNKNOWN_DIGEST'
+  | 'FILE_DAMAGED'
 
 /** Params and result of each method. */
 export interface Methods

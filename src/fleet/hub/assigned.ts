@@ -28,19 +28,29 @@ export async function assignProfile(
   { profiles, members, keys, asked, clock }: AssignDeps,
   member: Pick<FleetMember, 'nodeId' | 'profile' | 'keyId' | 'appliedDigest'>,
 ): Promise<ProfileVersion> {
-  const { keyId, appliedDigest } = member
-  const versions = await profiles.versions(member.profile)
-  const all = versions[0]?.digest === appliedDigest ? [] : await members.ofProfile(member.profile)
-  const version = versionFor(versions, all, member, clock.nowUs())
-  if (version === undefined) throw new Error(`the profile ${member.profile} of a member does not exist`)
-  const inForce = versions.find(({ digest }) => digest === appliedDigest)
-  const needed = [version, ...(inForce === undefined ? [] : [inForce])].map(({ body }) => Profile.parse(body))
+  const { keyId } = member
+  const { version, needed } = await neededBy({ profiles, members, clock }, member)
   const scopes = sorted(needed.flatMap(scopesOf))
   const key = await keys.find(keyId)
   if (key !== undefined && !isEqual(sorted(key.scopes), scopes)) await keys.setScopes(keyId, scopes)
   const tables = sorted(needed.flatMap(({ up, down }) => [...up, ...down].map(({ table }) => table)))
   if (!isEqual(sorted(await asked.granted(keyId)), tables)) await asked.grant(keyId, tables)
   return version
+}
+
+/** Returns the version that a gateway is to have, and the profiles of this version and of the one in force. */
+export async function neededBy(
+  { profiles, members, clock }: Pick<AssignDeps, 'profiles' | 'members' | 'clock'>,
+  member: Pick<FleetMember, 'nodeId' | 'profile' | 'appliedDigest'>,
+): Promise<{ version: ProfileVersion; needed: Profile[] }> {
+  const { appliedDigest } = member
+  const versions = await profiles.versions(member.profile)
+  const all = versions[0]?.digest === appliedDigest ? [] : await members.ofProfile(member.profile)
+  const version = versionFor(versions, all, member, clock.nowUs())
+  if (version === undefined) throw new Error(`the profile ${member.profile} of a member does not exist`)
+  const inForce = versions.find(({ digest }) => digest === appliedDigest)
+  const needed = [version, ...(inForce === undefined ? [] : [inForce])]
+  return { version, needed: needed.map(({ body }) => Profile.parse(body)) }
 }
 
 function sorted(names: readonly string[]): string[] {

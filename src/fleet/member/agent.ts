@@ -1,9 +1,11 @@
 import { messageOf } from '../../errors.js'
-import type { Membership, ProfileProgress } from '../../storage/exchange/membership.js'
+import type { Membership, ProfileProgress, ReceivedProfile } from '../../storage/exchange/membership.js'
 import { backoffMs } from '../../sync/backoff.js'
 import { shorten } from '../../sync/faults.js'
+import { filesOf, itemNameOf } from '../profile/files.js'
 import type { Profile } from '../profile/schema.js'
-import { type ApplyDeps, applyProfile, profileOf, retryItems } from './apply.js'
+import { type ApplyDeps, applyProfile, profileOf, readProfile, retryItems } from './apply.js'
+import type { FileFetcher } from './fetcher.js'
 import { type HubLink, isKeyRefused, type SentProfile } from './hub-link.js'
 
 export interface AgentDeps extends ApplyDeps {
@@ -14,6 +16,8 @@ export interface AgentDeps extends ApplyDeps {
   readonly autoJoin?: ((signal: AbortSignal) => Promise<unknown>) | undefined
   /** Returns why nothing may be sent now; null when it may. */
   closedReason(): Promise<string | null>
+  /** downloads of the files of profiles */
+  readonly files: Pick<FileFetcher, 'prepare' | 'keepOnly'>
   /** Uses the settings of the profile in force. */
   useSettings(progress: ProfileProgress | undefined): void
   /** Returns a number that changes when another program has written to the state. */
@@ -89,6 +93,7 @@ async function tick(deps: AgentDeps, state: AgentState, signal: AbortSignal): Pr
     state.apiKey = membership.apiKey
     await guarded(deps, state, signal, () => attend(deps, membership, signal))
   }
+  if (membership?.state === 'left') await deps.files.keepOnly([])
   if (!isMember && deps.nowMs() >= state.dueAtMs) {
     const mayJoin = membership?.state !== 'left' && deps.autoJoin !== undefined
     if (mayJoin)
@@ -144,12 +149,43 @@ async function attend(deps: AgentDeps, membership: Membership, signal: AbortSign
     if (sent === undefined) return
     if (sent.digest === now.progress.applied?.digest && now.progress.putBack !== null)
       await deps.membership.noteProgress({ ...now.progress, putBack: null })
-    if (!isNew(now.progress, sent)) return
+    if (!isNew(now.progress, sent)) return await awaitFiles(deps, now)
+    if (await waitsForFiles(deps, now, { ...sent, body: sent.body })) return
     now = { ...now, progress: await apply(deps, now, { ...sent, body: sent.body }, signal) }
     await report(deps, link, now, signal)
   } finally {
     await link.close()
   }
+}
+
+/**
+ * Begins to download the files of a profile. It is applied when they are all here, so that gateways on slow
+ * links keep what they have meanwhile.
+ *
+ * @returns true while some are missing
+ */
+async function waitsForFiles(
+  deps: AgentDeps,
+  membership: Membership,
+  profile: ReceivedProfile,
+): Promise<boolean> {
+  const read = readProfile(profile)
+  const wanted = typeof read === 'string' ? [] : filesOf(read)
+  const items = await deps.files.prepare(membership, wanted)
+  const { progress } = membership
+  const fetching = items.length === 0 ? null : { version: profile.version, items }
+  if (JSON.stringify(fetching) !== JSON.stringify(progress.fetching ?? null))
+    await deps.membership.noteProgress({ ...progress, fetching })
+  return items.length > 0
+}
+
+/** Downloads files of the profile in force that are missing, as after a restore; those of another one no more. */
+async function awaitFiles(deps: AgentDeps, membership: Membership): Promise<void> {
+  const { progress } = membership
+  const waiting = progress.items.filter(({ state }) => state === 'waiting').map(({ item }) => item)
+  const wanted = filesOf(profileOf(progress.applied)).filter((file) => waiting.includes(itemNameOf(file)))
+  await deps.files.prepare(membership, wanted)
+  if (progress.fetching != null) await deps.membership.noteProgress({ ...progress, fetching: null })
 }
 
 async function apply(
@@ -160,6 +196,8 @@ async function apply(
 ): Promise<ProfileProgress> {
   const progress = await applyProfile(deps, membership, profile, signal)
   deps.useSettings(progress)
+  // the new files are in use, or the former ones again
+  await deps.files.keepOnly(filesOf(profileOf(progress.applied)))
   return progress
 }
 
@@ -170,14 +208,14 @@ async function report(
   { hub, state, progress, hubUrl }: Membership,
   signal: AbortSignal,
 ): Promise<SentProfile | undefined> {
-  const { applied, applying, putBack, items } = progress
+  const { applied, applying, putBack, items, fetching = null } = progress
   const tried = putBack?.digest ?? applied?.digest ?? null
   const isWhole = items.every((item) => item.state === 'applied')
   const outcome = putBack !== null ? 'put_back' : applied === null ? null : isWhole ? 'applied' : 'partly'
   const profile = {
     ...{ applied: applied?.digest ?? null, tried: applying === null ? tried : null, outcome },
     reason: putBack?.reason ?? null,
-    items: items.filter((item) => item.state !== 'applied').slice(0, 50),
+    items: [...items, ...(fetching?.items ?? [])].filter((item) => item.state !== 'applied').slice(0, 50),
   }
   try {
     const answer = await link.report({ report: await deps.readReport(profileOf(applied)), profile }, signal)

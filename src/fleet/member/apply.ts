@@ -88,8 +88,8 @@ export function profileOf(received: ReceivedProfile | null): Profile {
   return typeof read === 'string' ? EMPTY_PROFILE : read
 }
 
-/** Reads a profile of the hub. @returns why it cannot be read, where this program does not know a part of it */
-function readProfile({ body, digest }: ReceivedProfile): Profile | string {
+/** Reads a profile of the hub. @returns it, or why it cannot be read, where this program does not know a part of it */
+export function readProfile({ body, digest }: ReceivedProfile): Profile | string {
   if (digestOf(body) !== digest) return 'its digest does not fit: the hub sent another text'
   const checked = checkValue(Profile, body)
   if ('data' in checked) return checked.data

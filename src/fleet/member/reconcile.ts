@@ -8,10 +8,14 @@ import type { LoaderTable, TableChanges } from '../../storage/tables.js'
 import type { UpstreamRows } from '../../storage/upstreams.js'
 import { shorten } from '../../sync/faults.js'
 import { canonicalText } from '../profile/digest.js'
+import { filesOf } from '../profile/files.js'
 import type { Profile, ProfileUp } from '../profile/schema.js'
+import { type InstallDeps, installFiles } from './install-files.js'
 
 /** Parts of the gateway to which a profile is applied. */
 export interface ReconcileDeps {
+  /** maps and modules */
+  readonly files: InstallDeps
   readonly feeds: FeedRows
   readonly feedIdentity: Pick<FeedIdentity, 'tableUuid'>
   readonly tableChanges: Pick<TableChanges, 'last'>
@@ -25,7 +29,7 @@ export interface ReconcileDeps {
 }
 
 /**
- * Makes what a profile wants of feeds and model stores, and removes what a former one made. What an operator
+ * Makes what a profile wants of feeds, model stores and files, and removes what a former one made. What an operator
  * made stays. A repeat changes nothing, also after the process died on the way.
  *
  * @returns one item for each part of the profile
@@ -35,7 +39,11 @@ export async function reconcile(
   membership: Membership,
   profile: Profile,
 ): Promise<ProfileItem[]> {
-  return [...(await reconcileFeeds(deps, profile)), ...(await reconcileStores(deps, membership, profile))]
+  return [
+    ...(await reconcileFeeds(deps, profile)),
+    ...(await reconcileStores(deps, membership, profile)),
+    ...(await installFiles(deps.files, filesOf(profile))),
+  ]
 }
 
 /** A feed that a profile wants. */

@@ -33,6 +33,15 @@ const Store = z.strictObject({
   hub_store: StoreName.optional().describe('model store of the hub; the same name unless given'),
 })
 
+/** SHA-256 of a file of the hub. */
+const FileDigest = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/, 'expected the SHA-256 of a file of the hub: 64 hex digits in lower case')
+
+const MapName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'expected 1 to 63 letters, digits or any of . _ -')
+
 /** Settings of a gateway that a profile may set. They replace those of its own settings while it is a member. */
 const RemoteSettings = z.strictObject({
   'sync.maxBytesPerSecond': z
@@ -74,6 +83,10 @@ export const Profile = z
       .max(200)
       .default([])
       .describe('model stores whose models go to the hub, and whose aggregated models come from it'),
+    maps: z
+      .record(MapName, FileDigest)
+      .optional()
+      .describe('maps that gateways have: name → SHA-256 of the map file'),
     position_table: TableName.optional().describe(
       'table of the gateway whose last row tells its position, for reports',
     ),

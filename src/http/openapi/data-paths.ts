@@ -83,17 +83,13 @@ export function dataPaths(): Record<string, PathItem> {
     '/api/v2/model_store/models/{model_id}/file': {
       get: {
         ...operation('Model store', 'downloadModel', 'Bytes of a model, whole or a range of them'),
-        parameters: [
-          pathParameter('model_id'),
-          headerParameter('Range', false),
-          headerParameter('If-None-Match', false),
-        ],
-        responses: {
-          ...answers('The bytes', 'application/octet-stream'),
-          206: { description: 'A range of the bytes', ...contentOf('application/octet-stream') },
-          304: { description: 'The caller has these bytes' },
-          416: { description: 'The file has no such range' },
-        },
+        ...download('model_id'),
+      },
+    },
+    '/api/v2/fleet/files/{sha256}': {
+      get: {
+        ...operation('Fleet', 'downloadFleetFile', 'File that the profile of the gateway names'),
+        ...download('sha256'),
       },
     },
     '/api/v2/model_store/models/{model_id}/signature': {
@@ -104,6 +100,23 @@ export function dataPaths(): Record<string, PathItem> {
       },
     },
     ...resumablePaths(),
+  }
+}
+
+/** Returns the parameters and the answers of a download. */
+function download(name: string) {
+  return {
+    parameters: [
+      pathParameter(name),
+      headerParameter('Range', false),
+      headerParameter('If-None-Match', false),
+    ],
+    responses: {
+      ...answers('The bytes', 'application/octet-stream'),
+      206: { description: 'A range of the bytes', ...contentOf('application/octet-stream') },
+      304: { description: 'The caller has these bytes' },
+      416: { description: 'The file has no such range' },
+    },
   }
 }
 

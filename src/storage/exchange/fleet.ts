@@ -156,3 +156,31 @@ export interface FleetMembers {
   /** Returns the reports of the last day, the newest first. */
   reports(nodeId: string): Promise<PastReport[]>
 }
+
+/** A file that a hub keeps for its fleet. */
+export interface FleetFile {
+  /** hex */
+  readonly sha256: string
+  /** for people */
+  readonly name: string
+  readonly sizeBytes: number
+  readonly addedAtUs: number
+}
+
+/** Files of a hub that profiles may name. The bytes are kept beside, by digest. */
+export interface FleetFiles {
+  /** Notes a file whose bytes are kept; one that is known gets the name. */
+  add(file: Omit<FleetFile, 'addedAtUs'>): Promise<FleetFile>
+  find(sha256: string): Promise<FleetFile | undefined>
+  /** Returns all, by name. */
+  list(): Promise<FleetFile[]>
+  /**
+   * Forgets a file that no profile names: neither its newest version, nor the one before, nor one that a gateway
+   * has.
+   *
+   * @returns the file, with the version that names it where it stays; undefined for an unknown one
+   */
+  remove(
+    sha256: string,
+  ): Promise<{ file: FleetFile; namedBy: Pick<ProfileVersion, 'name' | 'version'> | null } | undefined>
+}

@@ -37,6 +37,8 @@ export interface ProfileProgress {
   readonly applying: { readonly profile: ReceivedProfile; readonly attempts: number } | null
   /** profile that was put back, and the reason; null when the last one was not */
   readonly putBack: { readonly digest: string; readonly version: number; readonly reason: string } | null
+  /** version whose files are being downloaded, with those that are not here; absent or null for none */
+  readonly fetching?: { readonly version: number; readonly items: readonly ProfileItem[] } | null
 }
 
 /** Membership of this gateway in a fleet. Contains the secret in the clear: never log it. */
@@ -74,8 +76,31 @@ export interface MembershipStore {
   /** Notes why joining failed. */
   noteFailure(reason: string): Promise<void>
   noteProgress(progress: ProfileProgress): Promise<void>
-  /** Ends the membership: secret, feeds to the hub and its upstream are removed, and no row of a table. */
+  /**
+   * Ends the membership: secret, feeds to the hub and its upstream are removed, and no row of a table. Maps and
+   * modules stay, as those of an operator.
+   */
   end(): Promise<void>
+}
+
+/** Kind of what a profile installs. */
+export type FileKind = 'map'
+
+/** Map or module that a profile installed. */
+export interface InstalledFile {
+  readonly kind: FileKind
+  readonly name: string
+  /** of the file that it was made of, hex */
+  readonly sha256: string
+  /** stamp of the installed files; empty while they are exchanged */
+  readonly stamp: string
+}
+
+/** What profiles installed on this gateway. */
+export interface InstalledFiles {
+  list(): Promise<InstalledFile[]>
+  note(file: InstalledFile): Promise<void>
+  forget(kind: FileKind, name: string): Promise<void>
 }
 
 /** Progress before the first profile. */

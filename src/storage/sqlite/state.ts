@@ -15,6 +15,7 @@ import { createFeedRows } from './feeds/feeds.js'
 import { createFeedResends } from './feeds/resends.js'
 import { createFeedSenders } from './feeds/senders.js'
 import { createFeedUpstreams } from './feeds/upstreams.js'
+import { createFleetFiles, createInstalledFiles } from './fleet/files.js'
 import { createFleetMembers } from './fleet/members.js'
 import { createMembershipStore } from './fleet/membership.js'
 import { createFleetProfiles } from './fleet/profiles.js'
@@ -89,6 +90,8 @@ export async function openState(file: string, options: OpenStateOptions = {}): P
     feedSenders: createFeedSenders(stateDb, clock),
     fleetTokens: createJoinTokens(stateDb, keys),
     fleetProfiles: createFleetProfiles(stateDb, clock),
+    fleetFiles: createFleetFiles(stateDb, clock),
+    installedFiles: createInstalledFiles(stateDb),
     fleetMembers: createFleetMembers(stateDb, clock, keys),
     membership: createMembershipStore(stateDb, clock, options.keyring ?? NO_KEYRING),
     nodeKeys: createNodeKeyRows(stateDb, clock, options.keyring ?? NO_KEYRING),

@@ -38,6 +38,13 @@ export function fleetBadCalls({ nodeId }: Standing): BadCalls {
       ],
       [{ name: 'field', profile: { settings: { 'server.port': 1 } } }, 'INVALID_PARAMS', /server\.port/],
       [{ name: 'field', profile: {}, base: 7 }, 'PROFILE_CHANGED', /is 1, expected 7/],
+      [{ name: 'field', profile: { maps: { 'a/b': 'ab'.repeat(32) } } }, 'INVALID_PARAMS', /maps/],
+      [{ name: 'field', profile: { maps: { town: 'AB' } } }, 'INVALID_PARAMS', /maps\.town.*64 hex/],
+      [
+        { name: 'field', profile: { maps: { town: 'ab'.repeat(32) } } },
+        'UNKNOWN_DIGEST',
+        /maps\.town: found the digest abab.*expected that of a file/,
+      ],
     ],
     'fleet.get_profile': [
       [{ name: 'nobody' }, 'UNKNOWN_PROFILE', /nobody/],

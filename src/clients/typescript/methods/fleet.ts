@@ -83,6 +83,10 @@ export interface FleetMethods {
           /** model store of the hub; the same name unless given */
           hub_store?: string
         }[]
+        /** maps that gateways have: name → SHA-256 of the map file */
+        maps?: {
+          [name: string]: string
+        }
         /** table of the gateway whose last row tells its position, for reports */
         position_table?: string
         /** settings that are set from afar */
@@ -360,6 +364,15 @@ export interface FleetMethods {
       put_back: {
         version: number
         reason: string
+      } | null
+      /** version that is applied when its files are here, and those that are not */
+      fetching: {
+        version: number
+        items: {
+          item: string
+          state: 'applied' | 'waiting' | 'refused'
+          reason: string | null
+        }[]
       } | null
     } | null
   }

@@ -61,3 +61,23 @@ export const FLEET_TABLES = `
     progress TEXT NOT NULL                          -- JSON: ProfileProgress
   ) STRICT;
 `
+
+/** Tables of `state.db` for files of profiles; part of its migrations, so never changed. */
+export const FLEET_FILE_TABLES = `
+  -- hub: files that profiles may name; their bytes are below fleet/files
+  CREATE TABLE fleet_file (
+    sha256 TEXT PRIMARY KEY CHECK (length(sha256) = 64),
+    name TEXT NOT NULL,
+    size_bytes INTEGER NOT NULL,
+    added_at_us INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  -- gateway: what the profile installed, so that what an operator made is recognised
+  CREATE TABLE fleet_installed (
+    kind TEXT NOT NULL CHECK (kind IN ('map', 'module')),
+    name TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    stamp TEXT NOT NULL,                            -- of the installed files; empty while they are exchanged
+    PRIMARY KEY (kind, name)
+  ) STRICT, WITHOUT ROWID;
+`

@@ -2,7 +2,7 @@ import { BUNDLE_TABLES } from './bundle-tables.js'
 import type { Migrations } from './database.js'
 import { FEED_DOWN_TABLES } from './feed-down-tables.js'
 import { FEED_TABLES } from './feed-tables.js'
-import { FLEET_TABLES } from './fleet-tables.js'
+import { FLEET_FILE_TABLES, FLEET_TABLES } from './fleet-tables.js'
 import { MODEL_TABLES } from './model-tables.js'
 import { NODE_TABLES } from './node-tables.js'
 
@@ -101,4 +101,5 @@ export const STATE_MIGRATIONS: Migrations = [
     after_row INTEGER NOT NULL                      -- id of the last row that was looked at
   ) STRICT, WITHOUT ROWID;
   `,
+  FLEET_FILE_TABLES,
 ]

@@ -92,6 +92,7 @@ export function createMembershipStore(
       writeFreeing(state, () => {
         statement(db, 'DELETE FROM feed WHERE upstream = ?').run(HUB_UPSTREAM)
         statement(db, 'DELETE FROM sync_upstream WHERE name = ?').run(HUB_UPSTREAM)
+        statement(db, 'DELETE FROM fleet_installed').run()
         statement(
           db,
           `UPDATE fleet_membership SET state = 'left', api_key = NULL, secret = NULL, reason = NULL,
