@@ -1,12 +1,13 @@
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, symlinkSync } from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
-import { promisify } from 'node:util'
+import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { blocksOf, readPage } from '../support/docs.js'
+import { spawnTied } from '../support/tied-process.js'
 import { missing } from '../support/tools.js'
 
 const PROGRAM = path.resolve('dist/fieldgate.cjs')
@@ -99,6 +100,18 @@ t.test('docs: shell examples run as written against the demo gateway', { skip },
   }
 })
 
+t.test('docs: what a script left running ends with the test process', async (t) => {
+  const { stdout, end, ended } = spawnTied(['bash', '-c', 'sleep 300 & echo begun; wait'], {
+    cwd: t.testdir(),
+    env: bareEnv(),
+  })
+  const lines = createInterface(stdout)[Symbol.asyncIterator]()
+  t.match(await lines.next(), { value: 'begun' })
+  end() // closes what the end of this process would close
+  t.match(await ended, /ended with SIGKILL/)
+  t.match(await lines.next(), { done: true }, 'nobody holds its output: sleep has ended, too')
+})
+
 interface KeyPair {
   apiKey: string
   secret: string
@@ -111,23 +124,16 @@ async function serveDemo(
   const options = { cwd, env: bareEnv(), encoding: 'utf8' } as const
   const made = spawnSync(process.execPath, [PROGRAM, 'init', '--data-dir', 'data', '--json'], options)
   const serve = ['serve', '--demo', '--data-dir', 'data', '--port', '0', '--json']
-  const child = spawn(process.execPath, [PROGRAM, ...serve], {
-    cwd,
-    env: bareEnv(),
-    stdio: ['ignore', 'pipe', 'ignore'],
+  const { stdout, end, ended } = spawnTied([process.execPath, PROGRAM, ...serve], { cwd, env: bareEnv() })
+  t.teardown(async () => {
+    end()
+    await ended
   })
-  t.teardown(() => stop(child))
-  for await (const line of createInterface(child.stdout)) {
+  for await (const line of createInterface(stdout)) {
     if (line.startsWith('{"event":"ready"'))
       return { url: JSON.parse(line).url, key: JSON.parse(made.stdout) }
   }
   throw new Error('the gateway ended before it was ready')
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return
-  child.kill('SIGTERM')
-  await once(child, 'exit')
 }
 
 /** @returns standard output of the page's blocks, run as one script; rejects when a command fails */
@@ -143,12 +149,13 @@ async function runPage(cwd: string, file: string, url: string, key: KeyPair): Pr
     "trap 'kill $(jobs -p) 2>/dev/null || true; wait || true' EXIT",
     `fieldgate() { ${program} "$@"; }`,
   ]
-  const { stdout } = await promisify(execFile)('bash', ['-c', [...before, script].join('\n')], {
-    cwd,
-    env: { ...bareEnv(), K: key.apiKey, S: key.secret },
-    maxBuffer: 2 ** 26,
-  })
-  return stdout
+  const options = { cwd, env: { ...bareEnv(), K: key.apiKey, S: key.secret } }
+  const { stdout, end, ended } = spawnTied(['bash', '-c', [...before, script].join('\n')], options)
+  const printed = text(stdout)
+  const fault = await ended
+  end()
+  if (fault !== undefined) throw new Error(`${file}: ${fault}\n${await printed}`)
+  return await printed
 }
 
 function shellBlocks(file: string): string[] {

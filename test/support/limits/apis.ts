@@ -107,7 +107,7 @@ export const APIS: Record<string, Crossing> = {
     settings: { limits: { gzipRatio: 200 } }, // with batches of a usual size
     async cross(t, gateway) {
       await ensureTable(gateway, 'bombs')
-      const bomb = gzipSync(Buffer.alloc(40 * 1024 * 1024, '\n'))
+      const bomb = gzipSync(Buffer.alloc(20 * 1024 * 1024, `${' '.repeat(99)}\n`))
       const answer = await send(gateway, `${STREAM}/bombs`, bomb, { ...NDJSON, 'Content-Encoding': 'gzip' })
       isRefused(t, answer, 413, 'BODY_TOO_LARGE', /limits\.gzipRatio/)
     },

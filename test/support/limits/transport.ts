@@ -48,13 +48,12 @@ export const TRANSPORT: Record<string, Crossing> = {
         socket.send(postHead(SESSION, head, 50_000))
         await socket.until(/100 Continue/)
       }
-      const waiting = await Promise.all(Array.from({ length: 64 }, () => openRaw(url)))
+      // 64 requests of a key may wait for memory: of 65, the one that comes last is refused at once
+      const waiting = await Promise.all(Array.from({ length: 65 }, () => openRaw(url)))
       for (const socket of waiting) socket.send(postHead(SESSION, head, 50_000))
-      const one = await openRaw(url)
-      one.send(postHead(SESSION, head, 50_000))
       t.match(
-        await one.until(/\}$/),
-        /^HTTP\/1\.1 503 [\s\S]*Retry-After[\s\S]*limits\.bytesInFlight[\s\S]*BUSY/i,
+        await Promise.any(waiting.map((socket) => socket.until(/\}$/))),
+        /^HTTP\/1\.1 503 [\s\S]*Retry-After[\s\S]*Too many requests wait[\s\S]*limits\.bytesInFlight[\s\S]*BUSY/i,
       )
       const other = await openRaw(url)
       other.send(
@@ -65,7 +64,7 @@ export const TRANSPORT: Record<string, Crossing> = {
         ),
       )
       t.match(await other.until(/100 Continue/), /100 Continue/, 'another key has its own share')
-      for (const socket of [...held, ...waiting, one, other]) socket.destroy()
+      for (const socket of [...held, ...waiting, other]) socket.destroy()
     },
   },
   'limits.batch': {
