@@ -1,7 +1,7 @@
 // ngraph.path on the roads of a map: the baseline of the routing bench.
 import createGraph, { type Graph as NGraph } from 'ngraph.graph'
 import { nba } from 'ngraph.path'
-import type { Graph } from '../../src/routing/graph/graph.js'
+import { type Graph, isBannedUTurn } from '../../src/routing/graph/graph.js'
 import { localScale } from '../../src/routing/graph/local-scale.js'
 import type { Weights } from '../../src/routing/search/dijkstra.js'
 
@@ -10,6 +10,8 @@ export interface NgraphRoads {
   finderOf(weights: Weights): { find(from: number, to: number): unknown }
   /** @param found what a finder found */
   costOf(found: unknown, weights: Weights): number
+  /** Returns true when what a finder found turns round where traffic must not: it knows no such rule. */
+  turnsRound(found: unknown, weights: Weights): boolean
 }
 
 type Nodes = readonly { id: string | number }[]
@@ -26,10 +28,9 @@ export function ngraphRoads(graph: Graph): NgraphRoads {
       else parallels.set(known.data, [...(parallels.get(known.data) ?? [known.data]), arc])
     }
   }
-  const weightOf = (weights: Weights, arc: number) => {
-    const others = parallels.get(arc)
-    return others === undefined ? weights[arc]! : Math.min(...others.map((other) => weights[other]!))
-  }
+  const cheapest = (weights: Weights, arc: number): number =>
+    (parallels.get(arc) ?? []).reduce((best, other) => (weights[other]! < weights[best]! ? other : best), arc)
+  const weightOf = (weights: Weights, arc: number) => weights[cheapest(weights, arc)]!
   return {
     finderOf: (weights) => finderOf(ngraph, graph, (arc) => weightOf(weights, arc)),
     costOf(found, weights) {
@@ -40,6 +41,16 @@ export function ngraphRoads(graph: Graph): NgraphRoads {
         sum += link === undefined || link === null ? Number.NaN : weightOf(weights, link.data)
       }
       return sum
+    },
+    turnsRound(found, weights) {
+      const ids = (found as Nodes).map(({ id }) => id).reverse()
+      const arcs = ids.slice(1).map((id, i) => {
+        const link = ngraph.getLink(ids[i]!, id)
+        return link === undefined || link === null ? Number.NaN : cheapest(weights, link.data)
+      })
+      return arcs.some(
+        (arc, i) => i > 0 && isBannedUTurn(graph, graph.arcLink[arcs[i - 1]!]!, graph.arcLink[arc]!),
+      )
     },
   }
 }
