@@ -6,7 +6,7 @@ import type { WorkerClient } from '../worker/client.js'
 import { fromWire } from '../worker/wire-error.js'
 import type { PutOutcome, SmallPut } from './put-jobs.js'
 
-/** What a crowd of small calls needs of the main thread. */
+/** Parts of the main thread that a crowd of small calls uses. */
 interface CrowdDeps {
   readonly tables: Pick<TableStore, 'inTurn'>
   /** client of the thread that writes for a crowd */

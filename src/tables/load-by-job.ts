@@ -5,7 +5,7 @@ import type { WriteLock } from '../storage/write-lock.js'
 import type { WorkerClient } from '../worker/client.js'
 import type { LoadJob, StageStep } from './load-jobs.js'
 
-/** What a load by the job thread needs of the main thread. */
+/** Parts of the main thread that a load by the job thread uses. */
 interface LoadDeps {
   readonly tables: Pick<TableStore, 'inTurn'>
   readonly jobs: Pick<WorkerClient, 'call'>
@@ -14,7 +14,7 @@ interface LoadDeps {
   readonly log: Pick<Log, 'error'>
 }
 
-/** Who asked for a load. */
+/** Caller of a load. */
 interface LoadCaller {
   /** key: owners have turns */
   readonly owner?: string

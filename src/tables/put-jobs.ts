@@ -15,7 +15,7 @@ export interface SmallPut extends PutJob {
   readonly maxMergeRows: number
 }
 
-/** What became of a small call. `thrown`: the thread did not answer. */
+/** Outcome of a small call. `thrown`: the thread did not answer. */
 export type PutOutcome =
   | { readonly result: PutResult }
   | { readonly error: WireError }
