@@ -1,7 +1,6 @@
-import path from 'node:path'
 import t from 'tap'
 import { missingChromium, openConsole, signIn, startBrowser } from '../support/browser.js'
-import { DEFINITION, drop, put, register, rowsOf, startNode, sync, untilFeed } from '../support/feeds.js'
+import { DEFINITION, drop, put, register, rowsOf, startTwo, sync, untilFeed } from '../support/feeds.js'
 
 const skip = missingChromium
 
@@ -9,9 +8,7 @@ t.test(
   'console: a feed is made, delivers, stops with its reason on top, and goes on',
   { skip },
   async (t) => {
-    const dir = t.testdir()
-    const here = await startNode(t, path.join(dir, 'here'))
-    const there = await startNode(t, path.join(dir, 'there'))
+    const [here, there] = await startTwo(t)
     await register(here)
     await put(here, [{ k: 1 }, { k: 2 }])
     const view = await openConsole(await startBrowser(t), here.url)

@@ -5,7 +5,7 @@ import { compressBatch } from '../../src/feeds/batch/encode.js'
 import { fromCarried } from '../../src/feeds/citations/values.js'
 import { parseDataType } from '../../src/storage/columns/data-type.js'
 import { stateColumn } from '../../src/storage/columns/state-column.js'
-import { call, put, register, startNode, sync, until, untilFeed } from '../support/feeds.js'
+import { call, put, register, startNode, startTwo, sync, until, untilFeed } from '../support/feeds.js'
 import { pairHeaders, type TestGateway } from '../support/start-gateway.js'
 
 const DATASET = '/api/v2/dataset/jsonrpc'
@@ -84,9 +84,7 @@ const untilDelivered = (node: TestGateway) =>
   untilFeed(node, ({ state, rows_behind }) => state === 'idle' && rows_behind === 0)
 
 async function twoNodes(t: Parameters<typeof startNode>[0], scopes?: readonly string[]) {
-  const dir = t.testdir()
-  const here = await startNode(t, path.join(dir, 'here'))
-  const there = await startNode(t, path.join(dir, 'there'))
+  const [here, there] = await startTwo(t)
   const key = await there.makeKey(scopes ?? ['sync:write'])
   const upstream = { name: 'up', endpoint: there.url, apikey: key.apiKey, secret: key.secret }
   await sync(here, 'create_upstream', upstream)

@@ -9,6 +9,7 @@ import {
   rowsOf,
   SYNC,
   startNode,
+  startTwo,
   sync,
   until,
   untilFeed,
@@ -22,9 +23,7 @@ const FEED = '33333333-3333-4333-8333-333333333333'
 t.test(
   'feeds down: rows and overrides of an upstream arrive under their origin, in a table made for them',
   async (t) => {
-    const dir = t.testdir()
-    const hub = await startNode(t, path.join(dir, 'hub'))
-    const van = await startNode(t, path.join(dir, 'van'))
+    const [hub, van] = await startTwo(t)
     await register(hub)
     await put(hub, [
       { k: 1, note: 'first' },
@@ -108,9 +107,7 @@ t.test('feeds down: a key reads the tables that it was granted, and manages noth
 })
 
 t.test('feeds down: a key with a grant sends the tables of the grant alone', async (t) => {
-  const dir = t.testdir()
-  const van = await startNode(t, path.join(dir, 'van'))
-  const hub = await startNode(t, path.join(dir, 'hub'))
+  const [van, hub] = await startTwo(t)
   await register(van)
   const key = await hub.makeKey(['sync:write'], undefined, ['other'])
   const upstream = { name: 'up', endpoint: hub.url, apikey: key.apiKey, secret: key.secret }
@@ -121,9 +118,7 @@ t.test('feeds down: a key with a grant sends the tables of the grant alone', asy
 })
 
 t.test('feeds down: conditions, columns and the beginning choose what comes', async (t) => {
-  const dir = t.testdir()
-  const hub = await startNode(t, path.join(dir, 'hub'))
-  const van = await startNode(t, path.join(dir, 'van'))
+  const [hub, van] = await startTwo(t)
   await register(hub)
   const at = (year: number) => ({ start_datetime: `${year}-06-01 00:00:00+09` })
   await put(hub, [
@@ -149,9 +144,7 @@ t.test('feeds down: conditions, columns and the beginning choose what comes', as
 t.test(
   'feeds down: a table with other columns stops the feed; a table that was dropped comes again',
   async (t) => {
-    const dir = t.testdir()
-    const hub = await startNode(t, path.join(dir, 'hub'))
-    const van = await startNode(t, path.join(dir, 'van'))
+    const [hub, van] = await startTwo(t)
     await register(hub)
     await put(hub, [{ k: 1 }, { k: 2 }])
     await register(van, { ...DEFINITION, record_def: { k: { udt_name: 'int8' } } })
@@ -175,9 +168,7 @@ t.test(
 )
 
 t.test('feeds down: a row that is refused here is set aside, and the others come', async (t) => {
-  const dir = t.testdir()
-  const hub = await startNode(t, path.join(dir, 'hub'))
-  const van = await startNode(t, path.join(dir, 'van'), { limits: { valueBytes: 200_000 } })
+  const [hub, van] = await startTwo(t, { limits: { valueBytes: 200_000 } })
   await register(hub)
   await put(hub, [{ k: 1 }, { k: 2, note: 'x'.repeat(300_000) }, { k: 3 }])
   await feedFrom(van, hub)

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import Database from 'better-sqlite3'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { Settings } from '../../src/config/config.js'
 import { dayText } from '../../src/feeds/batch/days.js'
 import {
@@ -9,6 +9,7 @@ import {
   register,
   rowsOf,
   startNode,
+  startTwo,
   sync,
   until,
   untilFeed,
@@ -39,10 +40,8 @@ function edit(node: TestGateway, sql: string, file = 'data.db'): void {
   }
 }
 
-async function pair(t: Parameters<typeof startNode>[0], params: object = {}, settings: Settings = {}) {
-  const dir = t.testdir()
-  const here = await startNode(t, path.join(dir, 'here'))
-  const there = await startNode(t, path.join(dir, 'there'), settings)
+async function pair(t: Test, params: object = {}, settings: Settings = {}) {
+  const [here, there] = await startTwo(t, settings)
   await register(here)
   const { feed } = await feedTo(here, there, { params })
   return { here, there, feed }

@@ -12,6 +12,7 @@ import {
   register,
   rowsOf,
   startNode,
+  startTwo,
   sync,
   untilFeed,
   untilSent,
@@ -23,9 +24,7 @@ async function keysOf(node: TestGateway): Promise<number[]> {
 }
 
 t.test('feeds: rows and overrides of a table reach another gateway under their origin', async (t) => {
-  const dir = t.testdir()
-  const here = await startNode(t, path.join(dir, 'here'))
-  const there = await startNode(t, path.join(dir, 'there'))
+  const [here, there] = await startTwo(t)
   await register(here)
   await put(here, [
     { k: 1, note: 'first' },
@@ -48,9 +47,7 @@ t.test('feeds: rows and overrides of a table reach another gateway under their o
 })
 
 t.test('feeds: conditions, columns and the beginning choose what travels', async (t) => {
-  const dir = t.testdir()
-  const here = await startNode(t, path.join(dir, 'here'))
-  const there = await startNode(t, path.join(dir, 'there'))
+  const [here, there] = await startTwo(t)
   await register(here)
   await put(here, [
     { k: 1, note: 'old', speed: 99, start_datetime: '2024-01-01 00:00:00+09' },
@@ -78,9 +75,7 @@ t.test('feeds: conditions, columns and the beginning choose what travels', async
 })
 
 t.test('feeds: a refused row is set aside, and the others travel', async (t) => {
-  const dir = t.testdir()
-  const here = await startNode(t, path.join(dir, 'here'))
-  const there = await startNode(t, path.join(dir, 'there'), { limits: { valueBytes: 200_000 } })
+  const [here, there] = await startTwo(t, { limits: { valueBytes: 200_000 } })
   await register(here)
   await put(here, [{ k: 1 }, { k: 2, note: 'x'.repeat(300_000) }, { k: 3 }])
   await feedTo(here, there)
@@ -100,9 +95,7 @@ t.test('feeds: a refused row is set aside, and the others travel', async (t) => 
 })
 
 t.test('feeds: a table with other columns stops the feed, which tells and goes on when mended', async (t) => {
-  const dir = t.testdir()
-  const here = await startNode(t, path.join(dir, 'here'))
-  const there = await startNode(t, path.join(dir, 'there'))
+  const [here, there] = await startTwo(t)
   await register(here)
   await register(there, { ...DEFINITION, record_def: { k: { udt_name: 'int8' } } })
   await put(here, [{ k: 1 }])
@@ -116,9 +109,7 @@ t.test('feeds: a table with other columns stops the feed, which tells and goes o
 })
 
 t.test('feeds: a table that is dropped and registered again, there and here', async (t) => {
-  const dir = t.testdir()
-  const here = await startNode(t, path.join(dir, 'here'))
-  const there = await startNode(t, path.join(dir, 'there'))
+  const [here, there] = await startTwo(t)
   await register(here)
   await put(here, [{ k: 1 }, { k: 2 }])
   await feedTo(here, there)

@@ -11,6 +11,7 @@ import {
   rowsOf,
   SYNC,
   startNode,
+  startTwo,
   sync,
   untilSent,
 } from '../support/feeds.js'
@@ -50,9 +51,7 @@ const COLUMNS = [
 const today = (): string => dayText(Math.floor(Date.now() / 86_400_000))
 
 async function pair(t: Parameters<typeof startNode>[0], params: object = {}) {
-  const dir = t.testdir()
-  const here = await startNode(t, path.join(dir, 'here'))
-  const there = await startNode(t, path.join(dir, 'there'))
+  const [here, there] = await startTwo(t)
   await register(here)
   return { here, there, start: () => feedTo(here, there, { params }) }
 }

@@ -4,8 +4,7 @@ import t, { type Test } from 'tap'
 import { AppError } from '../../src/errors.js'
 import type { RebuildDeps } from '../../src/models/rebuild.js'
 import { createSignaturePolicy } from '../../src/models/signature/policy.js'
-import { createUploads } from '../../src/models/uploads.js'
-import { attemptParts, FACTS, NO_DEMAND, uuid } from '../support/attempts.js'
+import { attemptParts, NO_DEMAND, SUPPLIED, uuid } from '../support/attempts.js'
 import { chunksOf } from '../support/blob-store-conformance.js'
 import { deltaOf, digested } from '../support/deltas.js'
 import { rejectsWith } from '../support/rejects-with.js'
@@ -14,24 +13,14 @@ const BASE = randomBytes(20_000)
 const NEXT = Buffer.from(BASE)
 NEXT.set(randomBytes(50), 7000)
 const { sha256 } = digested(NEXT)
-const { startUs: _, ...facts } = FACTS
 
 /** An upload of a delta whose bytes are all here. */
 async function setUp(t: Test, change: Partial<RebuildDeps> = {}) {
   const at = await attemptParts(t)
-  const { register, parts } = at.deps
+  const { parts } = at.deps
   const asked: number[] = []
-  const open = (more: object = {}) =>
-    createUploads({
-      ...register,
-      ...at.rebuild,
-      uploads: at.state.uploads,
-      parts,
-      maxOpenPerKey: 2,
-      requireSpace: async (bytes) => void asked.push(bytes),
-      ...change,
-      ...more,
-    })
+  const requireSpace = async (bytes: number) => void asked.push(bytes)
+  const open = (more: object = {}) => at.openUploads({ requireSpace, ...change, ...more })
   const { sha256: base } = await at.put(BASE)
   const delta = await deltaOf(BASE, NEXT)
   const uploads = open()
@@ -41,7 +30,7 @@ async function setUp(t: Test, change: Partial<RebuildDeps> = {}) {
       keyId: 'key',
       sha256,
       sizeBytes: NEXT.length,
-      facts,
+      facts: SUPPLIED,
       delta: { base, sha256: digested(bytes).sha256, sizeBytes: bytes.length },
     })
     await uploads.append(upload, chunksOf(bytes, 70))

@@ -3,9 +3,9 @@ import { truncateSync, writeFileSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { AppError } from '../../src/errors.js'
-import { createUploads, type NewUpload, type Uploads } from '../../src/models/uploads.js'
+import type { NewUpload, Uploads } from '../../src/models/uploads.js'
 import type { UploadRecord } from '../../src/storage/uploads.js'
-import { attemptParts, FACTS, uuid } from '../support/attempts.js'
+import { attemptParts, SUPPLIED, uuid } from '../support/attempts.js'
 import { chunksOf } from '../support/blob-store-conformance.js'
 import { rejectsWith } from '../support/rejects-with.js'
 
@@ -13,19 +13,13 @@ const BYTES = randomBytes(3000)
 const digest = (algorithm: 'sha1' | 'sha256', bytes: Uint8Array) =>
   createHash(algorithm).update(bytes).digest()
 const SHA256 = digest('sha256', BYTES).toString('hex')
-const { startUs: _, ...SUPPLIED } = FACTS
 
 async function setUp(t: Test) {
   const at = await attemptParts(t)
-  const { register, parts } = at.deps
+  const { parts } = at.deps
   const space = { asked: [] as number[], isFull: false }
   const open = () =>
-    createUploads({
-      ...register,
-      ...at.rebuild,
-      uploads: at.state.uploads,
-      parts,
-      maxOpenPerKey: 2,
+    at.openUploads({
       async requireSpace(bytes) {
         space.asked.push(bytes)
         if (space.isFull) throw new AppError('DISK_FULL')

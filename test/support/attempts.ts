@@ -9,6 +9,7 @@ import { createPins } from '../../src/models/pins.js'
 import type { RebuildDeps } from '../../src/models/rebuild.js'
 import { type ModelFacts, type RegisterDeps, registerModel } from '../../src/models/register-model.js'
 import { createSignaturePolicy } from '../../src/models/signature/policy.js'
+import { createUploads, type Uploads } from '../../src/models/uploads.js'
 import type { ModelRecord } from '../../src/storage/models.js'
 import type { TransferRecord } from '../../src/storage/transfers.js'
 import type { Attempt, AttemptDeps } from '../../src/sync/attempt.js'
@@ -98,8 +99,14 @@ export const FACTS: ModelFacts = {
   startUs: 1,
 }
 
+const { startUs: _, ...supplied } = FACTS
+/** Those of `FACTS` that an upload supplies. */
+export const SUPPLIED: Omit<ModelFacts, 'startUs'> = supplied
+
 /** No model needs a signature. */
 export const NO_DEMAND = { requireSignature: false, signedStores: [], signedKinds: [] }
+
+type UploadsDeps = Parameters<typeof createUploads>[0]
 
 /** Id of a form that rows of uploads and keys have. */
 export const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
@@ -167,6 +174,9 @@ export async function attemptParts(t: Test) {
       return { rebuild, store: await openDeltaStore({ ...rebuild, dir, minBytes: 1000, maxBytes: 1e9, log }) }
     },
     rebuild,
+    /** opens the uploads of a process over the same rows and parts */
+    openUploads: (change: Pick<UploadsDeps, 'requireSpace'> & Partial<UploadsDeps>): Uploads =>
+      createUploads({ ...register, ...rebuild, uploads: state.uploads, parts, maxOpenPerKey: 2, ...change }),
     state,
     store,
     upstream,

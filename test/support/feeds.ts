@@ -1,4 +1,6 @@
+import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
 import type { Settings } from '../../src/config/config.js'
 import { type RpcAnswer, startGateway, type TestGateway } from './start-gateway.js'
 
@@ -29,6 +31,16 @@ type TestLike = Parameters<typeof startGateway>[0]
 /** Starts a gateway that may send to others on this machine. */
 export async function startNode(t: TestLike, dataDir: string, settings: Settings = {}): Promise<TestGateway> {
   return await startGateway(t, { dataDir, settings: { ...FEED_SETTINGS, ...settings } })
+}
+
+/** Starts two of them in a fresh folder. @param settings those of the second */
+export async function startTwo(
+  t: TestLike & Pick<Test, 'testdir'>,
+  settings: Settings = {},
+): Promise<[TestGateway, TestGateway]> {
+  const dir = t.testdir()
+  const first = await startNode(t, path.join(dir, 'first'))
+  return [first, await startNode(t, path.join(dir, 'second'), settings)]
 }
 
 /** Calls a method. @throws Error for an error answer */
