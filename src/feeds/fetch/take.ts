@@ -24,6 +24,7 @@ export interface TakeDeps {
 /**
  * Stores a batch with the cursor after it. Rows that this gateway refuses for good are set aside.
  *
+ * @param onOpened called with the last change of the batch before its rows are stored
  * @returns rows of the batch
  * @throws AppError BAD_BATCH, UPSTREAM_REFUSED for another batch than was asked for, CURSOR_MISMATCH,
  *   UNKNOWN_FEED, DISK_FULL, BUSY
@@ -33,15 +34,32 @@ export async function takeBatch(
   state: FeedState,
   session: Session,
   table: LoaderTable,
-  body: Uint8Array,
+  { body, onOpened }: { body: Uint8Array; onOpened(last: number): void },
 ): Promise<number> {
   await deps.requireSpace(body.byteLength)
   const batch = await decodeBatch(body)
   try {
+    requireAsked(state, session, table, batch)
+    onOpened(batch.header.last)
     return await storeBatch(deps, state, session, table, batch)
   } finally {
     batch.release()
   }
+}
+
+/** @throws AppError UPSTREAM_REFUSED for another batch than was asked for */
+function requireAsked(
+  { record }: FeedState,
+  session: Session,
+  table: LoaderTable,
+  batch: DecodedBatch,
+): void {
+  const { header } = batch
+  const asked = { ...session, senderTable: session.tableUuid }
+  if (header.node !== session.peer || header.feed !== record.feedId || !isSameState(asked, batch))
+    throw malformed('the batch of another feed')
+  if (header.after !== session.cursor) throw malformed(`a batch after ${header.after}`)
+  requireColumns(table, header.columns)
 }
 
 async function storeBatch(
@@ -53,11 +71,6 @@ async function storeBatch(
 ): Promise<number> {
   const { header } = batch
   const { feedId } = state.record
-  const asked = { ...session, senderTable: session.tableUuid }
-  if (header.node !== session.peer || header.feed !== feedId || !isSameState(asked, batch))
-    throw malformed('the batch of another feed')
-  if (header.after !== session.cursor) throw malformed(`a batch after ${header.after}`)
-  requireColumns(table, header.columns)
   const { tableUuid: senderTable, epoch, digest, peer: sender } = session
   const { after, last } = header
   const taken = { sender, feed: feedId, senderTable, epoch, digest, after, last }

@@ -6,8 +6,8 @@ import type { TableAnswer } from '../batch/definition.js'
 import { definitionDigest, type SentDefinition } from '../batch/definition.js'
 import { type Registering, registerOnce, requireSame } from '../receive/same-table.js'
 import { noteMoved, takeDetour } from '../send/counts.js'
-import type { FeedLink } from '../send/link.js'
-import type { FeedState, Session, TurnResult } from '../send/sender-deps.js'
+import type { AskedBatch, FeedLink } from '../send/link.js'
+import type { FeedState, FetchedAhead, Session, TurnResult } from '../send/sender-deps.js'
 import { type TakeDeps, takeBatch } from './take.js'
 
 /** Dependencies of asking for batches. */
@@ -44,9 +44,13 @@ export async function fetchNext(
   if (waitS === 0 && session.cursor >= state.upstreamLast) return 'nothing to send'
   const startMs = deps.nowMs()
   const throttles = state.throttle === undefined ? [deps.throttle] : [deps.throttle, state.throttle]
-  const { tableUuid, epoch, cursor: after } = session
-  const request = { table: tableUuid, feed: state.record.feedId, epoch, after, waitS }
-  const answer = await link.fetch(request, throttles, signal)
+  const after = session.cursor
+  const ask = (from: number, seconds: number) => {
+    const { tableUuid: uuid, epoch } = session
+    const request = { table: uuid, feed: state.record.feedId, epoch, after: from, waitS: seconds }
+    return link.fetch(request, throttles, signal)
+  }
+  const answer = takeFetched(state, session) ?? (await ask(after, waitS))
   if (answer.kind === 'none') {
     state.upstreamLast = after
     return 'nothing to send'
@@ -57,13 +61,46 @@ export async function fetchNext(
     return 'went on'
   }
   if (answer.tooLarge !== undefined) await setAside(deps, state, answer.tooLarge)
-  const rows = await deps.oneAtATime(() => takeBatch(deps, state, session, table, answer.body))
+  const rows = await storeAndAsk(deps, { state, session, table }, answer, (from) => ask(from, 0))
   if (session.cursor === after)
     throw new AppError('UPSTREAM_REFUSED', {}, { message: 'a batch of no changes' })
   state.detours = 0
   state.upstreamLast = Math.max(answer.last, session.cursor)
   noteMoved(state, rows, answer.body.byteLength, deps.nowMs() - startMs)
   return 'went on'
+}
+
+/** Largest body behind which the next one is asked for while it is stored: two are in memory then. */
+const MAX_AHEAD_BYTES = 256 * 1024
+
+/** Stores a batch, and asks for the next one meanwhile. @returns rows of the batch */
+async function storeAndAsk(
+  deps: FetchDeps,
+  { state, session, table }: { state: FeedState; session: Session; table: LoaderTable },
+  { body, last }: Extract<AskedBatch, { kind: 'batch' }>,
+  ask: (after: number) => Promise<AskedBatch>,
+): Promise<number> {
+  // settled: a failure must not go unheard while the batch is stored
+  let asking: Promise<readonly [PromiseSettledResult<FetchedAhead>]> | undefined
+  const onOpened = (after: number) => {
+    if (after >= last || body.byteLength > MAX_AHEAD_BYTES) return
+    asking = Promise.allSettled([ask(after).then((answer) => ({ answer, after, session }))])
+  }
+  const [storing] = await Promise.allSettled([
+    deps.oneAtATime(() => takeBatch(deps, state, session, table, { body, onOpened })),
+  ])
+  const [fetching] = (await asking) ?? []
+  if (storing.status === 'rejected') throw storing.reason
+  // a failure to ask is met again in the next turn, which asks itself
+  state.fetched = fetching?.status === 'fulfilled' ? fetching.value : undefined
+  return storing.value
+}
+
+/** Takes the answer that was asked for ahead, if the agreement is as it was, and its rows are the next. */
+function takeFetched(state: FeedState, session: Session): AskedBatch | undefined {
+  const { fetched } = state
+  state.fetched = undefined
+  return fetched?.session === session && fetched.after === session.cursor ? fetched.answer : undefined
 }
 
 /** Asks for the table of a feed, and registers it if no table has its name. */

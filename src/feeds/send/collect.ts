@@ -1,7 +1,7 @@
 import type { ChangedRow, ChangeFilter, Column, LoaderTable } from '../../storage/tables.js'
 import { type BatchText, beginBatch, type HeaderStart, type SentSlot } from '../batch/encode.js'
 import { SENT_ROWS } from '../batch/format.js'
-import type { CollectDeps, CollectState, Session } from './sender-deps.js'
+import type { CollectDeps, CollectState, OutgoingBatch, Session } from './sender-deps.js'
 
 /** Changes that are read at a time, so that the event loop turns between, and rows die young: about 1 ms. */
 const PAGE_ROWS = 250
@@ -11,14 +11,6 @@ const WINDOW_ROWS = 1000
 export const FULL_BYTES = 3 * 1024 * 1024
 /** Most windows of a condition that are looked at for one batch. */
 const MAX_PAGES = 100
-
-/** A batch to send. */
-export interface OutgoingBatch {
-  /** change of each row */
-  readonly changes: readonly number[]
-  readonly body: Uint8Array
-  readonly last: number
-}
 
 /**
  * Reads the next rows of a feed and makes their batch.

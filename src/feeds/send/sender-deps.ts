@@ -13,7 +13,7 @@ import type {
 import type { LoaderTable, TableChanges } from '../../storage/tables.js'
 import type { WaitSettings } from '../../sync/lanes.js'
 import type { Throttle } from '../../sync/throttle.js'
-import type { FeedLink } from './link.js'
+import type { AskedBatch, FeedLink } from './link.js'
 
 /** Result of a turn: whether something was sent or found, so that another turn may follow at once. */
 export type TurnResult = 'went on' | 'nothing to send'
@@ -93,6 +93,24 @@ export interface Session {
   scanned: number
 }
 
+/** A batch to send. */
+export interface OutgoingBatch {
+  /** change of each row */
+  readonly changes: readonly number[]
+  readonly body: Uint8Array
+  readonly last: number
+}
+
+/** Batch that was read while the one before it was on its way. */
+interface AheadBatch {
+  readonly batch: OutgoingBatch
+  /** change after which it begins */
+  readonly after: number
+  /** agreement and feed for which it was made */
+  readonly session: Session
+  readonly record: FeedRecord
+}
+
 /** Rows of a feed that go once more. */
 export interface ResendState {
   request: FeedResend
@@ -106,6 +124,10 @@ export interface ResendState {
 export interface FeedState extends CollectState {
   record: FeedRecord
   session: Session | undefined
+  /** batch that was read while the one before it was on its way */
+  ahead: AheadBatch | undefined
+  /** of a feed down: answer that was asked for while the batch before it was stored */
+  fetched: FetchedAhead | undefined
   /** rows that go once more */
   resend: ResendState | undefined
   /** changes of rows that the receiver refused */
@@ -132,6 +154,15 @@ export interface FeedState extends CollectState {
   notedAtMs: number
   /** last change that was looked at, as it was noted last */
   notedScanned: number
+}
+
+/** Answer of an upstream to the question for the batch behind one that is being stored. */
+export interface FetchedAhead {
+  readonly answer: AskedBatch
+  /** change after which it begins */
+  readonly after: number
+  /** agreement under which it was asked for */
+  readonly session: Session
 }
 
 /** Feeds to one upstream; one batch is on its way at a time. */

@@ -49,6 +49,8 @@ async function newState(deps: SenderDeps, record: FeedRecord): Promise<FeedState
   return {
     record,
     session: undefined,
+    ahead: undefined,
+    fetched: undefined,
     resend: undefined,
     aside: new Set(await deps.feeds.changesSetAside(record.feedId)),
     throttle: throttleOf(deps, record),

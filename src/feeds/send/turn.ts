@@ -4,6 +4,7 @@ import type { ChangedRow, LoaderTable } from '../../storage/tables.js'
 import { shorten } from '../../sync/faults.js'
 import { definitionDigest, sentDefinition } from '../batch/definition.js'
 import { MAX_BATCH_BYTES, SENT_ROWS } from '../batch/format.js'
+import { readAhead, takeAhead } from './ahead.js'
 import { sendCitation } from './citation-turn.js'
 import { collectBatch, keyText } from './collect.js'
 import { noteMoved, takeDetour } from './counts.js'
@@ -44,13 +45,19 @@ export async function sendNext(
     return 'went on'
   }
   if (resend !== undefined) resend.hadTurn = false
-  const batch = await collectBatch(deps, state, session, table)
+  const batch = takeAhead(state, session) ?? (await collectBatch(deps, state, session, table))
   if (batch === undefined) return resend === undefined ? 'nothing to send' : 'went on'
   if ('tooLarge' in batch) {
     await setAsideTooLarge(deps, { state, table }, batch.tooLarge)
     return 'went on'
   }
-  await sendBatch(deps, link, { state, session, table }, batch, signal)
+  // one that is not full is most likely the last; large rows are not held twice
+  const isFull = batch.changes.length >= Math.min(state.maxRows, SENT_ROWS)
+  const sent = sendBatch(deps, link, { state, session, table }, batch, signal)
+  const ahead = isFull ? readAhead(deps, state, session, { table, after: batch.last }) : undefined
+  const [sending, reading] = await Promise.allSettled([sent, ahead])
+  if (sending.status === 'rejected') throw sending.reason
+  if (reading.status === 'rejected') throw reading.reason
   return 'went on'
 }
 
