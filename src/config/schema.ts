@@ -269,6 +269,10 @@ const Fleet = z.strictObject({
     .max(86_400)
     .default(180)
     .describe('time between two reports of a gateway to its hub, seconds; a quarter of it is random'),
+  modules: z
+    .boolean()
+    .default(true)
+    .describe('true: profiles of the hub may install modules, which are programs; false: they are refused'),
 })
 
 const Update = z.strictObject({

@@ -2,6 +2,8 @@ import { statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { installModule, moduleStamp, removeModule } from '../dataproc/install.js'
+import { makeDataprocLayout } from '../dataproc/layout.js'
 import { type BlobStore, createBlobStore, syncFolder } from '../files/blob-store.js'
 import type { DiskSpace } from '../files/disk-space.js'
 import type { DataLayout } from '../files/layout.js'
@@ -11,6 +13,7 @@ import { createFileFetcher, type FetcherDeps, type FileFetcher } from '../fleet/
 import type { InstallDeps, InstallPlace } from '../fleet/member/install-files.js'
 import type { State } from '../storage/state.js'
 import type { MapLoading } from './maps.js'
+import type { ServicesOptions } from './options.js'
 
 interface MemberFilesOptions
   extends Pick<FetcherDeps, 'connect' | 'closedReason' | 'onFetched' | 'throttle' | 'log'> {
@@ -31,17 +34,18 @@ export function openMemberFiles(options: MemberFilesOptions): FileFetcher {
   })
 }
 
-/** Opens the places where files of profiles are installed. */
-export function openInstallDeps({
-  state,
-  layout,
-  maps,
-}: {
+interface InstallOptions extends Pick<ServicesOptions, 'config'> {
   readonly state: Pick<State, 'installedFiles'>
   readonly layout: DataLayout
+  readonly disk: DiskSpace
   readonly maps: MapLoading
-}): InstallDeps {
-  return { installed: state.installedFiles, held: openHeld(layout), places: { map: mapPlace(layout, maps) } }
+}
+
+/** Opens the places where files of profiles are installed. */
+export function openInstallDeps(options: InstallOptions): InstallDeps {
+  const { state, layout, maps } = options
+  const places = { map: mapPlace(layout, maps), module: modulePlace(options) }
+  return { installed: state.installedFiles, held: openHeld(layout), places }
 }
 
 function openHeld({ fleetHeldDir: dir, tempDir }: DataLayout): BlobStore {
@@ -52,6 +56,7 @@ function openHeld({ fleetHeldDir: dir, tempDir }: DataLayout): BlobStore {
 function mapPlace({ mapsDir }: DataLayout, maps: MapLoading): InstallPlace {
   const fileOf = (name: string) => path.join(mapsDir, `${name}.graph`)
   return {
+    refusal: null,
     async stampOf(name) {
       const found = statSync(fileOf(name), { throwIfNoEntry: false })
       return found === undefined ? undefined : `${found.ino}:${found.size}:${found.mtimeMs}`
@@ -62,5 +67,22 @@ function mapPlace({ mapsDir }: DataLayout, maps: MapLoading): InstallPlace {
       await syncFolder(mapsDir)
     },
     use: () => maps.reload(),
+  }
+}
+
+/** Modules that run on this device; a call finds a new one at once. */
+function modulePlace({ config: { dataproc, fleet }, layout, disk }: InstallOptions): InstallPlace {
+  const places = makeDataprocLayout(layout.dataprocDir, dataproc.modulesDir ?? layout.modulesDir)
+  const deps = { layout: places, requireSpace: (bytes: number) => disk.require(bytes) }
+  return {
+    refusal: !fleet.modules
+      ? 'this gateway takes no modules from its hub (fleet.modules)'
+      : dataproc.backend === 'embedded'
+        ? null
+        : 'modules of this gateway run on another server (dataproc.backend)',
+    stampOf: async (name) => moduleStamp(places, name),
+    install: (name, archive) => installModule(deps, name, archive),
+    remove: (name) => removeModule(places, name),
+    use: async () => undefined,
   }
 }

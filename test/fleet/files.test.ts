@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { writeGraphFile } from '../../src/mapbuild/graph/write-graph.js'
+import { DATAPROC, makeModule } from '../support/dataproc.js'
 import { call, MAP, startNode, until } from '../support/feeds.js'
 import { type Link, startLink } from '../support/link.js'
 import { makeGraph } from '../support/make-graph.js'
@@ -162,4 +164,33 @@ t.test('files of profiles: a cut download goes on where it ended, also after a r
   const asked = link.carried() - before
   t.ok(asked < sizeBytes - kept + 200_000, `${asked} bytes were carried, ${sizeBytes - kept} were missing`)
   t.notOk(existsSync(part))
+})
+
+t.test('files of profiles: a module comes and runs, a broken one is put back, and it goes', async (t) => {
+  const { hub, van, dir } = await fleetOfTwo(t)
+  const archive = async (name: string, scripts: Record<string, string>) => {
+    makeModule(path.join(dir, name), 'm', scripts)
+    const file = path.join(dir, `${name}.tgz`)
+    execFileSync('tar', ['-czf', file, '-C', path.join(dir, name), 'm'])
+    return await add(hub, file)
+  }
+  const good = await archive('good', { run: 'exit 3' })
+  const other = writeBytes(path.join(dir, 'other.tgz'), 700)
+  await setProfile(hub, { modules: { m: good } })
+  t.match(await untilVersion(van, 2), { items: [{ item: 'module m', state: 'applied' }] })
+  const exec = async () =>
+    (await van.call(DATAPROC, 'dataproc.exec', { module: 'm', method: 'run' })).body.error
+  t.match(await exec(), { message: /3/, data: { name: 'MODULE_FAILED' } })
+
+  await setProfile(hub, { modules: { m: await add(hub, other) } })
+  const { put_back } = await untilMember(van, (member) => member.put_back !== null)
+  t.match(put_back, { version: 3, reason: /could not be applied: .*found no tar archive/ })
+  t.match(await exec(), { data: { name: 'MODULE_FAILED' } }, 'the former one still runs')
+
+  await setProfile(hub, { modules: { m: await archive('fresh', { run: 'exit 4' }) } })
+  await untilVersion(van, 4)
+  t.match(await exec(), { message: /4/, data: { name: 'MODULE_FAILED' } })
+  await setProfile(hub, {})
+  await untilVersion(van, 5)
+  t.match(await exec(), { data: { name: 'UNKNOWN_MODULE' } })
 })

@@ -14,6 +14,8 @@ export interface InstallPlace {
   /** Puts a file in the place of what has the name; at every moment the old one or the new one is there. */
   install(name: string, file: string): Promise<void>
   remove(name: string): Promise<void>
+  /** why this gateway installs nothing there; null when it does */
+  readonly refusal: string | null
   /** Uses what was installed and removed. */
   use(): Promise<void>
 }
@@ -49,6 +51,11 @@ export async function installFiles(
     const { kind, name, sha256 } = file
     const item = itemNameOf(file)
     const before = mine.find((one) => one.kind === kind && one.name === name)
+    const { refusal } = places[kind]
+    if (refusal !== null) {
+      items.push({ item, state: 'refused', reason: refusal })
+      continue
+    }
     const stamp = await places[kind].stampOf(name)
     if (before === undefined && stamp !== undefined) {
       items.push({ item, state: 'refused', reason: `an operator installed the ${kind} ${name}` })

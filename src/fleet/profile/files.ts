@@ -13,8 +13,10 @@ export interface WantedFile {
 }
 
 /** Returns the files that a profile names. */
-export function filesOf({ maps = {} }: Pick<Profile, 'maps'>): WantedFile[] {
-  return Object.entries(maps).map(([name, sha256]) => ({ kind: 'map', name, sha256, path: `maps.${name}` }))
+export function filesOf({ maps = {}, modules = {} }: Pick<Profile, 'maps' | 'modules'>): WantedFile[] {
+  const filesIn = (kind: FileKind, list: string, named: Record<string, string>) =>
+    Object.entries(named).map(([name, sha256]) => ({ kind, name, sha256, path: `${list}.${name}` }))
+  return [...filesIn('map', 'maps', maps), ...filesIn('module', 'modules', modules)]
 }
 
 /** Returns the name under which the progress with a file is reported: `map town`. */

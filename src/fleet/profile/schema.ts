@@ -38,7 +38,8 @@ const FileDigest = z
   .string()
   .regex(/^[0-9a-f]{64}$/, 'expected the SHA-256 of a file of the hub: 64 hex digits in lower case')
 
-const MapName = z
+/** Name of a map or of a module. */
+const InstalledName = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'expected 1 to 63 letters, digits or any of . _ -')
 
@@ -84,9 +85,13 @@ export const Profile = z
       .default([])
       .describe('model stores whose models go to the hub, and whose aggregated models come from it'),
     maps: z
-      .record(MapName, FileDigest)
+      .record(InstalledName, FileDigest)
       .optional()
       .describe('maps that gateways have: name → SHA-256 of the map file'),
+    modules: z
+      .record(InstalledName, FileDigest)
+      .optional()
+      .describe('modules that gateways have: name → SHA-256 of a tar archive'),
     position_table: TableName.optional().describe(
       'table of the gateway whose last row tells its position, for reports',
     ),

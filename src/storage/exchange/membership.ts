@@ -84,7 +84,7 @@ export interface MembershipStore {
 }
 
 /** Kind of what a profile installs. */
-export type FileKind = 'map'
+export type FileKind = 'map' | 'module'
 
 /** Map or module that a profile installed. */
 export interface InstalledFile {

@@ -87,6 +87,10 @@ export interface FleetMethods {
         maps?: {
           [name: string]: string
         }
+        /** modules that gateways have: name → SHA-256 of a tar archive */
+        modules?: {
+          [name: string]: string
+        }
         /** table of the gateway whose last row tells its position, for reports */
         position_table?: string
         /** settings that are set from afar */
