@@ -1,6 +1,6 @@
 import { LOADER } from '../api-paths.mjs'
 
-export { DATASET, LOADER, MAPS, SESSION } from '../api-paths.mjs'
+export { DATASET, LOADER, MAPS, SESSION, SYNC } from '../api-paths.mjs'
 
 /** A GeoJSON Feature, the params of `mapserv.*`. */
 export const feature = (geometry, properties) => ({ type: 'Feature', geometry, properties })

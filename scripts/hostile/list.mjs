@@ -1,5 +1,6 @@
 import { BODIES } from './attacks/bodies.mjs'
 import { CONDITIONS } from './attacks/conditions.mjs'
+import { FEED_BATCHES } from './attacks/feed-batches.mjs'
 import { GEOMETRIES } from './attacks/geometries.mjs'
 import { LARGE_ANSWERS } from './attacks/large-answers.mjs'
 import { LARGE_VALUES } from './attacks/large-values.mjs'
@@ -23,4 +24,5 @@ export const ATTACKS = [
   ...BODIES,
   ...SOCKETS,
   ...WRITES,
+  ...FEED_BATCHES,
 ]
