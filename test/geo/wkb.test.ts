@@ -33,9 +33,10 @@ t.test('property: wkb: cut or changed bytes give a geometry or a fault, never a 
   fc.assert(
     fc.property(plain, fc.nat(), fc.nat({ max: 255 }), fc.nat(), (geometry, at, byte, end) => {
       const bytes = encodeWkb(geometry)
-      bytes[at % bytes.length] = byte
-      decodeWkb(bytes)
       const cut = decodeWkb(bytes.subarray(0, end % bytes.length))
+      bytes[at % bytes.length] = byte
+      // the beginning of another type may be a whole geometry
+      for (const changed of [bytes, bytes.subarray(0, end % bytes.length)]) decodeWkb(changed)
       return isFault(cut)
     }),
     { numRuns: 300 },
