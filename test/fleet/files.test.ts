@@ -152,6 +152,9 @@ t.test('files of profiles: a cut download goes on where it ended, also after a r
   t.match(await until(failed, (line) => line !== undefined), { sha256, reason: /cannot be reached/ })
   t.match(await fleet(van, 'get_membership'), { fetching: { version: 2, items: [{ item: 'map town' }] } })
   const kept = partBytes()
+  t.match(await run(van, 'fleet', 'status'), {
+    stdout: /version 2 is applied when its files are here\n {2}map town: waiting: /,
+  })
   t.ok(kept > 500_000 && kept < sizeBytes, `${kept} bytes are kept`)
   await van.gateway.stop()
   const settings = { sync: { allowLoopback: true, allowInsecure: ['127.0.0.1'], retryBaseS: 0.05 }, ...OFTEN }

@@ -115,9 +115,7 @@ function troubleOf({ state, isCurrent, outcome, report }: ListedGateway): string
   return [
     ...(ready === false ? [`not ready: ${parts.join(', ')}`] : []),
     ...(outcome === 'put_back' ? [`put its profile back: ${profile?.reason}`] : []),
-    ...(outcome === 'partly'
-      ? (profile?.items ?? []).map(({ item, reason }) => `${item}: ${reason}`).slice(0, 3)
-      : []),
+    ...(profile?.items ?? []).map(({ item, reason }) => `${item}: ${reason}`).slice(0, 3),
     ...(isCurrent ? [] : ['has not its newest profile']),
   ]
 }

@@ -29,7 +29,7 @@ export interface FetchProgress {
   totalBytes: number | null
 }
 
-/** Consecutive breaks without a byte gained after which it fails. */
+/** Consecutive requests without a byte gained after which it fails. */
 const MAX_IDLE_BREAKS = 3
 /** Longest wait after a break, ms. */
 const BREAK_MS = 200
@@ -53,15 +53,17 @@ export async function fetchFile(
   for (;;) {
     const before = await sizeOf(parts, sha256)
     progress.bytes = before
+    let fault = malformed('no bytes, expected the rest of the file')
     try {
       if (await receive(deps, client, sha256, progress, signal)) break
     } catch (error) {
       const isBreak = isAppError(error) && error.errorName === 'UPSTREAM_UNREACHABLE'
       if (!isBreak || signal.aborted) throw error
-      idleBreaks = (await sizeOf(parts, sha256)) > before ? 0 : idleBreaks + 1
-      if (idleBreaks > MAX_IDLE_BREAKS) throw error
-      if (idleBreaks > 0) await deps.sleep(BREAK_MS * deps.random(), signal)
+      fault = error
     }
+    idleBreaks = (await sizeOf(parts, sha256)) > before ? 0 : idleBreaks + 1
+    if (idleBreaks > MAX_IDLE_BREAKS) throw fault
+    if (idleBreaks > 0) await deps.sleep(BREAK_MS * deps.random(), signal)
   }
   const sizeBytes = await sizeOf(parts, sha256)
   const facts = await digestOf(parts.read(sha256, sizeBytes))
@@ -92,7 +94,7 @@ async function receive(
     offset === 0 ? {} : { range: `bytes=${offset}-`, 'if-range': `"${sha256}"` }
   const path = `/api/v2/fleet/files/${sha256}`
   const reply = await client.send({ method: 'GET', path, headers, signal })
-  if (reply.status === 416) {
+  if (reply.status === 416 && offset > 0) {
     await reply.discard()
     const total = /^bytes \*\/(\d+)$/.exec(String(reply.headers['content-range'] ?? ''))?.[1]
     // all bytes came before a restart

@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto'
 import { rmSync, truncateSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
+import { listPlainFiles } from '../../../src/backup/names.js'
 import { createBlobStore } from '../../../src/files/blob-store.js'
+import { layoutOf } from '../../../src/files/layout.js'
 import {
   addFile,
   type HubFilesDeps,
@@ -138,6 +140,12 @@ t.test('files of a hub: over HTTP with ranges, and on the command line', async (
   const foreign = { key: await gateway.makeKey(['fleet:member', 'sync:read']) }
   for (const sha256 of [SHA256, NONE]) t.equal((await get(gateway, sha256, {}, foreign)).status, 403)
   t.equal((await get(gateway, SHA256, {}, { key: await gateway.makeKey(['model:read']) })).status, 403)
+
+  const layout = layoutOf(gateway.dataDir)
+  for (const dir of [layout.fleetHeldDir, layout.fleetPartsDir])
+    writeFileSync(path.join(dir, 'x'), 'of a member')
+  const inBackup = listPlainFiles(layout).map((plain) => plain.path)
+  t.same(inBackup, [`fleet/files/${SHA256.slice(0, 2)}/${SHA256}`], 'what a member holds is in no backup')
 
   const file = path.join(gateway.dataDir, 'fleet', 'files', SHA256.slice(0, 2), SHA256)
   writeFileSync(file, Buffer.from(BYTES).fill(0, 0, 1))

@@ -113,6 +113,15 @@ t.test(
   },
 )
 
+t.test('fetchFile: a hub that answers without bytes is not asked for ever', async (t) => {
+  const empty = () => ({ ...rest(4), body: Buffer.alloc(0) })
+  const none = member(t, [empty(), empty(), empty(), empty()])
+  writeFileSync(none.part, BYTES.subarray(0, 4))
+  await rejectsWith(t, none.fetch(), 'UPSTREAM_REFUSED', { message: /no bytes, expected the rest/ })
+  t.equal(none.asked.length, 4)
+  await rejectsWith(t, member(t, [{ status: 416 }]).fetch(), 'UPSTREAM_REFUSED', { message: /416/ })
+})
+
 t.test('fetchFile: wrong bytes are thrown away and named, and nothing is held', async (t) => {
   const wrong = Buffer.from(BYTES).fill(0, 5, 6)
   const { fetch, held, part } = member(t, [whole(wrong), whole()])
