@@ -151,7 +151,15 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   feeds: ['feeds/**', 'sync', 'storage', 'storage/exchange'],
   'feeds/batch': ['storage', 'storage/exchange', 'storage/columns', 'geo'],
   'feeds/receive': ['feeds/batch', 'auth', 'storage', 'storage/exchange'],
-  'feeds/give': ['feeds/batch', 'feeds/receive', 'feeds/send', 'auth', 'storage', 'storage/exchange'], // answers nodes that ask
+  'feeds/give': [
+    'feeds/batch',
+    'feeds/receive',
+    'feeds/send',
+    'feeds/verify',
+    'auth',
+    'storage',
+    'storage/exchange',
+  ], // answers nodes that ask
   'feeds/fetch': ['feeds/batch', 'feeds/receive', 'feeds/send', 'sync', 'storage', 'storage/exchange'], // asks
   'feeds/verify': ['feeds', 'feeds/batch', 'feeds/send', 'storage', 'storage/exchange', 'storage/columns'], // comparing both sides
   'feeds/citations': [

@@ -54,6 +54,7 @@ export function openFeedSums(
     ...deps,
     nodeId,
     connect: async (name: string) => connectUpstream(await findUpstream(state, name), config, version),
+    findFeed: (feedId: string) => state.feeds.find(feedId),
     progress: async (feedId: string) => ((await live(feedId)) ?? (await state.feeds.find(feedId)))?.progress,
   }
   return {

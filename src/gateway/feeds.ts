@@ -18,6 +18,7 @@ import { createCitationCopies } from '../storage/sqlite/citations/copies.js'
 import { openDatasetStores } from '../storage/sqlite/dataset-stores.js'
 import { createFeedIdentity } from '../storage/sqlite/feeds/identity.js'
 import { createFeedInbox } from '../storage/sqlite/feeds/inbox.js'
+import { createTableDigests } from '../storage/sqlite/feeds/table-digests.js'
 import { createTableChanges } from '../storage/sqlite/tables/changed-rows.js'
 import type { State } from '../storage/state.js'
 import type { LoaderTable, TableChanges, TableDefinition } from '../storage/tables.js'
@@ -76,7 +77,7 @@ export function openFeedServices(options: FeedServicesOptions): FeedServices {
   const { asked, senders } = receiving
   const cited = openDatasetStores(loading.data).citations
   const citations = openCitationReceiver(options, receiving)
-  const giver = createFeedGiver({ ...reading, asked, senders, waiting })
+  const giver = createFeedGiver({ ...reading, ...givenSumsOf(loading), asked, senders, waiting })
   const fetching: FetchDeps = {
     ...receiving,
     ...{ feeds: state.feeds, throttle: options.throttle, nowMs: reading.nowMs, readColumns },
@@ -126,6 +127,11 @@ export function openFeedServices(options: FeedServicesOptions): FeedServices {
       },
     },
   }
+}
+
+/** Sums of what other nodes ask for. */
+function givenSumsOf({ data }: LoaderServices) {
+  return { digests: createTableDigests(data), sumsLimit: () => AbortSignal.timeout(SUMS_MS) }
 }
 
 /** Parts of what stores rows of other nodes. */
@@ -181,6 +187,8 @@ function createTurnstile(): FetchDeps['oneAtATime'] {
   }
 }
 
+/** Longest time for which a question waits for its rows to be counted, ms: most clients wait for 30 s. */
+const SUMS_MS = 15_000
 /** Longest wait of a request at an upstream, s. */
 const MAX_WAIT_S = 25
 

@@ -73,7 +73,7 @@ t.test('bad calls: every method has a table with each error that it declares', a
     sha256: 's',
     feedId: 'f',
     goneFeedId: 'g',
-    downFeedId: 'd',
+    citedFeedId: 'd',
   })
   const methods = await methodsOf(gateway)
   t.same(Object.keys(tables).sort(), methods.map(({ name }) => name).sort(), 'each method has one')
@@ -251,16 +251,16 @@ async function fillTables(call: Call): Promise<void> {
 }
 
 /** Feeds to an upstream where nobody listens; the first try has failed, and the next is far. */
-async function fillFeeds(call: Call): Promise<Pick<Standing, 'feedId' | 'goneFeedId' | 'downFeedId'>> {
+async function fillFeeds(call: Call): Promise<Pick<Standing, 'feedId' | 'goneFeedId' | 'citedFeedId'>> {
   const record_def = { k: { udt_name: 'int4' } }
   await call(LOADER, 'loaderwebapi.register_loader', { data_name: 'gone', record_def, unique_columns: ['k'] })
   const endpoint = 'http://127.0.0.1:1'
   await call(SYNC, 'sync.create_upstream', { name: 'up', endpoint, apikey: 'k', secret: 's' })
   const { feed: feedId } = await call(SYNC, 'sync.create_feed', { table: 'x', upstream: 'up' })
   const { feed: goneFeedId } = await call(SYNC, 'sync.create_feed', { table: 'gone', upstream: 'up' })
-  const down = { table: 'far', upstream: 'up', direction: 'down' }
-  const { feed: downFeedId } = await call(SYNC, 'sync.create_feed', down)
-  for (const feed of [feedId, goneFeedId, downFeedId])
+  const cited = { citation: 'c', upstream: 'up' }
+  const { feed: citedFeedId } = await call(SYNC, 'sync.create_feed', cited)
+  for (const feed of [feedId, goneFeedId, citedFeedId])
     await call(SYNC, 'sync.update_feed', { feed, enabled: false })
   await call(LOADER, 'loaderwebapi.drop_loader', { data_name: 'gone' })
   await call(SYNC, 'sync.offer_table', OFFERED)
@@ -269,7 +269,7 @@ async function fillFeeds(call: Call): Promise<Pick<Standing, 'feedId' | 'goneFee
     const feeds = await call(SYNC, 'sync.list_feeds', {})
     return feeds.every(({ state }: { state: string }) => state === 'disabled')
   })
-  return { feedId, goneFeedId, downFeedId }
+  return { feedId, goneFeedId, citedFeedId }
 }
 
 /** @returns the model in `rain` */

@@ -16,6 +16,7 @@ import { openDataDb } from '../../src/storage/sqlite/connection/data-db.js'
 import type { Db } from '../../src/storage/sqlite/connection/database.js'
 import { createFeedIdentity } from '../../src/storage/sqlite/feeds/identity.js'
 import { createFeedInbox } from '../../src/storage/sqlite/feeds/inbox.js'
+import { createTableDigests } from '../../src/storage/sqlite/feeds/table-digests.js'
 import { openState } from '../../src/storage/sqlite/state.js'
 import { createTableChanges } from '../../src/storage/sqlite/tables/changed-rows.js'
 import { openTables } from '../../src/storage/sqlite/tables/store.js'
@@ -229,7 +230,11 @@ async function openParts(
     changeCount: () => identity.changeCount(),
     pollMs: 1000,
   })
-  const giver = createFeedGiver({ ...base, asked: state.askedFeeds, senders: state.feedSenders, waiting })
+  const giver = createFeedGiver({
+    ...{ ...base, asked: state.askedFeeds, senders: state.feedSenders, waiting },
+    digests: createTableDigests(data),
+    sumsLimit: () => AbortSignal.timeout(15_000),
+  })
   const pause = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal })
   const throttle = createThrottle(0, nowMs, pause)
   const fetching = {

@@ -6,13 +6,19 @@ export const askTable = defineMethod({
   name: 'sync.ask_table',
   summary: 'Called by another gateway before it asks for batches of a table: answers what the table is',
   scope: 'sync:read',
-  errors: ['UNKNOWN_TABLE', 'TABLE_NOT_SENDABLE', 'BAD_CONDITION', 'LOOP'],
+  errors: ['UNKNOWN_TABLE', 'TABLE_NOT_SENDABLE', 'BAD_CONDITION', 'LOOP', 'BUSY'],
   params: AskTableParams,
   result: AskTableResult,
-  async handle(params, { caller, feedGiver }: Pick<SyncContext, 'caller' | 'feedGiver'>) {
-    const { table: dataName, columns = null, conds = null, ...question } = params
+  async handle(params, { caller, feedGiver, signal }: Pick<SyncContext, 'caller' | 'feedGiver' | 'signal'>) {
+    const { table: dataName, columns = null, conds = null, sums, ...question } = params
     const { definition, ...answer } = await feedGiver.ask(caller, { ...question, dataName, columns, conds })
     const { columns: sent, unique_columns, ...names } = definition
-    return { ...answer, definition: { ...names, columns: [...sent], unique_columns: [...unique_columns] } }
+    const told = {
+      ...answer,
+      definition: { ...names, columns: [...sent], unique_columns: [...unique_columns] },
+    }
+    if (sums === undefined) return told
+    const given = await feedGiver.sums(caller, { feedId: params.feed, isRecount: sums === 'recount' }, signal)
+    return { ...told, last: given.last, sums: [...given.sums] }
   },
 })

@@ -168,6 +168,14 @@ const FeedStartForm = z.strictObject({
     .describe('rows that changed up to untilChange travel when they start at or after it, µs UTC'),
 })
 
+/** Rows of one origin and day, as nodes tell each other. */
+export const SentSumForm = z.strictObject({
+  origin: z.string(),
+  day: z.int().describe('days since 1970'),
+  rows: z.int(),
+  digest: z.string(),
+})
+
 export const AskTableParams = z.strictObject({
   node: z.string().regex(UUID, 'expected a UUID').describe('node that asks'),
   feed: FeedId,
@@ -176,6 +184,10 @@ export const AskTableParams = z.strictObject({
   conds: Conds.optional(),
   from: z.union([z.literal(['now', 'all']), z.int()]).describe('now, all, or an instant in µs UTC'),
   start: FeedStartForm.nullable().describe('as it was answered at the first time; null then'),
+  sums: z
+    .enum(['kept', 'recount'])
+    .optional()
+    .describe('answers the sums of the rows that the feed gives; `recount` counts them again first'),
 })
 
 export const AskTableResult = z.strictObject({
@@ -185,6 +197,7 @@ export const AskTableResult = z.strictObject({
   definition: TableDefinitionForm,
   start: FeedStartForm,
   last: z.int().describe('last change of the table'),
+  sums: z.array(SentSumForm).optional().describe('as of `last`; without rows of the node that asks'),
 })
 
 const CitedColumn = z.strictObject({

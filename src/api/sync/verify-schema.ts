@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { SHA256, UUID } from '../../feeds/batch/format.js'
-import { FeedId } from './schema.js'
+import { FeedId, SentSumForm } from './schema.js'
 
 export const VerifyParams = z.strictObject({
   feed: FeedId,
@@ -61,12 +61,5 @@ export const TableSumsParams = z.strictObject({
 export const TableSumsResult = z.strictObject({
   node: z.string().describe('node id of this gateway'),
   cursor: z.int().describe('change up to which the sums hold the rows of the feed'),
-  sums: z.array(
-    z.strictObject({
-      origin: z.string(),
-      day: z.int().describe('days since 1970'),
-      rows: z.int(),
-      digest: z.string(),
-    }),
-  ),
+  sums: z.array(SentSumForm),
 })

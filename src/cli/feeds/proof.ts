@@ -53,6 +53,7 @@ async function verify(
         if (found === undefined) throw new Error(`no upstream has the name ${upstream}`) // no test: a foreign key keeps it
         return connectUpstream(found, settings.config, version)
       },
+      findFeed: (feedId) => state.feeds.find(feedId),
       progress: async (feedId) => (await state.feeds.find(feedId))?.progress,
       nowMs: () => performance.now(),
       pause: async (ms, signal) => {

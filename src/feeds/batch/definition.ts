@@ -33,6 +33,16 @@ export interface TableOffer {
   readonly definition: SentDefinition
 }
 
+/** Rows of one origin and day, as nodes tell each other. */
+export interface SentSum {
+  readonly origin: string
+  /** days since 1970 */
+  readonly day: number
+  readonly rows: number
+  /** hex */
+  readonly digest: string
+}
+
 /** Answer of a node that is asked for a table. */
 export interface TableAnswer {
   /** UUID of the node that answers */
@@ -44,6 +54,8 @@ export interface TableAnswer {
   readonly start: FeedStart
   /** last change of the table */
   readonly last: number
+  /** of the rows that the feed gives, as of `last`; absent where they were not asked for */
+  readonly sums?: readonly SentSum[]
 }
 
 /** Number of columns at the beginning of each table that have no definition. */

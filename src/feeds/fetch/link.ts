@@ -4,9 +4,15 @@ import { malformed, refused } from '../../sync/faults.js'
 import { parseObject, type Reply, type UpstreamClient } from '../../sync/http-client.js'
 import type { Throttle } from '../../sync/throttle.js'
 import { TableDefinitionForm } from '../batch/definition-form.js'
-import { MAX_BATCH_BYTES, UUID } from '../batch/format.js'
+import { LAST_DAY, MAX_BATCH_BYTES, SHA256, UUID } from '../batch/format.js'
 import { type AskedBatch, type FetchLink, readRefusal, SYNC_PATH } from '../send/link.js'
 
+const SumForm = z.looseObject({
+  origin: z.string().regex(UUID),
+  day: z.int().min(0).max(LAST_DAY),
+  rows: z.int().min(0),
+  digest: z.string().regex(SHA256),
+})
 const Start = z.looseObject({
   tableUuid: z.string().max(100),
   afterChange: z.int().min(0),
@@ -20,6 +26,7 @@ const Asked = z.looseObject({
   definition: TableDefinitionForm,
   start: Start,
   last: z.int().min(0),
+  sums: z.array(SumForm).optional(),
 })
 const TooLarge = z.looseObject({ change: z.int(), key: z.string(), reason: z.string() })
 
@@ -30,7 +37,8 @@ export function createFetchLink(client: UpstreamClient): FetchLink {
       const found = withDoubles(await client.rpc(SYNC_PATH, 'sync.ask_table', question, signal))
       const result = Asked.safeParse(found)
       if (!result.success) throw malformed('another result than that of sync.ask_table')
-      return result.data
+      const { sums, ...answer } = result.data
+      return sums === undefined ? answer : { ...answer, sums }
     },
     async fetch({ table, feed, epoch, after, waitS }, throttles, signal) {
       const query = new URLSearchParams({ feed, epoch: `${epoch}`, after: `${after}`, wait: `${waitS}` })

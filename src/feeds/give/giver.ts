@@ -16,6 +16,7 @@ import { requireNode, requireReadable } from '../receive/rights.js'
 import { collectBatch, headerOf, keyText, slotsOf } from '../send/collect.js'
 import { requireColumnsOf, requireSendable } from '../send/sendable.js'
 import type { CollectDeps, CollectState, Session } from '../send/sender-deps.js'
+import { type GivenSums, type GivenSumsDeps, givenSums } from './sums.js'
 import type { Waiting } from './waiting.js'
 
 /** Question of another node for a table, before it asks for batches. */
@@ -52,7 +53,17 @@ export interface FeedGiver {
    *
    * @throws AppError FORBIDDEN, LOOP, UNKNOWN_TABLE, TABLE_NOT_SENDABLE, BAD_CONDITION, INVALID_PARAMS
    */
-  ask(caller: Caller, question: TableQuestion): Promise<TableAnswer>
+  ask(caller: Caller, question: TableQuestion): Promise<Omit<TableAnswer, 'sums'>>
+  /**
+   * Returns the sums of what a feed gives that was asked for.
+   *
+   * @throws AppError UNKNOWN_FEED, FORBIDDEN, BUSY
+   */
+  sums(
+    caller: Caller,
+    question: { readonly feedId: string; readonly isRecount: boolean },
+    signal: AbortSignal,
+  ): Promise<GivenSums>
   /**
    * Returns the batch after a change, or waits for a row. Rows whose origin is the asker are not in it.
    *
@@ -68,7 +79,7 @@ export interface FeedGiver {
   ): Promise<GivenBatch | undefined>
 }
 
-interface GiverDeps extends CollectDeps {
+interface GiverDeps extends CollectDeps, GivenSumsDeps {
   readonly asked: AskedFeeds
   readonly senders: FeedSenders
   readonly identity: Pick<FeedIdentity, 'tableUuid' | 'epoch'>
@@ -97,6 +108,15 @@ export function createFeedGiver(deps: GiverDeps): FeedGiver {
       await asked.keep(caller.keyId, { feedId, node, dataName: table.dataName, columns, conds, start })
       const definition = sentDefinition(table, columns)
       return { node: deps.nodeId, table: tableUuid, epoch: await identity.epoch(), definition, start, last }
+    },
+    async sums(caller, { feedId, isRecount }, signal) {
+      const feed = await asked.find(caller.keyId, feedId)
+      if (feed === undefined) throw unknownFeed(feedId)
+      await requireReadable(asked, caller, feed.dataName)
+      const table = await deps.findTable(feed.dataName)
+      const tableUuid = table === undefined ? undefined : await identity.tableUuid(table)
+      if (table === undefined || tableUuid === undefined) throw unknownFeed(feedId)
+      return await givenSums(deps, feed, { table, tableUuid }, isRecount, signal)
     },
     async next(caller, request, signal, hold) {
       const feed = await asked.find(caller.keyId, request.feedId)

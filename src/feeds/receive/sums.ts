@@ -3,6 +3,7 @@ import { AppError } from '../../errors.js'
 import type { FeedSenders, SenderState } from '../../storage/exchange/feeds.js'
 import { sumHex } from '../../storage/exchange/row-digest.js'
 import type { ReceivedSums, TableDigests } from '../../storage/exchange/table-digests.js'
+import type { SentSum } from '../batch/definition.js'
 import { lacksRelay, requireNode, unknownFeed } from './rights.js'
 
 /** Question of a node for the sums of a table that it sends. */
@@ -11,16 +12,6 @@ export interface SumsQuestion extends SenderState {
   readonly origins: readonly string[]
   /** all rows are counted again before the answer */
   readonly isRecount: boolean
-}
-
-/** Rows of one origin and day, as nodes tell each other. */
-export interface SentSum {
-  readonly origin: string
-  /** days since 1970 */
-  readonly day: number
-  readonly rows: number
-  /** hex */
-  readonly digest: string
 }
 
 /** Answers other nodes that compare their tables with those here. */

@@ -73,6 +73,8 @@ export interface TableAsked {
   readonly conds: unknown
   readonly from: 'now' | 'all' | number
   readonly start: FeedStart | null
+  /** asks for the sums of the rows, kept or counted again */
+  readonly sums?: 'kept' | 'recount'
 }
 
 /** Answer of an upstream that was asked for a batch. */

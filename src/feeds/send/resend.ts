@@ -7,7 +7,7 @@ import type { LoaderTable } from '../../storage/tables.js'
 import { encodeBatch } from '../batch/encode.js'
 import { MAX_BATCH_ROWS } from '../batch/format.js'
 import { FULL_BYTES, headerOf, isKnownTo, sizeOf, slotsOf } from './collect.js'
-import { requireTableUp } from './require-table.js'
+import { requireTable } from './require-table.js'
 import { scopeOf } from './scope.js'
 import type { FeedState, ResendState, SenderDeps, Session } from './sender-deps.js'
 
@@ -37,7 +37,11 @@ export async function askResend(
   record: FeedRecord,
   { fromDay, toDay }: { fromDay: number; toDay: number },
 ): Promise<FeedResend> {
-  requireTableUp(record)
+  requireTable(record)
+  if (record.direction === 'down') {
+    const message = `The feed of ${record.dataName} comes down, expected one of a table that goes up`
+    throw new AppError('NOT_IN_THIS_VERSION', { feed: record.dataName }, { message })
+  }
   const table = await deps.findTable(record.dataName)
   const tableUuid = table === undefined ? undefined : await deps.identity.tableUuid(table)
   if (table === undefined || tableUuid === undefined) {

@@ -34,7 +34,7 @@ export function scopeOf(
 const RESERVED = 3
 
 /** Returns the names of the columns that a feed sends; null for all. */
-export function sentNames({ columns }: FeedRecord, table: LoaderTable): string[] | null {
+export function sentNames({ columns }: Pick<FeedRecord, 'columns'>, table: LoaderTable): string[] | null {
   if (columns === null) return null
   return [...table.columns.slice(0, RESERVED).map(({ name }) => name), ...columns]
 }

@@ -54,7 +54,7 @@ export async function keptSums(deps: SumsDeps, table: LoaderTable, signal: Abort
  */
 export async function scannedSums(
   deps: SumsDeps,
-  record: FeedRecord,
+  record: Pick<FeedRecord, 'conds' | 'columns'>,
   { table, scope }: { table: LoaderTable; scope: FeedScope },
   signal: AbortSignal,
 ): Promise<FeedSums | undefined> {
@@ -68,7 +68,7 @@ export async function scannedSums(
 
 async function scan(
   { changes, env }: SumsDeps,
-  record: FeedRecord,
+  record: Pick<FeedRecord, 'conds' | 'columns'>,
   { table, scope }: { table: LoaderTable; scope: FeedScope },
   signal: AbortSignal,
 ): Promise<DaySum[]> {

@@ -1,34 +1,16 @@
 import { AppError } from '../../errors.js'
-import type { FeedIdentity, FeedProgress, FeedRecord } from '../../storage/exchange/feeds.js'
+import type { FeedProgress, FeedRecord } from '../../storage/exchange/feeds.js'
 import type { LoaderTable } from '../../storage/tables.js'
 import { definitionDigest, sentDefinition } from '../batch/definition.js'
 import { type FeedLink, refusalName, type SumsRequest } from '../send/link.js'
-import { requireTableUp } from '../send/require-table.js'
+import { requireTable } from '../send/require-table.js'
 import { type FeedScope, scopeOf } from '../send/scope.js'
-import { compareSums, type DayDifference } from './compare.js'
-import { countAll, type FeedSums, keptSums, type SumsDeps, scannedSums } from './sums.js'
+import { compareSums } from './compare.js'
+import type { Verification, VerifyDeps } from './deps.js'
+import { countAll, type FeedSums, keptSums, scannedSums } from './sums.js'
+import { compareDown } from './verify-down.js'
 
-/** Comparison of a table with what the receiver of a feed has of it. */
-export interface Verification {
-  readonly isEqual: boolean
-  /** days that differ */
-  readonly days: readonly DayDifference[]
-}
-
-/** Dependencies of a comparison. */
-export interface VerifyDeps extends SumsDeps {
-  readonly identity: Pick<FeedIdentity, 'tableUuid' | 'epoch'>
-  findTable(dataName: string): Promise<LoaderTable | undefined>
-  /** Opens the connections to an upstream. @throws AppError UNKNOWN_UPSTREAM, BAD_ENDPOINT, UPSTREAM_REFUSED */
-  connect(upstream: string): Promise<FeedLink>
-  /** Returns how far a feed is; undefined for an unknown one. */
-  progress(feedId: string): Promise<FeedProgress | undefined>
-  /** UUID of this node */
-  readonly nodeId: string
-  /** monotonic clock */
-  nowMs(): number
-  pause(ms: number, signal: AbortSignal): Promise<void>
-}
+export type { Verification, VerifyDeps } from './deps.js'
 
 /** A feed whose table is compared. */
 interface Compared {
@@ -47,8 +29,8 @@ const LOOK_MS = 5
 const MAX_STATES = 1000
 
 /**
- * Compares the table of a feed with what the receiver has of it: one question when it has everything. A table that is written
- * meanwhile is compared in a state that the receiver has reached.
+ * Compares the table of a feed with what the receiver has of it, or what a feed down has brought here with what its
+ * upstream gives: one question when the receiver has everything. A table that is written meanwhile is compared in a state that the receiver has reached.
  *
  * @param isRecount both sides count all rows again, instead of trusting what they keep with each write
  * @throws AppError UNKNOWN_TABLE, UPSTREAM_UNREACHABLE, UPSTREAM_REFUSED; FEED_BEHIND when the receiver
@@ -60,6 +42,11 @@ export async function verifyFeed(
   isRecount: boolean,
   signal: AbortSignal,
 ): Promise<Verification> {
+  requireTable(record)
+  if (record.direction === 'down') {
+    const link = await deps.connect(record.upstream)
+    return await compareDown(deps, record, { link, isRecount }, signal).finally(() => link.close())
+  }
   const compared = await prepare(deps, record)
   const { table, scope } = compared
   if (scope.isWhole && isRecount) await deps.digests.restart(table)
@@ -74,7 +61,6 @@ export async function verifyFeed(
 
 async function prepare(deps: VerifyDeps, record: FeedRecord): Promise<Compared> {
   const { identity, nodeId } = deps
-  requireTableUp(record)
   const table = await deps.findTable(record.dataName)
   const tableUuid = table === undefined ? undefined : await identity.tableUuid(table)
   if (table === undefined || tableUuid === undefined) {

@@ -34,7 +34,7 @@ export const CITED = {
 /**
  * The upstream `up` has feeds of the table `x`, and of a table that was dropped; nobody listens there.
  */
-export function syncBadCalls({ nodeId, feedId, goneFeedId, downFeedId }: Standing): BadCalls {
+export function syncBadCalls({ nodeId, feedId, goneFeedId, citedFeedId }: Standing): BadCalls {
   const upstream = { name: 'new', endpoint: 'https://up.example', apikey: 'k', secret: 's' }
   const feed = { table: 'cited', upstream: 'up' }
   const asked = { node: OFFERED.node, feed: OFFERED.feed, table: 'x', from: 'all', start: null }
@@ -88,7 +88,7 @@ export function syncBadCalls({ nodeId, feedId, goneFeedId, downFeedId }: Standin
     'sync.verify': [
       ...ofFeed,
       [{ feed: goneFeedId }, 'UNKNOWN_TABLE', /gone/],
-      [{ feed: downFeedId }, 'NOT_IN_THIS_VERSION', /comes down, expected one of a table/],
+      [{ feed: citedFeedId }, 'NOT_IN_THIS_VERSION', /sends a citation/],
     ],
     'sync.resend': [
       [{ feed: 'x', ...days }, 'INVALID_PARAMS', /\$\.feed/],
@@ -96,7 +96,7 @@ export function syncBadCalls({ nodeId, feedId, goneFeedId, downFeedId }: Standin
       [{ feed: feedId, from: 'yesterday', to: days.to }, 'INVALID_PARAMS', /\$\.from/],
       [{ feed: feedId, from: days.to, to: days.from }, 'INVALID_PARAMS', /before from/],
       [{ feed: goneFeedId, ...days }, 'UNKNOWN_TABLE', /gone/],
-      [{ feed: downFeedId, ...days }, 'NOT_IN_THIS_VERSION', /comes down, expected one of a table/],
+      [{ feed: citedFeedId, ...days }, 'NOT_IN_THIS_VERSION', /sends a citation, whose checksum/],
     ],
     'sync.table_sums': [
       [{ ...sums, node: 'x' }, 'INVALID_PARAMS', /\$\.node/],

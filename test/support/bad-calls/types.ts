@@ -16,6 +16,6 @@ export interface Standing {
   feedId: string
   /** of a table that was dropped */
   goneFeedId: string
-  /** a feed that comes down from the upstream `up`, where nobody listens */
-  downFeedId: string
+  /** a feed of a citation */
+  citedFeedId: string
 }

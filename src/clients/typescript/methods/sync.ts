@@ -208,6 +208,8 @@ export interface SyncMethods {
         /** rows that changed up to untilChange travel when they start at or after it, µs UTC */
         fromUs: number | null
       } | null
+      /** answers the sums of the rows that the feed gives; `recount` counts them again first */
+      sums?: 'kept' | 'recount'
     }
     result: {
       /** node id of this gateway */
@@ -228,6 +230,14 @@ export interface SyncMethods {
       }
       /** last change of the table */
       last: number
+      /** as of `last`; without rows of the node that asks */
+      sums?: {
+        origin: string
+        /** days since 1970 */
+        day: number
+        rows: number
+        digest: string
+      }[]
     }
   }
   /** Called by another gateway to compare a table that it sends: what its feed has brought here (scope sync:write) */

@@ -1,0 +1,126 @@
+import { AppError } from '../../errors.js'
+import type { FeedRecord } from '../../storage/exchange/feeds.js'
+import type { ReceivedSums } from '../../storage/exchange/table-digests.js'
+import { definitionDigest, type TableAnswer } from '../batch/definition.js'
+import { type FeedLink, refusalName } from '../send/link.js'
+import { compareSums } from './compare.js'
+import type { Verification, VerifyDeps } from './deps.js'
+import { countAll } from './sums.js'
+
+/** Longest time for which a comparison waits until this node has everything, ms. */
+const WAIT_MS = 20_000
+/** Time between two questions to the upstream, and between two looks at the cursor here, ms. */
+const ASK_MS = 250
+const LOOK_MS = 5
+
+/** What the upstream gives, of one state of its table. */
+type Given = TableAnswer & Required<Pick<TableAnswer, 'sums'>>
+
+/**
+ * Compares what a feed down has brought here with what its upstream gives: one question when everything is here. A table that
+ * is written there meanwhile is compared in a state that this node has reached.
+ *
+ * @throws AppError UPSTREAM_UNREACHABLE, UPSTREAM_REFUSED; FEED_BEHIND when rows are missing that did not come yet
+ */
+export async function compareDown(
+  deps: VerifyDeps,
+  first: FeedRecord,
+  { link, isRecount }: { link: FeedLink; isRecount: boolean },
+  signal: AbortSignal,
+): Promise<Verification> {
+  const endsAtMs = deps.nowMs() + WAIT_MS
+  let recounts = isRecount
+  for (let record: FeedRecord | undefined = first; ; record = await deps.findFeed(first.feedId)) {
+    if (record === undefined) throw behind(first, 'it was removed')
+    const given = await askSums(deps, link, record, recounts, signal)
+    if (given !== undefined) {
+      if (recounts) await recountHere(deps, record)
+      recounts = false
+      const taken = await reach(deps, record, given, endsAtMs, signal)
+      if (taken !== undefined) {
+        const days = compareSums(taken.days, given.sums, { nodeId: deps.nodeId, receiver: deps.nodeId })
+        return { isEqual: days.length === 0, days }
+      }
+    }
+    const stopped = (await deps.progress(record.feedId))?.stopped ?? null
+    if (stopped !== null) throw behind(record, `the feed has stopped: ${stopped}`)
+    if (!record.isEnabled || deps.nowMs() > endsAtMs) throw behind(record, 'it waits for rows')
+    // where rows come all the time, the next question may meet a state that is here
+    if (given === undefined) await deps.pause(ASK_MS, signal)
+  }
+}
+
+/**
+ * Asks the upstream what it gives.
+ *
+ * @returns undefined before the feed has begun, or when the upstream has another table than the feed knows
+ */
+export async function askSums(
+  { nodeId }: Pick<VerifyDeps, 'nodeId'>,
+  link: FeedLink,
+  { feedId: feed, dataName: table, columns, conds, from, start }: FeedRecord,
+  isRecount: boolean,
+  signal: AbortSignal,
+): Promise<Given | undefined> {
+  if (start.tableUuid === '') return undefined
+  const sums = isRecount ? ('recount' as const) : ('kept' as const)
+  const asked = { node: nodeId, feed, table, columns, conds, start, sums }
+  try {
+    const answer = await link.ask(
+      { ...asked, from: start.fromUs ?? (from === 'now' ? 'now' : 'all') },
+      signal,
+    )
+    const { sums: found } = answer
+    if (found !== undefined) return { ...answer, sums: found }
+  } catch (error) {
+    if (refusalName(error) !== 'BUSY') throw error
+    return undefined
+  }
+  const message = 'The upstream answered no sums, expected those of a gateway of this version or a later one'
+  throw new AppError('UPSTREAM_REFUSED', {}, { message })
+}
+
+async function recountHere({ digests, findTable }: VerifyDeps, { dataName }: FeedRecord): Promise<void> {
+  const table = await findTable(dataName)
+  if (table !== undefined) await digests.restart(table)
+}
+
+/** Waits until this node has the state that the upstream has told. @returns undefined when it is beyond it, or not there */
+async function reach(
+  deps: VerifyDeps,
+  record: FeedRecord,
+  given: Given,
+  endsAtMs: number,
+  signal: AbortSignal,
+): Promise<ReceivedSums | undefined> {
+  while (deps.nowMs() <= endsAtMs) {
+    const found = await look(deps, record, given)
+    if (found?.isWhole === false) {
+      await countAll(deps, found.table, signal)
+      continue
+    }
+    if (found?.cursor === given.last) return found
+    const isStopped = ((await deps.progress(record.feedId))?.stopped ?? null) !== null
+    if (isStopped || !record.isEnabled || (found?.cursor ?? 0) > given.last) return undefined
+    await deps.pause(LOOK_MS, signal)
+  }
+  return undefined
+}
+
+/** Reads what the feed has brought here. @returns undefined for that of an earlier table, or of none */
+async function look(
+  { digests }: VerifyDeps,
+  { feedId }: FeedRecord,
+  { node, table, epoch, definition, sums }: Given,
+): Promise<ReceivedSums | undefined> {
+  const origins = [...new Set([node, ...sums.map(({ origin }) => origin)])]
+  const found = await digests.received(node, feedId, origins)
+  const isSame =
+    found?.senderTable === table && found.epoch === epoch && found.digest === definitionDigest(definition)
+  return isSame ? found : undefined
+}
+
+function behind({ dataName, feedId }: FeedRecord, why: string): AppError {
+  const message = `Found rows of ${dataName} at the upstream that are not here yet (${why}), expected none`
+  return new AppError('FEED_BEHIND', { feed: feedId }, { message })
+}
