@@ -1,6 +1,6 @@
 // Feeds of tables over loopback: a million points up and down beside the stream endpoint in the same run, memory
-// of both sides, bytes of a row, puts with a feed in place, the time from a row at the upstream to the row here, and
-// what idle feeds cost.
+// and processor time of both sides, bytes of a row, puts with a feed in place and what digests take of them, the time
+// from a row at the upstream to the row here, and what idle feeds cost.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
@@ -13,7 +13,10 @@ import { LOADER, register, rpc, sendFile, streamPieces, verdict, watchRss, write
 
 const ROWS = Number(process.env.BENCH_ROWS ?? 1_000_000)
 const PUT_ROWS = Math.ceil(ROWS / 5)
-const PUT_PAIRS = 3
+const PUT_ROUNDS = 3
+/** with a feed, with digests alone, without both */
+const KINDS = ['with', 'counted', 'without']
+const WARM_ROWS = 100
 const IDLE_S = Number(process.env.BENCH_IDLE_S ?? 30)
 const ARRIVALS = 30
 const ASKED = { share: 0.5, growthMb: 40, rowBytes: 20, putShare: 0.9, idlePercent: 0.1 }
@@ -36,12 +39,17 @@ export async function run() {
     const lines = path.join(dir, 'points.ndjson')
     await writeFile(lines, streamPieces(ROWS))
     await register(van, 'readings', KEY)
-    const startedAt = performance.now()
-    await sendFile(van, '/api/v1/dataloaderapi/stream/readings', lines)
-    const streamRate = ROWS / ((performance.now() - startedAt) / 1000)
-    console.log(`stream endpoint: ${streamRate.toFixed(0)} rows/s`)
     await addUpstream(van, base)
     await addUpstream(reader, base)
+    await warmUp(dir, { van, base, reader })
+    const startedAt = performance.now()
+    const busyBefore = cpuMs(van)
+    await sendFile(van, '/api/v1/dataloaderapi/stream/readings', lines)
+    const streamRate = ROWS / ((performance.now() - startedAt) / 1000)
+    const busyUs = ((cpuMs(van) - busyBefore) * 1000) / ROWS
+    console.log(
+      `stream endpoint: ${streamRate.toFixed(0)} rows/s, ${busyUs.toFixed(1)} µs of processor a row`,
+    )
     await travel('up', { asker: van, from: van, to: base, streamRate })
     await travel('down', { asker: reader, from: base, to: reader, streamRate })
     await benchPuts(dir, van)
@@ -64,16 +72,43 @@ export async function addUpstream(node, upstream, endpoint = upstream.url) {
   await rpc(node, SYNC, 'sync.create_upstream', { name: 'up', endpoint, apikey: apiKey, secret })
 }
 
-/** Fetches or sends the readings, and tells rate, memory and size. */
+/** First feeds of each process: their code is loaded, which is told apart from what rows take. */
+async function warmUp(dir, { van, base, reader }) {
+  const lines = path.join(dir, 'warm.ndjson')
+  await writeFile(lines, streamPieces(WARM_ROWS))
+  await register(van, 'warm', KEY)
+  await sendFile(van, '/api/v1/dataloaderapi/stream/warm', lines)
+  await sleep(1000)
+  const sides = [van, base, reader].map((node) => ({ before: node.rssMb(), watch: watchRss(node) }))
+  for (const [asker, direction] of [
+    [van, 'up'],
+    [reader, 'down'],
+  ]) {
+    await rpc(asker, SYNC, 'sync.create_feed', { table: 'warm', direction, upstream: 'up', from: 'all' })
+    await untilIdle(asker, direction, 'warm')
+  }
+  const growths = await Promise.all(sides.map(async ({ before, watch }) => (await watch.stop()) - before))
+  const [sends, takes, fetches] = growths.map((mb) => mb.toFixed(1))
+  console.log(
+    `first feeds of ${WARM_ROWS} rows, RSS growth, MB: gateway with a feed up ${sends}, its upstream ${takes}, gateway with a feed down ${fetches}`,
+  )
+}
+
+/** Fetches or sends the readings, and tells rate, memory, processor time and size. */
 async function travel(direction, { asker, from, to, streamRate }) {
-  const sides = [from, to].map((node) => ({ before: node.rssMb(), watch: watchRss(node) }))
+  const sides = [from, to].map((node) => ({
+    ...{ node, before: node.rssMb(), watch: watchRss(node), busyMs: cpuMs(node) },
+  }))
   const startedAt = performance.now()
   await rpc(asker, SYNC, 'sync.create_feed', { table: 'readings', direction, upstream: 'up', from: 'all' })
   const feed = await untilIdle(asker, direction)
   const rate = ROWS / ((performance.now() - startedAt) / 1000)
   const growths = await Promise.all(sides.map(async ({ before, watch }) => (await watch.stop()) - before))
   if (feed.rows_sent !== ROWS) throw new Error(`moved ${feed.rows_sent} rows, expected ${ROWS}`)
-  console.log(`${direction}: ${rate.toFixed(0)} rows/s`)
+  const [sent, taken] = sides.map(({ node, busyMs }) => (((cpuMs(node) - busyMs) * 1000) / ROWS).toFixed(1))
+  console.log(
+    `${direction}: ${rate.toFixed(0)} rows/s; processor a row: sending ${sent} µs, receiving ${taken} µs`,
+  )
   verdict(`${direction} / stream`, rate / streamRate, '>=', ASKED.share)
   verdict(`${direction}: RSS growth of the sending side, MB`, growths[0], '<', ASKED.growthMb)
   verdict(`${direction}: RSS growth of the receiving side, MB`, growths[1], '<', ASKED.growthMb)
@@ -91,28 +126,49 @@ export async function untilIdle(node, direction, table = 'readings') {
   }
 }
 
-/** Streams rows into tables with and without a feed, in turn. */
+/**
+ * Streams rows into tables without a feed, with one, and with one that is switched off: its digests are kept all the
+ * same. The kinds take turns.
+ */
 async function benchPuts(dir, van) {
   const lines = path.join(dir, 'puts.ndjson')
   await writeFile(lines, streamPieces(PUT_ROWS))
-  const rates = { with: [], without: [] }
-  for (let pair = 0; pair < PUT_PAIRS; pair++)
-    for (const kind of pair % 2 === 0 ? ['with', 'without'] : ['without', 'with']) {
-      const table = `${kind}_${pair}`
+  const rates = { with: [], counted: [], without: [] }
+  const busyUs = { with: [], counted: [], without: [] }
+  for (let round = 0; round < PUT_ROUNDS; round++)
+    for (const kind of round % 2 === 0 ? KINDS : [...KINDS].reverse()) {
+      const table = `${kind}_${round}`
       await register(van, table, KEY)
-      if (kind === 'with') await rpc(van, SYNC, 'sync.create_feed', { table, upstream: 'up', from: 'all' })
+      if (kind !== 'without') await addPutFeed(van, table, kind === 'with')
       const startedAt = performance.now()
+      const busyBefore = cpuMs(van)
       await sendFile(van, `/api/v1/dataloaderapi/stream/${table}`, lines)
       rates[kind].push(PUT_ROWS / ((performance.now() - startedAt) / 1000))
+      busyUs[kind].push(((cpuMs(van) - busyBefore) * 1000) / PUT_ROWS)
       if (kind === 'with') await untilIdle(van, 'up', table)
     }
-  const [has, lacks] = [rates.with, rates.without].map(
-    (list) => [...list].sort((a, b) => a - b)[PUT_PAIRS >> 1],
+  const [has, counts, lacks] = KINDS.map((kind) => middle(rates[kind]))
+  const [hasUs, countsUs, lacksUs] = KINDS.map((kind) => middle(busyUs[kind]).toFixed(1))
+  console.log(
+    `puts: ${has.toFixed(0)} rows/s with a feed to another gateway of this machine, ${counts.toFixed(0)} with digests alone, ${lacks.toFixed(0)} without`,
   )
   console.log(
-    `puts: ${has.toFixed(0)} rows/s with a feed to another gateway of this machine, ${lacks.toFixed(0)} without`,
+    `puts: processor a row ${hasUs} µs with a feed, what is sent meanwhile included; ${countsUs} with digests alone; ${lacksUs} without`,
   )
   verdict('puts with a feed / without', has / lacks, '>=', ASKED.putShare)
+  console.log(`puts with digests alone / without: ${(counts / lacks).toFixed(2)}`)
+}
+
+/** Adds a feed, whose table is counted from the first row on; one that is switched off sends nothing. */
+async function addPutFeed(van, table, isEnabled) {
+  const { feed } = await rpc(van, SYNC, 'sync.create_feed', { table, upstream: 'up', from: 'all' })
+  await untilIdle(van, 'up', table)
+  await rpc(van, SYNC, 'sync.verify', { feed })
+  if (!isEnabled) await rpc(van, SYNC, 'sync.update_feed', { feed, enabled: false })
+}
+
+function middle(list) {
+  return [...list].sort((a, b) => a - b)[list.length >> 1]
 }
 
 /** Puts single rows at the upstream, and waits until they are read at the gateway that asks. */

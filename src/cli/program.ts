@@ -51,7 +51,7 @@ function processDeps(entryFile: string): CliDeps {
  * limited: a thread that needs more memory gets it. Collecting old objects sooner as well
  * (`--heap-growing-percent=100`) saved another 30 MB, but made the slowest pages of records take half as long
  * again. Where most objects of a place in the code were alive when the small space was collected, V8 allocates them
- * as old ones from then on, and frees them late: while rows were sent that was up to 80 MB, in one run of two.
+ * as old ones from then on, and frees them late: while rows were sent that was up to 80 MB, in half of the runs.
  */
 function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1')
