@@ -6,6 +6,7 @@ import { connectUpstream } from '../feeds/connect.js'
 import { createSumsAnswerer } from '../feeds/receive/sums.js'
 import type { FeedSender } from '../feeds/send/sender.js'
 import { startSumsKeeper } from '../feeds/verify/keeper.js'
+import { askResendDown } from '../feeds/verify/resend-down.js'
 import { verifyFeed } from '../feeds/verify/verify.js'
 import type { Log } from '../log.js'
 import type { ValueEnv } from '../storage/columns/column-type.js'
@@ -35,7 +36,7 @@ interface SumsParts {
 
 /** Comparison of tables with other nodes. */
 interface FeedSums {
-  readonly context: Pick<SyncContext, 'sumsAnswerer' | 'verifyFeed'>
+  readonly context: Pick<SyncContext, 'sumsAnswerer' | 'verifyFeed' | 'resendDown'>
   /** Ends the counting of rows in the background. */
   stop(): Promise<void>
 }
@@ -60,6 +61,8 @@ export function openFeedSums(
   return {
     context: {
       sumsAnswerer: createSumsAnswerer({ ...times, digests, senders: state.feedSenders, nodeId }),
+      resendDown: (record, days, signal) =>
+        askResendDown({ ...verifying, resends: state.feedResends }, record, days, signal),
       verifyFeed: (record, isRecount, signal) => verifyFeed(verifying, record, isRecount, signal),
     },
     stop: () => keeper.stop(),

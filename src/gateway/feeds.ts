@@ -80,7 +80,8 @@ export function openFeedServices(options: FeedServicesOptions): FeedServices {
   const giver = createFeedGiver({ ...reading, ...givenSumsOf(loading), asked, senders, waiting })
   const fetching: FetchDeps = {
     ...receiving,
-    ...{ feeds: state.feeds, throttle: options.throttle, nowMs: reading.nowMs, readColumns },
+    ...{ feeds: state.feeds, resends: state.feedResends, throttle: options.throttle, nowMs: reading.nowMs },
+    readColumns,
     log: options.log,
     oneAtATime: createTurnstile(),
   }

@@ -39,6 +39,8 @@ interface GiveRequest {
   readonly epoch: number
   readonly after: number
   readonly waitMs: number
+  /** rows of some days once more */
+  readonly again?: { readonly fromDay: number; readonly toDay: number; readonly afterRow: number }
 }
 
 /** Batch that is answered. */
@@ -46,6 +48,7 @@ interface SentBatch {
   readonly body: Uint8Array
   readonly last: number
   readonly tooLarge?: object
+  readonly again?: { readonly until: number; readonly isEnd: boolean }
 }
 
 /** Memory of a batch that arrives, besides its body: its text, its values and its rows. */
@@ -98,12 +101,15 @@ async function giveBatch<C>(c: HttpContext, table: string, deps: FeedRouteDeps<C
     const given = await deps.give(caller, request, endSignal(c, calls), hold)
     const requestId = c.get('requestId')
     if (given === undefined) return respond(requestId, 204, {}, null)
-    const { body, last, tooLarge } = given
+    const { body, last, tooLarge, again } = given
     const headers = {
       'Content-Type': 'application/x-ndjson',
       'Content-Encoding': 'zstd',
       'Content-Length': String(body.byteLength),
       'Fieldgate-Last-Change': String(last),
+      ...(again === undefined
+        ? {}
+        : { 'Fieldgate-Again-Until': `${again.until}`, 'Fieldgate-Again-End': again.isEnd ? '1' : '0' }),
       ...(tooLarge === undefined
         ? {}
         : { 'Fieldgate-Set-Aside': Buffer.from(JSON.stringify(tooLarge)).toString('base64') }),
@@ -125,7 +131,10 @@ function readRequest(c: HttpContext, tableUuid: string): GiveRequest {
   }
   const feedId = (c.req.query('feed') ?? '').slice(0, 36)
   const [epoch, after, waitS] = [countOf('epoch'), countOf('after'), countOf('wait', MAX_WAIT_S)]
-  return { tableUuid, feedId, epoch, after, waitMs: waitS * 1000 }
+  const request = { tableUuid, feedId, epoch, after, waitMs: waitS * 1000 }
+  if (c.req.query('from_day') === undefined) return request
+  const [fromDay, toDay, afterRow] = [countOf('from_day'), countOf('to_day'), countOf('after_row')]
+  return { ...request, again: { fromDay, toDay, afterRow } }
 }
 
 async function answerBatch<C>(

@@ -239,7 +239,7 @@ async function openParts(
   const throttle = createThrottle(0, nowMs, pause)
   const fetching = {
     ...receiving,
-    ...{ feeds: state.feeds, throttle, readColumns },
+    ...{ feeds: state.feeds, resends: state.feedResends, nowMs, throttle, readColumns },
     oneAtATime: <T>(work: () => Promise<T>) => work(),
   }
   const sender = startFeedSender({

@@ -6,7 +6,7 @@ import type { FeedSender } from '../../feeds/send/sender.js'
 import type { Verification } from '../../feeds/verify/verify.js'
 import type { CitedState } from '../../storage/citations.js'
 import type { DayRows } from '../../storage/exchange/day-rows.js'
-import type { FeedResends } from '../../storage/exchange/feed-resends.js'
+import type { FeedResend, FeedResends } from '../../storage/exchange/feed-resends.js'
 import type {
   AskedFeeds,
   FeedIdentity,
@@ -35,6 +35,12 @@ export type SyncContext = Pick<CallContext, 'caller' | 'signal'> &
     readonly sumsAnswerer: SumsAnswerer
     /** Compares the table of a feed with what its receiver has, as `verifyFeed` of feeds does. */
     verifyFeed(record: FeedRecord, isRecount: boolean, signal: AbortSignal): Promise<Verification>
+    /** Asks for rows of a feed down to come once more, as `askResendDown` of feeds does. */
+    resendDown(
+      record: FeedRecord,
+      days: { fromDay: number; toDay: number },
+      signal: AbortSignal,
+    ): Promise<FeedResend>
     /** Finds a table by its name. @throws AppError UNKNOWN_TABLE */
     findTable(name: string): Promise<LoaderTable>
     /**

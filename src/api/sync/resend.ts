@@ -10,9 +10,12 @@ import { ResendParams, Resent } from './verify-schema.js'
 
 export const resend = defineMethod({
   name: 'sync.resend',
-  summary: 'Sends rows of a feed once more: those last written on some days. The receiver keeps one of each',
+  summary: 'Moves rows of a feed once more: those last written on some days. The receiver keeps one of each',
   scope: 'sync:write',
-  errors: ['UNKNOWN_FEED', 'UNKNOWN_TABLE', 'NOT_IN_THIS_VERSION'],
+  errors: [
+    ...(['UNKNOWN_FEED', 'UNKNOWN_TABLE', 'FEED_BEHIND', 'NOT_IN_THIS_VERSION'] as const),
+    ...(['UPSTREAM_UNREACHABLE', 'UPSTREAM_REFUSED'] as const),
+  ],
   params: ResendParams,
   result: Resent,
   async handle({ feed, from, to }, context: SyncContext) {
@@ -28,7 +31,10 @@ export const resend = defineMethod({
     } = context
     const env = () => ({ timeZoneMin, nowUs: BigInt(clock.nowUs()) })
     const findTable = (name: string) => context.findTable(name)
-    const asked = await askResend({ resends, identity, changes, env, findTable }, record, days)
+    const asked =
+      record.direction === 'down'
+        ? await context.resendDown(record, days, context.signal)
+        : await askResend({ resends, identity, changes, env, findTable }, record, days)
     await context.feedSender.wake()
     return { rows: asked.rows, from_day: dayText(asked.fromDay), to_day: dayText(asked.toDay) }
   },

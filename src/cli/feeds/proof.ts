@@ -5,7 +5,8 @@ import { parseDatetime } from '../../datetime.js'
 import { daysBetween, dayText } from '../../feeds/batch/days.js'
 import { connectUpstream } from '../../feeds/connect.js'
 import { askResend } from '../../feeds/send/resend.js'
-import { type Verification, verifyFeed } from '../../feeds/verify/verify.js'
+import { askResendDown } from '../../feeds/verify/resend-down.js'
+import { type Verification, type VerifyDeps, verifyFeed } from '../../feeds/verify/verify.js'
 import type { FeedRecord } from '../../storage/exchange/feeds.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from '../io.js'
 import { type FeedData, withFeedData } from './feed-data.js'
@@ -30,7 +31,7 @@ export function addProofVerbs(feed: Command, io: CliIo, deps: CliDeps): void {
     .requiredOption('--to <instant>', 'end: the day that begins at midnight then is left out')
     .action(async (name: string, _options, command: Command) =>
       withFeedData<{ from: string; to: string }>(command, deps, (data, flags) =>
-        resend(io, data, name, flags),
+        resend(io, deps, data, name, flags),
       ),
     )
 }
@@ -42,31 +43,31 @@ async function verify(
   name: string,
   { recount, json }: { recount?: boolean } & GlobalOptions,
 ): Promise<void> {
-  const { state, settings, tableDigests: digests, tableChanges: changes, feedIdentity: identity } = data
   const record = await findFeed(data, name)
-  const found = await verifyFeed(
-    {
-      ...{ digests, changes, identity, findTable: data.findTable, env: () => envOf(data) },
-      nodeId: await state.meta.claimNodeId(randomUUID()),
-      connect: async (upstream) => {
-        const found = await state.feedUpstreams.find(upstream)
-        if (found === undefined) throw new Error(`no upstream has the name ${upstream}`) // no test: a foreign key keeps it
-        return connectUpstream(found, settings.config, version)
-      },
-      findFeed: (feedId) => state.feeds.find(feedId),
-      progress: async (feedId) => (await state.feeds.find(feedId))?.progress,
-      nowMs: () => performance.now(),
-      pause: async (ms, signal) => {
-        await sleep(ms, undefined, { signal })
-      },
-    },
-    record,
-    recount === true,
-    new AbortController().signal,
-  )
+  const found = await verifyFeed(await verifyDeps(data, version), record, recount === true, noEnd())
   if (json === true) printJson(io, { equal: found.isEqual, days: found.days })
   else io.stdout.write(verificationText(record, found))
   if (!found.isEqual) io.setExitCode(1)
+}
+
+/** Makes what a comparison uses of a data directory. */
+async function verifyDeps(data: FeedData, version: string): Promise<VerifyDeps> {
+  const { state, settings, tableDigests: digests, tableChanges: changes, feedIdentity: identity } = data
+  return {
+    ...{ digests, changes, identity, findTable: data.findTable, env: () => envOf(data) },
+    nodeId: await state.meta.claimNodeId(randomUUID()),
+    connect: async (upstream) => {
+      const found = await state.feedUpstreams.find(upstream)
+      if (found === undefined) throw new Error(`no upstream has the name ${upstream}`) // no test: a foreign key keeps it
+      return connectUpstream(found, settings.config, version)
+    },
+    findFeed: (feedId) => state.feeds.find(feedId),
+    progress: async (feedId) => (await state.feeds.find(feedId))?.progress,
+    nowMs: () => performance.now(),
+    pause: async (ms, signal) => {
+      await sleep(ms, undefined, { signal })
+    },
+  }
 }
 
 /** Shortest beginning of a digest that is shown. */
@@ -96,6 +97,7 @@ function dayAfter(day = ''): string {
 
 async function resend(
   io: CliIo,
+  { version }: CliDeps,
   data: FeedData,
   name: string,
   { from, to, json }: { from: string; to: string } & GlobalOptions,
@@ -104,16 +106,22 @@ async function resend(
   const record = await findFeed(data, name)
   const [fromUs, toUs] = [readInstant('--from', from), readInstant('--to', to)]
   if (toUs < fromUs) throw usageError('--to: found an instant before --from, expected --from or later')
-  const asked = await askResend(
-    { resends: state.feedResends, identity, changes, findTable: data.findTable, env: () => envOf(data) },
-    record,
-    daysBetween(fromUs, toUs),
-  )
+  const wanted = daysBetween(fromUs, toUs)
+  const [resends, env] = [state.feedResends, () => envOf(data)]
+  const asked =
+    record.direction === 'down'
+      ? await askResendDown({ ...(await verifyDeps(data, version)), resends }, record, wanted, noEnd())
+      : await askResend({ resends, identity, changes, findTable: data.findTable, env }, record, wanted)
   await state.control.askNow()
   await state.audit.note({ act: 'sync-feed-resend', feed: record.feedId, rows: asked.rows })
   const days = { fromDay: dayText(asked.fromDay), toDay: dayText(asked.toDay) }
   if (json === true) printJson(io, { feed: record.feedId, rows: asked.rows, ...days })
   else io.stdout.write(`${asked.rows} rows of ${days.fromDay} to ${days.toDay} go once more.\n`)
+}
+
+/** Makes the signal of a verb, which ends with its process. */
+function noEnd(): AbortSignal {
+  return new AbortController().signal
 }
 
 /** Reads an instant; one without an offset is UTC, as the days of rows are. */

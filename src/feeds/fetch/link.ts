@@ -40,12 +40,8 @@ export function createFetchLink(client: UpstreamClient): FetchLink {
       const { sums, ...answer } = result.data
       return sums === undefined ? answer : { ...answer, sums }
     },
-    async fetch({ table, feed, epoch, after, waitS }, throttles, signal) {
-      const query = new URLSearchParams({ feed, epoch: `${epoch}`, after: `${after}`, wait: `${waitS}` })
-      const reply = await client.send({
-        ...{ method: 'GET', path: `/api/v2/sync/tables/${table}/batches?${query}`, signal },
-        headers: { accept: 'application/x-ndjson', 'accept-encoding': 'zstd' },
-      })
+    async fetch(request, throttles, signal) {
+      const reply = await get(client, request, {}, signal)
       if (reply.status === 204) {
         await reply.discard()
         return { kind: 'none' }
@@ -53,7 +49,39 @@ export function createFetchLink(client: UpstreamClient): FetchLink {
       if (reply.status !== 200) return refusalOf(reply.status, await reply.text(), reply.headers)
       return await readBatch(reply, throttles, signal)
     },
+    async fetchAgain({ fromDay, toDay, afterRow, ...request }, throttles, signal) {
+      const days = { from_day: `${fromDay}`, to_day: `${toDay}`, after_row: `${afterRow}` }
+      const reply = await get(client, request, days, signal)
+      if (reply.status !== 200 && reply.status !== 204) {
+        refusalOf(reply.status, await reply.text(), reply.headers)
+        return undefined
+      }
+      const until = Number(reply.headers['fieldgate-again-until'] ?? Number.NaN)
+      if (reply.status === 204 || !Number.isSafeInteger(until) || until < afterRow) {
+        await reply.discard()
+        throw malformed('rows once more without Fieldgate-Again-Until: an upstream of an earlier version')
+      }
+      const { body, tooLarge } = await readBatch(reply, throttles, signal)
+      const isEnd = reply.headers['fieldgate-again-end'] === '1'
+      if (!isEnd && until === afterRow) throw malformed('rows once more that do not go on')
+      return { body, until, isEnd, tooLarge }
+    },
   }
+}
+
+/** Asks for a batch. @param more of the query */
+async function get(
+  client: UpstreamClient,
+  { table, feed, epoch, after, waitS }: Parameters<FetchLink['fetch']>[0],
+  more: Record<string, string>,
+  signal: AbortSignal,
+): Promise<Reply> {
+  const place = { feed, epoch: `${epoch}`, after: `${after}`, wait: `${waitS}` }
+  const query = new URLSearchParams({ ...place, ...more })
+  return await client.send({
+    ...{ method: 'GET', path: `/api/v2/sync/tables/${table}/batches?${query}`, signal },
+    headers: { accept: 'application/x-ndjson', 'accept-encoding': 'zstd' },
+  })
 }
 
 /** Reads a batch as fast as all throttles allow it: what is not read yet holds the upstream back. */
@@ -61,7 +89,7 @@ async function readBatch(
   reply: Reply,
   throttles: readonly Throttle[],
   signal: AbortSignal,
-): Promise<AskedBatch> {
+): Promise<Extract<AskedBatch, { kind: 'batch' }>> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of reply.chunks()) {

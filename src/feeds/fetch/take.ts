@@ -6,12 +6,13 @@ import { malformed, shorten } from '../../sync/faults.js'
 import { type DecodedBatch, decodeBatch } from '../batch/decode.js'
 import { type RefusedRow, readRows, rowsAtOnce } from '../batch/read-rows.js'
 import { isSameState, requireColumns } from '../receive/receiver.js'
+import type { AskedAgain } from '../send/link.js'
 import type { FeedState, Session } from '../send/sender-deps.js'
 
 /** Dependencies of storing a batch that was asked for. */
 export interface TakeDeps {
   readonly inbox: FeedInbox
-  readonly feeds: Pick<FeedRows, 'setAside'>
+  readonly feeds: Pick<FeedRows, 'setAside' | 'countSetAside' | 'listSetAside' | 'forgetAside'>
   /** UUID of this node */
   readonly nodeId: string
   /** `limits.valueBytes` */
@@ -41,10 +42,59 @@ export async function takeBatch(
   try {
     requireAsked(state, session, table, batch)
     onOpened(batch.header.last)
-    return await storeBatch(deps, state, session, table, batch)
+    const { after } = batch.header
+    return await storeBatch(deps, state, { session, table }, batch, (at) => after + 1 + at)
   } finally {
     batch.release()
   }
+}
+
+/**
+ * Stores rows that came once more; the cursor stays. Those that were set aside are tried again.
+ *
+ * @returns rows of the batch
+ * @throws AppError as `takeBatch` does
+ */
+export async function takeAgain(
+  deps: TakeDeps,
+  state: FeedState,
+  { session, table }: { session: Session; table: LoaderTable },
+  { body, afterRow, tooLarge }: Pick<AskedAgain, 'body' | 'tooLarge'> & { afterRow: number },
+): Promise<number> {
+  await deps.requireSpace(body.byteLength)
+  const batch = await decodeBatch(body)
+  try {
+    const { after, last, rows } = batch.header
+    requireAsked(state, session, table, batch)
+    if (last !== after) throw malformed(`rows once more of the changes up to ${last}`)
+    await forgetAside(deps, state, table, { batch, tooLarge })
+    // no change has a number below 0, and no other row of the upstream these
+    const changeOf = (at: number) => -(afterRow + 1 + at)
+    if (tooLarge !== undefined) {
+      const row = { change: changeOf(0), rowKey: tooLarge.key, reason: tooLarge.reason }
+      await deps.feeds.setAside(state.record.feedId, [row])
+    }
+    await storeBatch(deps, state, { session, table }, batch, changeOf)
+    return rows
+  } finally {
+    batch.release()
+  }
+}
+
+/** Forgets that rows of a batch were set aside. */
+async function forgetAside(
+  { feeds }: TakeDeps,
+  { record: { feedId } }: FeedState,
+  table: LoaderTable,
+  { batch, tooLarge }: { batch: DecodedBatch } & Pick<AskedAgain, 'tooLarge'>,
+): Promise<void> {
+  const count = await feeds.countSetAside(feedId)
+  if (count === 0) return
+  const keys = new Set(Array.from({ length: batch.header.rows }, (_, index) => keyOf(table, batch, index)))
+  if (tooLarge !== undefined) keys.add(tooLarge.key)
+  const aside = await feeds.listSetAside(feedId, count)
+  const back = aside.flatMap(({ change, rowKey }) => (keys.has(rowKey) ? [change] : []))
+  await feeds.forgetAside(feedId, back)
 }
 
 /** @throws AppError UPSTREAM_REFUSED for another batch than was asked for */
@@ -65,9 +115,9 @@ function requireAsked(
 async function storeBatch(
   deps: TakeDeps,
   state: FeedState,
-  session: Session,
-  table: LoaderTable,
+  { session, table }: { session: Session; table: LoaderTable },
   batch: DecodedBatch,
+  changeOf: (at: number) => number,
 ): Promise<number> {
   const { header } = batch
   const { feedId } = state.record
@@ -79,7 +129,7 @@ async function storeBatch(
     await deps.inbox.take({ ...taken, ...rowsAtOnce(table, batch, deps.nodeId, deps.valueBytes) }, feedId)
   } catch (error) {
     if (!isAppError(error) || error.errorName !== 'BAD_RECORD') throw error
-    const fitting = await fittingRows(deps, state, table, batch)
+    const fitting = await fittingRows(deps, state, table, batch, changeOf)
     const rows = fitting.filter(({ origin }) => origin !== deps.nodeId)
     await deps.inbox.take({ ...taken, rows }, feedId)
   }
@@ -94,14 +144,19 @@ async function fittingRows(
   state: FeedState,
   table: LoaderTable,
   batch: DecodedBatch,
+  changeOf: (at: number) => number,
 ): Promise<ReceivedRow[]> {
   let rest = batch
-  let change = batch.header.after
+  let count = 0
   for (;;) {
     const read = await readRows(table, rest, deps.valueBytes)
     if ('rows' in read) return read.rows
-    await setAside(deps, state, table, rest, { refused: read.refused, change })
-    change += read.refused.length
+    const first = count
+    await setAside(deps, state, table, rest, {
+      refused: read.refused,
+      changeOf: (at) => changeOf(first + at),
+    })
+    count += read.refused.length
     rest = without(rest, new Set(read.refused.map(({ index }) => index)))
   }
 }
@@ -112,10 +167,10 @@ async function setAside(
   { record }: FeedState,
   table: LoaderTable,
   batch: DecodedBatch,
-  { refused, change }: { refused: readonly RefusedRow[]; change: number },
+  { refused, changeOf }: { refused: readonly RefusedRow[]; changeOf: (at: number) => number },
 ): Promise<void> {
   const rows = refused.map(({ index, column, reason }, at) => ({
-    change: change + 1 + at,
+    change: changeOf(at),
     rowKey: keyOf(table, batch, index),
     reason: shorten(column === null ? reason : `${column}: ${reason}`),
   }))

@@ -8,11 +8,12 @@ import { type Registering, registerOnce, requireSame } from '../receive/same-tab
 import { noteMoved, takeDetour } from '../send/counts.js'
 import type { AskedBatch, FeedLink } from '../send/link.js'
 import type { FeedState, FetchedAhead, Session, TurnResult } from '../send/sender-deps.js'
+import { type AgainDeps, fetchAgain } from './again.js'
 import { type TakeDeps, takeBatch } from './take.js'
 
 /** Dependencies of asking for batches. */
-export interface FetchDeps extends TakeDeps, Registering {
-  readonly feeds: Pick<FeedRows, 'setAside' | 'noteStart'>
+export interface FetchDeps extends AgainDeps, Registering {
+  readonly feeds: TakeDeps['feeds'] & Pick<FeedRows, 'noteStart'>
   /** Checks a definition as that of a registration. @throws AppError INVALID_PARAMS, TABLE_NOT_SENDABLE */
   readColumns(definition: SentDefinition): TableDefinition
   /** shared with everything that is sent and fetched */
@@ -40,8 +41,15 @@ export async function fetchNext(
     state.session = await openSession(deps, link, state, signal)
     return 'went on'
   }
-  const { session } = state
-  if (waitS === 0 && session.cursor >= state.upstreamLast) return 'nothing to send'
+  const { session, resend } = state
+  if (resend !== undefined && !resend.hadTurn) {
+    resend.hadTurn = true
+    await fetchAgain(deps, link, { state, session, resend, table }, signal)
+    return 'went on'
+  }
+  if (resend !== undefined) resend.hadTurn = false
+  const nothing = resend === undefined ? 'nothing to send' : 'went on'
+  if (waitS === 0 && session.cursor >= state.upstreamLast) return nothing
   const startMs = deps.nowMs()
   const throttles = state.throttle === undefined ? [deps.throttle] : [deps.throttle, state.throttle]
   const after = session.cursor
@@ -53,7 +61,7 @@ export async function fetchNext(
   const answer = takeFetched(state, session) ?? (await ask(after, waitS))
   if (answer.kind === 'none') {
     state.upstreamLast = after
-    return 'nothing to send'
+    return nothing
   }
   if (answer.kind === 'unknown') {
     takeDetour(state)

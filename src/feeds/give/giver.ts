@@ -1,6 +1,7 @@
 import type { Caller } from '../../auth/caller.js'
 import { AppError } from '../../errors.js'
 import type { Log } from '../../log.js'
+import type { DayRows } from '../../storage/exchange/day-rows.js'
 import type {
   AskedFeed,
   AskedFeeds,
@@ -8,7 +9,7 @@ import type {
   FeedSenders,
   FeedStart,
 } from '../../storage/exchange/feeds.js'
-import type { LoaderTable } from '../../storage/tables.js'
+import type { LoaderTable, TableChanges } from '../../storage/tables.js'
 import { definitionDigest, sentDefinition, type TableAnswer } from '../batch/definition.js'
 import { encodeBatch } from '../batch/encode.js'
 import { MAX_BATCH_BYTES, SENT_ROWS } from '../batch/format.js'
@@ -16,6 +17,7 @@ import { requireNode, requireReadable } from '../receive/rights.js'
 import { collectBatch, headerOf, keyText, slotsOf } from '../send/collect.js'
 import { requireColumnsOf, requireSendable } from '../send/sendable.js'
 import type { CollectDeps, CollectState, Session } from '../send/sender-deps.js'
+import { type AgainRequest, giveAgain } from './again.js'
 import { type GivenSums, type GivenSumsDeps, givenSums } from './sums.js'
 import type { Waiting } from './waiting.js'
 
@@ -35,6 +37,8 @@ export interface BatchRequest {
   readonly epoch: number
   readonly after: number
   readonly waitMs: number
+  /** rows of some days once more, in place of those after `after` */
+  readonly again?: AgainRequest | undefined
 }
 
 /** A batch as it is answered. */
@@ -44,6 +48,8 @@ export interface GivenBatch {
   readonly last: number
   /** a row that no batch can hold; the asker sets it aside */
   readonly tooLarge?: { readonly change: number; readonly key: string; readonly reason: string }
+  /** of rows that go once more: id up to which they were looked at */
+  readonly again?: { readonly until: number; readonly isEnd: boolean }
 }
 
 /** Gives tables to other nodes that ask for them. */
@@ -84,10 +90,13 @@ interface GiverDeps extends CollectDeps, GivenSumsDeps {
   readonly senders: FeedSenders
   readonly identity: Pick<FeedIdentity, 'tableUuid' | 'epoch'>
   readonly waiting: Waiting
+  readonly changes: TableChanges & DayRows
   findTable(name: string): Promise<LoaderTable | undefined>
   nowMs(): number
   readonly log: Pick<Log, 'warn'>
 }
+
+const TOO_LARGE = `found a row of more than ${MAX_BATCH_BYTES} bytes, the most that a batch holds`
 
 /** Creates the giver of a gateway. */
 export function createFeedGiver(deps: GiverDeps): FeedGiver {
@@ -126,6 +135,10 @@ export function createFeedGiver(deps: GiverDeps): FeedGiver {
       let scanned = request.after
       for (;;) {
         const { table, session, last } = await openTable(deps, feed, request)
+        if (request.again !== undefined) {
+          const given = await again(deps, { feed, table, session, hold }, request.again)
+          return { ...given, last }
+        }
         session.scanned = scanned
         const given = last > scanned ? await collect(deps, { feed, table, session, hold }) : undefined
         if (given !== undefined) return { ...given, last }
@@ -178,12 +191,24 @@ async function collect(
   const batch = await collectBatch(deps, state, session, table)
   if (batch === undefined) return undefined
   if (!('tooLarge' in batch)) return { body: batch.body }
-  const reason = `found a row of more than ${MAX_BATCH_BYTES} bytes, the most that a batch holds`
+  const reason = TOO_LARGE
   const { change } = batch.tooLarge
   const key = keyText(table, batch.tooLarge)
   deps.log.warn({ feed: feed.feedId, table: table.dataName, key, reason }, 'a row is too large for a feed')
   const body = await emptyBatch(deps, feed, table, { ...session, scanned: change })
   return { body, tooLarge: { change, key, reason } }
+}
+
+/** Reads rows that go once more. */
+async function again(
+  deps: GiverDeps,
+  { feed, table, session, hold }: Collecting,
+  request: AgainRequest,
+): Promise<Omit<GivenBatch, 'last'>> {
+  const { body, tooLargeKey, until, isEnd } = await giveAgain(deps, feed, { table, session, hold }, request)
+  const given = { body: body ?? (await emptyBatch(deps, feed, table, session)), again: { until, isEnd } }
+  if (tooLargeKey === undefined) return given
+  return { ...given, tooLarge: { change: 0, key: tooLargeKey, reason: TOO_LARGE } }
 }
 
 /** Makes a batch without a row, which moves the cursor over changes that the feed leaves out. */

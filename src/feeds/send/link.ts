@@ -92,6 +92,16 @@ export type AskedBatch =
   /** the upstream does not know the feed as it is: its table must be asked for again */
   | { readonly kind: 'unknown' }
 
+/** Rows that an upstream gives once more. */
+export interface AskedAgain {
+  readonly body: Uint8Array
+  /** id up to which rows were looked at there */
+  readonly until: number
+  readonly isEnd: boolean
+  /** a row that no batch can hold */
+  readonly tooLarge: { readonly key: string; readonly reason: string } | undefined
+}
+
 /** Side of a link that asks for tables. */
 export interface FetchLink {
   /** @throws AppError UPSTREAM_UNREACHABLE, UPSTREAM_REFUSED */
@@ -102,6 +112,17 @@ export interface FetchLink {
     throttles: readonly Throttle[],
     signal: AbortSignal,
   ): Promise<AskedBatch>
+  /**
+   * Asks for rows of some days once more, of the changes up to `after`.
+   *
+   * @returns undefined when the upstream does not know the feed as it is: its table must be asked for again
+   * @throws AppError UPSTREAM_UNREACHABLE, UPSTREAM_REFUSED
+   */
+  fetchAgain(
+    request: Parameters<FetchLink['fetch']>[0] & { fromDay: number; toDay: number; afterRow: number },
+    throttles: readonly Throttle[],
+    signal: AbortSignal,
+  ): Promise<AskedAgain | undefined>
 }
 
 /** Connection to the other node of feeds. */

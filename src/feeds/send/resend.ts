@@ -9,7 +9,7 @@ import { MAX_BATCH_ROWS } from '../batch/format.js'
 import { FULL_BYTES, headerOf, isKnownTo, sizeOf, slotsOf } from './collect.js'
 import { requireTable } from './require-table.js'
 import { scopeOf } from './scope.js'
-import type { FeedState, ResendState, SenderDeps, Session } from './sender-deps.js'
+import type { CollectDeps, CollectState, Session } from './sender-deps.js'
 
 /** Row ids that are looked at in one read. */
 const WINDOW_ROWS = 1000
@@ -30,7 +30,7 @@ interface AskDeps {
  *
  * @param fromDay first day, since 1970
  * @param toDay last day
- * @throws AppError UNKNOWN_TABLE; NOT_IN_THIS_VERSION for a feed that comes down, or sends a citation
+ * @throws AppError UNKNOWN_TABLE; NOT_IN_THIS_VERSION for a feed that sends a citation
  */
 export async function askResend(
   deps: AskDeps,
@@ -38,10 +38,6 @@ export async function askResend(
   { fromDay, toDay }: { fromDay: number; toDay: number },
 ): Promise<FeedResend> {
   requireTable(record)
-  if (record.direction === 'down') {
-    const message = `The feed of ${record.dataName} comes down, expected one of a table that goes up`
-    throw new AppError('NOT_IN_THIS_VERSION', { feed: record.dataName }, { message })
-  }
   const table = await deps.findTable(record.dataName)
   const tableUuid = table === undefined ? undefined : await deps.identity.tableUuid(table)
   if (table === undefined || tableUuid === undefined) {
@@ -68,6 +64,15 @@ function filterOf(
   return { ...part, ...untilBacklog, afterChange, conds: record.conds, env: env() }
 }
 
+/** Dependencies of reading rows that go once more. */
+type ResendDeps = CollectDeps & { readonly changes: DayRows }
+
+/** Place of a request, and the changes that the receiver has refused since. */
+interface ResendPlace {
+  readonly request: Pick<FeedResend, 'fromDay' | 'toDay' | 'afterRow'>
+  readonly refused: ReadonlySet<number>
+}
+
 /** Rows that go once more. */
 export interface ResendBatch {
   /** none where no row of the days was found so far */
@@ -84,9 +89,9 @@ export interface ResendBatch {
  * that it is taken only in the place where it was made.
  */
 export async function collectResend(
-  deps: SenderDeps,
-  state: FeedState,
-  { session, resend, table }: { session: Session; resend: ResendState; table: LoaderTable },
+  deps: ResendDeps,
+  state: CollectState,
+  { session, resend, table }: { session: Session; resend: ResendPlace; table: LoaderTable },
 ): Promise<ResendBatch> {
   for (;;) {
     const found = await readRows(deps, state, { session, resend, table })
@@ -100,13 +105,13 @@ export async function collectResend(
 }
 
 async function readRows(
-  deps: SenderDeps,
-  { record, maxRows }: FeedState,
+  deps: ResendDeps,
+  { record, maxRows }: CollectState,
   {
     session,
     resend: { request, refused },
     table,
-  }: { session: Session; resend: ResendState; table: LoaderTable },
+  }: { session: Session; resend: ResendPlace; table: LoaderTable },
 ): Promise<Omit<ResendBatch, 'body'>> {
   // what comes later travels as it is; rows that were set aside lie between the cursor and `scanned`
   const { tableUuid, scanned: untilChange, peer } = session

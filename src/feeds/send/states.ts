@@ -72,8 +72,10 @@ async function newState(deps: SenderDeps, record: FeedRecord): Promise<FeedState
 async function noteResend({ resends }: SenderDeps, state: FeedState): Promise<void> {
   const request = await resends.find(state.record.feedId)
   if (request === undefined) state.resend = undefined
-  else if (request.askedAtUs !== state.resend?.request.askedAtUs)
+  else if (request.askedAtUs !== state.resend?.request.askedAtUs) {
     state.resend = { request, refused: new Set(), hadTurn: false }
+    state.watch?.abort() // the lane asks for them
+  }
 }
 
 /** A stop that an operator ended in the rows ends here; a condition that changed is read from the cursor on. */

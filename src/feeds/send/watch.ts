@@ -29,8 +29,8 @@ export async function watchable(
 
 /** True for a feed down that has agreed with its upstream and has all its rows. */
 function hasEverything(deps: SenderDeps, lane: Lane, state: FeedState): boolean {
-  const { record, session, stopped, watch, behindSinceUs, isSending } = state
-  if (session === undefined || watch !== undefined || isSending) return false
+  const { record, session, stopped, watch, behindSinceUs, isSending, resend } = state
+  if (session === undefined || watch !== undefined || isSending || resend !== undefined) return false
   if (behindSinceUs !== null || session.cursor < state.upstreamLast) return false
   return stopped === null && record.isEnabled && Math.max(lane.waitUntilMs, state.waitUntilMs) <= deps.nowMs()
 }

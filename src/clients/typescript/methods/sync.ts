@@ -108,7 +108,7 @@ export interface SyncMethods {
       }[]
     }
   }
-  /** Sends rows of a feed once more: those last written on some days. The receiver keeps one of each (scope sync:write) */
+  /** Moves rows of a feed once more: those last written on some days. The receiver keeps one of each (scope sync:write) */
   'sync.resend': {
     params: {
       /** id of a feed */
