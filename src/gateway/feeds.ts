@@ -80,8 +80,7 @@ export function openFeedServices(options: FeedServicesOptions): FeedServices {
   const giver = createFeedGiver({ ...reading, ...givenSumsOf(loading), asked, senders, waiting })
   const fetching: FetchDeps = {
     ...receiving,
-    ...{ feeds: state.feeds, resends: state.feedResends, throttle: options.throttle, nowMs: reading.nowMs },
-    readColumns,
+    ...{ feeds: state.feeds, throttle: options.throttle, nowMs: reading.nowMs, readColumns },
     log: options.log,
     oneAtATime: createTurnstile(),
   }
@@ -144,6 +143,7 @@ function receivingOf(
     inbox: createFeedInbox(loading.data),
     nodeId: models.register.nodeId,
     senders: state.feedSenders,
+    resends: state.feedResends,
     asked: state.askedFeeds,
     valueBytes: config.limits.valueBytes,
     findTable,

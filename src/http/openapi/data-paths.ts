@@ -23,7 +23,9 @@ const BATCHES: PathItem = {
     ...operation('Feeds of tables', 'askForBatch', 'Gives rows that another gateway asks for'),
     parameters: [
       pathParameter('table'),
-      ...['feed', 'epoch', 'after', 'wait'].map((name) => queryParameter(name, { type: 'string' })),
+      ...['feed', 'epoch', 'after', 'wait', 'from_day', 'to_day', 'after_row'].map((name) =>
+        queryParameter(name, { type: 'string' }),
+      ),
     ],
     responses: {
       ...answers('The batch after a change', 'application/x-ndjson'),
