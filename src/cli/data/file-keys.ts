@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { LoaderTable } from '../../storage/tables.js'
 
 /** Two records of one file with the same key, numbered from 1 as in the file. */
 interface SharedKey {
@@ -12,7 +11,7 @@ interface SharedKey {
 /** Keys of the records of a file, as far as memory allows. */
 interface FileKeys {
   /** Notes the keys of the next records. Returns the records whose key came before, at most `MAX_EXAMPLES` kept. */
-  add(table: LoaderTable, records: readonly unknown[]): void
+  add(uniqueColumns: readonly string[], records: readonly unknown[]): void
   /** Number of records whose key an earlier record of the file has. */
   count(): number
   examples(): readonly SharedKey[]
@@ -30,10 +29,10 @@ export function createFileKeys(): FileKeys {
   let count = 0
   let record = 0
   return {
-    add(table, records) {
+    add(uniqueColumns, records) {
       for (const feature of records) {
         record++
-        const key = keyOf(table, feature)
+        const key = keyOf(uniqueColumns, feature)
         if (key === undefined) continue
         const digest = createHash('sha256').update(key).digest().readUIntBE(0, 6)
         const first = seen.get(digest)
@@ -58,12 +57,12 @@ export function exampleText(examples: readonly SharedKey[]): string {
 }
 
 /** Key of a record as text; undefined when a column of it is missing, which storing it reports. */
-function keyOf(table: LoaderTable, feature: unknown): string | undefined {
+function keyOf(uniqueColumns: readonly string[], feature: unknown): string | undefined {
   if (typeof feature !== 'object' || feature === null) return undefined
   const { geometry, properties }: { geometry?: unknown; properties?: unknown } = feature
   if (typeof properties !== 'object' || properties === null) return undefined
   const values = new Map<string, unknown>([...Object.entries(properties), ['location', geometry]])
-  const parts = table.uniqueColumns.map((name) => [name, values.get(name)] as const)
+  const parts = uniqueColumns.map((name) => [name, values.get(name)] as const)
   if (parts.some(([, value]) => value === undefined || value === null)) return undefined
   return parts.map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(', ')
 }

@@ -47,14 +47,18 @@ export async function runDataImport(
     withTableData(flags, deps, async (tables) => {
       let table = await tables.store.find(flags.table)
       const isNew = table === undefined
+      if (table !== undefined) requireKey(table, flags)
       let counters = NO_RECORDS
       const keys = createFileKeys()
       for await (const batch of batchesOf(source, file)) {
         if (signal.aborted) throw stopped(counters)
+        // before the table is made: one with a wrong key would stay
+        const uniqueColumns = table?.uniqueColumns ?? keyOfNew(flags)
+        keys.add(uniqueColumns, batch)
+        if (flags.ifExists === undefined && keys.count() > 0)
+          throw sharedKeys(uniqueColumns, keys, counters.upload)
         table ??= await createTable(tables, flags, batch)
         const records = recordsOf(table, batch, flags)
-        keys.add(table, records)
-        if (flags.ifExists === undefined && keys.count() > 0) throw sharedKeys(table, keys, counters.upload)
         counters = addCounters(counters, await putBatch(tables, table, records, ifExists, counters.upload))
         progress.show(source.fraction(), `${group(counters.upload)} records`)
       }
@@ -133,17 +137,36 @@ function geometryOf(text: string): unknown {
   return isFault(geometry) ? faultText(geometry) : geometry
 }
 
+/** Refuses a key that the table does not have: it would be ignored. */
+function requireKey({ uniqueColumns }: LoaderTable, { table: name, unique }: ImportFlags): void {
+  if (unique === undefined) return
+  const [found, expected] = [columnsOf(unique), uniqueColumns].map((names) => [...names].sort().join(', '))
+  if (found !== expected)
+    throw usageError(
+      `--unique: found ${found}, expected ${expected}, which is the key of the table ${name}; to choose another key, name another table`,
+    )
+}
+
+/** Returns the key of a table that is to be created. */
+function keyOfNew({ table: name, unique }: ImportFlags): string[] {
+  if (unique !== undefined) return columnsOf(unique)
+  throw new Error(
+    `there is no table ${name}: register it, or name its key with --unique to create it from the file`,
+  )
+}
+
+function columnsOf(unique: string): string[] {
+  return unique.split(',').map((column) => column.trim())
+}
+
 /** Creates the table with columns derived from the first records, when the key is named. */
 async function createTable(
   { store, nowUs }: TableData,
-  { table: name, unique }: ImportFlags,
+  flags: ImportFlags,
   batch: readonly unknown[],
 ): Promise<LoaderTable> {
-  if (unique === undefined)
-    throw new Error(
-      `there is no table ${name}: register it, or name its key with --unique to create it from the file`,
-    )
-  const uniqueColumns = unique.split(',').map((column) => column.trim())
+  const name = flags.table
+  const uniqueColumns = keyOfNew(flags)
   const defs = inferColumns(batch, uniqueColumns)
   const definition = readDefinition(
     { data_name: name, schema: 'event', record_def: Object.fromEntries(defs), unique_columns: uniqueColumns },
@@ -186,8 +209,12 @@ function report(
 }
 
 /** Error for keys that records of the file share, which a wrong key column makes many of. */
-function sharedKeys(table: LoaderTable, keys: ReturnType<typeof createFileKeys>, stored: number): Error {
-  const columns = table.uniqueColumns.join(', ')
+function sharedKeys(
+  uniqueColumns: readonly string[],
+  keys: ReturnType<typeof createFileKeys>,
+  stored: number,
+): Error {
+  const columns = uniqueColumns.join(', ')
   return new Error(
     `records of the file share the key (${columns}): ${exampleText(keys.examples())}; correct the file, choose another key, or decide with --if-exists skip or override; the ${group(stored)} records before their batch are stored`,
   )

@@ -277,8 +277,17 @@ t.test(
       refused.stderr,
       /share the key \(k\): record 3 has the key of record 1 \(k "a"\); record 4 has the key of record 2 \(k "b"\); .*--if-exists skip or override; the 0 records before their batch are stored/,
     )
+    const absent = await cli(cwd, ['data', 'export', '--table', 'x', '--output', 'x.geojson'])
+    t.match(absent.stderr, /no table is named x/, 'a refused import makes no table with the wrong key')
+    t.not(absent.code, 0)
     const skipped = await run('--if-exists', 'skip')
     t.equal(skipped.code, 0, skipped.stderr)
+    const otherKey = await cli(cwd, ['data', 'import', 'rows.csv', '--table', 'x', '--unique', 'k,n'])
+    t.equal(otherKey.code, 2)
+    t.match(
+      otherKey.stderr,
+      /--unique: found k, n, expected k, which is the key of the table x; to choose another key, name another table/,
+    )
     t.match(JSON.parse(skipped.stdout), { upload: 4, duplicate: 2, duplicateInFile: 2, insert: 2, update: 0 })
     t.match(skipped.stderr, /warning: 2 records share their key with an earlier record of the file: record 3/)
     const other = await cli(cwd, ['data', 'import', 'rows.csv', '--table', 'y', '--unique', 'n', '--json'])
