@@ -64,6 +64,35 @@ t.test('group commit: one that fails leaves nothing, and the others are stored',
   t.same(rows(), [1, 2])
 })
 
+t.test('group commit: one that begins alone has no savepoint, and fails alone', async (t) => {
+  const { db, rows, commits } = openCounted(t)
+  const { run: together } = createGroupCommit(db, createWriteLock(), stopped)
+  const said: string[] = []
+  const prepare = db.prepare.bind(db)
+  db.prepare = ((sql: string) => {
+    said.push(sql)
+    return prepare(sql)
+  }) as typeof db.prepare
+  t.equal(await together('k', insert(db, 1)), 1)
+  t.notOk(said.some((sql) => sql.startsWith('SAVEPOINT')))
+  let others: Promise<number>[] = []
+  const failing = together('k', async () => {
+    await insert(db, 2)()
+    others = [3, 4].map((n) => together('k', insert(db, n)))
+    throw new AppError('RECORD_EXISTS')
+  })
+  await rejectsWith(t, failing, 'RECORD_EXISTS')
+  t.same(await Promise.all(others), [3, 4], 'those that came meanwhile are stored')
+  t.same(rows(), [1, 3, 4])
+  const first = together('k', async () => {
+    others = [together('k', insert(db, 6))]
+    return await insert(db, 5)()
+  })
+  t.equal(await first, 5)
+  t.same(await Promise.all(others), [6])
+  t.equal(commits(), 3, 'one that comes while the first runs is in its group')
+})
+
 t.test('group commit: no caller is answered before the commit, and all fail when it fails', async (t) => {
   const { db, rows } = openCounted(t)
   const { run: together } = createGroupCommit(db, createWriteLock(), stopped)
