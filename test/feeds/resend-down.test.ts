@@ -131,6 +131,18 @@ t.test('resend of a feed down: the verb; a feed that has not begun', async (t) =
   t.match(await cli('resend', 'seen', ...flags.split(' ')), { code: 0, stdout: /^2 rows of .* once more/ })
   await untilResent(van)
   t.same(await verify(van, feed), { equal: true, days: [] })
+
+  await sync(van, 'update_feed', { feed, enabled: false })
+  t.match(await sync(van, 'resend', { feed, ...SPAN }), { rows: 2 })
+  const status = (...flags: string[]) =>
+    runVerb(van.dataDir, ['sync', 'status', '--data-dir', van.dataDir, ...flags])
+  const pending = `once more: 0 of 2 rows of ${dayText(TODAY)} to `
+  t.ok((await status()).stdout.includes(pending), 'what is still to come is shown')
+  t.match(JSON.parse((await status('--json')).stdout), { feeds: [{ resend: { rows: 2, sent: 0 } }] })
+  await sync(van, 'update_feed', { feed, enabled: true })
+  await untilResent(van)
+  t.match(JSON.parse((await status('--json')).stdout), { feeds: [{ resend: null }] })
+
   await sync(van, 'create_feed', { table: 'nowhere', direction: 'down', upstream: 'from', from: 'all' })
   const feeds = await sync<{ feed: string; table: string }[]>(van, 'list_feeds')
   const other = feeds.find(({ table }) => table === 'nowhere')?.feed

@@ -4,6 +4,7 @@ import { type FeedStatus, readFeedStatus } from '../../feeds/status.js'
 import { layoutOf } from '../../files/layout.js'
 import type { CitedState } from '../../storage/citations.js'
 import type { DayRows } from '../../storage/exchange/day-rows.js'
+import type { FeedResend } from '../../storage/exchange/feed-resends.js'
 import type { FeedIdentity, FeedRecord } from '../../storage/exchange/feeds.js'
 import type { TableDigests } from '../../storage/exchange/table-digests.js'
 import { type DataDb, openDataDb } from '../../storage/sqlite/connection/data-db.js'
@@ -72,11 +73,13 @@ export interface ListedFeed {
   readonly record: FeedRecord
   readonly status: FeedStatus
   readonly setAside: number
+  /** rows that are still to go, or to come, once more */
+  readonly resend: FeedResend | undefined
 }
 
 /** Lists the feeds of a data directory. */
 export async function listFeeds(models: ModelData): Promise<ListedFeed[]> {
-  const { feeds, clock } = models.state
+  const { feeds, feedResends, clock } = models.state
   const records = await feeds.list()
   if (records.length === 0 || !hasTables(models)) return []
   return await withTables(models, (data) =>
@@ -89,6 +92,7 @@ export async function listFeeds(models: ModelData): Promise<ListedFeed[]> {
           citedRows: async (longForm) => (await data.findCitation(longForm))?.rowCount ?? undefined,
         }),
         setAside: await feeds.countSetAside(record.feedId),
+        resend: await feedResends.find(record.feedId),
       })),
     ),
   )
