@@ -28,9 +28,15 @@ export function ngraphRoads(graph: Graph): NgraphRoads {
       else parallels.set(known.data, [...(parallels.get(known.data) ?? [known.data]), arc])
     }
   }
+  /** Weight of an arc; Infinity of one that is closed, whose weight is negative. */
+  const ownWeight = (weights: Weights, arc: number) =>
+    weights[arc]! < 0 ? Number.POSITIVE_INFINITY : weights[arc]!
   const cheapest = (weights: Weights, arc: number): number =>
-    (parallels.get(arc) ?? []).reduce((best, other) => (weights[other]! < weights[best]! ? other : best), arc)
-  const weightOf = (weights: Weights, arc: number) => weights[cheapest(weights, arc)]!
+    (parallels.get(arc) ?? []).reduce(
+      (best, other) => (ownWeight(weights, other) < ownWeight(weights, best) ? other : best),
+      arc,
+    )
+  const weightOf = (weights: Weights, arc: number) => ownWeight(weights, cheapest(weights, arc))
   return {
     finderOf: (weights) => finderOf(ngraph, graph, (arc) => weightOf(weights, arc)),
     costOf(found, weights) {
