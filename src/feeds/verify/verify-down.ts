@@ -33,9 +33,12 @@ export async function compareDown(
   for (let record: FeedRecord | undefined = first; ; record = await deps.findFeed(first.feedId)) {
     if (record === undefined) throw behind(first, 'it was removed')
     const given = await askSums(deps, link, record, recounts, signal)
-    if (given !== undefined) {
-      if (recounts) await recountHere(deps, record)
+    // once: an upstream that is still counting would begin again with each question
+    if (recounts && record.start.tableUuid !== '') {
+      await recountHere(deps, record)
       recounts = false
+    }
+    if (given !== undefined) {
       const taken = await reach(deps, record, given, endsAtMs, signal)
       if (taken !== undefined) {
         const days = compareSums(taken.days, given.sums, { nodeId: deps.nodeId, receiver: deps.nodeId })
