@@ -78,6 +78,11 @@ t.test('verify of a feed down: conditions, columns and the beginning of a feed',
   const { feed } = await feedFrom(van, hub, {
     params: { conds: { '>': ['speed', 50] }, columns: ['k', 'speed'], from: '2025-01-01 00:00:00+09' },
   })
+  // the feed begins when it is asked for: what is put before must start after `from`
+  await until(
+    () => rowsOf(van, 'seen', ['k']).catch(() => []),
+    ({ length }) => length === 1,
+  )
   await put(hub, [{ k: 4, speed: 60, ...at(2020) }, { k: 5 }])
   t.same(await verify(van, feed), { equal: true, days: [] })
   edit(van, 'UPDATE seen_tbl_0 SET speed = 98 WHERE k = 2')
