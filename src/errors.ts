@@ -134,6 +134,8 @@ export const ERRORS = {
   BAD_SIGNATURE: { code: 11009, status: 422, message: 'The signature does not fit' },
   UNKNOWN_DIGEST: { code: 11010, status: 404, message: 'The hub has no file with this digest' },
   FILE_DAMAGED: { code: 11011, status: 500, message: 'The bytes of the file are damaged on disk' },
+  ALREADY_JOINED: { code: 11012, status: 409, message: 'This gateway is a member of another hub' },
+  NOT_JOINED: { code: 11013, status: 409, message: 'This gateway is no member of a fleet' },
 } as const satisfies Record<string, { code: number; status: number; message: string }>
 
 export type ErrorName = keyof typeof ERRORS

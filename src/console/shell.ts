@@ -7,6 +7,7 @@ import { call } from './core/rpc.js'
 import { session, signedOut } from './core/session.js'
 import { apiPage } from './pages/api.js'
 import { datasetsPage } from './pages/datasets.js'
+import { fleetPage } from './pages/fleet.js'
 import { healthPage } from './pages/health.js'
 import { helpPage } from './pages/help.js'
 import { mapPage } from './pages/map.js'
@@ -22,6 +23,7 @@ const PAGES: Record<string, { word: Word; make: PageMaker }> = {
   datasets: { word: 'navDatasets', make: datasetsPage },
   models: { word: 'navModels', make: modelsPage },
   outbox: { word: 'navOutbox', make: outboxPage },
+  fleet: { word: 'navFleet', make: fleetPage },
   sessions: { word: 'navSessions', make: sessionsPage },
   health: { word: 'navHealth', make: healthPage },
   api: { word: 'navApi', make: apiPage },

@@ -16,7 +16,10 @@ import type { ServicesOptions } from './options.js'
 
 /** Joining, as the methods of a gateway need it: any gateway can be a hub. */
 export interface HubServices {
-  readonly context: Omit<FleetContext, 'caller' | 'timeZoneMin' | 'newId'>
+  readonly context: Omit<
+    FleetContext,
+    'caller' | 'timeZoneMin' | 'newId' | 'hubContact' | 'joinHub' | 'leaveHub'
+  >
   /** Finds a file of a profile for a caller. @throws AppError FORBIDDEN, UNKNOWN_DIGEST, FILE_DAMAGED */
   findFile(sha256: string, caller: Caller): Promise<Downloadable>
   /** Waits for the sweep of the start. */

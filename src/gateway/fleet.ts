@@ -5,6 +5,7 @@ import type { Config } from '../config/config.js'
 import type { DiskSpace } from '../files/disk-space.js'
 import { type FleetAgent, startFleetAgent } from '../fleet/member/agent.js'
 import { profileOf } from '../fleet/member/apply.js'
+import { CONTACT, contactText } from '../fleet/member/contact.js'
 import { createHubLink } from '../fleet/member/hub-link.js'
 import { type JoinHubDeps, joinHub } from '../fleet/member/join-hub.js'
 import { type ReconcileDeps, reconcile } from '../fleet/member/reconcile.js'
@@ -71,6 +72,8 @@ export function startMember(options: MemberOptions): FleetAgent {
         .map(({ part, reason }) => `${part}: ${reason}`),
     connect: (membership) => createHubLink(connect(membership)),
     files,
+    noteContact: (wanted) =>
+      state.meta.note(CONTACT, contactText({ atUs: state.clock.nowUs(), version: wanted })),
     readReport: (profile) => readReport(options, doctorLine, profile),
     autoJoin:
       join === undefined

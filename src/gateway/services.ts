@@ -20,6 +20,7 @@ import { openDatasets } from './datasets.js'
 import { createSyncThrottle, type FeedServices, openFeedServices } from './feeds.js'
 import { startMember } from './fleet.js'
 import { type HubServices, openHub } from './fleet-hub.js'
+import { openOwnMembership } from './fleet-own.js'
 import { type Housekeeping, startHousekeeping, withPromptCleaning } from './housekeeping.js'
 import { createLiveSettings } from './live-settings.js'
 import { createMapLoading, type MapLoading } from './maps.js'
@@ -85,6 +86,10 @@ export async function openServices(given: ServicesOptions): Promise<Services> {
   const hub = openHub({ state, layout, disk, log }, models.register.nodeId)
   const parts = { state, live, models, feeds, maps, throttle, disk, timeZoneMin, readiness }
   const member = startMember({ ...options, ...parts })
+  const onMembership = () => {
+    void member.wake()
+    void feeds.sender.wake()
+  }
 
   return {
     ...opened,
@@ -97,6 +102,7 @@ export async function openServices(given: ServicesOptions): Promise<Services> {
       ...feeds.context,
       ...dataproc.context,
       ...hub.context,
+      ...openOwnMembership({ ...options, state, nodeId: models.register.nodeId, onMembership }),
       sessions: withPromptCleaning(state.sessions, housekeeping),
       searcher,
       readers: timedReaders(threads.readers, nowUs),

@@ -17,7 +17,17 @@ const PAGES = [
     '#/models',
     '#/models/rain',
   ],
-  ...['#/outbox', '#/sessions', '#/health', '#/api', '#/api/routing.dijkstra', '#/help', '#/nowhere'],
+  ...[
+    '#/outbox',
+    '#/fleet',
+    '#/fleet/profile/field',
+    '#/sessions',
+    '#/health',
+    '#/api',
+    '#/api/routing.dijkstra',
+    '#/help',
+    '#/nowhere',
+  ],
 ]
 
 interface AxeFault {

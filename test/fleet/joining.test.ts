@@ -181,6 +181,49 @@ t.test('fleet: wrong, expired and used tokens are refused, and change nothing', 
   t.match(await run(other, 'fleet', 'status'), { stdout: /joining: The upstream answered 409/ })
 })
 
+t.test('fleet: a gateway joins and leaves by calls of its own API', async (t) => {
+  const { hub, van } = await pair(t, { up: [{ table: 'seen' }] })
+  await register(van)
+  const token = await makeToken(hub)
+  const join = { hub: hub.url, token, name: 'van' }
+  const refused = { ...join, token: `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}` }
+  await t.rejects(fleet(van, 'join_hub', refused), /wrong, revoked or expired.*UPSTREAM_REFUSED/)
+  t.match(await fleet(van, 'join_hub', join), { state: 'member', name: 'van' })
+  await untilMember(hub, ({ outcome }) => outcome === 'applied')
+  const own = await until(
+    () => fleet<{ wanted: number; last_contact: object }>(van, 'get_membership'),
+    ({ wanted }) => wanted !== null,
+  )
+  t.match(own, { wanted: 1, profile: { name: 'field', version: 1 }, last_contact: { _type: 'datetime' } })
+  const change = { name: 'field', profile: { relay: true } }
+  t.match(await fleet(hub, 'check_profile', change), {
+    version: 1,
+    profile: { up: [] },
+    changes: [{ item: 'up seen' }, { item: 'relay', before: false, after: true }],
+  })
+  t.match(await fleet(hub, 'get_profile', { name: 'field' }), { version: 1 }, 'nothing was stored')
+  t.same(await fleet(van, 'leave_hub', {}), { hub: hub.url, told: true })
+  t.match(await fleet(van, 'get_membership'), { state: 'left', profile: null })
+  t.same(await sync(van, 'list_feeds'), [])
+  t.match((await members(hub))[0], { state: 'left' })
+  await t.rejects(fleet(van, 'leave_hub', {}), /NOT_JOINED/)
+})
+
+t.test('fleet: a gateway leaves a hub that does not answer when it is told to', async (t) => {
+  const dir = t.testdir()
+  const settings = { sync: { allowLoopback: true, allowInsecure: ['127.0.0.1'] }, ...OFTEN }
+  const hub = await stoppable(t, { dataDir: path.join(dir, 'hub'), settings })
+  const van = await startNode(t, path.join(dir, 'van'), OFTEN)
+  await setProfile(hub.node, {})
+  await joined(hub.node, van)
+  await untilMember(hub.node, ({ outcome }) => outcome === 'applied')
+  await hub.stop()
+  await t.rejects(fleet(van, 'leave_hub', {}), /UPSTREAM_UNREACHABLE/)
+  t.match(await fleet(van, 'get_membership'), { state: 'member' })
+  t.same(await fleet(van, 'leave_hub', { force: true }), { hub: hub.node.url, told: false })
+  t.match(await fleet(van, 'get_membership'), { state: 'left' })
+})
+
 t.test('fleet: a member of one hub joins another only after it left', async (t) => {
   const { hub, van, dir } = await pair(t)
   const second = await startNode(t, path.join(dir, 'second'), OFTEN)
@@ -191,6 +234,8 @@ t.test('fleet: a member of one hub joins another only after it left', async (t) 
     code: 1,
     stderr: /a member of .*fieldgate leave/,
   })
+  const other = { hub: second.url, token, name: 'van' }
+  await t.rejects(fleet(van, 'join_hub', other), /a member of .*ALREADY_JOINED/)
   t.same(await members(second), [])
   await run(van, 'leave')
   t.match(await run(van, 'join', second.url, '--token', token), { code: 0 })
@@ -202,6 +247,7 @@ t.test('fleet: an upstream that an operator named hub is kept', async (t) => {
   await sync(van, 'create_upstream', { name: 'hub', endpoint: hub.url, apikey: 'k', secret: 's' })
   const token = await makeToken(hub)
   t.match(await run(van, 'join', hub.url, '--token', token), { code: 1, stderr: /sync upstream remove hub/ })
+  await t.rejects(fleet(van, 'join_hub', { hub: hub.url, token, name: 'van' }), /UPSTREAM_EXISTS/)
   t.same(await members(hub), [])
 })
 

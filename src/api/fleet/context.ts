@@ -1,4 +1,6 @@
 import type { Applicant } from '../../fleet/hub/join-gateway.js'
+import type { HubContact } from '../../fleet/member/contact.js'
+import type { LeftHub } from '../../fleet/member/leave-hub.js'
 import type { TrustedClock } from '../../storage/clock.js'
 import type {
   FleetFiles,
@@ -8,7 +10,7 @@ import type {
   JoinTokens,
   ProfileVersion,
 } from '../../storage/exchange/fleet.js'
-import type { HubIdentity, MembershipStore } from '../../storage/exchange/membership.js'
+import type { HubIdentity, Membership, MembershipStore } from '../../storage/exchange/membership.js'
 import type { CallContext, SharedContext } from '../context.js'
 
 /** Context of the methods of the fleet. */
@@ -20,6 +22,12 @@ export type FleetContext = Pick<CallContext, 'caller'> &
     readonly fleetProfiles: FleetProfiles
     readonly fleetFiles: Pick<FleetFiles, 'find'>
     readonly membership: MembershipStore
+    /** Reads the last answer of the hub; null for none since this gateway joined. */
+    hubContact(membership: Pick<Membership, 'joinedAtUs'>): Promise<HubContact | null>
+    /** Joins a hub. @throws AppError BAD_ENDPOINT and those of `joinHub` */
+    joinHub(request: { hub: string; token: string; name: string }): Promise<unknown>
+    /** Leaves the hub. @throws AppError of `leaveHub` */
+    leaveHub(isForced: boolean): Promise<LeftHub>
     /** public identity of this gateway */
     identity(): Promise<HubIdentity>
     /** Takes a gateway into the fleet. @throws AppError of `joinGateway` */

@@ -1,8 +1,9 @@
 import type { Method } from '../../rpc/define-method.js'
 import type { FleetContext } from './context.js'
 import { forgetMember, getMember, listMembers, revokeMember } from './members.js'
-import { getMembership, join, leave, report } from './membership.js'
-import { diffProfile, getProfile, getRollout, listProfiles, setProfile } from './profiles.js'
+import { join, leave, report } from './membership.js'
+import { getMembership, joinHub, leaveHub } from './own-membership.js'
+import { checkProfile, diffProfile, getProfile, getRollout, listProfiles, setProfile } from './profiles.js'
 import { createToken, listTokens, revokeToken } from './tokens.js'
 
 export type { FleetContext } from './context.js'
@@ -10,7 +11,8 @@ export type { FleetContext } from './context.js'
 /** Methods of `/api/v2/fleet/jsonrpc`. */
 export const FLEET_METHODS: readonly Method<FleetContext>[] = [
   ...[createToken, listTokens, revokeToken],
-  ...[setProfile, getProfile, listProfiles, diffProfile, getRollout],
+  ...[setProfile, checkProfile, getProfile, listProfiles, diffProfile, getRollout],
   ...[listMembers, getMember, revokeMember, forgetMember],
-  ...[join, report, leave, getMembership],
+  ...[join, report, leave],
+  ...[getMembership, joinHub, leaveHub],
 ]

@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import { datetimeObject } from '../../datetime.js'
 import { requireMember } from '../../fleet/hub/assigned.js'
 import { defineMethod } from '../../rpc/define-method.js'
 import type { ProfileVersion } from '../../storage/exchange/fleet.js'
 import type { FleetContext } from './context.js'
-import { JoinParams, JoinResult, MembershipInfo, ReportParams, ReportResult } from './schema.js'
+import { JoinParams, JoinResult, ReportParams, ReportResult } from './schema.js'
 
 export const join = defineMethod({
   name: 'fleet.join',
@@ -62,32 +61,6 @@ export const leave = defineMethod({
     const { nodeId } = await requireMember(fleetMembers, caller.keyId)
     await fleetMembers.end(nodeId, 'left')
     return { node: nodeId }
-  },
-})
-
-export const getMembership = defineMethod({
-  name: 'fleet.get_membership',
-  summary: 'Membership of this gateway in a fleet, and its progress with the profile; null for none',
-  scope: 'fleet:admin',
-  params: z.strictObject({}),
-  result: MembershipInfo,
-  async handle(_params, { membership, timeZoneMin }: Pick<FleetContext, 'membership' | 'timeZoneMin'>) {
-    const found = await membership.find()
-    if (found === undefined) return null
-    const { hubUrl, name, state, reason, joinedAtUs, progress } = found
-    const { applied, items, putBack, fetching = null } = progress
-    return {
-      ...{ hub: hubUrl, name, state, reason },
-      joined_at: joinedAtUs === null ? null : datetimeObject(joinedAtUs, timeZoneMin),
-      profile:
-        applied === null ? null : { name: applied.name, version: applied.version, digest: applied.digest },
-      items: items.map((item) => ({ ...item })),
-      fetching:
-        fetching === null
-          ? null
-          : { version: fetching.version, items: fetching.items.map((item) => ({ ...item })) },
-      put_back: putBack === null ? null : { version: putBack.version, reason: putBack.reason },
-    }
   },
 })
 

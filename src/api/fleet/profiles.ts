@@ -9,6 +9,8 @@ import { defineMethod } from '../../rpc/define-method.js'
 import type { ProfileVersion } from '../../storage/exchange/fleet.js'
 import type { FleetContext } from './context.js'
 import {
+  CheckProfileParams,
+  CheckProfileResult,
   DiffProfileParams,
   GetProfileParams,
   ProfileDiff,
@@ -43,6 +45,18 @@ export const setProfile = defineMethod({
       throw new AppError('PROFILE_CHANGED', { profile: name, version }, { message })
     }
     return { ...toProfileInfo(stored, context), changes: changesOf(before, stored) }
+  },
+})
+
+export const checkProfile = defineMethod({
+  name: 'fleet.check_profile',
+  summary: 'Checks a profile, and tells what storing it would change; stores nothing',
+  scope: 'fleet:admin',
+  params: CheckProfileParams,
+  result: CheckProfileResult,
+  async handle({ name, profile }, { fleetProfiles }: Pick<FleetContext, 'fleetProfiles'>) {
+    const before = await fleetProfiles.find(name)
+    return { name, version: before?.version ?? 0, profile, changes: changesOf(before, { body: profile }) }
   },
 })
 
@@ -120,7 +134,7 @@ export function unknownProfile(name: string, version?: number): AppError {
   return new AppError('UNKNOWN_PROFILE', { profile: name }, { message })
 }
 
-function changesOf(before: ProfileVersion | undefined, { body }: ProfileVersion) {
+function changesOf(before: ProfileVersion | undefined, { body }: Pick<ProfileVersion, 'body'>) {
   // a profile is an object, which was checked when it was stored
   return diffProfiles((before?.body ?? {}) as Record<string, unknown>, body as Record<string, unknown>)
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { readToken } from '../../fleet/join-text.js'
 import { Profile, ProfileName } from '../../fleet/profile/schema.js'
 
 const Datetime = z.strictObject({ _type: z.literal('datetime'), val: z.string() })
@@ -48,6 +49,12 @@ export const NewToken = z.strictObject({
 
 const Version = z.int().min(1).max(1_000_000_000).describe('version of a profile')
 
+const Change = z.strictObject({
+  item: z.string(),
+  before: z.unknown().optional(),
+  after: z.unknown().optional(),
+})
+
 export const SetProfileParams = z.strictObject({
   name: ProfileName,
   profile: Profile,
@@ -58,17 +65,18 @@ export const SetProfileParams = z.strictObject({
     .optional()
     .describe('newest version that you have seen, 0 for a new profile; absent to replace any'),
 })
+export const CheckProfileParams = z.strictObject({ name: ProfileName, profile: Profile })
+export const CheckProfileResult = z.strictObject({
+  name: z.string(),
+  version: z.int().describe('newest version, with which it was compared; 0 for none'),
+  profile: z.unknown().describe('the profile with all its members'),
+  changes: z.array(Change),
+})
 export const GetProfileParams = z.strictObject({ name: ProfileName, version: Version.optional() })
 export const DiffProfileParams = z.strictObject({
   name: ProfileName,
   from: Version.optional().describe('absent for the version before `to`'),
   to: Version.optional().describe('absent for the newest version'),
-})
-
-const Change = z.strictObject({
-  item: z.string(),
-  before: z.unknown().optional(),
-  after: z.unknown().optional(),
 })
 
 export const ProfileInfo = z.strictObject({
@@ -202,6 +210,11 @@ export const MembershipInfo = z
     state: z.enum(['joining', 'member', 'refused', 'left']),
     reason: z.string().nullable(),
     joined_at: Datetime.nullable(),
+    last_contact: Datetime.nullable().describe('last answer of the hub; null for none since it joined'),
+    wanted: z
+      .int()
+      .nullable()
+      .describe('version of the profile that the hub wants here, as it last answered'),
     profile: z.strictObject({ name: z.string(), version: z.int(), digest: z.string() }).nullable(),
     items: z.array(MemberItem),
     put_back: z.strictObject({ version: z.int(), reason: z.string() }).nullable(),
@@ -214,3 +227,26 @@ export const MembershipInfo = z
       .describe('version that is applied when its files are here, and those that are not'),
   })
   .nullable()
+
+export const JoinHubParams = z.strictObject({
+  hub: z.string().min(1).max(2000).describe('base URL of the hub'),
+  token: z
+    .string()
+    .max(200)
+    .refine(
+      (text) => readToken(text) !== undefined,
+      'expected what `fieldgate fleet token` at the hub prints',
+    )
+    .describe('token of the hub'),
+  name: GatewayName,
+})
+export const LeaveHubParams = z.strictObject({
+  force: z
+    .boolean()
+    .default(false)
+    .describe('true: leaves also when the hub cannot be told, which lists this gateway on'),
+})
+export const LeaveHubResult = z.strictObject({
+  hub: z.string().describe('base URL'),
+  told: z.boolean().describe('false when the hub does not know'),
+})

@@ -2,13 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import os from 'node:os'
 import { type Command, InvalidArgumentError } from 'commander'
-import { messageOf } from '../../errors.js'
-import { isKeyRefused } from '../../fleet/member/hub-link.js'
+import { isAppError, messageOf } from '../../errors.js'
 import { joinHub } from '../../fleet/member/join-hub.js'
-import { reconcileStores, removeFeeds } from '../../fleet/member/reconcile.js'
-import { EMPTY_PROFILE } from '../../fleet/profile/schema.js'
+import { leaveHub } from '../../fleet/member/leave-hub.js'
 import { joinDeps } from '../../gateway/fleet.js'
-import type { Membership } from '../../storage/exchange/membership.js'
+import { leaveDeps } from '../../gateway/fleet-own.js'
 import { baseUrlOf } from '../../sync/endpoint.js'
 import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from '../io.js'
 import { type ModelData, withModelData } from '../models/model-data.js'
@@ -73,40 +71,22 @@ function readTokenText({ token, tokenFile }: JoinFlags): string {
   throw usageError('found no token, expected one of --token and --token-file')
 }
 
-async function leave(io: CliIo, deps: CliDeps, data: ModelData, { force, json }: LeaveFlags): Promise<void> {
-  const { state } = data
-  const membership = await state.membership.find()
-  if (membership === undefined || membership.state === 'left')
-    throw new Error('this gateway is no member of a fleet')
-  const fault = await tellHub(data, deps, membership)
-  if (fault !== null && force !== true)
-    throw new Error(`the hub was not told: ${fault}; try again, or leave with --force`)
-  await removeFeeds(state)
-  await reconcileStores(state, membership, EMPTY_PROFILE)
-  await state.membership.end()
-  await state.audit.note({ act: 'fleet-leave', hub: membership.hubUrl })
-  if (json === true) printJson(io, { left: membership.hubUrl, told: fault === null })
-  else io.stdout.write(`This gateway left ${membership.hubUrl}; its data stay.\n`)
-}
-
-/** Announces to the hub that this gateway leaves. @returns why that failed; null when the hub knows */
-async function tellHub(
-  { state, settings }: ModelData,
+async function leave(
+  io: CliIo,
   { version }: CliDeps,
-  { hubUrl, apiKey, secret, state: was }: Membership,
-): Promise<string | null> {
-  if (was === 'joining' || apiKey === null || secret === null) return null
-  const { config } = settings
-  const { connect } = await joinDeps(state, await state.meta.claimNodeId(randomUUID()), config, version)
-  const link = connect(baseUrlOf(hubUrl, config.sync.allowInsecure), { apikey: apiKey, secret })
-  try {
-    await link.leave(AbortSignal.timeout(ANSWER_MS))
-    return null
-  } catch (error) {
-    return isKeyRefused(error) ? null : messageOf(error)
-  } finally {
-    await link.close()
-  }
+  { state, settings }: ModelData,
+  { force, json }: LeaveFlags,
+): Promise<void> {
+  const deps = leaveDeps(state, settings.config, version)
+  const { hubUrl, fault } = await leaveHub(deps, force === true, AbortSignal.timeout(ANSWER_MS)).catch(
+    (error: unknown) => {
+      if (isAppError(error) && error.errorName === 'NOT_JOINED') throw error
+      throw new Error(`the hub was not told: ${messageOf(error)}; try again, or leave with --force`)
+    },
+  )
+  await state.audit.note({ act: 'fleet-leave', hub: hubUrl })
+  if (json === true) printJson(io, { left: hubUrl, told: fault === null })
+  else io.stdout.write(`This gateway left ${hubUrl}; its data stay.\n`)
 }
 
 function readName(text: string): string {

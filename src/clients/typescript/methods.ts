@@ -115,6 +115,8 @@ export type ErrorName =
   | 'BAD_SIGNATURE'
   | 'UNKNOWN_DIGEST'
   | 'FILE_DAMAGED'
+  | 'ALREADY_JOINED'
+  | 'NOT_JOINED'
 
 /** Params and result of each method. */
 export interface Methods
@@ -194,6 +196,7 @@ export const METHOD_PATHS: Readonly<Record<MethodName, string>> = {
   'fleet.list_tokens': '/api/v2/fleet/jsonrpc',
   'fleet.revoke_token': '/api/v2/fleet/jsonrpc',
   'fleet.set_profile': '/api/v2/fleet/jsonrpc',
+  'fleet.check_profile': '/api/v2/fleet/jsonrpc',
   'fleet.get_profile': '/api/v2/fleet/jsonrpc',
   'fleet.list_profiles': '/api/v2/fleet/jsonrpc',
   'fleet.diff_profile': '/api/v2/fleet/jsonrpc',
@@ -206,6 +209,8 @@ export const METHOD_PATHS: Readonly<Record<MethodName, string>> = {
   'fleet.report': '/api/v2/fleet/jsonrpc',
   'fleet.leave': '/api/v2/fleet/jsonrpc',
   'fleet.get_membership': '/api/v2/fleet/jsonrpc',
+  'fleet.join_hub': '/api/v2/fleet/jsonrpc',
+  'fleet.leave_hub': '/api/v2/fleet/jsonrpc',
   'model_store.model.get_info': '/api/v2/model_store/jsonrpc',
   'model_store.model.delete': '/api/v2/model_store/jsonrpc',
   'model_store.create': '/api/v2/model_store/jsonrpc',

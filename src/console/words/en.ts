@@ -1,4 +1,5 @@
 import { EN_EXCHANGE } from './en-exchange.js'
+import { EN_FLEET } from './en-fleet.js'
 
 /**
  * English texts of the console. `{name}` is replaced by a value. The type `Words` makes `ja.ts` define the
@@ -248,6 +249,8 @@ export const EN = {
   aggregate: 'Register as an aggregated model',
 
   ...EN_EXCHANGE,
+
+  ...EN_FLEET,
 
   sessionsIntro: 'You are signed in with a session token. It has the scopes of its API key.',
   yourSession: 'This session',

@@ -1,5 +1,6 @@
 import type { Words } from './en.js'
 import { JA_EXCHANGE } from './ja-exchange.js'
+import { JA_FLEET } from './ja-fleet.js'
 
 /** Japanese texts of the console. The terms and their sources are listed in `docs/console.md`. */
 export const JA: Words = {
@@ -249,6 +250,8 @@ export const JA: Words = {
   aggregate: '集約モデルとして登録',
 
   ...JA_EXCHANGE,
+
+  ...JA_FLEET,
 
   sessionsIntro: 'セッショントークンでサインインしています。トークンのスコープは、API キーと同じです。',
   yourSession: 'このセッション',

@@ -18,6 +18,8 @@ export interface AgentDeps extends ApplyDeps {
   closedReason(): Promise<string | null>
   /** downloads of the files of profiles */
   readonly files: Pick<FileFetcher, 'prepare' | 'keepOnly'>
+  /** Notes that the hub answered. @param version of the profile that it wants here */
+  noteContact(version: number): Promise<void>
   /** Uses the settings of the profile in force. */
   useSettings(progress: ProfileProgress | undefined): void
   /** Returns a number that changes when another program has written to the state. */
@@ -222,6 +224,7 @@ async function report(
     if (answer.hub !== hub?.nodeId)
       throw new Error(`the node ${answer.hub} answered at ${hubUrl}, expected the hub ${hub?.nodeId}`)
     if (state === 'refused') await deps.membership.setState('member', null)
+    await deps.noteContact(answer.profile.version)
     return answer.profile
   } catch (error) {
     if (!isKeyRefused(error)) throw error

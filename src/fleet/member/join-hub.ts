@@ -45,7 +45,11 @@ export async function joinHub(
   const begun = await deps.membership.begin({ hubUrl, name, secret: deps.newSecret() })
   if (begun === undefined) throw await whyNot(deps.membership)
   if (begun.secret === null)
-    throw new Error('the secret for the hub was encrypted with another key file: run `fieldgate leave` first')
+    throw new AppError(
+      'ALREADY_JOINED',
+      {},
+      { message: 'the secret for the hub was encrypted with another key file: run `fieldgate leave` first' },
+    )
   const link = deps.connect(hubUrl, { apikey: credentials.keyId, secret: credentials.secret })
   try {
     const { api_key: apiKey, hub } = await link.join(requestOf(deps, begun, credentials.keyId), signal)
@@ -80,10 +84,14 @@ function requestOf({ keys }: JoinHubDeps, { name, secret }: Membership, tokenKey
 async function whyNot(membership: MembershipStore): Promise<Error> {
   const old = await membership.find()
   if (old !== undefined && (old.state === 'member' || old.state === 'refused'))
-    return new Error(`this gateway is a member of ${old.hubUrl}: run \`fieldgate leave\` first`)
-  return new Error(
-    'an upstream of feeds has the name hub, which the hub would get: remove it with `fieldgate sync upstream remove hub`',
-  )
+    return new AppError(
+      'ALREADY_JOINED',
+      { hub: old.hubUrl },
+      { message: `this gateway is a member of ${old.hubUrl}: run \`fieldgate leave\` first` },
+    )
+  const message =
+    'an upstream of feeds has the name hub, which the hub would get: remove it with `fieldgate sync upstream remove hub`'
+  return new AppError('UPSTREAM_EXISTS', { upstream: 'hub' }, { message })
 }
 
 /** Returns the error for a refused sign-in: the hub does not tell why. */

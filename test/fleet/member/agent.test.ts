@@ -100,6 +100,7 @@ async function agent(t: Test, more: Partial<AgentDeps> = {}) {
     reportMs: () => 3_600_000,
     waits: { baseMs: 3_600_000, capMs: 3_600_000 },
     ...{ random: () => 1, nowMs: () => performance.now(), sleep: async () => undefined },
+    noteContact: async () => undefined,
     log: { info: () => undefined, warn: (line: unknown) => lines.push(line) } as AgentDeps['log'],
     ...more,
   }

@@ -1,5 +1,6 @@
 import type { BadCalls, Standing } from './types.js'
 
+const TOKEN = `00000000-0000-4000-8000-000000000000.fgs_${'a'.repeat(51)}`
 const NOBODY = '00000000-0000-4000-8000-000000000000'
 
 /** The profile `field` has one version, and the fleet no gateway. */
@@ -71,5 +72,18 @@ export function fleetBadCalls({ nodeId }: Standing): BadCalls {
     ],
     'fleet.leave': [],
     'fleet.get_membership': [],
+    'fleet.check_profile': [
+      [{ name: 'a b', profile: {} }, 'INVALID_PARAMS', /\$\.name/],
+      [{ name: 'field', profile: { up: [{ table: 7 }] } }, 'INVALID_PARAMS', /\$\.profile\.up\[0\]\.table/],
+    ],
+    'fleet.join_hub': [
+      [{ hub: 'https://hub', token: 'x', name: 'van' }, 'INVALID_PARAMS', /\$\.token.*fleet token/],
+      [{ hub: 'hub', token: TOKEN, name: 'van' }, 'BAD_ENDPOINT', /found hub/],
+      [{ hub: 'https://hub', token: TOKEN, name: '' }, 'INVALID_PARAMS', /\$\.name/],
+    ],
+    'fleet.leave_hub': [
+      [{}, 'NOT_JOINED', /no member/],
+      [{ force: 1 }, 'INVALID_PARAMS', /\$\.force/],
+    ],
   }
 }

@@ -132,6 +132,99 @@ export interface FleetMethods {
       }[]
     }
   }
+  /** Checks a profile, and tells what storing it would change; stores nothing (scope fleet:admin) */
+  'fleet.check_profile': {
+    params: {
+      /** name of a profile */
+      name: string
+      profile: {
+        description?: string
+        /** tables that gateways send to the hub */
+        up?: {
+          /** name of a table */
+          table: string
+          /** condition on rows, as of event data; absent for every row */
+          conds?: unknown
+          /** absent for all columns */
+          columns?: string[]
+          /** feeds with a larger number go first */
+          priority?: number
+          /** 0 for no limit */
+          max_bytes_per_second?: number
+          /** local times in which it is sent; empty: always */
+          windows?: string[]
+          /** now: rows put from then on; all: every row */
+          from?: 'now' | 'all'
+        }[]
+        /** tables that gateways receive from the hub */
+        down?: {
+          /** name of a table */
+          table: string
+          /** condition on rows, as of event data; absent for every row */
+          conds?: unknown
+          /** absent for all columns */
+          columns?: string[]
+          /** feeds with a larger number go first */
+          priority?: number
+          /** 0 for no limit */
+          max_bytes_per_second?: number
+          /** local times in which it is sent; empty: always */
+          windows?: string[]
+        }[]
+        /** true: gateways pass on rows of other nodes */
+        relay?: boolean
+        /** model stores whose models go to the hub, and whose aggregated models come from it */
+        model_stores?: {
+          /** model store of the gateway; it is created where it is missing */
+          store: string
+          /** model store of the hub; the same name unless given */
+          hub_store?: string
+        }[]
+        /** maps that gateways have: name → SHA-256 of the map file */
+        maps?: {
+          [name: string]: string
+        }
+        /** modules that gateways have: name → SHA-256 of a tar archive */
+        modules?: {
+          [name: string]: string
+        }
+        /** table of the gateway whose last row tells its position, for reports */
+        position_table?: string
+        /** settings that are set from afar */
+        settings?: {
+          /** rate of all that is sent to other nodes; 0 for no limit */
+          'sync.maxBytesPerSecond'?: number
+          /** local times in which anything is sent; empty: always */
+          'sync.windows'?: string[]
+          /** time between two reports, seconds */
+          'fleet.reportS'?: number
+        }
+        /** way of this version to the gateways */
+        stages?: {
+          /** share of gateways that try a version first */
+          canary_percent?: number
+          /** gateways that may put it back or not be ready before it stops */
+          max_trouble?: number
+          /** time for which the first gateways must have it before the others get it, seconds */
+          wait_s?: number
+        }
+        /** time after which a gateway that is not ready puts the former profile back, seconds */
+        ready_within_s?: number
+      }
+    }
+    result: {
+      name: string
+      /** newest version, with which it was compared; 0 for none */
+      version: number
+      /** the profile with all its members */
+      profile: unknown
+      changes: {
+        item: string
+        before?: unknown
+        after?: unknown
+      }[]
+    }
+  }
   /** A profile, in its newest or a given version (scope fleet:admin) */
   'fleet.get_profile': {
     params: {
@@ -355,6 +448,10 @@ export interface FleetMethods {
       state: 'joining' | 'member' | 'refused' | 'left'
       reason: string | null
       joined_at: Datetime | null
+      /** last answer of the hub; null for none since it joined */
+      last_contact: Datetime | null
+      /** version of the profile that the hub wants here, as it last answered */
+      wanted: number | null
       profile: {
         name: string
         version: number
@@ -379,5 +476,64 @@ export interface FleetMethods {
         }[]
       } | null
     } | null
+  }
+  /** Joins the fleet of a hub, as `fieldgate join` does. A repeat gets the same membership (scope fleet:admin) */
+  'fleet.join_hub': {
+    params: {
+      /** base URL of the hub */
+      hub: string
+      /** token of the hub */
+      token: string
+      /** name of the gateway, for people; names need not differ */
+      name: string
+    }
+    result: {
+      /** base URL */
+      hub: string
+      name: string
+      state: 'joining' | 'member' | 'refused' | 'left'
+      reason: string | null
+      joined_at: Datetime | null
+      /** last answer of the hub; null for none since it joined */
+      last_contact: Datetime | null
+      /** version of the profile that the hub wants here, as it last answered */
+      wanted: number | null
+      profile: {
+        name: string
+        version: number
+        digest: string
+      } | null
+      items: {
+        item: string
+        state: 'applied' | 'waiting' | 'refused'
+        reason: string | null
+      }[]
+      put_back: {
+        version: number
+        reason: string
+      } | null
+      /** version that is applied when its files are here, and those that are not */
+      fetching: {
+        version: number
+        items: {
+          item: string
+          state: 'applied' | 'waiting' | 'refused'
+          reason: string | null
+        }[]
+      } | null
+    } | null
+  }
+  /** Leaves the fleet, as `fieldgate leave` does: what the profile made is removed, and no row (scope fleet:admin) */
+  'fleet.leave_hub': {
+    params: {
+      /** true: leaves also when the hub cannot be told, which lists this gateway on */
+      force?: boolean
+    }
+    result: {
+      /** base URL */
+      hub: string
+      /** false when the hub does not know */
+      told: boolean
+    }
   }
 }

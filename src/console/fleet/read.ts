@@ -1,0 +1,103 @@
+import { call } from '../core/rpc.js'
+
+interface Time {
+  val: string
+}
+
+type Outcome = 'applied' | 'partly' | 'put_back'
+
+export interface ProfileItem {
+  item: string
+  state: 'applied' | 'waiting' | 'refused'
+  reason: string | null
+}
+
+export interface Membership {
+  hub: string
+  name: string
+  state: 'joining' | 'member' | 'refused' | 'left'
+  reason: string | null
+  joined_at: Time | null
+  last_contact: Time | null
+  wanted: number | null
+  profile: { name: string; version: number } | null
+  items: ProfileItem[]
+  put_back: { version: number; reason: string } | null
+}
+
+export interface Report {
+  version: string
+  uptime_s: number
+  disk_free_bytes: number
+  clock_us: number
+  ready: boolean
+  parts: string[]
+  backlog: { rows: number; models: number; bytes: number; oldest_s: number | null }
+  doctor: string | null
+  position: [number, number] | null
+  profile: { reason: string | null; items: ProfileItem[] }
+}
+
+export interface Gateway {
+  node: string
+  name: string
+  profile: string
+  state: 'member' | 'left' | 'revoked'
+  joined_at: Time
+  applied: number | null
+  outcome: Outcome | null
+  last_seen: Time | null
+  report: Report | null
+}
+
+export interface GatewayHistory extends Gateway {
+  reports: { at: Time; report: Report }[]
+}
+
+export interface Token {
+  token: string
+  profile: string
+  uses: number
+  max_uses: number
+  state: 'active' | 'used_up' | 'expired' | 'revoked'
+  expires_at: Time | null
+}
+
+export interface Profile {
+  name: string
+  version: number
+  profile: Record<string, unknown>
+  created_at: Time
+  created_by: string | null
+}
+
+export interface Rollout {
+  state: 'canary' | 'stopped' | 'all'
+  gateways: number
+  canaries: string[]
+  applied: number
+  trouble: number
+}
+
+export interface Change {
+  item: string
+  before?: unknown
+  after?: unknown
+}
+
+/** What a hub has. */
+export interface Hub {
+  gateways: Gateway[]
+  tokens: Token[]
+  profiles: Profile[]
+}
+
+/** Reads the gateways, tokens and profiles of this hub. @throws CallFault */
+export async function readHub(): Promise<Hub> {
+  const [gateways, tokens, profiles] = await Promise.all([
+    call<Gateway[]>('fleet.list_gateways', {}),
+    call<Token[]>('fleet.list_tokens', {}),
+    call<Profile[]>('fleet.list_profiles', {}),
+  ])
+  return { gateways, tokens, profiles }
+}
