@@ -1,5 +1,6 @@
 import type { FleetContext } from '../api/fleet/index.js'
 import type { Config } from '../config/config.js'
+import type { FleetAgent } from '../fleet/member/agent.js'
 import { CONTACT, readContact } from '../fleet/member/contact.js'
 import { createHubLink } from '../fleet/member/hub-link.js'
 import { joinHub } from '../fleet/member/join-hub.js'
@@ -9,7 +10,9 @@ import type { State } from '../storage/state.js'
 import { baseUrlOf } from '../sync/endpoint.js'
 import { createUpstreamClient } from '../sync/http-client.js'
 import { clientSettings } from '../sync/open-outbox.js'
+import type { FeedServices } from './feeds.js'
 import { joinDeps } from './fleet.js'
+import type { ModelServices } from './models.js'
 import type { ServicesOptions } from './options.js'
 
 /** Longest wait for an answer of the hub, ms. */
@@ -17,25 +20,25 @@ const ANSWER_MS = 120_000
 
 interface OwnOptions extends Pick<ServicesOptions, 'config' | 'version'> {
   readonly state: State
-  /** UUID of this node */
-  readonly nodeId: string
-  /** called when the membership of this gateway has changed */
-  onMembership(): void
+  readonly models: ModelServices
+  readonly feeds: FeedServices
+  readonly member: FleetAgent
 }
 
 /** Opens joining and leaving by calls of this gateway. */
-export function openOwnMembership({
-  state,
-  nodeId,
-  config,
-  version,
-  onMembership,
-}: OwnOptions): Pick<FleetContext, 'hubContact' | 'joinHub' | 'leaveHub'> {
+export function openOwnMembership(
+  options: OwnOptions,
+): Pick<FleetContext, 'hubContact' | 'joinHub' | 'leaveHub'> {
+  const { state, models, feeds, member, config, version } = options
+  const onMembership = () => {
+    void member.wake()
+    void feeds.sender.wake()
+  }
   return {
     hubContact: async (membership) => readContact(await state.meta.noted(CONTACT), membership),
     async joinHub({ hub, token, name }) {
       const request = { hubUrl: baseUrlOf(hub, config.sync.allowInsecure), token, name }
-      const joining = await joinDeps(state, nodeId, config, version)
+      const joining = await joinDeps(state, models.register.nodeId, config, version)
       await joinHub(joining, request, AbortSignal.timeout(ANSWER_MS))
       onMembership()
     },

@@ -86,10 +86,6 @@ export async function openServices(given: ServicesOptions): Promise<Services> {
   const hub = openHub({ state, layout, disk, log }, models.register.nodeId)
   const parts = { state, live, models, feeds, maps, throttle, disk, timeZoneMin, readiness }
   const member = startMember({ ...options, ...parts })
-  const onMembership = () => {
-    void member.wake()
-    void feeds.sender.wake()
-  }
 
   return {
     ...opened,
@@ -102,7 +98,7 @@ export async function openServices(given: ServicesOptions): Promise<Services> {
       ...feeds.context,
       ...dataproc.context,
       ...hub.context,
-      ...openOwnMembership({ ...options, state, nodeId: models.register.nodeId, onMembership }),
+      ...openOwnMembership({ ...options, state, models, feeds, member }),
       sessions: withPromptCleaning(state.sessions, housekeeping),
       searcher,
       readers: timedReaders(threads.readers, nowUs),
