@@ -93,6 +93,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'storage/sqlite/connection',
     'storage/sqlite/tables',
     'storage/sqlite/citations',
+    'storage/sqlite/fleet', // how many gateways a hub has, for doctor
   ],
   // feeds of tables: how far they are, on both sides
   'storage/sqlite/feeds': [

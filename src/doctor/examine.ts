@@ -8,6 +8,7 @@ import { checkDatabases, lostFinding } from './databases.js'
 import { checkDisk } from './disk.js'
 import { checkFeeds } from './feeds.js'
 import { type Check, type CheckContext, error, type Finding, ok, worst } from './finding.js'
+import { checkFleet } from './fleet.js'
 import { checkKeys } from './keys.js'
 import { checkMaps } from './maps.js'
 import { checkModules } from './modules.js'
@@ -27,13 +28,14 @@ const CHECKS: readonly { name: string; run: RunCheck; needsData: boolean }[] = [
   { name: 'maps', run: checkMaps, needsData: false },
   { name: 'upstreams', run: checkUpstreams, needsData: true },
   { name: 'feeds', run: checkFeeds, needsData: true },
+  { name: 'fleet', run: checkFleet, needsData: true },
   { name: 'bundles', run: checkBundles, needsData: true },
   { name: 'backups', run: checkBackups, needsData: true },
   { name: 'modules', run: checkModules, needsData: false },
 ]
 
 /** Checks that read no whole file. */
-const LIGHT: readonly string[] = ['disk', 'clock', 'keys', 'upstreams', 'feeds', 'backups']
+const LIGHT: readonly string[] = ['disk', 'clock', 'keys', 'upstreams', 'feeds', 'fleet', 'backups']
 
 /** Runs all checks, whether the gateway is running or not. A check that fails does not prevent the others. */
 export async function examine(context: CheckContext): Promise<Check[]> {

@@ -83,9 +83,8 @@ export async function openServices(given: ServicesOptions): Promise<Services> {
   const recheck = openRecheck(options)
   const opened = { state, loading, disk, threads, models, maps, housekeeping }
   const readiness = readinessOf(options, opened)
-  const hub = openHub({ state, layout, disk, log }, models.register.nodeId)
-  const parts = { state, live, models, feeds, maps, throttle, disk, timeZoneMin, readiness }
-  const member = startMember({ ...options, ...parts })
+  const parts = { ...options, state, live, models, feeds, maps, throttle, disk, timeZoneMin, readiness }
+  const { hub, member, fleet } = startFleet(parts)
 
   return {
     ...opened,
@@ -97,8 +96,7 @@ export async function openServices(given: ServicesOptions): Promise<Services> {
       ...models.context,
       ...feeds.context,
       ...dataproc.context,
-      ...hub.context,
-      ...openOwnMembership({ ...options, state, models, feeds, member }),
+      ...fleet,
       sessions: withPromptCleaning(state.sessions, housekeeping),
       searcher,
       readers: timedReaders(threads.readers, nowUs),
@@ -117,14 +115,20 @@ export async function openServices(given: ServicesOptions): Promise<Services> {
       await hub.settled()
       for (const part of [member, housekeeping, backups, recheck, feeds]) await part.stop()
       await models.close()
-      const datasetsClosed = datasets.close()
-      // a running checksum fails with its thread
+      const datasetsClosed = datasets.close() // a running checksum fails with its thread
       await Promise.all([searcher, jobs, writers, threads.readers].map((thread) => thread.stop()))
       await datasetsClosed
       loading.close()
       await state.close()
     },
   }
+}
+
+/** Starts both sides of a fleet, and opens what their methods need. */
+function startFleet(options: Parameters<typeof startMember>[0]) {
+  const hub = openHub(options, options.models.register.nodeId)
+  const member = startMember(options)
+  return { hub, member, fleet: { ...hub.context, ...openOwnMembership({ ...options, member }) } }
 }
 
 /** Opens the state with the key of earlier starts. @throws Error as `openKeyring` and `requireSameKey` do */

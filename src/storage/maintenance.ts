@@ -1,3 +1,4 @@
+import type { FleetSummary } from './exchange/fleet.js'
 import type { Keyring } from './keyring.js'
 import type { SweepLease } from './sweep-lease.js'
 
@@ -144,6 +145,32 @@ export interface OpenBundles {
   readonly oldestUs: number
 }
 
+/** Membership of the gateway, as it was last noted. */
+export interface StoredMembership {
+  readonly hubUrl: string
+  readonly state: 'joining' | 'member' | 'refused'
+  readonly reason: string | null
+  /** 0 before the hub has answered */
+  readonly joinedAtUs: number
+  /** last answer of the hub since it joined; null for none */
+  readonly contactUs: number | null
+  /** version of the profile that the hub wants; null before it has answered */
+  readonly wanted: number | null
+  /** version in force; null for none */
+  readonly applied: number | null
+  readonly putBack: { readonly version: number; readonly reason: string } | null
+  /** parts of the profile that cannot be applied */
+  readonly refusedItems: readonly string[]
+}
+
+/** What the gateway is in fleets: a member of one, and a hub. */
+export interface StoredFleet {
+  /** null for none, and when it left */
+  readonly membership: StoredMembership | null
+  readonly gateways: FleetSummary
+  readonly tokens: { readonly active: number; readonly usedUp: number; readonly expired: number }
+}
+
 /** Facts read from the rows of a gateway's databases. */
 export interface StoredFacts {
   /** UUID of the node; undefined before `fieldgate init` */
@@ -168,6 +195,8 @@ export interface StoredFacts {
   fileDigests(dir: string): Promise<string[]>
   /** Returns the bundles whose content nobody has acknowledged, by gateway. */
   openBundles(dir: string): Promise<OpenBundles[]>
+  /** Returns the membership, and what a hub has. @param silentBeforeUs as of `FleetMembers.summary` */
+  fleet(dir: string, silentBeforeUs: number, nowUs: number): Promise<StoredFleet>
   /** Returns the feeds, oldest first. */
   feeds(dir: string): Promise<StoredFeed[]>
   /** @param keyring decrypts the secrets; undefined when the key file cannot be read */

@@ -1,6 +1,7 @@
 import { cpSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
+import { createMaintenance } from '../../src/storage/sqlite/maintenance/maintenance.js'
 import { call, DEFINITION, put, register, rowsOf, startNode, sync, until } from '../support/feeds.js'
 import { FL, modelsOf, putModel } from '../support/models.js'
 import { type CliRun, cli, startCli } from '../support/run-cli.js'
@@ -195,6 +196,16 @@ t.test('fleet: a gateway joins and leaves by calls of its own API', async (t) =>
     ({ wanted }) => wanted !== null,
   )
   t.match(own, { wanted: 1, profile: { name: 'field', version: 1 }, last_contact: { _type: 'datetime' } })
+  const facts = createMaintenance().facts
+  const nowUs = Date.now() * 1000
+  const noted = await facts.fleet(van.dataDir, nowUs - 1e9, nowUs)
+  t.match(noted.membership, { hubUrl: hub.url, state: 'member', wanted: 1, applied: 1, refusedItems: [] })
+  t.ok((noted.membership?.contactUs ?? 0) > nowUs - 60e6)
+  t.match(await facts.fleet(hub.dataDir, nowUs - 1e9, nowUs), {
+    membership: null,
+    gateways: { member: 1, silent: 0, trouble: 0 },
+    tokens: { active: 0, usedUp: 1, expired: 0 },
+  })
   const change = { name: 'field', profile: { relay: true } }
   t.match(await fleet(hub, 'check_profile', change), {
     version: 1,

@@ -1,7 +1,7 @@
 import type { Applicant } from '../../fleet/hub/join-gateway.js'
-import type { HubContact } from '../../fleet/member/contact.js'
 import type { LeftHub } from '../../fleet/member/leave-hub.js'
 import type { TrustedClock } from '../../storage/clock.js'
+import type { HubContact } from '../../storage/exchange/contact.js'
 import type {
   FleetFiles,
   FleetMember,

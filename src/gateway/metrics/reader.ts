@@ -7,6 +7,7 @@ import type { Family } from '../../http/metrics.js'
 import type { Services } from '../services.js'
 import { counter, gauge, labelled } from './family.js'
 import { type CountedFeed, feedFamilies } from './feeds.js'
+import { type FleetFacts, fleetFamilies } from './fleet.js'
 import { outboxFamilies } from './outbox.js'
 import { createLoopDelay, processFamilies } from './process.js'
 import { searchFamilies } from './search.js'
@@ -69,6 +70,7 @@ export function createFamilyReader(
         models.metrics().then(outboxFamilies),
         backups.status().then(backupFamilies),
         readFeeds(services).then(feedFamilies),
+        readFleet(services).then(fleetFamilies),
         gatewayFamilies(),
       ])
       return families.flat()
@@ -85,6 +87,16 @@ async function readFeeds({ state, feeds }: Services): Promise<CountedFeed[]> {
       setAside: await state.feeds.countSetAside(record.feedId),
     })),
   )
+}
+
+/** Time without a report after which a gateway of this hub is silent, µs. */
+const SILENT_US = 3_600_000_000
+
+async function readFleet({ state, shared }: Services): Promise<FleetFacts> {
+  const nowUs = state.clock.nowUs()
+  const membership = await state.membership.find()
+  const contact = membership === undefined ? null : await shared.hubContact(membership)
+  return { membership, contact, gateways: await state.fleetMembers.summary(nowUs - SILENT_US), nowUs }
 }
 
 function memoryFamilies({ usedBytes, waiting, refused }: BudgetFacts, totalBytes: number): Family[] {

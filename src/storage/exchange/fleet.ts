@@ -133,8 +133,21 @@ export interface PastReport {
   readonly report: unknown
 }
 
+/** Gateways of a hub, counted. */
+export interface FleetSummary {
+  readonly member: number
+  readonly left: number
+  readonly revoked: number
+  /** members that have not reported for some time */
+  readonly silent: number
+  /** members that are not ready, or put their profile back */
+  readonly trouble: number
+}
+
 /** Gateways of a hub. */
 export interface FleetMembers {
+  /** Counts them. @param silentBeforeUs members that have not reported since are silent, µs UTC */
+  summary(silentBeforeUs: number): Promise<FleetSummary>
   /**
    * Takes a gateway in, counts the use of the token, and makes its key, in one transaction. A repeat of the
    * same request answers the same membership and counts nothing.

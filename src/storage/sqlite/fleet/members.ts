@@ -9,6 +9,7 @@ import type {
 import type { SqliteKeys } from '../access/keys.js'
 import { oneValue, statement, writtenRow } from '../connection/database.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
+import { readFleetSummary } from './summary.js'
 import { tokenCounter } from './tokens.js'
 
 type Row = Omit<FleetMember, 'lastReport'> & { lastReport: string | null; keyRevokedAtUs: number | null }
@@ -36,6 +37,7 @@ export function createFleetMembers(state: StateDb, clock: TrustedClock, keys: Sq
     join: (request) => writeState(state, () => join(state, clock, keys, request)),
     find: async (nodeId) => find(nodeId),
     ofKey: async (keyId) => findMember(state, 'm.key_id = ?', keyId),
+    summary: async (silentBeforeUs) => readFleetSummary(db, silentBeforeUs),
     list: async () => statement<Row>(db, `${SELECT} ORDER BY m.name, m.node_id`).all().map(toMember),
     ofProfile: async (profile) =>
       statement<Omit<RolloutMember, 'isReady'> & { isReady: number | null }>(db, OF_PROFILE)

@@ -15,6 +15,7 @@ import { readOpenBundles } from './bundle-facts.js'
 import { hasTable, withDatabase } from './database-facts.js'
 import { hasEncryptedValues } from './encrypted-values.js'
 import { readFeeds } from './feed-facts.js'
+import { readFleet } from './fleet-facts.js'
 
 /** Facts from the rows of `state.db` and `data.db`. */
 export function createStoredFacts(): StoredFacts {
@@ -39,6 +40,8 @@ export function createStoredFacts(): StoredFacts {
       readNumber(dir, 'SELECT count(*) FROM model WHERE quarantined IS NOT NULL'),
     fileDigests: async (dir) => withDatabase(dir, 'data.db', (db) => [...new Set(usedDigests(db))].sort()),
     openBundles: async (dir) => withDatabase(dir, 'state.db', readOpenBundles),
+    fleet: async (dir, silentBeforeUs, nowUs) =>
+      withDatabase(dir, 'state.db', (db) => readFleet(db, silentBeforeUs, nowUs)),
     feeds: async (dir) => withDatabase(dir, 'state.db', readFeeds),
     upstreams: async (dir, keyring) => withDatabase(dir, 'state.db', (db) => readUpstreams(db, keyring)),
     secrets: async (dir, keyring) => withDatabase(dir, 'state.db', (db) => readSecrets(db, keyring)),

@@ -168,3 +168,23 @@ t.test('members: those of a profile, with the time at which the last profile was
   t.ok((ofVan(await fleetMembers.ofProfile('field'))?.triedAtUs ?? 0) > firstUs + HOUR_MS * 500)
   t.same(await fleetMembers.ofProfile('nobody'), [])
 })
+
+t.test('members: counts those that are silent, in trouble, and gone', async (t) => {
+  const { state, token } = await stateWithToken(t, 9)
+  const { fleetMembers, clock } = state
+  const nodes = Array.from({ length: 5 }, () => randomUUID())
+  for (const node of nodes) await fleetMembers.join(request(token.keyId, node))
+  const [fine = '', unready = '', back = '', left = '', revoked = ''] = nodes
+  const said = (node: string, ready: boolean, outcome: 'applied' | 'put_back') =>
+    fleetMembers.report(node, { appliedDigest: null, triedDigest: 'd', outcome, report: { ready } })
+  await said(fine, true, 'applied')
+  await said(unready, false, 'applied')
+  await said(back, true, 'put_back')
+  await said(left, false, 'applied')
+  await fleetMembers.end(left, 'left')
+  const { keyId = '' } = (await fleetMembers.find(revoked)) ?? {}
+  await state.keys.revoke(keyId)
+  const counts = { member: 3, left: 1, revoked: 1, silent: 0, trouble: 2 }
+  t.same(await fleetMembers.summary(clock.nowUs() - 3_600_000_000), counts)
+  t.same(await fleetMembers.summary(clock.nowUs() + 3_600_000_000), { ...counts, silent: 3 })
+})

@@ -1,4 +1,4 @@
-import type { Membership } from '../../storage/exchange/membership.js'
+import type { Membership } from './membership.js'
 
 /** Name under which the last answer of the hub is noted. */
 export const CONTACT = 'fleet_contact'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { contactText, readContact } from '../../../src/fleet/member/contact.js'
+import { contactText, readContact } from '../../../src/storage/exchange/contact.js'
 
 t.test('contact: an answer of a hub is read as it was noted, and none of a former membership', async (t) => {
   const contact = { atUs: 7_000_000, version: 3 }

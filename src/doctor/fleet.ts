@@ -1,0 +1,78 @@
+import type { StoredFleet, StoredMembership } from '../storage/maintenance.js'
+import { type CheckContext, error, type Finding, isoTime, ok, warning } from './finding.js'
+
+/** Time without an answer of the hub, or a report of a gateway, from which it is a warning: one day. */
+const LONG_US = 24 * 3_600_000_000
+
+/** Checks the membership of this gateway, and as a hub its gateways and tokens. */
+export async function checkFleet({ layout, maintenance, nowUs }: CheckContext): Promise<Finding[]> {
+  const fleet = await maintenance.facts.fleet(layout.root, nowUs - LONG_US, nowUs)
+  const { membership, gateways } = fleet
+  const findings = [...(membership === null ? [] : checkMembership(membership, nowUs)), ...checkHub(fleet)]
+  if (findings.length > 0) return findings
+  const own = membership === null ? [] : [ok(`a member of ${membership.hubUrl}`)]
+  const hub = gateways.member === 0 ? [] : [ok(`${gateways.member} gateways are members of this hub`)]
+  return own.length + hub.length > 0 ? [...own, ...hub] : [ok('no fleet')]
+}
+
+function checkMembership(membership: StoredMembership, nowUs: number): Finding[] {
+  const { hubUrl, state, reason, putBack, wanted, applied, refusedItems } = membership
+  if (state === 'refused')
+    return [error(`${hubUrl} refuses this gateway: ${reason}`, 'join with a new token')]
+  if (state === 'joining')
+    return [
+      warning(
+        `joining ${hubUrl} is not complete: ${reason ?? 'it has not answered'}`,
+        'run `fieldgate join` again',
+      ),
+    ]
+  const findings: Finding[] = []
+  const since = membership.contactUs ?? membership.joinedAtUs
+  if (nowUs - since > LONG_US)
+    findings.push(
+      warning(
+        `the hub ${hubUrl} has not answered since ${isoTime(since)}`,
+        'check the network, sync.windows and the log',
+      ),
+    )
+  if (putBack !== null)
+    findings.push(
+      warning(
+        `version ${putBack.version} of the profile was put back: ${putBack.reason}`,
+        'mend the cause, then store a new version of the profile at the hub',
+      ),
+    )
+  else if (wanted !== null && wanted !== applied)
+    findings.push(
+      warning(
+        `version ${wanted} of the profile is not applied; ${applied === null ? 'none' : `version ${applied}`} is`,
+        'see `fieldgate fleet status`',
+      ),
+    )
+  if (refusedItems.length > 0)
+    findings.push(
+      warning(
+        `the profile is not applied for ${refusedItems.slice(0, 5).join(', ')}`,
+        'see the reasons in `fieldgate fleet status`',
+      ),
+    )
+  return findings
+}
+
+function checkHub({ gateways, tokens }: StoredFleet): Finding[] {
+  const findings: Finding[] = []
+  const { member, silent, trouble } = gateways
+  const look = 'see `fieldgate fleet list`'
+  if (silent > 0)
+    findings.push(warning(`${silent} of ${member} gateways of this hub have not reported for a day`, look))
+  if (trouble > 0)
+    findings.push(
+      warning(`${trouble} of ${member} gateways of this hub are not ready, or put their profile back`, look),
+    )
+  const ended = tokens.expired + tokens.usedUp
+  if (ended > 0 && tokens.active === 0)
+    findings.push(
+      ok(`no gateway can join: of the tokens ${tokens.usedUp} are used up and ${tokens.expired} expired`),
+    )
+  return findings
+}
