@@ -5,6 +5,7 @@
  * a method, and steps into its result, or into its params after the step `params`.
  */
 const SHARED = [
+  ['UdtName', 'Type of a column.', 'loaderwebapi.register_loader', 'params', 'record_def', '*', 'udt_name'],
   ['Datetime', 'Instant: ISO 8601 with an offset.', 'fl.get_upstream_info', 'created_at'],
   ['UpstreamInfo', 'Upstream of a model store.', 'fl.get_upstream_info'],
   ['Transfer', 'Transfer of a model.', 'fl.get_transfer'],
@@ -41,7 +42,8 @@ export function sharedTypes(methods) {
     const found = methods.find((one) => one.name === method)
     let schema = steps[0] === 'params' && found !== undefined ? paramsSchema(found) : found?.result.schema
     for (const step of steps[0] === 'params' ? steps.slice(1) : steps) schema = inside(schema, step)
-    if (schema?.type !== 'object') throw new Error(`${name}: ${method} has no object at ${steps.join('.')}`)
+    if (schema?.type !== 'object' && schema?.enum === undefined)
+      throw new Error(`${name}: ${method} has neither an object nor words at ${steps.join('.')}`)
     const text = typeOf(schema)
     names.set(text, name)
     return { name, about, text, schema }
@@ -72,7 +74,10 @@ export function paramsSchema({ paramStructure, params }) {
 export function typeOf(schema) {
   if (schema === undefined || typeof schema === 'boolean' || '$ref' in schema) return 'unknown'
   if ('const' in schema) return JSON.stringify(schema.const)
-  if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(' | ')
+  if (schema.enum !== undefined) {
+    const text = schema.enum.map((value) => JSON.stringify(value)).join(' | ')
+    return names.get(text) ?? text
+  }
   const choices = schema.anyOf ?? schema.oneOf
   if (choices !== undefined) return [...new Set(choices.map(typeOf))].join(' | ')
   if (schema.allOf !== undefined) return schema.allOf.map((part) => `(${typeOf(part)})`).join(' & ')

@@ -78,7 +78,7 @@ export const METHOD_PATHS: Readonly<Record<MethodName, string>> = { ${paths.join
 }
 
 function sharedSource(shared) {
-  return `${NOTICE}${shared.map(({ name, about, text }) => `\n/** ${about} */\nexport interface ${name} ${text}\n`).join('')}`
+  return `${NOTICE}${shared.map(({ name, about, text }) => `\n/** ${about} */\nexport ${text.startsWith('{') ? `interface ${name}` : `type ${name} =`} ${text}\n`).join('')}`
 }
 
 function apiSource(name, methods, shared) {

@@ -87,6 +87,8 @@ function rowsSchema(schema) {
 }
 
 function sharedSection({ name, about, schema }, nameOf) {
+  if (schema.enum !== undefined)
+    return `### ${name}\n\n${about}\n\n${wrap(`One of ${schema.enum.map(code).join(', ')}.`)}`
   const fields = fieldsOf(schema, (one) => (one === schema ? undefined : nameOf(one)))
   return `### ${name}\n\n${about}\n\n${fieldTable('Member', fields)}`
 }

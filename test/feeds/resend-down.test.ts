@@ -1,28 +1,11 @@
 import path from 'node:path'
-import Database from 'better-sqlite3'
 import t from 'tap'
 import type { Settings } from '../../src/config/config.js'
 import { dayText } from '../../src/feeds/batch/days.js'
 import { feedFrom, put, register, rowsOf, startNode, sync, until, untilSent } from '../support/feeds.js'
 import { cli as runVerb } from '../support/run-cli.js'
 import type { TestGateway } from '../support/start-gateway.js'
-
-const TODAY = Math.floor(Date.now() / 86_400_000)
-/** Both days around the test, in case it runs at midnight. */
-const SPAN = { from: `${dayText(TODAY)}T00:00:00Z`, to: `${dayText(TODAY + 2)}T00:00:00Z` }
-
-const verify = (node: TestGateway, feed: string) =>
-  sync<{ equal: boolean; days: object[] }>(node, 'verify', { feed })
-
-/** Runs SQL on a database of a node, as another program does. */
-function edit(node: TestGateway, sql: string, file = 'data.db'): void {
-  const db = new Database(path.join(node.dataDir, file))
-  try {
-    db.exec(sql)
-  } finally {
-    db.close()
-  }
-}
+import { edit, SPAN, TODAY, untilResent, verify } from '../support/verified-feeds.js'
 
 async function pair(t: Parameters<typeof startNode>[0], params: object = {}, settings: Settings = {}) {
   const dir = t.testdir()
@@ -31,19 +14,6 @@ async function pair(t: Parameters<typeof startNode>[0], params: object = {}, set
   await register(hub)
   const { feed } = await feedFrom(van, hub, { params })
   return { hub, van, feed }
-}
-
-/** Waits until nothing comes once more. */
-async function untilResent(node: TestGateway): Promise<void> {
-  const db = new Database(path.join(node.dataDir, 'state.db'), { readonly: true })
-  try {
-    await until(
-      async () => db.prepare('SELECT count(*) FROM feed_resend').pluck().get(),
-      (left) => left === 0,
-    )
-  } finally {
-    db.close()
-  }
 }
 
 async function untilEqual(node: TestGateway, feed: string): Promise<void> {

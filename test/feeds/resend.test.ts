@@ -1,5 +1,4 @@
 import path from 'node:path'
-import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import type { Settings } from '../../src/config/config.js'
 import { dayText } from '../../src/feeds/batch/days.js'
@@ -11,53 +10,17 @@ import {
   startNode,
   startTwo,
   sync,
-  until,
   untilFeed,
   untilSent,
 } from '../support/feeds.js'
 import { cli as runVerb } from '../support/run-cli.js'
-import type { TestGateway } from '../support/start-gateway.js'
-
-const TODAY = Math.floor(Date.now() / 86_400_000)
-/** Both days around the test, in case it runs at midnight. */
-const SPAN = { from: `${dayText(TODAY)}T00:00:00Z`, to: `${dayText(TODAY + 2)}T00:00:00Z` }
-
-interface Verified {
-  equal: boolean
-  days: { here: { rows: number }; there: { rows: number } }[]
-}
-
-const verify = (node: TestGateway, feed: string): Promise<Verified> =>
-  sync<Verified>(node, 'verify', { feed })
-
-/** Runs SQL on a database of a node, as another program does. */
-function edit(node: TestGateway, sql: string, file = 'data.db'): void {
-  const db = new Database(path.join(node.dataDir, file))
-  try {
-    db.exec(sql)
-  } finally {
-    db.close()
-  }
-}
+import { edit, SPAN, TODAY, untilResent, verify } from '../support/verified-feeds.js'
 
 async function pair(t: Test, params: object = {}, settings: Settings = {}) {
   const [here, there] = await startTwo(t, settings)
   await register(here)
   const { feed } = await feedTo(here, there, { params })
   return { here, there, feed }
-}
-
-/** Waits until nothing goes once more. */
-async function untilResent(node: TestGateway): Promise<void> {
-  const db = new Database(path.join(node.dataDir, 'state.db'), { readonly: true })
-  try {
-    await until(
-      async () => db.prepare('SELECT count(*) FROM feed_resend').pluck().get(),
-      (left) => left === 0,
-    )
-  } finally {
-    db.close()
-  }
 }
 
 t.test(

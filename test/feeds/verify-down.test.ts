@@ -1,28 +1,9 @@
 import path from 'node:path'
-import Database from 'better-sqlite3'
 import t from 'tap'
 import { feedFrom, put, register, rowsOf, startNode, sync, until, untilSent } from '../support/feeds.js'
 import { cli as runVerb } from '../support/run-cli.js'
-import { pairHeaders, type TestGateway } from '../support/start-gateway.js'
-
-/** Result of `sync.verify`. */
-interface Verified {
-  equal: boolean
-  days: { origin: string; here: { rows: number; digest: string }; there: { rows: number; digest: string } }[]
-}
-
-const verify = (node: TestGateway, feed: string, more: object = {}): Promise<Verified> =>
-  sync<Verified>(node, 'verify', { feed, ...more })
-
-/** Runs SQL on a database of a node, as another program does. */
-function edit(node: TestGateway, sql: string, file = 'data.db'): void {
-  const db = new Database(path.join(node.dataDir, file))
-  try {
-    db.exec(sql)
-  } finally {
-    db.close()
-  }
-}
+import { pairHeaders } from '../support/start-gateway.js'
+import { edit, verify } from '../support/verified-feeds.js'
 
 async function pair(t: Parameters<typeof startNode>[0]) {
   const dir = t.testdir()

@@ -1,5 +1,4 @@
 import path from 'node:path'
-import Database from 'better-sqlite3'
 import t from 'tap'
 import { dayText } from '../../src/feeds/batch/days.js'
 import { definitionDigest, type SentColumn } from '../../src/feeds/batch/definition.js'
@@ -15,31 +14,8 @@ import {
   sync,
   untilSent,
 } from '../support/feeds.js'
-import { pairHeaders, type TestGateway } from '../support/start-gateway.js'
-
-/** Result of `sync.verify`. */
-interface Verified {
-  equal: boolean
-  days: {
-    day: string
-    origin: string
-    here: { rows: number; digest: string }
-    there: { rows: number; digest: string }
-  }[]
-}
-
-const verify = (node: TestGateway, feed: string, more: object = {}): Promise<Verified> =>
-  sync<Verified>(node, 'verify', { feed, ...more })
-
-/** Runs SQL on the rows of a node, as another program does. */
-function edit(node: TestGateway, sql: string): void {
-  const db = new Database(path.join(node.dataDir, 'data.db'))
-  try {
-    db.exec(sql)
-  } finally {
-    db.close()
-  }
-}
+import { pairHeaders } from '../support/start-gateway.js'
+import { edit, verify } from '../support/verified-feeds.js'
 
 /** Columns of the table as nodes tell each other. */
 const COLUMNS = [
