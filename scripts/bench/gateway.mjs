@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
+import { NODE_FLAGS } from '../node-flags.mjs'
 
 const PROGRAM = path.resolve('dist/fieldgate.cjs')
 /** A bench measures the work, not the allowance. */
@@ -15,7 +16,7 @@ const UNLIMITED = {
 }
 
 /**
- * @param options `isLimited`: true for the allowances of an installation; `wrap`: words before the command
+ * @param options `isLimited`: true for the allowances and the flags of an installation; `wrap`: words before the command
  * @returns { port, url, dataDir, pid, isRunning(), headers, metrics(), rssMb(), peakRssMb(), stop() }; `headers` carry an
  *   admin key
  */
@@ -53,7 +54,8 @@ export async function startGateway({
         )
       : made
   const serve = [program, 'serve', '--data-dir', dataDir, '--port', '0', '--json', ...args]
-  const [command, ...words] = [...wrap, process.execPath, ...serve]
+  const flags = isLimited ? NODE_FLAGS : []
+  const [command, ...words] = [...wrap, process.execPath, ...flags, ...serve]
   const child = spawn(command, words, {
     stdio: ['ignore', 'pipe', onLog === undefined ? 'inherit' : 'pipe'],
     env: { ...process.env, FIELDGATE_LOG__LEVEL: 'warn', ...(isLimited ? {} : UNLIMITED), ...env },
