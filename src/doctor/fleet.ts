@@ -11,7 +11,7 @@ export async function checkFleet({ layout, maintenance, nowUs }: CheckContext): 
   const findings = [...(membership === null ? [] : checkMembership(membership, nowUs)), ...checkHub(fleet)]
   if (findings.length > 0) return findings
   const own = membership === null ? [] : [ok(`a member of ${membership.hubUrl}`)]
-  const hub = gateways.member === 0 ? [] : [ok(`${gateways.member} gateways are members of this hub`)]
+  const hub = gateways.member === 0 ? [] : [ok(membersText(gateways.member))]
   return own.length + hub.length > 0 ? [...own, ...hub] : [ok('no fleet')]
 }
 
@@ -59,20 +59,27 @@ function checkMembership(membership: StoredMembership, nowUs: number): Finding[]
   return findings
 }
 
+function membersText(count: number): string {
+  return count === 1 ? '1 gateway is a member of this hub' : `${count} gateways are members of this hub`
+}
+
 function checkHub({ gateways, tokens }: StoredFleet): Finding[] {
   const findings: Finding[] = []
   const { member, silent, trouble } = gateways
   const look = 'see `fieldgate fleet list`'
   if (silent > 0)
-    findings.push(warning(`${silent} of ${member} gateways of this hub have not reported for a day`, look))
+    findings.push(
+      warning(`gateways of this hub that have not reported for a day: ${silent} of ${member}`, look),
+    )
   if (trouble > 0)
     findings.push(
-      warning(`${trouble} of ${member} gateways of this hub are not ready, or put their profile back`, look),
+      warning(
+        `gateways of this hub that are not ready, or put their profile back: ${trouble} of ${member}`,
+        look,
+      ),
     )
   const ended = tokens.expired + tokens.usedUp
   if (ended > 0 && tokens.active === 0)
-    findings.push(
-      ok(`no gateway can join: of the tokens ${tokens.usedUp} are used up and ${tokens.expired} expired`),
-    )
+    findings.push(ok(`no gateway can join: tokens used up: ${tokens.usedUp}, expired: ${tokens.expired}`))
   return findings
 }

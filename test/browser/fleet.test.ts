@@ -24,7 +24,7 @@ t.test(
     const json = page.getByLabel('Profile, JSON')
     await json.fill('{\n  "up": [\n    {"table": 7}\n  ]\n}')
     await page.getByRole('button', { name: 'Check' }).click()
-    await page.getByText('The profile has 1 faults.').waitFor()
+    await page.getByText('The profile has 1 fault.').waitFor()
     await page.getByRole('button', { name: /^Line 3, up\[0\]\.table: / }).click()
     const shown = '(({ value, selectionStart, selectionEnd }) => value.slice(selectionStart, selectionEnd))'
     t.equal(await page.evaluate(`${shown}(document.activeElement)`), '    {"table": 7}', 'the line is shown')

@@ -43,11 +43,13 @@ t.test('doctor: what is wrong with a membership is told', async (t) => {
 t.test('doctor: a hub tells of gateways that are silent and in trouble', async (t) => {
   const gateways = { ...NONE.gateways, member: 9 }
   t.match(await check({ gateways }), [{ state: 'ok', message: /^9 gateways/ }])
+  const one = { ...gateways, member: 1 }
+  t.match(await check({ gateways: one }), [{ message: '1 gateway is a member of this hub' }])
   t.match(await check({ gateways: { ...gateways, silent: 2, trouble: 3 } }), [
-    { state: 'warning', message: /^2 of 9 gateways .* have not reported/ },
-    { state: 'warning', message: /^3 of 9 gateways .* not ready/ },
+    { state: 'warning', message: / have not reported for a day: 2 of 9$/ },
+    { state: 'warning', message: / not ready, .*: 3 of 9$/ },
   ])
   const tokens = { active: 0, usedUp: 1, expired: 2 }
-  t.match(await check({ tokens }), [{ state: 'ok', message: /1 are used up and 2 expired/ }])
+  t.match(await check({ tokens }), [{ state: 'ok', message: /tokens used up: 1, expired: 2$/ }])
   t.match(await check({ gateways, tokens: { ...tokens, active: 1 } }), [{ message: /^9 gateways/ }])
 })

@@ -1,14 +1,14 @@
 import { EN, type Words } from '../words/en.js'
 import { JA } from '../words/ja.js'
 import { currentSettings } from './settings.js'
+import { withValues } from './with-values.js'
 
 /** Key of a text. */
 export type Word = keyof Words
 
-/** Text in the current language, with each `{name}` replaced by its value. */
+/** Text in the current language, with its values. */
 export function t(word: Word, values: Record<string, string | number> = {}): string {
-  const text: string = (currentSettings().language === 'ja' ? JA : EN)[word]
-  return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole))
+  return withValues((currentSettings().language === 'ja' ? JA : EN)[word], values)
 }
 
 /** @param digits most digits after the decimal point */

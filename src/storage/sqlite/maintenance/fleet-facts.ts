@@ -32,6 +32,7 @@ export function readFleet(db: Db, silentBeforeUs: number, nowUs: number): Stored
   return {
     membership: readMembership(db),
     gateways: readFleetSummary(db, silentBeforeUs),
+    // no test: counts are always one row
     tokens: db.prepare<[object], StoredFleet['tokens']>(TOKENS).get({ nowUs }) ?? none,
   }
 }
@@ -47,6 +48,7 @@ function readMembership(db: Db): StoredMembership | null {
   const { applied, putBack, items } = JSON.parse(row.progress) as ProfileProgress
   const contact = readContact(row.contact ?? undefined, row)
   return {
+    // 0 while it joins
     ...{ hubUrl: row.hubUrl, state: row.state, reason: row.reason, joinedAtUs: row.joinedAtUs ?? 0 },
     ...{ contactUs: contact?.atUs ?? null, wanted: contact?.version ?? null },
     ...{ applied: applied?.version ?? null, putBack },

@@ -1,11 +1,19 @@
 import path from 'node:path'
 import t from 'tap'
+import { CONTACT, contactText } from '../../../../src/storage/exchange/contact.js'
+import { NO_PROGRESS } from '../../../../src/storage/exchange/membership.js'
 import { createKeyring } from '../../../../src/storage/keyring.js'
 import { createDatabases } from '../../../../src/storage/sqlite/maintenance/databases.js'
 import { createStoredFacts } from '../../../../src/storage/sqlite/maintenance/stored-facts.js'
 import { openState } from '../../../../src/storage/sqlite/state.js'
 import { UPSTREAM_SECRET_CONTEXT } from '../../../../src/storage/upstreams.js'
 import { columns, definition, openDatasets } from '../../../support/datasets.js'
+
+const NO_FLEET = {
+  membership: null,
+  gateways: { member: 0, left: 0, revoked: 0, silent: 0, trouble: 0 },
+  tokens: { active: 0, usedUp: 0, expired: 0 },
+}
 
 t.test('stored facts: of a gateway without keys, models or upstreams', async (t) => {
   const dir = t.testdir()
@@ -68,6 +76,7 @@ t.test('stored facts: of a state.db from before feeds, keys of the node and join
   t.same(await facts.secrets(dir, undefined), { bytes: [], texts: [] })
   t.same(await facts.feeds(dir), [])
   t.same(await facts.openBundles(dir), [])
+  t.same(await facts.fleet(dir, 0, 0), NO_FLEET)
   t.equal(await facts.hasEncrypted(dir), false)
 })
 
@@ -91,4 +100,36 @@ t.test('stored facts: private keys of the node are text with the key file alone'
   const has = ({ bytes }: typeof known) => opened.map((key) => bytes.some((found) => key.equals(found)))
   t.same(has(known), [true, true])
   t.same(has(unknown), [false, false])
+})
+
+t.test('stored facts: a membership while it joins, when it is complete, and when it has ended', async (t) => {
+  const dir = t.testdir()
+  const state = await openState(path.join(dir, 'state.db'), { keyring: createKeyring(new Uint8Array(32)) })
+  const facts = createStoredFacts()
+  const found = () => facts.fleet(dir, 0, 0)
+  t.same(await found(), NO_FLEET)
+  await state.membership.begin({ hubUrl: 'https://hub.example', name: 'van', secret: 'hush' })
+  await state.membership.noteFailure('no route')
+  const joining = {
+    ...{ hubUrl: 'https://hub.example', state: 'joining', reason: 'no route', joinedAtUs: 0 },
+    ...{ contactUs: null, wanted: null, applied: null, putBack: null, refusedItems: [] },
+  }
+  t.same((await found()).membership, joining)
+  const hub = { nodeId: 'n', signingKey: 's', exchangeKey: 'e' }
+  const { joinedAtUs } = await state.membership.complete({ apiKey: 'key', hub })
+  const member = { ...joining, state: 'member', reason: null, joinedAtUs }
+  t.same((await found()).membership, member)
+  const atUs = Number(joinedAtUs) + 1
+  await state.meta.note(CONTACT, contactText({ atUs, version: 3 }))
+  t.same((await found()).membership, { ...member, contactUs: atUs, wanted: 3 })
+  const items = [
+    { item: 'up seen', state: 'refused' as const, reason: 'no column' },
+    { item: 'map town', state: 'applied' as const, reason: null },
+  ]
+  const applied = { name: 'field', version: 2, digest: 'd', body: {} }
+  await state.membership.noteProgress({ ...NO_PROGRESS, applied, items })
+  t.match((await found()).membership, { wanted: 3, applied: 2, refusedItems: ['up seen'] })
+  await state.membership.end()
+  t.same(await found(), NO_FLEET)
+  await state.close()
 })
