@@ -3,56 +3,21 @@ import path from 'node:path'
 import t, { type Test } from 'tap'
 import { createMaintenance } from '../../src/storage/sqlite/maintenance/maintenance.js'
 import { call, DEFINITION, put, register, rowsOf, startNode, sync, until } from '../support/feeds.js'
+import {
+  ENV,
+  fleet,
+  joined,
+  makeToken,
+  members,
+  OFTEN,
+  run,
+  setProfile,
+  stoppable,
+  untilMember,
+} from '../support/fleet.js'
 import { FL, modelsOf, putModel } from '../support/models.js'
-import { type CliRun, cli, startCli } from '../support/run-cli.js'
-import { type StartOptions, startGateway, type TestGateway } from '../support/start-gateway.js'
-
-const FLEET = '/api/v2/fleet/jsonrpc'
-const ENV = { FIELDGATE_SYNC__ALLOW_LOOPBACK: 'true', FIELDGATE_SYNC__ALLOW_INSECURE: '["127.0.0.1"]' }
-const OFTEN = { fleet: { reportS: 1 } }
-
-const fleet = <T>(node: TestGateway, method: string, params: object = {}): Promise<T> =>
-  call<T>(node, FLEET, `fleet.${method}`, params)
-
-/** Runs a verb beside a gateway. */
-const run = (node: Pick<TestGateway, 'dataDir'>, ...argv: string[]): Promise<CliRun> =>
-  cli(path.dirname(node.dataDir), [...argv, '--data-dir', node.dataDir], ENV)
-
-interface Member {
-  node: string
-  state: string
-  applied: number | null
-  outcome: string | null
-  report: {
-    ready: boolean
-    backlog: { rows: number }
-    position: readonly number[] | null
-    profile: { reason: string; items: object[] }
-  } | null
-}
-
-const members = (hub: TestGateway): Promise<Member[]> => fleet(hub, 'list_gateways')
-
-/** Waits until the only gateway of a hub is as it is to be. */
-async function untilMember(hub: TestGateway, isDone: (member: Member) => boolean): Promise<Member> {
-  const read = async () => (await members(hub))[0]
-  return (await until(read, (member) => member !== undefined && isDone(member))) as Member
-}
-
-const setProfile = (hub: TestGateway, profile: object): Promise<{ version: number }> =>
-  fleet(hub, 'set_profile', { name: 'field', profile })
-
-async function makeToken(hub: TestGateway, params: object = {}): Promise<string> {
-  const token = await fleet<{ text: string }>(hub, 'create_token', { profile: 'field', ...params })
-  return token.text
-}
-
-async function joined(hub: TestGateway, node: TestGateway, name = 'van'): Promise<string> {
-  const token = await makeToken(hub)
-  const done = await run(node, 'join', hub.url, '--token', token, '--name', name)
-  if (done.code !== 0) throw new Error(done.stderr)
-  return token
-}
+import { startCli } from '../support/run-cli.js'
+import { startGateway, type TestGateway } from '../support/start-gateway.js'
 
 /** A hub with a profile, and a gateway that has not joined. */
 async function pair(
@@ -324,23 +289,6 @@ t.test('fleet: a hub that was restored from an older backup takes the gateway in
   await untilMember(restored, ({ outcome }) => outcome === 'applied')
   t.match(await fleet(van, 'get_membership'), { state: 'member', reason: null })
 })
-
-/** A gateway that the test stops. */
-async function stoppable(
-  t: Test,
-  options: StartOptions,
-): Promise<{ node: TestGateway; stop(): Promise<void> }> {
-  const stops: (() => unknown)[] = []
-  const node = await startGateway(
-    { testdir: () => t.testdir(), teardown: (work) => stops.push(work) },
-    options,
-  )
-  const stop = async () => {
-    for (const work of stops.splice(0)) await work()
-  }
-  t.teardown(stop)
-  return { node, stop }
-}
 
 t.test('fleet: profiles on the command line', async (t) => {
   const dir = t.testdir()

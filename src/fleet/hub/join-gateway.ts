@@ -69,8 +69,9 @@ export async function joinGateway(
     }
     case 'other_keys': {
       const message =
-        `The node ${nodeId} joined with other public keys: a copy, or a data directory whose keys were lost. ` +
-        `\`fieldgate fleet revoke ${nodeId}\` and \`fieldgate fleet forget ${nodeId}\` at the hub give its place to this one`
+        // a gateway prints the first 200 characters of an answer
+        `Node ${nodeId} joined with other keys: a copy, or a backup from before it joined; ` +
+        '`fieldgate fleet revoke`, then `fleet forget` at the hub admit it'
       throw new AppError('GATEWAY_KNOWN', { node: nodeId }, { message })
     }
     default:
