@@ -3,6 +3,8 @@ import type { Caller } from '../../src/auth/caller.js'
 import { ERRORS, toAppError } from '../../src/errors.js'
 import type { FeedGiver } from '../../src/feeds/give/giver.js'
 import type { FeedReceiver } from '../../src/feeds/receive/receiver.js'
+import type { SumsAnswerer, SumsQuestion } from '../../src/feeds/receive/sums.js'
+import type { SumsRequest, TableAsked } from '../../src/feeds/send/link.js'
 import { toRpcError } from '../../src/rpc/envelope.js'
 import { refused, unreachable } from '../../src/sync/faults.js'
 import type { Reply, UpstreamClient } from '../../src/sync/http-client.js'
@@ -14,6 +16,7 @@ export type Cut = 'none' | 'call' | 'answer'
 export interface AnsweringNode {
   readonly receiver: FeedReceiver
   readonly giver: FeedGiver
+  readonly sumsAnswerer: SumsAnswerer
 }
 
 interface NodeClientOptions {
@@ -57,10 +60,10 @@ export function createNodeClient({ from, find, cut }: NodeClientOptions): Upstre
           return replyOf(status, Buffer.from(JSON.stringify({ error: toRpcError(error, '') })))
         }
       }),
-    rpc: async (_path, method, params) =>
-      await reach(async ({ receiver, giver }) => {
+    rpc: async (_path, method, params, signal) =>
+      await reach(async (node) => {
         try {
-          return JSON.parse(JSON.stringify(await callOf(caller, { receiver, giver }, method, params)))
+          return JSON.parse(JSON.stringify(await callOf(caller, node, { method, params }, signal)))
         } catch (error) {
           const { errorName, message } = toAppError(error)
           throw refused(ERRORS[errorName].status, message, {}, errorName)
@@ -70,18 +73,26 @@ export function createNodeClient({ from, find, cut }: NodeClientOptions): Upstre
   }
 }
 
-function callOf(
+async function callOf(
   caller: Caller,
-  { receiver, giver }: AnsweringNode,
-  method: string,
-  params: object,
+  { receiver, giver, sumsAnswerer }: AnsweringNode,
+  { method, params }: { method: string; params: object },
+  signal: AbortSignal,
 ): Promise<unknown> {
   if (method === 'sync.offer_table') {
     const offer = params as Parameters<FeedReceiver['offer']>[1] // the sender made it
-    return receiver.offer(caller, offer, readColumns(offer.definition))
+    return await receiver.offer(caller, offer, readColumns(offer.definition))
   }
-  const { table: dataName, ...asked } = params as { table: string } & Parameters<FeedGiver['ask']>[1]
-  return giver.ask(caller, { ...asked, dataName })
+  if (method === 'sync.table_sums') {
+    const { node, table, recount, ...asked } = params as SumsRequest // the comparison made it
+    const question: SumsQuestion = { ...asked, sender: node, senderTable: table, isRecount: recount }
+    return await sumsAnswerer.answer(caller, question)
+  }
+  const { table: dataName, sums, ...asked } = params as TableAsked & Parameters<FeedGiver['ask']>[1]
+  const answer = await giver.ask(caller, { ...asked, dataName })
+  if (sums === undefined) return answer
+  const isRecount = sums === 'recount'
+  return { ...answer, ...(await giver.sums(caller, { feedId: asked.feed, isRecount }, signal)) }
 }
 
 function requestOf(url: URL, tableUuid: string): Parameters<FeedGiver['next']>[1] {

@@ -9,8 +9,10 @@ import { fetchNext } from '../../src/feeds/fetch/turn.js'
 import { createFeedGiver, type FeedGiver } from '../../src/feeds/give/giver.js'
 import { createWaiting } from '../../src/feeds/give/waiting.js'
 import { createFeedReceiver, type FeedReceiver } from '../../src/feeds/receive/receiver.js'
+import { createSumsAnswerer, type SumsAnswerer } from '../../src/feeds/receive/sums.js'
 import { createFeedLink } from '../../src/feeds/send/link.js'
 import { type FeedSender, startFeedSender } from '../../src/feeds/send/sender.js'
+import { type Verification, type VerifyDeps, verifyFeed } from '../../src/feeds/verify/verify.js'
 import { createKeyring } from '../../src/storage/keyring.js'
 import { openDataDb } from '../../src/storage/sqlite/connection/data-db.js'
 import type { Db } from '../../src/storage/sqlite/connection/database.js'
@@ -65,6 +67,14 @@ export interface FeedNode {
   lastChange(): Promise<number>
   feed(to: FeedNode, direction: 'up' | 'down', conds?: unknown): Promise<void>
   faults(): Promise<string[]>
+  /** Compares each feed of this node with its other side, as `sync.verify` does. */
+  verify(isRecount?: boolean): Promise<FeedVerification[]>
+}
+
+/** What a comparison of one feed has found. */
+export interface FeedVerification extends Verification {
+  readonly to: string
+  readonly direction: 'up' | 'down'
 }
 
 interface Parts {
@@ -76,6 +86,8 @@ interface Parts {
   readonly giver: FeedGiver
   readonly sender: FeedSender
   readonly reader: Db
+  readonly sumsAnswerer: SumsAnswerer
+  readonly verifying: VerifyDeps
   close(): void
 }
 
@@ -186,6 +198,15 @@ export function createFeedNode(net: FeedNet, dir: string, name: string): FeedNod
       const feeds = await state.feeds.list()
       return feeds.flatMap(({ progress }) => progress.stopped ?? [])
     },
+    async verify(isRecount = false) {
+      const { state, verifying } = of()
+      const found: FeedVerification[] = []
+      for (const record of await state.feeds.list()) {
+        const verification = await verifyFeed(verifying, record, isRecount, AbortSignal.timeout(30_000))
+        found.push({ ...verification, to: record.upstream, direction: record.direction })
+      }
+      return found
+    },
   }
   net.nodes.set(name, node)
   return node
@@ -230,9 +251,10 @@ async function openParts(
     changeCount: () => identity.changeCount(),
     pollMs: 1000,
   })
+  const digests = createTableDigests(data)
   const giver = createFeedGiver({
     ...{ ...base, asked: state.askedFeeds, senders: state.feedSenders, waiting },
-    digests: createTableDigests(data),
+    digests,
     sumsLimit: () => AbortSignal.timeout(15_000),
   })
   const pause = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal })
@@ -242,6 +264,14 @@ async function openParts(
     ...{ feeds: state.feeds, resends: state.feedResends, nowMs, throttle, readColumns },
     oneAtATime: <T>(work: () => Promise<T>) => work(),
   }
+  const connect = (endpoint: string) => {
+    const client = createNodeClient({
+      from: name,
+      cut: net.cut,
+      find: () => net.nodes.get(endpoint)?.parts(),
+    })
+    return createFeedLink(client, createFetchLink(client))
+  }
   const sender = startFeedSender({
     ...base,
     findCitation: async () => undefined, // its feeds are of tables
@@ -249,14 +279,7 @@ async function openParts(
     feeds: state.feeds,
     resends: state.feedResends,
     upstreams: state.feedUpstreams,
-    connect({ endpoint }) {
-      const client = createNodeClient({
-        from: name,
-        cut: net.cut,
-        find: () => net.nodes.get(endpoint)?.parts(),
-      })
-      return createFeedLink(client, createFetchLink(client))
-    },
+    connect: ({ endpoint }) => connect(endpoint),
     throttle,
     throttleOf: () => throttle,
     waits: { baseMs: 1, capMs: 20 },
@@ -273,6 +296,13 @@ async function openParts(
   return {
     ...{ tables, state, changes, identity, sender, giver },
     receiver: createFeedReceiver(receiving),
+    sumsAnswerer: createSumsAnswerer({ digests, senders: state.feedSenders, nodeId, nowMs }),
+    verifying: {
+      ...{ ...base, digests, pause },
+      connect: async (upstream) => connect(upstream),
+      findFeed: (feedId) => state.feeds.find(feedId),
+      progress: async (feedId) => ((await sender.live(feedId)) ?? (await state.feeds.find(feedId)))?.progress,
+    },
     reader: data.reader,
     close() {
       waiting.stop()
