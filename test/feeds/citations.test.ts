@@ -258,6 +258,8 @@ t.test('citations: rows that are not those of the offer are refused and change n
   ]
   for (const [text, name, message] of refused)
     t.match(await send(text), { error: { message, data: { name } } }, `${message}`)
+  const long = await send(`${head()}\n[1]\n`, 'a'.repeat(5000))
+  t.match(long, { error: { message: /expected a{100}, as the path/ } }, 'the path is quoted cut')
   t.match(await send(`${head()}\n[1]\n`), { rows: 1, complete: false })
   t.match(await offer(), { result: { rows: 1, complete: false } }, 'goes on where it was')
   const last = await send(`${head({ after: 1 })}\n[2]\n`)

@@ -85,7 +85,9 @@ export function createCitationReceiver(deps: ReceiverDeps): CitationReceiver {
       await deps.requireSpace(body.byteLength)
       const { header, rows } = await decodeRows(body)
       if (header.checksum !== checksum)
-        throw badBatch(`checksum: found ${header.checksum}, expected ${checksum}, as the path has it`)
+        throw badBatch(
+          `checksum: found ${header.checksum}, expected ${checksum.slice(0, 100)}, as the path has it`,
+        )
       await requireNode(deps, caller, header.node)
       requireRelay(caller, header.node, header.origin)
       const key: CopyKey = { origin: header.origin, longForm: header.long_form }

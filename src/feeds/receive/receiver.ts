@@ -91,7 +91,8 @@ async function takeDecoded(
 ): Promise<BatchResult> {
   const { inbox, nodeId } = deps
   const { header } = batch
-  if (header.table !== tableUuid) throw badBatch('table', header.table, `${tableUuid}, as the path has it`)
+  if (header.table !== tableUuid)
+    throw badBatch('table', header.table, `${tableUuid.slice(0, 100)}, as the path has it`)
   await requireNode(deps, caller, header.node)
   requireOrigins(caller, batch)
   const feed = await inbox.find(header.node, header.feed)
