@@ -5,11 +5,24 @@ import net from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { call, DEFINITION, MAP, put, queryOf, type Row, register, sync, until } from '../support/feeds.js'
+import {
+  call,
+  DEFINITION,
+  type FeedInfo,
+  MAP,
+  put,
+  queryOf,
+  type Row,
+  register,
+  sync,
+  until,
+} from '../support/feeds.js'
 import { pairHeaders, post, type TestGateway } from '../support/start-gateway.js'
+import { verify } from '../support/verified-feeds.js'
 
-/** Rounds with a kill; FEED_KILLS asks for more. */
+/** Rounds with a kill, and the seed of what is put and killed; FEED_KILLS and FEED_SEED ask for others. */
 const KILLS = Number(process.env.FEED_KILLS ?? 6)
+const SEED = Number(process.env.FEED_SEED ?? 7)
 const PROGRAM = path.resolve('dist/fieldgate.cjs')
 const skip = existsSync(PROGRAM) ? false : 'skipped: dist/fieldgate.cjs is absent; `npm run build` makes it'
 
@@ -55,8 +68,11 @@ async function makeNode(t: Test, cwd: string, dir: string): Promise<Node> {
         JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
         pairHeaders(admin),
       ),
-    async makeKey(scopes: readonly string[]) {
-      const flags = scopes.flatMap((scope) => ['--scope', scope])
+    async makeKey(scopes: readonly string[], _expiresAtUs?: number, tables: readonly string[] = []) {
+      const flags = [
+        ...scopes.flatMap((scope) => ['--scope', scope]),
+        ...tables.flatMap((table) => ['--table', table]),
+      ]
       return JSON.parse(verb('key', 'create', '--name', 'k', ...flags, '--json'))
     },
   } as unknown as TestGateway // the members that the calls of this test use
@@ -123,7 +139,8 @@ async function pair(t: Test): Promise<{ cwd: string; van: Node; base: Node }> {
   const cwd = t.testdir()
   const [van, base] = [await makeNode(t, cwd, 'van'), await makeNode(t, cwd, 'base')]
   await Promise.all([van.start(), base.start()])
-  const key = await base.rpc.makeKey(['sync:write'])
+  // a node has one key at its upstream, for both ways
+  const key = await base.rpc.makeKey(['sync:write', 'sync:read'], undefined, ['seen'])
   const upstream = { name: 'up', endpoint: base.rpc.url, apikey: key.apiKey, secret: key.secret }
   await sync(van.rpc, 'create_upstream', upstream)
   await register(van.rpc, DEFINITION)
@@ -131,34 +148,126 @@ async function pair(t: Test): Promise<{ cwd: string; van: Node; base: Node }> {
   return { cwd, van, base }
 }
 
-t.test('feeds: kills of either side in mid-batch lose and double nothing', { skip }, async (t) => {
-  const { van, base } = await pair(t)
-  let seed = 7
-  const random = (below: number) => {
-    seed = (seed * 48_271) % 2_147_483_647
-    return seed % below
+/** A generator of whole numbers below a limit; each seed has its own sequence. */
+function randomOf(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (state * 48_271) % 2_147_483_647
+    return state % below
   }
-  const putSome = () =>
-    put(
-      van.rpc,
-      Array.from({ length: 400 }, () => ({
-        k: random(3000),
-        note: `n${random(1e6)}`,
-        lng: 139 + random(1e6) / 1e6,
-      })),
+}
+
+/** Puts rows until it is told to end, and remembers which notes a key may have. */
+interface Writer {
+  /** notes of each key: that of the last put that was answered, and those of later puts that were not */
+  readonly notes: Map<number, { answered: boolean; allowed: string[] }>
+  counts: { answered: number; unanswered: number }
+  end(): Promise<void>
+}
+
+function startWriter({ rpc, dir }: Node, random: (below: number) => number): Writer {
+  const notes: Writer['notes'] = new Map()
+  const counts = { answered: 0, unanswered: 0 }
+  let isEnded = false
+  let made = 0
+  const putSome = async () => {
+    const some = new Map<number, string>()
+    for (let at = 0; at < 100; at++) some.set(random(1500), `${dir} ${made++}`)
+    const rows = [...some].map(([k, note]) => ({ k, note, lng: 139 + random(1e6) / 1e6 }))
+    try {
+      await put(rpc, rows)
+      for (const [k, note] of some) notes.set(k, { answered: true, allowed: [note] })
+      counts.answered += some.size
+    } catch (error) {
+      if (!(error instanceof TypeError) && !/"UNAVAILABLE"/.test(String(error))) throw error
+      // nothing took the rows: nobody listens, or the gateway is starting
+      const isRefused = !(error instanceof TypeError) || /ECONNREFUSED/.test(String(error.cause))
+      if (isRefused) return await sleep(20)
+      // the process ended before its answer: the rows may be there or not
+      for (const [k, note] of some) {
+        const { answered = false, allowed = [] } = notes.get(k) ?? {}
+        notes.set(k, { answered, allowed: [...allowed, note] })
+      }
+      counts.unanswered += some.size
+    }
+    await sleep(20 + random(60))
+  }
+  const writing = (async () => {
+    while (!isEnded) await putSome()
+  })()
+  return {
+    ...{ notes, counts },
+    async end() {
+      isEnded = true
+      await writing
+    },
+  }
+}
+
+/** Compares what a node has put with what was answered. @returns rows that are lost */
+function lostRows(rows: ReadonlyMap<string, Row>, { notes }: Writer): string[] {
+  return [...notes].flatMap(([k, { answered, allowed }]) => {
+    const row = rows.get(` ${k}`)
+    const isThere = row === undefined ? !answered : allowed.includes(String(row.note))
+    return isThere ? [] : [`${k}: found ${row?.note}, expected ${allowed.join(' or ')}`]
+  })
+}
+
+/** Rows of one origin, without it. */
+function ofOrigin(rows: ReadonlyMap<string, Row>, isOf: (origin: unknown) => boolean): Row[] {
+  const found = [...rows.values()].filter(({ _origin }) => isOf(_origin))
+  return found.map(({ _origin, ...row }) => row).sort((a, b) => Number(a.k) - Number(b.k))
+}
+
+t.test(
+  'feeds up and down: kills of either side in mid-batch lose and double nothing',
+  { skip },
+  async (t) => {
+    const { van, base } = await pair(t)
+    await untilSent(van) // the base has the table then
+    const fetched = { table: 'seen', direction: 'down', upstream: 'up', from: 'all' }
+    const { feed: down } = await sync<{ feed: string }>(van.rpc, 'create_feed', fetched)
+    const random = randomOf(SEED)
+    const startMs = performance.now()
+    const writers = [startWriter(van, randomOf(SEED + 1)), startWriter(base, randomOf(SEED + 2))] as const
+    const kills = { van: 0, base: 0 }
+    for (let round = 0; round < KILLS; round++) {
+      await sleep(50 + random(200)) // somewhere between the wait for a batch and its answer
+      // the suite kills each side at least once
+      const victim = round < 2 ? [base, van][round] : [base, van][random(2)]
+      await victim?.kill()
+      await sleep(random(100))
+      await victim?.start()
+      kills[victim === van ? 'van' : 'base']++
+    }
+    for (const writer of writers) await writer.end()
+    const feeds = await sync<FeedInfo[]>(van.rpc, 'list_feeds')
+    t.equal(feeds.length, 2)
+    await until(
+      () => sync<FeedInfo[]>(van.rpc, 'list_feeds'),
+      (all) => all.every(({ rows_behind, state }) => rows_behind === 0 && state === 'idle'),
     )
-  for (let round = 0; round < KILLS; round++) {
-    await putSome()
-    await putSome()
-    await sleep(random(90)) // somewhere between the wait for a batch and its answer
-    const victim = round % 2 === 0 ? base : van
-    await victim.kill()
-    if (victim === base) await putSome()
-    await victim.start()
-  }
-  await untilSent(van)
-  await sameRows(t, van, base)
-})
+    for (const { feed } of feeds)
+      for (const recount of [false, true])
+        t.same(
+          await verify(van.rpc, feed, { recount }),
+          { equal: true, days: [] },
+          feed === down ? 'down' : 'up',
+        )
+    const [mine, theirs] = await Promise.all([rowsByKey(van), rowsByKey(base)])
+    const [own, other] = [(origin: unknown) => origin === '', (origin: unknown) => origin !== '']
+    t.same(ofOrigin(theirs, other), ofOrigin(mine, own), 'rows of the van')
+    t.same(ofOrigin(mine, other), ofOrigin(theirs, own), 'rows of the base')
+    t.same(lostRows(mine, writers[0]), [], 'what the van answered is there')
+    t.same(lostRows(theirs, writers[1]), [], 'what the base answered is there')
+    t.ok(writers.every(({ counts }) => counts.answered > 0))
+    const counts = JSON.stringify(writers.map((writer) => writer.counts))
+    const time = Math.round((performance.now() - startMs) / 1000)
+    t.comment(
+      `seed ${SEED}, kills ${JSON.stringify(kills)}, rows put ${counts}, kept ${mine.size}, ${time} s`,
+    )
+  },
+)
 
 t.test('feeds: either side is restored from an older backup', { skip }, async (t) => {
   const { cwd, van, base } = await pair(t)
