@@ -16,6 +16,7 @@ import { ROW_DAY, ROW_ORIGIN, ROW_VERSION, tableSql } from './ddl.js'
 /** Returns what is added to a change number of this gateway's rows of a table to make their version. */
 export function versionBase(db: Db, { tableId }: Pick<LoaderTable, 'tableId'>): number {
   const sql = `SELECT max(created_at_us, (SELECT max(epoch) FROM feed_epoch)) FROM loader_table WHERE table_id = ?`
+  // no test: the caller has just found the table
   return statement<number>(db, sql).pluck().get(tableId) ?? 0
 }
 
