@@ -31,7 +31,7 @@ const MAX_CHARS = 250_000
 /** Owner of the turns at the database: they alternate with the large calls of each owner. */
 const CROWD = 'calls of a crowd'
 /** Longest stretch of answers between two turns of the event loop, ms. */
-const SLICE_MS = 5
+const SLICE_MS = 2
 
 /**
  * Makes a writer for many small calls at once: a thread stores those that wait together, in one transaction,

@@ -224,7 +224,8 @@ t.test(
   { skip },
   async (t) => {
     const { van, base } = await pair(t)
-    await untilSent(van) // the base has the table then
+    await register(base.rpc, DEFINITION) // rows are put there at once
+    await untilSent(van)
     const fetched = { table: 'seen', direction: 'down', upstream: 'up', from: 'all' }
     const { feed: down } = await sync<{ feed: string }>(van.rpc, 'create_feed', fetched)
     const random = randomOf(SEED)

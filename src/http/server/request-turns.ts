@@ -11,7 +11,7 @@ export interface RequestTurns {
 }
 
 /** Time in which requests begin in one turn of the event loop, ms. */
-const SLICE_MS = 5
+const SLICE_MS = 2
 /** The same while connections are accepted, ms: 750 that wait took 4 s with slices of 5 ms. */
 const ACCEPTING_SLICE_MS = 0.5
 

@@ -16,7 +16,7 @@ t.test('request turns: the event loop turns between slices, and clients have tur
   const order: string[] = []
   const ask = (name: string) =>
     turns.run(name, () => {
-      clock.ms += 3 // two begin in a slice of 5 ms
+      clock.ms += 1.2 // two begin in a slice of 2 ms
       order.push(name)
     })
   for (let i = 0; i < 6; i++) ask('many')
@@ -39,16 +39,16 @@ t.test('request turns: slices are short while connections are accepted, one in e
   const turns = createRequestTurns(() => clock.ms)
   let begun = 0
   const work = () => {
-    clock.ms += 1
+    clock.ms += 0.4
     begun++
   }
   for (let i = 0; i < 30; i++) turns.run('a', work)
   t.equal(begun, 5)
   turns.accepted()
   await turnOfLoop()
-  t.equal(begun, 6)
+  t.equal(begun, 7)
   await turnOfLoop()
-  t.equal(begun, 11, 'none was accepted in this turn')
+  t.equal(begun, 12, 'none was accepted in this turn')
 })
 
 t.test('request turns: work that throws keeps nobody waiting', async (t) => {
