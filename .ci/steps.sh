@@ -4,27 +4,40 @@
 work=$(mktemp -d)
 : >"$work/results"
 : >"$work/failures"
+: >"$work/pids"
 lanes=()
 trap 'end_lanes; rm -rf "$work"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
 # step NAME COMMAND…: runs a step and counts it. A step that runs tests is counted by its assertions, any other
-# as one. Inside a lane its output is printed whole when it ends.
+# as one. Inside a lane its output is printed whole when it ends. A step that takes longer than `limitS` is
+# ended and has failed: what it printed until then says where it hangs.
+limitS=480
 step() {
   local name=$1 log=$work/$1.log startS=$SECONDS status
   shift
   if [ -n "${lane-}" ]; then
     printing "== $name begins"
-    "$@" >"$log" 2>&1 </dev/null
+    limited "$@" >"$log" 2>&1 </dev/null
     status=$?
     printing "== $name" "$log"
   else
     echo "== $name"
-    "$@" 2>&1 | tee "$log"
+    limited "$@" 2>&1 | tee "$log"
     status=${PIPESTATUS[0]}
   fi
   record "$name" "$status" $((SECONDS - startS)) "$log"
+}
+
+# limited COMMAND…: ends the command, a function or a program, with all that it started, after `limitS`.
+limited() {
+  local pid
+  [ "$(type -t "$1")" != function ] || export -f "${1?}"
+  timeout --kill-after=10 "$limitS" bash -c '"$@"' - "$@" &
+  pid=$!
+  echo "$pid" >>"$work/pids"
+  wait "$pid"
 }
 
 # together LANE…: runs functions beside each other, each a lane of steps, and waits until all have ended.
@@ -48,6 +61,9 @@ end_lanes() {
   local pid
   for pid in "${lanes[@]}"; do kill -TERM -- "-$pid" 2>/dev/null; done
   lanes=()
+  # each command has a group of its own
+  while read -r pid; do kill -TERM -- "-$pid" 2>/dev/null; done <"$work/pids"
+  : >"$work/pids"
 }
 
 # printing LINE [FILE]: nothing of another lane comes between the line and the file
@@ -68,7 +84,11 @@ record() {
     passed=1
   else
     failed=1
-    echo "$name: failed" >>"$work/failures"
+    if [ "$status" = 124 ] || [ "$status" = 137 ]; then
+      echo "$name: ended after $seconds s, its limit" >>"$work/failures"
+    else
+      echo "$name: failed" >>"$work/failures"
+    fi
   fi
   echo "$status $seconds $passed $failed $skipped $name" >>"$work/results"
 }

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DATASET, LOADER, MAPS, MODELS, SESSION } from '../api-paths.mjs'
 import { createRandom } from '../random.mjs'
-import { createModelBytes, put } from './models.mjs'
+import { ANSWER_MS, createModelBytes, put } from './models.mjs'
 import { prepareTables } from './node.mjs'
 
 const UPLOADS = '/api/v2/model_store/uploads'
@@ -31,6 +31,8 @@ export function createMixedLoad(node, { seed, maxBytes, writers = 6 }) {
   /** dataset puts: the newest acknowledged version of each row, and the newest that was sent */
   const versions = { sent: 0, acknowledged: 0 }
   const facts = { acknowledged: 0, unanswered: 0 }
+  /** calls that the gateway neither answered nor refused */
+  const silent = []
   let newest = { rows: 0, models: 0 }
   let call = 0
   let isOver = false
@@ -175,6 +177,7 @@ export function createMixedLoad(node, { seed, maxBytes, writers = 6 }) {
       method,
       headers: { ...node.headers, 'tus-resumable': '1.0.0', ...headers },
       ...(body === undefined ? {} : { body }),
+      signal: AbortSignal.timeout(ANSWER_MS),
     })
   }
 
@@ -188,7 +191,8 @@ export function createMixedLoad(node, { seed, maxBytes, writers = 6 }) {
       try {
         await work()
         facts.acknowledged++
-      } catch {
+      } catch (error) {
+        if (error.name === 'TimeoutError') silent.push(`${work.name}: no answer in ${ANSWER_MS / 1000} s`)
         facts.unanswered++ // nothing was acknowledged, so nothing is owed
         await sleep(20)
       }
@@ -198,7 +202,7 @@ export function createMixedLoad(node, { seed, maxBytes, writers = 6 }) {
 
   /** @param isWhole everything since the beginning, not only since the last check */
   async function check(isWhole) {
-    const faults = []
+    const faults = silent.splice(0)
     await checkRows(faults, isWhole ? 0 : newest.rows)
     await checkSet(faults)
     await checkUploads(faults, isWhole)

@@ -6,6 +6,7 @@ import { createRandom } from '../random.mjs'
 import { readFlags, report } from './flags.mjs'
 import { checkDatabases } from './ledger.mjs'
 import { createMixedLoad } from './mixed-load.mjs'
+import { ownMounts } from './mounts.mjs'
 import { createNode, makeWorkspace, runVerb } from './node.mjs'
 
 /**
@@ -14,6 +15,7 @@ import { createNode, makeWorkspace, runVerb } from './node.mjs'
  * acknowledged is read. `--kills 1000`, `--cuts 200` (root, xfsprogs) and `--faults 500` (gcc) are the long
  * form. A failing run names its seed.
  */
+ownMounts()
 const flags = readFlags({
   kills: 1000,
   cuts: 200,
@@ -75,6 +77,7 @@ async function campaign(
     faults.push(`${error.message}; the log ends: ${node.log.slice(-500)}`)
   } finally {
     await node.kill('SIGKILL')
+    await load.stop() // its calls are refused now
     end()
   }
   found.push(...faults)

@@ -3,6 +3,9 @@ import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FL, MODELS } from '../api-paths.mjs'
 
+/** A call that moves nothing for so long is a fault: a gateway refuses what it cannot do, or ends. */
+export const ANSWER_MS = 60_000
+
 /**
  * Puts a model over a separate connection.
  *
@@ -37,6 +40,7 @@ export function put(
       },
     })
     request.on('error', reject)
+    request.setTimeout(ANSWER_MS, () => request.destroy(noAnswer()))
     request.on('response', (response) => {
       let text = ''
       response.setEncoding('utf8').on('data', (part) => {
@@ -64,6 +68,10 @@ export function put(
       }
     })()
   })
+}
+
+function noAnswer() {
+  return Object.assign(new Error(`no answer in ${ANSWER_MS / 1000} s`), { name: 'TimeoutError' })
 }
 
 function drained(request) {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DATASET, FL, LOADER } from '../api-paths.mjs'
 import { NODE_FLAGS } from '../node-flags.mjs'
+import { ANSWER_MS } from './models.mjs'
 
 /** Gateways of the crash tests: processes of their own, which are killed and started again. */
 
@@ -16,6 +17,9 @@ export const FAST = {
   FIELDGATE_SYNC__RETRY_CAP_S: '1',
   FIELDGATE_LOG__LEVEL: 'info',
 }
+
+/** A gateway that tells no readiness for so long does not start. */
+const START_MS = 60_000
 
 /**
  * A folder that is gone at the end, with a copy of the program in it: a build beside the test must not
@@ -93,13 +97,23 @@ async function start(workspace, node, env) {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   node.child = child
+  const killAtExit = () => child.kill('SIGKILL')
+  process.once('exit', killAtExit)
+  child.once('exit', () => process.off('exit', killAtExit))
   node.exited = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })))
   child.stderr.setEncoding('utf8').on('data', (text) => {
     node.log = (node.log + text).slice(-200_000)
   })
   await new Promise((resolve, reject) => {
+    const late = setTimeout(
+      () => reject(new Error(`${node.name} is not ready after ${START_MS} ms: ${node.log.slice(-2000)}`)),
+      START_MS,
+    )
+    node.exited.then(() => clearTimeout(late))
     child.stdout.setEncoding('utf8').on('data', (text) => {
-      if (text.includes('"ready"')) resolve()
+      if (!text.includes('"ready"')) return
+      clearTimeout(late)
+      resolve()
     })
     child.once('exit', (code) =>
       reject(new Error(`${node.name} ended with ${code}: ${node.log.slice(-2000)}`)),
@@ -136,6 +150,7 @@ async function rpc(node, apiPath, method, params) {
     method: 'POST',
     headers: { ...node.headers, 'content-type': 'application/json' },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    signal: AbortSignal.timeout(ANSWER_MS),
   })
   const body = await response.json()
   if (body.error !== undefined)

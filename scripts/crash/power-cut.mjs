@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom } from '../random.mjs'
 import { readFlags, report } from './flags.mjs'
 import { judgeLedger, startWriters } from './ledger.mjs'
+import { ownMounts } from './mounts.mjs'
 import { connect, createNode, makeWorkspace } from './node.mjs'
 
 /**
@@ -16,6 +17,7 @@ import { connect, createNode, makeWorkspace } from './node.mjs'
  * program run on while the kernel is throwing its log away. So the program is stopped first (`--stop 0`
  * leaves that out): whatever it acknowledged, it acknowledged while the disk was still there.
  */
+ownMounts()
 const flags = readFlags({ cuts: 100, writers: 4, seed: 1, megabytes: 3000, maxBytes: 5_000_000, stop: 1 })
 const missing = whyNot()
 if (missing !== null) {

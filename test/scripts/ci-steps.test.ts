@@ -86,6 +86,29 @@ t.test('ci steps: a lane that is killed fails the run', async (t) => {
   t.equal(out.at(-1), '3 passed, 1 failed, 0 skipped')
 })
 
+t.test(
+  'ci steps: a step that hangs is ended with all that it started, and what it printed is shown',
+  async (t) => {
+    const dir = t.testdir()
+    const { status, out } = run(
+      dir,
+      `hang() { echo asks; sleep 1000 & echo $! >pid; wait; }
+    first() { limitS=0.2 step hanging hang; step after true; }
+    together first
+    limitS=0.2 step alone hang
+    step last true
+    report`,
+    )
+    t.not(status, 0)
+    t.match(out.join('\n'), /== hanging\nasks\n/)
+    t.match(out.join('\n'), /\nhanging: ended after \d+ s, its limit\nalone: ended after \d+ s, its limit\n/)
+    t.equal(out.at(-1), '2 passed, 2 failed, 0 skipped')
+    const pid = readFileSync(path.join(dir, 'pid'), 'utf8').trim()
+    while (isRunning(pid)) await sleep(20)
+    t.pass('what it started has ended')
+  },
+)
+
 t.test('ci steps: a run that is ended ends its lanes', async (t) => {
   const dir = t.testdir()
   const { status } = run(
