@@ -245,19 +245,10 @@ t.test(
     for (const writer of writers) await writer.end()
     const feeds = await sync<FeedInfo[]>(van.rpc, 'list_feeds')
     t.equal(feeds.length, 2)
-    const allIsSent = () =>
-      until(
-        () => sync<FeedInfo[]>(van.rpc, 'list_feeds'),
-        (all) => all.every(({ rows_behind, state }) => rows_behind === 0 && state === 'idle'),
-      )
-    await allIsSent()
-    // a feed down learns of the newest change of its upstream by a row, and the van's own do not come back
-    await put(base.rpc, [{ k: 2000, note: 'the last' }])
     await until(
-      () => rowsByKey(van),
-      (rows) => [...rows.values()].some(({ k }) => k === 2000),
+      () => sync<FeedInfo[]>(van.rpc, 'list_feeds'),
+      (all) => all.every(({ rows_behind, state }) => rows_behind === 0 && state === 'idle'),
     )
-    await allIsSent()
     for (const { feed } of feeds)
       for (const recount of [false, true])
         t.same(

@@ -1,9 +1,19 @@
 import path from 'node:path'
 import t from 'tap'
-import { feedFrom, put, register, rowsOf, startNode, sync, until, untilSent } from '../support/feeds.js'
+import {
+  type FeedInfo,
+  feedFrom,
+  put,
+  register,
+  rowsOf,
+  startNode,
+  sync,
+  until,
+  untilSent,
+} from '../support/feeds.js'
 import { cli as runVerb } from '../support/run-cli.js'
 import { pairHeaders } from '../support/start-gateway.js'
-import { edit, verify } from '../support/verified-feeds.js'
+import { edit, SPAN, untilResent, verify } from '../support/verified-feeds.js'
 
 async function pair(t: Parameters<typeof startNode>[0]) {
   const dir = t.testdir()
@@ -48,6 +58,39 @@ t.test('verify of a feed down: rows of this node and of others that it has are n
   t.equal((await rowsOf(van)).length, 5)
 })
 
+t.test('verify of a feed down: rows of this node are the newest there, and do not come back', async (t) => {
+  const { hub, van } = await pair(t)
+  await register(van)
+  await put(hub, rows(3))
+  const { feed } = await feedFrom(van, hub, { scopes: ['sync:read', 'sync:write'] })
+  await sync(van, 'create_feed', { table: 'seen', upstream: 'from', from: 'all' })
+  await until(
+    () => rowsOf(van),
+    ({ length }) => length === 3,
+  )
+  await put(van, [{ k: 50, note: 'own' }, { k: 51 }])
+  await until(
+    () => rowsOf(hub),
+    ({ length }) => length === 5,
+  )
+  // the request of the feed waits there for 25 s: one question tells that it leaves out what is behind the cursor
+  const cursorOf = async () =>
+    (await sync<FeedInfo[]>(van, 'list_feeds')).find(({ feed: id }) => id === feed)?.cursor
+  const before = await cursorOf()
+  t.same(await verify(van, feed), { equal: true, days: [] })
+  t.same(await verify(van, feed, { recount: true }), { equal: true, days: [] })
+  t.equal(await cursorOf(), before, 'a comparison writes no cursor')
+  edit(van, 'DELETE FROM seen_tbl_0 WHERE k = 1')
+  t.match((await verify(van, feed)).days, [{ here: { rows: 2 }, there: { rows: 3 } }])
+  // a feed that may not go on lacks nothing either, until a row of another node is there
+  await sync(van, 'resend', { feed, ...SPAN })
+  await untilResent(van)
+  await sync(van, 'update_feed', { feed, enabled: false })
+  t.same(await verify(van, feed), { equal: true, days: [] })
+  await put(hub, [{ k: 6 }])
+  await t.rejects(verify(van, feed), /FEED_BEHIND/)
+})
+
 t.test('verify of a feed down: conditions, columns and the beginning of a feed', async (t) => {
   const { hub, van } = await pair(t)
   const at = (year: number) => ({ start_datetime: `${year}-06-01 00:00:00+09` })
@@ -65,6 +108,8 @@ t.test('verify of a feed down: conditions, columns and the beginning of a feed',
     ({ length }) => length === 1,
   )
   await put(hub, [{ k: 4, speed: 60, ...at(2020) }, { k: 5 }])
+  t.same(await verify(van, feed), { equal: true, days: [] })
+  await put(hub, [{ k: 6, speed: 2 }]) // the newest row there is none of the condition
   t.same(await verify(van, feed), { equal: true, days: [] })
   edit(van, 'UPDATE seen_tbl_0 SET speed = 98 WHERE k = 2')
   t.match(await verify(van, feed), { equal: false, days: [{ here: { rows: 2 }, there: { rows: 2 } }] })
@@ -127,12 +172,19 @@ t.test('ask_table: sums are for the key that was granted the table', async (t) =
   await put(hub, rows(2))
   const VAN = '22222222-2222-4222-8222-222222222222'
   const question = { node: VAN, feed: VAN, table: 'seen', from: 'all', start: null, sums: 'kept' }
-  const ask = async (tables: string[]) => {
+  const ask = async (tables: string[], more: object = {}) => {
     const key = await hub.makeKey(['sync:read'], undefined, tables)
-    const { body } = await hub.call('/api/v2/sync/jsonrpc', 'sync.ask_table', question, pairHeaders(key))
+    const { body } = await hub.call(
+      '/api/v2/sync/jsonrpc',
+      'sync.ask_table',
+      { ...question, ...more },
+      pairHeaders(key),
+    )
     await hub.revokeKey(key.apiKey)
     return body
   }
-  t.match(await ask(['seen']), { result: { last: 2, sums: [{ rows: 2 }] } })
+  t.match(await ask(['seen']), { result: { last: 2, sums: [{ rows: 2 }], scanned: undefined } })
+  const told = async (after: number) => (await ask(['seen'], { after })).result.scanned
+  t.same([await told(0), await told(1), await told(2)], [0, 1, 2], 'no row is behind the last one')
   t.match(await ask(['other']), { error: { data: { name: 'FORBIDDEN' } } })
 })

@@ -88,11 +88,11 @@ async function callOf(
     const question: SumsQuestion = { ...asked, sender: node, senderTable: table, isRecount: recount }
     return await sumsAnswerer.answer(caller, question)
   }
-  const { table: dataName, sums, ...asked } = params as TableAsked & Parameters<FeedGiver['ask']>[1]
+  const { table: dataName, sums, after, ...asked } = params as TableAsked & Parameters<FeedGiver['ask']>[1]
   const answer = await giver.ask(caller, { ...asked, dataName })
   if (sums === undefined) return answer
   const isRecount = sums === 'recount'
-  return { ...answer, ...(await giver.sums(caller, { feedId: asked.feed, isRecount }, signal)) }
+  return { ...answer, ...(await giver.sums(caller, { feedId: asked.feed, isRecount, after }, signal)) }
 }
 
 function requestOf(url: URL, tableUuid: string): Parameters<FeedGiver['next']>[1] {

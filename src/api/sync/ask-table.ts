@@ -10,7 +10,7 @@ export const askTable = defineMethod({
   params: AskTableParams,
   result: AskTableResult,
   async handle(params, { caller, feedGiver, signal }: Pick<SyncContext, 'caller' | 'feedGiver' | 'signal'>) {
-    const { table: dataName, columns = null, conds = null, sums, ...question } = params
+    const { table: dataName, columns = null, conds = null, sums, after, ...question } = params
     const { definition, ...answer } = await feedGiver.ask(caller, { ...question, dataName, columns, conds })
     const { columns: sent, unique_columns, ...names } = definition
     const told = {
@@ -18,7 +18,8 @@ export const askTable = defineMethod({
       definition: { ...names, columns: [...sent], unique_columns: [...unique_columns] },
     }
     if (sums === undefined) return told
-    const given = await feedGiver.sums(caller, { feedId: params.feed, isRecount: sums === 'recount' }, signal)
-    return { ...told, last: given.last, sums: [...given.sums] }
+    const wanted = { feedId: params.feed, isRecount: sums === 'recount', after }
+    const given = await feedGiver.sums(caller, wanted, signal)
+    return { ...told, ...given, sums: [...given.sums] }
   },
 })

@@ -188,6 +188,11 @@ export const AskTableParams = z.strictObject({
     .enum(['kept', 'recount'])
     .optional()
     .describe('answers the sums of the rows that the feed gives; `recount` counts them again first'),
+  after: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('with `sums`: change up to which the node that asks has the rows of the feed'),
 })
 
 export const AskTableResult = z.strictObject({
@@ -198,6 +203,10 @@ export const AskTableResult = z.strictObject({
   start: FeedStartForm,
   last: z.int().describe('last change of the table'),
   sums: z.array(SentSumForm).optional().describe('as of `last`; without rows of the node that asks'),
+  scanned: z
+    .int()
+    .optional()
+    .describe('change up to which the feed gives no row after `after`; absent without `after`'),
 })
 
 const CitedColumn = z.strictObject({

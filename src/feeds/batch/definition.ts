@@ -56,6 +56,8 @@ export interface TableAnswer {
   readonly last: number
   /** of the rows that the feed gives, as of `last`; absent where they were not asked for */
   readonly sums?: readonly SentSum[]
+  /** change up to which the feed gives no row after the one that was asked about; absent where none was */
+  readonly scanned?: number
 }
 
 /** Number of columns at the beginning of each table that have no definition. */

@@ -27,6 +27,7 @@ const Asked = z.looseObject({
   start: Start,
   last: z.int().min(0),
   sums: z.array(SumForm).optional(),
+  scanned: z.int().min(0).optional(),
 })
 const TooLarge = z.looseObject({ change: z.int(), key: z.string(), reason: z.string() })
 
@@ -37,8 +38,9 @@ export function createFetchLink(client: UpstreamClient): FetchLink {
       const found = withDoubles(await client.rpc(SYNC_PATH, 'sync.ask_table', question, signal))
       const result = Asked.safeParse(found)
       if (!result.success) throw malformed('another result than that of sync.ask_table')
-      const { sums, ...answer } = result.data
-      return sums === undefined ? answer : { ...answer, sums }
+      const { sums, scanned, ...answer } = result.data
+      if (sums === undefined) return answer
+      return scanned === undefined ? { ...answer, sums } : { ...answer, sums, scanned }
     },
     async fetch(request, throttles, signal) {
       const reply = await get(client, request, {}, signal)

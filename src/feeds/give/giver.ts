@@ -18,7 +18,7 @@ import { collectBatch, headerOf, keyText, slotsOf } from '../send/collect.js'
 import { requireColumnsOf, requireSendable } from '../send/sendable.js'
 import type { CollectDeps, CollectState, Session } from '../send/sender-deps.js'
 import { type AgainRequest, giveAgain } from './again.js'
-import { type GivenSums, type GivenSumsDeps, givenSums } from './sums.js'
+import { type GivenSums, type GivenSumsDeps, givenSums, type SumsQuestion } from './sums.js'
 import type { Waiting } from './waiting.js'
 
 /** Question of another node for a table, before it asks for batches. */
@@ -67,7 +67,7 @@ export interface FeedGiver {
    */
   sums(
     caller: Caller,
-    question: { readonly feedId: string; readonly isRecount: boolean },
+    question: SumsQuestion & { readonly feedId: string },
     signal: AbortSignal,
   ): Promise<GivenSums>
   /**
@@ -118,14 +118,14 @@ export function createFeedGiver(deps: GiverDeps): FeedGiver {
       const definition = sentDefinition(table, columns)
       return { node: deps.nodeId, table: tableUuid, epoch: await identity.epoch(), definition, start, last }
     },
-    async sums(caller, { feedId, isRecount }, signal) {
+    async sums(caller, { feedId, ...question }, signal) {
       const feed = await asked.find(caller.keyId, feedId)
       if (feed === undefined) throw unknownFeed(feedId)
       await requireReadable(asked, caller, feed.dataName)
       const table = await deps.findTable(feed.dataName)
       const tableUuid = table === undefined ? undefined : await identity.tableUuid(table)
       if (table === undefined || tableUuid === undefined) throw unknownFeed(feedId)
-      return await givenSums(deps, feed, { table, tableUuid }, isRecount, signal)
+      return await givenSums(deps, feed, { table, tableUuid }, question, signal)
     },
     async next(caller, request, signal, hold) {
       const feed = await asked.find(caller.keyId, request.feedId)

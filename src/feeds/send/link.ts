@@ -75,6 +75,8 @@ export interface TableAsked {
   readonly start: FeedStart | null
   /** asks for the sums of the rows, kept or counted again */
   readonly sums?: 'kept' | 'recount'
+  /** with `sums`: change up to which this node has the rows of the feed */
+  readonly after?: number
 }
 
 /** Answer of an upstream that was asked for a batch. */

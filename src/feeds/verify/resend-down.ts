@@ -19,7 +19,7 @@ export async function askResendDown(
   signal: AbortSignal,
 ): Promise<FeedResend> {
   const link = await deps.connect(record.upstream)
-  const given = await askSums(deps, link, record, false, signal).finally(() => link.close())
+  const given = await askSums(deps, link, record, {}, signal).finally(() => link.close())
   if (given === undefined) {
     const message = `Found no rows of ${record.dataName} that have come yet, expected a feed that has begun`
     throw new AppError('FEED_BEHIND', { feed: record.feedId }, { message })
