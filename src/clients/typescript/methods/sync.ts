@@ -210,6 +210,8 @@ export interface SyncMethods {
       } | null
       /** answers the sums of the rows that the feed gives; `recount` counts them again first */
       sums?: 'kept' | 'recount'
+      /** with `sums`: change up to which the node that asks has the rows of the feed */
+      after?: number
     }
     result: {
       /** node id of this gateway */
@@ -238,6 +240,8 @@ export interface SyncMethods {
         rows: number
         digest: string
       }[]
+      /** change up to which the feed gives no row after `after`; absent without `after` */
+      scanned?: number
     }
   }
   /** Called by another gateway to compare a table that it sends: what its feed has brought here (scope sync:write) */
