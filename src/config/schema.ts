@@ -264,8 +264,8 @@ const ModelStore = z.strictObject({
 
 const Fleet = z.strictObject({
   reportS: z
-    .int()
-    .min(1)
+    .number()
+    .min(0.1)
     .max(86_400)
     .default(180)
     .describe('time between two reports of a gateway to its hub, seconds; a quarter of it is random'),

@@ -17,6 +17,7 @@ import {
   untilFeed,
   untilSent,
 } from '../support/feeds.js'
+import { backedUp } from '../support/fleet.js'
 import type { TestGateway } from '../support/start-gateway.js'
 
 async function keysOf(node: TestGateway): Promise<number[]> {
@@ -166,4 +167,36 @@ t.test('feeds: a key sends rows of its own node only, unless it may relay', asyn
   const info = await untilFeed(relay, ({ last_error }) => last_error !== null)
   t.match(info.last_error, /lacks the scope sync:relay, found a row of the node/)
   t.same(await rowsOf(hub), [])
+})
+
+t.test('feeds: either side is restored from an older backup', async (t) => {
+  const { start, backup, restore } = backedUp(t, t.testdir())
+  const [first, base] = [await start('van'), await start('base')]
+  await register(first.node)
+  await feedTo(first.node, base.node)
+  const rows = (from: number, note: string) => Array.from({ length: 50 }, (_, at) => ({ k: from + at, note }))
+  await put(first.node, rows(0, 'first'))
+  await untilSent(first.node)
+  await backup('base', 'base-backups')
+  await backup('van', 'van-backups')
+  await put(first.node, rows(25, 'second'))
+  await untilSent(first.node)
+  await base.stop()
+  const { node: there } = await restore('base-backups', 'base2', Number(new URL(base.node.url).port))
+  t.equal((await rowsOf(there)).length, 50, 'the receiver has what it had then')
+  await put(first.node, rows(1000, 'third'))
+  await untilSent(first.node)
+  const bare = async (node: TestGateway) =>
+    (await rowsOf(node)).map(({ _origin, ...row }) => row).sort((a, b) => Number(a.k) - Number(b.k))
+  t.same(await bare(there), await bare(first.node))
+
+  await first.stop()
+  const { node: here } = await restore('van-backups', 'van2')
+  await put(here, rows(2000, 'fourth'))
+  await untilSent(here)
+  const [mine, theirs] = [await bare(here), await bare(there)]
+  t.equal(mine.length, 100, 'first and fourth')
+  t.equal(theirs.length, 175, 'what the sender lost is kept')
+  const byKey = new Map(theirs.map((row) => [row.k, row]))
+  for (const row of mine) t.same(byKey.get(row.k), row)
 })

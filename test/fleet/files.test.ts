@@ -14,7 +14,7 @@ import { at, town } from '../support/town.js'
 
 const FLEET = '/api/v2/fleet/jsonrpc'
 const ENV = { FIELDGATE_SYNC__ALLOW_LOOPBACK: 'true', FIELDGATE_SYNC__ALLOW_INSECURE: '["127.0.0.1"]' }
-const OFTEN = { fleet: { reportS: 1 } }
+const OFTEN = { fleet: { reportS: 0.1 } }
 const QUESTION = {
   ...{ themes: {}, start_lonlat: at(0, 0), goal_lonlat: at(3, 0) },
   start_datetime: '2026-01-01 12:00:00+09',

@@ -1,42 +1,8 @@
-import path from 'node:path'
-import t, { type Test } from 'tap'
-import { FEED_SETTINGS, put, register, rowsOf, until } from '../support/feeds.js'
-import {
-  ENV,
-  fleet,
-  joined,
-  makeToken,
-  members,
-  OFTEN,
-  run,
-  setProfile,
-  stoppable,
-} from '../support/fleet.js'
+import t from 'tap'
+import { put, register, rowsOf, until } from '../support/feeds.js'
+import { backedUp, ENV, fleet, joined, makeToken, members, OFTEN, run, setProfile } from '../support/fleet.js'
 import { cli } from '../support/run-cli.js'
 import type { TestGateway } from '../support/start-gateway.js'
-
-/** Folders of a test, and gateways that are stopped and restored there. */
-function world(t: Test) {
-  const dir = t.testdir()
-  const start = (name: string, port = 0) =>
-    stoppable(t, {
-      dataDir: path.join(dir, name),
-      settings: { ...FEED_SETTINGS, ...OFTEN, server: { port } },
-    })
-  const succeed = async (...argv: string[]) => {
-    const { code, stderr } = await cli(dir, argv, ENV)
-    if (code !== 0) throw new Error(stderr)
-  }
-  return {
-    start,
-    backup: (name: string, to: string) => succeed('backup', to, '--data-dir', name),
-    /** starts a gateway from a backup, where one with the same name of folder never was */
-    async restore(from: string, name: string, port = 0) {
-      await succeed('restore', from, '--data-dir', name)
-      return await start(name, port)
-    },
-  }
-}
 
 const untilRows = (node: TestGateway, count: number) =>
   until(
@@ -51,7 +17,7 @@ const untilState = (node: TestGateway, wanted: string) =>
 const keysOf = async (hub: TestGateway) => (await members(hub)).map(({ state, node }) => ({ state, node }))
 
 t.test('fleet: a gateway restored from a backup after it joined is a member, and goes on', async (t) => {
-  const { start, backup, restore } = world(t)
+  const { start, backup, restore } = backedUp(t, t.testdir(), OFTEN)
   const [hub, van] = [await start('hub'), await start('van')]
   await setProfile(hub.node, { up: [{ table: 'seen' }] })
   await register(van.node)
@@ -70,7 +36,7 @@ t.test('fleet: a gateway restored from a backup after it joined is a member, and
 })
 
 t.test('fleet: a gateway restored from a backup before it joined joins again with its rows', async (t) => {
-  const { start, backup, restore } = world(t)
+  const { start, backup, restore } = backedUp(t, t.testdir(), OFTEN)
   const [hub, van] = [await start('hub'), await start('van')]
   await setProfile(hub.node, { up: [{ table: 'seen' }] })
   await register(van.node)
@@ -99,7 +65,7 @@ t.test('fleet: a gateway restored from a backup before it joined joins again wit
 })
 
 t.test('fleet: members that joined after the backup of a hub are refused, and join again', async (t) => {
-  const { start, backup, restore } = world(t)
+  const { start, backup, restore } = backedUp(t, t.testdir(), OFTEN)
   const hub = await start('hub')
   const [old, young] = [await start('old'), await start('young')]
   await setProfile(hub.node, { up: [{ table: 'seen' }] })

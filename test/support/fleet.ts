@@ -1,12 +1,13 @@
 import path from 'node:path'
 import type { Test } from 'tap'
-import { call, until } from './feeds.js'
+import type { Settings } from '../../src/config/config.js'
+import { call, FEED_SETTINGS, until } from './feeds.js'
 import { type CliRun, cli } from './run-cli.js'
 import { type StartOptions, startGateway, type TestGateway } from './start-gateway.js'
 
 const FLEET = '/api/v2/fleet/jsonrpc'
 export const ENV = { FIELDGATE_SYNC__ALLOW_LOOPBACK: 'true', FIELDGATE_SYNC__ALLOW_INSECURE: '["127.0.0.1"]' }
-export const OFTEN = { fleet: { reportS: 1 } }
+export const OFTEN = { fleet: { reportS: 0.1 } }
 
 export const fleet = <T>(node: TestGateway, method: string, params: object = {}): Promise<T> =>
   call<T>(node, FLEET, `fleet.${method}`, params)
@@ -52,6 +53,28 @@ export async function joined(hub: TestGateway, node: TestGateway, name = 'van'):
   const done = await run(node, 'join', hub.url, '--token', token, '--name', name)
   if (done.code !== 0) throw new Error(done.stderr)
   return token
+}
+
+/** Backups of gateways in folders of a test. */
+export function backedUp(t: Test, dir: string, settings: Settings = {}) {
+  const start = (name: string, port = 0) =>
+    stoppable(t, {
+      dataDir: path.join(dir, name),
+      settings: { ...FEED_SETTINGS, ...settings, server: { port } },
+    })
+  const succeed = async (...argv: string[]) => {
+    const { code, stderr } = await cli(dir, argv, ENV)
+    if (code !== 0) throw new Error(stderr)
+  }
+  return {
+    start,
+    backup: (name: string, to: string) => succeed('backup', to, '--data-dir', name),
+    /** starts a gateway from a backup, where one with the same name of folder never was */
+    async restore(from: string, name: string, port = 0) {
+      await succeed('restore', from, '--data-dir', name)
+      return await start(name, port)
+    },
+  }
 }
 
 /** A gateway that the test stops. */

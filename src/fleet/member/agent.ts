@@ -37,7 +37,7 @@ export interface FleetAgent {
   stop(): Promise<void>
 }
 
-/** Time between two looks at the state, ms. */
+/** Longest time between two looks at the state, ms: a gateway that reports more often looks as often. */
 const TICK_MS = 1000
 
 interface AgentState {
@@ -64,7 +64,7 @@ export function startFleetAgent(deps: AgentDeps): FleetAgent {
       })
       .then(() => {
         clearTimeout(timer)
-        if (!stopping.signal.aborted) timer = setTimeout(run, TICK_MS).unref()
+        if (!stopping.signal.aborted) timer = setTimeout(run, Math.min(TICK_MS, deps.reportMs())).unref()
       })
     return running
   }
