@@ -12,6 +12,8 @@ const { port, headers, calls } = JSON.parse(process.argv[2])
 const agent = new http.Agent({ keepAlive: true, maxSockets: 16 })
 let samples = fresh()
 let next = 0
+/** Calls that have no answer yet. */
+const open = new Set()
 
 setInterval(() => send('health', { method: 'GET', path: '/healthz' }), HEALTH_EVERY_MS)
 setInterval(() => {
@@ -20,7 +22,7 @@ setInterval(() => {
 }, CALL_EVERY_MS)
 
 process.on('message', () => {
-  process.send(samples)
+  process.send({ ...samples, isWaiting: isWaiting() })
   samples = fresh()
 })
 process.on('disconnect', () => process.exit())
@@ -29,12 +31,20 @@ function fresh() {
   return { health: [], calls: [], failures: {}, lastBadAtMs: null }
 }
 
+function isWaiting() {
+  const now = performance.now()
+  return [...open].some(({ startedAt }) => now - startedAt > SLOW_MS)
+}
+
 function send(kind, options, body) {
   const startedAt = performance.now()
+  const call = { startedAt }
+  open.add(call)
   let isOver = false
   const over = (failure) => {
     if (isOver) return
     isOver = true
+    open.delete(call)
     const tookMs = performance.now() - startedAt
     samples[kind].push(tookMs)
     if (failure !== null) {

@@ -1,3 +1,4 @@
+// Not counted: its loops are long, and shorter tests take the same branches (scripts/test/load-typescript.mjs)
 import t from 'tap'
 import { pairHeaders, startGateway, type TestGateway } from '../support/start-gateway.js'
 

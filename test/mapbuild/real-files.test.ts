@@ -1,3 +1,4 @@
+// Not counted: its loops are long, and shorter tests take the same branches (scripts/test/load-typescript.mjs)
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
 import t from 'tap'

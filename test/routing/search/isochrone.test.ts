@@ -1,3 +1,4 @@
+// Not counted: its loops are long, and shorter tests take the same branches (scripts/test/load-typescript.mjs)
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
