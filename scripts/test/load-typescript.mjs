@@ -50,7 +50,8 @@ startPrograms()
  */
 function leaveUncounted() {
   const file = process.argv[1]
-  if (file?.endsWith('.test.ts') !== true || !readFileSync(file, 'utf8').startsWith('// Not counted: ')) return
+  if (file?.endsWith('.test.ts') !== true || !readFileSync(file, 'utf8').startsWith('// Not counted: '))
+    return
   stopCoverage()
   delete process.env.NODE_V8_COVERAGE
 }

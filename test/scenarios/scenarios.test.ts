@@ -1,4 +1,3 @@
-// Not counted: its loops are long, and shorter tests take the same branches (scripts/test/load-typescript.mjs)
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'

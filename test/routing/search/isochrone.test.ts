@@ -1,93 +1,13 @@
-// Not counted: its loops are long, and shorter tests take the same branches (scripts/test/load-typescript.mjs)
-import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
-import path from 'node:path'
 import t from 'tap'
-import { snapPoint } from '../../../src/route-engine/locate.js'
-import type { Graph } from '../../../src/routing/graph/graph.js'
-import { findIsochrones, type Isochrone } from '../../../src/routing/search/isochrone.js'
-import { createDijkstraSearch } from '../../../src/routing/search/leg-search.js'
-import { createProfile, type Profile } from '../../../src/routing/search/profile.js'
-import type { AreaPolygon } from '../../../src/routing/search/road-area.js'
-import { createSearchState } from '../../../src/routing/search/search-state.js'
+import { findIsochrones } from '../../../src/routing/search/isochrone.js'
+import { createProfile } from '../../../src/routing/search/profile.js'
 import { runToEnd } from '../../../src/routing/search/sliced-task.js'
+import { FINE, faultsOfArea, isochronesOf, placeOn, searcherOn } from '../../support/isochrones.js'
 import { makeGraph } from '../../support/make-graph.js'
 import { seeded } from '../../support/random-graph.js'
-import { nearestOf, reachAll, roadSamples } from '../../support/reached-samples.js'
-import { missingPorto, portoGraph } from '../../support/real-map.js'
 import { throwsWith } from '../../support/throws.js'
-import { missing } from '../../support/tools.js'
 import { at, town } from '../../support/town.js'
 import { faultsOf, isWithin } from '../../support/valid-polygons.js'
-
-/** Roads that are reached lie inside by this much; no point of an area is farther from one of them than that. */
-const [INSIDE_M, FARTHEST_M] = [10, 250]
-
-function searcherOn(profile: Profile, maxSettledNodes = 1e9) {
-  const search = createDijkstraSearch(
-    profile.graph,
-    profile.weights,
-    createSearchState(profile.graph.nodeCount),
-  )
-  return { profile, search, control: { maxSettledNodes } }
-}
-
-const placeOn = (graph: Graph, [lng, lat]: [number, number]) =>
-  snapPoint({ name: 'map', graph }, { role: 'lonlat', lng, lat }, 1000)
-
-function isochronesOf(profile: Profile, lonlat: [number, number], limitsMs: readonly number[]): Isochrone[] {
-  return runToEnd(findIsochrones(searcherOn(profile), placeOn(profile.graph, lonlat), limitsMs))
-}
-
-/** Compares an area with the cost of a route to every place on a road. */
-function faultsOfArea(profile: Profile, lonlat: [number, number], limitMs: number, isochrone: Isochrone) {
-  const { graph } = profile
-  const samples = roadSamples(profile, placeOn(graph, lonlat), 20).filter(({ isFerry }) => !isFerry)
-  const reached = samples.filter(({ costMs }) => costMs <= limitMs)
-  const distanceOf = nearestOf(reached, graph, FARTHEST_M)
-  const isInside = insideTest(isochrone.polygons, graph)
-  const corners = isochrone.polygons.flat(2)
-  const border = nearestOf(
-    corners.map(([lng, lat]) => ({ lng, lat })),
-    graph,
-    INSIDE_M,
-  )
-  return {
-    reached: reached.length,
-    missing: reached.filter(({ lng, lat }) => !isInside(lng, lat)).length,
-    onBorder: reached.filter(({ lng, lat }) => border(lng, lat) < INSIDE_M).length,
-    farOut: samples.filter(
-      ({ lng, lat, costMs }) => costMs > limitMs && isInside(lng, lat) && distanceOf(lng, lat) > FARTHEST_M,
-    ).length,
-    // a sample lies within 10 m of each reached place
-    farCorners: corners.filter(([lng, lat]) => distanceOf(lng, lat) > FARTHEST_M).length,
-  }
-}
-
-const FINE = { missing: 0, onBorder: 0, farOut: 0, farCorners: 0 }
-
-t.test('Porto: areas hold all roads that are reached, and are valid', { skip: missingPorto }, async (t) => {
-  const graph = await portoGraph()
-  const profile = createProfile(graph)
-  const center: [number, number] = [-8.61, 41.15]
-  const limits = [60_000, 300_000, 900_000]
-  const areas = isochronesOf(profile, center, limits)
-  const costs = junctionCosts(graph, reachAll(profile, placeOn(graph, center)))
-  for (const [i, limitMs] of limits.entries()) {
-    const area = areas[i]!
-    t.equal(area.junctionCount, costs.filter((ms) => ms <= limitMs).length)
-    const { reached, ...faults } = faultsOfArea(profile, center, limitMs, area)
-    t.ok(reached > 20, `${reached} places within ${limitMs} ms`)
-    t.same(faults, FINE, `${limitMs} ms`)
-  }
-  await t.test('GDAL finds them valid', { skip: missingValidity() }, async (t) => {
-    for (const { polygons } of areas) t.equal(validity(t.testdir(), polygons), true)
-  })
-  const isInside = insideTest(areas[2]!.polygons, graph)
-  // west of the bridge Dom Luís I, and beside the old wall: more than 200 m of water between two quays
-  const douro = [[-8.625, 41.1435], [-8.62, 41.1405], [-8.6115, 41.1395]] as const // biome-ignore format: places
-  for (const [lng, lat] of douro) t.equal(isInside(lng, lat), false, `${lng} ${lat} is water`)
-})
 
 t.test('findIsochrones: areas under risk hold all roads that are reached', async (t) => {
   const random = seeded(11)
@@ -237,61 +157,6 @@ t.test(
     }
   },
 )
-
-function junctionCosts(graph: Graph, nodeMs: readonly number[]): number[] {
-  const costs: number[] = new Array(graph.junctionCount).fill(Number.POSITIVE_INFINITY)
-  for (let node = 0; node < graph.nodeCount; node++) {
-    const junction = graph.nodeJunction[node]!
-    costs[junction] = Math.min(costs[junction]!, nodeMs[node]!)
-  }
-  return costs
-}
-
-/** Even-odd over all rings; edges are sorted into bands of latitude. */
-function insideTest(polygons: readonly AreaPolygon[], { meta }: Graph): (x: number, y: number) => boolean {
-  const [, south, , north] = meta.bbox
-  const bands: [number, number, number, number][][] = Array.from({ length: 2000 }, () => [])
-  const bandOf = (y: number) =>
-    Math.min(1999, Math.max(0, Math.floor(((y - south) / (north - south)) * 2000)))
-  for (const ring of polygons.flat()) {
-    for (const [i, [bx, by]] of ring.slice(1).entries()) {
-      const [ax, ay] = ring[i]!
-      for (let band = bandOf(Math.min(ay, by)); band <= bandOf(Math.max(ay, by)); band++) {
-        bands[band]!.push([ax, ay, bx, by])
-      }
-    }
-  }
-  return (x, y) => {
-    let inside = false
-    for (const [ax, ay, bx, by] of bands[bandOf(y)]!) {
-      if (ay > y !== by > y && x < ax + ((bx - ax) * (y - ay)) / (by - ay)) inside = !inside
-    }
-    return inside
-  }
-}
-
-/** Reason to skip: `ogrinfo` is missing, or was built without the library that checks geometry. */
-function missingValidity(): string | false {
-  if (missing('ogrinfo') !== false) return missing('ogrinfo')
-  try {
-    validity(t.testdir(), [[[[0, 0], [1, 0], [0, 1], [0, 0]]]]) // biome-ignore format: a triangle
-    return false
-  } catch {
-    return 'ogrinfo was built without SpatiaLite'
-  }
-}
-
-/** What GDAL says of polygons: ST_IsValid of SpatiaLite. */
-function validity(directory: string, coordinates: readonly AreaPolygon[]): boolean {
-  const file = path.join(directory, 'area.json')
-  const feature = { type: 'Feature', properties: {}, geometry: { type: 'MultiPolygon', coordinates } }
-  writeFileSync(file, JSON.stringify({ type: 'FeatureCollection', features: [feature] }))
-  const sql = 'SELECT ST_IsValid(geometry) AS valid FROM area'
-  const text = execFileSync('ogrinfo', ['-q', '-dialect', 'sqlite', '-sql', sql, file], { encoding: 'utf8' })
-  const [, found] = /valid \(Integer\) = (\d)/.exec(text) ?? []
-  if (found === undefined) throw new Error(`ogrinfo answered ${text}`)
-  return found === '1'
-}
 
 t.test('findIsochrones: a turn that is forbidden now is not made', async (t) => {
   const junctions: [number, number][] = [[10, 50], [10.02, 50], [10.04, 50]] // biome-ignore format: places

@@ -1,4 +1,3 @@
-// Not counted: its loops are long, and shorter tests take the same branches (scripts/test/load-typescript.mjs)
 import fc from 'fast-check'
 import t from 'tap'
 import type { Graph } from '../../../src/routing/graph/graph.js'
