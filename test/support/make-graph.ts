@@ -68,14 +68,8 @@ export function makeGraph(network: Network): Graph {
   const shapes = roads.map((road) => encodeCorners(junctions[road.from]!, road.corners ?? []))
   const perLink = <T>(pick: (road: Road, side: 0 | 1) => T): T[] =>
     roads.flatMap((road) => [pick(road, 0), pick(road, 1)])
-  const linkArcs: number[] = []
-  const linkFirstArc = [0]
-  for (let link = 0; link < segmentCount * 2; link++) {
-    arcs.forEach((arc, i) => {
-      if (arc.link === link) linkArcs.push(i)
-    })
-    linkFirstArc.push(linkArcs.length)
-  }
+  const arcsOf: number[][] = Array.from({ length: segmentCount * 2 }, () => [])
+  for (const [i, arc] of arcs.entries()) arcsOf[arc.link]!.push(i)
   const names = roads.map((road) => pool.add(road.name ?? ''))
   const notes = perLink((road, side) => pool.add((road.notes?.[side] ?? []).join('\u001f')))
   return {
@@ -114,10 +108,10 @@ export function makeGraph(network: Network): Graph {
       const start = expanded.startOf.get(link)
       return start === undefined
         ? NO_ARC
-        : arcs.findIndex((arc) => arc.link === link && arc.node === start.node && arc.head === start.head)
+        : arcsOf[link]!.find((arc) => arcs[arc]!.node === start.node && arcs[arc]!.head === start.head)!
     }),
-    linkFirstArc: Uint32Array.from(linkFirstArc),
-    linkArcs: Uint32Array.from(linkArcs),
+    linkFirstArc: Uint32Array.from([0, ...running(arcsOf.map((found) => found.length))]),
+    linkArcs: Uint32Array.from(arcsOf.flat()),
     ...pricesOf(network, arcs),
     strings: pool.bytes(),
     segmentIndex: indexSegments(network),
@@ -131,12 +125,12 @@ export function makeGraph(network: Network): Graph {
  * Forbidden runs of links: an `only` forbids every other continuation after each of its links but the last.
  */
 export function forbiddenRuns(network: Network): number[][] {
-  const outOf = (junction: number) => allLinks(network).filter((link) => tailOf(network, link) === junction)
+  const out = Map.groupBy(allLinks(network), (link) => tailOf(network, link))
   return (network.restrictions ?? []).flatMap(({ kind, links }) => {
     if (kind === 'no') return [links]
     return links.slice(1).flatMap((must, i) => {
       const run = links.slice(0, i + 1)
-      return outOf(headOf(network, run.at(-1)!))
+      return (out.get(headOf(network, run.at(-1)!)) ?? [])
         .filter((link) => link !== must)
         .map((link) => [...run, link])
     })
@@ -171,6 +165,7 @@ function pricesOf({ turnCosts }: Network, arcs: readonly Arc[]): Pick<Graph, 'tu
 
 function expand(network: Network) {
   const runs = forbiddenRuns(network)
+  const out = Map.groupBy(allLinks(network), (link) => tailOf(network, link))
   const { turnCosts = [] } = network
   const prefixes = new Set([
     ...runs.flatMap((run) => run.slice(0, -1).map((_, i) => run.slice(0, i + 1).join())),
@@ -202,8 +197,7 @@ function expand(network: Network) {
   if (hasPrivate) for (const junction of network.junctions.keys()) nodeAt(junction, [], 0)
   for (let node = 0; node < nodes.length; node++) {
     const { junction, memory, phase } = nodes[node]!
-    for (const link of allLinks(network)) {
-      if (tailOf(network, link) !== junction) continue
+    for (const link of out.get(junction) ?? []) {
       const isPrivate = network.roads[link >> 1]!.isPrivate === true
       if (phase === 2 && !isPrivate) continue
       const driven = [...memory, link]
