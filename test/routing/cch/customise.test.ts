@@ -2,6 +2,7 @@ import t from 'tap'
 import {
   chooseKind,
   finish,
+  kernelsOf,
   kindOf,
   mayHaveOverflowed,
   metricBytes,
@@ -12,7 +13,7 @@ import {
 import { buildHierarchy, type Hierarchy } from '../../../src/routing/cch/hierarchy.js'
 import type { Metric } from '../../../src/routing/cch/metric.js'
 import { rankNodes } from '../../../src/routing/cch/order.js'
-import { type PlainArc, type PlainGraph, plainGraph } from '../../support/random-graph.js'
+import { gridGraph, type PlainArc, type PlainGraph, plainGraph, seeded } from '../../support/random-graph.js'
 
 /** Values that `startUpdate` copies between two checks of the work limit. */
 const COPY_CHUNK = 1 << 18
@@ -35,6 +36,18 @@ t.test('kindOf, metricBytes: two arrays of 4 or 8 bytes an arc', async (t) => {
     t.equal(kindOf(metric), kind)
     t.equal(metricBytes(hierarchy, kind), metric.up.byteLength + metric.down.byteLength)
   }
+})
+
+t.test('customise: float64 and int32 have the same sums where both can hold them', async (t) => {
+  const graph = gridGraph(24, 24, seeded(3))
+  const rank = rankNodes(graph, graph.sites)
+  const [ints, floats] = (['int32', 'float64'] as const).map((kind) => {
+    const { up, down } = customised(graph, kind, rank).metric
+    const { infinite } = kernelsOf(kind)
+    return [...up, ...down].map((ms) => (ms === infinite ? null : ms))
+  })
+  t.ok(ints!.some((ms) => ms === null) && ints!.some((ms) => ms !== null))
+  t.same(floats, ints)
 })
 
 t.test('mayHaveOverflowed: from the first cost of 2^29 ms, of an arc or of a path', async (t) => {

@@ -1,4 +1,3 @@
-// Not counted: its loops are long, and shorter tests take the same branches (scripts/test/load-typescript.mjs)
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -6,6 +5,7 @@ import t from 'tap'
 import type { Graph } from '../../../src/routing/graph/graph.js'
 import { createProfile } from '../../../src/routing/search/profile.js'
 import type { AreaPolygon } from '../../../src/routing/search/road-area.js'
+import { countNoFurther } from '../../support/count-no-further.js'
 import { FINE, faultsOfArea, insideTest, isochronesOf, placeOn } from '../../support/isochrones.js'
 import { reachAll } from '../../support/reached-samples.js'
 import { missingPorto, portoGraph } from '../../support/real-map.js'
@@ -17,6 +17,7 @@ t.test('Porto: areas hold all roads that are reached, and are valid', { skip: mi
   const center: [number, number] = [-8.61, 41.15]
   const limits = [60_000, 300_000, 900_000]
   const areas = isochronesOf(profile, center, limits)
+  countNoFurther()
   const costs = junctionCosts(graph, reachAll(profile, placeOn(graph, center)))
   for (const [i, limitMs] of limits.entries()) {
     const area = areas[i]!

@@ -77,6 +77,15 @@ t.test('createProfile: closed pieces close the whole link, and the parts that me
   t.equal(partMs(profile, 0, 250_000, 260_000), -1)
 })
 
+t.test(
+  'createProfile: a closed overlay that lists a segment without a closed piece leaves it open',
+  async (t) => {
+    const graph = road(1_000_000, 50)
+    const closed = overlayOf(new Map([[0, [[1_000_000, 0]]]]))
+    t.same([...createProfile(graph, [], closed).weights], [72_000, 72_000])
+  },
+)
+
 t.test('property: costs, levels and sums of links and parts agree with the oracle', async (t) => {
   const cases = networks().chain((network) => {
     const lengthMm = [...makeGraph(network).segmentLengthMm]
