@@ -19,7 +19,7 @@ import { addServeCommand } from './serving/serve.js'
 import { addDoctorCommand } from './support/doctor.js'
 import { addSupportCommand } from './support/support.js'
 import { addSyncCommands } from './sync.js'
-import { addUpdateCommand } from './update.js'
+import { addUpdateCommand } from './updates/update.js'
 import { addVacuumCommand } from './vacuum.js'
 import { addVersionCommand } from './version.js'
 

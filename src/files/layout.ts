@@ -32,6 +32,8 @@ export interface DataLayout {
   fleetHeldDir: string
   /** member: unfinished downloads of files; kept over a restart */
   fleetPartsDir: string
+  /** member: signed release of the profile that waits for `fieldgate update --staged` */
+  fleetReleaseDir: string
   /** last choice of the single executable for its SQLite addon; created only then */
   nativeDir: string
   /** runs, sessions, applications and logs of dataproc modules */
@@ -68,6 +70,7 @@ export function layoutOf(dataDir: string, keyFile?: string): DataLayout {
     fleetFilesDir: path.join(root, 'fleet', 'files'),
     fleetHeldDir: path.join(root, 'fleet', 'held'),
     fleetPartsDir: path.join(root, 'fleet', 'parts'),
+    fleetReleaseDir: path.join(root, 'fleet', 'release'),
     nativeDir: path.join(root, 'native'),
     dataprocDir: path.join(root, 'dataproc'),
     keyFile: keyFile ?? path.join(root, 'secret.key'),

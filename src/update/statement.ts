@@ -14,7 +14,8 @@ export interface Statement {
 const HEAD = 'fieldgate-release-1'
 /** DER prefix of an Ed25519 public key, before its 32 bytes. @see RFC 8410, section 4 */
 const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
-const MAX_CHARS = 4096
+/** Longest `.sig` file. */
+export const MAX_SIGNATURE_CHARS = 4096
 
 /**
  * Formats the text that is signed. It holds the digest: the file itself can be larger than the memory of a
@@ -31,14 +32,28 @@ export function formatStatement({ version, target, sizeBytes, sha256 }: Statemen
  * @throws Error in one line for another format, or a signature of another key
  */
 export function readStatement(text: string, publicKey: string): Statement {
-  const shape =
-    /^(fieldgate-release-1\nversion: (\d+\.\d+\.\d+[0-9A-Za-z.+-]*)\ntarget: ([a-z0-9-]+)\nbytes: (\d{1,15})\nsha256: ([0-9a-f]{64})\n)signature: ([A-Za-z0-9+/]{86}==)\n?$/
-  const found = text.length > MAX_CHARS ? null : shape.exec(text)
-  if (found === null) throw new Error(`expected the lines of ${HEAD} and their signature`)
-  const [, signed = '', version = '', target = '', sizeBytes = '', sha256 = '', signature = ''] = found
+  const { statement, signed, signature } = split(text)
   if (!verify(null, Buffer.from(signed), keyOf(publicKey), Buffer.from(signature, 'base64')))
     throw new Error('the signature was not made with the key of update.publicKey')
-  return { version, target, sizeBytes: Number(sizeBytes), sha256 }
+  return statement
+}
+
+/**
+ * Reads the statement of a `.sig` file without verifying it: for hubs, which need not have the key.
+ *
+ * @throws Error in one line for another format
+ */
+export function parseStatement(text: string): Statement {
+  return split(text).statement
+}
+
+function split(text: string): { statement: Statement; signed: string; signature: string } {
+  const shape =
+    /^(fieldgate-release-1\nversion: (\d+\.\d+\.\d+[0-9A-Za-z.+-]*)\ntarget: ([a-z0-9-]+)\nbytes: (\d{1,15})\nsha256: ([0-9a-f]{64})\n)signature: ([A-Za-z0-9+/]{86}==)\n?$/
+  const found = text.length > MAX_SIGNATURE_CHARS ? null : shape.exec(text)
+  if (found === null) throw new Error(`expected the lines of ${HEAD} and their signature`)
+  const [, signed = '', version = '', target = '', sizeBytes = '', sha256 = '', signature = ''] = found
+  return { statement: { version, target, sizeBytes: Number(sizeBytes), sha256 }, signed, signature }
 }
 
 /**

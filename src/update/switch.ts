@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import {
   closeSync,
-  createReadStream,
+  fchmodSync,
   fsyncSync,
   linkSync,
   openSync,
+  readSync,
   renameSync,
   rmSync,
   writeSync,
@@ -29,37 +30,63 @@ export function placesOf(executable: string, pid: number): Places {
   return { current: executable, previous: `${executable}.previous`, fresh: `${executable}.${pid}.new` }
 }
 
+/** Size of one read. */
+const READ_BYTES = 1024 * 1024
+
 /**
  * Copies a release beside the executable. The written bytes are hashed, so that the bytes that will run are
- * the signed ones even if the file changes meanwhile.
+ * the signed ones even if the file changes meanwhile. Nobody else can read or run the copy before that.
  *
+ * @param release open file, which the caller closes
+ * @param name of the file, for messages
  * @throws Error in one line when the digest is not the signed one, or the disk is full; the copy is removed
  *   then
  */
-export async function copyRelease(file: string, { fresh }: Places, signed: Statement): Promise<void> {
+export function copyRelease(release: number, name: string, { fresh }: Places, signed: Statement): void {
   const hash = createHash('sha256')
+  const buffer = Buffer.allocUnsafe(READ_BYTES)
   let sizeBytes = 0
-  const fd = openSync(fresh, 'wx', 0o755)
+  const fd = openSync(fresh, 'wx', 0o600)
   try {
-    for await (const chunk of createReadStream(file, { highWaterMark: 1024 * 1024 })) {
-      const bytes = chunk as Buffer
+    // one byte more than signed is enough to know that it is another file
+    while (sizeBytes <= signed.sizeBytes) {
+      const length = readSync(release, buffer, 0, READ_BYTES, sizeBytes)
+      if (length === 0) break
+      const bytes = buffer.subarray(0, length)
       hash.update(bytes)
-      sizeBytes += bytes.length
-      for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at)
+      sizeBytes += length
+      for (let at = 0; at < length; ) at += writeSync(fd, bytes, at)
     }
-    fsyncSync(fd)
     const sha256 = hash.digest('hex')
     if (sizeBytes !== signed.sizeBytes || sha256 !== signed.sha256) {
-      const found = `${sizeBytes} bytes of sha256 ${sha256.slice(0, 16)}…`
+      const found = `${sizeBytes > signed.sizeBytes ? 'more' : sizeBytes} bytes of sha256 ${sha256.slice(0, 16)}…`
       const expected = `${signed.sizeBytes} of ${signed.sha256.slice(0, 16)}…`
-      throw new Error(`${file} is not the file that was signed: found ${found}, expected ${expected}`)
+      throw new Error(`${name} is not the file that was signed: found ${found}, expected ${expected}`)
     }
+    fchmodSync(fd, 0o755)
+    fsyncSync(fd)
   } catch (error) {
     rmSync(fresh, { force: true })
     throw error
   } finally {
     closeSync(fd)
   }
+}
+
+/** Returns the SHA-256 of a file, hex. */
+export function digestOfFile(file: string): string {
+  const hash = createHash('sha256')
+  const buffer = Buffer.allocUnsafe(READ_BYTES)
+  const fd = openSync(file, 'r')
+  try {
+    for (let length = READ_BYTES; length > 0; ) {
+      length = readSync(fd, buffer, 0, READ_BYTES, null)
+      hash.update(buffer.subarray(0, length))
+    }
+  } finally {
+    closeSync(fd)
+  }
+  return hash.digest('hex')
 }
 
 /**
@@ -87,8 +114,8 @@ export function switchBack({ current, previous }: Places): void {
   syncDirectory(current)
 }
 
-/** Syncs the directory of a file: without it a power cut could undo the rename. */
-function syncDirectory(file: string): void {
+/** Syncs the directory of a file: without it a power cut could undo a rename in it. */
+export function syncDirectory(file: string): void {
   const fd = openSync(path.dirname(file), 'r')
   try {
     fsyncSync(fd)

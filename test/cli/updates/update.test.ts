@@ -1,92 +1,19 @@
-import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { generateKeyPairSync } from 'node:crypto'
+import { readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import path from 'node:path'
-import t, { type Test } from 'tap'
-import { lockDirectory } from '../../src/storage/sqlite/connection/lock.js'
-import { formatStatement } from '../../src/update/statement.js'
-import { cli } from '../support/run-cli.js'
-
-/** Behaviour of a simulated executable: how it serves, and what its doctor prints. */
-interface Habits {
-  serves?: 'well' | 'crashes' | 'never ready' | 'answers 503' | 'ends badly'
-  doctor?: 0 | 1 | 2
-}
-
-const OLD = '1.0.0'
-const TARGET = `${process.platform}-${process.arch}`
-const { publicKey, privateKey } = generateKeyPairSync('ed25519')
-const trusted = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('base64')
-
-/** Script that simulates the verbs used by an update. */
-function program(version: string, { serves = 'well', doctor = 0 }: Habits = {}): string {
-  const code = `
-const http = require("node:http")
-const [verb, ...argv] = process.argv.slice(1)
-const serves = "${serves}"
-if (verb === "version") console.log(JSON.stringify({ version: "${version}" }))
-else if (verb === "doctor") {
-  if (${doctor} > 0) console.error("doctor of ${version} found ${doctor}")
-  process.exitCode = ${doctor}
-} else if (serves === "crashes") {
-  console.error("segmentation fault, or so")
-  process.exit(3)
-} else {
-  const server = http.createServer((request, response) => {
-    response.statusCode = serves === "answers 503" ? 503 : 200
-    response.end(request.url === "/openrpc.json" ? JSON.stringify({ info: { version: "${version}" } }) : "{}")
-  })
-  server.listen(Number(argv[argv.indexOf("--port") + 1]), "127.0.0.1", () => {
-    if (serves !== "never ready")
-      console.log(JSON.stringify({ event: "ready", url: "http://127.0.0.1:" + server.address().port }))
-  })
-  process.on("SIGTERM", () => process.exit(serves === "ends badly" ? 1 : 0))
-}`
-  return `#!/bin/sh\n# version: '${version}'\nexec '${process.execPath}' -e '${code}' -- "$@"\n`
-}
-
-interface Place {
-  dir: string
-  /** runs \`update\` for a release of that file name */
-  update(name: string, ...argv: string[]): ReturnType<typeof cli>
-  /** makes a release with its signature */
-  release(name: string, version: string, habits?: Habits, key?: KeyObject): string
-  installed(): string
-  /** names in the executable's folder */
-  left(): string[]
-}
-
-function place(t: Test, settings: object = {}, habits: Habits = {}): Place {
-  const dir = t.testdir({
-    bin: {},
-    data: {},
-    'edge.config.json': JSON.stringify({ update: { publicKey: trusted, readyS: 60, ...settings } }),
-  })
-  const executable = path.join(dir, 'bin/fieldgate')
-  writeFileSync(executable, program(OLD, habits), { mode: 0o755 })
-  return {
-    dir,
-    update: (name, ...argv) =>
-      cli(dir, ['update', path.join(dir, name), '--executable', executable, ...argv], {
-        PATH: process.env.PATH,
-      }),
-    release(name, version, habits = {}, key = privateKey) {
-      const file = path.join(dir, name)
-      const bytes = Buffer.from(program(version, habits))
-      writeFileSync(file, bytes)
-      writeSignature(`${file}.sig`, version, bytes, key)
-      return file
-    },
-    installed: () => /version: '([^']+)'/.exec(readFileSync(executable, 'utf8'))?.[1] ?? 'none',
-    left: () => readdirSync(path.join(dir, 'bin')).sort(),
-  }
-}
-
-function writeSignature(file: string, version: string, bytes: Buffer, key: KeyObject, target = TARGET): void {
-  const sha256 = createHash('sha256').update(bytes).digest('hex')
-  const text = formatStatement({ version, target, sizeBytes: bytes.length, sha256 })
-  writeFileSync(file, `${text}signature: ${sign(null, Buffer.from(text), key).toString('base64')}\n`)
-}
+import t from 'tap'
+import { lockDirectory } from '../../../src/storage/sqlite/connection/lock.js'
+import {
+  type Habits,
+  OLD,
+  type Place,
+  place,
+  privateKey,
+  trusted,
+  writeSignature,
+} from '../../support/releases.js'
+import { cli } from '../../support/run-cli.js'
 
 t.test(
   'update: installs a signed newer release, keeps the old one, and restores it with --back',
@@ -98,6 +25,7 @@ t.test(
     t.match(JSON.parse(run.stdout), { version: '1.1.0', executable: /bin\/fieldgate$/ })
     t.equal(at.installed(), '1.1.0')
     t.same(at.left(), ['fieldgate', 'fieldgate.previous'])
+    t.equal(statSync(path.join(at.dir, 'bin/fieldgate')).mode & 0o777, 0o755)
     const back = await cli(at.dir, ['update', '--back', '--executable', path.join(at.dir, 'bin/fieldgate')])
     t.equal(back.code, 0, back.stderr)
     t.equal(at.installed(), OLD)
@@ -186,7 +114,7 @@ t.test('update: restores the old release when the new one does not work', async 
     t.equal(run.code, 1)
     t.match(run.stderr, message)
     t.equal(at.installed(), OLD)
-    t.same(at.left(), ['fieldgate', 'fieldgate.previous'])
+    t.same(at.left(), ['fieldgate', 'fieldgate.previous', 'fieldgate.rolled-back'])
   }
 })
 
@@ -259,9 +187,9 @@ t.test('update: refuses before anything is changed', async (t) => {
     const run = await at.update('new')
     t.match([run.code, run.stderr, at.installed()], [1, /update\.publicKey is not set/, OLD])
   })
-  await t.test('neither a file nor --back, and not the single executable', async (t) => {
+  await t.test('none of a file, --staged and --back, and not the single executable', async (t) => {
     const at = place(t)
-    t.match(await cli(at.dir, ['update']), { code: 2, stderr: /expected either a file or --back/ })
+    t.match(await cli(at.dir, ['update']), { code: 2, stderr: /expected one of a file, --staged and --back/ })
     t.match(await cli(at.dir, ['update', 'x']), { code: 1, stderr: /this is not the single executable/ })
     t.match(await cli(at.dir, ['update', '--back', '--executable', 'bin/fieldgate']), {
       code: 1,
