@@ -95,8 +95,10 @@ export function digestOfFile(file: string): string {
  */
 export function switchOver({ current, previous, fresh }: Places): void {
   const kept = `${previous}.${process.pid}`
+  rmSync(kept, { force: true }) // of an update that a power cut ended
   linkSync(current, kept)
   renameSync(kept, previous)
+  rmSync(kept, { force: true }) // rename does nothing when both names are links to one file
   renameSync(fresh, current)
   syncDirectory(current)
 }
@@ -104,6 +106,7 @@ export function switchOver({ current, previous, fresh }: Places): void {
 /** Restores the previous executable, of which a copy stays. @throws Error when there is none */
 export function switchBack({ current, previous }: Places): void {
   const back = `${current}.${process.pid}.back`
+  rmSync(back, { force: true })
   try {
     linkSync(previous, back)
   } catch (error) {
