@@ -27,6 +27,14 @@ export const Sync = z.strictObject({
     .default(60)
     .describe('time without a byte after which an attempt ends, seconds'),
   connectTimeoutS: z.int().min(1).max(600).default(15).describe('time to connect to an upstream, seconds'),
+  feedCheckS: z
+    .number()
+    .min(0.1)
+    .max(604_800)
+    .default(3600)
+    .describe(
+      'time without a row after which a feed asks its upstream what it has, seconds; a quarter of it is random',
+    ),
   batchWaitS: z
     .number()
     .min(0.05)

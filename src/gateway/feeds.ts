@@ -208,6 +208,8 @@ function senderSettings({ config, state, throttle, timeZoneMin, version }: FeedS
     throttleOf: (bytesPerSecond: number) => createThrottle(bytesPerSecond, () => performance.now(), pauseFor),
     waits: { baseMs: sync.retryBaseS * 1000, capMs: sync.retryCapS * 1000 },
     batchWaitMs: sync.batchWaitS * 1000,
+    // gateways of a fleet do not ask at once
+    checkMs: sync.feedCheckS * 1000 * (0.75 + 0.5 * Math.random()),
     // half of the silence that is taken for a dead upstream
     waitS: Math.max(1, Math.min(MAX_WAIT_S, Math.floor(sync.idleTimeoutS / 2))),
     sleep: pauseFor,

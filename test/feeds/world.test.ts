@@ -15,7 +15,7 @@ for (const topology of TOPOLOGIES)
       try {
         await world.run(STEPS)
         const wrong = await world.settle(15_000)
-        t.same(wrong.slice(0, 10), [], `seed ${seed}: ${wrong.length === 0 ? 'equal' : world.log.join(', ')}`)
+        t.same(wrong.slice(0, 30), [], `seed ${seed}: ${wrong.length === 0 ? 'equal' : world.log.join(', ')}`)
         for (const { feed, isEqual, expected } of await verifyAll(world.nodes))
           t.equal(isEqual, expected, `seed ${seed}: sync.verify of ${feed}`)
       } finally {

@@ -17,6 +17,8 @@ export interface AnsweringNode {
   readonly receiver: FeedReceiver
   readonly giver: FeedGiver
   readonly sumsAnswerer: SumsAnswerer
+  /** fires when the node is killed: its connections break */
+  readonly killed: AbortSignal
 }
 
 interface NodeClientOptions {
@@ -26,25 +28,43 @@ interface NodeClientOptions {
   find(): AnsweringNode | undefined
   /** decides what happens to a call */
   cut(): Cut
+  /** calls that are not answered yet, for messages */
+  readonly calling: Set<PendingCall>
+}
+
+/** A call that is not answered yet. */
+export interface PendingCall {
+  readonly what: string
+  readonly sinceMs: number
 }
 
 /** Makes the client of a node whose requests are calls of another node in this process. */
-export function createNodeClient({ from, find, cut }: NodeClientOptions): UpstreamClient {
+export function createNodeClient({ from, find, cut, calling }: NodeClientOptions): UpstreamClient {
   const caller: Caller = {
     ...{ keyId: `key of ${from}`, keyName: from, sessionId: null, endsAtUs: null },
     scopes: ['admin'],
   }
-  const reach = async <T>(call: (node: AnsweringNode) => Promise<T>): Promise<T> => {
+  const reach = async <T>(
+    what: string,
+    signal: AbortSignal,
+    call: (node: AnsweringNode) => Promise<T>,
+  ): Promise<T> => {
     const fate = cut()
     const node = find()
     if (fate === 'call' || node === undefined) throw unreachable(new Error('cut'))
-    const result = await call(node)
-    if (fate === 'answer' || find() !== node) throw unreachable(new Error('cut'))
-    return result
+    const pending = { what, sinceMs: performance.now() }
+    calling.add(pending)
+    try {
+      const result = await whileOpen(AbortSignal.any([signal, node.killed]), call(node))
+      if (fate === 'answer' || find() !== node) throw unreachable(new Error('cut'))
+      return result
+    } finally {
+      calling.delete(pending)
+    }
   }
   return {
     send: async ({ method, path, body, signal }) =>
-      await reach(async ({ receiver, giver }) => {
+      await reach(`${method} ${path}`, signal, async ({ receiver, giver }) => {
         const url = new URL(path, 'http://node')
         const table = url.pathname.split('/')[5] ?? ''
         try {
@@ -61,7 +81,7 @@ export function createNodeClient({ from, find, cut }: NodeClientOptions): Upstre
         }
       }),
     rpc: async (_path, method, params, signal) =>
-      await reach(async (node) => {
+      await reach(method, signal, async (node) => {
         try {
           return JSON.parse(JSON.stringify(await callOf(caller, node, { method, params }, signal)))
         } catch (error) {
@@ -71,6 +91,17 @@ export function createNodeClient({ from, find, cut }: NodeClientOptions): Upstre
       }),
     close: async () => undefined,
   }
+}
+
+/** Waits for an answer as long as the connection is open. @throws AppError UPSTREAM_UNREACHABLE */
+async function whileOpen<T>(broken: AbortSignal, answer: Promise<T>): Promise<T> {
+  return await new Promise((resolve, reject) => {
+    const end = () => reject(unreachable(new Error('cut')))
+    if (broken.aborted) end()
+    broken.addEventListener('abort', end)
+    const closed = () => broken.removeEventListener('abort', end)
+    answer.then(resolve, reject).finally(closed)
+  })
 }
 
 async function callOf(

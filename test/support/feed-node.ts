@@ -24,7 +24,7 @@ import { createTableChanges } from '../../src/storage/sqlite/tables/changed-rows
 import { openTables } from '../../src/storage/sqlite/tables/store.js'
 import type { LoaderTable } from '../../src/storage/tables.js'
 import { createThrottle } from '../../src/sync/throttle.js'
-import { type Cut, createNodeClient } from './feed-client.js'
+import { type Cut, createNodeClient, type PendingCall } from './feed-client.js'
 import { columnOf } from './tables.js'
 
 /*
@@ -67,6 +67,8 @@ export interface FeedNode {
   lastChange(): Promise<number>
   feed(to: FeedNode, direction: 'up' | 'down', conds?: unknown): Promise<void>
   faults(): Promise<string[]>
+  /** Returns where each feed is, for messages. */
+  feedStates(): Promise<string[]>
   /** Compares each feed of this node with its other side, as `sync.verify` does. */
   verify(isRecount?: boolean): Promise<FeedVerification[]>
 }
@@ -88,6 +90,8 @@ interface Parts {
   readonly reader: Db
   readonly sumsAnswerer: SumsAnswerer
   readonly verifying: VerifyDeps
+  readonly killed: AbortSignal
+  readonly calling: Set<PendingCall>
   close(): void
 }
 
@@ -198,6 +202,18 @@ export function createFeedNode(net: FeedNet, dir: string, name: string): FeedNod
       const feeds = await state.feeds.list()
       return feeds.flatMap(({ progress }) => progress.stopped ?? [])
     },
+    async feedStates() {
+      const { state, sender, calling } = of()
+      const lines: string[] = []
+      for (const record of await state.feeds.list()) {
+        const live = await sender.live(record.feedId)
+        lines.push(`${name} ${record.direction} ${record.upstream}: ${JSON.stringify(live ?? 'never read')}`)
+      }
+      const calls = [...calling].map(
+        ({ what, sinceMs }) => `${what} for ${Math.round(performance.now() - sinceMs)} ms`,
+      )
+      return [...lines, ...calls.map((call) => `${name} waits for ${call}`)]
+    },
     async verify(isRecount = false) {
       const { state, verifying } = of()
       const found: FeedVerification[] = []
@@ -264,10 +280,13 @@ async function openParts(
     ...{ feeds: state.feeds, resends: state.feedResends, nowMs, throttle, readColumns },
     oneAtATime: <T>(work: () => Promise<T>) => work(),
   }
+  const killing = new AbortController()
+  const calling = new Set<PendingCall>()
   const connect = (endpoint: string) => {
     const client = createNodeClient({
       from: name,
       cut: net.cut,
+      calling,
       find: () => net.nodes.get(endpoint)?.parts(),
     })
     return createFeedLink(client, createFetchLink(client))
@@ -284,6 +303,7 @@ async function openParts(
     throttleOf: () => throttle,
     waits: { baseMs: 1, capMs: 20 },
     batchWaitMs: 5,
+    checkMs: 100,
     waitS: 1,
     sleep: (_ms, signal) => pause(5, signal),
     closedReason: async () => null,
@@ -294,7 +314,7 @@ async function openParts(
     random: Math.random,
   })
   return {
-    ...{ tables, state, changes, identity, sender, giver },
+    ...{ tables, state, changes, identity, sender, giver, calling, killed: killing.signal },
     receiver: createFeedReceiver(receiving),
     sumsAnswerer: createSumsAnswerer({ digests, senders: state.feedSenders, nodeId, nowMs }),
     verifying: {
@@ -305,6 +325,7 @@ async function openParts(
     },
     reader: data.reader,
     close() {
+      killing.abort()
       waiting.stop()
       data.close()
       state.stateDb.db.close()

@@ -86,7 +86,8 @@ export interface FeedWorld {
   /**
    * Lets all links work and waits until every node has the rows that reach it.
    *
-   * @returns what differs after the time is over; empty when all is well
+   * @param ms longest time in which nothing moves: a busy machine may take longer for all
+   * @returns what differs when nothing moves any more, with where each feed is; empty when all is well
    */
   settle(ms: number): Promise<string[]>
   /** what was done, for messages */
@@ -96,6 +97,8 @@ export interface FeedWorld {
 
 /** Keys of a node: few, so that many are overridden. */
 const KEYS = 12
+/** Longest time of settling while something moves, in times of that in which nothing does. */
+const MOVING_FACTOR = 6
 /** Share of calls that are lost. */
 const CUT_SHARE = 0.15
 
@@ -193,7 +196,8 @@ export async function startWorld(
     async settle(ms) {
       isCut = cutShare === 1
       for (const node of nodes) if (!node.isUp()) await node.start()
-      const endsAt = performance.now() + ms
+      const endsAt = performance.now() + MOVING_FACTOR * ms
+      let last = { text: '', atMs: performance.now() }
       for (;;) {
         await extra?.settle()
         const found = await differences(nodes, topology, history)
@@ -202,7 +206,12 @@ export async function startWorld(
           await sleep(60) // longer than several turns of every feed: whatever goes round in a circle moves on
           if ((await lastChanges(nodes)) === before) return []
         }
-        if (performance.now() > endsAt) return [...found, `changes ${before} ${await lastChanges(nodes)}`]
+        const text = `${before} ${found}`
+        if (text !== last.text) last = { text, atMs: performance.now() }
+        if (performance.now() > Math.min(endsAt, last.atMs + ms)) {
+          const states = (await Promise.all(nodes.map((node) => node.feedStates()))).flat()
+          return [...states, `changes ${before} ${await lastChanges(nodes)}`, ...found]
+        }
         await sleep(20)
       }
     },

@@ -24,6 +24,7 @@ export async function runLane(
     const state = nextOf(deps, states, lane)
     if (state === undefined) return
     state.isSending = true
+    const { looks } = lane
     try {
       const link = await linkOf(deps, lane)
       const result =
@@ -31,8 +32,11 @@ export async function runLane(
           ? await sendNext(deps, link, state, signal)
           : await deps.fetchNext(link, state, 0, signal)
       lane.failures = 0
-      await noteTurn(deps, state, result === 'nothing to send')
-      if (result === 'nothing to send') lane.idle.add(state.record.feedId)
+      // a row that was written meanwhile may have come after the look at the rows
+      const isDone = result === 'nothing to send' && lane.looks === looks
+      state.hasMore = !isDone
+      await noteTurn(deps, state, isDone)
+      if (isDone) lane.idle.add(state.record.feedId)
     } catch (error) {
       if (signal.aborted) return
       await noteFault(deps, lane, state, error)
@@ -102,6 +106,8 @@ export async function noteFault(
   const { scope, message, retryAfterS = 0 } = classify(error)
   const wait = (failures: number) =>
     deps.nowMs() + Math.max(retryAfterS * 1000, backoffMs(failures, baseMs, capMs, deps.random()))
+  // where the feed was is shown while it waits
+  state.record = { ...state.record, progress: progressOf(state) }
   state.session = undefined
   state.detours = 0
   // the next try reads the credentials again

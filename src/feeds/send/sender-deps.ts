@@ -45,6 +45,8 @@ export interface SenderDeps {
   readonly waits: WaitSettings
   /** `sync.batchWaitS` */
   readonly batchWaitMs: number
+  /** `sync.feedCheckS`: time without a batch after which the receiver is asked what it has */
+  readonly checkMs: number
   /** Returns why nothing is sent now; null if sending is allowed. */
   closedReason(): Promise<string | null>
   /** Reports whether the windows of a feed allow sending now. */
@@ -139,6 +141,12 @@ export interface FeedState extends CollectState {
   /** end of the wait after a failure, monotonic clock */
   waitUntilMs: number
   isSending: boolean
+  /** the last turn has not found the end of its rows */
+  hasMore: boolean
+  /** of a feed up: the table is offered again, whether the agreement still holds */
+  mustOffer: boolean
+  /** of a feed up: when the receiver has told last what it has, monotonic clock */
+  agreedAtMs: number
   rowsSent: number
   bytesSent: number
   /** bytes and time of the last batches */
@@ -172,6 +180,8 @@ export interface Lane {
   isRunning: boolean
   /** feeds that had nothing to send since rows last changed */
   readonly idle: Set<string>
+  /** grows when rows have changed */
+  looks: number
   failures: number
   waitUntilMs: number
 }

@@ -36,7 +36,7 @@ export function startFeedSender(deps: SenderDeps): FeedSender {
   const states: SenderStates = { feeds: new Map(), lanes: new Map() }
   const stopping = new AbortController()
   const runs = createRuns(deps, () => ticker.kick())
-  let seen = { data: -1, state: -1, wakes: -1 }
+  let seen = NEVER
 
   const start = (lane: Lane) => {
     lane.isRunning = true
@@ -50,23 +50,26 @@ export function startFeedSender(deps: SenderDeps): FeedSender {
       state: await deps.stateChanges(),
       wakes: await deps.wakeCount(),
     }
-    if (now.state !== seen.state) await refreshStates(deps, states)
-    if (now.wakes !== seen.wakes) endWaits(states)
-    if (now.data !== seen.data) await noteBehind(deps, states)
-    if (now.data !== seen.data) for (const { idle } of states.lanes.values()) idle.clear()
+    const before = seen
+    // at once: a call of `wake` during what follows counts for the next tick
     seen = now
-    for (const lane of states.lanes.values())
-      if (!lane.isRunning && lane.waitUntilMs <= deps.nowMs() && isDue(deps, states, lane.upstream))
-        start(lane)
+    if (now.state !== before.state) await refreshStates(deps, states)
+    if (now.wakes !== before.wakes) endWaits(states)
+    if (now.data !== before.data) await noteData(deps, states)
+    askAgain(deps, states)
+    const due = [...states.lanes.values()].filter((lane) => !lane.isRunning && isDue(deps, states, lane))
+    // a lane that may not send ends at once: it is not begun, lest it is begun again without end
+    if (due.length > 0 && (await deps.closedReason()) === null) for (const lane of due) start(lane)
     for (const { lane, state } of await watchable(deps, states))
       runs.add(watchUpstream(deps, lane, state, stopping.signal))
   }
-  const ticker = startTicker(tick, deps.batchWaitMs, (error) =>
-    deps.log.warn({ reason: messageOf(error) }, 'feeds could not be read'),
-  )
+  const ticker = startTicker(tick, deps.batchWaitMs, (error) => {
+    seen = NEVER // what was not done is done by the next tick
+    deps.log.warn({ reason: messageOf(error) }, 'feeds could not be read')
+  })
   return {
     async wake() {
-      seen = { data: -1, state: -1, wakes: -1 }
+      seen = NEVER
       await ticker.now()
     },
     live: async (feedId) => {
@@ -84,6 +87,9 @@ export function startFeedSender(deps: SenderDeps): FeedSender {
     },
   }
 }
+
+/** Numbers of the databases that no database has. */
+const NEVER = { data: -1, state: -1, wakes: -1 }
 
 /** Creates the works that are under way. @param onEnd called after each: what it was in the way of may begin */
 function createRuns(deps: SenderDeps, onEnd: () => void) {
@@ -109,18 +115,53 @@ function endWaits({ feeds, lanes }: SenderStates): void {
   for (const state of feeds.values()) state.waitUntilMs = 0
 }
 
-/** True when a feed of an upstream has rows to send, or has not agreed with its receiver yet. */
-function isDue(deps: SenderDeps, { feeds }: SenderStates, upstream: string): boolean {
+/** Notes that rows were written: a lane that has just found none looks once more. */
+async function noteData(deps: SenderDeps, states: SenderStates): Promise<void> {
+  for (const lane of states.lanes.values()) {
+    lane.looks++
+    lane.idle.clear()
+  }
+  await noteBehind(deps, states)
+}
+
+/**
+ * Lets feeds that have sent nothing for long offer their table again: the answer tells what the receiver has, which may have
+ * lost rows, with its disk or its table. An upstream of a feed down tells it in the answer to the request that waits.
+ */
+function askAgain(deps: SenderDeps, { feeds }: SenderStates): void {
+  for (const state of feeds.values()) {
+    const { record, session, isSending, agreedAtMs } = state
+    if (record.direction === 'down' || record.start.citation !== undefined) continue
+    if (session === undefined || isSending || deps.nowMs() - agreedAtMs < deps.checkMs) continue
+    state.mustOffer = true
+  }
+}
+
+/** True when a feed of a lane has something to do, and neither it nor the lane waits. */
+function isDue(deps: SenderDeps, { feeds }: SenderStates, { upstream, waitUntilMs: laneMs }: Lane): boolean {
   const nowMs = deps.nowMs()
+  if (laneMs > nowMs) return false
   return [...feeds.values()].some(
-    ({ record, stopped, behindSinceUs, waitUntilMs, session, watch, resend }) =>
+    ({ record, stopped, waitUntilMs, watch, ...work }) =>
       record.upstream === upstream &&
       watch === undefined &&
       record.isEnabled &&
       stopped === null &&
-      (behindSinceUs !== null || session === undefined || resend !== undefined) &&
-      waitUntilMs <= nowMs,
+      hasWork(work) &&
+      waitUntilMs <= nowMs &&
+      deps.isInWindow(record.windows),
   )
+}
+
+/** True when a feed has rows to send, was not at their end yet, or has not agreed with its receiver. */
+function hasWork({
+  behindSinceUs,
+  hasMore,
+  mustOffer,
+  session,
+  resend,
+}: Pick<FeedState, 'behindSinceUs' | 'hasMore' | 'mustOffer' | 'session' | 'resend'>): boolean {
+  return behindSinceUs !== null || hasMore || mustOffer || session === undefined || resend !== undefined
 }
 
 /** Notes the feeds that have rows to send since the last look. Cost: two searches of an index for each. */

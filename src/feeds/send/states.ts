@@ -39,7 +39,7 @@ export async function refreshStates(deps: SenderDeps, { feeds, lanes }: SenderSt
   for (const name of wanted)
     if (!lanes.has(name))
       lanes.set(name, {
-        ...{ upstream: name, link: undefined, isRunning: false, failures: 0, waitUntilMs: 0 },
+        ...{ upstream: name, link: undefined, isRunning: false, failures: 0, waitUntilMs: 0, looks: 0 },
         idle: new Set(),
       })
 }
@@ -59,6 +59,9 @@ async function newState(deps: SenderDeps, record: FeedRecord): Promise<FeedState
     detours: 0,
     waitUntilMs: 0,
     isSending: false,
+    hasMore: false,
+    mustOffer: false,
+    agreedAtMs: 0,
     upstreamLast: record.progress.upstreamLast ?? 0,
     watch: undefined,
     ...{ rowsSent, bytesSent, behindSinceUs, lastError, stopped },

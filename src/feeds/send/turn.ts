@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { AppError, messageOf } from '../../errors.js'
 import type { FeedRecord } from '../../storage/exchange/feeds.js'
 import type { ChangedRow, LoaderTable } from '../../storage/tables.js'
@@ -34,8 +35,8 @@ export async function sendNext(
   if (citation !== undefined) return await sendCitation(deps, link, state, citation, signal)
   const table = await deps.findTable(state.record.dataName)
   if (table === undefined) throw missingTable(state.record)
-  if (state.session === undefined || state.session.tableId !== table.tableId) {
-    state.session = await openSession(deps, link, state.record, table, signal)
+  if (state.session?.tableId !== table.tableId || state.mustOffer) {
+    agree(deps, state, await openSession(deps, link, state.record, table, signal))
     return 'went on'
   }
   const { session, resend } = state
@@ -59,6 +60,19 @@ export async function sendNext(
   if (sending.status === 'rejected') throw sending.reason
   if (reading.status === 'rejected') throw reading.reason
   return 'went on'
+}
+
+/** Goes on with an agreement, or with the one before where nothing has changed: what it has looked at holds. */
+function agree(deps: SenderDeps, state: FeedState, session: Session): void {
+  const { session: before } = state
+  state.mustOffer = false
+  state.agreedAtMs = deps.nowMs()
+  const isSame =
+    before !== undefined && isDeepStrictEqual({ ...before, scanned: 0 }, { ...session, scanned: 0 })
+  if (isSame) return
+  state.session = session
+  // the receiver has lost rows
+  if (session.cursor < (before?.cursor ?? 0)) state.behindSinceUs ??= deps.nowUs()
 }
 
 /** Sends a batch, and goes on as the receiver answers. @returns true when it was taken */
@@ -162,6 +176,7 @@ async function goOn(
   switch (answer.kind) {
     case 'taken':
       state.detours = 0
+      state.agreedAtMs = deps.nowMs()
       session.cursor = answer.cursor
       session.scanned = answer.cursor
       return
