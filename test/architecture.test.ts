@@ -174,14 +174,15 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'feeds/send': ['feeds/batch', 'feeds/citations', 'sync', 'storage', 'storage/exchange', 'storage/columns'],
   // joining: what both sides share, profiles, the side of the hub, the side of the gateway
   fleet: ['storage', 'storage/exchange'],
-  'fleet/profile': ['storage/exchange'],
-  'fleet/hub': ['fleet', 'fleet/profile', 'node-keys', 'files', 'storage', 'storage/exchange'],
+  'fleet/profile': ['storage/exchange', 'update'], // signatures of releases
+  'fleet/hub': ['fleet', 'fleet/profile', 'node-keys', 'files', 'storage', 'storage/exchange', 'update'],
   'fleet/member': [
     'fleet',
     'fleet/**',
     'node-keys',
     'feeds',
     'files', // downloads of profiles
+    'update', // signed releases, which are staged
     'models',
     'storage',
     'storage/exchange',

@@ -17,6 +17,13 @@ dpkg -i "$old" >/dev/null
 [ "$(stat -c '%U %a' /var/lib/fieldgate)" = "fieldgate 700" ] || fail "/var/lib/fieldgate is not the user's own"
 say "install"
 
+links=$(find /etc/systemd -name 'fieldgate-update.*')
+[ -z "$links" ] || fail "the timer of updates is enabled without an operator: $links"
+said=$(fieldgate update --staged) || fail "update --staged without a release ends with $?"
+[ "$said" = "Nothing is installed: no release is staged" ] || fail "update --staged says $said"
+[ -z "$(find /var/lib/fieldgate -user root)" ] || fail "update --staged left files of root"
+say "the timer of updates is off, and updates find nothing staged"
+
 fieldgate init --json >/dev/null
 [ "$(stat -c %U /var/lib/fieldgate/state.db)" = fieldgate ] || fail "root's command left files of root"
 before=$(fieldgate key list --json)
@@ -27,6 +34,9 @@ if command -v systemd-analyze >/dev/null; then
     sed -n 's/.*Overall exposure level[^:]*: \([0-9.]*\).*/\1/p')
   awk -v x="$exposure" 'BEGIN { exit !(x > 0 && x <= 1.5) }' || fail "exposure is $exposure, expected at most 1.5"
   say "systemd-analyze verify, exposure $exposure"
+  for unit in fieldgate-update.service fieldgate-update.timer; do
+    systemd-analyze verify "/usr/lib/systemd/system/$unit" || fail "systemd-analyze verify $unit"
+  done
   folder=$(mktemp -d)
   cat /usr/lib/systemd/system/fieldgate.service /usr/share/fieldgate/modules.conf >"$folder/fieldgate.service"
   systemd-analyze verify "$folder/fieldgate.service" || fail "systemd-analyze verify with modules.conf"

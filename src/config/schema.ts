@@ -273,6 +273,12 @@ const Fleet = z.strictObject({
     .boolean()
     .default(true)
     .describe('true: profiles of the hub may install modules, which are programs; false: they are refused'),
+  releases: z
+    .enum(['stage', 'off'])
+    .default('stage')
+    .describe(
+      'stage: releases of the hub, signed with update.publicKey, wait for `fieldgate update --staged`; off: refused',
+    ),
 })
 
 const Update = z.strictObject({

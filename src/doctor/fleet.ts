@@ -16,7 +16,7 @@ export async function checkFleet({ layout, maintenance, nowUs }: CheckContext): 
 }
 
 function checkMembership(membership: StoredMembership, nowUs: number): Finding[] {
-  const { hubUrl, state, reason, putBack, wanted, applied, refusedItems } = membership
+  const { hubUrl, state, reason, putBack, wanted, applied, refusedItems, release } = membership
   if (state === 'refused')
     return [error(`${hubUrl} refuses this gateway: ${reason}`, 'join with a new token')]
   if (state === 'joining')
@@ -54,6 +54,20 @@ function checkMembership(membership: StoredMembership, nowUs: number): Finding[]
       warning(
         `the profile is not applied for ${refusedItems.slice(0, 5).join(', ')}`,
         'see the reasons in `fieldgate fleet status`',
+      ),
+    )
+  if (release?.state === 'staged')
+    findings.push(
+      warning(
+        `a release is staged: ${release.reason}`,
+        'run `fieldgate update --staged`, or enable fieldgate-update.timer',
+      ),
+    )
+  if (release?.state === 'rolled_back')
+    findings.push(
+      warning(
+        `the release of the profile does not work here: ${release.reason}`,
+        'mend the cause, then run `fieldgate update --staged --again`, or name another release at the hub',
       ),
     )
   return findings

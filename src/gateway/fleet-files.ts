@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isSingleExecutable } from '../assets.js'
 import { installModule, moduleStamp, removeModule } from '../dataproc/install.js'
 import { makeDataprocLayout } from '../dataproc/layout.js'
 import { type BlobStore, createBlobStore, syncFolder } from '../files/blob-store.js'
@@ -11,7 +12,10 @@ import { linkInPlace } from '../files/link-file.js'
 import { createPartFiles } from '../files/part-files.js'
 import { createFileFetcher, type FetcherDeps, type FileFetcher } from '../fleet/member/fetcher.js'
 import type { InstallDeps, InstallPlace } from '../fleet/member/install-files.js'
+import { createReleaseStage, type ReleaseStage } from '../fleet/member/stage-release.js'
 import type { State } from '../storage/state.js'
+import { targetHere } from '../update/accept.js'
+import { readRolledBack } from '../update/rolled-back.js'
 import type { MapLoading } from './maps.js'
 import type { ServicesOptions } from './options.js'
 
@@ -46,6 +50,28 @@ export function openInstallDeps(options: InstallOptions): InstallDeps {
   const { state, layout, maps } = options
   const places = { map: mapPlace(layout, maps), module: modulePlace(options) }
   return { installed: state.installedFiles, held: openHeld(layout), places }
+}
+
+interface ReleaseOptions extends Pick<ServicesOptions, 'config' | 'version' | 'log'> {
+  readonly layout: DataLayout
+}
+
+/** Opens the place where releases of profiles wait to be installed. @param progressOf of the downloads */
+export function openReleaseStage(
+  { config: { fleet, update }, layout, version, log }: ReleaseOptions,
+  progressOf: (sha256: string) => string,
+): ReleaseStage {
+  return createReleaseStage({
+    refusal: fleet.releases === 'off' ? 'this gateway takes no releases from its hub (fleet.releases)' : null,
+    ...{ publicKey: update.publicKey, target: targetHere(), running: version },
+    ...{ dir: layout.fleetReleaseDir, held: openHeld(layout), progressOf, log },
+    rolledBack(sha256) {
+      // another program is not installed by `fieldgate update`
+      const known = isSingleExecutable() ? readRolledBack(process.execPath) : []
+      const found = known.find((one) => one.sha256 === sha256)
+      return found && `version ${found.version} was rolled back at ${found.at}: ${found.reason}`
+    },
+  })
 }
 
 function openHeld({ fleetHeldDir: dir, tempDir }: DataLayout): BlobStore {

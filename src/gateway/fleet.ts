@@ -8,6 +8,7 @@ import { profileOf } from '../fleet/member/apply.js'
 import { createHubLink } from '../fleet/member/hub-link.js'
 import { type JoinHubDeps, joinHub } from '../fleet/member/join-hub.js'
 import { type ReconcileDeps, reconcile } from '../fleet/member/reconcile.js'
+import type { ReleaseStage } from '../fleet/member/stage-release.js'
 import type { Profile } from '../fleet/profile/schema.js'
 import type { PartState } from '../http/health-routes.js'
 import { openNodeKeys } from '../node-keys/keys.js'
@@ -19,7 +20,7 @@ import { createUpstreamClient } from '../sync/http-client.js'
 import { clientSettings, closedReasonOf } from '../sync/open-outbox.js'
 import type { Throttle } from '../sync/throttle.js'
 import type { FeedServices } from './feeds.js'
-import { openInstallDeps, openMemberFiles } from './fleet-files.js'
+import { openInstallDeps, openMemberFiles, openReleaseStage } from './fleet-files.js'
 import type { LiveSettings } from './live-settings.js'
 import type { MapLoading } from './maps.js'
 import type { ModelServices } from './models.js'
@@ -45,7 +46,6 @@ export function startMember(options: MemberOptions): FleetAgent {
   const { state, live, feeds, version, join, log } = options
   const { config } = live
   const { sync } = config
-  const deps = reconcileDeps(options)
   const closedReason = async () => {
     if (await state.control.isPaused()) return 'paused by an operator'
     return closedReasonOf(sync, state.clock.nowUs(), options.timeZoneMin)
@@ -58,6 +58,8 @@ export function startMember(options: MemberOptions): FleetAgent {
     )
   // the agent is made below; nothing is fetched before it asks
   const files = openMemberFiles({ ...options, connect, closedReason, onFetched: () => void agent.wake() })
+  const releases = openReleaseStage(options, files.progressOf)
+  const deps = reconcileDeps(options, releases)
   const doctorLine = createDoctorLine(options, () => performance.now())
   const agent = startFleetAgent({
     membership: state.membership,
@@ -72,6 +74,7 @@ export function startMember(options: MemberOptions): FleetAgent {
         .map(({ part, reason }) => `${part}: ${reason}`),
     connect: (membership) => createHubLink(connect(membership)),
     files,
+    dropRelease: releases.drop,
     noteContact: (wanted) =>
       state.meta.note(CONTACT, contactText({ atUs: state.clock.nowUs(), version: wanted })),
     readReport: (profile) => readReport(options, doctorLine, profile),
@@ -99,12 +102,13 @@ export function startMember(options: MemberOptions): FleetAgent {
   }
 }
 
-function reconcileDeps(options: MemberOptions): ReconcileDeps {
+function reconcileDeps(options: MemberOptions, releases: ReleaseStage): ReconcileDeps {
   const { state, feeds, models } = options
   const { feedIdentity, tableChanges, checkConds } = feeds.context
   return {
     ...{ feedIdentity, tableChanges, checkConds },
     files: openInstallDeps(options),
+    releases,
     feeds: state.feeds,
     modelStores: state.modelStores,
     upstreams: state.upstreams,

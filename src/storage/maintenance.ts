@@ -1,4 +1,5 @@
 import type { FleetSummary } from './exchange/fleet.js'
+import type { ProfileItem } from './exchange/membership.js'
 import type { Keyring } from './keyring.js'
 import type { SweepLease } from './sweep-lease.js'
 
@@ -161,6 +162,8 @@ export interface StoredMembership {
   readonly putBack: { readonly version: number; readonly reason: string } | null
   /** parts of the profile that cannot be applied */
   readonly refusedItems: readonly string[]
+  /** release of the profile that does not run; null for none */
+  readonly release: Pick<ProfileItem, 'state' | 'reason'> | null
 }
 
 /** What the gateway is in fleets: a member of one, and a hub. */

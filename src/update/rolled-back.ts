@@ -1,4 +1,13 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  fchmodSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { messageOf } from '../errors.js'
 import { syncDirectory } from './switch.js'
 
@@ -14,7 +23,6 @@ export interface RolledBack {
 
 /** Releases that are remembered. */
 const MAX_KEPT = 20
-const MODE = 0o644
 
 /** Returns the path of the record beside an executable. */
 export function recordOf(executable: string): string {
@@ -72,9 +80,11 @@ function write(executable: string, releases: readonly RolledBack[]): void {
   const file = recordOf(executable)
   const temp = `${file}.${process.pid}`
   try {
-    const fd = openSync(temp, 'wx', MODE)
+    const fd = openSync(temp, 'wx', 0o600)
     try {
       writeFileSync(fd, `${JSON.stringify(releases)}\n`)
+      // the user of the gateway reads it, whatever the umask is
+      fchmodSync(fd, 0o644)
       fsyncSync(fd)
     } finally {
       closeSync(fd)

@@ -12,6 +12,7 @@ const NONE: StoredFleet = {
 const MEMBER: StoredMembership = {
   ...{ hubUrl: 'https://hub', state: 'member', reason: null, joinedAtUs: NOW_US - 9 * DAY_US },
   ...{ contactUs: NOW_US - 1, wanted: 2, applied: 2, putBack: null, refusedItems: [] },
+  release: null,
 }
 
 const check = (fleet: Partial<StoredFleet>) =>
@@ -37,6 +38,13 @@ t.test('doctor: what is wrong with a membership is told', async (t) => {
   t.match(await own({ applied: 1 }), [{ message: /^version 2 .* not applied; version 1 is$/ }])
   t.match(await own({ applied: null }), [{ message: /not applied; none is$/ }])
   t.match(await own({ wanted: null, applied: null }), [{ state: 'ok' }], 'the hub has not told yet')
+  t.match(await own({ release: { state: 'staged', reason: 'version 2.0.0 waits' } }), [
+    { state: 'warning', message: 'a release is staged: version 2.0.0 waits' },
+  ])
+  t.match(await own({ release: { state: 'rolled_back', reason: 'it crashed' } }), [
+    { state: 'warning', message: /does not work here: it crashed/ },
+  ])
+  t.match(await own({ release: { state: 'waiting', reason: '7 bytes' } }), [{ state: 'ok' }])
   t.match(await own({ refusedItems: ['up seen'] }), [{ message: /not applied for up seen/ }])
 })
 

@@ -8,12 +8,14 @@ import { DATAPROC, makeModule } from '../support/dataproc.js'
 import { call, MAP, startNode, until } from '../support/feeds.js'
 import { type Link, startLink } from '../support/link.js'
 import { makeGraph } from '../support/make-graph.js'
+import { program, signatureOf, TARGET, trusted } from '../support/releases.js'
 import { type CliRun, cli } from '../support/run-cli.js'
 import { startGateway, type TestGateway } from '../support/start-gateway.js'
 import { at, town } from '../support/town.js'
 
 const FLEET = '/api/v2/fleet/jsonrpc'
 const ENV = { FIELDGATE_SYNC__ALLOW_LOOPBACK: 'true', FIELDGATE_SYNC__ALLOW_INSECURE: '["127.0.0.1"]' }
+const LOCAL = { sync: { allowLoopback: true, allowInsecure: ['127.0.0.1'], retryBaseS: 0.05 } }
 const OFTEN = { fleet: { reportS: 0.1 } }
 const QUESTION = {
   ...{ themes: {}, start_lonlat: at(0, 0), goal_lonlat: at(3, 0) },
@@ -56,10 +58,13 @@ async function routeCost(van: TestGateway): Promise<number> {
 }
 
 /** A hub with a profile, and a gateway that joined it, over a link where one is given. */
-async function fleetOfTwo(t: Test): Promise<{ hub: TestGateway; van: TestGateway; dir: string; link: Link }> {
+async function fleetOfTwo(
+  t: Test,
+  settings: object = {},
+): Promise<{ hub: TestGateway; van: TestGateway; dir: string; link: Link }> {
   const dir = t.testdir()
   const hub = await startNode(t, path.join(dir, 'hub'), OFTEN)
-  const van = await startNode(t, path.join(dir, 'van'), OFTEN)
+  const van = await startNode(t, path.join(dir, 'van'), { ...OFTEN, ...settings })
   await setProfile(hub, {})
   const link = await startLink(t, Number(new URL(hub.url).port))
   const { text } = await fleet<{ text: string }>(hub, 'create_token', { profile: 'field' })
@@ -126,6 +131,52 @@ t.test('files of profiles: a map comes, changes routes, is replaced, put back, a
   t.match((await van.call(MAP, 'routing.dijkstra', [QUESTION])).body.error, { data: { name: 'UNKNOWN_MAP' } })
 })
 
+t.test('releases of profiles: one is staged, installed by an operator, and then in force', async (t) => {
+  const { hub, van, dir } = await fleetOfTwo(t, { update: { publicKey: trusted } })
+  const bytes = Buffer.from(program('9.0.0'))
+  writeFileSync(path.join(dir, 'release'), bytes)
+  const digest = await add(hub, path.join(dir, 'release'))
+  const release = { version: '9.0.0', digest, signature: signatureOf('9.0.0', bytes) }
+  await setProfile(hub, { releases: { [TARGET]: release } })
+  const isStaged = ({ items }: Membership) => items.some(({ state }) => state === 'staged')
+  t.match(await untilMember(van, isStaged), {
+    profile: { version: 2 },
+    items: [{ item: `release ${TARGET}` }],
+  })
+  t.match(await run(van, 'fleet', 'status'), {
+    stdout: /release linux-.*: staged: version 9\.0\.0 waits for/,
+  })
+  const seen = await until(
+    () => fleet<{ outcome: string; report: object }[]>(hub, 'list_gateways'),
+    ([gateway]) => JSON.stringify(gateway?.report ?? {}).includes('staged'),
+  )
+  t.match(seen, [{ outcome: 'partly', report: { profile: { items: [{ state: 'staged' }] } } }])
+  t.match(await fleet(hub, 'get_rollout', { name: 'field' }), { gateways: 1, applied: 0, trouble: 0 })
+  t.match(await run(van, 'doctor', '--offline'), { stdout: /a release is staged: version 9\.0\.0/ })
+
+  await van.gateway.stop()
+  const executable = path.join(dir, 'fieldgate')
+  writeFileSync(executable, program('1.2.3'), { mode: 0o755 })
+  const env = { ...ENV, FIELDGATE_UPDATE__PUBLIC_KEY: trusted, PATH: process.env.PATH }
+  const argv = ['update', '--staged', '--executable', executable, '--data-dir', van.dataDir]
+  const updated = await cli(dir, argv, env)
+  t.equal(updated.code, 0, updated.stderr)
+  t.same(readFileSync(executable), bytes)
+  const fresh = { dataDir: van.dataDir, version: '9.0.0' }
+  const again = await startGateway(t, {
+    ...fresh,
+    settings: { ...LOCAL, ...OFTEN, update: { publicKey: trusted } },
+  })
+  t.match(await untilMember(again, ({ items }) => items.every(({ state }) => state === 'applied')), {
+    items: [{ item: `release ${TARGET}` }],
+  })
+  t.same(readdirSync(path.join(van.dataDir, 'fleet', 'release')), [])
+  await until(
+    () => fleet<{ applied: number }>(hub, 'get_rollout', { name: 'field' }),
+    ({ applied }) => applied === 1,
+  )
+})
+
 t.test('files of profiles: what an operator installed stays', async (t) => {
   const { hub, van, dir } = await fleetOfTwo(t)
   const place = writeMap(path.join(van.dataDir, 'maps', 'town.graph'), 30)
@@ -157,7 +208,7 @@ t.test('files of profiles: a cut download goes on where it ended, also after a r
   })
   t.ok(kept > 500_000 && kept < sizeBytes, `${kept} bytes are kept`)
   await van.gateway.stop()
-  const settings = { sync: { allowLoopback: true, allowInsecure: ['127.0.0.1'], retryBaseS: 0.05 }, ...OFTEN }
+  const settings = { ...LOCAL, ...OFTEN }
   const again = await startGateway(t, { dataDir: van.dataDir, settings })
   const before = link.carried()
   link.cutAfter(Number.POSITIVE_INFINITY)

@@ -45,6 +45,8 @@ export interface StartOptions {
   settings?: Settings
   /** a directory of the test's; `t.testdir()` unless given */
   dataDir?: string
+  /** version of the program; 1.2.3 unless given */
+  version?: string
 }
 
 type TestLike = { testdir(): string; teardown(work: () => unknown): unknown }
@@ -66,7 +68,7 @@ export async function startGateway(t: TestLike, options: StartOptions = {}): Pro
     dataDir,
     log: createLog('debug', { write: (line) => logLines.push(JSON.parse(line)) }),
     workerEntry: workerEntry(),
-    version: '1.2.3',
+    version: options.version ?? '1.2.3',
   })
   t.teardown(() => gateway.stop())
   const admin = apiKey !== null && secret !== null ? { apiKey, secret } : await addKey(dataDir, ['admin'], {})

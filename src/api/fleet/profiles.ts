@@ -27,7 +27,7 @@ export const setProfile = defineMethod({
   name: 'fleet.set_profile',
   summary: 'Stores a profile as its newest version; an equal one makes no version',
   scope: 'fleet:admin',
-  errors: ['PROFILE_CHANGED', 'UNKNOWN_DIGEST'],
+  errors: ['PROFILE_CHANGED', 'UNKNOWN_DIGEST', 'BAD_SIGNATURE'],
   params: SetProfileParams,
   result: SetProfileResult,
   async handle(

@@ -120,7 +120,11 @@ export const Report = z.strictObject({
 
 const Item = z.strictObject({
   item: z.string().max(300),
-  state: z.enum(['applied', 'waiting', 'refused']),
+  state: z
+    .enum(['applied', 'waiting', 'refused', 'staged', 'rolled_back'])
+    .describe(
+      'staged: a release waits for `fieldgate update --staged`; rolled_back: it did not work on this gateway',
+    ),
   reason: z.string().max(300).nullable(),
 })
 

@@ -26,6 +26,8 @@ const ITEMS: Record<ProfileItem['state'], { word: Word; kind: string }> = {
   applied: { word: 'itemApplied', kind: 'good' },
   waiting: { word: 'itemWaiting', kind: 'warn' },
   refused: { word: 'itemRefused', kind: 'bad' },
+  staged: { word: 'itemStaged', kind: 'warn' },
+  rolled_back: { word: 'itemRolledBack', kind: 'bad' },
 }
 
 /** Membership of this gateway: what it is, a form to join, and the button to leave. */

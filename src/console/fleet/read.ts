@@ -8,7 +8,7 @@ type Outcome = 'applied' | 'partly' | 'put_back'
 
 export interface ProfileItem {
   item: string
-  state: 'applied' | 'waiting' | 'refused'
+  state: 'applied' | 'waiting' | 'refused' | 'staged' | 'rolled_back'
   reason: string | null
 }
 

@@ -28,6 +28,8 @@ export const EN_FLEET = {
   itemApplied: 'applied',
   itemWaiting: 'waiting',
   itemRefused: 'refused',
+  itemStaged: 'staged',
+  itemRolledBack: 'rolled back',
   itemsNone: 'The profile has no parts.',
   leaveHub: 'Leave the hub',
   leaveSure: 'This gateway leaves {hub}. The feeds to the hub are removed; all rows stay.',

@@ -30,6 +30,8 @@ export const JA_FLEET: Record<keyof typeof EN_FLEET, string> = {
   itemApplied: '適用済み',
   itemWaiting: '待機中',
   itemRefused: '適用不可',
+  itemStaged: '更新待ち',
+  itemRolledBack: '元に戻した',
   itemsNone: 'プロファイルに項目がありません。',
   leaveHub: 'ハブから脱退',
   leaveSure: 'ハブ {hub} から脱退します。ハブとのフィードは削除されますが、行はすべて残ります。',

@@ -1,9 +1,10 @@
-import { AppError } from '../../errors.js'
+import { AppError, messageOf } from '../../errors.js'
 import type { BlobStore, ByteRange } from '../../files/blob-store.js'
 import { comparedBytes } from '../../files/compared-bytes.js'
 import type { FleetFile, FleetFiles } from '../../storage/exchange/fleet.js'
 import type { SweepLease } from '../../storage/sweep-lease.js'
-import { filesOf } from '../profile/files.js'
+import { parseStatement } from '../../update/statement.js'
+import { filesOf, releasesOf } from '../profile/files.js'
 import type { Profile } from '../profile/schema.js'
 
 export interface HubFilesDeps {
@@ -82,14 +83,37 @@ export async function sweepFiles({ files, blobs, lease }: HubFilesDeps): Promise
 }
 
 /**
- * Refuses a profile that names a file which this hub does not have.
+ * Refuses a profile that names a file which this hub does not have, or a release with the signature of another one.
  *
- * @throws AppError UNKNOWN_DIGEST
+ * @throws AppError UNKNOWN_DIGEST, BAD_SIGNATURE
  */
 export async function requireFiles(files: Pick<FleetFiles, 'find'>, profile: Profile): Promise<void> {
+  for (const release of releasesOf(profile)) {
+    const fault = signatureFault(release)
+    const path = `releases.${release.target}.signature`
+    if (fault !== undefined) throw new AppError('BAD_SIGNATURE', { path }, { message: `${path}: ${fault}` })
+  }
   for (const { path, sha256 } of filesOf(profile))
     if ((await files.find(sha256)) === undefined)
       throw new AppError('UNKNOWN_DIGEST', { sha256, path }, { message: `${path}: ${unknownText(sha256)}` })
+}
+
+/** Returns why a signature is not that of its release. Whose it is, gateways check: they have the key. */
+function signatureFault({
+  target,
+  version,
+  digest,
+  signature,
+}: ReturnType<typeof releasesOf>[number]): string | undefined {
+  try {
+    const signed = parseStatement(signature)
+    if (signed.target !== target) return `found a release for ${signed.target}, expected one for ${target}`
+    if (signed.version !== version) return `found version ${signed.version}, expected ${version}`
+    if (signed.sha256 !== digest) return `found that of the file ${signed.sha256}, expected ${digest}`
+    return undefined
+  } catch (error) {
+    return messageOf(error)
+  }
 }
 
 /** A file of the hub, opened on demand. */

@@ -8,9 +8,9 @@ export interface Rollout {
   readonly state: 'canary' | 'stopped' | 'all'
   /** node ids of the gateways that try it first */
   readonly canaries: readonly string[]
-  /** gateways that have it */
+  /** gateways that have it, and run its release */
   readonly applied: number
-  /** gateways that put it back, or are not ready with it */
+  /** gateways that put it or its release back, or are not ready with it */
   readonly trouble: number
 }
 
@@ -33,7 +33,7 @@ export function rolloutOf(
   if (newest === undefined) return { state: 'all', canaries: [], applied: 0, trouble: 0 }
   const { digest, body } = newest
   const { canary_percent, max_trouble, wait_s } = Profile.parse(body).stages
-  const has = members.filter(({ appliedDigest }) => appliedDigest === digest)
+  const has = members.filter(({ appliedDigest, release }) => appliedDigest === digest && release === null)
   const trouble = members.filter((member) => isInTrouble(member, digest)).length
   const canaries = canariesOf(members, digest, canary_percent, nowUs)
   const done = canaries.filter(
@@ -76,10 +76,11 @@ function mostUsed(
 }
 
 function isInTrouble(
-  { triedDigest, appliedDigest, outcome, isReady }: RolloutMember,
+  { triedDigest, appliedDigest, outcome, isReady, release }: RolloutMember,
   digest: string,
 ): boolean {
-  return (triedDigest === digest && outcome === 'put_back') || (appliedDigest === digest && !isReady)
+  if (triedDigest === digest && outcome === 'put_back') return true
+  return appliedDigest === digest && (!isReady || release === 'rolled_back')
 }
 
 /** Chooses the canaries of a version, others for each: at least one of those that reported lately. */

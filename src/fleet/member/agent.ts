@@ -2,7 +2,7 @@ import { messageOf } from '../../errors.js'
 import type { Membership, ProfileProgress, ReceivedProfile } from '../../storage/exchange/membership.js'
 import { backoffMs } from '../../sync/backoff.js'
 import { shorten } from '../../sync/faults.js'
-import { filesOf, itemNameOf } from '../profile/files.js'
+import { filesOf, installedFilesOf, itemNameOf } from '../profile/files.js'
 import type { Profile } from '../profile/schema.js'
 import { type ApplyDeps, applyProfile, profileOf, readProfile, retryItems } from './apply.js'
 import type { FileFetcher } from './fetcher.js'
@@ -18,6 +18,8 @@ export interface AgentDeps extends ApplyDeps {
   closedReason(): Promise<string | null>
   /** downloads of the files of profiles */
   readonly files: Pick<FileFetcher, 'prepare' | 'keepOnly'>
+  /** Removes the release that a membership staged, when it has ended. */
+  dropRelease(): Promise<void>
   /** Notes that the hub answered. @param version of the profile that it wants here */
   noteContact(version: number): Promise<void>
   /** Uses the settings of the profile in force. */
@@ -95,7 +97,10 @@ async function tick(deps: AgentDeps, state: AgentState, signal: AbortSignal): Pr
     state.apiKey = membership.apiKey
     await guarded(deps, state, signal, () => attend(deps, membership, signal))
   }
-  if (membership?.state === 'left') await deps.files.keepOnly([])
+  if (membership?.state === 'left') {
+    await deps.files.keepOnly([])
+    await deps.dropRelease()
+  }
   if (!isMember && deps.nowMs() >= state.dueAtMs) {
     const mayJoin = membership?.state !== 'left' && deps.autoJoin !== undefined
     if (mayJoin)
@@ -155,14 +160,15 @@ async function attend(deps: AgentDeps, membership: Membership, signal: AbortSign
     if (await waitsForFiles(deps, now, { ...sent, body: sent.body })) return
     now = { ...now, progress: await apply(deps, now, { ...sent, body: sent.body }, signal) }
     await report(deps, link, now, signal)
+    await awaitFiles(deps, now)
   } finally {
     await link.close()
   }
 }
 
 /**
- * Begins to download the files of a profile. It is applied when they are all here, so that gateways on slow
- * links keep what they have meanwhile.
+ * Begins to download the maps and modules of a profile. It is applied when they are all here, so that gateways on
+ * slow links keep what they have meanwhile. A release holds nothing up: it is downloaded afterwards.
  *
  * @returns true while some are missing
  */
@@ -172,7 +178,7 @@ async function waitsForFiles(
   profile: ReceivedProfile,
 ): Promise<boolean> {
   const read = readProfile(profile)
-  const wanted = typeof read === 'string' ? [] : filesOf(read)
+  const wanted = typeof read === 'string' ? [] : installedFilesOf(read)
   const items = await deps.files.prepare(membership, wanted)
   const { progress } = membership
   const fetching = items.length === 0 ? null : { version: profile.version, items }
@@ -181,7 +187,10 @@ async function waitsForFiles(
   return items.length > 0
 }
 
-/** Downloads files of the profile in force that are missing, as after a restore; those of another one no more. */
+/**
+ * Downloads files of the profile in force that are missing: a release, others after a restore. Those of another
+ * one are downloaded no more.
+ */
 async function awaitFiles(deps: AgentDeps, membership: Membership): Promise<void> {
   const { progress } = membership
   const waiting = progress.items.filter(({ state }) => state === 'waiting').map(({ item }) => item)

@@ -21,6 +21,8 @@ export interface FileFetcher {
    * @returns one item for each file that is not here yet
    */
   prepare(membership: Membership, wanted: readonly WantedFile[]): Promise<ProfileItem[]>
+  /** Returns how far the download of a missing file is, or why the last attempt failed. */
+  progressOf(sha256: string): string
   /** Removes what is held and what is unfinished of other files. */
   keepOnly(wanted: readonly WantedFile[]): Promise<void>
   /** Ends the running download; its bytes stay. */
@@ -73,6 +75,7 @@ export function createFileFetcher(deps: FetcherDeps): FileFetcher {
       const progress = running?.progress
       return missing.map((file) => itemOf(file, progress?.get(file.sha256), faults.get(file.sha256)))
     },
+    progressOf: (sha256) => reasonOf(running?.progress.get(sha256), faults.get(sha256)),
     async keepOnly(wanted) {
       const kept = new Set(wanted.map(({ sha256 }) => sha256))
       if (running !== undefined && ![...running.digests].every((sha256) => kept.has(sha256))) await stop()
@@ -125,9 +128,12 @@ function itemOf(
   fault: string | undefined,
 ): ProfileItem {
   const state = fault === undefined ? 'waiting' : 'refused'
+  return { item: itemNameOf(file), state, reason: reasonOf(progress, fault) }
+}
+
+function reasonOf(progress: FetchProgress | undefined, fault: string | undefined): string {
   const of = progress?.totalBytes == null ? '' : ` of ${progress.totalBytes}`
-  const reason = fault ?? `${progress?.bytes ?? 0}${of} bytes of the file are here`
-  return { item: itemNameOf(file), state, reason }
+  return fault ?? `${progress?.bytes ?? 0}${of} bytes of the file are here`
 }
 
 function isEqual(left: ReadonlySet<string>, right: ReadonlySet<string>): boolean {

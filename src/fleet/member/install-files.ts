@@ -5,7 +5,7 @@ import type {
   InstalledFiles,
   ProfileItem,
 } from '../../storage/exchange/membership.js'
-import { itemNameOf, type WantedFile } from '../profile/files.js'
+import { type InstalledKind, itemNameOf } from '../profile/files.js'
 
 /** Place of the gateway where files of one kind are installed. */
 export interface InstallPlace {
@@ -36,7 +36,7 @@ export interface InstallDeps {
  */
 export async function installFiles(
   { installed, held, places }: InstallDeps,
-  wanted: readonly WantedFile[],
+  wanted: readonly InstalledKind[],
 ): Promise<ProfileItem[]> {
   const mine = await installed.list()
   const changed = new Set<FileKind>()

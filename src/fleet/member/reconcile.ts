@@ -8,14 +8,17 @@ import type { LoaderTable, TableChanges } from '../../storage/tables.js'
 import type { UpstreamRows } from '../../storage/upstreams.js'
 import { shorten } from '../../sync/faults.js'
 import { canonicalText } from '../profile/digest.js'
-import { filesOf } from '../profile/files.js'
+import { installedFilesOf } from '../profile/files.js'
 import type { Profile, ProfileUp } from '../profile/schema.js'
 import { type InstallDeps, installFiles } from './install-files.js'
+import type { ReleaseStage } from './stage-release.js'
 
 /** Parts of the gateway to which a profile is applied. */
 export interface ReconcileDeps {
   /** maps and modules */
   readonly files: InstallDeps
+  /** the release of the program, which is staged and never installed here */
+  readonly releases: Pick<ReleaseStage, 'stage'>
   readonly feeds: FeedRows
   readonly feedIdentity: Pick<FeedIdentity, 'tableUuid'>
   readonly tableChanges: Pick<TableChanges, 'last'>
@@ -39,11 +42,13 @@ export async function reconcile(
   membership: Membership,
   profile: Profile,
 ): Promise<ProfileItem[]> {
-  return [
+  const items = [
     ...(await reconcileFeeds(deps, profile)),
     ...(await reconcileStores(deps, membership, profile)),
-    ...(await installFiles(deps.files, filesOf(profile))),
+    ...(await installFiles(deps.files, installedFilesOf(profile))),
   ]
+  // staged last, and told first: a report has room for 50 items
+  return [...(await deps.releases.stage(profile)), ...items]
 }
 
 /** A feed that a profile wants. */

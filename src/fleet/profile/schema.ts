@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { MAX_SIGNATURE_CHARS } from '../../update/statement.js'
 
 /** Name of a profile. */
 export const ProfileName = z
@@ -42,6 +43,16 @@ const FileDigest = z
 const InstalledName = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'expected 1 to 63 letters, digits or any of . _ -')
+
+/** Release of the program. */
+const Release = z.strictObject({
+  version: z
+    .string()
+    .max(100)
+    .regex(/^\d+\.\d+\.\d+[0-9A-Za-z.+-]*$/, 'expected a version such as 1.2.0'),
+  digest: FileDigest,
+  signature: z.string().max(MAX_SIGNATURE_CHARS).describe('text of the .sig file of the release'),
+})
 
 /** Settings of a gateway that a profile may set. They replace those of its own settings while it is a member. */
 const RemoteSettings = z.strictObject({
@@ -92,6 +103,10 @@ export const Profile = z
       .record(InstalledName, FileDigest)
       .optional()
       .describe('modules that gateways have: name → SHA-256 of a tar archive'),
+    releases: z
+      .strictObject({ 'linux-x64': Release.optional(), 'linux-arm64': Release.optional() })
+      .optional()
+      .describe('signed releases of the program that gateways stage: target → release'),
     position_table: TableName.optional().describe(
       'table of the gateway whose last row tells its position, for reports',
     ),
@@ -108,6 +123,7 @@ export const Profile = z
 
 export type Profile = z.output<typeof Profile>
 export type ProfileUp = Profile['up'][number]
+export type ProfileRelease = z.output<typeof Release>
 export type RemoteSettings = Profile['settings']
 
 type Lists = Record<string, readonly Record<string, unknown>[]>

@@ -1,9 +1,10 @@
 import type { Family } from '../../http/metrics.js'
 import type { HubContact } from '../../storage/exchange/contact.js'
 import type { FleetSummary } from '../../storage/exchange/fleet.js'
-import type { Membership } from '../../storage/exchange/membership.js'
+import { isRelease, type Membership } from '../../storage/exchange/membership.js'
 import { gauge, labelled } from './family.js'
 
+const RELEASE_STATES = ['applied', 'waiting', 'refused', 'staged', 'rolled_back'] as const
 const STATES = ['joining', 'member', 'refused', 'left'] as const
 
 /** Facts about the membership of this gateway, and about those of its hub. */
@@ -41,6 +42,15 @@ function ownFamilies({ state, progress }: Membership, contact: HubContact | null
       progress.applied?.version ?? 0,
     ),
   ]
+  const release = progress.items.find(({ item }) => isRelease(item))
+  if (release !== undefined) {
+    const help =
+      'State of the release of the profile: 1 for staged while it waits for fieldgate update --staged'
+    const states = RELEASE_STATES.map((each) => [each, each === release.state ? 1 : 0])
+    families.push(
+      labelled({ name: 'fieldgate_release', help, type: 'gauge' }, 'state', Object.fromEntries(states)),
+    )
+  }
   if (contact === null) return families
   return [
     ...families,

@@ -108,6 +108,8 @@ export interface RolloutMember
   readonly triedAtUs: number | null
   /** as it last reported */
   readonly isReady: boolean
+  /** its release as it last reported: `open` until it runs; null for none */
+  readonly release: 'open' | 'rolled_back' | null
 }
 
 /** Result of a request to join. */

@@ -20,12 +20,20 @@ export interface ReceivedProfile {
   readonly body: unknown
 }
 
-/** Part of a profile that was applied, waits for something, or cannot be applied. */
+/**
+ * Part of a profile that was applied, waits for something, or cannot be applied. `staged` is a release that waits
+ * for `fieldgate update --staged`, `rolled_back` one that did not work here.
+ */
 export interface ProfileItem {
   /** such as `up seen` */
   readonly item: string
-  readonly state: 'applied' | 'waiting' | 'refused'
+  readonly state: 'applied' | 'waiting' | 'refused' | 'staged' | 'rolled_back'
   readonly reason: string | null
+}
+
+/** Reports whether an item is a release of the program. */
+export function isRelease(item: string): boolean {
+  return item.startsWith('release ')
 }
 
 /** Progress of this gateway with the profiles of its hub. */

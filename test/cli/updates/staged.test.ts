@@ -82,6 +82,7 @@ t.test('update --staged: a release that was rolled back is not installed again b
   t.equal(at.installed(), '1.2.0')
   t.same(at.left(), ['fieldgate', 'fieldgate.previous', 'fieldgate.rolled-back'], 'nothing is left behind')
   const record = path.join(at.dir, 'bin/fieldgate.rolled-back')
+  t.equal(statSync(record).mode & 0o777, 0o644, 'the user of the gateway reads it')
   t.match(JSON.parse(readFileSync(record, 'utf8')), [{ version: '1.1.0', reason: /it ended with 3/ }])
   t.equal(JSON.parse(readFileSync(record, 'utf8')).length, 1)
 

@@ -16,6 +16,7 @@ import { digestOf } from '../../../src/fleet/profile/digest.js'
 import { Profile } from '../../../src/fleet/profile/schema.js'
 import { FREE_LEASE } from '../../../src/storage/sweep-lease.js'
 import { memoryState } from '../../support/memory-state.js'
+import { privateKey, signatureOf } from '../../support/releases.js'
 import { cli } from '../../support/run-cli.js'
 import { pairHeaders, startGateway, type TestGateway } from '../../support/start-gateway.js'
 
@@ -92,6 +93,34 @@ t.test('files of a hub: a profile with an unknown digest is refused by its place
     message: /^maps.other: found the digest ab.*expected that of a file of this hub/,
   })
 })
+
+t.test(
+  'files of a hub: a profile with a release is refused unless its signature names that release',
+  async (t) => {
+    const { deps, add } = await hub(t)
+    await add()
+    const signature = signatureOf('1.2.0', BYTES, privateKey, 'linux-x64')
+    const release = { version: '1.2.0', digest: SHA256, signature }
+    const check = (releases: object) => requireFiles(deps.files, Profile.parse({ releases }))
+    await check({ 'linux-x64': release })
+    for (const [releases, message] of [
+      [
+        { 'linux-arm64': release },
+        /releases\.linux-arm64\.signature: found a release for linux-x64, expected/,
+      ],
+      [{ 'linux-x64': { ...release, version: '1.3.0' } }, /found version 1\.2\.0, expected 1\.3\.0/],
+      [{ 'linux-x64': { ...release, digest: NONE } }, /found that of the file .*, expected abab/],
+      [{ 'linux-x64': { ...release, signature: 'x' } }, /expected the lines of fieldgate-release-1/],
+    ] as const)
+      await t.rejects(check(releases), { errorName: 'BAD_SIGNATURE', message })
+    const other = Buffer.from('not here')
+    const missing = { version: '1.2.0', digest: createHash('sha256').update(other).digest('hex') }
+    await t.rejects(
+      check({ 'linux-x64': { ...missing, signature: signatureOf('1.2.0', other, privateKey, 'linux-x64') } }),
+      { errorName: 'UNKNOWN_DIGEST', message: /releases\.linux-x64: found the digest/ },
+    )
+  },
+)
 
 /** Requests a file. */
 async function get(

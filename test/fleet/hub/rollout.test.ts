@@ -15,7 +15,7 @@ const versionsOf = (count: number, stages: object): ProfileVersion[] =>
 
 const member = (n: number, more: Partial<RolloutMember> = {}): RolloutMember => ({
   ...{ nodeId: `node ${n}`, appliedDigest: 'v1', triedDigest: 'v1', outcome: 'applied' },
-  ...{ lastSeenUs: NOW_US, triedAtUs: NOW_US - HOUR_US, isReady: true, ...more },
+  ...{ lastSeenUs: NOW_US, triedAtUs: NOW_US - HOUR_US, isReady: true, release: null, ...more },
 })
 const fleetOf = (count: number) => Array.from({ length: count }, (_, n) => member(n))
 const tried = (of: RolloutMember, more: Partial<RolloutMember> = {}): RolloutMember => ({
@@ -62,6 +62,20 @@ t.test('rollout: a share tries it, at least one, and the others get it when thes
     t.same(new Set(given(versions, done)), new Set([2]))
   }
 })
+
+t.test(
+  'rollout: a gateway is done when it runs the release, and in trouble when that did not work',
+  async (t) => {
+    const versions = versionsOf(2, { canary_percent: 20 })
+    const all = fleetOf(10)
+    const staged = withCanaries(versions, all, (one) => tried(one, { release: 'open' }))
+    t.match(rolloutOf(versions, staged, NOW_US), { state: 'canary', applied: 0, trouble: 0 })
+    const failed = withCanaries(versions, all, (one, at) =>
+      tried(one, at === 0 ? { release: 'rolled_back' } : {}),
+    )
+    t.match(rolloutOf(versions, failed, NOW_US), { state: 'stopped', applied: 1, trouble: 1 })
+  },
+)
 
 t.test('rollout: the first gateways must have it for the time that the profile gives', async (t) => {
   const versions = versionsOf(2, { canary_percent: 20, wait_s: 1800 })

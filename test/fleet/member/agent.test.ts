@@ -93,6 +93,7 @@ async function agent(t: Test, more: Partial<AgentDeps> = {}) {
     faults: async () => [],
     connect: () => hub.link,
     files: { prepare: async () => [], keepOnly: async () => undefined },
+    dropRelease: async () => undefined,
     readReport: async () => ({}),
     closedReason: async () => null,
     useSettings: (progress) => settings.push(progress?.applied?.version),

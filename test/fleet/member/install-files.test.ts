@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { type InstallPlace, installFiles } from '../../../src/fleet/member/install-files.js'
-import { filesOf } from '../../../src/fleet/profile/files.js'
+import { installedFilesOf } from '../../../src/fleet/profile/files.js'
 import { memoryState } from '../../support/memory-state.js'
 
 const [A, B] = ['a'.repeat(64), 'b'.repeat(64)]
@@ -30,9 +30,9 @@ async function gateway(t: Test, { refusal = null }: { refusal?: string | null } 
   const places = { map: placeOf('map'), module: placeOf('module') }
   const localFile = async (sha256: string) => (held.has(sha256) ? `file ${sha256}` : undefined)
   const deps = { installed, held: { localFile }, places }
-  const apply = async (profile: Parameters<typeof filesOf>[0]) => {
+  const apply = async (profile: Parameters<typeof installedFilesOf>[0]) => {
     acts.length = 0
-    const items = await installFiles(deps, filesOf(profile))
+    const items = await installFiles(deps, installedFilesOf(profile))
     return { items: items.map(({ item, state }) => `${item}: ${state}`), acts: [...acts] }
   }
   return { apply, held, places, installed }

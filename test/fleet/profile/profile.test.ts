@@ -2,8 +2,30 @@ import fc from 'fast-check'
 import t from 'tap'
 import { diffProfiles } from '../../../src/fleet/profile/diff.js'
 import { canonicalText, digestOf } from '../../../src/fleet/profile/digest.js'
+import { filesOf, installedFilesOf } from '../../../src/fleet/profile/files.js'
 import { Profile } from '../../../src/fleet/profile/schema.js'
 import { scopesOf } from '../../../src/fleet/profile/scopes.js'
+
+const RELEASE = { version: '1.2.0', digest: 'ab'.repeat(32), signature: 'text' }
+
+t.test('profile: releases are files of the hub, and no other change than theirs', async (t) => {
+  const profile = Profile.parse({ maps: { town: 'cd'.repeat(32) }, releases: { 'linux-arm64': RELEASE } })
+  t.same(
+    filesOf(profile).map(({ path, sha256 }) => [path, sha256]),
+    [
+      ['maps.town', 'cd'.repeat(32)],
+      ['releases.linux-arm64', RELEASE.digest],
+    ],
+  )
+  t.same(
+    installedFilesOf(profile).map(({ path }) => path),
+    ['maps.town'],
+  )
+  t.same(scopesOf(Profile.parse({ releases: { 'linux-x64': RELEASE } })), ['fleet:member'])
+  t.same(diffProfiles(Profile.parse({ maps: { town: 'cd'.repeat(32) } }), profile), [
+    { item: 'releases linux-arm64', after: RELEASE },
+  ])
+})
 
 t.test('profile: an empty one gives no more than reporting', async (t) => {
   t.same(scopesOf(Profile.parse({})), ['fleet:member'])
@@ -26,6 +48,10 @@ t.test('profile: what is named twice, and unknown settings, are refused', async 
     { settings: { 'server.port': 1 } },
     { settings: { 'sync.windows': ['25:00-01:00'] } },
     { ready_within_s: 0 },
+    { releases: { 'linux-mips': RELEASE } },
+    { releases: { 'linux-x64': { ...RELEASE, version: 'new' } } },
+    { releases: { 'linux-x64': { ...RELEASE, digest: 'AB' } } },
+    { releases: { 'linux-x64': { ...RELEASE, signature: 'x'.repeat(4097) } } },
   ])
     t.equal(Profile.safeParse(bad).success, false, JSON.stringify(bad))
   t.equal(Profile.safeParse({ up: [{ table: 'a' }], down: [{ table: 'a' }] }).success, true)

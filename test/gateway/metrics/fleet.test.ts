@@ -27,5 +27,10 @@ t.test('metrics: the fleet has as many series whatever its size', async (t) => {
     ...{ 'fieldgate_membership member': 1, 'fieldgate_membership refused': 0, fieldgate_profile_applied: 0 },
     ...{ fieldgate_profile_wanted: 4, fieldgate_hub_contact_age_seconds: 3 },
   })
+  const items = [{ item: 'release linux-x64', state: 'staged' as const, reason: null }]
+  const staged = { ...membership, progress: { ...NO_PROGRESS, items } }
+  t.match(read({ membership: staged, contact, gateways, nowUs: 0 }), {
+    ...{ 'fieldgate_release staged': 1, 'fieldgate_release applied': 0, 'fieldgate_release rolled_back': 0 },
+  })
   t.notOk('fieldgate_profile_wanted' in read({ membership, contact: null, gateways, nowUs: 0 }))
 })

@@ -39,6 +39,21 @@ export function fleetBadCalls({ nodeId }: Standing): BadCalls {
       ],
       [{ name: 'field', profile: { settings: { 'server.port': 1 } } }, 'INVALID_PARAMS', /server\.port/],
       [{ name: 'field', profile: {}, base: 7 }, 'PROFILE_CHANGED', /is 1, expected 7/],
+      [
+        { name: 'field', profile: { releases: { 'linux-mips': {} } } },
+        'INVALID_PARAMS',
+        /\$\.profile.*linux-mips/,
+      ],
+      [
+        {
+          name: 'field',
+          profile: {
+            releases: { 'linux-x64': { version: '1.0.0', digest: 'ab'.repeat(32), signature: 'x' } },
+          },
+        },
+        'BAD_SIGNATURE',
+        /releases\.linux-x64\.signature: expected the lines of fieldgate-release-1/,
+      ],
       [{ name: 'field', profile: { maps: { 'a/b': 'ab'.repeat(32) } } }, 'INVALID_PARAMS', /maps/],
       [{ name: 'field', profile: { maps: { town: 'AB' } } }, 'INVALID_PARAMS', /maps\.town.*64 hex/],
       [

@@ -91,6 +91,21 @@ export interface FleetMethods {
         modules?: {
           [name: string]: string
         }
+        /** signed releases of the program that gateways stage: target → release */
+        releases?: {
+          'linux-x64'?: {
+            version: string
+            digest: string
+            /** text of the .sig file of the release */
+            signature: string
+          }
+          'linux-arm64'?: {
+            version: string
+            digest: string
+            /** text of the .sig file of the release */
+            signature: string
+          }
+        }
         /** table of the gateway whose last row tells its position, for reports */
         position_table?: string
         /** settings that are set from afar */
@@ -187,6 +202,21 @@ export interface FleetMethods {
         /** modules that gateways have: name → SHA-256 of a tar archive */
         modules?: {
           [name: string]: string
+        }
+        /** signed releases of the program that gateways stage: target → release */
+        releases?: {
+          'linux-x64'?: {
+            version: string
+            digest: string
+            /** text of the .sig file of the release */
+            signature: string
+          }
+          'linux-arm64'?: {
+            version: string
+            digest: string
+            /** text of the .sig file of the release */
+            signature: string
+          }
         }
         /** table of the gateway whose last row tells its position, for reports */
         position_table?: string
@@ -415,7 +445,8 @@ export interface FleetMethods {
         /** what waits or was refused */
         items: {
           item: string
-          state: 'applied' | 'waiting' | 'refused'
+          /** staged: a release waits for `fieldgate update --staged`; rolled_back: it did not work on this gateway */
+          state: 'applied' | 'waiting' | 'refused' | 'staged' | 'rolled_back'
           reason: string | null
         }[]
       }
@@ -459,7 +490,8 @@ export interface FleetMethods {
       } | null
       items: {
         item: string
-        state: 'applied' | 'waiting' | 'refused'
+        /** staged: a release waits for `fieldgate update --staged`; rolled_back: it did not work on this gateway */
+        state: 'applied' | 'waiting' | 'refused' | 'staged' | 'rolled_back'
         reason: string | null
       }[]
       put_back: {
@@ -471,7 +503,8 @@ export interface FleetMethods {
         version: number
         items: {
           item: string
-          state: 'applied' | 'waiting' | 'refused'
+          /** staged: a release waits for `fieldgate update --staged`; rolled_back: it did not work on this gateway */
+          state: 'applied' | 'waiting' | 'refused' | 'staged' | 'rolled_back'
           reason: string | null
         }[]
       } | null
@@ -505,7 +538,8 @@ export interface FleetMethods {
       } | null
       items: {
         item: string
-        state: 'applied' | 'waiting' | 'refused'
+        /** staged: a release waits for `fieldgate update --staged`; rolled_back: it did not work on this gateway */
+        state: 'applied' | 'waiting' | 'refused' | 'staged' | 'rolled_back'
         reason: string | null
       }[]
       put_back: {
@@ -517,7 +551,8 @@ export interface FleetMethods {
         version: number
         items: {
           item: string
-          state: 'applied' | 'waiting' | 'refused'
+          /** staged: a release waits for `fieldgate update --staged`; rolled_back: it did not work on this gateway */
+          state: 'applied' | 'waiting' | 'refused' | 'staged' | 'rolled_back'
           reason: string | null
         }[]
       } | null

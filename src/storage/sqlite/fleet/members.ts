@@ -24,8 +24,13 @@ const SELECT = `SELECT m.node_id AS nodeId, m.name, m.profile, m.key_id AS keyId
   m.last_seen_us AS lastSeenUs, m.last_report AS lastReport, k.revoked_at_us AS keyRevokedAtUs
   FROM fleet_member AS m JOIN api_key AS k USING (key_id)`
 
+/** Release in the last report: `open` until the gateway runs it. A refused one is as any refused part. */
+const RELEASE = `(SELECT CASE max(CASE value ->> '$.state' WHEN 'rolled_back' THEN 2 WHEN 'staged' THEN 1 WHEN 'waiting' THEN 1 END)
+    WHEN 2 THEN 'rolled_back' WHEN 1 THEN 'open' END
+  FROM json_each(last_report, '$.profile.items') WHERE value ->> '$.item' GLOB 'release *')`
+
 const OF_PROFILE = `SELECT m.node_id AS nodeId, applied_digest AS appliedDigest, tried_digest AS triedDigest, outcome,
-  last_seen_us AS lastSeenUs, tried_at_us AS triedAtUs, last_report ->> '$.ready' AS isReady
+  last_seen_us AS lastSeenUs, tried_at_us AS triedAtUs, last_report ->> '$.ready' AS isReady, ${RELEASE} AS release
   FROM fleet_member AS m JOIN api_key AS k USING (key_id)
   WHERE profile = ? AND state = 'member' AND k.revoked_at_us IS NULL`
 
@@ -65,7 +70,9 @@ export function createFleetMembers(state: StateDb, clock: TrustedClock, keys: Sq
         const [nowUs, text] = [clock.nowUs(), JSON.stringify(report)]
         statement(
           db,
-          `UPDATE fleet_member SET tried_at_us = CASE WHEN tried_digest IS ? THEN tried_at_us ELSE ? END,
+          // the time of a version begins when its release runs
+          `UPDATE fleet_member SET
+             tried_at_us = CASE WHEN tried_digest IS ? AND ${RELEASE} IS NULL THEN tried_at_us ELSE ? END,
              applied_digest = ?, tried_digest = ?, outcome = ?, last_seen_us = ?, last_report = ?
            WHERE node_id = ?`,
         ).run(triedDigest, nowUs, appliedDigest, triedDigest, outcome, nowUs, text, nodeId)

@@ -1,5 +1,5 @@
 import { CONTACT, readContact } from '../../exchange/contact.js'
-import type { Membership, ProfileProgress } from '../../exchange/membership.js'
+import { isRelease, type Membership, type ProfileProgress } from '../../exchange/membership.js'
 import type { StoredFleet, StoredMembership } from '../../maintenance.js'
 import type { Db } from '../connection/database.js'
 import { readFleetSummary } from '../fleet/summary.js'
@@ -52,6 +52,7 @@ function readMembership(db: Db): StoredMembership | null {
     ...{ hubUrl: row.hubUrl, state: row.state, reason: row.reason, joinedAtUs: row.joinedAtUs ?? 0 },
     ...{ contactUs: contact?.atUs ?? null, wanted: contact?.version ?? null },
     ...{ applied: applied?.version ?? null, putBack },
+    release: items.find(({ item, state }) => isRelease(item) && state !== 'applied') ?? null,
     refusedItems: items.filter(({ state }) => state === 'refused').map(({ item }) => item),
   }
 }

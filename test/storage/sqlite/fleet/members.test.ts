@@ -166,6 +166,24 @@ t.test('members: those of a profile, with the time at which the last profile was
   t.ok((ofVan(found)?.triedAtUs ?? 0) < firstUs + HOUR_MS * 500)
   await report('e', true)
   t.ok((ofVan(await fleetMembers.ofProfile('field'))?.triedAtUs ?? 0) > firstUs + HOUR_MS * 500)
+  const withItems = async (...items: object[]) => {
+    const body = { ready: true, profile: { items } }
+    await fleetMembers.report(van, { appliedDigest: 'e', triedDigest: 'e', outcome: 'partly', report: body })
+    return ofVan(await fleetMembers.ofProfile('field'))
+  }
+  const release = (state: string) => ({ item: 'release linux-x64', state })
+  t.match(await withItems({ item: 'up seen', state: 'waiting' }), { release: null })
+  t.match(await withItems(release('waiting')), { release: 'open' })
+  t.match(await withItems(release('rolled_back')), { release: 'rolled_back' })
+  t.match(await withItems(release('refused')), { release: null })
+  const before = await withItems({ item: 'up seen', state: 'waiting' }, release('staged'))
+  t.match(before, { release: 'open' })
+  state.advance(HOUR_MS)
+  const running = await withItems()
+  t.match(running, { release: null })
+  t.ok(Number(running?.triedAtUs) > Number(before?.triedAtUs), 'its time begins when the release runs')
+  state.advance(HOUR_MS)
+  t.equal((await withItems())?.triedAtUs, running?.triedAtUs)
   t.same(await fleetMembers.ofProfile('nobody'), [])
 })
 

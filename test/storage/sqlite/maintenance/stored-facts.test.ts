@@ -113,6 +113,7 @@ t.test('stored facts: a membership while it joins, when it is complete, and when
   const joining = {
     ...{ hubUrl: 'https://hub.example', state: 'joining', reason: 'no route', joinedAtUs: 0 },
     ...{ contactUs: null, wanted: null, applied: null, putBack: null, refusedItems: [] },
+    release: null,
   }
   t.same((await found()).membership, joining)
   const hub = { nodeId: 'n', signingKey: 's', exchangeKey: 'e' }
@@ -125,10 +126,16 @@ t.test('stored facts: a membership while it joins, when it is complete, and when
   const items = [
     { item: 'up seen', state: 'refused' as const, reason: 'no column' },
     { item: 'map town', state: 'applied' as const, reason: null },
+    { item: 'release linux-x64', state: 'staged' as const, reason: 'it waits' },
   ]
   const applied = { name: 'field', version: 2, digest: 'd', body: {} }
   await state.membership.noteProgress({ ...NO_PROGRESS, applied, items })
-  t.match((await found()).membership, { wanted: 3, applied: 2, refusedItems: ['up seen'] })
+  t.match((await found()).membership, {
+    wanted: 3,
+    applied: 2,
+    refusedItems: ['up seen'],
+    release: { state: 'staged' },
+  })
   await state.membership.end()
   t.same(await found(), NO_FLEET)
   await state.close()
