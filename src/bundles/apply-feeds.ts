@@ -25,6 +25,7 @@ export interface ApplyFeedsDeps {
 /** Result of a feed in a bundle. */
 export interface FeedResult {
   readonly feed: string
+  /** table, or long form of a citation */
   readonly table: string
   /** rows that were put or overridden */
   readonly written: number
@@ -47,7 +48,7 @@ export interface FeedTaker {
 }
 
 /** Refusals that concern one feed: the others go on. */
-const OF_FEED = new Set<ErrorName>([
+export const OF_FEED = new Set<ErrorName>([
   ...([
     'TABLE_DIFFERS',
     'STALE_EPOCH',
@@ -57,7 +58,14 @@ const OF_FEED = new Set<ErrorName>([
     'BAD_RECORD',
     'UNKNOWN_FEED',
   ] as const),
-  ...(['INVALID_PARAMS', 'TABLE_NOT_SENDABLE', 'ALREADY_REGISTERED', 'CURSOR_MISMATCH'] as const),
+  ...([
+    'INVALID_PARAMS',
+    'CITATION_DIFFERS',
+    'RECORD_EXISTS',
+    'TABLE_NOT_SENDABLE',
+    'ALREADY_REGISTERED',
+    'CURSOR_MISMATCH',
+  ] as const),
 ])
 /** Tries of a batch whose cursor another program moves; then the next bundle brings it. */
 const MAX_TRIES = 5
@@ -223,7 +231,7 @@ function forbidden(found: string, { name, nodeId }: NodePeer): AppError {
   return new AppError('FORBIDDEN', {}, { message })
 }
 
-function noScope({ name }: NodePeer): AppError {
+export function noScope({ name }: NodePeer): AppError {
   const message = `the key of ${name} lacks the scope sync:write`
   return new AppError('FORBIDDEN', { scope: 'sync:write' }, { message })
 }

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { keyText } from '../feeds/send/collect.js'
+import type { CitedState } from '../storage/citations.js'
 import type { ValueEnv } from '../storage/columns/column-type.js'
 import type { BundleRows } from '../storage/exchange/bundles.js'
 import type { FeedIdentity, FeedRecord, FeedRows, FeedUpstreams } from '../storage/exchange/feeds.js'
@@ -12,7 +13,7 @@ import type { Received } from './schema.js'
 
 /** Dependencies of noting how far another node is. */
 export interface ApplyReceivedDeps {
-  readonly feeds: Pick<FeedRows, 'find' | 'noteProgress' | 'setAside'>
+  readonly feeds: Pick<FeedRows, 'find' | 'list' | 'noteProgress' | 'setAside'>
   readonly identity: Pick<FeedIdentity, 'tableUuid' | 'epoch' | 'beginEpoch'>
   readonly changes: TableChanges
   readonly transfers: Pick<TransferRows, 'find' | 'deliver'>
@@ -20,6 +21,7 @@ export interface ApplyReceivedDeps {
   readonly feedUpstreams: Pick<FeedUpstreams, 'find'>
   readonly bundles: BundleRows
   findTable(dataName: string): Promise<LoaderTable | undefined>
+  findCitation(label: string): Promise<CitedState | undefined>
   env(): ValueEnv
   nowUs(): number
 }
@@ -28,7 +30,7 @@ export interface ApplyReceivedDeps {
 export interface ReceivedResult {
   /** transfers of models that it has */
   readonly delivered: number
-  /** tables whose cursor was moved */
+  /** feeds whose cursor was moved */
   readonly moved: readonly string[]
   /** rows that it refused */
   readonly setAside: number
@@ -55,6 +57,7 @@ export async function noteReceived(
 ): Promise<ReceivedResult> {
   const moved = new Set<string>()
   for (const one of news.feeds) if (await noteCursor(deps, node, one)) moved.add(one.feed)
+  for (const one of news.citations) for (const feed of await noteCitation(deps, node, one)) moved.add(feed)
   for (const one of news.gaps) if (await noteGap(deps, node, one)) moved.add(one.feed)
   let setAside = 0
   for (const one of news.refused) if (await noteRefused(deps, node, one)) setAside++
@@ -102,6 +105,27 @@ async function noteCursor(
     last,
   })
   return true
+}
+
+/** Notes how much of a citation a node has: the rows of a citation never change. @returns feeds that were moved */
+async function noteCitation(
+  deps: ApplyReceivedDeps,
+  node: NodePeer,
+  { longForm, checksum, rows, isGap }: { longForm: string; checksum: string; rows: number; isGap: boolean },
+): Promise<string[]> {
+  const citation = await deps.findCitation(longForm)
+  if (citation?.info.checksum !== checksum) return []
+  const all = await deps.feeds.list()
+  const ofNode = all.filter(({ upstream, start }) => upstream === node.name && start.citation === longForm)
+  const moved = ofNode.filter(({ progress }) => progress.cursor !== rows)
+  for (const { feedId, progress } of moved) {
+    const isThere = rows >= (citation.rowCount ?? 0)
+    const behindSinceUs = isThere ? null : (progress.behindSinceUs ?? deps.nowUs())
+    const now = { ...progress, cursor: rows, scanned: rows, behindSinceUs, lastError: null }
+    await deps.feeds.noteProgress(feedId, now)
+  }
+  if (isGap) for (const { feedId } of ofNode) await endContinuation(deps, node, feedId)
+  return moved.map(({ feedId }) => feedId)
 }
 
 /** Returns how far no further row was found for a node that has everything of the last bundle. */

@@ -5,15 +5,16 @@ import { MAX_BATCH_BYTES } from '../feeds/batch/format.js'
 import type { NodeKeys } from '../node-keys/keys.js'
 import type { BundleMark, BundleRows } from '../storage/exchange/bundles.js'
 import type { NodePeer, NodePeers } from '../storage/exchange/node-keys.js'
+import { type ApplyCitationsDeps, takeCitations } from './apply-citations.js'
 import { type ApplyFeedsDeps, type FeedResult, takeFeeds } from './apply-feeds.js'
 import { type ApplyModelsDeps, type ModelResult, takeModel } from './apply-models.js'
 import { type ApplyReceivedDeps, noteReceived, type ReceivedResult } from './apply-received.js'
 import { bodyOf, type Part, readParts } from './content/parts.js'
-import { BatchHead, BundleHead, ModelHead, Received, readAs } from './schema.js'
+import { BatchHead, BundleHead, CitationHead, ModelHead, Received, RowsHead, readAs } from './schema.js'
 import { bad, type Envelope, type EnvelopeSpan, findEnvelopes, openEnvelope } from './seal/open.js'
 
 /** Dependencies of taking bundles. */
-export interface ApplyDeps extends ApplyFeedsDeps, ApplyModelsDeps, ApplyReceivedDeps {
+export interface ApplyDeps extends ApplyFeedsDeps, ApplyCitationsDeps, ApplyModelsDeps, ApplyReceivedDeps {
   readonly keys: NodeKeys
   readonly peers: Pick<NodePeers, 'find'>
   readonly bundles: BundleRows
@@ -114,15 +115,24 @@ async function checkPart(part: Part): Promise<void> {
       return // refused alone
     case 'batch':
       readAs(BatchHead, head, 'batch')
-      if (bytes > MAX_BATCH_BYTES)
-        throw bad(`found a batch of ${bytes} bytes, expected at most ${MAX_BATCH_BYTES}`)
+      return checkBytes(bytes, 'a batch')
+    case 'citation':
+      readAs(CitationHead, head, 'citation')
       return
+    case 'rows':
+      readAs(RowsHead, head, 'rows')
+      return checkBytes(bytes, 'rows of a citation')
     case 'model':
       readAs(ModelHead, head, 'model')
       return
     default:
       throw bad(`found a part ${String(head.part).slice(0, 50)}, which this version does not know`)
   }
+}
+
+function checkBytes(bytes: number, what: string): void {
+  if (bytes > MAX_BATCH_BYTES)
+    throw bad(`found ${what} of ${bytes} bytes, expected at most ${MAX_BATCH_BYTES}`)
 }
 
 async function readReceived(part: Part) {
@@ -152,6 +162,7 @@ async function takeBundle(
 ): Promise<AppliedBundle> {
   const isOld = await deps.bundles.isOld(mark)
   const feeds = takeFeeds(deps, node, { bundleId: mark.bundleId, isOld, caller })
+  const citations = takeCitations(deps, node, { isOld, caller })
   const models: ModelResult = { taken: 0, known: 0, refused: [] }
   let received: ReceivedResult = { delivered: 0, moved: [], setAside: 0 }
   for await (const part of readParts(envelope.text())) {
@@ -165,13 +176,19 @@ async function takeBundle(
       case 'batch':
         await feeds.take(part)
         break
+      case 'citation':
+        await citations.open(part)
+        break
+      case 'rows':
+        await citations.take(part)
+        break
       case 'model':
         await takeModel(deps, { node, caller }, { head: readAs(ModelHead, part.head, 'model'), part }, models)
         break
       default: // the first part
     }
   }
-  const results = await feeds.end()
+  const results = [...(await feeds.end()), ...(await citations.end())]
   await deps.bundles.noteApplied(mark)
   return { node, bundleId: mark.bundleId, feeds: results, models, received }
 }

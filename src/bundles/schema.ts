@@ -37,6 +37,12 @@ export const ModelHead = z.looseObject({
   data: z.string(),
 })
 
+/** Part that offers a citation. `after`: rows before the first one that follows. */
+export const CitationHead = z.looseObject({ feed: Uuid, after: Count, offer: z.unknown() })
+
+/** Part of rows of the citation before it. */
+export const RowsHead = z.looseObject({ after: Count, rows: Count })
+
 /** Bytes of the part `received`. */
 export const Received = z.looseObject({
   applied: z.array(Uuid).max(1000),
@@ -47,6 +53,16 @@ export const Received = z.looseObject({
     .max(100_000),
   receipts: z
     .array(z.looseObject({ transfer: Count, modelId: z.string().max(100), answer: z.string() }))
+    .max(100_000),
+  citations: z
+    .array(
+      z.looseObject({
+        longForm: z.string().max(300),
+        checksum: z.string().regex(SHA256),
+        rows: Count,
+        isGap: z.boolean(),
+      }),
+    )
     .max(100_000),
 })
 

@@ -9,29 +9,15 @@ import type { FeedIdentity, FeedRecord, FeedRows } from '../storage/exchange/fee
 import type { NodePeer } from '../storage/exchange/node-keys.js'
 import type { ChangedRow, LoaderTable, TableChanges } from '../storage/tables.js'
 import { partLine } from './content/parts.js'
+import { type Budget, type PackedFeeds, spend } from './packed.js'
+import { type PackCitationsDeps, packCitation } from './write-citations.js'
 
 /** Dependencies of packing feeds. */
-export interface PackFeedsDeps extends CollectDeps {
+export interface PackFeedsDeps extends CollectDeps, PackCitationsDeps {
   readonly feeds: Pick<FeedRows, 'list' | 'setAside' | 'changesSetAside'>
   readonly identity: Pick<FeedIdentity, 'tableUuid' | 'epoch'>
   readonly changes: TableChanges
   findTable(dataName: string): Promise<LoaderTable | undefined>
-}
-
-/** Room that is left in a bundle. */
-export interface Budget {
-  /** bytes of text */
-  left: number
-}
-
-/** Feeds of a bundle that was written. */
-export interface PackedFeeds {
-  readonly feeds: BundledFeed[]
-  rows: number
-  /** feeds of which rows are left for the next bundle */
-  readonly cut: string[]
-  /** feeds that cannot be packed, with the reason */
-  readonly refused: string[]
 }
 
 /**
@@ -48,6 +34,11 @@ export async function* packFeeds(
     ({ upstream, isEnabled }) => upstream === peer.name && isEnabled,
   )
   for (const record of all.sort((a, b) => b.priority - a.priority)) {
+    const { citation } = record.start
+    if (citation !== undefined) {
+      yield* packCitation(deps, { record, longForm: citation }, { before, budget, packed })
+      continue
+    }
     const why = whyNotPacked(record)
     const table = why === undefined ? await deps.findTable(record.dataName) : undefined
     if (why !== undefined) packed.refused.push(`${record.dataName}: ${why}`)
@@ -63,8 +54,7 @@ export async function* packFeeds(
 }
 
 /** Returns why a feed goes over the network alone; undefined for one that bundles carry. */
-function whyNotPacked({ direction, start }: FeedRecord): string | undefined {
-  if (start.citation !== undefined) return 'a citation, which goes over the network alone'
+function whyNotPacked({ direction }: FeedRecord): string | undefined {
   return direction === 'down' ? 'a feed down, which goes over the network alone' : undefined
 }
 
@@ -158,13 +148,6 @@ async function beginFeed(
     ...{ digest: definitionDigest(definition), cursor, scanned: cursor },
   }
   return { session, offer: { node: nodeId, feed: feedId, table: tableUuid, epoch, start: first, definition } }
-}
-
-/** Takes the room of a part. @returns undefined when there is none */
-export function spend(budget: Budget, part: Buffer): Buffer | undefined {
-  if (part.byteLength > budget.left) return undefined
-  budget.left -= part.byteLength
-  return part
 }
 
 async function setTooLargeAside(

@@ -7,8 +7,8 @@ import type { TransferRecord, TransferRows } from '../storage/transfers.js'
 import type { UpstreamRecord, UpstreamRows } from '../storage/upstreams.js'
 import { feedbackData } from '../sync/peer.js'
 import { partLine } from './content/parts.js'
+import { type Budget, spend } from './packed.js'
 import { endpointOf, isUpstreamAt } from './peers.js'
-import { type Budget, spend } from './write-feeds.js'
 
 /** Dependencies of packing models. */
 export interface PackModelsDeps {

@@ -5,10 +5,11 @@ import type { FeedInbox } from '../storage/exchange/feeds.js'
 import type { NodePeer } from '../storage/exchange/node-keys.js'
 import { type EnvelopeWriter, writeEnvelopes } from './bundle-file.js'
 import { partLine } from './content/parts.js'
+import type { Budget, PackedFeeds } from './packed.js'
 import { BUNDLE_VERSION } from './schema.js'
 import { CHUNK_BYTES, ENVELOPE_HEAD_BYTES, TAG_BYTES } from './seal/format.js'
 import { sealEnvelope } from './seal/seal.js'
-import { type Budget, type PackedFeeds, type PackFeedsDeps, packFeeds } from './write-feeds.js'
+import { type PackFeedsDeps, packFeeds } from './write-feeds.js'
 import { type PackedModels, type PackModelsDeps, packModels } from './write-models.js'
 
 /** Dependencies of writing bundles. */
@@ -33,7 +34,7 @@ export interface WrittenFor {
   readonly bytes: number
   readonly rows: number
   readonly models: number
-  /** tables of which rows are left for the next bundle */
+  /** tables and citations of which rows are left for the next bundle */
   readonly cut: readonly string[]
   /** models that are left for the next bundle */
   readonly modelsLeft: number

@@ -131,7 +131,7 @@ t.test('bundles: a receiver that is ahead makes the sender begin a new epoch', a
   t.same(await keysOf(base), [1, 2, 3])
 })
 
-t.test('bundles: feeds down and citations are left out by name', async (t) => {
+t.test('bundles: feeds down and citations that are not here are left out by name', async (t) => {
   const { van, fileOf } = await openPair(t)
   await van.put([{ k: 1 }])
   const { feeds } = van.data.state
@@ -144,7 +144,7 @@ t.test('bundles: feeds down and citations are left out by name', async (t) => {
   const [written] = await van.write(fileOf('1'))
   t.equal(written?.rows, 1)
   t.same([...(written?.refused ?? [])].sort(), [
-    'cited: a citation, which goes over the network alone',
+    'cited: it was deleted here',
     'seen: a feed down, which goes over the network alone',
   ])
 })

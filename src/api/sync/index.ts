@@ -9,6 +9,7 @@ import { createUpstream, deleteUpstream, listUpstreams } from './upstreams.js'
 import { tableSums, verify } from './verify.js'
 
 export type { SyncContext } from './context.js'
+export { readCitationOffer } from './offer-citation.js'
 export { readOffer } from './offer-table.js'
 
 /** Methods of `/api/v2/sync/jsonrpc`. */

@@ -2,7 +2,7 @@ import { readDefinition } from '../../datasets/definition.js'
 import { isName, NAME_RULE } from '../../datasets/name.js'
 import { invalidParams } from '../../errors.js'
 import type { CheckedOffer, CitedColumn } from '../../feeds/citations/format.js'
-import { defineMethod } from '../../rpc/define-method.js'
+import { defineMethod, parseParams } from '../../rpc/define-method.js'
 import type { DatasetColumn } from '../../storage/columns/data-type.js'
 import type { SyncContext } from './context.js'
 import { OfferCitationParams, OfferCitationResult } from './schema.js'
@@ -20,6 +20,16 @@ export const offerCitation = defineMethod({
     return await citationReceiver.offer(caller, params.node, readOffer(params))
   },
 })
+
+/**
+ * Checks an offer of a citation that came another way than by a call.
+ *
+ * @throws AppError INVALID_PARAMS
+ */
+export function readCitationOffer(json: unknown): { node: string; offer: CheckedOffer } {
+  const params = parseParams(OfferCitationParams, json)
+  return { node: params.node, offer: readOffer(params) }
+}
 
 /** @throws AppError INVALID_PARAMS */
 function readOffer(params: Params): CheckedOffer {

@@ -8,6 +8,8 @@ import { bad } from '../seal/open.js'
  *     {"part":"received",…,"bytes":n}     how far the sender has the feeds and models of the receiver
  *     {"part":"feed",…,"bytes":0}         offer of a table, as `sync.offer_table` takes it
  *     {"part":"batch",…,"bytes":n}        a batch of the feed before it, as it goes over the network
+ *     {"part":"citation",…,"bytes":0}     offer of a citation, as `sync.offer_citation` takes it
+ *     {"part":"rows",…,"bytes":n}         rows of the citation before it, as they go over the network
  *     {"part":"model",…,"bytes":n}        a model with its facts, then its bytes
  *     {"part":"end","bytes":0}            last, once
  */

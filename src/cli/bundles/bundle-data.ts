@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { PUT_FEEDBACK, toModelInfo } from '../../api/model-store/index.js'
-import { readOffer } from '../../api/sync/index.js'
+import { readCitationOffer, readOffer } from '../../api/sync/index.js'
 import type { Caller } from '../../auth/caller.js'
 import type { ApplyDeps } from '../../bundles/apply.js'
 import type { WriteDeps } from '../../bundles/write.js'
+import { createCitationReceiver } from '../../feeds/citations/receive.js'
 import { createFeedReceiver } from '../../feeds/receive/receiver.js'
 import { createDiskSpace } from '../../files/disk-space.js'
 import { layoutOf } from '../../files/layout.js'
@@ -11,7 +13,9 @@ import { createNameLimit } from '../../gateway/name-limit.js'
 import { type NodeKeys, openNodeKeys } from '../../node-keys/keys.js'
 import { readExactJson } from '../../rpc/read-json.js'
 import type { ValueEnv } from '../../storage/columns/column-type.js'
+import type { CopyKey } from '../../storage/exchange/citation-copies.js'
 import type { NodePeer } from '../../storage/exchange/node-keys.js'
+import { createCitationCopies } from '../../storage/sqlite/citations/copies.js'
 import { createFeedInbox } from '../../storage/sqlite/feeds/inbox.js'
 import { createTableStore } from '../../storage/sqlite/tables/store.js'
 import type { TableDefinition } from '../../storage/tables.js'
@@ -37,6 +41,7 @@ export async function writeDeps(data: FeedData): Promise<WriteDeps> {
     ...{ keys, nodeId: keys.identity.nodeId, bundles: state.bundles, feeds: state.feeds, blobs },
     ...{ transfers: state.transfers, upstreams: state.upstreams, feedUpstreams: state.feedUpstreams },
     ...{ models: state.models, identity: feedIdentity, changes: tableChanges, findTable },
+    findCitation: data.findCitation,
     inbox: createFeedInbox(data.db),
     env: () => envOf(data),
   }
@@ -52,9 +57,12 @@ export async function applyDeps(data: FeedData): Promise<ApplyDeps> {
     ...{ keys, peers: state.nodePeers, bundles: state.bundles, feeds: state.feeds, register },
     ...{ transfers: state.transfers, upstreams: state.upstreams, feedUpstreams: state.feedUpstreams },
     ...{ identity: data.feedIdentity, changes: data.tableChanges, findTable: data.findTable },
+    ...{ readCitationOffer, findCitation: data.findCitation },
+    isHere: (key) => isHere(data, key),
     ...{ inbox: createFeedInbox(data.db), readOffer, maxModelBytes: config.limits.modelBytes },
     rightsOf: (node) => rightsOf(data, node),
     receiverOf: (node) => receiverOf(data, keys, node),
+    citationReceiverOf: (node) => citationReceiverOf(data, keys, node),
     readFacts: (text) => PUT_FEEDBACK.readFacts(readExactJson(Buffer.from(text), config.limits.jsonDepth)),
     infoOf: (model) => JSON.stringify(toModelInfo(model, timeZoneMin, register.signatures)),
     keepBytes: () => lease.keep(),
@@ -87,27 +95,45 @@ async function isHub({ membership }: FeedData['state'], nodeId: string): Promise
   return found?.state === 'member' && found.hub?.nodeId === nodeId
 }
 
-/** The signature of a bundle stands for the key that a node would send with. */
-function receiverOf(data: FeedData, { identity }: NodeKeys, { nodeId }: NodePeer) {
-  const { config, dataDir } = data.settings
+/** What receives from a node: the signature of a bundle stands for the key that it would send with. */
+function receivingOf({ state, settings }: FeedData, { identity }: NodeKeys, { nodeId }: NodePeer) {
+  const { config, dataDir } = settings
   const disk = createDiskSpace(layoutOf(dataDir).root, config.limits.diskReserveBytes)
-  const nowUs = () => data.state.clock.nowUs()
-  const store = createTableStore(data.db)
-  const names = createNameLimit(config.limits.nameChars)
-  return createFeedReceiver({
-    inbox: createFeedInbox(data.db),
-    asked: data.state.askedFeeds,
+  return {
     senders: { find: async () => ({ nodeId, otherKeyId: null }), bind: async () => undefined },
     nodeId: identity.nodeId,
     valueBytes: config.limits.valueBytes,
+    requireSpace: (bytes: number) => disk.require(bytes),
+    nowUs: () => state.clock.nowUs(),
+  }
+}
+
+function receiverOf(data: FeedData, keys: NodeKeys, node: NodePeer) {
+  const receiving = receivingOf(data, keys, node)
+  const store = createTableStore(data.db)
+  const names = createNameLimit(data.settings.config.limits.nameChars)
+  return createFeedReceiver({
+    ...receiving,
+    inbox: createFeedInbox(data.db),
+    asked: data.state.askedFeeds,
     takesOverlaps: true,
     findTable: data.findTable,
     async register(definition: TableDefinition) {
       names.check('data_name', definition.dataName)
-      return await store.register(definition, nowUs())
+      return await store.register(definition, receiving.nowUs())
     },
-    requireSpace: (bytes) => disk.require(bytes),
   })
+}
+
+async function isHere({ db, state, findCitation }: FeedData, key: CopyKey): Promise<boolean> {
+  if ((await findCitation(key.longForm)) !== undefined) return true
+  return (await createCitationCopies(db, () => state.clock.nowUs()).find(key)) !== undefined
+}
+
+function citationReceiverOf(data: FeedData, keys: NodeKeys, node: NodePeer) {
+  const receiving = receivingOf(data, keys, node)
+  const copies = createCitationCopies(data.db, receiving.nowUs)
+  return createCitationReceiver({ ...receiving, copies, newId: randomUUID })
 }
 
 function envOf({ state, timeZoneMin }: FeedData): ValueEnv {

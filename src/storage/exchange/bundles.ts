@@ -2,7 +2,7 @@
 export interface BundledFeed {
   /** UUID of the feed */
   readonly feed: string
-  /** UUID of its table */
+  /** UUID of its table; SHA-256 of a citation, whose rows are numbered as changes are */
   readonly table: string
   readonly epoch: number
   /** change after which it begins */
@@ -75,6 +75,16 @@ export interface ModelReceipt {
   readonly answer: string
 }
 
+/** How much of a citation of another node is here. */
+export interface CitationNews {
+  readonly longForm: string
+  /** SHA-256 of its canonical text */
+  readonly checksum: string
+  readonly rows: number
+  /** the bundle began after rows that are not here */
+  readonly isGap: boolean
+}
+
 /** News for a node, carried by each bundle for it until it has acknowledged one of them. */
 export interface BundleNews {
   /** ids of its last bundles that were applied here */
@@ -82,6 +92,7 @@ export interface BundleNews {
   readonly gaps: readonly FeedGap[]
   readonly refused: readonly RefusedChange[]
   readonly receipts: readonly ModelReceipt[]
+  readonly citations: readonly CitationNews[]
 }
 
 /** Bundles that this node has written and applied. */
@@ -109,4 +120,5 @@ export interface BundleRows {
   noteGap(nodeId: string, feed: string, gap: FeedGap | null): Promise<void>
   noteRefused(nodeId: string, rows: readonly RefusedChange[]): Promise<void>
   noteReceipt(nodeId: string, receipt: ModelReceipt): Promise<void>
+  noteCitation(nodeId: string, news: CitationNews): Promise<void>
 }

@@ -34,3 +34,18 @@ export const BUNDLE_TABLES = `
     PRIMARY KEY (node_id, kind, about)
   ) STRICT, WITHOUT ROWID;
 `
+
+/** Lets bundles tell how much of a citation is here; part of the migrations, so never changed. */
+export const BUNDLE_NEWS_OF_CITATIONS = `
+  ALTER TABLE bundle_news RENAME TO bundle_news_before;
+  CREATE TABLE bundle_news (
+    node_id TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('gap', 'refused', 'receipt', 'citation')),
+    about TEXT NOT NULL,                            -- feed, row, transfer or citation
+    news TEXT NOT NULL,                             -- JSON
+    first_seq INTEGER,                              -- first bundle that carries it
+    PRIMARY KEY (node_id, kind, about)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO bundle_news SELECT node_id, kind, about, news, first_seq FROM bundle_news_before;
+  DROP TABLE bundle_news_before;
+`

@@ -1,4 +1,4 @@
-import { BUNDLE_TABLES } from './bundle-tables.js'
+import { BUNDLE_NEWS_OF_CITATIONS, BUNDLE_TABLES } from './bundle-tables.js'
 import type { Migrations } from './database.js'
 import { FEED_DOWN_TABLES } from './feed-down-tables.js'
 import { FEED_TABLES } from './feed-tables.js'
@@ -102,4 +102,5 @@ export const STATE_MIGRATIONS: Migrations = [
   ) STRICT, WITHOUT ROWID;
   `,
   FLEET_FILE_TABLES,
+  BUNDLE_NEWS_OF_CITATIONS,
 ]

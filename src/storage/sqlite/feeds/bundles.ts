@@ -2,6 +2,7 @@ import type { TrustedClock } from '../../clock.js'
 import type {
   BundleContents,
   BundleRows,
+  CitationNews,
   FeedGap,
   ModelReceipt,
   RefusedChange,
@@ -108,7 +109,7 @@ function createApplied(state: StateDb, clock: TrustedClock): Pick<BundleRows, 'n
   }
 }
 
-type OfNews = 'news' | 'noteGap' | 'noteRefused' | 'noteReceipt'
+type OfNews = 'news' | 'noteGap' | 'noteRefused' | 'noteReceipt' | 'noteCitation'
 
 function createNews(state: StateDb): Pick<BundleRows, OfNews> {
   const { db } = state
@@ -134,6 +135,7 @@ function createNews(state: StateDb): Pick<BundleRows, OfNews> {
           gaps: read<FeedGap>(nodeId, 'gap'),
           refused: read<RefusedChange>(nodeId, 'refused'),
           receipts: read<ModelReceipt>(nodeId, 'receipt'),
+          citations: read<CitationNews>(nodeId, 'citation'),
         }
       }),
     noteGap: (nodeId, feed, gap) =>
@@ -151,6 +153,8 @@ function createNews(state: StateDb): Pick<BundleRows, OfNews> {
         state,
         () => void write(nodeId, 'receipt', `${receipt.transfer} ${receipt.modelId}`, receipt),
       ),
+    noteCitation: (nodeId, news) =>
+      writeState(state, () => void write(nodeId, 'citation', news.longForm, news)),
   }
 }
 
