@@ -113,7 +113,10 @@ t.test('bundles: what a known node writes is checked like what a caller sends', 
   const text = Buffer.alloc(4 * 1024 * 1024 + 1)
   await refuses([head, partLine('batch', large, text.length), text, end], /found a batch of 4194305 bytes/)
   await refuses([head, partLine('batch', { ...large, last: -1 }), end], /the part batch: last/)
-  await refuses([head, partLine('citation', { feed: van.nodeId, after: -1 }), end], /the part citation: after/)
+  await refuses(
+    [head, partLine('citation', { feed: van.nodeId, after: -1 }), end],
+    /the part citation: after/,
+  )
   const rows = partLine('rows', { after: 0, rows: 1 }, text.length)
   await refuses([head, rows, text, end], /found rows of a citation of 4194305 bytes/)
   await refuses([head, partLine('rows', { after: 0 }), end], /the part rows: rows/)
