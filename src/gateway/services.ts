@@ -8,6 +8,7 @@ import type { DataLayout } from '../files/layout.js'
 import { probeWrite } from '../files/write-probe.js'
 import type { FleetAgent } from '../fleet/member/agent.js'
 import type { PartState } from '../http/health-routes.js'
+import { makeNodeKeys } from '../node-keys/keys.js'
 import { KEY_FINGERPRINT, logsUnreadable, openKeyring } from '../storage/keyring.js'
 import { HAS_DATA } from '../storage/sqlite/connection/refuse-loss.js'
 import { hasEncryptedValues } from '../storage/sqlite/maintenance/encrypted-values.js'
@@ -139,6 +140,10 @@ async function openKnownState({ config, layout, log }: ServicesOptions) {
   })
   const state = await openState(layout.stateDb, { keyring, sessionIdleS: config.session.idleS })
   await requireSameKey(state, layout, keyring.fingerprint)
+  if (await makeNodeKeys(state.nodeKeys, () => !hasEncryptedValues(layout.root)))
+    log.warn(
+      'the keys of this node were lost with their key file: no other node knew them, and it has new ones',
+    )
   return { keyring, state }
 }
 

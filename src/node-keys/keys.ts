@@ -46,13 +46,30 @@ export const SIGNATURE_BYTES = 64
 const CURVES: Record<NodeKeyUse, 'Ed25519' | 'X25519'> = { signing: 'Ed25519', exchange: 'X25519' }
 
 /**
- * Opens the keys of this node; makes them at the first call.
+ * Makes the keys of this node unless it has some, so that every backup holds them.
+ *
+ * @param areUnknown true when no other node knows the keys: ones that are lost with their key file are replaced then
+ * @returns true when lost ones were replaced
+ */
+export async function makeNodeKeys(rows: NodeKeyRows, areUnknown: () => boolean): Promise<boolean> {
+  const known = await rows.find()
+  if (known === undefined) {
+    await rows.claim(newPairs())
+    return false
+  }
+  const areLost = known.signing.privateKey === null || known.exchange.privateKey === null
+  if (!areLost || !areUnknown()) return false
+  await rows.replace(newPairs())
+  return true
+}
+
+/**
+ * Opens the keys of this node; makes them if it was never started.
  *
  * @throws Error when they were encrypted with another key file
  */
 export async function openNodeKeys(rows: NodeKeyRows, nodeId: string): Promise<NodeKeys> {
-  const { signing, exchange } =
-    (await rows.find()) ?? (await rows.claim({ signing: newPair('signing'), exchange: newPair('exchange') }))
+  const { signing, exchange } = (await rows.find()) ?? (await rows.claim(newPairs()))
   if (signing.privateKey === null || exchange.privateKey === null)
     throw new Error(
       'the keys of this node were encrypted with another key file: put that one back, or name its place in encryption.keyFile',
@@ -97,6 +114,10 @@ export function isSigned(
 /** The purpose ends with a zero byte, so that none is the beginning of another. */
 function messageOf(purpose: string, bytes: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`fieldgate ${purpose}\0`, 'utf8'), bytes])
+}
+
+function newPairs() {
+  return { signing: newPair('signing'), exchange: newPair('exchange') }
 }
 
 function newPair(use: NodeKeyUse): { publicKey: Uint8Array; privateKey: Uint8Array } {

@@ -3,6 +3,7 @@ import { put, register, rowsOf, until } from '../support/feeds.js'
 import { backedUp, ENV, fleet, joined, makeToken, members, OFTEN, run, setProfile } from '../support/fleet.js'
 import { cli } from '../support/run-cli.js'
 import type { TestGateway } from '../support/start-gateway.js'
+import { edit } from '../support/verified-feeds.js'
 
 const untilRows = (node: TestGateway, count: number) =>
   until(
@@ -35,34 +36,46 @@ t.test('fleet: a gateway restored from a backup after it joined is a member, and
   t.match(await run(again.node, 'fleet', 'status'), { stdout: /member\nprofile field version 1/ })
 })
 
-t.test('fleet: a gateway restored from a backup before it joined joins again with its rows', async (t) => {
-  const { start, backup, restore } = backedUp(t, t.testdir(), OFTEN)
-  const [hub, van] = [await start('hub'), await start('van')]
-  await setProfile(hub.node, { up: [{ table: 'seen' }] })
-  await register(van.node)
-  await put(van.node, [{ k: 1 }])
-  await backup('van', 'stick')
-  const used = await joined(hub.node, van.node)
-  await put(van.node, [{ k: 2 }])
-  await untilRows(hub.node, 2)
-  const before = await keysOf(hub.node)
-  await van.stop()
-  const again = await restore('stick', 'van2')
-  t.match(await run(again.node, 'fleet', 'status'), { stdout: /no member/ })
-  t.match(await run(again.node, 'join', hub.node.url, '--token', used), {
-    code: 1,
-    stderr:
-      /joined with other keys: .*a backup from before it joined.*fleet revoke.*fleet forget.* at the hub/,
-  })
-  t.same(await keysOf(hub.node), before, 'a refusal changes nothing')
-  for (const verb of ['revoke', 'forget'])
-    t.match(await run(hub.node, 'fleet', verb, String(before[0]?.node)), { code: 0 })
-  await joined(hub.node, again.node)
-  await put(again.node, [{ k: 3 }])
-  const rows = await untilRows(hub.node, 3)
-  t.same(rows.map(({ k }) => k).sort(), [1, 2, 3], 'the hub keeps the row that the backup did not have')
-  t.same(await keysOf(hub.node), before, 'one gateway, the same')
-})
+t.test(
+  'fleet: a gateway restored from a backup before it joined joins again, with other keys when it was forgotten',
+  async (t) => {
+    const { start, backup, restore } = backedUp(t, t.testdir(), OFTEN)
+    const [hub, van] = [await start('hub'), await start('van')]
+    await setProfile(hub.node, { up: [{ table: 'seen' }] })
+    await register(van.node)
+    await put(van.node, [{ k: 1 }])
+    await backup('van', 'stick')
+    const used = await joined(hub.node, van.node)
+    await put(van.node, [{ k: 2 }])
+    await untilRows(hub.node, 2)
+    const before = await keysOf(hub.node)
+    await van.stop()
+    const kept = await restore('stick', 'van2')
+    t.match(await run(kept.node, 'fleet', 'status'), { stdout: /no member/ })
+    t.match(await run(kept.node, 'join', hub.node.url, '--token', used), { stderr: /used 1 of 1 times/ })
+    await joined(hub.node, kept.node)
+    t.same(await keysOf(hub.node), before, 'its keys are in the backup: it is the same gateway')
+    await kept.stop()
+    // a backup of a version that made the keys later
+    const later = await restore('stick', 'van3')
+    await later.stop()
+    edit(later.node, 'DELETE FROM node_key', 'state.db')
+    const again = await start('van3')
+    t.match(await run(again.node, 'join', hub.node.url, '--token', used), {
+      code: 1,
+      stderr:
+        /joined with other keys: .*a backup from before it had them.*fleet revoke.*fleet forget.* at the hub/,
+    })
+    t.same(await keysOf(hub.node), before, 'a refusal changes nothing')
+    for (const verb of ['revoke', 'forget'])
+      t.match(await run(hub.node, 'fleet', verb, String(before[0]?.node)), { code: 0 })
+    await joined(hub.node, again.node)
+    await put(again.node, [{ k: 3 }])
+    const rows = await untilRows(hub.node, 3)
+    t.same(rows.map(({ k }) => k).sort(), [1, 2, 3], 'the hub keeps the row that the backup did not have')
+    t.same(await keysOf(hub.node), before, 'one gateway, the same')
+  },
+)
 
 t.test('fleet: members that joined after the backup of a hub are refused, and join again', async (t) => {
   const { start, backup, restore } = backedUp(t, t.testdir(), OFTEN)

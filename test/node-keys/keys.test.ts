@@ -49,6 +49,9 @@ t.test('node keys: encrypted at rest; another key file is told', async (t) => {
   t.notOk(hasEncryptedValues(dir))
   await openNodeKeys(state.nodeKeys, NODE)
   const pairs = await state.nodeKeys.find()
+  t.notOk(hasEncryptedValues(dir), 'no other node knows them')
+  const peer = { nodeId: NODE, signingKey: new Uint8Array(32), exchangeKey: new Uint8Array(32) }
+  await state.nodePeers.add({ ...peer, name: 'base' })
   t.ok(hasEncryptedValues(dir), 'a lost key file is not replaced')
   const stored = state.stateDb.db.prepare('SELECT * FROM node_key').all()
   const secrets = [pairs?.signing.privateKey, pairs?.exchange.privateKey].map((key) => Buffer.from(key ?? []))

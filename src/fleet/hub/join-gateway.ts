@@ -70,7 +70,7 @@ export async function joinGateway(
     case 'other_keys': {
       const message =
         // a gateway prints the first 200 characters of an answer
-        `Node ${nodeId} joined with other keys: a copy, or a backup from before it joined; ` +
+        `Node ${nodeId} joined with other keys: a copy, or a backup from before it had them; ` +
         '`fieldgate fleet revoke`, then `fleet forget` at the hub admit it'
       throw new AppError('GATEWAY_KNOWN', { node: nodeId }, { message })
     }

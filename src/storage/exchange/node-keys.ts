@@ -16,14 +16,17 @@ export interface NodeKeyPair {
 /** Key pairs of this node by their use. */
 export type NodeKeyPairs = Readonly<Record<NodeKeyUse, NodeKeyPair>>
 
+/** New key pairs of this node. */
+type NewKeyPairs = Readonly<Record<NodeKeyUse, { publicKey: Uint8Array; privateKey: Uint8Array }>>
+
 /** Key pairs of this node. Private keys are encrypted at rest. */
 export interface NodeKeyRows {
   /** Returns the key pairs; undefined before the first `claim`. */
   find(): Promise<NodeKeyPairs | undefined>
   /** Stores key pairs unless there are some. @returns those that are stored */
-  claim(
-    pairs: Readonly<Record<NodeKeyUse, { publicKey: Uint8Array; privateKey: Uint8Array }>>,
-  ): Promise<NodeKeyPairs>
+  claim(pairs: NewKeyPairs): Promise<NodeKeyPairs>
+  /** Stores key pairs in place of others, which are lost then. */
+  replace(pairs: NewKeyPairs): Promise<void>
 }
 
 /** Public keys of another node. */

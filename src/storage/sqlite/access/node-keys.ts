@@ -42,19 +42,27 @@ export function createNodeKeyRows(state: StateDb, clock: TrustedClock, keyring: 
     if (signing === undefined || exchange === undefined) return undefined
     return { signing: toPair(signing), exchange: toPair(exchange) }
   }
+  const insert = (pairs: Parameters<NodeKeyRows['claim']>[0]) => {
+    const sql = statement(db, 'INSERT INTO node_key VALUES (?, ?, ?, ?)')
+    for (const use of ['signing', 'exchange'] as const) {
+      const { publicKey, privateKey } = pairs[use]
+      const sealed = keyring.encrypt(Buffer.from(privateKey).toString('base64url'), nodeKeyContext(use))
+      sql.run(use, Buffer.from(publicKey), Buffer.from(sealed), clock.nowUs())
+    }
+  }
   return {
     find: async () => find(),
     claim: (pairs) =>
       writeState(state, () => {
         const known = find()
         if (known !== undefined) return known
-        const insert = statement(db, 'INSERT INTO node_key VALUES (?, ?, ?, ?)')
-        for (const use of ['signing', 'exchange'] as const) {
-          const { publicKey, privateKey } = pairs[use]
-          const sealed = keyring.encrypt(Buffer.from(privateKey).toString('base64url'), nodeKeyContext(use))
-          insert.run(use, Buffer.from(publicKey), Buffer.from(sealed), clock.nowUs())
-        }
+        insert(pairs)
         return writtenRow(find())
+      }),
+    replace: (pairs) =>
+      writeState(state, () => {
+        statement(db, 'DELETE FROM node_key').run()
+        insert(pairs)
       }),
   }
 }

@@ -5,14 +5,14 @@ import { openPlain } from '../connection/snapshot.js'
 import { hasTable } from './database-facts.js'
 
 /**
- * Returns whether a data directory holds values that were encrypted: secrets of upstreams, keys
- * of the node, or rows of tables with encrypted columns. Databases of any schema are read, and left as they are.
+ * Returns whether a data directory holds values that were encrypted and would be lost: secrets of upstreams, keys of the
+ * node that other nodes know, or rows of tables with encrypted columns. Databases of any schema are read, and left as they are.
  */
 export function hasEncryptedValues(dir: string): boolean {
   return (
     finds(dir, 'state.db', 'upstream', hasRows('upstream')) ||
     finds(dir, 'state.db', 'sync_upstream', hasRows('sync_upstream')) ||
-    finds(dir, 'state.db', 'node_key', hasRows('node_key')) ||
+    finds(dir, 'state.db', 'node_key', hasKnownKeys) ||
     finds(dir, 'data.db', 'loader_table', hasSecretRows)
   )
 }
@@ -26,6 +26,12 @@ function finds(dir: string, name: string, table: string, look: (db: Db) => boole
   } finally {
     db.close()
   }
+}
+
+/** True for keys of the node that others know: peers of bundles, a hub, and members of a fleet. */
+function hasKnownKeys(db: Db): boolean {
+  const knowing = ['node_peer', 'fleet_membership', 'fleet_member'].filter((table) => hasTable(db, table))
+  return hasRows('node_key')(db) && knowing.some((table) => hasRows(table)(db))
 }
 
 function hasRows(table: string): (db: Db) => boolean {
