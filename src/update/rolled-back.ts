@@ -61,10 +61,10 @@ export function noteRolledBack(executable: string, release: RolledBack): void {
   write(executable, [release, ...others].slice(0, MAX_KEPT))
 }
 
-/** Removes the note of a release, which works now. */
-export function forgetRolledBack(executable: string, sha256: string): void {
+/** Removes the note of a release. @param sha256 undefined for all releases */
+export function forgetRolledBack(executable: string, sha256?: string): void {
   const before = readRolledBack(executable)
-  const after = before.filter((one) => one.sha256 !== sha256)
+  const after = sha256 === undefined ? [] : before.filter((one) => one.sha256 !== sha256)
   if (after.length === before.length) return
   write(executable, after)
 }

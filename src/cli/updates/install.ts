@@ -38,13 +38,18 @@ export async function installFile(
  * Installs the release that the profile of the hub staged in the data directory. What waits for nothing is no fault:
  * a timer calls this.
  *
- * @param again also installs a release that was rolled back
+ * @param again also installs a release that was rolled back; where none is staged, lets the gateway stage one again
  * @throws Error in one line; the version from before runs then
  */
 export async function installStaged(again: boolean, steps: Update): Promise<Outcome> {
   const files = stagedPaths(layoutOf(steps.settings.dataDir).fleetReleaseDir)
   const text = readRegular(files.signature, MAX_SIGNATURE_CHARS)
-  if (text === undefined) return { version: null, reason: 'no release is staged' }
+  if (text === undefined) {
+    // one that was taken back is not staged: the gateway does that when the note is gone
+    if (again) forgetRolledBack(steps.places.current)
+    const reason = again ? 'no release is staged; any may be staged again' : 'no release is staged'
+    return { version: null, reason }
+  }
   const statement = accepted(() => text, files.signature, steps)
   const before = await versionOf(steps.places.current, steps.run)
   if (compareVersions(statement.version, before) <= 0)

@@ -31,7 +31,7 @@ export function addUpdateCommand(program: Command, io: CliIo, deps: CliDeps): vo
     .option('--executable <file>', 'executable to replace (default: this one)')
     .option('--allow-older', 'accepts a release that is not newer than the installed version')
     .option('--staged', 'installs the release that the profile of the hub staged; takes no file')
-    .option('--again', 'with --staged: also a release that was rolled back')
+    .option('--again', 'with --staged: also a release that was rolled back; lets the gateway stage it again')
     .option('--back', 'restores the version that the last update replaced; takes no file')
     .action(async (file: string | undefined, _options, command: Command) => {
       await update(file, command.optsWithGlobals<UpdateOptions>(), io, deps)

@@ -47,6 +47,8 @@ interface AgentState {
   dueAtMs: number
   failures: number
   lastFault: string | null
+  /** false until an exchange of this process has ended well */
+  hasExchanged: boolean
   /** key of the last exchange: another one is used at once */
   apiKey: string | null
 }
@@ -54,7 +56,14 @@ interface AgentState {
 /** Starts the agent of a gateway. While the gateway is no member it compares one number each second. */
 export function startFleetAgent(deps: AgentDeps): FleetAgent {
   const stopping = new AbortController()
-  const state: AgentState = { changes: -1, dueAtMs: 0, failures: 0, lastFault: null, apiKey: null }
+  const state: AgentState = {
+    changes: -1,
+    dueAtMs: 0,
+    failures: 0,
+    lastFault: null,
+    apiKey: null,
+    hasExchanged: false,
+  }
   let running: Promise<void> = Promise.resolve()
   let timer: NodeJS.Timeout | undefined
   const run = () => {
@@ -95,7 +104,10 @@ async function tick(deps: AgentDeps, state: AgentState, signal: AbortSignal): Pr
   deps.useSettings(isMember ? membership.progress : undefined)
   if (isMember && (deps.nowMs() >= state.dueAtMs || membership.apiKey !== state.apiKey)) {
     state.apiKey = membership.apiKey
-    await guarded(deps, state, signal, () => attend(deps, membership, signal))
+    await guarded(deps, state, signal, async () => {
+      await attend(deps, membership, !state.hasExchanged, signal)
+      state.hasExchanged = true
+    })
   }
   if (membership?.state === 'left') {
     await deps.files.keepOnly([])
@@ -143,13 +155,18 @@ async function guarded(
 }
 
 /** Reports, applies what the hub answers, and reports the success. */
-async function attend(deps: AgentDeps, membership: Membership, signal: AbortSignal): Promise<void> {
+async function attend(
+  deps: AgentDeps,
+  membership: Membership,
+  isFirst: boolean,
+  signal: AbortSignal,
+): Promise<void> {
   const link = deps.connect(membership)
   try {
     const unfinished = membership.progress.applying
     const resumed =
       unfinished === null
-        ? await retryItems(deps, membership)
+        ? await retryItems(deps, membership, isFirst)
         : await apply(deps, membership, unfinished.profile, signal)
     let now: Membership = { ...membership, progress: resumed ?? membership.progress }
     const sent = await report(deps, link, now, signal)

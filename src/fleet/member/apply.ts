@@ -1,12 +1,13 @@
 import { messageOf } from '../../errors.js'
 import type { Log } from '../../log.js'
 import { checkValue } from '../../messages/fault-text.js'
-import type {
-  Membership,
-  MembershipStore,
-  ProfileItem,
-  ProfileProgress,
-  ReceivedProfile,
+import {
+  isRelease,
+  type Membership,
+  type MembershipStore,
+  type ProfileItem,
+  type ProfileProgress,
+  type ReceivedProfile,
 } from '../../storage/exchange/membership.js'
 import { shorten } from '../../sync/faults.js'
 import { digestOf } from '../profile/digest.js'
@@ -70,13 +71,20 @@ export async function applyProfile(
   return await note(deps, { applied: profile, items, applying: null, putBack: null })
 }
 
-/** Tries again what waits or was refused. @returns the progress, undefined when all is applied */
+/**
+ * Tries again what waits or was refused.
+ *
+ * @param isFirst since the start: another version may run now, so that a release is looked at again
+ * @returns the progress, undefined when all is applied
+ */
 export async function retryItems(
   deps: ApplyDeps,
   membership: Membership,
+  isFirst: boolean,
 ): Promise<ProfileProgress | undefined> {
   const { applied, items } = membership.progress
-  if (applied === null || items.every(({ state }) => state === 'applied')) return undefined
+  const isDone = ({ item, state }: ProfileItem) => state === 'applied' && !(isFirst && isRelease(item))
+  if (applied === null || items.every(isDone)) return undefined
   const again = await deps.reconcile(membership, profileOf(applied))
   if (JSON.stringify(again) === JSON.stringify(items)) return membership.progress
   return await note(deps, { ...membership.progress, items: again })

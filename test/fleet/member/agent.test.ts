@@ -129,6 +129,27 @@ t.test('agent: reports, applies what differs, and reports the success', async (t
   t.match(await state.membership.find(), { progress: { applied: { version: 2 } } })
 })
 
+t.test('agent: a release is looked at again after a start, and once', async (t) => {
+  let looks = 0
+  const { hub, start, join } = await agent(t, {
+    async reconcile() {
+      looks++
+      return [{ item: 'release linux-x64', state: 'applied', reason: null }]
+    },
+  })
+  await join()
+  hub.answers(() => ({ hub: HUB_ID, profile: sent(2, { description: 'two' }) }))
+  const first = start()
+  await first.wake()
+  await first.wake()
+  await first.stop()
+  t.equal(looks, 1, 'it was applied')
+  const second = start()
+  await second.wake()
+  await second.wake()
+  t.equal(looks, 2)
+})
+
 t.test('agent: a profile that was put back is not tried again', async (t) => {
   const { hub, given, start, join } = await agent(t, {
     faults: async () => (given.at(-1) === 'bad' ? ['maps: x'] : []),

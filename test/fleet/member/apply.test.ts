@@ -139,9 +139,19 @@ t.test('retryItems: what waits is tried again, and nothing else', async (t) => {
   const { deps, apply, now, setItems, given } = await gateway(t)
   setItems(() => [{ item: 'up seen', state: 'waiting', reason: 'no table' }])
   await apply(received(1, { up: [{ table: 'seen' }] }))
-  t.match(await retryItems(deps, await now()), { items: [{ state: 'waiting' }] })
+  t.match(await retryItems(deps, await now(), false), { items: [{ state: 'waiting' }] })
   setItems(() => [{ item: 'up seen', state: 'applied', reason: null }])
-  t.match(await retryItems(deps, await now()), { items: [{ state: 'applied' }] })
-  t.equal(await retryItems(deps, await now()), undefined)
+  t.match(await retryItems(deps, await now(), false), { items: [{ state: 'applied' }] })
+  t.equal(await retryItems(deps, await now(), false), undefined)
   t.equal(given.length, 3)
+  const release = { item: 'release linux-x64', state: 'applied' as const, reason: null }
+  setItems(() => [release])
+  await apply(received(2, { description: 'two' }))
+  t.equal(await retryItems(deps, await now(), false), undefined)
+  setItems(() => [{ ...release, state: 'staged' }])
+  t.match(
+    await retryItems(deps, await now(), true),
+    { items: [{ state: 'staged' }] },
+    'an older version runs',
+  )
 })
