@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Credential } from '../secret-text.js'
 
 /** Names may have the prefix `ddc:`, which is removed. */
 export const StoreName = z
@@ -20,11 +21,6 @@ const Endpoint = z
   .max(2000)
   .describe('https://host/api/v2/fl/jsonrpc of the other node, or its base URL')
 // header values: what HTTP can carry
-const Credential = z
-  .string()
-  .min(1)
-  .max(1000)
-  .regex(/^[\x21-\x7e]+$/, 'expected printable ASCII without spaces')
 const Alias = z.string().max(200)
 const Description = z.string().max(10_000)
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { readToken } from '../../fleet/join-text.js'
 import { Profile, ProfileName } from '../../fleet/profile/schema.js'
+import { hiddenFault } from '../secret-text.js'
 
 const Datetime = z.strictObject({ _type: z.literal('datetime'), val: z.string() })
 
@@ -11,7 +12,9 @@ export const NodeId = z
   .describe('UUID of a gateway')
 const TokenId = z
   .string()
-  .regex(/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/, 'expected the id of a token')
+  .regex(/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/, {
+    error: hiddenFault('expected the id of a token'), // a whole token is easily given in its place
+  })
   .describe('id of a token: the part before the dot')
 const Digest = z.string().regex(/^[0-9a-f]{64}$/, 'expected a SHA-256 in hex')
 const PublicKey = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'expected 32 bytes in base64url')
@@ -232,15 +235,14 @@ export const MembershipInfo = z
   })
   .nullable()
 
+const isNoToken = hiddenFault('expected what `fieldgate fleet token` at the hub prints')
+
 export const JoinHubParams = z.strictObject({
   hub: z.string().min(1).max(2000).describe('base URL of the hub'),
   token: z
-    .string()
+    .string({ error: isNoToken })
     .max(200)
-    .refine(
-      (text) => readToken(text) !== undefined,
-      'expected what `fieldgate fleet token` at the hub prints',
-    )
+    .refine((text) => readToken(text) !== undefined, { error: isNoToken })
     .describe('token of the hub'),
   name: GatewayName,
 })

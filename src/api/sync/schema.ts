@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { TableDefinitionForm } from '../../feeds/batch/definition-form.js'
 import { SHA256, UUID } from '../../feeds/batch/format.js'
+import { Credential } from '../secret-text.js'
 
 const Datetime = z.strictObject({ _type: z.literal('datetime'), val: z.string() })
 
@@ -11,11 +12,6 @@ export const UpstreamName = z
   .describe('name of an upstream of feeds')
 
 // header values: what HTTP can carry
-const Credential = z
-  .string()
-  .min(1)
-  .max(1000)
-  .regex(/^[\x21-\x7e]+$/, 'expected printable ASCII without spaces')
 
 export const CreateUpstreamParams = z.strictObject({
   name: UpstreamName,

@@ -92,7 +92,12 @@ export function fleetBadCalls({ nodeId }: Standing): BadCalls {
       [{ name: 'field', profile: { up: [{ table: 7 }] } }, 'INVALID_PARAMS', /\$\.profile\.up\[0\]\.table/],
     ],
     'fleet.join_hub': [
-      [{ hub: 'https://hub', token: 'x', name: 'van' }, 'INVALID_PARAMS', /\$\.token.*fleet token/],
+      [
+        { hub: 'https://hub', token: `${TOKEN}secret`, name: 'van' },
+        'INVALID_PARAMS',
+        /\$\.token: found \d+ characters of another form, expected what .fieldgate fleet token/,
+      ],
+      [{ hub: 'https://hub', token: 5, name: 'van' }, 'INVALID_PARAMS', /\$\.token: found no text/],
       [{ hub: 'hub', token: TOKEN, name: 'van' }, 'BAD_ENDPOINT', /found hub/],
       [{ hub: 'https://hub', token: TOKEN, name: '' }, 'INVALID_PARAMS', /\$\.name/],
     ],
