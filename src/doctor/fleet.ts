@@ -88,7 +88,7 @@ function checkHub({ gateways, tokens }: StoredFleet): Finding[] {
   if (trouble > 0)
     findings.push(
       warning(
-        `gateways of this hub that are not ready, or put their profile back: ${trouble} of ${member}`,
+        `gateways of this hub that are not ready, or put their profile or release back: ${trouble} of ${member}`,
         look,
       ),
     )

@@ -27,7 +27,11 @@ export function fleetFamilies({ membership, contact, gateways, nowUs }: FleetFac
   const hub = [
     labelled(facts, 'state', { member, left, revoked }),
     gauge('fieldgate_fleet_silent', 'Gateways of this hub without a report for an hour', silent),
-    gauge('fieldgate_fleet_trouble', 'Gateways of this hub not ready, or with a profile put back', trouble),
+    gauge(
+      'fieldgate_fleet_trouble',
+      'Gateways of this hub not ready, or with a profile or release put back',
+      trouble,
+    ),
   ]
   return membership === undefined ? hub : [...ownFamilies(membership, contact, nowUs), ...hub]
 }

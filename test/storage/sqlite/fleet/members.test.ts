@@ -205,4 +205,13 @@ t.test('members: counts those that are silent, in trouble, and gone', async (t) 
   const counts = { member: 3, left: 1, revoked: 1, silent: 0, trouble: 2 }
   t.same(await fleetMembers.summary(clock.nowUs() - 3_600_000_000), counts)
   t.same(await fleetMembers.summary(clock.nowUs() + 3_600_000_000), { ...counts, silent: 3 })
+  const failed = (reason: string, itemState: string) =>
+    fleetMembers.report(fine, {
+      ...{ appliedDigest: 'd', triedDigest: 'd', outcome: 'partly' },
+      report: { ready: true, profile: { items: [{ item: 'release linux-x64', state: itemState, reason }] } },
+    })
+  await failed('"state":"rolled_back"', 'staged')
+  t.match(await fleetMembers.summary(0), { trouble: 2 })
+  await failed('', 'rolled_back')
+  t.match(await fleetMembers.summary(0), { trouble: 3 })
 })
