@@ -1,11 +1,11 @@
-import { statSync } from 'node:fs'
+import { createReadStream, lstatSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isSingleExecutable } from '../assets.js'
 import { installModule, moduleStamp, removeModule } from '../dataproc/install.js'
 import { makeDataprocLayout } from '../dataproc/layout.js'
-import { type BlobStore, createBlobStore, syncFolder } from '../files/blob-store.js'
+import { type BlobFacts, type BlobStore, createBlobStore, digestOf, syncFolder } from '../files/blob-store.js'
 import type { DiskSpace } from '../files/disk-space.js'
 import type { DataLayout } from '../files/layout.js'
 import { linkInPlace } from '../files/link-file.js'
@@ -28,14 +28,45 @@ interface MemberFilesOptions
 /** Opens the downloads of files that the profile of the hub names. */
 export function openMemberFiles(options: MemberFilesOptions): FileFetcher {
   const { layout, disk, connect, closedReason, onFetched, throttle, log } = options
+  const [parts, held] = [createPartFiles(layout.fleetPartsDir), openHeld(layout)]
   return createFileFetcher({
-    ...{ connect, closedReason, onFetched, throttle, log },
-    parts: createPartFiles(layout.fleetPartsDir),
-    held: openHeld(layout),
+    ...{ connect, closedReason, onFetched, throttle, log, parts, held },
+    adopt: createAdopter(layout, held),
     requireSpace: (bytes) => disk.require(bytes),
     sleep: (ms, signal) => sleep(ms, undefined, { signal }),
     random: Math.random,
   })
+}
+
+/**
+ * Makes the function that holds installed maps: held files are in no backup, and maps are. What was installed from an archive
+ * cannot be held again. Cost: one read of a map, once for each state of its file.
+ */
+function createAdopter({ mapsDir, tempDir }: DataLayout, held: BlobStore): FetcherDeps['adopt'] {
+  /** file → its stamp and digest, as last read */
+  const known = new Map<string, BlobFacts & { stamp: string }>()
+  return async ({ kind, name, sha256 }) => {
+    const file = mapFile(mapsDir, name)
+    const stamp = kind === 'map' ? stampOfFile(file) : undefined
+    // a link of an operator may come to point to another file
+    if (stamp === undefined || !lstatSync(file).isFile()) return false
+    const last = known.get(file)
+    const facts = last?.stamp === stamp ? last : { ...(await digestOf(createReadStream(file))), stamp }
+    known.set(file, facts)
+    if (facts.sha256 !== sha256) return false
+    const staged = path.join(tempDir, `${sha256}.graph`)
+    await linkInPlace(file, staged)
+    await (await held.stageFile(staged, facts)).keep()
+    return true
+  }
+}
+
+const mapFile = (mapsDir: string, name: string) => path.join(mapsDir, `${name}.graph`)
+
+/** Returns a text that changes with a file; undefined when there is none. */
+function stampOfFile(file: string): string | undefined {
+  const found = statSync(file, { throwIfNoEntry: false })
+  return found === undefined ? undefined : `${found.ino}:${found.size}:${found.mtimeMs}`
 }
 
 interface InstallOptions extends Pick<ServicesOptions, 'config'> {
@@ -80,13 +111,10 @@ function openHeld({ fleetHeldDir: dir, tempDir }: DataLayout): BlobStore {
 
 /** Maps of the data directory, which the search worker loads. */
 function mapPlace({ mapsDir }: DataLayout, maps: MapLoading): InstallPlace {
-  const fileOf = (name: string) => path.join(mapsDir, `${name}.graph`)
+  const fileOf = (name: string) => mapFile(mapsDir, name)
   return {
     refusal: null,
-    async stampOf(name) {
-      const found = statSync(fileOf(name), { throwIfNoEntry: false })
-      return found === undefined ? undefined : `${found.ino}:${found.size}:${found.mtimeMs}`
-    },
+    stampOf: async (name) => stampOfFile(fileOf(name)),
     install: (name, file) => linkInPlace(file, fileOf(name)),
     async remove(name) {
       await rm(fileOf(name), { force: true })

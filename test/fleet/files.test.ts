@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { writeGraphFile } from '../../src/mapbuild/graph/write-graph.js'
@@ -218,6 +218,27 @@ t.test('files of profiles: a cut download goes on where it ended, also after a r
   const asked = link.carried() - before
   t.ok(asked < sizeBytes - kept + 200_000, `${asked} bytes were carried, ${sizeBytes - kept} were missing`)
   t.notOk(existsSync(part))
+})
+
+t.test('files of profiles: a map that a backup has put back is not downloaded again', async (t) => {
+  const { hub, van, dir } = await fleetOfTwo(t)
+  const sha256 = await add(hub, writeMap(path.join(dir, 'slow.graph'), 25))
+  await setProfile(hub, { maps: { town: sha256 } })
+  await untilVersion(van, 2)
+  await van.gateway.stop()
+  for (const argv of [
+    ['backup', 'stick', '--data-dir', 'van'],
+    ['restore', 'stick', '--data-dir', 'again'],
+  ])
+    t.match(await cli(dir, argv, ENV), { code: 0 })
+  t.notOk(existsSync(path.join(dir, 'again', 'fleet', 'held', sha256)))
+  rmSync(path.join(hub.dataDir, 'fleet', 'files'), { recursive: true }) // nothing can be downloaded
+  const again = await startNode(t, path.join(dir, 'again'), OFTEN)
+  const before = await routeCost(again)
+  await setProfile(hub, { maps: { town: sha256 }, description: 'the same map' })
+  const { items } = await untilVersion(again, 3)
+  t.match(items, [{ item: 'map town', state: 'applied' }])
+  t.equal(await routeCost(again), before)
 })
 
 t.test('files of profiles: a module comes and runs, a broken one is put back, and it goes', async (t) => {

@@ -7,6 +7,8 @@ import { itemNameOf, type WantedFile } from '../profile/files.js'
 import { type FetchFileDeps, type FetchProgress, fetchFile } from './fetch-file.js'
 
 export interface FetcherDeps extends FetchFileDeps {
+  /** Holds a file that is installed already, as after a restore. @returns false for one that is not, or is another */
+  adopt(file: WantedFile): Promise<boolean>
   connect(membership: Membership): UpstreamClient
   /** called when files came: the profile that waits for them can be applied */
   onFetched(): void
@@ -50,7 +52,8 @@ export function createFileFetcher(deps: FetcherDeps): FileFetcher {
   }
   const missingOf = async (wanted: readonly WantedFile[]) => {
     const missing: WantedFile[] = []
-    for (const file of wanted) if ((await held.stat(file.sha256)) === undefined) missing.push(file)
+    for (const file of wanted)
+      if ((await held.stat(file.sha256)) === undefined && !(await deps.adopt(file))) missing.push(file)
     return missing
   }
   return {
