@@ -15,7 +15,7 @@ import type { RunSettings } from '../settings.js'
 
 /** Adds the verbs of files that profiles name. They work beside a running gateway. */
 export function addFileVerbs(fleet: Command, io: CliIo, deps: CliDeps): void {
-  const file = fleet.command('file').description('files that profiles name: maps and modules')
+  const file = fleet.command('file').description('files that profiles name: maps, modules and releases')
   file
     .command('add')
     .description('keeps a copy of a file for profiles, and prints its digest')

@@ -31,7 +31,7 @@ export async function addFile(
   const { sha256, sizeBytes } = staged
   if (sizeBytes === 0) {
     await staged.drop()
-    throw new Error(`${name}: found no bytes, expected a map or a module`)
+    throw new Error(`${name}: found no bytes, expected a map, a module or a release`)
   }
   // no sweep removes the bytes before their row is written
   const release = await lease.keep()

@@ -50,7 +50,7 @@ t.test('files of a hub: added twice they are kept once, with the last name', asy
   t.equal((await deps.files.list()).length, 1)
   await t.rejects(
     addFile(deps, 'none', sourceOf(Buffer.alloc(0))),
-    /none: found no bytes, expected a map or a module/,
+    /none: found no bytes, expected a map, a module or a release/,
   )
 })
 

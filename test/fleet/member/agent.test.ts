@@ -150,6 +150,43 @@ t.test('agent: a release is looked at again after a start, and once', async (t) 
   t.equal(looks, 2)
 })
 
+t.test('agent: a gateway that left keeps no downloads and no staged release', async (t) => {
+  const acts: string[] = []
+  const { start, join, state } = await agent(t, {
+    files: {
+      prepare: async () => [],
+      keepOnly: async (wanted) => void acts.push(`keep ${wanted.length}`),
+    },
+    dropRelease: async () => void acts.push('drop'),
+  })
+  await join()
+  await state.membership.end()
+  await start().wake()
+  t.same(acts.slice(0, 2), ['keep 0', 'drop'])
+})
+
+t.test('agent: a release is downloaded when the rest of its profile is in force', async (t) => {
+  const acts: string[] = []
+  const { hub, start, join } = await agent(t, {
+    async reconcile() {
+      acts.push('reconcile')
+      return [{ item: 'release linux-x64', state: 'waiting', reason: null }]
+    },
+    files: {
+      async prepare(_membership, wanted) {
+        acts.push(`prepare ${wanted.map(({ path }) => path)}`)
+        return []
+      },
+      keepOnly: async () => undefined,
+    },
+  })
+  await join()
+  const release = { version: '2.0.0', digest: 'ab'.repeat(32), signature: 'x' }
+  hub.answers(() => ({ hub: HUB_ID, profile: sent(2, { releases: { 'linux-x64': release } }) }))
+  await start().wake()
+  t.same(acts.slice(0, 3), ['prepare ', 'reconcile', 'prepare releases.linux-x64'])
+})
+
 t.test('agent: a profile that was put back is not tried again', async (t) => {
   const { hub, given, start, join } = await agent(t, {
     faults: async () => (given.at(-1) === 'bad' ? ['maps: x'] : []),
