@@ -1,18 +1,24 @@
 import type { StoredFleet, StoredMembership } from '../storage/maintenance.js'
 import { type CheckContext, error, type Finding, isoTime, ok, warning } from './finding.js'
+import { checkFleetFiles } from './fleet-files.js'
 
 /** Time without an answer of the hub, or a report of a gateway, from which it is a warning: one day. */
 const LONG_US = 24 * 3_600_000_000
 
 /** Checks the membership of this gateway, and as a hub its gateways and tokens. */
-export async function checkFleet({ layout, maintenance, nowUs }: CheckContext): Promise<Finding[]> {
+export async function checkFleet(context: CheckContext): Promise<Finding[]> {
+  const { layout, maintenance, nowUs } = context
   const fleet = await maintenance.facts.fleet(layout.root, nowUs - LONG_US, nowUs)
   const { membership, gateways } = fleet
-  const findings = [...(membership === null ? [] : checkMembership(membership, nowUs)), ...checkHub(fleet)]
+  const own =
+    membership === null
+      ? []
+      : [...checkMembership(membership, nowUs), ...checkFleetFiles(membership, context)]
+  const findings = [...own, ...checkHub(fleet)]
   if (findings.length > 0) return findings
-  const own = membership === null ? [] : [ok(`a member of ${membership.hubUrl}`)]
+  const member = membership === null ? [] : [ok(`a member of ${membership.hubUrl}`)]
   const hub = gateways.member === 0 ? [] : [ok(membersText(gateways.member))]
-  return own.length + hub.length > 0 ? [...own, ...hub] : [ok('no fleet')]
+  return member.length + hub.length > 0 ? [...member, ...hub] : [ok('no fleet')]
 }
 
 function checkMembership(membership: StoredMembership, nowUs: number): Finding[] {

@@ -1,5 +1,5 @@
 import type { FleetSummary } from './exchange/fleet.js'
-import type { ProfileItem } from './exchange/membership.js'
+import type { InstalledFile, ProfileItem } from './exchange/membership.js'
 import type { Keyring } from './keyring.js'
 import type { SweepLease } from './sweep-lease.js'
 
@@ -162,6 +162,10 @@ export interface StoredMembership {
   readonly putBack: { readonly version: number; readonly reason: string } | null
   /** parts of the profile that cannot be applied */
   readonly refusedItems: readonly string[]
+  /** maps and modules of a profile that are not here yet */
+  readonly waitingFiles: readonly Pick<ProfileItem, 'item' | 'reason'>[]
+  /** maps and modules that profiles have installed */
+  readonly installedFiles: readonly Pick<InstalledFile, 'kind' | 'name'>[]
   /** release of the profile that does not run; null for none */
   readonly release: Pick<ProfileItem, 'state' | 'reason'> | null
 }

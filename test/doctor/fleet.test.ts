@@ -1,3 +1,4 @@
+import path from 'node:path'
 import t from 'tap'
 import { checkFleet } from '../../src/doctor/fleet.js'
 import type { StoredFleet, StoredMembership } from '../../src/storage/maintenance.js'
@@ -12,12 +13,13 @@ const NONE: StoredFleet = {
 const MEMBER: StoredMembership = {
   ...{ hubUrl: 'https://hub', state: 'member', reason: null, joinedAtUs: NOW_US - 9 * DAY_US },
   ...{ contactUs: NOW_US - 1, wanted: 2, applied: 2, putBack: null, refusedItems: [] },
-  release: null,
+  ...{ release: null, waitingFiles: [], installedFiles: [] },
 }
 
 const check = (fleet: Partial<StoredFleet>) =>
   checkFleet({
-    ...{ layout: { root: '/data' }, nowUs: NOW_US },
+    ...{ layout: { root: '/data', mapsDir: '/nowhere', modulesDir: import.meta.dirname }, nowUs: NOW_US },
+    config: { dataproc: {} },
     maintenance: { facts: { fleet: async () => ({ ...NONE, ...fleet }) } },
   } as unknown as Parameters<typeof checkFleet>[0]) // the parts of the context that the check reads
 const own = (more: Partial<StoredMembership>) => check({ membership: { ...MEMBER, ...more } })
@@ -46,6 +48,19 @@ t.test('doctor: what is wrong with a membership is told', async (t) => {
   ])
   t.match(await own({ release: { state: 'waiting', reason: '7 bytes' } }), [{ state: 'ok' }])
   t.match(await own({ refusedItems: ['up seen'] }), [{ message: /not applied for up seen/ }])
+  const waitingFiles = [{ item: 'map town', reason: '7 of 9 bytes of the file are here' }]
+  const installedFiles = [
+    { kind: 'map', name: 'town' },
+    { kind: 'map', name: 'coast' },
+    { kind: 'module', name: path.basename(import.meta.filename) },
+  ] as const
+  t.match(await own({ waitingFiles, installedFiles }), [
+    {
+      state: 'warning',
+      message: 'the map town of the profile is not installed: 7 of 9 bytes of the file are here',
+    },
+    { state: 'warning', message: /^the map coast, which .* is missing: .nowhere.coast\.graph$/ },
+  ])
 })
 
 t.test('doctor: a hub tells of gateways that are silent and in trouble', async (t) => {

@@ -14,6 +14,11 @@ interface MembershipRow {
   contact: string | null
 }
 
+/** Items of files that are installed. */
+const FILE_ITEM = /^(?:map|module) /
+
+type InstalledName = StoredMembership['installedFiles'][number]
+
 const TOKENS = `SELECT
   count(*) FILTER (WHERE uses >= max_uses) AS usedUp,
   count(*) FILTER (WHERE uses < max_uses AND k.expires_at_us <= @nowUs) AS expired,
@@ -45,7 +50,7 @@ function readMembership(db: Db): StoredMembership | null {
     )
     .get(CONTACT)
   if (row === undefined || row.state === 'left') return null
-  const { applied, putBack, items } = JSON.parse(row.progress) as ProfileProgress
+  const { applied, putBack, items, fetching } = JSON.parse(row.progress) as ProfileProgress
   const contact = readContact(row.contact ?? undefined, row)
   return {
     // 0 while it joins
@@ -54,5 +59,11 @@ function readMembership(db: Db): StoredMembership | null {
     ...{ applied: applied?.version ?? null, putBack },
     release: items.find(({ item, state }) => isRelease(item) && state !== 'applied') ?? null,
     refusedItems: items.filter(({ state }) => state === 'refused').map(({ item }) => item),
+    waitingFiles: [...items.filter(({ state }) => state === 'waiting'), ...(fetching?.items ?? [])]
+      .filter(({ item }) => FILE_ITEM.test(item))
+      .map(({ item, reason }) => ({ item, reason })),
+    installedFiles: hasTable(db, 'fleet_installed')
+      ? db.prepare<[], InstalledName>('SELECT kind, name FROM fleet_installed ORDER BY kind, name').all()
+      : [], // no test: a schema that has members has it
   }
 }

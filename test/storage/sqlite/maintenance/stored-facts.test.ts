@@ -113,7 +113,7 @@ t.test('stored facts: a membership while it joins, when it is complete, and when
   const joining = {
     ...{ hubUrl: 'https://hub.example', state: 'joining', reason: 'no route', joinedAtUs: 0 },
     ...{ contactUs: null, wanted: null, applied: null, putBack: null, refusedItems: [] },
-    release: null,
+    ...{ release: null, waitingFiles: [], installedFiles: [] },
   }
   t.same((await found()).membership, joining)
   const hub = { nodeId: 'n', signingKey: 's', exchangeKey: 'e' }
@@ -129,11 +129,16 @@ t.test('stored facts: a membership while it joins, when it is complete, and when
     { item: 'release linux-x64', state: 'staged' as const, reason: 'it waits' },
   ]
   const applied = { name: 'field', version: 2, digest: 'd', body: {} }
-  await state.membership.noteProgress({ ...NO_PROGRESS, applied, items })
+  const coming = { item: 'module rain', state: 'waiting' as const, reason: '0 bytes of the file are here' }
+  const fetching = { version: 3, items: [coming] }
+  await state.membership.noteProgress({ ...NO_PROGRESS, applied, items, fetching })
+  await state.installedFiles.note({ kind: 'map', name: 'town', sha256: 'd', stamp: '' })
   t.match((await found()).membership, {
     wanted: 3,
     applied: 2,
     refusedItems: ['up seen'],
+    waitingFiles: [{ item: 'module rain', reason: '0 bytes of the file are here' }],
+    installedFiles: [{ kind: 'map', name: 'town' }],
     release: { state: 'staged' },
   })
   await state.membership.end()
