@@ -142,6 +142,7 @@ export async function openModelServices(options: ModelServicesOptions): Promise<
   const upkeep = startUpkeep({
     ...register,
     uploads,
+    deltas,
     clock: state.clock,
     settings: config.modelStore,
     notes: state.meta,

@@ -38,6 +38,8 @@ export interface DeltaStore {
   make(pair: DeltaPair, signal: AbortSignal): Promise<StoredDelta>
   /** Removes a delta that is no longer needed. */
   remove(pair: DeltaPair): Promise<void>
+  /** Removes the deltas that nobody has used since. Returns their number; a download that reads one goes on. */
+  expire(beforeMs: number): Promise<number>
   /** Stops the making, and waits until it has ended. */
   close(): Promise<void>
 }
@@ -95,6 +97,7 @@ export async function openDeltaStore(deps: DeltaStoreDeps): Promise<DeltaStore> 
       engine.known.delete(fileOf(engine, pair))
       await rm(fileOf(engine, pair), { force: true })
     },
+    expire: (beforeMs) => expire(engine, beforeMs),
     async close() {
       engine.closing.abort(new AppError('CANCELLED'))
       await Promise.allSettled(engine.making.values())
@@ -181,24 +184,41 @@ function remember({ useless }: Engine, key: string, reason: string): void {
 }
 
 /** Removes the deltas that were used longest ago until the others fit. */
-async function removeOldest({ dir, maxBytes, known, log }: Engine, kept: string): Promise<void> {
+async function removeOldest(engine: Engine, kept: string): Promise<void> {
+  const files = await listFiles(engine)
+  let total = files.reduce((sum, { size }) => sum + size, 0)
+  for (const { file, size } of files.sort((a, b) => a.usedAtMs - b.usedAtMs)) {
+    if (total <= engine.maxBytes) return
+    if (file !== kept && (await removeOld(engine, file))) total -= size
+  }
+}
+
+async function expire(engine: Engine, beforeMs: number): Promise<number> {
+  let count = 0
+  for (const { file, usedAtMs } of await listFiles(engine))
+    if (usedAtMs < beforeMs && (await removeOld(engine, file))) count++
+  return count
+}
+
+async function listFiles({ dir }: Engine): Promise<{ file: string; size: number; usedAtMs: number }[]> {
   const files: { file: string; size: number; usedAtMs: number }[] = []
   for (const name of await readdir(dir)) {
     const file = path.join(dir, name)
     const found = isDelta(name) ? await ifThere(stat(file)) : undefined
     if (found !== undefined) files.push({ file, size: found.size, usedAtMs: found.mtimeMs })
   }
-  let total = files.reduce((sum, { size }) => sum + size, 0)
-  for (const { file, size } of files.sort((a, b) => a.usedAtMs - b.usedAtMs)) {
-    if (total <= maxBytes) return
-    if (file === kept) continue
-    try {
-      await rm(file, { force: true })
-      known.delete(file)
-      total -= size
-    } catch (error) {
-      log.warn({ file, reason: messageOf(error) }, 'an old delta cannot be removed')
-    }
+  return files
+}
+
+/** Returns whether the file is gone; a fault is logged. */
+async function removeOld({ known, log }: Engine, file: string): Promise<boolean> {
+  try {
+    await rm(file, { force: true })
+    known.delete(file)
+    return true
+  } catch (error) {
+    log.warn({ file, reason: messageOf(error) }, 'an old delta cannot be removed')
+    return false
   }
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LOSS_ACCEPTED, type MetaStore, SWEEP_HELD } from '../storage/meta.js'
+import type { DeltaStore } from './delta-store.js'
 import { judgeSignatures } from './judge-signatures.js'
 import type { SignaturePolicy } from './signature/policy.js'
 import { sweepBlobs } from './sweep.js'
@@ -14,6 +15,8 @@ const FIRST_SCRUB_MS = 60_000
 interface UpkeepLoopDeps extends Omit<UpkeepDeps, 'onDamaged'> {
   signatures: Pick<SignaturePolicy, 'judge'>
   uploads: Pick<Uploads, 'removeIdle' | 'finishComplete'>
+  /** null where deltas are off */
+  deltas: Pick<DeltaStore, 'expire'> | null
   clock: { nowUs(): number; isTrusted(): boolean }
   settings: { sweepMinutes: number; scrubBytesPerSecond: number; uploadExpiryS: number }
   /** returns the ids of parts that belong to waiting transfers */
@@ -100,8 +103,13 @@ async function judge({ models, signatures, log }: UpkeepLoopDeps, signal: AbortS
 }
 
 async function sweep(loop: UpkeepLoopDeps): Promise<number> {
-  const { notes, log } = loop
+  const { notes, log, deltas } = loop
   await finishUploads(loop)
+  // an untrusted clock expires nothing
+  const beforeUs = loop.clock.isTrusted() ? loop.clock.nowUs() - loop.settings.uploadExpiryS * 1_000_000 : 0
+  // by then the other side has removed the upload that a delta would continue
+  const expired = (await deltas?.expire(beforeUs / 1000)) ?? 0
+  if (expired > 0) log.info({ expired }, 'deltas that were not used for long removed')
   const isAccepted = (await notes.noted(LOSS_ACCEPTED)) === 'yes'
   const { removed, held } = await sweepBlobs(loop, isAccepted)
   if (isAccepted) await notes.note(LOSS_ACCEPTED, 'no')
@@ -116,8 +124,6 @@ async function sweep(loop: UpkeepLoopDeps): Promise<number> {
     return removed // parts without a row may belong to the same lost rows
   }
   const kept = await loop.keptParts()
-  // an untrusted clock expires nothing
-  const beforeUs = loop.clock.isTrusted() ? loop.clock.nowUs() - loop.settings.uploadExpiryS * 1_000_000 : 0
   await loop.uploads.removeIdle(beforeUs, (partId) => kept.has(partId))
   if (removed > 0) loop.log.info({ removed }, 'unreferenced model bytes removed')
   return removed

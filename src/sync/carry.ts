@@ -35,6 +35,8 @@ async function attempt(engine: Engine, { lane, transfer, signal, progress }: Car
   if (answer !== null) await engine.transfers.deliver(transferId, answer)
   noteSuccess(lane, transferId)
   engine.metrics.count('delivered')
+  // no test: the row of a transfer that has just been delivered is there
+  engine.metrics.addSaved(kind, (await engine.transfers.find(transferId))?.savedBytes ?? 0)
   // bytes sent twice, or not at all because the upstream had them, say nothing about the link
   const carriedBytes = Math.min(progress.movedBytes, (sizeBytes ?? progress.movedBytes) - bytesSent)
   const rate = engine.metrics.measure(carriedBytes, engine.nowMs() - startMs)

@@ -5,6 +5,8 @@ export interface SyncMetrics {
   count(what: 'attempts' | 'delivered' | 'failed'): void
   countFault(name: string): void
   addBytes(kind: TransferKind, bytes: number): void
+  /** Adds bytes of a delivered transfer that were not carried: the other side had them, or a base of them. */
+  addSaved(kind: TransferKind, bytes: number): void
   /**
    * Includes a delivered transfer in the measured rate. Transfers below 64 KiB are ignored: latency dominates
    * them.
@@ -28,6 +30,8 @@ export function createSyncMetrics(): SyncMetrics {
     failed: 0,
     bytes_sent: 0,
     bytes_fetched: 0,
+    bytes_saved_sending: 0,
+    bytes_saved_fetching: 0,
   }
   let rate: number | undefined
   const add = (name: string, n: number) => {
@@ -37,6 +41,8 @@ export function createSyncMetrics(): SyncMetrics {
     count: (what) => add(what, 1),
     countFault: (name) => add(`fault_${name.toLowerCase()}`, 1),
     addBytes: (kind, bytes) => add(kind === 'feedback' ? 'bytes_sent' : 'bytes_fetched', bytes),
+    addSaved: (kind, bytes) =>
+      add(kind === 'feedback' ? 'bytes_saved_sending' : 'bytes_saved_fetching', bytes),
     measure(bytes, ms) {
       if (bytes < MIN_MEASURED_BYTES || ms <= 0) return undefined
       const measured = (bytes / ms) * 1000

@@ -116,6 +116,29 @@ t.test('delta store: the deltas that were used longest ago make room', async (t)
   t.same(at.files().sort(), [two, three].map(({ base, next }) => `${base}-${next}.delta`).sort())
 })
 
+t.test(
+  'delta store: deltas that nobody used since expire; one that is being read is read to its end',
+  async (t) => {
+    const at = await setUp(t)
+    const pairs = await Promise.all(
+      [1, 2].map(async (n) => ({ base: at.base, next: await at.put(edited(n)) })),
+    )
+    const [one, two] = pairs as [Pair, Pair]
+    const old = await at.store.make(one, signal)
+    await at.store.make(two, signal)
+    const file = path.join(at.dir, `${one.base}-${one.next}.delta`)
+    const bytes = readFileSync(file)
+    const reading = await old.open({ start: 0, end: old.sizeBytes })
+    utimesSync(file, 1, 1)
+    t.equal(await at.store.expire(1000), 0, 'used at this time')
+    t.equal(await at.store.expire(1001), 1)
+    t.same(at.files(), [`${two.base}-${two.next}.delta`])
+    t.ok(Buffer.concat(await Array.fromAsync(reading)).equals(bytes))
+    t.equal(await at.store.find(one), undefined)
+    t.equal((await at.store.make(one, signal)).sha256, old.sha256, 'it is made again when it is asked for')
+  },
+)
+
 t.test('delta store: an aborted caller leaves the making; closing ends it, and leaves no file', async (t) => {
   const abort = new AbortController()
   const calls: string[] = []

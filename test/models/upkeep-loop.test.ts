@@ -11,6 +11,7 @@ type Loop = Parameters<typeof startUpkeep>[0]
 async function setUp(
   t: Test,
   prepare: (at: Awaited<ReturnType<typeof attemptParts>>) => unknown = () => undefined,
+  hasOldDelta = false,
 ) {
   const at = await attemptParts(t)
   await prepare(at)
@@ -20,6 +21,7 @@ async function setUp(
     warn: (_: object, m: string) => void lines.push(m),
   }
   const idle: { beforeUs: number; kept: boolean[] }[] = []
+  const expired: number[] = []
   const clock = { isTrusted: true, nowUs: 9_000_000_000 }
   /** waits that have begun: duration → end */
   const held = new Map<number, () => void>()
@@ -32,6 +34,12 @@ async function setUp(
     log,
     clock: { nowUs: () => clock.nowUs, isTrusted: () => clock.isTrusted },
     settings: { sweepMinutes: 10, scrubBytesPerSecond: 1e9, uploadExpiryS: 1000 },
+    deltas: {
+      async expire(beforeMs) {
+        expired.push(beforeMs)
+        return hasOldDelta ? 1 : 0
+      },
+    },
     keptParts: async () => new Set(['fetch-1']),
     notes: {
       noted: async (name) => notes.get(name),
@@ -63,6 +71,7 @@ async function setUp(
     loop,
     lines,
     idle,
+    expired,
     clock,
     finished,
     sweeps: () => sweeps,
@@ -110,13 +119,31 @@ t.test('upkeep: sweep answers the number of removed files, and is quiet when the
   await upkeep.stop()
 })
 
-t.test('upkeep: an untrusted clock expires no upload', async (t) => {
+t.test(
+  'upkeep: deltas expire with the uploads that they would continue; none where they are off',
+  async (t) => {
+    const at = await setUp(t, undefined, true)
+    const upkeep = startUpkeep(at.loop)
+    await upkeep.sweep()
+    await upkeep.stop()
+    t.same(new Set(at.expired), new Set([8_000_000]))
+    t.ok(at.lines.includes('deltas that were not used for long removed'))
+    const off = startUpkeep({ ...at.loop, deltas: null })
+    const count = at.expired.length
+    t.equal(await off.sweep(), 0)
+    await off.stop()
+    t.equal(at.expired.length, count)
+  },
+)
+
+t.test('upkeep: an untrusted clock expires no upload and no delta', async (t) => {
   const at = await setUp(t)
   at.clock.isTrusted = false
   const upkeep = startUpkeep(at.loop)
   await upkeep.sweep()
   await upkeep.stop()
   t.match(at.idle, [{ beforeUs: 0, kept: [true, false] }])
+  t.same(new Set(at.expired), new Set([0]))
 })
 
 t.test('upkeep: sweeps and scrubs are repeated at their intervals until it is stopped', async (t) => {

@@ -35,7 +35,7 @@ t.test('carry: a delivery is recorded, counted and reported', async (t) => {
   await at.done
   t.match(await at.row(), { state: 'delivered', answer: '{"model_id":"m"}' })
   t.match(at.lane, { failures: 0, waitUntilMs: 0 })
-  t.match(at.engine.metrics.snapshot(), { attempts: 1, delivered: 1, failed: 0 })
+  t.match(at.engine.metrics.snapshot(), { attempts: 1, delivered: 1, failed: 0, bytes_saved_sending: 0 })
   t.same(at.seen, [[at.id, null]])
   t.match(at.lines, [{ level: 'info', message: 'transfer delivered', fields: { transfer: at.id, bytes: 0 } }])
 })
@@ -47,6 +47,22 @@ t.test('carry: a fetch whose registration has completed the row is not delivered
   t.match(await at.row(), { state: 'sending', answer: null }, 'the registration would have changed it')
   t.match(at.engine.metrics.snapshot(), { delivered: 1 })
 })
+
+t.test(
+  'carry: bytes that a delta saved are counted by direction, once the transfer is delivered',
+  async (t) => {
+    const savedBy = async (kind?: 'fetch') => {
+      const at = await setUp(t, kind === undefined ? {} : { kind })
+      await at.state.transfers.note(at.id, { savedBytes: 700 })
+      t.match(at.engine.metrics.snapshot(), { bytes_saved_sending: 0, bytes_saved_fetching: 0 })
+      at.held.deliver()
+      await at.done
+      return at.engine.metrics.snapshot()
+    }
+    t.match(await savedBy(), { bytes_saved_sending: 700, bytes_saved_fetching: 0 })
+    t.match(await savedBy('fetch'), { bytes_saved_sending: 0, bytes_saved_fetching: 700 })
+  },
+)
 
 t.test('carry: the rate counts bytes that were new to the receiver', async (t) => {
   const rateOf = async (options: { bytesSent?: number; kind?: 'fetch' }, movedBytes: number) => {

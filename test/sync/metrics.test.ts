@@ -2,7 +2,10 @@ import t from 'tap'
 import type { Backlog } from '../../src/storage/transfers.js'
 import { createSyncMetrics, readSyncGauges } from '../../src/sync/metrics.js'
 
-const ZERO = { attempts: 0, delivered: 0, failed: 0, bytes_sent: 0, bytes_fetched: 0 }
+const ZERO = {
+  ...{ attempts: 0, delivered: 0, failed: 0, bytes_sent: 0, bytes_fetched: 0 },
+  ...{ bytes_saved_sending: 0, bytes_saved_fetching: 0 },
+}
 
 t.test('sync metrics: counters begin at 0 and count what they are named for', async (t) => {
   const metrics = createSyncMetrics()
@@ -17,12 +20,17 @@ t.test('sync metrics: counters begin at 0 and count what they are named for', as
   metrics.addBytes('feedback', 10)
   metrics.addBytes('feedback', 5)
   metrics.addBytes('fetch', 7)
+  metrics.addSaved('feedback', 30)
+  metrics.addSaved('fetch', 4)
+  metrics.addSaved('fetch', 5)
   t.same(metrics.snapshot(), {
     attempts: 2,
     delivered: 1,
     failed: 1,
     bytes_sent: 15,
     bytes_fetched: 7,
+    bytes_saved_sending: 30,
+    bytes_saved_fetching: 9,
     fault_upstream_refused: 2,
   })
   t.same(before, ZERO, 'a snapshot does not change')

@@ -22,6 +22,16 @@ const FAMILIES: Record<string, [name: string, help: string, type: Family['type']
   failed: ['sync_failed_total', 'Transfers given up', 'counter'],
   bytes_sent: ['sync_sent_bytes_total', 'Bytes sent upstream', 'counter'],
   bytes_fetched: ['sync_fetched_bytes_total', 'Bytes fetched from upstream', 'counter'],
+  bytes_saved_sending: [
+    'sync_saved_sent_bytes_total',
+    'Bytes of delivered models that were not sent: the upstream had them, or a base of them',
+    'counter',
+  ],
+  bytes_saved_fetching: [
+    'sync_saved_fetched_bytes_total',
+    'Bytes of fetched models that were not fetched: they, or a base of them, were here',
+    'counter',
+  ],
 }
 
 /** Prefix of the counters of failed attempts, one for each reason. */
