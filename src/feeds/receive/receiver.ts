@@ -137,7 +137,7 @@ export function isSameState(
 /** The digest says that both sides have these columns: a batch sends each of them. */
 export function requireColumns(table: LoaderTable, names: readonly string[]): void {
   const missing = table.columns.find(({ name }) => !names.includes(name))
-  if (missing !== undefined) throw badBatch('columns', names.join(', ').slice(0, 200), missing.name)
+  if (missing !== undefined) throw badBatch('columns', names.join(', ').slice(0, 200) || 'none', missing.name)
   const unknown = names.find((name) => !table.columnByName.has(name))
   if (unknown !== undefined) throw badBatch('columns', unknown.slice(0, 100), 'a column of the table')
 }
