@@ -188,7 +188,7 @@ async function takeBatch(
 }
 
 /** Returns the cursor that another program has moved. @throws the error, when it is another one */
-function movedCursor(error: AppError): number {
+export function movedCursor(error: AppError): number {
   const { cursor } = error.data
   if (error.errorName === 'CURSOR_MISMATCH' && typeof cursor === 'number') return cursor
   throw error

@@ -3,7 +3,13 @@ import { keyText } from '../feeds/send/collect.js'
 import type { CitedState } from '../storage/citations.js'
 import type { ValueEnv } from '../storage/columns/column-type.js'
 import type { BundleRows } from '../storage/exchange/bundles.js'
-import type { FeedIdentity, FeedRecord, FeedRows, FeedUpstreams } from '../storage/exchange/feeds.js'
+import type {
+  AskedFeeds,
+  FeedIdentity,
+  FeedRecord,
+  FeedRows,
+  FeedUpstreams,
+} from '../storage/exchange/feeds.js'
 import type { NodePeer } from '../storage/exchange/node-keys.js'
 import type { LoaderTable, TableChanges } from '../storage/tables.js'
 import type { TransferRows } from '../storage/transfers.js'
@@ -20,6 +26,7 @@ export interface ApplyReceivedDeps {
   readonly upstreams: Pick<UpstreamRows, 'find'>
   readonly feedUpstreams: Pick<FeedUpstreams, 'find'>
   readonly bundles: BundleRows
+  readonly asked: Pick<AskedFeeds, 'ofNode' | 'noteTold'>
   findTable(dataName: string): Promise<LoaderTable | undefined>
   findCitation(label: string): Promise<CitedState | undefined>
   env(): ValueEnv
@@ -55,16 +62,39 @@ export async function noteReceived(
   node: NodePeer,
   news: News,
 ): Promise<ReceivedResult> {
-  const moved = new Set<string>()
-  for (const one of news.feeds) if (await noteCursor(deps, node, one)) moved.add(one.feed)
-  for (const one of news.citations) for (const feed of await noteCitation(deps, node, one)) moved.add(feed)
-  for (const one of news.gaps) if (await noteGap(deps, node, one)) moved.add(one.feed)
+  const moved = await noteCursors(deps, node, news)
   let setAside = 0
   for (const one of news.refused) if (await noteRefused(deps, node, one)) setAside++
   let delivered = 0
   for (const one of news.receipts) if (await noteReceipt(deps, node, one)) delivered++
   await deps.bundles.acknowledge(node.nodeId, news.applied)
   return { delivered, moved: [...moved], setAside }
+}
+
+/** Notes cursors of feeds to the node, of those that it asks for, and of citations. @returns feeds that were moved */
+async function noteCursors(
+  deps: ApplyReceivedDeps,
+  node: NodePeer,
+  { feeds, citations, gaps }: News,
+): Promise<Set<string>> {
+  const moved = new Set<string>()
+  const asked = new Map((await deps.asked.ofNode(node.nodeId)).map((one) => [one.feed.feedId, one]))
+  for (const { feed, table, epoch, cursor } of feeds) {
+    const one = asked.get(feed)
+    if (one === undefined) {
+      if (await noteCursor(deps, node, { feed, table, epoch, cursor })) moved.add(feed)
+      continue
+    }
+    if (one.told?.cursor !== cursor) moved.add(feed)
+    await deps.asked.noteTold(node.nodeId, feed, { table, epoch, cursor })
+    await beginEpochIfBehind(deps, one.feed.dataName, { table, epoch, cursor })
+  }
+  for (const one of citations) for (const feed of await noteCitation(deps, node, one)) moved.add(feed)
+  for (const one of gaps) {
+    if (asked.has(one.feed)) await endContinuation(deps, node, one.feed)
+    else if (await noteGap(deps, node, one)) moved.add(one.feed)
+  }
+  return moved
 }
 
 /** Returns a feed to a node; undefined when its table is another one by now. */
@@ -79,6 +109,18 @@ async function currentOf(
   if (table === undefined) return undefined
   const [tableUuid = '', epoch] = [await identity.tableUuid(table), await identity.epoch()]
   return tableUuid === of.table && epoch === of.epoch ? { record, table, tableUuid, epoch } : undefined
+}
+
+/** The data here is a copy from before when a node has later changes of it: what is put now has numbers that it has seen. */
+async function beginEpochIfBehind(
+  { identity, changes, findTable, nowUs }: ApplyReceivedDeps,
+  dataName: string,
+  of: { table: string; epoch: number; cursor: number },
+): Promise<void> {
+  const table = await findTable(dataName)
+  if (table === undefined || (await identity.tableUuid(table)) !== of.table) return
+  if ((await identity.epoch()) === of.epoch && of.cursor > (await changes.last(table)))
+    await identity.beginEpoch(nowUs())
 }
 
 async function noteCursor(

@@ -7,14 +7,30 @@ import type { BundleMark, BundleRows } from '../storage/exchange/bundles.js'
 import type { NodePeer, NodePeers } from '../storage/exchange/node-keys.js'
 import { type ApplyCitationsDeps, takeCitations } from './apply-citations.js'
 import { type ApplyFeedsDeps, type FeedResult, takeFeeds } from './apply-feeds.js'
+import { type ApplyGivenDeps, takeGiven } from './apply-given.js'
 import { type ApplyModelsDeps, type ModelResult, takeModel } from './apply-models.js'
 import { type ApplyReceivedDeps, noteReceived, type ReceivedResult } from './apply-received.js'
 import { bodyOf, type Part, readParts } from './content/parts.js'
-import { BatchHead, BundleHead, CitationHead, ModelHead, Received, RowsHead, readAs } from './schema.js'
+import {
+  AsideHead,
+  BatchHead,
+  BundleHead,
+  CitationHead,
+  GivenHead,
+  ModelHead,
+  Received,
+  RowsHead,
+  readAs,
+} from './schema.js'
 import { bad, type Envelope, type EnvelopeSpan, findEnvelopes, openEnvelope } from './seal/open.js'
 
 /** Dependencies of taking bundles. */
-export interface ApplyDeps extends ApplyFeedsDeps, ApplyCitationsDeps, ApplyModelsDeps, ApplyReceivedDeps {
+export interface ApplyDeps
+  extends ApplyFeedsDeps,
+    ApplyGivenDeps,
+    ApplyCitationsDeps,
+    ApplyModelsDeps,
+    ApplyReceivedDeps {
   readonly keys: NodeKeys
   readonly peers: Pick<NodePeers, 'find'>
   readonly bundles: BundleRows
@@ -116,6 +132,12 @@ async function checkPart(part: Part): Promise<void> {
     case 'batch':
       readAs(BatchHead, head, 'batch')
       return checkBytes(bytes, 'a batch')
+    case 'given':
+      readAs(GivenHead, head, 'given')
+      return
+    case 'aside':
+      readAs(AsideHead, head, 'aside')
+      return
     case 'citation':
       readAs(CitationHead, head, 'citation')
       return
@@ -162,6 +184,8 @@ async function takeBundle(
 ): Promise<AppliedBundle> {
   const isOld = await deps.bundles.isOld(mark)
   const feeds = takeFeeds(deps, node, { bundleId: mark.bundleId, isOld, caller })
+  const given = takeGiven(deps, node, { bundleId: mark.bundleId, isOld })
+  let batches: { take(part: Part): Promise<void> } = feeds
   const citations = takeCitations(deps, node, { isOld, caller })
   const models: ModelResult = { taken: 0, known: 0, refused: [] }
   let received: ReceivedResult = { delivered: 0, moved: [], setAside: 0 }
@@ -171,10 +195,18 @@ async function takeBundle(
         received = await noteReceived(deps, node, await readReceived(part))
         break
       case 'feed':
+        batches = feeds
         await feeds.open(part.head.offer)
         break
       case 'batch':
-        await feeds.take(part)
+        await batches.take(part)
+        break
+      case 'given':
+        batches = given
+        await given.open(part)
+        break
+      case 'aside':
+        await given.setAside(part)
         break
       case 'citation':
         await citations.open(part)
@@ -188,7 +220,7 @@ async function takeBundle(
       default: // the first part
     }
   }
-  const results = [...(await feeds.end()), ...(await citations.end())]
+  const results = [...(await feeds.end()), ...(await given.end()), ...(await citations.end())]
   await deps.bundles.noteApplied(mark)
   return { node, bundleId: mark.bundleId, feeds: results, models, received }
 }

@@ -37,6 +37,12 @@ export const ModelHead = z.looseObject({
   data: z.string(),
 })
 
+/** Part that tells of the table of a feed down. */
+export const GivenHead = z.looseObject({ feed: Uuid, answer: z.unknown() })
+
+/** Part of a row of a feed down that no batch holds. */
+export const AsideHead = z.looseObject({ feed: Uuid, change: Count, key: Text, reason: Text })
+
 /** Part that offers a citation. `after`: rows before the first one that follows. */
 export const CitationHead = z.looseObject({ feed: Uuid, after: Count, offer: z.unknown() })
 

@@ -1,14 +1,15 @@
 import { messageOf } from '../errors.js'
 import { definitionDigest, sentDefinition } from '../feeds/batch/definition.js'
-import { MAX_BATCH_BYTES, MAX_BATCH_ROWS } from '../feeds/batch/format.js'
-import { collectBatch, keyText } from '../feeds/send/collect.js'
+import { MAX_BATCH_BYTES } from '../feeds/batch/format.js'
+import { keyText } from '../feeds/send/collect.js'
 import { requireSendable } from '../feeds/send/sendable.js'
-import type { CollectDeps, CollectState, Session } from '../feeds/send/sender-deps.js'
+import type { CollectDeps, Session } from '../feeds/send/sender-deps.js'
 import type { BundledFeed } from '../storage/exchange/bundles.js'
 import type { FeedIdentity, FeedRecord, FeedRows } from '../storage/exchange/feeds.js'
 import type { NodePeer } from '../storage/exchange/node-keys.js'
 import type { ChangedRow, LoaderTable, TableChanges } from '../storage/tables.js'
 import { partLine } from './content/parts.js'
+import { noteFeed, packBatches } from './pack-batches.js'
 import { type Budget, type PackedFeeds, spend } from './packed.js'
 import { type PackCitationsDeps, packCitation } from './write-citations.js'
 
@@ -31,7 +32,7 @@ export async function* packFeeds(
   { before, budget, packed }: { before: readonly BundledFeed[]; budget: Budget; packed: PackedFeeds },
 ): AsyncGenerator<Uint8Array> {
   const all = (await deps.feeds.list()).filter(
-    ({ upstream, isEnabled }) => upstream === peer.name && isEnabled,
+    ({ upstream, isEnabled, direction }) => upstream === peer.name && isEnabled && direction === 'up',
   )
   for (const record of all.sort((a, b) => b.priority - a.priority)) {
     const { citation } = record.start
@@ -39,9 +40,7 @@ export async function* packFeeds(
       yield* packCitation(deps, { record, longForm: citation }, { before, budget, packed })
       continue
     }
-    const why = whyNotPacked(record)
-    const table = why === undefined ? await deps.findTable(record.dataName) : undefined
-    if (why !== undefined) packed.refused.push(`${record.dataName}: ${why}`)
+    const table = await deps.findTable(record.dataName)
     if (table === undefined) continue // dropped: the feed goes on when it is registered again
     try {
       requireSendable(table, record.columns)
@@ -51,11 +50,6 @@ export async function* packFeeds(
     }
     yield* packFeed(deps, { record, table, peer }, { before, budget, packed })
   }
-}
-
-/** Returns why a feed goes over the network alone; undefined for one that bundles carry. */
-function whyNotPacked({ direction }: FeedRecord): string | undefined {
-  return direction === 'down' ? 'a feed down, which goes over the network alone' : undefined
 }
 
 async function* packFeed(
@@ -70,57 +64,11 @@ async function* packFeed(
   yield offer
   const after = session.cursor
   const aside = new Set(await deps.feeds.changesSetAside(record.feedId))
-  const state: CollectState = {
-    record,
-    aside,
-    maxRows: MAX_BATCH_ROWS,
-  }
   const last = await deps.changes.last(table) // rows that are put meanwhile are for the next bundle
-  while (session.cursor < last) {
-    const batch = await collectBatch(deps, state, session, table)
-    if (batch === undefined) break
-    if ('tooLarge' in batch) {
-      await setTooLargeAside(deps, record, table, batch.tooLarge)
-      aside.add(batch.tooLarge.change)
-      continue
-    }
-    const head = {
-      feed: record.feedId,
-      after: session.cursor,
-      last: batch.last,
-      changes: runsOf(batch.changes),
-    }
-    const part = Buffer.concat([partLine('batch', head, batch.body.byteLength), batch.body])
-    if (spend(budget, part) === undefined) {
-      if (batch.changes.length === 1) return void noteFeed(packed, record, { session, after, isCut: true })
-      state.maxRows = Math.max(1, Math.floor((batch.changes.length * budget.left) / part.byteLength / 2))
-      session.scanned = session.cursor
-      continue
-    }
-    yield part
-    packed.rows += batch.changes.length
-    session.cursor = batch.last
-    session.scanned = batch.last
-    state.maxRows = MAX_BATCH_ROWS
-  }
-  noteFeed(packed, record, { session, after, isCut: false })
-}
-
-function noteFeed(
-  packed: PackedFeeds,
-  { feedId, dataName }: FeedRecord,
-  { session, after, isCut }: { session: Session; after: number; isCut: boolean },
-): void {
-  const { tableUuid, epoch, cursor, scanned } = session
-  packed.feeds.push({
-    feed: feedId,
-    table: tableUuid,
-    epoch,
-    after,
-    last: cursor,
-    scanned: isCut ? cursor : scanned,
-  })
-  if (isCut) packed.cut.push(dataName)
+  const isCut = yield* packBatches(deps, { record, table, session, aside, last }, { budget, packed }, (row) =>
+    setTooLargeAside(deps, record, table, row),
+  )
+  noteFeed(packed, record, { session, after, isCut })
 }
 
 /** Returns the offer of a feed, and the state from which its rows are read. */
@@ -158,15 +106,4 @@ async function setTooLargeAside(
 ): Promise<void> {
   const reason = `found a row of more than ${MAX_BATCH_BYTES} bytes, the most that a batch holds`
   await feeds.setAside(feedId, [{ change: row.change, rowKey: keyText(table, row), reason }])
-}
-
-/** Returns runs of change numbers: first ones, and how many follow each other. */
-function runsOf(changes: readonly number[]): [number, number][] {
-  const runs: [number, number][] = []
-  for (const change of changes) {
-    const run = runs.at(-1)
-    if (run !== undefined && run[0] + run[1] === change) run[1]++
-    else runs.push([change, 1])
-  }
-  return runs
 }

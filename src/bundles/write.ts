@@ -10,10 +10,11 @@ import { BUNDLE_VERSION } from './schema.js'
 import { CHUNK_BYTES, ENVELOPE_HEAD_BYTES, TAG_BYTES } from './seal/format.js'
 import { sealEnvelope } from './seal/seal.js'
 import { type PackFeedsDeps, packFeeds } from './write-feeds.js'
+import { type PackGivenDeps, packGiven } from './write-given.js'
 import { type PackedModels, type PackModelsDeps, packModels } from './write-models.js'
 
 /** Dependencies of writing bundles. */
-export interface WriteDeps extends PackFeedsDeps, PackModelsDeps {
+export interface WriteDeps extends PackFeedsDeps, PackGivenDeps, PackModelsDeps {
   readonly keys: NodeKeys
   readonly bundles: BundleRows
   readonly inbox: Pick<FeedInbox, 'ofSender'>
@@ -138,7 +139,9 @@ async function* textOf(deps: WriteDeps, bundle: Bundle): AsyncGenerator<Uint8Arr
       `--max-bytes: found too few, expected at least ${-budget.left} more for what tells ${node.name} how far this gateway is`,
     )
   yield begin
-  yield* packFeeds(deps, node, { before: bundle.before?.contents?.feeds ?? [], budget, packed: bundle.feeds })
+  const feeds = { before: bundle.before?.contents?.feeds ?? [], budget, packed: bundle.feeds }
+  yield* packFeeds(deps, node, feeds)
+  yield* packGiven(deps, node, feeds)
   yield* packModels(deps, node, { skipped: bundle.skipped, budget, packed: bundle.models })
   yield partLine('end', {})
 }

@@ -97,23 +97,26 @@ function serve(
     isDraining: () => isDraining,
   })
   const stopWatching = renewTlsOnChange(config, server, log)
+  let stopped: Promise<void> | undefined
   return {
     fetch: app.fetch,
     routes: app.routes.map(({ method, path }) => ({ verb: method, path })),
     reload: (next) => reload(config, next, { server, maps: services.maps }),
     isAlive: createVitals(services.threads),
-    async stop() {
-      isDraining = true
-      stopWatching()
-      const cancelling = setTimeout(() => stopping.abort(), config.server.drainMs * CANCEL_AT_SHARE)
-      await server.stop(config.server.drainMs)
-      clearTimeout(cancelling)
-      stopping.abort()
-      families.stop()
-      refusals.stop()
-      await backend?.close()
-      await services.close()
-    },
+    stop: () => (stopped ??= stop()),
+  }
+
+  async function stop(): Promise<void> {
+    isDraining = true
+    stopWatching()
+    const cancelling = setTimeout(() => stopping.abort(), config.server.drainMs * CANCEL_AT_SHARE)
+    await server.stop(config.server.drainMs)
+    clearTimeout(cancelling)
+    stopping.abort()
+    families.stop()
+    refusals.stop()
+    await backend?.close()
+    await services.close()
   }
 }
 

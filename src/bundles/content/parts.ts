@@ -7,7 +7,9 @@ import { bad } from '../seal/open.js'
  *     {"part":"bundle",…,"bytes":0}       which bundle it is, from whom and for whom; first, once
  *     {"part":"received",…,"bytes":n}     how far the sender has the feeds and models of the receiver
  *     {"part":"feed",…,"bytes":0}         offer of a table, as `sync.offer_table` takes it
- *     {"part":"batch",…,"bytes":n}        a batch of the feed before it, as it goes over the network
+ *     {"part":"batch",…,"bytes":n}        a batch of the feed or answer before it, as it goes over the network
+ *     {"part":"given",…,"bytes":0}        answer about a table, as `sync.ask_table` gives it; its batches follow
+ *     {"part":"aside",…,"bytes":0}        row of the feed before it that no batch holds
  *     {"part":"citation",…,"bytes":0}     offer of a citation, as `sync.offer_citation` takes it
  *     {"part":"rows",…,"bytes":n}         rows of the citation before it, as they go over the network
  *     {"part":"model",…,"bytes":n}        a model with its facts, then its bytes

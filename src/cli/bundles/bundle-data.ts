@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { PUT_FEEDBACK, toModelInfo } from '../../api/model-store/index.js'
 import { readCitationOffer, readOffer } from '../../api/sync/index.js'
+import { readColumns } from '../../api/sync/read-columns.js'
+import { AskTableResult } from '../../api/sync/schema.js'
 import type { Caller } from '../../auth/caller.js'
 import type { ApplyDeps } from '../../bundles/apply.js'
 import type { WriteDeps } from '../../bundles/write.js'
@@ -11,9 +13,11 @@ import { layoutOf } from '../../files/layout.js'
 import { registerDeps } from '../../gateway/models.js'
 import { createNameLimit } from '../../gateway/name-limit.js'
 import { type NodeKeys, openNodeKeys } from '../../node-keys/keys.js'
+import { parseParams } from '../../rpc/define-method.js'
 import { readExactJson } from '../../rpc/read-json.js'
 import type { ValueEnv } from '../../storage/columns/column-type.js'
 import type { CopyKey } from '../../storage/exchange/citation-copies.js'
+import type { FeedSenders } from '../../storage/exchange/feeds.js'
 import type { NodePeer } from '../../storage/exchange/node-keys.js'
 import { createCitationCopies } from '../../storage/sqlite/citations/copies.js'
 import { createFeedInbox } from '../../storage/sqlite/feeds/inbox.js'
@@ -41,8 +45,11 @@ export async function writeDeps(data: FeedData): Promise<WriteDeps> {
     ...{ keys, nodeId: keys.identity.nodeId, bundles: state.bundles, feeds: state.feeds, blobs },
     ...{ transfers: state.transfers, upstreams: state.upstreams, feedUpstreams: state.feedUpstreams },
     ...{ models: state.models, identity: feedIdentity, changes: tableChanges, findTable },
-    findCitation: data.findCitation,
-    inbox: createFeedInbox(data.db),
+    ...{ findCitation: data.findCitation, asked: state.askedFeeds, inbox: createFeedInbox(data.db) },
+    async callerOf(keyId) {
+      const key = await state.keys.findActive(keyId)
+      return key && callerOf(key)
+    },
     env: () => envOf(data),
   }
 }
@@ -61,6 +68,12 @@ export async function applyDeps(data: FeedData): Promise<ApplyDeps> {
     isHere: (key) => isHere(data, key),
     ...{ inbox: createFeedInbox(data.db), readOffer, maxModelBytes: config.limits.modelBytes },
     rightsOf: (node) => rightsOf(data, node),
+    asked: state.askedFeeds,
+    taking: takingOf(data, keys),
+    readAnswer(json) {
+      const { sums: _, scanned: __, ...answer } = parseParams(AskTableResult, json)
+      return answer
+    },
     receiverOf: (node) => receiverOf(data, keys, node),
     citationReceiverOf: (node) => citationReceiverOf(data, keys, node),
     readFacts: (text) => PUT_FEEDBACK.readFacts(readExactJson(Buffer.from(text), config.limits.jsonDepth)),
@@ -75,10 +88,8 @@ export async function applyDeps(data: FeedData): Promise<ApplyDeps> {
 async function rightsOf({ state }: FeedData, node: NodePeer): Promise<Caller | { refused: string }> {
   const { name, nodeId } = node
   const isRelay = node.isRelay || (await isHub(state, nodeId))
-  const caller = (keyId: string, scopes: readonly string[]): Caller => ({
-    ...{ keyId, keyName: name, sessionId: null, endsAtUs: null },
-    scopes: isRelay ? [...scopes, 'sync:relay'] : scopes,
-  })
+  const caller = (keyId: string, scopes: readonly string[]): Caller =>
+    callerOf({ keyId, keyName: name, scopes: isRelay ? [...scopes, 'sync:relay'] : scopes })
   const member = await state.fleetMembers.find(nodeId)
   if (member === undefined) return caller(`bundle ${nodeId}`, ['sync:write', 'model:write'])
   if (member.state !== 'member')
@@ -95,45 +106,56 @@ async function isHub({ membership }: FeedData['state'], nodeId: string): Promise
   return found?.state === 'member' && found.hub?.nodeId === nodeId
 }
 
-/** What receives from a node: the signature of a bundle stands for the key that it would send with. */
-function receivingOf({ state, settings }: FeedData, { identity }: NodeKeys, { nodeId }: NodePeer) {
+function callerOf(of: Pick<Caller, 'keyId' | 'keyName' | 'scopes'>): Caller {
+  return { ...of, sessionId: null, endsAtUs: null }
+}
+
+/** Parts of what stores rows of other nodes. */
+function storingOf({ db, state, settings, findTable }: FeedData, { identity }: NodeKeys) {
   const { config, dataDir } = settings
   const disk = createDiskSpace(layoutOf(dataDir).root, config.limits.diskReserveBytes)
+  const store = createTableStore(db)
+  const names = createNameLimit(config.limits.nameChars)
   return {
-    senders: { find: async () => ({ nodeId, otherKeyId: null }), bind: async () => undefined },
+    inbox: createFeedInbox(db),
     nodeId: identity.nodeId,
     valueBytes: config.limits.valueBytes,
+    takesOverlaps: true,
+    findTable,
     requireSpace: (bytes: number) => disk.require(bytes),
-    nowUs: () => state.clock.nowUs(),
+    async register(definition: TableDefinition) {
+      names.check('data_name', definition.dataName)
+      return await store.register(definition, state.clock.nowUs())
+    },
   }
 }
 
+/** The signature of a bundle stands for the key that a node would send with. */
+function sendersOf({ nodeId }: NodePeer): FeedSenders {
+  return { find: async () => ({ nodeId, otherKeyId: null }), bind: async () => undefined }
+}
+
 function receiverOf(data: FeedData, keys: NodeKeys, node: NodePeer) {
-  const receiving = receivingOf(data, keys, node)
-  const store = createTableStore(data.db)
-  const names = createNameLimit(data.settings.config.limits.nameChars)
-  return createFeedReceiver({
-    ...receiving,
-    inbox: createFeedInbox(data.db),
-    asked: data.state.askedFeeds,
-    takesOverlaps: true,
-    findTable: data.findTable,
-    async register(definition: TableDefinition) {
-      names.check('data_name', definition.dataName)
-      return await store.register(definition, receiving.nowUs())
-    },
-  })
+  const senders = sendersOf(node)
+  return createFeedReceiver({ ...storingOf(data, keys), asked: data.state.askedFeeds, senders })
+}
+
+function citationReceiverOf(data: FeedData, keys: NodeKeys, node: NodePeer) {
+  const nowUs = () => data.state.clock.nowUs()
+  const copies = createCitationCopies(data.db, nowUs)
+  const senders = sendersOf(node)
+  return createCitationReceiver({ ...storingOf(data, keys), senders, copies, newId: randomUUID, nowUs })
+}
+
+/** Returns what stores the feeds down; rows that are set aside are listed with the feed, and need no log. */
+function takingOf(data: FeedData, keys: NodeKeys): ApplyDeps['taking'] {
+  const log = { warn: () => undefined }
+  return { ...storingOf(data, keys), feeds: data.state.feeds, readColumns, log }
 }
 
 async function isHere({ db, state, findCitation }: FeedData, key: CopyKey): Promise<boolean> {
   if ((await findCitation(key.longForm)) !== undefined) return true
   return (await createCitationCopies(db, () => state.clock.nowUs()).find(key)) !== undefined
-}
-
-function citationReceiverOf(data: FeedData, keys: NodeKeys, node: NodePeer) {
-  const receiving = receivingOf(data, keys, node)
-  const copies = createCitationCopies(data.db, receiving.nowUs)
-  return createCitationReceiver({ ...receiving, copies, newId: randomUUID })
 }
 
 function envOf({ state, timeZoneMin }: FeedData): ValueEnv {

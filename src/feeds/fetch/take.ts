@@ -20,6 +20,8 @@ export interface TakeDeps {
   /** @throws AppError DISK_FULL */
   requireSpace(bytes: number): Promise<void>
   readonly log: Pick<Log, 'warn'>
+  /** takes a batch that begins before the cursor, as one of a bundle may */
+  readonly takesOverlaps?: boolean
 }
 
 /**
@@ -32,7 +34,7 @@ export interface TakeDeps {
  */
 export async function takeBatch(
   deps: TakeDeps,
-  state: FeedState,
+  state: Pick<FeedState, 'record'>,
   session: Session,
   table: LoaderTable,
   { body, onOpened }: { body: Uint8Array; onOpened(last: number): void },
@@ -40,7 +42,7 @@ export async function takeBatch(
   await deps.requireSpace(body.byteLength)
   const batch = await decodeBatch(body)
   try {
-    requireAsked(state, session, table, batch)
+    requireAsked(state, session, table, batch, deps.takesOverlaps)
     onOpened(batch.header.last)
     const { after } = batch.header
     return await storeBatch(deps, state, { session, table }, batch, (at) => after + 1 + at)
@@ -57,7 +59,7 @@ export async function takeBatch(
  */
 export async function takeAgain(
   deps: TakeDeps,
-  state: FeedState,
+  state: Pick<FeedState, 'record'>,
   { session, table }: { session: Session; table: LoaderTable },
   { body, afterRow, tooLarge }: Pick<AskedAgain, 'body' | 'tooLarge'> & { afterRow: number },
 ): Promise<number> {
@@ -84,7 +86,7 @@ export async function takeAgain(
 /** Forgets that rows of a batch were set aside. */
 async function forgetAside(
   { feeds }: TakeDeps,
-  { record: { feedId } }: FeedState,
+  { record: { feedId } }: Pick<FeedState, 'record'>,
   table: LoaderTable,
   { batch, tooLarge }: { batch: DecodedBatch } & Pick<AskedAgain, 'tooLarge'>,
 ): Promise<void> {
@@ -99,22 +101,24 @@ async function forgetAside(
 
 /** @throws AppError UPSTREAM_REFUSED for another batch than was asked for */
 function requireAsked(
-  { record }: FeedState,
+  { record }: Pick<FeedState, 'record'>,
   session: Session,
   table: LoaderTable,
   batch: DecodedBatch,
+  takesOverlaps = false,
 ): void {
   const { header } = batch
   const asked = { ...session, senderTable: session.tableUuid }
   if (header.node !== session.peer || header.feed !== record.feedId || !isSameState(asked, batch))
     throw malformed('the batch of another feed')
-  if (header.after !== session.cursor) throw malformed(`a batch after ${header.after}`)
+  const isWithin = takesOverlaps && header.after <= session.cursor && session.cursor < header.last
+  if (header.after !== session.cursor && !isWithin) throw malformed(`a batch after ${header.after}`)
   requireColumns(table, header.columns)
 }
 
 async function storeBatch(
   deps: TakeDeps,
-  state: FeedState,
+  state: Pick<FeedState, 'record'>,
   { session, table }: { session: Session; table: LoaderTable },
   batch: DecodedBatch,
   changeOf: (at: number) => number,
@@ -122,8 +126,8 @@ async function storeBatch(
   const { header } = batch
   const { feedId } = state.record
   const { tableUuid: senderTable, epoch, digest, peer: sender } = session
-  const { after, last } = header
-  const taken = { sender, feed: feedId, senderTable, epoch, digest, after, last }
+  const { last } = header
+  const taken = { sender, feed: feedId, senderTable, epoch, digest, after: session.cursor, last }
   try {
     // rows that were put here first are never taken back
     await deps.inbox.take({ ...taken, ...rowsAtOnce(table, batch, deps.nodeId, deps.valueBytes) }, feedId)
@@ -141,7 +145,7 @@ async function storeBatch(
 /** Returns the rows that fit the table, and sets the others aside. */
 async function fittingRows(
   deps: TakeDeps,
-  state: FeedState,
+  state: Pick<FeedState, 'record'>,
   table: LoaderTable,
   batch: DecodedBatch,
   changeOf: (at: number) => number,
@@ -164,7 +168,7 @@ async function fittingRows(
 /** A batch has at least as many changes as rows: each refused row gets a number of its own among them. */
 async function setAside(
   { feeds, log }: TakeDeps,
-  { record }: FeedState,
+  { record }: Pick<FeedState, 'record'>,
   table: LoaderTable,
   batch: DecodedBatch,
   { refused, changeOf }: { refused: readonly RefusedRow[]; changeOf: (at: number) => number },

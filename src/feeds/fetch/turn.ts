@@ -1,21 +1,16 @@
 import { AppError } from '../../errors.js'
-import type { FeedRows, FeedStart } from '../../storage/exchange/feeds.js'
-import type { LoaderTable, TableDefinition } from '../../storage/tables.js'
+import type { LoaderTable } from '../../storage/tables.js'
 import type { Throttle } from '../../sync/throttle.js'
-import type { TableAnswer } from '../batch/definition.js'
-import { definitionDigest, type SentDefinition } from '../batch/definition.js'
-import { type Registering, registerOnce, requireSame } from '../receive/same-table.js'
 import { noteMoved, takeDetour } from '../send/counts.js'
 import type { AskedBatch, FeedLink } from '../send/link.js'
 import type { FeedState, FetchedAhead, Session, TurnResult } from '../send/sender-deps.js'
 import { type AgainDeps, fetchAgain } from './again.js'
-import { type TakeDeps, takeBatch } from './take.js'
+import { type AgreeDeps, agree } from './agree.js'
+import { takeBatch } from './take.js'
 
 /** Dependencies of asking for batches. */
-export interface FetchDeps extends AgainDeps, Registering {
-  readonly feeds: TakeDeps['feeds'] & Pick<FeedRows, 'noteStart'>
-  /** Checks a definition as that of a registration. @throws AppError INVALID_PARAMS, TABLE_NOT_SENDABLE */
-  readColumns(definition: SentDefinition): TableDefinition
+export interface FetchDeps extends AgainDeps, AgreeDeps {
+  readonly feeds: AgreeDeps['feeds']
   /** shared with everything that is sent and fetched */
   readonly throttle: Throttle
   /** Runs the storing of one batch at a time, whatever the number of feeds: the memory of one. */
@@ -128,37 +123,9 @@ async function openSession(
     },
     signal,
   )
-  if (asked.node === deps.nodeId) throw loop(asked.node)
-  const local = await openTable(deps, record.dataName, asked)
-  if (!isKnown) await keepStart(deps, state, asked.start)
-  const begin = state.record.start
-  const digest = definitionDigest(asked.definition)
-  const sender = { sender: asked.node, feed, senderTable: asked.table, epoch: asked.epoch, digest }
-  const isFirstTable = begin.tableUuid === asked.table
-  const range = { start: isFirstTable ? Math.min(begin.afterChange, asked.last) : 0, last: asked.last }
-  const cursor = await deps.inbox.open(sender, local, range)
+  const session = await agree(deps, state, asked)
   state.upstreamLast = asked.last
-  return {
-    ...{ peer: asked.node, tableUuid: asked.table, tableId: local.tableId, epoch: asked.epoch, digest },
-    ...{ cursor, scanned: cursor },
-  }
-}
-
-async function openTable(
-  deps: FetchDeps,
-  dataName: string,
-  { definition }: TableAnswer,
-): Promise<LoaderTable> {
-  const known = await deps.findTable(dataName)
-  const table = known ?? (await registerOnce(deps, deps.readColumns(definition)))
-  requireSame(table, definition)
-  return table
-}
-
-/** Keeps where the feed begins before anything is taken: asked again, the upstream might begin later. */
-async function keepStart(deps: FetchDeps, state: FeedState, start: FeedStart): Promise<void> {
-  await deps.feeds.noteStart(state.record.feedId, start)
-  state.record = { ...state.record, start }
+  return session
 }
 
 async function setAside(
@@ -167,9 +134,4 @@ async function setAside(
   { change, key, reason }: { change: number; key: string; reason: string },
 ): Promise<void> {
   await feeds.setAside(record.feedId, [{ change, rowKey: key, reason }])
-}
-
-function loop(node: string): AppError {
-  const message = `The upstream is this gateway (node ${node}): a feed comes from another node`
-  return new AppError('LOOP', { node }, { message })
 }

@@ -101,6 +101,7 @@ const TOO_LARGE = `found a row of more than ${MAX_BATCH_BYTES} bytes, the most t
 /** Creates the giver of a gateway. */
 export function createFeedGiver(deps: GiverDeps): FeedGiver {
   const { asked, senders, identity, changes } = deps
+  const noteTold = createToldNotes(deps)
   return {
     async ask(caller, { feed: feedId, node, dataName: name, columns, conds, from, start: known }) {
       await requireNode(deps, caller, node)
@@ -131,6 +132,7 @@ export function createFeedGiver(deps: GiverDeps): FeedGiver {
       const feed = await asked.find(caller.keyId, request.feedId)
       if (feed === undefined) throw unknownFeed(request.feedId)
       await requireReadable(asked, caller, feed.dataName)
+      await noteTold(feed, request)
       const endMs = deps.nowMs() + request.waitMs
       let scanned = request.after
       for (;;) {
@@ -154,6 +156,30 @@ export function createFeedGiver(deps: GiverDeps): FeedGiver {
     },
   }
 }
+
+/** Longest time for which a cursor that moves is not noted, ms: each note is a write. */
+const TOLD_MS = 60_000
+
+/** Notes now and then where an asker is, for bundles, which go on from there. */
+function createToldNotes({ asked, nowMs }: Pick<GiverDeps, 'asked' | 'nowMs'>) {
+  const noted = new Map<string, { after: number; atMs: number }>()
+  return async (
+    { node, feedId }: AskedFeed,
+    { tableUuid: table, epoch, after }: BatchRequest,
+  ): Promise<void> => {
+    const key = `${node} ${feedId}`
+    const last = noted.get(key)
+    if (last !== undefined && (last.after === after || nowMs() - last.atMs < TOLD_MS)) return
+    noted.delete(key)
+    noted.set(key, { after, atMs: nowMs() })
+    const [oldest] = noted.keys()
+    if (noted.size > MAX_NOTED && oldest !== undefined) noted.delete(oldest)
+    await asked.noteTold(node, feedId, { table, epoch, cursor: after })
+  }
+}
+
+/** Askers whose notes are known without a look. */
+const MAX_NOTED = 10_000
 
 /** Finds the table as the asker knows it. @throws AppError UNKNOWN_FEED */
 async function openTable(
@@ -212,8 +238,8 @@ async function again(
 }
 
 /** Makes a batch without a row, which moves the cursor over changes that the feed leaves out. */
-async function emptyBatch(
-  deps: GiverDeps,
+export async function emptyBatch(
+  deps: CollectDeps,
   feed: AskedFeed,
   table: LoaderTable,
   session: Session,

@@ -154,6 +154,15 @@ export interface AskedFeed {
   readonly start: FeedStart
 }
 
+/** Where a node has a feed that it asks for, as it told last. */
+export interface ToldCursor {
+  /** UUID of the table here */
+  readonly table: string
+  readonly epoch: number
+  /** last change that it has */
+  readonly cursor: number
+}
+
 /** Feeds that other nodes ask for, and the tables that their keys may read and send. */
 export interface AskedFeeds {
   /**
@@ -162,6 +171,10 @@ export interface AskedFeeds {
    */
   keep(keyId: string, feed: AskedFeed): Promise<void>
   find(keyId: string, feedId: string): Promise<AskedFeed | undefined>
+  /** Returns what a node asks for, with the key that asks; in the order of the feeds' ids. */
+  ofNode(node: string): Promise<{ keyId: string; feed: AskedFeed; told: ToldCursor | null }[]>
+  /** Notes where a node has a feed that it asks for. */
+  noteTold(node: string, feedId: string, told: ToldCursor): Promise<void>
   /** Allows a key these tables and no others; `*` stands for all. */
   grant(keyId: string, tables: readonly string[]): Promise<void>
   /** Returns the tables of a key in the order of their names; empty for a key without a grant. */

@@ -103,4 +103,8 @@ export const STATE_MIGRATIONS: Migrations = [
   `,
   FLEET_FILE_TABLES,
   BUNDLE_NEWS_OF_CITATIONS,
+  `
+  -- where the node that asks has the feed: JSON of its table here, epoch and cursor
+  ALTER TABLE feed_asked ADD COLUMN told TEXT CHECK (json_type(told) = 'object');
+  `,
 ]

@@ -1,10 +1,12 @@
 import type { TrustedClock } from '../../clock.js'
-import type { AskedFeed, AskedFeeds } from '../../exchange/feeds.js'
+import type { AskedFeed, AskedFeeds, ToldCursor } from '../../exchange/feeds.js'
 import { statement } from '../connection/database.js'
 import { type StateDb, writeState } from '../connection/state-db.js'
 
 /** Most feeds that a key may ask for. */
 const MAX_ASKED = 1000
+
+const OF_NODE = "asked ->> '$.node' = ?"
 
 /** Creates the feeds that other nodes ask for, of `state.db`. */
 export function createAskedFeeds(state: StateDb, clock: TrustedClock): AskedFeeds {
@@ -33,6 +35,22 @@ export function createAskedFeeds(state: StateDb, clock: TrustedClock): AskedFeed
     async find(keyId, feedId) {
       const text = textOf(keyId, feedId)
       return text === undefined ? undefined : (JSON.parse(text) as AskedFeed) // `keep` wrote it
+    },
+    async ofNode(node) {
+      const sql = `SELECT key_id AS keyId, asked, told FROM feed_asked WHERE ${OF_NODE} ORDER BY feed_id, key_id`
+      const rows = statement<{ keyId: string; asked: string; told: string | null }>(db, sql).all(node)
+      return rows.map(({ keyId, asked, told }) => ({
+        keyId,
+        feed: JSON.parse(asked) as AskedFeed, // `keep` wrote it
+        told: told === null ? null : (JSON.parse(told) as ToldCursor), // `noteTold` wrote it
+      }))
+    },
+    async noteTold(node, feedId, { table, epoch, cursor }) {
+      const text = JSON.stringify({ table, epoch, cursor })
+      await writeState(state, () => {
+        const sql = `UPDATE feed_asked SET told = ? WHERE ${OF_NODE} AND feed_id = ? AND told IS NOT ?`
+        statement(db, sql).run(text, node, feedId, text)
+      })
     },
     grant: (keyId, tables) =>
       writeState(state, () => {
