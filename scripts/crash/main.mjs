@@ -12,6 +12,7 @@ const LONG = {
   'bad-link': [],
   'disk-full': [],
   size: [],
+  deltas: ['--kills', '100'],
   backup: [],
   mixed: ['--kills', '1000', '--cuts', '200', '--faults', '500'],
 }
@@ -22,6 +23,7 @@ const SHORT = {
   'power-cut': ['--cuts', '3', '--megabytes', '600', '--maxBytes', '1000000'],
   'bad-link': ['--sizeBytes', '3000000', '--latencyMs', '2', '--stallEvery', '10', '--stallMs', '300'],
   size: ['--sizeBytes', '60000000'],
+  deltas: ['--kills', '6', '--weights', '200000'],
   backup: ['--backups', '4', '--models', '60', '--modelBytes', '200000', '--pauseMs', '300'],
 }
 /** Of the short forms; they wait more than they work. */

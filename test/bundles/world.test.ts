@@ -1,6 +1,7 @@
 import t from 'tap'
 import { sticksOf } from '../support/bundle-world.js'
 import { startWorld, TOPOLOGIES, type Topology } from '../support/feed-world.js'
+import { findsDamage, verifyAll } from '../support/verify-world.js'
 
 /** Seeds for each world; BUNDLE_SEEDS asks for more, and for all worlds, BUNDLE_SEED for one. */
 const ASKED = process.env.BUNDLE_SEEDS
@@ -35,6 +36,11 @@ for (const [name, topology, cutShare] of ASKED === undefined && ONLY === undefin
         await world.run(STEPS)
         const wrong = await world.settle(20_000)
         t.same(wrong.slice(0, 10), [], `seed ${seed}: ${wrong.length === 0 ? 'equal' : world.log.join(', ')}`)
+        world.mendLinks() // a comparison asks the other side
+        const verified = await verifyAll(world.nodes)
+        for (const { feed, isEqual, expected } of verified)
+          t.equal(isEqual, expected, `seed ${seed}: sync.verify of ${feed}`)
+        await findsDamage(t, world.nodes, verified, seed)
       } finally {
         await world.stop()
       }

@@ -24,6 +24,7 @@ import { createTableChanges } from '../../src/storage/sqlite/tables/changed-rows
 import { openTables } from '../../src/storage/sqlite/tables/store.js'
 import type { LoaderTable } from '../../src/storage/tables.js'
 import { createThrottle } from '../../src/sync/throttle.js'
+import { type Damage, type DamagedRow, damageRow } from './damage.js'
 import { type Cut, createNodeClient, type PendingCall } from './feed-client.js'
 import { columnOf } from './tables.js'
 
@@ -69,6 +70,8 @@ export interface FeedNode {
   faults(): Promise<string[]>
   /** Returns where each feed is, for messages. */
   feedStates(): Promise<string[]>
+  /** Damages a row of one of some origins. @returns undefined when there is none */
+  damage(how: Damage, origins: readonly string[], random: () => number): Promise<DamagedRow | undefined>
   /** Compares each feed of this node with its other side, as `sync.verify` does. */
   verify(isRecount?: boolean): Promise<FeedVerification[]>
 }
@@ -213,6 +216,11 @@ export function createFeedNode(net: FeedNet, dir: string, name: string): FeedNod
         ({ what, sinceMs }) => `${what} for ${Math.round(performance.now() - sinceMs)} ms`,
       )
       return [...lines, ...calls.map((call) => `${name} waits for ${call}`)]
+    },
+    async damage(how, origins, random) {
+      const found = await table()
+      if (found === undefined) return undefined
+      return damageRow(path.join(home, 'data.db'), { tableName: found.tableName, origins }, how, random)
     },
     async verify(isRecount = false) {
       const { state, verifying } = of()

@@ -90,6 +90,8 @@ export interface FeedWorld {
    * @returns what differs when nothing moves any more, with where each feed is; empty when all is well
    */
   settle(ms: number): Promise<string[]>
+  /** Lets all links work, also those that never did. */
+  mendLinks(): void
   /** what was done, for messages */
   readonly log: readonly string[]
   stop(): Promise<void>
@@ -214,6 +216,9 @@ export async function startWorld(
         }
         await sleep(20)
       }
+    },
+    mendLinks() {
+      isCut = false
     },
     async stop() {
       for (const node of nodes) await node.kill()

@@ -104,6 +104,28 @@ t.test('sender: a feed that may not send costs nothing, and goes on when it may'
   t.same(turns.slice(0, 1), ['first'])
 })
 
+t.test('sender: a feed down fetches in its windows, with the rate of all and its own', async (t) => {
+  const rates: (number | undefined)[] = []
+  let isOpen = false
+  const throttleOf = (bytes: number) => ({ pieceBytes: bytes, take: async () => undefined })
+  const { records, start } = setUp(t, {
+    isInWindow: (windows) => windows.length === 0 || isOpen,
+    throttleOf,
+    async fetchNext(_link, { throttle }): Promise<TurnResult> {
+      rates.push(throttle?.pieceBytes)
+      return 'nothing to send'
+    },
+  })
+  records[0] = { ...recordOf('first'), windows: ['22:00-06:00'] as never[], maxBytesPerSecond: 4000 }
+  const sender = start()
+  await settled()
+  t.same(rates, [], 'outside of its windows nothing is fetched')
+  isOpen = true
+  await sender.wake()
+  await settled()
+  t.same(rates.slice(0, 1), [4000])
+})
+
 t.test('sender: a feed that was stopped before the end of its rows goes on where it was', async (t) => {
   const answers: TurnResult[] = ['went on', 'nothing to send']
   const made = setUp(t, {

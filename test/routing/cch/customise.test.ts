@@ -50,6 +50,18 @@ t.test('customise: float64 and int32 have the same sums where both can hold them
   t.same(floats, ints)
 })
 
+t.test('startUpdate: an update in either kind is what a customisation of the new weights is', async (t) => {
+  const graph = gridGraph(24, 24, seeded(4))
+  for (const kind of ['int32', 'float64'] as const) {
+    const { metric, hierarchy } = customised(graph, kind, rankNodes(graph, graph.sites))
+    const weights = graph.weights.slice()
+    for (const arc of [100, 101, 500]) weights[arc] = Math.abs(weights[arc]!) + 5
+    const update = startUpdate(graph, hierarchy, weights, kind, { metric, weights: graph.weights })
+    if (update === undefined) throw new Error('too much has changed for an update')
+    t.ok(isSame(finish(update), finish(startCustomisation(hierarchy, weights, kind))), kind)
+  }
+})
+
 t.test('mayHaveOverflowed: from the first cost of 2^29 ms, of an arc or of a path', async (t) => {
   const isDoubtful = (...ms: number[]) => {
     const { metric, graph } = customised(chainOf(ms.length + 1, ms), 'int32')
