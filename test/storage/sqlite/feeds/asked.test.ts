@@ -15,13 +15,18 @@ t.test(
     const { askedFeeds, keys } = state
     const start = { tableUuid: 'a', afterChange: 0, untilChange: 9, fromUs: null }
     const asked = { feedId: FEED, node: VAN, dataName: 'seen', columns: null, conds: null, start }
-    const secretHash = new Uint8Array(32)
     const [one, two] = [
       '44444444-4444-4444-8444-444444444444',
       '55555555-5555-4555-8555-555555555555',
     ] as const
-    for (const keyId of [one, two])
-      await keys.create({ keyId, name: keyId, scopes: ['sync:read'], secretHash, expiresAtUs: null })
+    for (const [at, keyId] of [one, two].entries())
+      await keys.create({
+        keyId,
+        name: keyId,
+        scopes: ['sync:read'],
+        secretHash: new Uint8Array(32).fill(at),
+        expiresAtUs: null,
+      })
     await askedFeeds.keep(one, asked)
     await askedFeeds.keep(two, { ...asked, dataName: 'other' })
     t.match(await askedFeeds.ofNode(VAN), [
