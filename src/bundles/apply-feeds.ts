@@ -231,6 +231,7 @@ function forbidden(found: string, { name, nodeId }: NodePeer): AppError {
   return new AppError('FORBIDDEN', {}, { message })
 }
 
+/** Makes the error for a node that may send no feeds. */
 export function noScope({ name }: NodePeer): AppError {
   const message = `the key of ${name} lacks the scope sync:write`
   return new AppError('FORBIDDEN', { scope: 'sync:write' }, { message })

@@ -107,4 +107,8 @@ export const STATE_MIGRATIONS: Migrations = [
   -- where the node that asks has the feed: JSON of its table here, epoch and cursor
   ALTER TABLE feed_asked ADD COLUMN told TEXT CHECK (json_type(told) = 'object');
   `,
+  `
+  CREATE INDEX feed_asked_by_feed ON feed_asked (feed_id);
+  CREATE INDEX feed_asked_by_node ON feed_asked (asked ->> '$.node');
+  `,
 ]
