@@ -102,6 +102,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'storage/sqlite/connection',
     'storage/sqlite/tables',
   ],
+  // messages that come in by themselves: rejects, status, cursors
+  'storage/sqlite/ingest': ['storage', 'storage/sqlite/connection'],
   // joining: tokens are keys
   'storage/sqlite/fleet': [
     'storage',
@@ -202,6 +204,11 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
       'geo',
     ],
   ],
+  // what comes in by itself: messages of brokers become rows
+  'ingest/mqtt': ['sync'], // the client; waits between attempts as those of transfers
+  'ingest/mapping': [], // pure: from a payload to values, time and place
+  'ingest/presets': ['ingest/mapping'], // known forms of messages
+  ingest: ['ingest/**', 'storage', 'storage/columns', 'storage/exchange', 'tables'],
   // the wire
   rpc: [],
   auth: ['rpc'], // types of scopes
@@ -242,7 +249,7 @@ const OWNERS: Record<string, readonly string[]> = {
   'prom-client': ['http'],
   'maplibre-gl': ['console'],
   'tus-js-client': ['console'],
-  pbf: ['mapbuild', 'demo', 'tiles'],
+  pbf: ['mapbuild', 'demo', 'tiles', 'ingest'],
   '@photostructure/tz-lookup': ['mapbuild'],
   kdbush: ['routing', 'mapbuild'],
   flatqueue: ['routing', 'mapbuild'],

@@ -7,6 +7,7 @@ import {
   loadConfig,
   type Settings,
 } from '../config/config.js'
+import type { BrokerSettings } from '../config/ingest.js'
 import { layoutOf } from '../files/layout.js'
 import { offerNativeDir } from '../storage/sqlite/connection/native.js'
 import type { CliDeps, GlobalOptions } from './io.js'
@@ -84,7 +85,25 @@ function withAbsolutePaths({ config, origins, file }: LoadedConfig, { cwd, env }
       ...config.routing,
       maps: config.routing.maps.map((map) => absolute('routing.maps', map)),
     },
+    ingest: {
+      ...config.ingest,
+      mqtt: {
+        ...config.ingest.mqtt,
+        brokers: config.ingest.mqtt.brokers.map((broker) =>
+          withAbsoluteFiles(broker, (name) => absolute('ingest.mqtt.brokers', name)),
+        ),
+      },
+    },
   }
+}
+
+/** Resolves the paths of the files that a broker names. */
+function withAbsoluteFiles(broker: BrokerSettings, absolute: (name: string) => string): BrokerSettings {
+  const { passwordFile, caFile, certFile, keyFile } = broker
+  const given = Object.entries({ passwordFile, caFile, certFile, keyFile }).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  )
+  return { ...broker, ...Object.fromEntries(given.map(([key, name]) => [key, absolute(name)])) }
 }
 
 /** Key file that systemd passes as the credential `secret.key`. @see systemd.exec(5), LoadCredential= */

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { parseOffset } from '../datetime.js'
+import { Ingest } from './ingest.js'
 import { bytes, count, Dataproc, file, ms, Reads, SignedModels } from './sections.js'
 import { Sync } from './sync.js'
 
@@ -335,6 +336,7 @@ export const ConfigSchema = z.strictObject({
   fleet: Fleet.prefault({}),
   update: Update.prefault({}),
   dataproc: Dataproc.prefault({}),
+  ingest: Ingest.prefault({}),
 })
 
 export type Config = z.output<typeof ConfigSchema>

@@ -6,6 +6,7 @@ import type { AskedFeeds, FeedRows, FeedSenders, FeedUpstreams } from './exchang
 import type { FleetFiles, FleetMembers, FleetProfiles, JoinTokens } from './exchange/fleet.js'
 import type { InstalledFiles, MembershipStore } from './exchange/membership.js'
 import type { NodeKeyRows, NodePeers } from './exchange/node-keys.js'
+import type { IngestStore } from './ingest.js'
 import type { KeyStore } from './keys.js'
 import type { MetaStore } from './meta.js'
 import type { ModelStores } from './model-stores.js'
@@ -48,6 +49,7 @@ export interface State extends ModelTables {
   readonly installedFiles: InstalledFiles
   readonly membership: MembershipStore
   readonly bundles: BundleRows
+  readonly ingest: IngestStore
   /** Reads one page of the database. @throws Error if it cannot be read */
   check(): Promise<void>
   /** Commits a page as it is, unless another program writes. @throws Error if it cannot be written */

@@ -1,4 +1,4 @@
-import { createClock } from '../clock.js'
+import { createClock, type TrustedClock } from '../clock.js'
 import type { Keyring } from '../keyring.js'
 import type { State } from '../state.js'
 import { createAuditNotes } from './access/audit.js'
@@ -20,6 +20,7 @@ import { createFleetMembers } from './fleet/members.js'
 import { createMembershipStore } from './fleet/membership.js'
 import { createFleetProfiles } from './fleet/profiles.js'
 import { createJoinTokens } from './fleet/tokens.js'
+import { createIngestStore } from './ingest/store.js'
 import { createModelStores } from './models/model-stores.js'
 import { createModelRows } from './models/models.js'
 import { createSyncControl } from './models/sync-control.js'
@@ -88,15 +89,11 @@ export async function openState(file: string, options: OpenStateOptions = {}): P
     askedFeeds: createAskedFeeds(stateDb, clock),
     feedResends: createFeedResends(stateDb, clock),
     feedSenders: createFeedSenders(stateDb, clock),
-    fleetTokens: createJoinTokens(stateDb, keys),
-    fleetProfiles: createFleetProfiles(stateDb, clock),
-    fleetFiles: createFleetFiles(stateDb, clock),
-    installedFiles: createInstalledFiles(stateDb),
-    fleetMembers: createFleetMembers(stateDb, clock, keys),
-    membership: createMembershipStore(stateDb, clock, options.keyring ?? NO_KEYRING),
+    ...fleetRows(stateDb, { clock, keys, keyring: options.keyring ?? NO_KEYRING }),
     nodeKeys: createNodeKeyRows(stateDb, clock, options.keyring ?? NO_KEYRING),
     bundles: createBundleRows(stateDb, clock),
     nodePeers: createNodePeers(stateDb, clock),
+    ingest: createIngestStore(stateDb),
     async check() {
       statement(db, 'SELECT count(*) FROM sqlite_schema').get() // read from the file, not from a cache of this process
     },
@@ -121,6 +118,25 @@ export async function openState(file: string, options: OpenStateOptions = {}): P
       await stateDb.writes.settled()
       db.close()
     },
+  }
+}
+
+/** Rows of both sides of a fleet. */
+function fleetRows(
+  stateDb: StateDb,
+  {
+    clock,
+    keys,
+    keyring,
+  }: { clock: TrustedClock; keys: ReturnType<typeof createKeyStore>; keyring: Keyring },
+) {
+  return {
+    fleetTokens: createJoinTokens(stateDb, keys),
+    fleetProfiles: createFleetProfiles(stateDb, clock),
+    fleetFiles: createFleetFiles(stateDb, clock),
+    installedFiles: createInstalledFiles(stateDb),
+    fleetMembers: createFleetMembers(stateDb, clock, keys),
+    membership: createMembershipStore(stateDb, clock, keyring),
   }
 }
 

@@ -3,6 +3,7 @@ import type { Migrations } from './database.js'
 import { FEED_DOWN_TABLES } from './feed-down-tables.js'
 import { FEED_TABLES } from './feed-tables.js'
 import { FLEET_FILE_TABLES, FLEET_TABLES } from './fleet-tables.js'
+import { INGEST_TABLES } from './ingest-tables.js'
 import { MODEL_TABLES } from './model-tables.js'
 import { NODE_TABLES } from './node-tables.js'
 
@@ -111,4 +112,5 @@ export const STATE_MIGRATIONS: Migrations = [
   CREATE INDEX feed_asked_by_feed ON feed_asked (feed_id);
   CREATE INDEX feed_asked_by_node ON feed_asked (asked ->> '$.node');
   `,
+  INGEST_TABLES,
 ]

@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import net from 'node:net'
+import tls from 'node:tls'
+import type { BrokerSettings } from '../config/ingest.js'
+import { messageOf } from '../errors.js'
+import type { Credentials } from './mqtt/session.js'
+
+/** Ports of MQTT without and with TLS. */
+const PORT = 1883
+const TLS_PORT = 8883
+
+/** Opens a socket to a broker; the files of TLS are read each time, as they may be renewed. @throws Error that names a file */
+export async function openBrokerSocket(broker: BrokerSettings): Promise<net.Socket> {
+  const url = new URL(broker.url)
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const isTls = url.protocol === 'mqtts:'
+  const port = url.port === '' ? (isTls ? TLS_PORT : PORT) : Number(url.port)
+  if (!isTls) return net.connect({ host, port })
+  return tls.connect({
+    ...{ host, port },
+    ...(net.isIP(host) === 0 ? { servername: host } : {}),
+    ...tlsFiles(broker),
+  })
+}
+
+/** Reads the files of TLS. @throws Error that names the file that cannot be read, or fits no other */
+export function tlsFiles({ caFile, certFile, keyFile }: BrokerSettings): tls.SecureContextOptions {
+  const files = {
+    ...(caFile === undefined ? {} : { ca: readNamed('caFile', caFile) }),
+    ...(certFile === undefined ? {} : { cert: readNamed('certFile', certFile) }),
+    ...(keyFile === undefined ? {} : { key: readNamed('keyFile', keyFile) }),
+  }
+  try {
+    tls.createSecureContext(files)
+  } catch (error) {
+    const names = [caFile, certFile, keyFile].filter((name) => name !== undefined).join(', ')
+    throw new Error(`caFile, certFile, keyFile: ${names} cannot be used: ${messageOf(error)}`, {
+      cause: error,
+    })
+  }
+  return files
+}
+
+/** Reads user and password. @throws Error that names the file */
+export async function readCredentials({ username, passwordFile }: BrokerSettings): Promise<Credentials> {
+  if (passwordFile === undefined) return { username }
+  try {
+    const [line = ''] = (await readFile(passwordFile, 'utf8')).split(/\r?\n/, 1)
+    return { username, password: Buffer.from(line) }
+  } catch (error) {
+    throw new Error(`passwordFile: ${passwordFile} cannot be read: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+function readNamed(setting: string, name: string): Buffer {
+  try {
+    return readFileSync(name)
+  } catch (error) {
+    throw new Error(`${setting}: ${name} cannot be read: ${messageOf(error)}`, { cause: error })
+  }
+}

@@ -1,0 +1,103 @@
+import { createGroupStore, type GroupDeps, type IntakeCounts } from './group.js'
+import type { MqttClient, Received } from './mqtt/client.js'
+
+export interface IntakeDeps extends GroupDeps {
+  readonly client: Pick<MqttClient, 'acknowledge' | 'isOpen' | 'pause' | 'resume'>
+  /** most messages of a group */
+  readonly groupRows: number
+  /** longest time that a message waits for others, ms */
+  readonly groupWaitMs: number
+}
+
+/** Takes messages, and acknowledges each when its rows, or the reason why it has none, are on disk. */
+export interface Intake {
+  take(message: Received): void
+  readonly counts: Readonly<IntakeCounts>
+  /** messages that are not acknowledged */
+  waiting(): number
+  /** time that the oldest of them has waited, s; 0 for none */
+  lagS(): number
+  /** why nothing is stored; null while messages are */
+  fault(): string | null
+  /** Waits for the group that is being stored; the broker repeats the other messages. */
+  stop(): Promise<void>
+}
+
+/** A message that waits, and when it came. */
+interface Waiting {
+  readonly message: Received
+  readonly atMs: number
+}
+
+/** Messages, and bytes, that are held before the broker has to wait. */
+const MAX_WAITING = 1000
+const MAX_WAITING_BYTES = 8 * 1024 * 1024
+
+/** Creates the intake of a broker. */
+export function createIntake(deps: IntakeDeps): Intake {
+  const { client, timers } = deps
+  const groups = createGroupStore(deps)
+  const queue: Waiting[] = []
+  let inGroup: readonly Waiting[] = []
+  let heldBytes = 0
+  let timer: unknown
+  let isPaused = false
+  let isStopped = false
+  let running: Promise<void> | undefined
+
+  /** Has the broker wait while too much is held. */
+  const regulate = () => {
+    const held = queue.length + inGroup.length
+    if (!isPaused && (held >= MAX_WAITING || heldBytes >= MAX_WAITING_BYTES)) {
+      isPaused = true
+      client.pause()
+    } else if (isPaused && held <= MAX_WAITING / 2 && heldBytes <= MAX_WAITING_BYTES / 2) {
+      isPaused = false
+      client.resume()
+    }
+  }
+  const storeNext = async () => {
+    inGroup = queue.splice(0, deps.groupRows)
+    // the broker repeats what an earlier connection brought
+    const live = inGroup
+      .map(({ message }) => message)
+      .filter((message) => message.qos === 0 || client.isOpen(message))
+    if (await groups.store(live)) client.acknowledge(live)
+    for (const { message } of inGroup) heldBytes -= message.payload.length
+    inGroup = []
+    running = undefined
+    regulate()
+    plan()
+  }
+  const begin = () => {
+    timers.clear(timer)
+    timer = undefined
+    if (running === undefined && queue.length > 0 && !isStopped) running = storeNext()
+  }
+  /** Begins a group when it is full, or its first message has waited long enough. */
+  const plan = () => {
+    if (queue.length >= deps.groupRows) begin()
+    else if (queue.length > 0 && running === undefined) timer ??= timers.set(begin, deps.groupWaitMs)
+  }
+  return {
+    take(message) {
+      queue.push({ message, atMs: timers.nowMs() })
+      heldBytes += message.payload.length
+      regulate()
+      plan()
+    },
+    counts: groups.counts,
+    waiting: () => queue.length + inGroup.length,
+    lagS() {
+      const oldest = inGroup[0] ?? queue[0]
+      return oldest === undefined ? 0 : (timers.nowMs() - oldest.atMs) / 1000
+    },
+    fault: () => groups.fault(),
+    async stop() {
+      isStopped = true
+      timers.clear(timer)
+      groups.stop()
+      await running
+    },
+  }
+}
