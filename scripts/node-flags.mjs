@@ -6,3 +6,6 @@
  * process instead of the request.
  */
 export const NODE_FLAGS = ['--max-semi-space-size=1']
+
+/** Environment that the unit of the package sets, `scripts/deb/fieldgate.service`: memory that is freed goes back to the system. */
+export const UNIT_ENV = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '131072', UV_THREADPOOL_SIZE: '2' }

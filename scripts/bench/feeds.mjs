@@ -1,30 +1,33 @@
-// Feeds of tables over loopback: a million points up and down beside the stream endpoint in the same run, memory
-// and processor time of both sides, bytes of a row, puts with a feed in place and what digests take of them, the time
-// from a row at the upstream to the row here, and what idle feeds cost.
+// Feeds of tables over loopback: a million points up and down beside the stream endpoint in the same run,
+// memory and processor time of both sides, bytes of a row, puts with a feed in place and what digests take of
+// them, the time from a row at the upstream to the row here, and what idle feeds cost.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { NODE_FLAGS } from '../node-flags.mjs'
+import { NODE_FLAGS, UNIT_ENV } from '../node-flags.mjs'
 import { startGateway } from './gateway.mjs'
 import { spread } from './load.mjs'
 import { LOADER, register, rpc, sendFile, streamPieces, verdict, watchRss, writeFile } from './loader.mjs'
 
 const ROWS = Number(process.env.BENCH_ROWS ?? 1_000_000)
 const PUT_ROWS = Math.ceil(ROWS / 5)
-const PUT_ROUNDS = 3
+const PUT_ROUNDS = 5
 /** with a feed, with digests alone, without both */
 const KINDS = ['with', 'counted', 'without']
 const WARM_ROWS = 100
 const IDLE_S = Number(process.env.BENCH_IDLE_S ?? 30)
 const ARRIVALS = 30
+/** parts that run: all, or those that are named, of travel, puts, arrival and idle */
+const PARTS = process.env.BENCH_PARTS?.split(',')
 const ASKED = { share: 0.5, growthMb: 40, rowBytes: 20, putShare: 0.9, idlePercent: 0.1 }
 const SYNC = '/api/v2/sync/jsonrpc'
 const MAP = '/api/v1/svcapi/jsonrpc'
 const KEY = ['sensor', 'start_datetime']
-/** Gateways on this machine may send to each other, with the flags of the released program. */
+/** Gateways on this machine may send to each other; flags and environment are those of an installation. */
 export const ENV = {
+  ...UNIT_ENV,
   NODE_OPTIONS: NODE_FLAGS.join(' '),
   FIELDGATE_SYNC__ALLOW_LOOPBACK: 'true',
   FIELDGATE_SYNC__ALLOW_INSECURE: '["127.0.0.1"]',
@@ -50,11 +53,14 @@ export async function run() {
     console.log(
       `stream endpoint: ${streamRate.toFixed(0)} rows/s, ${busyUs.toFixed(1)} µs of processor a row`,
     )
-    await travel('up', { asker: van, from: van, to: base, streamRate })
-    await travel('down', { asker: reader, from: base, to: reader, streamRate })
-    await benchPuts(dir, van)
-    await benchArrival(base, reader)
-    await benchIdle(nodes)
+    const isWanted = (part) => PARTS === undefined || PARTS.includes(part)
+    if (isWanted('travel')) {
+      await travel('up', { asker: van, from: van, to: base, streamRate })
+      await travel('down', { asker: reader, from: base, to: reader, streamRate })
+    }
+    if (isWanted('puts')) await benchPuts(dir, van)
+    if (isWanted('arrival')) await benchArrival(base, reader)
+    if (isWanted('idle')) await benchIdle(nodes)
   } finally {
     for (const node of nodes) await node.stop()
     rmSync(dir, { recursive: true, force: true })
@@ -127,8 +133,8 @@ export async function untilIdle(node, direction, table = 'readings') {
 }
 
 /**
- * Streams rows into tables without a feed, with one, and with one that is switched off: its digests are kept all the
- * same. The kinds take turns.
+ * Streams rows into tables without a feed, with one, and with one that is switched off: its digests are kept
+ * all the same. The kinds take turns.
  */
 async function benchPuts(dir, van) {
   const lines = path.join(dir, 'puts.ndjson')

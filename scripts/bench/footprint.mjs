@@ -6,14 +6,13 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { UNIT_ENV } from '../node-flags.mjs'
 
 const PORTO = path.resolve('../shared/data/osm/porto_portugal.osm.pbf')
 const STARTS = 12
 /** Allocations of the start are collected by then. */
 const SETTLE_MS = 8000
 const IDLE_S = 60
-/** As the unit of the package sets it. */
-const UNIT_ENV = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '131072', UV_THREADPOOL_SIZE: '2' }
 const TICKS_PER_S = 100
 
 export async function run() {

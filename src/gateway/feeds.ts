@@ -8,6 +8,7 @@ import { type FetchDeps, fetchNext } from '../feeds/fetch/turn.js'
 import { createFeedGiver, type FeedGiver } from '../feeds/give/giver.js'
 import { createWaiting, type Waiting } from '../feeds/give/waiting.js'
 import { createFeedReceiver, type FeedReceiver } from '../feeds/receive/receiver.js'
+import { createGiveWay } from '../feeds/send/give-way.js'
 import { type FeedSender, startFeedSender } from '../feeds/send/sender.js'
 import { type FeedStatus, readFeedStatus } from '../feeds/status.js'
 import type { DiskSpace } from '../files/disk-space.js'
@@ -194,8 +195,9 @@ const SUMS_MS = 15_000
 const MAX_WAIT_S = 25
 
 /** Settings of sending. */
-function senderSettings({ config, state, throttle, timeZoneMin, version }: FeedServicesOptions) {
+function senderSettings({ config, state, loading, throttle, timeZoneMin, version }: FeedServicesOptions) {
   const { sync } = config
+  const writingMs = loading.data.lock.heldMs
   return {
     feeds: state.feeds,
     upstreams: state.feedUpstreams,
@@ -213,6 +215,7 @@ function senderSettings({ config, state, throttle, timeZoneMin, version }: FeedS
     // half of the silence that is taken for a dead upstream
     waitS: Math.max(1, Math.min(MAX_WAIT_S, Math.floor(sync.idleTimeoutS / 2))),
     sleep: pauseFor,
+    giveWay: createGiveWay({ writingMs, nowMs: () => performance.now(), sleep: pauseFor }),
     async closedReason() {
       if (await state.control.isPaused()) return 'paused by an operator'
       return closedReasonOf(sync, state.clock.nowUs(), timeZoneMin)

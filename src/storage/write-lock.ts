@@ -9,6 +9,8 @@ export interface WriteLock {
   run<T>(work: () => T | Promise<T>, owner?: string): Promise<T>
   /** Calls a listener after each work, also one that failed. Returns a function that ends it. */
   watch(listener: () => void): () => void
+  /** Returns for how long the lock was held since it was made, ms. */
+  heldMs(): number
 }
 
 /** Owner of the work that no caller asked for. */
@@ -18,12 +20,14 @@ const GATEWAY = ''
 export function createWriteLock(): WriteLock {
   const queue = createOwnerQueue<() => Promise<void>>()
   const listeners = new Set<() => void>()
-  let isHeld = false
+  let heldSinceMs: number | undefined
+  let endedMs = 0
   const runAll = async () => {
-    if (isHeld) return
-    isHeld = true
+    if (heldSinceMs !== undefined) return
+    heldSinceMs = performance.now()
     for (let next = queue.take(); next !== undefined; next = queue.take()) await next()
-    isHeld = false
+    endedMs += performance.now() - heldSinceMs
+    heldSinceMs = undefined
   }
   return {
     run: (work, owner = GATEWAY) =>
@@ -42,5 +46,6 @@ export function createWriteLock(): WriteLock {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
+    heldMs: () => endedMs + (heldSinceMs === undefined ? 0 : performance.now() - heldSinceMs),
   }
 }

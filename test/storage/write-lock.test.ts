@@ -41,3 +41,18 @@ t.test(
     t.equal(order.filter((one) => one === 'called').length, 2)
   },
 )
+
+t.test('write lock: it knows for how long it was held, also while it is', async (t) => {
+  const lock = createWriteLock()
+  t.equal(lock.heldMs(), 0)
+  let within = 0
+  await lock.run(() => {
+    const untilMs = performance.now() + 3
+    while (performance.now() < untilMs);
+    within = lock.heldMs()
+  })
+  await new Promise((resolve) => setImmediate(resolve))
+  const held = lock.heldMs()
+  t.ok(within >= 3 && held >= within)
+  t.equal(lock.heldMs(), held, 'not while nobody holds it')
+})

@@ -314,6 +314,7 @@ async function openParts(
     checkMs: 100,
     waitS: 1,
     sleep: (_ms, signal) => pause(5, signal),
+    giveWay: async () => undefined,
     closedReason: async () => null,
     isInWindow: () => true,
     stateChanges: () => state.control.changeCount(),

@@ -25,12 +25,13 @@ export async function runLane(
     if (state === undefined) return
     state.isSending = true
     const { looks } = lane
+    const isUp = state.record.direction === 'up'
     try {
       const link = await linkOf(deps, lane)
-      const result =
-        state.record.direction === 'up'
-          ? await sendNext(deps, link, state, signal)
-          : await deps.fetchNext(link, state, 0, signal)
+      if (isUp) await deps.giveWay(signal)
+      const result = isUp
+        ? await sendNext(deps, link, state, signal)
+        : await deps.fetchNext(link, state, 0, signal)
       lane.failures = 0
       // a row that was written meanwhile may have come after the look at the rows
       const isDone = result === 'nothing to send' && lane.looks === looks

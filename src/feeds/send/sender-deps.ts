@@ -28,10 +28,16 @@ export interface SenderDeps {
   findTable(dataName: string): Promise<LoaderTable | undefined>
   /** Finds a citation by its long form. */
   findCitation(longForm: string): Promise<CitedState | undefined>
-  /** Opens the connections to an upstream. @throws AppError BAD_ENDPOINT, or when its secret cannot be read */
+  /**
+   * Opens the connections to an upstream.
+   *
+   * @throws AppError BAD_ENDPOINT, or when its secret cannot be read
+   */
   connect(upstream: FeedUpstream): FeedLink
   /** Asks for the next batch of a feed down, as `fetchNext` does. */
   fetchNext(link: FeedLink, state: FeedState, waitS: number, signal: AbortSignal): Promise<TurnResult>
+  /** Waits before a batch of rows of this gateway until its writers leave time, within limits. */
+  giveWay(signal: AbortSignal): Promise<void>
   /** how long an upstream may wait for a row, s */
   readonly waitS: number
   /** Waits. Rejects when the signal fires. */

@@ -163,7 +163,23 @@ export const DATA_MIGRATIONS: Migrations = [
     PRIMARY KEY (origin_node, long_form)
   ) STRICT, WITHOUT ROWID;
   `,
+  countRowIds,
 ]
+
+/**
+ * Notices rows that other programs add by their number instead of a trigger, see `tables/row-digests.ts`.
+ * Tables that are counted are counted again, in the background.
+ */
+function countRowIds(db: Db): void {
+  db.exec(`
+    ALTER TABLE loader_digest ADD COLUMN rows INTEGER NOT NULL DEFAULT 0; -- rows in the sums
+    ALTER TABLE loader_digest ADD COLUMN free_ids INTEGER;  -- ids up to the last one that no row has; null before all are counted
+    UPDATE loader_digest SET is_stale = 1;
+  `)
+  const sql = 'SELECT table_name FROM loader_table JOIN loader_digest USING (table_id)'
+  for (const name of db.prepare<[], string>(sql).pluck().all())
+    db.exec(`DROP TRIGGER ${identifier(`${name}_digest insert`)}`)
+}
 
 /** Gives the rows of every loader table the day of their last write at their origin: not known. */
 function addDays(db: Db): void {

@@ -4,8 +4,7 @@ import type { LoaderTable, TableRef } from '../../tables.js'
 import type { WriteLock } from '../../write-lock.js'
 import { type Db, retryBusy, statement, transaction } from '../connection/database.js'
 import { findTableById } from '../tables/catalog.js'
-import { lastChange } from '../tables/change-numbers.js'
-import { beginCounting, countingOf, countRows, restartCounting } from '../tables/row-digests.js'
+import { beginCounting, countingOf, countRows, isCounted, restartCounting } from '../tables/row-digests.js'
 import { findReceivedFeed } from './inbox.js'
 
 interface DigestConnection {
@@ -30,7 +29,7 @@ export function createTableDigests({ reader, writer, lock }: DigestConnection): 
   const readOne = <T>(work: () => T): T => reader.transaction(work)()
   return {
     async begin(table) {
-      if (countingOf(reader, table) === undefined) await write(table, (found) => beginCounting(writer, found))
+      if (!isCounted(reader, table)) await write(table, (found) => beginCounting(writer, found))
     },
     async restart(table) {
       await write(table, (found) => restartCounting(writer, found))
@@ -50,7 +49,7 @@ export function createTableDigests({ reader, writer, lock }: DigestConnection): 
 function readSums(db: Db, table: LoaderTable, origins: readonly string[] | null): TableSums | undefined {
   const state = countingOf(db, table)
   if (state === undefined) return undefined
-  const last = lastChange(db, table)
+  const { counted, last, isStale } = state
   const isWanted = origins === null ? '' : 'AND o.node_id IN (SELECT value FROM json_each(?))'
   const rows = statement<{ origin: string; day: number; rows: number; sum: Uint8Array }>(
     db,
@@ -60,20 +59,17 @@ function readSums(db: Db, table: LoaderTable, origins: readonly string[] | null)
   const days = rows.map(
     ({ origin, day, rows: count, sum }): DaySum => ({ origin, day, sum: readSum(count, sum) }),
   )
-  return { last, isWhole: state.is_stale === 0 && state.counted === last, days }
+  return { last, isWhole: !isStale && counted === last, days }
 }
 
 function findUncounted(db: Db): UncountedTable[] {
-  const states = statement<{ table_id: number; counted: number; is_stale: number }>(
-    db,
-    'SELECT table_id, counted, is_stale FROM loader_digest',
-  ).all()
-  return states.flatMap(({ table_id: tableId, counted, is_stale: stale }) => {
+  const ids = statement<{ table_id: number }>(db, 'SELECT table_id FROM loader_digest').all()
+  return ids.flatMap(({ table_id: tableId }) => {
     const table = findTableById(db, tableId)
-    if (table === undefined) return [] // no test: a dropped table takes its sums along
-    const last = lastChange(db, table)
-    if (stale === 0 && counted === last) return []
-    const isStale = stale === 1 || counted > last
+    const state = table === undefined ? undefined : countingOf(db, table)
+    if (table === undefined || state === undefined) return [] // no test: a dropped table takes its sums along
+    const { counted, last, isStale } = state
+    if (!isStale && counted === last) return []
     return [{ table, share: isStale ? 0 : counted / last, isStale }]
   })
 }

@@ -48,7 +48,7 @@ export function createRowWriter(
   const insert = prepareInsert(db, table, names)
   const originId = keepOrigin(db, origin)
   const numbers = createChangeNumbers(db, table)
-  const digests = openDigests(db, table, originId, numbers.last())
+  const digests = openDigests(db, table, originId)
   const override = createOverride(db, table, names, { originId, numbers, digests })
   const isNews = createNewsTest(db, table, originId)
   const changes = createChangeLog()

@@ -4,6 +4,7 @@ import { utcDayOf } from '../../../../src/datetime.js'
 import { openDataDb } from '../../../../src/storage/sqlite/connection/data-db.js'
 import { DATA_MIGRATIONS } from '../../../../src/storage/sqlite/connection/data-migrations.js'
 import { openDatabase } from '../../../../src/storage/sqlite/connection/database.js'
+import { createTableDigests } from '../../../../src/storage/sqlite/feeds/table-digests.js'
 import { createTableChanges } from '../../../../src/storage/sqlite/tables/changed-rows.js'
 import { NOW_US, openTables } from '../../../support/tables.js'
 
@@ -61,3 +62,30 @@ t.test(
     )
   },
 )
+
+t.test('migrations: a table that was counted is counted again, without a trigger for new rows', async (t) => {
+  const file = path.join(t.testdir(), 'data.db')
+  const until = DATA_MIGRATIONS.findIndex((step) => typeof step === 'function' && step.name === 'countRowIds')
+  const old = openDatabase(file, DATA_MIGRATIONS.slice(0, OLD))
+  old.exec(OLD_TABLE)
+  old.close()
+  const counted = openDatabase(file, DATA_MIGRATIONS.slice(0, until))
+  counted.exec(`
+    INSERT INTO loader_digest (table_id, counted) SELECT table_id, 3 FROM loader_table;
+    CREATE TRIGGER "x_tbl_0_digest insert" AFTER INSERT ON x_tbl_0 BEGIN SELECT raise(ABORT, 'still there'); END`)
+  counted.close()
+  openDataDb(file, { acceptsLoss: true }).close()
+
+  const tables = openTables(file)
+  t.teardown(() => tables.data.close())
+  const table = await tables.reader.find('x')
+  if (table === undefined) throw new Error('the table is not found')
+  const digests = createTableDigests(tables.data)
+  t.match(await digests.uncounted(), [{ isStale: true }])
+  await tables.put(table, [{ type: 'Feature', geometry: null, properties: { k: 9 } }])
+  t.equal(await digests.count(table, 100), true)
+  t.equal(
+    (await digests.read(table, null))?.days.reduce((rows, { sum }) => rows + sum.rows, 0),
+    4,
+  )
+})

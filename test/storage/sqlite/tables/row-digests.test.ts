@@ -128,6 +128,8 @@ t.test('digests: rows that another program writes are noticed, and counted again
     `DROP INDEX x_tbl_0_key; INSERT INTO x_tbl_0 SELECT start_datetime, end_datetime, location, k, v, note, 100,
       "row origin", "row change", "row day", "row version", "row sender" FROM x_tbl_0 WHERE k = 2`,
     `DELETE FROM x_tbl_0 WHERE k = 4; INSERT INTO x_tbl_0 (k, v, "row id") VALUES (77, 1, 5)`,
+    'INSERT INTO x_tbl_0 (k, v) VALUES (77, 1)',
+    `INSERT INTO x_tbl_0 (k, v, "row change") VALUES (77, 1, 4)`,
   ]
   for (const sql of edits) {
     tables.data.writer.exec(`SAVEPOINT edit; ${sql}`)
@@ -142,6 +144,29 @@ t.test('digests: rows that another program writes are noticed, and counted again
   t.same(await kept(all), before)
   t.same(await digests.uncounted(), [])
 })
+
+t.test(
+  'digests: rows that another program adds are noticed where ids are missing, and before the next write',
+  async (t) => {
+    const all = setUp()
+    const { tables, table, digests, put } = all
+    for (let k = 0; k < 10; k++) await put(k, k)
+    tables.data.writer.exec('DELETE FROM x_tbl_0 WHERE k IN (2, 6)')
+    await digests.begin(table)
+    t.equal((await digests.read(table, null))?.isWhole, true)
+    await put(20, 1)
+    t.equal((await digests.read(table, null))?.isWhole, true)
+    tables.data.writer.exec('INSERT INTO x_tbl_0 (k, v, "row change") VALUES (77, 1, 4)')
+    await put(21, 1)
+    await put(3, 33)
+    t.equal((await digests.read(table, null))?.isWhole, false)
+    t.equal(await digests.count(table, 100), false, 'a row with a number of before is in no sum')
+    t.match(await digests.uncounted(), [{ isStale: true }])
+    t.equal(await digests.count(table, 100), true)
+    t.same(await kept(all), await sumsOfRows(tables, table))
+    t.same(await digests.uncounted(), [])
+  },
+)
 
 t.test('digests: a write before rows are counted again spoils nothing', async (t) => {
   const all = setUp()
