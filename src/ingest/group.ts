@@ -151,7 +151,7 @@ async function readMessage(
       outcomes.push({ misfit: `no table has the name ${JSON.stringify(name)}` })
       continue
     }
-    const rows = mapping.rowsOf(levels, payload, found.kinds, deps.arrival())
+    const rows = mapping.rowsOf(levels, payload, found.facts, deps.arrival())
     if ('misfit' in rows) outcomes.push(rows)
     else for (const row of rows) outcomes.push(await withPlace(deps, row, { table: found.table, ifExists }))
   }

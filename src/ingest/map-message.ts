@@ -25,8 +25,13 @@ export interface Arrival {
   readonly timeZoneMin: number
 }
 
-/** Columns of the table that rows go to: true for those of text. */
-export type ColumnKinds = ReadonlyMap<string, boolean>
+/** What a mapping needs to know of the table that rows go to. */
+export interface TableFacts {
+  /** its columns: true for those of text */
+  readonly kinds: ReadonlyMap<string, boolean>
+  /** columns of its key that a row must fill */
+  readonly keyColumns: readonly string[]
+}
 
 /** Makes rows of messages. */
 export interface Mapping {
@@ -38,7 +43,7 @@ export interface Mapping {
   rowsOf(
     levels: Levels,
     payload: Uint8Array,
-    columns: ColumnKinds,
+    table: TableFacts,
     arrival: Arrival,
   ): readonly MappedRow[] | Misfit
 }
@@ -56,7 +61,7 @@ export function createMapping(settings: MapSettings): Mapping {
   const timePath = time.path === undefined ? undefined : parsePath(time.path)
   const zoneMin = time.zone === undefined ? undefined : parseOffset(time.zone)
   const startOf = ({ value, time: found }: Found, arrival: Arrival): bigint | Misfit => {
-    const given = timePath === undefined ? found : (valueAt(value, timePath) ?? null)
+    const given = timePath === undefined ? found : valueAt(value, timePath)
     const isAbsent = given === null || given === undefined
     if (isAbsent && (timePath === undefined || time.orArrival)) return BigInt(arrival.nowUs)
     const us = readTime(given, time.unit, zoneMin ?? arrival.timeZoneMin)
@@ -65,26 +70,24 @@ export function createMapping(settings: MapSettings): Mapping {
     if (fault !== undefined) return { misfit: `time: ${fault}` }
     return typeof us === 'bigint' ? us : { misfit: `time: ${us.misfit}` }
   }
-  const rowOf = (
-    found: Found,
-    levels: Levels,
-    columns: ColumnKinds,
-    arrival: Arrival,
-  ): MappedRow | Misfit => {
+  const rowOf = (found: Found, levels: Levels, table: TableFacts, arrival: Arrival): MappedRow | Misfit => {
     const startUs = startOf(found, arrival)
     if (typeof startUs !== 'bigint') return startUs
     const properties: Record<string, unknown> = timesOf(startUs, time.durationS)
     const set = (column: string, value: unknown) => {
       if (value !== undefined)
-        properties[column] = columns.get(column) === true ? textOf(value) : plain(value)
+        properties[column] = table.kinds.get(column) === true ? textOf(value) : plain(value)
     }
-    for (const [column, value] of found.byName) if (columns.has(column)) set(column, value)
+    for (const [column, value] of found.byName) if (table.kinds.has(column)) set(column, value)
     for (const [column, path] of paths) set(column, valueAt(found.value, path))
     for (const [column, level] of Object.entries(topicColumns)) {
       const text = levels[level - 1]
       if (text === undefined) return { misfit: `topic: found ${levels.length} levels, expected ${level}` }
       set(column, text)
     }
+    const open = table.keyColumns.find((column) => (properties[column] ?? null) === null)
+    if (open !== undefined)
+      return { misfit: `${open}: found nothing, expected a value, because the column is part of the key` }
     const place = placeOf(rule, found.value, properties)
     return 'misfit' in place ? place : { properties, place }
   }
@@ -92,12 +95,12 @@ export function createMapping(settings: MapSettings): Mapping {
     settings,
     columns: [...Object.keys(settings.columns), ...Object.keys(topicColumns)],
     matches: topicTest(settings.filter),
-    rowsOf(levels, payload, columns, arrival) {
+    rowsOf(levels, payload, table, arrival) {
       const found = read(levels, payload)
       if ('misfit' in found) return found
       const rows: MappedRow[] = []
       for (const one of found) {
-        const row = rowOf(one, levels, columns, arrival)
+        const row = rowOf(one, levels, table, arrival)
         if ('misfit' in row) return row
         rows.push(row)
       }

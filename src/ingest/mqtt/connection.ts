@@ -80,7 +80,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   const ping = (everyMs: number) => {
     pinging = timers.set(() => {
       // a paused socket hears no answer
-      if (isSilent && !isPaused) return end(`the broker was silent for ${Math.round(everyMs / 500) / 2} s`)
+      if (isSilent && !isPaused) return end(`the broker has not answered a ping within ${everyMs / 1000} s`)
       isSilent = true
       socket.write(encodePing())
       ping(everyMs)
