@@ -1,5 +1,6 @@
 import { type Caller, isAllowed } from '../auth/caller.js'
 import { AppError, type ErrorName, messageOf } from '../errors.js'
+import type { StagedBlob } from '../files/blob-store.js'
 import { type RegisterDeps, registerModel, type SuppliedFacts } from '../models/register-model.js'
 import type { BundleRows } from '../storage/exchange/bundles.js'
 import type { NodePeer } from '../storage/exchange/node-keys.js'
@@ -30,7 +31,7 @@ export interface ModelResult {
 }
 
 /** Refusals that concern one model: the others go on. */
-const OF_MODEL = new Set<ErrorName>([
+export const OF_MODEL = new Set<ErrorName>([
   ...([
     'UNKNOWN_STORE',
     'LOOP',
@@ -66,25 +67,17 @@ export async function takeModel(
 }
 
 async function takeOne(
-  { register, readFacts, maxModelBytes, keepBytes }: ApplyModelsDeps,
+  deps: ApplyModelsDeps,
   node: NodePeer,
   { sha256, data }: { sha256: string; data: string },
   part: Part,
 ): Promise<{ model: ModelRecord; isKnown: boolean }> {
+  const { register, readFacts, keepBytes } = deps
   const facts = readFacts(data)
   const known = await findKnown(register, facts)
   if (known !== undefined) return { model: known, isKnown: true }
-  if (part.bytes > maxModelBytes) {
-    const message = `Found ${part.bytes} bytes, expected at most ${maxModelBytes} (limits.modelBytes)`
-    throw new AppError('BODY_TOO_LARGE', { maxBytes: maxModelBytes }, { message })
-  }
   const startUs = register.clock.nowUs()
-  const staged = await register.blobs.stage(part.body())
-  if (staged.sha256 !== sha256) {
-    await staged.drop()
-    const message = `Found bytes with the SHA-256 ${staged.sha256}, expected ${sha256}`
-    throw new AppError('DIGEST_MISMATCH', {}, { message })
-  }
+  const staged = await stageWhole(deps, { sha256, bytes: part.bytes, source: part.body() })
   const giveBack = await keepBytes()
   try {
     return {
@@ -94,6 +87,26 @@ async function takeOne(
   } finally {
     await giveBack()
   }
+}
+
+/**
+ * Stages the bytes of a model.
+ *
+ * @throws AppError BODY_TOO_LARGE, DIGEST_MISMATCH, DISK_FULL; nothing is left behind then
+ */
+export async function stageWhole(
+  { register, maxModelBytes }: Pick<ApplyModelsDeps, 'register' | 'maxModelBytes'>,
+  { sha256, bytes, source }: { sha256: string; bytes: number; source: AsyncIterable<Uint8Array> },
+): Promise<StagedBlob> {
+  if (bytes > maxModelBytes) {
+    const message = `Found ${bytes} bytes, expected at most ${maxModelBytes} (limits.modelBytes)`
+    throw new AppError('BODY_TOO_LARGE', { maxBytes: maxModelBytes }, { message })
+  }
+  const staged = await register.blobs.stage(source)
+  if (staged.sha256 === sha256) return staged
+  await staged.drop()
+  const message = `Found bytes with the SHA-256 ${staged.sha256}, expected ${sha256}`
+  throw new AppError('DIGEST_MISMATCH', {}, { message })
 }
 
 async function findKnown(

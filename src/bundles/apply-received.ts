@@ -56,12 +56,16 @@ interface Current {
 /**
  * Notes how far a node has the feeds and models of this one. Cursors move forward; back only where the node found a gap
  * in a bundle, and nothing was learnt since that bundle was written.
+ *
+ * @param isOld a bundle that was written later was applied before: its wishes are those of then
  */
 export async function noteReceived(
   deps: ApplyReceivedDeps,
   node: NodePeer,
   news: News,
+  isOld: boolean,
 ): Promise<ReceivedResult> {
+  if (!isOld) await deps.bundles.noteWishes(node.nodeId, news.wishes)
   const moved = await noteCursors(deps, node, news)
   let setAside = 0
   for (const one of news.refused) if (await noteRefused(deps, node, one)) setAside++

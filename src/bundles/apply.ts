@@ -5,13 +5,15 @@ import { MAX_BATCH_BYTES } from '../feeds/batch/format.js'
 import type { NodeKeys } from '../node-keys/keys.js'
 import type { BundleMark, BundleRows } from '../storage/exchange/bundles.js'
 import type { NodePeer, NodePeers } from '../storage/exchange/node-keys.js'
+import { type ApplyAggregatedDeps, takeAggregated } from './apply-aggregated.js'
 import { type ApplyCitationsDeps, takeCitations } from './apply-citations.js'
 import { type ApplyFeedsDeps, type FeedResult, takeFeeds } from './apply-feeds.js'
 import { type ApplyGivenDeps, takeGiven } from './apply-given.js'
-import { type ApplyModelsDeps, type ModelResult, takeModel } from './apply-models.js'
+import { type ModelResult, takeModel } from './apply-models.js'
 import { type ApplyReceivedDeps, noteReceived, type ReceivedResult } from './apply-received.js'
 import { bodyOf, type Part, readParts } from './content/parts.js'
 import {
+  AggregatedHead,
   AsideHead,
   BatchHead,
   BundleHead,
@@ -29,8 +31,9 @@ export interface ApplyDeps
   extends ApplyFeedsDeps,
     ApplyGivenDeps,
     ApplyCitationsDeps,
-    ApplyModelsDeps,
+    ApplyAggregatedDeps,
     ApplyReceivedDeps {
+  readonly upstreams: ApplyAggregatedDeps['upstreams'] & ApplyReceivedDeps['upstreams']
   readonly keys: NodeKeys
   readonly peers: Pick<NodePeers, 'find'>
   readonly bundles: BundleRows
@@ -147,6 +150,9 @@ async function checkPart(part: Part): Promise<void> {
     case 'model':
       readAs(ModelHead, head, 'model')
       return
+    case 'aggregated':
+      readAs(AggregatedHead, head, 'aggregated')
+      return
     default:
       throw bad(`found a part ${String(head.part).slice(0, 50)}, which this version does not know`)
   }
@@ -192,7 +198,7 @@ async function takeBundle(
   for await (const part of readParts(envelope.text())) {
     switch (part.head.part) {
       case 'received':
-        received = await noteReceived(deps, node, await readReceived(part))
+        received = await noteReceived(deps, node, await readReceived(part), isOld)
         break
       case 'feed':
         batches = feeds
@@ -216,6 +222,9 @@ async function takeBundle(
         break
       case 'model':
         await takeModel(deps, { node, caller }, { head: readAs(ModelHead, part.head, 'model'), part }, models)
+        break
+      case 'aggregated':
+        await takeAggregated(deps, node, part, models)
         break
       default: // the first part
     }

@@ -16,6 +16,17 @@ export interface PackedFeeds {
   readonly refused: string[]
 }
 
+/** Models of a bundle that was written. */
+export interface PackedModels {
+  readonly transfers: number[]
+  /** aggregated models */
+  aggregated: number
+  /** models that are left for the next bundle */
+  left: number
+  /** models that cannot be packed, with the reason */
+  readonly refused: string[]
+}
+
 /** Takes the room of a part. @returns undefined when there is none */
 export function spend(budget: Budget, part: Buffer): Buffer | undefined {
   if (part.byteLength > budget.left) return undefined

@@ -37,6 +37,15 @@ export const ModelHead = z.looseObject({
   data: z.string(),
 })
 
+/** Part of an aggregated model. `info`: JSON text of its model_info; `older`: digests of models that it replaces. */
+export const AggregatedHead = z.looseObject({
+  store: z.string().min(1).max(300),
+  sha256: z.string().regex(SHA256),
+  older: z.array(z.string().regex(SHA256)).max(1000),
+  info: z.string(),
+  signature: z.string().optional(),
+})
+
 /** Part that tells of the table of a feed down. */
 export const GivenHead = z.looseObject({ feed: Uuid, answer: z.unknown() })
 
@@ -70,6 +79,11 @@ export const Received = z.looseObject({
       }),
     )
     .max(100_000),
+  // absent in bundles of earlier versions
+  wishes: z
+    .array(z.looseObject({ store: z.string().max(300), has: z.string().regex(SHA256).nullable() }))
+    .max(10_000)
+    .default([]),
 })
 
 /** Checks a part by its schema. @throws Error that names what was found */

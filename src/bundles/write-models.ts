@@ -7,8 +7,9 @@ import type { TransferRecord, TransferRows } from '../storage/transfers.js'
 import type { UpstreamRecord, UpstreamRows } from '../storage/upstreams.js'
 import { feedbackData } from '../sync/peer.js'
 import { partLine } from './content/parts.js'
-import { type Budget, spend } from './packed.js'
+import { type Budget, type PackedModels, spend } from './packed.js'
 import { endpointOf, isUpstreamAt } from './peers.js'
+import { wholeBytes } from './write-aggregated.js'
 
 /** Dependencies of packing models. */
 export interface PackModelsDeps {
@@ -19,13 +20,6 @@ export interface PackModelsDeps {
   readonly blobs: Pick<BlobStore, 'open'>
   readonly nodeId: string
   env(): ListQuery['env']
-}
-
-/** Models of a bundle that was written. */
-export interface PackedModels {
-  readonly transfers: number[]
-  /** models that are left for the next bundle */
-  left: number
 }
 
 /** Packs the models that wait in the outbox for a node, the oldest first. @param skipped transfers to leave out */
@@ -77,15 +71,7 @@ async function* packModel(
     }
     budget.left -= model.sizeBytes
     yield spend(budget, line) ?? line
-    let sent = 0
-    for await (const piece of bytes) {
-      sent += piece.byteLength
-      yield piece
-    }
-    if (sent !== model.sizeBytes)
-      throw new Error(
-        `the bytes of the model ${model.modelId} are damaged on disk: found ${sent}, expected ${model.sizeBytes}; cancel its transfer`,
-      )
+    yield* wholeBytes(bytes, model, 'cancel its transfer')
     packed.transfers.push(transferId)
   } finally {
     await bytes.return?.()

@@ -5,16 +5,18 @@ import type { FeedInbox } from '../storage/exchange/feeds.js'
 import type { NodePeer } from '../storage/exchange/node-keys.js'
 import { type EnvelopeWriter, writeEnvelopes } from './bundle-file.js'
 import { partLine } from './content/parts.js'
-import type { Budget, PackedFeeds } from './packed.js'
+import type { Budget, PackedFeeds, PackedModels } from './packed.js'
 import { BUNDLE_VERSION } from './schema.js'
 import { CHUNK_BYTES, ENVELOPE_HEAD_BYTES, TAG_BYTES } from './seal/format.js'
 import { sealEnvelope } from './seal/seal.js'
+import { type PackAggregatedDeps, packAggregated, wishesFor } from './write-aggregated.js'
 import { type PackFeedsDeps, packFeeds } from './write-feeds.js'
 import { type PackGivenDeps, packGiven } from './write-given.js'
-import { type PackedModels, type PackModelsDeps, packModels } from './write-models.js'
+import { type PackModelsDeps, packModels } from './write-models.js'
 
 /** Dependencies of writing bundles. */
-export interface WriteDeps extends PackFeedsDeps, PackGivenDeps, PackModelsDeps {
+export interface WriteDeps extends PackFeedsDeps, PackGivenDeps, PackModelsDeps, PackAggregatedDeps {
+  readonly models: PackModelsDeps['models'] & PackAggregatedDeps['models']
   readonly keys: NodeKeys
   readonly bundles: BundleRows
   readonly inbox: Pick<FeedInbox, 'ofSender'>
@@ -39,7 +41,7 @@ export interface WrittenFor {
   readonly cut: readonly string[]
   /** models that are left for the next bundle */
   readonly modelsLeft: number
-  /** feeds that cannot be packed, with the reason */
+  /** feeds and models that cannot be packed, with the reason */
   readonly refused: readonly string[]
 }
 
@@ -78,8 +80,8 @@ async function writeOne(deps: WriteDeps, writer: EnvelopeWriter, bundle: Bundle)
   const bytes = await writer.add(sealEnvelope(textOf(deps, bundle), deps.keys, node.exchangeKey))
   await deps.bundles.finish(bundle.seq, { feeds: feeds.feeds, transfers: models.transfers })
   return {
-    ...{ node, bundleId, bytes, rows: feeds.rows, models: models.transfers.length },
-    ...{ cut: feeds.cut, modelsLeft: models.left, refused: feeds.refused },
+    ...{ node, bundleId, bytes, rows: feeds.rows, models: models.transfers.length + models.aggregated },
+    ...{ cut: feeds.cut, modelsLeft: models.left, refused: [...feeds.refused, ...models.refused] },
   }
 }
 
@@ -120,7 +122,7 @@ async function beginBundle({ bundles }: WriteDeps, node: NodePeer, isContinued: 
     ...{ node, bundleId, seq, before, skipped, budget: { left: 0 } },
     news: await bundles.news(node.nodeId, seq),
     feeds: { feeds: [], rows: 0, cut: [], refused: [] },
-    models: { transfers: [], left: 0 },
+    models: { transfers: [], aggregated: 0, left: 0, refused: [] },
   }
 }
 
@@ -143,13 +145,14 @@ async function* textOf(deps: WriteDeps, bundle: Bundle): AsyncGenerator<Uint8Arr
   yield* packFeeds(deps, node, feeds)
   yield* packGiven(deps, node, feeds)
   yield* packModels(deps, node, { skipped: bundle.skipped, budget, packed: bundle.models })
+  yield* packAggregated(deps, node, { budget, packed: bundle.models })
   yield partLine('end', {})
 }
 
 /** Returns what tells a node how far its feeds and models are here. */
-async function receivedOf({ inbox }: WriteDeps, { node, news }: Bundle): Promise<Buffer> {
-  const feeds = (await inbox.ofSender(node.nodeId)).map(({ feed, senderTable, epoch, cursor }) => ({
+async function receivedOf(deps: WriteDeps, { node, news }: Bundle): Promise<Buffer> {
+  const feeds = (await deps.inbox.ofSender(node.nodeId)).map(({ feed, senderTable, epoch, cursor }) => ({
     ...{ feed, table: senderTable, epoch, cursor },
   }))
-  return Buffer.from(JSON.stringify({ ...news, feeds }), 'utf8')
+  return Buffer.from(JSON.stringify({ ...news, feeds, wishes: await wishesFor(deps, node) }), 'utf8')
 }

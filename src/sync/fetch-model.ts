@@ -3,6 +3,7 @@ import { type ModelFacts, registerModel } from '../models/register-model.js'
 import { requireSigned } from '../models/require-signed.js'
 import type { ModelRecord } from '../storage/models.js'
 import type { TransferDelta, TransferRecord, TransferRows } from '../storage/transfers.js'
+import type { UpstreamRecord } from '../storage/upstreams.js'
 import type { Attempt, AttemptDeps } from './attempt.js'
 import { refused } from './faults.js'
 import { receive } from './fetch-bytes.js'
@@ -46,7 +47,8 @@ export async function fetchModel(
   if (newest !== undefined && !newest.isDamaged && isSame(newest, remote))
     return { model: newest, isKnown: true }
   const startUs = deps.register.clock.nowUs()
-  const facts = factsOf(attempt, remote, startUs, await fetchSignature(attempt, remote))
+  const signature = await fetchSignature(attempt, remote)
+  const facts = fetchedFacts(upstream, remote, { nodeId: attempt.peer.nodeId, startUs, signature })
   // refused before its bytes are requested, where the upstream names their digest
   if (remote.model_sha256 !== undefined) await requireSigned(deps.register, facts, remote.model_sha256)
   const partId = fetchPartId(transfer.transferId)
@@ -103,11 +105,11 @@ async function fetchSignature(
   throw refused(reply.status, errorMessageIn(text), reply.headers)
 }
 
-function factsOf(
-  { upstream, peer }: Attempt,
+/** Returns the facts of an aggregated model of an upstream. @param nodeId UUID of the upstream; null for other servers */
+export function fetchedFacts(
+  upstream: Pick<UpstreamRecord, 'storeName'>,
   remote: RemoteModel,
-  startUs: number,
-  signature: string | undefined,
+  { nodeId, startUs, signature }: { nodeId: string | null; startUs: number; signature: string | undefined },
 ): ModelFacts {
   return {
     store: upstream.storeName,
@@ -119,7 +121,7 @@ function factsOf(
     tenantId: remote.tenant_id,
     origin: null,
     hopCount: remote.hop_count + 1,
-    chain: peer.nodeId === null ? [] : [peer.nodeId],
+    chain: nodeId === null ? [] : [nodeId],
     startUs,
     ...(signature === undefined ? {} : { signature }),
   }

@@ -3,7 +3,7 @@ import { parseExact, withDoubles } from '../json/exact-json.js'
 import type { ModelRecord } from '../storage/models.js'
 import type { UpstreamRecord } from '../storage/upstreams.js'
 import { isUnsupported, malformed } from './faults.js'
-import { isObject, type UpstreamClient } from './http-client.js'
+import { isObject, parseObject, type UpstreamClient } from './http-client.js'
 
 export const FL_PATH = '/api/v2/fl/jsonrpc'
 export const MODEL_STORE_PATH = '/api/v2/model_store/jsonrpc'
@@ -128,6 +128,13 @@ export async function listRemote(
   if (!parsed.success || !Array.isArray(result))
     throw malformed('something other than a result of model_store.model.get_info')
   return parsed.data.map((remote, index) => ({ ...remote, ...metaOf(items[index]) }))
+}
+
+/** Reads the JSON text of a model_info; undefined for anything else. */
+export function readRemoteModel(text: string): RemoteModel | undefined {
+  const item = parseObject(text)
+  const { data } = RemoteInfo.safeParse(withDoubles(item, 'model_meta'))
+  return data === undefined ? undefined : { ...data, ...metaOf(item) }
 }
 
 /** Returns `model_meta` as the upstream sent it: the copy of a schema has no member `__proto__`. */

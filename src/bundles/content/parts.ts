@@ -13,6 +13,7 @@ import { bad } from '../seal/open.js'
  *     {"part":"citation",…,"bytes":0}     offer of a citation, as `sync.offer_citation` takes it
  *     {"part":"rows",…,"bytes":n}         rows of the citation before it, as they go over the network
  *     {"part":"model",…,"bytes":n}        a model with its facts, then its bytes
+ *     {"part":"aggregated",…,"bytes":n}   the newest aggregated model of a store that the receiver wishes
  *     {"part":"end","bytes":0}            last, once
  */
 

@@ -3,14 +3,14 @@ import { PUT_FEEDBACK, toModelInfo } from '../../api/model-store/index.js'
 import { readCitationOffer, readOffer } from '../../api/sync/index.js'
 import { readColumns } from '../../api/sync/read-columns.js'
 import { AskTableResult } from '../../api/sync/schema.js'
-import type { Caller } from '../../auth/caller.js'
+import { type Caller, isAllowed } from '../../auth/caller.js'
 import type { ApplyDeps } from '../../bundles/apply.js'
 import type { WriteDeps } from '../../bundles/write.js'
 import { createCitationReceiver } from '../../feeds/citations/receive.js'
 import { createFeedReceiver } from '../../feeds/receive/receiver.js'
 import { createDiskSpace } from '../../files/disk-space.js'
 import { layoutOf } from '../../files/layout.js'
-import { registerDeps } from '../../gateway/models.js'
+import { registerDeps, signaturePolicy } from '../../gateway/models.js'
 import { createNameLimit } from '../../gateway/name-limit.js'
 import { type NodeKeys, openNodeKeys } from '../../node-keys/keys.js'
 import { parseParams } from '../../rpc/define-method.js'
@@ -39,8 +39,9 @@ export async function openKeys({
 
 /** Returns the parts of a data directory from which bundles are written. */
 export async function writeDeps(data: FeedData): Promise<WriteDeps> {
-  const { state, feedIdentity, tableChanges, findTable, blobs } = data
+  const { state, feedIdentity, tableChanges, findTable, blobs, timeZoneMin } = data
   const keys = await openKeys(data)
+  const signatures = signaturePolicy(data.settings.config)
   return {
     ...{ keys, nodeId: keys.identity.nodeId, bundles: state.bundles, feeds: state.feeds, blobs },
     ...{ transfers: state.transfers, upstreams: state.upstreams, feedUpstreams: state.feedUpstreams },
@@ -49,6 +50,12 @@ export async function writeDeps(data: FeedData): Promise<WriteDeps> {
     async callerOf(keyId) {
       const key = await state.keys.findActive(keyId)
       return key && callerOf(key)
+    },
+    stores: state.modelStores,
+    infoOf: (model) => JSON.stringify(toModelInfo(model, timeZoneMin, signatures)),
+    async mayReadModels(node) {
+      const caller = await rightsOf(data, node)
+      return !('refused' in caller) && isAllowed(caller.scopes, 'model:read')
     },
     env: () => envOf(data),
   }

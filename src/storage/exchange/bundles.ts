@@ -85,6 +85,13 @@ export interface CitationNews {
   readonly isGap: boolean
 }
 
+/** A store of another node whose newest aggregated model is wanted. */
+export interface StoreWish {
+  readonly store: string
+  /** SHA-256 of the newest one that is there already */
+  readonly has: string | null
+}
+
 /** News for a node, carried by each bundle for it until it has acknowledged one of them. */
 export interface BundleNews {
   /** ids of its last bundles that were applied here */
@@ -121,4 +128,7 @@ export interface BundleRows {
   noteRefused(nodeId: string, rows: readonly RefusedChange[]): Promise<void>
   noteReceipt(nodeId: string, receipt: ModelReceipt): Promise<void>
   noteCitation(nodeId: string, news: CitationNews): Promise<void>
+  /** Notes which aggregated models a node wants, in place of what it wanted before. */
+  noteWishes(nodeId: string, wishes: readonly StoreWish[]): Promise<void>
+  wishes(nodeId: string): Promise<StoreWish[]>
 }

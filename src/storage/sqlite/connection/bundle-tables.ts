@@ -35,6 +35,15 @@ export const BUNDLE_TABLES = `
   ) STRICT, WITHOUT ROWID;
 `
 
+/** Lets bundles bring aggregated models; part of the migrations, so never changed. */
+export const BUNDLE_WISHES = `
+  -- stores whose newest aggregated model a node wants, as its last bundle told
+  CREATE TABLE bundle_wish (
+    node_id TEXT PRIMARY KEY,
+    wishes TEXT NOT NULL CHECK (json_type(wishes) = 'array') -- JSON: StoreWish
+  ) STRICT, WITHOUT ROWID;
+`
+
 /** Lets bundles tell how much of a citation is here; part of the migrations, so never changed. */
 export const BUNDLE_NEWS_OF_CITATIONS = `
   ALTER TABLE bundle_news RENAME TO bundle_news_before;

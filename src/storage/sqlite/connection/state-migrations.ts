@@ -1,4 +1,4 @@
-import { BUNDLE_NEWS_OF_CITATIONS, BUNDLE_TABLES } from './bundle-tables.js'
+import { BUNDLE_NEWS_OF_CITATIONS, BUNDLE_TABLES, BUNDLE_WISHES } from './bundle-tables.js'
 import type { Migrations } from './database.js'
 import { FEED_DOWN_TABLES } from './feed-down-tables.js'
 import { FEED_TABLES } from './feed-tables.js'
@@ -113,4 +113,5 @@ export const STATE_MIGRATIONS: Migrations = [
   CREATE INDEX feed_asked_by_node ON feed_asked (asked ->> '$.node');
   `,
   INGEST_TABLES,
+  BUNDLE_WISHES,
 ]

@@ -6,6 +6,7 @@ import type {
   FeedGap,
   ModelReceipt,
   RefusedChange,
+  StoreWish,
   WrittenBundle,
 } from '../../exchange/bundles.js'
 import { oneValue, statement } from '../connection/database.js'
@@ -29,7 +30,12 @@ const MAX_NEWS = 10_000
 
 /** Creates the bundles of `state.db`. */
 export function createBundleRows(state: StateDb, clock: TrustedClock): BundleRows {
-  return { ...createWritten(state, clock), ...createApplied(state, clock), ...createNews(state) }
+  return {
+    ...createWritten(state, clock),
+    ...createApplied(state, clock),
+    ...createNews(state),
+    ...createWishes(state),
+  }
 }
 
 type OfWritten = 'begin' | 'finish' | 'drop' | 'find' | 'newest' | 'unacknowledged' | 'acknowledge'
@@ -155,6 +161,23 @@ function createNews(state: StateDb): Pick<BundleRows, OfNews> {
       ),
     noteCitation: (nodeId, news) =>
       writeState(state, () => void write(nodeId, 'citation', news.longForm, news)),
+  }
+}
+
+function createWishes(state: StateDb): Pick<BundleRows, 'noteWishes' | 'wishes'> {
+  const { db } = state
+  const find = (nodeId: string) =>
+    statement<string>(db, 'SELECT wishes FROM bundle_wish WHERE node_id = ?').pluck().get(nodeId) ?? '[]'
+  return {
+    async noteWishes(nodeId, wishes) {
+      const text = JSON.stringify(wishes.map(({ store, has }) => ({ store, has })))
+      if (text === find(nodeId)) return
+      await writeState(state, () => {
+        const sql = 'INSERT INTO bundle_wish VALUES (?, ?) ON CONFLICT DO UPDATE SET wishes = excluded.wishes'
+        statement(db, sql).run(nodeId, text)
+      })
+    },
+    wishes: async (nodeId) => JSON.parse(find(nodeId)) as StoreWish[],
   }
 }
 
