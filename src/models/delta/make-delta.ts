@@ -50,19 +50,6 @@ export async function* makeDelta(
   yield sum.digest()
 }
 
-/**
- * Makes the first block that differs, to see whether a delta is worth its time.
- *
- * @returns bytes of the block in the delta divided by its bytes; 0 for equal files
- */
-export async function tryDelta(base: DigestedSource, next: DigestedSource): Promise<number> {
-  for await (const step of blocksOf(base.source, next.source, () => undefined)) {
-    if ('copy' in step) continue
-    return step.bytes.reduce((sum, { byteLength }) => sum + byteLength, 0) / step.length
-  }
-  return 0
-}
-
 function factsOf({ source, sha256 }: DigestedSource): FileFacts {
   return { sizeBytes: source.sizeBytes, sha256 }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { sourceOfBytes } from '../../../src/models/delta/byte-source.js'
-import { makeDelta, tryDelta } from '../../../src/models/delta/make-delta.js'
+import { makeDelta } from '../../../src/models/delta/make-delta.js'
 import { deltaOf, digested, patched } from '../../support/deltas.js'
 import { safetensors, type TensorInput } from '../../support/safetensors.js'
 
@@ -143,13 +143,4 @@ t.test('delta: a file that does not have its digest, and a caller that stops', a
     throw new Error('stopped')
   }
   await t.rejects(Array.fromAsync(makeDelta(base, digested(noise(10, 3)), stop)), /stopped/)
-})
-
-t.test('tryDelta: what the first block that differs leaves', async (t) => {
-  const base = noise(3_000_000, 1)
-  const edited = Buffer.from(base)
-  edited.write('edit', 2_500_000)
-  t.equal(await tryDelta(digested(base), digested(base)), 0)
-  t.ok((await tryDelta(digested(base), digested(edited))) < 0.01)
-  t.ok((await tryDelta(digested(base), digested(noise(3_000_000, 2)))) >= 1)
 })
