@@ -53,6 +53,8 @@ export const ERRORS = {
     status: 502,
     message: 'The answer of the dataproc backend cannot be used',
   },
+  UNKNOWN_TRIGGER: { code: 3010, status: 404, message: 'No trigger has this name' },
+  TRIGGER_EXISTS: { code: 3011, status: 409, message: 'A trigger with this name exists' },
 
   ALREADY_REGISTERED: { code: 4001, status: 409, message: 'A table with this name is already registered' },
   UNKNOWN_TABLE: { code: 4002, status: 404, message: 'No table has this name' },

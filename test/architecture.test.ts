@@ -104,6 +104,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   // messages that come in by themselves: rejects, status, cursors
   'storage/sqlite/ingest': ['storage', 'storage/sqlite/connection'],
+  // what starts modules, and their history
+  'storage/sqlite/triggers': ['storage', 'storage/sqlite/connection'],
   // joining: tokens are keys
   'storage/sqlite/fleet': [
     'storage',
@@ -204,6 +206,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
       'geo',
     ],
   ],
+  // modules by time and event
+  triggers: ['dataproc', 'storage', 'auth'],
   // what comes in by itself: messages of brokers become rows
   'ingest/mqtt': ['sync'], // the client; waits between attempts as those of transfers
   'ingest/mapping': [], // pure: from a payload to values, time and place
@@ -221,7 +225,17 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'api/routing': ['api', 'rpc', 'auth', 'geo', 'worker', 'route-engine', 'route-answer'],
   'api/*': [
     ...['api', 'rpc', 'auth', 'geo', 'worker', 'storage', 'storage/exchange', 'storage/columns'],
-    ...['tables', 'datasets', 'models', 'models/signature', 'sync', 'feeds/**', 'fleet/**', 'dataproc'],
+    ...[
+      'tables',
+      'datasets',
+      'models',
+      'models/signature',
+      'sync',
+      'feeds/**',
+      'fleet/**',
+      'dataproc',
+      'triggers',
+    ],
   ],
   ogc: ['geo', 'storage', 'storage/columns'], // documents and queries over sources of features; http carries them
   // operation
@@ -250,6 +264,7 @@ const OWNERS: Record<string, readonly string[]> = {
   'maplibre-gl': ['console'],
   'tus-js-client': ['console'],
   pbf: ['mapbuild', 'demo', 'tiles', 'ingest'],
+  croner: ['triggers'],
   '@photostructure/tz-lookup': ['mapbuild'],
   kdbush: ['routing', 'mapbuild'],
   flatqueue: ['routing', 'mapbuild'],

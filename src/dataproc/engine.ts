@@ -29,8 +29,21 @@ interface EngineDeps extends CommandDeps {
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
 }
 
+/** A run that succeeded. */
+export interface RunEnd {
+  readonly runId: string
+  /** end of stderr */
+  readonly lastLines: string
+}
+
 /** Runs the methods of modules. */
 export interface ModuleEngine {
+  /**
+   * Checks a call as `exec` does before it runs.
+   *
+   * @throws AppError as `exec`, before anything is run
+   */
+  check(call: ModuleCall, caller: RunCaller): Promise<void>
   /**
    * Runs a method to its end. Its outputs are stored when the promise resolves.
    *
@@ -38,7 +51,7 @@ export interface ModuleEngine {
    *   BUSY, CANCELLED, FORBIDDEN, DISK_FULL, and the errors of unknown inputs and outputs: nothing is stored
    *   then
    */
-  exec(call: ModuleCall, caller: RunCaller): Promise<void>
+  exec(call: ModuleCall, caller: RunCaller): Promise<RunEnd>
   /** Resolves when every run has ended and its directory is removed. */
   settled(): Promise<void>
 }
@@ -46,28 +59,35 @@ export interface ModuleEngine {
 /** Creates the engine; nothing starts before the first call. */
 export function createModuleEngine(deps: EngineDeps): ModuleEngine {
   const running = createRunning()
+  const prepare = async (given: ModuleCall, caller: RunCaller): Promise<Run> => {
+    const { folder, definition } = await deps.catalog.find(given.module)
+    const call = { ...given, module: folder } // whatever its name, a module has one set of directories
+    const script = scriptOf(definition, call)
+    const file = await deps.catalog.scriptFile(call.module, script)
+    const resolved = await resolveCall(call, caller, deps.stores)
+    return { call, caller, script, file, resolved, runId: deps.newId() }
+  }
   return {
-    async exec(given, caller) {
-      const { folder, definition } = await deps.catalog.find(given.module)
-      const call = { ...given, module: folder } // whatever its name, a module has one set of directories
-      const script = scriptOf(definition, call)
-      const file = await deps.catalog.scriptFile(call.module, script)
-      const resolved = await resolveCall(call, caller, deps.stores)
-      const one = { call, caller, script, file, resolved, runId: deps.newId() }
-      await running.add(runInTurn(deps, one))
+    async check(call, caller) {
+      await prepare(call, caller)
+    },
+    async exec(call, caller) {
+      const one = await prepare(call, caller)
+      const lastLines = await running.add(runInTurn(deps, one))
+      return { runId: one.runId, lastLines }
     },
     settled: () => running.settled(),
   }
 }
 
 /** Marks the session as used while the run waits for a slot, so that its directory is kept. */
-async function runInTurn(deps: EngineDeps, one: Run): Promise<void> {
+async function runInTurn(deps: EngineDeps, one: Run): Promise<string> {
   const { sessionId, signal } = one.caller
   const leaveSession = sessionId === null ? undefined : deps.sessions.use(sessionId)
   try {
     const giveBack = await deps.slots.take(signal)
     try {
-      await run(deps, one)
+      return await run(deps, one)
     } finally {
       giveBack()
     }
@@ -78,12 +98,12 @@ async function runInTurn(deps: EngineDeps, one: Run): Promise<void> {
 
 /** Returns the set of running calls, which a stop waits for. */
 function createRunning() {
-  const going = new Set<Promise<void>>()
+  const going = new Set<Promise<unknown>>()
   return {
-    async add(work: Promise<void>) {
+    async add<T>(work: Promise<T>): Promise<T> {
       going.add(work)
       try {
-        await work
+        return await work
       } finally {
         going.delete(work)
       }
@@ -103,8 +123,8 @@ interface Run {
   readonly runId: string
 }
 
-/** Runs the script. Removes the run's directory and closes its log in any case. */
-async function run(deps: EngineDeps, one: Run): Promise<void> {
+/** Runs the script. Removes the run's directory and closes its log in any case. @returns the end of stderr */
+async function run(deps: EngineDeps, one: Run): Promise<string> {
   const { call, caller, script, runId } = one
   const startUs = deps.nowUs()
   const isolation = await deps.isolation()
@@ -120,9 +140,11 @@ async function run(deps: EngineDeps, one: Run): Promise<void> {
     const { paths } = directory
     await writeInputs({ call, resolved, facts, paths, signal: caller.signal }, deps.stores)
     outcome = await start(deps, one, directory, isolation, log)
-    requireSuccess(one, outcome, deps.limits, lastLines(log, directory))
+    const said = lastLines(log, directory)
+    requireSuccess(one, outcome, deps.limits, said)
     const { outputDir } = directory
     await takeOutputs(call, resolved, { outputDir, type: script.type, startUs, caller }, deps.stores)
+    return said
   } catch (error) {
     fault = withRunId(error, runId)
     throw fault

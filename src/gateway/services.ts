@@ -17,7 +17,6 @@ import { openState } from '../storage/sqlite/state.js'
 import type { State } from '../storage/state.js'
 import type { GatewayContext } from './apis.js'
 import { openBackups, openRecheck } from './backups.js'
-import { openDataprocServices } from './dataproc.js'
 import { openDatasets } from './datasets.js'
 import { createSyncThrottle, type FeedServices, openFeedServices } from './feeds.js'
 import { startMember } from './fleet.js'
@@ -28,6 +27,7 @@ import { openIngest } from './ingest.js'
 import { createLiveSettings } from './live-settings.js'
 import { createMapLoading, type MapLoading } from './maps.js'
 import { type ModelServices, openModelServices } from './models.js'
+import { openModules } from './modules.js'
 import type { ServicesOptions } from './options.js'
 import { createReadiness } from './readiness.js'
 import { type LoaderServices, openLoaderServices } from './tables.js'
@@ -79,7 +79,7 @@ export async function openServices(given: ServicesOptions): Promise<Services> {
   const models = await openModelServices({ ...options, state, disk, jobs, timeZoneMin, throttle })
   const feeds = openFeedServices({ ...options, state, loading, disk, models, throttle, timeZoneMin })
   const runs = { ...options, data: loading.data, disk, jobs, models, sessions: state.sessions, timeZoneMin }
-  const dataproc = await openDataprocServices({ ...runs, nowUs })
+  const dataproc = await openModules({ ...runs, state, loading, nowUs })
 
   const housekeeping = startHousekeeping(state, dataproc.endSession, log)
   const maps = createMapLoading(options, searcher)

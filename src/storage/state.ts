@@ -14,6 +14,7 @@ import type { ModelRows } from './models.js'
 import type { SessionStore } from './sessions.js'
 import type { SyncControl } from './sync-control.js'
 import type { TransferRows } from './transfers.js'
+import type { TriggerStore } from './triggers.js'
 import type { UploadRows } from './uploads.js'
 import type { UpstreamRows } from './upstreams.js'
 
@@ -50,6 +51,7 @@ export interface State extends ModelTables {
   readonly membership: MembershipStore
   readonly bundles: BundleRows
   readonly ingest: IngestStore
+  readonly triggers: TriggerStore
   /** Reads one page of the database. @throws Error if it cannot be read */
   check(): Promise<void>
   /** Commits a page as it is, unless another program writes. @throws Error if it cannot be written */

@@ -52,6 +52,8 @@ export type ErrorName =
   | 'BACKEND_UNREACHABLE'
   | 'BACKEND_TIMEOUT'
   | 'BAD_BACKEND_ANSWER'
+  | 'UNKNOWN_TRIGGER'
+  | 'TRIGGER_EXISTS'
   | 'ALREADY_REGISTERED'
   | 'UNKNOWN_TABLE'
   | 'BAD_RECORD'
@@ -143,6 +145,12 @@ export const METHOD_PATHS: Readonly<Record<MethodName, string>> = {
   'dataproc.get_server_version': '/api/v1/dataproc/jsonrpc',
   'dataproc.exec': '/api/v1/dataproc/jsonrpc',
   'dataproc.list_modules': '/api/v1/dataproc/jsonrpc',
+  'dataproc.create_trigger': '/api/v1/dataproc/jsonrpc',
+  'dataproc.update_trigger': '/api/v1/dataproc/jsonrpc',
+  'dataproc.delete_trigger': '/api/v1/dataproc/jsonrpc',
+  'dataproc.run_trigger': '/api/v1/dataproc/jsonrpc',
+  'dataproc.list_triggers': '/api/v1/dataproc/jsonrpc',
+  'dataproc.list_trigger_runs': '/api/v1/dataproc/jsonrpc',
   'loaderwebapi.register_loader': '/api/v1/dataloaderapi/jsonrpc',
   'loaderwebapi.init_record': '/api/v1/dataloaderapi/jsonrpc',
   'loaderwebapi.add_record': '/api/v1/dataloaderapi/jsonrpc',

@@ -27,6 +27,7 @@ import { createSyncControl } from './models/sync-control.js'
 import { createTransferRows } from './models/transfers.js'
 import { createUploadRows } from './models/uploads.js'
 import { createUpstreamRows } from './models/upstreams.js'
+import { createTriggerStore } from './triggers/store.js'
 
 /** Interval of the recorded time, by which a clock that falls back is noticed after a restart. */
 const RECORD_EVERY_US = 10 * 60 * 1_000_000
@@ -94,6 +95,7 @@ export async function openState(file: string, options: OpenStateOptions = {}): P
     bundles: createBundleRows(stateDb, clock),
     nodePeers: createNodePeers(stateDb, clock),
     ingest: createIngestStore(stateDb),
+    triggers: createTriggerStore(stateDb),
     async check() {
       statement(db, 'SELECT count(*) FROM sqlite_schema').get() // read from the file, not from a cache of this process
     },

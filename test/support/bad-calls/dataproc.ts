@@ -4,6 +4,8 @@ const run = (more: object = {}) => ({ module: 'm', method: 'run', ...more })
 const input = (value: unknown) => run({ input: { a: value } })
 const output = (value: unknown) => run({ output: { a: value } })
 
+const trigger = (more: object) => ({ name: 't', on: { startup: true }, module: 'm', method: 'run', ...more })
+
 const NO_PARAMS: readonly BadCall[] = [[{ x: 1 }, 'INVALID_PARAMS', /x/]]
 
 /**
@@ -26,5 +28,32 @@ export const DATAPROC_BAD_CALLS: BadCalls = {
     [input({ model_store_ddc: 'nothing' }), 'UNKNOWN_STORE', /named "nothing"/],
     [input({ model_store_ddc: 'rain', query: { '=': ['x', 1] } }), 'BAD_CONDITION', /\$\.input\.a\.query/],
     [output({ data_ddc: 'nothing' }), 'UNKNOWN_DATASET', /named "nothing"/],
+  ],
+  'dataproc.create_trigger': [
+    [trigger({ name: 'a b' }), 'INVALID_PARAMS', /\$\.name/],
+    [trigger({ on: {} }), 'INVALID_PARAMS', /\$\.on/],
+    [trigger({ on: { schedule: '0 0 30 2 *' } }), 'INVALID_PARAMS', /\$\.on\.schedule.*never comes/],
+    [trigger({ retries: 11 }), 'INVALID_PARAMS', /\$\.retries/],
+    [trigger({ module: 'nobody' }), 'UNKNOWN_MODULE', /named "nobody"/],
+    [trigger({ params: [] }), 'INVALID_PARAMS', /\$\.params/],
+    [trigger({ method: 'walk' }), 'UNKNOWN_SCRIPT', /has no method "walk"/],
+    [trigger({ method: 'gone' }), 'BAD_MODULE', /gone\.sh: is missing/],
+    [trigger({ input: { a: { data_ddc: 'nothing' } } }), 'UNKNOWN_DATASET', /named "nothing"/],
+    [trigger({ input: { a: { model_store_ddc: 'nothing' } } }), 'UNKNOWN_STORE', /named "nothing"/],
+    [
+      trigger({ input: { a: { model_store_ddc: 'rain', query: { '=': ['x', 1] } } } }),
+      ...(['BAD_CONDITION', /\$\.input\.a\.query/] as const),
+    ],
+  ],
+  'dataproc.update_trigger': [
+    [{ name: 'none' }, 'UNKNOWN_TRIGGER', /the name none/],
+    [{ name: 'none', overlap: 'both' }, 'INVALID_PARAMS', /\$\.overlap/],
+  ],
+  'dataproc.delete_trigger': [[{ name: 'none' }, 'UNKNOWN_TRIGGER', /the name none/]],
+  'dataproc.run_trigger': [[{ name: 'none' }, 'UNKNOWN_TRIGGER', /the name none/]],
+  'dataproc.list_triggers': NO_PARAMS,
+  'dataproc.list_trigger_runs': [
+    [{ name: 'none' }, 'UNKNOWN_TRIGGER', /the name none/],
+    [{ limit: 0 }, 'INVALID_PARAMS', /\$\.limit/],
   ],
 }

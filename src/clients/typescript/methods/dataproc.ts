@@ -108,4 +108,418 @@ export interface DataprocMethods {
       }[]
     }[]
   }
+  /** Makes a trigger: a call of a module that is started by time or event, with the rights of the key that makes it (scope dataproc:write) */
+  'dataproc.create_trigger': {
+    params: {
+      /** name of a module */
+      module: string
+      /** label of one of its scripts */
+      method: string
+      /** label → rows or models for the module */
+      input?: {
+        [name: string]: {
+          /** name of a dataset, else of a loader table, else of a citation; a leading ddc: is dropped */
+          data_ddc?: string
+          /** name of a model store, short or long form; a leading ddc: is dropped */
+          model_store_ddc?: string
+          /** condition; {} or absent for all rows or models */
+          query?: Record<string, unknown>
+          /** a column, -column for descending, or an array of those */
+          order?: string | string[] | null
+          /** absent for all */
+          limit?: number | null
+          /** absent for 0 */
+          offset?: number | null
+        }
+      }
+      /** label → destination of an output */
+      output?: {
+        [name: string]: {
+          /** name of a dataset, else of a loader table, else of a citation; a leading ddc: is dropped */
+          data_ddc?: string
+          /** with data_ddc: action for a row whose key exists; update if absent */
+          on_conflict?: 'error' | 'update' | 'nothing'
+          /** name of a model store, short or long form; a leading ddc: is dropped */
+          model_store_ddc?: string
+          /** with model_store_ddc */
+          model_kind?: string
+          /** with model_store_ddc */
+          model_description?: string
+          /** with model_store_ddc; facts from the module override it */
+          model_meta?: {
+            [name: string]: unknown
+          }
+        }
+      }
+      /** values for the module */
+      params?: {
+        [name: string]: unknown
+      }
+      /** name of the trigger */
+      name: string
+      /** what starts it */
+      on:
+        | {
+            /** cron expression: minute, hour, day of month, month, day of week; seconds may come before them */
+            schedule: string
+            /** IANA name, such as Asia/Tokyo */
+            time_zone?: string
+            /** runs the last of the starts that were missed; without it they are told alone */
+            catch_up?: boolean
+          }
+        | {
+            /** loader table: rows were put or overridden */
+            table: string
+          }
+        | {
+            /** model store: a model was registered */
+            model_store_ddc: string
+            /** 10 put here, 20 received as feedback, 30 aggregated, 40 fetched; empty for all */
+            model_states?: (10 | 20 | 30 | 40)[]
+          }
+        | {
+            /** the gateway has started */
+            startup: true
+          }
+      /** action for a start while the run before goes on: told as skipped, run after it, or in its place */
+      overlap?: 'skip' | 'queue' | 'cancel'
+      /** further tries of a run that failed */
+      retries?: number
+      /** before the first further try; doubled each time */
+      retry_wait_s?: number
+      /** least time between two starts */
+      wait_s?: number
+      enabled?: boolean
+    }
+    result: {
+      name: string
+      /** as it was given, with its defaults */
+      on: {
+        [name: string]: unknown
+      }
+      module: string
+      method: string
+      input: {
+        [name: string]: unknown
+      }
+      output: {
+        [name: string]: unknown
+      }
+      params: {
+        [name: string]: unknown
+      }
+      /** action for a start while the run before goes on: told as skipped, run after it, or in its place */
+      overlap: 'skip' | 'queue' | 'cancel'
+      /** further tries of a run that failed */
+      retries: number
+      /** before the first further try; doubled each time */
+      retry_wait_s: number
+      /** least time between two starts */
+      wait_s: number
+      enabled: boolean
+      /** name of the key that made it, whose rights its runs have */
+      key: string
+      /** ISO 8601 */
+      created: string
+      /** next start of a schedule; null for others, and while it is not enabled */
+      next: string | null
+      running: boolean
+      last_run: {
+        run: number
+        trigger: string
+        /** interrupted: the gateway ended meanwhile; missed: it did not run then; skipped: the run before went on */
+        state: 'running' | 'done' | 'failed' | 'cancelled' | 'interrupted' | 'missed' | 'skipped'
+        /** ISO 8601 */
+        due: string
+        /** last of several starts that were missed or skipped */
+        until: string
+        /** starts that this entry stands for */
+        count: number
+        started: string | null
+        ended: string | null
+        seconds: number | null
+        attempts: number
+        /** id of the last try, by which its log is found */
+        run_id: string | null
+        exit_code: number | null
+        /** name of the error */
+        error: string | null
+        message: string | null
+        /** end of stderr */
+        last_lines: string | null
+      } | null
+    }
+  }
+  /** Changes a trigger; absent members keep their values. One that is enabled again begins with what comes then (scope dataproc:write) */
+  'dataproc.update_trigger': {
+    params: {
+      /** name of the trigger */
+      name: string
+      /** what starts it */
+      on?:
+        | {
+            /** cron expression: minute, hour, day of month, month, day of week; seconds may come before them */
+            schedule: string
+            /** IANA name, such as Asia/Tokyo */
+            time_zone?: string
+            /** runs the last of the starts that were missed; without it they are told alone */
+            catch_up?: boolean
+          }
+        | {
+            /** loader table: rows were put or overridden */
+            table: string
+          }
+        | {
+            /** model store: a model was registered */
+            model_store_ddc: string
+            /** 10 put here, 20 received as feedback, 30 aggregated, 40 fetched; empty for all */
+            model_states?: (10 | 20 | 30 | 40)[]
+          }
+        | {
+            /** the gateway has started */
+            startup: true
+          }
+      /** action for a start while the run before goes on: told as skipped, run after it, or in its place */
+      overlap?: 'skip' | 'queue' | 'cancel'
+      /** further tries of a run that failed */
+      retries?: number
+      /** before the first further try; doubled each time */
+      retry_wait_s?: number
+      /** least time between two starts */
+      wait_s?: number
+      enabled?: boolean
+    }
+    result: {
+      name: string
+      /** as it was given, with its defaults */
+      on: {
+        [name: string]: unknown
+      }
+      module: string
+      method: string
+      input: {
+        [name: string]: unknown
+      }
+      output: {
+        [name: string]: unknown
+      }
+      params: {
+        [name: string]: unknown
+      }
+      /** action for a start while the run before goes on: told as skipped, run after it, or in its place */
+      overlap: 'skip' | 'queue' | 'cancel'
+      /** further tries of a run that failed */
+      retries: number
+      /** before the first further try; doubled each time */
+      retry_wait_s: number
+      /** least time between two starts */
+      wait_s: number
+      enabled: boolean
+      /** name of the key that made it, whose rights its runs have */
+      key: string
+      /** ISO 8601 */
+      created: string
+      /** next start of a schedule; null for others, and while it is not enabled */
+      next: string | null
+      running: boolean
+      last_run: {
+        run: number
+        trigger: string
+        /** interrupted: the gateway ended meanwhile; missed: it did not run then; skipped: the run before went on */
+        state: 'running' | 'done' | 'failed' | 'cancelled' | 'interrupted' | 'missed' | 'skipped'
+        /** ISO 8601 */
+        due: string
+        /** last of several starts that were missed or skipped */
+        until: string
+        /** starts that this entry stands for */
+        count: number
+        started: string | null
+        ended: string | null
+        seconds: number | null
+        attempts: number
+        /** id of the last try, by which its log is found */
+        run_id: string | null
+        exit_code: number | null
+        /** name of the error */
+        error: string | null
+        message: string | null
+        /** end of stderr */
+        last_lines: string | null
+      } | null
+    }
+  }
+  /** Removes a trigger with its history; a run that goes on is ended (scope dataproc:write) */
+  'dataproc.delete_trigger': {
+    params: {
+      /** name of the trigger */
+      name: string
+    }
+    result: {
+      name: string
+      /** as it was given, with its defaults */
+      on: {
+        [name: string]: unknown
+      }
+      module: string
+      method: string
+      input: {
+        [name: string]: unknown
+      }
+      output: {
+        [name: string]: unknown
+      }
+      params: {
+        [name: string]: unknown
+      }
+      /** action for a start while the run before goes on: told as skipped, run after it, or in its place */
+      overlap: 'skip' | 'queue' | 'cancel'
+      /** further tries of a run that failed */
+      retries: number
+      /** before the first further try; doubled each time */
+      retry_wait_s: number
+      /** least time between two starts */
+      wait_s: number
+      enabled: boolean
+      /** name of the key that made it, whose rights its runs have */
+      key: string
+      /** ISO 8601 */
+      created: string
+      /** next start of a schedule; null for others, and while it is not enabled */
+      next: string | null
+      running: boolean
+      last_run: {
+        run: number
+        trigger: string
+        /** interrupted: the gateway ended meanwhile; missed: it did not run then; skipped: the run before went on */
+        state: 'running' | 'done' | 'failed' | 'cancelled' | 'interrupted' | 'missed' | 'skipped'
+        /** ISO 8601 */
+        due: string
+        /** last of several starts that were missed or skipped */
+        until: string
+        /** starts that this entry stands for */
+        count: number
+        started: string | null
+        ended: string | null
+        seconds: number | null
+        attempts: number
+        /** id of the last try, by which its log is found */
+        run_id: string | null
+        exit_code: number | null
+        /** name of the error */
+        error: string | null
+        message: string | null
+        /** end of stderr */
+        last_lines: string | null
+      } | null
+    }
+  }
+  /** Starts a trigger now; its run goes on after the answer (scope dataproc:write) */
+  'dataproc.run_trigger': {
+    params: {
+      /** name of the trigger */
+      name: string
+    }
+    result: {
+      /** number of the run in dataproc.list_trigger_runs */
+      run: number
+    }
+  }
+  /** Triggers by name, with their next start and last run (scope dataproc:read) */
+  'dataproc.list_triggers': {
+    params: Record<string, never>
+    result: {
+      triggers: {
+        name: string
+        /** as it was given, with its defaults */
+        on: {
+          [name: string]: unknown
+        }
+        module: string
+        method: string
+        input: {
+          [name: string]: unknown
+        }
+        output: {
+          [name: string]: unknown
+        }
+        params: {
+          [name: string]: unknown
+        }
+        /** action for a start while the run before goes on: told as skipped, run after it, or in its place */
+        overlap: 'skip' | 'queue' | 'cancel'
+        /** further tries of a run that failed */
+        retries: number
+        /** before the first further try; doubled each time */
+        retry_wait_s: number
+        /** least time between two starts */
+        wait_s: number
+        enabled: boolean
+        /** name of the key that made it, whose rights its runs have */
+        key: string
+        /** ISO 8601 */
+        created: string
+        /** next start of a schedule; null for others, and while it is not enabled */
+        next: string | null
+        running: boolean
+        last_run: {
+          run: number
+          trigger: string
+          /** interrupted: the gateway ended meanwhile; missed: it did not run then; skipped: the run before went on */
+          state: 'running' | 'done' | 'failed' | 'cancelled' | 'interrupted' | 'missed' | 'skipped'
+          /** ISO 8601 */
+          due: string
+          /** last of several starts that were missed or skipped */
+          until: string
+          /** starts that this entry stands for */
+          count: number
+          started: string | null
+          ended: string | null
+          seconds: number | null
+          attempts: number
+          /** id of the last try, by which its log is found */
+          run_id: string | null
+          exit_code: number | null
+          /** name of the error */
+          error: string | null
+          message: string | null
+          /** end of stderr */
+          last_lines: string | null
+        } | null
+      }[]
+      /** the clock is wrong: no schedule starts until it is set */
+      waits_for_clock: boolean
+    }
+  }
+  /** History of triggers, the newest run first: of each trigger its last 200 (scope dataproc:read) */
+  'dataproc.list_trigger_runs': {
+    params: {
+      /** absent for all triggers */
+      name?: string
+      limit?: number
+    }
+    result: {
+      run: number
+      trigger: string
+      /** interrupted: the gateway ended meanwhile; missed: it did not run then; skipped: the run before went on */
+      state: 'running' | 'done' | 'failed' | 'cancelled' | 'interrupted' | 'missed' | 'skipped'
+      /** ISO 8601 */
+      due: string
+      /** last of several starts that were missed or skipped */
+      until: string
+      /** starts that this entry stands for */
+      count: number
+      started: string | null
+      ended: string | null
+      seconds: number | null
+      attempts: number
+      /** id of the last try, by which its log is found */
+      run_id: string | null
+      exit_code: number | null
+      /** name of the error */
+      error: string | null
+      message: string | null
+      /** end of stderr */
+      last_lines: string | null
+    }[]
+  }
 }

@@ -6,6 +6,7 @@ import { FLEET_FILE_TABLES, FLEET_TABLES } from './fleet-tables.js'
 import { INGEST_TABLES } from './ingest-tables.js'
 import { MODEL_TABLES } from './model-tables.js'
 import { NODE_TABLES } from './node-tables.js'
+import { TRIGGER_TABLES } from './trigger-tables.js'
 
 /**
  * Schema of `state.db`: identity of the gateway, callers, models, outbox. Times are µs UTC. Append only.
@@ -114,4 +115,5 @@ export const STATE_MIGRATIONS: Migrations = [
   `,
   INGEST_TABLES,
   BUNDLE_WISHES,
+  TRIGGER_TABLES,
 ]
