@@ -12,6 +12,7 @@ import { healthPage } from './pages/health.js'
 import { helpPage } from './pages/help.js'
 import { mapPage } from './pages/map.js'
 import { modelsPage } from './pages/models.js'
+import { modulesPage } from './pages/modules.js'
 import { outboxPage } from './pages/outbox.js'
 import { sessionsPage } from './pages/sessions.js'
 import { tablesPage } from './pages/tables.js'
@@ -22,6 +23,7 @@ const PAGES: Record<string, { word: Word; make: PageMaker }> = {
   tables: { word: 'navTables', make: tablesPage },
   datasets: { word: 'navDatasets', make: datasetsPage },
   models: { word: 'navModels', make: modelsPage },
+  modules: { word: 'navModules', make: modulesPage },
   outbox: { word: 'navOutbox', make: outboxPage },
   fleet: { word: 'navFleet', make: fleetPage },
   sessions: { word: 'navSessions', make: sessionsPage },

@@ -18,6 +18,7 @@ const PAGES = [
     '#/models/rain',
   ],
   ...[
+    '#/modules',
     '#/outbox',
     '#/fleet',
     '#/fleet/profile/field',

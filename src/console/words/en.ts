@@ -1,5 +1,6 @@
 import { EN_EXCHANGE } from './en-exchange.js'
 import { EN_FLEET } from './en-fleet.js'
+import { EN_MODULES } from './en-modules.js'
 
 /**
  * English texts of the console. `{name}` is replaced by a value. The type `Words` makes `ja.ts` define the
@@ -251,6 +252,7 @@ export const EN = {
   ...EN_EXCHANGE,
 
   ...EN_FLEET,
+  ...EN_MODULES,
 
   sessionsIntro: 'You are signed in with a session token. It has the scopes of its API key.',
   yourSession: 'This session',

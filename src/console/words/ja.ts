@@ -1,6 +1,7 @@
 import type { Words } from './en.js'
 import { JA_EXCHANGE } from './ja-exchange.js'
 import { JA_FLEET } from './ja-fleet.js'
+import { JA_MODULES } from './ja-modules.js'
 
 /** Japanese texts of the console. The terms and their sources are listed in `docs/console.md`. */
 export const JA: Words = {
@@ -252,6 +253,7 @@ export const JA: Words = {
   ...JA_EXCHANGE,
 
   ...JA_FLEET,
+  ...JA_MODULES,
 
   sessionsIntro: 'セッショントークンでサインインしています。トークンのスコープは、API キーと同じです。',
   yourSession: 'このセッション',
