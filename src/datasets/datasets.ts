@@ -6,6 +6,7 @@ import {
   type RowStates,
   unknownCitation,
 } from '../storage/citations.js'
+import type { DatasetColumn } from '../storage/columns/data-type.js'
 import type { StateColumn } from '../storage/columns/state-column.js'
 import {
   type Dataset,
@@ -30,6 +31,8 @@ export type DatasetListQuery = Omit<ListQuery, 'env'>
 export interface Datasets {
   /** @throws AppError ALREADY_EXISTS, DISK_FULL */
   create(definition: DatasetDefinition): Promise<Dataset>
+  /** Adds columns without values. @throws AppError UNKNOWN_DATASET, INVALID_PARAMS for names that it has, DISK_FULL */
+  addColumns(name: string, columns: readonly DatasetColumn[]): Promise<Dataset>
   /** Removes a dataset with its records and citations. @throws AppError UNKNOWN_DATASET */
   remove(name: string): Promise<Dataset>
   /** @throws AppError BAD_CONDITION */
@@ -142,6 +145,10 @@ export function createDatasets(options: DatasetsOptions): Datasets {
     async create(definition) {
       await options.requireSpace?.(0)
       return await datasets.create(definition, { id: options.newId(), nowUs: options.nowUs })
+    },
+    async addColumns(name, columns) {
+      await options.requireSpace?.(0)
+      return await datasets.addColumns(name, columns)
     },
     remove: (name) => datasets.remove(name),
     list: (query) => datasets.list({ ...query, env: envNow() }),

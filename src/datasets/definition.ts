@@ -18,12 +18,43 @@ export interface DatasetParams {
  * @throws AppError INVALID_PARAMS with every fault and its path
  */
 export function readDefinition(params: DatasetParams): Omit<DatasetDefinition, 'usename'> {
+  const { columns, faults } = collectColumns(params.columns, '$.columns')
+  const keyColumns = params.key_columns ?? []
+  for (const [index, key] of keyColumns.entries()) {
+    const message = faultOfKey(key, keyColumns.indexOf(key) < index, columns)
+    if (message !== undefined) faults.push({ path: `$.key_columns[${index}]`, message })
+  }
+  if (faults.length > 0) throw invalidParams(faults)
+  return { name: params.dataset_name, columns, keyColumns }
+}
+
+/**
+ * Checks columns that are added to a dataset.
+ *
+ * @throws AppError INVALID_PARAMS with every fault and its path
+ */
+export function readAddedColumns(columns: DatasetParams['columns']): readonly DatasetColumn[] {
+  const faults = columns.flatMap(({ nullable }, index): Fault[] => {
+    const message = 'found false, expected true: rows that are stored have no value of it'
+    return nullable ? [] : [{ path: `$.add_columns[${index}].nullable`, message }]
+  })
+  if (faults.length > 0) throw invalidParams(faults)
+  const read = collectColumns(columns, '$.add_columns')
+  if (read.faults.length > 0) throw invalidParams(read.faults)
+  return read.columns
+}
+
+/** Reads columns, and tells every fault of them. @param path of the array */
+function collectColumns(
+  given: DatasetParams['columns'],
+  path: string,
+): { columns: DatasetColumn[]; faults: Fault[] } {
   const faults: Fault[] = []
-  const columns = params.columns.flatMap((def, index): DatasetColumn[] => {
-    const at = `$.columns[${index}]`
+  const columns = given.flatMap((def, index): DatasetColumn[] => {
+    const at = `${path}[${index}]`
     const nameFault = faultOfName(def.column_name)
     if (nameFault !== undefined) faults.push({ path: `${at}.column_name`, message: nameFault })
-    const first = params.columns.findIndex((other) => isSameName(other.column_name, def.column_name))
+    const first = given.findIndex((other) => isSameName(other.column_name, def.column_name))
     if (first < index) {
       const message = `found ${quoted(def.column_name)} again, expected a unique name, also without regard to case`
       faults.push({ path: `${at}.column_name`, message })
@@ -34,13 +65,7 @@ export function readDefinition(params: DatasetParams): Omit<DatasetDefinition, '
     faults.push({ path: `${at}.data_type`, message })
     return []
   })
-  const keyColumns = params.key_columns ?? []
-  for (const [index, key] of keyColumns.entries()) {
-    const message = faultOfKey(key, keyColumns.indexOf(key) < index, columns)
-    if (message !== undefined) faults.push({ path: `$.key_columns[${index}]`, message })
-  }
-  if (faults.length > 0) throw invalidParams(faults)
-  return { name: params.dataset_name, columns, keyColumns }
+  return { columns, faults }
 }
 
 function faultOfName(name: string): string | undefined {

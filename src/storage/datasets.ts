@@ -69,6 +69,13 @@ export interface DatasetStore {
    * @throws AppError ALREADY_EXISTS
    */
   create(definition: DatasetDefinition, identity: { id: string; nowUs(): number }): Promise<Dataset>
+  /**
+   * Adds columns without values.
+   *
+   * @param columns nullable; checked
+   * @throws AppError UNKNOWN_DATASET, INVALID_PARAMS for a name that the dataset has, or for too many
+   */
+  addColumns(name: string, columns: readonly DatasetColumn[]): Promise<Dataset>
   /** Removes a dataset with its rows and citations. @throws AppError UNKNOWN_DATASET */
   remove(name: string): Promise<Dataset>
   /** Lists datasets that match, by id unless the query gives an order. @throws AppError BAD_CONDITION */

@@ -347,6 +347,13 @@ export interface TableStore {
    */
   register(definition: TableDefinition, nowUs: number): Promise<LoaderTable>
   /**
+   * Adds columns without values.
+   *
+   * @param columns nullable, without defaults; checked
+   * @throws AppError UNKNOWN_TABLE, INVALID_PARAMS for a name that the table has, BUSY, DISK_FULL
+   */
+  addColumns(table: TableRef, columns: readonly Column[]): Promise<LoaderTable>
+  /**
    * Removes a table with its rows. The bytes of its files remain until the next sweep.
    *
    * @throws AppError UNKNOWN_TABLE, TABLE_CITED while a citation names it, BUSY

@@ -3,6 +3,7 @@ import type { BlobStore } from '../files/blob-store.js'
 import type { Log } from '../log.js'
 import type { Keyring } from '../storage/keyring.js'
 import type {
+  Column,
   Counters,
   FilePlace,
   IfExists,
@@ -72,6 +73,8 @@ export interface Loader {
   list(): Promise<LoaderTable[]>
   /** @throws AppError ALREADY_REGISTERED */
   register(definition: TableDefinition): Promise<LoaderTable>
+  /** Adds columns without values. @throws AppError UNKNOWN_TABLE, INVALID_PARAMS for a name that it has */
+  addColumns(name: string, columns: readonly Column[]): Promise<LoaderTable>
   /** Stores records in one transaction. `data.index` of an error counts the records from 0. */
   add(target: PutTarget, records: readonly unknown[]): Promise<Counters>
   /**
@@ -121,6 +124,10 @@ export function createLoader(deps: LoaderDeps): Loader {
     async register(definition) {
       await deps.requireSpace(0)
       return await tables.register(definition, deps.nowUs())
+    },
+    async addColumns(name, columns) {
+      await deps.requireSpace(0)
+      return await tables.addColumns(await find(name), columns)
     },
     async add(target, records) {
       if (records.length > INLINE_RECORDS) {

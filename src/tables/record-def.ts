@@ -51,6 +51,35 @@ export function readDefinition(
   return { columns: [...defs].map(([name, def]) => columnOf(name, def)) }
 }
 
+/**
+ * Checks columns that are added to a table.
+ *
+ * @param defs column name → definition, unchecked; paths of faults begin with `add_columns`
+ * @returns the columns in their order, or every fault
+ */
+export function readAddedColumns(
+  defs: Readonly<Record<string, unknown>>,
+  readColumn: ReadColumnDef,
+): { columns: Column[] } | { faults: DefinitionFault[] } {
+  const input = { data_name: 'x', schema: 'x', record_def: defs, unique_columns: ['start_datetime'] }
+  const read = readDefinition(input, readColumn)
+  const found = 'faults' in read ? read.faults.filter(({ path }) => path[0] === 'record_def') : []
+  const faults = found.map(({ path, message }) => ({ path: ['add_columns', ...path.slice(1)], message }))
+  if (Object.keys(defs).length === 0)
+    faults.push({ path: ['add_columns'], message: 'found no column, expected at least one' })
+  if ('faults' in read) return { faults }
+  for (const { name, isNullable, columnDefault, file } of read.columns) {
+    const fault = (key: string, message: string) => faults.push({ path: ['add_columns', name, key], message })
+    if (!isNullable)
+      fault('is_nullable', 'found false, expected true: rows that are stored have no value of it')
+    if (columnDefault !== null)
+      fault('column_default', 'found a default, expected none: rows that are stored have no value of it')
+    if (file !== null)
+      fault('udt_name', 'found file, expected another type: files need a table that is registered with them')
+  }
+  return faults.length > 0 ? { faults } : { columns: read.columns }
+}
+
 /** Returns a column as it is stored, with the defaults of members that the definition omits. */
 function columnOf(name: string, def: ColumnDef): Column {
   return {

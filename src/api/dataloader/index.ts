@@ -1,5 +1,6 @@
 import type { Method } from '../../rpc/define-method.js'
 import { addRecord } from './add-record.js'
+import { alterLoader } from './alter-loader.js'
 import type { DataLoaderContext } from './context.js'
 import { dropLoader } from './drop-loader.js'
 import { getFile } from './get-file.js'
@@ -12,6 +13,7 @@ export type { DataLoaderContext } from './context.js'
 /** Methods of `/api/v1/dataloaderapi/jsonrpc`. */
 export const LOADER_METHODS: readonly Method<DataLoaderContext>[] = [
   registerLoader,
+  alterLoader,
   initRecord,
   addRecord,
   getLoaderList,

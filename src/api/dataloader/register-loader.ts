@@ -14,7 +14,7 @@ export const registerLoader = defineMethod({
   result: RegisterLoaderResult,
   async handle(params, { loader }: Pick<DataLoaderContext, 'loader'>) {
     const input = { ...params, data_name: params.data_name.replace(/^ddc:/, '') }
-    const definition = readDefinition(input, readColumn)
+    const definition = readDefinition(input, readColumnBy(ColumnDefinition))
     if ('faults' in definition) {
       throw invalidParams(definition.faults.map(({ path, message }) => ({ path: pathText(path), message })))
     }
@@ -28,14 +28,16 @@ export const registerLoader = defineMethod({
   },
 })
 
-/** Reads one column of `record_def` by its schema. */
-function readColumn(json: unknown): ReturnType<Parameters<typeof readDefinition>[1]> {
-  const checked = checkValue(ColumnDefinition, json)
-  if ('data' in checked) return { def: checked.data }
-  return {
-    faults: checked.faults.map(({ path, message }) => ({
-      path: path.map((key) => (typeof key === 'number' ? key : String(key))),
-      message,
-    })),
+/** Returns what reads one column by its schema. */
+export function readColumnBy(schema: typeof ColumnDefinition): Parameters<typeof readDefinition>[1] {
+  return (json) => {
+    const checked = checkValue(schema, json)
+    if ('data' in checked) return { def: checked.data }
+    return {
+      faults: checked.faults.map(({ path, message }) => ({
+        path: path.map((key) => (typeof key === 'number' ? key : String(key))),
+        message,
+      })),
+    }
   }
 }

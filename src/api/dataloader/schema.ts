@@ -4,7 +4,7 @@ import { typeOf, UDT_NAMES } from '../../storage/columns/column-types.js'
 import { type Column, type Counters, IF_EXISTS, type LoaderTable } from '../../storage/tables.js'
 import { MAX_BYTE_LENGTH, MAX_TEXT_LENGTH, NAME_RULE } from '../../tables/column-def.js'
 
-const MAX_COLUMNS = 1000
+export const MAX_COLUMNS = 1000
 
 /** Name of a table in a call; its form is checked at registration only. */
 export const DataName = z
@@ -47,18 +47,23 @@ export const ColumnDefinition = z.strictObject({
 /**
  * Not a zod record, which would silently drop a column named `__proto__`. Each column is checked by itself.
  */
-const RecordDef = z
-  .custom<Record<string, unknown>>(
-    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-    'expected an object of columns',
-  )
-  .refine((value) => Object.keys(value).length <= MAX_COLUMNS, `expected at most ${MAX_COLUMNS} columns`)
-  .meta({
-    type: 'object',
-    description: 'column name → definition',
-    maxProperties: MAX_COLUMNS,
-    additionalProperties: bare(z.toJSONSchema(ColumnDefinition, { io: 'input', target: 'draft-7' })),
-  })
+/** Columns by their names; each is checked by itself. */
+function recordDef(column: z.ZodType, description: string) {
+  return z
+    .custom<Record<string, unknown>>(
+      (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+      'expected an object of columns',
+    )
+    .refine((value) => Object.keys(value).length <= MAX_COLUMNS, `expected at most ${MAX_COLUMNS} columns`)
+    .meta({
+      type: 'object',
+      description,
+      maxProperties: MAX_COLUMNS,
+      additionalProperties: bare(z.toJSONSchema(column, { io: 'input', target: 'draft-7' })),
+    })
+}
+
+const RecordDef = recordDef(ColumnDefinition, 'column name → definition')
 
 /** Removes the dialect: a schema within another does not name it again. */
 function bare({ $schema: _, ...schema }: Record<string, unknown>): Record<string, unknown> {
@@ -73,6 +78,17 @@ export const RegisterLoaderParams = z.strictObject({
     .array(z.string().max(200))
     .max(MAX_COLUMNS)
     .describe('columns of the unique key, at least one; of record_def or the reserved ones'),
+})
+
+/** Column that is added: null in the rows that are stored. */
+export const AddedColumn = ColumnDefinition.extend({ is_nullable: z.boolean().default(true) })
+
+export const AlterLoaderParams = z.strictObject({
+  data_name: DataName,
+  add_columns: recordDef(
+    AddedColumn,
+    'column name → definition as in register_loader; nullable, without defaults and files',
+  ),
 })
 
 export const RegisterLoaderResult = z.strictObject({ schema: z.string(), table_name: z.string() })
@@ -108,7 +124,7 @@ export const CountersResult = z.strictObject({
   message: z.string(),
 })
 
-const LoaderEntry = z.strictObject({
+export const LoaderEntry = z.strictObject({
   data_name: z.string(),
   table_name: z.string().describe('with its schema'),
   unique_columns: z.array(z.string()),

@@ -1,4 +1,5 @@
 import type { Method } from '../../rpc/define-method.js'
+import { alterDataset } from './alter.js'
 import { createCitation } from './citation-create.js'
 import { deleteCitation } from './citation-delete.js'
 import { listCitations } from './citation-list.js'
@@ -16,6 +17,7 @@ export type { DatasetContext } from './context.js'
 /** Methods of `/api/v2/dataset/jsonrpc`. */
 export const DATASET_METHODS: readonly Method<DatasetContext>[] = [
   createDataset,
+  alterDataset,
   deleteDataset,
   getColumns,
   listDatasets,

@@ -50,6 +50,14 @@ export const CreateParams = z.strictObject({
     .describe('columns whose values together are unique; absent or empty for none'),
 })
 
+export const AlterParams = z.strictObject({
+  dataset_name: DatasetName,
+  add_columns: z
+    .array(ColumnDef.extend({ nullable: z.boolean().default(true) }))
+    .min(1)
+    .max(MAX_COLUMNS),
+})
+
 export const DatasetParams = z.strictObject({ dataset_name: DatasetName })
 
 export const GetColumnsParams = z.strictObject({ dataset_label: DatasetLabel })

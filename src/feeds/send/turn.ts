@@ -35,11 +35,12 @@ export async function sendNext(
   if (citation !== undefined) return await sendCitation(deps, link, state, citation, signal)
   const table = await deps.findTable(state.record.dataName)
   if (table === undefined) throw missingTable(state.record)
-  if (state.session?.tableId !== table.tableId || state.mustOffer) {
+  const session = state.mustOffer ? undefined : agreedSession(state, table)
+  if (session === undefined) {
     agree(deps, state, await openSession(deps, link, state.record, table, signal))
     return 'went on'
   }
-  const { session, resend } = state
+  const { resend } = state
   if (resend !== undefined && !resend.hadTurn) {
     resend.hadTurn = true
     await resendNext(deps, link, { state, session, resend, table }, signal)
@@ -60,6 +61,12 @@ export async function sendNext(
   if (sending.status === 'rejected') throw sending.reason
   if (reading.status === 'rejected') throw reading.reason
   return 'went on'
+}
+
+/** Returns the agreement with the receiver, while it is about the table as it is: columns may have been added to it. */
+function agreedSession({ session, record }: FeedState, table: LoaderTable): Session | undefined {
+  if (session?.tableId !== table.tableId) return undefined
+  return session.digest === definitionDigest(sentDefinition(table, record.columns)) ? session : undefined
 }
 
 /** Goes on with an agreement, or with the one before where nothing has changed: what it has looked at holds. */

@@ -17,6 +17,11 @@ export const DATASET_BAD_CALLS: BadCalls = {
     [create({ key_columns: ['nobody'] }), 'INVALID_PARAMS', /key_columns/],
     [create({ dataset_name: 'd' }), 'ALREADY_EXISTS', /d already/],
   ],
+  'dataset.alter': [
+    [{ dataset_name: 'd', add_columns: [] }, 'INVALID_PARAMS', /add_columns/],
+    [{ dataset_name: 'd', add_columns: [column('a b')] }, 'INVALID_PARAMS', /add_columns\[0\]/],
+    [{ dataset_name: 'nobody', add_columns: [column('new')] }, 'UNKNOWN_DATASET', /nobody/],
+  ],
   'dataset.delete': [
     [{ dataset_name: 7 }, 'INVALID_PARAMS', /dataset_name/],
     [{ dataset_name: 'nobody' }, 'UNKNOWN_DATASET', /nobody/],

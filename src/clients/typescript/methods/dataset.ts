@@ -18,6 +18,20 @@ export interface DatasetMethods {
     }
     result: DatasetInfo
   }
+  /** Adds columns that may be null to a dataset. Its rows have no value of them; citations stay as they are (scope dataset:write) */
+  'dataset.alter': {
+    params: {
+      /** name of a dataset, short or long form; a leading ddc: is ignored */
+      dataset_name: string
+      add_columns: {
+        column_name: string
+        /** one of int, integer, int4, bigint, int8, smallint, int2, double precision, double, float, float8, real, float4, numeric, decimal, varchar, character varying, char, character, bpchar, text, boolean, bool, timestamp, timestamp without time zone, timestamptz, timestamp with time zone, date, time, time without time zone, timetz, time with time zone, geometry, json, jsonb, bytea; varchar, character, numeric and geometry take arguments: varchar(20), numeric(10,2), geometry(Point,4326) */
+        data_type: string
+        nullable?: boolean
+      }[]
+    }
+    result: DatasetInfo
+  }
   /** Removes a dataset with its records and its citations (scope dataset:write) */
   'dataset.delete': {
     params: {

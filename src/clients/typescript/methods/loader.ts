@@ -43,6 +43,40 @@ export interface LoaderMethods {
       table_name: string
     }
   }
+  /** Adds columns that may be null to a table. Rows that are stored have no value of them; citations stay as they are (scope loader:write) */
+  'loaderwebapi.alter_loader': {
+    params: {
+      /** name of a table, as registered; a leading ddc: is removed */
+      data_name: string
+      /** column name → definition as in register_loader; nullable, without defaults and files */
+      add_columns: {
+        [name: string]: {
+          /** type of the column */
+          udt_name: UdtName
+          is_nullable?: boolean
+          /** value for records that do not set the column, as text; now() is the time of the call */
+          column_default?: string | null
+          /** most characters (varchar, bpchar, text: at most 10485760) or bytes (bytea, file) */
+          length?: number | null
+          /** EPSG code of a geometry column; 4326 when absent */
+          srid?: number | null
+          /** stored encrypted, for varchar and text */
+          need_crypto?: boolean
+          /** of type file: string column for the name of the file */
+          file_name_column?: string
+          /** of type file: string column for the content type */
+          file_type_column?: string
+          /** of type file: int column for the prefix id, always 1 */
+          file_prefixid_column?: string
+          /** of type file: string column for the path id */
+          file_pathid_column?: string
+          /** of type file: property in which records may carry the relative path; not a column */
+          file_relativepath_property?: string
+        }
+      }
+    }
+    result: LoaderInfo
+  }
   /** Empty records of a table, to be filled in and added (scope loader:read) */
   'loaderwebapi.init_record': {
     params: {

@@ -1,4 +1,5 @@
 import type { ColumnType, ValueOrder } from '../../columns/column-type.js'
+import { identifier } from './database.js'
 
 /** SQLite's column type by kind of stored value; a float column is ANY because NaN is text. */
 const SQL_TYPES = { integer: 'INTEGER', float: 'ANY', text: 'TEXT', bytes: 'BLOB' } as const
@@ -14,6 +15,22 @@ export function sqlTypeOf({ kind }: Pick<ColumnType, 'kind'>): string {
  */
 export function collateSql({ order }: Pick<ColumnType, 'order'>): string {
   return order === 'trimmed' ? ' COLLATE RTRIM' : ''
+}
+
+/**
+ * Returns a column as `ALTER TABLE … ADD COLUMN` takes it. It has no ` CHECK` clause: SQLite would test every row of the table,
+ * and values are checked before they are stored.
+ */
+export function addedColumnSql({
+  name,
+  type,
+  isEncrypted,
+}: {
+  readonly name: string
+  readonly type: Pick<ColumnType, 'kind' | 'order'>
+  readonly isEncrypted: boolean
+}): string {
+  return `${identifier(name)} ${isEncrypted ? 'BLOB' : sqlTypeOf(type) + collateSql(type)}`
 }
 
 /**

@@ -41,7 +41,7 @@ const BOX = 'min_x, max_x, min_y, max_y'
  * Returns statements for the places of current rows, by row id, and for former places that citations still
  * need.
  */
-function createSpatialSql(table: VersionedTable, slot: number): string[] {
+export function createSpatialSql(table: VersionedTable, slot: number): string[] {
   const names = versionNames(table)
   return [
     `CREATE VIRTUAL TABLE ${names.rtree(slot)} USING rtree(row_id, ${BOX})`,

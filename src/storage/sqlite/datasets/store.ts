@@ -13,6 +13,7 @@ import { freeing } from '../connection/reserve.js'
 import { dropDiscarded } from '../versions/discarded.js'
 import { toRowState, uncitedInfo } from '../versions/row-state.js'
 import { currentState } from '../versions/versioned-table.js'
+import { addDatasetColumns } from './alter.js'
 import { createDataset, type FoundDataset, findDataset, removeDataset, requireDataset } from './catalog.js'
 import { deleteDatasetRecords } from './delete.js'
 import { listDatasets } from './list.js'
@@ -32,6 +33,7 @@ export function createDatasetStore({ reader, writer, lock }: DataDb): DatasetSto
     ...createDatasetRows(writer),
     create: (definition, { id, nowUs }) =>
       write(() => createDataset(writer, definition, { id, nowUs: nowUs() })),
+    addColumns: (name, columns) => write(() => addDatasetColumns(writer, name, columns)),
     async remove(name) {
       const removed = await lock.run(() =>
         freeing(writer, () => retryBusy(() => transaction(writer, () => removeFound(writer, name)))),

@@ -130,8 +130,8 @@ interface TableRecord {
 
 const SELECT = 'SELECT table_id, data_name, table_name, schema, columns, unique_columns FROM loader_table'
 
-/** Parsed definitions by table id. They never change, and an id is never used again. */
-const cache = new WeakMap<Db, Map<number, LoaderTable>>()
+/** Parsed definitions by table id, which is never used again. One holds while its columns are the same. */
+const cache = new WeakMap<Db, Map<number, { columns: string; table: LoaderTable }>>()
 
 function cachedTable(db: Db, row: TableRecord): LoaderTable {
   let tables = cache.get(db)
@@ -140,9 +140,9 @@ function cachedTable(db: Db, row: TableRecord): LoaderTable {
     cache.set(db, tables)
   }
   const known = tables.get(row.table_id)
-  if (known !== undefined && known.dataName === row.data_name) return known
+  if (known?.columns === row.columns && known.table.dataName === row.data_name) return known.table
   const table = toTable(row)
-  tables.set(row.table_id, table)
+  tables.set(row.table_id, { columns: row.columns, table })
   return table
 }
 

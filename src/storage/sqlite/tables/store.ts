@@ -10,6 +10,7 @@ import {
   transaction,
 } from '../connection/database.js'
 import { freeing } from '../connection/reserve.js'
+import { addColumns } from './alter.js'
 import { dropTable, findTable, listTables, registerTable } from './catalog.js'
 import { findFile, usedDigests } from './files.js'
 import { createGroupCommit } from './group-commit.js'
@@ -66,6 +67,10 @@ export function createTableStore({ reader, writer, lock }: TableConnection): Tab
     list: async () => listTables(reader),
     register: (definition, nowUs) =>
       lock.run(() => retryBusy(() => transaction(writer, () => registerTable(writer, definition, nowUs)))),
+    addColumns: (table, columns) =>
+      lock.run(() =>
+        retryBusy(() => transaction(writer, () => addColumns(writer, requireTable(writer, table), columns))),
+      ),
     drop: (table) =>
       lock.run(() =>
         freeing(writer, () =>

@@ -48,7 +48,16 @@ export function createVersionsSql(table: VersionedTable): string[] {
     const on = table.keyColumns.map(identifier).join(', ')
     sql.push(`CREATE INDEX ${names.goneIndex} ON ${names.gone} (${on})`)
   }
-  return [...sql, ...(table.kind === 'dataset' ? datasetTriggersSql(table) : loaderTriggersSql(table))]
+  if (table.kind === 'loader')
+    sql.push(
+      `CREATE TABLE ${names.since} (${ROW_ID} INTEGER PRIMARY KEY, ${FROM_TX} INTEGER NOT NULL) STRICT`,
+    )
+  return [...sql, ...triggersSql(table)]
+}
+
+/** Returns the statements that make the triggers of a table whose former rows are kept. */
+export function triggersSql(table: VersionedTable): string[] {
+  return table.kind === 'dataset' ? datasetTriggersSql(table) : loaderTriggersSql(table)
 }
 
 /**
@@ -115,7 +124,6 @@ function loaderTriggersSql(table: VersionedTable): string[] {
     ON CONFLICT DO UPDATE SET ${FROM_TX} = excluded.${FROM_TX};`
   const body = [begin, keep, mark].join('\n  ')
   return [
-    `CREATE TABLE ${since} (${ROW_ID} INTEGER PRIMARY KEY, ${FROM_TX} INTEGER NOT NULL) STRICT`,
     `CREATE TRIGGER ${trigger('update')} AFTER UPDATE ON ${current} BEGIN\n  ${body}\nEND`,
     `CREATE TRIGGER ${trigger('delete')} AFTER DELETE ON ${current} BEGIN\n  ${body}\n  ${goneSql(table)}\nEND`,
   ]
