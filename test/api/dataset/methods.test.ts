@@ -224,6 +224,7 @@ t.test('dataset: every method of the contract is there, with scopes of its own a
     DATASET_METHODS.map(({ name, scope }) => `${name} ${scope}`),
     [
       'dataset.create dataset:write',
+      'dataset.alter dataset:write',
       'dataset.delete dataset:write',
       'dataset.get_columns dataset:read',
       'dataset.list dataset:read',
