@@ -105,7 +105,10 @@ t.test(
     }
     const text = { udt_name: 'text' }
     t.match(
-      await fault({ data_name: 'x', add_columns: { a: files, n: text, t: text, p: { udt_name: 'int4' }, i: text } }),
+      await fault({
+        data_name: 'x',
+        add_columns: { a: files, n: text, t: text, p: { udt_name: 'int4' }, i: text },
+      }),
       /found file/,
     )
     t.equal((await rows(['k'])).length, 3, 'nothing was changed')

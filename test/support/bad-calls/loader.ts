@@ -20,7 +20,11 @@ export const LOADER_BAD_CALLS: BadCalls = {
   'loaderwebapi.alter_loader': [
     [{ data_name: 'x', add_columns: {} }, 'INVALID_PARAMS', /add_columns: found no column/],
     [{ data_name: 'x', add_columns: { k: INT } }, 'INVALID_PARAMS', /add_columns/],
-    [{ data_name: 'x', add_columns: { new: { ...INT, is_nullable: false } } }, 'INVALID_PARAMS', /expected true/],
+    [
+      { data_name: 'x', add_columns: { new: { ...INT, is_nullable: false } } },
+      'INVALID_PARAMS',
+      /expected true/,
+    ],
     [{ data_name: 'nobody', add_columns: { new: INT } }, 'UNKNOWN_TABLE', /nobody/],
   ],
   'loaderwebapi.register_loader': [
