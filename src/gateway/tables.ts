@@ -13,6 +13,7 @@ import { type DataDb, openDataDb } from '../storage/sqlite/connection/data-db.js
 import { retryBusy } from '../storage/sqlite/connection/database.js'
 import { openSmallReader } from '../storage/sqlite/tables/small-reader.js'
 import { openTables } from '../storage/sqlite/tables/store.js'
+import { createAddColumns } from '../storage/sqlite/versions/table-columns.js'
 import type { SmallReads, TableReader } from '../storage/tables.js'
 import { createWriteLock, type WriteLock } from '../storage/write-lock.js'
 import { createLoader, type Loader } from '../tables/loader.js'
@@ -66,7 +67,7 @@ export async function openLoaderServices(options: LoaderServicesOptions): Promis
   const tables = openTables(data, reading)
   const small = openSmallReader(layout.dataDb, reading)
   const loadTurns = createWriteLock()
-  const stores = { tables: tables.store, files, keyring }
+  const stores = { tables: tables.store, addColumns: createAddColumns(data), files, keyring }
   const loader = withNameLimit(
     createLoader({ ...stores, jobs, writers, loadTurns, timeZoneMin, nowUs, requireSpace, log }),
     limits.nameChars,

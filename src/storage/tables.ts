@@ -333,6 +333,14 @@ export interface FilePlace {
   readonly name: string
 }
 
+/**
+ * Adds columns without values to a table.
+ *
+ * @param columns nullable, without defaults; checked
+ * @throws AppError UNKNOWN_TABLE, INVALID_PARAMS for a name that the table has, BUSY, DISK_FULL
+ */
+export type AddColumns = (table: TableRef, columns: readonly Column[]) => Promise<LoaderTable>
+
 /** Writes tables, and finds what a write depends on. Writers of one process take turns. */
 export interface TableStore {
   /** Finds as `TableReader.find` does. */
@@ -346,13 +354,6 @@ export interface TableStore {
    * @throws AppError ALREADY_REGISTERED, also for a name that differs in the case of ASCII letters only; BUSY
    */
   register(definition: TableDefinition, nowUs: number): Promise<LoaderTable>
-  /**
-   * Adds columns without values.
-   *
-   * @param columns nullable, without defaults; checked
-   * @throws AppError UNKNOWN_TABLE, INVALID_PARAMS for a name that the table has, BUSY, DISK_FULL
-   */
-  addColumns(table: TableRef, columns: readonly Column[]): Promise<LoaderTable>
   /**
    * Removes a table with its rows. The bytes of its files remain until the next sweep.
    *

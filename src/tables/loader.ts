@@ -3,6 +3,7 @@ import type { BlobStore } from '../files/blob-store.js'
 import type { Log } from '../log.js'
 import type { Keyring } from '../storage/keyring.js'
 import type {
+  AddColumns,
   Column,
   Counters,
   FilePlace,
@@ -26,6 +27,7 @@ import { putFile } from './put-file.js'
 /** Dependencies of a loader. */
 interface LoaderDeps {
   readonly tables: TableStore
+  readonly addColumns: AddColumns
   /** client of the job thread */
   readonly jobs: Pick<WorkerClient, 'call'>
   /** client of the thread that writes for a crowd of small calls */
@@ -127,7 +129,7 @@ export function createLoader(deps: LoaderDeps): Loader {
     },
     async addColumns(name, columns) {
       await deps.requireSpace(0)
-      return await tables.addColumns(await find(name), columns)
+      return await deps.addColumns(await find(name), columns)
     },
     async add(target, records) {
       if (records.length > INLINE_RECORDS) {

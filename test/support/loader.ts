@@ -9,6 +9,7 @@ import { createKeyring } from '../../src/storage/keyring.js'
 import { type DataDb, openBulkWriter, openDataDb } from '../../src/storage/sqlite/connection/data-db.js'
 import { createSweepLease } from '../../src/storage/sqlite/connection/lease.js'
 import { createTableStore } from '../../src/storage/sqlite/tables/store.js'
+import { createAddColumns } from '../../src/storage/sqlite/versions/table-columns.js'
 import { createWriteLock } from '../../src/storage/write-lock.js'
 import { loaderJobs } from '../../src/tables/jobs.js'
 import { createLoader, type Loader } from '../../src/tables/loader.js'
@@ -67,6 +68,7 @@ export function openTestLoader(t: TestLike, settings: Record<string, unknown> = 
   )
   const loader = createLoader({
     tables: createTableStore(data),
+    addColumns: createAddColumns(data),
     jobs,
     writers: jobs,
     loadTurns: createWriteLock(),

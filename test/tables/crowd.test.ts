@@ -1,6 +1,7 @@
 import t from 'tap'
 import { isAppError } from '../../src/errors.js'
 import { createTableStore } from '../../src/storage/sqlite/tables/store.js'
+import { createAddColumns } from '../../src/storage/sqlite/versions/table-columns.js'
 import { createWriteLock } from '../../src/storage/write-lock.js'
 import { type CrowdPut, createCrowd } from '../../src/tables/crowd.js'
 import { createLoader } from '../../src/tables/loader.js'
@@ -48,6 +49,7 @@ t.test('crowd: a slow commit keeps later calls off the main thread', async (t) =
   let commitMs = 5
   const slow = createLoader({
     tables: { ...createTableStore(data), commitMs: () => commitMs },
+    addColumns: createAddColumns(data),
     ...{ jobs, writers: jobs, files, loadTurns: createWriteLock(), timeZoneMin: TIME_ZONE_MIN },
     keyring: { encrypt: () => t.fail('nothing is encrypted') } as never,
     nowUs: () => NOW_US,

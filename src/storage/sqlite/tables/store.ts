@@ -10,7 +10,6 @@ import {
   transaction,
 } from '../connection/database.js'
 import { freeing } from '../connection/reserve.js'
-import { addColumns } from './alter.js'
 import { dropTable, findTable, listTables, registerTable } from './catalog.js'
 import { findFile, usedDigests } from './files.js'
 import { createGroupCommit } from './group-commit.js'
@@ -67,10 +66,6 @@ export function createTableStore({ reader, writer, lock }: TableConnection): Tab
     list: async () => listTables(reader),
     register: (definition, nowUs) =>
       lock.run(() => retryBusy(() => transaction(writer, () => registerTable(writer, definition, nowUs)))),
-    addColumns: (table, columns) =>
-      lock.run(() =>
-        retryBusy(() => transaction(writer, () => addColumns(writer, requireTable(writer, table), columns))),
-      ),
     drop: (table) =>
       lock.run(() =>
         freeing(writer, () =>
@@ -110,7 +105,7 @@ export function createTableStore({ reader, writer, lock }: TableConnection): Tab
 }
 
 /** Finds a table unless it was dropped, or dropped and registered again, since the caller found it. */
-function requireTable(db: Db, { dataName, tableId }: TableRef): LoaderTable {
+export function requireTable(db: Db, { dataName, tableId }: TableRef): LoaderTable {
   const table = findTable(db, dataName)
   if (table?.tableId === tableId) return table
   const message = `The table ${dataName} was dropped while the call was running`

@@ -1,12 +1,23 @@
 import { typeOf } from '../../columns/column-types.js'
+import type { AddColumns } from '../../tables.js'
 import { type Column, type LoaderTable, RESERVED_COLUMNS } from '../../tables.js'
 import { addedColumnSql } from '../connection/column-sql.js'
-import { type Db, forgetStatements, statement } from '../connection/database.js'
-import { addVersionColumns, requireNew } from '../versions/added-columns.js'
-import { versionedLoader } from '../versions/versioned-table.js'
-import { findTableById } from './catalog.js'
-import { tableSql } from './ddl.js'
-import { isCounted, restartCounting } from './row-digests.js'
+import type { DataDb } from '../connection/data-db.js'
+import { type Db, forgetStatements, retryBusy, statement, transaction } from '../connection/database.js'
+import { findTableById } from '../tables/catalog.js'
+import { tableSql } from '../tables/ddl.js'
+import { isCounted, restartCounting } from '../tables/row-digests.js'
+import { requireTable } from '../tables/store.js'
+import { addVersionColumns, requireNew } from './added-columns.js'
+import { versionedLoader } from './versioned-table.js'
+
+/** Creates what adds columns to the tables of `data.db`, also to the former rows that citations see. */
+export function createAddColumns({ writer, lock }: Pick<DataDb, 'writer' | 'lock'>): AddColumns {
+  return (table, columns) =>
+    lock.run(() =>
+      retryBusy(() => transaction(writer, () => addColumns(writer, requireTable(writer, table), columns))),
+    )
+}
 
 /**
  * Adds columns without values to a table. To be run in a transaction. The rows stay as they are stored; those of a table with
@@ -15,7 +26,7 @@ import { isCounted, restartCounting } from './row-digests.js'
  * @param columns nullable, without defaults; their definitions have been checked
  * @throws AppError INVALID_PARAMS for a name that the table has, also in other case
  */
-export function addColumns(db: Db, table: LoaderTable, columns: readonly Column[]): LoaderTable {
+function addColumns(db: Db, table: LoaderTable, columns: readonly Column[]): LoaderTable {
   requireNew(table.columns, columns)
   for (const { name, udtName, isEncrypted } of columns)
     db.exec(
