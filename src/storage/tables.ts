@@ -333,14 +333,6 @@ export interface FilePlace {
   readonly name: string
 }
 
-/**
- * Adds columns without values to a table.
- *
- * @param columns nullable, without defaults; checked
- * @throws AppError UNKNOWN_TABLE, INVALID_PARAMS for a name that the table has, BUSY, DISK_FULL
- */
-export type AddColumns = (table: TableRef, columns: readonly Column[]) => Promise<LoaderTable>
-
 /** Writes tables, and finds what a write depends on. Writers of one process take turns. */
 export interface TableStore {
   /** Finds as `TableReader.find` does. */

@@ -1,9 +1,9 @@
 import { AppError } from '../errors.js'
 import type { BlobStore } from '../files/blob-store.js'
 import type { Log } from '../log.js'
+import type { AddColumns } from '../storage/add-columns.js'
 import type { Keyring } from '../storage/keyring.js'
 import type {
-  AddColumns,
   Column,
   Counters,
   FilePlace,

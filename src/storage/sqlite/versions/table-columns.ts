@@ -1,5 +1,5 @@
+import type { AddColumns } from '../../add-columns.js'
 import { typeOf } from '../../columns/column-types.js'
-import type { AddColumns } from '../../tables.js'
 import { type Column, type LoaderTable, RESERVED_COLUMNS } from '../../tables.js'
 import { addedColumnSql } from '../connection/column-sql.js'
 import type { DataDb } from '../connection/data-db.js'
