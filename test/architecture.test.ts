@@ -208,6 +208,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   // modules by time and event
   triggers: ['dataproc', 'storage', 'auth'],
+  // changes of tables as they happen; http carries them
+  live: ['storage', 'storage/columns'],
   // what comes in by itself: messages of brokers become rows
   'ingest/mqtt': ['sync'], // the client; waits between attempts as those of transfers
   'ingest/mapping': [], // pure: from a payload to values, time and place

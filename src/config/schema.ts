@@ -159,6 +159,8 @@ const Limits = z.strictObject({
     30,
     'failed sign-ins per minute with one key id from one IP address; four times as many over all key ids. Further failures are refused with 429, right credentials never are',
   ),
+  changeReaders: count(256, 'most open streams of changes of tables', 10_000),
+  changeReadersPerKey: count(200, 'most open streams of changes of one API key', 10_000),
   pageRows: count(1000, 'rows of one page while a long result is streamed', 100_000),
   ogcFeatures: count(10_000, 'most features in one answer of OGC API', 100_000),
   streamBatch: count(5000, 'rows of one transaction of the stream endpoint', 100_000),

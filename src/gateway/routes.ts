@@ -8,6 +8,7 @@ import { textBytesOf } from '../feeds/batch/frame-size.js'
 import { addAlertRoutes } from '../http/alert-routes.js'
 import { createApp } from '../http/app.js'
 import type { CallDeps } from '../http/calls.js'
+import { addChangeRoutes } from '../http/change-routes.js'
 import { createClientAddress } from '../http/client-address.js'
 import { addConsoleRoutes } from '../http/console-routes.js'
 import { addDocumentRoute } from '../http/document-route.js'
@@ -103,6 +104,7 @@ export function createRoutes(options: RoutesOptions): Hono<HttpEnv> {
     give: feeds.giver.next,
   })
   addStreamRoute(app, { calls, bodyIdleMs: config.limits.bodyIdleMs, receiveStream: loading.addStream })
+  addChangeRoutes(app, { calls, open: services.live.open })
   addMapTiles(app, calls, services)
   addFeatureRoutes(app, calls, services, options)
   addMetricsRoute(app, calls, metrics, config.server.openTo.includes(METRICS_PATH))

@@ -9,6 +9,7 @@ import { probeWrite } from '../files/write-probe.js'
 import type { FleetAgent } from '../fleet/member/agent.js'
 import type { PartState } from '../http/health-routes.js'
 import type { Ingest } from '../ingest/ingest.js'
+import type { LiveChanges } from '../live/changes.js'
 import { makeNodeKeys } from '../node-keys/keys.js'
 import { KEY_FINGERPRINT, logsUnreadable, openKeyring } from '../storage/keyring.js'
 import { HAS_DATA } from '../storage/sqlite/connection/refuse-loss.js'
@@ -23,7 +24,7 @@ import { startMember } from './fleet.js'
 import { type HubServices, openHub } from './fleet-hub.js'
 import { openOwnMembership } from './fleet-own.js'
 import { type Housekeeping, startHousekeeping, withPromptCleaning } from './housekeeping.js'
-import { openIngest } from './ingest.js'
+import { openFlows } from './live.js'
 import { createLiveSettings } from './live-settings.js'
 import { createMapLoading, type MapLoading } from './maps.js'
 import { type ModelServices, openModelServices } from './models.js'
@@ -45,6 +46,7 @@ export interface Services {
   readonly backups: BackupSchedule
   /** undefined where settings name no broker */
   readonly ingest: Ingest | undefined
+  readonly live: LiveChanges
   readonly maps: MapLoading
   /** Finds a file of a profile, for gateways that joined. */
   readonly findFleetFile: HubServices['findFile']
@@ -86,8 +88,8 @@ export async function openServices(given: ServicesOptions): Promise<Services> {
   await maps.reload()
   const backups = openBackups(options, state)
   const recheck = openRecheck(options)
-  const ingest = await openIngest({ ...options, state, loading, keyring, models, timeZoneMin })
-  const opened = { state, loading, disk, threads, models, maps, housekeeping, ingest }
+  const flows = await openFlows({ ...options, state, loading, keyring, models, timeZoneMin })
+  const opened = { state, loading, disk, threads, models, maps, housekeeping, ...flows }
   const readiness = readinessOf(options, opened)
   const parts = { ...options, state, live, models, feeds, maps, throttle, disk, timeZoneMin, readiness }
   const { hub, member, fleet } = startFleet(parts)
@@ -119,7 +121,7 @@ export async function openServices(given: ServicesOptions): Promise<Services> {
     async close() {
       await dataproc.close()
       await hub.settled()
-      for (const part of [ingest, member, housekeeping, backups, recheck, feeds]) await part?.stop()
+      for (const part of [flows.ingest, member, housekeeping, backups, recheck, feeds]) await part?.stop()
       await models.close()
       const datasetsClosed = datasets.close() // a running checksum fails with its thread
       await Promise.all([searcher, jobs, writers, threads.readers].map((thread) => thread.stop()))

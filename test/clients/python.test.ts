@@ -1,5 +1,6 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile, spawn, spawnSync } from 'node:child_process'
 import path from 'node:path'
+import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { startGateway } from '../support/start-gateway.js'
@@ -32,4 +33,27 @@ t.test('scripts/examples/tour.py runs as written, twice', { skip }, async (t) =>
     code: 1,
     stderr: /UNAUTHENTICATED/,
   })
+})
+
+t.test('scripts/examples/changes.py prints changes, with Python alone', { skip }, async (t) => {
+  const gateway = await startGateway(t)
+  const loader = '/api/v1/dataloaderapi/jsonrpc'
+  const put = (k: number) =>
+    gateway.call(loader, 'loaderwebapi.add_record', {
+      ...{ data_name: 'x', record_set: [{ type: 'Feature', geometry: null, properties: { k } }] },
+    })
+  await gateway.call(loader, 'loaderwebapi.register_loader', {
+    ...{ data_name: 'x', record_def: { k: { udt_name: 'int4' } }, unique_columns: ['k'] },
+  })
+  await put(1)
+  const { apiKey: FIELDGATE_KEY, secret: FIELDGATE_SECRET } = gateway.admin
+  const env = { ...process.env, FIELDGATE_URL: gateway.url, FIELDGATE_KEY, FIELDGATE_SECRET }
+  const script = path.resolve('scripts/examples/changes.py')
+  const child = spawn(python ?? '', [script, 'x', '0'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill())
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  t.match((await lines.next()).value, /^1 .*"k": 1/)
+  await put(2)
+  t.match((await lines.next()).value, /^2 .*"k": 2/)
+  await t.rejects(run(python ?? '', [script, 'none'], { env }), { code: 1, stderr: /UNKNOWN_TABLE/ })
 })

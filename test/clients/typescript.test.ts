@@ -201,3 +201,45 @@ async function refuses(t: Test, work: Promise<unknown>, errorName: string, statu
 function known(error: unknown): void {
   if (!isFieldgateError(error)) throw error
 }
+
+t.test('client: changes go on after a break, and end with an error that stays', async (t) => {
+  const { gateway, client } = await withClient(t)
+  await client.call('loaderwebapi.register_loader', {
+    ...{ data_name: 'x', record_def: { k: { udt_name: 'int4' } }, unique_columns: ['k'] },
+  })
+  const put = (k: number) =>
+    client.addFeatures('x', [{ type: 'Feature', geometry: null, properties: { k } }], {
+      ifExists: 'override',
+    })
+  await put(1)
+  let opened = 0
+  const breaking = createClient({
+    ...{ url: gateway.url, ...gateway.admin },
+    async fetch(input, init) {
+      const response = await fetch(input, init)
+      if (++opened > 1 || response.body === null) return response
+      // the first stream breaks after the first event
+      const reader = response.body.getReader()
+      let isBroken = false
+      const body = new ReadableStream<Uint8Array>({
+        async pull(controller) {
+          if (isBroken) return controller.error(new Error('the connection broke'))
+          const { value } = await reader.read()
+          isBroken = Buffer.from(value ?? []).includes('id: 1')
+          controller.enqueue(value)
+        },
+      })
+      return new Response(body, { status: 200 })
+    },
+  })
+  const changes = breaking.changes('x', { after: 0, columns: ['k'] })
+  t.match((await changes.next()).value, { change: 1, feature: { properties: { k: 1 } } })
+  await put(2)
+  t.match((await changes.next()).value, { change: 2, feature: { properties: { k: 2 } } })
+  t.ok(opened > 1)
+  await client.call('loaderwebapi.drop_loader', { data_name: 'x' })
+  await t.rejects(changes.next(), /No table has the name/)
+  const ending = new AbortController()
+  ending.abort()
+  t.equal((await client.changes('x', { signal: ending.signal }).next()).done, true)
+})

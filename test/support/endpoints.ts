@@ -30,6 +30,7 @@ const RULES: readonly [pattern: RegExp, scope: Endpoint['scope'], verb?: string]
   [/^\/ogc\/collections\/dataset\./, 'dataset:read'],
   [/^\/ogc(?:$|\/)/, 'loader:read'],
   [/\/stream\//, 'loader:write'],
+  [/\/dataloaderapi\/changes\//, 'loader:read'],
   [/\/models\/[^/]+\/(?:file|signature)$/, 'model:read'],
   [/\/fleet\/files\//, 'fleet:member'],
   [/\/upload(?:s$|s\/|\/)/, 'model:write'],

@@ -1,6 +1,10 @@
+import { type Change, type ChangesOptions, readChanges } from './changes.js'
+import type { Feature } from './feature.js'
 import type { Counters, ModelInfo } from './methods/shared.js'
 import { type ErrorName, METHOD_PATHS, type MethodName, type Methods } from './methods.js'
 
+export type { Change, ChangesOptions } from './changes.js'
+export type { Feature } from './feature.js'
 export type * from './methods/shared.js'
 export type { ErrorName, MethodName, Methods } from './methods.js'
 
@@ -36,13 +40,6 @@ export interface CallOptions {
   readonly signal?: AbortSignal
 }
 
-export interface Feature {
-  readonly type: 'Feature'
-  readonly id?: string | number
-  readonly geometry: { readonly type: string } | null
-  readonly properties: Readonly<Record<string, unknown>>
-}
-
 /** Selects features of a collection of `/ogc`. Any other name is a property that must equal its value. */
 export interface FeatureFilter {
   readonly bbox?: readonly number[]
@@ -71,6 +68,8 @@ export interface FieldgateClient {
   ): Promise<Counters>
   /** features of a collection such as `table.rain`; reads page by page */
   features(collection: string, filter?: FeatureFilter, options?: CallOptions): AsyncGenerator<Feature>
+  /** rows of a table as they are put and overridden, without end; goes on after breaks of the connection */
+  changes(dataName: string, options?: ChangesOptions): AsyncGenerator<Change>
   /** @param params of `model_store.model.<method>` */
   uploadModel(
     method: 'put' | 'put_aggregated' | 'put_feedback',
@@ -124,6 +123,11 @@ export function createClient(options: ClientOptions): FieldgateClient {
     },
     features: (collection, filter = {}, { signal } = {}) =>
       readFeatures(connection, collection, filter, signal),
+    changes: (dataName, options = {}) =>
+      readChanges(
+        (path, headers) => connection.send(path, { method: 'GET', headers, signal: options.signal }),
+        ...([dataName, options] as const),
+      ),
     async uploadModel(method, params, file, { signal } = {}) {
       const form = new FormData()
       form.append('data', JSON.stringify(params))

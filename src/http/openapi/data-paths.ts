@@ -34,6 +34,17 @@ const BATCHES: PathItem = {
   },
 }
 
+const CHANGES: PathItem = {
+  get: {
+    ...operation('Data loader', 'changes', 'Gives changes of a table as they happen, as server-sent events'),
+    parameters: [
+      pathParameter('data_name'),
+      ...['after', 'columns', 'conds'].map((name) => queryParameter(name, { type: 'string' })),
+    ],
+    responses: answers('Events change (a Feature) and end (where to go on)', 'text/event-stream'),
+  },
+}
+
 /** Bodies that are no JSON-RPC: streams, uploads, downloads. */
 export function dataPaths(): Record<string, PathItem> {
   return {
@@ -52,6 +63,7 @@ export function dataPaths(): Record<string, PathItem> {
         responses: answers('Counters', 'application/json', { $ref: '#/components/schemas/Counters' }),
       },
     },
+    '/api/v1/dataloaderapi/changes/{data_name}': CHANGES,
     '/api/v2/sync/tables/{table}/batches': BATCHES,
     '/api/v2/sync/citations/{checksum}/rows': {
       post: {
