@@ -8,6 +8,7 @@ const BENCHES = [
   'loader',
   'feeds',
   'feeds-link',
+  'changes',
   'eventdata',
   'dataset',
   'routing',
