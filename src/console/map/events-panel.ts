@@ -9,8 +9,8 @@ import type { MapView } from './view.js'
 const MOST_EVENTS = 2000
 const COLOURS = ['#8a3ffc', '#1192e8', '#d02670', '#198038', '#b28600', '#6929c4', '#005d5d', '#a2191f']
 
-/** Panel that chooses tables and shows their records on the map. */
-export function eventsPanel(tables: readonly TableInfo[], view: MapView) {
+/** Panel that chooses tables and shows their records on the map. @param onShown called when the choice was changed */
+export function eventsPanel(tables: readonly TableInfo[], view: MapView, onShown: () => void) {
   const fault = statusLine()
   const status = h('p', { class: 'soft small', role: 'status' })
   let running: AbortController | undefined
@@ -39,6 +39,7 @@ export function eventsPanel(tables: readonly TableInfo[], view: MapView) {
   const choose = (name: string, isOn: boolean) => {
     if (isOn) mapState.events.add(name)
     else mapState.events.delete(name)
+    onShown()
     void show()
   }
   const element = h(

@@ -20,8 +20,13 @@ const SLIDER_STEPS = 288
  * Panel of the risk map: themes, time slider, and a sensitivity curve for each shown theme.
  *
  * @param onWeights called when a change affects routes
+ * @param onShown called when the choice of themes was changed
  */
-export function riskPanel(themes: ReadonlyMap<string, string>, view: MapView, onWeights: () => void) {
+export function riskPanel(
+  themes: ReadonlyMap<string, string>,
+  view: MapView,
+  { onWeights, onShown }: { onWeights: () => void; onShown: () => void },
+) {
   const { show, status, fault } = riskLayer(view)
   const curves = h('div', { class: 'stack' })
   const showCurves = () => fill(curves, curveEditors(onWeights))
@@ -33,6 +38,7 @@ export function riskPanel(themes: ReadonlyMap<string, string>, view: MapView, on
   const choose = async (theme: string, table: string, isOn: boolean) => {
     if (isOn) mapState.themes.set(theme, [...PRESETS.presetCareful])
     else mapState.themes.delete(theme)
+    onShown()
     showCurves()
     if (isOn && mapState.spanMs === undefined) {
       await fitSlider(table).catch(fault.bad)

@@ -1,5 +1,6 @@
 import { fill, h, svg } from '../core/dom.js'
 import { t } from '../core/i18n.js'
+import { liveTables } from '../core/live.js'
 import type { Page } from '../core/page.js'
 import { faultNotice, field, select } from '../core/parts.js'
 import { call } from '../core/rpc.js'
@@ -76,8 +77,24 @@ async function showMap(
     onFault: (message) => fill(status, h('p', { class: 'notice bad', role: 'alert' }, message)),
   })
   const route = routePanel(view)
-  const risk = riskPanel(themesOf(tables), view, route.searchSoon)
-  const events = eventsPanel(tables, view)
+  const themes = themesOf(tables)
+  const live = liveTables(
+    () => box.isConnected,
+    (name) => {
+      if (mapState.events.has(name)) void events.show()
+      if (![...mapState.themes.keys()].some((theme) => themes.get(theme) === name)) return
+      void risk.show()
+      route.searchSoon()
+    },
+  )
+  // risk first: it moves the route
+  const follow = () =>
+    live.follow([
+      ...[...mapState.themes.keys()].flatMap((theme) => themes.get(theme) ?? []),
+      ...mapState.events,
+    ])
+  const risk = riskPanel(themes, view, { onWeights: route.searchSoon, onShown: follow })
+  const events = eventsPanel(tables, view, follow)
   const chosen = maps.find(({ name }) => name === mapState.mapName) ?? maps[0]
   const take = (map: ServedMap | undefined, isFitted: boolean) => {
     mapState.mapName = map?.name
@@ -89,7 +106,14 @@ async function showMap(
   const base = baseChoice(maps, chosen, (map) => take(map, true))
   panel.append(base, route.element, risk.element, events.element)
   await Promise.all([risk.show(), events.show()])
-  return view
+  follow()
+  return {
+    ...view,
+    close() {
+      live.close()
+      view.close()
+    },
+  }
 }
 
 function baseChoice(

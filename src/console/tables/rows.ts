@@ -1,19 +1,28 @@
 import { fill, h } from '../core/dom.js'
 import { formatTime, t } from '../core/i18n.js'
+import { liveTables } from '../core/live.js'
 import { button, loaded, table } from '../core/parts.js'
 import { type EventFeature, readEvents, type TableInfo } from '../core/tables.js'
 
 const PAGE_ROWS = 50
 const GEOMETRY_CHARS = 60
 
-/** Records of a table, newest first, in pages. */
+/** Records of a table, newest first, in pages. The page that is shown follows the table. */
 export function rowsView({ data_name, record_def }: TableInfo): HTMLElement {
   const box = h('div', { class: 'stack' })
-  const show = (offset: number) =>
+  let shown = 0
+  const show = (offset: number) => {
+    shown = offset
     fill(
       box,
       loaded(() => readPage(offset)),
     )
+  }
+  const refresh = async () => {
+    const offset = shown
+    const page = await readPage(offset).catch(() => undefined) // the next change tries again
+    if (page !== undefined && offset === shown && box.isConnected) fill(box, page)
+  }
   const readPage = async (offset: number) => {
     const order = '-start_datetime'
     const rows = await readEvents({ table: data_name, order, offset, limit: PAGE_ROWS })
@@ -30,6 +39,13 @@ export function rowsView({ data_name, record_def }: TableInfo): HTMLElement {
     ]
   }
   show(0)
+  // the box is put into the page after this
+  let isPut = false
+  const isShown = () => {
+    isPut ||= box.isConnected
+    return !isPut || box.isConnected
+  }
+  liveTables(isShown, () => void refresh()).follow([data_name])
   return box
 }
 
