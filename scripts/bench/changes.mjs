@@ -30,7 +30,9 @@ export async function run() {
     await sleep(3000)
     const growthMb = (await watch.stop()) - before
     const live = readers.filter(({ isFrozen }) => !isFrozen)
-    const gaps = live.filter(({ seen }) => seen.last !== last || seen.count !== last - first || !seen.isOrdered).length
+    const gaps = live.filter(
+      ({ seen }) => seen.last !== last || seen.count !== last - first || !seen.isOrdered,
+    ).length
     for (const reader of readers) reader.stop()
     console.log(
       `${READERS} readers, ${FROZEN} of them frozen, ${PER_S} changes/s for ${SECONDS} s: RSS ${before.toFixed(0)} MB before, growth ${growthMb.toFixed(0)} MB`,
@@ -39,7 +41,9 @@ export async function run() {
       `reads beside them: p50 ${busy.p50Ms.toFixed(1)} ms, p99 ${busy.p99Ms.toFixed(1)} ms; without readers ${quiet.p50Ms.toFixed(1)} and ${quiet.p99Ms.toFixed(1)} ms`,
     )
     const late = spread(live.flatMap(({ seen }) => seen.ms))
-    console.log(`a change is at its readers after p50 ${late.p50Ms.toFixed(0)} ms, p99 ${late.p99Ms.toFixed(0)} ms`)
+    console.log(
+      `a change is at its readers after p50 ${late.p50Ms.toFixed(0)} ms, p99 ${late.p99Ms.toFixed(0)} ms`,
+    )
     verdict('readers with a gap, a repetition or another order', gaps, '<', 1)
   } finally {
     await gateway.stop()
@@ -52,7 +56,12 @@ async function putChanges(gateway, first, seconds) {
   for (let n = 0; n < seconds * PER_S; n += AT_ONCE) {
     const record_set = Array.from({ length: AT_ONCE }, (_, at) => {
       const time = new Date(1_735_700_000_000 + (first + n + at) * 1000).toISOString()
-      const properties = { start_datetime: time, end_datetime: time, sensor: `s${at}`, value: Date.now() % 1e7 }
+      const properties = {
+        start_datetime: time,
+        end_datetime: time,
+        sensor: `s${at}`,
+        value: Date.now() % 1e7,
+      }
       return { type: 'Feature', geometry: { type: 'Point', coordinates: [139, 35] }, properties }
     })
     await rpc(gateway, LOADER, 'loaderwebapi.add_record', { data_name: 'readings', record_set })
@@ -67,7 +76,9 @@ async function openReader(gateway, after, isFrozen) {
     headers: gateway.headers,
     agent: false,
   })
-  const response = await new Promise((resolve, reject) => request.once('response', resolve).once('error', reject))
+  const response = await new Promise((resolve, reject) =>
+    request.once('response', resolve).once('error', reject),
+  )
   if (response.statusCode !== 200) throw new Error(`HTTP ${response.statusCode}`)
   request.on('error', () => undefined) // it is stopped at the end
   let text = ''
