@@ -13,6 +13,7 @@ import { checkKeys } from './keys.js'
 import { checkMaps } from './maps.js'
 import { checkModules } from './modules.js'
 import { checkPermissions } from './permissions.js'
+import { checkTriggers } from './triggers.js'
 import { checkUpstreams } from './upstreams.js'
 
 type RunCheck = (context: CheckContext) => Finding[] | Promise<Finding[]>
@@ -32,6 +33,7 @@ const CHECKS: readonly { name: string; run: RunCheck; needsData: boolean }[] = [
   { name: 'bundles', run: checkBundles, needsData: true },
   { name: 'backups', run: checkBackups, needsData: true },
   { name: 'modules', run: checkModules, needsData: false },
+  { name: 'triggers', run: checkTriggers, needsData: true },
 ]
 
 /** Checks that read no whole file. */

@@ -138,6 +138,16 @@ export interface StoredSecrets {
   texts: string[]
 }
 
+/** A trigger of modules. */
+export interface StoredTrigger {
+  readonly name: string
+  readonly isEnabled: boolean
+  /** last run that has begun; null for none */
+  readonly last: { readonly atUs: number; readonly state: string; readonly message: string | null } | null
+  /** starts */
+  readonly missed: number
+}
+
 /** Bundles for a gateway whose content nobody has acknowledged, by any way. */
 export interface OpenBundles {
   /** name of the gateway; its node id when it is not known any more */
@@ -200,6 +210,8 @@ export interface StoredFacts {
    * Requires the known schema version; reads every file column.
    */
   fileDigests(dir: string): Promise<string[]>
+  /** Returns the triggers of modules, with the starts that were missed since an instant. */
+  triggers(dir: string, sinceUs: number): Promise<StoredTrigger[]>
   /** Returns the bundles whose content nobody has acknowledged, by gateway. */
   openBundles(dir: string): Promise<OpenBundles[]>
   /** Returns the membership, and what a hub has. @param silentBeforeUs as of `FleetMembers.summary` */

@@ -53,6 +53,7 @@ t.test('doctor: a new gateway has no faults, running or not', async (t) => {
       'bundles',
       'backups',
       'modules',
+      'triggers',
     ],
   )
   t.match(find('database').findings[0]?.message, /no gateway serves/)

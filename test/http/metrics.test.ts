@@ -33,6 +33,8 @@ t.test('metrics: the page follows the grammar and contains every metric of the s
     'fieldgate_profile_cache_bytes',
     'fieldgate_models_quarantined',
     'fieldgate_http_connections',
+    'fieldgate_triggers',
+    'fieldgate_change_streams',
   ])
     t.ok(families.has(name), name)
   const calls = (method: string, outcome: string) => sample('fieldgate_calls_total', { method, outcome })

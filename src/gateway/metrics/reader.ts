@@ -71,6 +71,7 @@ export function createFamilyReader(
         backups.status().then(backupFamilies),
         readFeeds(services).then(feedFamilies),
         readFleet(services).then(fleetFamilies),
+        readTriggers(services),
         gatewayFamilies(),
       ])
       return families.flat()
@@ -87,6 +88,25 @@ async function readFeeds({ state, feeds }: Services): Promise<CountedFeed[]> {
       setAside: await state.feeds.countSetAside(record.feedId),
     })),
   )
+}
+
+/** Returns the triggers by the state of their last run; no label names one. */
+async function readTriggers({ state, live }: Services): Promise<Family[]> {
+  const counts = { done: 0, failed: 0, running: 0, other: 0, none: 0, disabled: 0 }
+  for (const { name, isEnabled } of await state.triggers.list()) {
+    const last = (await state.triggers.runs(name, 20)).find(({ startedAtUs }) => startedAtUs !== null)
+    const found = last === undefined ? 'none' : last.state
+    counts[!isEnabled ? 'disabled' : found in counts ? (found as keyof typeof counts) : 'other']++
+  }
+  const facts = {
+    name: 'fieldgate_triggers',
+    help: 'Triggers of modules by their last run',
+    type: 'gauge',
+  } as const
+  return [
+    labelled(facts, 'last', counts),
+    gauge('fieldgate_change_streams', 'Open streams of changes of tables', live.count()),
+  ]
 }
 
 /** Time without a report after which a gateway of this hub is silent, µs. */

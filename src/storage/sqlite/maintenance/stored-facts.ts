@@ -16,6 +16,7 @@ import { hasTable, withDatabase } from './database-facts.js'
 import { hasEncryptedValues } from './encrypted-values.js'
 import { readFeeds } from './feed-facts.js'
 import { readFleet } from './fleet-facts.js'
+import { readTriggers } from './trigger-facts.js'
 
 /** Facts from the rows of `state.db` and `data.db`. */
 export function createStoredFacts(): StoredFacts {
@@ -39,6 +40,7 @@ export function createStoredFacts(): StoredFacts {
     quarantinedModels: async (dir) =>
       readNumber(dir, 'SELECT count(*) FROM model WHERE quarantined IS NOT NULL'),
     fileDigests: async (dir) => withDatabase(dir, 'data.db', (db) => [...new Set(usedDigests(db))].sort()),
+    triggers: async (dir, sinceUs) => withDatabase(dir, 'state.db', (db) => readTriggers(db, sinceUs)),
     openBundles: async (dir) => withDatabase(dir, 'state.db', readOpenBundles),
     fleet: async (dir, silentBeforeUs, nowUs) =>
       withDatabase(dir, 'state.db', (db) => readFleet(db, silentBeforeUs, nowUs)),
