@@ -33,6 +33,12 @@ interface Waiting {
 const MAX_WAITING = 1000
 const MAX_WAITING_BYTES = 8 * 1024 * 1024
 
+/**
+ * Silence after which a group is taken for whole, ms: brokers send a window of messages, 20 by default, and wait for
+ * their acknowledgements. Waiting for others would bound the rate to a window in `groupWaitMs`.
+ */
+const QUIET_MS = 2
+
 /** Creates the intake of a broker. */
 export function createIntake(deps: IntakeDeps): Intake {
   const { client, timers } = deps
@@ -74,10 +80,19 @@ export function createIntake(deps: IntakeDeps): Intake {
     timer = undefined
     if (running === undefined && queue.length > 0 && !isStopped) running = storeNext()
   }
-  /** Begins a group when it is full, or its first message has waited long enough. */
+  /** Begins a group when it is full, when no message has come for a moment, or its first has waited long enough. */
   const plan = () => {
-    if (queue.length >= deps.groupRows) begin()
-    else if (queue.length > 0 && running === undefined) timer ??= timers.set(begin, deps.groupWaitMs)
+    if (queue.length >= deps.groupRows) return begin()
+    if (queue.length === 0 || running !== undefined || timer !== undefined) return
+    timer = timers.set(look, Math.min(QUIET_MS, deps.groupWaitMs))
+  }
+  const look = () => {
+    timer = undefined
+    const [first, last] = [queue[0], queue.at(-1)]
+    if (first === undefined || last === undefined || running !== undefined) return
+    const nowMs = timers.nowMs()
+    if (nowMs - last.atMs >= QUIET_MS || nowMs - first.atMs >= deps.groupWaitMs) begin()
+    else plan()
   }
   return {
     take(message) {

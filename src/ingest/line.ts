@@ -40,6 +40,8 @@ const RETRY_BASE_MS = 1000
 export interface LineStatus extends BrokerStatus {
   /** time that the oldest message has waited, s */
   readonly lagS: number
+  /** filters that the broker has granted */
+  readonly subscriptions: number
 }
 
 /** One broker. */
@@ -84,7 +86,7 @@ export function startLine(deps: LineDeps, settings: BrokerSettings, noted: Noted
     if (hasChanged) client.refresh()
     if (!hasChanged && timers.nowMs() - lastNoteMs < NOTE_MS) return
     lastNoteMs = timers.nowMs()
-    const { lagS: _lagS, ...now } = await status()
+    const { lagS: _lagS, subscriptions: _subscriptions, ...now } = await status()
     await store.noteStatus(name, now, deps.arrival().nowUs)
   }
   const lookSafely = () => look().catch((error: unknown) => warnNotNoted(deps, name, error))
@@ -140,6 +142,7 @@ async function readStatus(parts: {
     waiting: intake.waiting(),
     unpublished: (await publisher.unpublished()) + (await parts.outbox()),
     lagS: intake.lagS(),
+    subscriptions: client.granted(),
   }
 }
 

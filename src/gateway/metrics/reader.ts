@@ -8,6 +8,7 @@ import type { Services } from '../services.js'
 import { counter, gauge, labelled } from './family.js'
 import { type CountedFeed, feedFamilies } from './feeds.js'
 import { type FleetFacts, fleetFamilies } from './fleet.js'
+import { ingestFamilies } from './ingest.js'
 import { outboxFamilies } from './outbox.js'
 import { createLoopDelay, processFamilies } from './process.js'
 import { searchFamilies } from './search.js'
@@ -72,6 +73,7 @@ export function createFamilyReader(
         readFeeds(services).then(feedFamilies),
         readFleet(services).then(fleetFamilies),
         readTriggers(services),
+        services.ingest?.status().then(ingestFamilies) ?? [],
         gatewayFamilies(),
       ])
       return families.flat()

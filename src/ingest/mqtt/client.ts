@@ -55,6 +55,8 @@ export interface MqttClient {
   pause(): void
   resume(): void
   state(): ClientState
+  /** number of filters that the broker has granted */
+  granted(): number
   /** refusals of the broker, by filter */
   refusals(): ReadonlyMap<string, string>
   stop(): Promise<void>
@@ -107,6 +109,7 @@ export function createMqttClient(options: ClientOptions): MqttClient {
       reconnects: Math.max(0, facts.accepted - 1),
       lostSessions: facts.lostSessions,
     }),
+    granted: () => open()?.subscriber.granted() ?? 0,
     refusals: () => open()?.subscriber.refusals() ?? new Map(),
     stop: link.stop,
   }

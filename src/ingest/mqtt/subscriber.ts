@@ -20,6 +20,8 @@ export interface Subscriber {
   /** Subscribes to what is wanted now and was not, and ends what is not wanted any more. */
   refresh(): void
   answered(answer: SubscriptionAnswer): void
+  /** number of filters that the broker has granted */
+  granted(): number
   /** refusals of the broker, by filter */
   refusals(): ReadonlyMap<string, string>
 }
@@ -38,6 +40,7 @@ export function createSubscriber({ version, wanted, kept }: SubscriberDeps, link
   const asked = new Map<number, readonly Subscription[]>()
   const ending = new Map<number, readonly string[]>()
   const refusals = new Map<string, string>()
+  const granted = new Set<string>()
   /** text of each subscription that was asked for */
   const known = new Map<string, string>()
 
@@ -60,6 +63,7 @@ export function createSubscriber({ version, wanted, kept }: SubscriberDeps, link
     for (const filter of filters) {
       known.delete(filter)
       refusals.delete(filter)
+      granted.delete(filter)
     }
   }
   const refresh = () => {
@@ -85,6 +89,7 @@ export function createSubscriber({ version, wanted, kept }: SubscriberDeps, link
       }
       for (const [at, { filter, qos }] of (asked.get(packetId) ?? []).entries()) {
         const reason = reasons[at] ?? REFUSED
+        if (reason < REFUSED) granted.add(filter)
         if (reason >= REFUSED) refusals.set(filter, `the broker refuses ${filter}: ${reasonText(reason)}`)
         else if (reason < qos)
           refusals.set(filter, `the broker grants ${filter} QoS ${reason}, expected ${qos}`)
@@ -92,6 +97,7 @@ export function createSubscriber({ version, wanted, kept }: SubscriberDeps, link
       }
       asked.delete(packetId)
     },
+    granted: () => granted.size,
     refusals: () => refusals,
   }
 }

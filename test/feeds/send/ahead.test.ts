@@ -1,5 +1,6 @@
 import t from 'tap'
 import { decodeBatch } from '../../../src/feeds/batch/decode.js'
+import { definitionDigest, sentDefinition } from '../../../src/feeds/batch/definition.js'
 import type { BatchAnswer, FeedLink } from '../../../src/feeds/send/link.js'
 import type { FeedState, SenderDeps } from '../../../src/feeds/send/sender-deps.js'
 import { sendNext } from '../../../src/feeds/send/turn.js'
@@ -22,6 +23,7 @@ async function setUp() {
     )
   await put(1, 2, 3, 4, 5, 6)
   const reader = createTableChanges(tables.data.reader)
+  const digest = definitionDigest(sentDefinition(table, null))
   const reads: number[] = []
   const sent: string[] = []
   const changes = {
@@ -53,7 +55,7 @@ async function setUp() {
       detours: 0,
     },
     session: {
-      ...{ peer: FEED, tableUuid: HERE, tableId: table.tableId, epoch: 1, digest: 'a'.repeat(64) },
+      ...{ peer: FEED, tableUuid: HERE, tableId: table.tableId, epoch: 1, digest },
       ...{ cursor: 0, scanned: 0 },
     },
   } as unknown as FeedState // the parts that a turn reads
