@@ -1,8 +1,8 @@
 import net from 'node:net'
 import mqttPacket from 'mqtt-packet'
 
-/** Publications that are not acknowledged. */
-const WINDOW = 500
+/** Publications that are not acknowledged; a broker ends a connection with more than 20 of QoS 2. */
+const WINDOW = { 0: 500, 1: 500, 2: 15 }
 const RETRY_MS = 50
 
 /**
@@ -34,7 +34,8 @@ export function publishAll(
     isRead = done === true
     return value
   }
-  const take = () => (open.size < WINDOW ? next() : undefined)
+  let window = 1
+  const take = () => (open.size < window ? next() : undefined)
   const nextId = () => {
     do lastId = (lastId % 65_535) + 1
     while (open.has(lastId))
@@ -55,6 +56,7 @@ export function publishAll(
           socket.cork()
           for (let message = take(); message !== undefined; message = take()) {
             const messageId = message.qos === 0 ? undefined : nextId()
+            window = WINDOW[message.qos]
             if (message.qos > 0) open.set(messageId, message)
             else acknowledged++
             send({ cmd: 'publish', dup: false, retain: false, ...message, messageId })

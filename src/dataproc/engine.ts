@@ -36,8 +36,21 @@ export interface RunEnd {
   readonly lastLines: string
 }
 
+/** A run that has ended, well or not. */
+export interface EndedRun {
+  /** name of the module, and that of its folder */
+  readonly names: readonly string[]
+  readonly method: string
+  readonly runId: string
+  readonly endedAtUs: number
+  /** null for one that succeeded */
+  readonly error: { readonly name: string; readonly message: string } | null
+}
+
 /** Runs the methods of modules. */
 export interface ModuleEngine {
+  /** Calls a listener after each run. Returns a function that ends it. */
+  watchEnds(listener: (run: EndedRun) => void): () => void
   /**
    * Checks a call as `exec` does before it runs.
    *
@@ -59,13 +72,19 @@ export interface ModuleEngine {
 /** Creates the engine; nothing starts before the first call. */
 export function createModuleEngine(deps: EngineDeps): ModuleEngine {
   const running = createRunning()
+  const listeners = new Set<(run: EndedRun) => void>()
   const prepare = async (given: ModuleCall, caller: RunCaller): Promise<Run> => {
     const { folder, definition } = await deps.catalog.find(given.module)
     const call = { ...given, module: folder } // whatever its name, a module has one set of directories
     const script = scriptOf(definition, call)
     const file = await deps.catalog.scriptFile(call.module, script)
     const resolved = await resolveCall(call, caller, deps.stores)
-    return { call, caller, script, file, resolved, runId: deps.newId() }
+    return { call, caller, script, file, resolved, names: [definition.name, folder], runId: deps.newId() }
+  }
+  const tell = ({ names, call, runId }: Run, fault: unknown) => {
+    const error = fault === undefined ? null : { name: nameOf(fault), message: messageOf(fault) }
+    const run = { names, method: call.method, runId, endedAtUs: deps.nowUs(), error }
+    for (const listener of listeners) listener(run)
   }
   return {
     async check(call, caller) {
@@ -73,8 +92,18 @@ export function createModuleEngine(deps: EngineDeps): ModuleEngine {
     },
     async exec(call, caller) {
       const one = await prepare(call, caller)
-      const lastLines = await running.add(runInTurn(deps, one))
-      return { runId: one.runId, lastLines }
+      try {
+        const lastLines = await running.add(runInTurn(deps, one))
+        tell(one, undefined)
+        return { runId: one.runId, lastLines }
+      } catch (error) {
+        tell(one, error)
+        throw error
+      }
+    },
+    watchEnds(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
     },
     settled: () => running.settled(),
   }
@@ -120,6 +149,7 @@ interface Run {
   readonly script: ScriptDefinition
   readonly file: string
   readonly resolved: ResolvedCall
+  readonly names: readonly string[]
   readonly runId: string
 }
 
@@ -220,6 +250,10 @@ function withRunId(error: unknown, runId: string): unknown {
   )
 }
 
+function nameOf(fault: unknown): string {
+  return isAppError(fault) ? fault.errorName : 'INTERNAL'
+}
+
 interface Finish {
   startUs: number
   isolation: Isolation
@@ -238,7 +272,7 @@ async function finish(
   { call, caller, runId }: Run,
   { startUs, isolation, log, directory, outcome, fault }: Finish,
 ): Promise<void> {
-  const error = isAppError(fault) ? fault.errorName : fault === undefined ? null : 'INTERNAL'
+  const error = fault === undefined ? null : nameOf(fault)
   const facts = {
     run_id: runId,
     module: call.module,

@@ -1,16 +1,35 @@
+import type { ModuleEngine } from '../dataproc/engine.js'
+import { messageOf } from '../errors.js'
+import { publishAnswer } from '../ingest/answers.js'
 import type { Ingest } from '../ingest/ingest.js'
 import { createLiveChanges, type LiveChanges } from '../live/changes.js'
 import { createTableChanges } from '../storage/sqlite/tables/changed-rows.js'
 import { printChanges } from '../storage/sqlite/tables/print-changes.js'
 import { openIngest } from './ingest.js'
 
-type FlowsOptions = Parameters<typeof openIngest>[0]
+type FlowsOptions = Parameters<typeof openIngest>[0] & {
+  readonly dataproc: { readonly context: { readonly modules: Pick<ModuleEngine, 'watchEnds'> } }
+}
 
 /** Opens what comes in by itself, and what goes out as it happens. */
 export async function openFlows(
   options: FlowsOptions,
 ): Promise<{ ingest: Ingest | undefined; live: LiveChanges }> {
-  return { ingest: await openIngest(options), live: openLive(options) }
+  const ingest = await openIngest(options)
+  if (ingest !== undefined) publishAnswers(options, ingest)
+  return { ingest, live: openLive(options) }
+}
+
+/** Publishes the answers of modules where settings say so. */
+function publishAnswers({ config, state, dataproc, log }: FlowsOptions, ingest: Ingest): void {
+  const { brokers } = config.ingest.mqtt
+  dataproc.context.modules.watchEnds((run) => {
+    publishAnswer(state.ingest, brokers, run)
+      .then((count) => count > 0 && ingest.wake())
+      .catch((error: unknown) =>
+        log.warn({ runId: run.runId, reason: messageOf(error) }, 'the answer of a module was not published'),
+      )
+  })
 }
 
 function openLive({ config, state, loading, keyring, timeZoneMin, log }: FlowsOptions): LiveChanges {

@@ -88,7 +88,7 @@ export async function openServices(given: ServicesOptions): Promise<Services> {
   await maps.reload()
   const backups = openBackups(options, state)
   const recheck = openRecheck(options)
-  const flows = await openFlows({ ...options, state, loading, keyring, models, timeZoneMin })
+  const flows = await openFlows({ ...options, state, loading, keyring, models, dataproc, timeZoneMin })
   const opened = { state, loading, disk, threads, models, maps, housekeeping, ...flows }
   const readiness = readinessOf(options, opened)
   const parts = { ...options, state, live, models, feeds, maps, throttle, disk, timeZoneMin, readiness }

@@ -59,6 +59,15 @@ t.test(
       [1, null, null],
       [2, null, null],
     ])
+    await call(LOADER, 'loaderwebapi.alter_loader', {
+      ...{ data_name: 'x', add_columns: { secret: { udt_name: 'text', need_crypto: true } } },
+    })
+    await put(1, { secret: 'hidden' })
+    t.same(await rows(['k', 'secret']), [
+      [1, 'hidden'],
+      [2, null],
+    ])
+    await put(1)
     await put(2, { note: 'two', big: 0.5 })
     await put(3, { note: 'three' })
     t.same(await rows(['k', 'note', 'big']), [
@@ -98,7 +107,7 @@ t.test(
     )
     t.match(await fault({ data_name: 'y', add_columns: { a: { udt_name: 'text' } } }), /^UNKNOWN_TABLE/)
     const many = Object.fromEntries(Array.from({ length: 998 }, (_, at) => [`c${at}`, { udt_name: 'int2' }]))
-    t.match(await fault({ data_name: 'x', add_columns: many }), /found 1004 columns.*at most 1000/)
+    t.match(await fault({ data_name: 'x', add_columns: many }), /found 1005 columns.*at most 1000/)
     const files = {
       ...{ udt_name: 'file', file_name_column: 'n', file_type_column: 't', file_prefixid_column: 'p' },
       ...{ file_pathid_column: 'i', file_relativepath_property: 'r' },

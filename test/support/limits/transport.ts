@@ -13,6 +13,29 @@ import {
   VERIFY,
 } from './crossing.js'
 
+/** Two streams of changes at once, where one is allowed. */
+function crossedByStreams(setting: string): Crossing {
+  return {
+    settings: { limits: { [setting]: 1 } },
+    async cross(t, gateway) {
+      await ensureTable(gateway, 'live')
+      const open = () =>
+        fetch(`${gateway.url}/api/v1/dataloaderapi/changes/live`, { headers: pairHeaders(gateway.admin) })
+      const first = await open()
+      t.equal(first.status, 200)
+      const second = await open()
+      isRefused(
+        t,
+        { status: second.status, headers: second.headers, body: await second.json() },
+        429,
+        'RATE_LIMITED',
+        new RegExp(setting),
+      )
+      await first.body?.cancel()
+    },
+  }
+}
+
 /** Limits of sockets, headers, bodies and envelopes. */
 export const TRANSPORT: Record<string, Crossing> = {
   'limits.bodyBytes': {
@@ -67,6 +90,8 @@ export const TRANSPORT: Record<string, Crossing> = {
       for (const socket of [...held, ...waiting, other]) socket.destroy()
     },
   },
+  'limits.changeReaders': crossedByStreams('changeReaders'),
+  'limits.changeReadersPerKey': crossedByStreams('changeReadersPerKey'),
   'limits.batch': {
     async cross(t, gateway) {
       const answer = await send(gateway, SESSION, `[${VERIFY},${VERIFY},${VERIFY},${VERIFY}]`)

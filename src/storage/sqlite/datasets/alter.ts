@@ -2,7 +2,7 @@ import { invalidParams } from '../../../errors.js'
 import type { DatasetColumn } from '../../columns/data-type.js'
 import type { Dataset } from '../../datasets.js'
 import { addedColumnSql } from '../connection/column-sql.js'
-import { type Db, forgetStatements, statement } from '../connection/database.js'
+import { type Db, forgetStatements, oneValue, statement } from '../connection/database.js'
 import { versionNames } from '../tables/version-names.js'
 import { addVersionColumns, requireNew } from '../versions/added-columns.js'
 import { requireDataset } from './catalog.js'
@@ -27,7 +27,7 @@ export function addDatasetColumns(db: Db, name: string, columns: readonly Datase
     throw invalidParams([{ path: '$.add_columns', message }])
   }
   const sql = 'SELECT columns FROM dataset WHERE dataset_id = ?'
-  const stored = JSON.parse(statement<string>(db, sql).pluck().get(info.datasetId) ?? '[]') as DatasetColumn[]
+  const stored = JSON.parse(oneValue<string>(db, sql, info.datasetId)) as DatasetColumn[]
   statement(db, 'UPDATE dataset SET columns = ? WHERE dataset_id = ?').run(
     JSON.stringify([...stored, ...columns]),
     info.datasetId,

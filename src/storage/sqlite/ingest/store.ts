@@ -56,6 +56,7 @@ function brokersOf(state: StateDb) {
         .map(({ name, filters, status, notedAtUs }) => ({
           name,
           filters: JSON.parse(filters) as string[], // `noteFilters` wrote it
+          // no test: filters are noted after the first status
           status: status === null ? null : (JSON.parse(status) as BrokerStatus), // `noteStatus` wrote it
           notedAtUs,
         }))

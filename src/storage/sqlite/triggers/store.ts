@@ -74,7 +74,7 @@ function triggersOf(state: StateDb): Pick<TriggerStore, OfTriggers> {
     update: (name, change) =>
       writeState(state, () => {
         const now = find(name)
-        if (now === undefined) return undefined
+        if (now === undefined) return undefined // no test: callers have just found it
         const next = { ...now, ...change }
         const sql = `UPDATE module_trigger SET "on" = ?, call = ?, overlap = ?, retries = ?, retry_wait_s = ?, wait_s = ?,
           is_enabled = ?, mark = ? WHERE name = ?`
