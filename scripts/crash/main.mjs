@@ -14,6 +14,7 @@ const LONG = {
   size: [],
   deltas: ['--kills', '100'],
   backup: [],
+  mqtt: [],
   mixed: ['--kills', '1000', '--cuts', '200', '--faults', '500'],
 }
 const SHORT = {
@@ -24,6 +25,7 @@ const SHORT = {
   'bad-link': ['--sizeBytes', '3000000', '--latencyMs', '2', '--stallEvery', '10', '--stallMs', '300'],
   size: ['--sizeBytes', '60000000'],
   deltas: ['--kills', '6', '--weights', '200000'],
+  mqtt: ['--messages', '10000', '--kills', '4', '--stops', '2'],
   backup: ['--backups', '4', '--models', '60', '--modelBytes', '200000', '--pauseMs', '300'],
 }
 /** Of the short forms; they wait more than they work. */
