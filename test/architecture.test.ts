@@ -104,6 +104,13 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   // messages that come in by themselves: rejects, status, cursors
   'storage/sqlite/ingest': ['storage', 'storage/sqlite/connection'],
+  // rows that go by themselves
+  'storage/sqlite/retention': [
+    'storage',
+    'storage/columns',
+    'storage/sqlite/connection',
+    'storage/sqlite/tables',
+  ],
   // what starts modules, and their history
   'storage/sqlite/triggers': ['storage', 'storage/sqlite/connection'],
   // joining: tokens are keys
@@ -210,6 +217,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   triggers: ['dataproc', 'storage', 'auth'],
   // changes of tables as they happen; http carries them
   live: ['storage', 'storage/columns'],
+  retention: ['storage', 'storage/exchange'], // old rows that go
   // what comes in by itself: messages of brokers become rows
   'ingest/mqtt': ['sync'], // the client; waits between attempts as those of transfers
   'ingest/mapping': [], // pure: from a payload to values, time and place
@@ -237,6 +245,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
       'fleet/**',
       'dataproc',
       'triggers',
+      'retention',
     ],
   ],
   ogc: ['geo', 'storage', 'storage/columns'], // documents and queries over sources of features; http carries them

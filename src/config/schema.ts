@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { z } from 'zod'
 import { parseOffset } from '../datetime.js'
 import { Ingest } from './ingest.js'
+import { Retention } from './retention.js'
 import { bytes, count, Dataproc, file, ms, Reads, SignedModels } from './sections.js'
 import { Sync } from './sync.js'
 
@@ -339,6 +340,7 @@ export const ConfigSchema = z.strictObject({
   update: Update.prefault({}),
   dataproc: Dataproc.prefault({}),
   ingest: Ingest.prefault({}),
+  retention: Retention.prefault({}),
 })
 
 export type Config = z.output<typeof ConfigSchema>

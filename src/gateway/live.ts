@@ -6,18 +6,25 @@ import { createLiveChanges, type LiveChanges } from '../live/changes.js'
 import { createTableChanges } from '../storage/sqlite/tables/changed-rows.js'
 import { printChanges } from '../storage/sqlite/tables/print-changes.js'
 import { openIngest } from './ingest.js'
+import { openRetention, type RetentionServices } from './retention.js'
 
-type FlowsOptions = Parameters<typeof openIngest>[0] & {
-  readonly dataproc: { readonly context: { readonly modules: Pick<ModuleEngine, 'watchEnds'> } }
+type FlowsOptions = Parameters<typeof openIngest>[0] &
+  Parameters<typeof openRetention>[0] & {
+    readonly dataproc: { readonly context: { readonly modules: Pick<ModuleEngine, 'watchEnds'> } }
+  }
+
+interface Flows {
+  /** undefined where settings name no broker */
+  readonly ingest: Ingest | undefined
+  readonly live: LiveChanges
+  readonly retention: RetentionServices
 }
 
-/** Opens what comes in by itself, and what goes out as it happens. */
-export async function openFlows(
-  options: FlowsOptions,
-): Promise<{ ingest: Ingest | undefined; live: LiveChanges }> {
+/** Opens what comes in by itself, what goes by itself, and what goes out as it happens. */
+export async function openFlows(options: FlowsOptions): Promise<Flows> {
   const ingest = await openIngest(options)
   if (ingest !== undefined) publishAnswers(options, ingest)
-  return { ingest, live: openLive(options) }
+  return { ingest, live: openLive(options), retention: openRetention(options) }
 }
 
 /** Publishes the answers of modules where settings say so. */

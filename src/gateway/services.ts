@@ -31,6 +31,7 @@ import { type ModelServices, openModelServices } from './models.js'
 import { openModules } from './modules.js'
 import type { ServicesOptions } from './options.js'
 import { createReadiness } from './readiness.js'
+import type { RetentionServices } from './retention.js'
 import { type LoaderServices, openLoaderServices } from './tables.js'
 import { createThreads, type Threads, timedReaders } from './threads.js'
 
@@ -47,6 +48,7 @@ export interface Services {
   /** undefined where settings name no broker */
   readonly ingest: Ingest | undefined
   readonly live: LiveChanges
+  readonly retention: RetentionServices
   readonly maps: MapLoading
   /** Finds a file of a profile, for gateways that joined. */
   readonly findFleetFile: HubServices['findFile']
@@ -88,7 +90,8 @@ export async function openServices(given: ServicesOptions): Promise<Services> {
   await maps.reload()
   const backups = openBackups(options, state)
   const recheck = openRecheck(options)
-  const flows = await openFlows({ ...options, state, loading, keyring, models, dataproc, timeZoneMin })
+  const flowing = { ...options, state, loading, keyring, models, dataproc, jobs, disk, timeZoneMin }
+  const flows = await openFlows(flowing)
   const opened = { state, loading, disk, threads, models, maps, housekeeping, ...flows }
   const readiness = readinessOf(options, opened)
   const parts = { ...options, state, live, models, feeds, maps, throttle, disk, timeZoneMin, readiness }
@@ -110,6 +113,7 @@ export async function openServices(given: ServicesOptions): Promise<Services> {
       readers: timedReaders(threads.readers, nowUs),
       smallReads: loading.smallReads,
       loader: loading.loader,
+      retention: flows.retention,
       datasets,
       newId: randomUUID,
       config,
@@ -118,18 +122,34 @@ export async function openServices(given: ServicesOptions): Promise<Services> {
     },
     readiness,
     member,
-    async close() {
-      await dataproc.close()
-      await hub.settled()
-      for (const part of [flows.ingest, member, housekeeping, backups, recheck, feeds]) await part?.stop()
-      await models.close()
-      const datasetsClosed = datasets.close() // a running checksum fails with its thread
-      await Promise.all([searcher, jobs, writers, threads.readers].map((thread) => thread.stop()))
-      await datasetsClosed
-      loading.close()
-      await state.close()
-    },
+    close: () => closeAll({ ...opened, dataproc, hub, member, backups, recheck, feeds, datasets }),
   }
+}
+
+interface Closing
+  extends Pick<Services, 'state' | 'loading' | 'threads' | 'models' | 'retention' | 'ingest' | 'member'> {
+  readonly dataproc: Pick<Awaited<ReturnType<typeof openModules>>, 'close'>
+  readonly hub: Pick<HubServices, 'settled'>
+  readonly housekeeping: Housekeeping
+  readonly backups: BackupSchedule
+  readonly recheck: ReturnType<typeof openRecheck>
+  readonly feeds: FeedServices
+  readonly datasets: ReturnType<typeof openDatasets>
+}
+
+/** Ends all that runs, then closes the databases. */
+async function closeAll(parts: Closing): Promise<void> {
+  const { dataproc, hub, retention, ingest, member, housekeeping, backups, recheck, feeds, datasets } = parts
+  await dataproc.close()
+  await hub.settled()
+  for (const part of [ingest, retention, member, housekeeping, backups, recheck, feeds]) await part?.stop()
+  await parts.models.close()
+  const datasetsClosed = datasets.close() // a running checksum fails with its thread
+  const { searcher, jobs, writers, readers } = parts.threads
+  await Promise.all([searcher, jobs, writers, readers].map((thread) => thread.stop()))
+  await datasetsClosed
+  parts.loading.close()
+  await parts.state.close()
 }
 
 /** Starts both sides of a fleet, and opens what their methods need. */

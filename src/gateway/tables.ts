@@ -14,7 +14,7 @@ import { retryBusy } from '../storage/sqlite/connection/database.js'
 import { openSmallReader } from '../storage/sqlite/tables/small-reader.js'
 import { openTables } from '../storage/sqlite/tables/store.js'
 import { createAddColumns } from '../storage/sqlite/versions/table-columns.js'
-import type { SmallReads, TableReader } from '../storage/tables.js'
+import type { SmallReads, TableReader, TableStore } from '../storage/tables.js'
 import { createWriteLock, type WriteLock } from '../storage/write-lock.js'
 import { createLoader, type Loader } from '../tables/loader.js'
 import type { WorkerClient } from '../worker/client.js'
@@ -47,6 +47,10 @@ export interface LoaderServices {
   readonly smallReads: SmallReads
   /** Returns the bytes of a stored file. @throws Error when there are none with this digest */
   readFile(digest: string): Promise<Uint8Array>
+  /** Returns the size of a stored file, 0 for a missing one. */
+  sizeOfFile(digest: string): Promise<number>
+  /** turns of writes that another thread does */
+  readonly turns: Pick<TableStore, 'inTurn'>
   /** reader of the bodies of the data loader's path */
   readonly answerBody: BodyAnswerer<GatewayContext>
   /** Adds the features of a stream to a table. Returns the counters. */
@@ -79,6 +83,8 @@ export async function openLoaderServices(options: LoaderServicesOptions): Promis
     loader,
     tables: tables.reader,
     readFile,
+    sizeOfFile: async (digest) => (await files.stat(digest))?.sizeBytes ?? 0,
+    turns: tables.store,
     answerBody: createBodyAnswerer(config, layout, { jobs, loadTurns }, requireSpace),
     addStream: (request) => addStream(loader, request, lineLimits),
     smallReads: small,

@@ -1,11 +1,13 @@
 import type { BlobStore } from '../files/blob-store.js'
 import type { Keyring } from '../storage/keyring.js'
+import type { RetentionStore } from '../storage/retention.js'
 import type { SweepLease } from '../storage/sweep-lease.js'
 import type { IfExists, TableRef, TableStore } from '../storage/tables.js'
 
 /** Dependencies of bulk work: a writing port of its own thread, and the store of bytes. */
 export interface JobStore {
   readonly tables: TableStore
+  readonly retention: Pick<RetentionStore, 'set'>
   readonly keyring: Keyring
   readonly files: Pick<BlobStore, 'stage' | 'list' | 'remove'>
   readonly timeZoneMin: number

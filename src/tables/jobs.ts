@@ -1,5 +1,6 @@
 import { closeSync, openSync } from 'node:fs'
 import { AppError, isAppError } from '../errors.js'
+import type { RetentionRule } from '../storage/retention.js'
 import type { PutResult, TableRef } from '../storage/tables.js'
 import { throwIfCancelled, type Work, type WorkHandler } from '../worker/host.js'
 import { type LineBatch, lineOfRecord, readLines } from './ingest/read-lines.js'
@@ -30,6 +31,10 @@ export function loaderJobs(store: JobStore): Record<string, WorkHandler> {
     'loader.merge': ({ dataName }: { dataName: string }, work) => mergeAll(store, dataName, work),
     'loader.drop': async (table: TableRef) => {
       await store.tables.drop(table)
+      return null
+    },
+    'loader.retention': async ({ table, rule }: { table: TableRef; rule: RetentionRule | null }) => {
+      await store.retention.set(table, rule)
       return null
     },
     'loader.sweep': () => sweepFiles(store),

@@ -74,7 +74,11 @@ t.test('bundles: rows of a feed down travel from the hub, once, whatever the way
     )
   await untilSent(running.gateway)
   t.equal((await rowsOf(running.gateway)).length, 5)
-  t.match(await sync(running.gateway, 'verify', { feed: await feedOf(running) }), { equal: true, days: [] })
+  t.match(await sync(running.gateway, 'verify', { feed: await feedOf(running) }), {
+    equal: true,
+    days: [],
+    removed_days: [],
+  })
 })
 
 t.test('bundles: what a feed down leaves out moves its cursor; a missing stick is a gap', async (t) => {

@@ -37,7 +37,7 @@ t.test('feeds: a feed stops when a column is added here, and goes on when it is 
     [1, null],
     [2, 'red'],
   ])
-  t.match(await sync(here, 'verify', { feed }), { equal: true, days: [] })
+  t.match(await sync(here, 'verify', { feed }), { equal: true, days: [], removed_days: [] })
 })
 
 t.test('feeds: a feed down stops and goes on in the same way', async (t) => {
@@ -54,5 +54,5 @@ t.test('feeds: a feed down stops and goes on in the same way', async (t) => {
   await sync(here, 'update_feed', { feed, enabled: true })
   await untilFeed(here, ({ state, rows_behind }) => state === 'idle' && rows_behind === 0)
   t.same((await colours(here)).at(-1), [2, 'red'])
-  t.match(await sync(here, 'verify', { feed }), { equal: true, days: [] })
+  t.match(await sync(here, 'verify', { feed }), { equal: true, days: [], removed_days: [] })
 })

@@ -38,12 +38,16 @@ t.test(
     t.match(await verify(here, feed), { equal: false, days: [{ here: { rows: 30 }, there: { rows: 28 } }] })
     t.match(await sync(here, 'resend', { feed, ...SPAN }), { rows: 30, from_day: dayText(TODAY) })
     await untilResent(here)
-    t.same(await verify(here, feed), { equal: true, days: [] })
+    t.same(await verify(here, feed), { equal: true, days: [], removed_days: [] })
     const byKey = (rows: typeof before) => rows.toSorted((a, b) => Number(a.k) - Number(b.k))
     t.same(byKey(await rowsOf(there)), byKey(before))
     await put(here, [{ k: 31 }])
     await untilSent(here)
-    t.same(await verify(here, feed), { equal: true, days: [] }, 'the cursor is where it was')
+    t.same(
+      await verify(here, feed),
+      { equal: true, days: [], removed_days: [] },
+      'the cursor is where it was',
+    )
   },
 )
 
@@ -93,7 +97,7 @@ t.test('resend: rows that were set aside are tried once more', async (t) => {
   await untilResent(again)
   t.match(await untilSent(again), { set_aside: { rows: 0 } })
   t.equal((await rowsOf(there)).length, 3)
-  t.same(await verify(again, feed), { equal: true, days: [] })
+  t.same(await verify(again, feed), { equal: true, days: [], removed_days: [] })
 })
 
 t.test('resend: what the receiver refuses is set aside, and the rest goes', async (t) => {

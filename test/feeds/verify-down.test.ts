@@ -30,7 +30,7 @@ t.test('verify of a feed down: a dropped, doubled or changed row here is found e
   await put(hub, rows(20))
   const { feed } = await feedFrom(van, hub)
   await put(hub, [{ k: 3, note: 'again' }, { k: 30 }])
-  t.same(await verify(van, feed), { equal: true, days: [] })
+  t.same(await verify(van, feed), { equal: true, days: [], removed_days: [] })
 
   edit(van, 'DELETE FROM seen_tbl_0 WHERE k = 7')
   const dropped = await verify(van, feed)
@@ -54,7 +54,7 @@ t.test('verify of a feed down: rows of this node and of others that it has are n
   const { feed } = await feedFrom(van, hub)
   await untilSent(van)
   await put(van, [{ k: 1, note: 'own' }, { k: 9 }])
-  t.same(await verify(van, feed), { equal: true, days: [] })
+  t.same(await verify(van, feed), { equal: true, days: [], removed_days: [] })
   t.equal((await rowsOf(van)).length, 5)
 })
 
@@ -77,8 +77,8 @@ t.test('verify of a feed down: rows of this node are the newest there, and do no
   const cursorOf = async () =>
     (await sync<FeedInfo[]>(van, 'list_feeds')).find(({ feed: id }) => id === feed)?.cursor
   const before = await cursorOf()
-  t.same(await verify(van, feed), { equal: true, days: [] })
-  t.same(await verify(van, feed, { recount: true }), { equal: true, days: [] })
+  t.same(await verify(van, feed), { equal: true, days: [], removed_days: [] })
+  t.same(await verify(van, feed, { recount: true }), { equal: true, days: [], removed_days: [] })
   t.equal(await cursorOf(), before, 'a comparison writes no cursor')
   edit(van, 'DELETE FROM seen_tbl_0 WHERE k = 1')
   t.match((await verify(van, feed)).days, [{ here: { rows: 2 }, there: { rows: 3 } }])
@@ -86,7 +86,7 @@ t.test('verify of a feed down: rows of this node are the newest there, and do no
   await sync(van, 'resend', { feed, ...SPAN })
   await untilResent(van)
   await sync(van, 'update_feed', { feed, enabled: false })
-  t.same(await verify(van, feed), { equal: true, days: [] })
+  t.same(await verify(van, feed), { equal: true, days: [], removed_days: [] })
   await put(hub, [{ k: 6 }])
   await t.rejects(verify(van, feed), /FEED_BEHIND/)
 })
@@ -108,9 +108,9 @@ t.test('verify of a feed down: conditions, columns and the beginning of a feed',
     ({ length }) => length === 1,
   )
   await put(hub, [{ k: 4, speed: 60, ...at(2020) }, { k: 5 }])
-  t.same(await verify(van, feed), { equal: true, days: [] })
+  t.same(await verify(van, feed), { equal: true, days: [], removed_days: [] })
   await put(hub, [{ k: 6, speed: 2 }]) // the newest row there is none of the condition
-  t.same(await verify(van, feed), { equal: true, days: [] })
+  t.same(await verify(van, feed), { equal: true, days: [], removed_days: [] })
   edit(van, 'UPDATE seen_tbl_0 SET speed = 98 WHERE k = 2')
   t.match(await verify(van, feed), { equal: false, days: [{ here: { rows: 2 }, there: { rows: 2 } }] })
 })
@@ -123,12 +123,12 @@ t.test('verify of a feed down: a table that is written meanwhile', async (t) => 
     for (let k = 0; !isDone; k++) await put(hub, [{ k, note: 'x' }, { k: k >> 1 }])
   })()
   try {
-    t.same(await verify(van, feed), { equal: true, days: [] })
+    t.same(await verify(van, feed), { equal: true, days: [], removed_days: [] })
   } finally {
     isDone = true
     await writing
   }
-  t.same(await verify(van, feed), { equal: true, days: [] })
+  t.same(await verify(van, feed), { equal: true, days: [], removed_days: [] })
 })
 
 t.test('verify of a feed down: rows that did not come are no fault; both sides count again', async (t) => {

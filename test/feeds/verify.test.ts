@@ -40,7 +40,7 @@ t.test('verify: a dropped, doubled or changed row at the receiver is found each 
   )
   const { feed } = await start()
   await put(here, [{ k: 3, note: 'again' }, { k: 30 }])
-  t.same(await verify(here, feed), { equal: true, days: [] })
+  t.same(await verify(here, feed), { equal: true, days: [], removed_days: [] })
 
   edit(there, 'DELETE FROM seen_tbl_0 WHERE k = 7')
   const dropped = await verify(here, feed)
@@ -69,7 +69,8 @@ t.test(
       for (let k = 0; !isDone; k++) await put(here, [{ k, note: 'x' }, { k: k >> 1 }])
     })()
     try {
-      for (let at = 0; at < 3; at++) t.same(await verify(here, feed), { equal: true, days: [] })
+      for (let at = 0; at < 3; at++)
+        t.same(await verify(here, feed), { equal: true, days: [], removed_days: [] })
     } finally {
       isDone = true
       await writing
@@ -89,7 +90,7 @@ t.test('verify: conditions, columns and the beginning of a feed', async (t) => {
   ])
   const { feed } = await start()
   await put(here, [{ k: 4, speed: 60, start_datetime: '2020-01-01 00:00:00+09' }, { k: 5 }])
-  t.same(await verify(here, feed), { equal: true, days: [] })
+  t.same(await verify(here, feed), { equal: true, days: [], removed_days: [] })
   edit(there, 'UPDATE seen_tbl_0 SET speed = 98 WHERE k = 2')
   t.match(await verify(here, feed), { equal: false, days: [{ here: { rows: 2 }, there: { rows: 2 } }] })
 })
@@ -102,7 +103,7 @@ t.test('verify: rows that were not sent are no fault', async (t) => {
   await put(here, [{ k: 1 }])
   await t.rejects(verify(here, feed), /FEED_BEHIND.*|1 changes of seen/)
   await sync(here, 'update_feed', { feed, enabled: true })
-  t.same(await verify(here, feed), { equal: true, days: [] })
+  t.same(await verify(here, feed), { equal: true, days: [], removed_days: [] })
 })
 
 t.test('verify: all rows are counted again where it is asked for', async (t) => {
@@ -131,7 +132,7 @@ t.test('verify: rows of other nodes are compared with the right to relay only', 
   await put(relay, [{ k: 1 }, { k: 2 }])
   const scopes = ['sync:write', 'sync:relay']
   const { feed } = await feedTo(relay, hub, { scopes })
-  t.same(await verify(relay, feed), { equal: true, days: [] })
+  t.same(await verify(relay, feed), { equal: true, days: [], removed_days: [] })
   edit(hub, `DELETE FROM seen_tbl_0 WHERE k = 1`)
   const { days } = await verify(relay, feed)
   t.equal(days.length, 2, 'rows of the van and of the relay')

@@ -8,11 +8,13 @@ import type { Api, Dispatch } from '../../src/rpc/dispatch.js'
 import { createKeyring } from '../../src/storage/keyring.js'
 import { type DataDb, openBulkWriter, openDataDb } from '../../src/storage/sqlite/connection/data-db.js'
 import { createSweepLease } from '../../src/storage/sqlite/connection/lease.js'
+import { createRetentionStore } from '../../src/storage/sqlite/retention/store.js'
 import { createTableStore } from '../../src/storage/sqlite/tables/store.js'
 import { createAddColumns } from '../../src/storage/sqlite/versions/table-columns.js'
 import { createWriteLock } from '../../src/storage/write-lock.js'
 import { loaderJobs } from '../../src/tables/jobs.js'
 import { createLoader, type Loader } from '../../src/tables/loader.js'
+import { createRetention, setRuleByJob } from '../../src/tables/retention.js'
 import type { CallOptions, WorkerClient } from '../../src/worker/client.js'
 import { adminCaller } from './caller.js'
 import { readResult } from './read-stream.js'
@@ -54,10 +56,12 @@ export function openTestLoader(t: TestLike, settings: Record<string, unknown> = 
   const { valueBytes } = config.limits
   const data = openDataDb(file, { valueBytes })
   const bulk = openBulkWriter(file, valueBytes)
+  const bulkConnection = { reader: bulk, writer: bulk, lock: createWriteLock() }
   const jobNames: string[] = []
   const jobs = inThisThread(
     loaderJobs({
-      tables: createTableStore({ reader: bulk, writer: bulk, lock: createWriteLock() }),
+      tables: createTableStore(bulkConnection),
+      retention: createRetentionStore(bulkConnection, async () => 0),
       keyring,
       files,
       timeZoneMin: TIME_ZONE_MIN,
@@ -66,8 +70,9 @@ export function openTestLoader(t: TestLike, settings: Record<string, unknown> = 
     }),
     jobNames,
   )
+  const tables = createTableStore(data)
   const loader = createLoader({
-    tables: createTableStore(data),
+    tables,
     addColumns: createAddColumns(data),
     jobs,
     writers: jobs,
@@ -84,7 +89,12 @@ export function openTestLoader(t: TestLike, settings: Record<string, unknown> = 
     data.close()
   })
   const { signal } = new AbortController()
-  const context: DataLoaderContext = { loader, config, signal, caller: adminCaller }
+  const store = createRetentionStore(data, async () => 0)
+  const rules = createRetention({ loader, store, setRule: setRuleByJob(tables, jobs) })
+  const context: DataLoaderContext = {
+    ...{ loader, config, signal, caller: adminCaller, timeZoneMin: TIME_ZONE_MIN },
+    retention: { ...rules, wake: () => undefined, stateOf: () => undefined },
+  }
   const methods = new Map([...LOADER_METHODS, ...GET_FILE_METHODS].map((method) => [method.name, method]))
   const api: Api<DataLoaderContext> = { path: '/loader', title: 'Data loader', methods }
   return {

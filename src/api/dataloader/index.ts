@@ -7,6 +7,7 @@ import { getFile } from './get-file.js'
 import { getLoaderList } from './get-loader-list.js'
 import { initRecord } from './init-record.js'
 import { registerLoader } from './register-loader.js'
+import { listRetention, setRetention } from './retention.js'
 
 export type { DataLoaderContext } from './context.js'
 
@@ -18,6 +19,8 @@ export const LOADER_METHODS: readonly Method<DataLoaderContext>[] = [
   addRecord,
   getLoaderList,
   dropLoader,
+  setRetention,
+  listRetention,
 ]
 
 /** Methods of `/api/v1/getfileapi/jsonrpc`. */

@@ -170,6 +170,10 @@ export const SentSumForm = z.strictObject({
   day: z.int().describe('days since 1970'),
   rows: z.int(),
   digest: z.string(),
+  removed: z
+    .int()
+    .optional()
+    .describe('rows that retention has removed; `rows` and `digest` have them where their digests are known'),
 })
 
 export const AskTableParams = z.strictObject({

@@ -15,18 +15,21 @@ const DayRows = z.strictObject({
   digest: z.string().describe('sum of the SHA-256 of the rows modulo 2^256, 64 hex digits, little endian'),
 })
 
+const Days = z.array(
+  z.strictObject({
+    day: z.string().describe('UTC day of the last write at the origin; 1970-01-01 for rows of 0.1.0'),
+    origin: z.string().describe('node at which the rows were first put'),
+    here: DayRows,
+    there: DayRows,
+  }),
+)
+
 export const Verified = z.strictObject({
-  equal: z.boolean(),
-  days: z
-    .array(
-      z.strictObject({
-        day: z.string().describe('UTC day of the last write at the origin; 1970-01-01 for rows of 0.1.0'),
-        origin: z.string().describe('node at which the rows were first put'),
-        here: DayRows,
-        there: DayRows,
-      }),
-    )
-    .describe('days that differ'),
+  equal: z.boolean().describe('no day differs but those that cannot be compared any more'),
+  days: Days.describe('days that differ'),
+  removed_days: Days.describe(
+    'days that differ and cannot be compared: a node has removed rows of them by its retention',
+  ),
 })
 
 const Instant = z.union([

@@ -16,8 +16,9 @@ export const verify = defineMethod({
   async handle({ feed, recount }, context: Pick<SyncContext, 'feeds' | 'verifyFeed' | 'signal'>) {
     const record = await context.feeds.find(feed)
     if (record === undefined) throw unknownFeed(feed)
-    const { isEqual, days } = await context.verifyFeed(record, recount, context.signal)
-    return { equal: isEqual, days: days.map((day) => ({ ...day })) }
+    const { isEqual, days, removedDays } = await context.verifyFeed(record, recount, context.signal)
+    const copied = (list: typeof days) => list.map((day) => ({ ...day }))
+    return { equal: isEqual, days: copied(days), removed_days: copied(removedDays) }
   },
 })
 

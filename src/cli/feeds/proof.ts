@@ -45,7 +45,8 @@ async function verify(
 ): Promise<void> {
   const record = await findFeed(data, name)
   const found = await verifyFeed(await verifyDeps(data, version), record, recount === true, noEnd())
-  if (json === true) printJson(io, { equal: found.isEqual, days: found.days })
+  if (json === true)
+    printJson(io, { equal: found.isEqual, days: found.days, removed_days: found.removedDays })
   else io.stdout.write(verificationText(record, found))
   if (!found.isEqual) io.setExitCode(1)
 }
@@ -75,9 +76,11 @@ const SHOWN_HEX = 12
 
 function verificationText(
   { dataName, upstream, feedId }: FeedRecord,
-  { isEqual, days }: Verification,
+  { isEqual, days, removedDays }: Verification,
 ): string {
-  if (isEqual) return `${dataName} is the same at ${upstream}.\n`
+  const count = removedDays.length
+  const rest = count === 0 ? '' : `, but for ${count} days of which retention has removed rows`
+  if (isEqual) return `${dataName} is the same at ${upstream}${rest}.\n`
   const rows = days.map(({ day, origin, here, there }) =>
     [
       ...[day, origin, `${here.rows}`.padStart(9), `${there.rows}`.padStart(9)],

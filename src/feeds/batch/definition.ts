@@ -41,6 +41,8 @@ export interface SentSum {
   readonly rows: number
   /** hex */
   readonly digest: string
+  /** rows that retention has removed; absent for none */
+  readonly removed?: number | undefined
 }
 
 /** Answer of a node that is asked for a table. */

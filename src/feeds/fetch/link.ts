@@ -12,6 +12,7 @@ const SumForm = z.looseObject({
   day: z.int().min(0).max(LAST_DAY),
   rows: z.int().min(0),
   digest: z.string().regex(SHA256),
+  removed: z.int().min(0).optional(),
 })
 const Start = z.looseObject({
   tableUuid: z.string().max(100),

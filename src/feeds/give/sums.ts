@@ -55,9 +55,11 @@ export async function givenSums(
     const message = `The rows of ${table.dataName} are being counted, or are written as fast as they are read`
     throw new AppError('BUSY', { retryAfterS: 5 }, { message })
   }
-  const sums = found.days.flatMap(({ origin, day, sum }) => {
-    if (origin === feed.node) return []
-    return [{ origin: origin === '' ? deps.nodeId : origin, day, rows: sum.rows, digest: sumHex(sum) }]
+  const sums = found.days.flatMap(({ origin: name, day, sum, removed }) => {
+    if (name === feed.node) return []
+    const origin = name === '' ? deps.nodeId : name
+    const given = { origin, day, rows: sum.rows, digest: sumHex(sum) }
+    return [removed === 0 ? given : { ...given, removed }]
   })
   const { last, scanned } = found
   return scanned === undefined ? { last, sums } : { last, sums, scanned }

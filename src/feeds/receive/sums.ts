@@ -86,6 +86,7 @@ async function stillCounting(digests: TableDigests, { table }: ReceivedSums): Pr
   return new AppError('BUSY', { retryAfterS: 5 }, { message })
 }
 
-function toSentSum({ origin, day, sum }: ReceivedSums['days'][number]): SentSum {
-  return { origin, day, rows: sum.rows, digest: sumHex(sum) }
+function toSentSum({ origin, day, sum, removed }: ReceivedSums['days'][number]): SentSum {
+  const sent = { origin, day, rows: sum.rows, digest: sumHex(sum) }
+  return removed === 0 ? sent : { ...sent, removed }
 }

@@ -22,6 +22,7 @@ const Sums = z.looseObject({
       day: z.int().min(0).max(LAST_DAY),
       rows: z.int(),
       digest: z.string().regex(SHA256),
+      removed: z.int().min(0).optional(),
     }),
   ),
 })
@@ -53,6 +54,8 @@ export interface NodeSum {
   readonly rows: number
   /** hex */
   readonly digest: string
+  /** rows that retention has removed there */
+  readonly removed?: number | undefined
 }
 
 /** Answer of a receiver to a batch. */

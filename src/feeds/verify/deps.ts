@@ -1,14 +1,13 @@
 import type { FeedIdentity, FeedProgress, FeedRecord } from '../../storage/exchange/feeds.js'
 import type { LoaderTable } from '../../storage/tables.js'
 import type { FeedLink } from '../send/link.js'
-import type { DayDifference } from './compare.js'
+import type { Differences } from './compare.js'
 import type { SumsDeps } from './sums.js'
 
 /** Comparison of a table with what the other node of a feed has of it. */
-export interface Verification {
+export interface Verification extends Differences {
+  /** true where no day differs but those that cannot be compared any more */
   readonly isEqual: boolean
-  /** days that differ */
-  readonly days: readonly DayDifference[]
 }
 
 /** Dependencies of a comparison. */

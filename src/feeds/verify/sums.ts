@@ -60,10 +60,26 @@ export async function scannedSums(
 ): Promise<FeedSums | undefined> {
   for (let reading = 0; reading < MAX_READINGS; reading++) {
     const last = await deps.changes.last(table)
-    const days = await scan(deps, record, { table, scope }, signal)
+    const days = withRemoved(
+      await scan(deps, record, { table, scope }, signal),
+      await deps.digests.removed(table),
+    )
     if ((await deps.changes.last(table)) === last) return { last, days }
   }
   return undefined
+}
+
+/** Adds how many rows of a table are gone; whether the feed had sent them is not known any more. */
+function withRemoved(
+  days: readonly DaySum[],
+  removed: Awaited<ReturnType<TableDigests['removed']>>,
+): DaySum[] {
+  const all = new Map(days.map((day) => [`${day.day} ${day.origin}`, day]))
+  for (const { origin, day, removed: rows } of removed) {
+    const known = all.get(`${day} ${origin}`) ?? { origin, day, sum: noRows() }
+    all.set(`${day} ${origin}`, { ...known, removed: rows })
+  }
+  return [...all.values()]
 }
 
 async function scan(
@@ -80,7 +96,7 @@ async function scan(
     const { rows, until } = await changes.matching(table, after, PART_ROWS, filter)
     for (const { origin, day, values } of rows) {
       const key = `${day} ${origin}`
-      const known = sums.get(key) ?? { origin, day, sum: noRows() }
+      const known = sums.get(key) ?? { origin, day, sum: noRows(), removed: 0 }
       sums.set(key, known)
       addDigest(known.sum, digest(values))
     }

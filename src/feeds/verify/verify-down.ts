@@ -54,8 +54,11 @@ export async function compareDown(
     if (given !== undefined) {
       const found = await reach(deps, record, given, deps.nowMs() + askMs, signal)
       if (found !== undefined && hasAll(found, given)) {
-        const days = compareSums(found.days, given.sums, { nodeId: deps.nodeId, receiver: deps.nodeId })
-        return { isEqual: days.length === 0, days }
+        const differences = compareSums(found.days, given.sums, {
+          nodeId: deps.nodeId,
+          receiver: deps.nodeId,
+        })
+        return { isEqual: differences.days.length === 0, ...differences }
       }
       after = found?.cursor
     }

@@ -98,8 +98,9 @@ async function compare(
     const progress = await deps.progress(record.feedId)
     const state = answer === undefined ? undefined : reached(states, answer.cursor, progress)
     if (answer !== undefined && state !== undefined) {
-      const days = compareSums(state.days, answer.sums, { nodeId: deps.nodeId, receiver: answer.node })
-      return { isEqual: days.length === 0, days }
+      const nodes = { nodeId: deps.nodeId, receiver: answer.node }
+      const differences = compareSums(state.days, answer.sums, nodes)
+      return { isEqual: differences.days.length === 0, ...differences }
     }
     const isWaiting = record.isEnabled && (progress?.stopped ?? null) === null
     if (!isWaiting || deps.nowMs() > endsAtMs) throw behind(record, states, answer?.cursor ?? 0)

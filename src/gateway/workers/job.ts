@@ -14,6 +14,7 @@ import { openBulkWriter, openDataReader } from '../../storage/sqlite/connection/
 import { createSweepLease } from '../../storage/sqlite/connection/lease.js'
 import { offerNativeDir } from '../../storage/sqlite/connection/native.js'
 import { createBulkDatasetRows } from '../../storage/sqlite/datasets/store.js'
+import { createRetentionStore } from '../../storage/sqlite/retention/store.js'
 import { createRowBatches } from '../../storage/sqlite/row-batches.js'
 import { createTableStore } from '../../storage/sqlite/tables/store.js'
 import { createWriteLock } from '../../storage/write-lock.js'
@@ -42,9 +43,11 @@ export function runJobWorker(port: MessagePort, { config, layout }: JobWorkerDat
   const db = openBulkWriter(layout.dataDb, config.limits.valueBytes)
   const keyring = openKeyring(layout.keyFile, { hasEncrypted: () => true })
   const timeZoneMin = parseOffset(config.service.timeZone) ?? 0
+  // the main thread holds the turn of a job that writes, and jobs run one after another
+  const connection = { reader: db, writer: db, lock: createWriteLock() }
   const store = {
-    // the main thread holds the turn of a job that writes, and jobs run one after another
-    tables: createTableStore({ reader: db, writer: db, lock: createWriteLock() }),
+    tables: createTableStore(connection),
+    retention: createRetentionStore(connection, async () => 0), // which only sets rules here
     keyring,
     files,
     lease: createSweepLease(layout.leaseDb),

@@ -173,6 +173,8 @@ export interface AskedFeeds {
   find(keyId: string, feedId: string): Promise<AskedFeed | undefined>
   /** Returns what a node asks for, with the key that asks; in the order of the feeds' ids. */
   ofNode(node: string): Promise<{ keyId: string; feed: AskedFeed; told: ToldCursor | null }[]>
+  /** Returns what keys that are not revoked ask for of a table, in the order of the feeds' ids. */
+  ofTable(dataName: string): Promise<{ feed: AskedFeed; told: ToldCursor | null }[]>
   /** Notes where a node has a feed that it asks for. */
   noteTold(node: string, feedId: string, told: ToldCursor): Promise<void>
   /** Allows a key these tables and no others; `*` stands for all. */

@@ -8,7 +8,10 @@ export interface DaySum {
   readonly origin: string
   /** UTC day, days since 1970; 0 where it is not known */
   readonly day: number
+  /** with the rows that are gone, as far as their digests are known */
   readonly sum: DigestSum
+  /** rows that retention has removed */
+  readonly removed: number
 }
 
 /** Sums of a table as of one state of it. */
@@ -66,6 +69,8 @@ export interface TableDigests {
    * @returns undefined for a feed that was not opened, or a table that is not counted
    */
   received(sender: string, feed: string, origins: readonly string[]): Promise<ReceivedSums | undefined>
+  /** Returns the rows of a table that retention has removed, whether the table is counted or not. */
+  removed(table: LoaderTable): Promise<Pick<DaySum, 'origin' | 'day' | 'removed'>[]>
   /** Returns the counted tables of which rows are left to count. */
   uncounted(): Promise<UncountedTable[]>
 }

@@ -12,6 +12,9 @@ const add = (records: unknown, more: object = {}) => ({ data_name: 'x', record_s
 const good = feature([139, 35], { k: 100 })
 const file = { data_name: 'f', prefix_id: 1, path_id: 'a', file_name: 'b.jpg' }
 
+/** Rule of rows that are thinned. */
+const THIN = { after_days: 2, interval_s: 60, by: [], keep: 'first' }
+
 /**
  * `x` has the columns k int4 and name varchar(5) or null, key k and one row; `cited` is cited; `f` has a
  * file.
@@ -27,6 +30,31 @@ export const LOADER_BAD_CALLS: BadCalls = {
     ],
     [{ data_name: 'nobody', add_columns: { new: INT } }, 'UNKNOWN_TABLE', /nobody/],
   ],
+  'loaderwebapi.set_retention': [
+    [{ data_name: 'nobody', age_days: 1 }, 'UNKNOWN_TABLE', /nobody/],
+    [{ data_name: 'x', age_days: 0 }, 'INVALID_PARAMS', /age_days/],
+    [{ data_name: 'x', max_rows: 0 }, 'INVALID_PARAMS', /max_rows/],
+    [{ data_name: 'x', thin: { ...THIN, keep: 'middle' } }, 'INVALID_PARAMS', /thin/],
+    [
+      { data_name: 'x', thin: { ...THIN, by: ['nothing'] } },
+      'INVALID_PARAMS',
+      /expected a column of the table/,
+    ],
+    [{ data_name: 'x', thin: { ...THIN, by: ['start_datetime'] } }, 'INVALID_PARAMS', /names a series/],
+    [{ data_name: 'x', thin: { ...THIN, by: ['location'] } }, 'INVALID_PARAMS', /expected a plain value/],
+    [{ data_name: 'x', age_days: 1, thin: THIN }, 'INVALID_PARAMS', /expected less than age_days/],
+    [
+      { data_name: 'x', thin: { after_days: 2, interval_s: 60, by: [], into: 'x' } },
+      'INVALID_PARAMS',
+      /expected another one/,
+    ],
+    [
+      { data_name: 'x', thin: { after_days: 2, interval_s: 60, by: [], into: 'X' } },
+      'ALREADY_REGISTERED',
+      /case of letters/,
+    ],
+  ],
+  'loaderwebapi.list_retention': [[{ data_name: 'x' }, 'INVALID_PARAMS', /data_name/]],
   'loaderwebapi.register_loader': [
     [define({ data_name: '' }), 'INVALID_PARAMS', /data_name/],
     [define({ data_name: 'a/b' }), 'INVALID_PARAMS', /data_name/],

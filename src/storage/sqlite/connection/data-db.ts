@@ -42,7 +42,11 @@ interface DataDbOptions {
 export function openDataDb(file: string, options: DataDbOptions = {}): DataDb {
   if (options.acceptsLoss !== true) refuseLoss(file, 'data.db')
   const isNew = !existsSync(file)
-  const writer = openDatabase(file, DATA_MIGRATIONS, { ...options, beforeMigrate: backupBeforeMigration })
+  const writer = openDatabase(file, DATA_MIGRATIONS, {
+    ...options,
+    canShrink: true,
+    beforeMigrate: backupBeforeMigration,
+  })
   addSqlFunctions(writer)
   if (options.valueBytes !== undefined) limitValues(writer, options.valueBytes)
   markMadeFirst(writer, file, isNew)

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Db, identifier, type Migrations } from './database.js'
+import { RETENTION_TABLES } from './retention-tables.js'
 
 /** Schema of data.db. Append only: what a released gateway has run is never changed. */
 export const DATA_MIGRATIONS: Migrations = [
@@ -164,6 +165,7 @@ export const DATA_MIGRATIONS: Migrations = [
   ) STRICT, WITHOUT ROWID;
   `,
   countRowIds,
+  RETENTION_TABLES,
 ]
 
 /**

@@ -15,6 +15,8 @@ interface OpenOptions {
   readonly?: boolean
   /** page cache, KiB; SQLite's default of 16 MB per connection is too much for a board */
   cacheKib?: number
+  /** a new file can give pages that hold nothing back to the file system */
+  canShrink?: boolean
   /** called before a schema change of a database that had a schema, under its write lock; makes the backup */
   beforeMigrate?: (file: string, from: number) => void
 }
@@ -51,6 +53,7 @@ function setUp(db: Db, file: string, migrations: Migrations, options: OpenOption
   db.pragma(`cache_size = -${options.cacheKib ?? 4096}`)
   db.pragma('temp_store = MEMORY')
   if (options.readonly === true) return db
+  if (options.canShrink === true) db.pragma('auto_vacuum = INCREMENTAL') // of a file with tables nothing
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = FULL')
   db.pragma('foreign_keys = ON')

@@ -38,12 +38,16 @@ export function createAskedFeeds(state: StateDb, clock: TrustedClock): AskedFeed
     },
     async ofNode(node) {
       const sql = `SELECT key_id AS keyId, asked, told FROM feed_asked WHERE ${OF_NODE} ORDER BY feed_id, key_id`
-      const rows = statement<{ keyId: string; asked: string; told: string | null }>(db, sql).all(node)
-      return rows.map(({ keyId, asked, told }) => ({
-        keyId,
-        feed: JSON.parse(asked) as AskedFeed, // `keep` wrote it
-        told: told === null ? null : (JSON.parse(told) as ToldCursor), // `noteTold` wrote it
-      }))
+      return statement<AskedRow>(db, sql)
+        .all(node)
+        .map((row) => ({ keyId: row.keyId, ...toAsked(row) }))
+    },
+    async ofTable(dataName) {
+      const isActive =
+        'EXISTS (SELECT 1 FROM api_key AS k WHERE k.key_id = f.key_id AND revoked_at_us IS NULL)'
+      const sql = `SELECT key_id AS keyId, asked, told FROM feed_asked AS f
+        WHERE asked ->> '$.dataName' = ? AND ${isActive} ORDER BY feed_id, key_id`
+      return statement<AskedRow>(db, sql).all(dataName).map(toAsked)
     },
     async noteTold(node, feedId, { table, epoch, cursor }) {
       const text = JSON.stringify({ table, epoch, cursor })
@@ -65,5 +69,18 @@ export function createAskedFeeds(state: StateDb, clock: TrustedClock): AskedFeed
       statement<string>(db, 'SELECT data_name FROM key_table WHERE key_id = ? ORDER BY data_name')
         .pluck()
         .all(keyId),
+  }
+}
+
+interface AskedRow {
+  keyId: string
+  asked: string
+  told: string | null
+}
+
+function toAsked({ asked, told }: AskedRow): { feed: AskedFeed; told: ToldCursor | null } {
+  return {
+    feed: JSON.parse(asked) as AskedFeed, // `keep` wrote it
+    told: told === null ? null : (JSON.parse(told) as ToldCursor), // `noteTold` wrote it
   }
 }

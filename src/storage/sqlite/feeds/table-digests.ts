@@ -1,4 +1,4 @@
-import { readSum } from '../../exchange/row-digest.js'
+import { addSum, type DigestSum, noRows, readSum } from '../../exchange/row-digest.js'
 import type { DaySum, TableDigests, TableSums, UncountedTable } from '../../exchange/table-digests.js'
 import type { LoaderTable, TableRef } from '../../tables.js'
 import type { WriteLock } from '../../write-lock.js'
@@ -42,6 +42,7 @@ export function createTableDigests({ reader, writer, lock }: DigestConnection): 
         const sums = found === undefined ? undefined : readSums(reader, found.table, origins)
         return found === undefined || sums === undefined ? undefined : { ...found, ...sums }
       }),
+    removed: async (table) => readRemoved(reader, table),
     uncounted: async () => readOne(() => findUncounted(reader)),
   }
 }
@@ -50,16 +51,49 @@ function readSums(db: Db, table: LoaderTable, origins: readonly string[] | null)
   const state = countingOf(db, table)
   if (state === undefined) return undefined
   const { counted, last, isStale } = state
-  const isWanted = origins === null ? '' : 'AND o.node_id IN (SELECT value FROM json_each(?))'
-  const rows = statement<{ origin: string; day: number; rows: number; sum: Uint8Array }>(
+  const isWanted = origins === null ? '' : 'AND o.node_id IN (SELECT value FROM json_each(@origins))'
+  const rows = statement<DayRow>(
     db,
-    `SELECT o.node_id AS origin, d.day, d.rows, d.sum FROM loader_digest_day AS d JOIN row_origin AS o USING (origin_id)
-     WHERE d.table_id = ? ${isWanted} ORDER BY o.node_id, d.day`,
-  ).all(table.tableId, ...(origins === null ? [] : [JSON.stringify(origins)]))
-  const days = rows.map(
-    ({ origin, day, rows: count, sum }): DaySum => ({ origin, day, sum: readSum(count, sum) }),
-  )
+    `SELECT o.node_id AS origin, d.day, d.rows, d.sum, d.removed FROM (
+       SELECT origin_id, day, rows, sum, 0 AS removed FROM loader_digest_day WHERE table_id = @tableId
+       UNION ALL SELECT origin_id, day, rows, sum, rows FROM loader_removed_day WHERE table_id = @tableId
+     ) AS d JOIN row_origin AS o USING (origin_id) WHERE 1 ${isWanted} ORDER BY o.node_id, d.day`,
+  ).all({ tableId: table.tableId, origins: JSON.stringify(origins) })
+  const days = daysOf(rows)
   return { last, isWhole: !isStale && counted === last, days }
+}
+
+/** Rows of a day that are there, or that are gone. */
+interface DayRow {
+  origin: string
+  day: number
+  rows: number
+  /** null for rows that are gone whose digests are not known */
+  sum: Uint8Array | null
+  removed: number
+}
+
+/** Adds up the rows of each day that are there and that are gone. @param rows ordered by origin and day */
+function daysOf(rows: readonly DayRow[]): DaySum[] {
+  const days: { origin: string; day: number; sum: DigestSum; removed: number }[] = []
+  for (const { origin, day, rows: count, sum, removed } of rows) {
+    let into = days.at(-1)
+    if (into?.origin !== origin || into.day !== day) {
+      into = { origin, day, sum: noRows(), removed: 0 }
+      days.push(into)
+    }
+    if (sum !== null) addSum(into.sum, readSum(count, sum))
+    into.removed += removed
+  }
+  return days
+}
+
+function readRemoved(db: Db, { tableId }: TableRef): Pick<DaySum, 'origin' | 'day' | 'removed'>[] {
+  return statement<Pick<DaySum, 'origin' | 'day' | 'removed'>>(
+    db,
+    `SELECT o.node_id AS origin, day, rows AS removed FROM loader_removed_day JOIN row_origin AS o USING (origin_id)
+     WHERE table_id = ? ORDER BY o.node_id, day`,
+  ).all(tableId)
 }
 
 function findUncounted(db: Db): UncountedTable[] {

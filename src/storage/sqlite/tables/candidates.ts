@@ -33,7 +33,7 @@ export function* findCandidates(
      AND end_day >= ? AND start_day <= ?`,
   ).pluck()
   const read = statement<Uint8Array>(db, `SELECT entries FROM ${indexSql(table)} WHERE run_id = ?`).pluck()
-  const found: IdList = { ids: new Float64Array(1024), count: 0, largest: 0 }
+  const found: IdList = { ids: new Float64Array(1024), count: 0, smallest: Infinity, largest: 0 }
   const seen = new Set<number>()
   for (let isWhole = false; !isWhole; ) {
     isWhole = true
@@ -83,6 +83,7 @@ export function findCandidatesNow(
 interface IdList {
   ids: Float64Array
   count: number
+  smallest: number
   largest: number
 }
 
@@ -124,25 +125,26 @@ function collect(packed: Uint8Array, bounds: Bounds, found: IdList): void {
       const id = ids[at]!
       found.ids[found.count++] = id
       if (id > found.largest) found.largest = id
+      if (id < found.smallest) found.smallest = id
     }
   }
 }
 
 /** Sorts the ids and removes duplicates: a row may have several entries, and segments overlap. */
-function sortedOnce({ ids, count, largest }: IdList): RowIds {
-  const sorted = count < BITMAP_FROM || largest > count * 1024 ? sortIds(ids.subarray(0, count)) : undefined
-  if (sorted !== undefined) return sorted
-  // bitmap of the ids, O(count + largest / 8): cheaper than a sort when many ids lie close together
-  const bits = new Uint8Array((largest >> 3) + 1)
+function sortedOnce({ ids, count, smallest, largest }: IdList): RowIds {
+  const isSparse = count < BITMAP_FROM || largest - smallest > count * 1024
+  if (isSparse) return sortIds(ids.subarray(0, count))
+  // bitmap of the ids, O(count + span / 8): cheaper than a sort when many ids lie close together
+  const bits = new Uint8Array(((largest - smallest) >> 3) + 1)
   for (let at = 0; at < count; at++) {
-    const id = ids[at]!
+    const id = ids[at]! - smallest
     bits[id >> 3] = bits[id >> 3]! | (1 << (id & 7))
   }
   let kept = 0
   for (let byte = 0; byte < bits.length; byte++) {
     // `rest & -rest` is the lowest bit set, `rest & (rest - 1)` removes it; `kept` never exceeds `count`
     for (let rest = bits[byte]!; rest !== 0; rest &= rest - 1) {
-      ids[kept++] = byte * 8 + 31 - Math.clz32(rest & -rest)
+      ids[kept++] = smallest + byte * 8 + 31 - Math.clz32(rest & -rest)
     }
   }
   return ids.subarray(0, kept)

@@ -1,5 +1,5 @@
 import type { LoaderTable } from '../../tables.js'
-import { type Db, oneValue } from '../connection/database.js'
+import { type Db, oneValue, statement } from '../connection/database.js'
 import { ROW_CHANGE, ROW_ID, tableSql } from './ddl.js'
 
 /**
@@ -41,13 +41,27 @@ export function createChangeNumbers(db: Db, table: LoaderTable): ChangeNumbers {
   }
 }
 
-/** Returns the number of the last change of a table, 0 for an empty one. */
+/** Returns the number of the last change of a table, also of a row that is gone; 0 where nothing was put. */
 export function lastChange(db: Db, table: LoaderTable): number {
-  const sql = `SELECT coalesce(max(${ROW_CHANGE}), 0) FROM ${tableSql(table)} WHERE ${ROW_CHANGE} IS NOT NULL`
-  return Math.max(lastRowId(db, table), oneValue<number>(db, sql))
+  const sql = `SELECT max(coalesce((SELECT max(${ROW_CHANGE}) FROM ${tableSql(table)} WHERE ${ROW_CHANGE} IS NOT NULL), 0),
+    coalesce((SELECT last_change FROM loader_table WHERE table_id = ?), 0))`
+  return Math.max(lastRowId(db, table), oneValue<number>(db, sql, table.tableId))
 }
 
-/** Returns the largest row id of a table, 0 for an empty one. */
+/** Returns the largest row id that a table has given, also to a row that is gone; 0 where nothing was put. */
 export function lastRowId(db: Db, table: LoaderTable): number {
-  return oneValue<number>(db, `SELECT coalesce(max(${ROW_ID}), 0) FROM ${tableSql(table)}`)
+  const sql = `SELECT max(coalesce((SELECT max(${ROW_ID}) FROM ${tableSql(table)}), 0),
+    coalesce((SELECT last_row FROM loader_table WHERE table_id = ?), 0))`
+  return oneValue<number>(db, sql, table.tableId)
+}
+
+/** Returns the smallest row id of a table; 1 for an empty one. Every row before it is gone. */
+export function firstRowId(db: Db, table: LoaderTable): number {
+  return oneValue<number>(db, `SELECT coalesce(min(${ROW_ID}), 1) FROM ${tableSql(table)}`)
+}
+
+/** Notes which numbers were given, before rows are removed. To be run in a transaction. */
+export function keepNumbers(db: Db, table: LoaderTable): void {
+  const sql = 'UPDATE loader_table SET last_row = ?, last_change = ? WHERE table_id = ?'
+  statement(db, sql).run(lastRowId(db, table), lastChange(db, table), table.tableId)
 }

@@ -2,7 +2,7 @@ import type { Stored } from '../../columns/column-type.js'
 import type { DayRows } from '../../exchange/day-rows.js'
 import type { ChangedRow, ChangeFilter, LoaderTable, TableChanges } from '../../tables.js'
 import { type Db, identifier, statement } from '../connection/database.js'
-import { lastChange, lastRowId } from './change-numbers.js'
+import { firstRowId, lastChange, lastRowId } from './change-numbers.js'
 import { countDayRows, readDayRows } from './day-rows.js'
 import { ROW_CHANGE, ROW_DAY, ROW_ID, ROW_VERSION, tableSql } from './ddl.js'
 import { ORIGIN_SQL, SENDER_SQL } from './origins.js'
@@ -33,13 +33,14 @@ export function createTableChanges(db: Db): TableChanges & DayRows {
     ofDays: async (table, afterRow, window, filter) =>
       db.transaction(() => {
         const last = lastRowId(db, table)
-        const until = Math.min(afterRow + window, last)
-        return { rows: readDayRows(db, table, [afterRow, until], filter), until, isEnd: until >= last }
+        const after = Math.max(afterRow, firstRowId(db, table) - 1)
+        const until = Math.min(after + window, last)
+        return { rows: readDayRows(db, table, [after, until], filter), until, isEnd: until >= last }
       })(),
     async countOfDays(table, filter) {
       const last = lastRowId(db, table)
       let count = 0
-      for (let after = 0; after < last; after += COUNT_WINDOW) {
+      for (let after = firstRowId(db, table) - 1; after < last; after += COUNT_WINDOW) {
         count += countDayRows(db, table, [after, after + COUNT_WINDOW], filter)
         await new Promise((resolve) => setImmediate(resolve))
       }
@@ -87,7 +88,8 @@ function readMatching(
     // no test: rows that fill the limit have a last one
     return { rows, until: rows.length < limit ? last : (rows.at(-1)?.change ?? last) }
   }
-  const until = Math.min(after + limit, last)
+  // a change has no smaller number than its row id
+  const until = Math.min(Math.max(after, firstRowId(db, table) - 1) + limit, last)
   const plan = planQuery(db, table, conds === null ? {} : { conds }, env, PATHS)
   try {
     const where = { sql: plan.where, params: plan.params }

@@ -1,8 +1,9 @@
 import { isInfinite, MAX_US, MIN_US } from '../../../datetime.js'
 import type { LoaderTable } from '../../tables.js'
 import { type Db, statement } from '../connection/database.js'
+import { findCandidatesNow } from './candidates.js'
 import { dataVersionOf } from './catalog.js'
-import { tableSql } from './ddl.js'
+import { ROW_ID, tableSql } from './ddl.js'
 
 /**
  * Most instants that are kept of a table: 10-minute slots of four months. A table of events has an instant
@@ -73,6 +74,33 @@ export function keepChanges(db: Db, table: LoaderTable, { times }: ChangeLog): v
   }
   if (count === before) return
   statement(db, 'UPDATE loader_table SET change_count = ? WHERE table_id = ?').run(count, table.tableId)
+}
+
+/** Instants of rows that are gone which are looked at in one call: each is a search of the spatial index. */
+const MAX_FORGOTTEN = 64
+
+/**
+ * Removes instants of rows that are gone at which no other row begins or ends, so that a table of slots that come and go keeps
+ * its log. To be run in the transaction that has removed the rows. Beyond 64 instants those that are left stay.
+ */
+export function forgetChanges(db: Db, table: LoaderTable, times: readonly bigint[]): void {
+  if (changeCount(db, table) <= 0) return
+  const isKept = statement(db, 'SELECT 1 FROM loader_change WHERE table_id = ? AND at_us = ?')
+  const remove = statement(db, 'DELETE FROM loader_change WHERE table_id = ? AND at_us = ?')
+  let removed = 0
+  for (const us of times.slice(0, MAX_FORGOTTEN))
+    if (isKept.get(table.tableId, us) !== undefined && !isInstant(db, table, us))
+      removed += remove.run(table.tableId, us).changes
+  const sql = 'UPDATE loader_table SET change_count = change_count - ? WHERE table_id = ?'
+  statement(db, sql).run(removed, table.tableId)
+}
+
+/** True when a row begins or ends at an instant. */
+function isInstant(db: Db, table: LoaderTable, us: bigint): boolean {
+  const ids = findCandidatesNow(db, table, undefined, { fromUs: us, untilUs: us })
+  const sql = `SELECT 1 FROM ${tableSql(table)} WHERE ${ROW_ID} IN (SELECT value FROM json_each(?))
+    AND (start_datetime = ? OR end_datetime = ?) LIMIT 1`
+  return statement(db, sql).get(JSON.stringify(Array.from(ids)), us, us) !== undefined
 }
 
 function changeCount(db: Db, { tableId }: LoaderTable): number {

@@ -7,6 +7,7 @@ import { type Db, oneValue, statement } from '../connection/database.js'
 import { readByIds, readSome } from '../connection/read-some.js'
 import { checkGuard } from '../connection/sql-functions.js'
 import { findCandidates, findCandidatesOrNowhere, type RowIds } from './candidates.js'
+import { firstRowId } from './change-numbers.js'
 import { ROW_ID, tableSql } from './ddl.js'
 import { readableColumns, readableSql } from './origins.js'
 import { byIdsSql, byKeySql, type QueryPlan, windowSql } from './query.js'
@@ -190,7 +191,8 @@ async function candidateIds(db: Db, plan: QueryPlan, pause: Pause): Promise<RowI
  */
 function* readWindows(db: Db, plan: QueryPlan, select: string, pageRows: number): Generator<MatchRow[]> {
   const newest = oneValue<number>(db, `SELECT coalesce(max(${ROW_ID}), 0) FROM ${tableSql(plan.table)}`)
-  const { afterId = 0, beforeId = Infinity, isFromEnd = false } = plan.query
+  const { beforeId = Infinity, isFromEnd = false } = plan.query
+  const afterId = Math.max(plan.query.afterId ?? 0, firstRowId(db, plan.table) - 1)
   const last = Math.min(newest, beforeId - 1)
   const read = db.prepare<unknown[], MatchRow>(windowSql(plan, select)).raw().safeIntegers()
   if (isFromEnd) {

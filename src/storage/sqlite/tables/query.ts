@@ -96,7 +96,10 @@ type Narrowing = Pick<QueryPlan, 'table' | 'query' | 'box' | 'key'>
 /** Counts the rows that an index leaves for a condition, as `matchesById` uses the indexes. */
 function rowFacts(db: Db, plan: Narrowing): RowFacts {
   const name = tableSql(plan.table)
-  const all = oneValue<number>(db, `SELECT coalesce(max(${ROW_ID}), 0) FROM ${name}`)
+  const all = oneValue<number>(
+    db,
+    `SELECT coalesce(max(${ROW_ID}) - (SELECT min(${ROW_ID}) FROM ${name}) + 1, 0) FROM ${name}`,
+  )
   return {
     rows: Math.min(all, rowsOfIndex(db, plan)),
     meanBytes: (column) => meanBytes(db, `${name} AS t`, readableSql(plan.table, column)),

@@ -55,18 +55,33 @@ export function mergeSegments(db: Db, table: LoaderTable, maxRows: number): bool
   const read = statement<Uint8Array>(db, `SELECT entries FROM ${indexSql(table)} WHERE run_id = ?`).pluck()
   const remove = statement(db, `DELETE FROM ${indexSql(table)} WHERE run_id = ?`)
   const forget = statement(db, 'DELETE FROM loader_segment WHERE table_id = ? AND first_run = ?')
+  let before = 0
   for (const segment of due) {
     for (let run = segment.first_run; run < segment.first_run + segment.run_count; run++) {
       const packed = read.get(run)
-      if (packed === undefined) throw new Error(`the spatial index of ${table.tableName} has no run ${run}`)
+      if (packed === undefined) continue // all of its rows are gone
       appendPacked(entries, packed)
       remove.run(run)
     }
+    requireRows(table, segment, entries.count - before)
+    before = entries.count
     forget.run(table.tableId, segment.first_run)
   }
   const isStaleUseless = hasMovedRows(db, table) && !isVersioned(db, table)
   writeSegment(db, table, isStaleUseless ? withoutStale(db, table, entries) : entries)
   return true
+}
+
+/** @throws Error for a segment that has lost entries */
+function requireRows(
+  { tableName }: LoaderTable,
+  { first_run: run, row_count: rows }: Segment,
+  found: number,
+): void {
+  if (found === rows) return
+  throw new Error(
+    `the spatial index of ${tableName} is damaged: found ${found} entries from run ${run} on, expected ${rows}`,
+  )
 }
 
 interface Segment {

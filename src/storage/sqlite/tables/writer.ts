@@ -104,6 +104,10 @@ export function createRowWriter(
       digests?.finish(numbers.last())
       keepChanges(db, table, changes)
       bumpDataVersion(db, table)
+      if (counters.insert > 0) {
+        const sql = 'UPDATE loader_retention SET rows = rows + ? WHERE table_id = ?'
+        statement(db, sql).run(counters.insert, table.tableId)
+      }
       return addToIndex(db, table, entries, maxMergeRows)
     },
   }

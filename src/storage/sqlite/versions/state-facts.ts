@@ -29,13 +29,20 @@ export function stateFacts(
   most = MAX_COUNTED,
 ): RowFacts {
   const { current } = versionNames(state.table)
-  const newest = oneValue<number>(db, `SELECT coalesce(max(${ROW_ID}), 0) FROM ${current}`)
   const ofKey = keyTerms.length === 0 ? Infinity : rowsOfKey(db, state, keyTerms, most)
   const ofIndex = ofKey < Infinity || box === undefined ? ofKey : rowsInBox(db, state, box, most)
   return {
-    rows: Math.min(state.lastRowId, newest, ofIndex),
+    rows: Math.min(state.lastRowId, rowsOf(db, state), ofIndex),
     meanBytes: (column) => meanBytes(db, current, identifier(column)),
   }
+}
+
+/** Returns at least the number of rows of a state: row ids are ascending, and old rows of a table may be gone. */
+function rowsOf(db: Db, { table }: TableState): number {
+  const { current, gone } = versionNames(table)
+  const ids = `SELECT coalesce(max(${ROW_ID}) - (SELECT min(${ROW_ID}) FROM ${current}) + 1, 0) FROM ${current}`
+  const isKept = table.versionedId === 0 ? 0 : oneValue<number>(db, `SELECT count(*) FROM ${gone}`)
+  return oneValue<number>(db, ids) + isKept
 }
 
 function rowsOfKey(db: Db, state: TableState, keyTerms: Narrowing['keyTerms'], most: number): number {

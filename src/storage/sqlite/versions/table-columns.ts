@@ -6,7 +6,7 @@ import type { DataDb } from '../connection/data-db.js'
 import { type Db, forgetStatements, retryBusy, statement, transaction } from '../connection/database.js'
 import { findTableById } from '../tables/catalog.js'
 import { tableSql } from '../tables/ddl.js'
-import { isCounted, restartCounting } from '../tables/row-digests.js'
+import { forgetRemovedSums, isCounted, restartCounting } from '../tables/row-digests.js'
 import { requireTable } from '../tables/store.js'
 import { addVersionColumns, requireNew } from './added-columns.js'
 import { versionedLoader } from './versioned-table.js'
@@ -48,5 +48,6 @@ function addColumns(db: Db, table: LoaderTable, columns: readonly Column[]): Loa
     .get(table.tableId)
   if (versionedId !== undefined) addVersionColumns(db, versionedLoader(now, versionedId), columns.length)
   if (isCounted(db, table)) restartCounting(db, table)
+  forgetRemovedSums(db, table)
   return now
 }

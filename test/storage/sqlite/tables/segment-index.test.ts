@@ -279,7 +279,7 @@ t.test('index: a merge of a run that is missing is an error that names the table
   const { writer } = tables.data
   writer.exec(`DELETE FROM ${indexSql(table)} WHERE run_id = 3`)
   t.throws(() => transaction(writer, () => mergeSegments(writer, table, 1000)), {
-    message: 'the spatial index of x_tbl_0 has no run 3',
+    message: 'the spatial index of x_tbl_0 is damaged: found 0 entries from run 3 on, expected 1',
   })
   t.equal(writer.prepare('SELECT count(*) FROM loader_segment').pluck().get(), 8)
 })
