@@ -4,10 +4,12 @@ import { createBlobStore } from '../../files/blob-store.js'
 import { layoutOf, makeDirectories } from '../../files/layout.js'
 import { readBlob } from '../../files/read-blob.js'
 import { logsUnreadable, openKeyring } from '../../storage/keyring.js'
+import type { RetentionStore } from '../../storage/retention.js'
 import { openDataDb } from '../../storage/sqlite/connection/data-db.js'
 import { retryBusy } from '../../storage/sqlite/connection/database.js'
 import { limitValues } from '../../storage/sqlite/connection/value-limit.js'
 import { hasEncryptedValues } from '../../storage/sqlite/maintenance/encrypted-values.js'
+import { createRetentionStore } from '../../storage/sqlite/retention/store.js'
 import { openTables } from '../../storage/sqlite/tables/store.js'
 import type { PutOptions, TableReader, TableStore } from '../../storage/tables.js'
 import { newPathId } from '../../tables/path-id.js'
@@ -19,6 +21,7 @@ import { readSettings } from '../settings.js'
 export interface TableData {
   readonly store: TableStore
   readonly reader: TableReader
+  readonly rules: RetentionStore
   /** `service.timeZone`, minutes east of UTC */
   readonly timeZoneMin: number
   /** options of storing records, apart from what a verb decides */
@@ -55,7 +58,9 @@ export async function withTableData<T>(
       env: { timeZoneMin, nowUs: BigInt(nowUs()), keyring, newPathId },
       putFile: (bytes: Uint8Array) => putFile(files, bytes),
     }
-    return await act({ ...tables, timeZoneMin, putOptions, nowUs })
+    const sizeOfFile = async (digest: string) => (await files.stat(digest))?.sizeBytes ?? 0
+    const rules = createRetentionStore(data, sizeOfFile)
+    return await act({ ...tables, rules, timeZoneMin, putOptions, nowUs })
   } finally {
     data.close()
   }

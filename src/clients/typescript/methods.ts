@@ -157,6 +157,8 @@ export const METHOD_PATHS: Readonly<Record<MethodName, string>> = {
   'loaderwebapi.add_record': '/api/v1/dataloaderapi/jsonrpc',
   'loaderwebapi.get_loader_list': '/api/v1/dataloaderapi/jsonrpc',
   'loaderwebapi.drop_loader': '/api/v1/dataloaderapi/jsonrpc',
+  'loaderwebapi.set_retention': '/api/v1/dataloaderapi/jsonrpc',
+  'loaderwebapi.list_retention': '/api/v1/dataloaderapi/jsonrpc',
   'getfileapi.get_file': '/api/v1/getfileapi/jsonrpc',
   'mapserv.eventdata': '/api/v1/svcapi/jsonrpc',
   'mapserv.riskmap': '/api/v1/svcapi/jsonrpc',

@@ -122,4 +122,150 @@ export interface LoaderMethods {
     }
     result: LoaderInfo
   }
+  /** Sets which rows of a table go by themselves: by age, number or size, or thinned. Absent members stay as they are, null takes a limit away (scope loader:write) */
+  'loaderwebapi.set_retention': {
+    params: {
+      /** name of a table, as registered; a leading ddc: is removed */
+      data_name: string
+      /** rows go whose end_datetime, or start_datetime where that is null, is older; null for no limit, absent leaves it as it is */
+      age_days?: number | null
+      /** rows that stay; the oldest go first */
+      max_rows?: number | null
+      /** bytes that stay, with files; estimated from a sample of rows */
+      max_bytes?: number | null
+      /** keeps one row of an interval, or moves its rows into a summary */
+      thin?:
+        | {
+            /** age at which rows are thinned, days; counted as age_days is */
+            after_days: number
+            /** length of an interval, seconds; intervals begin at multiples of it since 1970 UTC */
+            interval_s: number
+            /** columns that name a series, such as the sensor; empty for one series of all rows */
+            by: string[]
+            /** row of each series and interval that stays */
+            keep: 'first' | 'last'
+          }
+        | {
+            /** age at which rows are thinned, days; counted as age_days is */
+            after_days: number
+            /** length of an interval, seconds; intervals begin at multiples of it since 1970 UTC */
+            interval_s: number
+            /** columns that name a series, such as the sensor; empty for one series of all rows */
+            by: string[]
+            /** table that gets one row for each series and interval, with row_count, and count, min, mean and max of each number column; it is made when no table has the name */
+            into: string
+          }
+        | null
+      /** removes rows, too, that a feed has not sent; false and null let them stay */
+      drop_unsent?: boolean | null
+    }
+    result: {
+      data_name: string
+      age_days: number | null
+      max_rows: number | null
+      max_bytes: number | null
+      thin:
+        | {
+            /** age at which rows are thinned, days; counted as age_days is */
+            after_days: number
+            /** length of an interval, seconds; intervals begin at multiples of it since 1970 UTC */
+            interval_s: number
+            /** columns that name a series, such as the sensor; empty for one series of all rows */
+            by: string[]
+            /** row of each series and interval that stays */
+            keep: 'first' | 'last'
+          }
+        | {
+            /** age at which rows are thinned, days; counted as age_days is */
+            after_days: number
+            /** length of an interval, seconds; intervals begin at multiples of it since 1970 UTC */
+            interval_s: number
+            /** columns that name a series, such as the sensor; empty for one series of all rows */
+            by: string[]
+            /** table that gets one row for each series and interval, with row_count, and count, min, mean and max of each number column; it is made when no table has the name */
+            into: string
+          }
+        | null
+      drop_unsent: boolean
+      /** rows of the table; null without a rule */
+      rows: number | null
+      /** estimate of their size, with files; null without a rule */
+      bytes: number | null
+      /** time of the oldest row; null for none */
+      oldest: string | null
+      /** rows that were removed since the rule was set first */
+      removed_rows: number
+      /** those that thinning has removed */
+      thinned_rows: number
+      /** those that a feed had not sent */
+      unsent_rows: number
+      /** when rows were removed last */
+      last_removed: string | null
+      /** rows that should go and wait for a feed, as far as the last pass has looked */
+      waiting_rows: number
+      /** feed that has sent least, and where it goes; null where no feed has the table */
+      waits_for: {
+        feed: string
+        to: string
+      } | null
+      /** why the last pass ended early */
+      fault: string | null
+    }
+  }
+  /** Lists the tables whose rows go by themselves, with what has gone and what waits (scope loader:read) */
+  'loaderwebapi.list_retention': {
+    params: Record<string, never>
+    result: {
+      data_name: string
+      age_days: number | null
+      max_rows: number | null
+      max_bytes: number | null
+      thin:
+        | {
+            /** age at which rows are thinned, days; counted as age_days is */
+            after_days: number
+            /** length of an interval, seconds; intervals begin at multiples of it since 1970 UTC */
+            interval_s: number
+            /** columns that name a series, such as the sensor; empty for one series of all rows */
+            by: string[]
+            /** row of each series and interval that stays */
+            keep: 'first' | 'last'
+          }
+        | {
+            /** age at which rows are thinned, days; counted as age_days is */
+            after_days: number
+            /** length of an interval, seconds; intervals begin at multiples of it since 1970 UTC */
+            interval_s: number
+            /** columns that name a series, such as the sensor; empty for one series of all rows */
+            by: string[]
+            /** table that gets one row for each series and interval, with row_count, and count, min, mean and max of each number column; it is made when no table has the name */
+            into: string
+          }
+        | null
+      drop_unsent: boolean
+      /** rows of the table; null without a rule */
+      rows: number | null
+      /** estimate of their size, with files; null without a rule */
+      bytes: number | null
+      /** time of the oldest row; null for none */
+      oldest: string | null
+      /** rows that were removed since the rule was set first */
+      removed_rows: number
+      /** those that thinning has removed */
+      thinned_rows: number
+      /** those that a feed had not sent */
+      unsent_rows: number
+      /** when rows were removed last */
+      last_removed: string | null
+      /** rows that should go and wait for a feed, as far as the last pass has looked */
+      waiting_rows: number
+      /** feed that has sent least, and where it goes; null where no feed has the table */
+      waits_for: {
+        feed: string
+        to: string
+      } | null
+      /** why the last pass ended early */
+      fault: string | null
+    }[]
+  }
 }

@@ -88,9 +88,27 @@ export interface SyncMethods {
       recount?: boolean
     }
     result: {
+      /** no day differs but those that cannot be compared any more */
       equal: boolean
       /** days that differ */
       days: {
+        /** UTC day of the last write at the origin; 1970-01-01 for rows of 0.1.0 */
+        day: string
+        /** node at which the rows were first put */
+        origin: string
+        here: {
+          rows: number
+          /** sum of the SHA-256 of the rows modulo 2^256, 64 hex digits, little endian */
+          digest: string
+        }
+        there: {
+          rows: number
+          /** sum of the SHA-256 of the rows modulo 2^256, 64 hex digits, little endian */
+          digest: string
+        }
+      }[]
+      /** days that differ and cannot be compared: a node has removed rows of them by its retention */
+      removed_days: {
         /** UTC day of the last write at the origin; 1970-01-01 for rows of 0.1.0 */
         day: string
         /** node at which the rows were first put */
@@ -239,6 +257,8 @@ export interface SyncMethods {
         day: number
         rows: number
         digest: string
+        /** rows that retention has removed; `rows` and `digest` have them where their digests are known */
+        removed?: number
       }[]
       /** change up to which the feed gives no row after `after`; absent without `after` */
       scanned?: number
@@ -271,6 +291,8 @@ export interface SyncMethods {
         day: number
         rows: number
         digest: string
+        /** rows that retention has removed; `rows` and `digest` have them where their digests are known */
+        removed?: number
       }[]
     }
   }

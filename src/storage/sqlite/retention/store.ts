@@ -41,7 +41,6 @@ export function createRetentionStore(
   // also on a full disk, where rows go so that others can come
   const free = <T>(work: () => T): Promise<T> =>
     lock.run(() => freeing(writer, () => retryBusy(() => transaction(writer, work))))
-  const write = <T>(work: () => T): Promise<T> => lock.run(() => retryBusy(() => transaction(writer, work)))
   const timed = (work: (found: LoaderTable) => StepResult | undefined, { tableId }: TableRef) =>
     free((): RemovalResult | undefined => {
       const startMs = performance.now()
@@ -52,7 +51,7 @@ export function createRetentionStore(
   const thinning = createThinning()
   const cleaner = createRunCleaner()
   return {
-    set: (table, rule) => write(() => setRule(writer, requireTable(writer, table), rule)),
+    set: (table, rule) => lock.run(() => retryBusy(() => setWithSpace(writer, table, rule))),
     list: () => listRetained(reader, sizeOfFile),
     find: (table) => findRetained(reader, table, sizeOfFile),
     remove: (table, reason, step) =>
@@ -81,6 +80,16 @@ export function createRetentionStore(
       freePages: pragma(reader, 'freelist_count'),
       pageBytes: pragma(reader, 'page_size'),
     }),
+  }
+}
+
+/** Sets a rule. The sort of a large index goes to files: in memory it would take some 20 bytes a row. */
+function setWithSpace(db: Db, table: TableRef, rule: RetentionRule | null): void {
+  db.pragma('temp_store = FILE')
+  try {
+    transaction(db, () => setRule(db, requireTable(db, table), rule))
+  } finally {
+    db.pragma('temp_store = MEMORY')
   }
 }
 
