@@ -9,6 +9,7 @@ const BENCHES = [
   'feeds',
   'feeds-link',
   'changes',
+  'ingest',
   'eventdata',
   'dataset',
   'routing',

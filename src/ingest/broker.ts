@@ -10,18 +10,34 @@ import type { Credentials } from './mqtt/session.js'
 const PORT = 1883
 const TLS_PORT = 8883
 
-/** Opens a socket to a broker; the files of TLS are read each time, as they may be renewed. @throws Error that names a file */
+/** Most bytes of one event `data` of a socket. */
+const CHUNK_BYTES = 64 * 1024
+
+/**
+ * Opens a socket to a broker; the files of TLS are read each time, as they may be renewed. The bytes of its event
+ * `data` are valid during the event.
+ *
+ * @throws Error that names a file
+ */
 export async function openBrokerSocket(broker: BrokerSettings): Promise<net.Socket> {
   const url = new URL(broker.url)
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const isTls = url.protocol === 'mqtts:'
   const port = url.port === '' ? (isTls ? TLS_PORT : PORT) : Number(url.port)
-  if (!isTls) return net.connect({ host, port })
-  return tls.connect({
-    ...{ host, port },
-    ...(net.isIP(host) === 0 ? { servername: host } : {}),
-    ...tlsFiles(broker),
-  })
+  // memory that is used again: chunks that wait while the socket pauses would become old objects, which V8 frees late
+  const onread = {
+    buffer: new Uint8Array(CHUNK_BYTES),
+    callback: (count: number, bytes: Uint8Array): boolean =>
+      socket.emit('data', Buffer.from(bytes.buffer, bytes.byteOffset, count)),
+  }
+  const socket: net.Socket = isTls
+    ? tls.connect({
+        ...{ host, port, onread },
+        ...(net.isIP(host) === 0 ? { servername: host } : {}),
+        ...tlsFiles(broker),
+      })
+    : net.connect({ host, port, onread })
+  return socket
 }
 
 /** Reads the files of TLS. @throws Error that names the file that cannot be read, or fits no other */

@@ -29,8 +29,11 @@ interface Waiting {
   readonly atMs: number
 }
 
-/** Messages, and bytes, that are held before the broker has to wait. */
-const MAX_WAITING = 1000
+/**
+ * Bytes of messages that are held before the broker has to wait; it also waits while as many messages are held as a
+ * group has. More would gain nothing, as their bytes wait in the connection: messages that live for longer than a group
+ * become old objects, which V8 frees late.
+ */
 const MAX_WAITING_BYTES = 8 * 1024 * 1024
 
 /**
@@ -54,10 +57,10 @@ export function createIntake(deps: IntakeDeps): Intake {
   /** Has the broker wait while too much is held. */
   const regulate = () => {
     const held = queue.length + inGroup.length
-    if (!isPaused && (held >= MAX_WAITING || heldBytes >= MAX_WAITING_BYTES)) {
+    if (!isPaused && (held >= deps.groupRows || heldBytes >= MAX_WAITING_BYTES)) {
       isPaused = true
       client.pause()
-    } else if (isPaused && held <= MAX_WAITING / 2 && heldBytes <= MAX_WAITING_BYTES / 2) {
+    } else if (isPaused && held <= deps.groupRows / 2 && heldBytes <= MAX_WAITING_BYTES / 2) {
       isPaused = false
       client.resume()
     }

@@ -12,7 +12,7 @@ export interface Connection {
   send(bytes: Uint8Array, onSent?: () => void): void
   /** Begins to send pings. @param keepAliveS 0 for none */
   keepAlive(keepAliveS: number): void
-  /** Stops reading: the broker has to wait. */
+  /** Stops reading: the broker has to wait, and so do packets that are here but not decoded. */
   pause(): void
   resume(): void
   /** Ends the connection: a reason is told to `onEnd`. @param farewell bytes that are sent before */
@@ -39,6 +39,7 @@ interface ConnectionOptions {
 const PING_SHARE = 0.5
 /** Time for a farewell to leave, ms. */
 const FAREWELL_MS = 1000
+const NOTHING = Buffer.alloc(0)
 
 /** Opens a connection over a socket. A broker that is silent for the keep-alive time has gone. */
 export function openConnection(options: ConnectionOptions): Connection {
@@ -70,9 +71,11 @@ export function openConnection(options: ConnectionOptions): Connection {
     isSilent = false
     if (isEnded) return
     try {
-      framer.push(chunk, (frame) => {
-        if (!isEnded) options.onPacket(decodePacket(frame, version))
-      })
+      framer.push(
+        chunk,
+        (frame) => options.onPacket(decodePacket(frame, version)),
+        () => !isEnded && !isPaused,
+      )
     } catch (error) {
       end(`the broker breaks the protocol: ${(error as Error).message}`) // framer and decoder throw errors
     }
@@ -110,8 +113,8 @@ export function openConnection(options: ConnectionOptions): Connection {
     },
     resume() {
       isPaused = false
-      isSilent = false
-      socket.resume()
+      receive(NOTHING)
+      if (!isPaused) socket.resume()
     },
     end,
   }

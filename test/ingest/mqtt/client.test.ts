@@ -1,5 +1,5 @@
 import net from 'node:net'
-import type mqttPacket from 'mqtt-packet'
+import mqttPacket from 'mqtt-packet'
 import t from 'tap'
 import {
   type ClientOptions,
@@ -89,6 +89,34 @@ t.test('client: a message is acknowledged when the caller says so, and not befor
     await until(() => broker.log.includes('disconnect'))
   }
 })
+
+t.test(
+  'client: while it pauses, messages that have come wait as bytes, and then go on in order',
+  async (t) => {
+    const broker = await startFakeBroker(t)
+    const ids: number[] = []
+    const { client } = startClient(t, broker.port, {
+      onMessage({ packetId }) {
+        ids.push(packetId)
+        if (packetId % 3 === 0) client.pause()
+      },
+    })
+    await subscribed(broker)
+    const burst = Array.from({ length: 10 }, (_, at) =>
+      mqttPacket.generate(publish(at + 1, 1), { protocolVersion: 5 }),
+    )
+    broker.last().sendBytes(Buffer.concat(burst))
+    await until(() => ids.length > 0)
+    for (const expected of [3, 6, 9, 10]) {
+      t.equal(ids.length, expected)
+      client.resume()
+    }
+    t.same(
+      ids,
+      Array.from({ length: 10 }, (_, at) => at + 1),
+    )
+  },
+)
 
 t.test('client: acknowledgements of an earlier connection are not sent', async (t) => {
   const broker = await startFakeBroker(t, { connack: () => ({ sessionPresent: broker.sides.length > 1 }) })

@@ -46,7 +46,11 @@ function read(
   let at = 0
   for (let turn = 0; at < bytes.length; turn++) {
     const size = Math.max(1, sizes[turn % sizes.length] ?? 1)
-    framer.push(bytes.subarray(at, at + size), (frame) => frames.push(frame))
+    framer.push(
+      bytes.subarray(at, at + size),
+      (frame) => frames.push(frame),
+      () => true,
+    )
     at += size
   }
   return frames.map((frame): Packet => decodePacket(frame, version))
@@ -232,6 +236,20 @@ t.test('codec: a message above the limit is not held, and what follows it is rea
     t.match(first, { topic: 'big', packetId: 5, isCut: true, payloadBytes: 300_000 })
     t.ok(first?.type === 'publish' && first.payload.length < 75_000, 'a sample alone is held')
     t.match(second, { topic: 'next', packetId: 6, isCut: false, payload: Buffer.from('y') })
+  }
+})
+
+t.test('codec: a message of many chunks is read, and small ones before and after it', async (t) => {
+  const sizes = [10, 300_000, 20, 150_000, 30]
+  const sent = sizes.map(
+    (size) => ({ topic: 'a', payload: Buffer.alloc(size, size % 251), qos: 1, isRetained: false }) as const,
+  )
+  const bytes = Buffer.concat(sent.map((message, at) => encodePublish(5, at + 1, message)))
+  for (const chunk of [50_000, 65_536, 1_000_000]) {
+    const packets = read(bytes, 5, [chunk], 500_000)
+    t.equal(packets.length, sizes.length)
+    for (const [at, packet] of packets.entries())
+      t.ok(packet.type === 'publish' && packet.payload.equals(sent[at]?.payload ?? Buffer.alloc(0)))
   }
 })
 
