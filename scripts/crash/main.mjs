@@ -15,6 +15,7 @@ const LONG = {
   deltas: ['--kills', '100'],
   backup: [],
   mqtt: [],
+  days: [],
   mixed: ['--kills', '1000', '--cuts', '200', '--faults', '500'],
 }
 const SHORT = {
@@ -26,6 +27,7 @@ const SHORT = {
   size: ['--sizeBytes', '60000000'],
   deltas: ['--kills', '6', '--weights', '200000'],
   mqtt: ['--messages', '10000', '--kills', '4', '--stops', '2'],
+  days: ['--seconds', '40', '--kills', '2'],
   backup: ['--backups', '4', '--models', '60', '--modelBytes', '200000', '--pauseMs', '300'],
 }
 /** Of the short forms; they wait more than they work. */

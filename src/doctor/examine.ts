@@ -13,6 +13,7 @@ import { checkKeys } from './keys.js'
 import { checkMaps } from './maps.js'
 import { checkModules } from './modules.js'
 import { checkPermissions } from './permissions.js'
+import { checkRetention } from './retention.js'
 import { checkTriggers } from './triggers.js'
 import { checkUpstreams } from './upstreams.js'
 
@@ -34,6 +35,7 @@ const CHECKS: readonly { name: string; run: RunCheck; needsData: boolean }[] = [
   { name: 'backups', run: checkBackups, needsData: true },
   { name: 'modules', run: checkModules, needsData: false },
   { name: 'triggers', run: checkTriggers, needsData: true },
+  { name: 'retention', run: checkRetention, needsData: true },
 ]
 
 /** Checks that read no whole file. */

@@ -108,6 +108,15 @@ export interface StoredFeed {
   readonly setAside: number
 }
 
+/** Rule by which rows of a table go. */
+export interface StoredRetention {
+  readonly dataName: string
+  readonly ageDays: number | null
+  readonly dropsUnsent: boolean
+  /** time by which the age of the oldest row counts, µs UTC; null for none */
+  readonly oldestUs: number | null
+}
+
 /** An upstream with the state of its transfers. */
 export interface StoredUpstream {
   endpoint: string
@@ -212,6 +221,8 @@ export interface StoredFacts {
   fileDigests(dir: string): Promise<string[]>
   /** Returns the triggers of modules, with the starts that were missed since an instant. */
   triggers(dir: string, sinceUs: number): Promise<StoredTrigger[]>
+  /** Returns the rules by which rows of tables go, ordered by table. */
+  retention(dir: string): Promise<StoredRetention[]>
   /** Returns the bundles whose content nobody has acknowledged, by gateway. */
   openBundles(dir: string): Promise<OpenBundles[]>
   /** Returns the membership, and what a hub has. @param silentBeforeUs as of `FleetMembers.summary` */

@@ -54,6 +54,7 @@ t.test('doctor: a new gateway has no faults, running or not', async (t) => {
       'backups',
       'modules',
       'triggers',
+      'retention',
     ],
   )
   t.match(find('database').findings[0]?.message, /no gateway serves/)

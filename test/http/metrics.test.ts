@@ -35,6 +35,8 @@ t.test('metrics: the page follows the grammar and contains every metric of the s
     'fieldgate_http_connections',
     'fieldgate_triggers',
     'fieldgate_change_streams',
+    'fieldgate_retention_rows_total',
+    'fieldgate_retention_waiting_rows',
   ])
     t.ok(families.has(name), name)
   const calls = (method: string, outcome: string) => sample('fieldgate_calls_total', { method, outcome })

@@ -11,6 +11,7 @@ import { type FleetFacts, fleetFamilies } from './fleet.js'
 import { ingestFamilies } from './ingest.js'
 import { outboxFamilies } from './outbox.js'
 import { createLoopDelay, processFamilies } from './process.js'
+import { retentionFamilies } from './retention.js'
 import { searchFamilies } from './search.js'
 
 interface FamilyReader {
@@ -73,6 +74,7 @@ export function createFamilyReader(
         readFeeds(services).then(feedFamilies),
         readFleet(services).then(fleetFamilies),
         readTriggers(services),
+        retentionFamilies(services.retention),
         services.ingest?.status().then(ingestFamilies) ?? [],
         gatewayFamilies(),
       ])

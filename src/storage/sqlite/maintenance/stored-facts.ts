@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { FEED_SECRET_CONTEXT } from '../../exchange/feeds.js'
 import { MEMBERSHIP_SECRET_CONTEXT } from '../../exchange/membership.js'
@@ -16,6 +17,7 @@ import { hasTable, withDatabase } from './database-facts.js'
 import { hasEncryptedValues } from './encrypted-values.js'
 import { readFeeds } from './feed-facts.js'
 import { readFleet } from './fleet-facts.js'
+import { readRetention } from './retention-facts.js'
 import { readTriggers } from './trigger-facts.js'
 
 /** Facts from the rows of `state.db` and `data.db`. */
@@ -41,6 +43,8 @@ export function createStoredFacts(): StoredFacts {
       readNumber(dir, 'SELECT count(*) FROM model WHERE quarantined IS NOT NULL'),
     fileDigests: async (dir) => withDatabase(dir, 'data.db', (db) => [...new Set(usedDigests(db))].sort()),
     triggers: async (dir, sinceUs) => withDatabase(dir, 'state.db', (db) => readTriggers(db, sinceUs)),
+    retention: async (dir) =>
+      existsSync(path.join(dir, 'data.db')) ? withDatabase(dir, 'data.db', readRetention) : [],
     openBundles: async (dir) => withDatabase(dir, 'state.db', readOpenBundles),
     fleet: async (dir, silentBeforeUs, nowUs) =>
       withDatabase(dir, 'state.db', (db) => readFleet(db, silentBeforeUs, nowUs)),
