@@ -37,7 +37,7 @@ const expect = (isSo, what) => {
   if (!isSo) faults.push(what)
 }
 /** Environment of a start: the clock goes on where that of the test is. */
-const clock = { FAKETIME_DONT_FAKE_MONOTONIC: '1', LD_PRELOAD: FAKETIME, FAKETIME_NO_CACHE: '1' }
+const clock = { FAKETIME_DONT_FAKE_MONOTONIC: '1', LD_PRELOAD: FAKETIME }
 const RESERVE = 8_000_000
 const edgeEnv = {
   ...clock,
@@ -179,8 +179,7 @@ async function probe() {
     const isDone = await edge.rpc('/api/v1/svcapi/jsonrpc', 'mapserv.eventdata', params).then(
       () => true,
       (error) => {
-        const isStarting = error.rpc === undefined || error.message.includes('is starting')
-        expect(isStarting, error.message)
+        expect(isAway(error), error.message)
         return false
       },
     )
@@ -227,11 +226,16 @@ async function cite() {
         citations.push({ label, rows: await citedRows(label) })
         break
       } catch (error) {
-        if (error.rpc !== undefined) throw error
+        if (!isAway(error)) throw error
         await sleep(500) // it is being killed
       }
     }
   }
+}
+
+/** True for a gateway that was killed, or that starts. */
+function isAway({ rpc }) {
+  return rpc === undefined || rpc.data.name === 'UNAVAILABLE'
 }
 
 /** Returns number and sum of the rows of a citation. */

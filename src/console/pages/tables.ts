@@ -5,6 +5,7 @@ import { button, confirmed, empty, field, loaded, statusLine, table, tabs } from
 import { call } from '../core/rpc.js'
 import { readTables, type TableInfo } from '../core/tables.js'
 import { importForm } from '../tables/import.js'
+import { keepForm } from '../tables/keep.js'
 import { newTableForm } from '../tables/new-table.js'
 import { recordForm } from '../tables/record-form.js'
 import { rowsView } from '../tables/rows.js'
@@ -72,6 +73,7 @@ function oneTable(info: TableInfo): HTMLElement[] {
       { label: t('tabColumns'), show: () => columnsOf(info) },
       { label: t('tabAdd'), show: () => recordForm(info) },
       { label: t('tabImport'), show: () => importForm(info) },
+      { label: t('tabKeep'), show: () => keepForm(info) },
     ]),
   ]
 }

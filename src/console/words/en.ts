@@ -1,6 +1,7 @@
 import { EN_EXCHANGE } from './en-exchange.js'
 import { EN_FLEET } from './en-fleet.js'
 import { EN_MODULES } from './en-modules.js'
+import { EN_RETENTION } from './en-retention.js'
 
 /**
  * English texts of the console. `{name}` is replaced by a value. The type `Words` makes `ja.ts` define the
@@ -253,6 +254,7 @@ export const EN = {
 
   ...EN_FLEET,
   ...EN_MODULES,
+  ...EN_RETENTION,
 
   sessionsIntro: 'You are signed in with a session token. It has the scopes of its API key.',
   yourSession: 'This session',

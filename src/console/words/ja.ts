@@ -2,6 +2,7 @@ import type { Words } from './en.js'
 import { JA_EXCHANGE } from './ja-exchange.js'
 import { JA_FLEET } from './ja-fleet.js'
 import { JA_MODULES } from './ja-modules.js'
+import { JA_RETENTION } from './ja-retention.js'
 
 /** Japanese texts of the console. The terms and their sources are listed in `docs/console.md`. */
 export const JA: Words = {
@@ -254,6 +255,7 @@ export const JA: Words = {
 
   ...JA_FLEET,
   ...JA_MODULES,
+  ...JA_RETENTION,
 
   sessionsIntro: 'セッショントークンでサインインしています。トークンのスコープは、API キーと同じです。',
   yourSession: 'このセッション',

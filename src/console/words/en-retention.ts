@@ -1,0 +1,26 @@
+/** English texts of the rules by which rows go. */
+export const EN_RETENTION = {
+  tabKeep: 'Keep',
+  keepIntro:
+    'Old rows of this table go by themselves, once every feed has sent them. Empty fields are no limit.',
+  keepDays: 'Days that rows stay',
+  keepRows: 'Most rows',
+  keepMegabytes: 'Most megabytes, with files',
+  keepUnsent: 'Rows go also before feeds have sent them',
+  thinField: 'Thin rows',
+  thinNot: 'No',
+  thinFirst: 'Keep the first of each interval',
+  thinLast: 'Keep the last of each interval',
+  thinInto: 'Summarise each interval in a table',
+  thinAfterDays: 'After how many days',
+  thinMinutes: 'Interval, minutes',
+  thinBy: 'Columns of a series',
+  thinByHint: 'such as the sensor; separated by commas',
+  thinTable: 'Table of the summary',
+  keepSave: 'Save',
+  keepSaved: 'Saved. Rows go within a minute.',
+  keepState: '{rows} rows, about {size} MB. Gone so far: {gone}.',
+  keepOldest: 'The oldest row is of {time}.',
+  keepWaiting: '{rows} rows wait for the feed to {to}.',
+  keepFault: 'Rows stay: {fault}',
+}
