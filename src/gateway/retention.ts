@@ -9,6 +9,7 @@ import { createRetentionStore } from '../storage/sqlite/retention/store.js'
 import type { State } from '../storage/state.js'
 import { createRetention, setRuleByJob } from '../tables/retention.js'
 import type { WorkerClient } from '../worker/client.js'
+import { createDiskLife, type DiskLife } from './disk-life.js'
 import { pauseFor } from './feed-sums.js'
 import type { LoaderServices } from './tables.js'
 
@@ -26,6 +27,7 @@ export type RetentionServices = DataLoaderContext['retention'] & {
   /** rows removed since the start of the program */
   removedRows(): number
   isShort(): boolean
+  diskLife: DiskLife['forecast']
   stop(): Promise<void>
 }
 
@@ -38,6 +40,7 @@ export function openRetention(options: RetentionOptions): RetentionServices {
     ...{ feeds: state.feeds, asked: state.askedFeeds, resends: state.feedResends },
     identity: createFeedIdentity(data),
   }
+  const life = createDiskLife({ state, disk, store, reserveBytes: config.limits.diskReserveBytes })
   const runner = startRetention({
     ...{ store, log, clock: state.clock, pause: pauseFor },
     sentRows: (table) => sentRowsOf(sending, table),
@@ -45,7 +48,8 @@ export function openRetention(options: RetentionOptions): RetentionServices {
     diskFree: () => disk.freeBytes(),
     mark: () => config.retention,
     sweepFiles: async () => void (await loader.sweepFiles()),
+    sampleDisk: life.sample,
   })
   const rules = createRetention({ loader, store, setRule: setRuleByJob(loading.turns, jobs) })
-  return { ...rules, ...runner }
+  return { ...rules, ...runner, diskLife: life.forecast }
 }

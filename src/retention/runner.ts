@@ -5,6 +5,8 @@ import { type DiskDeps, freeDisk } from './free-disk.js'
 import { createStepSize, type PassResult, type Places, passOver } from './pass.js'
 
 export interface RetentionDeps extends DiskDeps {
+  /** Notes the free space, when it is time. */
+  sampleDisk(): Promise<void>
   /** Rejects when the signal fires. */
   pause(ms: number, signal: AbortSignal): Promise<void>
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
@@ -64,6 +66,7 @@ export function startRetention(deps: RetentionDeps): RetentionRunner {
     return true
   }
   const round = async () => {
+    await deps.sampleDisk()
     const retained = await deps.store.list()
     for (const tableId of states.keys())
       if (!retained.some(({ table }) => table.tableId === tableId)) states.delete(tableId)

@@ -221,6 +221,8 @@ export interface StoredFacts {
   fileDigests(dir: string): Promise<string[]>
   /** Returns the triggers of modules, with the starts that were missed since an instant. */
   triggers(dir: string, sinceUs: number): Promise<StoredTrigger[]>
+  /** Returns samples of the free space, in the order of their time, and the bytes within data.db that rows can use. */
+  diskSamples(dir: string): Promise<{ samples: { atUs: number; freeBytes: number }[]; reusableBytes: number }>
   /** Returns the rules by which rows of tables go, ordered by table. */
   retention(dir: string): Promise<StoredRetention[]>
   /** Returns the bundles whose content nobody has acknowledged, by gateway. */

@@ -1,5 +1,6 @@
 import type { AuditNotes } from './audit.js'
 import type { TrustedClock } from './clock.js'
+import type { DiskSamples } from './disk-samples.js'
 import type { BundleRows } from './exchange/bundles.js'
 import type { FeedResends } from './exchange/feed-resends.js'
 import type { AskedFeeds, FeedRows, FeedSenders, FeedUpstreams } from './exchange/feeds.js'
@@ -52,6 +53,7 @@ export interface State extends ModelTables {
   readonly bundles: BundleRows
   readonly ingest: IngestStore
   readonly triggers: TriggerStore
+  readonly diskSamples: DiskSamples
   /** Reads one page of the database. @throws Error if it cannot be read */
   check(): Promise<void>
   /** Commits a page as it is, unless another program writes. @throws Error if it cannot be written */

@@ -28,6 +28,7 @@ function startRunner(t: { teardown(work: () => unknown): unknown }, given: Parti
       return state.diskBytes - pages * pageBytes
     },
     sweepFiles: async () => undefined,
+    sampleDisk: async () => undefined,
     mark: () => state.mark,
     pause: (ms, signal) =>
       new Promise((resolve, reject) => {

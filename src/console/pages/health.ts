@@ -44,6 +44,11 @@ const CHARTS: readonly Chart[] = [
   { word: 'metricWal', read: sumOf(/^fieldgate_wal_bytes/), print: formatBytes },
   { word: 'metricDisk', read: (now) => now.get('fieldgate_disk_free_bytes'), print: formatBytes },
   {
+    word: 'metricDiskDays',
+    read: (now) => now.get('fieldgate_disk_days_left'),
+    print: (n) => t('days', { n: formatNumber(n, n < 10 ? 1 : 0) }),
+  },
+  {
     word: 'metricQueue',
     read: sumOf(/^fieldgate_outbox_queued/),
     print: (n) => formatNumber(n),

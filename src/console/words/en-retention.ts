@@ -1,5 +1,7 @@
 /** English texts of the rules by which rows go. */
 export const EN_RETENTION = {
+  metricDiskDays: 'The disk lasts, at the rate of the last day',
+  days: '{n} days',
   tabKeep: 'Keep',
   keepIntro:
     'Old rows of this table go by themselves, once every feed has sent them. Empty fields are no limit.',

@@ -2,6 +2,8 @@ import type { EN_RETENTION } from './en-retention.js'
 
 /** Japanese texts of the rules by which rows go. */
 export const JA_RETENTION: Record<keyof typeof EN_RETENTION, string> = {
+  metricDiskDays: 'ディスクの残り日数（直近1日の増加率）',
+  days: '{n} 日',
   tabKeep: '保存期間',
   keepIntro:
     'このテーブルの古い行は、すべてのフィードが送信した後に自動的に削除されます。空欄は制限なしを意味します。',

@@ -9,6 +9,7 @@ import { createSessionStore } from './access/sessions.js'
 import { statement } from './connection/database.js'
 import { probeWrite } from './connection/probe-write.js'
 import { openStateDb, type StateDb } from './connection/state-db.js'
+import { createDiskSamples } from './disk-samples.js'
 import { createAskedFeeds } from './feeds/asked.js'
 import { createBundleRows } from './feeds/bundles.js'
 import { createFeedRows } from './feeds/feeds.js'
@@ -96,6 +97,7 @@ export async function openState(file: string, options: OpenStateOptions = {}): P
     nodePeers: createNodePeers(stateDb, clock),
     ingest: createIngestStore(stateDb),
     triggers: createTriggerStore(stateDb),
+    diskSamples: createDiskSamples(stateDb),
     async check() {
       statement(db, 'SELECT count(*) FROM sqlite_schema').get() // read from the file, not from a cache of this process
     },

@@ -116,4 +116,8 @@ export const STATE_MIGRATIONS: Migrations = [
   INGEST_TABLES,
   BUNDLE_WISHES,
   TRIGGER_TABLES,
+  `
+  -- free space of the last week, an hour apart: bytes of the file system, and those within data.db that rows can use
+  CREATE TABLE disk_sample (at_us INTEGER PRIMARY KEY, free_bytes INTEGER NOT NULL) STRICT;
+  `,
 ]

@@ -14,6 +14,7 @@ import { openPlain } from '../connection/snapshot.js'
 import { usedDigests } from '../tables/files.js'
 import { readOpenBundles } from './bundle-facts.js'
 import { hasTable, withDatabase } from './database-facts.js'
+import { readDiskSamples, reusableBytes } from './disk-facts.js'
 import { hasEncryptedValues } from './encrypted-values.js'
 import { readFeeds } from './feed-facts.js'
 import { readFleet } from './fleet-facts.js'
@@ -45,6 +46,10 @@ export function createStoredFacts(): StoredFacts {
     triggers: async (dir, sinceUs) => withDatabase(dir, 'state.db', (db) => readTriggers(db, sinceUs)),
     retention: async (dir) =>
       existsSync(path.join(dir, 'data.db')) ? withDatabase(dir, 'data.db', readRetention) : [],
+    diskSamples: async (dir) => ({
+      samples: withDatabase(dir, 'state.db', readDiskSamples),
+      reusableBytes: existsSync(path.join(dir, 'data.db')) ? withDatabase(dir, 'data.db', reusableBytes) : 0,
+    }),
     openBundles: async (dir) => withDatabase(dir, 'state.db', readOpenBundles),
     fleet: async (dir, silentBeforeUs, nowUs) =>
       withDatabase(dir, 'state.db', (db) => readFleet(db, silentBeforeUs, nowUs)),
