@@ -6,6 +6,7 @@ import { addBundleCommands } from './bundles/bundle.js'
 import { addConfigCommands } from './config.js'
 import { addCiteCommands } from './data/cite.js'
 import { addDataCommands } from './data/data.js'
+import { addIngestCommands } from './data/ingest.js'
 import { addRetentionCommands } from './data/retention.js'
 import { addFleetCommands } from './fleet/hub.js'
 import { addMemberCommands } from './fleet/member.js'
@@ -96,6 +97,7 @@ function createProgram(io: CliIo, deps: CliDeps): Command {
   addMapCommands(program, io, deps)
   addDataCommands(program, io, deps)
   addRetentionCommands(program, io, deps)
+  addIngestCommands(program, io, deps)
   addModelCommands(program, io, deps)
   addSyncCommands(program, io, deps)
   addBundleCommands(program, io, deps)

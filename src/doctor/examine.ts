@@ -9,6 +9,7 @@ import { checkDisk } from './disk.js'
 import { checkFeeds } from './feeds.js'
 import { type Check, type CheckContext, error, type Finding, ok, worst } from './finding.js'
 import { checkFleet } from './fleet.js'
+import { checkIngest } from './ingest.js'
 import { checkKeys } from './keys.js'
 import { checkMaps } from './maps.js'
 import { checkModules } from './modules.js'
@@ -30,6 +31,7 @@ const CHECKS: readonly { name: string; run: RunCheck; needsData: boolean }[] = [
   { name: 'maps', run: checkMaps, needsData: false },
   { name: 'upstreams', run: checkUpstreams, needsData: true },
   { name: 'feeds', run: checkFeeds, needsData: true },
+  { name: 'ingest', run: checkIngest, needsData: true },
   { name: 'fleet', run: checkFleet, needsData: true },
   { name: 'bundles', run: checkBundles, needsData: true },
   { name: 'backups', run: checkBackups, needsData: true },
@@ -39,7 +41,7 @@ const CHECKS: readonly { name: string; run: RunCheck; needsData: boolean }[] = [
 ]
 
 /** Checks that read no whole file. */
-const LIGHT: readonly string[] = ['disk', 'clock', 'keys', 'upstreams', 'feeds', 'fleet', 'backups']
+const LIGHT: readonly string[] = ['disk', 'clock', 'keys', 'upstreams', 'feeds', 'ingest', 'fleet', 'backups']
 
 /** Runs all checks, whether the gateway is running or not. A check that fails does not prevent the others. */
 export async function examine(context: CheckContext): Promise<Check[]> {

@@ -1,11 +1,7 @@
-import { X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { messageOf } from '../errors.js'
 import { readTrustedKeys } from '../models/signature/trusted-keys.js'
+import { checkCertificate } from './certificate.js'
 import { type CheckContext, error, type Finding, warning } from './finding.js'
-
-/** Time before the expiry of the certificate from which it is a warning: two weeks. */
-const SOON_MS = 14 * 24 * 3_600_000
 
 /** Checks settings that the schema cannot check: the certificate, keys of models, and a public address without TLS. */
 export function checkSettings(context: CheckContext): Finding[] {
@@ -24,7 +20,10 @@ function checkTrustedKeys({ config }: CheckContext): Finding[] {
 
 function checkServer({ config, nowUs }: CheckContext): Finding[] {
   const { host, tlsCertFile } = config.server
-  if (tlsCertFile !== undefined) return checkCertificate(tlsCertFile, nowUs / 1000)
+  if (tlsCertFile !== undefined) {
+    const advice = { renew: 'replace it and send SIGHUP', correct: 'correct server.tlsCertFile' }
+    return checkCertificate(tlsCertFile, { nowUs, ...advice })
+  }
   if (/^(?:127\.|::1$|localhost$)/.test(host)) return []
   return [
     warning(
@@ -32,19 +31,4 @@ function checkServer({ config, nowUs }: CheckContext): Finding[] {
       'set server.tlsCertFile and server.tlsKeyFile, or use a reverse proxy with https and set server.host to 127.0.0.1',
     ),
   ]
-}
-
-function checkCertificate(file: string, nowMs: number): Finding[] {
-  try {
-    const { validToDate } = new X509Certificate(readFileSync(file))
-    const leftMs = validToDate.getTime() - nowMs
-    const what = `the certificate ${file} ${leftMs < 0 ? 'expired' : 'expires'} at ${validToDate.toISOString()}`
-    const advice = 'replace it and send SIGHUP'
-    if (leftMs < 0) return [error(what, advice)]
-    return leftMs < SOON_MS ? [warning(what, advice)] : []
-  } catch (thrown) {
-    return [
-      error(`the certificate ${file} cannot be read: ${messageOf(thrown)}`, 'correct server.tlsCertFile'),
-    ]
-  }
 }

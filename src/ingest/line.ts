@@ -109,6 +109,7 @@ export function startLine(deps: LineDeps, settings: BrokerSettings, noted: Noted
       await settled
       await intake.stop()
       await Promise.all([publisher.stop(), client.stop()]) // what is not acknowledged fails with the connection
+      connected.note(client.state(), isStopping)
       lastNoteMs = Number.NEGATIVE_INFINITY
       await lookSafely()
     },

@@ -71,8 +71,8 @@ export interface OutboxMessage {
 export interface IngestStore {
   /** Adds messages that could not be stored; beyond `maxRows` the oldest are removed. */
   addRejects(rejects: readonly Omit<Reject, 'seq'>[], maxRows: number): Promise<void>
-  /** Returns the newest first. */
-  listRejects(limit: number): Promise<Reject[]>
+  /** Returns the newest first. @param broker absent for those of all */
+  listRejects(limit: number, broker?: string): Promise<Reject[]>
   countRejects(): Promise<number>
   /** Removes all. @returns their number */
   clearRejects(): Promise<number>

@@ -1,5 +1,6 @@
 import type { FleetSummary } from './exchange/fleet.js'
 import type { InstalledFile, ProfileItem } from './exchange/membership.js'
+import type { BrokerStatus } from './ingest.js'
 import type { Keyring } from './keyring.js'
 import type { SweepLease } from './sweep-lease.js'
 
@@ -157,6 +158,19 @@ export interface StoredTrigger {
   readonly missed: number
 }
 
+/** What the ingest of messages has noted of a broker. */
+export interface StoredBroker {
+  readonly name: string
+  /** null before the first note */
+  readonly status: BrokerStatus | null
+  /** µs UTC; null before the first note */
+  readonly notedAtUs: number | null
+  /** messages that could not be stored since an instant, of those that are kept */
+  readonly recentRejects: number
+  /** why the last one of them could not be stored; null for none */
+  readonly lastReason: string | null
+}
+
 /** Bundles for a gateway whose content nobody has acknowledged, by any way. */
 export interface OpenBundles {
   /** name of the gateway; its node id when it is not known any more */
@@ -225,6 +239,8 @@ export interface StoredFacts {
   diskSamples(dir: string): Promise<{ samples: { atUs: number; freeBytes: number }[]; reusableBytes: number }>
   /** Returns the rules by which rows of tables go, ordered by table. */
   retention(dir: string): Promise<StoredRetention[]>
+  /** Returns the brokers by name, with the messages that could not be stored since an instant. */
+  brokers(dir: string, sinceUs: number): Promise<StoredBroker[]>
   /** Returns the bundles whose content nobody has acknowledged, by gateway. */
   openBundles(dir: string): Promise<OpenBundles[]>
   /** Returns the membership, and what a hub has. @param silentBeforeUs as of `FleetMembers.summary` */

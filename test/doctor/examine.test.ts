@@ -49,6 +49,7 @@ t.test('doctor: a new gateway has no faults, running or not', async (t) => {
       'maps',
       'upstreams',
       'feeds',
+      'ingest',
       'fleet',
       'bundles',
       'backups',

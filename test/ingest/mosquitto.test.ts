@@ -1,11 +1,13 @@
 import net from 'node:net'
 import path from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createMqttClient, type MqttClient } from '../../src/ingest/mqtt/client.js'
 import { SYSTEM_TIMERS, type Timers } from '../../src/ingest/mqtt/timers.js'
-import { until } from '../support/manual-timers.js'
+import type { Loader } from '../../src/tables/loader.js'
+import { manualTimers, until } from '../support/manual-timers.js'
 import { type Mosquitto, startMosquitto, withoutMosquitto } from '../support/mosquitto.js'
 import { type MqttWorld, RAIN, startMqttWorld } from '../support/mqtt-world.js'
+import { NOW_US } from '../support/tables.js'
 
 const skip = withoutMosquitto()
 /** Timers whose waits are a tenth. */
@@ -122,6 +124,70 @@ t.test(
     }
   },
 )
+
+t.test(
+  'mosquitto: a broker that is gone for an hour is told, and has every message afterwards',
+  { skip },
+  async (t) => {
+    const broker = await startMosquitto(t)
+    await t.test('by a clock that the test moves', (t) => outlastAnHour(t, broker))
+  },
+)
+
+/** While the clock is moved, an attempt may end by its time before the system refuses it. */
+const AWAY = /ECONNREFUSED|has not accepted the connection/
+
+async function outlastAnHour(t: Test, broker: Mosquitto): Promise<void> {
+  const timers = manualTimers()
+  const startUs = Number(NOW_US)
+  const nowUs = () => startUs + timers.nowMs() * 1000
+  let isOpen = true
+  const wrap = (loader: Loader): Pick<Loader, 'add'> => ({
+    async add(target, records) {
+      await until(() => isOpen)
+      return await loader.add(target, records)
+    },
+  })
+  const found = await world(t, { url: `mqtt://127.0.0.1:${broker.port}` }, { timers, nowUs, wrap })
+  const moveUntil = async (condition: () => Promise<boolean>) => {
+    while (!(await condition())) {
+      timers.advance(2)
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+  }
+  const rowsAre = (count: number) => moveUntil(async () => (await found.rows('rain')).length === count)
+  await moveUntil(async () => ((await statusOf(found))?.subscriptions ?? 0) === 1)
+  const sensor = await startSensor(t, broker.port)
+  await send(sensor, 0, 50)
+  await rowsAre(50)
+  isOpen = false
+  await send(sensor, 50, 250) // the broker has them, the gateway has not stored them
+  await broker.restart(async () => {
+    await until(() => found.logLines.some(({ message }) => message === 'the broker is not connected'))
+    const { sinceUs = 0 } = (await statusOf(found)) ?? {}
+    isOpen = true
+    const endMs = timers.nowMs() + 3_600_000
+    while (timers.nowMs() < endMs) {
+      timers.advance(Math.min((timers.next() ?? endMs) - timers.nowMs(), endMs - timers.nowMs()))
+      for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve))
+    }
+    const status = await statusOf(found)
+    t.match(status, { isConnected: false, sinceUs, lastError: AWAY, rejects: 0 })
+    const [noted] = await found.state.ingest.brokers()
+    t.match(noted, { status: { isConnected: false, sinceUs, lastError: AWAY } })
+    t.ok(nowUs() - (noted?.notedAtUs ?? 0) <= 90_000_000, 'it is noted each minute, for doctor')
+  })
+  await until(() => sensor.state().reconnects > 0 && sensor.state().isConnected)
+  await send(sensor, 300, 100)
+  await rowsAre(400)
+  t.match(await statusOf(found), { isConnected: true, reconnects: 1, lostSessions: 0, rejects: 0 })
+  const connectedUs = nowUs()
+  timers.advance(1000)
+  await found.ingest.stop()
+  const [stopped] = await found.state.ingest.brokers()
+  t.match(stopped, { status: { isConnected: false, lastError: 'stopped' } })
+  t.ok((stopped?.status?.sinceUs ?? 0) > connectedUs, 'a stop is no long absence of the broker')
+}
 
 t.test(
   'mosquitto: TLS with a certificate of the client, and each way in which it fails',

@@ -14,8 +14,8 @@ export interface Mosquitto {
   readonly tlsPort: number
   /** files of the certificates: `ca.pem`, `client.pem`, `client.key`, and `other.pem`, which signed neither */
   readonly certDir: string
-  /** Ends it by SIGTERM, which keeps its sessions, and starts it again. */
-  restart(): Promise<void>
+  /** Ends it by SIGTERM, which keeps its sessions, and starts it again. @param whileGone what happens in between */
+  restart(whileGone?: () => Promise<void>): Promise<void>
 }
 
 /** Why tests of Mosquitto are left out; false where it is installed. */
@@ -71,8 +71,9 @@ require_certificate true
   t.teardown(() => end(child))
   return {
     ...{ port, passwordPort, tlsPort, certDir: dir },
-    async restart() {
+    async restart(whileGone) {
       await end(child)
+      await whileGone?.()
       child = await run(file('mosquitto.conf'), port)
     },
   }

@@ -33,6 +33,8 @@ interface WorldOptions {
   /** stands between the ingest and the loader */
   wrap?(loader: Loader): Pick<Loader, 'add'>
   readonly timers?: Timers
+  /** wall clock, µs; absent: it stands still */
+  nowUs?(): number
   readonly state?: MemoryState
   readonly test?: TestLoader
 }
@@ -76,7 +78,11 @@ export async function startMqttWorld(t: TestLike, options: WorldOptions): Promis
     print: (table, rows, columns) => printChanges(table, rows, columns, printing),
     store: state.ingest,
     nodeId: '0123456789abcdef0123456789abcdef',
-    arrival: () => ({ nowUs: Number(NOW_US), isClockTrusted: true, timeZoneMin: TIME_ZONE_MIN }),
+    arrival: () => ({
+      nowUs: options.nowUs?.() ?? Number(NOW_US),
+      isClockTrusted: true,
+      timeZoneMin: TIME_ZONE_MIN,
+    }),
     watchWrites: (listener) => test.data.lock.watch(listener),
     timers: options.timers ?? SYSTEM_TIMERS,
     random: () => 0.01,

@@ -35,12 +35,12 @@ function rejectsOf(state: StateDb) {
         const sql = 'DELETE FROM ingest_reject WHERE seq <= (SELECT max(seq) FROM ingest_reject) - ?'
         statement(db, sql).run(maxRows)
       }),
-    listRejects: async (limit: number) =>
+    listRejects: async (limit: number, broker?: string) =>
       statement<Reject>(
         db,
         `SELECT seq, at_us AS atUs, broker, topic, reason, payload, payload_bytes AS payloadBytes
-         FROM ingest_reject ORDER BY seq DESC LIMIT ?`,
-      ).all(limit),
+         FROM ingest_reject WHERE broker = coalesce(?, broker) ORDER BY seq DESC LIMIT ?`,
+      ).all(broker ?? null, limit),
     countRejects: async () => oneValue<number>(db, 'SELECT count(*) FROM ingest_reject'),
     clearRejects: () => writeFreeing(state, () => statement(db, 'DELETE FROM ingest_reject').run().changes),
   }
