@@ -10,6 +10,7 @@ const BENCHES = [
   'feeds-link',
   'changes',
   'ingest',
+  'retention',
   'eventdata',
   'dataset',
   'routing',

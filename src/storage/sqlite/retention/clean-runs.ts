@@ -1,5 +1,7 @@
+import { MIN_US } from '../../../datetime.js'
 import type { LoaderTable } from '../../tables.js'
 import { type Db, statement } from '../connection/database.js'
+import { pruneChanges } from '../tables/changes.js'
 import { indexSql, ROW_ID, tableSql } from '../tables/ddl.js'
 import {
   appendPacked,
@@ -10,6 +12,7 @@ import {
 } from '../tables/entries.js'
 import { boundsOf, RUN_ROWS } from '../tables/runs.js'
 import { versionNames } from '../tables/version-names.js'
+import { AGE_TIME, hasAgeIndex } from './age-index.js'
 
 /** Removes entries of rows that are gone from a few runs of a spatial index. */
 export interface RunCleaner {
@@ -48,9 +51,18 @@ export function createRunCleaner(): RunCleaner {
       rounds.delete(table.tableId)
       const sql = 'UPDATE loader_table SET removed_rows = max(removed_rows - ?, 0) WHERE table_id = ?'
       statement(db, sql).run(round.stale, table.tableId)
+      pruneInstants(db, table)
       return false
     },
   }
+}
+
+/** Removes instants of rows that are gone, where the oldest row is found by its index. */
+function pruneInstants(db: Db, table: LoaderTable): void {
+  if (!hasAgeIndex(db, table)) return
+  const sql = `SELECT min(${AGE_TIME}) FROM ${tableSql(table)} WHERE ${AGE_TIME} >= ${MIN_US}`
+  const oldestUs = statement<bigint | null>(db, sql).pluck().safeIntegers().get() ?? null
+  if (oldestUs !== null) pruneChanges(db, table, oldestUs)
 }
 
 /** Returns the name of the R*Tree's own list of ids, which is in order. */

@@ -1,9 +1,7 @@
-import { isInfinite } from '../../../datetime.js'
 import type { LoaderTable } from '../../tables.js'
 import { type Db, statement } from '../connection/database.js'
 import { bumpDataVersion } from '../tables/catalog.js'
 import { keepNumbers } from '../tables/change-numbers.js'
-import { forgetChanges } from '../tables/changes.js'
 import { ROW_ID, tableSql } from '../tables/ddl.js'
 import { removeCounted } from '../tables/row-digests.js'
 import { versionNames } from '../tables/version-names.js'
@@ -20,12 +18,10 @@ export function removeRows(db: Db, table: LoaderTable, rowIds: readonly number[]
   if (rowIds.length === 0) return
   const ids = JSON.stringify(rowIds)
   keepNumbers(db, table)
-  const times = timesOf(db, table, ids)
   removeCounted(db, table, ids, () => {
     statement(db, `DELETE FROM ${tableSql(table)} WHERE ${WANTED}`).run(ids)
   })
   forgetUnseen(db, table, ids)
-  forgetChanges(db, table, times)
   const count = rowIds.length
   statement(db, 'UPDATE loader_table SET removed_rows = removed_rows + ? WHERE table_id = ?').run(
     count,
@@ -33,17 +29,6 @@ export function removeRows(db: Db, table: LoaderTable, rowIds: readonly number[]
   )
   statement(db, 'UPDATE loader_retention SET rows = rows - ? WHERE table_id = ?').run(count, table.tableId)
   bumpDataVersion(db, table)
-}
-
-/** Returns the instants at which rows begin and end. */
-function timesOf(db: Db, table: LoaderTable, ids: string): bigint[] {
-  const name = tableSql(table)
-  const sql = `SELECT start_datetime FROM ${name} WHERE ${WANTED} UNION SELECT end_datetime FROM ${name} WHERE ${WANTED}`
-  return statement<bigint | null>(db, sql)
-    .pluck()
-    .safeIntegers()
-    .all(ids, ids)
-    .filter((us) => us !== null && !isInfinite(us)) as bigint[]
 }
 
 /**

@@ -76,31 +76,28 @@ export function keepChanges(db: Db, table: LoaderTable, { times }: ChangeLog): v
   statement(db, 'UPDATE loader_table SET change_count = ? WHERE table_id = ?').run(count, table.tableId)
 }
 
-/** Instants of rows that are gone which are looked at in one call: each is a search of the spatial index. */
-const MAX_FORGOTTEN = 64
+/** Instants that are not worth a look for those of rows that are gone. */
+const FEW_CHANGES = 256
+/** Most rows around the time of the oldest one that are looked at. */
+const MAX_AROUND = 20_000
 
 /**
- * Removes instants of rows that are gone at which no other row begins or ends, so that a table of slots that come and go keeps
- * its log. To be run in the transaction that has removed the rows. Beyond 64 instants those that are left stay.
+ * Removes instants at which no row begins or ends any more, of before the time of the oldest row, so that a table of slots that
+ * come and go keeps its log. To be run in a transaction, after the spatial index was cleaned. Cost: some milliseconds.
+ *
+ * @param oldestUs the least time by which the age of a row counts: its end, or its start where it has none
  */
-export function forgetChanges(db: Db, table: LoaderTable, times: readonly bigint[]): void {
-  if (changeCount(db, table) <= 0) return
-  const isKept = statement(db, 'SELECT 1 FROM loader_change WHERE table_id = ? AND at_us = ?')
-  const remove = statement(db, 'DELETE FROM loader_change WHERE table_id = ? AND at_us = ?')
-  let removed = 0
-  for (const us of times.slice(0, MAX_FORGOTTEN))
-    if (isKept.get(table.tableId, us) !== undefined && !isInstant(db, table, us))
-      removed += remove.run(table.tableId, us).changes
-  const sql = 'UPDATE loader_table SET change_count = change_count - ? WHERE table_id = ?'
-  statement(db, sql).run(removed, table.tableId)
-}
-
-/** True when a row begins or ends at an instant. */
-function isInstant(db: Db, table: LoaderTable, us: bigint): boolean {
-  const ids = findCandidatesNow(db, table, undefined, { fromUs: us, untilUs: us })
-  const sql = `SELECT 1 FROM ${tableSql(table)} WHERE ${ROW_ID} IN (SELECT value FROM json_each(?))
-    AND (start_datetime = ? OR end_datetime = ?) LIMIT 1`
-  return statement(db, sql).get(JSON.stringify(Array.from(ids)), us, us) !== undefined
+export function pruneChanges(db: Db, table: LoaderTable, oldestUs: bigint): void {
+  if (changeCount(db, table) < FEW_CHANGES) return
+  // rows that end later may have begun before
+  const around = findCandidatesNow(db, table, undefined, { fromUs: oldestUs, untilUs: oldestUs })
+  if (around.length > MAX_AROUND) return
+  const begun = `SELECT start_datetime FROM ${tableSql(table)} WHERE ${ROW_ID} IN (SELECT value FROM json_each(?))
+    AND start_datetime IS NOT NULL`
+  const sql = `DELETE FROM loader_change WHERE table_id = ? AND at_us < ? AND at_us NOT IN (${begun})`
+  const { changes } = statement(db, sql).run(table.tableId, oldestUs, JSON.stringify(Array.from(around)))
+  const keep = 'UPDATE loader_table SET change_count = change_count - ? WHERE table_id = ?'
+  statement(db, keep).run(changes, table.tableId)
 }
 
 function changeCount(db: Db, { tableId }: LoaderTable): number {

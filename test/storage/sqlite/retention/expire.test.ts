@@ -117,16 +117,25 @@ t.test('retention: the entries of the spatial index follow, and searches find wh
 t.test('retention: instants of slots that are gone leave the log of instants', async (t) => {
   const all = openRetention()
   const { tables, table, store } = all
-  const at = (hour: number) => `2025-01-01T0${hour}:00:00Z`
-  const slot = (seq: number, hour: number) =>
-    reading(seq, null, { start_datetime: at(hour), end_datetime: at(hour + 1) })
-  await tables.put(table, [slot(1, 0), slot(2, 1), slot(3, 1), slot(4, 2), slot(5, 3)])
-  t.equal(changeTimes(tables.data.reader, table)?.length, 5)
-  await store.set(table, { ...NO_RULE, maxRows: 2 })
-  await store.removeOldest(table, stepOf({ limit: 2 }))
-  t.equal(changeTimes(tables.data.reader, table)?.length, 4, '01:00 is the start of a row that is left')
-  await store.removeOldest(table, stepOf({ limit: 1 }))
-  t.equal(changeTimes(tables.data.reader, table)?.length, 3)
+  const at = (minute: number) => new Date(Date.UTC(2025, 0, 1) + minute * 60_000).toISOString()
+  const slot = (seq: number, from: number, until: number) =>
+    reading(seq, null, { start_datetime: at(from), end_datetime: at(until) })
+  // 500 slots of ten rows, and one row that began in the tenth slot and lasts
+  await tables.put(
+    table,
+    range(0, 4999).map((seq) => slot(seq, Math.floor(seq / 10), Math.floor(seq / 10) + 1)),
+  )
+  await tables.put(table, [slot(9000, 10, 9000)])
+  t.equal(changeTimes(tables.data.reader, table)?.length, 502)
+  await store.set(table, { ...NO_RULE, ageDays: 1 })
+  const nowUs = BigInt(Date.UTC(2025, 0, 2, 0, 450)) * 1000n
+  await removeAll(all, table, 'age', { limit: 1000, nowUs })
+  t.equal((await tables.read(table)).length, 501)
+  while (await store.cleanIndex(table));
+  const left = changeTimes(tables.data.reader, table)?.map(
+    (us) => Number(us / 60_000_000n) - Date.UTC(2025, 0, 1) / 60_000,
+  )
+  t.same(left, [10, ...range(450, 500), 9000], 'the begin of the row that lasts, and those of rows that are there')
 })
 
 t.test('retention: the size of rows has their files in it', async (t) => {
