@@ -79,11 +79,17 @@ async function stream(gateway, name, count) {
     const lines = rowsOf(Math.min(left, 50_000), 30).map((row) => JSON.stringify(row))
     const response = await fetch(`${gateway.url}/api/v1/dataloaderapi/stream/${name}`, {
       method: 'POST',
-      headers: { ...gateway.headers, 'content-type': 'application/x-ndjson' },
+      headers: streamHeaders(gateway),
       body: lines.join('\n'),
     })
     if (response.status !== 200) throw new Error(`HTTP ${response.status}: ${await response.text()}`)
   }
+}
+
+/** Headers of calls name another type. */
+function streamHeaders({ headers }) {
+  const rest = Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'content-type')
+  return { ...Object.fromEntries(rest), 'content-type': 'application/x-ndjson' }
 }
 
 async function putRows(gateway, name, count) {
