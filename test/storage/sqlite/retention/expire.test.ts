@@ -135,7 +135,11 @@ t.test('retention: instants of slots that are gone leave the log of instants', a
   const left = changeTimes(tables.data.reader, table)?.map(
     (us) => Number(us / 60_000_000n) - Date.UTC(2025, 0, 1) / 60_000,
   )
-  t.same(left, [10, ...range(450, 500), 9000], 'the begin of the row that lasts, and those of rows that are there')
+  t.same(
+    left,
+    [10, ...range(450, 500), 9000],
+    'the begin of the row that lasts, and those of rows that are there',
+  )
 })
 
 t.test('retention: the size of rows has their files in it', async (t) => {
