@@ -15,4 +15,12 @@ export const Retention = z.strictObject({
     .max(1000)
     .default([])
     .describe('tables that give rows when the disk falls below retention.minFreeBytes, the first one first'),
+  modelsKept: z
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(0)
+    .describe(
+      'newest models of each store, kind and state that stay; older ones are removed at the sweep (modelStore.sweepMinutes), never one that is not delivered; 0 for all',
+    ),
 })

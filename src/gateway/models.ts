@@ -144,7 +144,7 @@ export async function openModelServices(options: ModelServicesOptions): Promise<
     uploads,
     deltas,
     clock: state.clock,
-    settings: config.modelStore,
+    settings: { ...config.modelStore, modelsKept: config.retention.modelsKept },
     notes: state.meta,
     keptParts: () => partsOfFetches(state.transfers),
     log,

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LOSS_ACCEPTED, type MetaStore, SWEEP_HELD } from '../storage/meta.js'
 import type { DeltaStore } from './delta-store.js'
 import { judgeSignatures } from './judge-signatures.js'
+import { keepNewest } from './keep-newest.js'
 import type { SignaturePolicy } from './signature/policy.js'
 import { sweepBlobs } from './sweep.js'
 import { checkModels, quarantine, type ScrubPace, scrubOnce, type UpkeepDeps } from './upkeep.js'
@@ -18,7 +19,7 @@ interface UpkeepLoopDeps extends Omit<UpkeepDeps, 'onDamaged'> {
   /** null where deltas are off */
   deltas: Pick<DeltaStore, 'expire'> | null
   clock: { nowUs(): number; isTrusted(): boolean }
-  settings: { sweepMinutes: number; scrubBytesPerSecond: number; uploadExpiryS: number }
+  settings: { sweepMinutes: number; scrubBytesPerSecond: number; uploadExpiryS: number; modelsKept: number }
   /** returns the ids of parts that belong to waiting transfers */
   keptParts(): Promise<ReadonlySet<string>>
   /** for tests: waits, or less if the signal fires. By default a timer that does not keep the process alive */
@@ -110,6 +111,7 @@ async function sweep(loop: UpkeepLoopDeps): Promise<number> {
   // by then the other side has removed the upload that a delta would continue
   const expired = (await deltas?.expire(beforeUs / 1000)) ?? 0
   if (expired > 0) log.info({ expired }, 'deltas that were not used for long removed')
+  await keepNewest(loop, loop.settings.modelsKept)
   const isAccepted = (await notes.noted(LOSS_ACCEPTED)) === 'yes'
   const { removed, held } = await sweepBlobs(loop, isAccepted)
   if (isAccepted) await notes.note(LOSS_ACCEPTED, 'no')

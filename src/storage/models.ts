@@ -165,6 +165,13 @@ export interface ModelRows {
    * @returns the removed model; undefined for an unknown id
    */
   remove(modelId: string): Promise<ModelRecord | undefined>
+  /**
+   * Returns ids of models beyond the newest of their store, kind and state, oldest first, without those that a transfer has not
+   * delivered.
+   *
+   * @param kept newest models of each
+   */
+  surplus(kept: number, limit: number): Promise<string[]>
   /** Removes the rows of deleted models that no transfer waits for. Returns their number. */
   purge(): Promise<number>
   /** Returns any model with these bytes, provided that they are not damaged. */

@@ -2,6 +2,7 @@ import t from 'tap'
 import type { CheckContext } from '../../src/doctor/finding.js'
 import { checkRetention } from '../../src/doctor/retention.js'
 import { openDatabase } from '../../src/storage/sqlite/connection/database.js'
+import { createMaintenance } from '../../src/storage/sqlite/maintenance/maintenance.js'
 import { readRetention } from '../../src/storage/sqlite/maintenance/retention-facts.js'
 import { NO_RULE, openRetention, reading } from '../support/retention.js'
 import { NOW_US } from '../support/tables.js'
@@ -24,4 +25,9 @@ t.test('doctor: rows that are older than their rule are told', async (t) => {
   await store.set(table, { ...NO_RULE, maxRows: 9 })
   t.same(await find(), ['ok: old rows of 1 tables have gone as their rules say'])
   t.same(readRetention(openDatabase(':memory:', [])), [], 'a database of an earlier schema has no rules')
+  const dir = t.testdir()
+  openDatabase(`${dir}/state.db`, []).close()
+  const stored = createMaintenance().facts
+  t.same(await stored.retention(dir), [], 'nor has a directory without tables')
+  t.same(await stored.diskSamples(dir), { samples: [], reusableBytes: 0 })
 })

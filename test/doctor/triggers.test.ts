@@ -2,6 +2,7 @@ import t from 'tap'
 import type { CheckContext } from '../../src/doctor/finding.js'
 import { checkTriggers } from '../../src/doctor/triggers.js'
 import { createKeyring } from '../../src/storage/keyring.js'
+import { openDatabase } from '../../src/storage/sqlite/connection/database.js'
 import { readTriggers } from '../../src/storage/sqlite/maintenance/trigger-facts.js'
 import { openState } from '../../src/storage/sqlite/state.js'
 import type { TriggerRunFacts } from '../../src/storage/triggers.js'
@@ -16,6 +17,7 @@ t.test('doctor: triggers that failed or missed starts are told', async (t) => {
   const find = async () =>
     (await checkTriggers(context)).map(({ state: level, message }) => `${level}: ${message}`)
   t.same(await find(), ['ok: no trigger has been made'])
+  t.same(readTriggers(openDatabase(':memory:', []), 0), [], 'a database of an earlier schema has none')
   const make = (name: string, isEnabled = true) =>
     triggers.create({
       ...{ name, on: { kind: 'startup' }, call: '{}', overlap: 'queue', retries: 0, retryWaitS: 0, waitS: 0 },

@@ -33,7 +33,7 @@ async function setUp(
     ...register,
     log,
     clock: { nowUs: () => clock.nowUs, isTrusted: () => clock.isTrusted },
-    settings: { sweepMinutes: 10, scrubBytesPerSecond: 1e9, uploadExpiryS: 1000 },
+    settings: { sweepMinutes: 10, scrubBytesPerSecond: 1e9, uploadExpiryS: 1000, modelsKept: 0 },
     deltas: {
       async expire(beforeMs) {
         expired.push(beforeMs)

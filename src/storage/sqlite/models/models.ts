@@ -61,6 +61,7 @@ function modelReads(state: StateDb): Omit<ModelRows, WriteName | ReleasedName | 
         wanted,
       ),
     listBases: async (storeId, wanted) => listBases(state, storeId, wanted),
+    surplus: async (kept, limit) => statement<string>(db, SURPLUS).pluck().all(kept, limit),
     async list(storeId, query, trustedHints = []) {
       const tail = listTail(FIELDS, 'm.seq', query)
       const sql = `WITH trusted AS (SELECT value FROM json_each(?))
@@ -108,6 +109,15 @@ const SET_DAMAGED = `UPDATE model SET damaged_at_us = ? WHERE sha256 = ? AND (da
 /** Removes deleted models that no feedback waits for. */
 const PURGE = `DELETE FROM model WHERE deleted_at_us IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM transfer t WHERE t.model_id = model.model_id AND t.kind = 'feedback' AND t.state IN ('queued', 'sending'))`
+
+/** Models beyond the newest of their store, kind and state. A transfer that has failed may be tried again while its upstream is there. */
+const SURPLUS = `SELECT model_id FROM (
+    SELECT m.seq, m.model_id, row_number() OVER (PARTITION BY store_id, kind, state ORDER BY seq DESC) AS rank
+    FROM model AS m WHERE ${SHOWN}) AS ranked
+  WHERE rank > ? AND NOT EXISTS (SELECT 1 FROM transfer AS t
+    WHERE t.model_id = ranked.model_id AND t.kind = 'feedback' AND (t.state IN ('queued', 'sending')
+      OR (t.state = 'failed' AND EXISTS (SELECT 1 FROM upstream AS u WHERE u.upstream_id = t.upstream_id))))
+  ORDER BY seq LIMIT ?`
 
 /** Rows of a store among which `listBases` looks for a kind: its cost must not grow with the store. */
 const MAX_LOOKED_AT = 200
