@@ -140,7 +140,7 @@ t.test('sync feed verify and resend: a table of the days, and exit code 1', asyn
   await untilResent(here)
   t.match(await cli('verify', 'seen', '--recount', '--json'), {
     code: 0,
-    stdout: '{"equal":true,"days":[]}\n',
+    stdout: '{"equal":true,"days":[],"removed_days":[]}\n',
   })
   t.match(await cli('verify', 'nothing'), { code: 1, stderr: /no feed has the id or the table nothing/ })
   const late = ['--from', '2025-01-02', '--to', '2025-01-01']
