@@ -3,8 +3,8 @@ import type {
   RemovalReason,
   RemovalResult,
   RemovalStep,
-  RetainedTable,
   RetentionStore,
+  RuledTable,
 } from '../storage/retention.js'
 import type { LoaderTable } from '../storage/tables.js'
 import type { SentState } from './sent-rows.js'
@@ -55,7 +55,7 @@ export function createStepSize(): { rows(): number; took(ms: number, rows: numbe
  */
 export async function* passOver(
   deps: PassDeps,
-  { table, rule }: RetainedTable,
+  { table, rule }: RuledTable,
   { places, size }: { places: Places; size: ReturnType<typeof createStepSize> },
 ): AsyncGenerator<number, PassResult> {
   const { store, clock } = deps
@@ -89,7 +89,8 @@ export async function* passOver(
     if (rule.ageDays !== null) yield* byTime('age')
   }
   let after: AgePlace | null = null
-  for (let excess = await excessOf(store, table); excess > 0; ) {
+  const isBounded = rule.maxRows !== null || rule.maxBytes !== null
+  for (let excess = isBounded ? await excessOf(store, table) : 0; excess > 0; ) {
     const limit = Math.min(size.rows(), excess)
     const result: RemovalResult | undefined = await store.removeOldest(table, step(limit, after))
     if (result === undefined) break

@@ -1,6 +1,7 @@
-import { messageOf } from '../errors.js'
+import { isAppError, messageOf } from '../errors.js'
 import type { Log } from '../log.js'
-import type { RetainedTable, RetentionStore } from '../storage/retention.js'
+import type { RetentionStore, RuledTable } from '../storage/retention.js'
+import type { LoaderTable } from '../storage/tables.js'
 import { type DiskDeps, freeDisk } from './free-disk.js'
 import { createStepSize, type PassResult, type Places, passOver } from './pass.js'
 
@@ -67,7 +68,7 @@ export function startRetention(deps: RetentionDeps): RetentionRunner {
   }
   const round = async () => {
     await deps.sampleDisk()
-    const retained = await deps.store.list()
+    const retained = await deps.store.rules()
     for (const tableId of states.keys())
       if (!retained.some(({ table }) => table.tableId === tableId)) states.delete(tableId)
     await inTurns(deps, retained, { places, size, states, signal, rest })
@@ -123,7 +124,7 @@ interface TurnParts {
 /** Does the passes over all tables, a step of each in turn: a large one lets the others have theirs. */
 async function inTurns(
   deps: RetentionDeps,
-  retained: readonly RetainedTable[],
+  retained: readonly RuledTable[],
   { places, size, states, signal, rest }: TurnParts,
 ): Promise<void> {
   const passes = new Map(retained.map((one) => [one, passOver(deps, one, { places, size })]))
@@ -141,13 +142,25 @@ async function inTurns(
         if (removed > 0) deps.log.info({ table: table.dataName, removed, waiting }, 'old rows were removed')
       } catch (error) {
         if (signal.aborted) throw error
-        const fault = messageOf(error)
-        const before = states.get(table.tableId)
-        states.set(table.tableId, { removed: 0, waiting: 0, slowest: null, fault })
-        if (before?.fault !== fault) deps.log.warn({ table: table.dataName, reason: fault }, 'old rows stay')
+        noteFault(deps, states, table, error)
       }
       passes.delete(one)
+      await deps.pause(0, signal) // many tables of which nothing goes
     }
+}
+
+/** Notes why the pass over a table has ended early; the log has each fault once. */
+function noteFault(
+  { log }: RetentionDeps,
+  states: Map<number, PassState>,
+  { tableId, dataName }: LoaderTable,
+  error: unknown,
+): void {
+  // what a database says is for the log
+  const fault = isAppError(error) ? messageOf(error) : 'an internal fault; the log has the reason'
+  const before = states.get(tableId)
+  states.set(tableId, { removed: 0, waiting: 0, slowest: null, fault })
+  if (before?.fault !== fault) log.warn({ table: dataName, err: error }, 'old rows stay')
 }
 
 function noteShort({ log }: RetentionDeps, counts: { isShort: boolean }, isShort: boolean): void {

@@ -23,10 +23,14 @@ export interface RetentionRule {
   readonly dropsUnsent: boolean
 }
 
-/** A table with a rule. */
-export interface RetainedTable {
+/** A table with its rule. */
+export interface RuledTable {
   readonly table: LoaderTable
   readonly rule: RetentionRule
+}
+
+/** A table with its rule, and what is known of its rows. */
+export interface RetainedTable extends RuledTable {
   /** rows of the table; rows that other programs write are not in it */
   readonly rows: number
   /** mean size of a row with its files, of a sample */
@@ -94,7 +98,9 @@ export interface RetentionStore {
    * @throws AppError UNKNOWN_TABLE, INVALID_PARAMS for a rule that does not fit the table, DISK_FULL, BUSY
    */
   set(table: TableRef, rule: RetentionRule | null): Promise<void>
-  /** Returns the tables with a rule, ordered by name. */
+  /** Returns the tables with a rule. */
+  rules(): Promise<RuledTable[]>
+  /** Returns the tables with a rule and what is known of their rows, ordered by name. Cost: 0.5 ms a table. */
   list(): Promise<RetainedTable[]>
   find(table: TableRef): Promise<RetainedTable | undefined>
   /** Removes some of the rows that a rule names. @returns undefined for a table without such a rule */

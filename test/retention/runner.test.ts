@@ -150,13 +150,27 @@ t.test('runner: the fault of one table is told once, and the others have their p
   t.equal(lines.filter((line) => line.includes('old rows stay')).length, 1)
 })
 
+t.test('runner: what a database says of a fault is told in the log alone', async (t) => {
+  const all = openRetention()
+  const { table, store, runner, lines, first, round } = startRunner(t, {
+    store: { ...all.store, remove: async () => Promise.reject(new Error('no such column: x')) },
+    findTable: async () => all.table,
+  })
+  await first
+  await all.store.set(all.table, { ...NO_RULE, ageDays: 1 })
+  await round()
+  t.equal(runner.stateOf(all.table.tableId)?.fault, 'an internal fault; the log has the reason')
+  t.equal(lines.filter((line) => line.includes('old rows stay')).length, 1)
+  t.equal(await store.find(table), undefined, 'the other database has no rule')
+})
+
 t.test('runner: a database that fails is told once, and tried again', async (t) => {
   const all = openRetention()
   let isBroken = true
   const { runner, lines, first, round } = startRunner(t, {
     store: {
       ...all.store,
-      list: async () => {
+      rules: async () => {
         if (isBroken) throw new Error('disk I/O error')
         return []
       },

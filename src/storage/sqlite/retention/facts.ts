@@ -1,5 +1,5 @@
 import { MIN_US } from '../../../datetime.js'
-import type { RetainedTable, RetentionRule } from '../../retention.js'
+import type { RetainedTable, RetentionRule, RuledTable } from '../../retention.js'
 import type { LoaderTable, TableRef } from '../../tables.js'
 import { type Db, identifier, oneValue, statement } from '../connection/database.js'
 import { findTableById } from '../tables/catalog.js'
@@ -29,7 +29,18 @@ interface RetainedRow {
 
 const SELECT = 'SELECT table_id, rule, rows, removed, thinned, unsent, last_run_us FROM loader_retention'
 
-/** Returns the tables with a rule, ordered by name. */
+/** Returns the tables with a rule. */
+export function listRules(db: Db): RuledTable[] {
+  return statement<Pick<RetainedRow, 'table_id' | 'rule'>>(db, 'SELECT table_id, rule FROM loader_retention')
+    .all()
+    .flatMap(({ table_id: tableId, rule }) => {
+      const table = findTableById(db, tableId)
+      // no test: a dropped table takes its rule along
+      return table === undefined ? [] : [{ table, rule: JSON.parse(rule) as RetentionRule }]
+    })
+}
+
+/** Returns the tables with a rule and what is known of their rows, ordered by name. */
 export async function listRetained(db: Db, sizeOfFile: SizeOfFile): Promise<RetainedTable[]> {
   const rows = statement<RetainedRow>(db, SELECT).all()
   const found = await Promise.all(rows.map((row) => toRetained(db, row, sizeOfFile)))

@@ -15,7 +15,7 @@ import { requireTable } from '../tables/store.js'
 import { buildAgeIndex, dropAgeIndex } from './age-index.js'
 import { createRunCleaner } from './clean-runs.js'
 import { noteRemoved, removeAged, removeOldest, type StepResult } from './expire.js'
-import { findRetained, listRetained, type SizeOfFile } from './facts.js'
+import { findRetained, listRetained, listRules, type SizeOfFile } from './facts.js'
 import { removeRows } from './remove-rows.js'
 import { createInto } from './thin-into.js'
 import { createKeep } from './thin-keep.js'
@@ -52,6 +52,7 @@ export function createRetentionStore(
   const cleaner = createRunCleaner()
   return {
     set: (table, rule) => lock.run(() => retryBusy(() => setWithSpace(writer, table, rule))),
+    rules: async () => listRules(reader),
     list: () => listRetained(reader, sizeOfFile),
     find: (table) => findRetained(reader, table, sizeOfFile),
     remove: (table, reason, step) =>

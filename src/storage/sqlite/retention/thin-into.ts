@@ -98,7 +98,10 @@ function findKnown(
   summary: LoaderTable,
   { rule, columns }: { rule: ThinRule; columns: readonly SummaryColumns[] },
 ): (interval: Interval) => Known | undefined {
-  const names = columns.flatMap(({ count, min, mean, max }) => [count, min, mean, max].map(identifier))
+  // columns that were added to the table since have none in the summary
+  const names = columns.flatMap(({ count, min, mean, max }) =>
+    [count, min, mean, max].map((name) => (summary.columnByName.has(name) ? identifier(name) : 'NULL')),
+  )
   const isKey = [...rule.by, 'start_datetime'].map((name) => `${identifier(name)} IS ?`).join(' AND ')
   const find = statement<Known>(
     db,

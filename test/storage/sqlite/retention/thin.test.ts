@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { ThinRule } from '../../../../src/storage/retention.js'
+import { createAddColumns } from '../../../../src/storage/sqlite/versions/table-columns.js'
 import { summaryDefinition } from '../../../../src/storage/summary-table.js'
 import { rejectsWith } from '../../../support/rejects-with.js'
 import { NO_RULE, openRetention, reading, removeAll, seqsOf, stepOf } from '../../../support/retention.js'
@@ -8,6 +9,11 @@ const HOUR_S = 3600
 const MIN_S = 60
 /** of the hour before 2025-01-02T03:00Z */
 const BASE_S = 3 * HOUR_S + 4 * MIN_S + 5
+
+const NEW_COLUMN = {
+  ...{ name: 'more', udtName: 'int4' as const, isNullable: true, columnDefault: null, length: null },
+  ...{ srid: null, isEncrypted: false, file: null },
+}
 
 function thin(to: ThinRule['to'], more: Partial<ThinRule> = {}) {
   return { ...NO_RULE, thin: { afterDays: 1 / 24, intervalS: 600, by: ['sensor'], to, ...more } }
@@ -100,6 +106,10 @@ t.test('thinning: rows move into a summary, each in one interval, also when they
     ...{ value_min: 0, value_max: 100, value_mean: 145 / 11, hits_count: 10, hits_mean: 4.5 },
   })
   t.match(first?.geometry, { type: 'Point' })
+  const altered = await createAddColumns(tables.data)(table, [{ ...NEW_COLUMN }])
+  await tables.put(altered, [reading(3, BASE_S - 1 * MIN_S, { value: 7, more: 5 })], 'override')
+  await removeAll(all, table, 'thin')
+  t.same(await seqsOf(tables, table), [99], 'a column that the summary has not is left out of it')
   await tables.data.writer.exec("DELETE FROM loader_table WHERE data_name = 'readings_10min'")
   await tables.put(table, [reading(7, BASE_S)])
   await rejectsWith(t, removeAll(all, table, 'thin'), 'UNKNOWN_TABLE', { message: /readings_10min/ })
