@@ -1,4 +1,4 @@
-import { type Column, type LoaderTable, RESERVED_COLUMNS, type TableDefinition } from './tables.js'
+import type { Column, LoaderTable, TableDefinition } from './tables.js'
 
 /** Columns of a summary for a number column of its source. */
 export interface SummaryColumns {
@@ -14,7 +14,6 @@ export interface SummaryColumns {
 export const ROW_COUNT = 'row_count'
 
 const NUMBERS: ReadonlySet<string> = new Set(['int2', 'int4', 'int8', 'float4', 'float8'])
-const RESERVED: ReadonlySet<string> = new Set(RESERVED_COLUMNS.map(({ name }) => name))
 
 /** Returns the columns of a summary for the number columns of a table; those of the series have none. */
 export function summaryColumns(
@@ -31,14 +30,11 @@ export function summaryColumns(
 
 /** Returns the definition of the table that summarises another one by series and interval. */
 export function summaryDefinition(
-  table: Pick<LoaderTable, 'schema' | 'columns' | 'columnByName'>,
+  table: Pick<LoaderTable, 'schema' | 'columns'>,
   dataName: string,
   by: readonly string[],
 ): TableDefinition {
-  const ofSeries = by.flatMap((name) => {
-    const column = table.columnByName.get(name)
-    return column === undefined || RESERVED.has(name) ? [] : [{ ...column, columnDefault: null }]
-  })
+  const ofSeries = table.columns.filter(({ name }) => by.includes(name))
   const numbers = summaryColumns(table, by).flatMap(({ count, min, mean, max }) => [
     numberColumn(count, 'int8'),
     ...[min, mean, max].map((name) => numberColumn(name, 'float8')),
@@ -46,7 +42,11 @@ export function summaryDefinition(
   return {
     dataName,
     schema: table.schema,
-    columns: [...ofSeries, numberColumn(ROW_COUNT, 'int8'), ...numbers],
+    columns: [
+      ...ofSeries.map((column) => ({ ...column, columnDefault: null })),
+      numberColumn(ROW_COUNT, 'int8'),
+      ...numbers,
+    ],
     uniqueColumns: [...by, 'start_datetime'],
   }
 }

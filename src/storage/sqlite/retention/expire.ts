@@ -52,6 +52,7 @@ export function isSent({ change }: Pick<AgedRow, 'change'>, { until, except }: S
 }
 
 function placeOf(row: AgedRow | undefined): AgePlace | null {
+  // no test: a step that is full has a last row
   return row === undefined ? null : { atUs: row.atUs, rowId: row.rowId }
 }
 

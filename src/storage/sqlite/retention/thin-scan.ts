@@ -96,20 +96,48 @@ interface ThinStep {
 export function stepPass(
   db: Db,
   table: LoaderTable,
-  { rule, pass }: { rule: ThinRule; pass: ThinPass },
-  { nowUs, sent, dropsUnsent, limit }: RemovalStep,
+  parts: { rule: ThinRule; pass: ThinPass },
+  step: RemovalStep,
 ): ThinStep {
-  const [stretch] = pass.stretches
-  if (stretch === undefined) return { ids: [], dropped: 0, waiting: 0, isDone: true }
-  if (pass.scanned < pass.untilChange) {
-    scanLate(db, table, { rule, pass, beforeUs: stretch.fromUs })
+  const { pass, rule } = parts
+  const [first] = pass.stretches
+  if (first !== undefined && pass.scanned < pass.untilChange) {
+    scanLate(db, table, { rule, pass, beforeUs: first.fromUs })
     return { ids: [], dropped: 0, waiting: 0, isDone: false }
   }
+  const done = { ids: [] as number[], dropped: 0, waiting: 0 }
+  let looked = 0
+  // late rows are mostly few in each of many intervals
+  for (let stretch = first; stretch !== undefined && looked < step.limit; [stretch] = pass.stretches)
+    looked += thinSome(db, table, { ...parts, stretch, done }, { ...step, limit: step.limit - looked })
+  return { ...done, isDone: pass.stretches.length === 0 }
+}
+
+/** Looks at some rows of a stretch. Returns their number. */
+function thinSome(
+  db: Db,
+  table: LoaderTable,
+  {
+    rule,
+    pass,
+    stretch,
+    done,
+  }: {
+    rule: ThinRule
+    pass: ThinPass
+    stretch: Stretch
+    done: { ids: number[]; dropped: number; waiting: number }
+  },
+  { nowUs, sent, dropsUnsent, limit }: RemovalStep,
+): number {
   const at = pass.at ?? { atUs: stretch.fromUs, rowId: 0 }
   const found = readRows(db, table, { rule, action: pass.action }, { ...at, untilUs: stretch.untilUs, limit })
   const unsent = new Set(found.filter((row) => !isSent(row, sent)).map(({ rowId }) => rowId))
   const mayGo = dropsUnsent ? found : found.filter(({ rowId }) => !unsent.has(rowId))
   const ids = pass.action.take(db, mayGo, nowUs)
+  done.ids.push(...ids)
+  done.dropped += ids.filter((id) => unsent.has(id)).length
+  done.waiting += found.length - mayGo.length
   const last = found.at(-1)
   pass.at = last !== undefined && found.length === limit ? { atUs: last.atUs, rowId: last.rowId } : undefined
   // the late stretches are done when that of new intervals begins
@@ -124,8 +152,7 @@ export function stepPass(
     pass.stretches.shift()
     pass.action.restart()
   }
-  const dropped = ids.filter((id) => unsent.has(id)).length
-  return { ids, dropped, waiting: found.length - mayGo.length, isDone: pass.stretches.length === 0 }
+  return found.length
 }
 
 /** Returns the start of the interval of an instant. */
@@ -202,9 +229,7 @@ function readRows(
 
 /** Returns a text that names a series: rows of different nodes are of different series. */
 function seriesOf(originId: number, values: readonly Stored[]): string {
-  const texts = values.map((value) => {
-    if (value instanceof Uint8Array) return ['blob', Buffer.from(value).toString('base64')]
-    return typeof value === 'bigint' ? ['int', String(value)] : value
-  })
+  // bytes name no series
+  const texts = values.map((value) => (typeof value === 'bigint' ? ['int', String(value)] : value))
   return JSON.stringify([originId, ...texts])
 }

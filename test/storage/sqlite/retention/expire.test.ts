@@ -172,3 +172,48 @@ t.test('retention: the size of rows has their files in it', async (t) => {
   t.equal(found?.table.dataName, 'photos')
   t.ok((found?.rowBytes ?? 0) > 5000 + empty, `found ${found?.rowBytes} bytes`)
 })
+
+t.test('retention: a table without a rule is cleaned; tables are listed by name', async (t) => {
+  const { tables, table, store } = openRetention()
+  await tables.put(
+    table,
+    range(1, 5000).map((seq) => reading(seq, 60)),
+  )
+  await store.removeOldest(table, stepOf({ limit: 4500 }))
+  while (await store.cleanIndex(table));
+  t.equal(tables.data.reader.prepare('SELECT sum(row_count) FROM loader_segment').pluck().get(), 500)
+  for (const name of ['zoo', 'ant']) {
+    const made = tables.register(name, [{ name: 'k', udtName: 'int4', isNullable: false }], ['k'])
+    await store.set(made, { ...NO_RULE, maxRows: 1 })
+  }
+  t.same(
+    (await store.list()).map(({ table: { dataName } }) => dataName),
+    ['ant', 'zoo'],
+  )
+})
+
+t.test('retention: instants stay where many rows last around the oldest', async (t) => {
+  const all = openRetention()
+  const { tables, table, store } = all
+  const time = (minute: number) => new Date(Date.UTC(2024, 0, 1) + minute * 60_000).toISOString()
+  const row = (seq: number, from: number, until: number) =>
+    reading(seq, null, { start_datetime: time(from), end_datetime: time(until) })
+  await tables.put(
+    table,
+    range(0, 4999).map((seq) => row(seq, seq % 400, (seq % 400) + 1)),
+  )
+  await tables.put(
+    table,
+    range(10_000, 31_000).map((seq) => row(seq, 100, 600_000)),
+  )
+  const before = changeTimes(tables.data.reader, table)?.length
+  await store.set(table, { ...NO_RULE, ageDays: 1 })
+  while (
+    (await removeAll(all, table, 'age', { limit: 5000, nowUs: BigInt(Date.UTC(2024, 5, 1)) * 1000n }))
+      .removed > 0
+  );
+  await store.removeOldest(table, stepOf({ limit: 6000 }))
+  while (await store.cleanIndex(table));
+  t.equal((await tables.read(table)).length, 15_001)
+  t.ok((before ?? 0) >= 400, `${before} instants`)
+})
