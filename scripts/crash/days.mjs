@@ -172,7 +172,7 @@ async function probe() {
   const params = {
     type: 'Feature',
     geometry: null,
-    properties: { table: 'alarms', limit: 20, order: '-seq' },
+    properties: { table: 'alarms', limit: 20 },
   }
   for (; !isOver; await sleep(25)) {
     const startMs = performance.now()
