@@ -1,6 +1,6 @@
 import type { ModelRows } from '../storage/models.js'
 
-/** Models that are removed in one write. */
+/** Models that are looked up at a time; each is removed in a write of its own. */
 const AT_ONCE = 100
 
 /**

@@ -167,7 +167,7 @@ export interface ModelRows {
   remove(modelId: string): Promise<ModelRecord | undefined>
   /**
    * Returns ids of models beyond the newest of their store, kind and state, oldest first, without those that a transfer has not
-   * delivered.
+   * delivered, and without those from whose bytes the delta of an unfinished upload was made.
    *
    * @param kept newest models of each
    */

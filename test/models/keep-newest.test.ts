@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { keepNewest } from '../../src/models/keep-newest.js'
 import { memoryState } from '../support/memory-state.js'
@@ -44,4 +45,21 @@ t.test('models: the newest of each store, kind and state stay, and those that wa
   await transfers.cancelOfUpstream(upstreamId)
   await upstreams.remove(upstreamId)
   t.equal(await keepNewest({ models, log }, 1), 2, 'nobody waits for those of an upstream that is gone')
+})
+
+t.test('models: one that the delta of an unfinished upload needs stays until the upload goes', async (t) => {
+  const { models, modelStores, uploads } = await memoryState(t)
+  const log = { info: () => undefined }
+  const [base, next] = ['ba'.repeat(32), 'ce'.repeat(32)]
+  await modelStores.create('rain')
+  for (const sha256 of [base, next]) await models.add(model({ sha256 }), { autoCreate: true, push: false })
+  const upload = { uploadId: randomUUID(), keyId: 'k', sha256: 'de'.repeat(32), sizeBytes: 10 }
+  const delta = { base, sha256: 'ef'.repeat(32), modelBytes: 100 }
+  await uploads.create({ ...upload, params: JSON.stringify({ delta }) })
+  await uploads.create({ ...upload, uploadId: randomUUID(), params: JSON.stringify({}) })
+  t.equal(await keepNewest({ models, log }, 1), 0)
+  t.ok(await models.isNamed(base))
+  await uploads.remove(upload.uploadId)
+  t.equal(await keepNewest({ models, log }, 1), 1)
+  t.notOk(await models.isNamed(base))
 })

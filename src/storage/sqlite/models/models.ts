@@ -110,13 +110,18 @@ const SET_DAMAGED = `UPDATE model SET damaged_at_us = ? WHERE sha256 = ? AND (da
 const PURGE = `DELETE FROM model WHERE deleted_at_us IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM transfer t WHERE t.model_id = model.model_id AND t.kind = 'feedback' AND t.state IN ('queued', 'sending'))`
 
-/** Models beyond the newest of their store, kind and state. A transfer that has failed may be tried again while its upstream is there. */
+/**
+ * Models beyond the newest of their store, kind and state. A transfer that has failed may be tried again while
+ * its upstream is there. An unfinished upload of a delta needs the bytes that the delta was made from.
+ */
 const SURPLUS = `SELECT model_id FROM (
-    SELECT m.seq, m.model_id, row_number() OVER (PARTITION BY store_id, kind, state ORDER BY seq DESC) AS rank
+    SELECT m.seq, m.model_id, m.sha256, row_number() OVER (PARTITION BY store_id, kind, state ORDER BY seq DESC) AS rank
     FROM model AS m WHERE ${SHOWN}) AS ranked
   WHERE rank > ? AND NOT EXISTS (SELECT 1 FROM transfer AS t
     WHERE t.model_id = ranked.model_id AND t.kind = 'feedback' AND (t.state IN ('queued', 'sending')
       OR (t.state = 'failed' AND EXISTS (SELECT 1 FROM upstream AS u WHERE u.upstream_id = t.upstream_id))))
+    AND sha256 NOT IN (SELECT json_extract(params, '$.delta.base') FROM upload
+      WHERE model_id IS NULL AND json_valid(params) AND json_extract(params, '$.delta.base') IS NOT NULL)
   ORDER BY seq LIMIT ?`
 
 /** Rows of a store among which `listBases` looks for a kind: its cost must not grow with the store. */
