@@ -1,7 +1,7 @@
 import type { ModelRows } from '../storage/models.js'
 
-/** Models that are looked up at a time; each is removed in a write of its own. */
-const AT_ONCE = 100
+/** Most models of one round, each of which is a write; the next sweep goes on. */
+const MOST = 500
 
 /**
  * Removes the oldest models of each store, kind and state beyond a number. One that waits to be sent stays, also where it is no
@@ -19,11 +19,7 @@ export async function keepNewest(
 ): Promise<number> {
   if (kept === 0) return 0
   let removed = 0
-  for (;;) {
-    const ids = await models.surplus(kept, AT_ONCE)
-    for (const id of ids) if ((await models.remove(id)) !== undefined) removed++
-    if (ids.length < AT_ONCE) break
-  }
+  for (const id of await models.surplus(kept, MOST)) if ((await models.remove(id)) !== undefined) removed++
   if (removed > 0) log.info({ removed, kept }, 'models beyond retention.modelsKept removed')
   return removed
 }

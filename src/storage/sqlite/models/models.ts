@@ -116,7 +116,7 @@ const PURGE = `DELETE FROM model WHERE deleted_at_us IS NOT NULL AND NOT EXISTS 
  */
 const SURPLUS = `SELECT model_id FROM (
     SELECT m.seq, m.model_id, m.sha256, row_number() OVER (PARTITION BY store_id, kind, state ORDER BY seq DESC) AS rank
-    FROM model AS m WHERE ${SHOWN}) AS ranked
+    FROM model AS m WHERE ${SHOWN} AND m.damaged_at_us IS NULL) AS ranked
   WHERE rank > ? AND NOT EXISTS (SELECT 1 FROM transfer AS t
     WHERE t.model_id = ranked.model_id AND t.kind = 'feedback' AND (t.state IN ('queued', 'sending')
       OR (t.state = 'failed' AND EXISTS (SELECT 1 FROM upstream AS u WHERE u.upstream_id = t.upstream_id))))

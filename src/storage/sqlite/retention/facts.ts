@@ -42,11 +42,10 @@ export function listRules(db: Db): RuledTable[] {
 
 /** Returns the tables with a rule and what is known of their rows, ordered by name. */
 export async function listRetained(db: Db, sizeOfFile: SizeOfFile): Promise<RetainedTable[]> {
-  const rows = statement<RetainedRow>(db, SELECT).all()
+  const sorted = `${SELECT} JOIN loader_table USING (table_id) ORDER BY data_name`
+  const rows = statement<RetainedRow>(db, sorted).all()
   const found = await Promise.all(rows.map((row) => toRetained(db, row, sizeOfFile)))
-  return found
-    .filter((one) => one !== undefined)
-    .sort((a, b) => (a.table.dataName < b.table.dataName ? -1 : 1))
+  return found.filter((one) => one !== undefined)
 }
 
 /** Returns a table with its rule; undefined for one without. */
