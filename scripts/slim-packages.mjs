@@ -13,7 +13,17 @@ const LEFT_OUT = [
     importer: '@tus/server',
     contents: 'export const NodeRequest = undefined; export const sendNodeResponse = undefined',
   },
+  // the gateway is a client over sockets of its own; serial lines are opened without an addon (ingest/modbus/link.ts)
+  ...['serialport', './servers/servertcp', './servers/serverserial', './ports/rtubufferedport'].map(
+    leftOfModbus,
+  ),
+  ...['./ports/testport', './ports/c701port', '../ports/asciiport', '../ports/bleport'].map(leftOfModbus),
+  { name: 'debug', importer: 'modbus-serial', contents: 'module.exports = () => () => undefined' },
 ]
+
+function leftOfModbus(name) {
+  return { name, importer: 'modbus-serial', contents: '' }
+}
 
 /** Packages of which a few files are used. `isLazy`: loaded at the first use and not at the start. */
 const TRIMMED = [

@@ -220,6 +220,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   retention: ['storage', 'storage/exchange'], // old rows that go
   // what comes in by itself: messages of brokers become rows
   'ingest/mqtt': ['sync'], // the client; waits between attempts as those of transfers
+  // buses of devices: rows, places and timers as those of messages
+  'ingest/modbus': ['ingest', 'ingest/mqtt', 'storage', 'storage/columns', 'tables'],
   'ingest/mapping': [], // pure: from a payload to values, time and place
   'ingest/presets': ['ingest/mapping'], // known forms of messages
   ingest: ['ingest/**', 'storage', 'storage/columns', 'storage/exchange', 'tables'],
@@ -275,6 +277,7 @@ const OWNERS: Record<string, readonly string[]> = {
   'maplibre-gl': ['console'],
   'tus-js-client': ['console'],
   pbf: ['mapbuild', 'demo', 'tiles', 'ingest'],
+  'modbus-serial': ['ingest'],
   croner: ['triggers'],
   '@photostructure/tz-lookup': ['mapbuild'],
   kdbush: ['routing', 'mapbuild'],

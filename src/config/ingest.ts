@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { parseOffset } from '../datetime.js'
+import { Modbus } from './modbus.js'
 import { count, file } from './sections.js'
 
-/** Data that comes in by itself: subscriptions to MQTT brokers, and what is published there. */
+/** Data that comes in by itself: subscriptions to MQTT brokers, what is published there, and Modbus devices. */
 
 const columnName = z.string().min(1).max(63)
 const path = z
@@ -203,43 +204,49 @@ const broker = z
   })
 
 /** Settings `ingest`. */
-export const Ingest = z.strictObject({
-  rejectRows: count(
-    1000,
-    'messages that could not be stored, of all brokers, that are kept with their reason',
-    100_000,
-  ),
-  mqtt: z
-    .strictObject({
-      brokers: z
-        .array(broker)
-        .max(20)
-        .default([])
-        .refine((list) => new Set(list.map(({ name }) => name)).size === list.length, {
-          error: 'expected a name of its own for each broker',
-        })
-        .describe('MQTT brokers, with what is read from them and published there; see docs/ingest.md'),
-      groupRows: z
-        .int()
-        .min(1)
-        .max(500)
-        .default(100)
-        .describe('most messages whose rows are committed together'),
-      groupWaitMs: z
-        .int()
-        .min(0)
-        .max(10_000)
-        .default(20)
-        .describe('longest time that a message waits for others, milliseconds'),
-      retryCapS: z
-        .number()
-        .min(0.1)
-        .max(86_400)
-        .default(60)
-        .describe('longest wait before a broker is called again, seconds'),
-    })
-    .prefault({}),
-})
+export const Ingest = z
+  .strictObject({
+    rejectRows: count(
+      1000,
+      'messages and readings that could not be stored, of all brokers and buses, that are kept with their reason',
+      100_000,
+    ),
+    mqtt: z
+      .strictObject({
+        brokers: z
+          .array(broker)
+          .max(20)
+          .default([])
+          .refine((list) => new Set(list.map(({ name }) => name)).size === list.length, {
+            error: 'expected a name of its own for each broker',
+          })
+          .describe('MQTT brokers, with what is read from them and published there; see docs/ingest.md'),
+        groupRows: z
+          .int()
+          .min(1)
+          .max(500)
+          .default(100)
+          .describe('most messages whose rows are committed together'),
+        groupWaitMs: z
+          .int()
+          .min(0)
+          .max(10_000)
+          .default(20)
+          .describe('longest time that a message waits for others, milliseconds'),
+        retryCapS: z
+          .number()
+          .min(0.1)
+          .max(86_400)
+          .default(60)
+          .describe('longest wait before a broker is called again, seconds'),
+      })
+      .prefault({}),
+    modbus: Modbus,
+  })
+  .refine(
+    ({ mqtt, modbus }) => !mqtt.brokers.some(({ name }) => modbus.buses.some((bus) => bus.name === name)),
+    { path: ['modbus', 'buses'], error: 'expected names of buses that no broker has' },
+  )
 
 /** A broker with what is read from it and published there. */
 export type BrokerSettings = z.output<typeof broker>

@@ -12,6 +12,7 @@ import { checkFleet } from './fleet.js'
 import { checkIngest } from './ingest.js'
 import { checkKeys } from './keys.js'
 import { checkMaps } from './maps.js'
+import { checkModbus } from './modbus.js'
 import { checkModules } from './modules.js'
 import { checkPermissions } from './permissions.js'
 import { checkRetention } from './retention.js'
@@ -32,6 +33,7 @@ const CHECKS: readonly { name: string; run: RunCheck; needsData: boolean }[] = [
   { name: 'upstreams', run: checkUpstreams, needsData: true },
   { name: 'feeds', run: checkFeeds, needsData: true },
   { name: 'ingest', run: checkIngest, needsData: true },
+  { name: 'modbus', run: checkModbus, needsData: true },
   { name: 'fleet', run: checkFleet, needsData: true },
   { name: 'bundles', run: checkBundles, needsData: true },
   { name: 'backups', run: checkBackups, needsData: true },
@@ -41,7 +43,9 @@ const CHECKS: readonly { name: string; run: RunCheck; needsData: boolean }[] = [
 ]
 
 /** Checks that read no whole file. */
-const LIGHT: readonly string[] = ['disk', 'clock', 'keys', 'upstreams', 'feeds', 'ingest', 'fleet', 'backups']
+const LIGHT: readonly string[] = [
+  ...['disk', 'clock', 'keys', 'upstreams', 'feeds', 'ingest', 'modbus', 'fleet', 'backups'],
+]
 
 /** Runs all checks, whether the gateway is running or not. A check that fails does not prevent the others. */
 export async function examine(context: CheckContext): Promise<Check[]> {

@@ -2,10 +2,12 @@ import type { ModuleEngine } from '../dataproc/engine.js'
 import { messageOf } from '../errors.js'
 import { publishAnswer } from '../ingest/answers.js'
 import type { Ingest } from '../ingest/ingest.js'
+import type { Buses } from '../ingest/modbus/buses.js'
 import { createLiveChanges, type LiveChanges } from '../live/changes.js'
 import { createTableChanges } from '../storage/sqlite/tables/changed-rows.js'
 import { printChanges } from '../storage/sqlite/tables/print-changes.js'
 import { openIngest } from './ingest.js'
+import { openModbus } from './modbus.js'
 import { openRetention, type RetentionServices } from './retention.js'
 
 type FlowsOptions = Parameters<typeof openIngest>[0] &
@@ -16,6 +18,8 @@ type FlowsOptions = Parameters<typeof openIngest>[0] &
 interface Flows {
   /** undefined where settings name no broker */
   readonly ingest: Ingest | undefined
+  /** undefined where settings name no Modbus bus */
+  readonly buses: Buses | undefined
   readonly live: LiveChanges
   readonly retention: RetentionServices
 }
@@ -24,7 +28,8 @@ interface Flows {
 export async function openFlows(options: FlowsOptions): Promise<Flows> {
   const ingest = await openIngest(options)
   if (ingest !== undefined) publishAnswers(options, ingest)
-  return { ingest, live: openLive(options), retention: openRetention(options) }
+  const buses = await openModbus(options)
+  return { ingest, buses, live: openLive(options), retention: openRetention(options) }
 }
 
 /** Publishes the answers of modules where settings say so. */

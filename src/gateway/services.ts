@@ -9,6 +9,7 @@ import { probeWrite } from '../files/write-probe.js'
 import type { FleetAgent } from '../fleet/member/agent.js'
 import type { PartState } from '../http/health-routes.js'
 import type { Ingest } from '../ingest/ingest.js'
+import type { Buses } from '../ingest/modbus/buses.js'
 import type { LiveChanges } from '../live/changes.js'
 import { makeNodeKeys } from '../node-keys/keys.js'
 import { KEY_FINGERPRINT, logsUnreadable, openKeyring } from '../storage/keyring.js'
@@ -47,6 +48,8 @@ export interface Services {
   readonly backups: BackupSchedule
   /** undefined where settings name no broker */
   readonly ingest: Ingest | undefined
+  /** undefined where settings name no Modbus bus */
+  readonly buses: Buses | undefined
   readonly live: LiveChanges
   readonly retention: RetentionServices
   readonly maps: MapLoading
@@ -127,7 +130,10 @@ export async function openServices(given: ServicesOptions): Promise<Services> {
 }
 
 interface Closing
-  extends Pick<Services, 'state' | 'loading' | 'threads' | 'models' | 'retention' | 'ingest' | 'member'> {
+  extends Pick<
+    Services,
+    'state' | 'loading' | 'threads' | 'models' | 'retention' | 'ingest' | 'buses' | 'member'
+  > {
   readonly dataproc: Pick<Awaited<ReturnType<typeof openModules>>, 'close'>
   readonly hub: Pick<HubServices, 'settled'>
   readonly housekeeping: Housekeeping
@@ -139,10 +145,12 @@ interface Closing
 
 /** Ends all that runs, then closes the databases. */
 async function closeAll(parts: Closing): Promise<void> {
-  const { dataproc, hub, retention, ingest, member, housekeeping, backups, recheck, feeds, datasets } = parts
+  const { dataproc, hub, retention, ingest, buses, member, housekeeping, backups, recheck, feeds, datasets } =
+    parts
   await dataproc.close()
   await hub.settled()
-  for (const part of [ingest, retention, member, housekeeping, backups, recheck, feeds]) await part?.stop()
+  for (const part of [ingest, buses, retention, member, housekeeping, backups, recheck, feeds])
+    await part?.stop()
   await parts.models.close()
   const datasetsClosed = datasets.close() // a running checksum fails with its thread
   const { searcher, jobs, writers, readers } = parts.threads

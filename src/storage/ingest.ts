@@ -1,11 +1,12 @@
-/** A message that could not be stored. */
+/** A message, or a reading of a device, that could not be stored. */
 export interface Reject {
   /** grows with each reject */
   readonly seq: number
   /** µs UTC */
   readonly atUs: number
-  /** name of the broker */
+  /** name of the broker, or of the bus */
   readonly broker: string
+  /** topic, or name of the device */
   readonly topic: string
   /** what was found, and what was expected */
   readonly reason: string
@@ -52,6 +53,33 @@ export interface NotedBroker {
   readonly notedAtUs: number | null
 }
 
+/** Counters of a Modbus bus since the gateway started, and how it is connected. */
+export interface BusStatus extends Pick<BrokerStatus, 'isConnected' | 'sinceUs' | 'faults'> {
+  /** why the connection ended, or could not be opened, last; null before the first time */
+  readonly lastError: string | null
+  /** what has gone wrong, or will: readings that are left out, rows that were lost */
+  readonly warnings: readonly string[]
+  readonly readings: number
+  /** readings that failed, with all their repetitions */
+  readonly failures: number
+  readonly rows: number
+  /** rows whose key existed */
+  readonly repeats: number
+  readonly rejects: number
+  /** rows that gave way to newer ones while none could be stored */
+  readonly lost: number
+  /** rows that wait to be stored */
+  readonly waiting: number
+}
+
+/** Status of a bus as it was last noted. */
+export interface NotedBus {
+  readonly name: string
+  readonly status: BusStatus
+  /** µs UTC */
+  readonly notedAtUs: number
+}
+
 /** How far the changes of a table are published. */
 export interface PublishCursor {
   readonly tableId: number
@@ -67,7 +95,7 @@ export interface OutboxMessage {
   readonly isRetained: boolean
 }
 
-/** What the ingest of messages keeps over restarts. */
+/** What the ingest of messages and readings keeps over restarts. */
 export interface IngestStore {
   /** Adds messages that could not be stored; beyond `maxRows` the oldest are removed. */
   addRejects(rejects: readonly Omit<Reject, 'seq'>[], maxRows: number): Promise<void>
@@ -82,6 +110,11 @@ export interface IngestStore {
   noteStatus(broker: string, status: BrokerStatus, nowUs: number): Promise<void>
   /** Removes what is noted of a broker that the settings name no more. */
   forgetBroker(broker: string): Promise<void>
+  /** Returns every noted bus by name, also those that the settings name no more. */
+  buses(): Promise<NotedBus[]>
+  noteBus(name: string, status: BusStatus, nowUs: number): Promise<void>
+  /** Removes what is noted of a bus that the settings name no more. */
+  forgetBus(name: string): Promise<void>
   /** @param name of a rule that publishes; undefined before the first `noteCursor` */
   cursor(name: string): Promise<PublishCursor | undefined>
   noteCursor(name: string, cursor: PublishCursor): Promise<void>

@@ -1,6 +1,6 @@
 import type { FleetSummary } from './exchange/fleet.js'
 import type { InstalledFile, ProfileItem } from './exchange/membership.js'
-import type { BrokerStatus } from './ingest.js'
+import type { BrokerStatus, NotedBus } from './ingest.js'
 import type { Keyring } from './keyring.js'
 import type { SweepLease } from './sweep-lease.js'
 
@@ -171,6 +171,14 @@ export interface StoredBroker {
   readonly lastReason: string | null
 }
 
+/** What is noted of a Modbus bus. */
+export interface StoredBus extends NotedBus {
+  /** readings that could not be stored since an instant, of those that are kept */
+  readonly recentRejects: number
+  /** why the last one of them could not be stored; null for none */
+  readonly lastReason: string | null
+}
+
 /** Bundles for a gateway whose content nobody has acknowledged, by any way. */
 export interface OpenBundles {
   /** name of the gateway; its node id when it is not known any more */
@@ -241,6 +249,8 @@ export interface StoredFacts {
   retention(dir: string): Promise<StoredRetention[]>
   /** Returns the brokers by name, with the messages that could not be stored since an instant. */
   brokers(dir: string, sinceUs: number): Promise<StoredBroker[]>
+  /** Returns the Modbus buses by name, with the readings that could not be stored since an instant. */
+  buses(dir: string, sinceUs: number): Promise<StoredBus[]>
   /** Returns the bundles whose content nobody has acknowledged, by gateway. */
   openBundles(dir: string): Promise<OpenBundles[]>
   /** Returns the membership, and what a hub has. @param silentBeforeUs as of `FleetMembers.summary` */

@@ -50,6 +50,7 @@ t.test('doctor: a new gateway has no faults, running or not', async (t) => {
       'upstreams',
       'feeds',
       'ingest',
+      'modbus',
       'fleet',
       'bundles',
       'backups',

@@ -91,18 +91,22 @@ export async function startMqttWorld(t: TestLike, options: WorldOptions): Promis
   t.teardown(() => ingest.stop())
   return {
     ...{ test, state, ingest, logLines },
-    async rows(name) {
-      const table = await test.loader.find(name)
-      const found: Record<string, unknown>[] = []
-      for await (const page of tables.pages(table, {}))
-        found.push(...page.map(({ geometry, properties }) => ({ ...properties, at: geometry })))
-      return found
-    },
+    rows: (name) => rowsOf(test, tables, name),
     reasons: async () => (await state.ingest.listRejects(1000)).map(({ reason }) => reason).reverse(),
   }
 }
 
-function readerOf({ data }: TestLoader, keyring: Keyring): TableReader {
+/** Returns the rows of a table: properties, with the geometry as `at`. */
+export async function rowsOf({ loader }: TestLoader, tables: TableReader, name: string) {
+  const table = await loader.find(name)
+  const found: Record<string, unknown>[] = []
+  for await (const page of tables.pages(table, {}))
+    found.push(...page.map(({ geometry, properties }) => ({ ...properties, at: geometry })))
+  return found
+}
+
+/** Reader of the tables of a test. */
+export function readerOf({ data }: TestLoader, keyring: Keyring): TableReader {
   const reading = {
     timeZoneMin: TIME_ZONE_MIN,
     pageRows: 100,

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { type Command, InvalidArgumentError } from 'commander'
 import { formatDatetimeShort, parseOffset } from '../../datetime.js'
-import type { NotedBroker, Reject } from '../../storage/ingest.js'
+import type { NotedBroker, NotedBus, Reject } from '../../storage/ingest.js'
 import { type CliDeps, type CliIo, oneLine, printJson } from '../io.js'
 import { type Action, withState } from '../keys/with-state.js'
 import type { RunSettings } from '../settings.js'
@@ -14,15 +14,17 @@ const HEAD_BYTES = 100
 
 /** Adds the verbs of data that comes in by itself. They read what a gateway, running or not, has noted last. */
 export function addIngestCommands(program: Command, io: CliIo, deps: CliDeps): void {
-  const ingest = program.command('ingest').description('data that comes in by itself, from MQTT brokers')
+  const ingest = program
+    .command('ingest')
+    .description('data that comes in by itself, from MQTT brokers and Modbus devices')
   ingest
     .command('status')
-    .description('prints how the brokers of the settings are, as a running gateway notes each minute')
+    .description('prints how brokers and buses of the settings are, as a running gateway notes each minute')
     .action(async (_options, command: Command) => withState(command, deps, printStatus(io)))
   ingest
     .command('rejects')
-    .description('prints messages that could not be stored, the newest first, with the reason')
-    .option('--broker <name>', 'those of one broker')
+    .description('prints messages and readings that could not be stored, the newest first, with the reason')
+    .option('--broker <name>', 'those of one broker, or of one bus')
     .option('--limit <count>', 'most messages', readLimit, DEFAULT_LIMIT)
     .action(async (_options, command: Command) => withState(command, deps, printRejects(io)))
 }
@@ -36,11 +38,13 @@ function printStatus(io: CliIo): Action<object> {
     const names = [...new Set([...named.map(({ name }) => name), ...noted.map(({ name }) => name)])]
     const urlOf = new Map(named.map(({ name, url }) => [name, url]))
     const rows = names.map((name) => statusOf(name, urlOf.get(name) ?? null, notedOf.get(name), settings))
+    const buses = busRows(await state.ingest.buses(), settings)
     const kept = await state.ingest.countRejects()
-    if (json === true) return printJson(io, { brokers: rows, rejectsKept: kept })
+    if (json === true) return printJson(io, { brokers: rows, buses, rejectsKept: kept })
     for (const row of rows) io.stdout.write(statusText(row))
-    if (rows.length === 0) io.stdout.write('The settings name no broker.\n')
-    else io.stdout.write(`${kept} rejected messages are kept: \`fieldgate ingest rejects\` prints them.\n`)
+    for (const row of buses) io.stdout.write(busText(row))
+    if (rows.length + buses.length === 0) io.stdout.write('The settings name no broker and no bus.\n')
+    else io.stdout.write(`${kept} rejects are kept: \`fieldgate ingest rejects\` prints them.\n`)
   }
 }
 
@@ -70,6 +74,37 @@ function statusText({ name, url, notedAt, status }: StatusRow): string {
   return [head, ...lines.map((line) => `  ${oneLine(line)}`), ''].join('\n')
 }
 
+type BusRow = ReturnType<typeof busRows>[number]
+
+/** The buses of the settings, and those that the settings name no more. */
+function busRows(noted: readonly NotedBus[], settings: RunSettings) {
+  const time = timeText(settings)
+  const named = settings.config.ingest.modbus.buses
+  const urlOf = new Map(named.map(({ name, url }) => [name, url]))
+  const notedOf = new Map(noted.map((bus) => [bus.name, bus]))
+  return [...new Set([...urlOf.keys(), ...notedOf.keys()])].map((name) => {
+    const url = urlOf.get(name) ?? null
+    const found = notedOf.get(name)
+    if (found === undefined) return { name, url, notedAt: null, status: null }
+    const { sinceUs, ...facts } = found.status
+    return { name, url, notedAt: time(found.notedAtUs), status: { ...facts, since: time(sinceUs) } }
+  })
+}
+
+function busText({ name, url, notedAt, status }: BusRow): string {
+  const head = `${name} ${url ?? '(the settings do not name it)'}`
+  if (status === null) return `${head}\n  no gateway has run with it yet\n`
+  const { isConnected, since, lastError, readings, failures, rows, rejects, waiting } = status
+  const reason = lastError === null ? '' : isConnected ? `; before: ${lastError}` : `: ${lastError}`
+  const lines = [
+    `${isConnected ? 'connected' : 'not connected'} since ${since}${reason}, noted at ${notedAt}`,
+    `since the gateway started: ${readings} readings, ${failures} failed; ${rows} rows stored, ${rejects} rejected; ${waiting} wait`,
+    ...status.faults.map((fault) => `fault: ${fault}`),
+    ...status.warnings.map((warning) => `warning: ${warning}`),
+  ]
+  return [head, ...lines.map((line) => `  ${oneLine(line)}`), ''].join('\n')
+}
+
 function printRejects(io: CliIo): Action<{ broker?: string; limit: number }> {
   return async (state, { broker, limit, json }, settings) => {
     if (broker !== undefined) await requireBroker(broker, state, settings)
@@ -84,7 +119,7 @@ function printRejects(io: CliIo): Action<{ broker?: string; limit: number }> {
       const head = `${time(atUs)}  ${from}  ${topic}  ${reason}`
       io.stdout.write(`${oneLine(head)}\n  ${payloadBytes} bytes: ${payloadText(payload, payloadBytes)}\n`)
     }
-    if (rejects.length === 0) io.stdout.write('No message was rejected.\n')
+    if (rejects.length === 0) io.stdout.write('Nothing was rejected.\n')
   }
 }
 
@@ -94,7 +129,9 @@ async function requireBroker(
   { ingest }: Parameters<Action<object>>[0],
   { config }: RunSettings,
 ): Promise<void> {
-  const known = new Set([...config.ingest.mqtt.brokers, ...(await ingest.brokers())].map(({ name }) => name))
+  const { mqtt, modbus } = config.ingest
+  const noted = [...(await ingest.brokers()), ...(await ingest.buses())]
+  const known = new Set([...mqtt.brokers, ...modbus.buses, ...noted].map(({ name }) => name))
   if (!known.has(broker))
     throw new Error(
       `found the broker ${broker}, expected one of: ${[...known].join(', ') || 'none is named'}`,

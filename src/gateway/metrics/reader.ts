@@ -5,6 +5,7 @@ import type { DataLayout } from '../../files/layout.js'
 import type { BudgetFacts } from '../../http/byte-budget.js'
 import type { Family } from '../../http/metrics.js'
 import type { Services } from '../services.js'
+import { busFamilies } from './buses.js'
 import { counter, gauge, labelled } from './family.js'
 import { type CountedFeed, feedFamilies } from './feeds.js'
 import { type FleetFacts, fleetFamilies } from './fleet.js'
@@ -76,6 +77,7 @@ export function createFamilyReader(
         readTriggers(services),
         retentionFamilies(services.retention),
         services.ingest?.status().then(ingestFamilies) ?? [],
+        busFamilies(services.buses?.status()),
         gatewayFamilies(),
       ])
       return families.flat()

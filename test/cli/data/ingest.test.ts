@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
-import type { BrokerStatus } from '../../../src/storage/ingest.js'
+import type { BrokerStatus, BusStatus } from '../../../src/storage/ingest.js'
 import { openState } from '../../../src/storage/sqlite/state.js'
 import { cli } from '../../support/run-cli.js'
 
@@ -53,7 +53,7 @@ t.test('ingest status: each broker with its connection, counts, faults and what 
     '  5 wait to be stored, 6 to be published; 3 reconnects, 0 lost sessions',
     '  fault: no table',
     '  warning: no key',
-    '0 rejected messages are kept: `fieldgate ingest rejects` prints them.',
+    '0 rejects are kept: `fieldgate ingest rejects` prints them.',
     '',
   ])
   await state.ingest.noteStatus('site', { ...STATUS, lastError: 'ping' }, AT_US)
@@ -69,13 +69,13 @@ t.test('ingest status: each broker with its connection, counts, faults and what 
   const bare = t.testdir({ bare: {} })
   await cli(path.join(bare, 'bare'), ['init'])
   t.match(await cli(path.join(bare, 'bare'), ['ingest', 'status']), {
-    stdout: 'The settings name no broker.\n',
+    stdout: 'The settings name no broker and no bus.\n',
   })
 })
 
 t.test('ingest rejects: the newest first, with reason and head of the payload', async (t) => {
   const { state, ingest } = await prepared(t)
-  t.match(await ingest('rejects'), { code: 0, stdout: 'No message was rejected.\n' })
+  t.match(await ingest('rejects'), { code: 0, stdout: 'Nothing was rejected.\n' })
   const reject = (broker: string, payload: Uint8Array, payloadBytes = payload.length) => ({
     ...{ atUs: AT_US, broker, topic: 'farm/g1/rain', reason: 'payload: found x, expected JSON' },
     ...{ payload, payloadBytes },
@@ -113,4 +113,43 @@ t.test('ingest rejects: the newest first, with reason and head of the payload', 
   })
   t.match(await ingest('rejects', '--limit', '0'), { code: 2, stderr: /whole number from 1 to 100000/ })
   t.match((await ingest('status')).stdout, /^3 rejected messages are kept/m)
+})
+
+t.test('ingest status: each Modbus bus with its connection, counts and faults; rejects of one', async (t) => {
+  const cwd = t.testdir()
+  const buses = ['shed', 'barn'].map((name) => ({ name, url: `tcp://${name}.example` }))
+  const settings = { service: { timeZone: '+00:00' }, ingest: { modbus: { buses } } }
+  writeFileSync(path.join(cwd, 'edge.config.json'), JSON.stringify(settings))
+  await cli(cwd, ['init'])
+  const state = await openState(path.join(cwd, 'data/state.db'))
+  t.teardown(() => state.close())
+  const status: BusStatus = {
+    ...{ isConnected: true, sinceUs: AT_US, lastError: null, faults: [], warnings: [], readings: 9 },
+    ...{ failures: 2, rows: 7, repeats: 0, rejects: 1, lost: 0, waiting: 3 },
+  }
+  await state.ingest.noteBus('shed', { ...status, lastError: 'closed' }, AT_US)
+  const away = { isConnected: false, lastError: 'ECONNREFUSED', faults: ['no answer'], warnings: ['late'] }
+  await state.ingest.noteBus('old', { ...status, ...away }, AT_US)
+  const { stdout } = await cli(cwd, ['ingest', 'status'])
+  t.same(stdout.split('\n'), [
+    'shed tcp://shed.example',
+    '  connected since 2026-01-01T00:00:00+00:00; before: closed, noted at 2026-01-01T00:00:00+00:00',
+    '  since the gateway started: 9 readings, 2 failed; 7 rows stored, 1 rejected; 3 wait',
+    'barn tcp://barn.example',
+    '  no gateway has run with it yet',
+    'old (the settings do not name it)',
+    '  not connected since 2026-01-01T00:00:00+00:00: ECONNREFUSED, noted at 2026-01-01T00:00:00+00:00',
+    '  since the gateway started: 9 readings, 2 failed; 7 rows stored, 1 rejected; 3 wait',
+    '  fault: no answer',
+    '  warning: late',
+    '0 rejects are kept: `fieldgate ingest rejects` prints them.',
+    '',
+  ])
+  const json = JSON.parse((await cli(cwd, ['ingest', 'status', '--json'])).stdout)
+  t.match(json, { brokers: [], buses: [{ name: 'shed', status: { readings: 9 } }, { status: null }, {}] })
+  const payload = Buffer.from('{}')
+  const reject = { atUs: AT_US, broker: 'shed', topic: 'p1', reason: 'no', payload, payloadBytes: 2 }
+  await state.ingest.addRejects([reject], 10)
+  t.match((await cli(cwd, ['ingest', 'rejects', '--broker', 'shed'])).stdout, /shed {2}p1 {2}no/)
+  t.match((await cli(cwd, ['ingest', 'rejects', '--broker', 'x'])).stderr, /expected one of: shed, barn, old/)
 })

@@ -37,3 +37,12 @@ export const INGEST_TABLES = `
   ) STRICT;
   CREATE INDEX ingest_outbox_by_broker ON ingest_outbox (broker, seq);
 `
+
+/** Modbus buses, as `INGEST_TABLES` has brokers; part of the migrations of `state.db`, so never changed. */
+export const BUS_TABLE = `
+  CREATE TABLE ingest_bus (
+    name TEXT PRIMARY KEY,
+    status TEXT NOT NULL CHECK (json_type(status) = 'object'),
+    noted_at_us INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+`

@@ -3,7 +3,7 @@ import type { Migrations } from './database.js'
 import { FEED_DOWN_TABLES } from './feed-down-tables.js'
 import { FEED_TABLES } from './feed-tables.js'
 import { FLEET_FILE_TABLES, FLEET_TABLES } from './fleet-tables.js'
-import { INGEST_TABLES } from './ingest-tables.js'
+import { BUS_TABLE, INGEST_TABLES } from './ingest-tables.js'
 import { MODEL_TABLES } from './model-tables.js'
 import { NODE_TABLES } from './node-tables.js'
 import { TRIGGER_TABLES } from './trigger-tables.js'
@@ -120,4 +120,5 @@ export const STATE_MIGRATIONS: Migrations = [
   -- free space of the last week, an hour apart: bytes of the file system, and those within data.db that rows can use
   CREATE TABLE disk_sample (at_us INTEGER PRIMARY KEY, free_bytes INTEGER NOT NULL) STRICT;
   `,
+  BUS_TABLE,
 ]

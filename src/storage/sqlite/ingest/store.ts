@@ -1,4 +1,12 @@
-import type { BrokerStatus, IngestStore, OutboxMessage, PublishCursor, Reject } from '../../ingest.js'
+import type {
+  BrokerStatus,
+  BusStatus,
+  IngestStore,
+  NotedBus,
+  OutboxMessage,
+  PublishCursor,
+  Reject,
+} from '../../ingest.js'
 import { oneValue, statement } from '../connection/database.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 
@@ -16,7 +24,7 @@ interface OutboxRow extends Omit<OutboxMessage, 'isRetained'> {
 
 /** Creates what the ingest of messages keeps, in `state.db`. */
 export function createIngestStore(state: StateDb): IngestStore {
-  return { ...rejectsOf(state), ...brokersOf(state), ...outboxOf(state) }
+  return { ...rejectsOf(state), ...brokersOf(state), ...busesOf(state), ...outboxOf(state) }
 }
 
 function rejectsOf(state: StateDb) {
@@ -90,6 +98,28 @@ function brokersOf(state: StateDb) {
         const sql = `INSERT INTO ingest_cursor (name, table_id, change) VALUES (?, ?, ?)
           ON CONFLICT DO UPDATE SET table_id = excluded.table_id, change = excluded.change`
         statement(db, sql).run(name, tableId, change)
+      }),
+  }
+}
+
+function busesOf(state: StateDb) {
+  const { db } = state
+  return {
+    async buses() {
+      const sql = 'SELECT name, status, noted_at_us AS notedAtUs FROM ingest_bus ORDER BY name'
+      return statement<Omit<NotedBus, 'status'> & { status: string }>(db, sql)
+        .all()
+        .map((row) => ({ ...row, status: JSON.parse(row.status) as BusStatus })) // `noteBus` wrote it
+    },
+    noteBus: (name: string, status: BusStatus, nowUs: number) =>
+      writeState(state, () => {
+        const sql = `INSERT INTO ingest_bus (name, status, noted_at_us) VALUES (?, ?, ?)
+          ON CONFLICT DO UPDATE SET status = excluded.status, noted_at_us = excluded.noted_at_us`
+        statement(db, sql).run(name, JSON.stringify(status), nowUs)
+      }),
+    forgetBus: (name: string) =>
+      writeState(state, () => {
+        statement(db, 'DELETE FROM ingest_bus WHERE name = ?').run(name)
       }),
   }
 }

@@ -12,7 +12,7 @@ import { openDataReader } from '../connection/data-db.js'
 import type { Db } from '../connection/database.js'
 import { openPlain } from '../connection/snapshot.js'
 import { usedDigests } from '../tables/files.js'
-import { readBrokers } from './broker-facts.js'
+import { readBrokers, readBuses } from './broker-facts.js'
 import { readOpenBundles } from './bundle-facts.js'
 import { hasTable, withDatabase } from './database-facts.js'
 import { readDiskSamples, reusableBytes } from './disk-facts.js'
@@ -45,6 +45,7 @@ export function createStoredFacts(): StoredFacts {
       readNumber(dir, 'SELECT count(*) FROM model WHERE quarantined IS NOT NULL'),
     fileDigests: async (dir) => withDatabase(dir, 'data.db', (db) => [...new Set(usedDigests(db))].sort()),
     brokers: async (dir, sinceUs) => withDatabase(dir, 'state.db', (db) => readBrokers(db, sinceUs)),
+    buses: async (dir, sinceUs) => withDatabase(dir, 'state.db', (db) => readBuses(db, sinceUs)),
     triggers: async (dir, sinceUs) => withDatabase(dir, 'state.db', (db) => readTriggers(db, sinceUs)),
     retention: async (dir) =>
       existsSync(path.join(dir, 'data.db')) ? withDatabase(dir, 'data.db', readRetention) : [],
