@@ -37,6 +37,11 @@ export const ERRORS = {
 
   STORAGE_DAMAGED: { code: 1031, status: 500, message: 'The stored data is damaged on disk' },
   STORAGE_FAILED: { code: 1032, status: 503, message: 'The disk cannot be read or written' },
+  DATABASE_UNAVAILABLE: {
+    code: 1033,
+    status: 503,
+    message: 'The database of the hub cannot be reached, or cannot acknowledge',
+  },
 
   TOO_MANY_SESSIONS: { code: 2001, status: 429, message: 'The key has too many open sessions' },
 

@@ -120,6 +120,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'storage/sqlite/access',
     'storage/sqlite/connection',
   ],
+  // rows of a hub: the driver, transactions and migrations; the nouns follow
+  'storage/postgres/connection': [],
   'storage/sqlite/features': [
     'storage',
     'storage/columns',
@@ -266,7 +268,7 @@ const NO_BUILTINS = ['routing', 'geo', 'risk']
 /** Folders of `test/` without a counterpart in `src/`; `docs/contributing.md` says what they hold. */
 const TEST_FOLDERS = ['e2e', 'browser', 'docs', 'scenarios', 'scripts']
 
-/** npm package → the rooms that own it. */
+/** npm package → the rooms that own it; one with a folder owns it alone, without what is beside it. */
 const OWNERS: Record<string, readonly string[]> = {
   hono: ['http'],
   '@hono/node-server': ['http'],
@@ -287,6 +289,7 @@ const OWNERS: Record<string, readonly string[]> = {
   'robust-predicates': ['geo'],
   'better-sqlite3': ['storage', 'cli'],
   'drizzle-orm': ['storage'],
+  pg: ['storage/postgres/connection'],
   commander: ['cli'],
   pino: ['log'],
   zod: [...['api', 'backup', 'config', 'messages', 'rpc', 'sync', 'feeds', 'bundles', 'fleet', 'dataproc']],
@@ -305,6 +308,15 @@ t.test('architecture: every import follows the table of rooms', async (t) => {
     .flatMap((file) => importsOf(file).map((entry) => breachOf(entry)))
     .filter((line) => line !== null)
   t.same(breaches, [])
+})
+
+t.test('architecture: what a hub alone needs is not loaded by a gateway', async (t) => {
+  const isHub = (file: string) => file.startsWith(path.join('src', 'storage', 'postgres'))
+  const loaded = sourceFiles('src')
+    .filter((file) => !isHub(file))
+    .flatMap(importsOf)
+    .filter(({ from, to, isType }) => !isType && isHub(path.join(path.dirname(from), to)))
+  t.same(loaded, [], 'only `import()` reaches it')
 })
 
 t.test('architecture: no import circle, types included', async (t) => {
@@ -430,7 +442,7 @@ function packageBreach(from: string, to: string, isType: boolean): string | null
   const name = to.startsWith('@') ? to.split('/').slice(0, 2).join('/') : (to.split('/')[0] ?? to)
   const owners = OWNERS[name]
   if (owners === undefined) return `${from} imports ${name}: it has no owner`
-  const isOwner = owners.includes(topRoomOf(from))
+  const isOwner = owners.includes(topRoomOf(from)) || owners.includes(roomOf(from))
   return isOwner || (isType && isWiring(roomOf(from)))
     ? null
     : `${from} imports ${name}: it belongs to ${owners}`

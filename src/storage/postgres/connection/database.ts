@@ -1,0 +1,205 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { messageOf } from '../../../errors.js'
+import type { Connection, Value } from './connection.js'
+import { faultKind, faultOf, NOT_REPLICATED, toDatabaseError } from './faults.js'
+import { fillOptions, type OpenOptions, type PostgresOptions } from './options.js'
+import { createPool } from './pool.js'
+import { createPrimaryFinder } from './primary.js'
+import { createSlots } from './slots.js'
+
+/** Statements. Each text is planned once for each connection, so it must not contain values. */
+export interface Rows {
+  all<Row>(text: string, ...values: Value[]): Promise<Row[]>
+  /** Returns the first row; undefined for none. */
+  get<Row>(text: string, ...values: Value[]): Promise<Row | undefined>
+  /** Returns the number of rows that were written. */
+  run(text: string, ...values: Value[]): Promise<number>
+}
+
+/** What a transaction knows of its earlier attempts. */
+export interface Attempt {
+  /**
+   * true when an earlier attempt may have been committed: the connection was lost before the answer. Rows of this
+   * write may exist then, and must not be made twice.
+   */
+  readonly isRepeat: boolean
+}
+
+export interface WriteOptions {
+  /** false for work that must not run twice, because it acts outside the database too; true unless given */
+  readonly canRepeat?: boolean
+  /** time for each of its statements, ms; that of the options unless given */
+  readonly statementMs?: number
+}
+
+/** Database of PostgreSQL. All methods throw the errors of `toDatabaseError`. */
+export interface PostgresDb {
+  readonly schema: string
+  /** Reads from the primary, each statement for itself. */
+  readonly read: Rows
+  /**
+   * Runs a transaction at the level READ COMMITTED. It is acknowledged once this returns: committed here and, where
+   * one is named, on a synchronous standby. Failures that pass are repeated, so `work` must be safe to repeat.
+   */
+  write<T>(work: (rows: Rows, attempt: Attempt) => Promise<T>, options?: WriteOptions): Promise<T>
+  /** Ends the connections, after running work. A second call does nothing. */
+  close(): Promise<void>
+}
+
+/** Connections that writes leave to reads: while a standby is dead, all commits wait. */
+const KEPT_FOR_READS = 2
+/** First and longest wait before a repeat, ms. */
+const FIRST_WAIT_MS = 20
+const LONGEST_WAIT_MS = 1000
+
+/**
+ * Begins a transaction and answers how its commit will be kept.
+ *
+ * The message is a record of the log without a row. It makes each commit wait for the standby: one that wrote
+ * nothing would not, and a repeat that finds its rows in place, written by an attempt whose wait was cut short,
+ * would be acknowledged while the standby lacks them.
+ */
+const BEGIN = `BEGIN; SELECT current_setting('synchronous_commit') AS "commits",
+  current_setting('synchronous_standby_names') AS "standbys",
+  CASE WHEN current_setting('synchronous_standby_names') <> ''
+    THEN pg_logical_emit_message(true, 'fieldgate', '') END`
+
+/** Opens a database. It connects with the first statement. @throws Error for options that cannot be used */
+export function openPostgres(given: PostgresOptions): PostgresDb {
+  const options = fillOptions(given)
+  const { limits } = options
+  const pool = createPool(createPrimaryFinder(options), limits)
+  const writers = createSlots(Math.max(1, limits.connections - KEPT_FOR_READS), limits.waitMs)
+  const nameOf = statementNames()
+  const transact = async <T>(
+    work: (rows: Rows, attempt: Attempt) => Promise<T>,
+    { statementMs }: WriteOptions,
+    attempt: RunningAttempt,
+  ) => {
+    await writers.take()
+    try {
+      return await pool.lend((connection) =>
+        runTransaction(connection, options, attempt, async () => {
+          if (statementMs !== undefined) await setLimit(connection, statementMs)
+          return await work(rowsOf(connection, nameOf, statementMs ?? limits.statementMs), attempt)
+        }),
+      )
+    } finally {
+      writers.give()
+    }
+  }
+  return {
+    schema: options.schema,
+    read: readRows((work) =>
+      repeated(options, () =>
+        pool.lend((connection) => work(rowsOf(connection, nameOf, limits.statementMs))),
+      ),
+    ),
+    write: (work, settings = {}) =>
+      repeated(options, (attempt) => transact(work, settings, attempt), settings.canRepeat ?? true),
+    close: () => pool.close(),
+  }
+}
+
+interface RunningAttempt extends Attempt {
+  /** true once the commit was sent: only its answer says whether it took place */
+  isInDoubt: boolean
+}
+
+async function setLimit(connection: Connection, statementMs: number): Promise<void> {
+  await connection.runAll(`SET LOCAL statement_timeout = ${Math.ceil(statementMs)}`, statementMs)
+}
+
+async function runTransaction<T>(
+  connection: Connection,
+  { limits, requiresSync }: OpenOptions,
+  attempt: RunningAttempt,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    const [, begun] = await connection.runAll(BEGIN, limits.statementMs)
+    if (requiresSync) requireSync(begun?.rows[0])
+    const result = await work()
+    attempt.isInDoubt = true
+    await connection.commit(limits.commitMs)
+    return result
+  } catch (error) {
+    // after a failed commit there is no transaction any more, and the statement changes nothing
+    if (!connection.isBroken()) await rollBack(connection, limits.statementMs)
+    throw error
+  }
+}
+
+/** Ends a transaction without a trace. A connection that cannot do that is closed, which does the same. */
+async function rollBack(connection: Connection, limitMs: number): Promise<void> {
+  try {
+    await connection.runAll('ROLLBACK', limitMs)
+  } catch {
+    await connection.close() // the error of the work is the one that is reported
+  }
+}
+
+/** @throws Error NOT_REPLICATED unless a commit waits for a named standby */
+function requireSync(found: { commits: string; standbys: string } | undefined): void {
+  const isOn = found?.commits === 'on' || found?.commits === 'remote_apply'
+  if (isOn && found.standbys !== '') return
+  throw faultOf(
+    NOT_REPLICATED,
+    `found synchronous_commit = ${found?.commits}, synchronous_standby_names = '${found?.standbys}', expected on and a standby`,
+  )
+}
+
+/** Repeats work until it succeeds, fails for good, or the time is over. @throws what `toDatabaseError` returns */
+async function repeated<T>(
+  { limits, random, onFault }: OpenOptions,
+  work: (attempt: RunningAttempt) => Promise<T>,
+  canRepeat = true,
+): Promise<T> {
+  const untilMs = performance.now() + limits.repeatMs
+  let isRepeat = false
+  for (let attempts = 1; ; attempts++) {
+    const attempt: RunningAttempt = { isRepeat, isInDoubt: false }
+    try {
+      return await work(attempt)
+    } catch (error) {
+      const kind = faultKind(error)
+      // half of the wait is random, so that processes that lost the same server do not return at once
+      const waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempts) * (0.5 + random() / 2)
+      const isPassing = kind === 'lost' || kind === 'not primary' || kind === 'conflict'
+      if (!canRepeat || !isPassing || performance.now() + waitMs > untilMs) throw toDatabaseError(error)
+      onFault({ message: `repeats after: ${messageOf(error)}` })
+      isRepeat ||= attempt.isInDoubt && kind === 'lost'
+      await delay(waitMs)
+    }
+  }
+}
+
+/** Names of prepared statements, by their text. */
+function statementNames(): (text: string) => string {
+  const names = new Map<string, string>()
+  return (text) => {
+    const known = names.get(text)
+    if (known !== undefined) return known
+    const name = `fieldgate_${names.size}`
+    names.set(text, name)
+    return name
+  }
+}
+
+function rowsOf(connection: Connection, nameOf: (text: string) => string, limitMs: number): Rows {
+  const run = (text: string, values: Value[]) => connection.run(nameOf(text), text, values, limitMs)
+  return {
+    all: async (text, ...values) => (await run(text, values)).rows,
+    get: async (text, ...values) => (await run(text, values)).rows[0],
+    run: async (text, ...values) => (await run(text, values)).rowCount ?? 0,
+  }
+}
+
+/** Rows whose statements each take a connection for themselves. */
+function readRows(lend: <T>(work: (rows: Rows) => Promise<T>) => Promise<T>): Rows {
+  return {
+    all: (text, ...values) => lend((rows) => rows.all(text, ...values)),
+    get: (text, ...values) => lend((rows) => rows.get(text, ...values)),
+    run: (text, ...values) => lend((rows) => rows.run(text, ...values)),
+  }
+}

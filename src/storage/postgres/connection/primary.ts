@@ -1,0 +1,71 @@
+import { messageOf } from '../../../errors.js'
+import { type Connection, openConnection } from './connection.js'
+import { faultKind, faultOf, NO_PRIMARY } from './faults.js'
+import { hostText, type OpenOptions, type PostgresHost } from './options.js'
+
+/** Finds the primary among the hosts. */
+export interface PrimaryFinder {
+  /**
+   * Opens a connection to the primary.
+   *
+   * @throws Error NO_PRIMARY where no host takes writes now; another error where a repeat does not help
+   */
+  connect(): Promise<Connection>
+}
+
+/**
+ * Answers whether the server takes writes. The connection gets the path of its schema, and waits for a standby at
+ * commits also where the database or the role was told to skip that.
+ */
+const BEGIN_SESSION = `SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'
+    AS "isReadOnly",
+  set_config('search_path', $1, false),
+  set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+    WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)`
+
+/** Creates a finder. It begins with the host that was the primary last. */
+export function createPrimaryFinder(options: OpenOptions): PrimaryFinder {
+  let hosts = [...options.hosts]
+  return {
+    async connect() {
+      const faults: { host: PostgresHost; error: unknown }[] = []
+      for (const host of hosts) {
+        try {
+          const connection = await openWritable(host, options)
+          hosts = [host, ...hosts.filter((other) => other !== host)]
+          return connection
+        } catch (error) {
+          faults.push({ host, error })
+        }
+      }
+      throw chooseFault(faults)
+    },
+  }
+}
+
+async function openWritable(host: PostgresHost, options: OpenOptions): Promise<Connection> {
+  const connection = await openConnection(host, options)
+  try {
+    // geometry types may be in `public`
+    const path = [`"${options.schema}", public`]
+    const { rows } = await connection.run('begin_session', BEGIN_SESSION, path, options.limits.connectMs)
+    if (rows[0]?.isReadOnly === false) return connection
+    throw faultOf(NO_PRIMARY, 'a standby, or read-only')
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
+}
+
+/**
+ * The error of all hosts together. One that a repeat does not change, such as a refused password, stands for all
+ * only where every host has one: a standby may lack what the primary, which is away now, has.
+ */
+function chooseFault(faults: readonly { host: PostgresHost; error: unknown }[]): unknown {
+  const [first] = faults
+  if (faults.every(({ error }) => faultKind(error) === undefined)) return first?.error
+  const crowded = faults.find(({ error }) => faultKind(error) === 'crowded')
+  if (crowded !== undefined) return crowded.error
+  const reasons = faults.map(({ host, error }) => `${hostText(host)}: ${messageOf(error)}`)
+  return faultOf(NO_PRIMARY, `no primary found: ${reasons.join('; ')}`)
+}
