@@ -1,5 +1,6 @@
 import { createGroupStore, type GroupDeps, type IntakeCounts } from './group.js'
 import type { MqttClient, Received } from './mqtt/client.js'
+import { createPayloadMemory, type KeptPayload, type PayloadMemory } from './payload-memory.js'
 
 export interface IntakeDeps extends GroupDeps {
   readonly client: Pick<MqttClient, 'acknowledge' | 'isOpen' | 'pause' | 'resume'>
@@ -26,6 +27,8 @@ export interface Intake {
 /** A message that waits, and when it came. */
 interface Waiting {
   readonly message: Received
+  /** its payload */
+  readonly kept: KeptPayload
   readonly atMs: number
 }
 
@@ -46,6 +49,7 @@ const QUIET_MS = 2
 export function createIntake(deps: IntakeDeps): Intake {
   const { client, timers } = deps
   const groups = createGroupStore(deps)
+  const memory = createPayloadMemory()
   const queue: Waiting[] = []
   let inGroup: readonly Waiting[] = []
   let heldBytes = 0
@@ -72,7 +76,7 @@ export function createIntake(deps: IntakeDeps): Intake {
       .map(({ message }) => message)
       .filter((message) => message.qos === 0 || client.isOpen(message))
     if (await groups.store(live)) client.acknowledge(live)
-    for (const { message } of inGroup) heldBytes -= message.payload.length
+    heldBytes -= releaseAll(memory, inGroup)
     inGroup = []
     running = undefined
     regulate()
@@ -99,8 +103,9 @@ export function createIntake(deps: IntakeDeps): Intake {
   }
   return {
     take(message) {
-      queue.push({ message, atMs: timers.nowMs() })
-      heldBytes += message.payload.length
+      const kept = memory.keep(message.payload)
+      queue.push({ message: { ...message, payload: kept.bytes }, kept, atMs: timers.nowMs() })
+      heldBytes += kept.bytes.length
       regulate()
       plan()
     },
@@ -118,4 +123,14 @@ export function createIntake(deps: IntakeDeps): Intake {
       await running
     },
   }
+}
+
+/** Releases the payloads of a group. @returns their bytes */
+function releaseAll(memory: PayloadMemory, group: readonly Waiting[]): number {
+  let bytes = 0
+  for (const { kept } of group) {
+    bytes += kept.bytes.length
+    memory.release(kept)
+  }
+  return bytes
 }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { messageOf } from '../../errors.js'
 import { backoffMs } from '../../sync/backoff.js'
-import { encodeAck, encodeDisconnect, type Outgoing } from './encode.js'
+import { encodeAcks, encodeDisconnect, type Outgoing } from './encode.js'
 import type { Publish } from './packets.js'
 import { type Credentials, openSession, type Session, type SessionOptions } from './session.js'
 
@@ -85,8 +85,8 @@ export function createMqttClient(options: ClientOptions): MqttClient {
     acknowledge(messages) {
       const acks = messages
         .filter(({ qos, connection }) => qos > 0 && connection === link.number())
-        .map(({ qos, packetId }) => encodeAck(qos === 1 ? 'puback' : 'pubrec', packetId))
-      if (acks.length > 0) link.session()?.connection.send(Buffer.concat(acks))
+        .map(({ qos, packetId }) => ({ type: qos === 1 ? 'puback' : 'pubrec', packetId }) as const)
+      if (acks.length > 0) link.session()?.connection.send(encodeAcks(acks))
     },
     isOpen: ({ connection }) => link.session() !== undefined && connection === link.number(),
     async publish(message) {

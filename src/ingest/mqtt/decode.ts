@@ -12,6 +12,7 @@ import {
 export interface Frame {
   /** first byte: type and flags */
   readonly head: number
+  /** valid while the frame is handled */
   readonly body: Buffer
   /** bytes of the whole body; more than `body.length` where the rest was dropped */
   readonly bodyBytes: number

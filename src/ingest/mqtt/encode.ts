@@ -86,9 +86,23 @@ export function encodePublish(version: ProtocolVersion, packetId: number, messag
   return packet((TYPE.publish << 4) | flags, [text(topic), id, noProperties(version), payload])
 }
 
-/** Encodes an acknowledgement without a refusal; the same bytes in both versions. */
-export function encodeAck(type: 'puback' | 'pubrec' | 'pubrel' | 'pubcomp', packetId: number): Buffer {
-  return Buffer.from([(TYPE[type] << 4) | (type === 'pubrel' ? 2 : 0), 2, packetId >> 8, packetId & 0xff])
+/** An acknowledgement without a refusal. */
+interface Ack {
+  readonly type: 'puback' | 'pubrec' | 'pubrel' | 'pubcomp'
+  readonly packetId: number
+}
+
+const ACK_BYTES = 4
+
+/** Encodes acknowledgements, one after another; the same bytes in both versions. */
+export function encodeAcks(acks: readonly Ack[]): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(ACK_BYTES * acks.length)
+  for (const [at, { type, packetId }] of acks.entries()) {
+    bytes[ACK_BYTES * at] = (TYPE[type] << 4) | (type === 'pubrel' ? 2 : 0)
+    bytes[ACK_BYTES * at + 1] = 2
+    bytes.writeUInt16BE(packetId, ACK_BYTES * at + 2)
+  }
+  return bytes
 }
 
 /** Encodes a PINGREQ. */

@@ -26,7 +26,8 @@ const HELD_BYTES = 64 * 1024
  * Creates a framer. A message above the limit is not held in memory: its frame has the first bytes only, and the rest
  * is dropped as it comes.
  *
- * Chunks are copied into memory that is used again: while their bytes wait, V8 would make them old objects.
+ * Chunks are copied into memory that is used again, and so are frames a part of it: the pool of `Buffer` is made of blocks
+ * that become old objects, which V8 frees late.
  *
  * @param maxBytes largest body of a packet that is held
  */
@@ -47,7 +48,7 @@ export function createFramer(maxBytes: number): Framer {
     bytes.drop(headerBytes)
     const frame = { head, body: bytes.take(keptBytes), bodyBytes }
     if (isHeld) onFrame(frame)
-    else skipping = { frame, left: bodyBytes - keptBytes }
+    else skipping = { frame: { ...frame, body: Buffer.from(frame.body) }, left: bodyBytes - keptBytes }
     return true
   }
   const skip = (onFrame: (frame: Frame) => void): boolean => {
@@ -76,7 +77,7 @@ interface Bytes {
   /** @returns a byte, counted from the first that waits; undefined past the last */
   at(index: number): number | undefined
   drop(count: number): void
-  /** Returns a copy of the first ones, and drops them. */
+  /** Returns the first ones, which are valid until `add`, and drops them. */
   take(count: number): Buffer
 }
 
@@ -108,8 +109,7 @@ function createBytes(): Bytes {
     at: (index) => (start + index < end ? memory[start + index] : undefined),
     drop,
     take(count) {
-      const taken = Buffer.allocUnsafe(count)
-      memory.copy(taken, 0, start, start + count)
+      const taken = memory.subarray(start, start + count)
       drop(count)
       return taken
     },

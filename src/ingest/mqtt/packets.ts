@@ -48,7 +48,7 @@ export interface BrokerLimits {
 export interface Publish {
   readonly type: 'publish'
   readonly topic: string
-  /** the first bytes only where `isCut` */
+  /** valid while the packet is handled; the first bytes only where `isCut` */
   readonly payload: Buffer
   /** bytes of the whole payload */
   readonly payloadBytes: number

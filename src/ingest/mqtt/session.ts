@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { type Connection, openConnection } from './connection.js'
-import { encodeAck, encodeConnect } from './encode.js'
+import { encodeAcks, encodeConnect } from './encode.js'
 import { createOutbound, type Outbound } from './outbound.js'
 import { type Connack, type Packet, type Publish, reasonText } from './packets.js'
 import { createSubscriber, type Subscriber, type SubscriberDeps } from './subscriber.js'
@@ -77,7 +77,7 @@ export function openSession(
       case 'publish':
         return events.onMessage(packet)
       case 'pubrel':
-        return send(encodeAck('pubcomp', packet.packetId))
+        return send(encodeAcks([{ type: 'pubcomp', packetId: packet.packetId }]))
       case 'puback':
         return outbound.acknowledged(packet)
       case 'suback':

@@ -3,7 +3,7 @@ import mqttPacket from 'mqtt-packet'
 import t from 'tap'
 import { decodePacket, type Frame } from '../../../src/ingest/mqtt/decode.js'
 import {
-  encodeAck,
+  encodeAcks,
   encodeConnect,
   encodeDisconnect,
   encodePing,
@@ -48,7 +48,7 @@ function read(
     const size = Math.max(1, sizes[turn % sizes.length] ?? 1)
     framer.push(
       bytes.subarray(at, at + size),
-      (frame) => frames.push(frame),
+      (frame) => frames.push({ ...frame, body: Buffer.from(frame.body) }), // valid while it is handled
       () => true,
     )
     at += size
@@ -209,7 +209,11 @@ t.test('codec: the answers of a broker, with the limits that it names', async (t
     for (const cmd of ['puback', 'pubrec', 'pubrel', 'pubcomp'] as const) {
       const bytes = mqttPacket.generate({ cmd, messageId: 300 }, options)
       t.same(read(bytes, version), [{ type: cmd, packetId: 300, reason: 0 }], cmd)
-      t.match(readByPackage(encodeAck(cmd, 300), version), { cmd, messageId: 300 }, cmd)
+      t.match(
+        readByPackage(encodeAcks([{ type: cmd, packetId: 300 }]), version),
+        { cmd, messageId: 300 },
+        cmd,
+      )
     }
     const suback = mqttPacket.generate({ cmd: 'suback', messageId: 3, granted: [1, 128] }, options)
     t.same(read(suback, version), [{ type: 'suback', packetId: 3, reasons: [1, 128] }])

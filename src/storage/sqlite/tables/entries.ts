@@ -27,8 +27,26 @@ export const UNBOUNDED_DAY = 1e7
 const US_PER_DAY = 86_400_000_000
 const BOX_ARRAYS = 6
 
+/** Entries of most puts. */
+const SMALL_ENTRIES = 256
+/** Arrays that wait for the next put. Small puts are many, and V8 frees memory outside its heap late. */
+let spare: Entries | undefined
+
+/** Returns empty arrays for the entries of a put; `addEntry` enlarges them as needed. */
+export function takeEntries(): Entries {
+  const entries = spare ?? createEntries(SMALL_ENTRIES)
+  spare = undefined
+  entries.count = 0
+  return entries
+}
+
+/** Gives arrays back that nobody uses any more. */
+export function giveEntriesBack(entries: Entries): void {
+  if (entries.ids.length === SMALL_ENTRIES) spare = entries
+}
+
 /** Creates arrays for a number of entries; `addEntry` enlarges them as needed. */
-export function createEntries(capacity = 256): Entries {
+export function createEntries(capacity: number): Entries {
   return {
     count: 0,
     ids: new Float64Array(capacity),

@@ -27,7 +27,7 @@ export function cutRuns(entries: Entries): Runs {
   const cuts: number[] = []
   let at = 0
   for (const group of groupsOf(entries)) {
-    sortAlongCurve(entries, group)
+    if (group.length > RUN_ROWS) sortAlongCurve(entries, group) // a run that holds all of a group needs no order
     order.set(group, at)
     for (let cut = 0; cut < group.length; cut += RUN_ROWS) cuts.push(at + cut)
     at += group.length

@@ -84,6 +84,9 @@ function requireRows(
   )
 }
 
+/** Memory in which runs are packed, used by all: SQLite copies each before the next. */
+let pack: ReturnType<typeof createPackBuffer> | undefined
+
 interface Segment {
   first_run: number
   run_count: number
@@ -99,7 +102,7 @@ function writeSegment(db: Db, table: LoaderTable, entries: Entries): void {
   )
   if (entries.count === 0) return
   const { order, cuts } = cutRuns(entries)
-  const pack = createPackBuffer(RUN_ROWS)
+  pack ??= createPackBuffer(RUN_ROWS)
   const firstRun = takeRunIds(db, table, cuts.length - 1)
   for (let run = 0; run + 1 < cuts.length; run++) {
     const from = cuts[run] as number

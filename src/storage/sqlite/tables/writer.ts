@@ -9,7 +9,7 @@ import { bumpDataVersion } from './catalog.js'
 import { createChangeNumbers } from './change-numbers.js'
 import { createChangeLog, keepChanges, noteChange } from './changes.js'
 import { ROW_CHANGE, ROW_ID, ROW_ORIGIN, tableSql } from './ddl.js'
-import { addEntry, createEntries } from './entries.js'
+import { addEntry, createEntries, giveEntriesBack, takeEntries } from './entries.js'
 import { keepOrigin } from './origins.js'
 import { createOverride, MARKS, type Mark, type SentMark } from './override.js'
 import type { CheckedRow } from './record.js'
@@ -52,7 +52,7 @@ export function createRowWriter(
   const override = createOverride(db, table, names, { originId, numbers, digests })
   const isNews = createNewsTest(db, table, originId)
   const changes = createChangeLog()
-  let entries = createEntries()
+  let entries = takeEntries()
   let movedRows = 0
   let isOverriding = false
   const insertRow = (row: CheckedRow, { day, version, senderId }: Mark): boolean => {
@@ -104,13 +104,18 @@ export function createRowWriter(
       digests?.finish(numbers.last())
       keepChanges(db, table, changes)
       bumpDataVersion(db, table)
-      if (counters.insert > 0) {
-        const sql = 'UPDATE loader_retention SET rows = rows + ? WHERE table_id = ?'
-        statement(db, sql).run(counters.insert, table.tableId)
-      }
-      return addToIndex(db, table, entries, maxMergeRows)
+      countInserted(db, table, counters.insert)
+      const isMergeDue = addToIndex(db, table, entries, maxMergeRows)
+      giveEntriesBack(entries)
+      return isMergeDue
     },
   }
+}
+
+/** Adds new rows to the count of a table with a rule of retention. */
+function countInserted(db: Db, { tableId }: LoaderTable, rows: number): void {
+  if (rows === 0) return
+  statement(db, 'UPDATE loader_retention SET rows = rows + ? WHERE table_id = ?').run(rows, tableId)
 }
 
 /** Prepares the insert of a new row, which changes nothing when the key exists. */

@@ -139,7 +139,7 @@ t.test('property: packed entries come back as they were', async () => {
 })
 
 t.test('packed entries: damaged bytes are refused', async (t) => {
-  const entries = createEntries()
+  const entries = createEntries(8)
   addEntry(entries, 1, [0, 0, 1, 1], null, null)
   const packed = packEntries(createPackBuffer(1), entries, Uint32Array.of(0), { from: 0, to: 1 })
   t.throws(() => readPacked(packed.subarray(0, packed.length - 1)), /damaged/)
@@ -155,7 +155,7 @@ t.test('packed entries: damaged bytes are refused', async (t) => {
 t.test(
   'runs: every entry once, none too long; time spans with many rows have runs of their own',
   async (t) => {
-    const entries = createEntries()
+    const entries = createEntries(8)
     for (let n = 0; n < 2000; n++) {
       const day = BigInt(20_000 + (n % 4)) * DAY_US
       addEntry(entries, n, [n % 50, n % 40, (n % 50) + 1, (n % 40) + 1], day, day + DAY_US)
