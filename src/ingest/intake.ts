@@ -1,5 +1,6 @@
 import { createGroupStore, type GroupDeps, type IntakeCounts } from './group.js'
 import type { MqttClient, Received } from './mqtt/client.js'
+import type { Timers } from './mqtt/timers.js'
 import { createPayloadMemory, type KeptPayload, type PayloadMemory } from './payload-memory.js'
 
 export interface IntakeDeps extends GroupDeps {
@@ -111,10 +112,7 @@ export function createIntake(deps: IntakeDeps): Intake {
     },
     counts: groups.counts,
     waiting: () => queue.length + inGroup.length,
-    lagS() {
-      const oldest = inGroup[0] ?? queue[0]
-      return oldest === undefined ? 0 : (timers.nowMs() - oldest.atMs) / 1000
-    },
+    lagS: () => lagOf(inGroup[0] ?? queue[0], timers),
     fault: () => groups.fault(),
     async stop() {
       isStopped = true
@@ -133,4 +131,9 @@ function releaseAll(memory: PayloadMemory, group: readonly Waiting[]): number {
     memory.release(kept)
   }
   return bytes
+}
+
+/** Time that a message has waited, s; 0 for none. */
+function lagOf(oldest: Waiting | undefined, timers: Timers): number {
+  return oldest === undefined ? 0 : (timers.nowMs() - oldest.atMs) / 1000
 }
