@@ -120,8 +120,14 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'storage/sqlite/access',
     'storage/sqlite/connection',
   ],
-  // rows of a hub: the driver, transactions and migrations; the nouns follow
+  // rows of a hub: the driver, transactions and migrations, its tables, the nouns
+  'storage/postgres': ['storage', 'storage/postgres/**'],
   'storage/postgres/connection': [],
+  'storage/postgres/schema': ['storage/postgres/connection'],
+  'storage/postgres/access': ['storage', 'storage/exchange', 'storage/postgres/connection'],
+  'storage/postgres/fleet': [
+    ...['storage/exchange', 'storage', 'storage/postgres/access', 'storage/postgres/connection'],
+  ],
   'storage/sqlite/features': [
     'storage',
     'storage/columns',

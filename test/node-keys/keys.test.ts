@@ -102,22 +102,3 @@ t.test('identity: read as it was written; each change is refused', async (t) => 
   const weak = identityText({ identity: { ...identity, exchangeKey: new Uint8Array(32) }, sign })
   t.throws(() => readIdentity(weak), /exchange_key: found a key of small order/)
 })
-
-t.test('peers: found by name and id; one of each', async (t) => {
-  const { nodePeers } = await memoryState(t)
-  const { identity } = await openNodeKeys((await memoryState(t)).nodeKeys, NODE)
-  const peer = { name: 'base', ...identity }
-  t.match(await nodePeers.add(peer), peer)
-  t.equal(await nodePeers.add({ ...peer, name: 'other' }), undefined, 'the node is known')
-  t.equal(
-    await nodePeers.add({ ...peer, nodeId: '22222222-2222-4222-8222-222222222222' }),
-    undefined,
-    'the name is taken',
-  )
-  t.match(await nodePeers.find('base'), { nodeId: NODE })
-  t.match(await nodePeers.find(NODE), { name: 'base' })
-  t.equal((await nodePeers.list()).length, 1)
-  t.match(await nodePeers.remove('base'), { nodeId: NODE })
-  t.equal(await nodePeers.remove('base'), undefined)
-  t.same(await nodePeers.list(), [])
-})

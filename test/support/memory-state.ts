@@ -10,6 +10,7 @@ export interface MemoryState extends SqliteState {
   advance(ms: number): void
   /** last use of a session as it is stored, µs */
   storedUse(sessionId: string): Promise<number>
+  readonly useLagMs: number
 }
 
 /** `state.db` in memory, with a wall clock that stands still until it is moved. */
@@ -23,6 +24,7 @@ export async function memoryState(
   t.teardown(() => state.close())
   return {
     ...state,
+    useLagMs: 3_600_000,
     advance(ms) {
       wallMs += ms
     },

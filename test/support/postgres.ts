@@ -7,11 +7,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { openPostgres, type PostgresDb } from '../../src/storage/postgres/connection/database.js'
+import { migrate } from '../../src/storage/postgres/connection/migrate.js'
 import type {
   PostgresHost,
   PostgresLimits,
   PostgresOptions,
 } from '../../src/storage/postgres/connection/options.js'
+import { MIGRATIONS } from '../../src/storage/postgres/schema/migrations.js'
+import { START_MS } from './memory-state.js'
 import { spawnTied, type TiedProcess } from './tied-process.js'
 
 const run = promisify(execFile)
@@ -230,4 +233,16 @@ export function openDb(t: Teardown, options: PostgresOptions): PostgresDb {
   const db = openPostgres(options)
   t.teardown(() => db.close())
   return db
+}
+
+/** Opens databases with all tables, each made from one template. */
+export async function migratedDatabases(
+  t: Teardown,
+): Promise<{ server: TestServer; make: () => Promise<string> }> {
+  const server = await startServer(t)
+  const template = await makeDatabase(server)
+  const db = openPostgres(optionsFor([server.host], template))
+  await migrate(db, MIGRATIONS, () => START_MS * 1000)
+  await db.close() // a template must have no connections
+  return { server, make: () => makeDatabase(server, template) }
 }

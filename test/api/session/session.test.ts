@@ -9,7 +9,7 @@ import { DEFAULT_LIFE_S, ListSessionsResult, OpenSessionResult } from '../../../
 import { verifySessionToken } from '../../../src/api/session/verify-session-token.js'
 import { hashSecret } from '../../../src/auth/secret.js'
 import { loadConfig } from '../../../src/config/config.js'
-import { sessionKey } from '../../support/key-session-conformance.js'
+import { sessionKey } from '../../support/conformance/keys-and-sessions.js'
 import { type MemoryState, memoryState, START_MS } from '../../support/memory-state.js'
 import { rejectsWith } from '../../support/rejects-with.js'
 

@@ -1,5 +1,5 @@
-import net from 'node:net'
 import t, { type Test } from 'tap'
+import { commitCutter } from '../../../support/commit-cutter.js'
 import {
   makeDatabase,
   noPostgres,
@@ -119,7 +119,7 @@ t.test('PostgreSQL: values, transactions and pool', { skip }, async (t) => {
 
   await t.test('a commit whose answer is lost is repeated as one that may have taken place', async (t) => {
     const { name } = await open(t, server)
-    const proxy = await commitCutter(t, server)
+    const proxy = await commitCutter(t, server.host, (commits) => commits === 1)
     const db = openDb(t, optionsFor([proxy.host], name))
     const seen: boolean[] = []
     await db.write(async (rows, { isRepeat }) => {
@@ -129,8 +129,11 @@ t.test('PostgreSQL: values, transactions and pool', { skip }, async (t) => {
     t.same(seen, [false, true])
     t.equal(proxy.cuts(), 1)
     t.equal(await count(db), 1)
-    proxy.again()
-    const once = db.write((rows) => rows.run('INSERT INTO fieldgate.item VALUES (2)'), { canRepeat: false })
+    const next = await commitCutter(t, server.host, () => true)
+    const broken = openDb(t, optionsFor([next.host], name))
+    const once = broken.write((rows) => rows.run('INSERT INTO fieldgate.item VALUES (2)'), {
+      canRepeat: false,
+    })
     await rejectsWith(t, once, 'DATABASE_UNAVAILABLE')
   })
 
@@ -168,40 +171,4 @@ async function open(t: Test, server: TestServer, given: Parameters<typeof option
     await rows.run('CREATE TABLE item (id int PRIMARY KEY, uses int NOT NULL DEFAULT 0)')
   })
   return { db, name, faults }
-}
-
-/** A proxy that cuts the first connection on which a commit is answered, before the answer arrives. */
-async function commitCutter(t: Test, { host }: TestServer) {
-  let cuts = 0
-  let isArmed = true
-  const proxy = net.createServer((client) => {
-    const server = net.connect(host.port, host.host)
-    let isCommit = false
-    client.on('data', (bytes) => {
-      isCommit = isArmed && bytes.includes('COMMIT')
-      server.write(bytes)
-    })
-    server.on('data', (bytes) => {
-      if (!isCommit) return client.write(bytes)
-      cuts++
-      isArmed = false
-      client.destroy()
-      return server.destroy()
-    })
-    for (const [one, other] of [
-      [client, server],
-      [server, client],
-    ] as const) {
-      one.on('close', () => other.destroy())
-      one.on('error', () => other.destroy())
-    }
-  })
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => proxy.close())
-  const address = proxy.address()
-  if (address === null || typeof address === 'string') throw new Error('the proxy has no port')
-  const again = () => {
-    isArmed = true
-  }
-  return { host: { host: '127.0.0.1', port: address.port }, cuts: () => cuts, again }
 }

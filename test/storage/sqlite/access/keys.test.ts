@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { hashSecret } from '../../../../src/auth/secret.js'
 import { openState } from '../../../../src/storage/sqlite/state.js'
-import { testKeys } from '../../../support/key-session-conformance.js'
+import { conformKeys } from '../../../support/conformance/keys-and-sessions.js'
 import { memoryState } from '../../../support/memory-state.js'
 
 t.test('keys on SQLite in memory', async (t) => {
-  await testKeys(t, memoryState)
+  await conformKeys(t, memoryState)
 })
 
 t.test('key: a new key is active and listed, and its secret is nowhere', async (t) => {

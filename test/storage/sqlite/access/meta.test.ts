@@ -3,11 +3,12 @@ import { statSync } from 'node:fs'
 import t from 'tap'
 import { createClock, WRITTEN_AT_US } from '../../../../src/storage/clock.js'
 import { openState } from '../../../../src/storage/sqlite/state.js'
+import { conformAudit, conformMeta, conformNodeKeys } from '../../../support/conformance/identity.js'
 import { memoryState, START_MS } from '../../../support/memory-state.js'
 
 const HOUR_MS = 3_600_000
 
-t.test('meta: the node id is made once and kept', async (t) => {
+t.test('meta: the node id outlives a restart', async (t) => {
   const file = `${t.testdir()}/state.db`
   const first = await openState(file)
   t.equal(await first.meta.nodeId(), undefined)
@@ -20,12 +21,10 @@ t.test('meta: the node id is made once and kept', async (t) => {
   await second.close()
 })
 
-t.test('meta: the recorded time only grows', async (t) => {
-  const { meta } = await memoryState(t)
-  t.equal(await meta.lastSeenUs(), 0)
-  await meta.recordTime(2000)
-  await meta.recordTime(1000)
-  t.equal(await meta.lastSeenUs(), 2000)
+t.test('identity on SQLite in memory', async (t) => {
+  await conformMeta(t, memoryState)
+  await conformAudit(t, memoryState)
+  await conformNodeKeys(t, memoryState)
 })
 
 t.test('state: the file is readable by its user alone, beside its log too', async (t) => {

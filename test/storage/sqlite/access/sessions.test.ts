@@ -4,14 +4,14 @@ import t from 'tap'
 import { openDatabase } from '../../../../src/storage/sqlite/connection/database.js'
 import { STATE_MIGRATIONS } from '../../../../src/storage/sqlite/connection/state-migrations.js'
 import { openState } from '../../../../src/storage/sqlite/state.js'
-import { openSession, sessionKey, testSessions } from '../../../support/key-session-conformance.js'
+import { conformSessions, openSession, sessionKey } from '../../../support/conformance/keys-and-sessions.js'
+import { conformIdleSessions, conformSessionLists } from '../../../support/conformance/session-lists.js'
 import { memoryState } from '../../../support/memory-state.js'
-import { testIdleSessions, testSessionLists } from '../../../support/session-conformance.js'
 
 t.test('sessions on SQLite in memory', async (t) => {
-  await testSessions(t, memoryState)
-  await testIdleSessions(t, memoryState)
-  await testSessionLists(t, memoryState)
+  await conformSessions(t, memoryState)
+  await conformIdleSessions(t, memoryState)
+  await conformSessionLists(t, memoryState)
 })
 
 t.test('session: it outlives a restart', async (t) => {

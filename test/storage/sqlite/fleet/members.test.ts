@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { hashSecret } from '../../../../src/auth/secret.js'
 import type { JoinRequest } from '../../../../src/storage/exchange/fleet.js'
+import { conformTokensAndProfiles } from '../../../support/conformance/fleet.js'
 import { type MemoryState, memoryState } from '../../../support/memory-state.js'
 
 const HOUR_MS = 3_600_000
@@ -27,10 +28,8 @@ const request = (tokenKeyId: string, nodeId: string, more: Partial<JoinRequest> 
   ...{ secretHash: hashSecret(`secret of ${nodeId}`), scopes: ['fleet:member'], ...more },
 })
 
-t.test('members: a token for an unknown profile is none', async (t) => {
-  const state = await memoryState(t)
-  await t.rejects(makeToken(state, 'nobody', 1), /not made/)
-  t.same(await state.keys.list(), [], 'and no key was made')
+t.test('tokens and profiles on SQLite in memory', async (t) => {
+  await conformTokensAndProfiles(t, memoryState)
 })
 
 t.test('members: nobody joins with a key that is no token, and nobody unknown ends', async (t) => {
@@ -127,24 +126,6 @@ t.test('members: reports of a day are kept, one for each ten minutes', async (t)
   state.advance(-200 * HOUR_MS)
   await report(360)
   t.match(await fleetMembers.reports(van), [{ report: { n: 360 } }], 'a clock that was ahead keeps none')
-})
-
-t.test('profiles: versions are added, and an equal body or an old base adds none', async (t) => {
-  const { fleetProfiles } = await memoryState(t)
-  const body = (digest: string) => ({ name: 'field', digest, body: { digest }, createdBy: 'anna' })
-  t.match(await fleetProfiles.add(body('a'), 0), { version: 1 })
-  t.equal(await fleetProfiles.add(body('b'), 0), undefined)
-  t.match(await fleetProfiles.add(body('b'), 1), { version: 2, createdBy: 'anna' })
-  t.match(await fleetProfiles.add(body('b'), null), { version: 2 })
-  t.match(await fleetProfiles.find('field', 1), { body: { digest: 'a' } })
-  t.match(await fleetProfiles.find('field'), { version: 2, body: { digest: 'b' } })
-  t.equal(await fleetProfiles.find('field', 3), undefined)
-  t.equal(await fleetProfiles.find('nobody'), undefined)
-  t.same(
-    (await fleetProfiles.versions('field')).map(({ version }) => version),
-    [2, 1],
-  )
-  t.match(await fleetProfiles.list(), [{ name: 'field', version: 2 }])
 })
 
 t.test('members: those of a profile, with the time at which the last profile was tried first', async (t) => {

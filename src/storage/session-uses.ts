@@ -1,5 +1,3 @@
-/** Longest difference between the stored and the real last use of a session, µs: an hour spares an SD card. */
-const MAX_LAG_US = 3_600_000_000
 /** Share of the idle limit by which the stored last use may be behind. */
 const LAG_SHARE = 16
 
@@ -21,22 +19,29 @@ export interface SessionUses {
   note(sessionId: string, usedUs: number): void
   /** Returns the later of the stored and the noted use, µs. */
   latest(sessionId: string, storedUs: number): number
+  /** Returns the sessions whose stored use is not known yet, each once. */
+  unread(): string[]
   /**
-   * Returns the uses that are to be written.
-   *
-   * @param storedOf reads the stored use; undefined for a session without a row. Called once for each session
-   * @param isLast returns all of them
+   * Takes the stored uses of sessions that `unread` returned; those without one have no row, and are forgotten.
    */
-  due(storedOf: (sessionId: string) => number | undefined, isLast: boolean): Use[]
+  read(sessionIds: readonly string[], storedUs: ReadonlyMap<string, number>): void
+  /** Returns the uses that are to be written, of those that were read. @param isLast returns all of them */
+  due(isLast: boolean): Use[]
   /** Forgets uses that were written, unless the session was used again since. */
   written(uses: readonly Use[]): void
   /** Forgets sessions that have ended. */
   forget(sessionIds: Iterable<string>): void
 }
 
-/** Creates the uses of sessions. @param idleUs idle limit, 0 for none */
-export function createSessionUses(idleUs: number): SessionUses {
-  const lagUs = idleUs === 0 ? MAX_LAG_US : Math.min(MAX_LAG_US, Math.floor(idleUs / LAG_SHARE))
+/**
+ * Creates the uses of sessions.
+ *
+ * @param idleUs idle limit, 0 for none
+ * @param maxLagUs longest difference between the stored and the real last use, µs: where a write is cheap, or
+ *   other processes serve the same sessions, it is short
+ */
+export function createSessionUses(idleUs: number, maxLagUs: number): SessionUses {
+  const lagUs = idleUs === 0 ? maxLagUs : Math.min(maxLagUs, Math.floor(idleUs / LAG_SHARE))
   const noted = new Map<string, { usedUs: number; storedUs: number | undefined }>()
   return {
     idleUs,
@@ -47,12 +52,20 @@ export function createSessionUses(idleUs: number): SessionUses {
       else known.usedUs = usedUs
     },
     latest: (sessionId, storedUs) => Math.max(storedUs, noted.get(sessionId)?.usedUs ?? 0),
-    due(storedOf, isLast) {
+    unread: () => [...noted].filter(([, use]) => use.storedUs === undefined).map(([sessionId]) => sessionId),
+    read(sessionIds, storedUs) {
+      for (const sessionId of sessionIds) {
+        const stored = storedUs.get(sessionId)
+        const use = noted.get(sessionId)
+        if (stored === undefined) noted.delete(sessionId)
+        else if (use !== undefined) use.storedUs = stored
+      }
+    },
+    due(isLast) {
       const due: Use[] = []
-      for (const [sessionId, use] of noted) {
-        use.storedUs ??= storedOf(sessionId)
-        if (use.storedUs === undefined) noted.delete(sessionId)
-        else if (use.usedUs - use.storedUs > (isLast ? 0 : lagUs)) due.push({ sessionId, usedUs: use.usedUs })
+      for (const [sessionId, { usedUs, storedUs }] of noted) {
+        if (storedUs !== undefined && usedUs - storedUs > (isLast ? 0 : lagUs))
+          due.push({ sessionId, usedUs })
       }
       return due
     },

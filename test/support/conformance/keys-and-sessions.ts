@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
-import { hashSecret } from '../../src/auth/secret.js'
-import type { State } from '../../src/storage/state.js'
-import { START_MS } from './memory-state.js'
+import { hashSecret } from '../../../src/auth/secret.js'
+import type { State } from '../../../src/storage/state.js'
+import { START_MS } from '../memory-state.js'
 
 /**
  * The stores of keys and sessions, as a hub may keep them in another database, on a clock that stands still.
@@ -12,6 +12,8 @@ export interface KeysAndSessions extends Pick<State, 'keys' | 'sessions' | 'cloc
   advance(ms: number): void
   /** last use of a session as it is stored, µs */
   storedUse(sessionId: string): Promise<number>
+  /** longest time by which that may be behind, ms, for an idle limit of a day */
+  readonly useLagMs: number
 }
 
 export type Open = (t: Test, sessionIdleS?: number) => Promise<KeysAndSessions>
@@ -21,7 +23,7 @@ export const DAY_MS = DAY_S * 1000
 export const START_US = START_MS * 1000
 
 /** What every implementation of the store of keys must do. @param open fresh and empty, at `START_MS` */
-export async function testKeys(t: Test, open: Open): Promise<void> {
+export async function conformKeys(t: Test, open: Open): Promise<void> {
   await t.test('key: an unknown one is not found', async (t) => {
     const { keys } = await open(t)
     const keyId = randomUUID()
@@ -130,7 +132,7 @@ export async function testKeys(t: Test, open: Open): Promise<void> {
 }
 
 /** What every implementation of the store of sessions must do. @param open fresh and empty, at `START_MS` */
-export async function testSessions(t: Test, open: Open): Promise<void> {
+export async function conformSessions(t: Test, open: Open): Promise<void> {
   await t.test('session: an open one is found by the hash of its token', async (t) => {
     const state = await open(t)
     const keyId = await sessionKey(state)

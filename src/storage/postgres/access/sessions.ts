@@ -1,0 +1,194 @@
+import type { TrustedClock } from '../../clock.js'
+import { createSessionTerms, type SessionTerms, tooManySessions } from '../../session-terms.js'
+import { createSessionUses, type SessionUses } from '../../session-uses.js'
+import type { ListedSession, NewSession, OpenSession, SessionQuery, SessionStore } from '../../sessions.js'
+import type { PostgresDb, Rows } from '../connection/database.js'
+
+/** State that the functions of the store share. */
+interface Parts {
+  readonly db: PostgresDb
+  readonly clock: TrustedClock
+  readonly uses: SessionUses
+  readonly terms: SessionTerms
+}
+
+/**
+ * Longest difference between the stored and the real last use of a session, µs. Short, because other processes
+ * know the stored one alone: where a session moves to another process, it may end that much earlier.
+ */
+const MAX_LAG_US = 60_000_000
+
+interface SessionRow extends OpenSession {
+  createdAtUs: number
+  lastUsedAtUs: number
+  closedAtUs: number | null
+}
+
+const LISTED = `s.session_id AS "sessionId", s.key_id AS "keyId", s.created_at_us AS "createdAtUs",
+  s.last_used_at_us AS "lastUsedAtUs", s.expires_at_us AS "expiresAtUs"`
+/** Sessions that are neither closed nor over. Parameters: now, and the last use that is idle. */
+const IS_OPEN = 's.closed_at_us IS NULL AND s.expires_at_us > $1 AND s.last_used_at_us > $2'
+const IS_OF_VALID_KEY = 'k.revoked_at_us IS NULL AND (k.expires_at_us IS NULL OR k.expires_at_us > $1)'
+const BY_ID = `SELECT ${LISTED}, s.closed_at_us AS "closedAtUs" FROM session AS s WHERE session_id = $1`
+
+/** Creates the session store. @param idleS time without a call that ends a session; 0 for none */
+export function createSessionStore(db: PostgresDb, clock: TrustedClock, idleS = 0): SessionStore {
+  const uses = createSessionUses(idleS * 1_000_000, MAX_LAG_US)
+  const parts = { db, clock, uses, terms: createSessionTerms(clock, uses) }
+  return {
+    open: (opened) => db.write((rows, { isRepeat }) => openSession(parts, rows, opened, isRepeat)),
+    findOpen: (tokenHash) => findOpen(parts, tokenHash),
+    countOpen: (keyId, limit) => countOpen(parts, db.read, keyId, limit),
+    noteUse: (sessionId) => uses.note(sessionId, clock.latestUs()), // as a term begins: see `SessionTerms`
+    flushUses: (isLast = false) => flushUses(parts, isLast),
+    list: (query) => listOpen(parts, query),
+    async close(tokenHash) {
+      const find =
+        'SELECT session_id AS "sessionId" FROM session WHERE token_hash = $1 AND closed_at_us IS NULL'
+      const row = await db.read.get<{ sessionId: string }>(find, Buffer.from(tokenHash))
+      if (row !== undefined) await close(parts, row.sessionId) // no write for an unknown token
+    },
+    async end(sessionId, keyId) {
+      const row = sessionId.includes('\u0000') ? undefined : await db.read.get<SessionRow>(BY_ID, sessionId)
+      // one that seems idle may be in use: only the process that serves it knows its last use
+      if (row === undefined || row.closedAtUs !== null || clock.hasPassed(row.expiresAtUs)) return undefined
+      if (keyId !== null && row.keyId !== keyId) return undefined
+      if (!(await close(parts, sessionId))) return undefined
+      return { sessionId, keyId: row.keyId, expiresAtUs: row.expiresAtUs }
+    },
+    endAll: (keyId) => endAll(parts, keyId),
+    listEnded: (limit) => listEnded(parts, limit),
+    async remove(sessionIds) {
+      await db.write((rows) =>
+        rows.run('DELETE FROM session WHERE session_id = ANY($1::text[])', [...sessionIds]),
+      )
+      uses.forget(sessionIds)
+    },
+    async unknownOf(sessionIds) {
+      const find = 'SELECT session_id AS "sessionId" FROM session WHERE session_id = ANY($1::text[])'
+      const rows = await db.read.all<{ sessionId: string }>(find, [...sessionIds])
+      const known = new Set(rows.map(({ sessionId }) => sessionId))
+      return sessionIds.filter((sessionId) => !known.has(sessionId))
+    },
+  }
+}
+
+async function openSession({ terms }: Parts, rows: Rows, opened: NewSession, isRepeat: boolean) {
+  const { sessionId, keyId, mostOpen } = opened
+  const { createdAtUs, startUs, expiresAtUs, lifeS } = terms.begin(opened)
+  if (isRepeat) {
+    const made = await rows.get<SessionRow>(BY_ID, sessionId)
+    if (made !== undefined) return { expiresAtUs: made.expiresAtUs, lifeS }
+  }
+  if (mostOpen !== undefined) {
+    // openings for a key take turns, those of other processes too, and see each other's rows
+    await rows.run('SELECT 1 FROM api_key WHERE key_id = $1 FOR NO KEY UPDATE', keyId)
+    const { nowUs, idleBeforeUs } = terms.bounds()
+    const open = await rows.all(COUNT_OPEN, nowUs, idleBeforeUs, keyId, mostOpen)
+    if (open.length >= mostOpen) throw tooManySessions(mostOpen)
+  }
+  await rows.run(
+    `INSERT INTO session (session_id, token_hash, key_id, created_at_us, expires_at_us, last_used_at_us)
+      VALUES ($1, $2, $3, $4, $5, $6)`,
+    ...[sessionId, Buffer.from(opened.tokenHash), keyId, createdAtUs, expiresAtUs, startUs],
+  )
+  return { expiresAtUs, lifeS }
+}
+
+const COUNT_OPEN = `SELECT 1 FROM session AS s WHERE ${IS_OPEN} AND s.key_id = $3 LIMIT $4`
+
+async function countOpen({ terms }: Parts, rows: Rows, keyId: string, limit: number): Promise<number> {
+  const { nowUs, idleBeforeUs } = terms.bounds()
+  return (await rows.all(COUNT_OPEN, nowUs, idleBeforeUs, keyId, limit)).length
+}
+
+async function findOpen({ db, clock, terms }: Parts, tokenHash: Uint8Array) {
+  const row = await db.read.get<
+    SessionRow & { keyRevokedAtUs: number | null; keyExpiresAtUs: number | null }
+  >(
+    `SELECT ${LISTED}, s.closed_at_us AS "closedAtUs", k.revoked_at_us AS "keyRevokedAtUs",
+      k.expires_at_us AS "keyExpiresAtUs"
+      FROM session AS s JOIN api_key AS k USING (key_id) WHERE s.token_hash = $1`,
+    Buffer.from(tokenHash),
+  )
+  if (row === undefined || row.closedAtUs !== null || row.keyRevokedAtUs !== null) return undefined
+  if (terms.hasEnded(row) || clock.hasPassed(row.keyExpiresAtUs)) return undefined
+  const { sessionId, keyId, expiresAtUs } = row
+  return { sessionId, keyId, expiresAtUs }
+}
+
+async function listOpen(
+  { db, uses, terms }: Parts,
+  { keyId, limit, offset }: SessionQuery,
+): Promise<ListedSession[]> {
+  const { nowUs, idleBeforeUs } = terms.bounds()
+  const rows = await db.read.all<ListedSession>(
+    `SELECT ${LISTED} FROM session AS s JOIN api_key AS k USING (key_id)
+      WHERE ${IS_OPEN} AND ${IS_OF_VALID_KEY} AND ($3::text IS NULL OR s.key_id = $3)
+      ORDER BY s.created_at_us DESC, s.session_id LIMIT $4 OFFSET $5`,
+    ...[nowUs, idleBeforeUs, keyId, limit, offset],
+  )
+  return rows.map((row) => ({
+    ...row,
+    lastUsedAtUs: uses.latest(row.sessionId, row.lastUsedAtUs),
+    idleAtUs: terms.idleAtUs(row),
+  }))
+}
+
+/** @returns false when another call closed it */
+async function close({ db, clock, uses }: Parts, sessionId: string): Promise<boolean> {
+  const update = 'UPDATE session SET closed_at_us = $2 WHERE session_id = $1 AND closed_at_us IS NULL'
+  const isClosed = await db.write(async (rows, { isRepeat }) => {
+    const closed = await rows.run(update, sessionId, clock.nowUs())
+    return closed > 0 || isRepeat
+  })
+  uses.forget([sessionId])
+  return isClosed
+}
+
+async function endAll({ db, clock, terms }: Parts, keyId: string): Promise<number> {
+  const closedAtUs = clock.nowUs() // one time for all attempts, by which a repeat counts what was closed
+  const { nowUs } = terms.bounds()
+  return await db.write(async (rows, { isRepeat }) => {
+    const closed = await rows.run(
+      `UPDATE session AS s SET closed_at_us = $4 WHERE s.key_id = $3 AND ${IS_OPEN}`,
+      ...[nowUs, -1, keyId, closedAtUs],
+    )
+    if (!isRepeat || closed > 0) return closed
+    const count = 'SELECT 1 FROM session WHERE key_id = $1 AND closed_at_us = $2'
+    return (await rows.all(count, keyId, closedAtUs)).length
+  })
+}
+
+async function listEnded({ db, terms }: Parts, limit: number): Promise<string[]> {
+  const { nowUs, idleBeforeUs } = terms.bounds()
+  const rows = await db.read.all<{ sessionId: string }>(
+    `SELECT s.session_id AS "sessionId" FROM session AS s JOIN api_key AS k USING (key_id)
+      WHERE s.closed_at_us IS NOT NULL OR k.revoked_at_us IS NOT NULL OR s.expires_at_us <= $1
+        OR k.expires_at_us <= $1 OR s.last_used_at_us <= $2 LIMIT $3`,
+    ...[nowUs, idleBeforeUs, limit],
+  )
+  return rows.map(({ sessionId }) => sessionId)
+}
+
+async function flushUses({ db, uses }: Parts, isLast: boolean): Promise<void> {
+  const unread = uses.unread()
+  if (unread.length > 0) {
+    const stored = await db.read.all<{ sessionId: string; usedUs: number }>(
+      `SELECT session_id AS "sessionId", last_used_at_us AS "usedUs" FROM session
+        WHERE session_id = ANY($1::text[])`,
+      unread,
+    )
+    uses.read(unread, new Map(stored.map(({ sessionId, usedUs }) => [sessionId, usedUs])))
+  }
+  const due = uses.due(isLast).sort((a, b) => (a.sessionId < b.sessionId ? -1 : 1)) // one order of locks for all
+  if (due.length === 0) return
+  await db.write((rows) =>
+    rows.run(
+      `UPDATE session AS s SET last_used_at_us = greatest(s.last_used_at_us, u.used_us)
+        FROM unnest($1::text[], $2::bigint[]) AS u (session_id, used_us) WHERE s.session_id = u.session_id`,
+      ...[due.map(({ sessionId }) => sessionId), due.map(({ usedUs }) => usedUs)],
+    ),
+  )
+  uses.written(due)
+}

@@ -1,0 +1,100 @@
+import { createClock } from '../clock.js'
+import type { Keyring } from '../keyring.js'
+import type { State } from '../state.js'
+import { createAuditNotes } from './access/audit.js'
+import { createKeyStore } from './access/keys.js'
+import { createMetaStore } from './access/meta.js'
+import { createNodeKeyRows, createNodePeers } from './access/node-keys.js'
+import { createSessionStore } from './access/sessions.js'
+import type { PostgresDb } from './connection/database.js'
+import { requireMigrated } from './connection/migrate.js'
+import { createFleetProfiles } from './fleet/profiles.js'
+import { createJoinTokens } from './fleet/tokens.js'
+import { MIGRATIONS } from './schema/migrations.js'
+
+/** Interval of the recorded time, by which a clock that falls back is noticed after a restart. */
+const RECORD_EVERY_US = 10 * 60 * 1_000_000
+/** Ended sessions removed by one `housekeep`. */
+const SWEEP_SESSIONS = 1000
+
+export interface PostgresStateOptions {
+  /** encrypts the private keys of the node; the same for all processes of a hub */
+  readonly keyring: Keyring
+  /** time without a call that ends a session, s; 0, the default, for none */
+  readonly sessionIdleS?: number
+  /** wall clock in ms, for tests */
+  readonly wallMs?: () => number
+}
+
+/** Stores that PostgreSQL keeps. */
+type Stores =
+  | 'clock'
+  | 'meta'
+  | 'keys'
+  | 'sessions'
+  | 'audit'
+  | 'nodeKeys'
+  | 'nodePeers'
+  | 'fleetTokens'
+  | 'fleetProfiles'
+
+/** State of a hub in PostgreSQL. Any number of processes may have it open. */
+export type PostgresState = Pick<State, Stores | 'check' | 'probeWrite' | 'housekeep' | 'close'>
+
+/** Opens the state. The database is closed with it. @throws Error for a schema of another version */
+export async function openPostgresState(
+  db: PostgresDb,
+  { keyring, sessionIdleS, wallMs }: PostgresStateOptions,
+): Promise<PostgresState> {
+  await requireMigrated(db, MIGRATIONS)
+  const meta = createMetaStore(db)
+  let recordedUs = await meta.lastSeenUs()
+  let isServing = false // command-line programs do not keep house and leave the recorded time alone
+  let isOpen = true
+  const clock = createClock(recordedUs, wallMs)
+  const keys = createKeyStore(db, clock)
+  const sessions = createSessionStore(db, clock, sessionIdleS)
+  const recordTime = async () => {
+    const nowUs = clock.nowUs()
+    if (!clock.isTrusted() || nowUs - recordedUs < RECORD_EVERY_US) return
+    await meta.recordTime(nowUs)
+    recordedUs = nowUs
+  }
+  return {
+    clock,
+    meta,
+    keys,
+    sessions,
+    audit: createAuditNotes(db, () => clock.nowUs()),
+    nodeKeys: createNodeKeyRows(db, clock, keyring),
+    nodePeers: createNodePeers(db, clock),
+    fleetTokens: createJoinTokens(db, keys),
+    fleetProfiles: createFleetProfiles(db, clock),
+    async check() {
+      await db.read.get('SELECT 1')
+    },
+    probeWrite: () => db.write(async () => undefined), // commits, which waits for the standby
+    async housekeep(onSessionEnded = async () => true) {
+      isServing = true
+      await keys.flushUses()
+      await sessions.flushUses()
+      await recordTime()
+      const gone: string[] = []
+      for (const sessionId of await sessions.listEnded(SWEEP_SESSIONS)) {
+        if (await onSessionEnded(sessionId)) gone.push(sessionId)
+      }
+      if (gone.length > 0) await sessions.remove(gone)
+    },
+    async close() {
+      if (!isOpen) return
+      isOpen = false
+      try {
+        await keys.flushUses()
+        await sessions.flushUses(true)
+        if (isServing && clock.isTrusted()) await meta.recordTime(clock.nowUs())
+      } finally {
+        await db.close()
+      }
+    },
+  }
+}
