@@ -8,6 +8,8 @@ import { createNodeKeyRows, createNodePeers } from './access/node-keys.js'
 import { createSessionStore } from './access/sessions.js'
 import type { PostgresDb } from './connection/database.js'
 import { requireMigrated } from './connection/migrate.js'
+import { createFleetFiles } from './fleet/files.js'
+import { createFleetMembers } from './fleet/members.js'
 import { createFleetProfiles } from './fleet/profiles.js'
 import { createJoinTokens } from './fleet/tokens.js'
 import { MIGRATIONS } from './schema/migrations.js'
@@ -28,15 +30,8 @@ export interface PostgresStateOptions {
 
 /** Stores that PostgreSQL keeps. */
 type Stores =
-  | 'clock'
-  | 'meta'
-  | 'keys'
-  | 'sessions'
-  | 'audit'
-  | 'nodeKeys'
-  | 'nodePeers'
-  | 'fleetTokens'
-  | 'fleetProfiles'
+  | ('clock' | 'meta' | 'keys' | 'sessions' | 'audit' | 'nodeKeys' | 'nodePeers')
+  | ('fleetTokens' | 'fleetProfiles' | 'fleetMembers' | 'fleetFiles')
 
 /** State of a hub in PostgreSQL. Any number of processes may have it open. */
 export type PostgresState = Pick<State, Stores | 'check' | 'probeWrite' | 'housekeep' | 'close'>
@@ -70,6 +65,8 @@ export async function openPostgresState(
     nodePeers: createNodePeers(db, clock),
     fleetTokens: createJoinTokens(db, keys),
     fleetProfiles: createFleetProfiles(db, clock),
+    fleetMembers: createFleetMembers(db, clock, keys),
+    fleetFiles: createFleetFiles(db, clock),
     async check() {
       await db.read.get('SELECT 1')
     },

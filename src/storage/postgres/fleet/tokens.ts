@@ -7,9 +7,13 @@ const SELECT = `SELECT t.key_id AS "keyId", t.profile, t.max_uses AS "maxUses", 
   k.created_at_us AS "createdAtUs", k.expires_at_us AS "expiresAtUs", k.revoked_at_us AS "revokedAtUs"
   FROM fleet_token AS t JOIN api_key AS k USING (key_id)`
 
+/** Finds a token by its key. */
+export function findToken(rows: Rows, keyId: string): Promise<JoinToken | undefined> {
+  return rows.get<JoinToken>(`${SELECT} WHERE t.key_id = $1`, keyId)
+}
+
 /** Creates the tokens with which gateways join. */
 export function createJoinTokens(db: PostgresDb, keys: PostgresKeys): JoinTokens {
-  const find = (rows: Rows, keyId: string) => rows.get<JoinToken>(`${SELECT} WHERE t.key_id = $1`, keyId)
   return {
     create: (key, profile, maxUses) =>
       db.write(async (rows, { isRepeat }) => {
@@ -21,15 +25,15 @@ export function createJoinTokens(db: PostgresDb, keys: PostgresKeys): JoinTokens
             ON CONFLICT DO NOTHING`, // an earlier attempt made both, or neither
           ...[key.keyId, profile, maxUses],
         )
-        return writtenRow(await find(rows, key.keyId))
+        return writtenRow(await findToken(rows, key.keyId))
       }),
-    find: (keyId) => find(db.read, keyId),
+    find: (keyId) => findToken(db.read, keyId),
     list: () => db.read.all<JoinToken>(`${SELECT} ORDER BY k.created_at_us DESC, t.key_id`),
     revoke: (keyId) =>
       db.write(async (rows) => {
-        if ((await find(rows, keyId)) === undefined) return undefined
+        if ((await findToken(rows, keyId)) === undefined) return undefined
         await keys.revokeNow(rows, keyId)
-        return await find(rows, keyId)
+        return await findToken(rows, keyId)
       }),
   }
 }

@@ -1,9 +1,66 @@
-import t from 'tap'
+import { randomUUID } from 'node:crypto'
+import t, { type Test } from 'tap'
 import { conformTokensAndProfiles } from '../../../support/conformance/fleet.js'
+import {
+  conformFleetFiles,
+  conformMembers,
+  makeToken,
+  request,
+} from '../../../support/conformance/members.js'
 import { noPostgres } from '../../../support/postgres.js'
 import { postgresStates } from '../../../support/postgres-state.js'
 
-t.test('tokens and profiles on PostgreSQL', { skip: noPostgres() }, async (t) => {
-  await conformTokensAndProfiles(t, await postgresStates(t))
-  await conformTokensAndProfiles(t, await postgresStates(t, (commits) => commits % 2 === 1))
+const skip = noPostgres()
+
+t.test('a fleet on PostgreSQL', { skip }, async (t) => {
+  const open = await postgresStates(t)
+  await conformAll(t, open)
+
+  await t.test('members: of many that join at two processes, as many as the token has uses', async (t) => {
+    const a = await open(t)
+    const b = await a.another()
+    await a.fleetProfiles.add({ name: 'field', digest: 'd', body: {}, createdBy: null }, 0)
+    const { keyId } = await makeToken(a, 'field', 5)
+    const nodes = Array.from({ length: 20 }, () => randomUUID())
+    const joins = [...nodes, ...nodes].map((node, i) =>
+      (i % 2 === 0 ? a : b).fleetMembers.join(request(keyId, node)),
+    )
+    const kinds = (await Promise.all(joins)).map(({ kind }) => kind)
+    t.equal(kinds.filter((kind) => kind === 'joined').length, 5)
+    t.equal(kinds.filter((kind) => kind === 'repeated').length, 5)
+    t.equal(kinds.filter((kind) => kind === 'used_up').length, 30)
+    t.match(await b.fleetTokens.find(keyId), { uses: 5 })
+    t.equal((await a.fleetMembers.list()).length, 5)
+  })
+
+  await t.test('members: a report with what PostgreSQL refuses in JSON is kept as it came', async (t) => {
+    const state = await open(t)
+    await state.fleetProfiles.add({ name: 'field', digest: 'd', body: {}, createdBy: null }, 0)
+    const { keyId } = await makeToken(state, 'field', 5)
+    const van = randomUUID()
+    await state.fleetMembers.join(request(keyId, van))
+    const reports = [
+      { ready: true, profile: { items: [{ item: 'release \u0000', state: 'staged' }, 5] } },
+      null,
+      5,
+    ]
+    for (const report of reports) {
+      const tried = { appliedDigest: null, triedDigest: null, outcome: null }
+      await state.fleetMembers.report(van, { ...tried, report })
+      t.same((await state.fleetMembers.find(van))?.lastReport, report)
+      t.equal((await state.fleetMembers.ofProfile('field')).length, 1)
+    }
+    const none = { appliedDigest: null, triedDigest: null, outcome: null, report: {} }
+    await t.rejects(state.fleetMembers.report(randomUUID(), none), /found no gateway/)
+  })
 })
+
+t.test('the same where the answers of commits are lost', { skip }, async (t) => {
+  await conformAll(t, await postgresStates(t, (commits) => commits % 2 === 1))
+})
+
+async function conformAll(t: Test, open: Awaited<ReturnType<typeof postgresStates>>): Promise<void> {
+  await conformTokensAndProfiles(t, open)
+  await conformMembers(t, open)
+  await conformFleetFiles(t, open)
+}

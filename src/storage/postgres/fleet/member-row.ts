@@ -1,0 +1,36 @@
+import type { FleetMember } from '../../exchange/fleet.js'
+import type { Rows } from '../connection/database.js'
+
+type Row = Omit<FleetMember, 'lastReport'> & { lastReport: string | null; keyRevokedAtUs: number | null }
+
+const SELECT = `SELECT m.node_id AS "nodeId", m.name, m.profile, m.key_id AS "keyId",
+  m.signing_key AS "signingKey", m.exchange_key AS "exchangeKey", m.state, m.joined_at_us AS "joinedAtUs",
+  m.ended_at_us AS "endedAtUs", m.applied_digest AS "appliedDigest", m.tried_digest AS "triedDigest", m.outcome,
+  m.last_seen_us AS "lastSeenUs", m.last_report AS "lastReport", k.revoked_at_us AS "keyRevokedAtUs"
+  FROM fleet_member AS m JOIN api_key AS k USING (key_id)`
+
+/** Finds a gateway by its node or by its key. */
+export async function findMember(
+  rows: Rows,
+  column: 'm.node_id' | 'm.key_id',
+  value: string,
+): Promise<FleetMember | undefined> {
+  const row = await rows.get<Row>(`${SELECT} WHERE ${column} = $1`, value)
+  return row === undefined ? undefined : toMember(row)
+}
+
+/** Returns all gateways, by name. */
+export async function listMembers(rows: Rows): Promise<FleetMember[]> {
+  return (await rows.all<Row>(`${SELECT} ORDER BY m.name, m.node_id`)).map(toMember)
+}
+
+/** A member whose key an operator revoked is revoked. */
+function toMember(row: Row): FleetMember {
+  const { keyRevokedAtUs, lastReport, ...member } = row
+  const isRevoked = member.state === 'member' && keyRevokedAtUs !== null
+  return {
+    ...member,
+    ...(isRevoked ? { state: 'revoked' as const, endedAtUs: keyRevokedAtUs } : {}),
+    lastReport: lastReport === null ? null : JSON.parse(lastReport),
+  }
+}
