@@ -19,21 +19,30 @@ export interface PrimaryFinder {
  */
 const BEGIN_SESSION = `SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'
     AS "isReadOnly",
+  CASE WHEN NOT pg_is_in_recovery() THEN substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END AS timeline,
   set_config('search_path', $1, false),
   set_config('synchronous_commit', CASE current_setting('synchronous_commit')
     WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)`
 
-/** Creates a finder. It begins with the host that was the primary last. */
+/**
+ * Creates a finder. It begins with the host that was the primary last.
+ *
+ * Each promotion begins a timeline with a higher number. A primary of a lower one than was seen before was replaced
+ * while it was away, and does not know it: what is written there would be lost.
+ */
 export function createPrimaryFinder(options: OpenOptions): PrimaryFinder {
   let hosts = [...options.hosts]
+  /** highest timeline of a primary, 8 hexadecimal digits */
+  let timeline = ''
   return {
     async connect() {
       const faults: { host: PostgresHost; error: unknown }[] = []
       for (const host of hosts) {
         try {
-          const connection = await openWritable(host, options)
+          const opened = await openWritable(host, options, timeline)
           hosts = [host, ...hosts.filter((other) => other !== host)]
-          return connection
+          if (opened.timeline > timeline) timeline = opened.timeline
+          return opened.connection
         } catch (error) {
           faults.push({ host, error })
         }
@@ -43,14 +52,21 @@ export function createPrimaryFinder(options: OpenOptions): PrimaryFinder {
   }
 }
 
-async function openWritable(host: PostgresHost, options: OpenOptions): Promise<Connection> {
+async function openWritable(
+  host: PostgresHost,
+  options: OpenOptions,
+  seen: string,
+): Promise<{ connection: Connection; timeline: string }> {
   const connection = await openConnection(host, options)
   try {
     // geometry types may be in `public`
     const path = [`"${options.schema}", public`]
     const { rows } = await connection.run('begin_session', BEGIN_SESSION, path, options.limits.connectMs)
-    if (rows[0]?.isReadOnly === false) return connection
-    throw faultOf(NO_PRIMARY, 'a standby, or read-only')
+    const [row] = rows
+    if (row?.isReadOnly !== false) throw faultOf(NO_PRIMARY, 'a standby, or read-only')
+    const timeline = String(row.timeline)
+    if (timeline >= seen) return { connection, timeline }
+    throw faultOf(NO_PRIMARY, `a primary of timeline ${timeline}, expected ${seen} or later: it was replaced`)
   } catch (error) {
     await connection.close()
     throw error

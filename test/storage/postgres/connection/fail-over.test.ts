@@ -114,6 +114,14 @@ t.test('PostgreSQL: a server that is killed, frozen, or a standby', { skip }, as
       t.ok(faults.length > 0)
       await write(alone, 4)
       t.same(await ids(alone), [2, 3, 4], 'promoted, it takes writes')
+
+      await server.admin('ALTER SYSTEM RESET default_transaction_read_only')
+      await server.admin('SELECT pg_reload_conf()')
+      await untilEqual(t, server, 'SHOW default_transaction_read_only', 'off')
+      await standby.kill()
+      const error = await write(both, 5).catch((reason: unknown) => reason)
+      t.match(error, { errorName: 'DATABASE_UNAVAILABLE' }, 'the primary of before the fail-over is not used')
+      t.match(error, { cause: { message: /a primary of timeline 00000001, expected 00000002 or later/ } })
     },
   )
 })
