@@ -225,7 +225,7 @@ export function optionsFor(
   database: string,
   given: Partial<PostgresOptions> = {},
 ): PostgresOptions {
-  return { hosts, database, user: ROLE, random: () => 0.5, ...given, limits: { ...SHORT, ...given.limits } }
+  return { hosts, database, user: ROLE, random: () => 0, ...given, limits: { ...SHORT, ...given.limits } }
 }
 
 /** Opens a database that ends with the test. */

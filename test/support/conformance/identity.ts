@@ -108,6 +108,7 @@ export async function conformNodeKeys(t: Test, open: Open<'nodeKeys' | 'nodePeer
     )
     t.match(await nodePeers.remove('base'), { nodeId: peer.nodeId })
     t.equal(await nodePeers.remove('base'), undefined)
+    t.equal(await nodePeers.remove('\u0000'), undefined)
     t.equal(await nodePeers.find('base'), undefined)
   })
 }

@@ -32,6 +32,13 @@ export async function conformKeys(t: Test, open: Open): Promise<void> {
     t.equal(await keys.revoke(keyId), undefined)
     t.equal(await keys.rotate(keyId, hashSecret('x'), 0), undefined)
     t.same(await keys.list(), [])
+    t.equal(await keys.setScopes(keyId, []), undefined)
+    for (const odd of ['\u0000', `${keyId.slice(1)}\u0000`]) {
+      t.equal(await keys.find(odd), undefined)
+      t.equal(await keys.revoke(odd), undefined)
+      t.equal(await keys.setScopes(odd, []), undefined)
+      t.equal(await keys.rotate(odd, hashSecret('x'), 0), undefined)
+    }
     for (const odd of ['', "' OR 1=1 --", '\u0000', 'x'.repeat(100_000)]) {
       t.equal(await keys.findActive(odd), undefined, JSON.stringify(odd.slice(0, 20)))
     }

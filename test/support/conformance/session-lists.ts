@@ -160,6 +160,7 @@ export async function conformSessionLists(t: Test, open: Open): Promise<void> {
     const [a, b] = [await openSession(state, mine), await openSession(state, mine)]
     t.equal(await state.sessions.end(a.sessionId, other), undefined, 'not of this key')
     t.equal(await state.sessions.end(randomUUID(), mine), undefined)
+    t.equal(await state.sessions.end('\u0000', null), undefined)
     t.ok(await state.sessions.findOpen(a.tokenHash))
     t.match(await state.sessions.end(a.sessionId, mine), { sessionId: a.sessionId, keyId: mine })
     t.equal(await state.sessions.findOpen(a.tokenHash), undefined)

@@ -23,6 +23,7 @@ export function sendCancelRequest(
   message.writeInt32BE(processId, 8)
   message.writeInt32BE(secretKey, 12)
   return new Promise((resolve) => {
+    // no test: servers of tests listen on TCP
     const socket = host.startsWith('/') ? net.connect(`${host}/.s.PGSQL.${port}`) : net.connect(port, host)
     socket.setTimeout(SEND_MS, () => socket.destroy())
     // a request that does not arrive changes nothing: the caller ends the connection when no answer comes

@@ -40,6 +40,7 @@ function readInt8(text: string): number {
 
 /** Reads a bytea in the form `hex`, the server's default. */
 function readBytes(text: string): Buffer {
+  // no test: `bytea_output` is `hex` since PostgreSQL 9.0
   if (!text.startsWith('\\x')) throw new Error('found a bytea in another form, expected bytea_output = hex')
   return Buffer.from(text.slice(2), 'hex')
 }

@@ -59,7 +59,7 @@ export async function openConnection(host: PostgresHost, options: OpenOptions): 
   client.on('end', () => {
     isBroken = true
   })
-  client.on('notice', ({ code }) => notices.push(code ?? ''))
+  client.on('notice', ({ code }) => notices.push(String(code)))
   const parts = client as unknown as ClientParts
   try {
     await client.connect()
@@ -86,6 +86,7 @@ export async function openConnection(host: PostgresHost, options: OpenOptions): 
       if (notices.includes(WARNING)) {
         throw faultOf(NOT_REPLICATED, `${hostText(host)}: the wait for a standby was cancelled`)
       }
+      // no test: a failed statement ends the work before its commit
       if (command !== 'COMMIT') throw new Error(`found ${command} as answer to COMMIT, expected COMMIT`)
     },
     async close() {

@@ -135,7 +135,8 @@ async function rollBack(connection: Connection, limitMs: number): Promise<void> 
   try {
     await connection.runAll('ROLLBACK', limitMs)
   } catch {
-    await connection.close() // the error of the work is the one that is reported
+    // no test: the connection would have to fail at this very statement; the error of the work is reported
+    await connection.close()
   }
 }
 
@@ -164,7 +165,7 @@ async function repeated<T>(
     } catch (error) {
       const kind = faultKind(error)
       // half of the wait is random, so that processes that lost the same server do not return at once
-      const waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempts) * (0.5 + random() / 2)
+      const waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempts - 1)) * (0.5 + random() / 2)
       const isPassing = kind === 'lost' || kind === 'not primary' || kind === 'conflict'
       if (!canRepeat || !isPassing || performance.now() + waitMs > untilMs) throw toDatabaseError(error)
       onFault({ message: `repeats after: ${messageOf(error)}` })

@@ -61,6 +61,7 @@ export function createFleetMembers(db: PostgresDb, clock: TrustedClock, keys: Po
         const remove = 'DELETE FROM fleet_member WHERE node_id = $1 AND key_id = $2'
         return (await rows.run(remove, nodeId, member.keyId)) > 0 || isRepeat
       })
+      // no test: another process would have to forget it, or take it in, since the first line
       return isGone ? member : undefined
     },
     report: (nodeId, report) => db.write((rows) => addReport(rows, nodeId, report, clock.nowUs())),

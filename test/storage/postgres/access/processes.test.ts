@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { hashSecret } from '../../../../src/auth/secret.js'
 import { isAppError } from '../../../../src/errors.js'
+import { createKeyring } from '../../../../src/storage/keyring.js'
+import { createNodeKeyRows } from '../../../../src/storage/postgres/access/node-keys.js'
 import { DAY_S, openSession, sessionKey } from '../../../support/conformance/keys-and-sessions.js'
 import { noPostgres } from '../../../support/postgres.js'
 import { postgresStates } from '../../../support/postgres-state.js'
@@ -108,6 +110,32 @@ t.test('two processes of a hub', { skip: noPostgres() }, async (t) => {
     await takeAll()
     await takeAll()
     t.same(seen.sort(), names.sort())
+  })
+
+  await t.test('what both remove at once is removed by one of them', async (t) => {
+    const [a, b] = await both(t)
+    const key = new Uint8Array(32).fill(1)
+    await a.nodePeers.add({ nodeId: randomUUID(), name: 'van', signingKey: key, exchangeKey: key })
+    const removed = await Promise.all([a, b, a, b].map(({ nodePeers }) => nodePeers.remove('van')))
+    t.equal(removed.filter((peer) => peer !== undefined).length, 1)
+  })
+
+  await t.test('a rotation removes the digests of secrets whose overlap has ended', async (t) => {
+    const [a, b] = await both(t)
+    const keyId = await sessionKey(a)
+    await a.keys.rotate(keyId, hashSecret('second'), 60)
+    a.advance(61_000)
+    await b.keys.rotate(keyId, hashSecret('third'), 60)
+    t.match(await a.db.read.get('SELECT count(*) AS n FROM api_key_secret'), { n: 2 })
+  })
+
+  await t.test('private keys of another key file are null', async (t) => {
+    const state = await open(t)
+    const key = new Uint8Array(32).fill(7)
+    const pair = { publicKey: key, privateKey: key }
+    await state.nodeKeys.claim({ signing: pair, exchange: pair })
+    const other = createNodeKeyRows(state.db, state.clock, createKeyring(new Uint8Array(32).fill(1)))
+    t.match(await other.find(), { signing: { privateKey: null }, exchange: { privateKey: null } })
   })
 
   await t.test('identity and profiles are one', async (t) => {

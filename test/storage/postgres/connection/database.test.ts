@@ -35,7 +35,11 @@ t.test('PostgreSQL: values, transactions and pool', { skip }, async (t) => {
       digits: '1.50',
     })
     await t.rejects(db.read.get('SELECT 9007199254740992::int8'), /found the int8 9007199254740992/)
-    t.strictSame(await db.read.get('SELECT 1::int4 AS one'), { one: 1 }, 'the connection is used again')
+    t.strictSame(
+      await db.read.get('SELECT 1::int4 AS one, 2::int2 AS two'),
+      { one: 1, two: 2 },
+      'the connection is used again',
+    )
   })
 
   await t.test('write: all of it or nothing', async (t) => {

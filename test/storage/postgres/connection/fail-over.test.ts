@@ -169,6 +169,10 @@ t.test('PostgreSQL: a synchronous standby', { skip }, async (t) => {
     await write(db, 3)
     const copied = await standby.admin<{ id: number }>('SELECT id FROM fieldgate.item WHERE id = 3', name)
     t.same(copied, [{ id: 3 }])
+    await server.admin('ALTER ROLE fieldgate SET synchronous_commit = remote_apply')
+    const applied = openDb(t, optionsFor([server.host], name, { requiresSync: true }))
+    await write(applied, 8)
+    t.match(await applied.read.get('SHOW synchronous_commit'), { synchronous_commit: 'remote_apply' })
   })
 })
 

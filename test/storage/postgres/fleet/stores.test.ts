@@ -56,7 +56,11 @@ t.test('a fleet on PostgreSQL', { skip }, async (t) => {
 })
 
 t.test('the same where the answers of commits are lost', { skip }, async (t) => {
-  await conformAll(t, await postgresStates(t, (commits) => commits % 2 === 1))
+  // of hundreds of reports not each one: a lost answer costs 50 ms
+  await conformAll(
+    t,
+    await postgresStates(t, (commits) => commits % 2 === 1 && (commits < 150 || commits % 15 === 0)),
+  )
 })
 
 async function conformAll(t: Test, open: Awaited<ReturnType<typeof postgresStates>>): Promise<void> {
