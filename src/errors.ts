@@ -42,6 +42,11 @@ export const ERRORS = {
     status: 503,
     message: 'The database of the hub cannot be reached, or cannot acknowledge',
   },
+  OBJECTS_UNAVAILABLE: {
+    code: 1034,
+    status: 503,
+    message: 'The object store of the hub cannot be reached, or refuses',
+  },
 
   TOO_MANY_SESSIONS: { code: 2001, status: 429, message: 'The key has too many open sessions' },
 

@@ -139,21 +139,39 @@ export function isDiskFull(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
 }
 
-/**
- * Returns the first two digits of a digest, which name its folder.
- *
- * @throws Error for text that is not a digest
- */
-function folderOf(sha256: string): string {
+/** Returns a digest as it is. @throws Error for text that is not a digest */
+export function requireDigest(sha256: string): string {
   if (!/^[0-9a-f]{64}$/.test(sha256))
     throw new Error(`found the digest ${sha256.slice(0, 80)}, expected 64 hex digits`)
-  return sha256.slice(0, 2)
+  return sha256
+}
+
+/** Returns the first two digits of a digest, which name its folder. */
+function folderOf(sha256: string): string {
+  return requireDigest(sha256).slice(0, 2)
+}
+
+/**
+ * Writes a source to a new file, which survives a crash of this program, but not a power cut.
+ *
+ * @throws whatever the source throws, or AppError DISK_FULL; no file is left then
+ */
+export function writeSpooled(file: string, source: AsyncIterable<Uint8Array>): Promise<BlobFacts> {
+  return writeWhole(file, source, { isSynced: false })
 }
 
 async function writeSynced(
   file: string,
   source: AsyncIterable<Uint8Array>,
   requireSpace: BlobStoreOptions['requireSpace'],
+): Promise<BlobFacts> {
+  return await writeWhole(file, source, { requireSpace, isSynced: true })
+}
+
+async function writeWhole(
+  file: string,
+  source: AsyncIterable<Uint8Array>,
+  { requireSpace, isSynced }: { requireSpace?: BlobStoreOptions['requireSpace']; isSynced: boolean },
 ): Promise<BlobFacts> {
   const digester = createDigester()
   const handle = await open(file, 'wx', 0o600)
@@ -168,7 +186,7 @@ async function writeSynced(
         await written
       }
     }
-    await handle.sync()
+    if (isSynced) await handle.sync()
     return digester.facts()
   } catch (error) {
     await unlink(file)

@@ -58,6 +58,10 @@ const ADVICE: Record<string, readonly [en: string, ja: string]> = {
     'Nothing was stored. Retry after Retry-After; if it goes on, see the log of the hub and its database.',
     '何も保存されていません。Retry-After の時間が経過してから再試行してください。続く場合は、ハブとデータベースのログを確認してください。',
   ],
+  OBJECTS_UNAVAILABLE: [
+    'Nothing was stored. Retry after Retry-After; if it goes on, see the log of the hub: it says what its store answers.',
+    '何も保存されていません。Retry-After の時間が経過してから再試行してください。続く場合は、ハブのログでオブジェクトストアの応答を確認してください。',
+  ],
   BUSY: [
     'Too many calls at the same time. Retry after Retry-After with fewer concurrent calls.',
     '同時に実行されている呼び出しが多すぎます。並列数を減らし、Retry-After の時間が経過してから再試行してください。',
