@@ -4,8 +4,7 @@ import https from 'node:https'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { AwsV4Signer } from 'aws4fetch'
-import { AppError, messageOf } from '../../errors.js'
-import { createAnswerFault, isPassing, ObjectFault } from './faults.js'
+import { connectionFault, createAnswerFault, isPassing, objectFault } from './faults.js'
 
 /** Where objects are, and who asks for them. */
 export interface S3Options {
@@ -126,7 +125,7 @@ async function repeat<T>(attempt: () => Promise<T>): Promise<T> {
     try {
       return await attempt()
     } catch (error) {
-      if (left === 0 || !isPassing(error)) throw toUnavailable(error)
+      if (left === 0 || !isPassing(error)) throw error
       await wait(waitMs * (0.5 + Math.random())) // callers that failed together do not come together
     }
 }
@@ -161,7 +160,7 @@ interface ExchangeOptions {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Sends a request once. @throws ObjectFault of a connection that failed, or of silence */
+/** Sends a request once. @throws AppError OBJECTS_UNAVAILABLE of a connection that failed, or of silence */
 async function exchange(
   url: URL,
   { method, body }: S3Request,
@@ -170,17 +169,17 @@ async function exchange(
   const { request: open } = url.protocol === 'https:' ? https : http
   const request = open(url, { method, agent, headers })
   request.setTimeout(timeoutMs, () =>
-    request.destroy(new ObjectFault(`found no answer within ${timeoutMs} ms`, 'passing')),
+    request.destroy(objectFault(`found no answer within ${timeoutMs} ms`, 'passing')),
   )
   const answered = new Promise<Answer>((resolve, reject) => {
     request.once('response', (answer) => {
       // silence in the middle of a body ends it with the reason
       answer.setTimeout(timeoutMs, () =>
-        answer.destroy(new ObjectFault(`found no more bytes within ${timeoutMs} ms`, 'passing')),
+        answer.destroy(objectFault(`found no more bytes within ${timeoutMs} ms`, 'passing')),
       )
       resolve(answer)
     })
-    request.on('error', (error) => reject(error instanceof ObjectFault ? error : connectionFault(error)))
+    request.on('error', (error) => reject(connectionFault(error)))
   })
   if (body === undefined) request.end()
   else {
@@ -191,10 +190,6 @@ async function exchange(
   return await answered
 }
 
-function connectionFault(error: Error): ObjectFault {
-  return new ObjectFault(messageOf(error) || 'the connection failed', 'passing', { cause: error })
-}
-
 async function readText(answer: Answer): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -202,21 +197,11 @@ async function readText(answer: Answer): Promise<string> {
     for await (const chunk of answer as AsyncIterable<Buffer>) {
       bytes += chunk.length
       if (bytes > MAX_TEXT_BYTES)
-        throw new ObjectFault(`found an answer of more than ${MAX_TEXT_BYTES} bytes`, 'lasting')
+        throw objectFault(`found an answer of more than ${MAX_TEXT_BYTES} bytes`, 'lasting')
       chunks.push(chunk)
     }
   } catch (error) {
-    throw error instanceof ObjectFault ? error : connectionFault(error as Error) // streams throw errors
+    throw connectionFault(error)
   }
   return Buffer.concat(chunks).toString('utf8')
-}
-
-/** Time after which a caller should try again, s. */
-const RETRY_AFTER_S = 5
-
-/** Converts a fault of the store to the error that a caller sees; others stay as they are. */
-export function toUnavailable(error: unknown): unknown {
-  if (!(error instanceof ObjectFault)) return error
-  const message = `The object store of the hub: ${error.message}`
-  return new AppError('OBJECTS_UNAVAILABLE', { retryAfterS: RETRY_AFTER_S }, { message, cause: error })
 }

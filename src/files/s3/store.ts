@@ -5,8 +5,8 @@ import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { AppError } from '../../errors.js'
 import { type BlobFacts, type BlobStore, type ByteRange, requireDigest, writeSpooled } from '../blob-store.js'
-import { bodyOf, type S3Client, toUnavailable } from './client.js'
-import { ObjectFault } from './faults.js'
+import { bodyOf, type S3Client } from './client.js'
+import { connectionFault, objectFault } from './faults.js'
 import { createLocalCopies } from './local-copies.js'
 import { unescapeXml, uploadFile } from './upload.js'
 
@@ -45,12 +45,8 @@ export function createS3Store(options: S3StoreOptions): S3Store {
   const keyOf = (sha256: string) => `${prefix}${requireDigest(sha256)}`
   const copies = createLocalCopies(path.join(tempDir, 'copies'), options.copyBytes)
   const upload = async (file: string, facts: BlobFacts) => {
-    try {
-      await uploadFile(client, keyOf(facts.sha256), { ...facts, path: file }, options.partBytes)
-      await requireStored(client, keyOf(facts.sha256), facts.sizeBytes)
-    } catch (error) {
-      throw toUnavailable(error)
-    }
+    await uploadFile(client, keyOf(facts.sha256), { ...facts, path: file }, options.partBytes)
+    await requireStored(client, keyOf(facts.sha256), facts.sizeBytes)
   }
   const open = async (sha256: string, range?: ByteRange) => {
     const stored = await sizeOf(client, keyOf(sha256))
@@ -117,11 +113,11 @@ export function createS3Store(options: S3StoreOptions): S3Store {
   }
 }
 
-/** @throws ObjectFault when an object is not there whole after it was put */
+/** @throws AppError OBJECTS_UNAVAILABLE when an object is not there whole after it was put */
 async function requireStored(client: S3Client, key: string, sizeBytes: number): Promise<void> {
   const stored = await sizeOf(client, key)
   if (stored !== sizeBytes)
-    throw new ObjectFault(
+    throw objectFault(
       `found ${stored ?? 'no'} bytes of an object that was put, expected ${sizeBytes}`,
       'lasting',
     )
@@ -165,11 +161,10 @@ async function* readObject(
         yield wanted
       }
     } catch (error) {
-      if (left === 0) throw toUnavailable(asFault(error))
+      if (left === 0) throw connectionFault(error)
     }
   }
-  if (at < end)
-    throw toUnavailable(new ObjectFault(`found ${at - start} bytes, expected ${end - start}`, 'passing'))
+  if (at < end) throw objectFault(`found ${at - start} bytes, expected ${end - start}`, 'passing')
   const found = hash.digest('hex')
   if (isWhole && found !== sha256) throw damaged(sha256, `they have the digest ${found}`)
 }
@@ -182,13 +177,7 @@ async function openFrom(client: S3Client, { key, sha256, stored }: Omit<Reading,
   if (answer.statusCode === 206 || !isPart) return answer
   answer.destroy()
   // a store that leaves the header aside: its bytes would be taken for others
-  throw toUnavailable(new ObjectFault('found a whole object, expected a range of it', 'lasting'))
-}
-
-function asFault(error: unknown): ObjectFault {
-  return error instanceof ObjectFault
-    ? error
-    : new ObjectFault(error instanceof Error ? error.message : String(error), 'passing', { cause: error })
+  throw objectFault('found a whole object, expected a range of it', 'lasting')
 }
 
 function damaged(sha256: string, what: string): AppError {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import type { Body, S3Client } from './client.js'
 import { bodyOf } from './client.js'
-import { ObjectFault } from './faults.js'
+import { objectFault } from './faults.js'
 
 /** A part of a file. */
 interface Part {
@@ -57,7 +57,7 @@ async function uploadParts(
     const answer = await client.send({ method: 'PUT', key, query, body })
     answer?.resume()
     const { etag } = answer?.headers ?? {}
-    if (etag === undefined) throw new ObjectFault('found no ETag of a part, expected one', 'lasting')
+    if (etag === undefined) throw objectFault('found no ETag of a part, expected one', 'lasting')
     tags.push(etag)
   }
   const parts = tags.map(
@@ -72,7 +72,7 @@ async function uploadParts(
   })
   // a store may begin its answer before it has put the parts together, and fail in it
   if (answer === undefined || !answer.includes('<CompleteMultipartUploadResult'))
-    throw new ObjectFault(
+    throw objectFault(
       `found ${answer?.slice(0, 200) ?? 'no upload'}, expected one that is complete`,
       'lasting',
     )
@@ -103,11 +103,11 @@ async function md5Of(path: string, { start, end }: Part): Promise<string> {
   return hash.digest('base64')
 }
 
-/** Text of an element of XML. @throws ObjectFault when there is none */
+/** Text of an element of XML. @throws AppError OBJECTS_UNAVAILABLE when there is none */
 export function textOf(name: string, xml: string | undefined): string {
   const found = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml ?? '')?.[1]
   if (found === undefined)
-    throw new ObjectFault(`found ${JSON.stringify(xml?.slice(0, 200))}, expected ${name}`, 'lasting')
+    throw objectFault(`found ${JSON.stringify(xml?.slice(0, 200))}, expected ${name}`, 'lasting')
   return unescapeXml(found)
 }
 
