@@ -124,6 +124,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'storage/postgres': ['storage', 'storage/postgres/**'],
   'storage/postgres/connection': [],
   'storage/postgres/schema': ['storage/postgres/connection'],
+  'storage/postgres/leases': ['storage/postgres/connection'], // tasks that one process does at a time
   'storage/postgres/access': ['storage', 'storage/exchange', 'storage/postgres/connection'],
   'storage/postgres/fleet': [
     ...['storage/exchange', 'storage', 'storage/postgres/access', 'storage/postgres/connection'],

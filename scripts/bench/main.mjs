@@ -23,6 +23,7 @@ const BENCHES = [
   'tiles',
   'model-delta',
   'model-rounds',
+  'postgres',
   'footprint',
 ]
 const asked = process.argv.slice(2).filter((name) => !name.startsWith('-'))

@@ -16,6 +16,7 @@ const LONG = {
   backup: [],
   mqtt: [],
   days: [],
+  postgres: ['--kills', '200'],
   mixed: ['--kills', '1000', '--cuts', '200', '--faults', '500'],
 }
 const SHORT = {
@@ -28,6 +29,7 @@ const SHORT = {
   deltas: ['--kills', '6', '--weights', '200000'],
   mqtt: ['--messages', '10000', '--kills', '4', '--stops', '2'],
   days: ['--seconds', '40', '--kills', '2'],
+  postgres: ['--kills', '3', '--loadMs', '400'],
   backup: ['--backups', '4', '--models', '60', '--modelBytes', '200000', '--pauseMs', '300'],
 }
 /** Of the short forms; they wait more than they work. */

@@ -1,10 +1,12 @@
 import type { Migration } from '../connection/migrate.js'
 import { ACCESS_TABLES } from './access-tables.js'
 import { FLEET_TABLES, MEMBER_TABLES } from './fleet-tables.js'
+import { LEASE_TABLES } from './lease-tables.js'
 
 /** Migrations of a hub's schema, in order. Append only: those that were released are never changed. */
 export const MIGRATIONS: readonly Migration[] = [
   { name: 'access', statements: ACCESS_TABLES },
   { name: 'fleet', statements: FLEET_TABLES },
   { name: 'fleet members', statements: MEMBER_TABLES },
+  { name: 'leases', statements: LEASE_TABLES },
 ]
