@@ -48,7 +48,7 @@ function buildMap() {
   const file = path.resolve('build/bench-load-porto.graph')
   const program = path.resolve('dist/fieldgate.cjs')
   if (existsSync(file) && statSync(file).mtimeMs > statSync(program).mtimeMs) return file
-  execFileSync(process.execPath, [program, 'map', 'build', PORTO, '--output', file], {
+  execFileSync(process.execPath, [program, 'map', 'build', PORTO, '--force', '--output', file], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   return file

@@ -89,9 +89,13 @@ function pairsOf(lib, { name, extract }, dir) {
 }
 
 function buildMap(program, extract, file, options = []) {
-  execFileSync(process.execPath, [program, 'map', 'build', extract, '--output', file, ...options], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
+  execFileSync(
+    process.execPath,
+    [program, 'map', 'build', extract, '--force', '--output', file, ...options],
+    {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  )
 }
 
 async function serveCity({ name, extract }) {

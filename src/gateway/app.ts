@@ -14,6 +14,7 @@ import { reload, renewTlsOnChange } from './reload.js'
 import { createRoutes } from './routes.js'
 import { openServices, type Services } from './services.js'
 import { createVitals } from './vitals.js'
+import { watchMaps } from './watch-maps.js'
 
 /** Share of the drain time after which running calls are cancelled. */
 const CANCEL_AT_SHARE = 0.8
@@ -96,7 +97,10 @@ function serve(
     backend,
     isDraining: () => isDraining,
   })
-  const stopWatching = renewTlsOnChange(config, server, log)
+  const watches = [
+    renewTlsOnChange(config, server, log),
+    watchMaps({ config, layout, maps: services.maps, log }),
+  ]
   let stopped: Promise<void> | undefined
   return {
     fetch: app.fetch,
@@ -108,7 +112,7 @@ function serve(
 
   async function stop(): Promise<void> {
     isDraining = true
-    stopWatching()
+    for (const endWatch of watches) endWatch()
     const cancelling = setTimeout(() => stopping.abort(), config.server.drainMs * CANCEL_AT_SHARE)
     await server.stop(config.server.drainMs)
     clearTimeout(cancelling)

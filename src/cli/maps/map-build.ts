@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { layoutOf } from '../../files/layout.js'
 import { type BuildStage, buildMap } from '../../mapbuild/build-map.js'
@@ -21,6 +21,7 @@ export interface BuildFlags extends GlobalOptions {
   country?: string
   turnCosts?: TurnCosts | 'none'
   report?: string
+  force?: boolean
 }
 
 /** Part of the progress bar of each stage, by the time that it takes. */
@@ -96,6 +97,8 @@ function findFiles(extract: string, flags: BuildFlags, dataDir: string, deps: Cl
   const output = path.resolve(deps.cwd, flags.output ?? path.join(mapsDir, `${name}.graph`))
   if (flags.output !== undefined) checkFolder(output)
   if (output === input) throw usageError('--output: found the extract itself, expected another file')
+  if (flags.force !== true && existsSync(output))
+    throw new Error(`found the map ${output}, expected a file that does not exist, or --force to replace it`)
   return { input, output, name, mapsDir }
 }
 

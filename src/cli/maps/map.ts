@@ -39,6 +39,7 @@ export function addMapCommands(program: Command, io: CliIo, deps: CliDeps): void
       ).choices(['none', 'signs', 'main', 'full']),
     )
     .option('--report <file>', 'CSV file to write: each object that is left out, with the cause')
+    .option('--force', 'replace a map of the same name')
     .action(async (extract: string, _options, command: Command) => {
       await runMapBuild(extract, command.optsWithGlobals<BuildFlags>(), io, deps)
     })

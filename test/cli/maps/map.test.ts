@@ -33,7 +33,12 @@ t.test('map build: writes maps/NAME.graph of the data directory, twice the same 
   t.match(built.stdout, /peak memory \d+ MB\n$/)
   t.equal(built.stderr, '', 'no bar where nobody looks')
   const bytes = readFileSync(file)
-  t.equal((await cli(dir, ['map', 'build', 'town.osm.pbf', '--data-dir', 'd'])).code, 0)
+  const again = ['map', 'build', 'town.osm.pbf', '--data-dir', 'd']
+  t.match(await cli(dir, again), {
+    code: 1,
+    stderr: /found the map .*town\.graph, expected a file that does not exist, or --force to replace it/,
+  })
+  t.equal((await cli(dir, [...again, '--force'])).code, 0)
   t.equal(Buffer.compare(readFileSync(file), bytes), 0)
   t.same(readdirSync(path.dirname(file)), ['town.graph'], 'nothing half-written is left')
 })
@@ -102,7 +107,7 @@ t.test('map build: says what it left out; --report lists it by id', async (t) =>
   ]
   const town = sketch(['A B C E', '  D  ', 'F G'], roads, { nodeTags: { B: { barrier: 'bollard' } } })
   writeFileSync(path.join(dir, 'town.osm.pbf'), writeExtract(town))
-  const build = ['map', 'build', 'town.osm.pbf', '-o', 'x.graph', '--report', 'left.csv']
+  const build = ['map', 'build', 'town.osm.pbf', '--force', '-o', 'x.graph', '--report', 'left.csv']
   const { code, stdout, stderr } = await cli(dir, build)
   t.equal(code, 0, stderr)
   const lines = [
