@@ -71,9 +71,12 @@ async function run(wanted: typeof CHECKS, context: CheckContext): Promise<Check[
   return checks
 }
 
+/** Finding of a check that has nothing to look at. */
+export const NO_DATA = 'skipped: there is no data'
+
 /** Findings without a data directory: one error, under `database`; the other checks are skipped. */
 async function noData(check: string, { layout, maintenance }: CheckContext): Promise<Finding[]> {
-  if (check !== 'database') return [ok('skipped: there is no data')]
+  if (check !== 'database') return [ok(NO_DATA)]
   const lost = accessFault(layout.root) === null ? await maintenance.databases.lost(layout.root) : []
   return lost.length > 0 ? lost.map(lostFinding) : [missing(layout.root)]
 }

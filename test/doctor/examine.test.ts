@@ -89,6 +89,9 @@ t.test('doctor: every broken part is reported, with advice', async (t) => {
   const elsewhere = await doctor('--data-dir', path.join(cwd, 'nothing'))
   t.equal(elsewhere.code, 2)
   t.match(elsewhere.find('database').findings[0]?.message, /is not the data directory of a gateway/)
+  const { stdout } = await cli(cwd, ['doctor', '--data-dir', 'elsewhere'])
+  t.match(stdout, /\nnot looked at, as there is no data: permissions, clock, /)
+  t.notMatch(stdout, 'skipped')
 
   writeFileSync(file('maps/town.graph'), 'no map')
   mkdirSync(file('modules/empty'))

@@ -110,7 +110,8 @@ async function exportFile(
       readFile,
       signal,
       env: { timeZoneMin, nowUs: 0n },
-      onRows: (count) => progress.show(count / (citation.rowCount ?? Infinity), `${group(count)} rows`),
+      onRows: (count) =>
+        progress.show(count / (citation.rowCount ?? Infinity), `${group(count)} rows`, count),
     })
   const rows = await withProgress(io, deps, exported, 'stopped; no file was written')
   const { longForm, checksum } = citation.info

@@ -52,7 +52,7 @@ export async function runDataExport(flags: ExportFlags, io: CliIo, deps: CliDeps
       const total = await tables.reader.count(table, {})
       const onRows = (count: number) => {
         rows += count
-        progress.show(rows / total, `${group(rows)} records`)
+        progress.show(rows / total, `${group(rows)} records`, rows)
       }
       await write(tables, table, { format, file: temp, query, onRows, signal })
     })

@@ -60,7 +60,7 @@ export async function runDataImport(
         table ??= await createTable(tables, flags, batch)
         const records = recordsOf(table, batch, flags)
         counters = addCounters(counters, await putBatch(tables, table, records, ifExists, counters.upload))
-        progress.show(source.fraction(), `${group(counters.upload)} records`)
+        progress.show(source.fraction(), `${group(counters.upload)} records`, counters.upload)
       }
       if (table === undefined)
         throw new Error(`there is no table ${flags.table}, and the file has no record to derive it from`)

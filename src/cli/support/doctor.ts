@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { examine } from '../../doctor/examine.js'
+import { examine, NO_DATA } from '../../doctor/examine.js'
 import { type Check, type CheckContext, type CheckState, error, ok, worst } from '../../doctor/finding.js'
 import { checkSettings } from '../../doctor/settings.js'
 import { type DataLayout, layoutOf } from '../../files/layout.js'
@@ -90,12 +90,16 @@ function print(io: CliIo, checks: Check[], isJson: boolean): void {
     printJson(io, { state, checks })
     return
   }
+  const skipped = checks.filter(({ findings }) => findings.every(({ message }) => message === NO_DATA))
   for (const { name, findings } of checks) {
+    if (skipped.some((check) => check.name === name)) continue
     for (const { state: of, message, advice } of findings) {
       io.stdout.write(`${of.padEnd(7)}  ${name.padEnd(11)}  ${oneLine(message)}\n`)
       if (advice !== null) io.stdout.write(`${''.padEnd(22)}→ ${oneLine(advice)}\n`)
     }
   }
+  if (skipped.length > 0)
+    io.stdout.write(`not looked at, as there is no data: ${skipped.map(({ name }) => name).join(', ')}\n`)
 }
 
 /**

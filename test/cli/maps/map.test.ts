@@ -350,6 +350,20 @@ t.test(
     text = ''
     bar.show(7, 'building with a long word behind it')
     t.equal(text, '\r[########################] 100 % building\u001b[K', 'cut to the width of the screen')
+    let nowMs = 0
+    const timed = createProgress({ write, isTTY: true, columns: 120 }, () => nowMs)
+    const lineAt = (ms: number, ...given: Parameters<typeof timed.show>) => {
+      text = ''
+      nowMs = ms
+      timed.show(...given)
+      return text.slice(text.indexOf('%') + 2, -3)
+    }
+    t.equal(lineAt(1000, 0, '0 records', 0), '0 records', 'a guess is not shown')
+    t.equal(lineAt(5000, 0.01, '500 records', 500), '500 records, 125/s')
+    t.equal(lineAt(11_000, 0.25, '9 records', 1000), '9 records, 100/s, 30 s left')
+    t.equal(lineAt(101_000, 0.5, 'building'), 'building, 1 min 40 s left')
+    t.equal(lineAt(7_201_000, 0.5, 'ordering'), 'ordering, 2 h 0 min left')
+    t.equal(lineAt(7_202_000, 1, 'writing', 7201), 'writing, 1/s')
     text = ''
     const quiet = createProgress({ write })
     quiet.show(0.5, 'reading')
