@@ -124,6 +124,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'storage/postgres': ['storage', 'storage/postgres/**'],
   'storage/postgres/connection': [],
   'storage/postgres/schema': ['storage/postgres/connection'],
+  'storage/postgres/models': ['storage', 'storage/postgres/connection'],
+  'storage/postgres/feeds': ['storage', 'storage/exchange', 'storage/postgres/connection'],
   'storage/postgres/leases': ['storage/postgres/connection'], // tasks that one process does at a time
   'storage/postgres/access': ['storage', 'storage/exchange', 'storage/postgres/connection'],
   'storage/postgres/fleet': [

@@ -8,10 +8,12 @@ import { createNodeKeyRows, createNodePeers } from './access/node-keys.js'
 import { createSessionStore } from './access/sessions.js'
 import type { PostgresDb } from './connection/database.js'
 import { requireMigrated } from './connection/migrate.js'
+import { createFeedSenders } from './feeds/senders.js'
 import { createFleetFiles } from './fleet/files.js'
 import { createFleetMembers } from './fleet/members.js'
 import { createFleetProfiles } from './fleet/profiles.js'
 import { createJoinTokens } from './fleet/tokens.js'
+import { createUploadRows } from './models/uploads.js'
 import { MIGRATIONS } from './schema/migrations.js'
 
 /** Interval of the recorded time, by which a clock that falls back is noticed after a restart. */
@@ -31,7 +33,7 @@ export interface PostgresStateOptions {
 /** Stores that PostgreSQL keeps. */
 type Stores =
   | ('clock' | 'meta' | 'keys' | 'sessions' | 'audit' | 'nodeKeys' | 'nodePeers')
-  | ('fleetTokens' | 'fleetProfiles' | 'fleetMembers' | 'fleetFiles')
+  | ('fleetTokens' | 'fleetProfiles' | 'fleetMembers' | 'fleetFiles' | 'feedSenders' | 'uploads')
 
 /** State of a hub in PostgreSQL. Any number of processes may have it open. */
 export type PostgresState = Pick<State, Stores | 'check' | 'probeWrite' | 'housekeep' | 'close'>
@@ -67,6 +69,8 @@ export async function openPostgresState(
     fleetProfiles: createFleetProfiles(db, clock),
     fleetMembers: createFleetMembers(db, clock, keys),
     fleetFiles: createFleetFiles(db, clock),
+    feedSenders: createFeedSenders(db, clock),
+    uploads: createUploadRows(db, clock),
     async check() {
       await db.read.get('SELECT 1')
     },

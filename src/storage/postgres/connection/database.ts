@@ -7,6 +7,8 @@ import { createPool } from './pool.js'
 import { createPrimaryFinder } from './primary.js'
 import { createSlots } from './slots.js'
 
+export type { Value } from './connection.js'
+
 /** Statements. Each text is planned once for each connection, so it must not contain values. */
 export interface Rows {
   all<Row>(text: string, ...values: Value[]): Promise<Row[]>

@@ -2,6 +2,7 @@ import type { Migration } from '../connection/migrate.js'
 import { ACCESS_TABLES } from './access-tables.js'
 import { FLEET_TABLES, MEMBER_TABLES } from './fleet-tables.js'
 import { LEASE_TABLES } from './lease-tables.js'
+import { UPLOAD_TABLES } from './upload-tables.js'
 
 /** Migrations of a hub's schema, in order. Append only: those that were released are never changed. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -9,4 +10,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: 'fleet', statements: FLEET_TABLES },
   { name: 'fleet members', statements: MEMBER_TABLES },
   { name: 'leases', statements: LEASE_TABLES },
+  { name: 'uploads', statements: UPLOAD_TABLES },
 ]

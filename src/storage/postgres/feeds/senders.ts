@@ -1,0 +1,26 @@
+import type { TrustedClock } from '../../clock.js'
+import type { FeedSenders } from '../../exchange/feeds.js'
+import type { PostgresDb } from '../connection/database.js'
+
+const FIND = 'SELECT node_id AS "nodeId" FROM key_node WHERE key_id = $1'
+const OTHER = `SELECT k.key_id AS "keyId" FROM key_node AS n JOIN api_key AS k USING (key_id)
+  WHERE n.node_id = $1 AND n.key_id <> $2 AND k.revoked_at_us IS NULL
+    AND (k.expires_at_us IS NULL OR k.expires_at_us > $3) LIMIT 1`
+
+/** Creates the nodes of keys. */
+export function createFeedSenders(db: PostgresDb, clock: TrustedClock): FeedSenders {
+  const find = async (keyId: string) => (await db.read.get<{ nodeId: string }>(FIND, keyId))?.nodeId
+  return {
+    async find(keyId, nodeId) {
+      const known = await find(keyId)
+      if (known !== undefined) return { nodeId: known, otherKeyId: null }
+      const other = await db.read.get<{ keyId: string }>(OTHER, nodeId, keyId, clock.nowUs())
+      return { nodeId: undefined, otherKeyId: other?.keyId ?? null }
+    },
+    async bind(keyId, nodeId) {
+      if ((await find(keyId)) !== undefined) return // most calls
+      const insert = 'INSERT INTO key_node (key_id, node_id) VALUES ($1, $2) ON CONFLICT DO NOTHING'
+      await db.write((rows) => rows.run(insert, keyId, nodeId))
+    },
+  }
+}
