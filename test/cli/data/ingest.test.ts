@@ -112,7 +112,7 @@ t.test('ingest rejects: the newest first, with reason and head of the payload', 
     stderr: /found the broker none, expected one of: site, hill/,
   })
   t.match(await ingest('rejects', '--limit', '0'), { code: 2, stderr: /whole number from 1 to 100000/ })
-  t.match((await ingest('status')).stdout, /^3 rejected messages are kept/m)
+  t.match((await ingest('status')).stdout, /^3 rejects are kept/m)
 })
 
 t.test('ingest status: each Modbus bus with its connection, counts and faults; rejects of one', async (t) => {
