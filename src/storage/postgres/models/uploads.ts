@@ -12,6 +12,7 @@ const INSERT = `INSERT INTO upload (upload_id, key_id, sha256, size_bytes, offse
 export function createUploadRows(db: PostgresDb, clock: TrustedClock): UploadRows {
   const ids = async (text: string, ...values: Value[]) =>
     (await db.read.all<{ uploadId: string }>(text, ...values)).map(({ uploadId }) => uploadId)
+  // no test: a count is always one row
   const number = async (text: string, ...values: Value[]) =>
     (await db.read.get<{ n: number }>(text, ...values))?.n ?? 0
   return {
