@@ -12,9 +12,11 @@ const INSERT = `INSERT INTO upload (upload_id, key_id, sha256, size_bytes, offse
 export function createUploadRows(db: PostgresDb, clock: TrustedClock): UploadRows {
   const ids = async (text: string, ...values: Value[]) =>
     (await db.read.all<{ uploadId: string }>(text, ...values)).map(({ uploadId }) => uploadId)
-  // no test: a count is always one row
-  const number = async (text: string, ...values: Value[]) =>
-    (await db.read.get<{ n: number }>(text, ...values))?.n ?? 0
+  const number = async (text: string, ...values: Value[]) => {
+    const row = await db.read.get<{ n: number }>(text, ...values)
+    // no test: a count is always one row
+    return row?.n ?? 0
+  }
   return {
     async create({ uploadId, keyId, sha256, sizeBytes, params }) {
       const nowUs = clock.nowUs()
