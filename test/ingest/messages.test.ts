@@ -1,14 +1,13 @@
 import type mqttPacket from 'mqtt-packet'
 import t from 'tap'
 import { AppError } from '../../src/errors.js'
-import { SYSTEM_TIMERS, type Timers } from '../../src/ingest/mqtt/timers.js'
 import type { Loader } from '../../src/tables/loader.js'
 import { type FakeBroker, startFakeBroker } from '../support/fake-broker.js'
-import { until } from '../support/manual-timers.js'
+import { quickTimers, until } from '../support/manual-timers.js'
 import { type MqttWorld, RAIN, startMqttWorld } from '../support/mqtt-world.js'
 
 /** Timers whose waits are a fiftieth. */
-const FAST: Timers = { ...SYSTEM_TIMERS, set: (work, ms) => SYSTEM_TIMERS.set(work, ms / 50) }
+const FAST = quickTimers(50)
 
 const RAIN_MAP = {
   filter: 'farm/+/rain',

@@ -2,16 +2,16 @@ import net from 'node:net'
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { createMqttClient, type MqttClient } from '../../src/ingest/mqtt/client.js'
-import { SYSTEM_TIMERS, type Timers } from '../../src/ingest/mqtt/timers.js'
+import { SYSTEM_TIMERS } from '../../src/ingest/mqtt/timers.js'
 import type { Loader } from '../../src/tables/loader.js'
-import { manualTimers, until } from '../support/manual-timers.js'
+import { manualTimers, quickTimers, until } from '../support/manual-timers.js'
 import { type Mosquitto, startMosquitto, withoutMosquitto } from '../support/mosquitto.js'
 import { type MqttWorld, RAIN, startMqttWorld } from '../support/mqtt-world.js'
 import { NOW_US } from '../support/tables.js'
 
 const skip = withoutMosquitto()
 /** Timers whose waits are a tenth. */
-const FAST: Timers = { ...SYSTEM_TIMERS, set: (work, ms) => SYSTEM_TIMERS.set(work, ms / 10) }
+const FAST = quickTimers(10)
 
 type TestLike = Parameters<typeof startMqttWorld>[0]
 
