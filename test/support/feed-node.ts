@@ -226,7 +226,7 @@ export function createFeedNode(net: FeedNet, dir: string, name: string): FeedNod
       const { state, verifying } = of()
       const found: FeedVerification[] = []
       for (const record of await state.feeds.list()) {
-        const verification = await verifyFeed(verifying, record, isRecount, AbortSignal.timeout(30_000))
+        const verification = await verifyFeed(verifying, record, isRecount, AbortSignal.timeout(150_000))
         found.push({ ...verification, to: record.upstream, direction: record.direction })
       }
       return found
@@ -279,7 +279,7 @@ async function openParts(
   const giver = createFeedGiver({
     ...{ ...base, asked: state.askedFeeds, senders: state.feedSenders, waiting },
     digests,
-    sumsLimit: () => AbortSignal.timeout(15_000),
+    sumsLimit: () => AbortSignal.timeout(90_000),
   })
   const pause = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal })
   const throttle = createThrottle(0, nowMs, pause)

@@ -75,7 +75,7 @@ export function idleDeps(cwd: string, env: CliDeps['env'] = {}, isTTY = false) {
 }
 
 /** Waits until something is printed, or the verb has ended without. */
-export async function printed(running: RunningCli, text: RegExp, limitMs = 20_000): Promise<string> {
+export async function printed(running: RunningCli, text: RegExp, limitMs = 120_000): Promise<string> {
   const endAt = performance.now() + limitMs
   let isOver = false
   void running.ended.finally(() => {
