@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
@@ -68,6 +68,8 @@ export interface TestServer {
   thaw(): void
   /** Runs statements as the administrator. @returns the rows of the last one */
   admin<Row>(text: string, database?: string): Promise<Row[]>
+  /** Blocks this thread until a query answers true, as a process that is frozen meanwhile. */
+  blockUntil(text: string, database: string): void
 }
 
 /** Role of the tests, no superuser: a hub needs none. */
@@ -155,8 +157,17 @@ async function serve(t: Teardown, root: string, dataDir: string): Promise<TestSe
   await start()
   return {
     ...{ host, dataDir, start, kill, admin },
+    blockUntil: (text, database) => blockUntil(host, text, database),
     freeze: () => signal('SIGSTOP'),
     thaw: () => signal('SIGCONT'),
+  }
+}
+
+function blockUntil({ host, port }: PostgresHost, text: string, database: string): void {
+  const argv = ['-h', host, '-p', String(port), '-U', 'postgres', '-Atqc', text, database]
+  const psql = path.join(binaries() ?? '', 'psql')
+  while (execFileSync(psql, argv, { encoding: 'utf8', cwd: '/' }).trim() !== 't') {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
   }
 }
 
@@ -200,14 +211,22 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0
 }
 
-/** Short limits, so that a test of a failure takes about a second. */
-export const SHORT: PostgresLimits = {
+/** Limits that a slow machine does not reach. A test of a limit shortens that one. */
+export const PATIENT: PostgresLimits = {
   connections: 4,
+  connectMs: 30_000,
+  waitMs: 60_000,
+  statementMs: 60_000,
+  commitMs: 60_000,
+  repeatMs: 120_000,
+}
+
+/** Limits of a test in which a server is silent: each of its attempts takes about a second. */
+export const SHORT: Partial<PostgresLimits> = {
   connectMs: 500,
   waitMs: 1000,
   statementMs: 1000,
   commitMs: 1000,
-  repeatMs: 3000,
 }
 
 let databases = 0
@@ -219,13 +238,13 @@ export async function makeDatabase(server: TestServer, template = 'template1'): 
   return name
 }
 
-/** Options of a database on a server, with the short limits. */
+/** Options of a database on a server, with the patient limits. */
 export function optionsFor(
   hosts: readonly PostgresHost[],
   database: string,
   given: Partial<PostgresOptions> = {},
 ): PostgresOptions {
-  return { hosts, database, user: ROLE, random: () => 0, ...given, limits: { ...SHORT, ...given.limits } }
+  return { hosts, database, user: ROLE, random: () => 0, ...given, limits: { ...PATIENT, ...given.limits } }
 }
 
 /** Opens a database that ends with the test. */

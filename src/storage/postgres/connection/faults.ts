@@ -21,8 +21,9 @@ export const NOT_REPLICATED = 'DATABASE_NOT_REPLICATED'
 
 /** Codes of PostgreSQL (appendix A of its manual), of Node's sockets, and of this room. */
 const KINDS: readonly (readonly [RegExp, FaultKind])[] = [
-  // class 08, and 57P01 to 57P03: the server stops, crashed or starts
-  [/^(?:08...|57P01|57P02|57P03|57P05)$/, 'lost'],
+  // class 08, and 57P01 to 57P03: the server stops, crashed or starts; 25P03, 25P04 and 57P05: a limit of time ended
+  // the session, as when this process was frozen inside a transaction
+  [/^(?:08...|57P01|57P02|57P03|57P05|25P03|25P04)$/, 'lost'],
   [/^(?:ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/, 'lost'],
   // a name that cannot be resolved now, and the socket file of a server that is not there
   [/^(?:EAI_AGAIN|ENOTFOUND|ENOENT)$/, 'lost'],

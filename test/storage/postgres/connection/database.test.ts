@@ -74,17 +74,53 @@ t.test('PostgreSQL: values, transactions and pool', { skip }, async (t) => {
   })
 
   await t.test('limits: of a statement, and of the wait for a connection', async (t) => {
-    const { db } = await open(t, server)
-    await rejectsWith(t, db.read.get('SELECT pg_sleep(5)'), 'TIME_LIMIT')
-    const limits = { connections: 1, waitMs: 100 }
-    const { db: narrow } = await open(t, server, { limits })
-    const first = narrow.read.get('SELECT pg_sleep(0.5)')
-    await rejectsWith(t, narrow.read.get('SELECT 1'), 'BUSY')
-    await first
-    const waits = narrow.read.get('SELECT pg_sleep(0.05)')
-    t.same(await narrow.read.get('SELECT 1 AS one'), { one: 1 }, 'one that becomes free is taken')
+    const { name } = await open(t, server)
+    const limitedTo = (limits: object) => openDb(t, optionsFor([server.host], name, { limits }))
+    await rejectsWith(t, limitedTo({ statementMs: 200 }).read.get('SELECT pg_sleep(600)'), 'TIME_LIMIT')
+    const narrow = limitedTo({ connections: 1, waitMs: 100, statementMs: 60_000 })
+    const held = await narrow.write(async () => {
+      const found = await narrow.read.get('SELECT 1').catch((error: unknown) => error)
+      return found
+    })
+    t.match(held, { errorName: 'BUSY' })
+    const patient = limitedTo({ connections: 1 })
+    const waits = patient.read.get('SELECT pg_sleep(0.05)')
+    t.same(await patient.read.get('SELECT 1 AS one'), { one: 1 }, 'one that becomes free is taken')
     await waits
   })
+
+  await t.test(
+    'a process that was frozen inside a transaction: the server ended it, it is repeated',
+    async (t) => {
+      const { db, name } = await open(t, server)
+      let attempts = 0
+      await db.write(async (rows) => {
+        attempts++
+        await rows.run('INSERT INTO item VALUES (9)')
+        if (attempts > 1) return
+        await rows.run("SET LOCAL idle_in_transaction_session_timeout = '100ms'")
+        // this thread sees nothing until the server has closed the connection
+        server.blockUntil('SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_xid IS NOT NULL', name)
+        await rows.run('UPDATE item SET uses = 1 WHERE id = 9')
+      })
+      t.equal(attempts, 2)
+      t.equal(await count(db), 1)
+      await rejectsWith(
+        t,
+        db.write(
+          async (rows) => {
+            await rows.run("SET LOCAL idle_in_transaction_session_timeout = '100ms'")
+            await rows.run('INSERT INTO item VALUES (10)')
+            server.blockUntil('SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_xid IS NOT NULL', name)
+            await rows.run('UPDATE item SET uses = 1 WHERE id = 10')
+          },
+          { canRepeat: false },
+        ),
+        'DATABASE_UNAVAILABLE',
+      )
+      t.equal(await count(db), 1)
+    },
+  )
 
   await t.test('a full disk and too many connections are told apart', async (t) => {
     const { db, name } = await open(t, server)

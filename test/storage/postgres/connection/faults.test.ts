@@ -11,7 +11,19 @@ const withCode = (code: string) => Object.assign(new Error('x'), { code })
 
 t.test('faults: codes of the server, of sockets and of the driver have a kind', async (t) => {
   const kinds = {
-    lost: ['57P01', '57P02', '57P03', '08000', '08006', '08P01', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'],
+    lost: [
+      '57P01',
+      '57P02',
+      '57P03',
+      '25P03',
+      '25P04',
+      '08000',
+      '08006',
+      '08P01',
+      'ECONNREFUSED',
+      'ECONNRESET',
+      'EPIPE',
+    ],
     'not primary': ['25006'],
     conflict: ['40001', '40P01'],
     crowded: ['53300', 'DATABASE_NO_CONNECTION'],

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import type { PostgresDb } from '../../../../src/storage/postgres/connection/database.js'
 import { createLeases } from '../../../../src/storage/postgres/leases/lease.js'
 import { noPostgres } from '../../../support/postgres.js'
 import { postgresStates } from '../../../support/postgres-state.js'
@@ -34,11 +35,11 @@ t.test('leases: one process of a hub does a task at a time', { skip }, async (t)
   })
 
   await t.test('a holder that was frozen writes nothing any more', async (t) => {
-    const { db, a, b } = await both(t, 200)
+    const { db, a, b } = await both(t, LONG_MS)
     const frozen = await a.begin('sweep')
     t.equal(await b.begin('sweep'), undefined)
     t.equal(await frozen?.renew(), true)
-    await delay(300)
+    await db.write((rows) => rows.run('UPDATE lease SET ends_at = clock_timestamp()')) // as time does
     const next = await b.begin('sweep')
     t.equal(next?.epoch, 2)
     t.equal(await frozen?.write((rows) => rows.run(`INSERT INTO meta VALUES ('by', 'frozen')`)), undefined)
@@ -50,20 +51,19 @@ t.test('leases: one process of a hub does a task at a time', { skip }, async (t)
   })
 
   await t.test('no term begins before a write of the one before it has ended', async (t) => {
-    const { a, b } = await both(t, 200)
+    const { db, a, b } = await both(t, 3000)
     const term = await a.begin('sweep')
     const order: string[] = []
-    const writing = term?.write(async (rows) => {
+    let begun: ReturnType<typeof b.begin> | undefined
+    await term?.write(async (rows) => {
       await rows.run(`INSERT INTO meta VALUES ('slow', 'x')`)
-      await delay(500)
+      await until(db, 'SELECT ends_at < clock_timestamp() AS yes FROM lease')
+      begun = b.begin('sweep').finally(() => order.push('begun'))
+      await until(db, 'SELECT count(*) > 0 AS yes FROM pg_locks WHERE NOT granted')
       order.push('written')
     })
-    await delay(250)
-    const next = await b.begin('sweep')
-    order.push('begun')
-    await writing
+    t.equal((await begun)?.epoch, 2)
     t.same(order, ['written', 'begun'])
-    t.equal(next?.epoch, 2)
   })
 
   await t.test('a term that ran out unnoticed is over also where nobody took it', async (t) => {
@@ -75,6 +75,10 @@ t.test('leases: one process of a hub does a task at a time', { skip }, async (t)
     t.equal((await a.begin('sweep'))?.epoch, 2)
   })
 })
+
+async function until({ read }: PostgresDb, text: string): Promise<void> {
+  while ((await read.get<{ yes: boolean }>(text))?.yes !== true) await delay(20)
+}
 
 t.test('leases: a lost answer to the beginning of a term', { skip }, async (t) => {
   const { db } = await (await postgresStates(t, (commits) => commits === 1))(t)
