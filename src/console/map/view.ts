@@ -13,8 +13,9 @@ import { h } from '../core/dom.js'
 import { t } from '../core/i18n.js'
 import { readAnswer, request, rpcFault } from '../core/rpc.js'
 import { isDark } from '../core/settings.js'
+import type { Overlay } from './overlays.js'
 import { mapState, pinLabel, type ServedMap } from './state.js'
-import { mapStyle, type Overlay, PROTOCOL } from './style.js'
+import { mapStyle, PROTOCOL } from './style.js'
 
 declare const __MAP_WORKER__: string
 
