@@ -14,6 +14,8 @@ export interface CallContext {
   /** fires when the caller hangs up, the time limit passes, or the gateway stops */
   readonly signal: AbortSignal
   readonly requestId: string
+  /** receives the time that a search took in its thread, ms; absent where nobody asks */
+  noteSearchMs?(ms: number): void
 }
 
 /**

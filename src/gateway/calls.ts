@@ -55,6 +55,7 @@ export function callDeps(options: CallsOptions): CallDeps<GatewayContext> {
       ...services.shared,
       caller: call.caller,
       requestId: call.requestId,
+      noteSearchMs: call.noteSearchMs,
       // a getter, because reading it makes the hang-up signal, and most calls never do
       get signal() {
         return call.signal

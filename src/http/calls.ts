@@ -28,7 +28,13 @@ export interface CallDeps<C> {
   /** memory of all requests together */
   readonly budget: ByteBudget
   readonly writeIdleMs: number
-  contextOf(call: { caller: Caller; signal: AbortSignal; requestId: string }): C
+  contextOf(call: {
+    caller: Caller
+    signal: AbortSignal
+    requestId: string
+    /** receives the time that a search took in its thread, ms */
+    noteSearchMs(ms: number): void
+  }): C
   discover(api: Api<C>): unknown
   /** Returns the path that has a method; undefined for an unknown one. */
   pathOf(method: string): string | undefined
@@ -121,6 +127,7 @@ export function dispatchOf<C>(c: HttpContext, api: Api<C>, caller: Caller, deps:
   const callContext = {
     caller,
     requestId,
+    noteSearchMs: (ms: number) => c.set('searchMs', (c.get('searchMs') ?? 0) + ms),
     // made when a handler first reads it: most never do
     get signal() {
       signal ??= endSignal(c, deps)

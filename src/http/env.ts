@@ -20,6 +20,8 @@ export interface HttpEnv {
     acceptsBasic?: boolean
     /** true when the refusal for want of a scope is in the audit log */
     isForbiddenNoted?: boolean
+    /** time of the searches of the request in their thread, ms; absent when it had none */
+    searchMs?: number
     /** name of the request in metrics, where it is no JSON-RPC; never a text of the caller */
     countedAs?: string
   }

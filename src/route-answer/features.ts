@@ -33,6 +33,8 @@ export interface RouteTotals {
   turn_cost: number
   max_risk: number
   avr_risk: number
+  /** Σ level · hours, the highest level among the themes */
+  exposure: number
 }
 
 /**
@@ -59,6 +61,7 @@ export function totalsOf(route: Route): RouteTotals {
   let costH = 0
   let turnMs = 0
   let levelMm = 0
+  let levelH = 0
   let maxLevel = 0
   for (const step of route.legs.flat()) {
     const { speed } = step
@@ -67,6 +70,7 @@ export function totalsOf(route: Route): RouteTotals {
     costH += hours(step.weightedMm, speed) + step.turnMs / MS_PER_HOUR
     turnMs += step.turnMs
     levelMm += step.levelMm
+    levelH += hours(step.levelMm, speed)
     maxLevel = Math.max(maxLevel, step.maxLevel)
   }
   return {
@@ -76,6 +80,7 @@ export function totalsOf(route: Route): RouteTotals {
     turn_cost: roundHours(turnMs / MS_PER_HOUR),
     max_risk: maxLevel,
     avr_risk: lengthMm === 0 ? 0 : roundHours(levelMm / lengthMm),
+    exposure: roundHours(levelH),
   }
 }
 

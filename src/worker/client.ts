@@ -13,6 +13,8 @@ export interface CallOptions {
   /** objects of the payload whose memory moves to the worker */
   transfer?: Transferable[]
   onEvent?: (event: unknown) => void
+  /** receives the time of the work in the thread, without the wait for its turn, ms; not after an error */
+  onTime?: (ms: number) => void
   /** the work may hold the thread for long, so the thread is not ended meanwhile */
   mayHoldThread?: boolean
 }
@@ -74,6 +76,7 @@ interface Pending {
   /** ends the call */
   settle(outcome: { result: unknown } | { error: unknown }): void
   onEvent: ((event: unknown) => void) | undefined
+  onTime: ((ms: number) => void) | undefined
 }
 
 interface Thread {
@@ -172,6 +175,7 @@ function start<R>(
       mayHoldThread: options.mayHoldThread === true,
       isRepeated: false,
       onEvent: options.onEvent,
+      onTime: options.onTime,
       settle(outcome) {
         clearTimeout(timer)
         options.signal?.removeEventListener('abort', onAbort)
@@ -263,8 +267,10 @@ function startThread(options: WorkerClientOptions, onGone: (thread: Thread) => v
     if (message.kind === 'pong') return pings.get(message.id)?.(true)
     const call = pending.get(message.id)
     if (message.kind === 'event') call?.onEvent?.(message.event)
-    else if (message.kind === 'done') call?.settle({ result: message.result })
-    else call?.settle({ error: fromWire(message.error) })
+    else if (message.kind === 'done') {
+      call?.onTime?.(message.ms)
+      call?.settle({ result: message.result })
+    } else call?.settle({ error: fromWire(message.error) })
   })
   worker.on('error', (error) => {
     options.log.error({ err: error }, 'worker thread failed')

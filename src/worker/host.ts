@@ -56,11 +56,12 @@ async function answer(
     const handler = handlers[name]
     if (handler === undefined) throw new Error(`the worker has no handler ${name}`)
     throwIfCancelled({ cancel })
+    const startedAtMs = performance.now()
     const result = await handler(payload, {
       cancel,
       emit: (event) => post(port, { kind: 'event', id, event }),
     })
-    post(port, { kind: 'done', id, result })
+    post(port, { kind: 'done', id, result, ms: performance.now() - startedAtMs })
   } catch (error) {
     post(port, { kind: 'failed', id, error: toWire(error) })
   }

@@ -8,12 +8,12 @@ export type ToWorker =
   | { kind: 'call'; id: number; name: string; payload: unknown; cancel: Int32Array }
   | { kind: 'ping'; id: number }
 
-/** Messages from a worker thread. */
+/** Messages from a worker thread. `ms` is the time from the start of a handler to its result. */
 export type FromWorker =
   | { kind: 'ready' }
   | { kind: 'pong'; id: number }
   | { kind: 'event'; id: number; event: unknown }
-  | { kind: 'done'; id: number; result: unknown }
+  | { kind: 'done'; id: number; result: unknown; ms: number }
   | { kind: 'failed'; id: number; error: WireError }
 
 /** Value of a cancel flag that asks the worker to stop. */

@@ -5,7 +5,7 @@ import type { WorkerClient } from '../../worker/client.js'
 import type { CallContext, SharedContext } from '../context.js'
 
 /** Part of the context that the methods use. */
-export type RoutingContext = Pick<CallContext, 'signal'> &
+export type RoutingContext = Pick<CallContext, 'signal' | 'noteSearchMs'> &
   Pick<SharedContext, 'config' | 'timeZoneMin'> & { readonly searcher: Pick<WorkerClient, 'call'> }
 
 /** Errors of the methods that search from points to many others. */
@@ -29,10 +29,11 @@ export const REACH_ERRORS = [
  * @throws AppError of the search, BUSY, CANCELLED, TIME_LIMIT
  */
 export async function search<N extends keyof SearchCalls>(
-  { searcher, signal, config }: RoutingContext,
+  { searcher, signal, config, noteSearchMs }: RoutingContext,
   name: N,
   request: SearchCalls[N],
 ): Promise<RawJson> {
   const { timeLimitMs } = config.routing
-  return rawJson(await searcher.call<string>(name, request, { signal, timeLimitMs }))
+  const options = { signal, timeLimitMs, ...(noteSearchMs === undefined ? {} : { onTime: noteSearchMs }) }
+  return rawJson(await searcher.call<string>(name, request, options))
 }

@@ -116,6 +116,10 @@ const RouteResult = z.looseObject({
   turn_cost: hours.describe('prices of turns, hours: U-turns at dead ends, and turn costs of the map'),
   max_risk: z.int().min(0).max(10),
   avr_risk: z.number().min(0).max(10).describe('average level, weighted by length'),
+  exposure: z
+    .number()
+    .min(0)
+    .describe('risk · hours: Σ level · driving time, of the highest level among the themes'),
   start_node: z.int().describe('OSM id of the junction nearest to the start'),
   end_node: z.int().describe('OSM id of the junction nearest to the goal'),
 })

@@ -27,6 +27,7 @@ t.test(
       'turn_cost',
       'max_risk',
       'avr_risk',
+      'exposure',
       'start_node',
       'end_node',
       'start_snap',

@@ -25,6 +25,10 @@ t.test(
     t.equal(body.error, undefined)
     t.equal(body.result.geojson.features.length, 3)
     t.same((await gateway.call(PATH, 'routing.dijkstra', REQUEST)).body, body)
+    const timed = await gateway.call(PATH, 'routing.dijkstra', [REQUEST])
+    t.match(timed.headers.get('server-timing'), /^search;dur=\d+\.\d{3}$/)
+    const other = await gateway.call('/api/v1/dataloaderapi/jsonrpc', 'loaderwebapi.get_loader_list', {})
+    t.equal(other.headers.get('server-timing'), null, 'no search, no time')
     const outside = await gateway.call(PATH, 'routing.dijkstra', [{ ...REQUEST, goal_lonlat: [0, 0] }])
     t.match(outside.body.error, { code: 6001, data: { name: 'OUTSIDE_MAP', point: 'goal_lonlat' } })
     const unknown = await gateway.call(PATH, 'routing.dijkstra', [

@@ -36,6 +36,7 @@ t.test('solveRoute: a route along two streets, link by link, cut at its ends', a
     'turn_cost',
     'max_risk',
     'avr_risk',
+    'exposure',
     'start_node',
     'end_node',
     'start_snap',
@@ -124,6 +125,7 @@ t.test(
     const half = Math.round((lengthMm[1]! * 3) / 4) - Math.round(lengthMm[1]! / 4)
     const wholeMm = lengthMm[0]! + lengthMm[1]! + lengthMm[2]!
     t.ok(Math.abs(through.avr_risk - (7 * half) / wholeMm) < 1e-9)
+    t.ok(Math.abs(through.exposure - (7 * half) / 1e6 / 50) < 1e-12)
     t.ok(Math.abs(through.total_cost - (wholeMm + half) / 1e6 / 50) < 1e-12)
     const around = ask(network, { points, themes: [theme(9999)] })
     t.equal(around.max_risk, 0)
@@ -270,12 +272,14 @@ t.test('property: features join up, and their sums are the totals', async (t) =>
         (total, { properties: p }, i) => total + hours[i]! * (1 + sensitivity[p.risk]!),
         0,
       )
+      const exposure = features.reduce((total, { properties: p }, i) => total + hours[i]! * p.risk, 0)
       const levels = features.reduce((total, { properties: p }) => total + p.risk * p.length, 0)
       return (
         Math.abs(answer.length - sum(features, 'length')) < 1e-6 &&
         Math.abs(answer.time - sum(features, 'time')) < 1e-9 &&
         Math.abs(answer.total_cost - cost) < 1e-9 * Math.max(1, cost) &&
         Math.abs(answer.avr_risk * answer.length - levels) < 1e-4 &&
+        Math.abs(answer.exposure - exposure) < 1e-9 * Math.max(1, exposure) &&
         answer.max_risk === Math.max(0, ...features.map((f) => f.properties.risk))
       )
     }),

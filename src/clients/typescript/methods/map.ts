@@ -126,6 +126,8 @@ export interface MapMethods {
       max_risk: number
       /** average level, weighted by length */
       avr_risk: number
+      /** risk · hours: Σ level · driving time, of the highest level among the themes */
+      exposure: number
       /** OSM id of the junction nearest to the start */
       start_node: number
       /** OSM id of the junction nearest to the goal */
@@ -155,6 +157,8 @@ export interface MapMethods {
         max_risk: number
         /** average level, weighted by length */
         avr_risk: number
+        /** risk · hours: Σ level · driving time, of the highest level among the themes */
+        exposure: number
         /** OSM id of the junction nearest to the start */
         start_node: number
         /** OSM id of the junction nearest to the goal */
