@@ -37,6 +37,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   demo: ['mapbuild', 'routing/graph', 'geo'],
   // rows: ports and what every engine shares; SQL behind them
   storage: ['storage/columns', 'storage/exchange', 'geo'],
+  // records of loader tables, whichever engine keeps them: checked, printed, named
+  'storage/records': ['storage', 'storage/columns', 'geo'],
   // what travels between nodes and who they are: feeds, bundles, digests, citations of others, joining
   'storage/exchange': ['storage', 'storage/columns'],
   'storage/columns': ['geo'],
@@ -53,6 +55,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'storage/sqlite/tables': [
     'storage',
+    'storage/records',
     'storage/exchange',
     'storage/columns',
     'storage/sqlite/connection',
@@ -61,6 +64,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // tables that keep their former rows, and reading a state of them: what datasets and citations have in common
   'storage/sqlite/versions': [
     'storage',
+    'storage/records',
     'storage/columns',
     'storage/sqlite/connection',
     'storage/sqlite/tables',
@@ -68,6 +72,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'storage/sqlite/datasets': [
     'storage',
+    'storage/records',
     'storage/columns',
     'storage/sqlite/connection',
     'storage/sqlite/tables',
@@ -107,6 +112,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // rows that go by themselves
   'storage/sqlite/retention': [
     'storage',
+    'storage/records',
     'storage/columns',
     'storage/sqlite/connection',
     'storage/sqlite/tables',
@@ -123,6 +129,13 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // rows of a hub: the driver, transactions and migrations, its tables, the nouns
   'storage/postgres': ['storage', 'storage/postgres/**'],
   'storage/postgres/connection': [],
+  'storage/postgres/tables': [
+    ...['storage', 'storage/exchange', 'storage/columns', 'storage/records'],
+    ...['storage/postgres/connection', 'geo'],
+  ],
+  'storage/postgres/features': [
+    ...['storage', 'storage/records', 'storage/postgres/connection', 'storage/postgres/tables', 'geo'],
+  ],
   'storage/postgres/schema': ['storage/postgres/connection'],
   'storage/postgres/models': ['storage', 'storage/postgres/connection'],
   'storage/postgres/feeds': ['storage', 'storage/exchange', 'storage/postgres/connection'],
@@ -133,6 +146,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'storage/sqlite/features': [
     'storage',
+    'storage/records',
     'storage/columns',
     'storage/formats',
     'storage/sqlite/connection',

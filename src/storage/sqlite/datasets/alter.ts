@@ -1,10 +1,11 @@
 import { invalidParams } from '../../../errors.js'
 import type { DatasetColumn } from '../../columns/data-type.js'
 import type { Dataset } from '../../datasets.js'
+import { requireNew } from '../../records/catalog-row.js'
 import { addedColumnSql } from '../connection/column-sql.js'
 import { type Db, forgetStatements, oneValue, statement } from '../connection/database.js'
 import { versionNames } from '../tables/version-names.js'
-import { addVersionColumns, requireNew } from '../versions/added-columns.js'
+import { addVersionColumns } from '../versions/added-columns.js'
 import { requireDataset } from './catalog.js'
 import { createSpatialSql } from './ddl.js'
 

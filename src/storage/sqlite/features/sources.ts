@@ -1,7 +1,6 @@
 import { canReproject, SRID_WGS84 } from '../../../geo/reproject.js'
 import type { Geometry } from '../../../geo/types.js'
 import type { Stored, ValueEnv } from '../../columns/column-type.js'
-import { typeOf } from '../../columns/column-types.js'
 import { areaFor, inWgs84 } from '../../columns/search-area.js'
 import { setProperty } from '../../columns/set-property.js'
 import type { StateColumn } from '../../columns/state-column.js'
@@ -11,6 +10,7 @@ import { handOver } from '../../hand-over.js'
 import type { Keyring } from '../../keyring.js'
 import type { LargeReads } from '../../large-reads.js'
 import { createPause, type NextTurn } from '../../pause.js'
+import { tableSource } from '../../records/table-source.js'
 import type { StatePaths, StateQuery, StateRow } from '../../states.js'
 import type { LoaderTable, TableReader, TableRow } from '../../tables.js'
 import { allCitations, type FoundCitation, findCitation, isCitation } from '../citations/catalog.js'
@@ -47,13 +47,15 @@ const AREA_PATH = 'bbox'
 
 /** Opens the feature sources of data.db. @param db a connection that sees committed rows only */
 export function createFeatureSources(db: Db, options: FeatureSourcesOptions): FeatureSources {
-  const { tables } = options
+  const { tables, isOpen } = options
+  const sourceOfTable = (table: LoaderTable) =>
+    tableSource(table, { tables, isOpen, extent: async () => extentOfTable(db, table) })
   return {
     async find(kind, name) {
       if (kind === 'table') {
         const table = await tables.find(name)
         // methods accept other spellings; a collection has one address
-        return table?.dataName === name ? sourceOfTable(db, table, options) : undefined
+        return table?.dataName === name ? sourceOfTable(table) : undefined
       }
       if (kind === 'dataset') {
         const dataset = findDataset(db, name)
@@ -63,35 +65,10 @@ export function createFeatureSources(db: Db, options: FeatureSourcesOptions): Fe
       return citation?.info.longForm === name ? sourceOfCitation(db, citation, options) : undefined
     },
     async list(kind) {
-      if (kind === 'table') return (await tables.list()).map((table) => sourceOfTable(db, table, options))
+      if (kind === 'table') return (await tables.list()).map((table) => sourceOfTable(table))
       if (kind === 'dataset') return allDatasets(db).map((found) => sourceOfDataset(db, found, options))
       return allCitations(db).map((found) => sourceOfCitation(db, found, options))
     },
-  }
-}
-
-function sourceOfTable(db: Db, table: LoaderTable, options: FeatureSourcesOptions): FeatureSource {
-  const shown = table.columns.filter(
-    (column) => column.name !== 'location' && column.file === null && isShown(column, options),
-  )
-  const names = shown.map(({ name }) => name)
-  return {
-    kind: 'table',
-    name: table.dataName,
-    description: `Data loader table ${table.schema}.${table.tableName}`,
-    columns: shown.map(({ name, udtName, isNullable, isEncrypted }) => ({
-      name,
-      udtName,
-      isNullable,
-      isQueryable: !isEncrypted && typeOf(udtName).order !== null,
-    })),
-    hasGeometry: true,
-    hasPeriod: true,
-    version: async () => `${table.tableId}.${await options.tables.dataVersion(table)}`,
-    extent: async () => extentOfTable(db, table),
-    pages: (query, signal) =>
-      options.tables.pages(table, { ...query, columns: names, isNowhereIn: true }, signal, PATHS),
-    count: (query, signal) => options.tables.count(table, { ...query, isNowhereIn: true }, signal, PATHS),
   }
 }
 

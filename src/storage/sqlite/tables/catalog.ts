@@ -1,14 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { AppError } from '../../../errors.js'
-import type { Column, LoaderTable } from '../../tables.js'
-import { RESERVED_COLUMNS, type TableDefinition } from '../../tables.js'
+import { alreadyRegistered, type CatalogRow, tableNameOf, toTable } from '../../records/catalog-row.js'
+import type { LoaderTable, TableDefinition } from '../../tables.js'
 import { type Db, forgetStatements, statement } from '../connection/database.js'
 import { createTableSql, dropTableSql } from './ddl.js'
-
-/** Returns `<data_name>_tbl_0`. */
-function tableNameOf(dataName: string): string {
-  return `${dataName}_tbl_0`
-}
 
 /**
  * Creates a table. To be run in a transaction.
@@ -49,15 +44,15 @@ export function registerTable(db: Db, definition: TableDefinition, nowUs: number
 export function findTable(db: Db, name: string): LoaderTable | undefined {
   const plain = name.startsWith('ddc:') ? name.slice('ddc:'.length) : name
   const row =
-    statement<TableRecord>(db, `${SELECT} WHERE data_name = ?`).get(plain) ??
-    statement<TableRecord>(db, `${SELECT} WHERE table_name = ? COLLATE BINARY`).get(plain) ??
-    statement<TableRecord>(db, `${SELECT} WHERE schema || '.' || table_name = ?`).get(plain)
+    statement<CatalogRow>(db, `${SELECT} WHERE data_name = ?`).get(plain) ??
+    statement<CatalogRow>(db, `${SELECT} WHERE table_name = ? COLLATE BINARY`).get(plain) ??
+    statement<CatalogRow>(db, `${SELECT} WHERE schema || '.' || table_name = ?`).get(plain)
   return row === undefined ? undefined : cachedTable(db, row)
 }
 
 /** Finds a table by its id. */
 export function findTableById(db: Db, tableId: number): LoaderTable | undefined {
-  const row = statement<TableRecord>(db, `${SELECT} WHERE table_id = ?`).get(tableId)
+  const row = statement<CatalogRow>(db, `${SELECT} WHERE table_id = ?`).get(tableId)
   return row === undefined ? undefined : cachedTable(db, row)
 }
 
@@ -68,7 +63,7 @@ export function tableUuidOf(db: Db, { tableId }: Pick<LoaderTable, 'tableId'>): 
 
 /** Returns every table, ordered by `data_name`. */
 export function listTables(db: Db): LoaderTable[] {
-  const rows = statement<TableRecord>(db, `${SELECT} ORDER BY data_name`).all()
+  const rows = statement<CatalogRow>(db, `${SELECT} ORDER BY data_name`).all()
   return rows.map((row) => cachedTable(db, row))
 }
 
@@ -119,21 +114,12 @@ export function bumpDataVersion(db: Db, table: LoaderTable): void {
   )
 }
 
-interface TableRecord {
-  table_id: number
-  data_name: string
-  table_name: string
-  schema: string
-  columns: string
-  unique_columns: string
-}
-
 const SELECT = 'SELECT table_id, data_name, table_name, schema, columns, unique_columns FROM loader_table'
 
 /** Parsed definitions by table id, which is never used again. One holds while its columns are the same. */
 const cache = new WeakMap<Db, Map<number, { columns: string; table: LoaderTable }>>()
 
-function cachedTable(db: Db, row: TableRecord): LoaderTable {
+function cachedTable(db: Db, row: CatalogRow): LoaderTable {
   let tables = cache.get(db)
   if (tables === undefined) {
     tables = new Map()
@@ -144,27 +130,4 @@ function cachedTable(db: Db, row: TableRecord): LoaderTable {
   const table = toTable(row)
   tables.set(row.table_id, { columns: row.columns, table })
   return table
-}
-
-/** Adds the reserved columns, which are the same in every table and not stored. */
-function toTable(row: TableRecord): LoaderTable {
-  const columns = [...RESERVED_COLUMNS, ...(JSON.parse(row.columns) as Column[])]
-  return {
-    tableId: row.table_id,
-    dataName: row.data_name,
-    tableName: row.table_name,
-    schema: row.schema,
-    columns,
-    columnByName: new Map(columns.map((column) => [column.name, column])),
-    uniqueColumns: JSON.parse(row.unique_columns) as string[],
-  }
-}
-
-/** Distinguishes the same name from one that differs in case: SQLite compares names of tables without it. */
-function alreadyRegistered(dataName: string, other: string): AppError {
-  const message =
-    other === dataName
-      ? `A table with the name ${dataName} is registered`
-      : `Found the name ${dataName}, which differs from the registered table ${other} in the case of letters only`
-  return new AppError('ALREADY_REGISTERED', { data_name: dataName, registered: other }, { message })
 }

@@ -2,6 +2,7 @@ import type { Stored } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
 import { handOver } from '../../hand-over.js'
 import type { LargeReads } from '../../large-reads.js'
+import { printRows, type RowPrinting } from '../../records/print-rows.js'
 import type { Column, TableRow } from '../../tables.js'
 import type { Db } from '../connection/database.js'
 import {
@@ -14,7 +15,6 @@ import {
 import { ROW_ID } from './ddl.js'
 import type { MatchRow } from './matches.js'
 import { readableSql } from './origins.js'
-import { printRows, type RowPrinting } from './print-rows.js'
 import { byIdsSql, type QueryPlan } from './query.js'
 
 /** Returns the SQL list of a page: sizes in place of large values. @param names `location` first */

@@ -1,6 +1,7 @@
-import type { Stored } from '../../columns/column-type.js'
 import { typeOf } from '../../columns/column-types.js'
 import type { Pause } from '../../pause.js'
+import type { SelectedRow } from '../../records/print-rows.js'
+import { readableColumns } from '../../records/readable-columns.js'
 import type { LoaderTable, TableQuery } from '../../tables.js'
 import { sortValueSql } from '../connection/column-sql.js'
 import { type Db, oneValue, statement } from '../connection/database.js'
@@ -9,15 +10,11 @@ import { checkGuard } from '../connection/sql-functions.js'
 import { findCandidates, findCandidatesOrNowhere, type RowIds } from './candidates.js'
 import { firstRowId } from './change-numbers.js'
 import { ROW_ID, tableSql } from './ddl.js'
-import { readableColumns, readableSql } from './origins.js'
+import { readableSql } from './origins.js'
 import { byIdsSql, byKeySql, type QueryPlan, windowSql } from './query.js'
 import { createSorter, takeSorted } from './sort.js'
 
-/**
- * A selected row: id and location first, because the exact test of an area needs them, then the selected
- * columns.
- */
-export type MatchRow = [rowId: bigint, location: Uint8Array | null, ...columns: Stored[]]
+export type MatchRow = SelectedRow
 
 /** Pages of a window when a condition may leave few rows of it. */
 const WINDOW_PAGES = 10

@@ -1,4 +1,4 @@
-import type { Column, LoaderTable } from '../../tables.js'
+import type { LoaderTable } from '../../tables.js'
 import { ORIGIN_COLUMN } from '../../tables.js'
 import { type Db, identifier, statement, writtenRow } from '../connection/database.js'
 import { ROW_ORIGIN, ROW_SENDER } from './ddl.js'
@@ -22,15 +22,6 @@ export function keepOrigin(db: Db, nodeId: string): number {
   if (known !== undefined) return known
   statement(db, 'INSERT INTO row_origin (node_id) VALUES (?)').run(nodeId)
   return writtenRow(find.get(nodeId))
-}
-
-/**
- * Returns the columns that a query of a table may name: its own, and `_origin` unless the table, registered
- * by an earlier version, has a column of that name.
- */
-export function readableColumns(table: LoaderTable): ReadonlyMap<string, Column> {
-  if (table.columnByName.has(ORIGIN_COLUMN.name)) return table.columnByName
-  return new Map([...table.columnByName, [ORIGIN_COLUMN.name, ORIGIN_COLUMN]])
 }
 
 /** Returns the SQL of a readable column over the alias `t`. */

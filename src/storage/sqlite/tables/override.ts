@@ -1,13 +1,13 @@
 import type { Stored } from '../../columns/column-type.js'
+import { isEqual } from '../../records/is-equal.js'
+import { type PlaceRow, placeOf } from '../../records/place.js'
+import type { CheckedRow } from '../../records/record.js'
 import type { LoaderTable } from '../../tables.js'
 import { type Db, identifier, statement } from '../connection/database.js'
 import type { ChangeNumbers } from './change-numbers.js'
 import { ROW_CHANGE, ROW_DAY, ROW_ID, ROW_ORIGIN, ROW_SENDER, ROW_VERSION, tableSql } from './ddl.js'
 import { addEntry, createEntries, type Entries, isSamePlace } from './entries.js'
-import { type PlaceRow, placeOf } from './place.js'
-import type { CheckedRow } from './record.js'
 import type { WriterDigests } from './row-digests.js'
-import { isEqual } from './row-versions.js'
 
 /** Facts about a row's last write besides its values. */
 export interface Mark {

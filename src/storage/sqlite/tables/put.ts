@@ -1,14 +1,11 @@
-import { AppError } from '../../../errors.js'
-import { describeFound } from '../../../messages/fault-text.js'
-import { sizeFault } from '../../columns/value-size.js'
 import { createPause } from '../../pause.js'
-import type { Column, LoaderTable, PutOptions, PutResult } from '../../tables.js'
+import { missingFile, readRecords, takenPlace } from '../../records/read-records.js'
+import type { CheckedRow } from '../../records/record.js'
+import { PREFIX_ID } from '../../records/record-files.js'
+import type { LoaderTable, PutOptions, PutResult } from '../../tables.js'
 import { asyncTransaction, type Db } from '../connection/database.js'
 import { valueLimitOf } from '../connection/value-limit.js'
 import { findFile, hasOtherFile } from './files.js'
-import { type CheckedRow, readRecord } from './record.js'
-import { PREFIX_ID } from './record-files.js'
-import { planRecords, type RecordFault } from './record-plan.js'
 import { MAX_SEGMENT_ROWS } from './segment-index.js'
 import { createRowWriter } from './writer.js'
 
@@ -40,28 +37,14 @@ export async function putRecordsWithin(
   return await putRowsWithin(db, table, readRows(db, table, records, options), options)
 }
 
-/**
- * Reads records and checks them against their table, one at a time. Needs no transaction.
- *
- * @throws AppError BAD_RECORD (from the iterator)
- */
-export function* readRows(
+/** Reads records as `readRecords` does, with the limit of the connection. @throws AppError BAD_RECORD */
+export function readRows(
   db: Db,
   table: LoaderTable,
   records: Iterable<unknown>,
-  { env }: Pick<PutOptions, 'env'>,
-): Generator<CheckedRow> {
-  const plan = planRecords(table, env)
-  const maxBytes = valueLimitOf(db)
-  let index = 0
-  for (const record of records) {
-    const row = readRecord(plan, record)
-    if ('reason' in row) throw badRecord(index, row)
-    const oversize = sizeFault(row.values, (slot) => (table.columns[slot] as Column).name, maxBytes)
-    if (oversize !== undefined) throw badRecord(index, oversize)
-    yield row
-    index++
-  }
+  options: Pick<PutOptions, 'env'>,
+): Iterable<CheckedRow> {
+  return readRecords(table, records, options, valueLimitOf(db))
 }
 
 /** Stores rows of `readRows` as `putRecords` does, in a transaction that the caller has begun. */
@@ -88,12 +71,6 @@ export async function putRowsWithin(
   return { counters: writer.counters, isMergeDue }
 }
 
-/** Makes the error for a record that does not fit; callers name its place in their own terms. */
-function badRecord(index: number, { column, reason }: RecordFault): AppError {
-  const message = column === null ? reason : `${column}: ${reason}`
-  return new AppError('BAD_RECORD', { index, column, reason }, { message })
-}
-
 /** Keeps the bytes before the row is stored: a row never names bytes that are missing. */
 async function keepFiles(
   db: Db,
@@ -108,11 +85,7 @@ async function keepFiles(
       'bytes' in part
         ? await options.putFile(part.bytes)
         : findFile(db, table, { prefixId: PREFIX_ID, pathId: part.pathId, name: part.name })
-    if (digest === undefined) {
-      const property = table.columns[part.slot]?.file?.relativePathProperty ?? null // no test: a part has a file column
-      const reason = 'found a path at which no file is stored, expected the path of a stored file, or bytes'
-      throw badRecord(index, { column: property, reason })
-    }
+    if (digest === undefined) throw missingFile(table, part.slot, index)
     row.values[part.slot] = digest
   }
 }
@@ -132,9 +105,6 @@ function refuseTakenPlaces(db: Db, table: LoaderTable, row: CheckedRow, index: n
       pathId: String(stored(pathIdColumn)),
       name: String(stored(nameColumn)),
     }
-    if (!hasOtherFile(db, table, place, String(row.values[slot]))) continue
-    const found = `${pathIdColumn} ${describeFound(place.pathId)} with the file name ${describeFound(place.name)}`
-    const reason = `found ${found}, the place of another file of this table, expected a place of its own`
-    throw badRecord(index, { column: pathIdColumn, reason })
+    if (hasOtherFile(db, table, place, String(row.values[slot]))) throw takenPlace(place, pathIdColumn, index)
   }
 }

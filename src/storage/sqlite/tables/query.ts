@@ -1,12 +1,8 @@
-import { invalidParams } from '../../../errors.js'
 import type { PreparedArea } from '../../../geo/prepared-area.js'
 import type { Bbox } from '../../../geo/types.js'
-import { candidates } from '../../../messages/candidates.js'
 import type { ValueEnv } from '../../columns/column-type.js'
-import { typeOf } from '../../columns/column-types.js'
 import {
   type Condition,
-  type ConditionColumn,
   type Operand,
   parseCondition,
   requiredArea,
@@ -14,6 +10,7 @@ import {
 } from '../../columns/condition.js'
 import { checkCost, type RowFacts } from '../../columns/condition-cost.js'
 import { type OrderTerm, parseOrder } from '../../columns/order.js'
+import { conditionColumns, wantedColumns } from '../../records/readable-columns.js'
 import type { Column, LoaderTable, QueryPaths, TableQuery } from '../../tables.js'
 import { compileCondition } from '../connection/condition-sql.js'
 import { type Db, identifier, oneValue, statement } from '../connection/database.js'
@@ -21,7 +18,7 @@ import { meanBytes } from '../connection/mean-bytes.js'
 import { dropArea, keepArea } from '../connection/sql-functions.js'
 import { valueLimitOf } from '../connection/value-limit.js'
 import { indexSql, ROW_ID, tableSql } from './ddl.js'
-import { readableColumns, readableSql } from './origins.js'
+import { readableSql } from './origins.js'
 
 /** A checked and compiled query. */
 export interface QueryPlan {
@@ -133,16 +130,6 @@ function aliveSql(): string {
   return `row_alive(t.${ROW_ID})`
 }
 
-/** Returns the columns of a table as conditions see them. */
-function conditionColumns(table: LoaderTable): Map<string, ConditionColumn> {
-  return new Map(
-    [...readableColumns(table).values()].map(({ name, udtName, isEncrypted, srid }) => [
-      name,
-      { type: typeOf(udtName), isEncrypted, srid },
-    ]),
-  )
-}
-
 /**
  * True when a row's [start, end) and the span share an instant; null is unbounded. A row whose start equals
  * its end counts as that one instant: it is an event without duration. Bound: end of the span, start, start.
@@ -178,23 +165,6 @@ export function windowSql(plan: QueryPlan, select: string): string {
 export function byKeySql(plan: Pick<QueryPlan, 'table' | 'key'>): string {
   const isKey = plan.key.map(({ column }) => `t.${identifier(column)} = ?`).join(' AND ')
   return `SELECT t.${ROW_ID} FROM ${tableSql(plan.table)} AS t WHERE ${isKey} LIMIT ?`
-}
-
-/** Returns the wanted columns, each once. `location` is left out: it is always read. */
-function wantedColumns(table: LoaderTable, names: readonly string[], path: string): Column[] {
-  if (names.length === 0) return table.columns.filter(({ name }) => name !== 'location')
-  const columns: Column[] = []
-  const readable = readableColumns(table)
-  for (const [index, name] of names.entries()) {
-    const column = readable.get(name)
-    if (column === undefined) {
-      const known = candidates(readable.keys(), name)
-      const message = `found ${JSON.stringify(name.slice(0, 100))}, expected one of ${known}`
-      throw invalidParams([{ path: `${path}[${index}]`, message }])
-    }
-    if (name !== 'location' && !columns.includes(column)) columns.push(column)
-  }
-  return columns
 }
 
 /**

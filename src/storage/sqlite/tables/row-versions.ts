@@ -1,4 +1,5 @@
 import type { Stored } from '../../columns/column-type.js'
+import { isEqual } from '../../records/is-equal.js'
 import type { LoaderTable } from '../../tables.js'
 import { type Db, identifier, statement } from '../connection/database.js'
 import { ROW_DAY, ROW_ORIGIN, ROW_VERSION, tableSql } from './ddl.js'
@@ -55,11 +56,4 @@ export function createNewsTest(db: Db, table: LoaderTable, originId: number): (r
     if (Number(storedVersion) !== version) return Number(storedVersion) < version
     return Number(storedDay) !== day || !stored.every((value, slot) => isEqual(value, values[slot] as Stored))
   }
-}
-
-/** True when two stored values are the same, whatever the collation of their column. */
-export function isEqual(a: Stored, b: Stored): boolean {
-  if (a instanceof Uint8Array) return b instanceof Uint8Array && Buffer.compare(a, b) === 0
-  if (typeof a === 'bigint' && typeof b === 'number') return a === BigInt(b)
-  return a === b
 }

@@ -1,3 +1,4 @@
+import { type PlaceRow, placeOf } from '../../records/place.js'
 import type { LoaderTable } from '../../tables.js'
 import { type Db, oneValue, statement } from '../connection/database.js'
 import { indexSql, ROW_ID, tableSql } from './ddl.js'
@@ -10,7 +11,6 @@ import {
   isSamePlace,
   packEntries,
 } from './entries.js'
-import { type PlaceRow, placeOf } from './place.js'
 import { boundsOf, cutRuns, RUN_ROWS } from './runs.js'
 
 /*

@@ -1,10 +1,10 @@
 import type { Stored } from '../../columns/column-type.js'
 import type { Pause } from '../../pause.js'
+import { placeOf } from '../../records/place.js'
+import { END, LOCATION, START } from '../../records/record-plan.js'
 import type { LoaderTable } from '../../tables.js'
 import type { Db } from '../connection/database.js'
 import { keepOrigin } from './origins.js'
-import { placeOf } from './place.js'
-import { END, LOCATION, START } from './record-plan.js'
 import { MAX_SEGMENT_ROWS } from './segment-index.js'
 import { createRowWriter } from './writer.js'
 

@@ -1,5 +1,5 @@
-import { AppError } from '../../../errors.js'
 import { createReadAhead } from '../../read-ahead.js'
+import { droppedMeanwhile, sizeOfRow } from '../../records/read-records.js'
 import type { LoaderTable, TableReader, TableReaderOptions, TableRef, TableStore } from '../../tables.js'
 import type { WriteLock } from '../../write-lock.js'
 import {
@@ -15,7 +15,6 @@ import { findFile, usedDigests } from './files.js'
 import { createGroupCommit } from './group-commit.js'
 import { putRecordsWithin, putRowsWithin, readRows } from './put.js'
 import { createTableReader } from './reader.js'
-import type { CheckedRow } from './record.js'
 import { MAX_SEGMENT_ROWS, mergeSegments } from './segment-index.js'
 
 /** Connections of one thread to `data.db`. */
@@ -44,19 +43,6 @@ const GATEWAY = ''
 
 /** Most bytes of rows that are read ahead of their transaction. */
 const MAX_STAGED_BYTES = 16 * 1024 * 1024
-/** Memory of a row besides its values, and of a value besides its bytes. */
-const ROW_BYTES = 200
-const VALUE_BYTES = 24
-
-/** Returns about the memory that a checked row takes, bytes. */
-function sizeOfRow({ values, files }: CheckedRow): number {
-  let bytes = ROW_BYTES + VALUE_BYTES * values.length
-  for (const value of values)
-    if (typeof value === 'string' || value instanceof Uint8Array) bytes += value.length
-  for (const file of files) if ('bytes' in file) bytes += file.bytes.length
-  return bytes
-}
-
 /** Opens the writing port alone. */
 export function createTableStore({ reader, writer, lock }: TableConnection): TableStore {
   const together = createGroupCommit(writer, lock)
@@ -108,6 +94,5 @@ export function createTableStore({ reader, writer, lock }: TableConnection): Tab
 export function requireTable(db: Db, { dataName, tableId }: TableRef): LoaderTable {
   const table = findTable(db, dataName)
   if (table?.tableId === tableId) return table
-  const message = `The table ${dataName} was dropped while the call was running`
-  throw new AppError('UNKNOWN_TABLE', { data_name: dataName }, { message })
+  throw droppedMeanwhile(dataName)
 }

@@ -1,9 +1,8 @@
 import { utcDayOf } from '../../../datetime.js'
-import { AppError } from '../../../errors.js'
-import { describeFound } from '../../../messages/fault-text.js'
-import type { Stored, ValueEnv } from '../../columns/column-type.js'
-import { typeOf } from '../../columns/column-types.js'
-import type { Column, Counters, LoaderTable, PutOptions } from '../../tables.js'
+import type { ValueEnv } from '../../columns/column-type.js'
+import { recordExists } from '../../records/read-records.js'
+import type { CheckedRow } from '../../records/record.js'
+import type { Counters, LoaderTable, PutOptions } from '../../tables.js'
 import { type Db, identifier, statement } from '../connection/database.js'
 import { bumpDataVersion } from './catalog.js'
 import { createChangeNumbers } from './change-numbers.js'
@@ -12,7 +11,6 @@ import { ROW_CHANGE, ROW_ID, ROW_ORIGIN, tableSql } from './ddl.js'
 import { addEntry, createEntries, giveEntriesBack, takeEntries } from './entries.js'
 import { keepOrigin } from './origins.js'
 import { createOverride, MARKS, type Mark, type SentMark } from './override.js'
-import type { CheckedRow } from './record.js'
 import { openDigests } from './row-digests.js'
 import { createNewsTest } from './row-versions.js'
 import { addToIndex, MAX_SEGMENT_ROWS } from './segment-index.js'
@@ -80,7 +78,7 @@ export function createRowWriter(
     isOverriding = false
     if (found !== undefined || !insertRow(row, mark)) {
       counters.duplicate++
-      if (ifExists === 'error') throw recordExists(table, row, index, env)
+      if (ifExists === 'error') throw recordExists(table, row.values, index, env)
       if (ifExists === 'skip') return false
       if (version !== null && !isNews({ values: row.values, day, version })) return false
       counters.update++
@@ -126,17 +124,4 @@ function prepareInsert(db: Db, table: LoaderTable, names: readonly string[]) {
     `INSERT INTO ${tableSql(table)} (${[...names, ROW_ORIGIN, ROW_ID, ROW_CHANGE, ...MARKS].join(', ')})
      VALUES (${names.map(() => '?').join(', ')}, ?, ?, ?, ?, ?, ?) ON CONFLICT (${key}) DO NOTHING`,
   )
-}
-
-/** Makes the error for a key that exists, with the values of the key; of bytes only their number. */
-function recordExists(table: LoaderTable, row: CheckedRow, index: number, env: ValueEnv): AppError {
-  const { uniqueColumns, columns } = table
-  const key = uniqueColumns.map((name) => {
-    const slot = columns.findIndex((column) => column.name === name)
-    const value = row.values[slot] as Exclude<Stored, null> // nulls differ from each other, so no key with one exists
-    if (value instanceof Uint8Array) return `${name} (${value.length} bytes)`
-    return `${name} ${describeFound(typeOf((columns[slot] as Column).udtName).print(value, env))}`
-  })
-  const message = `a record with ${key.join(', ')} already exists`
-  return new AppError('RECORD_EXISTS', { index, unique_columns: uniqueColumns }, { message })
 }

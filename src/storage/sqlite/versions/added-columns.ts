@@ -1,4 +1,3 @@
-import { invalidParams } from '../../../errors.js'
 import { addedColumnSql } from '../connection/column-sql.js'
 import { type Db, forgetStatements } from '../connection/database.js'
 import { versionNames } from '../tables/version-names.js'
@@ -16,14 +15,4 @@ export function addVersionColumns(db: Db, table: VersionedTable, count: number):
   for (const event of ['update', 'delete'] as const) db.exec(`DROP TRIGGER ${trigger(event)}`)
   for (const sql of triggersSql(table)) db.exec(sql)
   forgetStatements(db, history)
-}
-
-/** Refuses names that are taken; SQLite ignores the case of ASCII letters. @throws AppError INVALID_PARAMS */
-export function requireNew(known: readonly { name: string }[], added: readonly { name: string }[]): void {
-  const lower = (name: string) => name.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
-  const taken = new Map(known.map(({ name }) => [lower(name), name]))
-  const found = added.find(({ name }) => taken.has(lower(name)))
-  if (found === undefined) return
-  const message = `found the name ${found.name}, expected one that differs from the column ${taken.get(lower(found.name))}`
-  throw invalidParams([{ path: '$.add_columns', message }])
 }

@@ -1,5 +1,6 @@
 import type { AddColumns } from '../../add-columns.js'
 import { typeOf } from '../../columns/column-types.js'
+import { requireNew } from '../../records/catalog-row.js'
 import { type Column, type LoaderTable, RESERVED_COLUMNS } from '../../tables.js'
 import { addedColumnSql } from '../connection/column-sql.js'
 import type { DataDb } from '../connection/data-db.js'
@@ -8,7 +9,7 @@ import { findTableById } from '../tables/catalog.js'
 import { tableSql } from '../tables/ddl.js'
 import { forgetRemovedSums, isCounted, restartCounting } from '../tables/row-digests.js'
 import { requireTable } from '../tables/store.js'
-import { addVersionColumns, requireNew } from './added-columns.js'
+import { addVersionColumns } from './added-columns.js'
 import { versionedLoader } from './versioned-table.js'
 
 /** Creates what adds columns to the tables of `data.db`, also to the former rows that citations see. */

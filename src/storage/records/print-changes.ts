@@ -1,5 +1,5 @@
-import type { ValueEnv } from '../../columns/column-type.js'
-import type { ChangedRow, LoaderTable, TableReaderOptions, TableRow } from '../../tables.js'
+import type { ValueEnv } from '../columns/column-type.js'
+import type { ChangedRow, LoaderTable, TableReaderOptions, TableRow } from '../tables.js'
 import { printRows } from './print-rows.js'
 import { LOCATION } from './record-plan.js'
 

@@ -1,7 +1,7 @@
-import { describeFound } from '../../../messages/fault-text.js'
-import { isFault, type Stored } from '../../columns/column-type.js'
-import { typeOf } from '../../columns/column-types.js'
-import type { Column, FileColumns } from '../../tables.js'
+import { describeFound } from '../../messages/fault-text.js'
+import { isFault, type Stored } from '../columns/column-type.js'
+import { typeOf } from '../columns/column-types.js'
+import type { Column, FileColumns } from '../tables.js'
 import type { RecordFault, RecordPlan } from './record-plan.js'
 
 /** A file of a record: new bytes, or the place of a stored file of this table. */

@@ -1,9 +1,14 @@
-import { decodeStored } from '../../columns/byte-types.js'
-import type { Stored, ValueEnv } from '../../columns/column-type.js'
-import { typeOf } from '../../columns/column-types.js'
-import type { Column, LoaderTable, TableReaderOptions, TableRow } from '../../tables.js'
-import type { MatchRow } from './matches.js'
+import { decodeStored } from '../columns/byte-types.js'
+import type { Stored, ValueEnv } from '../columns/column-type.js'
+import { typeOf } from '../columns/column-types.js'
+import type { Column, LoaderTable, TableReaderOptions, TableRow } from '../tables.js'
 import { cryptoContext } from './record-plan.js'
+
+/**
+ * A selected row: id and location first, because the exact test of an area needs them, then the selected
+ * columns.
+ */
+export type SelectedRow = [rowId: bigint, location: Uint8Array | null, ...columns: Stored[]]
 
 /** Facts that printing rows of one query needs. */
 export interface RowPrinting {
@@ -21,7 +26,7 @@ export interface RowPrinting {
  *
  * @throws Error when a stored value is damaged
  */
-export async function printRows(printing: RowPrinting, rows: readonly MatchRow[]): Promise<TableRow[]> {
+export async function printRows(printing: RowPrinting, rows: readonly SelectedRow[]): Promise<TableRow[]> {
   const printed: TableRow[] = []
   for (const [id, wkb, ...values] of rows) {
     const properties: Record<string, unknown> = {}

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { createKeyring } from '../../../../src/storage/keyring.js'
-import { readRecord } from '../../../../src/storage/sqlite/tables/record.js'
-import { planRecords } from '../../../../src/storage/sqlite/tables/record-plan.js'
-import type { Column, RecordEnv } from '../../../../src/storage/tables.js'
-import { openTables } from '../../../support/tables.js'
+import { createKeyring } from '../../../src/storage/keyring.js'
+import { readRecord } from '../../../src/storage/records/record.js'
+import { planRecords } from '../../../src/storage/records/record-plan.js'
+import type { Column, RecordEnv } from '../../../src/storage/tables.js'
+import { openTables } from '../../support/tables.js'
 
 const ENV: RecordEnv = {
   timeZoneMin: 0,

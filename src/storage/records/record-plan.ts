@@ -1,6 +1,6 @@
-import { isFault, type Stored } from '../../columns/column-type.js'
-import { typeOf } from '../../columns/column-types.js'
-import type { Column, LoaderTable, RecordEnv } from '../../tables.js'
+import { isFault, type Stored } from '../columns/column-type.js'
+import { typeOf } from '../columns/column-types.js'
+import type { Column, LoaderTable, RecordEnv } from '../tables.js'
 
 /** Reason why a record was refused; `column` is null when the fault is not that of one column. */
 export interface RecordFault {

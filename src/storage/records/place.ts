@@ -1,6 +1,6 @@
-import { bboxOf } from '../../../geo/bbox.js'
-import type { Bbox } from '../../../geo/types.js'
-import { decodeStored } from '../../columns/byte-types.js'
+import { bboxOf } from '../../geo/bbox.js'
+import type { Bbox } from '../../geo/types.js'
+import { decodeStored } from '../columns/byte-types.js'
 
 /** Columns of a row that its entry in the spatial index depends on. */
 export interface PlaceRow {
