@@ -195,7 +195,7 @@ export function diskFaultKind(error: unknown): DiskFaultKind | undefined {
     const code = 'code' in cause ? String(cause.code) : ''
     if (code === 'DIGEST_MISMATCH') return 'changed'
     if (/^(?:SQLITE_CORRUPT|SQLITE_NOTADB)/.test(code)) return 'damaged'
-    if (/^(?:EIO|EROFS|SQLITE_IOERR.*|SQLITE_READONLY.*)$/.test(code)) return 'failing'
+    if (/^(?:EIO|EROFS|SQLITE_(?:IOERR|READONLY|CANTOPEN).*)$/.test(code)) return 'failing'
   }
   return undefined
 }

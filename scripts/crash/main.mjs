@@ -11,6 +11,7 @@ const LONG = {
   'power-cut': ['--cuts', '100'],
   'bad-link': [],
   'disk-full': [],
+  'dead-disk': ['--seconds', '60'],
   size: [],
   deltas: ['--kills', '100'],
   backup: [],

@@ -1,8 +1,7 @@
-import { spawnSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom } from '../random.mjs'
+import { makeDisk, run, withoutDisks } from './disks.mjs'
 import { readFlags, report } from './flags.mjs'
 import { judgeLedger, startWriters } from './ledger.mjs'
 import { ownMounts } from './mounts.mjs'
@@ -19,14 +18,17 @@ import { connect, createNode, makeWorkspace } from './node.mjs'
  */
 ownMounts()
 const flags = readFlags({ cuts: 100, writers: 4, seed: 1, megabytes: 3000, maxBytes: 5_000_000, stop: 1 })
-const missing = whyNot()
+const missing = withoutDisks()
 if (missing !== null) {
   console.log(JSON.stringify({ test: 'power-cut', skipped: missing }))
   process.exit(0)
 }
 const random = createRandom(flags.seed)
 const workspace = makeWorkspace('cut')
-const disks = { edge: makeDisk('edge'), upstream: makeDisk('upstream') }
+const disks = {
+  edge: makeDisk(workspace.dir, 'edge', flags.megabytes),
+  upstream: makeDisk(workspace.dir, 'upstream', flags.megabytes),
+}
 const cuts = []
 let edge
 let upstream
@@ -82,39 +84,4 @@ function withInstant(fault) {
 
 function pickSize() {
   return Math.round(1000 + random() * (random() < 0.9 ? 100_000 : flags.maxBytes))
-}
-
-function makeDisk(name) {
-  const image = path.join(workspace.dir, `${name}.img`)
-  const dir = path.join(workspace.dir, `${name}-disk`)
-  run('truncate', '-s', `${flags.megabytes}M`, image)
-  run('mkfs.xfs', '-q', image)
-  mkdirSync(dir)
-  const disk = {
-    dir,
-    isMounted: false,
-    mount() {
-      run('mount', '-o', 'loop', image, dir)
-      disk.isMounted = true
-    },
-    unmount() {
-      if (disk.isMounted) run('umount', dir)
-      disk.isMounted = false
-    },
-  }
-  disk.mount()
-  return disk
-}
-
-function whyNot() {
-  if (process.getuid() !== 0) return 'mounting a loop device needs root'
-  const tools = ['mkfs.xfs', 'xfs_io', 'mount', 'umount'].filter(
-    (tool) => spawnSync('sh', ['-c', `command -v ${tool}`]).status !== 0,
-  )
-  return tools.length === 0 ? null : `${tools.join(', ')} missing (package xfsprogs)`
-}
-
-function run(...command) {
-  const { status, stderr, error } = spawnSync(command[0], command.slice(1), { encoding: 'utf8' })
-  if (status !== 0) throw new Error(`${command.join(' ')}: ${stderr ?? error}`)
 }

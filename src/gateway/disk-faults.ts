@@ -24,8 +24,16 @@ export interface DiskFaults {
   withdraw(): void
 }
 
-/** Watches a log for faults of the disk. @param noteFile see `damage-note.ts` */
-export function watchDiskFaults(log: Log, noteFile: string): DiskFaults {
+/** Time in which faults that are alike are one line of the log, ms: a dead disk fails each call. */
+const ALIKE_MS = 10_000
+
+/**
+ * Watches a log for faults of the disk.
+ *
+ * @param noteFile see `damage-note.ts`
+ * @param nowMs monotonic clock
+ */
+export function watchDiskFaults(log: Log, noteFile: string, nowMs = () => performance.now()): DiskFaults {
   let failures = 0
   let damages = 0
   let onDamage = (): void => undefined
@@ -33,15 +41,18 @@ export function watchDiskFaults(log: Log, noteFile: string): DiskFaults {
   let isUnwritten = false
   const onFault = (kind: DiskFaultKind, error: unknown) => {
     if (kind === 'failing') return void failures++
-    damages++
-    isRow ||= kind === 'changed'
     try {
       writeDamageNote(noteFile, Date.now() * 1000, messageOf(error))
       isUnwritten = false
     } catch (fault) {
+      // SQLite reports a page that the disk does not give as a damaged one: where no note can be written either,
+      // the disk has died, and its pages may be whole
+      if (diskFaultKind(fault) === 'failing') return void failures++
       if (!isUnwritten) log.warn({ err: fault }, 'the note of a damaged page cannot be written')
       isUnwritten = true
     }
+    damages++
+    isRow ||= kind === 'changed'
     onDamage()
   }
   const before = readDamageNote(noteFile)
@@ -52,7 +63,7 @@ export function watchDiskFaults(log: Log, noteFile: string): DiskFaults {
       'a database had damaged pages before this start: run `fieldgate doctor --recheck`',
     )
   return {
-    log: watched(log, onFault),
+    log: watched(log, onFault, createThinning(nowMs)),
     failures: () => failures,
     isDamaged: () => isUnwritten || existsSync(noteFile),
     mayBeRow: () => isRow,
@@ -68,23 +79,37 @@ export function watchDiskFaults(log: Log, noteFile: string): DiskFaults {
   }
 }
 
-function watched(log: Log, onFault: (kind: DiskFaultKind, error: unknown) => void): Log {
-  const note = (fields: unknown) => {
-    const error = typeof fields === 'object' && fields !== null && 'err' in fields ? fields.err : undefined
-    const kind = diskFaultKind(error)
-    if (kind !== undefined) onFault(kind, error)
+/** Counts lines that say the same. Returns the number of lines left out before this one; undefined to leave it out. */
+type Thinning = (line: string) => number | undefined
+
+function createThinning(nowMs: () => number): Thinning {
+  const lines = new Map<string, { atMs: number; leftOut: number }>()
+  return (line) => {
+    const last = lines.get(line)
+    if (last !== undefined && nowMs() - last.atMs < ALIKE_MS) return void last.leftOut++
+    lines.set(line, { atMs: nowMs(), leftOut: 0 })
+    return last?.leftOut ?? 0
   }
+}
+
+function watched(log: Log, onFault: (kind: DiskFaultKind, error: unknown) => void, thinning: Thinning): Log {
   // the methods of the log have many signatures; the arguments are passed on as they are
   const passing = (level: 'warn' | 'error') =>
-    ((...args: Parameters<Log['warn']>) => {
-      note(args[0])
-      log[level](...args)
+    ((...[fields, ...rest]: Parameters<Log['warn']>) => {
+      const error = typeof fields === 'object' && fields !== null && 'err' in fields ? fields.err : undefined
+      const kind = diskFaultKind(error)
+      if (kind === undefined) return log[level](fields, ...rest)
+      onFault(kind, error)
+      // what failed has another path each time; what is damaged is named by its message
+      const leftOut = thinning(`${level} ${rest[0]} ${kind === 'failing' ? kind : messageOf(error)}`)
+      if (leftOut === undefined) return
+      log[level](leftOut === 0 ? fields : { ...(fields as object), alike: leftOut }, ...rest)
     }) as Log['warn']
   return {
     debug: log.debug.bind(log),
     info: log.info.bind(log),
     warn: passing('warn'),
     error: passing('error'),
-    child: (fields) => watched(log.child(fields), onFault),
+    child: (fields) => watched(log.child(fields), onFault, thinning),
   }
 }

@@ -1,4 +1,3 @@
-import { messageOf } from '../../errors.js'
 import type { FeedProgress } from '../../storage/exchange/feeds.js'
 import type { LoaderTable } from '../../storage/tables.js'
 import { note, runLane } from './lane.js'
@@ -65,7 +64,7 @@ export function startFeedSender(deps: SenderDeps): FeedSender {
   }
   const ticker = startTicker(tick, deps.batchWaitMs, (error) => {
     seen = NEVER // what was not done is done by the next tick
-    deps.log.warn({ reason: messageOf(error) }, 'feeds could not be read')
+    deps.log.warn({ err: error }, 'feeds could not be read')
   })
   return {
     async wake() {

@@ -1,4 +1,3 @@
-import { messageOf } from '../../errors.js'
 import type { Log } from '../../log.js'
 import type { FeedIdentity, FeedRows } from '../../storage/exchange/feeds.js'
 import type { TableDigests } from '../../storage/exchange/table-digests.js'
@@ -39,8 +38,7 @@ export function startSumsKeeper(deps: KeeperDeps): SumsKeeper {
         await beginAll(deps)
         await countSome(deps, stopping.signal)
       } catch (error) {
-        if (!stopping.signal.aborted)
-          deps.log.warn({ reason: messageOf(error) }, 'rows of feeds could not be counted')
+        if (!stopping.signal.aborted) deps.log.warn({ err: error }, 'rows of feeds could not be counted')
       }
       await deps.pause(LOOK_MS, stopping.signal).catch(() => undefined) // it fails when the keeper is stopped
     }
