@@ -8,7 +8,7 @@ import { NODE_FLAGS } from '../node-flags.mjs'
 
 const PROGRAM = path.resolve('dist/fieldgate.cjs')
 /** A bench measures the work, not the allowance. */
-const UNLIMITED = {
+export const UNLIMITED = {
   FIELDGATE_LIMITS__CALLS_PER_MINUTE_PER_KEY: '1000000000',
   FIELDGATE_LIMITS__CALLS_PER_MINUTE_PER_ADDRESS: '1000000000',
   FIELDGATE_LIMITS__ANONYMOUS_PER_MINUTE: '1000000000',

@@ -141,7 +141,7 @@ async function writePairs(): Promise<void> {
     const question = { start_lonlat: from, goal_lonlat: to, start_datetime: AT, themes: {} }
     const text = await world.ask(question).catch(() => undefined)
     if (text === undefined) continue
-    const { length, time } = JSON.parse(text) as { length: number; time: number }
+    const { length, time } = JSON.parse(text.toString()) as { length: number; time: number }
     pairs.push({ from, to, lengthM: length, timeS: time * 3600 })
   }
   writeFileSync(`${mapPath(dataDir, name)}.pairs.json`, JSON.stringify(pairs))

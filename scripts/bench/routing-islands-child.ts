@@ -121,7 +121,7 @@ async function ask(world: World, start: Place, goal: Place): Promise<IslandAnswe
       start_datetime: '2026-01-01 00:00:00Z',
       themes: {},
     }
-    return JSON.parse(await world.ask(question)) as IslandAnswer
+    return JSON.parse(String(await world.ask(question))) as IslandAnswer
   } catch (error) {
     if (isAppError(error) && error.errorName === 'NO_ROUTE') return undefined
     throw error

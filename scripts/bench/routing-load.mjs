@@ -1,14 +1,16 @@
 // A gateway that serves Porto while a risk table changes: 8 clients of mixed profiles, then a hostile request
-// beside small ones. Options: --seconds=N (60), --samples=N (400 answers are compared with layer 1).
+// beside small ones. Options: --seconds=N (60), --samples=N (400 answers are compared with layer 1); --growth: the
+// settings of an installation, 120 s, no hostile request, and a verdict on the memory.
 import { execFileSync, fork } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import http from 'node:http'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { UNIT_ENV } from '../node-flags.mjs'
 import { openLib } from './build-child.mjs'
 import { isThere, PORTO } from './extracts.mjs'
-import { startGateway } from './gateway.mjs'
+import { startGateway, UNLIMITED } from './gateway.mjs'
 import { post, spread } from './load.mjs'
 import { option } from './options.mjs'
 
@@ -18,6 +20,8 @@ const ROUTES = '/api/v1/svcapi/jsonrpc'
 const LOADER = '/api/v1/dataloaderapi/jsonrpc'
 const AT = '2026-06-01 00:00:00+00'
 const ASKED_LOOP_P99_MS = 20
+/** Largest ratio of two medians of RSS that counts as flat. */
+const FLAT = 1.05
 const THEMES = 11
 
 export async function run() {
@@ -30,14 +34,19 @@ export async function run() {
   const delayFile = path.join(dataDir, 'loop-delay.json')
   const preload = path.resolve('scripts/bench/loop-delay.cjs')
   const env = { NODE_OPTIONS: `--require ${preload}`, BENCH_LOOP_DELAY_FILE: delayFile }
-  const gateway = await startGateway({ dataDir, env })
+  const isGrowth = process.argv.includes('--growth')
+  const gateway = await startGateway({
+    dataDir,
+    env: isGrowth ? { ...env, ...UNIT_ENV, ...UNLIMITED } : env,
+    isLimited: isGrowth,
+  })
   const probe = startProbe(gateway.port)
   try {
     const map = { name: 'porto', graph: lib.loadGraphFile(graphFile) }
     const bench = { lib, map, gateway, probe, delayFile, random: lib.createRandom(7), tables: new Map() }
     await makeTables(bench)
-    await mixedLoad(bench)
-    await hostileRequests(bench)
+    await mixedLoad(bench, isGrowth ? 120 : 60)
+    if (!isGrowth) await hostileRequests(bench)
   } finally {
     probe.disconnect()
     await gateway.stop()
@@ -102,9 +111,9 @@ function themesOf({ times }, i) {
   return mixes[i % mixes.length]
 }
 
-async function mixedLoad(bench) {
+async function mixedLoad(bench, defaultSeconds) {
   const { lib, map, gateway, random, tables } = bench
-  const seconds = option('seconds', 60)
+  const seconds = option('seconds', defaultSeconds)
   const samplesWanted = option('samples', 400)
   const pairs = routablePairs(lib, map, random, 2000)
   const questionOf = (i) => ({ ...pairs[i % pairs.length], start_datetime: AT, themes: themesOf(lib, i) })
@@ -151,8 +160,21 @@ async function mixedLoad(bench) {
   console.log(
     `gateway RSS by tenths of the time, MB: ${tenths.join(' ')}; peak ${gateway.peakRssMb().toFixed(0)}`,
   )
+  printGrowth(rss)
   await printMemory(gateway)
   checkSamples(bench, samples)
+}
+
+/** Median RSS of the second and of the last quarter: the first one fills the caches. */
+function printGrowth(rss) {
+  const quarter = Math.floor(rss.length / 4)
+  const [second, last] = [rss.slice(quarter, 2 * quarter), rss.slice(-quarter)].map(
+    (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN,
+  )
+  const verdict = last <= second * FLAT ? 'flat' : 'GROWING'
+  console.log(
+    `RSS, median of the 2nd and the last quarter: ${second.toFixed(0)} and ${last.toFixed(0)} MB: ${verdict}`,
+  )
 }
 
 /** Where the memory goes, as the gateway's own metrics have it. */

@@ -194,7 +194,7 @@ async function jsonRow({ world, pairs }: Bench, themes: Question['themes']): Pro
   for (const { question } of pairs) {
     const text = await world.ask({ ...question, themes })
     bytes += text.length
-    const answer: unknown = JSON.parse(text)
+    const answer: unknown = JSON.parse(text.toString())
     timedNow(ms, () => JSON.stringify(answer), WALL)
   }
   const kB = (bytes / pairs.length / 1000).toFixed(0)
@@ -418,7 +418,7 @@ async function overTime(bench: Bench): Promise<void> {
   }))
   for (const question of asked.slice(0, 50)) await world.ask(question)
   for (const question of asked) {
-    const answer = JSON.parse(await timed(row.ms, () => world.ask(question))) as Answer
+    const answer = JSON.parse(String(await timed(row.ms, () => world.ask(question)))) as Answer
     const flatOf = (timeline: Timeline) =>
       snapChoices(map, pointsOf(question), MAX_SNAP_M)
         .map((places) => runToEnd(findTimedRoute(timeline, places, endless())))
@@ -451,7 +451,9 @@ async function compare(row: Row, world: World, oracle: Oracle, question: Questio
   const text = await timed(ms, () => world.ask(question)).catch(noRoute)
   addCpu(row, before)
   const foundMs =
-    text === undefined ? Number.POSITIVE_INFINITY : oracle.answerMs(question, JSON.parse(text) as Answer)
+    text === undefined
+      ? Number.POSITIVE_INFINITY
+      : oracle.answerMs(question, JSON.parse(text.toString()) as Answer)
   const expectedMs = timedNow(flatMs, () => oracle.costMs(question))
   row.ms.push(...ms)
   row.flatMs = [...(row.flatMs ?? []), ...flatMs]
@@ -472,7 +474,7 @@ function noRoute(error: unknown): undefined {
 }
 
 async function costOf(world: World, oracle: Oracle, question: Question): Promise<number> {
-  return oracle.answerMs(question, JSON.parse(await world.ask(question)) as Answer)
+  return oracle.answerMs(question, JSON.parse(String(await world.ask(question))) as Answer)
 }
 
 function ask(start_lonlat: Lonlat, goal_lonlat: Lonlat): Question {

@@ -48,7 +48,7 @@ export interface World {
   readonly config: Config
   readonly layout: ReturnType<typeof layoutOf>
   /** JSON text of the method's result, as the worker hands it over */
-  ask(question: Question): Promise<string>
+  ask(question: Question): Promise<Buffer>
   askMatrix(sources: readonly Lonlat[]): Promise<string>
   map(name: string): LoadedMap
   reload(): unknown
@@ -98,7 +98,10 @@ export function openWorld(dataDir: string): World {
   return {
     config,
     layout,
-    ask: async (question) => ((await dijkstra.call([question], context)) as { text: string }).text,
+    ask: async (question) => {
+      const { text } = (await dijkstra.call([question], context)) as { text: Uint8Array }
+      return Buffer.from(text.buffer, text.byteOffset, text.byteLength)
+    },
     askMatrix: async (sources) => ((await matrix.call([{ sources }], context)) as { text: string }).text,
     map(name) {
       const map = maps.list().find((found) => found.name === name)

@@ -139,6 +139,14 @@ const Limits = z.strictObject({
     600_000,
     'longest time to receive a JSON-RPC body; uploads and streams are limited by bodyIdleMs alone',
   ),
+  compressedAnswers: z
+    .int()
+    .min(0)
+    .max(10_000)
+    .default(16)
+    .describe(
+      'most answers that are compressed at once, where callers accept gzip or zstd; others are sent as they are, with 0 all',
+    ),
   keepAliveMs: ms(30_000, 'time after which an idle connection is closed'),
   writeIdleMs: ms(60_000, 'time after which a client that stopped reading an answer is disconnected'),
   callsPerMinutePerKey: count(

@@ -2,6 +2,7 @@ import type { Config } from '../config/config.js'
 import { isDamage } from '../errors.js'
 import { createByteBudget } from '../http/byte-budget.js'
 import type { CallDeps } from '../http/calls.js'
+import { createCompressions } from '../http/compress.js'
 import type { LineSampler } from '../http/line-sampler.js'
 import type { Metrics } from '../http/metrics.js'
 import { createRateLimiter } from '../http/rate-limit.js'
@@ -50,6 +51,7 @@ export function callDeps(options: CallsOptions): CallDeps<GatewayContext> {
       waitMs: MEMORY_WAIT_MS,
     }),
     writeIdleMs: limits.writeIdleMs,
+    compressions: createCompressions(limits.compressedAnswers),
     stopSignal,
     contextOf: (call) => ({
       ...services.shared,

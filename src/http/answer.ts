@@ -1,8 +1,9 @@
 import { type AppError, ERRORS, retryAfterS, toAppError } from '../errors.js'
 import type { Answer } from '../rpc/dispatch.js'
 import { errorText, type RequestId, toRpcError } from '../rpc/envelope.js'
-import { type Piece, whenOver } from '../rpc/pieces.js'
+import { isWhole, type Piece, type WholePiece, whenOver } from '../rpc/pieces.js'
 import { bodyStream, type StreamOptions } from './body-stream.js'
+import type { Compressor } from './compress.js'
 
 export type HeaderRecord = Readonly<Record<string, string>>
 
@@ -11,8 +12,11 @@ const PROBLEM_TYPE = 'application/problem+json'
 /** Chunks are collected up to this many characters before they go to the socket. */
 const GATHER_CHARS = 32 * 1024
 
-/** A longer text is sent in slices, as fast as the client reads, characters. */
+/** A longer text is sent in slices, as fast as the client reads, characters or bytes. */
 const WHOLE_CHARS = 128 * 1024
+
+/** A shorter text is not compressed: it fits one packet in any case. */
+const MIN_COMPRESSED_CHARS = 1400
 
 /** Responses made by `respond`. */
 const complete = new WeakSet<Response>()
@@ -55,24 +59,41 @@ export function commonHeaders(requestId: string): Record<string, string> {
 export function answerResponse(
   { status, body, retryAfterS: waitS }: Answer,
   options: StreamOptions,
-): Response {
+): Response | Promise<Response> {
   const headers: Record<string, string> = body === null ? {} : { 'Content-Type': JSON_TYPE }
   if (waitS !== undefined) headers['Retry-After'] = String(waitS)
-  return respond(options.requestId, status, headers, body === null ? null : bodyOf(body, options))
+  if (body === null) return respond(options.requestId, status, headers, null)
+  return contentResponse(status, headers, body, options)
 }
 
-/** Makes a response of any content type. @param headers `Content-Type` among them */
+/**
+ * Makes a response of any content type, compressed where the caller asks for it.
+ *
+ * @param headers `Content-Type` among them
+ */
 export function contentResponse(
   status: number,
   headers: HeaderRecord,
   body: Piece,
   options: StreamOptions,
-): Response {
-  return respond(options.requestId, status, headers, bodyOf(body, options))
+): Response | Promise<Response> {
+  const { compression, requestId } = options
+  if (compression === undefined || (isWhole(body) && body.length < MIN_COMPRESSED_CHARS))
+    return respond(requestId, status, headers, bodyOf(body, options))
+  const coded = { ...headers, 'Content-Encoding': compression.coding, Vary: 'Accept-Encoding' }
+  if (isWhole(body) && body.length <= WHOLE_CHARS) {
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body
+    const compressed = compression.whole(bytes)
+    if (compressed === undefined) return respond(requestId, status, headers, body)
+    return compressed.then((short) => respond(requestId, status, coded, short))
+  }
+  const compressor = compression.begin()
+  const sent = compressor === undefined ? headers : coded
+  return respond(requestId, status, sent, bodyOf(body, options, compressor))
 }
 
 /** Makes a response of JSON text, or of JSON text that is made while it is sent. */
-export function jsonResponse(body: Piece, options: StreamOptions): Response {
+export function jsonResponse(body: Piece, options: StreamOptions): Response | Promise<Response> {
   return answerResponse({ status: 200, body }, options)
 }
 
@@ -144,44 +165,88 @@ export function refusalHeaders(error: AppError, type: string): Record<string, st
   return headers
 }
 
-function bodyOf(body: Piece, options: StreamOptions): string | ReadableStream<Uint8Array> {
-  if (typeof body !== 'string') return textStream(body, options)
+/** @param compressor compresses a body that is sent in parts */
+function bodyOf(
+  body: Piece,
+  options: StreamOptions,
+  compressor?: Compressor,
+): WholePiece | ReadableStream<Uint8Array> {
+  if (!isWhole(body)) return partStream(textParts(body), options, compressor)
   if (body.length <= WHOLE_CHARS) return body
   const held = options.holdText?.(body.length)
-  return textStream(
-    whenOver(once(body), () => held?.release()),
-    options,
-  )
+  const source = whenOver(once(body), () => held?.release())
+  return partStream(textParts(source), options, compressor)
 }
 
 /** Source of one long text, which would otherwise be copied as a whole for a client that may not read it. */
-async function* once(text: string): AsyncGenerator<string> {
+async function* once<T>(text: T): AsyncGenerator<T> {
   yield text
 }
 
-/** Sends text in pieces of one size, however it comes: a page of rows may have megabytes. */
-function textStream(
-  source: AsyncIterableIterator<string>,
-  options: StreamOptions,
-): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder()
-  let text = ''
-  let isRead = false
-  const next = async () => {
-    while (text.length < GATHER_CHARS && !isRead) {
-      const step = await source.next()
-      if (step.done === true) isRead = true
-      else text += step.value
-    }
-    const end = endOfPiece(text)
-    const bytes = encoder.encode(text.slice(0, end))
-    text = text.slice(end)
-    return { bytes, isDone: isRead && text === '' }
-  }
-  return bodyStream({ next, stop: async () => await source.return?.() }, options)
+/** Parts of a body. */
+interface Parts {
+  /** Returns the next bytes; none only where they are the last. */
+  next(): Promise<{ bytes: Uint8Array; isDone: boolean }>
+  stop(): Promise<unknown>
 }
 
-/** End of the next piece of a text: it never parts the two halves of a character. */
+function partStream(
+  parts: Parts,
+  options: StreamOptions,
+  compressor: Compressor | undefined,
+): ReadableStream<Uint8Array> {
+  return bodyStream(compressor === undefined ? parts : compressedParts(parts, compressor), options)
+}
+
+/** Compresses parts. A part of which nothing comes yet is followed by the next one. */
+function compressedParts(parts: Parts, compressor: Compressor): Parts {
+  return {
+    async next() {
+      try {
+        for (;;) {
+          const part = await parts.next()
+          const bytes = await compressor.push(part.bytes, part.isDone)
+          if (bytes.length > 0 || part.isDone) return { bytes, isDone: part.isDone }
+        }
+      } catch (error) {
+        compressor.stop()
+        throw error
+      }
+    },
+    stop() {
+      compressor.stop()
+      return parts.stop()
+    },
+  }
+}
+
+/** Sends text in parts of one size, however it comes: a page of rows may have megabytes. */
+function textParts(source: AsyncIterator<WholePiece>): Parts {
+  const encoder = new TextEncoder()
+  let text = ''
+  let rest: Uint8Array = new Uint8Array(0)
+  let isRead = false
+  const next = async () => {
+    while (text.length < GATHER_CHARS && rest.length === 0 && !isRead) {
+      const step = await source.next()
+      if (step.done === true) isRead = true
+      else if (typeof step.value === 'string') text += step.value
+      else rest = step.value
+    }
+    if (text !== '' || rest.length === 0) {
+      const end = endOfPiece(text)
+      const bytes = encoder.encode(text.slice(0, end))
+      text = text.slice(end)
+      return { bytes, isDone: isRead && text === '' && rest.length === 0 }
+    }
+    const bytes = rest.subarray(0, GATHER_CHARS)
+    rest = rest.subarray(GATHER_CHARS)
+    return { bytes, isDone: false }
+  }
+  return { next, stop: async () => await source.return?.() }
+}
+
+/** End of the next part of a text: it never parts the two halves of a character. */
 function endOfPiece(text: string): number {
   const isParted = GATHER_CHARS < text.length && /[\uD800-\uDBFF]/.test(text[GATHER_CHARS - 1] ?? '')
   return isParted ? GATHER_CHARS - 1 : GATHER_CHARS

@@ -1,8 +1,12 @@
+import type { Compression } from './compress.js'
+
 /** Options of a body that is made while it is sent. */
 export interface StreamOptions {
   requestId: string
   /** time without reading after which the client is disconnected, ms */
   writeIdleMs: number
+  /** what the caller asks for; absent for bodies that are sent as they are */
+  compression?: Compression | undefined
   /** receives a fault after the first byte; the client sees a broken transfer */
   onFault(error: unknown): void
   /** called when the client hung up before the end, after the source is closed */

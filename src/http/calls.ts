@@ -6,6 +6,7 @@ import type { Api, Dispatch } from '../rpc/dispatch.js'
 import { refusalResponse } from './answer.js'
 import type { StreamOptions } from './body-stream.js'
 import type { ByteBudget } from './byte-budget.js'
+import type { Compressions } from './compress.js'
 import { addressOf, type HttpContext, hasCredentials } from './env.js'
 import { streamAdmission } from './memory.js'
 import type { Meter } from './metrics.js'
@@ -28,6 +29,8 @@ export interface CallDeps<C> {
   /** memory of all requests together */
   readonly budget: ByteBudget
   readonly writeIdleMs: number
+  /** absent where answers are not compressed */
+  readonly compressions?: Compressions
   contextOf(call: {
     caller: Caller
     signal: AbortSignal
@@ -167,6 +170,7 @@ export function streamOptions<C>(c: HttpContext, method: string, deps: CallDeps<
   return {
     requestId,
     writeIdleMs: deps.writeIdleMs,
+    compression: deps.compressions?.asked(c.req.header('accept-encoding')),
     onFault: (error) => deps.onFault(requestId, method, error),
     onHangUp: () => deps.onHangUp(requestId, method),
     breakOff: () => c.env?.outgoing?.destroy(),

@@ -150,7 +150,7 @@ async function answerBatch<C>(
     const body = await readBody(c, { maxBytes, ...limits })
     await share.hold(body.byteLength + deps.textBytesOf(body) * TEXT_FACTOR)
     const result = await take(caller, body)
-    return jsonResponse(JSON.stringify(result), streamOptions(c, 'feed batch', calls))
+    return await jsonResponse(JSON.stringify(result), streamOptions(c, 'feed batch', calls))
   } finally {
     share.release()
   }

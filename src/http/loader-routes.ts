@@ -142,7 +142,7 @@ async function answerStream<C>(
       owner: caller.keyId,
       hold: (bytes) => share.hold(bytes),
     })
-    return jsonResponse(JSON.stringify(counters), streamOptions(c, 'stream', calls))
+    return await jsonResponse(JSON.stringify(counters), streamOptions(c, 'stream', calls))
   } finally {
     share.release()
   }

@@ -1,7 +1,7 @@
 import type { Hono } from 'hono'
 import { isAllowed } from '../auth/caller.js'
 import { AppError, ERRORS, toAppError } from '../errors.js'
-import { discard, type Piece, resultPiece, whenOver } from '../rpc/pieces.js'
+import { discard, isWhole, type Piece, resultPiece, whenOver } from '../rpc/pieces.js'
 import { streamed } from '../rpc/result.js'
 import { contentResponse, type HeaderRecord, refusalHeaders, respond } from './answer.js'
 import { type CallDeps, endSignal, refusingFaults, signIn, streamOptions } from './calls.js'
@@ -74,7 +74,7 @@ async function answerRequest<C>(c: HttpContext, deps: OgcRouteDeps<C>): Promise<
     const isHead = c.req.method === 'HEAD'
     if (isHead) await discard(piece)
     const options = streamOptions(c, ROOT, deps.calls)
-    return contentResponse(200, { ...headers, 'Content-Type': type }, isHead ? '' : piece, options)
+    return await contentResponse(200, { ...headers, 'Content-Type': type }, isHead ? '' : piece, options)
   }
   const refuse = (error: unknown) => refusalOf(c, deps, toAppError(error))
   return await refusingFaults(c, deps.calls, c.req.path, answer, refuse)
@@ -90,7 +90,7 @@ async function heldPiece<C>(
   const { release } = await takeStream(c, deps, { keyId })
   try {
     const piece = await resultPiece(streamed(body))
-    return typeof piece === 'string' ? piece : whenOver(piece, release)
+    return isWhole(piece) ? piece : whenOver(piece, release)
   } catch (error) {
     release()
     throw error

@@ -70,14 +70,14 @@ async function answerRpc<C>(
   answerer: BodyAnswerer<C>,
 ): Promise<Response> {
   const discovered = await discovery(c, api, deps)
-  if (discovered !== undefined) return answerResponse(discovered, streamOptions(c, api.path, deps))
+  if (discovered !== undefined) return await answerResponse(discovered, streamOptions(c, api.path, deps))
   const caller = await signIn(c, deps)
   requireJson(c)
   requireSomeScope(c, api, caller)
   const share = await takeBody(c, deps, caller, answerer.inlineBytes)
   try {
     const answer = await answerer.answerRpc(c, dispatchOf(c, api, caller, deps))
-    return answerResponse(answer, streamOptions(c, api.path, deps))
+    return await answerResponse(answer, streamOptions(c, api.path, deps))
   } finally {
     share.release()
   }
@@ -91,7 +91,7 @@ async function answerRest<C>(
   answerer: BodyAnswerer<C>,
 ): Promise<Response> {
   if (method === DISCOVER && !hasCredentials(c, deps.tokenHeader))
-    return jsonResponse(await resultPiece(deps.discover(api)), streamOptions(c, method, deps))
+    return await jsonResponse(await resultPiece(deps.discover(api)), streamOptions(c, method, deps))
   const caller = await signIn(c, deps)
   requireJson(c)
   const { scope = 'none' } = api.methods.get(method) ?? {}
@@ -100,7 +100,7 @@ async function answerRest<C>(
   const share = await takeBody(c, deps, caller, answerer.inlineBytes)
   try {
     const piece = await answerer.answerParams(c, method, dispatchOf(c, api, caller, deps))
-    return jsonResponse(piece, streamOptions(c, method, deps))
+    return await jsonResponse(piece, streamOptions(c, method, deps))
   } finally {
     share.release()
   }

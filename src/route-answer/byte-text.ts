@@ -22,7 +22,6 @@ const BACKSLASH = 0x5c
 const HEX = new TextEncoder().encode('0123456789abcdef')
 
 const encoder = new TextEncoder()
-const decoder = new TextDecoder()
 
 /** Creates an empty text. */
 export function createByteText(): ByteText {
@@ -34,6 +33,22 @@ export function asciiOf(text: string): Uint8Array {
   return encoder.encode(text)
 }
 
+/**
+ * Joins parts of a text.
+ *
+ * @returns bytes of UTF-8 in a buffer of their own, which can move to another thread
+ */
+export function joinText(parts: readonly (string | Uint8Array)[]): Uint8Array<ArrayBuffer> {
+  const encoded = parts.map((part) => (typeof part === 'string' ? encoder.encode(part) : part))
+  const joined = new Uint8Array(encoded.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const part of encoded) {
+    joined.set(part, at)
+    at += part.length
+  }
+  return joined
+}
+
 /** Makes room for `count` more bytes. */
 export function reserveBytes(text: ByteText, count: number): void {
   if (text.size + count <= text.bytes.length) return
@@ -42,9 +57,9 @@ export function reserveBytes(text: ByteText, count: number): void {
   text.bytes = grown
 }
 
-/** Returns the text and empties the buffer. */
-export function takeText(text: ByteText): string {
-  const taken = decoder.decode(text.bytes.subarray(0, text.size))
+/** Returns a copy of the text and empties the buffer. */
+export function takeBytes(text: ByteText): Uint8Array {
+  const taken = text.bytes.slice(0, text.size)
   text.size = 0
   if (text.bytes.length > MAX_KEPT_BYTES) text.bytes = new Uint8Array(FIRST_BYTES)
   return taken

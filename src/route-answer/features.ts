@@ -56,6 +56,11 @@ export function featuresOf(graph: Graph, route: Route): RouteFeature[][] {
  * sensitivity), and the prices of turns.
  */
 export function totalsOf(route: Route): RouteTotals {
+  return sumOf(route.legs.flat())
+}
+
+/** Sums up some steps of a route, as `totalsOf` does. */
+export function sumOf(steps: Route['legs'][number]): RouteTotals {
   let lengthMm = 0
   let timeH = 0
   let costH = 0
@@ -63,7 +68,7 @@ export function totalsOf(route: Route): RouteTotals {
   let levelMm = 0
   let levelH = 0
   let maxLevel = 0
-  for (const step of route.legs.flat()) {
+  for (const step of steps) {
     const { speed } = step
     lengthMm += step.lengthMm
     timeH += hours(step.lengthMm, speed)

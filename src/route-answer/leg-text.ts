@@ -1,7 +1,7 @@
-import { createFlatLine, type FlatLine, readFlatLine } from '../routing/graph/flat-line.js'
+import { createFlatLine, readFlatLine } from '../routing/graph/flat-line.js'
 import type { Graph } from '../routing/graph/graph.js'
 import { readNotes, stringRange } from '../routing/graph/strings.js'
-import { isBackward, segmentOf } from '../routing/graph/topology.js'
+import { segmentOf } from '../routing/graph/topology.js'
 import { hours, MS_PER_HOUR } from '../routing/search/cost.js'
 import type { DrivenStep, Route } from '../routing/search/route.js'
 import {
@@ -9,23 +9,38 @@ import {
   type ByteText,
   createByteText,
   reserveBytes,
-  takeText,
+  takeBytes,
   writeAscii,
   writeDecimal,
-  writeE7,
   writeInteger,
   writeTrillionths,
   writeUtf8,
 } from './byte-text.js'
+import { type RouteTotals, sumOf } from './features.js'
+import {
+  addFlatLine,
+  addStepLine,
+  closeLine,
+  type LineScratch,
+  POSITION_BYTES,
+  writePolyline6,
+  writePositions,
+} from './line-text.js'
 import { cacheLinkText, findLinkText, type LinkTextCache, linkTextCacheOf } from './link-text-cache.js'
 
 /** Scratch of the texts of legs, reused from leg to leg. */
-export interface LegWriter {
+export interface LegWriter extends LineScratch {
   readonly text: ByteText
-  /** line of the segment being written */
-  readonly flat: FlatLine
-  /** positions of the feature being written: lng, lat, lng, lat … in 1e-7 degree; grows */
-  line: Int32Array
+}
+
+/** Form of lines: positions of GeoJSON, an encoded polyline in the properties, or nothing. */
+export type GeometryForm = 'geojson' | 'polyline6' | 'none'
+
+/** Shape of the features of an answer. */
+export interface RouteShape {
+  readonly geometry: GeometryForm
+  /** a feature for each link; false: one for each leg */
+  readonly perArc: boolean
 }
 
 /** Creates the scratch: 68 kB, which grows with the longest leg. */
@@ -37,13 +52,15 @@ export function createLegWriter(): LegWriter {
 const FEATURE_BYTES = 464
 /** Upper bound of a comma, and of what `addTurnCost` adds. */
 const TURN_BYTES = 64
-/** Upper bound of a position: `[-180.1234567,-90.1234567],`. */
-const POSITION_BYTES = 32
 /** Upper bound of one byte of a name: `\u0000`. */
 const ESCAPED_BYTES = 6
 
 const HEAD = asciiOf('{"type":"Feature","geometry":{"type":"LineString","coordinates":[')
-const EDGE_ID = asciiOf(']},"properties":{"edge_id":')
+const PROPERTIES = asciiOf(']},"properties":{')
+const HEAD_WITHOUT_LINE = asciiOf('{"type":"Feature","geometry":null,"properties":{')
+const EDGE_ID = asciiOf('"edge_id":')
+const POLYLINE6 = asciiOf(',"polyline6":"')
+const POLYLINE6_END = asciiOf('"')
 const LENGTH = asciiOf(',"length":')
 const SPEED = asciiOf(',"speed":')
 const RISK = asciiOf(',"risk":')
@@ -57,34 +74,73 @@ const TAIL = asciiOf('}}')
 
 const COMMA = 0x2c
 const ZERO = 0x30
-const OPEN = 0x5b
-const CLOSE = 0x5d
 
 /**
  * Writes the features that `featuresOf` makes of a leg, with commas between them, from the map's own numbers.
  * Most of the time of an answer goes into its text, and objects in between would take three times as long.
  *
+ * @param geometry form of their lines
  * @returns JSON text without brackets; 1 µs a link that is cached, some 3 µs otherwise
  */
-export function legText(writer: LegWriter, graph: Graph, steps: Route['legs'][number]): string {
+export function legText(
+  writer: LegWriter,
+  graph: Graph,
+  steps: Route['legs'][number],
+  geometry: GeometryForm = 'geojson',
+): Uint8Array {
   const { text } = writer
   const cache = linkTextCacheOf(graph)
   const last = steps.length - 1
   text.size = 0
   for (let i = 0; i < last; i++) {
     const step = steps[i]!
-    if (isCacheable(graph, step)) writeCached(writer, graph, cache, step)
+    if (geometry === 'geojson' && isCacheable(graph, step)) writeCached(writer, graph, cache, step)
     else {
-      writeFeature(writer, graph, step, false)
+      writeFeature(writer, graph, step, { isWaypoint: false, geometry })
       addTurnCost(text, step)
     }
     text.bytes[text.size++] = COMMA
   }
   if (last >= 0) {
-    writeFeature(writer, graph, steps[last]!, true)
+    writeFeature(writer, graph, steps[last]!, { isWaypoint: true, geometry })
     addTurnCost(text, steps[last]!)
   }
-  return takeText(text)
+  return takeBytes(text)
+}
+
+/** Properties of a leg as one feature, in wire names. Lengths in metres, times in hours. */
+interface LegProperties extends RouteTotals {
+  /** position of the leg in the order of travel, from 0 */
+  leg: number
+  waypoint: true
+}
+
+/**
+ * Writes a leg as one feature: its sums, and the line of all its links.
+ *
+ * @param leg position of the leg in the order of travel, from 0
+ * @returns JSON text
+ */
+export function wholeLegText(
+  writer: LegWriter,
+  graph: Graph,
+  steps: Route['legs'][number],
+  leg: number,
+  geometry: GeometryForm,
+): Uint8Array {
+  const { text } = writer
+  const sums: LegProperties = { leg, ...sumOf(steps), waypoint: true }
+  const properties = asciiOf(JSON.stringify(sums).slice(1, -1))
+  let count = 0
+  if (geometry !== 'none') for (const step of steps) count = addStepLine(writer, graph, step, count)
+  count = closeLine(writer, count)
+  text.size = 0
+  reserveBytes(text, FEATURE_BYTES + properties.length + (count / 2) * POSITION_BYTES)
+  let at = writeHead(writer, 0, count, geometry)
+  at = writeAscii(text, at, properties)
+  at = writePolyline(writer, at, count, geometry)
+  text.size = writeAscii(text, at, TAIL)
+  return takeBytes(text)
 }
 
 /**
@@ -102,7 +158,7 @@ function writeCached(writer: LegWriter, graph: Graph, cache: LinkTextCache, step
   if (slot < 0) {
     const from = text.size
     // cached without the price of the turn, which depends on the link before
-    const riskAt = writeFeature(writer, graph, step, false)
+    const riskAt = writeFeature(writer, graph, step, { isWaypoint: false, geometry: 'geojson' })
     cacheLinkText(cache, step.link, text.bytes.subarray(from, text.size), riskAt - from)
     addTurnCost(text, step)
     return
@@ -128,18 +184,23 @@ function addTurnCost(text: ByteText, { turnMs }: DrivenStep): void {
  *
  * @returns offset of the level of risk
  */
-function writeFeature(writer: LegWriter, graph: Graph, step: DrivenStep, isWaypoint: boolean): number {
+function writeFeature(
+  writer: LegWriter,
+  graph: Graph,
+  step: DrivenStep,
+  { isWaypoint, geometry }: { isWaypoint: boolean; geometry: GeometryForm },
+): number {
   const { text, flat } = writer
   const { link, lengthMm, speed } = step
   const segment = segmentOf(link)
   const [nameFrom, nameEnd] = stringRange(graph, graph.segmentName[segment]!)
-  readFlatLine(graph, segment, flat)
-  reserveBytes(
-    text,
-    FEATURE_BYTES + (flat.corners + 2) * POSITION_BYTES + (nameEnd - nameFrom) * ESCAPED_BYTES,
-  )
-  let at = writeAscii(text, text.size, HEAD)
-  at = writeLine(writer, at, step)
+  let count = 0
+  if (geometry !== 'none') {
+    readFlatLine(graph, segment, flat)
+    count = closeLine(writer, addFlatLine(writer, step, 0))
+  }
+  reserveBytes(text, FEATURE_BYTES + (count / 2) * POSITION_BYTES + (nameEnd - nameFrom) * ESCAPED_BYTES)
+  let at = writeHead(writer, text.size, count, geometry)
   at = writeInteger(text, writeAscii(text, at, EDGE_ID), link)
   at = writeDecimal(text, writeAscii(text, at, LENGTH), lengthMm, 3, 1000)
   at = writeDecimal(text, writeAscii(text, at, SPEED), speed, 1, 10)
@@ -149,63 +210,28 @@ function writeFeature(writer: LegWriter, graph: Graph, step: DrivenStep, isWaypo
   at = writeNotes(text, graph, link, at)
   at = writeUtf8(text, writeAscii(text, at, NAME), graph.strings, nameFrom, nameEnd)
   at = writeTrillionths(text, writeAscii(text, at, TIME), Math.round(hours(lengthMm, speed) * 1e12))
+  at = writePolyline(writer, at, count, geometry)
   text.size = writeAscii(text, at, TAIL)
   return riskAt
 }
 
-/** Writes the positions that `cutLine` returns, from the line in `flat`. @returns offset behind them */
-function writeLine(writer: LegWriter, begin: number, { link, from, to }: DrivenStep): number {
-  const { xy, corners } = writer.flat
-  let count = 0
-  if (from !== undefined) count = addPosition(writer, count, from.lngE7, from.latE7)
-  if (isBackward(link)) {
-    const last = to === undefined ? 0 : to.corner + 1
-    for (let corner = from === undefined ? corners - 1 : from.corner; corner >= last; corner--) {
-      count = addPosition(writer, count, xy[corner * 2]!, xy[corner * 2 + 1]!)
-    }
-  } else {
-    const last = to === undefined ? corners - 1 : to.corner
-    for (let corner = from === undefined ? 0 : from.corner + 1; corner <= last; corner++) {
-      count = addPosition(writer, count, xy[corner * 2]!, xy[corner * 2 + 1]!)
-    }
-  }
-  if (to !== undefined) count = addPosition(writer, count, to.lngE7, to.latE7)
-  const { line, text } = writer
-  if (count === 2) {
-    // a line of length 0 has its position twice
-    line[2] = line[0]!
-    line[3] = line[1]!
-    count = 4
-  }
-  return writePositions(text.bytes, begin, line, count)
+/** Writes a feature up to its properties, with the line in `line` where it is GeoJSON. */
+function writeHead({ text, line }: LegWriter, begin: number, count: number, geometry: GeometryForm): number {
+  if (geometry !== 'geojson') return writeAscii(text, begin, HEAD_WITHOUT_LINE)
+  const at = writePositions(text.bytes, writeAscii(text, begin, HEAD), line, count)
+  return writeAscii(text, at, PROPERTIES)
 }
 
-/** Adds a position unless it equals the last one. @returns numbers in `line` */
-function addPosition(writer: LegWriter, count: number, lngE7: number, latE7: number): number {
-  let { line } = writer
-  if (count > 0 && line[count - 2] === lngE7 && line[count - 1] === latE7) return count
-  if (count === line.length) {
-    const grown = new Int32Array(count * 2)
-    grown.set(line)
-    writer.line = line = grown
-  }
-  line[count] = lngE7
-  line[count + 1] = latE7
-  return count + 2
-}
-
-/** @param positions the first `count` numbers: lng, lat, lng, lat … in 1e-7 degree */
-function writePositions(bytes: Uint8Array, begin: number, positions: Int32Array, count: number): number {
-  let at = begin
-  for (let i = 0; i < count; i += 2) {
-    if (i > 0) bytes[at++] = COMMA
-    bytes[at++] = OPEN
-    at = writeE7(bytes, at, positions[i]!)
-    bytes[at++] = COMMA
-    at = writeE7(bytes, at, positions[i + 1]!)
-    bytes[at++] = CLOSE
-  }
-  return at
+/** Writes the line in `line` as a property, where it is a polyline. */
+function writePolyline(
+  { text, line }: LegWriter,
+  begin: number,
+  count: number,
+  geometry: GeometryForm,
+): number {
+  if (geometry !== 'polyline6') return begin
+  const at = writePolyline6(text.bytes, writeAscii(text, begin, POLYLINE6), line, count)
+  return writeAscii(text, at, POLYLINE6_END)
 }
 
 /** Writes the notes of a link through objects: few links have any. */

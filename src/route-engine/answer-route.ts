@@ -28,7 +28,7 @@ interface Costs {
  * Answers `routing.dijkstra`. The profile is computed first, from one state of the tables. Other calls are
  * answered while the profile is prepared and between the legs of the search.
  *
- * @returns JSON text of the result
+ * @returns JSON text of the result in UTF-8, in a buffer of its own
  * @throws AppError OUTSIDE_MAP, UNKNOWN_MAP, UNKNOWN_THEME, NO_ROUTE, CANCELLED, SEARCH_TOO_LARGE
  */
 export async function answerRoute(
@@ -36,7 +36,7 @@ export async function answerRoute(
   writer: LegWriter,
   request: RouteRequest,
   work: Work,
-): Promise<string> {
+): Promise<Uint8Array<ArrayBuffer>> {
   const { config, maps, themes, profiles, engine } = parts
   const map = chooseMap(maps.list(), request.map, request.points)
   const { name } = map
@@ -44,15 +44,15 @@ export async function answerRoute(
   const choices = snapChoices({ name, graph }, request.points, config.routing.maxSnapM)
   const closed = await closedOverlay(map.graph, request.avoid, work)
 
-  function* answer({ profile, timeline }: Costs): SlicedTask<string> {
-    const { reorder, alternatives, points, withKml } = request
+  function* answer({ profile, timeline }: Costs): SlicedTask<Uint8Array<ArrayBuffer>> {
+    const { reorder, alternatives, points, withKml, shape } = request
     const control = controlOf(config, work)
     const searchWith = (weights: Weights) => engine.searchWith(map, weights)
     const query = { profile, timeline, reorder, alternatives, control, searchWith }
     const { solution, snaps } = yield* solveFirst(query, choices)
     if ('blockedLeg' in solution) throw noRouteError(solution, points, request.avoid)
     const { routeKey } = config.service
-    return yield* routeText(solution, { graph: map.graph, points, snaps, withKml, routeKey, writer })
+    return yield* routeText(solution, { graph: map.graph, points, snaps, withKml, shape, routeKey, writer })
   }
 
   const profileNow = () => profiles.profileAt(map, request, closed)
@@ -82,7 +82,7 @@ interface TimedAttempts {
   /** runs a function on one state of the tables */
   read<T>(work: () => T): T
   open(): Required<Costs>
-  answer(costs: Required<Costs>): SlicedTask<string>
+  answer(costs: Required<Costs>): SlicedTask<Uint8Array<ArrayBuffer>>
   readonly work: Work
 }
 
@@ -90,7 +90,7 @@ interface TimedAttempts {
  * A time-dependent search reads profiles on the way. When a table changes meanwhile the search is repeated;
  * after some attempts it runs in one go, within one read transaction.
  */
-async function answerOverTime({ read, open, answer, work }: TimedAttempts): Promise<string> {
+async function answerOverTime({ read, open, answer, work }: TimedAttempts): Promise<Uint8Array<ArrayBuffer>> {
   for (let attempt = 0; attempt < MAX_SLICED_ATTEMPTS; attempt++) {
     const costs = read(open)
     try {

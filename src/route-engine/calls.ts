@@ -10,7 +10,7 @@ import type { NamedGraph } from '../routing/graph/graph.js'
 import { MS_PER_HOUR } from '../routing/search/cost.js'
 import { findIsochrones } from '../routing/search/isochrone.js'
 import type { Searcher } from '../routing/search/route.js'
-import type { Work, WorkHandler } from '../worker/host.js'
+import { moved, type Work, type WorkHandler } from '../worker/host.js'
 import { answerMatrix } from './answer-matrix.js'
 import { answerRoute } from './answer-route.js'
 import { chooseMap, snapPoint } from './locate.js'
@@ -30,13 +30,14 @@ import { inSnapshot, readPrepared } from './themes.js'
 import { createTileMaker } from './tiles.js'
 
 /**
- * Returns the handlers of the search worker by name; most of them answer the JSON text of a method's result.
+ * Returns the handlers of the search worker by name; most of them answer the JSON text of a method's
+ * result, as text or as bytes of UTF-8.
  */
 export function searchCalls(parts: SearchParts): Record<string, WorkHandler> {
   const { config, maps, themes, profiles } = parts
   const writer = createLegWriter()
   return {
-    route: (request: RouteRequest, work) => answerRoute(parts, writer, request, work),
+    route: async (request: RouteRequest, work) => moved(await answerRoute(parts, writer, request, work)),
     matrix: (request: MatrixRequest, work) => matrixCall(parts, request, work),
     isochrone: (request: IsochroneRequest, work) => answerIsochrone(parts, request, work),
     calcRisk: (request: CalcRiskRequest, work) => answerCalcRisk(parts, request, work),

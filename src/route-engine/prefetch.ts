@@ -9,6 +9,8 @@ const QUIET_MS = 50
 export const NEVER_ENDED: Pick<Work, 'cancel'> = { cancel: new Int32Array(1) }
 /** Most keys of work that is not repeated; when there are more, all are forgotten. */
 const MAX_KEYS = 1000
+/** Most works that wait: a worker that is never idle does none of them, and the oldest are out of date first. */
+const MAX_WAITING = 64
 
 /**
  * Runs work ahead of its need while the worker is idle, for instance overlays of the next slot of themes in
@@ -61,6 +63,10 @@ export function createPrefetcher({ maps, themes, slotS, onFault }: PrefetchOptio
     if (seen.size >= MAX_KEYS) seen.clear()
     seen.add(key)
     waiting.set(key, work)
+    for (const oldest of waiting.keys()) {
+      if (waiting.size <= MAX_WAITING) break
+      waiting.delete(oldest)
+    }
     arm()
   }
 

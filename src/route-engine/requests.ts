@@ -1,5 +1,6 @@
 import type { MultiPolygon, Polygon } from '../geo/types.js'
 import type { RiskStretch } from '../risk/travel.js'
+import type { RouteShape } from '../route-answer/leg-text.js'
 import type { RequestPoint } from '../route-answer/request-point.js'
 import type { Vehicle } from '../routing/conditions/vehicle.js'
 
@@ -28,6 +29,7 @@ export interface RouteRequest extends ProfileRequest {
   /** visit the via points in the cheapest order instead of the order given */
   readonly reorder: boolean
   readonly withKml: boolean
+  readonly shape: RouteShape
   /** number of routes wanted; 1 = the best one alone */
   readonly alternatives: number
 }

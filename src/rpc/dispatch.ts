@@ -10,7 +10,7 @@ import {
   readRequest,
   toRpcError,
 } from './envelope.js'
-import { discard, enveloped, joined, type Piece, resultPiece, whenOver } from './pieces.js'
+import { discard, enveloped, isWhole, joined, type Piece, resultPiece, whenOver } from './pieces.js'
 import { readExactAgain, readJson, readJsonInTurn } from './read-json.js'
 import { isStreamed } from './result.js'
 import { shorten } from './shorten.js'
@@ -150,7 +150,7 @@ async function pieceOf<C>(result: unknown, call: Dispatch<C>): Promise<Piece> {
   const release = await call.admitStream()
   try {
     const piece = await resultPiece(result)
-    return typeof piece === 'string' ? piece : whenOver(piece, release)
+    return isWhole(piece) ? piece : whenOver(piece, release)
   } catch (error) {
     release()
     throw error

@@ -1,10 +1,18 @@
 import { RESULT_HEAD, type RequestId, resultTail } from './envelope.js'
 import { isMarked } from './result.js'
 
+/** Text that is complete, or its bytes in UTF-8. */
+export type WholePiece = string | Uint8Array
+
 /**
  * Text, or text that is made while it is sent. `return()` closes the source also before the first `next()`.
  */
-export type Piece = string | AsyncIterableIterator<string>
+export type Piece = WholePiece | AsyncIterableIterator<string>
+
+/** True for a text that is complete. */
+export function isWhole(piece: Piece): piece is WholePiece {
+  return typeof piece === 'string' || piece instanceof Uint8Array
+}
 
 /**
  * Makes the text of a result. The first part of a streamed one is read here, so that an early fault is
@@ -58,18 +66,24 @@ export function whenOver<T>(source: AsyncIterator<T>, onOver: () => void): Async
 /** Puts a result into its JSON-RPC answer. */
 export function enveloped(piece: Piece, id: RequestId): Piece {
   if (typeof piece === 'string') return `${RESULT_HEAD}${piece}${resultTail(id)}`
+  if (isWhole(piece)) return bytesOf([RESULT_HEAD, piece, resultTail(id)])
   return concat([RESULT_HEAD, piece, resultTail(id)])
 }
 
 /** Joins the answers of a batch to one JSON array. */
 export function joined(pieces: Piece[]): Piece {
   if (pieces.every((piece) => typeof piece === 'string')) return `[${pieces.join(',')}]`
-  return concat(['[', ...pieces.flatMap((piece, index) => (index === 0 ? [piece] : [',', piece])), ']'])
+  const parts = ['[', ...pieces.flatMap((piece, index) => (index === 0 ? [piece] : [',', piece])), ']']
+  return parts.every(isWhole) ? bytesOf(parts) : concat(parts)
+}
+
+function bytesOf(parts: readonly WholePiece[]): Uint8Array {
+  return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)))
 }
 
 /** Closes a piece that will not be read. */
 export async function discard(piece: Piece): Promise<void> {
-  if (typeof piece !== 'string') await piece.return?.()
+  if (!isWhole(piece)) await piece.return?.()
 }
 
 /**
@@ -108,9 +122,9 @@ function concat(pieces: Piece[]): AsyncIterableIterator<string> {
     async next() {
       for (; at < pieces.length; at++) {
         const piece = pieces[at] as Piece
-        if (typeof piece === 'string') {
+        if (isWhole(piece)) {
           at++
-          return { done: false, value: piece }
+          return { done: false, value: typeof piece === 'string' ? piece : Buffer.from(piece).toString() }
         }
         const step = await piece.next().catch(async (error: unknown) => {
           at++

@@ -1,7 +1,8 @@
 /** A result that is JSON text of one value. It is put into the answer unchecked. */
 export interface RawJson {
   readonly kind: 'rawJson'
-  readonly text: string
+  /** text, or its bytes in UTF-8 */
+  readonly text: string | Uint8Array
 }
 
 /** A result that is JSON text of one value, made while it is sent. It is put into the answer unchecked. */
@@ -13,7 +14,7 @@ export interface StreamedJson {
 const made = new WeakSet<object>()
 
 /** Marks JSON text of a whole result, for instance from a worker. */
-export function rawJson(text: string): RawJson {
+export function rawJson(text: string | Uint8Array): RawJson {
   const result: RawJson = { kind: 'rawJson', text }
   made.add(result)
   return result

@@ -41,6 +41,15 @@ export function serveWork(
   post(port, { kind: 'ready' })
 }
 
+/** Results whose buffers move to the caller. */
+const movedResults = new WeakSet<Uint8Array>()
+
+/** Marks a result whose buffer moves to the caller instead of being copied. @param bytes all of their buffer */
+export function moved(bytes: Uint8Array<ArrayBuffer>): Uint8Array {
+  movedResults.add(bytes)
+  return bytes
+}
+
 /** @throws AppError CANCELLED when the cancel flag is set */
 export function throwIfCancelled(work: Pick<Work, 'cancel'>): void {
   if (Atomics.load(work.cancel, 0) === CANCEL_ASKED) throw new AppError('CANCELLED')
@@ -61,7 +70,11 @@ async function answer(
       cancel,
       emit: (event) => post(port, { kind: 'event', id, event }),
     })
-    post(port, { kind: 'done', id, result, ms: performance.now() - startedAtMs })
+    const isMoved = result instanceof Uint8Array && movedResults.has(result)
+    port.postMessage(
+      { kind: 'done', id, result, ms: performance.now() - startedAtMs } satisfies FromWorker,
+      isMoved ? [result.buffer as ArrayBuffer] : [],
+    )
   } catch (error) {
     post(port, { kind: 'failed', id, error: toWire(error) })
   }

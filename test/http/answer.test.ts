@@ -25,7 +25,7 @@ function optionsOf(held: number[]) {
 t.test('answer: a text arrives whole, in pieces of one size that part no character', async (t) => {
   for (const text of ['', 'a', '😀'.repeat(100_000), `x${'😀'.repeat(100_000)}`, 'ü'.repeat(131_073)]) {
     const held: number[] = []
-    const response = answerResponse({ status: 200, body: text }, optionsOf(held))
+    const response = await answerResponse({ status: 200, body: text }, optionsOf(held))
     const sizes: number[] = []
     const decoder = new TextDecoder('utf-8', { fatal: true })
     let got = ''
@@ -41,9 +41,20 @@ t.test('answer: a text arrives whole, in pieces of one size that part no charact
   }
 })
 
+t.test('answer: long bytes arrive as they are, in pieces of one size', async (t) => {
+  const bytes = Uint8Array.from({ length: 300_000 }, (_, i) => i & 0x7f)
+  const held: number[] = []
+  const response = await answerResponse({ status: 200, body: bytes }, optionsOf(held))
+  const chunks: Uint8Array[] = []
+  for await (const chunk of response.body ?? []) chunks.push(chunk)
+  t.ok(Math.max(...chunks.map(({ length }) => length)) <= 128 * 1024)
+  t.equal(Buffer.compare(Buffer.concat(chunks), bytes), 0)
+  t.same(held, [300_000, -300_000])
+})
+
 t.test('answer: a long text that nobody reads to its end is given back', async (t) => {
   const held: number[] = []
-  const response = answerResponse({ status: 200, body: 'x'.repeat(1_000_000) }, optionsOf(held))
+  const response = await answerResponse({ status: 200, body: 'x'.repeat(1_000_000) }, optionsOf(held))
   const reader = response.body?.getReader()
   await reader?.read()
   t.same(held, [1_000_000])
@@ -58,7 +69,7 @@ t.test('property: text that is made while it is sent arrives as it was made', as
   )
   await fc.assert(
     fc.asyncProperty(fc.array(piece, { maxLength: 8 }), async (pieces) => {
-      const response = answerResponse({ status: 200, body: inPieces(pieces) }, optionsOf([]))
+      const response = await answerResponse({ status: 200, body: inPieces(pieces) }, optionsOf([]))
       return (await response.text()) === pieces.join('')
     }),
     { numRuns: 100 },

@@ -52,13 +52,19 @@ t.test('property: legText writes the features of featuresOf', async () => {
     fc.property(fc.array(fc.array(step, { maxLength: 6 }), { maxLength: 3 }), (drawn) => {
       const legs = drawn.map((steps) => steps.map((one) => drivenStep(graph, one)))
       const route = { costMs: 0, legs }
-      const texts = legs.filter((steps) => steps.length > 0).map((steps) => legText(writer, graph, steps))
+      const texts = legs
+        .filter((steps) => steps.length > 0)
+        .map((steps) => decoded(legText(writer, graph, steps)))
       const [found, expected] = [JSON.parse(`[${texts.join(',')}]`), featuresOf(graph, route).flat()]
       return JSON.stringify(found) === JSON.stringify(expected)
     }),
     { numRuns: 500 },
   )
 })
+
+function decoded(bytes: Uint8Array): string {
+  return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+}
 
 interface Drawn {
   link: number

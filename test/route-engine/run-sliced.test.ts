@@ -7,6 +7,7 @@ import { runSliced } from '../../src/route-engine/run-sliced.js'
 import type { WatchedTimeline } from '../../src/route-engine/timeline.js'
 import type { SlicedTask } from '../../src/routing/search/sliced-task.js'
 import { rejectsWith } from '../support/rejects-with.js'
+import { ALL_LINKS } from '../support/routes.js'
 import { openSearch } from '../support/search.js'
 import { at, town } from '../support/town.js'
 
@@ -53,6 +54,7 @@ t.test('answerRoute: a time-dependent search is repeated when a table changes me
     points: [at(0, 0.5), at(4, 0.5)].map(([lng, lat], i) => ({ role: `${i}`, lng, lat })),
     reorder: false,
     withKml: false,
+    shape: ALL_LINKS,
     alternatives: 1,
     avoid: [],
     isTimeDependent: true,
@@ -86,7 +88,7 @@ t.test('answerRoute: a time-dependent search is repeated when a table changes me
     start_datetime: '2026-01-01 00:00:00Z',
     depart: 'time_dependent',
   }
-  t.same(JSON.parse(String(text)), await ask(dijkstra, [params]))
+  t.same(JSON.parse(Buffer.from(text as Uint8Array).toString()), await ask(dijkstra, [params]))
 })
 
 /** Slices that each take longer than a turn. */

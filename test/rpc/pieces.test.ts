@@ -1,5 +1,5 @@
 import t from 'tap'
-import { discard, enveloped, joined, type Piece, resultPiece } from '../../src/rpc/pieces.js'
+import { discard, enveloped, isWhole, joined, type Piece, resultPiece } from '../../src/rpc/pieces.js'
 import { rawJson, streamed } from '../../src/rpc/result.js'
 
 /** A source of texts, and what happened to it. */
@@ -24,7 +24,7 @@ function sourceOf(texts: string[]) {
 
 /** The piece as a stream. */
 function streamOf(piece: Piece): AsyncIterableIterator<string> {
-  if (typeof piece === 'string') throw new Error('expected a stream')
+  if (isWhole(piece)) throw new Error('expected a stream')
   return piece
 }
 
@@ -81,6 +81,17 @@ t.test('joined: answers of a batch, texts and streams in any order', async (t) =
     [[sourceOf([]).source, sourceOf(['1']).source], '[,1]'],
   ]
   for (const [pieces, text] of orders) t.equal(await textOf(joined(pieces)), text)
+})
+
+t.test('pieces: bytes stay bytes beside texts, and become text beside a stream', async (t) => {
+  const bytes = new TextEncoder().encode('"São ✓"')
+  const text = (piece: Piece) => (isWhole(piece) ? Buffer.from(piece).toString() : undefined)
+  t.equal(await resultPiece(rawJson(bytes)), bytes)
+  t.type(enveloped(bytes, 1), Uint8Array)
+  t.equal(text(enveloped(bytes, 1)), '{"jsonrpc":"2.0","result":"São ✓","id":1}')
+  t.equal(text(joined([bytes, '2', bytes])), '["São ✓",2,"São ✓"]')
+  t.equal(await textOf(joined([bytes, sourceOf(['2']).source])), '["São ✓",2]')
+  await t.resolves(discard(bytes))
 })
 
 t.test('joined: an ended stream stays at its end', async (t) => {

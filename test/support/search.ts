@@ -13,9 +13,11 @@ import type { SearchParts } from '../../src/route-engine/search-parts.js'
 import { openThemes } from '../../src/route-engine/themes.js'
 import { coordinatesOf, rankNodes } from '../../src/routing/cch/order.js'
 import type { Method } from '../../src/rpc/define-method.js'
+import type { RawJson } from '../../src/rpc/result.js'
 import { openDataReader } from '../../src/storage/sqlite/connection/data-db.js'
 import type { LoaderTable } from '../../src/storage/tables.js'
 import { makeGraph, type Network } from './make-graph.js'
+import { rawText } from './read-stream.js'
 import { openTables, type Tables } from './tables.js'
 
 type TestLike = { testdir(): string; teardown(work: () => unknown): unknown }
@@ -104,8 +106,8 @@ export function openSearch(
       const signal = new AbortController().signal
       const searcher = { call: async (name: string, request: unknown) => answer(name, request) }
       const context = { signal, config, timeZoneMin: 540, searcher } as unknown as RoutingContext
-      const result = (await method.call(params, context)) as { text: string }
-      const value: unknown = JSON.parse(result.text)
+      const result = (await method.call(params, context)) as RawJson
+      const value: unknown = JSON.parse(rawText(result))
       method.result.parse(value)
       return value
     },

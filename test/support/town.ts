@@ -54,7 +54,7 @@ export function ask(
   network: Network,
   request: {
     points: [number, number][]
-    wishes?: Pick<Partial<RouteQuestion>, 'reorder' | 'alternatives' | 'withKml'>
+    wishes?: Pick<Partial<RouteQuestion>, 'reorder' | 'alternatives' | 'withKml' | 'shape'>
     themes?: ThemeRisk[]
     closed?: Overlay
     control?: Control

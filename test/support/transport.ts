@@ -7,6 +7,7 @@ import { addAlertRoutes } from '../../src/http/alert-routes.js'
 import { createApp } from '../../src/http/app.js'
 import { createByteBudget } from '../../src/http/byte-budget.js'
 import { createClientAddress } from '../../src/http/client-address.js'
+import { createCompressions } from '../../src/http/compress.js'
 import { addDocumentRoute } from '../../src/http/document-route.js'
 import { addHealthRoutes, type PartState } from '../../src/http/health-routes.js'
 import { createLineSampler } from '../../src/http/line-sampler.js'
@@ -125,6 +126,7 @@ export async function startTransport(
       ...{ totalBytes: config.limits.bytesInFlight, maxWaitingPerOwner: 4, maxWaiting: 8, waitMs: 200 },
     }),
     writeIdleMs: config.limits.writeIdleMs,
+    compressions: createCompressions(config.limits.compressedAnswers),
     contextOf: (call) => call,
     discover: () => ({}),
     pathOf: () => undefined,

@@ -2,7 +2,7 @@ import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threa
 import t from 'tap'
 import { createLog } from '../../src/log.js'
 import { createWorkerClient } from '../../src/worker/client.js'
-import { serveWork, type WorkHandler } from '../../src/worker/host.js'
+import { moved, serveWork, type WorkHandler } from '../../src/worker/host.js'
 import { rejectsWith } from '../support/rejects-with.js'
 
 type Handlers = Record<string, WorkHandler>
@@ -97,3 +97,12 @@ async function started(): Promise<void> {
 async function until(isDone: () => boolean): Promise<void> {
   while (!isDone()) await new Promise((resolve) => setImmediate(resolve))
 }
+
+t.test('worker host: the buffer of a moved result leaves the thread, that of another stays', async (t) => {
+  const bytes = new Uint8Array([1, 2, 3])
+  const { client } = clientOf(t, () => ({ move: () => moved(bytes), copy: () => bytes }))
+  t.same([...(await client.call<Uint8Array>('copy', null))], [1, 2, 3])
+  t.equal(bytes.length, 3)
+  t.same([...(await client.call<Uint8Array>('move', null))], [1, 2, 3])
+  t.equal(bytes.length, 0, 'nothing was copied')
+})

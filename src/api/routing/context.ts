@@ -35,5 +35,5 @@ export async function search<N extends keyof SearchCalls>(
 ): Promise<RawJson> {
   const { timeLimitMs } = config.routing
   const options = { signal, timeLimitMs, ...(noteSearchMs === undefined ? {} : { onTime: noteSearchMs }) }
-  return rawJson(await searcher.call<string>(name, request, options))
+  return rawJson(await searcher.call<string | Uint8Array>(name, request, options))
 }

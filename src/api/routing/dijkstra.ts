@@ -39,6 +39,7 @@ export const dijkstra = defineMethod({
       points: pointsOf(params),
       reorder: params.reorder_waypoints,
       withKml: params.with_kml,
+      shape: { geometry: params.geometry, perArc: params.arcs },
       alternatives: params.alternatives,
       avoid: readPolygons(params.avoid_polygons, context.config.routing),
       isTimeDependent: params.depart === 'time_dependent',

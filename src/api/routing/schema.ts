@@ -77,6 +77,14 @@ export const DijkstraParams = z
       .default(false)
       .describe('true: visit the via points in the order of the lowest total cost'),
     with_kml: z.boolean().default(false).describe('true: add the route as KML 2.2'),
+    geometry: z
+      .enum(['geojson', 'polyline6', 'none'])
+      .default('geojson')
+      .describe('polyline6: lines as encoded polylines of 1e-6 degree in a property; none: no lines'),
+    arcs: z
+      .boolean()
+      .default(true)
+      .describe('false: one feature for each leg, with its sums, instead of one for each link'),
     alternatives: z
       .int()
       .min(1)
@@ -105,7 +113,7 @@ const meters = z.number().min(0)
 const hours = z.number().min(0)
 
 /**
- * Also has the links as a GeoJSON FeatureCollection, under the key `service.routeKey`; see `RouteFeature` of
+ * Also has the links, or the legs, as a GeoJSON FeatureCollection, under the key `service.routeKey`; see `RouteFeature` of
  * route-answer.
  */
 const RouteResult = z.looseObject({

@@ -48,6 +48,24 @@ t.test(
   },
 )
 
+t.test('routing.dijkstra: geometry and arcs choose the shape of the route', async (t) => {
+  const { ask } = openSearch(t, { town: town() })
+  const via = { ...base, via: [at(1, 1)] }
+  const whole = await ask(dijkstra, [via])
+  const legs = await ask(dijkstra, [{ ...via, arcs: false, geometry: 'polyline6' }])
+  t.same({ ...legs, geojson: 0 }, { ...whole, geojson: 0 }, 'nothing but the features differs')
+  const keys = ['leg', 'length', 'time', 'total_cost', 'turn_cost', 'max_risk', 'avr_risk', 'waypoint']
+  for (const [leg, feature] of legs.geojson.features.entries()) {
+    t.match(feature, { type: 'Feature', geometry: null, properties: { leg, waypoint: true } })
+    t.same(Object.keys(feature.properties), [...keys, 'polyline6'])
+  }
+  t.equal(legs.geojson.features.length, 2)
+  const bare = await ask(dijkstra, [{ ...via, geometry: 'none' }])
+  const withoutLines = whole.geojson.features.map((feature: object) => ({ ...feature, geometry: null }))
+  t.same(bare.geojson.features, withoutLines)
+  await rejectsWith(t, ask(dijkstra, [{ ...base, geometry: 'wkt' }]), 'INVALID_PARAMS')
+})
+
 t.test('routing.dijkstra: service.routeKey names the route', async (t) => {
   const { ask } = openSearch(t, { town: town() }, { service: { routeKey: 'route' } })
   t.equal((await ask(dijkstra, [base])).route.type, 'FeatureCollection')

@@ -160,13 +160,30 @@ export const TRANSPORT: Record<string, Crossing> = {
       const controller = new AbortController()
       const response = await fetch(gateway.url + MAPS, {
         method: 'POST',
-        headers: { 'Content-Type': 'application/json', ...pairHeaders(gateway.admin) },
+        headers: {
+          'Content-Type': 'application/json',
+          'Accept-Encoding': 'identity',
+          ...pairHeaders(gateway.admin),
+        },
         body,
         signal: controller.signal,
       })
       await sleep(2000) // 30 MB do not fit the sockets' buffers: the gateway waits for us and gives up
       await t.rejects(response.text(), 'a body that is not whole is no answer')
       controller.abort()
+    },
+  },
+  'limits.compressedAnswers': {
+    settings: { limits: { compressedAnswers: 0 } },
+    async cross(t, { url }) {
+      const response = await fetch(url + MAPS, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', 'Accept-Encoding': 'gzip, zstd' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'rpc.discover' }),
+      })
+      const text = await response.text()
+      t.ok(response.ok && text.length > 10_000)
+      t.equal(response.headers.get('content-encoding'), null, 'sent as it is')
     },
   },
   'limits.connections': {

@@ -103,6 +103,10 @@ export interface MapMethods {
       reorder_waypoints?: boolean
       /** true: add the route as KML 2.2 */
       with_kml?: boolean
+      /** polyline6: lines as encoded polylines of 1e-6 degree in a property; none: no lines */
+      geometry?: 'geojson' | 'polyline6' | 'none'
+      /** false: one feature for each leg, with its sums, instead of one for each link */
+      arcs?: boolean
       /** number of routes; further ones differ from each other and are not much longer */
       alternatives?: number
       /** closed areas; at most routing.maxAvoidPolygons */
