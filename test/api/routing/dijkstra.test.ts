@@ -54,10 +54,10 @@ t.test('routing.dijkstra: geometry and arcs choose the shape of the route', asyn
   const whole = await ask(dijkstra, [via])
   const legs = await ask(dijkstra, [{ ...via, arcs: false, geometry: 'polyline6' }])
   t.same({ ...legs, geojson: 0 }, { ...whole, geojson: 0 }, 'nothing but the features differs')
-  const keys = ['leg', 'length', 'time', 'total_cost', 'turn_cost', 'max_risk', 'avr_risk', 'waypoint']
+  const sums = ['length', 'time', 'total_cost', 'turn_cost', 'max_risk', 'avr_risk', 'exposure']
   for (const [leg, feature] of legs.geojson.features.entries()) {
     t.match(feature, { type: 'Feature', geometry: null, properties: { leg, waypoint: true } })
-    t.same(Object.keys(feature.properties), [...keys, 'polyline6'])
+    t.same(Object.keys(feature.properties), ['leg', ...sums, 'waypoint', 'polyline6'])
   }
   t.equal(legs.geojson.features.length, 2)
   const bare = await ask(dijkstra, [{ ...via, geometry: 'none' }])
