@@ -137,7 +137,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     ...['storage', 'storage/records', 'storage/postgres/connection', 'storage/postgres/tables', 'geo'],
   ],
   'storage/postgres/schema': ['storage/postgres/connection'],
-  'storage/postgres/models': ['storage', 'storage/postgres/connection'],
+  'storage/postgres/models': ['storage', 'storage/postgres/connection', 'storage/postgres/lists'],
+  // conditions, order and pages of lists
+  'storage/postgres/lists': ['storage', 'storage/columns', 'storage/postgres/connection'],
   'storage/postgres/feeds': ['storage', 'storage/exchange', 'storage/postgres/connection'],
   'storage/postgres/leases': ['storage/postgres/connection'], // tasks that one process does at a time
   'storage/postgres/access': ['storage', 'storage/exchange', 'storage/postgres/connection'],

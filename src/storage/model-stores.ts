@@ -30,3 +30,17 @@ export interface ModelStores {
    */
   remove(name: string): Promise<ModelStoreRecord | StoreInUse | undefined>
 }
+
+/** Returns the long form of a store that was made at an instant. */
+export function longFormOf(name: string, atUs: number): string {
+  return `${name}_${epochText(atUs)}`
+}
+
+/** Formats epoch seconds with up to six decimals, without trailing zeros: `1735754645.67`. */
+function epochText(us: number): string {
+  const whole = Math.floor(us / 1_000_000)
+  const fraction = String(us - whole * 1_000_000)
+    .padStart(6, '0')
+    .replace(/0+$/, '')
+  return fraction === '' ? String(whole) : `${whole}.${fraction}`
+}

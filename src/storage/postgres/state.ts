@@ -13,7 +13,12 @@ import { createFleetFiles } from './fleet/files.js'
 import { createFleetMembers } from './fleet/members.js'
 import { createFleetProfiles } from './fleet/profiles.js'
 import { createJoinTokens } from './fleet/tokens.js'
+import { createModelStores } from './models/model-stores.js'
+import { createModelRows } from './models/models.js'
+import { createSyncControl } from './models/sync-control.js'
+import { createTransferRows } from './models/transfers.js'
 import { createUploadRows } from './models/uploads.js'
+import { createUpstreamRows } from './models/upstreams.js'
 import { MIGRATIONS } from './schema/migrations.js'
 
 /** Interval of the recorded time, by which a clock that falls back is noticed after a restart. */
@@ -22,7 +27,7 @@ const RECORD_EVERY_US = 10 * 60 * 1_000_000
 const SWEEP_SESSIONS = 1000
 
 export interface PostgresStateOptions {
-  /** encrypts the private keys of the node; the same for all processes of a hub */
+  /** encrypts the private keys of the node and the secrets of upstreams; the same for all processes of a hub */
   readonly keyring: Keyring
   /** time without a call that ends a session, s; 0, the default, for none */
   readonly sessionIdleS?: number
@@ -33,7 +38,8 @@ export interface PostgresStateOptions {
 /** Stores that PostgreSQL keeps. */
 type Stores =
   | ('clock' | 'meta' | 'keys' | 'sessions' | 'audit' | 'nodeKeys' | 'nodePeers')
-  | ('fleetTokens' | 'fleetProfiles' | 'fleetMembers' | 'fleetFiles' | 'feedSenders' | 'uploads')
+  | ('fleetTokens' | 'fleetProfiles' | 'fleetMembers' | 'fleetFiles' | 'feedSenders')
+  | ('models' | 'modelStores' | 'upstreams' | 'transfers' | 'uploads' | 'control')
 
 /** State of a hub in PostgreSQL. Any number of processes may have it open. */
 export type PostgresState = Pick<State, Stores | 'check' | 'probeWrite' | 'housekeep' | 'close'>
@@ -70,7 +76,12 @@ export async function openPostgresState(
     fleetMembers: createFleetMembers(db, clock, keys),
     fleetFiles: createFleetFiles(db, clock),
     feedSenders: createFeedSenders(db, clock),
+    models: createModelRows(db, clock),
+    modelStores: createModelStores(db, clock),
+    upstreams: createUpstreamRows(db, clock, keyring),
+    transfers: createTransferRows(db, clock),
     uploads: createUploadRows(db, clock),
+    control: createSyncControl(db),
     async check() {
       await db.read.get('SELECT 1')
     },

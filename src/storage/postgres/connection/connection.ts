@@ -13,7 +13,7 @@ export interface Connection {
   readonly host: PostgresHost
   /** true once it cannot be used any more */
   isBroken(): boolean
-  /** Runs a statement, which is parsed and planned once for each connection. */
+  /** Runs a statement, which is parsed and planned once for each connection and name; each time without a name. */
   run(name: string, text: string, values: readonly Value[], limitMs: number): Promise<pg.QueryResult>
   /** Runs statements without parameters in one round trip. @returns a result for each */
   runAll(text: string, limitMs: number): Promise<pg.QueryResult[]>

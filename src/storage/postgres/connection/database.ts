@@ -16,6 +16,8 @@ export interface Rows {
   get<Row>(text: string, ...values: Value[]): Promise<Row | undefined>
   /** Returns the number of rows that were written. */
   run(text: string, ...values: Value[]): Promise<number>
+  /** Runs a statement whose text depends on the caller: it is planned for this call alone. */
+  once<Row>(text: string, ...values: Value[]): Promise<Row[]>
 }
 
 /** What a transaction knows of its earlier attempts. */
@@ -195,6 +197,7 @@ function rowsOf(connection: Connection, nameOf: (text: string) => string, limitM
     all: async (text, ...values) => (await run(text, values)).rows,
     get: async (text, ...values) => (await run(text, values)).rows[0],
     run: async (text, ...values) => (await run(text, values)).rowCount ?? 0,
+    once: async (text, ...values) => (await connection.run('', text, values, limitMs)).rows,
   }
 }
 
@@ -204,5 +207,6 @@ function readRows(lend: <T>(work: (rows: Rows) => Promise<T>) => Promise<T>): Ro
     all: (text, ...values) => lend((rows) => rows.all(text, ...values)),
     get: (text, ...values) => lend((rows) => rows.get(text, ...values)),
     run: (text, ...values) => lend((rows) => rows.run(text, ...values)),
+    once: (text, ...values) => lend((rows) => rows.once(text, ...values)),
   }
 }

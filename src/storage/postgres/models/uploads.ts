@@ -5,8 +5,9 @@ import type { PostgresDb, Value } from '../connection/database.js'
 const SELECT = `SELECT upload_id AS "uploadId", key_id AS "keyId", sha256, size_bytes AS "sizeBytes",
   offset_bytes AS "offsetBytes", params, created_at_us AS "createdAtUs", active_at_us AS "activeAtUs",
   model_id AS "modelId" FROM upload`
-const INSERT = `INSERT INTO upload (upload_id, key_id, sha256, size_bytes, offset_bytes, params, created_at_us, active_at_us)
-  VALUES ($1, $2, $3, $4, 0, $5, $6, $6)`
+const INSERT = `INSERT INTO upload (upload_id, key_id, sha256, size_bytes, offset_bytes, params, created_at_us, active_at_us,
+    delta_base)
+  VALUES ($1, $2, $3, $4, 0, $5, $6, $6, $7)`
 
 /** Creates the rows of resumable uploads. */
 export function createUploadRows(db: PostgresDb, clock: TrustedClock): UploadRows {
@@ -24,7 +25,8 @@ export function createUploadRows(db: PostgresDb, clock: TrustedClock): UploadRow
         const made = isRepeat
           ? await rows.get('SELECT 1 FROM upload WHERE upload_id = $1', uploadId)
           : undefined
-        if (made === undefined) await rows.run(INSERT, uploadId, keyId, sha256, sizeBytes, params, nowUs)
+        if (made === undefined)
+          await rows.run(INSERT, uploadId, keyId, sha256, sizeBytes, params, nowUs, deltaBaseOf(params))
       })
       return {
         ...{ uploadId, keyId, sha256, sizeBytes, offsetBytes: 0, params },
@@ -64,4 +66,10 @@ export function createUploadRows(db: PostgresDb, clock: TrustedClock): UploadRow
         'SELECT coalesce(sum(size_bytes - offset_bytes), 0)::bigint AS n FROM upload WHERE model_id IS NULL',
       ),
   }
+}
+
+/** Digest of the model from which the delta of an upload was made; null for other uploads. */
+function deltaBaseOf(params: string): string | null {
+  const { delta }: { delta?: { base?: unknown } } = JSON.parse(params)
+  return typeof delta?.base === 'string' ? delta.base : null
 }

@@ -2,6 +2,7 @@ import type { Migration } from '../connection/migrate.js'
 import { ACCESS_TABLES } from './access-tables.js'
 import { FLEET_TABLES, MEMBER_TABLES } from './fleet-tables.js'
 import { LEASE_TABLES } from './lease-tables.js'
+import { MODEL_TABLES, TRANSFER_TABLES } from './model-tables.js'
 import { UPLOAD_TABLES } from './upload-tables.js'
 
 /** Migrations of a hub's schema, in order. Append only: those that were released are never changed. */
@@ -11,4 +12,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: 'fleet members', statements: MEMBER_TABLES },
   { name: 'leases', statements: LEASE_TABLES },
   { name: 'uploads', statements: UPLOAD_TABLES },
+  { name: 'models', statements: MODEL_TABLES },
+  { name: 'transfers', statements: TRANSFER_TABLES },
 ]

@@ -1,5 +1,5 @@
 import type { TrustedClock } from '../../clock.js'
-import type { ModelStoreRecord, ModelStores, StoreInUse } from '../../model-stores.js'
+import { longFormOf, type ModelStoreRecord, type ModelStores, type StoreInUse } from '../../model-stores.js'
 import { statement } from '../connection/database.js'
 import { type ListFields, listTail, queryOnce } from '../connection/list-tail.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
@@ -64,7 +64,7 @@ function toStoreRecord(row: StoreRow): ModelStoreRecord {
 export function insertStore(state: StateDb, clock: TrustedClock, name: string): ModelStoreRecord | undefined {
   if (findStore(state, name) !== undefined) return undefined
   for (let atUs = clock.nowUs(); ; atUs++) {
-    const longForm = `${name}_${epochText(atUs)}`
+    const longForm = longFormOf(name, atUs)
     if (findStore(state, longForm) !== undefined) continue
     const { lastInsertRowid } = statement(
       state.db,
@@ -77,15 +77,6 @@ export function insertStore(state: StateDb, clock: TrustedClock, name: string): 
       created_at_us: atUs,
     })
   }
-}
-
-/** Formats epoch seconds with up to six decimals, without trailing zeros: `1735754645.67`. */
-function epochText(us: number): string {
-  const whole = Math.floor(us / 1_000_000)
-  const fraction = String(us - whole * 1_000_000)
-    .padStart(6, '0')
-    .replace(/0+$/, '')
-  return fraction === '' ? String(whole) : `${whole}.${fraction}`
 }
 
 function removeStore(state: StateDb, name: string): ModelStoreRecord | StoreInUse | undefined {

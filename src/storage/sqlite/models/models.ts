@@ -1,10 +1,11 @@
 import type { TrustedClock } from '../../clock.js'
+import { modelFault } from '../../model-fault.js'
 import type { ModelCounts, ModelDigest, ModelFault, ModelRows } from '../../models.js'
 import { statement } from '../connection/database.js'
 import { type ListFields, listTail, queryOnce } from '../connection/list-tail.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 import { addModel, addModels } from './add-model.js'
-import { faultOf, findModel, findOrigin, MODEL_SELECT, type ModelRow, toModelRecord } from './model-row.js'
+import { findModel, findOrigin, MODEL_SELECT, type ModelRow, toModelRecord } from './model-row.js'
 import { createReleased } from './released.js'
 import { createSignatures } from './signatures.js'
 
@@ -168,7 +169,7 @@ async function quarantineBadRows(
     `${MODEL_SELECT} WHERE m.seq > ? AND m.quarantined IS NULL ORDER BY m.seq LIMIT ?`,
   ).all(afterSeq, limit)
   const faults = rows.flatMap((row) => {
-    const reason = faultOf(row)
+    const reason = modelFault(row)
     return reason === null ? [] : [{ seq: row.seq, modelId: String(row.model_id), reason }]
   })
   if (faults.length > 0) {

@@ -3,11 +3,13 @@ import path from 'node:path'
 import t from 'tap'
 import { createKeyring } from '../../../../src/storage/keyring.js'
 import { openState } from '../../../../src/storage/sqlite/state.js'
+import { conformModelLists } from '../../../support/conformance/model-lists.js'
 import { memoryState, START_MS } from '../../../support/memory-state.js'
 import { model, testModelStorage, upstream } from '../../../support/model-rows-conformance.js'
 
 t.test('model storage on SQLite in memory', async (t) => {
   await testModelStorage(t, memoryState)
+  await conformModelLists(t, memoryState)
 })
 
 t.test('upstreams: the secret is not in the file in the clear, and another key cannot read it', async (t) => {
