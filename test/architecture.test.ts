@@ -17,6 +17,9 @@ const COMMON = ['json', 'messages', 'config']
 const MAY_IMPORT: Record<string, readonly string[]> = {
   // pure: no Node built-ins, no wire names
   geo: [],
+  // what files of rows hold: encodings, columns, keys; the console and the command line read files by it
+  tabular: ['geo'],
+  'tabular/formats': ['tabular', 'geo'],
   'routing/conditions': [], // times and vehicles of conditional tags
   'routing/graph': ['routing/conditions', 'geo'],
   'routing/search': ['routing/graph', 'geo'],
@@ -289,7 +292,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 /** Rooms that put the others together, with their sub-folders. Nobody else imports them. */
 const WIRING = ['gateway', 'cli']
 /** Rooms that use no Node built-ins. */
-const NO_BUILTINS = ['routing', 'geo', 'risk']
+const NO_BUILTINS = ['routing', 'geo', 'risk', 'tabular']
 
 /** Folders of `test/` without a counterpart in `src/`; `docs/contributing.md` says what they hold. */
 const TEST_FOLDERS = ['e2e', 'browser', 'docs', 'scenarios', 'scripts']
@@ -477,7 +480,8 @@ function packageBreach(from: string, to: string, isType: boolean): string | null
 }
 
 function allowed(room: string): readonly string[] {
-  if (/^console(\/|$)/.test(room)) return ['console/**']
+  // the page reads files by the same rules as the command line
+  if (/^console(\/|$)/.test(room)) return ['console/**', 'tabular/**']
   if (/^clients(\/|$)/.test(room)) return ['clients/**']
   return MAY_IMPORT[room] ?? MAY_IMPORT[room.replace(/^api\/.+$/, 'api/*')] ?? []
 }

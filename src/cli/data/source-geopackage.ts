@@ -22,18 +22,18 @@ export function openGeopackageFeatures(file: string): FeatureSource {
     opened.close()
     throw new Error(`${file} has coordinates of EPSG:${srid}, expected EPSG:4326: convert it first`)
   }
-  let count = 0
-  async function* features(): AsyncGenerator<unknown> {
+  async function* features(onRead: (share: number) => void): AsyncGenerator<unknown> {
+    let count = 0
     for await (const values of opened.records(columns)) {
       count++
+      // rows have a few hundred bytes: the progress is a guess
+      onRead(Math.min(0.99, (count * 300) / size))
       const properties = columns.flatMap(({ name }, at) => (at === place ? [] : [[name, values[at]]]))
       yield { type: 'Feature', geometry: values[place] ?? null, properties: Object.fromEntries(properties) }
     }
   }
-  // rows have a few hundred bytes: the progress is a guess
   return {
-    batches: () => batched(features()),
-    fraction: () => Math.min(0.99, (count * 300) / size),
-    close: () => opened.close(),
+    ...{ format: 'gpkg', places: 'records', close: () => opened.close() },
+    batches: (onRead = () => undefined) => batched(features(onRead)),
   }
 }

@@ -1,4 +1,4 @@
-import { closeSync, createReadStream, openSync, statSync } from 'node:fs'
+import { closeSync, createReadStream, openAsBlob, openSync, statSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { isAppError, messageOf } from '../../errors.js'
@@ -6,14 +6,9 @@ import { readElements } from '../../tables/ingest/read-elements.js'
 import { readLines } from '../../tables/ingest/read-lines.js'
 import { scanFeatures } from '../../tables/ingest/scan-body.js'
 import { createLineSplitter, type NumberedBatch } from '../../tables/ingest/split-lines.js'
-import {
-  BATCH_ROWS,
-  type ByteSource,
-  batched,
-  type FeatureSource,
-  type PlaceColumns,
-} from './feature-source.js'
-import { openCsvFeatures } from './source-csv.js'
+import { openRowFile } from '../../tabular/formats/open.js'
+import type { FileChoices } from '../../tabular/row-file.js'
+import { BATCH_ROWS, batched, type FeatureSource, rowOf } from './feature-source.js'
 import { openGeopackageFeatures } from './source-geopackage.js'
 
 const LIMITS = { batchLines: BATCH_ROWS, batchBytes: 8 * 1024 * 1024, lineBytes: 256 * 1024 * 1024 }
@@ -25,11 +20,15 @@ const MAX_DEPTH = 1000
  *
  * @throws Error in one line when the extension is unknown or the file cannot be read
  */
-export async function openFeatures(file: string, places: PlaceColumns): Promise<FeatureSource> {
+export async function openFeatures(file: string, choices: FileChoices): Promise<FeatureSource> {
   const name = file.toLowerCase().replace(/\.gz$/, '')
   const isGzip = file.toLowerCase().endsWith('.gz')
   if (/\.(?:ndjson|jsonl|geojsonl|geojsons|geojsonseq)$/.test(name)) return openLines(file, isGzip)
-  if (/\.csv$/.test(name)) return await openCsvFeatures(textSource(file, isGzip), places)
+  if (/\.(?:csv|tsv|tab|txt)$/.test(name) || (/\.zip$/.test(name) && !isGzip)) {
+    if (statSync(file).isDirectory()) throw Object.assign(new Error(file), { code: 'EISDIR' })
+    const opened = await openRowFile(await openAsBlob(file), file, choices)
+    return { ...opened, close: () => undefined }
+  }
   if (isGzip)
     throw new Error(
       `${file}: found gzip, expected it on .ndjson, .geojsonl, .jsonl or .csv only; decompress it first`,
@@ -37,49 +36,55 @@ export async function openFeatures(file: string, places: PlaceColumns): Promise<
   if (/\.(?:geo)?json$/.test(name)) return openCollection(file)
   if (/\.gpkg$/.test(name)) return openGeopackageFeatures(file)
   throw new Error(
-    `found the file name ${file}, expected .geojson, .json, .ndjson, .geojsonl, .jsonl, .csv or .gpkg`,
+    `found the file name ${file}, expected .geojson, .json, .ndjson, .geojsonl, .jsonl, .csv, .tsv, .gpkg or .zip`,
   )
 }
 
-/** Counts the bytes of the file, compressed or not, for the progress bar. */
-function textSource(file: string, isGzip: boolean): ByteSource {
+/** Chunks of a file, unpacked where it is packed. @param onRead called with the share of the file that has been read */
+async function* chunksOf(
+  file: string,
+  isGzip: boolean,
+  onRead: (share: number) => void,
+): AsyncGenerator<Uint8Array> {
   const { size } = statSync(file)
   let readBytes = 0
   async function* counted(): AsyncGenerator<Uint8Array> {
     for await (const chunk of createReadStream(file, { highWaterMark: 256 * 1024 })) {
       readBytes += (chunk as Uint8Array).byteLength
+      onRead(readBytes / size)
       yield chunk as Uint8Array
     }
   }
-  async function* unpacked(): AsyncGenerator<Uint8Array> {
-    const gunzip = createGunzip()
-    const source = Readable.from(counted())
-    source.on('error', (error) => gunzip.destroy(error))
-    try {
-      for await (const chunk of source.pipe(gunzip)) yield chunk as Uint8Array
-    } catch (error) {
-      throw new Error(`${file} is not a complete gzip file: ${messageOf(error)}`, { cause: error })
-    }
+  if (!isGzip) {
+    yield* counted()
+    return
   }
-  return {
-    file,
-    chunks: () => (isGzip ? unpacked() : counted()),
-    fraction: () => (size === 0 ? 1 : readBytes / size),
+  const gunzip = createGunzip()
+  const source = Readable.from(counted())
+  source.on('error', (error) => gunzip.destroy(error))
+  try {
+    for await (const chunk of source.pipe(gunzip)) yield chunk as Uint8Array
+  } catch (error) {
+    throw new Error(`${file} is not a complete gzip file: ${messageOf(error)}`, { cause: error })
   }
 }
 
 /** Splits lines as the stream endpoint does. */
 function openLines(file: string, isGzip: boolean): FeatureSource {
-  const source = textSource(file, isGzip)
-  async function* batches(): AsyncGenerator<unknown[]> {
-    const splitter = createLineSplitter(LIMITS)
-    for await (const chunk of source.chunks()) {
-      for (const batch of splitter.push(chunk)) yield recordsOf(batch, file)
-    }
-    const last = splitter.end()
-    if (last !== undefined) yield recordsOf(last, file)
+  statSync(file) // a missing file is reported before anything is opened
+  return {
+    ...{ format: 'lines', places: 'records', close: () => undefined },
+    async *batches(onRead = () => undefined) {
+      const splitter = createLineSplitter(LIMITS)
+      let place = 0
+      const rowsOf = (batch: NumberedBatch) => recordsOf(batch, file).map((one) => rowOf(one, ++place))
+      for await (const chunk of chunksOf(file, isGzip, onRead)) {
+        for (const batch of splitter.push(chunk)) yield rowsOf(batch)
+      }
+      const last = splitter.end()
+      if (last !== undefined) yield rowsOf(last)
+    },
   }
-  return { batches, fraction: source.fraction, close: () => undefined }
 }
 
 /** Parses a batch; an error names the line of the file. */
@@ -97,14 +102,13 @@ function recordsOf(batch: NumberedBatch, file: string): unknown[] {
 function openCollection(file: string): FeatureSource {
   const { size } = statSync(file)
   const handle = openSync(file, 'r')
-  let offset = 0
-  async function* batches(): AsyncGenerator<unknown[]> {
-    const place = scanFeatures(handle, MAX_DEPTH)
-    if (place === undefined) throw new Error(`${file} is not a GeoJSON FeatureCollection`)
-    const onRead = (read: number) => {
-      offset = read
-    }
-    yield* batched(readElements(handle, place.start, place.end, { onRead }))
+  return {
+    ...{ format: 'geojson', places: 'records', close: () => closeSync(handle) },
+    async *batches(onRead = () => undefined) {
+      const place = scanFeatures(handle, MAX_DEPTH)
+      if (place === undefined) throw new Error(`${file} is not a GeoJSON FeatureCollection`)
+      const onBytes = (read: number) => onRead(size === 0 ? 1 : read / size)
+      yield* batched(readElements(handle, place.start, place.end, { onRead: onBytes }))
+    },
   }
-  return { batches, fraction: () => (size === 0 ? 1 : offset / size), close: () => closeSync(handle) }
 }

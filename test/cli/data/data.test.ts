@@ -132,22 +132,112 @@ t.test('data import: a table is created from the file when its key is named', as
       ['code', 'text', false],
       ['count', 'int8', true],
       ['rate', 'float8', true],
-      ['open', 'text', true],
+      ['open', 'bool', true],
       ['note', 'text', true],
     ],
   )
   const again = await sample.run('import', 'new.csv', '--table', 'other')
   t.match(again, { code: 1, stderr: /there is no table other: register it, or name its key with --unique/ })
   writeFileSync(path.join(sample.dir, 'bad.csv'), 'a:b,c\n1,2\n')
-  t.match(await sample.run('import', 'bad.csv', '--table', 'other', '--unique', 'c'), {
-    code: 1,
-    stderr: /cannot be created from the file: record_def\.a:b/,
-  })
   t.match(await sample.run('import', 'bad.csv', '--table', 'other', '--unique', 'd'), {
     code: 1,
     stderr: /unique_columns/,
   })
 })
+
+t.test(
+  'data import: says how a file would become a table, and what its key shares, and stores nothing',
+  async (t) => {
+    const sample = createSample(t)
+    const rows = Array.from(
+      { length: 12 },
+      (_, at) => `s${at % 3};2026/1/1 ${at % 4}:00;${at},5;${at === 7 ? '-' : at};9`,
+    )
+    writeFileSync(
+      path.join(sample.dir, 'in.csv'),
+      `Station;Time;Level (m);n;lng\n${rows.join('\n')}\ns1;2026/1/1 1:00;1,5;1;9\n`,
+    )
+    const look = await cli(sample.dir, [
+      'data',
+      'import',
+      'in.csv',
+      '--table',
+      'new',
+      '--dry-run',
+      '--data-dir',
+      'data',
+    ])
+    t.equal(
+      look.stdout,
+      `csv, utf-8, semicolon: 13 records
+  Station text
+  Level_m float8 (Level (m))
+  n text
+  lng int8
+start: Time; end: none; place: none
+key: the best that was found is --unique Station,start_datetime, which 1 records share with an earlier one: line 14 has the key of line 3 (Station "s1", start_datetime "2026-01-01 01:00")
+note: n is text because of 1 values such as "-" (line 9)
+Nothing was stored.
+`,
+    )
+    const named = ['import', 'in.csv', '--table', 'new', '--unique', 'Station,Time']
+    t.match(JSON.parse((await sample.run(...named, '--dry-run')).stdout), {
+      records: 13,
+      start: { source: 'Time', form: 'slash' },
+      key: { columns: ['Station', 'start_datetime'], shared: 1 },
+    })
+    t.match(await sample.run(...named), {
+      code: 1,
+      stderr: /line 14 has the key of line 3 .*; nothing was stored/,
+    })
+    t.match(
+      await sample.export('out.ndjson', 'new'),
+      { code: 1, stderr: /no table is named new/ },
+      'no empty table',
+    )
+    const made = await sample.run(...named, '--if-exists', 'skip')
+    t.match(JSON.parse(made.stdout), { made: true, insert: 12, duplicateInFile: 1 })
+    t.match(made.stderr, /columns with another name: Time → start_datetime, Level \(m\) → Level_m/)
+    const [first] = linesOf((await sample.export('out.ndjson', 'new')).text)
+    t.match(first, {
+      properties: { start_datetime: /^2026-01-01T00:00:00/, Station: 's0', Level_m: 0.5, n: '0' },
+    })
+    t.match(await sample.run('import', 'in.csv', '--table', 'new', '--time', 'n'), {
+      code: 2,
+      stderr: /--time/,
+    })
+  },
+)
+
+t.test(
+  'data import: an import that stops leaves no empty table; encodings, separators, archives',
+  async (t) => {
+    const sample = createSample(t)
+    const write = (name: string, content: string | Uint8Array) =>
+      writeFileSync(path.join(sample.dir, name), content)
+    write('bad.csv', 'id,lng,lat\n1,100,95\n')
+    const bad = await sample.run('import', 'bad.csv', '--table', 'new', '--unique', 'id')
+    t.match(bad, { code: 1, stderr: /line 2: location: .*; the 0 records before its batch are stored/ })
+    t.match(await sample.export('out.ndjson', 'new'), { code: 1, stderr: /no table is named new/ })
+    write('sjis.csv', Buffer.from([0x6b, 0x2c, 0x6e, 0x61, 0x6d, 0x65, 0x0a, 0x31, 0x2c, 0x93, 0xfa, 0x0a]))
+    t.match(await sample.run('import', 'sjis.csv', '--table', 'x'), { code: 1, stderr: /not utf-8/ })
+    t.match(await sample.run('import', 'sjis.csv', '--table', 'x', '--encoding', 'shift_jis'), { code: 0 })
+    write('two.csv', 'k,name;b\n2,c;d\n')
+    t.match(await sample.run('import', 'two.csv', '--table', 'x'), { code: 1, stderr: /choose one/ })
+    t.match(await sample.run('import', 'two.csv', '--table', 'x', '--separator', 'dot'), { code: 2 })
+    write('twice.csv', 'k,K\n1,2\n')
+    t.match(await sample.run('import', 'twice.csv', '--table', 'x'), {
+      code: 1,
+      stderr: /two columns named "K"/,
+    })
+    write('a.zip', 'no archive')
+    t.match(await sample.run('import', 'a.zip', '--table', 'x'), {
+      code: 1,
+      stderr: /a\.zip: the archive cannot be/,
+    })
+    t.match(linesOf((await sample.export('out.ndjson')).text), [{ properties: { k: 1, name: '日' } }])
+  },
+)
 
 /** Files that cannot be read, and what is said. */
 const BAD: [string, string | Uint8Array, RegExp, string[]?][] = [
@@ -164,12 +254,12 @@ const BAD: [string, string | Uint8Array, RegExp, string[]?][] = [
   ['a.ndjson', `${LINES}\n{`, /a\.ndjson, line \d+: found text that is not JSON/],
   ['a.ndjson', JSON.stringify(feature(null, { k: 1, z: 1 })), /record 1: z: found the unknown property "z"/],
   ['a.ndjson.gz', gzipSync(LINES).subarray(0, 40), /not a complete gzip file/],
-  ['a.csv', '', /is empty/],
-  ['a.csv', 'k,name\n1\n', /record 2: found 1 values, expected 2/],
-  ['a.csv', 'k,lng,lat\n1,east,35\n', /record 1: location: .*"east"/],
-  ['a.csv', 'k,wkt\n1,POINT(1)\n', /record 1: location: .*WKT/],
+  ['a.csv', '', /has no rows/],
+  ['a.csv', 'k,name\n1\n', /line 2: found 1 values, expected 2/],
+  ['a.csv', 'k,lng,lat\n1,east,35\n', /line 2: location: .*"east"/],
+  ['a.csv', 'k,wkt\n1,POINT(1)\n', /line 2: location: .*WKT/],
   ['a.csv', 'k\n1\n', /has no column "geo"/, ['--geometry', 'geo']],
-  ['a.csv', Buffer.from([0x6b, 0x0a, 0xff, 0x0a]), /./],
+  ['a.csv', Buffer.from([0x6b, 0x0a, 0xff, 0x0a]), /line 2 is not utf-8: choose the encoding/],
   ['a.gpkg', 'no database', /a\.gpkg/],
   ['missing.ndjson.x', '', /expected \.geojson/],
 ]
@@ -275,7 +365,7 @@ t.test(
     t.equal(refused.code, 1)
     t.match(
       refused.stderr,
-      /share the key \(k\): record 3 has the key of record 1 \(k "a"\); record 4 has the key of record 2 \(k "b"\); .*--if-exists skip or override; the 0 records before their batch are stored/,
+      /share the key \(k\): line 4 has the key of line 2 \(k "a"\); line 5 has the key of line 3 \(k "b"\); .*--if-exists skip or override; nothing was stored/,
     )
     const absent = await cli(cwd, ['data', 'export', '--table', 'x', '--output', 'x.geojson'])
     t.match(absent.stderr, /no table is named x/, 'a refused import makes no table with the wrong key')
@@ -289,7 +379,7 @@ t.test(
       /--unique: found k, n, expected k, which is the key of the table x; to choose another key, name another table/,
     )
     t.match(JSON.parse(skipped.stdout), { upload: 4, duplicate: 2, duplicateInFile: 2, insert: 2, update: 0 })
-    t.match(skipped.stderr, /warning: 2 records share their key with an earlier record of the file: record 3/)
+    t.match(skipped.stderr, /warning: 2 records share their key with an earlier record of the file: line 4/)
     const other = await cli(cwd, ['data', 'import', 'rows.csv', '--table', 'y', '--unique', 'n', '--json'])
     t.match(JSON.parse(other.stdout), { insert: 4, duplicateInFile: 0 }, 'a key of its own for each')
     const again = await cli(cwd, ['data', 'import', 'rows.csv', '--table', 'y', '--json'])
