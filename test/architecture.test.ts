@@ -25,6 +25,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'routing/search': ['routing/graph', 'geo'],
   'routing/cch': ['routing/search', 'routing/graph'],
   risk: ['geo', 'routing/graph', 'routing/search'],
+  basemap: [], // what a base map has: its layers, its metadata, the spelling of names
   // what searches answer, and the thread that makes them
   'route-answer': ['routing/graph', 'routing/search', 'geo', 'risk'],
   tiles: ['routing/graph', 'routing/search', 'geo'],
@@ -37,6 +38,15 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'mapbuild/network': ['mapbuild/roads', 'mapbuild/profile', 'mapbuild/arrays', 'routing/graph', 'geo'], // → segments
   'mapbuild/graph': ['mapbuild/network', 'mapbuild/profile', 'mapbuild/arrays', 'routing/graph'], // → nodes, arcs and the file
   mapbuild: ['mapbuild/**', 'routing/graph', 'routing/cch', 'geo'], // runs the steps
+  // from an extract to a base map, one folder a step; the file is written by storage/base-map
+  'mapbuild/base': ['mapbuild/base/**', 'mapbuild/extract', 'mapbuild/roads', 'basemap', 'tiles'],
+  'mapbuild/base/shape': [], // ways → valid areas, on plain numbers
+  'mapbuild/base/tags': ['mapbuild/extract', 'basemap'], // tags → layers and names
+  'mapbuild/base/read': [
+    ...['mapbuild/base/shape', 'mapbuild/base/tags', 'mapbuild/base/tiles'],
+    ...['mapbuild/extract', 'mapbuild/roads', 'mapbuild/arrays'],
+  ],
+  'mapbuild/base/tiles': ['mapbuild/base/shape', 'mapbuild/base/tags', 'basemap', 'tiles'],
   demo: ['mapbuild', 'routing/graph', 'geo'],
   // rows: ports and what every engine shares; SQL behind them
   storage: ['storage/columns', 'storage/exchange', 'geo'],
@@ -47,6 +57,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'storage/columns': ['geo'],
   // forms in which rows leave and enter; a GeoPackage is an SQLite file, whichever engine keeps the rows
   'storage/formats': ['storage', 'storage/columns', 'storage/sqlite/connection', 'geo'],
+  // the MBTiles file of a base map: an SQLite file, whichever engine keeps the rows
+  'storage/base-map': ['basemap', 'storage/sqlite/connection'],
   'storage/sqlite': ['storage/**', 'geo'],
   'storage/sqlite/connection': ['storage', 'storage/columns', 'geo'],
   'storage/sqlite/access': ['storage', 'storage/exchange', 'storage/sqlite/connection'],

@@ -136,3 +136,8 @@ export function mapFiles(layout: DataLayout): string[] {
     .sort()
     .map((name) => path.join(layout.mapsDir, name))
 }
+
+/** Returns the file of the base map beside a map file, which may not exist. */
+export function baseFileOf(mapFile: string): string {
+  return `${mapFile.replace(/\.graph$/, '')}.mbtiles`
+}

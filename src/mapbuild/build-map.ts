@@ -56,8 +56,9 @@ export interface BuildOptions {
  */
 export type BuildStage = 'reading' | 'building' | 'ordering'
 
-const ATTRIBUTION = '© OpenStreetMap contributors'
-const LICENCE = 'ODbL-1.0'
+/** Of OpenStreetMap, for maps and base maps. */
+export const ATTRIBUTION = '© OpenStreetMap contributors'
+export const LICENCE = 'ODbL-1.0'
 /** Margin of the area around the roads when none is given: the default distance of snapping. */
 const AREA_MARGIN_M = 1000
 const BUILD_STAGES = 6

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { layoutOf } from '../../files/layout.js'
+import { baseFileOf, layoutOf } from '../../files/layout.js'
 import { type BuildStage, buildMap } from '../../mapbuild/build-map.js'
 import type { TurnCosts } from '../../mapbuild/graph/turn-prices.js'
 import { type GraphParts, writeGraphFile } from '../../mapbuild/graph/write-graph.js'
@@ -10,6 +10,7 @@ import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } f
 import { readSettings } from '../settings.js'
 import { type LongWork, withProgress } from '../with-progress.js'
 import { readAreaFile } from './area-file.js'
+import { BASE_SHARE, type BaseBuild, baseLines, buildBaseFile } from './base-build.js'
 import { createLeftOutReport, type LeftOutReport, leftOutLines } from './left-out-report.js'
 import { countsOf, group, megabytes } from './map-facts.js'
 
@@ -21,6 +22,7 @@ export interface BuildFlags extends GlobalOptions {
   country?: string
   turnCosts?: TurnCosts | 'none'
   report?: string
+  base?: boolean
   force?: boolean
 }
 
@@ -43,10 +45,28 @@ export async function runMapBuild(
 ): Promise<void> {
   const startedAt = performance.now()
   const { dataDir, config } = readSettings(flags, deps)
-  const { input, output, name, mapsDir } = findFiles(extract, flags, dataDir, deps)
+  const { input, output, base, name, mapsDir } = findFiles(extract, flags, dataDir, deps)
   const area = flags.area === undefined ? undefined : readAreaFile(path.resolve(deps.cwd, flags.area))
   const leftOut = openReport(flags, deps)
   const build = async ({ progress, signal }: LongWork) => {
+    const makeFolder = () => {
+      if (flags.output === undefined) mkdirSync(mapsDir, { recursive: true, mode: 0o700 })
+    }
+    if (base !== undefined) makeFolder()
+    const builtBase =
+      base === undefined
+        ? undefined
+        : await buildBaseFile({
+            input,
+            file: base,
+            name,
+            area,
+            version: deps.version,
+            leftOut,
+            progress,
+            signal,
+          })
+    const from = base === undefined ? 0 : BASE_SHARE
     const parts = await buildMap({
       input,
       profile: flags.profile,
@@ -57,15 +77,18 @@ export async function runMapBuild(
       builtBy: `fieldgate ${deps.version}`,
       onLeftOut: leftOut?.add,
       signal,
-      onProgress: (stage, done, total) => progress.show(share(stage, done / total), stage),
+      onProgress: (stage, done, total) =>
+        progress.show(from + (1 - from) * share(stage, done / total), stage),
     }).catch((error: unknown) => {
+      builtBase?.abandon()
       throw signal.aborted ? error : fileFault(error, input)
     })
     progress.show(1, 'writing')
-    if (flags.output === undefined) mkdirSync(mapsDir, { recursive: true, mode: 0o700 })
+    makeFolder()
     const bytes = writeGraphFile(output, parts)
+    builtBase?.publish()
     leftOut?.finish()
-    return { parts, bytes }
+    return { parts, bytes, base: builtBase }
   }
   const built = await withProgress(io, deps, build, 'stopped; nothing was written').catch((error) => {
     leftOut?.abandon()
@@ -99,7 +122,12 @@ function findFiles(extract: string, flags: BuildFlags, dataDir: string, deps: Cl
   if (output === input) throw usageError('--output: found the extract itself, expected another file')
   if (flags.force !== true && existsSync(output))
     throw new Error(`found the map ${output}, expected a file that does not exist, or --force to replace it`)
-  return { input, output, name, mapsDir }
+  const base = flags.base === true ? baseFileOf(output) : undefined
+  if (base !== undefined && flags.force !== true && existsSync(base))
+    throw new Error(
+      `found the base map ${base}, expected a file that does not exist, or --force to replace it`,
+    )
+  return { input, output, base, name, mapsDir }
 }
 
 /** Opens the file of `--report`. */
@@ -114,13 +142,22 @@ function openReport({ report }: BuildFlags, deps: CliDeps): LeftOutReport | unde
 function report(
   io: CliIo,
   flags: BuildFlags,
-  built: { output: string; bytes: number; seconds: number; parts: GraphParts },
+  built: { output: string; bytes: number; seconds: number; parts: GraphParts; base: BaseBuild | undefined },
 ): void {
-  const { output, bytes, seconds, parts } = built
+  const { output, bytes, seconds, parts, base } = built
   const peakRssBytes = process.resourceUsage().maxRSS * 1024
   const counts = countsOf(parts)
   if (flags.json === true) {
-    printJson(io, { file: output, bytes, seconds, peakRssBytes, ...counts, left: parts.meta.counts })
+    const left = parts.meta.counts
+    printJson(io, {
+      file: output,
+      bytes,
+      seconds,
+      peakRssBytes,
+      ...counts,
+      left,
+      ...(base && { base: base.facts }),
+    })
     return
   }
   io.stdout.write(
@@ -129,6 +166,12 @@ function report(
   )
   const lines = leftOutLines(parts.meta.counts)
   if (lines.length > 0) io.stdout.write(`left out:\n${lines.map((line) => `  ${line}\n`).join('')}`)
+  if (base !== undefined)
+    io.stdout.write(
+      baseLines(base.facts)
+        .map((line) => `${line}\n`)
+        .join(''),
+    )
 }
 
 /** Name of a map: `porto` for `/x/porto.osm.pbf` and `/y/porto.graph`. */

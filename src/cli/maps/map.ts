@@ -9,6 +9,15 @@ import type { Graph } from '../../routing/graph/graph.js'
 import { fileFault } from '../file-fault.js'
 import { type CliDeps, type CliIo, type GlobalOptions, oneLine, printJson } from '../io.js'
 import { readSettings } from '../settings.js'
+import {
+  checkBase,
+  describeBase,
+  type FindFlags,
+  findPlaces,
+  isBaseFile,
+  printBaseInfo,
+  readLimit,
+} from './base-maps.js'
 import { type ComparedMaps, compareBuilds, comparisonLines } from './compare.js'
 import { leftOutLines } from './left-out-report.js'
 import { type BuildFlags, runMapBuild } from './map-build.js'
@@ -39,6 +48,7 @@ export function addMapCommands(program: Command, io: CliIo, deps: CliDeps): void
       ).choices(['none', 'signs', 'main', 'full']),
     )
     .option('--report <file>', 'CSV file to write: each object that is left out, with the cause')
+    .option('--base', 'also writes NAME.mbtiles: water, land use, buildings, streets and names to draw')
     .option('--force', 'replace a map of the same name')
     .action(async (extract: string, _options, command: Command) => {
       await runMapBuild(extract, command.optsWithGlobals<BuildFlags>(), io, deps)
@@ -46,20 +56,30 @@ export function addMapCommands(program: Command, io: CliIo, deps: CliDeps): void
   map
     .command('info')
     .description('prints the properties of a map')
-    .argument('<file>', 'a map file')
+    .argument('<file>', 'a map file, or its base map')
     .action((file: string, _options, command: Command) => {
-      printInfo(path.resolve(deps.cwd, file), command.optsWithGlobals<GlobalOptions>(), io)
+      const print = isBaseFile(file) ? printBaseInfo : printInfo
+      print(path.resolve(deps.cwd, file), command.optsWithGlobals<GlobalOptions>(), io)
     })
   map
     .command('check')
     .description('checks a map and prints every fault')
-    .argument('<file>', 'a map file')
+    .argument('<file>', 'a map file, or its base map')
     .option('--against <file>', 'another build, to print what differs: roads, speeds, names, turns')
     .action((file: string, _options, command: Command) => {
       const { against, ...globals } = command.optsWithGlobals<GlobalOptions & { against?: string }>()
       const other = against === undefined ? undefined : path.resolve(deps.cwd, against)
       check(path.resolve(deps.cwd, file), other, globals, io)
     })
+  map
+    .command('find')
+    .description('finds places by name in the base maps')
+    .argument('<text>', 'beginning of a name or of one of its words')
+    .option('--map <name>', 'this map alone')
+    .option('--limit <count>', 'most places of each map', readLimit, 10)
+    .action((text: string, _options, command: Command) =>
+      findPlaces(text, command.optsWithGlobals<FindFlags>(), io, deps),
+    )
   map
     .command('list')
     .description('prints the maps that the gateway serves')
@@ -111,9 +131,12 @@ function check(file: string, against: string | undefined, { json }: GlobalOption
   let faults: string[] = []
   let compared: ComparedMaps | undefined
   try {
-    const graph = loadGraphFile(file)
-    faults = verifyMap(graph)
-    if (other !== undefined && faults.length === 0) compared = compareBuilds(graph, other)
+    if (isBaseFile(file)) faults = checkBase(file)
+    else {
+      const graph = loadGraphFile(file)
+      faults = verifyMap(graph)
+      if (other !== undefined && faults.length === 0) compared = compareBuilds(graph, other)
+    }
   } catch (error) {
     faults = [oneLine(fileFault(error, file)).replace(`${file}: `, '')]
   }
@@ -138,9 +161,15 @@ function list(globals: GlobalOptions, io: CliIo, deps: CliDeps): void {
       io.stderr.write(`fieldgate: ${row.file}: ${row.fault}\n`)
       io.setExitCode(1)
     } else if (globals.json !== true) {
+      const base =
+        row.base === null || 'fault' in row.base ? '' : `  base map ${megabytes(row.base.bytes)} MB`
       io.stdout.write(
-        `${row.name}  ${row.profile}  ${group(row.nodes)} nodes  ${megabytes(row.bytes)} MB  ${row.builtFrom} (${row.osmTimestamp ?? 'unknown date'})  ${row.file}\n`,
+        `${row.name}  ${row.profile}  ${group(row.nodes)} nodes  ${megabytes(row.bytes)} MB${base}  ${row.builtFrom} (${row.osmTimestamp ?? 'unknown date'})  ${row.file}\n`,
       )
+    }
+    if ('base' in row && row.base !== null && 'fault' in row.base) {
+      io.stderr.write(`fieldgate: ${row.base.file}: ${row.base.fault}\n`)
+      io.setExitCode(1)
     }
   }
 }
@@ -157,6 +186,7 @@ function describe(file: string) {
       ...countsOf(graph),
       builtFrom: builtFrom.file,
       osmTimestamp: builtFrom.osmTimestamp,
+      base: describeBase(file),
     }
   } catch (error) {
     return { file, fault: oneLine(fileFault(error, file)).replace(`${file}: `, '') }

@@ -65,6 +65,7 @@ export type ErrorName =
   | 'BAD_MAP_FILE'
   | 'BAD_EXTRACT'
   | 'TOO_MANY_CELLS'
+  | 'BAD_BASE_MAP'
   | 'OUTSIDE_MAP'
   | 'NO_ROUTE'
   | 'UNKNOWN_MAP'

@@ -22,6 +22,9 @@ export const CAUSES = {
   restrictionsNotConnected: ['relation', 'turn restrictions on turns that no road allows'],
   conditionsNoted: ['way', 'conditions of roads, which are notes only'],
   restrictionsNoted: ['relation', 'conditions of turn restrictions, which are notes only'],
+  areasIncomplete: ['way', 'areas of which the extract lacks a node'],
+  relationsIncomplete: ['relation', 'areas of which the extract lacks a way or a node'],
+  relationsUnclosed: ['relation', 'areas whose ways do not close'],
 } as const satisfies Record<string, readonly [type: ObjectType, words: string]>
 
 /** Name of a cause, as in the counts of a map. */

@@ -371,3 +371,73 @@ t.test(
     t.equal(text, '')
   },
 )
+
+t.test('map build --base: a base map beside the graph; list, info, check and find read it', async (t) => {
+  const dir = folder(t)
+  const build = ['map', 'build', 'town.osm.pbf', '--data-dir', 'd', '--base']
+  const built = await cli(dir, build)
+  t.equal(built.code, 0, built.stderr)
+  const base = path.join(dir, 'd', 'maps', 'town.mbtiles')
+  t.match(built.stdout, /town\.mbtiles: \d+ tiles, 1 names, 0\.\d MB, built in [\d.]+ s\n/)
+  t.same(readdirSync(path.dirname(base)).sort(), ['town.graph', 'town.mbtiles'])
+  const bytes = readFileSync(base)
+  rmSync(path.join(dir, 'd', 'maps', 'town.graph'))
+  t.match(await cli(dir, build), {
+    code: 1,
+    stderr: /found the base map .*town\.mbtiles, expected .* or --force/,
+  })
+  const again = await cli(dir, [...build, '--force', '--json'])
+  t.match(JSON.parse(again.stdout), { base: { file: base, places: 1, seaFault: null, bytes: bytes.length } })
+  t.equal(Buffer.compare(readFileSync(base), bytes), 0, 'twice the same bytes')
+
+  const data = ['--data-dir', 'd']
+  t.match((await cli(dir, ['map', 'list', ...data])).stdout, /town {2}car .* base map 0\.\d MB/)
+  t.match(
+    (await cli(dir, ['map', 'info', base])).stdout,
+    /zooms +\d+ to 14\nlayers +streets, street_labels\n/,
+  )
+  t.match(JSON.parse((await cli(dir, ['map', 'info', base, '--json'])).stdout), { name: 'town', maxZoom: 14 })
+  t.same((await cli(dir, ['map', 'check', base])).stdout, `ok: ${base}\n`)
+  t.match(
+    (await cli(dir, ['map', 'find', '桜', ...data])).stdout,
+    /^桜通り {2}street {2}10\.\d+, 45(?:\.\d+)? {2}town\n$/,
+  )
+  t.match(JSON.parse((await cli(dir, ['map', 'find', '通り', ...data, '--json'])).stdout), [
+    { name: '桜通り', map: 'town' },
+  ])
+  t.match(await cli(dir, ['map', 'find', 'x', ...data, '--map', 'other']), {
+    code: 1,
+    stderr: /no base map of "other"/,
+  })
+  t.match(await cli(dir, ['map', 'find', 'x', ...data, '--limit', '0']), { code: 2, stderr: /from 1 to 100/ })
+
+  writeFileSync(base, 'not tiles')
+  t.match(await cli(dir, ['map', 'list', ...data]), {
+    code: 1,
+    stdout: /town {2}car/,
+    stderr: /town\.mbtiles: .*no MBTiles file/,
+  })
+  t.match(await cli(dir, ['map', 'check', base]), { code: 1, stderr: /no MBTiles file/ })
+})
+
+t.test('map build --base: what is wrong with the extract leaves no file', async (t) => {
+  const dir = folder(t)
+  writeFileSync(path.join(dir, 'bad.osm.pbf'), 'no extract')
+  const maps = path.join(dir, 'd', 'maps')
+  t.match(await cli(dir, ['map', 'build', 'bad.osm.pbf', '--data-dir', 'd', '--base']), {
+    code: 1,
+    stderr: /bad\.osm\.pbf/,
+  })
+  t.same(readdirSync(maps), [])
+  // an extract without a road: the base map was complete already
+  writeFileSync(path.join(dir, 'none.osm.pbf'), writeExtract(sketch(['A B'], [['AB', { building: 'yes' }]])))
+  t.match(await cli(dir, ['map', 'build', 'none.osm.pbf', '--data-dir', 'd', '--base']), {
+    code: 1,
+    stderr: /no road/,
+  })
+  t.same(readdirSync(maps), [])
+  t.match(await cli(dir, ['map', 'find', 'x', '--data-dir', 'd']), {
+    code: 1,
+    stderr: /no map has a base map/,
+  })
+})
