@@ -8,7 +8,12 @@ import { createNodeKeyRows, createNodePeers } from './access/node-keys.js'
 import { createSessionStore } from './access/sessions.js'
 import type { PostgresDb } from './connection/database.js'
 import { requireMigrated } from './connection/migrate.js'
+import { createAskedFeeds } from './feeds/asked.js'
+import { createBundleRows } from './feeds/bundles.js'
+import { createFeedRows } from './feeds/feeds.js'
+import { createFeedResends } from './feeds/resends.js'
 import { createFeedSenders } from './feeds/senders.js'
+import { createFeedUpstreams } from './feeds/upstreams.js'
 import { createFleetFiles } from './fleet/files.js'
 import { createFleetMembers } from './fleet/members.js'
 import { createFleetProfiles } from './fleet/profiles.js'
@@ -35,14 +40,14 @@ export interface PostgresStateOptions {
   readonly wallMs?: () => number
 }
 
-/** Stores that PostgreSQL keeps. */
-type Stores =
-  | ('clock' | 'meta' | 'keys' | 'sessions' | 'audit' | 'nodeKeys' | 'nodePeers')
-  | ('fleetTokens' | 'fleetProfiles' | 'fleetMembers' | 'fleetFiles' | 'feedSenders')
-  | ('models' | 'modelStores' | 'upstreams' | 'transfers' | 'uploads' | 'control')
+/**
+ * Stores that a hub on PostgreSQL does not have: it joins no other hub and gets no profile, modules and messages of
+ * brokers are things of gateways, and its bytes are not on a disk of its own.
+ */
+type Missing = 'membership' | 'installedFiles' | 'ingest' | 'triggers' | 'diskSamples'
 
 /** State of a hub in PostgreSQL. Any number of processes may have it open. */
-export type PostgresState = Pick<State, Stores | 'check' | 'probeWrite' | 'housekeep' | 'close'>
+export type PostgresState = Omit<State, Missing>
 
 /** Opens the state. The database is closed with it. @throws Error for a schema of another version */
 export async function openPostgresState(
@@ -75,7 +80,12 @@ export async function openPostgresState(
     fleetProfiles: createFleetProfiles(db, clock),
     fleetMembers: createFleetMembers(db, clock, keys),
     fleetFiles: createFleetFiles(db, clock),
+    feeds: createFeedRows(db, clock),
+    feedUpstreams: createFeedUpstreams(db, clock, keyring),
     feedSenders: createFeedSenders(db, clock),
+    askedFeeds: createAskedFeeds(db, clock),
+    feedResends: createFeedResends(db, clock),
+    bundles: createBundleRows(db, clock),
     models: createModelRows(db, clock),
     modelStores: createModelStores(db, clock),
     upstreams: createUpstreamRows(db, clock, keyring),

@@ -1,5 +1,6 @@
 import type { Migration } from '../connection/migrate.js'
 import { ACCESS_TABLES } from './access-tables.js'
+import { BUNDLE_TABLES, FEED_TABLES } from './feed-tables.js'
 import { FLEET_TABLES, MEMBER_TABLES } from './fleet-tables.js'
 import { LEASE_TABLES } from './lease-tables.js'
 import { MODEL_TABLES, TRANSFER_TABLES } from './model-tables.js'
@@ -14,4 +15,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: 'uploads', statements: UPLOAD_TABLES },
   { name: 'models', statements: MODEL_TABLES },
   { name: 'transfers', statements: TRANSFER_TABLES },
+  { name: 'feeds', statements: FEED_TABLES },
+  { name: 'bundles', statements: BUNDLE_TABLES },
 ]
