@@ -99,16 +99,16 @@ function createAside(
 ): Pick<FeedRows, 'setAside' | 'listSetAside' | 'countSetAside' | 'changesSetAside' | 'forgetAside'> {
   return {
     async setAside(feedId, rows) {
-      const nowUs = clock.nowUs()
-      const [changes, keys, reasons] = [
+      const [changes, times, keys, reasons] = [
         rows.map((row) => row.change),
+        rows.map(() => clock.nowUs()),
         rows.map((row) => storedText(row.rowKey)),
         rows.map((row) => storedText(row.reason)),
       ]
       await db.write(async (write) => {
         // of a removed feed nothing; one that is being removed waits for this
         const known = await write.get('SELECT 1 FROM feed WHERE feed_id = $1 FOR KEY SHARE', feedId)
-        if (known !== undefined) await write.run(SET_ASIDE, feedId, changes, keys, reasons, nowUs)
+        if (known !== undefined) await write.run(SET_ASIDE, feedId, changes, keys, reasons, times)
       })
     },
     async listSetAside(feedId, limit) {
@@ -138,9 +138,10 @@ function createAside(
 
 /** The last of several rows with one change counts. */
 const SET_ASIDE = `INSERT INTO feed_set_aside (feed_id, change, row_key, reason, at_us)
-  SELECT $1, change, row_key, reason, $5 FROM (
-    SELECT DISTINCT ON (change) change, row_key, reason
-      FROM unnest($2::bigint[], $3::text[], $4::text[]) WITH ORDINALITY AS r (change, row_key, reason, place)
+  SELECT $1, change, row_key, reason, at_us FROM (
+    SELECT DISTINCT ON (change) change, row_key, reason, at_us
+      FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[]) WITH ORDINALITY
+        AS r (change, row_key, reason, at_us, place)
       ORDER BY change, place DESC) AS last
   ON CONFLICT (feed_id, change) DO UPDATE SET reason = excluded.reason, at_us = excluded.at_us`
 const LIST_ASIDE = `SELECT change, row_key AS "rowKey", reason, at_us AS "atUs" FROM feed_set_aside
