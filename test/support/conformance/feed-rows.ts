@@ -94,8 +94,8 @@ async function conformFeeds(t: Test, open: Open): Promise<void> {
     t.same(
       listed.map(({ change, reason }) => [change, reason]),
       [
-        [2, 'r\u0000'],
         [1, 'again'],
+        [2, 'r\u0000'],
         [3, 'r\u0000'],
       ],
     )
