@@ -148,6 +148,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     ...['storage', 'storage/exchange', 'storage/columns', 'storage/records'],
     ...['storage/postgres/connection', 'geo'],
   ],
+  'storage/postgres/table-reads': [
+    ...['storage', 'storage/columns', 'storage/records', 'storage/exchange'],
+    ...['storage/postgres/connection', 'storage/postgres/tables', 'geo'],
+  ],
   'storage/postgres/features': [
     ...['storage', 'storage/records', 'storage/postgres/connection', 'storage/postgres/tables', 'geo'],
   ],

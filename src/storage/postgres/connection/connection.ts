@@ -8,6 +8,9 @@ import { hostText, type OpenOptions, type PostgresHost } from './options.js'
 /** Value of a parameter. Bytes become `bytea`, arrays become arrays of PostgreSQL. */
 export type Value = string | number | bigint | boolean | Uint8Array | null | readonly Value[]
 
+/** Values of a row as the server writes them. */
+export type TextRow = readonly (string | null)[]
+
 /** A connection to one server. One statement at a time. */
 export interface Connection {
   readonly host: PostgresHost
@@ -15,6 +18,12 @@ export interface Connection {
   isBroken(): boolean
   /** Runs a statement, which is parsed and planned once for each connection and name; each time without a name. */
   run(name: string, text: string, values: readonly Value[], limitMs: number): Promise<pg.QueryResult>
+  /**
+   * Runs a statement whose rows are lists of values as text, null for null.
+   *
+   * @param name undefined for a text that hardly comes again: it is planned for its values
+   */
+  lists(name: string | undefined, text: string, values: readonly Value[], limitMs: number): Promise<TextRow[]>
   /** Runs statements without parameters in one round trip. @returns a result for each */
   runAll(text: string, limitMs: number): Promise<pg.QueryResult[]>
   /**
@@ -35,6 +44,9 @@ const CLOSE_MS = 1000
 const SERVER_FIRST_MS = 1000
 /** Warning without a class of its own; at a commit, the cancelled wait for a standby. */
 const WARNING = '01000'
+
+/** Type parsers that leave every value as it is. */
+const AS_TEXT = { getTypeParser: () => (text: string) => text }
 
 /** Opens a connection. @throws Error of Node's sockets, of the driver or of the server */
 export async function openConnection(host: PostgresHost, options: OpenOptions): Promise<Connection> {
@@ -75,6 +87,11 @@ export async function openConnection(host: PostgresHost, options: OpenOptions): 
     isBroken: () => isBroken,
     run: (name, text, values, limitMs) =>
       limited(client.query({ name, text, values: [...values] }), limitMs + SERVER_FIRST_MS),
+    async lists(name, text, values, limitMs) {
+      const config: pg.QueryArrayConfig = { text, values: [...values], rowMode: 'array', types: AS_TEXT }
+      const query = client.query<(string | null)[]>(name === undefined ? config : { ...config, name })
+      return (await limited(query, limitMs + SERVER_FIRST_MS)).rows
+    },
     async runAll(text, limitMs) {
       // several statements answer an array, which the types of the driver do not know
       const answer: pg.QueryResult | pg.QueryResult[] = await limited(client.query(text), limitMs)

@@ -1,19 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { messageOf } from '../../../errors.js'
-import type { Connection, Value } from './connection.js'
+import type { Connection, TextRow, Value } from './connection.js'
 import { faultKind, faultOf, NOT_REPLICATED, toDatabaseError } from './faults.js'
 import { fillOptions, type OpenOptions, type PostgresOptions } from './options.js'
 import { createPool } from './pool.js'
 import { createPrimaryFinder } from './primary.js'
 import { createSlots } from './slots.js'
 
-export type { Value } from './connection.js'
+export type { TextRow, Value } from './connection.js'
 
 /** Statements. Each text is planned once for each connection, so it must not contain values. */
 export interface Rows {
   all<Row>(text: string, ...values: Value[]): Promise<Row[]>
   /** Returns the first row; undefined for none. */
   get<Row>(text: string, ...values: Value[]): Promise<Row | undefined>
+  /** Returns rows as lists of values as text. The text of a statement that is `once` is not kept. */
+  lists(text: string, values: readonly Value[], kind: 'kept' | 'once'): Promise<TextRow[]>
   /** Returns the number of rows that were written. */
   run(text: string, ...values: Value[]): Promise<number>
   /** Runs a statement whose text depends on the caller: it is planned for this call alone. */
@@ -27,11 +29,15 @@ export interface Attempt {
    * write may exist then, and must not be made twice.
    */
   readonly isRepeat: boolean
+  /** first row of the answer to `WriteOptions.first`; undefined for none */
+  readonly first: Readonly<Record<string, unknown>> | undefined
 }
 
 export interface WriteOptions {
   /** false for work that must not run twice, because it acts outside the database too; true unless given */
   readonly canRepeat?: boolean
+  /** statement of the round trip in which the transaction begins; without parameters */
+  readonly first?: string
   /** time for each of its statements, ms; that of the options unless given */
   readonly statementMs?: number
 }
@@ -77,13 +83,13 @@ export function openPostgres(given: PostgresOptions): PostgresDb {
   const nameOf = statementNames()
   const transact = async <T>(
     work: (rows: Rows, attempt: Attempt) => Promise<T>,
-    { statementMs }: WriteOptions,
+    { statementMs, first }: WriteOptions,
     attempt: RunningAttempt,
   ) => {
     await writers.take()
     try {
       return await pool.lend((connection) =>
-        runTransaction(connection, options, attempt, async () => {
+        runTransaction(connection, options, { attempt, first }, async () => {
           if (statementMs !== undefined) await setLimit(connection, statementMs)
           return await work(rowsOf(connection, nameOf, statementMs ?? limits.statementMs), attempt)
         }),
@@ -106,6 +112,7 @@ export function openPostgres(given: PostgresOptions): PostgresDb {
 }
 
 interface RunningAttempt extends Attempt {
+  first: Attempt['first']
   /** true once the commit was sent: only its answer says whether it took place */
   isInDoubt: boolean
 }
@@ -117,12 +124,14 @@ async function setLimit(connection: Connection, statementMs: number): Promise<vo
 async function runTransaction<T>(
   connection: Connection,
   { limits, requiresSync }: OpenOptions,
-  attempt: RunningAttempt,
+  { attempt, first }: { attempt: RunningAttempt; first: string | undefined },
   work: () => Promise<T>,
 ): Promise<T> {
   try {
-    const [, begun] = await connection.runAll(BEGIN, limits.statementMs)
+    const text = first === undefined ? BEGIN : `${BEGIN}; ${first}`
+    const [, begun, answer] = await connection.runAll(text, limits.statementMs)
     if (requiresSync) requireSync(begun?.rows[0])
+    attempt.first = answer?.rows[0]
     const result = await work()
     attempt.isInDoubt = true
     await connection.commit(limits.commitMs)
@@ -163,7 +172,7 @@ async function repeated<T>(
   const untilMs = performance.now() + limits.repeatMs
   let isRepeat = false
   for (let attempts = 1; ; attempts++) {
-    const attempt: RunningAttempt = { isRepeat, isInDoubt: false }
+    const attempt: RunningAttempt = { isRepeat, isInDoubt: false, first: undefined }
     try {
       return await work(attempt)
     } catch (error) {
@@ -198,6 +207,8 @@ function rowsOf(connection: Connection, nameOf: (text: string) => string, limitM
     get: async (text, ...values) => (await run(text, values)).rows[0],
     run: async (text, ...values) => (await run(text, values)).rowCount ?? 0,
     once: async (text, ...values) => (await connection.run('', text, values, limitMs)).rows,
+    lists: (text, values, kind) =>
+      connection.lists(kind === 'kept' ? nameOf(text) : undefined, text, values, limitMs),
   }
 }
 
@@ -208,5 +219,6 @@ function readRows(lend: <T>(work: (rows: Rows) => Promise<T>) => Promise<T>): Ro
     get: (text, ...values) => lend((rows) => rows.get(text, ...values)),
     run: (text, ...values) => lend((rows) => rows.run(text, ...values)),
     once: (text, ...values) => lend((rows) => rows.once(text, ...values)),
+    lists: (text, values, kind) => lend((rows) => rows.lists(text, values, kind)),
   }
 }

@@ -15,14 +15,15 @@ export interface PrimaryFinder {
 
 /**
  * Answers whether the server takes writes. The connection gets the path of its schema, and waits for a standby at
- * commits also where the database or the role was told to skip that.
+ * commits also where the database or the role was told to skip that. Doubles are written with all their digits.
  */
 const BEGIN_SESSION = `SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'
     AS "isReadOnly",
   CASE WHEN NOT pg_is_in_recovery() THEN substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END AS timeline,
   set_config('search_path', $1, false),
   set_config('synchronous_commit', CASE current_setting('synchronous_commit')
-    WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)`
+    WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false),
+  set_config('extra_float_digits', '1', false), set_config('bytea_output', 'hex', false)`
 
 /**
  * Creates a finder. It begins with the host that was the primary last.

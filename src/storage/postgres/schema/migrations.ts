@@ -3,6 +3,7 @@ import { ACCESS_TABLES } from './access-tables.js'
 import { BUNDLE_TABLES, FEED_TABLES } from './feed-tables.js'
 import { FLEET_TABLES, MEMBER_TABLES } from './fleet-tables.js'
 import { LEASE_TABLES } from './lease-tables.js'
+import { LOADER_TABLES } from './loader-tables.js'
 import { MODEL_TABLES, TRANSFER_TABLES } from './model-tables.js'
 import { UPLOAD_TABLES } from './upload-tables.js'
 
@@ -17,4 +18,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: 'transfers', statements: TRANSFER_TABLES },
   { name: 'feeds', statements: FEED_TABLES },
   { name: 'bundles', statements: BUNDLE_TABLES },
+  { name: 'loader tables', statements: LOADER_TABLES },
 ]

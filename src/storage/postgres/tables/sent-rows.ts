@@ -1,0 +1,89 @@
+import type { Stored } from '../../columns/column-type.js'
+import type { Pause } from '../../pause.js'
+import { placeOf } from '../../records/place.js'
+import { badRecord } from '../../records/read-records.js'
+import { END, LOCATION, START } from '../../records/record-plan.js'
+import type { LoaderTable } from '../../tables.js'
+import type { Rows } from '../connection/database.js'
+import type { Origins } from './origins.js'
+import type { NewRow } from './plan-rows.js'
+import { CHUNK_ROWS, requireKeyFits } from './put-call.js'
+import { createRowWriter } from './row-writer.js'
+import type { TableState } from './table-state.js'
+
+/** A row, its values checked. */
+interface SentRow {
+  /** UTC day of its last write at its origin */
+  readonly day: number
+  /** version at its origin; 0 where it is not known */
+  readonly version: number
+  readonly values: readonly Stored[]
+}
+
+/** Rows of one origin. */
+export interface SentRows {
+  /** UUID of the node at which they were first put */
+  readonly origin: string
+  /** UUID of the node that sent them */
+  readonly sender: string
+  readonly rows: Iterable<SentRow>
+}
+
+/** What rows of another node are written with. */
+interface SentRowsContext {
+  /** the table as it is, with all of its columns */
+  readonly table: LoaderTable
+  /** from `lockTable`, or of an earlier call in the transaction */
+  readonly state: TableState
+  readonly origins: Origins
+}
+
+/**
+ * Stores rows that another node sent: they override those with the same key and origin unless these are newer, and
+ * equal ones are left as they are. The caller has begun a transaction and locked the table (`lockTable`).
+ *
+ * @returns number of rows that were written, and the state for the next call in the transaction
+ * @throws AppError BAD_RECORD for a row that PostgreSQL cannot hold: a key that is too long, U+0000 in a text
+ */
+export async function putSentRows(
+  rows: Rows,
+  { table, state, origins }: SentRowsContext,
+  { origin, sender, rows: sent }: SentRows,
+  pause: Pause = () => undefined,
+): Promise<{ written: number; state: TableState }> {
+  const writer = createRowWriter(rows, {
+    ...{ table, state, onDuplicate: 'news' },
+    originId: await origins.keep(rows, origin),
+    senderId: await origins.keep(rows, sender),
+  })
+  let written = 0
+  let index = 0
+  let chunk: NewRow[] = []
+  const flush = async () => {
+    const { outcomes } = await writer.write(chunk)
+    for (const outcome of outcomes) if (outcome !== 'skip') written++
+    chunk = []
+    await pause()
+  }
+  for (const row of sent) {
+    chunk.push(toNewRow(table, row, index++))
+    if (chunk.length === CHUNK_ROWS) await flush()
+  }
+  if (chunk.length > 0) await flush()
+  return { written, state: writer.state() }
+}
+
+function toNewRow(table: LoaderTable, { values, day, version }: SentRow, index: number): NewRow {
+  requireKeyFits(table, values, index)
+  const slot = values.findIndex((value) => typeof value === 'string' && value.includes('\0'))
+  if (slot >= 0) {
+    const reason = 'found the character U+0000, expected a string without it (text cannot hold it)'
+    throw badRecord(index, { column: table.columns[slot]?.name ?? null, reason })
+  }
+  const [box] = placeOf({
+    location: values[LOCATION] as Uint8Array | null,
+    start_datetime: values[START] as bigint | null,
+    end_datetime: values[END] as bigint | null,
+  })
+  return { values, box, day, version }
+}
