@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 const PREFIX = 'fgs_'
@@ -25,7 +25,7 @@ export function isWellFormedSecret(text: string): boolean {
  * no slow hash.
  */
 export function hashSecret(secret: string): Buffer {
-  return createHash('sha256').update(secret, 'utf8').digest()
+  return hash('sha256', secret, 'buffer')
 }
 
 /** True when two digests are equal. Takes the same time for any digests of equal length. */

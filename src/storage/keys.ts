@@ -42,7 +42,7 @@ export interface KeyStore {
   create(key: NewKey): Promise<KeyRecord>
   /** Creates a key if the store is empty; returns undefined, and writes nothing, if any key exists. */
   createFirst(key: NewKey): Promise<KeyRecord | undefined>
-  /** Returns undefined for an unknown, revoked or expired key. Both cases take the same time. */
+  /** Returns undefined for an unknown, revoked or expired key, which takes as long as a key that was not asked for. */
   findActive(keyId: string): Promise<ActiveKey | undefined>
   find(keyId: string): Promise<KeyRecord | undefined>
   /** Returns every key, revoked ones included, oldest first. */

@@ -42,8 +42,10 @@ export interface SessionStore {
   /**
    * Returns undefined for an unknown, closed, expired or idle session, and for one whose key is revoked or
    * expired.
+   *
+   * @param isSignedIn true within a request whose caller was signed in: it may be answered as of that time
    */
-  findOpen(tokenHash: Uint8Array): Promise<OpenSession | undefined>
+  findOpen(tokenHash: Uint8Array, isSignedIn?: boolean): Promise<OpenSession | undefined>
   /** Returns the number of sessions of a key that are open, up to `limit`. */
   countOpen(keyId: string, limit: number): Promise<number>
   /** Records in memory that a session was used now; `flushUses` writes it. Must not wait for a disk. */

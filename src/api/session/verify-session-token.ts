@@ -11,6 +11,6 @@ export const verifySessionToken = defineMethod({
   params: TokenParams,
   result: VerifyResult,
   async handle({ token }, { sessions }: Pick<SessionContext, 'sessions'>) {
-    return { active: (await sessions.findOpen(hashSecret(token))) !== undefined }
+    return { active: (await sessions.findOpen(hashSecret(token), true)) !== undefined }
   },
 })

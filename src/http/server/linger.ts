@@ -18,6 +18,9 @@ interface RefusedBody extends Events {
   read(): Buffer | null
 }
 
+/** Declared bodies of up to this size come in one packet as a rule: they are not worth turns. */
+const SMALL_BYTES = 1400
+
 interface Events {
   on(event: 'end' | 'close', listener: () => void): unknown
   off(event: 'end' | 'close', listener: () => void): unknown
@@ -103,7 +106,9 @@ export function createLinger(nowMs = () => performance.now()): Linger {
         if (request.complete) {
           request.resume() // what is left of it is in memory, or nothing
           if (isLast) request.socket.destroySoon()
-        } else if (!request.destroyed) add(request, isLast, Math.min(MAX_LINGER_MS, bodyMs))
+        } else if (!isLast && isSmall(request))
+          request.resume() // in the packet that is being read, or soon
+        else if (!request.destroyed) add(request, isLast, Math.min(MAX_LINGER_MS, bodyMs))
       })
     },
   }
@@ -142,4 +147,8 @@ function readPiece(rest: Rest, nowMs: number): number {
 
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+function isSmall({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] === undefined && Number(headers['content-length']) <= SMALL_BYTES
 }

@@ -5,6 +5,7 @@ import { createAuditNotes } from './access/audit.js'
 import { createKeyStore } from './access/keys.js'
 import { createMetaStore } from './access/meta.js'
 import { createNodeKeyRows, createNodePeers } from './access/node-keys.js'
+import { rowCaches } from './access/row-cache.js'
 import { createSessionStore } from './access/sessions.js'
 import { statement } from './connection/database.js'
 import { probeWrite } from './connection/probe-write.js'
@@ -64,8 +65,9 @@ export async function openState(file: string, options: OpenStateOptions = {}): P
   let recordedUs = await meta.lastSeenUs()
   let isServing = false // command-line programs do not keep house and leave the recorded time alone
   const clock = createClock(recordedUs, options.wallMs)
-  const keys = createKeyStore(stateDb, clock)
-  const sessions = createSessionStore(stateDb, clock, options.sessionIdleS)
+  const newCache = rowCaches(db)
+  const keys = createKeyStore(stateDb, clock, newCache)
+  const sessions = createSessionStore(stateDb, clock, options.sessionIdleS, newCache)
 
   const recordTime = async () => {
     const nowUs = clock.nowUs()

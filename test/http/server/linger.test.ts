@@ -142,3 +142,21 @@ t.test('linger: silence and the longest time close the connection', async (t) =>
   linger.turn()
   t.same(closed, ['silent', 'slow'])
 })
+
+t.test(
+  'linger: refusals of small bodies, one after the other on a connection, leave no listeners',
+  async (t) => {
+    const warnings: string[] = []
+    const onWarning = ({ name }: Error) => warnings.push(name)
+    process.on('warning', onWarning)
+    t.teardown(() => process.off('warning', onWarning))
+    const socket = net.connect(await startRefuser(t), '127.0.0.1')
+    t.teardown(() => socket.destroy())
+    for (let i = 0; i < 30; i++) {
+      socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody')
+      await new Promise((resolve) => socket.once('data', resolve))
+    }
+    await sleep(10) // a warning comes in a later turn
+    t.same(warnings, [])
+  },
+)

@@ -4,6 +4,7 @@ import type { KeyRecord, KeyStore, NewKey } from '../../keys.js'
 import { statement, writtenRow } from '../connection/database.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
 import { apiKey, apiKeySecret, session } from '../connection/state-schema.js'
+import { rowCaches } from './row-cache.js'
 
 /** Keys of `state.db`, with what other rows of the database need of them in a transaction of their own. */
 export interface SqliteKeys extends KeyStore {
@@ -14,8 +15,17 @@ export interface SqliteKeys extends KeyStore {
 }
 
 /** Creates the key store of `state.db`. */
-export function createKeyStore(state: StateDb, clock: TrustedClock): SqliteKeys {
+export function createKeyStore(
+  state: StateDb,
+  clock: TrustedClock,
+  newCache = rowCaches(state.db),
+): SqliteKeys {
   const queries = prepareQueries(state)
+  const read = (keyId: string) => ({
+    key: queries.find.get({ keyId }),
+    secrets: queries.secrets.all({ keyId }), // read for every key, so that the time does not depend on the outcome
+  })
+  const kept = newCache<ReturnType<typeof read>>()
   /** key id → time of its last use, of keys used since the last flush */
   const usedAtUs = new Map<string, number>()
   return {
@@ -23,8 +33,7 @@ export function createKeyStore(state: StateDb, clock: TrustedClock): SqliteKeys 
     createFirst: (key) =>
       writeState(state, () => (queries.list.all().length === 0 ? insertKey(queries, clock, key) : undefined)),
     async findActive(keyId) {
-      const key = queries.find.get({ keyId })
-      const secrets = queries.secrets.all({ keyId }) // read for every key, so that the time does not depend on the outcome
+      const { key, secrets } = kept.get(keyId, () => read(keyId))
       if (key === undefined || key.revokedAtUs !== null || clock.hasPassed(key.expiresAtUs)) return undefined
       const valid = secrets.filter((s) => !clock.hasPassed(s.expiresAtUs))
       return { keyId, keyName: key.name, scopes: key.scopes, secrets: valid }

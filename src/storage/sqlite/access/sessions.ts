@@ -3,6 +3,7 @@ import { createSessionTerms, type SessionTerms, tooManySessions } from '../../se
 import { createSessionUses, type SessionUses } from '../../session-uses.js'
 import type { ListedSession, NewSession, SessionQuery, SessionStore } from '../../sessions.js'
 import { type StateDb, writeFreeing, writeState } from '../connection/state-db.js'
+import { rowCaches } from './row-cache.js'
 import { prepareSessionQueries } from './session-queries.js'
 
 /** Longest difference between the stored and the real last use of a session, µs: an hour spares an SD card. */
@@ -18,8 +19,15 @@ interface Parts {
 }
 
 /** Creates the session store of `state.db`. @param idleS time without a call that ends a session; 0 for none */
-export function createSessionStore(state: StateDb, clock: TrustedClock, idleS = 0): SessionStore {
+export function createSessionStore(
+  state: StateDb,
+  clock: TrustedClock,
+  idleS = 0,
+  newCache = rowCaches(state.db),
+): SessionStore {
   const queries = prepareSessionQueries(state)
+  const find = (tokenHash: Uint8Array) => queries.find.get({ tokenHash: Buffer.from(tokenHash) })
+  const kept = newCache<ReturnType<typeof find>>()
   const uses = createSessionUses(idleS * 1_000_000, MAX_LAG_US)
   const terms = createSessionTerms(clock, uses)
   const parts = { state, clock, queries, uses, terms }
@@ -29,8 +37,11 @@ export function createSessionStore(state: StateDb, clock: TrustedClock, idleS = 
         requireRoom(parts, opened) // here, as several may be opened at once
         return addSession(parts, opened)
       }),
-    async findOpen(tokenHash) {
-      const row = queries.find.get({ tokenHash: Buffer.from(tokenHash) })
+    async findOpen(tokenHash, isSignedIn) {
+      const name = Buffer.from(tokenHash.buffer, tokenHash.byteOffset, tokenHash.byteLength).toString(
+        'latin1',
+      )
+      const row = kept.get(name, () => find(tokenHash), isSignedIn)
       if (row === undefined || row.closedAtUs !== null || row.keyRevokedAtUs !== null) return undefined
       if (terms.hasEnded(row) || clock.hasPassed(row.keyExpiresAtUs)) return undefined
       const { sessionId, keyId, expiresAtUs } = row
