@@ -5,11 +5,13 @@ import type { Page, PageMaker } from './core/page.js'
 import { button, empty } from './core/parts.js'
 import { call } from './core/rpc.js'
 import { session, signedOut } from './core/session.js'
+import { dropTarget } from './import/drop.js'
 import { apiPage } from './pages/api.js'
 import { datasetsPage } from './pages/datasets.js'
 import { fleetPage } from './pages/fleet.js'
 import { healthPage } from './pages/health.js'
 import { helpPage } from './pages/help.js'
+import { importPage } from './pages/import.js'
 import { mapPage } from './pages/map.js'
 import { modelsPage } from './pages/models.js'
 import { modulesPage } from './pages/modules.js'
@@ -21,6 +23,7 @@ import { tablesPage } from './pages/tables.js'
 const PAGES: Record<string, { word: Word; make: PageMaker }> = {
   map: { word: 'navMap', make: mapPage },
   tables: { word: 'navTables', make: tablesPage },
+  import: { word: 'navImport', make: importPage },
   datasets: { word: 'navDatasets', make: datasetsPage },
   models: { word: 'navModels', make: modelsPage },
   modules: { word: 'navModules', make: modulesPage },
@@ -54,6 +57,7 @@ export function shell() {
   const onhashchange = () => show(true)
   window.addEventListener('hashchange', onhashchange)
   show(false)
+  const endDrops = dropTarget()
   const skip = () => main.focus()
   return {
     element: h(
@@ -68,6 +72,7 @@ export function shell() {
     close() {
       window.removeEventListener('hashchange', onhashchange)
       page?.close?.()
+      endDrops()
     },
   }
 }

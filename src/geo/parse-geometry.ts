@@ -1,16 +1,7 @@
 import { describeFound } from '../messages/fault-text.js'
 import type { GeometryFault } from './fault.js'
+import { GEOMETRY_LIMITS } from './limits.js'
 import type { Geometry } from './types.js'
-
-/** Limits of one geometry, so that a hostile one costs no more than a large honest one. */
-export const GEOMETRY_LIMITS = {
-  /** rings and members of collections count as well */
-  maxPositions: 1_000_000,
-  /** collections within collections */
-  maxDepth: 16,
-  /** larger coordinates could overflow in the exact predicates */
-  maxAbsCoordinate: 1e100,
-} as const
 
 const SRID_WGS84 = 4326
 

@@ -1,6 +1,6 @@
 import { type Coordinates, hasHeight, isPosition } from './coordinates.js'
 import type { GeometryFault } from './fault.js'
-import { GEOMETRY_LIMITS } from './parse-geometry.js'
+import { GEOMETRY_LIMITS } from './limits.js'
 import type { Geometry, Position } from './types.js'
 
 const TYPES: Record<string, Geometry['type']> = {

@@ -52,10 +52,20 @@ export function proposePlan(facts: readonly ColumnFacts[], hasGeometry: boolean)
   const place = hasGeometry ? { kind: 'own' as const } : findPlace(facts)
   const placeSources = sourcesOf(place)
   const times = facts.filter(({ source, timeForm }) => timeForm !== undefined && !placeSources.has(source))
-  const start = timeColumn(best(times, startRank))
-  const end = timeColumn(best(times, endRank))
+  return planWith(facts, {
+    start: timeColumn(best(times, startRank)),
+    end: timeColumn(best(times, endRank)),
+    place,
+  })
+}
+
+/** Plan with the time and the place that were decided: a name and a type for every other column. */
+export function planWith(
+  facts: readonly ColumnFacts[],
+  { start, end, place }: Pick<ImportPlan, 'start' | 'end' | 'place'>,
+): ImportPlan {
   const taken = new Set<string>()
-  const used = new Set([...placeSources, ...[start, end].flatMap((each) => each?.source ?? [])])
+  const used = new Set([...sourcesOf(place), ...[start, end].flatMap((each) => each?.source ?? [])])
   const columns = facts
     .filter(({ source }) => !used.has(source))
     .map(({ source, kind, hasComma, timeForm }) => ({

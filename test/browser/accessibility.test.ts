@@ -12,6 +12,7 @@ const PAGES = [
     '#/map',
     '#/tables',
     '#/tables/flood',
+    '#/import',
     '#/datasets',
     '#/datasets/set/gauges',
     '#/models',

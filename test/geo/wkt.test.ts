@@ -1,7 +1,7 @@
 import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { GEOMETRY_LIMITS } from '../../src/geo/parse-geometry.js'
+import { GEOMETRY_LIMITS } from '../../src/geo/limits.js'
 import type { Geometry } from '../../src/geo/types.js'
 import { decodeWkt, encodeWkt } from '../../src/geo/wkt.js'
 import { anyGeometry, earthPosition } from '../support/geometries.js'

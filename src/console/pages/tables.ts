@@ -4,7 +4,8 @@ import type { Page } from '../core/page.js'
 import { button, confirmed, empty, field, loaded, statusLine, table, tabs } from '../core/parts.js'
 import { call } from '../core/rpc.js'
 import { readTables, type TableInfo } from '../core/tables.js'
-import { importForm } from '../tables/import.js'
+import { importer } from '../import/importer.js'
+import { takeNews } from '../import/state.js'
 import { keepForm } from '../tables/keep.js'
 import { newTableForm } from '../tables/new-table.js'
 import { recordForm } from '../tables/record-form.js'
@@ -17,6 +18,7 @@ export function tablesPage([name]: readonly string[]): Page {
     element.append(
       h('h1', {}, t('navTables')),
       h('p', { class: 'soft' }, t('tablesIntro')),
+      h('p', {}, h('a', { class: 'button main', href: '#/import' }, t('navImport'))),
       loaded(listOfTables),
       h('details', { class: 'card' }, h('summary', {}, t('newTable')), newTableForm()),
     )
@@ -50,6 +52,8 @@ async function listOfTables(): Promise<HTMLElement> {
 function oneTable(info: TableInfo): HTMLElement[] {
   const { data_name } = info
   const status = statusLine()
+  const news = takeNews(data_name)
+  if (news !== undefined) status.good(news)
   const drop = async () => {
     if (!(await confirmed(t('dropTableSure', { name: data_name }), t('dropTable')))) return
     try {
@@ -72,7 +76,7 @@ function oneTable(info: TableInfo): HTMLElement[] {
       { label: t('tabRows'), show: () => rowsView(info) },
       { label: t('tabColumns'), show: () => columnsOf(info) },
       { label: t('tabAdd'), show: () => recordForm(info) },
-      { label: t('tabImport'), show: () => importForm(info) },
+      { label: t('tabImport'), show: () => importer(info).element },
       { label: t('tabKeep'), show: () => keepForm(info) },
     ]),
   ]

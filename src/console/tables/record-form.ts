@@ -4,16 +4,10 @@ import { localText, readPoint } from '../core/inputs.js'
 import { field, statusLine } from '../core/parts.js'
 import { call } from '../core/rpc.js'
 import type { ColumnInfo, TableInfo } from '../core/tables.js'
+import type { Counters } from '../import/send.js'
 
 /** Columns with an input of their own. */
 const OWN = new Set(['geometry', 'start_datetime', 'end_datetime'])
-
-/** Counters in the result of `add_record`; duplicates include updates. */
-export interface Counters {
-  count_insert: number
-  count_update: number
-  count_duplicate: number
-}
 
 /** Form that adds one record, with an input for each column. */
 export function recordForm({ data_name, record_def }: TableInfo): HTMLElement {

@@ -1,5 +1,6 @@
 import { EN_EXCHANGE } from './en-exchange.js'
 import { EN_FLEET } from './en-fleet.js'
+import { EN_IMPORT } from './en-import.js'
 import { EN_MAP } from './en-map.js'
 import { EN_MODULES } from './en-modules.js'
 import { EN_RETENTION } from './en-retention.js'
@@ -102,28 +103,9 @@ export const EN = {
   recordAdded: 'Stored: {n} inserted, {m} overwritten, {k} skipped because they exist.',
   ifExists: 'If a record exists',
   ifSkip: 'skip it',
-  ifSkipStored: 'skip it; refuse a file whose records share a key',
-  ifSkipAll: 'skip it, also within the file',
   ifOverride: 'overwrite it',
   ifError: 'stop the import',
-  importHint:
-    'GeoJSON, newline-delimited GeoJSON, or CSV with columns lng and lat. The file is sent in parts of {n} records; each part is stored completely or not at all.',
   file: 'File',
-  importStart: 'Import',
-  importDefaultTime: 'Time of records without one',
-  importDefaultTimeHint: 'Leave empty to store them without a time.',
-  importProgress: '{n} of {m|record|records}',
-  importDone:
-    '{n|record|records} read: {inserted} inserted, {updated} overwritten, {skipped} skipped because their key exists.',
-  importStopped:
-    'Stopped after {n|record, which is|records, which are} stored. Correct the file and import it again; existing records are skipped.',
-  importShared: '{n|record has|records have} the key of an earlier record of the file.',
-  importSharedLines: 'Line {n} has the key of line {m} ({key}).',
-  importSharedRecords: 'Record {n} has the key of record {m} ({key}).',
-  importSharedAdvice: 'Nothing was sent. Correct the file, or choose to skip or overwrite such records.',
-  importFaultLine: 'Line {n}: {reason}.',
-  importFaultRecord: 'Record {n}: {reason}.',
-  badFile: 'The file cannot be read: {reason}',
   openOnMap: 'Show on map',
   defaultValue: 'Default',
 
@@ -194,6 +176,7 @@ export const EN = {
   ...EN_EXCHANGE,
 
   ...EN_FLEET,
+  ...EN_IMPORT,
   ...EN_MODULES,
   ...EN_RETENTION,
 

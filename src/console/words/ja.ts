@@ -1,6 +1,7 @@
 import type { Words } from './en.js'
 import { JA_EXCHANGE } from './ja-exchange.js'
 import { JA_FLEET } from './ja-fleet.js'
+import { JA_IMPORT } from './ja-import.js'
 import { JA_MAP } from './ja-map.js'
 import { JA_MODULES } from './ja-modules.js'
 import { JA_RETENTION } from './ja-retention.js'
@@ -101,29 +102,9 @@ export const JA: Words = {
   recordAdded: '保存しました: 追加 {n} 件、上書き {m} 件、既存のためスキップ {k} 件',
   ifExists: '既存のレコード',
   ifSkip: 'スキップする',
-  ifSkipStored: 'スキップする (ファイル内でキーが重複する場合は中止)',
-  ifSkipAll: 'スキップする (ファイル内の重複も)',
   ifOverride: '上書きする',
   ifError: 'インポートを中止する',
-  importHint:
-    'GeoJSON、改行区切り GeoJSON、または lng 列と lat 列を含む CSV に対応しています。{n} 件ずつ送信し、エラーが発生した回のレコードは 1 件も保存されません。',
   file: 'ファイル',
-  importStart: 'インポート',
-  importDefaultTime: '日時のないレコードの日時',
-  importDefaultTimeHint: '空欄にすると、日時なしで保存します。',
-  importProgress: '{n} / {m} 件',
-  importDone:
-    '{n} 件を読み込みました: 追加 {inserted} 件、上書き {updated} 件、既存のためスキップ {skipped} 件',
-  importStopped:
-    '{n} 件で停止しました。停止前のレコードは保存されています。ファイルを修正して再度インポートしてください。既存のレコードはスキップされます。',
-  importShared: 'ファイル内の前のレコードとキーが重複するレコードが {n} 件あります。',
-  importSharedLines: '{n} 行目は {m} 行目とキーが同じです ({key})。',
-  importSharedRecords: 'レコード {n} はレコード {m} とキーが同じです ({key})。',
-  importSharedAdvice:
-    '何も送信していません。ファイルを修正するか、重複するレコードをスキップまたは上書きするよう選択してください。',
-  importFaultLine: '{n} 行目: {reason}。',
-  importFaultRecord: 'レコード {n}: {reason}。',
-  badFile: 'ファイルを読み込めません: {reason}',
   openOnMap: '地図に表示',
   defaultValue: 'デフォルト値',
 
@@ -195,6 +176,7 @@ export const JA: Words = {
   ...JA_EXCHANGE,
 
   ...JA_FLEET,
+  ...JA_IMPORT,
   ...JA_MODULES,
   ...JA_RETENTION,
 
