@@ -149,6 +149,7 @@ export const ERRORS = {
   FILE_DAMAGED: { code: 11011, status: 500, message: 'The bytes of the file are damaged on disk' },
   ALREADY_JOINED: { code: 11012, status: 409, message: 'This gateway is a member of another hub' },
   NOT_JOINED: { code: 11013, status: 409, message: 'This gateway is no member of a fleet' },
+  NOT_ON_HUB: { code: 11014, status: 501, message: 'A hub does not offer it' },
 } as const satisfies Record<string, { code: number; status: number; message: string }>
 
 export type ErrorName = keyof typeof ERRORS

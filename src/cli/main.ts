@@ -11,6 +11,8 @@ import { addRetentionCommands } from './data/retention.js'
 import { addFleetCommands } from './fleet/hub.js'
 import { addMemberCommands } from './fleet/member.js'
 import { addHelpVerbs, HELP } from './help.js'
+import { addHubCommands } from './hub/hub.js'
+import { refuseOnHub } from './hub/refuse.js'
 import { type CliDeps, type CliIo, oneLine } from './io.js'
 import { addKeyCommands } from './keys/key.js'
 import { addSessionCommands } from './keys/session.js'
@@ -103,6 +105,7 @@ function createProgram(io: CliIo, deps: CliDeps): Command {
   addBundleCommands(program, io, deps)
   addMemberCommands(program, io, deps)
   addFleetCommands(program, io, deps)
+  addHubCommands(program, io, deps)
   addCiteCommands(program, io, deps)
   addBackupCommand(program, io, deps)
   addRestoreCommand(program, io, deps)
@@ -114,6 +117,7 @@ function createProgram(io: CliIo, deps: CliDeps): Command {
   addConfigCommands(program, io, deps)
   addVersionCommand(program, io, deps)
   addHelpVerbs(program)
+  program.hook('preAction', (_program, command) => refuseOnHub(command, deps))
   return program
 }
 

@@ -7,6 +7,7 @@ import {
   loadConfig,
   type Settings,
 } from '../config/config.js'
+import type { HubSettings } from '../config/hub.js'
 import type { BrokerSettings } from '../config/ingest.js'
 import { layoutOf } from '../files/layout.js'
 import { offerNativeDir } from '../storage/sqlite/connection/native.js'
@@ -81,6 +82,7 @@ function withAbsolutePaths({ config, origins, file }: LoadedConfig, { cwd, env }
       ...config.backup,
       ...(config.backup.dir === undefined ? {} : { dir: absolute('backup.dir', config.backup.dir) }),
     },
+    hub: withAbsoluteHubFiles(config.hub, absolute),
     routing: {
       ...config.routing,
       maps: config.routing.maps.map((map) => absolute('routing.maps', map)),
@@ -97,13 +99,34 @@ function withAbsolutePaths({ config, origins, file }: LoadedConfig, { cwd, env }
   }
 }
 
+/** Resolves the paths of the files that the settings of a hub name. */
+function withAbsoluteHubFiles(
+  hub: HubSettings,
+  absolute: (setting: string, name: string) => string,
+): HubSettings {
+  const { passwordFile, tlsCaFile } = hub.database
+  const { accessKeyFile, secretKeyFile, caFile } = hub.bytes
+  const at = (section: string) => (name: string, key: string) => absolute(`hub.${section}.${key}`, name)
+  return {
+    ...hub,
+    database: { ...hub.database, ...resolved({ passwordFile, tlsCaFile }, at('database')) },
+    bytes: { ...hub.bytes, ...resolved({ accessKeyFile, secretKeyFile, caFile }, at('bytes')) },
+  }
+}
+
 /** Resolves the paths of the files that a broker names. */
 function withAbsoluteFiles(broker: BrokerSettings, absolute: (name: string) => string): BrokerSettings {
   const { passwordFile, caFile, certFile, keyFile } = broker
-  const given = Object.entries({ passwordFile, caFile, certFile, keyFile }).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined,
-  )
-  return { ...broker, ...Object.fromEntries(given.map(([key, name]) => [key, absolute(name)])) }
+  return { ...broker, ...resolved({ passwordFile, caFile, certFile, keyFile }, absolute) }
+}
+
+/** Resolves those of some paths that are given. */
+function resolved(
+  files: Record<string, string | undefined>,
+  absolute: (name: string, key: string) => string,
+): Record<string, string> {
+  const given = Object.entries(files).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  return Object.fromEntries(given.map(([key, name]) => [key, absolute(name, key)]))
 }
 
 /** Key file that systemd passes as the credential `secret.key`. @see systemd.exec(5), LoadCredential= */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { messageOf } from '../errors.js'
 import { checkValue, type SchemaFault } from '../messages/fault-text.js'
+import { hubFaults } from './hub-faults.js'
 import { type Config, ConfigSchema } from './schema.js'
 
 export type { Config } from './schema.js'
@@ -58,7 +59,7 @@ export function loadConfig(
   ]
   const schemaFaults =
     'data' in checked
-      ? crossFaults(checked.data)
+      ? [...crossFaults(checked.data), ...hubFaults(checked.data, leafPaths(merged))]
       : checked.faults.flatMap((fault) => faultsOf(fault, sources))
   const faults = [...fromEnv.faults, ...schemaFaults]
   if (!('data' in checked) || faults.length > 0) return { faults }

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { parseOffset } from '../datetime.js'
+import { Hub } from './hub.js'
 import { Ingest } from './ingest.js'
 import { Retention } from './retention.js'
 import { bytes, count, Dataproc, file, ms, Reads, SignedModels } from './sections.js'
@@ -331,6 +332,12 @@ export const ConfigSchema = z.strictObject({
     .max(4096)
     .default('data')
     .describe('directory of all data that the gateway stores'),
+  role: z
+    .enum(['gateway', 'hub'])
+    .default('gateway')
+    .describe(
+      'gateway: rows in SQLite and bytes in files of the data directory; hub: rows in PostgreSQL and bytes in an S3-compatible store, shared by any number of processes',
+    ),
   service: Service.prefault({}),
   server: Server.prefault({}),
   log: LogSettings.prefault({}),
@@ -345,6 +352,7 @@ export const ConfigSchema = z.strictObject({
   modelStore: ModelStore.prefault({}),
   sync: Sync.prefault({}),
   fleet: Fleet.prefault({}),
+  hub: Hub.prefault({}),
   update: Update.prefault({}),
   dataproc: Dataproc.prefault({}),
   ingest: Ingest.prefault({}),

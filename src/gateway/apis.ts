@@ -21,8 +21,18 @@ export const LOADER_PATH = '/api/v1/dataloaderapi/jsonrpc'
 /** Path of the model store API. The paths of its uploads begin with it. */
 export const MODEL_STORE_PATH = '/api/v2/model_store/jsonrpc'
 
+/** Paths of the other APIs. */
+export const API_PATHS = {
+  session: '/api/v1/session/jsonrpc',
+  getFile: '/api/v1/getfileapi/jsonrpc',
+  dataset: '/api/v2/dataset/jsonrpc',
+  fl: '/api/v2/fl/jsonrpc',
+  sync: '/api/v2/sync/jsonrpc',
+  fleet: '/api/v2/fleet/jsonrpc',
+} as const
+
 /** Path of the map API. The path of its vector tiles is a sibling. */
-function mapApiPath({ service }: Pick<Config, 'service'>): string {
+export function mapApiPath({ service }: Pick<Config, 'service'>): string {
   return `/api/v1/${service.apiName}api/jsonrpc`
 }
 
@@ -45,22 +55,22 @@ export type GatewayContext = BaseContext &
  */
 export function createApis(config: Config): Api<GatewayContext>[] {
   return [
-    apiOf<GatewayContext>('/api/v1/session/jsonrpc', 'Sessions', SESSION_METHODS),
+    apiOf<GatewayContext>(API_PATHS.session, 'Sessions', SESSION_METHODS),
     ...(config.dataproc.backend === 'embedded'
       ? [apiOf<GatewayContext>(DATAPROC_PATH, 'Data processing', DATAPROC_METHODS)]
       : []),
     apiOf<GatewayContext>(LOADER_PATH, 'Data loader', LOADER_METHODS),
-    apiOf<GatewayContext>('/api/v1/getfileapi/jsonrpc', 'Stored files', GET_FILE_METHODS),
+    apiOf<GatewayContext>(API_PATHS.getFile, 'Stored files', GET_FILE_METHODS),
     apiOf<GatewayContext>(
       mapApiPath(config),
       'Event data, risk maps and routes',
       MAP_METHODS,
       ROUTING_METHODS,
     ),
-    apiOf<GatewayContext>('/api/v2/dataset/jsonrpc', 'Datasets and citations', DATASET_METHODS),
-    apiOf<GatewayContext>('/api/v2/fl/jsonrpc', 'Federated learning', FL_METHODS),
-    apiOf<GatewayContext>('/api/v2/sync/jsonrpc', 'Feeds of tables', SYNC_METHODS),
-    apiOf<GatewayContext>('/api/v2/fleet/jsonrpc', 'Fleet', FLEET_METHODS),
+    apiOf<GatewayContext>(API_PATHS.dataset, 'Datasets and citations', DATASET_METHODS),
+    apiOf<GatewayContext>(API_PATHS.fl, 'Federated learning', FL_METHODS),
+    apiOf<GatewayContext>(API_PATHS.sync, 'Feeds of tables', SYNC_METHODS),
+    apiOf<GatewayContext>(API_PATHS.fleet, 'Fleet', FLEET_METHODS),
     apiOf<GatewayContext>(MODEL_STORE_PATH, 'Model store', MODEL_STORE_METHODS),
   ]
 }

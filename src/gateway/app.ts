@@ -1,14 +1,17 @@
 import type { Config } from '../config/config.js'
 import { emptyTempDir, layoutOf, makeDirectories } from '../files/layout.js'
 import { createMetrics } from '../http/metrics.js'
+import { createRateLimiter } from '../http/rate-limit.js'
 import { createHttpServer, type HttpServer } from '../http/server/server.js'
 import { readTls } from '../http/server/tls-pair.js'
 import { createStartingRoutes } from '../http/starting.js'
+import { createApis, type GatewayContext } from './apis.js'
 import { callDeps } from './calls.js'
 import { openBackend } from './dataproc.js'
 import { watchDiskFaults } from './disk-faults.js'
 import { createFamilyReader } from './metrics/reader.js'
-import type { GatewayOptions, ServicesOptions } from './options.js'
+import type { Gateway, GatewayOptions, Opened, ServicesOptions } from './options.js'
+
 import { createRefusalSampler } from './refusals.js'
 import { reload, renewTlsOnChange } from './reload.js'
 import { createRoutes } from './routes.js'
@@ -18,27 +21,6 @@ import { watchMaps } from './watch-maps.js'
 
 /** Share of the drain time after which running calls are cancelled. */
 const CANCEL_AT_SHARE = 0.8
-
-/** A verb and a pattern of paths. */
-export interface ServedRoute {
-  readonly verb: string
-  readonly path: string
-}
-
-export interface Gateway {
-  url: string
-  port: number
-  /** every served path as the router has it; the verb `ALL` matches every verb */
-  routes: readonly ServedRoute[]
-  /** takes over settings that can change while serving. @returns paths of those that need a restart */
-  reload(next: Config): Promise<string[]>
-  /** true when the worker threads answer within `limitMs`, or are known to be busy */
-  isAlive(limitMs: number): Promise<boolean>
-  /** refuses new calls with 503, lets running ones end, closes everything */
-  stop(): Promise<void>
-}
-
-type Fetch = Parameters<typeof createHttpServer>[0]
 
 /**
  * Listens, then opens the services; until they are open, calls are refused with 503. The caller holds the
@@ -52,28 +34,30 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const layout = layoutOf(dataDir, config.encryption.keyFile)
   makeDirectories(layout)
   emptyTempDir(layout)
-  let answer: Fetch = createStartingRoutes().fetch
+  let answer: Opened['fetch'] = createStartingRoutes().fetch
   const server = createHttpServer((request, env) => answer(request, env), config, readTls(config.server))
   const { port } = await server.listen(config.server.host, config.server.port)
   try {
     const diskFaults = watchDiskFaults(options.log, layout.damageNote)
     const serviceOptions = { ...options, layout, log: diskFaults.log, diskFaults }
-    const services = await openServices(serviceOptions)
-    const { fetch, ...gateway } = serve(serviceOptions, services, server)
-    answer = fetch
-    return { ...gateway, url: urlOf(config, port), port }
+    const opened = await open(serviceOptions, server)
+    answer = opened.fetch
+    return Object.assign(opened, { url: urlOf(config, port), port })
   } catch (error) {
     await server.stop(0)
     throw error
   }
 }
 
+/** Opens what the role of the settings says. The code of a hub is loaded by a hub alone. */
+async function open(options: ServicesOptions, server: HttpServer): Promise<Opened> {
+  if (options.config.role === 'gateway') return serve(options, await openServices(options), server)
+  const { openHub } = await import('./hub/app.js')
+  return await openHub(options, server)
+}
+
 /** Puts the routes before the services. */
-function serve(
-  options: ServicesOptions,
-  services: Services,
-  server: HttpServer,
-): Omit<Gateway, 'url' | 'port'> & { fetch: Fetch } {
+function serve(options: ServicesOptions, services: Services, server: HttpServer): Opened {
   const { config, log, version, layout } = options
   const stopping = new AbortController()
   let isDraining = false
@@ -85,7 +69,23 @@ function serve(
   const backend = openBackend(config, version)
   const refusals = createRefusalSampler(log, config.log.refusalsPerMinute)
   const stopSignal = stopping.signal
-  const calls = callDeps({ config, log, version, services, metrics, refusals, stopSignal })
+  const calls = callDeps<GatewayContext>({
+    ...{ config, log, version, metrics, refusals, stopSignal },
+    stores: services.stores,
+    apis: createApis(config),
+    discoverFacts: services.models.discoverFacts,
+    limiter: createRateLimiter(config.limits),
+    contextOf: (call) => ({
+      ...services.shared,
+      caller: call.caller,
+      requestId: call.requestId,
+      noteSearchMs: call.noteSearchMs,
+      // a getter, because reading it makes the hang-up signal, and most calls never do
+      get signal() {
+        return call.signal
+      },
+    }),
+  })
   const app = createRoutes({
     config,
     log,

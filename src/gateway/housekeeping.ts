@@ -24,7 +24,7 @@ export interface Housekeeping {
  * @param retryMs time after a failed round until the next one
  */
 export function startHousekeeping(
-  state: State,
+  state: Pick<State, 'housekeep' | 'audit' | 'clock'>,
   endSession: (sessionId: string) => Promise<boolean>,
   log: Log,
   retryMs = RETRY_MS,

@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.js'
 import type { DataLayout } from '../files/layout.js'
 import type { HubRequest } from '../fleet/member/join-hub.js'
+import type { Fetch } from '../http/server/server.js'
 import type { Log } from '../log.js'
 import type { DiskFaults } from './disk-faults.js'
 
@@ -21,4 +22,28 @@ export interface GatewayOptions {
 export interface ServicesOptions extends Omit<GatewayOptions, 'dataDir'> {
   readonly layout: DataLayout
   readonly diskFaults: DiskFaults
+}
+
+/** A verb and a pattern of paths. */
+export interface ServedRoute {
+  readonly verb: string
+  readonly path: string
+}
+
+export interface Gateway {
+  url: string
+  port: number
+  /** every served path as the router has it; the verb `ALL` matches every verb */
+  routes: readonly ServedRoute[]
+  /** takes over settings that can change while serving. @returns paths of those that need a restart */
+  reload(next: Config): Promise<string[]>
+  /** true when the worker threads answer within `limitMs`, or are known to be busy */
+  isAlive(limitMs: number): Promise<boolean>
+  /** refuses new calls with 503, lets running ones end, closes everything */
+  stop(): Promise<void>
+}
+
+/** A gateway or hub behind a server that listens. */
+export interface Opened extends Omit<Gateway, 'url' | 'port'> {
+  readonly fetch: Fetch
 }

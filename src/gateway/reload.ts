@@ -16,6 +16,16 @@ export async function reload(
   { server, maps }: { server: HttpServer; maps: MapLoading },
 ): Promise<string[]> {
   await maps.reload()
+  return reloadTls(current, next, server)
+}
+
+/**
+ * Takes over the TLS pair.
+ *
+ * @returns paths of the settings that differ and need a restart
+ * @throws Error in one line when the certificate or its key cannot be used
+ */
+export function reloadTls(current: Config, next: Config, server: HttpServer): string[] {
   const tls = readTls(next.server)
   if (tls !== null && current.server.tlsCertFile !== undefined) server.setTls(tls)
   return changedPaths(current, next).filter((path) => !path.startsWith('server.tls'))

@@ -143,7 +143,7 @@ function addBackendRoutes(
 }
 
 /** Settings that the console needs before sign-in. */
-function consoleFacts({ service, riskmap, routing }: Config, version: string): ConsoleFacts {
+export function consoleFacts({ service, riskmap, routing }: Config, version: string): ConsoleFacts {
   return {
     version,
     tokenHeader: `${service.headerPrefix}-Session-Token`,

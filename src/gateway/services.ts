@@ -33,6 +33,7 @@ import { openModules } from './modules.js'
 import type { ServicesOptions } from './options.js'
 import { createReadiness } from './readiness.js'
 import type { RetentionServices } from './retention.js'
+import { authStores } from './sign-in.js'
 import { type LoaderServices, openLoaderServices } from './tables.js'
 import { createThreads, type Threads, timedReaders } from './threads.js'
 
@@ -164,7 +165,8 @@ async function closeAll(parts: Closing): Promise<void> {
 function startFleet(options: Parameters<typeof startMember>[0]) {
   const hub = openHub(options, options.models.register.nodeId)
   const member = startMember(options)
-  return { hub, member, fleet: { ...hub.context, ...openOwnMembership({ ...options, member }) } }
+  const own = { membership: options.state.membership, ...openOwnMembership({ ...options, member }) }
+  return { hub, member, fleet: { ...hub.context, ...own } }
 }
 
 /** Opens the state with the key of earlier starts. @throws Error as `openKeyring` and `requireSameKey` do */
@@ -195,17 +197,6 @@ async function requireSameKey({ meta, close }: State, layout: DataLayout, found:
   throw new Error(
     `the key file ${layout.keyFile} holds another key than the one that encrypted values of ${layout.root}: put that one back, or name its place in encryption.keyFile; nothing was changed`,
   )
-}
-
-function authStores({ keys, sessions }: State): AuthStores {
-  return {
-    findKey: (keyId) => keys.findActive(keyId),
-    findSession: (tokenHash) => sessions.findOpen(tokenHash),
-    noteUse({ keyId, sessionId }) {
-      keys.noteUse(keyId)
-      if (sessionId !== null) sessions.noteUse(sessionId)
-    },
-  }
 }
 
 function readinessOf(

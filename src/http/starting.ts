@@ -13,13 +13,16 @@ const START: PartState = {
 /**
  * Makes the routes that are served until the gateway is open: it is alive, not ready, and refuses calls with
  * 503.
+ *
+ * @param part what `/readyz` says
+ * @param refusal message of the refusals
  */
-export function createStartingRoutes(): Hono {
+export function createStartingRoutes(part = START, refusal = 'The gateway is starting'): Hono {
   const app = new Hono()
   app.get('/healthz', () => aliveResponse())
-  app.get('/readyz', () => readyResponse([START], false))
+  app.get('/readyz', () => readyResponse([part], false))
   app.all('*', (c) => {
-    const error = new AppError('UNAVAILABLE', { retryAfterS: 1 }, { message: 'The gateway is starting' })
+    const error = new AppError('UNAVAILABLE', { retryAfterS: 1 }, { message: refusal })
     return refusalResponse(error, requestIdOf(c.req.header('x-request-id')))
   })
   return app

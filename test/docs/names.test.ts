@@ -71,6 +71,7 @@ t.test('docs: every setting, method and scope that a page names exists', (t) => 
     settings.some((path) => path === name || path.startsWith(`${name}.`)) ||
     METHODS.has(name) ||
     name.endsWith('.ts') ||
+    name.endsWith('.json') ||
     UPLOADS.includes(name)
   const dotted = new RegExp(`(?<![\\w/.@-])((?:${firsts})\\.[a-z]\\w*(?:\\.[a-z]\\w*)*)(?![\\w.*(/-])`, 'g')
   t.same(unknownNames(dotted, isKnown), [])

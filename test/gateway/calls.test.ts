@@ -11,10 +11,9 @@ t.test('calls: lines of failed calls are sampled, those of damage are all writte
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) })
   const refusals = createRefusalSampler(log, 2)
   const { config } = loaded
-  const services = { stores: {}, shared: {} }
-  const rest = { version: '1', metrics: {}, stopSignal: new AbortController().signal }
+  const rest = { version: '1', stores: {}, apis: [], metrics: {}, stopSignal: new AbortController().signal }
   // no call is made: the hooks use the log and the sampler alone
-  const { onFault } = callDeps({ config, log, refusals, services, ...rest } as unknown as Parameters<
+  const { onFault } = callDeps({ config, log, refusals, ...rest } as unknown as Parameters<
     typeof callDeps
   >[0])
   const failing = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_WRITE' })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { UPLOAD_METHODS } from '../../src/api/model-store/index.js'
-import type { ServedRoute } from '../../src/gateway/app.js'
+import type { ServedRoute } from '../../src/gateway/options.js'
 import type { Scope } from '../../src/rpc/define-method.js'
 import { pairHeaders, type TestGateway } from './start-gateway.js'
 

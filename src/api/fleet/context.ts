@@ -21,7 +21,7 @@ export type FleetContext = Pick<CallContext, 'caller'> &
     readonly fleetMembers: FleetMembers
     readonly fleetProfiles: FleetProfiles
     readonly fleetFiles: Pick<FleetFiles, 'find'>
-    readonly membership: MembershipStore
+    readonly membership: Pick<MembershipStore, 'find'>
     /** Reads the last answer of the hub; null for none since this gateway joined. */
     hubContact(membership: Pick<Membership, 'joinedAtUs'>): Promise<HubContact | null>
     /** Joins a hub. @throws AppError BAD_ENDPOINT and those of `joinHub` */
@@ -35,3 +35,6 @@ export type FleetContext = Pick<CallContext, 'caller'> &
     /** Returns the version that a gateway is to have. */
     assignProfile(member: FleetMember): Promise<ProfileVersion>
   }
+
+/** The same on a hub that joins no other. */
+export type HubFleetContext = Omit<FleetContext, 'joinHub' | 'leaveHub'>

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { formatDatetimeShort, parseOffset } from '../../datetime.js'
 import type { NotedBroker, NotedBus, Reject } from '../../storage/ingest.js'
 import { type CliDeps, type CliIo, oneLine, printJson } from '../io.js'
-import { type Action, withState } from '../keys/with-state.js'
+import { type GatewayAction, withGatewayState } from '../keys/with-state.js'
 import type { RunSettings } from '../settings.js'
 
 /** Rejects that `ingest rejects` prints without `--limit`, and the most of a setting `ingest.rejectRows`. */
@@ -20,17 +20,17 @@ export function addIngestCommands(program: Command, io: CliIo, deps: CliDeps): v
   ingest
     .command('status')
     .description('prints how brokers and buses of the settings are, as a running gateway notes each minute')
-    .action(async (_options, command: Command) => withState(command, deps, printStatus(io)))
+    .action(async (_options, command: Command) => withGatewayState(command, deps, printStatus(io)))
   ingest
     .command('rejects')
     .description('prints messages and readings that could not be stored, the newest first, with the reason')
     .option('--broker <name>', 'those of one broker, or of one bus')
     .option('--limit <count>', 'most messages', readLimit, DEFAULT_LIMIT)
-    .action(async (_options, command: Command) => withState(command, deps, printRejects(io)))
+    .action(async (_options, command: Command) => withGatewayState(command, deps, printRejects(io)))
 }
 
 /** Prints the brokers of the settings, and those that the settings name no more. */
-function printStatus(io: CliIo): Action<object> {
+function printStatus(io: CliIo): GatewayAction<object> {
   return async (state, { json }, settings) => {
     const named = settings.config.ingest.mqtt.brokers
     const noted = await state.ingest.brokers()
@@ -105,7 +105,7 @@ function busText({ name, url, notedAt, status }: BusRow): string {
   return [head, ...lines.map((line) => `  ${oneLine(line)}`), ''].join('\n')
 }
 
-function printRejects(io: CliIo): Action<{ broker?: string; limit: number }> {
+function printRejects(io: CliIo): GatewayAction<{ broker?: string; limit: number }> {
   return async (state, { broker, limit, json }, settings) => {
     if (broker !== undefined) await requireBroker(broker, state, settings)
     const rejects = await state.ingest.listRejects(limit, broker)
@@ -126,7 +126,7 @@ function printRejects(io: CliIo): Action<{ broker?: string; limit: number }> {
 /** @throws Error that names the brokers, for one that neither the settings nor a gateway knows */
 async function requireBroker(
   broker: string,
-  { ingest }: Parameters<Action<object>>[0],
+  { ingest }: Parameters<GatewayAction<object>>[0],
   { config }: RunSettings,
 ): Promise<void> {
   const { mqtt, modbus } = config.ingest

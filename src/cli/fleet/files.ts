@@ -2,16 +2,11 @@ import { createReadStream, statSync } from 'node:fs'
 import path from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { formatDatetimeShort, parseOffset } from '../../datetime.js'
-import { createDiskSpace } from '../../files/disk-space.js'
-import { layoutOf } from '../../files/layout.js'
-import { addFile, type HubFilesDeps, removeFile } from '../../fleet/hub/files.js'
-import { openHubFiles } from '../../gateway/fleet-hub.js'
-import type { State } from '../../storage/state.js'
+import { addFile, removeFile } from '../../fleet/hub/files.js'
 import { fileFault } from '../file-fault.js'
 import { type CliDeps, type CliIo, printJson } from '../io.js'
 import { withState } from '../keys/with-state.js'
 import { sizeText } from '../models/model-data.js'
-import type { RunSettings } from '../settings.js'
 
 /** Adds the verbs of files that profiles name. They work beside a running gateway. */
 export function addFileVerbs(fleet: Command, io: CliIo, deps: CliDeps): void {
@@ -24,7 +19,7 @@ export function addFileVerbs(fleet: Command, io: CliIo, deps: CliDeps): void {
     .action(async (source: string, _options, command: Command) =>
       withState<{ name?: string }>(command, deps, async (state, { name, json }, settings) => {
         const from = path.resolve(deps.cwd, source)
-        const added = await addFile(open(state, settings), name ?? path.basename(from), read(from))
+        const added = await addFile(settings.openFiles(), name ?? path.basename(from), read(from))
         const { sha256, sizeBytes } = added
         await state.audit.note({ act: 'fleet-file-add', sha256, name: added.name, sizeBytes })
         if (json === true) printJson(io, { sha256, name: added.name, sizeBytes })
@@ -35,9 +30,9 @@ export function addFileVerbs(fleet: Command, io: CliIo, deps: CliDeps): void {
     .command('list')
     .description('prints the files that profiles may name')
     .action(async (_options, command: Command) =>
-      withState(command, deps, async (state, { json }, settings) => {
+      withState(command, deps, async (_state, { json }, settings) => {
         const offsetMin = parseOffset(settings.config.service.timeZone) ?? 0
-        const { files, blobs } = open(state, settings)
+        const { files, blobs } = settings.openFiles()
         const rows = await Promise.all(
           (await files.list()).map(async ({ addedAtUs, ...row }) => {
             const isKept = (await blobs.stat(row.sha256))?.sizeBytes === row.sizeBytes
@@ -57,17 +52,12 @@ export function addFileVerbs(fleet: Command, io: CliIo, deps: CliDeps): void {
     .argument('<digest>', 'SHA-256 of the file, as `fleet file list` prints it', readDigest)
     .action(async (sha256: string, _options, command: Command) =>
       withState(command, deps, async (state, { json }, settings) => {
-        const { name } = await removeFile(open(state, settings), sha256)
+        const { name } = await removeFile(settings.openFiles(), sha256)
         await state.audit.note({ act: 'fleet-file-remove', sha256, name })
         if (json === true) printJson(io, { sha256, name, removed: true })
         else io.stdout.write(`${name} (${sha256}) is removed.\n`)
       }),
     )
-}
-
-function open(state: State, { dataDir, config }: RunSettings): HubFilesDeps {
-  const layout = layoutOf(dataDir, config.encryption.keyFile)
-  return openHubFiles(state, layout, createDiskSpace(layout.root, config.limits.diskReserveBytes))
 }
 
 /** @throws Error in one line for a file that cannot be read */

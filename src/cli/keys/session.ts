@@ -1,9 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { formatDatetimeShort, parseOffset } from '../../datetime.js'
 import type { ListedSession } from '../../storage/sessions.js'
-import type { State } from '../../storage/state.js'
 import { type CliDeps, type CliIo, printJson, usageError } from '../io.js'
-import { type Action, findKey, withState } from './with-state.js'
+import { type Action, findKey, type SharedState, withState } from './with-state.js'
 
 /** Sessions that `session list` prints without `--limit`. */
 const DEFAULT_LIMIT = 1000
@@ -74,7 +73,7 @@ function endSessions(io: CliIo, ids: readonly string[]): Action<{ key?: string }
 }
 
 /** Ends all sessions of a key. @returns their number */
-async function endOfKey({ keys, sessions, audit }: State, key: string): Promise<number> {
+async function endOfKey({ keys, sessions, audit }: SharedState, key: string): Promise<number> {
   const { keyId, name } = findKey(key, await keys.list())
   const ended = await sessions.endAll(keyId)
   if (ended > 0) await audit.note({ act: 'session-end', keyId, keyName: name, sessions: ended })
@@ -82,7 +81,7 @@ async function endOfKey({ keys, sessions, audit }: State, key: string): Promise<
 }
 
 /** Ends a session. @returns false when no open one has the id */
-async function endOne({ keys, sessions, audit }: State, sessionId: string): Promise<boolean> {
+async function endOne({ keys, sessions, audit }: SharedState, sessionId: string): Promise<boolean> {
   const ended = await sessions.end(sessionId, null)
   if (ended === undefined) return false
   const { keyId } = ended

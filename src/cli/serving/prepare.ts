@@ -36,21 +36,32 @@ export async function prepareDataDir(
   const state = await openState(layout.stateDb, { acceptsLoss })
   try {
     const nodeId = await state.meta.claimNodeId(randomUUID())
-    if ((await state.keys.list()).length > 0)
-      return { nodeId, apiKey: await findAdminKey(state), secret: null }
-    const { apiKey, secret } = newKeyPair()
-    if (keepsSecret) writeFirstKey(layout.firstKeyFile, { apiKey, secret })
-    const first = { keyId: apiKey, name: 'admin', scopes: ['admin'], secretHash: hashSecret(secret) }
-    const made = await state.keys.createFirst({ ...first, expiresAtUs: null })
-    if (made === undefined && keepsSecret) rmSync(layout.firstKeyFile) // another program made one meanwhile
-    if (made !== undefined)
-      await state.audit.note({ act: 'key-create', keyId: apiKey, keyName: first.name, scopes: 'admin' })
-    return made === undefined
-      ? { nodeId, apiKey: await findAdminKey(state), secret: null }
-      : { nodeId, apiKey, secret }
+    return { nodeId, ...(await createFirstKey(state, keepsSecret ? layout.firstKeyFile : null)) }
   } finally {
     await state.close()
   }
+}
+
+/**
+ * Creates the first admin key where there is no key yet.
+ *
+ * @param file receives the secret before the key exists; null for none
+ */
+export async function createFirstKey(
+  { keys, clock, audit }: Pick<State, 'keys' | 'clock' | 'audit'>,
+  file: string | null,
+): Promise<Omit<Prepared, 'nodeId'>> {
+  if ((await keys.list()).length > 0) return { apiKey: await findAdminKey({ keys, clock }), secret: null }
+  const { apiKey, secret } = newKeyPair()
+  if (file !== null) writeFirstKey(file, { apiKey, secret })
+  const first = { keyId: apiKey, name: 'admin', scopes: ['admin'], secretHash: hashSecret(secret) }
+  const made = await keys.createFirst({ ...first, expiresAtUs: null })
+  if (made === undefined) {
+    if (file !== null) rmSync(file) // another program made one meanwhile
+    return { apiKey: await findAdminKey({ keys, clock }), secret: null }
+  }
+  await audit.note({ act: 'key-create', keyId: apiKey, keyName: first.name, scopes: 'admin' })
+  return { apiKey, secret }
 }
 
 /** Writes a key as the two headers of a request: `curl -H @FILE` sends them. */
@@ -70,7 +81,7 @@ export function newKeyPair(): KeyPair {
   return { apiKey: randomUUID(), secret: formatSecret(randomBytes(32)) }
 }
 
-async function findAdminKey({ keys, clock }: State): Promise<string | null> {
+async function findAdminKey({ keys, clock }: Pick<State, 'keys' | 'clock'>): Promise<string | null> {
   const active = (await keys.list()).find(
     (key) => key.scopes.includes('admin') && key.revokedAtUs === null && !clock.hasPassed(key.expiresAtUs),
   )

@@ -4,12 +4,13 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { messageOf } from '../../errors.js'
 import { type DataLayout, layoutOf, makeDirectories } from '../../files/layout.js'
 import type { HubRequest } from '../../fleet/member/join-hub.js'
-import { createGateway, type Gateway } from '../../gateway/app.js'
+import { createGateway } from '../../gateway/app.js'
+import type { Gateway } from '../../gateway/options.js'
 import type { Log } from '../../log.js'
 import { lockDirectory } from '../../storage/sqlite/connection/lock.js'
 import { refuseLoss } from '../../storage/sqlite/connection/refuse-loss.js'
 import { baseUrlOf } from '../../sync/endpoint.js'
-import { type CliDeps, type CliIo, type GlobalOptions, printJson } from '../io.js'
+import { type CliDeps, type CliIo, type GlobalOptions, printJson, usageError } from '../io.js'
 import { findSettings, type RunSettings, readSettings } from '../settings.js'
 import { prepareDemo } from './demo.js'
 import { demoFlags, demoLines } from './demo-lines.js'
@@ -26,6 +27,9 @@ interface ServeOptions extends GlobalOptions {
 
 /** Shortest time between two reloads, ms: each reads every setting and the names of the map files again. */
 const RELOAD_PAUSE_MS = 250
+
+/** A hub is prepared by `hub init`. */
+const PREPARED_BEFORE: Prepared = { nodeId: '', apiKey: null, secret: null }
 
 /** Adds `serve`: runs the gateway until a signal stops it. */
 export function addServeCommand(program: Command, io: CliIo, deps: CliDeps): void {
@@ -47,15 +51,21 @@ async function serve(options: ServeOptions, io: CliIo, deps: CliDeps): Promise<v
   deps.keepHeapSmall()
   const log = deps.createLog(settings.config.log.level)
   const layout = layoutOf(settings.dataDir, settings.config.encryption.keyFile)
+  const isHub = settings.config.role === 'hub'
+  if (isHub && options.demo === true) throw usageError('--demo is for gateways, found the role hub')
   makeDirectories(layout)
-  // before the lock file is made, which shows that a gateway ran here
-  refuseLoss(layout.stateDb, 'state.db', true)
-  refuseLoss(layout.dataDb, 'data.db')
+  // before the lock file is made, which shows that a gateway ran here; a hub has no databases of its own
+  if (!isHub) {
+    refuseLoss(layout.stateDb, 'state.db', true)
+    refuseLoss(layout.dataDb, 'data.db')
+  }
   // before anything is opened: two gateways in one directory would remove each other's temporary files
   const lock = lockDirectory(layout.lockDb)
   try {
     // what is printed without a terminal ends in a journal or a log file, where a secret would stay
-    const prepared = await prepareDataDir(layout, { keepsSecret: io.stdout.isTTY !== true })
+    const prepared = isHub
+      ? PREPARED_BEFORE
+      : await prepareDataDir(layout, { keepsSecret: io.stdout.isTTY !== true })
     const stopAsked = waitForStop(deps, log)
     if (options.demo === true) await prepareDemo(layout, deps.version)
     const gateway = await startGateway(settings, layout, log, deps)

@@ -122,6 +122,7 @@ export type ErrorName =
   | 'FILE_DAMAGED'
   | 'ALREADY_JOINED'
   | 'NOT_JOINED'
+  | 'NOT_ON_HUB'
 
 /** Params and result of each method. */
 export interface Methods

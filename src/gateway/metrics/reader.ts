@@ -6,10 +6,11 @@ import type { BudgetFacts } from '../../http/byte-budget.js'
 import type { Family } from '../../http/metrics.js'
 import type { Services } from '../services.js'
 import { busFamilies } from './buses.js'
-import { counter, gauge, labelled } from './family.js'
+import { gauge, labelled } from './family.js'
 import { type CountedFeed, feedFamilies } from './feeds.js'
 import { type FleetFacts, fleetFamilies } from './fleet.js'
 import { ingestFamilies } from './ingest.js'
+import { memoryFamilies } from './memory.js'
 import { outboxFamilies } from './outbox.js'
 import { createLoopDelay, processFamilies } from './process.js'
 import { retentionFamilies } from './retention.js'
@@ -123,19 +124,6 @@ async function readFleet({ state, shared }: Services): Promise<FleetFacts> {
   const membership = await state.membership.find()
   const contact = membership === undefined ? null : await shared.hubContact(membership)
   return { membership, contact, gateways: await state.fleetMembers.summary(nowUs - SILENT_US), nowUs }
-}
-
-function memoryFamilies({ usedBytes, waiting, refused }: BudgetFacts, totalBytes: number): Family[] {
-  return [
-    gauge('fieldgate_bytes_in_flight', 'Memory of request bodies and answers on their way', usedBytes),
-    gauge('fieldgate_bytes_in_flight_limit', 'Limit of that memory (limits.bytesInFlight)', totalBytes),
-    gauge('fieldgate_requests_waiting', 'Requests that wait for memory', waiting),
-    counter(
-      'fieldgate_requests_without_memory_total',
-      'Requests refused because no memory was free',
-      refused,
-    ),
-  ]
 }
 
 async function databaseFamilies({ stateDb, dataDb }: DataLayout): Promise<Family[]> {

@@ -37,17 +37,20 @@ export async function migrate(
   }
 }
 
+/** Reports whether a schema has migrations. */
+export async function schemaExists({ read, schema }: Pick<PostgresDb, 'read' | 'schema'>): Promise<boolean> {
+  const text = `SELECT to_regclass('"${schema}".migration') IS NOT NULL AS found`
+  return (await read.get<{ found: boolean }>(text))?.found === true
+}
+
 /** Checks that a schema is up to date, and changes nothing. @throws Error for one that is not */
 export async function requireMigrated(db: PostgresDb, migrations: readonly Migration[]): Promise<void> {
-  const [exists] = await db.read.all<{ found: boolean }>(
-    `SELECT to_regclass('"${db.schema}".migration') IS NOT NULL AS found`,
-  )
-  const applied = exists?.found === true ? await db.read.all<Applied>(selectApplied(db.schema)) : []
+  const applied = (await schemaExists(db)) ? await db.read.all<Applied>(selectApplied(db.schema)) : []
   requireKnown(db.schema, applied, migrations)
   const missing = migrations[applied.length]
   if (missing === undefined) return
   throw new Error(
-    `found the schema "${db.schema}" without migration ${applied.length + 1} "${missing.name}", expected it: migrate it first`,
+    `found the schema "${db.schema}" without migration ${applied.length + 1} "${missing.name}", expected it: run \`fieldgate hub init\` with these settings`,
   )
 }
 

@@ -1,5 +1,6 @@
 import type { Migration } from '../connection/migrate.js'
 import { ACCESS_TABLES } from './access-tables.js'
+import { ALLOWANCE_TABLES, BYTE_LEASE_TABLES } from './byte-lease-tables.js'
 import { BUNDLE_TABLES, FEED_TABLES } from './feed-tables.js'
 import { FLEET_TABLES, MEMBER_TABLES } from './fleet-tables.js'
 import { LEASE_TABLES } from './lease-tables.js'
@@ -19,4 +20,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: 'feeds', statements: FEED_TABLES },
   { name: 'bundles', statements: BUNDLE_TABLES },
   { name: 'loader tables', statements: LOADER_TABLES },
+  { name: 'byte leases', statements: BYTE_LEASE_TABLES },
+  { name: 'allowances', statements: ALLOWANCE_TABLES },
 ]

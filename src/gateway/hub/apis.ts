@@ -1,0 +1,54 @@
+import type { BaseContext } from '../../api/context.js'
+import { GET_FILE_METHODS, LOADER_METHODS } from '../../api/dataloader/index.js'
+import { DATAPROC_METHODS } from '../../api/dataproc/index.js'
+import { DATASET_METHODS } from '../../api/dataset/index.js'
+import { FL_METHODS } from '../../api/fl/index.js'
+import { HUB_FLEET_METHODS, type HubFleetContext, OWN_MEMBERSHIP } from '../../api/fleet/index.js'
+import { MAP_METHODS } from '../../api/map/index.js'
+import { MODEL_STORE_METHODS } from '../../api/model-store/index.js'
+import { ROUTING_METHODS } from '../../api/routing/index.js'
+import { SESSION_METHODS, type SessionContext } from '../../api/session/index.js'
+import { SYNC_METHODS } from '../../api/sync/index.js'
+import type { Config } from '../../config/config.js'
+import { AppError } from '../../errors.js'
+import type { Method } from '../../rpc/define-method.js'
+import type { Api } from '../../rpc/dispatch.js'
+import { API_PATHS, apiOf, DATAPROC_PATH, LOADER_PATH, MODEL_STORE_PATH, mapApiPath } from '../apis.js'
+
+/** The context of every method of a hub. */
+export type HubContext = BaseContext & SessionContext & HubFleetContext
+
+/** Every API of a hub, at the paths of a gateway. What a hub does not have is refused by name. */
+export function createHubApis(config: Pick<Config, 'service'>): Api<HubContext>[] {
+  const absent = (path: string, title: string, ...rooms: (readonly Method<never>[])[]) =>
+    apiOf<HubContext>(path, title, ...rooms.map((methods) => refused(methods)))
+  return [
+    apiOf<HubContext>(API_PATHS.session, 'Sessions', SESSION_METHODS),
+    absent(DATAPROC_PATH, 'Data processing', DATAPROC_METHODS),
+    absent(LOADER_PATH, 'Data loader', LOADER_METHODS),
+    absent(API_PATHS.getFile, 'Stored files', GET_FILE_METHODS),
+    absent(mapApiPath(config), 'Event data, risk maps and routes', MAP_METHODS, ROUTING_METHODS),
+    absent(API_PATHS.dataset, 'Datasets and citations', DATASET_METHODS),
+    absent(API_PATHS.fl, 'Federated learning', FL_METHODS),
+    absent(API_PATHS.sync, 'Feeds of tables', SYNC_METHODS),
+    apiOf<HubContext>(API_PATHS.fleet, 'Fleet', HUB_FLEET_METHODS, refused(OWN_MEMBERSHIP)),
+    absent(MODEL_STORE_PATH, 'Model store', MODEL_STORE_METHODS),
+  ]
+}
+
+/** The same methods, each refused by its name after the check of the scope. */
+function refused(methods: readonly Method<never>[]): Method<HubContext>[] {
+  return methods.map((method) => ({
+    ...method,
+    errors: ['NOT_ON_HUB'],
+    async call() {
+      throw notOnHub(method.name)
+    },
+  }))
+}
+
+/** Error of what a hub does not have. @param name a method or a path */
+export function notOnHub(name: string): AppError {
+  const message = `A hub does not offer ${name}; gateways do`
+  return new AppError('NOT_ON_HUB', { what: name }, { message })
+}

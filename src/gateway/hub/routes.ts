@@ -1,0 +1,82 @@
+import type { Hono } from 'hono'
+import { readAsset } from '../../assets.js'
+import type { Config } from '../../config/config.js'
+import { addAlertRoutes } from '../../http/alert-routes.js'
+import { createApp } from '../../http/app.js'
+import type { CallDeps } from '../../http/calls.js'
+import { createClientAddress } from '../../http/client-address.js'
+import { addConsoleRoutes } from '../../http/console-routes.js'
+import { addDocumentRoute } from '../../http/document-route.js'
+import type { HttpEnv } from '../../http/env.js'
+import { addFleetFileRoute } from '../../http/fleet-files.js'
+import { addHealthRoutes } from '../../http/health-routes.js'
+import type { LineSampler } from '../../http/line-sampler.js'
+import type { Metrics } from '../../http/metrics.js'
+import { addMetricsRoute, METRICS_PATH } from '../../http/metrics-route.js'
+import { addRefusedRoutes, type RefusedRoute } from '../../http/refused-routes.js'
+import { addRpcRoutes } from '../../http/rpc-routes.js'
+import type { Log } from '../../log.js'
+import type { Api } from '../../rpc/dispatch.js'
+import { describeApis, LOADER_PATH, MODEL_STORE_PATH } from '../apis.js'
+import { describeHttp } from '../openapi.js'
+import { consoleFacts } from '../routes.js'
+import { type HubContext, notOnHub } from './apis.js'
+import type { HubServices } from './services.js'
+
+interface HubRoutesOptions {
+  readonly config: Config
+  readonly log: Log
+  readonly version: string
+  readonly apis: readonly Api<HubContext>[]
+  readonly services: HubServices
+  readonly calls: CallDeps<HubContext>
+  readonly metrics: Metrics
+  readonly refusals: LineSampler<'strangers' | 'callers'>
+  isDraining(): boolean
+}
+
+/** Paths of a gateway, beside its methods, that a hub does not serve. */
+export const REFUSED_ROUTES: readonly RefusedRoute[] = [
+  { path: `${LOADER_PATH.replace('/jsonrpc', '')}/stream/:data_name`, scope: 'loader:write' },
+  { path: '/api/v1/dataloaderapi/changes/:table', scope: 'loader:read' },
+  { path: '/api/v2/sync/tables/:table/batches', scope: 'sync:write' },
+  { path: '/api/v2/sync/citations/:checksum/rows', scope: 'sync:write' },
+  { path: `${MODEL_STORE_PATH}/upload/:method`, scope: 'model:write' },
+  { path: '/api/v2/model_store/uploads', scope: 'model:write' },
+  { path: '/api/v2/model_store/uploads/:id', scope: 'model:write' },
+  { path: '/api/v2/model_store/models/:model_id/file', scope: 'model:read' },
+  { path: '/api/v2/model_store/models/:model_id/signature', scope: 'model:read' },
+  { path: '/tiles/*', scope: 'route:read' },
+  { path: '/ogc', scope: 'loader:read' },
+  { path: '/ogc/*', scope: 'loader:read' },
+]
+
+/** Makes every route of a hub; this is the list of them. */
+export function createHubRoutes(options: HubRoutesOptions): Hono<HttpEnv> {
+  const { config, version, apis, services, calls, metrics, isDraining } = options
+  const { publicUrl, tlsCertFile, trustedProxies, openTo } = config.server
+  const app = createApp({
+    ...{ log: options.log, refusals: options.refusals, meter: metrics, isDraining, onFault: calls.onFault },
+    clientAddress: createClientAddress(trustedProxies),
+    limiter: calls.limiter,
+    tokenHeader: calls.tokenHeader,
+    publicOrigin: publicUrl === undefined ? undefined : new URL(publicUrl).origin,
+    hasTls: tlsCertFile !== undefined,
+  })
+
+  // without a key
+  addHealthRoutes(app, { readiness: services.readiness, isDraining })
+  addDocumentRoute(app, '/openrpc.json', () => describeApis(apis, version))
+  addDocumentRoute(app, '/openapi.json', () => describeHttp(config, apis, version))
+  addConsoleRoutes(app, {
+    facts: consoleFacts(config, version),
+    readFile: (name) => readAsset(`console/${name}`),
+  })
+
+  for (const api of apis) addRpcRoutes(app, api, calls)
+  addAlertRoutes(app)
+  addFleetFileRoute(app, calls, services.findFleetFile)
+  addRefusedRoutes(app, calls, REFUSED_ROUTES, notOnHub)
+  addMetricsRoute(app, calls, metrics, openTo.includes(METRICS_PATH))
+  return app
+}
