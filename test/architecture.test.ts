@@ -160,7 +160,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // conditions, order and pages of lists
   'storage/postgres/lists': ['storage', 'storage/columns', 'storage/postgres/connection'],
   'storage/postgres/feeds': ['storage', 'storage/exchange', 'storage/postgres/connection'],
-  'storage/postgres/leases': ['storage/postgres/connection'], // tasks that one process does at a time
+  'storage/postgres/leases': ['storage', 'storage/postgres/connection'], // tasks of one process at a time; who needs bytes
   'storage/postgres/access': ['storage', 'storage/exchange', 'storage/postgres/connection'],
   'storage/postgres/fleet': [
     ...['storage/exchange', 'storage', 'storage/postgres/access', 'storage/postgres/connection'],
