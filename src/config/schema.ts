@@ -172,6 +172,11 @@ const Limits = z.strictObject({
   changeReaders: count(256, 'most open streams of changes of tables', 10_000),
   changeReadersPerKey: count(200, 'most open streams of changes of one API key', 10_000),
   pageRows: count(1000, 'rows of one page while a long result is streamed', 100_000),
+  exportRows: count(
+    1_000_000,
+    'most rows of a GeoPackage that is sent; csv and geojson have no limit',
+    100_000_000,
+  ),
   ogcFeatures: count(10_000, 'most features in one answer of OGC API', 100_000),
   streamBatch: count(5000, 'rows of one transaction of the stream endpoint', 100_000),
   streamLineBytes: bytes(16 * 1024 * 1024, 'longest line of the stream endpoint'),

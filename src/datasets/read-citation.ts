@@ -2,7 +2,7 @@ import { type CitationStore, unknownCitation } from '../storage/citations.js'
 import type { Keyring } from '../storage/keyring.js'
 import type { LargeReads } from '../storage/large-reads.js'
 import { createPause, type NextTurn } from '../storage/pause.js'
-import type { StateQuery } from '../storage/states.js'
+import type { RowState, StateQuery } from '../storage/states.js'
 import { printRecords } from './print-records.js'
 
 /** Records as the v2 API prints them, page by page: column name → JSON value. */
@@ -41,13 +41,26 @@ export async function readCitation(
   options: CitationReading,
   { label, query, signal }: { label: string; query: StateQuery; signal: AbortSignal | undefined },
 ): Promise<RecordPages> {
-  const { timeZoneMin, keyring } = options
   const citation = await options.citations.find(label)
   if (citation === undefined) throw unknownCitation(label)
+  return await readRows(options, citation, { query, signal })
+}
+
+/**
+ * Reads rows of a state as the v2 API prints them.
+ *
+ * @throws AppError BAD_CONDITION, INVALID_PARAMS for an unknown column; CANCELLED from the pages
+ */
+export async function readRows(
+  options: CitationReading,
+  state: RowState,
+  { query, signal }: { query: StateQuery; signal: AbortSignal | undefined },
+): Promise<RecordPages> {
+  const { timeZoneMin, keyring } = options
   const env = { timeZoneMin, nowUs: BigInt(options.nowUs()) }
-  const hasFiles = citation.columns.some(({ isFile }) => isFile)
+  const hasFiles = state.columns.some(({ isFile }) => isFile)
   const pageRows = hasFiles ? FILE_PAGE_ROWS : options.pageRows
-  const { columns, pages } = await citation.read(query, {
+  const { columns, pages } = await state.read(query, {
     env,
     pageRows,
     pause: createPause(signal, SLICE_MS, options.nextTurn),
@@ -57,7 +70,7 @@ export async function readCitation(
   const printing = {
     env,
     keyring,
-    tableName: citation.info.datasetName,
+    tableName: state.info.datasetName,
     readFile: (digest: string) => options.readFile(digest),
   }
   async function* printed(): RecordPages {

@@ -13,6 +13,7 @@ import { createClientAddress } from '../http/client-address.js'
 import { addConsoleRoutes } from '../http/console-routes.js'
 import { addDocumentRoute } from '../http/document-route.js'
 import type { HttpEnv } from '../http/env.js'
+import { addExportRoutes } from '../http/export-routes.js'
 import { addFeedRoutes } from '../http/feed-routes.js'
 import { addFleetFileRoute } from '../http/fleet-files.js'
 import { addHealthRoutes } from '../http/health-routes.js'
@@ -37,6 +38,7 @@ import {
   LOADER_PATH,
   MODEL_STORE_PATH,
 } from './apis.js'
+import { exportsByReaders } from './exports.js'
 import { addMapTiles } from './map-tiles.js'
 import { ogcByReaders } from './ogc.js'
 import { describeHttp } from './openapi.js'
@@ -105,6 +107,7 @@ export function createRoutes(options: RoutesOptions): Hono<HttpEnv> {
   })
   addStreamRoute(app, { calls, bodyIdleMs: config.limits.bodyIdleMs, receiveStream: loading.addStream })
   addChangeRoutes(app, { calls, open: services.live.open })
+  addExportRoutes(app, { calls, open: exportsByReaders(services.shared.readers) })
   addMapTiles(app, calls, services)
   addFeatureRoutes(app, calls, services, options)
   addMetricsRoute(app, calls, metrics, config.server.openTo.includes(METRICS_PATH))

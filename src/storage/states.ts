@@ -101,6 +101,8 @@ export interface RowState {
    *   the citation was deleted meanwhile, CITATION_DAMAGED when rows do not have their digest, CANCELLED
    */
   read(query: StateQuery, options: ReadOptions): Promise<StateResult>
+  /** Counts the rows that match; order, offset and limit are ignored. @throws as `read` */
+  count(query: Pick<StateQuery, 'conds'>, options: ReadOptions): Promise<number>
 }
 
 /** Name of the column that holds the range of transactions in which a row's version was current. */

@@ -22,7 +22,14 @@ const SMALL: Settings = {
       initRecords: 5,
       meshCells: 100,
     },
-    ...{ modelBytes: 4096, modelDataBytes: 1024, modelParts: 3, nameChars: 24, ogcFeatures: 3 },
+    ...{
+      modelBytes: 4096,
+      modelDataBytes: 1024,
+      modelParts: 3,
+      nameChars: 24,
+      ogcFeatures: 3,
+      exportRows: 5,
+    },
   },
   routing: {
     maxVia: 2,

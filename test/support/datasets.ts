@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createDatasets, type Datasets, type DatasetsOptions } from '../../src/datasets/datasets.js'
-import type { CitationReading } from '../../src/datasets/read-citation.js'
+import type { DatasetReading } from '../../src/datasets/reads.js'
 import { createLog } from '../../src/log.js'
 import type { CitationStore, CitationSums, VacuumCounts } from '../../src/storage/citations.js'
 import { type DatasetColumn, parseDataType } from '../../src/storage/columns/data-type.js'
@@ -8,6 +8,7 @@ import type { DatasetStore } from '../../src/storage/datasets.js'
 import { computeSums } from '../../src/storage/formats/checksum.js'
 import { createKeyring } from '../../src/storage/keyring.js'
 import { createPause } from '../../src/storage/pause.js'
+import { createRowStates } from '../../src/storage/sqlite/citations/row-states.js'
 import { createVacuum } from '../../src/storage/sqlite/citations/vacuum.js'
 import { type DataDb, openDataDb } from '../../src/storage/sqlite/connection/data-db.js'
 import { openDatasetStores } from '../../src/storage/sqlite/dataset-stores.js'
@@ -18,7 +19,7 @@ export interface OpenedDatasets {
   stores: { datasets: DatasetStore; citations: CitationStore }
   store: Datasets
   /** what a reader thread has of it */
-  reading: CitationReading
+  reading: DatasetReading
   /** the clock of the store, µs; stands until it is set */
   clock: { us: number }
   close(): Promise<void>
@@ -50,7 +51,7 @@ export function openDatasets(
     data,
     stores,
     store,
-    reading: { ...options, citations: stores.citations },
+    reading: { ...options, citations: stores.citations, states: createRowStates(data.reader) },
     clock,
     async close() {
       await store.close()

@@ -30,6 +30,8 @@ const RULES: readonly [pattern: RegExp, scope: Endpoint['scope'], verb?: string]
   [/^\/ogc\/collections\/dataset\./, 'dataset:read'],
   [/^\/ogc(?:$|\/)/, 'loader:read'],
   [/\/stream\//, 'loader:write'],
+  [/\/dataloaderapi\/export\//, 'loader:read'],
+  [/\/dataset\/export\//, 'dataset:read'],
   [/\/dataloaderapi\/changes\//, 'loader:read'],
   [/\/models\/[^/]+\/(?:file|signature)$/, 'model:read'],
   [/\/fleet\/files\//, 'fleet:member'],
@@ -41,6 +43,7 @@ const RULES: readonly [pattern: RegExp, scope: Endpoint['scope'], verb?: string]
 /** What stands for a part of a path; several make several endpoints. */
 const PARTS: Record<string, () => readonly string[]> = {
   data_name: () => ['nothing'],
+  label: () => ['nothing'],
   method: () => UPLOAD_METHODS.map(({ name }) => name),
   model_id: () => [randomUUID()],
   upload_id: () => [randomUUID()],

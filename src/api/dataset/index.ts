@@ -8,8 +8,10 @@ import { createDataset } from './create.js'
 import { deleteDataset } from './delete.js'
 import { getColumns } from './get-columns.js'
 import { listDatasets } from './list.js'
+import { countRecords } from './record-count.js'
 import { deleteRecords } from './record-delete.js'
 import { getRecords } from './record-get.js'
+import { listRecords } from './record-list.js'
 import { putRecords } from './record-put.js'
 
 export type { DatasetContext } from './context.js'
@@ -27,4 +29,6 @@ export const DATASET_METHODS: readonly Method<DatasetContext>[] = [
   putRecords,
   deleteRecords,
   getRecords,
+  listRecords,
+  countRecords,
 ]

@@ -118,6 +118,12 @@ export const GetRecordsParams = z.strictObject({
   order: Order,
 })
 
+export const ListRecordsParams = GetRecordsParams.omit({ citation_label: true }).extend({
+  dataset_label: DatasetLabel,
+})
+
+export const CountRecordsParams = z.strictObject({ dataset_label: DatasetLabel, condition: Condition })
+
 export const GetRecordsResult = z.array(z.record(z.string(), z.unknown()))
 
 export const Count = z.int().min(0)

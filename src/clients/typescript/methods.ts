@@ -183,6 +183,8 @@ export const METHOD_PATHS: Readonly<Record<MethodName, string>> = {
   'dataset.record.put': '/api/v2/dataset/jsonrpc',
   'dataset.record.delete': '/api/v2/dataset/jsonrpc',
   'dataset.record.get': '/api/v2/dataset/jsonrpc',
+  'dataset.record.list': '/api/v2/dataset/jsonrpc',
+  'dataset.record.count': '/api/v2/dataset/jsonrpc',
   'fl.create_upstream_info': '/api/v2/fl/jsonrpc',
   'fl.get_upstream_info': '/api/v2/fl/jsonrpc',
   'fl.list_upstream_info': '/api/v2/fl/jsonrpc',

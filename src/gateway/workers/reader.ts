@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { mapReads } from '../../api/map/reads.js'
 import type { Config } from '../../config/config.js'
+import { exportReads } from '../../datasets/export-reads.js'
 import { datasetReads } from '../../datasets/reads.js'
 import { parseOffset } from '../../datetime.js'
 import { createBlobStore } from '../../files/blob-store.js'
@@ -13,6 +14,7 @@ import { createLargeReads, type LargeReads } from '../../storage/large-reads.js'
 import type { NextTurn } from '../../storage/pause.js'
 import { type Bookmarks, createBookmarks } from '../../storage/sqlite/citations/bookmarks.js'
 import { createDigestCache, type DigestCache } from '../../storage/sqlite/citations/digest-cache.js'
+import { createRowStates } from '../../storage/sqlite/citations/row-states.js'
 import { createCitationReader } from '../../storage/sqlite/citations/store.js'
 import { openSnapshotReader } from '../../storage/sqlite/connection/data-db.js'
 import { offerNativeDir } from '../../storage/sqlite/connection/native.js'
@@ -100,6 +102,11 @@ function openSession(shared: Shared): ReadSession {
   const isOpen = server.openTo.includes('/ogc/')
   const sources = createFeatureSources(db, { ...common, tables, isOpen })
   const ogc = { sources, version, timeZoneMin, maxFeatures: limits.ogcFeatures, nowUs }
+  const rows = {
+    ...common,
+    citations: createCitationReader(db, shared.bookmarks, shared.digests),
+    states: createRowStates(db),
+  }
   const reads = {
     ...mapReads({
       tables: withDatasets(tables, createDatasetTables(db, common)),
@@ -107,7 +114,8 @@ function openSession(shared: Shared): ReadSession {
       nextTurn,
       timeZoneMin,
     }),
-    ...datasetReads({ ...common, citations: createCitationReader(db, shared.bookmarks, shared.digests) }),
+    ...datasetReads(rows),
+    ...exportReads({ ...rows, tempDir: layout.tempDir, maxFileRows: limits.exportRows }),
     ...ogcReads(createOgcService(ogc, shared.ogcKept)),
   }
   const timed =

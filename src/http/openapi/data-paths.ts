@@ -45,6 +45,22 @@ const CHANGES: PathItem = {
   },
 }
 
+/** Rows as a file. @param part of the path that names them */
+function exportOf(part: string, tag: string, id: string): PathItem {
+  return {
+    get: {
+      ...operation(tag, id, 'Rows of a loader table, a dataset or a citation as a file'),
+      parameters: [
+        pathParameter(part),
+        queryParameter('format', { type: 'string', enum: ['csv', 'geojson', 'gpkg'], default: 'csv' }),
+        queryParameter('conds', { type: 'string' }),
+        queryParameter('order', { type: 'string' }),
+      ],
+      responses: answers('The file', 'text/csv'),
+    },
+  }
+}
+
 /** Bodies that are no JSON-RPC: streams, uploads, downloads. */
 export function dataPaths(): Record<string, PathItem> {
   return {
@@ -64,6 +80,8 @@ export function dataPaths(): Record<string, PathItem> {
       },
     },
     '/api/v1/dataloaderapi/changes/{data_name}': CHANGES,
+    '/api/v1/dataloaderapi/export/{data_name}': exportOf('data_name', 'Data loader', 'exportTable'),
+    '/api/v2/dataset/export/{label}': exportOf('label', 'Datasets and citations', 'exportRows'),
     '/api/v2/sync/tables/{table}/batches': BATCHES,
     '/api/v2/sync/citations/{checksum}/rows': {
       post: {

@@ -6,7 +6,8 @@ import { pipeline } from 'node:stream/promises'
 import { AppError } from '../../errors.js'
 import type { Stored, ValueEnv } from '../columns/column-type.js'
 import type { Keyring } from '../keyring.js'
-import { createPause } from '../pause.js'
+import type { LargeReads } from '../large-reads.js'
+import { createPause, type Pause } from '../pause.js'
 import type { RowState, StatePaths, StateQuery, StateRow } from '../states.js'
 import { canonicalHead, canonicalLine } from './canonical.js'
 import { decryptValue } from './decrypt-value.js'
@@ -27,6 +28,10 @@ interface ExportOptions {
   readFile(digest: string): Promise<Uint8Array>
   /** ends the export; no file is left */
   readonly signal?: AbortSignal
+  /** called between steps; absent where nothing else waits for the thread */
+  readonly pause?: Pause
+  /** turns of reads that share the memory of a thread */
+  readonly largeReads?: LargeReads
   /** called after each page with the number of rows written so far */
   onRows?(rowCount: number): void
   /** rows to export, all if absent */
@@ -88,6 +93,19 @@ export async function writeState(
   return rowCount
 }
 
+/**
+ * Yields the text of a state, page by page.
+ *
+ * @throws AppError as `exportState`, at the first step what is wrong with the query
+ */
+export async function* exportText(
+  state: RowState,
+  format: Exclude<ExportFormat, 'gpkg'>,
+  options: ExportOptions,
+): AsyncGenerator<string> {
+  yield* textOf(format, await openExport(state, options, format === 'canonical', () => undefined))
+}
+
 function textOf(format: Exclude<ExportFormat, 'gpkg'>, state: ExportedState): AsyncGenerator<string> {
   switch (format) {
     case 'geojson':
@@ -114,8 +132,9 @@ async function openExport(
   const { env, query = {}, paths } = options
   const hasFiles = state.columns.some(({ isFile }) => isFile) && !isAsStored
   const pageRows = hasFiles ? FILE_PAGE_ROWS : PAGE_ROWS
-  const pause = createPause(options.signal, SLICE_MS)
-  const { columns, pages } = await state.read(query, { env, pageRows, pause, paths })
+  const { signal, largeReads, pause = createPause(signal, SLICE_MS) } = options
+  const reading = { env, pageRows, pause, paths, largeReads, signal }
+  const { columns, pages } = await state.read(query, reading)
   const { info, keyColumns } = state
   const openRow = async (row: StateRow): Promise<ExportRow> => {
     const { rowId, values } = toRow(row)

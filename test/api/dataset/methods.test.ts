@@ -234,6 +234,8 @@ t.test('dataset: every method of the contract is there, with scopes of its own a
       'dataset.record.put dataset:write',
       'dataset.record.delete dataset:write',
       'dataset.record.get dataset:read',
+      'dataset.record.list dataset:read',
+      'dataset.record.count dataset:read',
     ],
   )
 })

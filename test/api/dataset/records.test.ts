@@ -218,3 +218,28 @@ t.test('dataset.record.delete: by condition, and everything without one', async 
     { k: 0, g: { type: 'Point', coordinates: [0, 0] } },
   ])
 })
+
+t.test('dataset.record.list and count: current rows of a dataset, a citation, a loader table', async (t) => {
+  const { call } = openDatasetCalls(t)
+  await call('dataset.create', {
+    dataset_name: 'd',
+    columns: [column('k', 'int'), column('v', 'text', true)],
+    key_columns: ['k'],
+  })
+  const put = (...records: unknown[]) => call('dataset.record.put', { dataset_name: 'd', records })
+  await put([1, 'a'], [2, null], [3, 'c'])
+  const { long_form } = await call('dataset.citation.create', { citation_label: 'c', source: 'd' })
+  await put([4, 'd'])
+  const list = (params: object) => call('dataset.record.list', params)
+  const count = (params: object) => call('dataset.record.count', params)
+  t.same(await list({ dataset_label: 'd', order: '-k', offset: 1, limit: 2, columns: ['k'] }), [
+    { k: 3 },
+    { k: 2 },
+  ])
+  t.same(await list({ dataset_label: 'd', condition: { is_null: ['v'] } }), [{ k: 2, v: null }])
+  const number = async (params: object) => Number(await count(params))
+  t.equal(await number({ dataset_label: 'd' }), 4)
+  t.equal(await number({ dataset_label: 'd', condition: { '>': ['k', 1] } }), 3)
+  t.equal(await number({ dataset_label: long_form }), 3)
+  t.equal((await list({ dataset_label: long_form })).length, 3, 'as it was cited')
+})

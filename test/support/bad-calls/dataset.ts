@@ -92,4 +92,16 @@ export const DATASET_BAD_CALLS: BadCalls = {
     [{ citation_label: 'c', condition: { like: ['k', 1] } }, 'BAD_CONDITION', /condition/],
     [{ citation_label: 'c', order: '-nobody' }, 'BAD_CONDITION', /nobody/],
   ],
+  'dataset.record.list': [
+    [{ dataset_label: 'nobody' }, 'UNKNOWN_DATASET', /nobody/],
+    [{ dataset_label: 'd', limit: 'all' }, 'INVALID_PARAMS', /limit/],
+    [{ dataset_label: 'd', columns: ['nobody'] }, 'INVALID_PARAMS', /nobody/],
+    [{ dataset_label: 'd', condition: { like: ['k', 1] } }, 'BAD_CONDITION', /condition/],
+    [{ dataset_label: 'd', order: '-nobody' }, 'BAD_CONDITION', /nobody/],
+  ],
+  'dataset.record.count': [
+    [{ dataset_label: 7 }, 'INVALID_PARAMS', /dataset_label/],
+    [{ dataset_label: 'nobody' }, 'UNKNOWN_DATASET', /nobody/],
+    [{ dataset_label: 'd', condition: { '=': ['nobody', 1] } }, 'BAD_CONDITION', /nobody/],
+  ],
 }

@@ -83,6 +83,22 @@ export const APIS: Record<string, Crossing> = {
       t.ok(page.links.some(({ rel }: { rel: string }) => rel === 'next'))
     },
   },
+  'limits.exportRows': {
+    async cross(t, gateway) {
+      await ensureTable(gateway, 'exported')
+      const lines = Array.from({ length: 6 }, (_, i) => JSON.stringify(record(i))).join('\n')
+      t.equal((await send(gateway, `${STREAM}/exported`, lines, NDJSON)).status, 200)
+      const headers = { APIKey: gateway.admin.apiKey, Secret: gateway.admin.secret }
+      const get = (query: string) =>
+        fetch(`${gateway.url}/api/v1/dataloaderapi/export/exported?${query}`, { headers })
+      const refused = await get('format=gpkg')
+      const { error } = (await refused.json()) as { error: { message: string; data: { name: string } } }
+      t.equal(error.data.name, 'TOO_EXPENSIVE')
+      t.match(error.message, /more than 5 rows \(limits\.exportRows\)/)
+      const csv = await (await get('format=csv')).text()
+      t.equal(csv.trim().split('\r\n').length, 7, 'text has no limit')
+    },
+  },
   'limits.streamBatch': {
     async cross(t, gateway) {
       await ensureTable(gateway, 'batches')

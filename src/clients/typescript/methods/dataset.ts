@@ -143,4 +143,34 @@ export interface DatasetMethods {
       [name: string]: unknown
     }[]
   }
+  /** Returns records of a dataset or a citation as they are now. A loader table needs loader:read, too (scope dataset:read) */
+  'dataset.record.list': {
+    params: {
+      /** columns to return, also _transaction_range; absent or empty for all columns of the dataset */
+      columns?: string[] | null
+      /** condition; {} or absent for none */
+      condition?: Record<string, unknown>
+      /** absent for 0 */
+      offset?: number | null
+      /** absent for all */
+      limit?: number | null
+      /** a column, -column for descending, or an array of those; ties are ordered by arrival */
+      order?: string | string[] | null
+      /** name of a dataset, a citation or a loader table; a leading ddc: is ignored */
+      dataset_label: string
+    }
+    result: {
+      [name: string]: unknown
+    }[]
+  }
+  /** Counts the records of a dataset or a citation that match. A loader table needs loader:read, too (scope dataset:read) */
+  'dataset.record.count': {
+    params: {
+      /** name of a dataset, a citation or a loader table; a leading ddc: is ignored */
+      dataset_label: string
+      /** condition; {} or absent for none */
+      condition?: Record<string, unknown>
+    }
+    result: number
+  }
 }

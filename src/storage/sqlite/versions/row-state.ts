@@ -1,6 +1,6 @@
 import type { Citation, RowState } from '../../states.js'
 import type { Db } from '../connection/database.js'
-import { readState, type StateReading } from './read-state.js'
+import { countState, readState, type StateReading } from './read-state.js'
 import type { TableState, VersionedTable } from './versioned-table.js'
 
 /** Parts of a reading that belong to the state and not to the caller. */
@@ -24,6 +24,7 @@ export function toRowState<K extends RowState['kind']>(
     columns: state.columns,
     keyColumns: state.table.keyColumns,
     read: async (query, options) => readState({ ...options, ...checksOf(query), db }, state, query),
+    count: async (query, options) => await countState({ ...options, ...checksOf(query), db }, state, query),
   }
 }
 
